@@ -1,0 +1,117 @@
+# muster: a plain GNU Makefile. Objects in build/; no configure step.
+#
+#   make            build/muster and build/muster-agent
+#   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd
+#   make check      unit tests, include rules, golden files     SAN=1: address + undefined   THREAD=1: thread
+#   make fuzz       fuzz targets (clang)                          make lint  clang-format, clang-tidy, cppcheck
+#   make install    PREFIX=/usr/local DESTDIR=                    make bench  figures against peers
+
+VERSION := 0.1.0
+CC      ?= gcc
+CCACHE  := $(shell command -v ccache 2>/dev/null)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+# A variant has its own folder, so that switching costs nothing.
+VARIANT := $(if $(SAN),-san)$(if $(THREAD),-tsan)$(if $(FUZZ),-fuzz)$(if $(findstring clang,$(CC)),-clang)
+O       := build/obj$(VARIANT)
+BIN     := build$(if $(VARIANT),/bin$(VARIANT))
+
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wpointer-arith -Wvla -Wundef $(if $(WERROR),-Werror)
+, := ,
+SANFLAG := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)$(if $(THREAD),-fsanitize=thread)$(if $(FUZZ),-fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=undefined)
+CFLAGS  ?= -O2 -g
+CPPFLAGS += -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"' -Isrc -I$(O)/gen
+ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $(if $(SANFLAG),,-D_FORTIFY_SOURCE=2) -fPIE -ffunction-sections -fdata-sections -pthread
+ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) -pie -pthread -Wl,--gc-sections -Wl,-z,relro,-z,now
+
+# ---- what belongs to which program ------------------------------------------------------------------------------------
+# The lean agent: these folders, less what needs a parser library.
+AGENT_ONLY_OUT := src/base/yaml.c src/collect/smi_xml.c
+AGENT_SRC := $(filter-out $(AGENT_ONLY_OUT),$(wildcard src/base/*.c src/model/*.c src/codec/*.c src/collect/*.c src/wire/*.c src/spool/*.c src/agent/*.c)) src/cmd/agent.c src/agent_main.c
+LIB_SRC   := $(wildcard src/*/*.c)
+ASSETS    := $(wildcard src/*/*.S)
+
+AGENT_OBJ := $(AGENT_SRC:%.c=$(O)/%.o)
+LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o)
+MAIN_OBJ  := $(O)/src/main.o
+
+AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -lcurl -ldl -lm
+LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -ldl -lm
+
+.PHONY: all agent check unit fuzz lint install bench clean man includes stub
+all: $(BIN)/muster $(BIN)/muster-agent man
+agent: $(BIN)/muster-agent
+
+$(BIN)/muster: $(MAIN_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BIN)/muster-agent: $(AGENT_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) $(if $(SANFLAG),,-s) -o $@ $^ $(AGENT_LIBS)
+
+$(O)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -c -o $@ $<
+
+-include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
+
+# ---- tests ---------------------------------------------------------------------------------------------------------------
+UNIT     := $(patsubst tests/unit/%.c,$(BIN)/unit/%,$(wildcard tests/unit/test_*.c))
+STUB     := $(BIN)/libnvml-stub.so
+unit: $(UNIT)
+stub: $(STUB)
+
+$(BIN)/libmuster-all.a: $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BIN)/unit/%: $(O)/tests/unit/%.o $(BIN)/libmuster-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS) -lcmocka
+
+$(STUB): tests/stub/nvml_stub.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fPIC -shared -pthread -o $@ $<
+
+-include $(wildcard $(O)/tests/unit/*.d)
+
+includes:
+	tools/check-includes
+
+check: all unit stub includes
+	tests/runner --bin $(BIN) $(if $(SAN),--san) $(CHECK)
+
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BIN)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+# `make fuzz` builds with libFuzzer; without FUZZ=1 each target links a small main that runs files through it once.
+fuzz: $(FUZZERS)
+$(BIN)/fuzz/%: $(O)/tests/fuzz/%.o $(if $(FUZZ),,$(O)/tests/fuzz/once.o) $(BIN)/libmuster-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(BIN)/libmuster-all.a $(LIBS)
+
+lint:
+	tools/lint
+
+# ---- man pages, install ---------------------------------------------------------------------------------------------
+man: $(BIN)/muster
+	@mkdir -p build/man
+	@$(BIN)/muster man build/man
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/share/doc/muster
+	install -m 755 build/muster build/muster-agent $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	for u in packaging/systemd/*.service; do sed 's#/usr/local/bin#$(PREFIX)/bin#g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$u); done
+	install -m 644 README.md CHANGES.md LICENSE packaging/muster.yaml packaging/agent.env $(DESTDIR)$(PREFIX)/share/doc/muster/
+
+bench: all
+	bench/run
+
+clean:
+	rm -rf build

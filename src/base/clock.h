@@ -1,0 +1,20 @@
+/* clock.h: the only place that reads a clock. Wall time is UTC milliseconds; durations come from the monotonic clock. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int64_t clock_wall_ms(void);
+int64_t clock_mono_ms(void);
+int64_t clock_mono_us(void);
+void clock_set_for_test(int64_t wall_ms); /* both clocks stand still at this until set again; -1 returns to the real ones */
+
+/* "2026-11-15T10:46:12.345Z" into out[32]. */
+const char *clock_iso(int64_t wall_ms, char out[32]);
+/* "2 h 10 m", "45 s", "3 d 4 h" into out[24]: for people. */
+const char *clock_span(int64_t ms, char out[24]);
+/* RFC 3339 text, or seconds since the epoch with decimals. 0 or -EINVAL. */
+int clock_parse(const char *s, size_t n, int64_t *ret);
+
+#endif

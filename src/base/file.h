@@ -1,0 +1,26 @@
+/* file.h: whole files in, whole files out, folders made. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Read a whole file of at most max bytes; ret is overwritten, the caller owns it; untouched on failure. */
+int file_read(const char *path, size_t max, struct buf *ret, struct err *err);
+/* The same for small files read all the time (/proc, /sys): no allocation; cut at size - 1; length or -errno. */
+int file_read_small(const char *path, char *out, size_t size);
+/* Write to a temporary name beside it, fsync, rename, fsync the folder: the old file or the new one, never half. */
+int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err);
+int file_mkdirs(const char *path, mode_t mode, struct err *err); /* like mkdir -p */
+int file_sync_dir(const char *path);                             /* 0 or -errno */
+int64_t file_size(const char *path);                             /* -errno if it cannot be known */
+/* A secret: a regular file, not readable by others (warned about, not refused), first line, trimmed. */
+int file_read_secret(const char *path, struct buf *ret, struct err *err);
+/* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or ~/.local/state/muster. */
+int file_state_dir(const char *leaf, char *out, size_t size);
+
+#endif

@@ -1,0 +1,38 @@
+/* json.h: a streaming JSON writer onto a buf. Commas and escapes are its business; nesting is the caller's. */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct json {
+    struct buf *out;
+    bool comma; /* a comma is due before the next member */
+};
+
+static inline struct json json_on(struct buf *out)
+{
+    return (struct json){.out = out};
+}
+/* key NULL: an array element or the top value. Keys are our own words and are not escaped. */
+void json_obj(struct json *j, const char *key);
+void json_end_obj(struct json *j);
+void json_arr(struct json *j, const char *key);
+void json_end_arr(struct json *j);
+void json_str(struct json *j, const char *key, struct str v); /* bytes that are not UTF-8 become U+FFFD */
+void json_cstr(struct json *j, const char *key, const char *v); /* NULL writes null */
+void json_int(struct json *j, const char *key, int64_t v);
+void json_uint(struct json *j, const char *key, uint64_t v);
+void json_bool(struct json *j, const char *key, bool v);
+void json_null(struct json *j, const char *key);
+/* v / per as an exact decimal: 9876, 10000 -> 0.9876; trailing zeros dropped. */
+void json_fixed(struct json *j, const char *key, int64_t v, int64_t per);
+void json_raw(struct json *j, const char *key, struct str v); /* already JSON */
+void json_escape(struct buf *out, struct str v);              /* with quotes; for other writers */
+
+/* The same exact decimal for other formats (CSV, Prometheus). */
+int buf_fixed(struct buf *b, int64_t v, int64_t per);
+
+#endif

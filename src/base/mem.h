@@ -1,0 +1,58 @@
+/*
+ * mem.h: memory that is there or the process is not, and locals that clean up after themselves.
+ * Every size that comes from outside is capped before it gets here.
+ */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+void *mem_alloc(size_t n);                              /* aborts when there is none; n may be 0 */
+void *mem_zero(size_t n, size_t size);                  /* n * size zeroed bytes, overflow checked */
+void *mem_grow(void *p, size_t n, size_t size);         /* realloc to n * size, overflow checked */
+char *mem_str(const char *s);                           /* copy; NULL stays NULL */
+char *mem_strn(const char *s, size_t n);                /* copy of n bytes, terminated */
+char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Copy src into dst[size], cut where it must be at a UTF-8 boundary, always terminated. False if it was cut. */
+bool mem_copy_str(char *dst, size_t size, const char *src);
+
+/* Grow a vector: makes room for one more element behind v[n]. cap is doubled. */
+#define VEC_ROOM(v, n, cap)                                                                                            \
+    do {                                                                                                               \
+        if ((n) == (cap)) {                                                                                            \
+            (cap) = (cap) ? (cap) * 2 : 8;                                                                             \
+            (v) = mem_grow((v), (cap), sizeof(*(v)));                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+void mem_free_ptr(void *p);   /* for AUTO_FREE: p is the address of a pointer */
+void mem_close_fd(int *fd);   /* for AUTO_CLOSE: keeps errno */
+void mem_close_file(FILE **f);
+
+#define AUTO_FREE  __attribute__((cleanup(mem_free_ptr)))
+#define AUTO_CLOSE __attribute__((cleanup(mem_close_fd)))
+#define AUTO_FILE  __attribute__((cleanup(mem_close_file)))
+
+/* A bump allocator for things that live and die together. Zero-initialise it; reset keeps the memory for reuse. */
+struct arena {
+    struct arena_block *head;
+    size_t max, used; /* max 0: no limit */
+};
+void *arena_alloc(struct arena *a, size_t n, size_t size); /* zeroed, aligned to 8; NULL past max or on overflow */
+char *arena_strn(struct arena *a, const char *s, size_t n);
+void arena_reset(struct arena *a);
+void arena_fini(struct arena *a);
+#define AUTO_ARENA __attribute__((cleanup(arena_fini))) struct arena
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * opt.h: an option is one line of a table. Flags, environment, env files, YAML, --help, man pages and `config show` loop over it.
+ * An option named "rule.util" is --rule-util, MUSTER_RULE_UTIL, and rule: {util: ...} in muster.yaml.
+ * Order of weight: flag, environment, file, default.
+ */
+#ifndef BASE_OPT_H
+#define BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum opt_type {
+    OPT_BOOL,     /* bool; the flag takes no argument, --no-NAME clears it */
+    OPT_INT,      /* int64_t, min..max */
+    OPT_STR,      /* char *, owned */
+    OPT_PATH,     /* char *, owned */
+    OPT_SECRET,   /* char *, owned; never printed */
+    OPT_DURATION, /* int64_t milliseconds, min..max in ms */
+    OPT_BYTES,    /* int64_t */
+    OPT_PERCENT,  /* int64_t in 0.01 %: "5" or "5%" is 500 */
+    OPT_CHOICE,   /* int, index into choices */
+    OPT_LIST,     /* struct opt_list: repeated flag, comma list in env, sequence in YAML */
+};
+
+struct opt_list {
+    char **v;
+    size_t n;
+};
+
+struct opt {
+    const char *name; /* NULL ends the table */
+    char letter;      /* 0: none */
+    enum opt_type type;
+    size_t offset;
+    const char *def; /* text form; NULL: empty, 0 or false */
+    const char *arg; /* what --help calls the value */
+    const char *help;
+    int64_t min, max;           /* both 0: no limit */
+    const char *const *choices; /* NULL-terminated */
+    bool hidden;                /* not in --help */
+    bool no_file;               /* makes no sense in a file: refused there */
+};
+
+#define OPT(strct, field, let, typ, dflt, argname, text, ...)                                                          \
+    {                                                                                                                  \
+        .name = #field, .letter = (let), .type = (typ), .offset = offsetof(struct strct, field), .def = (dflt),        \
+        .arg = (argname), .help = (text), __VA_ARGS__                                                                  \
+    }
+/* As OPT, for a name that is not the field's. */
+#define OPTN(strct, nm, field, let, typ, dflt, argname, text, ...)                                                     \
+    {                                                                                                                  \
+        .name = (nm), .letter = (let), .type = (typ), .offset = offsetof(struct strct, field), .def = (dflt),          \
+        .arg = (argname), .help = (text), __VA_ARGS__                                                                  \
+    }
+
+/* One program's or subcommand's face: what --help and the man page print. */
+struct opt_cmd {
+    const char *name;     /* "muster ls" */
+    const char *summary;  /* one line */
+    const char *args;     /* "[FILTER]", or NULL */
+    const char *about;    /* paragraphs, or NULL */
+    const char *examples; /* lines "command  # what it does", or NULL */
+    const struct opt *opts;
+};
+
+void opt_defaults(const struct opt *opts, void *conf);
+void opt_fini(const struct opt *opts, void *conf);
+int opt_set(const struct opt *o, void *conf, struct str value, struct err *err); /* replaces; lists append */
+const struct opt *opt_find(const struct opt *opts, struct str name);             /* by name; '-', '_' and '.' are alike */
+
+int opt_env(const struct opt *opts, void *conf, struct err *err);               /* MUSTER_NAME from environ */
+int opt_env_file(const struct opt *opts, void *conf, const char *path, struct err *err); /* MUSTER_NAME=value lines; unknown names are errors with a line number */
+/*
+ * Flags up to the first operand (or "--"). Fills *ret_argi with the index of the first operand. A flag given on the command line beats
+ * everything, so call it last. Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL with a sentence.
+ */
+int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
+/* As opt_args, but operands and flags may mix: operands are moved to the end of argv, in order, up to "--". */
+int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
+
+int opt_show(const struct opt *opts, const void *conf, struct buf *out);  /* YAML that opt_yaml reads back; secrets as "(set)" in a comment */
+int opt_help(const struct opt_cmd *cmd, struct buf *out);
+int opt_man(const struct opt_cmd *cmd, struct buf *out);                  /* roff, section 1 */
+
+/* base/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and what was expected. */
+int opt_yaml(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* rand.h: random bits from the kernel, checksums and hashes of our own formats. */
+#ifndef BASE_RAND_H
+#define BASE_RAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void rand_bytes(void *p, size_t n); /* getrandom; aborts if the kernel cannot */
+uint64_t rand_u64(void);
+double rand_unit(void); /* 0 <= x < 1, for jitter */
+
+uint32_t crc32c(uint32_t crc, const void *p, size_t n); /* start with 0; Castagnoli, as in iSCSI */
+uint64_t fnv64(const void *p, size_t n);                /* FNV-1a: names facts by content on the wire */
+
+/* For generated data that must come out the same each time. */
+struct prng {
+    uint64_t s;
+};
+uint64_t prng_next(struct prng *g);
+double prng_unit(struct prng *g);
+
+#endif
