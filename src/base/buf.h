@@ -18,7 +18,7 @@ struct buf {
 };
 
 #define BUF_INIT(maximum) ((struct buf){.max = (maximum)})
-#define AUTO_BUF __attribute__((cleanup(buf_fini))) struct buf
+#define AUTO_BUF          __attribute__((cleanup(buf_fini))) struct buf
 
 int buf_add(struct buf *b, const void *p, size_t n);
 int buf_adds(struct buf *b, const char *s);
@@ -40,13 +40,13 @@ int buf_varint(struct buf *b, uint64_t v);
 int buf_zigzag(struct buf *b, int64_t v);
 int buf_text(struct buf *b, struct str s); /* varint length, then the bytes */
 
-char *buf_room(struct buf *b, size_t n);   /* room for n more bytes, or NULL (err set); then buf_took */
+char *buf_room(struct buf *b, size_t n); /* room for n more bytes, or NULL (err set); then buf_took */
 void buf_took(struct buf *b, size_t n);
-int buf_read_fd(struct buf *b, int fd);    /* until end of file; -EMSGSIZE past max, or -errno */
-void buf_cut(struct buf *b, size_t len);   /* shorten to len */
-void buf_reset(struct buf *b);             /* empty, keep the memory, clear err */
+int buf_read_fd(struct buf *b, int fd);  /* until end of file; -EMSGSIZE past max, or -errno */
+void buf_cut(struct buf *b, size_t len); /* shorten to len */
+void buf_reset(struct buf *b);           /* empty, keep the memory, clear err */
 void buf_fini(struct buf *b);
-char *buf_take(struct buf *b);             /* the text, now the caller's to free(); b is empty again */
+char *buf_take(struct buf *b); /* the text, now the caller's to free(); b is empty again */
 
 static inline struct str buf_str(const struct buf *b)
 {

@@ -1,4 +1,5 @@
-/* clock.h: the only place that reads a clock. Wall time is UTC milliseconds; durations come from the monotonic clock. */
+/* clock.h: the only place that reads a clock. Wall time is UTC milliseconds; durations come from the monotonic clock.
+ */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -8,7 +9,8 @@
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
-void clock_set_for_test(int64_t wall_ms); /* both clocks stand still at this until set again; -1 returns to the real ones */
+void clock_set_for_test(
+    int64_t wall_ms); /* both clocks stand still at this until set again; -1 returns to the real ones */
 
 /* "2026-11-15T10:46:12.345Z" into out[32]. */
 const char *clock_iso(int64_t wall_ms, char out[32]);

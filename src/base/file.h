@@ -20,7 +20,8 @@ int file_sync_dir(const char *path);                             /* 0 or -errno 
 int64_t file_size(const char *path);                             /* -errno if it cannot be known */
 /* A secret: a regular file, not readable by others (warned about, not refused), first line, trimmed. */
 int file_read_secret(const char *path, struct buf *ret, struct err *err);
-/* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or ~/.local/state/muster. */
+/* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or
+ * ~/.local/state/muster. */
 int file_state_dir(const char *leaf, char *out, size_t size);
 
 #endif

@@ -21,7 +21,7 @@ void json_obj(struct json *j, const char *key);
 void json_end_obj(struct json *j);
 void json_arr(struct json *j, const char *key);
 void json_end_arr(struct json *j);
-void json_str(struct json *j, const char *key, struct str v); /* bytes that are not UTF-8 become U+FFFD */
+void json_str(struct json *j, const char *key, struct str v);   /* bytes that are not UTF-8 become U+FFFD */
 void json_cstr(struct json *j, const char *key, const char *v); /* NULL writes null */
 void json_int(struct json *j, const char *key, int64_t v);
 void json_uint(struct json *j, const char *key, uint64_t v);

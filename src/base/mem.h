@@ -14,14 +14,14 @@
 #include "base/banned.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define MAX(a, b)    ((a) > (b) ? (a) : (b))
 
-void *mem_alloc(size_t n);                              /* aborts when there is none; n may be 0 */
-void *mem_zero(size_t n, size_t size);                  /* n * size zeroed bytes, overflow checked */
-void *mem_grow(void *p, size_t n, size_t size);         /* realloc to n * size, overflow checked */
-char *mem_str(const char *s);                           /* copy; NULL stays NULL */
-char *mem_strn(const char *s, size_t n);                /* copy of n bytes, terminated */
+void *mem_alloc(size_t n);                      /* aborts when there is none; n may be 0 */
+void *mem_zero(size_t n, size_t size);          /* n * size zeroed bytes, overflow checked */
+void *mem_grow(void *p, size_t n, size_t size); /* realloc to n * size, overflow checked */
+char *mem_str(const char *s);                   /* copy; NULL stays NULL */
+char *mem_strn(const char *s, size_t n);        /* copy of n bytes, terminated */
 char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Copy src into dst[size], cut where it must be at a UTF-8 boundary, always terminated. False if it was cut. */
@@ -31,13 +31,13 @@ bool mem_copy_str(char *dst, size_t size, const char *src);
 #define VEC_ROOM(v, n, cap)                                                                                            \
     do {                                                                                                               \
         if ((n) == (cap)) {                                                                                            \
-            (cap) = (cap) ? (cap) * 2 : 8;                                                                             \
+            (cap) = (cap) ? (cap)*2 : 8;                                                                               \
             (v) = mem_grow((v), (cap), sizeof(*(v)));                                                                  \
         }                                                                                                              \
     } while (0)
 
-void mem_free_ptr(void *p);   /* for AUTO_FREE: p is the address of a pointer */
-void mem_close_fd(int *fd);   /* for AUTO_CLOSE: keeps errno */
+void mem_free_ptr(void *p); /* for AUTO_FREE: p is the address of a pointer */
+void mem_close_fd(int *fd); /* for AUTO_CLOSE: keeps errno */
 void mem_close_file(FILE **f);
 
 #define AUTO_FREE  __attribute__((cleanup(mem_free_ptr)))

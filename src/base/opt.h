@@ -1,6 +1,6 @@
 /*
- * opt.h: an option is one line of a table. Flags, environment, env files, YAML, --help, man pages and `config show` loop over it.
- * An option named "rule.util" is --rule-util, MUSTER_RULE_UTIL, and rule: {util: ...} in muster.yaml.
+ * opt.h: an option is one line of a table. Flags, environment, env files, YAML, --help, man pages and `config show`
+ * loop over it. An option named "rule.util" is --rule-util, MUSTER_RULE_UTIL, and rule: {util: ...} in muster.yaml.
  * Order of weight: flag, environment, file, default.
  */
 #ifndef BASE_OPT_H
@@ -71,23 +71,27 @@ struct opt_cmd {
 void opt_defaults(const struct opt *opts, void *conf);
 void opt_fini(const struct opt *opts, void *conf);
 int opt_set(const struct opt *o, void *conf, struct str value, struct err *err); /* replaces; lists append */
-const struct opt *opt_find(const struct opt *opts, struct str name);             /* by name; '-', '_' and '.' are alike */
+const struct opt *opt_find(const struct opt *opts, struct str name); /* by name; '-', '_' and '.' are alike */
 
-int opt_env(const struct opt *opts, void *conf, struct err *err);               /* MUSTER_NAME from environ */
-int opt_env_file(const struct opt *opts, void *conf, const char *path, struct err *err); /* MUSTER_NAME=value lines; unknown names are errors with a line number */
+int opt_env(const struct opt *opts, void *conf, struct err *err); /* MUSTER_NAME from environ */
+int opt_env_file(const struct opt *opts, void *conf, const char *path,
+                 struct err *err); /* MUSTER_NAME=value lines; unknown names are errors with a line number */
 /*
- * Flags up to the first operand (or "--"). Fills *ret_argi with the index of the first operand. A flag given on the command line beats
- * everything, so call it last. Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL with a sentence.
+ * Flags up to the first operand (or "--"). Fills *ret_argi with the index of the first operand. A flag given on the
+ * command line beats everything, so call it last. Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL
+ * with a sentence.
  */
 int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 /* As opt_args, but operands and flags may mix: operands are moved to the end of argv, in order, up to "--". */
 int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 
-int opt_show(const struct opt *opts, const void *conf, struct buf *out);  /* YAML that opt_yaml reads back; secrets as "(set)" in a comment */
+int opt_show(const struct opt *opts, const void *conf,
+             struct buf *out); /* YAML that opt_yaml reads back; secrets as "(set)" in a comment */
 int opt_help(const struct opt_cmd *cmd, struct buf *out);
-int opt_man(const struct opt_cmd *cmd, struct buf *out);                  /* roff, section 1 */
+int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
 
-/* base/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and what was expected. */
+/* base/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and
+ * what was expected. */
 int opt_yaml(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
 
 #endif

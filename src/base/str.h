@@ -12,7 +12,7 @@ struct str {
     size_t len;
 };
 
-#define STR(lit) ((struct str){(lit), sizeof(lit) - 1})
+#define STR(lit)   ((struct str){(lit), sizeof(lit) - 1})
 #define STR_ARG(s) (int)(s).len, (s).p /* for "%.*s" */
 
 static inline struct str str_of(const char *s)
@@ -25,33 +25,35 @@ static inline struct str str_n(const void *p, size_t n)
     return (struct str){(const char *)p, n};
 }
 
-struct str str_trim(struct str s);                              /* blanks, tabs, CR, LF off both ends */
+struct str str_trim(struct str s); /* blanks, tabs, CR, LF off both ends */
 bool str_eq(struct str a, const char *b);
 bool str_eq_str(struct str a, struct str b);
 bool str_eq_nocase(struct str a, const char *b);
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
-bool str_skip(struct str *s, const char *prefix);               /* drop prefix if there */
-bool str_cut(struct str *rest, char sep, struct str *ret);      /* next field up to sep or the end; false when rest is used up */
-bool str_line(struct str *rest, struct str *ret);               /* next line without \n or \r\n; false at the end */
-bool str_word(struct str *rest, struct str *ret);               /* next run of non-blanks */
-int str_find(struct str s, const char *what);                   /* offset, or -1 */
+bool str_skip(struct str *s, const char *prefix); /* drop prefix if there */
+bool str_cut(struct str *rest, char sep,
+             struct str *ret);                    /* next field up to sep or the end; false when rest is used up */
+bool str_line(struct str *rest, struct str *ret); /* next line without \n or \r\n; false at the end */
+bool str_word(struct str *rest, struct str *ret); /* next run of non-blanks */
+int str_find(struct str s, const char *what);     /* offset, or -1 */
 int str_rfind(struct str s, const char *what);
 int str_cmp(struct str a, struct str b);
 
 /* Whole-string numbers: false for empty, junk, or out of range; *ret untouched then. */
 bool str_int(struct str s, int64_t *ret);
 bool str_uint(struct str s, uint64_t *ret);
-bool str_hex(struct str s, uint64_t *ret);                      /* with or without 0x */
-bool str_fixed(struct str s, int64_t scale, int64_t *ret);      /* decimal text ("-1.25", "1e3") times scale, rounded half away from zero */
-bool str_duration_ms(struct str s, int64_t *ret);               /* "500ms" "10" (s) "10s" "5m" "2h" "3d" "1w", also "1h30m" */
-bool str_bytes(struct str s, int64_t *ret);                     /* "512", "40K", "40G", "1.5GiB", "2TB": powers of 1024 */
-bool str_bool(struct str s, bool *ret);                         /* true/false yes/no on/off 1/0 */
+bool str_hex(struct str s, uint64_t *ret); /* with or without 0x */
+bool str_fixed(struct str s, int64_t scale,
+               int64_t *ret); /* decimal text ("-1.25", "1e3") times scale, rounded half away from zero */
+bool str_duration_ms(struct str s, int64_t *ret); /* "500ms" "10" (s) "10s" "5m" "2h" "3d" "1w", also "1h30m" */
+bool str_bytes(struct str s, int64_t *ret);       /* "512", "40K", "40G", "1.5GiB", "2TB": powers of 1024 */
+bool str_bool(struct str s, bool *ret);           /* true/false yes/no on/off 1/0 */
 
 /* Shell-style match: * ? [a-z] [!x], no escapes beyond backslash. Linear time, never recurses. */
 bool str_glob(struct str pattern, struct str s);
 
-bool str_utf8_ok(struct str s);                                 /* valid UTF-8 without NUL or other control characters (tab excepted) */
-int str_width(struct str s);                                    /* columns on a terminal */
+bool str_utf8_ok(struct str s); /* valid UTF-8 without NUL or other control characters (tab excepted) */
+int str_width(struct str s);    /* columns on a terminal */
 
 #endif

@@ -1,0 +1,24 @@
+/*
+ * ints.h: a column of integers <-> few bytes. Pure: no memory beyond out, no clock, no errors but "does not decode".
+ * C1 ints_get(ints_put(v)) == v for every v, to the bit. C2 ints_get never reads past r, never writes past ret[n].
+ * C3 The first byte names the coding, so that later versions can add one.
+ */
+#ifndef CODEC_INTS_H
+#define CODEC_INTS_H
+
+#include "base/buf.h"
+
+enum ints_coding {
+    INTS_CONST = 0,      /* every value the same */
+    INTS_DELTA = 1,      /* zigzag varints of differences */
+    INTS_RUNS = 2,       /* (run length, zigzag difference) pairs */
+    INTS_PACK = 3,       /* minimum, width, then (value - minimum) in width bits each */
+    INTS_PACK_DELTA = 4, /* first value, then differences as INTS_PACK */
+};
+
+/* Append the smallest coding of v[0..n). */
+int ints_put(struct buf *out, const int64_t *v, size_t n);
+/* Exactly n values, or -EBADMSG. */
+int ints_get(struct rd *r, int64_t *ret, size_t n);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * collect.h: one way to read devices is one const struct. Runs in the agent's child process, never in the agent itself.
+ * Every collector that finds devices is used, in the order of collectors[]; a device two of them see (same uuid or PCI
+ * address) belongs to the first.
+ */
+#ifndef COLLECT_COLLECT_H
+#define COLLECT_COLLECT_H
+
+#include "base/err.h"
+#include "model/batch.h"
+#include "model/fact.h"
+
+/* A process on a device as the driver tells it; who.c finds out the rest. */
+struct raw_use {
+    int32_t pid;
+    uint8_t kind;
+    int64_t mem;             /* -1 unknown */
+    int32_t sm;              /* 0.01 %, -1 unknown */
+    struct proc_fact *known; /* filled by sources that know more than a pid (replay, text from elsewhere); NULL
+                                otherwise; owned by the collector */
+};
+
+struct device_reading {
+    struct device_fact fact;
+    struct sample sample; /* only what is fresh at this tick */
+    size_t n_uses, cap_uses;
+    struct raw_use *uses;
+    bool uses_known; /* false: the driver would not say who is on it */
+};
+
+struct custom_reading {
+    char name[64];
+    char device[UUID_MAX]; /* uuid, index as text, or empty for the node */
+    uint8_t unit, kind;
+    int64_t per, v;
+};
+
+/* One tick of one collector. Kept and reused between ticks: reading_reset keeps the memory. */
+struct reading {
+    int64_t at_ms;
+    size_t n_devices, cap_devices;
+    struct device_reading *devices;
+    size_t n_custom, cap_custom;
+    struct custom_reading *custom;
+    size_t n_events, cap_events;
+    struct event *events;      /* slot counts devices of this reading from 1 */
+    struct sample node;        /* replay only: node metrics */
+    char driver[32], cuda[16]; /* empty: not this collector's to say */
+};
+struct device_reading *reading_add(struct reading *r); /* zeroed, mig and minor -1 */
+void device_reading_use(struct device_reading *d, struct raw_use u);
+void reading_event(struct reading *r, const struct event *e);
+void reading_reset(struct reading *r);
+void reading_fini(struct reading *r);
+
+struct collect_conf {
+    int64_t tick_ms;
+    const char *nvml_lib;    /* NULL: the system's */
+    const char *smi_path;    /* nvidia-smi */
+    const char *replay;      /* a trace; NULL: none */
+    const char *const *exec; /* commands or files of `name value` lines, NULL-terminated; may be NULL */
+    bool cmdline;            /* read command lines at all */
+};
+
+struct collector; /* each backend's own */
+struct collector_ops {
+    const char *name, *summary;
+    bool (*present)(const struct collect_conf *conf); /* cheap, no side effects */
+    int (*open)(struct collector **ret, const struct collect_conf *conf, struct err *err);
+    /*
+     * Fill ret (already reset, at_ms set). 0, or -errno: -ENODEV "no driver now, try later", -ESTALE "library and
+     * driver differ: replace this process".
+     */
+    int (*read)(struct collector *c, struct reading *ret, struct err *err);
+    void (*close)(struct collector *c); /* accepts NULL */
+};
+extern const struct collector_ops collector_nvml, collector_smi, collector_replay, collector_exec;
+/* collector list "auto" or names, comma separated; "none" reads no devices. */
+extern const struct collector_ops *const collectors[];
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * who.h: from a pid to user, program, container, Slurm job, pod. Reads /proc; cached by (pid, start time).
+ * Never blocks on a name service: users are looked up in a thread and appear when known.
+ */
+#ifndef COLLECT_WHO_H
+#define COLLECT_WHO_H
+
+#include "model/fact.h"
+
+struct who;
+struct who *who_new(const char *proc_root, bool cmdline); /* "/proc", or a recorded tree in tests */
+void who_free(struct who *w);
+/* 0, or -ESRCH when it is gone. */
+int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret);
+void who_sweep(struct who *w, int64_t now_ms); /* forget what was not asked for in a minute */
+
+/* Pure: the text of /proc/PID/cgroup -> runtime, container, pod, slurm_job of ret. */
+void cgroup_parse(struct str text, struct proc_fact *ret);
+
+#endif

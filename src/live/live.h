@@ -1,0 +1,65 @@
+/*
+ * live.h: the newest state of every node and device, in memory. Single-threaded; whoever owns the loop owns this.
+ * L1 An older batch never overwrites newer values (catch-up beside live data). L2 Absent stays absent; every value
+ * knows its age. L3 Each change a screen would show raises the node's version and the live version. L4 Nothing here
+ * reads a clock: the caller passes now_ms.
+ */
+#ifndef LIVE_LIVE_H
+#define LIVE_LIVE_H
+
+#include "model/now.h"
+
+/* When a device counts as busy or held. Presets: "muster" (default), "web-gpu-monitor", "strict"; each threshold can be
+ * set alone. */
+struct state_rule {
+    int64_t busy_util; /* 0.01 %: at or above is work (default 500 = 5 %; checked over the last minute, not one tick) */
+    int64_t busy_mem_util;  /* 0.01 %: above counts as taken (-1: not asked; web-gpu-monitor: 200) */
+    int64_t held_mem;       /* bytes in use without a visible process: above is held (default 1 GiB; -1 not asked) */
+    int64_t graphics_mem;   /* a graphics-only process below this does not hold (default 512 MiB) */
+    int64_t stale_after_ms; /* no sample for this long: stale (default 15 s, at least 3 batches) */
+    int64_t down_after_ms;  /* no news of the node at all: down (default 60 s) */
+    int64_t hung_after_ms;  /* agent says the driver has not answered for this long (default 5 s) */
+};
+extern const struct state_rule state_rule_default;
+int state_rule_preset(const char *name, struct state_rule *ret); /* 0 or -ENOENT */
+/* Pure: the state of d at now_ms under rule, and why; since_ms is kept up by live. */
+enum dev_state state_of(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
+                        int64_t now_ms, char reason[160]);
+
+struct live;
+/* Called for node events the hub itself finds (new, down, back, clock): to be stored and told. */
+typedef void live_event_fn(void *arg, const struct node_now *n, const struct event *e);
+
+struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg);
+void live_free(struct live *l);
+void live_set_rule(struct live *l, const struct state_rule *rule);
+
+/* The node with this key, made if new. name: what it calls itself. */
+struct node_now *live_node(struct live *l, const char *key, const char *name, int64_t now_ms);
+struct node_now *live_find(const struct live *l, const char *key_or_name);
+void live_drop(struct live *l, const char *key);
+/* A new id that brings a silent node's GPU uuids takes that node over; returns the key it took over into old_key, or
+ * false. */
+bool live_takeover(struct live *l, const char *new_key, const struct node_fact *facts, int64_t now_ms,
+                   char old_key[NODE_KEY_MAX]);
+
+void live_hello(struct live *l, struct node_now *n, const struct hello *h, const char *address, int64_t now_ms);
+/* Two live runs with one id: true when another run of this node spoke within the last 30 s and h's run is not it
+ * (refuse it, visibly). */
+bool live_run_conflict(const struct live *l, const struct node_now *n, uint64_t run, int64_t now_ms);
+void live_facts(struct live *l, struct node_now *n, uint64_t id, const struct node_fact *f, int64_t now_ms);
+void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct proc_list *p, int64_t now_ms);
+bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs); /* these blobs are the ones in force */
+/* shift_ms is added to the batch's times (clock correction). */
+void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
+void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);
+
+/* Once a second: states that change by time alone. */
+void live_tick(struct live *l, int64_t now_ms);
+uint64_t live_version(const struct live *l);
+size_t live_count(const struct live *l);
+/* Borrowed, sorted by name in natural order (dgx2 before dgx10); retired ones left out unless all. Valid until a node
+ * is added or dropped. */
+const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n);
+
+#endif

@@ -1,0 +1,32 @@
+/* event.h: something happened, at a moment, to a node or a device. */
+#ifndef MODEL_EVENT_H
+#define MODEL_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_XID = 1, /* code: the Xid */
+    EVENT_ECC,     /* code: new uncorrected errors */
+    EVENT_LOST,    /* device gone */
+    EVENT_BACK,    /* device or node back */
+    EVENT_HUNG,    /* driver does not answer */
+    EVENT_ANSWERS, /* driver answers again; code: seconds it did not */
+    EVENT_START,   /* agent started */
+    EVENT_STOP,    /* agent stopped in good order */
+    EVENT_NEW,     /* node seen for the first time */
+    EVENT_DOWN,    /* node silent */
+    EVENT_CLOCK,   /* clock off; code: ms */
+    EVENT_DROPPED, /* spool full or damaged; code: batches given up */
+    EVENT_KINDS
+};
+extern const char *const event_words[EVENT_KINDS];
+
+struct event {
+    int64_t at_ms;
+    uint16_t kind;
+    uint16_t slot; /* 0: the node */
+    int64_t code;
+    char text[160];
+};
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * fact.h: what seldom changes: the node, its devices, its processes, metrics declared at run time.
+ * They travel as blobs named by their content (wire/), only when they change.
+ * Text is capped here, checked where it enters (wire/): valid UTF-8, no control characters.
+ */
+#ifndef MODEL_FACT_H
+#define MODEL_FACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "model/metric.h"
+
+#define NODE_ID_LEN  16  /* bytes; shown as 32 hex digits */
+#define NODE_KEY_MAX 72  /* the text form of an id: 32 hex digits, or "vesta:…", "ssh:…", "file:…" */
+#define NAME_MAX_LEN 128 /* node names, device names, users */
+#define UUID_MAX     80
+#define CMD_MAX      1024
+#define DEVICES_MAX  256 /* per node, MIG instances included */
+#define PROCS_MAX    1024
+#define CUSTOM_MAX   256
+
+enum vendor { VENDOR_UNKNOWN, VENDOR_NVIDIA, VENDOR_AMD, VENDOR_INTEL, VENDOR_COUNT };
+
+/* A GPU, or a MIG instance of one. Slot n of a batch is devices[n - 1]; slot 0 is the node itself. */
+struct device_fact {
+    char uuid[UUID_MAX];   /* identity: GPU-…, MIG-…, amd-…; the same after a reboot */
+    char parent[UUID_MAX]; /* a MIG instance's GPU; empty otherwise */
+    char name[NAME_MAX_LEN];
+    char serial[40];
+    char pci[20];   /* 0000:05:00.0, lower case */
+    int32_t index;  /* as the driver counts now; may change at a reboot */
+    int32_t minor;  /* /dev/nvidiaN, -1 unknown */
+    int32_t mig;    /* instance number within the parent, -1 when not MIG */
+    uint8_t vendor; /* enum vendor */
+    bool lost;      /* was there, is gone */
+    bool asleep;    /* runtime suspended; not woken to be asked */
+    char note[96];  /* why values are missing, in words; empty when all is well */
+};
+
+struct custom_fact { /* a metric declared at run time; its id is METRIC_CUSTOM + position */
+    char name[64];
+    uint8_t unit; /* enum unit */
+    uint8_t kind; /* enum kind */
+    int64_t per;
+};
+
+struct node_fact {
+    char name[NAME_MAX_LEN]; /* host name, unless told otherwise */
+    char os[NAME_MAX_LEN], kernel[64], arch[16];
+    char cpu[NAME_MAX_LEN];
+    int32_t cpus;
+    char driver[32], cuda[16]; /* driver version; "13.0" */
+    char agent[32];            /* our version there */
+    char boot_id[40];
+    char machine_id[40]; /* a hint only: cloned images share it */
+    char collector[64];  /* which ways of reading are in use, comma separated */
+    int32_t tick_ms;
+    size_t n_devices, n_custom;
+    struct device_fact *devices;
+    struct custom_fact *custom;
+};
+
+enum proc_kind { PROC_COMPUTE = 1, PROC_GRAPHICS = 2, PROC_MPS = 4 }; /* bits */
+
+/* A process that uses a device. Identity: (boot, pid, start_ms). */
+struct proc_fact {
+    int32_t pid, ppid;
+    int64_t start_ms;  /* wall clock */
+    int64_t uid;       /* -1 unknown */
+    char user[64];     /* empty while unknown */
+    char name[64];     /* program */
+    char cmd[CMD_MAX]; /* arguments joined by blanks; shown to others only if configured */
+    char runtime[16];  /* docker, podman, containerd, crio, nerdctl; empty when none */
+    char container[72];
+    char pod[48];      /* Kubernetes pod uid */
+    int64_t slurm_job; /* 0: none */
+    int32_t root_pid;  /* the topmost ancestor of the same user and session: a worker pool shows as one job */
+};
+
+struct proc_list {
+    size_t n;
+    struct proc_fact *v;
+};
+
+/* Deep copies and ends; all accept zeroed structs. */
+void node_fact_fini(struct node_fact *f);
+void node_fact_copy(struct node_fact *to, const struct node_fact *from);
+void proc_list_fini(struct proc_list *l);
+void proc_list_copy(struct proc_list *to, const struct proc_list *from);
+
+struct node_id {
+    uint8_t b[NODE_ID_LEN];
+};
+bool node_id_parse(struct str hex, struct node_id *ret);
+const char *node_id_text(const struct node_id *id, char out[33]);
+
+/* Names that enter from outside: non-empty, at most max bytes, valid UTF-8, no control characters, no '"', '\\' or '/'.
+ */
+bool name_ok(struct str s, size_t max);
+
+#endif

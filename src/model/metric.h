@@ -1,0 +1,81 @@
+/* metric.h: the table of metrics.def, and text of a value. */
+#ifndef MODEL_METRIC_H
+#define MODEL_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bits.h"
+#include "base/buf.h"
+
+enum metric {
+#define METRIC(no, name, ...) M_##name,
+#include "model/metrics.def"
+#undef METRIC
+    M_COUNT
+};
+_Static_assert(M_COUNT <= BITS_MAX, "raise BITS_MAX");
+
+#define METRIC_CUSTOM 1000 /* ids from here up are declared at run time */
+
+enum unit {
+    UNIT_NONE,
+    UNIT_RATIO,
+    UNIT_BYTES,
+    UNIT_BYTES_S,
+    UNIT_CELSIUS,
+    UNIT_WATTS,
+    UNIT_JOULES,
+    UNIT_HERTZ,
+    UNIT_SECONDS,
+    UNIT_MASK,
+    UNIT_COUNT
+};
+enum kind { KIND_GAUGE, KIND_COUNTER };
+enum scope { SCOPE_DEVICE, SCOPE_NODE };
+
+struct metric_info {
+    uint16_t no; /* wire and disk number; not the enum's value */
+    const char *name, *prom;
+    enum unit unit;
+    int64_t per; /* stored units per base unit */
+    enum kind kind;
+    enum scope scope;
+    const char *label;
+    int width;
+    const char *help;
+};
+extern const struct metric_info metrics[M_COUNT];
+extern const char *const unit_names[UNIT_COUNT]; /* "", "ratio", "bytes", "bytes_per_second", "celsius", ... */
+
+int metric_by_name(struct str name); /* enum metric, or -1 */
+int metric_by_no(uint16_t no);       /* enum metric, or -1 */
+
+/* One device (or node), one moment: what was read. Absent stays absent. */
+struct sample {
+    int64_t at_ms;
+    struct bits have;
+    int64_t v[M_COUNT];
+};
+
+static inline void sample_set(struct sample *s, enum metric m, int64_t v)
+{
+    s->v[m] = v;
+    bits_set(&s->have, m);
+}
+static inline bool sample_has(const struct sample *s, enum metric m)
+{
+    return bits_has(&s->have, m);
+}
+
+/* Base unit as an exact decimal: what JSON, CSV and Prometheus carry. */
+int metric_base(struct buf *out, enum metric m, int64_t v);
+/* For people, short, with unit: "98 %", "79.1 GiB", "612 W", "sw power cap, idle". */
+int metric_human(struct buf *out, enum metric m, int64_t v);
+
+/* Words of a throttle mask, comma separated; "none" for 0. Unknown bits as hex. */
+int throttle_words(struct buf *out, uint64_t mask);
+/* What an Xid number means and whether the GPU needs a reset; NULL when unknown. */
+const char *xid_words(unsigned xid);
+
+#endif

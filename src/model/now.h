@@ -1,0 +1,88 @@
+/*
+ * now.h: the newest state of nodes and devices, with the age of every fact: what live/ keeps, query/ selects, render/
+ * shows, and the command line gets back from a hub's JSON. A view borrows; it never owns.
+ */
+#ifndef MODEL_NOW_H
+#define MODEL_NOW_H
+
+#include "model/batch.h"
+#include "model/fact.h"
+#include "model/state.h"
+
+/* One process on one device. */
+struct proc_now {
+    struct proc_fact fact;
+    uint8_t kind;
+    int64_t mem; /* -1 unknown */
+    int32_t sm;  /* -1 unknown */
+};
+
+struct custom_now {
+    uint16_t metric; /* METRIC_CUSTOM + position in the node's custom list */
+    int64_t v, at_ms;
+};
+
+struct device_now {
+    struct device_fact fact;
+    enum dev_state state;
+    char reason[160];         /* why it is in this state, in words */
+    int64_t since_ms;         /* in this state since */
+    int64_t idle_since_ms;    /* no work seen since; 0: working now or unknown */
+    int64_t at_ms;            /* newest sample; 0: none yet */
+    struct sample now;        /* newest known value of each metric */
+    int64_t v_at_ms[M_COUNT]; /* when each was read */
+    size_t n_procs, n_custom;
+    struct proc_now *procs;
+    struct custom_now *custom;
+};
+
+struct node_now {
+    char key[NODE_KEY_MAX];  /* id in text; the public "id" */
+    char name[NAME_MAX_LEN]; /* an admin's name for it, else its own */
+    char address[64];        /* where it last came from */
+    enum node_state state;
+    char reason[160];
+    int64_t since_ms;
+    int64_t at_ms;        /* newest news of any kind, hub's clock; 0: never */
+    int64_t clock_off_ms; /* node minus hub, when above 5 s; else 0 */
+    bool demo, retired, maintenance;
+    enum collect_state collect;
+    int64_t collect_since_ms;
+    uint32_t backlog;
+    struct node_fact fact; /* its devices are in devices[], not here */
+    int64_t sample_at_ms;
+    struct sample now;
+    int64_t v_at_ms[M_COUNT];
+    size_t n_devices, n_custom;
+    struct device_now *devices;
+    struct custom_now *custom;
+    uint64_t version; /* grows with each change a screen would show */
+};
+
+struct view {
+    int64_t at_ms;
+    bool demo;
+    uint64_t version;
+    size_t n;
+    const struct node_now *const *nodes; /* sorted by name */
+    bool show_cmd;                       /* full command lines may be shown to this reader */
+    char reader[64];                     /* whose own command lines may be shown; empty: nobody's */
+};
+
+struct tally {
+    size_t nodes, devices, by_state[DEV_STATES];
+};
+void view_tally(const struct view *v, struct tally *ret);
+/* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3" */
+int view_answer(const struct view *v, struct buf *out);
+
+int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never */
+/* Who holds it: the distinct users, most memory first, comma separated; "" when nobody. */
+int device_users(const struct device_now *d, struct buf *out);
+/* A MIG parent with instances cannot itself be free: its instances are what one takes. */
+bool device_is_parent(const struct node_now *n, const struct device_now *d);
+
+void device_now_fini(struct device_now *d);
+void node_now_fini(struct node_now *n);
+
+#endif

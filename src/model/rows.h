@@ -1,0 +1,43 @@
+/* rows.h: a flat table of typed cells, for lists that become text, CSV or JSON. Owns everything in it. */
+#ifndef MODEL_ROWS_H
+#define MODEL_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum cell_type { CELL_TEXT, CELL_INT, CELL_FIXED, CELL_BOOL };
+
+struct column_spec {
+    const char *name;  /* json and csv */
+    const char *title; /* screen */
+    enum cell_type type;
+    int64_t per; /* CELL_FIXED: stored per base */
+    bool right;  /* align right on screens */
+    int weight;  /* columns with the least weight go first when the screen is narrow */
+};
+
+struct cell {
+    bool absent;
+    int64_t i;
+    char *json_text; /* CELL_TEXT: the value */
+    char *screen;    /* what a person sees, when it differs; NULL: derived */
+    int ansi;        /* SGR colour, 0 none */
+};
+
+struct rows {
+    const struct column_spec *cols;
+    size_t n_cols, n, cap;
+    struct cell *cells; /* n * n_cols */
+};
+
+void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols);
+struct cell *rows_add(struct rows *r); /* a new row, all absent: n_cols cells */
+void cell_text(struct cell *c, struct str s);
+void cell_int(struct cell *c, int64_t v);
+void cell_screen(struct cell *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void rows_fini(struct rows *r);
+
+#endif

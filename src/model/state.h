@@ -1,0 +1,36 @@
+/* state.h: the six states of a device, and those of a node: one order, one mark, one word on every screen. */
+#ifndef MODEL_STATE_H
+#define MODEL_STATE_H
+
+#include "base/str.h"
+
+enum dev_state { DEV_FREE, DEV_HELD, DEV_BUSY, DEV_STALE, DEV_HUNG, DEV_LOST, DEV_STATES };
+
+struct state_info {
+    const char *word;         /* "free" */
+    const char *mark, *ascii; /* "○", "." */
+    const char *meaning;
+    int ansi; /* SGR colour number: 32 green, 31 red, 33 amber, 90 grey, 35 magenta */
+};
+extern const struct state_info dev_states[DEV_STATES];
+
+/* What the collector child says of itself; travels in every HELLO. */
+enum collect_state {
+    COLLECT_STARTING,
+    COLLECT_OK,
+    COLLECT_HUNG,
+    COLLECT_PAUSED,
+    COLLECT_NONE,
+    COLLECT_FAILED,
+    COLLECT_STATES
+};
+extern const char *const collect_words[COLLECT_STATES]; /* "starting", "ok", "hung", "paused", "none", "failed" */
+
+/* up: news lately; down: none for down_after; hung: agent alive, driver not; paused; maintenance (an admin's word) */
+enum node_state { NODE_UP, NODE_DOWN, NODE_HUNG, NODE_PAUSED, NODE_MAINTENANCE, NODE_STATES };
+extern const char *const node_words[NODE_STATES];
+
+int dev_state_by_word(struct str s);  /* or -1 */
+int node_state_by_word(struct str s); /* or -1 */
+
+#endif

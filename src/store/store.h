@@ -1,0 +1,110 @@
+/*
+ * store.h: a durable home for batches, blobs, records. Backends: embedded (SQLite), mem (tests). Nothing above here
+ * knows SQLite exists.
+ *
+ * T1 When done is called with 0 the batches survive kill -9 and power loss. T2 A batch (node, run, number) given twice
+ * is kept once. T3 A batch is kept whole or not at all. T4 The caller's thread never waits for the disk: one writer
+ * thread commits at most every commit_ms. T5 done is called on the caller's loop, in the order of appends, exactly once
+ * each. T6 Nothing here logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a
+ * sentence. T8 When the disk is full, appends fail with -ENOSPC and work again when there is space.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "base/err.h"
+#include "model/batch.h"
+#include "model/event.h"
+#include "model/fact.h"
+
+struct event_base;
+
+struct store_conf {
+    const char *dir;
+    int64_t commit_ms;  /* group commit, default 200 */
+    int64_t keep_ms;    /* batches older than this go, whole log files at a time; 0: for ever */
+    int64_t keep_bytes; /* and the oldest beyond this; 0: no limit */
+};
+
+enum blob_kind { BLOB_FACTS = 1, BLOB_PROCS = 2 };
+
+struct store_batch {
+    const char *node; /* key text */
+    uint64_t run, number, facts, procs;
+    int64_t at_ms;    /* first tick, hub's clock */
+    int64_t shift_ms; /* to be added to the times inside */
+    struct str bytes; /* the frame, kept as it came */
+};
+
+struct store_node {
+    char key[NODE_KEY_MAX], name[NAME_MAX_LEN] /* an admin's, or empty */, own_name[NAME_MAX_LEN], address[64];
+    bool retired, maintenance, demo;
+    int64_t first_ms, last_ms;
+    uint64_t facts, procs; /* newest blobs */
+    char secret[72];       /* vesta: its id; else empty */
+};
+
+struct store_proc {            /* a process on a device: start and end */
+    const char *node, *device; /* key, uuid */
+    struct proc_fact fact;
+    int64_t first_ms, last_ms; /* seen */
+    int64_t mem_max;
+    bool ended;
+};
+
+struct store_token {
+    char id[20]; /* public part */
+    char role[12], person[64], node[NODE_KEY_MAX], note[128];
+    uint8_t hash[32];
+    int64_t created_ms, revoked_ms, used_ms;
+};
+
+struct store_stat {
+    uint64_t batches, bytes, commits, repeats;
+    int last_error; /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
+    int64_t files_bytes;
+};
+
+struct store;
+typedef void store_done_fn(void *arg, int result);
+
+int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop,
+               struct err *err); /* loop NULL: tools; done is called from store_flush */
+int store_open_mem(struct store **ret, struct event_base *loop);
+void store_close(struct store *s);                 /* commits what is queued first */
+int store_flush(struct store *s, struct err *err); /* wait until everything queued is durable */
+
+/* Copies what it needs. Already kept: counted as a repeat, done still gets 0. */
+void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
+bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number); /* durable already */
+
+void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,
+                    struct str bytes); /* durable with the next append */
+bool store_has_blob(const struct store *s, const char *node, uint64_t id);
+int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret,
+                   struct err *err); /* 1, 0 or -errno */
+
+void store_put_node(struct store *s, const struct store_node *n);
+int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
+/* History of from becomes to's. */
+void store_take_over(struct store *s, const char *from, const char *to);
+
+void store_put_proc(struct store *s, const struct store_proc *p); /* insert or extend by (node, device, pid, start) */
+void store_put_event(struct store *s, const char *node, const char *device, const struct event *e);
+int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
+                 void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                 struct err *err);
+
+/* Tokens are written at once (the command line beside a running hub) and looked up by their public part, always fresh.
+ */
+int store_token_put(struct store *s, const struct store_token *t, struct err *err);
+int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err); /* 1, 0, -errno */
+int store_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err);
+/* Small named secrets (cookie key), made by the caller once. */
+int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err); /* 1, 0, -errno */
+int store_setting_put(struct store *s, const char *name, struct str value, struct err *err);
+
+/* Every stored batch, oldest log first: for tools, tests and the compaction to come. */
+int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
+void store_stat(const struct store *s, struct store_stat *ret);
+
+#endif

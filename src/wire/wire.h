@@ -1,0 +1,82 @@
+/*
+ * wire.h: batches and facts <-> bytes. Versioned, pure. docs/wire.md is the specification.
+ *
+ * A stream (a POST body, or a spool record's bytes) is: "MUST" u8 version, then frames. A frame is: u8 type, u32 length
+ * of the rest, u32 crc32c of the rest, the rest. Facts and process lists are named by the FNV-1a of their content and
+ * sent when they change; a batch names those it was taken under, so that a batch can be read whenever its blobs are
+ * known.
+ *
+ * W1 decode(encode(x)) == x. W2 Decoding refuses anything out of bounds with a reason and never allocates more than
+ * WIRE_RAM_MAX. W3 Frames of unknown type are skipped by their length: a newer agent can talk to an older hub. W4
+ * Nothing decoded holds text that is not valid UTF-8 or a count above the caps in model/fact.h.
+ */
+#ifndef WIRE_WIRE_H
+#define WIRE_WIRE_H
+
+#include "base/err.h"
+#include "model/batch.h"
+#include "model/fact.h"
+
+#define WIRE_VERSION  1
+#define WIRE_RAM_MAX  (32u << 20) /* one decoded batch */
+#define WIRE_BODY_MAX (16u << 20) /* one stream */
+
+enum frame_type { FRAME_HELLO = 1, FRAME_FACTS = 2, FRAME_PROCS = 3, FRAME_BATCH = 4 };
+
+/* ---- writing ---- */
+int wire_start(struct buf *out);
+int wire_put_hello(struct buf *out, const struct hello *h);
+/* Blobs: the frame is appended, *ret_id is the content's name (never 0). */
+int wire_put_facts(struct buf *out, const struct node_id *node, const struct node_fact *f, uint64_t *ret_id);
+int wire_put_procs(struct buf *out, const struct node_id *node, const struct proc_list *l, uint64_t *ret_id);
+
+struct wire_enc; /* keeps zstd's context between batches */
+struct wire_enc *wire_enc_new(int level);
+void wire_enc_free(struct wire_enc *e);
+int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b);
+
+/* ---- reading ---- */
+struct frame {
+    uint8_t type;
+    struct str whole;   /* frame with its header: what the store and the spool keep */
+    struct str payload; /* behind the header */
+    struct node_id node;
+    uint64_t id;           /* facts, procs: the blob's name */
+    struct batch_key key;  /* batch */
+    uint64_t facts, procs; /* batch: blobs it needs */
+};
+
+int wire_check_start(struct rd *r, struct err *err); /* the stream's first bytes */
+/* Next frame with its fixed fields read and its checksum verified: 1, 0 at the end, or -EBADMSG. */
+int wire_next(struct rd *r, struct frame *ret, struct err *err);
+/* The same for one frame standing alone, as the store keeps it. */
+int wire_one(struct str whole, struct frame *ret, struct err *err);
+
+int wire_hello(const struct frame *f, struct hello *ret, struct err *err);
+int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err); /* caller ends it with node_fact_fini */
+int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err);
+
+struct wire_dec; /* owns the memory of the batch it decoded last */
+struct wire_dec *wire_dec_new(void);
+void wire_dec_free(struct wire_dec *d);
+/* *ret stays valid until the next call on d. */
+int wire_batch(struct wire_dec *d, const struct frame *f, struct batch *ret, struct err *err);
+
+/* ---- the hub's answer: text lines "word value", no JSON for the agent to parse ---- */
+#define ANSWER_KEYS 1024
+struct answer {
+    size_t n_stored, n_need;
+    struct {
+        uint64_t run, number;
+    } stored[ANSWER_KEYS]; /* exactly the keys now durable */
+    uint64_t need[64];     /* blobs the hub lacks: send them and the batch again */
+    int64_t time_ms;       /* hub's wall clock; 0: not said */
+    int64_t interval_ms;   /* send this often; 0: not said */
+    int64_t phase_ms;      /* send at this offset within the interval; -1: not said */
+    int64_t retry_ms;      /* wait at least this long; 0: not said */
+    char token[128];       /* the node's own token, minted for an enrolment */
+};
+int answer_write(struct buf *out, const struct answer *a);
+int answer_parse(struct str text, struct answer *ret, struct err *err); /* unknown words are skipped */
+
+#endif
