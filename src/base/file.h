@@ -18,10 +18,13 @@ int file_write(const char *path, mode_t mode, const void *p, size_t n, struct er
 int file_mkdirs(const char *path, mode_t mode, struct err *err); /* like mkdir -p */
 int file_sync_dir(const char *path);                             /* 0 or -errno */
 int64_t file_size(const char *path);                             /* -errno if it cannot be known */
-/* A secret: a regular file, not readable by others (warned about, not refused), first line, trimmed. */
+/*
+ * A secret: a regular file of at most 4 KiB, its first line, trimmed, not empty. A file that everybody may read is not
+ * refused: 0 is returned, and err->msg has a sentence to log (it is empty otherwise).
+ */
 int file_read_secret(const char *path, struct buf *ret, struct err *err);
 /* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or
- * ~/.local/state/muster. */
+ * ~/.local/state/muster. With leaf (may be NULL) below it. 0, -ENOENT without a home, -ENAMETOOLONG. */
 int file_state_dir(const char *leaf, char *out, size_t size);
 
 #endif

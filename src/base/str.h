@@ -50,10 +50,12 @@ bool str_duration_ms(struct str s, int64_t *ret); /* "500ms" "10" (s) "10s" "5m"
 bool str_bytes(struct str s, int64_t *ret);       /* "512", "40K", "40G", "1.5GiB", "2TB": powers of 1024 */
 bool str_bool(struct str s, bool *ret);           /* true/false yes/no on/off 1/0 */
 
-/* Shell-style match: * ? [a-z] [!x], no escapes beyond backslash. Linear time, never recurses. */
+/* Shell-style match: * ? [a-z] [!x], no escapes beyond backslash. Never recurses; at worst the one length times the
+ * other. */
 bool str_glob(struct str pattern, struct str s);
 
-bool str_utf8_ok(struct str s); /* valid UTF-8 without NUL or other control characters (tab excepted) */
-int str_width(struct str s);    /* columns on a terminal */
+size_t str_utf8(struct str s, uint32_t *ret); /* the first code point: its bytes, or 0 if it is not UTF-8 */
+bool str_utf8_ok(struct str s);               /* valid UTF-8 without NUL or other control characters (tab excepted) */
+int str_width(struct str s);                  /* columns on a terminal */
 
 #endif

@@ -1,0 +1,389 @@
+/*
+ * buf.c: the growing buffer and its reading counterpart.
+ * Every add is whole or not at all: past max nothing of it is kept and err stays set until buf_reset.
+ */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define BUF_FIRST 64
+
+static int buf_grow(struct buf *b, size_t n)
+{
+    if (b->err)
+        return b->err;
+    if (n > b->max - b->len || n > SIZE_MAX / 4 || b->len > SIZE_MAX / 4)
+        return b->err = -EMSGSIZE;
+    size_t need = b->len + n, cap = b->cap ? b->cap : BUF_FIRST;
+    while (cap <= need)
+        cap *= 2;
+    if (b->max < cap) /* never more than max and the terminator */
+        cap = b->max + 1;
+    b->p = mem_grow(b->p, cap, 1);
+    b->cap = cap;
+    return 0;
+}
+
+/* Where n more bytes and a terminator go, or NULL. */
+static inline char *buf_at(struct buf *b, size_t n)
+{
+    if (__builtin_expect((b->err != 0) | (n >= b->cap - b->len), 0) && (b->err || buf_grow(b, n) < 0))
+        return NULL;
+    return b->p + b->len;
+}
+
+static inline int buf_done(struct buf *b, size_t n)
+{
+    b->len += n;
+    b->p[b->len] = 0;
+    return 0;
+}
+
+int buf_add(struct buf *b, const void *p, size_t n)
+{
+    char *at = buf_at(b, n);
+
+    if (!at)
+        return b->err;
+    if (n)
+        memcpy(at, p, n);
+    return buf_done(b, n);
+}
+
+int buf_adds(struct buf *b, const char *s)
+{
+    return buf_add(b, s, strlen(s));
+}
+
+int buf_addstr(struct buf *b, struct str s)
+{
+    return buf_add(b, s.p, s.len);
+}
+
+int buf_addc(struct buf *b, char c)
+{
+    char *at = buf_at(b, 1);
+
+    if (!at)
+        return b->err;
+    *at = c;
+    return buf_done(b, 1);
+}
+
+int buf_fill(struct buf *b, char c, size_t n)
+{
+    char *at = buf_at(b, n);
+
+    if (!at)
+        return b->err;
+    memset(at, c, n);
+    return buf_done(b, n);
+}
+
+int buf_addf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    int r = buf_vaddf(b, fmt, ap);
+    va_end(ap);
+    return r;
+}
+
+int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+
+    if (b->err)
+        return b->err;
+    va_copy(again, ap);
+    size_t room = b->cap - b->len;
+    int n = vsnprintf(room ? b->p + b->len : NULL, room, fmt, ap);
+    if (n < 0) {
+        b->err = -EINVAL;
+    } else if ((size_t)n < room) {
+        b->len += (size_t)n;
+    } else {
+        char *at = buf_at(b, (size_t)n);
+        if (at) {
+            vsnprintf(at, (size_t)n + 1, fmt, again);
+            b->len += (size_t)n;
+        } else if (room) {
+            b->p[b->len] = 0; /* take back what was cut */
+        }
+    }
+    va_end(again);
+    return b->err;
+}
+
+static const char buf_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
+
+/* The digits of v, ending at end; where they start. */
+static inline char *buf_digits(char *end, uint64_t v)
+{
+    while (v >= 100) {
+        end -= 2;
+        memcpy(end, buf_pairs + v % 100 * 2, 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        end -= 2;
+        memcpy(end, buf_pairs + v * 2, 2);
+    } else {
+        *--end = (char)('0' + v);
+    }
+    return end;
+}
+
+int buf_addu(struct buf *b, uint64_t v)
+{
+    char text[20];
+    char *p = buf_digits(text + sizeof(text), v);
+
+    return buf_add(b, p, (size_t)(text + sizeof(text) - p));
+}
+
+int buf_addi(struct buf *b, int64_t v)
+{
+    char text[21];
+    char *p = buf_digits(text + sizeof(text), v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+
+    if (v < 0)
+        *--p = '-';
+    return buf_add(b, p, (size_t)(text + sizeof(text) - p));
+}
+
+int buf_addx(struct buf *b, const void *p, size_t n)
+{
+    static const char hex[] = "0123456789abcdef";
+    const uint8_t *from = p;
+    char *at = n > SIZE_MAX / 4 ? NULL : buf_at(b, 2 * n);
+
+    if (!at)
+        return b->err ? b->err : (b->err = -EMSGSIZE);
+    for (size_t i = 0; i < n; i++) {
+        at[2 * i] = hex[from[i] >> 4];
+        at[2 * i + 1] = hex[from[i] & 15];
+    }
+    return buf_done(b, 2 * n);
+}
+
+/* ---- binary ---- */
+
+static inline int buf_le(struct buf *b, uint64_t v, size_t n)
+{
+    char *at = buf_at(b, n);
+
+    if (!at)
+        return b->err;
+    for (size_t i = 0; i < n; i++)
+        at[i] = (char)(v >> 8 * i);
+    return buf_done(b, n);
+}
+
+int buf_u8(struct buf *b, uint8_t v)
+{
+    return buf_le(b, v, 1);
+}
+
+int buf_u16(struct buf *b, uint16_t v)
+{
+    return buf_le(b, v, 2);
+}
+
+int buf_u32(struct buf *b, uint32_t v)
+{
+    return buf_le(b, v, 4);
+}
+
+int buf_u64(struct buf *b, uint64_t v)
+{
+    return buf_le(b, v, 8);
+}
+
+int buf_varint(struct buf *b, uint64_t v)
+{
+    char bytes[10];
+    size_t n = 0;
+
+    while (v >= 0x80) {
+        bytes[n++] = (char)(v | 0x80);
+        v >>= 7;
+    }
+    bytes[n++] = (char)v;
+    return buf_add(b, bytes, n);
+}
+
+int buf_zigzag(struct buf *b, int64_t v)
+{
+    return buf_varint(b, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
+}
+
+int buf_text(struct buf *b, struct str s)
+{
+    size_t before = b->len;
+
+    if (buf_varint(b, s.len) == 0 && buf_addstr(b, s) < 0)
+        buf_cut(b, before); /* not half of it */
+    return b->err;
+}
+
+/* ---- the rest ---- */
+
+char *buf_room(struct buf *b, size_t n)
+{
+    return buf_at(b, n);
+}
+
+void buf_took(struct buf *b, size_t n)
+{
+    if (b->p)
+        buf_done(b, n);
+}
+
+int buf_read_fd(struct buf *b, int fd)
+{
+    char more;
+
+    if (b->err)
+        return b->err;
+    for (;;) {
+        size_t want = MIN(b->max - b->len, MAX((size_t)4096, b->len));
+        char *at = want ? buf_at(b, want) : &more;
+        ssize_t n;
+        do
+            n = read(fd, at, want ? want : 1);
+        while (n < 0 && errno == EINTR);
+        if (n < 0) {
+            if (b->p)
+                b->p[b->len] = 0;
+            return -errno;
+        }
+        if (n == 0)
+            return want ? buf_done(b, 0) : 0;
+        if (want == 0)
+            return b->err = -EMSGSIZE;
+        buf_done(b, (size_t)n);
+    }
+}
+
+void buf_cut(struct buf *b, size_t len)
+{
+    if (len >= b->len)
+        return;
+    b->len = len;
+    b->p[len] = 0;
+}
+
+void buf_reset(struct buf *b)
+{
+    buf_cut(b, 0);
+    b->err = 0;
+}
+
+void buf_fini(struct buf *b)
+{
+    if (!b)
+        return;
+    free(b->p);
+    *b = BUF_INIT(b->max);
+}
+
+char *buf_take(struct buf *b)
+{
+    char *p = b->p ? b->p : mem_str("");
+
+    *b = BUF_INIT(b->max);
+    return p;
+}
+
+/* ---- reading ---- */
+
+static const uint8_t *rd_take(struct rd *r, size_t n)
+{
+    const uint8_t *p = r->p;
+
+    if (r->bad || (size_t)(r->end - p) < n) {
+        r->bad = true;
+        return NULL;
+    }
+    r->p += n;
+    return p;
+}
+
+static inline uint64_t rd_le(struct rd *r, size_t n)
+{
+    const uint8_t *p = rd_take(r, n);
+    uint64_t v = 0;
+
+    if (p)
+        for (size_t i = 0; i < n; i++)
+            v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+uint8_t rd_u8(struct rd *r)
+{
+    return (uint8_t)rd_le(r, 1);
+}
+
+uint16_t rd_u16(struct rd *r)
+{
+    return (uint16_t)rd_le(r, 2);
+}
+
+uint32_t rd_u32(struct rd *r)
+{
+    return (uint32_t)rd_le(r, 4);
+}
+
+uint64_t rd_u64(struct rd *r)
+{
+    return rd_le(r, 8);
+}
+
+uint64_t rd_varint(struct rd *r)
+{
+    uint64_t v = 0;
+
+    if (r->bad)
+        return 0;
+    for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
+        uint8_t c = *r->p++;
+        if (shift == 63 && c > 1)
+            break;
+        v |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80)
+            return v;
+    }
+    r->bad = true;
+    return 0;
+}
+
+int64_t rd_zigzag(struct rd *r)
+{
+    uint64_t v = rd_varint(r);
+
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+const uint8_t *rd_bytes(struct rd *r, size_t n)
+{
+    return rd_take(r, n);
+}
+
+struct str rd_text(struct rd *r, size_t max)
+{
+    uint64_t n = rd_varint(r);
+
+    if (n > max)
+        r->bad = true;
+    const uint8_t *p = r->bad ? NULL : rd_take(r, (size_t)n);
+    return p ? str_n(p, (size_t)n) : STR("");
+}

@@ -1,0 +1,201 @@
+/* file.c: whole files in and out. Nothing here keeps a descriptor open after it returns. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+#define FILE_SECRET_MAX 4096
+
+/* Read what fd gives into *ret, which is untouched on failure. */
+static int file_slurp(int fd, const char *path, size_t max, struct buf *ret, struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(max);
+    int r = buf_read_fd(&b, fd);
+
+    if (r == -EMSGSIZE)
+        return err_set(err, r, "cannot read '%s': it is larger than %zu bytes", path, max);
+    if (r < 0)
+        return err_set(err, r, "cannot read '%s': %s", path, strerror(-r));
+    *ret = b;
+    b = (struct buf){0}; /* now the caller's */
+    return 0;
+}
+
+int file_read(const char *path, size_t max, struct buf *ret, struct err *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    return file_slurp(fd, path, max, ret, err);
+}
+
+int file_read_small(const char *path, char *out, size_t size)
+{
+    size_t len = 0;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    while (len + 1 < size) {
+        ssize_t n = read(fd, out + len, size - 1 - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    if (size)
+        out[len] = 0;
+    return (int)len;
+}
+
+static int file_write_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t w = write(fd, p, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0)
+            return -errno;
+        p += w;
+        n -= (size_t)w;
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
+{
+    AUTO_FREE char *tmp = mem_fmt("%s.tmp-%016llx", path, (unsigned long long)rand_u64());
+    AUTO_FREE char *dir = mem_str(path);
+    char *slash = strrchr(dir, '/');
+    AUTO_CLOSE int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+    if (fd < 0)
+        return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    int r = file_write_all(fd, p, n);
+    if (r == 0 && rename(tmp, path) < 0)
+        r = -errno;
+    if (r < 0) {
+        unlink(tmp);
+        return err_set(err, r, "cannot write '%s': %s", path, strerror(-r));
+    }
+    if (slash)
+        slash[slash == dir] = 0; /* "/x" lies in "/" */
+    r = file_sync_dir(slash ? dir : ".");
+    if (r < 0)
+        return err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+int file_mkdirs(const char *path, mode_t mode, struct err *err)
+{
+    AUTO_FREE char *part = mem_str(path);
+    struct stat st;
+
+    for (char *at = part; *at;) {
+        at += strspn(at, "/");
+        at += strcspn(at, "/");
+        char kept = *at;
+        *at = 0;
+        if (mkdir(part, mode) < 0 && errno != EEXIST) {
+            int r = -errno;
+            if (stat(part, &st) < 0 || !S_ISDIR(st.st_mode)) /* read-only or not ours, but there: go on */
+                return err_set(err, r, "cannot make folder '%s': %s", part, strerror(-r));
+        }
+        *at = kept;
+    }
+    if (stat(path, &st) < 0)
+        return err_set(err, -errno, "cannot make folder '%s': %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, -ENOTDIR, "cannot make folder '%s': a file of that name is in the way", path);
+    return 0;
+}
+
+int file_sync_dir(const char *path)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: a file system that cannot sync folders */
+        return -errno;
+    return 0;
+}
+
+int64_t file_size(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) < 0 ? -errno : (int64_t)st.st_size;
+}
+
+int file_read_secret(const char *path, struct buf *ret, struct err *err)
+{
+    struct stat st;
+    struct str rest, line = STR("");
+    AUTO_BUF text = {0}, secret = BUF_INIT(FILE_SECRET_MAX);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block us */
+
+    if (fd < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0)
+        return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, -EINVAL, "cannot read a secret from '%s': not a regular file", path);
+    int r = file_slurp(fd, path, FILE_SECRET_MAX, &text, err);
+    if (r < 0)
+        return r;
+    rest = buf_str(&text);
+    str_line(&rest, &line);
+    line = str_trim(line);
+    if (line.len == 0)
+        return err_set(err, -EINVAL, "cannot read a secret from '%s': its first line is empty", path);
+    if (!str_utf8_ok(line))
+        return err_set(err, -EINVAL, "cannot read a secret from '%s': it is not plain text", path);
+    buf_addstr(&secret, line);
+    *ret = secret;
+    secret = (struct buf){0}; /* now the caller's */
+    if (err)
+        *err = (struct err){0};
+    if (st.st_mode & S_IROTH)
+        err_set(err, 0, "'%s' holds a secret and can be read by everybody; chmod 600 it", path);
+    return 0;
+}
+
+int file_state_dir(const char *leaf, char *out, size_t size)
+{
+    const char *base = getenv("MUSTER_DATA"), *tail = "";
+
+    if (!base || !*base) {
+        const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+        if (geteuid() == 0) {
+            base = "/var/lib/muster";
+        } else if (xdg && xdg[0] == '/') {
+            base = xdg;
+            tail = "/muster";
+        } else if (home && home[0] == '/') {
+            base = home;
+            tail = "/.local/state/muster";
+        } else {
+            return -ENOENT;
+        }
+    }
+    bool more = leaf && *leaf;
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s%s%s%s", base, tail, more ? "/" : "", more ? leaf : "");
+    if (n < 0 || (size_t)n >= sizeof(path) || (size_t)n >= size)
+        return -ENAMETOOLONG;
+    memcpy(out, path, (size_t)n + 1);
+    return 0;
+}

@@ -1,0 +1,191 @@
+/* json.c: the streaming writer. The buf remembers the first failure, so nothing here returns one. */
+#include "base/json.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The comma that is due, and "key": if there is one. */
+static void json_lead(struct json *j, const char *key)
+{
+    size_t n = key ? strlen(key) : 0;
+    char *at = buf_room(j->out, n + 4), *start = at;
+
+    if (!at)
+        return;
+    if (j->comma)
+        *at++ = ',';
+    if (key) {
+        *at++ = '"';
+        memcpy(at, key, n);
+        at += n;
+        *at++ = '"';
+        *at++ = ':';
+    }
+    buf_took(j->out, (size_t)(at - start));
+    j->comma = true;
+}
+
+void json_obj(struct json *j, const char *key)
+{
+    json_lead(j, key);
+    buf_addc(j->out, '{');
+    j->comma = false;
+}
+
+void json_end_obj(struct json *j)
+{
+    buf_addc(j->out, '}');
+    j->comma = true;
+}
+
+void json_arr(struct json *j, const char *key)
+{
+    json_lead(j, key);
+    buf_addc(j->out, '[');
+    j->comma = false;
+}
+
+void json_end_arr(struct json *j)
+{
+    buf_addc(j->out, ']');
+    j->comma = true;
+}
+
+void json_str(struct json *j, const char *key, struct str v)
+{
+    json_lead(j, key);
+    json_escape(j->out, v);
+}
+
+void json_cstr(struct json *j, const char *key, const char *v)
+{
+    if (v)
+        json_str(j, key, str_of(v));
+    else
+        json_null(j, key);
+}
+
+void json_int(struct json *j, const char *key, int64_t v)
+{
+    json_lead(j, key);
+    buf_addi(j->out, v);
+}
+
+void json_uint(struct json *j, const char *key, uint64_t v)
+{
+    json_lead(j, key);
+    buf_addu(j->out, v);
+}
+
+void json_bool(struct json *j, const char *key, bool v)
+{
+    json_lead(j, key);
+    buf_addstr(j->out, v ? STR("true") : STR("false"));
+}
+
+void json_null(struct json *j, const char *key)
+{
+    json_lead(j, key);
+    buf_addstr(j->out, STR("null"));
+}
+
+void json_fixed(struct json *j, const char *key, int64_t v, int64_t per)
+{
+    json_lead(j, key);
+    buf_fixed(j->out, v, per);
+}
+
+void json_raw(struct json *j, const char *key, struct str v)
+{
+    json_lead(j, key);
+    buf_addstr(j->out, v);
+}
+
+/* Does any of the eight bytes need a look: below 0x20, '"', '\', or above 0x7f? */
+static bool json_special8(const char *p)
+{
+    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+    uint64_t w;
+
+    memcpy(&w, p, 8);
+    uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
+    return (w | (w - ones * 0x20) | (quote - ones) | (slash - ones)) & high;
+}
+
+static bool json_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* What is not plain: one escape, one whole UTF-8 sequence, or U+FFFD for a byte that fits nowhere. Bytes used. */
+static size_t json_escape_one(struct buf *out, struct str s)
+{
+    static const char shorts[] = "b\bf\fn\nr\rt\t\"\"\\\\", hex[] = "0123456789abcdef";
+    unsigned char c = (unsigned char)s.p[0];
+    uint32_t point;
+
+    if (c >= 0x80) {
+        size_t n = str_utf8(s, &point);
+        buf_addstr(out, n ? str_n(s.p, n) : STR("\xef\xbf\xbd"));
+        return n ? n : 1;
+    }
+    for (size_t i = 0; i + 1 < sizeof(shorts); i += 2)
+        if ((unsigned char)shorts[i + 1] == c) {
+            buf_add(out, (char[]){'\\', shorts[i]}, 2);
+            return 1;
+        }
+    buf_add(out, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+    return 1;
+}
+
+void json_escape(struct buf *out, struct str v)
+{
+    size_t i = 0;
+
+    buf_addc(out, '"');
+    while (i < v.len && out->err == 0) {
+        size_t from = i;
+        while (i + 8 <= v.len && !json_special8(v.p + i))
+            i += 8;
+        while (i < v.len && json_plain((unsigned char)v.p[i]))
+            i++;
+        if (i > from)
+            buf_add(out, v.p + from, i - from);
+        while (i < v.len && !json_plain((unsigned char)v.p[i]))
+            i += json_escape_one(out, str_n(v.p + i, v.len - i));
+    }
+    buf_addc(out, '"');
+}
+
+int buf_fixed(struct buf *b, int64_t v, int64_t per)
+{
+    char text[48];
+    size_t n = 0;
+
+    assert(per > 0);
+    if (per == 1)
+        return buf_addi(b, v);
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, whole = u / (uint64_t)per, left = u % (uint64_t)per;
+    if (left == 0)
+        return buf_addi(b, v / per);
+    text[n++] = '.';
+    if (per < (int64_t)1 << 28) {
+        uint32_t l = (uint32_t)left, p = (uint32_t)per;
+        for (int digits = 0; l && digits < 18; digits++) {
+            l *= 10;
+            text[n++] = (char)('0' + l / p);
+            l %= p;
+        }
+    } else {
+        unsigned __int128 l = left;
+        for (int digits = 0; l && digits < 18; digits++) {
+            l *= 10;
+            text[n++] = (char)('0' + (int)(l / (uint64_t)per));
+            l %= (uint64_t)per;
+        }
+    }
+    if (v < 0)
+        buf_addc(b, '-');
+    buf_addu(b, whole);
+    return buf_add(b, text, n);
+}

@@ -1,0 +1,526 @@
+/*
+ * str.c: views into text: cutting, comparing, numbers, patterns, UTF-8.
+ * Nothing here writes to the text, allocates, or looks at the locale.
+ */
+#include "base/str.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+static bool str_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool str_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static char str_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static struct str str_drop(struct str s, size_t n)
+{
+    return (struct str){s.p + n, s.len - n};
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.len && str_blank(s.p[0]))
+        s = str_drop(s, 1);
+    while (s.len && str_blank(s.p[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+bool str_eq(struct str a, const char *b)
+{
+    return str_eq_str(a, str_of(b));
+}
+
+bool str_eq_str(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+bool str_eq_nocase(struct str a, const char *b)
+{
+    size_t i;
+
+    for (i = 0; i < a.len && b[i]; i++)
+        if (str_lower(a.p[i]) != str_lower(b[i]))
+            return false;
+    return i == a.len && b[i] == 0;
+}
+
+bool str_starts(struct str s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return n <= s.len && (n == 0 || memcmp(s.p, prefix, n) == 0);
+}
+
+bool str_ends(struct str s, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return n <= s.len && (n == 0 || memcmp(s.p + s.len - n, suffix, n) == 0);
+}
+
+bool str_skip(struct str *s, const char *prefix)
+{
+    if (!str_starts(*s, prefix))
+        return false;
+    size_t n = strlen(prefix);
+    if (n)
+        *s = str_drop(*s, n);
+    return true;
+}
+
+/* "a,b," has three fields, the last one empty; "" has one. A rest that is used up has no text left to point at. */
+bool str_cut(struct str *rest, char sep, struct str *ret)
+{
+    if (!rest->p)
+        return false;
+    const char *at = rest->len ? memchr(rest->p, sep, rest->len) : NULL;
+    if (at) {
+        *ret = (struct str){rest->p, (size_t)(at - rest->p)};
+        *rest = str_drop(*rest, ret->len + 1);
+    } else {
+        *ret = *rest;
+        *rest = (struct str){NULL, 0};
+    }
+    return true;
+}
+
+bool str_line(struct str *rest, struct str *ret)
+{
+    if (rest->len == 0)
+        return false;
+    const char *at = memchr(rest->p, '\n', rest->len);
+    struct str line = {rest->p, at ? (size_t)(at - rest->p) : rest->len};
+    *rest = str_drop(*rest, line.len + (at ? 1 : 0));
+    if (at && line.len && line.p[line.len - 1] == '\r')
+        line.len--;
+    *ret = line;
+    return true;
+}
+
+bool str_word(struct str *rest, struct str *ret)
+{
+    struct str s = *rest;
+    size_t n = 0;
+
+    while (s.len && str_blank(s.p[0]))
+        s = str_drop(s, 1);
+    while (n < s.len && !str_blank(s.p[n]))
+        n++;
+    if (n == 0)
+        return false;
+    *ret = (struct str){s.p, n};
+    *rest = str_drop(s, n);
+    return true;
+}
+
+int str_find(struct str s, const char *what)
+{
+    size_t n = strlen(what);
+
+    if (n == 0)
+        return 0;
+    const char *at = s.len ? memmem(s.p, s.len, what, n) : NULL;
+    return at ? (int)(at - s.p) : -1;
+}
+
+int str_rfind(struct str s, const char *what)
+{
+    size_t n = strlen(what);
+
+    if (n > s.len)
+        return -1;
+    for (size_t i = s.len - n + 1; i-- > 0;)
+        if (n == 0 || memcmp(s.p + i, what, n) == 0)
+            return (int)i;
+    return -1;
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t n = MIN(a.len, b.len);
+    int c = n ? memcmp(a.p, b.p, n) : 0;
+
+    return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+/* ---- numbers ---- */
+
+bool str_uint(struct str s, uint64_t *ret)
+{
+    uint64_t v = 0;
+
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (!str_digit(s.p[i]))
+            return false;
+        if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (unsigned)(s.p[i] - '0'), &v))
+            return false;
+    }
+    *ret = v;
+    return true;
+}
+
+/* The sign off the front; true when negative. */
+static bool str_sign(struct str *s)
+{
+    bool neg = s->len && s->p[0] == '-';
+
+    if (s->len && (neg || s->p[0] == '+'))
+        *s = str_drop(*s, 1);
+    return neg;
+}
+
+static bool str_signed(uint64_t v, bool neg, int64_t *ret)
+{
+    if (v > (uint64_t)INT64_MAX + (neg ? 1 : 0))
+        return false;
+    *ret = neg ? (int64_t)(0 - v) : (int64_t)v;
+    return true;
+}
+
+bool str_int(struct str s, int64_t *ret)
+{
+    uint64_t v;
+    bool neg = str_sign(&s);
+
+    return str_uint(s, &v) && str_signed(v, neg, ret);
+}
+
+bool str_hex(struct str s, uint64_t *ret)
+{
+    uint64_t v = 0;
+
+    if (!str_skip(&s, "0x"))
+        str_skip(&s, "0X");
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = str_lower(s.p[i]);
+        unsigned digit = str_digit(c) ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
+        if (!str_digit(c) && (c < 'a' || c > 'f'))
+            return false;
+        if (v >> 60)
+            return false;
+        v = v << 4 | digit;
+    }
+    *ret = v;
+    return true;
+}
+
+/* A decimal as mantissa * 10^exp. Nineteen digits are kept: more do not fit the answer. */
+struct str_decimal {
+    uint64_t mantissa;
+    int exp;
+    bool neg;
+};
+
+static bool str_decimal(struct str s, struct str_decimal *ret)
+{
+    struct str_decimal d = {.neg = str_sign(&s)};
+    bool digits = false, point = false;
+    int kept = 0;
+    size_t i;
+
+    if (s.len > 4096) /* keeps exp small */
+        return false;
+    for (i = 0; i < s.len; i++) {
+        char c = s.p[i];
+        if (c == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (!str_digit(c))
+            break;
+        digits = true;
+        if (kept < 19) {
+            d.mantissa = d.mantissa * 10 + (unsigned)(c - '0');
+            kept += d.mantissa != 0;
+            d.exp -= point;
+        } else {
+            d.exp += !point;
+        }
+    }
+    if (!digits)
+        return false;
+    if (i < s.len && str_lower(s.p[i]) == 'e') {
+        int64_t e;
+        if (!str_int(str_drop(s, i + 1), &e) || e < -9999 || e > 9999)
+            return false;
+        d.exp += (int)e;
+        i = s.len;
+    }
+    if (i != s.len)
+        return false;
+    *ret = d;
+    return true;
+}
+
+bool str_fixed(struct str s, int64_t scale, int64_t *ret)
+{
+    struct str_decimal d;
+
+    assert(scale > 0);
+    if (!str_decimal(s, &d))
+        return false;
+    unsigned __int128 v = (unsigned __int128)d.mantissa * (uint64_t)scale; /* below 10^19 * 2^63 < 2^127 */
+    if (d.exp < 0) {
+        unsigned __int128 div = 1;
+        if (d.exp < -38)
+            v = 0; /* below 2^127 / 10^39 */
+        else
+            for (int i = 0; i < -d.exp; i++)
+                div *= 10;
+        unsigned __int128 left = v % div;
+        v = v / div + (left * 2 >= div ? 1 : 0);
+    }
+    for (int i = 0; i < d.exp && v; i++) {
+        v *= 10;
+        if (v > (unsigned __int128)1 << 63)
+            return false;
+    }
+    if (v > (unsigned __int128)1 << 63)
+        return false;
+    return str_signed((uint64_t)v, d.neg, ret);
+}
+
+/* Split "1.5GiB" into "1.5" and "GiB" (blanks between them allowed); false without a digit in front. */
+static bool str_quantity(struct str *rest, struct str *ret_number, struct str *ret_unit)
+{
+    struct str s = str_trim(*rest);
+    size_t n = 0, u;
+
+    while (n < s.len && (str_digit(s.p[n]) || s.p[n] == '.'))
+        n++;
+    if (n == 0)
+        return false;
+    *ret_number = (struct str){s.p, n};
+    s = str_trim(str_drop(s, n));
+    for (u = 0; u < s.len && ((str_lower(s.p[u]) >= 'a' && str_lower(s.p[u]) <= 'z') || s.p[u] == '%'); u++)
+        ;
+    *ret_unit = (struct str){s.p, u};
+    *rest = str_drop(s, u);
+    return true;
+}
+
+bool str_duration_ms(struct str s, int64_t *ret)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}, {"w", 604800000}};
+    struct str number, unit;
+    int64_t sum = 0;
+    size_t parts = 0;
+
+    do {
+        int64_t ms = 0, v;
+        if (!str_quantity(&s, &number, &unit))
+            return false;
+        for (size_t i = 0; i < ARRAY_LEN(units); i++)
+            if (str_eq(unit, units[i].name))
+                ms = units[i].ms;
+        if (unit.len == 0 && parts == 0 && s.len == 0)
+            ms = 1000; /* a number alone is seconds */
+        if (ms == 0 || !str_fixed(number, ms, &v) || __builtin_add_overflow(sum, v, &sum))
+            return false;
+        parts++;
+    } while (s.len);
+    *ret = sum;
+    return true;
+}
+
+bool str_bytes(struct str s, int64_t *ret)
+{
+    static const char letters[] = "kmgtpe";
+    struct str number, unit;
+    int64_t scale = 1;
+
+    if (!str_quantity(&s, &number, &unit) || s.len)
+        return false;
+    const char *at = unit.len ? strchr(letters, str_lower(unit.p[0])) : NULL;
+    if (at) {
+        scale = (int64_t)1 << 10 * (at - letters + 1);
+        unit = str_drop(unit, 1);
+        if (unit.len == 2 && str_lower(unit.p[0]) == 'i')
+            unit = str_drop(unit, 1);
+    }
+    if (unit.len > 1 || (unit.len == 1 && str_lower(unit.p[0]) != 'b'))
+        return false;
+    return str_fixed(number, scale, ret);
+}
+
+bool str_bool(struct str s, bool *ret)
+{
+    static const char *const words[][2] = {{"false", "true"}, {"no", "yes"}, {"off", "on"}, {"0", "1"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        for (int v = 0; v < 2; v++)
+            if (str_eq_nocase(s, words[i][v])) {
+                *ret = v;
+                return true;
+            }
+    return false;
+}
+
+/* ---- patterns ---- */
+
+/* One pattern item at pat[*at] against c; *at moves behind the item. A '[' without its ']' is itself. */
+static bool glob_item(struct str pat, size_t *at, unsigned char c)
+{
+    size_t i = *at;
+    unsigned char p = (unsigned char)pat.p[i++];
+
+    if (p == '\\' && i < pat.len)
+        p = (unsigned char)pat.p[i++];
+    else if (p == '?') {
+        *at = i;
+        return true;
+    } else if (p == '[') {
+        size_t k = i;
+        bool not = k < pat.len && (pat.p[k] == '!' || pat.p[k] == '^'), hit = false;
+        k += not ;
+        for (size_t first = k; k < pat.len && (pat.p[k] != ']' || k == first); k++) {
+            unsigned char lo = (unsigned char)pat.p[k], hi = lo;
+            if (k + 2 < pat.len && pat.p[k + 1] == '-' && pat.p[k + 2] != ']') {
+                hi = (unsigned char)pat.p[k + 2];
+                k += 2;
+            }
+            hit |= lo <= c && c <= hi;
+        }
+        if (k < pat.len) {
+            *at = k + 1;
+            return hit != not ;
+        }
+    }
+    *at = i;
+    return p == c;
+}
+
+/* On a mismatch only the last star is tried again, one byte further: earlier ones cannot help. */
+bool str_glob(struct str pattern, struct str s)
+{
+    size_t p = 0, i = 0, star = SIZE_MAX, star_i = 0;
+
+    while (i < s.len) {
+        if (p < pattern.len && pattern.p[p] == '*') {
+            star = ++p;
+            star_i = i;
+            continue;
+        }
+        if (p < pattern.len && glob_item(pattern, &p, (unsigned char)s.p[i])) {
+            i++;
+            continue;
+        }
+        if (star == SIZE_MAX)
+            return false;
+        p = star;
+        i = ++star_i;
+    }
+    while (p < pattern.len && pattern.p[p] == '*')
+        p++;
+    return p == pattern.len;
+}
+
+/* ---- UTF-8 ---- */
+
+size_t str_utf8(struct str s, uint32_t *ret)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)s.p;
+
+    if (s.len == 0)
+        return 0;
+    if (p[0] < 0x80) {
+        *ret = p[0];
+        return 1;
+    }
+    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || n > s.len)
+        return 0;
+    uint32_t c = p[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    *ret = c;
+    return n;
+}
+
+bool str_utf8_ok(struct str s)
+{
+    while (s.len) {
+        uint32_t c;
+        size_t n = str_utf8(s, &c);
+        if (n == 0 || (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0))
+            return false;
+        s = str_drop(s, n);
+    }
+    return true;
+}
+
+/* Columns of a code point, as terminals of today draw it. East Asian wide and emoji: 2; combining: 0. */
+static int str_columns(uint32_t c)
+{
+    static const struct {
+        uint32_t from, to;
+        int columns;
+    } ranges[] = {
+        {0x0300, 0x036f, 0},   {0x0483, 0x0489, 0},   {0x0591, 0x05bd, 0},   {0x0610, 0x061a, 0},
+        {0x064b, 0x065f, 0},   {0x0900, 0x0902, 0},   {0x093c, 0x093c, 0},   {0x0e31, 0x0e31, 0},
+        {0x0e34, 0x0e3a, 0},   {0x0e47, 0x0e4e, 0},   {0x1100, 0x115f, 2},   {0x1ab0, 0x1aff, 0},
+        {0x1dc0, 0x1dff, 0},   {0x200b, 0x200f, 0},   {0x202a, 0x202e, 0},   {0x2060, 0x2064, 0},
+        {0x20d0, 0x20ff, 0},   {0x231a, 0x231b, 2},   {0x23e9, 0x23ec, 2},   {0x25fd, 0x25fe, 2},
+        {0x2614, 0x2615, 2},   {0x2648, 0x2653, 2},   {0x267f, 0x267f, 2},   {0x26a1, 0x26a1, 2},
+        {0x2705, 0x2705, 2},   {0x274c, 0x274c, 2},   {0x2753, 0x2755, 2},   {0x2795, 0x2797, 2},
+        {0x2e80, 0x303e, 2},   {0x3041, 0x33ff, 2},   {0x3400, 0x4dbf, 2},   {0x4e00, 0x9fff, 2},
+        {0xa000, 0xa4cf, 2},   {0xa960, 0xa97f, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
+        {0xfe00, 0xfe0f, 0},   {0xfe10, 0xfe19, 2},   {0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},
+        {0xfeff, 0xfeff, 0},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2},
+        {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1f9ff, 2}, {0x1fa70, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
+        {0xe0100, 0xe01ef, 0},
+    };
+    size_t lo = 0, hi = ARRAY_LEN(ranges);
+
+    if (c < 0x300)
+        return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : 1;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (c > ranges[mid].to)
+            lo = mid + 1;
+        else if (c < ranges[mid].from)
+            hi = mid;
+        else
+            return ranges[mid].columns;
+    }
+    return 1;
+}
+
+int str_width(struct str s)
+{
+    int columns = 0;
+
+    while (s.len) {
+        uint32_t c;
+        size_t n = str_utf8(s, &c);
+        columns += n ? str_columns(c) : 1; /* a stray byte is drawn as one replacement character */
+        s = str_drop(s, n ? n : 1);
+    }
+    return columns;
+}
