@@ -8,7 +8,9 @@
 #include "auth/auth.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "live/live.h"
+#include "model/fact.h"
+
+struct live;
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
 
