@@ -63,7 +63,8 @@ $(O)/%.o: %.S
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------
 UNIT     := $(patsubst tests/unit/%.c,$(BIN)/unit/%,$(wildcard tests/unit/test_*.c))
-STUB     := $(BIN)/libnvml-stub.so
+# A fake NVML, scripted by a file: as of today, an old driver's, and one with 535's wider process records.
+STUB     := $(BIN)/libnvml-stub.so $(BIN)/libnvml-stub-old.so $(BIN)/libnvml-stub-535.so
 unit: $(UNIT)
 stub: $(STUB)
 
@@ -76,9 +77,12 @@ $(BIN)/unit/%: $(O)/tests/unit/%.o $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS) -lcmocka
 
-$(STUB): tests/stub/nvml_stub.c
+STUB_SRC := tests/stub/nvml_stub.c tests/stub/nvml_stub_script.c
+$(BIN)/libnvml-stub-old.so: STUB_FLAG := -DOLD_DRIVER
+$(BIN)/libnvml-stub-535.so: STUB_FLAG := -DWIDE_V3
+$(STUB): $(STUB_SRC) tests/stub/nvml_stub.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fPIC -shared -pthread -o $@ $<
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(STUB_FLAG) -fvisibility=hidden -fPIC -shared -pthread -o $@ $(STUB_SRC)
 
 -include $(wildcard $(O)/tests/unit/*.d)
 
