@@ -1,0 +1,79 @@
+/* fact.c: copies, ends and checks of facts. */
+#include "model/fact.h"
+
+static void *copy_of(const void *p, size_t n, size_t size)
+{
+    if (!n)
+        return NULL;
+    void *q = mem_zero(n, size);
+    memcpy(q, p, n * size);
+    return q;
+}
+
+void node_fact_fini(struct node_fact *f)
+{
+    if (!f)
+        return;
+    free(f->devices);
+    free(f->custom);
+    *f = (struct node_fact){0};
+}
+
+void node_fact_copy(struct node_fact *to, const struct node_fact *from)
+{
+    struct node_fact f = *from;
+    f.devices = copy_of(from->devices, from->n_devices, sizeof(*from->devices));
+    f.custom = copy_of(from->custom, from->n_custom, sizeof(*from->custom));
+    node_fact_fini(to);
+    *to = f;
+}
+
+void proc_list_fini(struct proc_list *l)
+{
+    if (!l)
+        return;
+    free(l->v);
+    *l = (struct proc_list){0};
+}
+
+void proc_list_copy(struct proc_list *to, const struct proc_list *from)
+{
+    struct proc_list l = {from->n, copy_of(from->v, from->n, sizeof(*from->v))};
+    proc_list_fini(to);
+    *to = l;
+}
+
+bool node_id_parse(struct str hex, struct node_id *ret)
+{
+    uint64_t hi, lo;
+    if (hex.len != 2 * NODE_ID_LEN || !str_hex(str_n(hex.p, 16), &hi) || !str_hex(str_n(hex.p + 16, 16), &lo))
+        return false;
+    if (hex.p[1] == 'x' || hex.p[17] == 'x') /* str_hex takes a prefix; an id has none */
+        return false;
+    for (int i = 0; i < 8; i++) {
+        ret->b[i] = (uint8_t)(hi >> (56 - 8 * i));
+        ret->b[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
+    }
+    return true;
+}
+
+const char *node_id_text(const struct node_id *id, char out[33])
+{
+    static const char digit[] = "0123456789abcdef";
+    for (int i = 0; i < NODE_ID_LEN; i++) {
+        out[2 * i] = digit[id->b[i] >> 4];
+        out[2 * i + 1] = digit[id->b[i] & 15];
+    }
+    out[32] = 0;
+    return out;
+}
+
+bool name_ok(struct str s, size_t max)
+{
+    if (!s.len || s.len > max || !str_utf8_ok(s))
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if (s.p[i] == '"' || s.p[i] == '\\' || s.p[i] == '/' || s.p[i] == '\t')
+            return false;
+    return true;
+}

@@ -1,0 +1,141 @@
+/* metric.c: the table of metrics.def, and its values in words. */
+#include "model/metric.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+const struct metric_info metrics[M_COUNT] = {
+#define METRIC(no, name, prom, unit, per, kind, scope, label, width, help)                                             \
+    [M_##name] = {(no), #name, (prom), UNIT_##unit, (per), KIND_##kind, SCOPE_##scope, (label), (width), (help)},
+#include "model/metrics.def"
+#undef METRIC
+};
+
+const char *const unit_names[UNIT_COUNT] = {
+    [UNIT_NONE] = "",           [UNIT_RATIO] = "ratio", [UNIT_BYTES] = "bytes",   [UNIT_BYTES_S] = "bytes_per_second",
+    [UNIT_CELSIUS] = "celsius", [UNIT_WATTS] = "watts", [UNIT_JOULES] = "joules", [UNIT_HERTZ] = "hertz",
+    [UNIT_SECONDS] = "seconds", [UNIT_MASK] = "mask",
+};
+
+int metric_by_name(struct str name)
+{
+    for (int m = 0; m < M_COUNT; m++)
+        if (str_eq(name, metrics[m].name))
+            return m;
+    return -1;
+}
+
+int metric_by_no(uint16_t no)
+{
+    /* Every sample of every batch comes through here: a direct table, filled by the preprocessor. */
+    static const int8_t by_no[] = {
+#define METRIC(no, name, ...) [no] = M_##name + 1,
+#include "model/metrics.def"
+#undef METRIC
+    };
+    return no < ARRAY_LEN(by_no) ? by_no[no] - 1 : -1;
+}
+
+int metric_base(struct buf *out, enum metric m, int64_t v)
+{
+    return buf_fixed(out, v, metrics[m].per);
+}
+
+static int add_bytes(struct buf *out, double v, const char *tail)
+{
+    static const char *const suffix[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    while (fabs(v) >= 1024 && i + 1 < ARRAY_LEN(suffix)) {
+        v /= 1024;
+        i++;
+    }
+    return buf_addf(out, i && fabs(v) < 100 ? "%.1f %s%s" : "%.0f %s%s", v, suffix[i], tail);
+}
+
+int metric_human(struct buf *out, enum metric m, int64_t v)
+{
+    const struct metric_info *mi = &metrics[m];
+    double base = (double)v / (double)mi->per;
+    switch (mi->unit) {
+    case UNIT_RATIO:
+        return buf_addf(out, "%.0f %%", base * 100);
+    case UNIT_BYTES:
+        return add_bytes(out, base, "");
+    case UNIT_BYTES_S:
+        return add_bytes(out, base, "/s");
+    case UNIT_CELSIUS:
+        return buf_addf(out, "%.0f °C", base);
+    case UNIT_WATTS:
+        return buf_addf(out, "%.0f W", base);
+    case UNIT_JOULES:
+        return base >= 3.6e6 ? buf_addf(out, "%.1f kWh", base / 3.6e6) : buf_addf(out, "%.0f J", base);
+    case UNIT_HERTZ:
+        return buf_addf(out, "%.0f MHz", base / 1e6);
+    case UNIT_SECONDS:
+        return buf_addf(out, "%.0f s", base);
+    case UNIT_MASK:
+        return throttle_words(out, (uint64_t)v);
+    case UNIT_NONE:
+    case UNIT_COUNT:
+        break;
+    }
+    return buf_fixed(out, v, mi->per);
+}
+
+/* The driver's clock event reasons, by bit. */
+static const char *const reasons[] = {"idle",        "application clocks", "sw power cap",
+                                      "hw slowdown", "sync boost",         "sw thermal",
+                                      "hw thermal",  "hw power brake",     "display clock"};
+
+int throttle_words(struct buf *out, uint64_t mask)
+{
+    if (!mask)
+        return buf_adds(out, "none");
+    const char *sep = "";
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+        if (mask >> i & 1) {
+            buf_adds(out, sep);
+            buf_adds(out, reasons[i]);
+            sep = ", ";
+        }
+    uint64_t rest = mask & ~((1ull << ARRAY_LEN(reasons)) - 1);
+    if (rest)
+        buf_addf(out, "%s0x%llx", sep, (unsigned long long)rest);
+    return out->err;
+}
+
+const char *xid_words(unsigned xid)
+{
+    static const struct {
+        unsigned no;
+        const char *words;
+    } table[] = {
+        {13, "graphics engine exception: usually the application's fault"},
+        {31, "memory page fault: usually the application's fault"},
+        {43, "GPU stopped processing: usually the application's fault"},
+        {45, "work removed before its end, after another error or a kill"},
+        {46, "GPU stopped answering; needs a reset"},
+        {48, "double-bit memory error"},
+        {61, "internal microcontroller halted"},
+        {62, "internal microcontroller halted; needs a reset"},
+        {63, "memory row remapped or page retired"},
+        {64, "remapping a memory row failed; needs a reset"},
+        {74, "NVLink error"},
+        {79, "GPU has fallen off the bus; needs a reboot"},
+        {92, "many corrected memory errors"},
+        {94, "contained memory error: one application was hit"},
+        {95, "uncontained memory error; needs a reset"},
+        {109, "context switch timed out; needs a reset"},
+        {110, "security fault; needs a reset"},
+        {119, "GPU system processor timed out; needs a reset"},
+        {120, "GPU system processor error; needs a reset"},
+        {121, "chip-to-chip link error"},
+        {149, "NVLink error"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (table[i].no == xid)
+            return table[i].words;
+    return NULL;
+}

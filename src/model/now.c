@@ -1,0 +1,119 @@
+/* now.c: small questions about the newest state, answered the same way for every screen. */
+#include "model/now.h"
+
+void view_tally(const struct view *v, struct tally *ret)
+{
+    struct tally t = {.nodes = v->n};
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            if (device_is_parent(v->nodes[i], d))
+                continue;
+            t.devices++;
+            t.by_state[d->state]++;
+        }
+    *ret = t;
+}
+
+int view_answer(const struct view *v, struct buf *out)
+{
+    enum { NAMED = 6 };
+    struct tally t;
+    view_tally(v, &t);
+    if (!t.devices)
+        return buf_adds(out, v->n ? "no GPUs seen yet" : "no nodes yet");
+    if (!t.by_state[DEV_FREE])
+        return buf_addf(out, "none of %zu free", t.devices);
+    buf_addf(out, "%zu of %zu free", t.by_state[DEV_FREE], t.devices);
+    /* The nodes with most free first; a selection sort of a handful out of however many there are. */
+    size_t named = 0, told = 0, last = SIZE_MAX, last_i = 0;
+    while (named < NAMED) {
+        size_t best = 0, best_i = 0;
+        for (size_t i = 0; i < v->n; i++) {
+            const struct node_now *n = v->nodes[i];
+            size_t free_n = 0;
+            for (size_t k = 0; k < n->n_devices; k++)
+                free_n += n->devices[k].state == DEV_FREE && !device_is_parent(n, &n->devices[k]);
+            if (free_n > best && (free_n < last || (free_n == last && i > last_i))) {
+                best = free_n;
+                best_i = i;
+            }
+        }
+        if (!best)
+            break;
+        buf_addf(out, "%s%zu on %s", named ? ", " : ": ", best, v->nodes[best_i]->name);
+        told += best;
+        last = best;
+        last_i = best_i;
+        named++;
+    }
+    if (told < t.by_state[DEV_FREE])
+        buf_addf(out, ", %zu elsewhere", t.by_state[DEV_FREE] - told);
+    return out->err;
+}
+
+int64_t device_age_ms(const struct device_now *d, int64_t now_ms)
+{
+    return d->at_ms ? MAX(0, now_ms - d->at_ms) : -1;
+}
+
+int device_users(const struct device_now *d, struct buf *out)
+{
+    enum { NAMED = 8 };
+    const char *name[NAMED];
+    int64_t mem[NAMED];
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_procs; i++) {
+        const struct proc_now *p = &d->procs[i];
+        if (!p->fact.user[0])
+            continue;
+        size_t k = 0;
+        while (k < n && strcmp(name[k], p->fact.user) != 0)
+            k++;
+        if (k == NAMED)
+            continue;
+        if (k == n) {
+            name[n] = p->fact.user;
+            mem[n++] = 0;
+        }
+        mem[k] += MAX(p->mem, 0);
+    }
+    for (size_t told = 0; told < n; told++) {
+        size_t best = 0;
+        for (size_t k = 1; k < n; k++)
+            if (mem[k] > mem[best])
+                best = k;
+        buf_addf(out, "%s%s", told ? ", " : "", name[best]);
+        mem[best] = -1;
+    }
+    return out->err;
+}
+
+bool device_is_parent(const struct node_now *n, const struct device_now *d)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (n->devices[i].fact.parent[0] && strcmp(n->devices[i].fact.parent, d->fact.uuid) == 0)
+            return true;
+    return false;
+}
+
+void device_now_fini(struct device_now *d)
+{
+    if (!d)
+        return;
+    free(d->procs);
+    free(d->custom);
+    *d = (struct device_now){0};
+}
+
+void node_now_fini(struct node_now *n)
+{
+    if (!n)
+        return;
+    for (size_t i = 0; i < n->n_devices; i++)
+        device_now_fini(&n->devices[i]);
+    free(n->devices);
+    free(n->custom);
+    node_fact_fini(&n->fact);
+    *n = (struct node_now){0};
+}

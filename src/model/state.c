@@ -1,0 +1,35 @@
+/* state.c: the words and marks of states and events. */
+#include "model/state.h"
+
+#include "base/mem.h"
+#include "model/event.h"
+
+const struct state_info dev_states[DEV_STATES] = {
+    [DEV_FREE] = {"free", "○", ".", "nobody, nothing booked", 32},
+    [DEV_HELD] = {"held", "◐", "o", "somebody's, not working", 33},
+    [DEV_BUSY] = {"busy", "●", "#", "working", 31},
+    [DEV_STALE] = {"stale", "◌", "?", "no news for a while", 90},
+    [DEV_HUNG] = {"hung", "✕", "x", "driver does not answer", 35},
+    [DEV_LOST] = {"lost", "∅", "-", "was there, is gone", 35},
+};
+
+const char *const collect_words[COLLECT_STATES] = {"starting", "ok", "hung", "paused", "none", "failed"};
+const char *const node_words[NODE_STATES] = {"up", "down", "hung", "paused", "maintenance"};
+const char *const event_words[EVENT_KINDS] = {"?",     "xid",  "ecc", "lost", "back",  "hung",   "answers",
+                                              "start", "stop", "new", "down", "clock", "dropped"};
+
+int dev_state_by_word(struct str s)
+{
+    for (int i = 0; i < DEV_STATES; i++)
+        if (str_eq(s, dev_states[i].word))
+            return i;
+    return -1;
+}
+
+int node_state_by_word(struct str s)
+{
+    for (int i = 0; i < NODE_STATES; i++)
+        if (str_eq(s, node_words[i]))
+            return i;
+    return -1;
+}

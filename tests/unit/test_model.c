@@ -1,0 +1,195 @@
+/* The nouns: metrics, facts, batches gathered tick by tick, questions about a view. */
+#include "test.h"
+
+#include "base/mem.h"
+#include "model/gather.h"
+#include "model/now.h"
+
+static void every_metric_has_its_own_number_and_name(void **unused)
+{
+    (void)unused;
+    for (int a = 0; a < M_COUNT; a++) {
+        assert_int_equal(metric_by_no(metrics[a].no), a);
+        assert_int_equal(metric_by_name(str_of(metrics[a].name)), a);
+        assert_true(metrics[a].no < METRIC_CUSTOM && metrics[a].per > 0 && metrics[a].help[0]);
+        for (int b = 0; b < a; b++) {
+            assert_int_not_equal(metrics[a].no, metrics[b].no);
+            assert_string_not_equal(metrics[a].prom, metrics[b].prom);
+        }
+    }
+    assert_int_equal(metric_by_no(0), -1);
+    assert_int_equal(metric_by_no(39), -1);
+    assert_int_equal(metric_by_no(60000), -1);
+}
+
+static void a_value_reads_well(void **unused)
+{
+    (void)unused;
+    static const struct {
+        enum metric m;
+        int64_t v;
+        const char *base, *human;
+    } cases[] = {
+        {M_util, 9876, "0.9876", "99 %"},
+        {M_mem_used, 5420089344, "5420089344", "5.0 GiB"},
+        {M_power, 612450, "612.45", "612 W"},
+        {M_temp, 40000, "40", "40 °C"},
+        {M_throttle, 5, "5", "idle, sw power cap"},
+        {M_throttle, 0, "0", "none"},
+        {M_throttle, 0x1020, "4128", "sw thermal, 0x1000"},
+        {M_clock_sm, 1980000000, "1980000000", "1980 MHz"},
+        {M_busy, 1500000, "1.5", "2 s"},
+        {M_pcie_rx, 1536, "1536", "1.5 KiB/s"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(200), h = BUF_INIT(200);
+        metric_base(&b, cases[i].m, cases[i].v);
+        metric_human(&h, cases[i].m, cases[i].v);
+        assert_string_equal(b.p, cases[i].base);
+        assert_string_equal(h.p, cases[i].human);
+    }
+}
+
+static void a_node_id_survives_its_text(void **unused)
+{
+    (void)unused;
+    struct node_id id, back;
+    char text[33];
+    for (int i = 0; i < NODE_ID_LEN; i++)
+        id.b[i] = (uint8_t)(i * 17 + 3);
+    assert_true(node_id_parse(str_of(node_id_text(&id, text)), &back));
+    assert_memory_equal(&id, &back, sizeof(id));
+    assert_false(node_id_parse(STR("0x112233445566778899aabbccddeeff00"), &back));
+    assert_false(node_id_parse(STR("0x1122334455667788"
+                                   "99aabbccddeeff"),
+                               &back));
+    assert_false(node_id_parse(STR("xyz"), &back));
+}
+
+static void names_are_checked_where_they_enter(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        bool ok;
+    } cases[] = {{"dgx1", true}, {"Grüße", true}, {"", false},    {"a\"b", false},
+                 {"a/b", false}, {"a\nb", false}, {"\xff", false}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_int_equal(name_ok(str_of(cases[i].name), 64), cases[i].ok);
+    assert_false(name_ok(STR("toolong"), 3));
+}
+
+static void absent_values_stay_absent_in_a_batch(void **unused)
+{
+    (void)unused;
+    struct gather *g = gather_new();
+    struct batch b;
+    for (int round = 0; round < 3; round++) {
+        for (int t = 0; t < 130; t++) {
+            struct sample s = {0};
+            assert_true(gather_tick(g, 1000 + t * 100));
+            sample_set(&s, M_util, t);
+            if (t % 5 == round)
+                sample_set(&s, M_energy, t * 7);
+            gather_sample(g, 2, &s);
+            if (t == 3)
+                gather_value(g, 1, METRIC_CUSTOM + 4, 99);
+        }
+        gather_batch(g, &b);
+        assert_int_equal(b.n_ticks, 130);
+        assert_int_equal(b.n_columns, 3);
+        assert_int_equal(b.columns[0].metric, metrics[M_util].no);
+        assert_null(b.columns[0].have);
+        assert_int_equal(b.columns[1].metric, metrics[M_energy].no);
+        for (size_t t = 0; t < 130; t++) {
+            assert_int_equal(column_has(&b.columns[1], t), (int)t % 5 == round);
+            assert_int_equal(b.columns[1].v[t], (int)t % 5 == round ? (int)t * 7 : 0);
+            assert_int_equal(column_has(&b.columns[2], t), t == 3);
+        }
+        gather_reset(g);
+    }
+    gather_batch(g, &b);
+    assert_int_equal(b.n_ticks + b.n_columns + b.n_uses + b.n_events, 0);
+    gather_free(g);
+}
+
+static void ticks_ascend_and_a_batch_is_bounded(void **unused)
+{
+    (void)unused;
+    struct gather *g = gather_new();
+    struct batch b;
+    assert_true(gather_tick(g, 500));
+    assert_true(gather_tick(g, 500));
+    assert_true(gather_tick(g, 100));
+    gather_batch(g, &b);
+    assert_int_equal(b.at_ms[1], 501);
+    assert_int_equal(b.at_ms[2], 502);
+    for (int i = 3; i < TICKS_MAX; i++)
+        assert_true(gather_tick(g, 1000 + i));
+    assert_false(gather_tick(g, 99999999));
+    gather_free(g);
+}
+
+static void the_answer_names_where_the_free_ones_are(void **unused)
+{
+    (void)unused;
+    static struct device_now dev[3][4];
+    static struct node_now node[3] = {{.name = "dgx1"}, {.name = "dgx2"}, {.name = "ws3"}};
+    const struct node_now *list[3];
+    for (int i = 0; i < 3; i++) {
+        node[i].devices = dev[i];
+        node[i].n_devices = 4;
+        list[i] = &node[i];
+        for (int k = 0; k < 4; k++)
+            dev[i][k].state = k < i ? DEV_FREE : DEV_BUSY;
+    }
+    struct view v = {.n = 3, .nodes = list};
+    AUTO_BUF b = BUF_INIT(1000);
+    view_answer(&v, &b);
+    assert_string_equal(b.p, "3 of 12 free: 2 on ws3, 1 on dgx2");
+    buf_reset(&b);
+    v.n = 1;
+    view_answer(&v, &b);
+    assert_string_equal(b.p, "none of 4 free");
+    buf_reset(&b);
+    v.n = 0;
+    view_answer(&v, &b);
+    assert_string_equal(b.p, "no nodes yet");
+}
+
+static void a_mig_parent_is_not_counted_beside_its_instances(void **unused)
+{
+    (void)unused;
+    static struct device_now dev[3];
+    static struct node_now node = {.name = "a", .devices = dev, .n_devices = 3};
+    const struct node_now *list[] = {&node};
+    mem_copy_str(dev[0].fact.uuid, UUID_MAX, "GPU-1");
+    mem_copy_str(dev[1].fact.parent, UUID_MAX, "GPU-1");
+    mem_copy_str(dev[2].fact.parent, UUID_MAX, "GPU-1");
+    struct view v = {.n = 1, .nodes = list};
+    struct tally t;
+    view_tally(&v, &t);
+    assert_int_equal(t.devices, 2);
+    assert_true(device_is_parent(&node, &dev[0]));
+    assert_false(device_is_parent(&node, &dev[1]));
+}
+
+static void users_come_most_memory_first(void **unused)
+{
+    (void)unused;
+    struct proc_now procs[4] = {{.mem = 10}, {.mem = 30}, {.mem = 25}, {.mem = -1}};
+    mem_copy_str(procs[0].fact.user, 64, "ana");
+    mem_copy_str(procs[1].fact.user, 64, "kim");
+    mem_copy_str(procs[2].fact.user, 64, "ana");
+    struct device_now d = {.n_procs = 4, .procs = procs};
+    AUTO_BUF b = BUF_INIT(100);
+    device_users(&d, &b);
+    assert_string_equal(b.p, "ana, kim");
+}
+
+TESTS(cmocka_unit_test(every_metric_has_its_own_number_and_name), cmocka_unit_test(a_value_reads_well),
+      cmocka_unit_test(a_node_id_survives_its_text), cmocka_unit_test(names_are_checked_where_they_enter),
+      cmocka_unit_test(absent_values_stay_absent_in_a_batch), cmocka_unit_test(ticks_ascend_and_a_batch_is_bounded),
+      cmocka_unit_test(the_answer_names_where_the_free_ones_are),
+      cmocka_unit_test(a_mig_parent_is_not_counted_beside_its_instances),
+      cmocka_unit_test(users_come_most_memory_first))
