@@ -1,0 +1,25 @@
+/* cli.h: what every subcommand's first lines share: defaults, configuration file, environment, flags, --help, one-line
+ * errors. */
+#ifndef CMD_CLI_H
+#define CMD_CLI_H
+
+#include "base/opt.h"
+
+/*
+ * Fill conf from the table: defaults, then MUSTER_… variables, then flags (which may stand between operands).
+ * Returns -1 to go on (operands start at *ret_argi), or an exit code (--help printed, or an error said).
+ */
+int cli_parse(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi);
+/* As cli_parse, with a YAML file after the defaults: --config, MUSTER_CONFIG, or /etc/muster/muster.yaml where it
+ * exists. */
+int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi);
+/* "muster ls: sentence" on standard error; returns code. */
+int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Write to standard output; a closed pipe is a quiet end, anything else is EXIT_REACH. */
+int cli_print(const struct opt_cmd *face, const struct buf *out);
+/* Columns of the terminal on standard output, else fallback. */
+int cli_width(int fallback);
+/* Colour wanted: a terminal, TERM not dumb, NO_COLOR not set. */
+bool cli_colour(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* client.h: asking a hub, for the command line: one request, one answer, an error in words. */
+#ifndef CMD_CLIENT_H
+#define CMD_CLIENT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Options every command that talks to a hub has: put CLIENT_OPTS(struct, field) in its table. */
+struct client_conf {
+    char *hub, *token, *token_file, *ca_file, *pin;
+};
+#define CLIENT_OPTS(strct, field)                                                                                      \
+    OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "the hub to ask, as http://host:8765"),                     \
+        OPTN(strct, "token", field.token, 0, OPT_SECRET, NULL, "TOKEN",                                                \
+             "token; better in a file: a flag shows in ps"),                                                           \
+        OPTN(strct, "token_file", field.token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),           \
+        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
+             "certificates to trust instead of the system's"),                                                         \
+        OPTN(strct, "pin", field.pin, 0, OPT_STR, NULL, "PIN", "trust the hub with this public key alone (sha256//…)")
+
+/*
+ * Do one request: the hub's URL with path appended. Without a hub it is the local one, http://127.0.0.1:8765, with the
+ * admin token its data folder holds. 0 with the body in ret; or -errno with a sentence. An HTTP error becomes one too:
+ * the problem's detail.
+ */
+int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
+               struct err *err);
+const char *client_url(const struct client_conf *conf); /* the hub client_ask will use */
+
+#endif

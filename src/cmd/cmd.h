@@ -1,0 +1,31 @@
+/* cmd.h: the subcommands. Exit codes: 0 done, 1 the answer is no, 2 usage, 3 could not reach or read something. */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include "base/opt.h"
+
+enum { EXIT_OK = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_REACH = 3 };
+
+struct cmd {
+    const char *name;
+    int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
+    const struct opt_cmd *face;        /* summary, options, examples: --help and the man page */
+    bool hidden;
+};
+extern const struct cmd cmds[]; /* ends with name NULL */
+
+int cmd_up(int argc, char **argv);
+int cmd_hub(int argc, char **argv);
+int cmd_agent(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
+int cmd_token(int argc, char **argv);
+int cmd_node(int argc, char **argv);
+int cmd_config(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_simulate(int argc, char **argv);
+int cmd_man(int argc, char **argv);
+
+extern const struct opt_cmd up_face, hub_face, agent_face, ls_face, token_face, node_face, config_face, doctor_face,
+    simulate_face, man_face;
+
+#endif

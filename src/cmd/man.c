@@ -1,0 +1,69 @@
+/* man.c: man pages out of the option tables, written at build time. */
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+#include "model/metric.h"
+
+static const struct opt man_opts[] = {{0}};
+const struct opt_cmd man_face = {
+    .name = "muster man",
+    .summary = "write the man pages into a folder",
+    .args = "DIR",
+    .examples = "muster man build/man  # what `make man` does",
+    .opts = man_opts,
+};
+
+static int write_page(const char *dir, const char *name, const struct buf *page)
+{
+    struct err err = {0};
+    AUTO_FREE char *path = mem_fmt("%s/%s.1", dir, name);
+    if (file_write(path, 0644, page->p, page->len, &err) < 0)
+        return cli_fail(&man_face, EXIT_REACH, "%s", err.msg);
+    return 0;
+}
+
+static void overview(struct buf *out)
+{
+    buf_adds(out, ".TH MUSTER 1 \"\" \"muster " MUSTER_VERSION "\" \"User Commands\"\n"
+                  ".SH NAME\nmuster \\- roll call for every GPU\n"
+                  ".SH SYNOPSIS\n.B muster\n.I COMMAND\n[\\fIOPTIONS\\fR]\n"
+                  ".SH DESCRIPTION\nWhich GPUs are free, who holds the others, what they do.\n"
+                  "One small agent per node, one hub, one page, one terminal.\n.SH COMMANDS\n");
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (!c->hidden)
+            buf_addf(out, ".TP\n.BR muster\\-%s (1)\n%s\n", c->name, c->face->summary);
+    buf_adds(out, ".SH METRICS\nNames as JSON has them, with their Prometheus name and unit.\n");
+    for (int m = 0; m < M_COUNT; m++) {
+        const char *unit = unit_names[metrics[m].unit];
+        buf_addf(out, ".TP\n.B %s\n%s (%s%s%s)\n", metrics[m].name, metrics[m].help, metrics[m].prom,
+                 unit[0] ? ", " : "", unit);
+    }
+    buf_adds(out, ".SH EXIT STATUS\n0 done; 1 the answer is no; 2 usage; 3 could not reach or read something.\n");
+}
+
+int cmd_man(int argc, char **argv)
+{
+    int argi, r = cli_parse(&man_face, NULL, argc, argv, &argi);
+    if (r >= 0)
+        return r;
+    if (argi + 1 != argc)
+        return cli_fail(&man_face, EXIT_USAGE, "expected one folder");
+    struct err err = {0};
+    if (file_mkdirs(argv[argi], 0755, &err) < 0)
+        return cli_fail(&man_face, EXIT_REACH, "%s", err.msg);
+    AUTO_BUF page = BUF_INIT(1 << 20);
+    overview(&page);
+    if ((r = write_page(argv[argi], "muster", &page)))
+        return r;
+    for (const struct cmd *c = cmds; c->name; c++) {
+        if (c->hidden)
+            continue;
+        buf_reset(&page);
+        opt_man(c->face, &page);
+        AUTO_FREE char *name = mem_fmt("muster-%s", c->name);
+        if ((r = write_page(argv[argi], name, &page)))
+            return r;
+    }
+    return EXIT_OK;
+}

@@ -1,0 +1,40 @@
+/* main.c: the table of subcommands. */
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+
+const struct cmd cmds[] = {
+    {"man", cmd_man, &man_face, true},
+    {0},
+};
+
+static int help(FILE *to)
+{
+    fprintf(to, "muster " MUSTER_VERSION ": roll call for every GPU\n\nUsage: muster COMMAND [OPTIONS]\n\n");
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (!c->hidden)
+            fprintf(to, "  %-10s %s\n", c->name, c->face->summary);
+    fprintf(to,
+            "\n`muster COMMAND --help` explains one. Start with `muster up`, or `muster ls` for this machine alone.\n");
+    return to == stderr ? EXIT_USAGE : EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2)
+        return help(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return help(stdout);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("muster " MUSTER_VERSION "\n");
+        return EXIT_OK;
+    }
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (strcmp(argv[1], c->name) == 0)
+            return c->run(argc - 1, argv + 1);
+    fprintf(stderr, "muster: unknown command '%s'; `muster --help` lists them\n", argv[1]);
+    return EXIT_USAGE;
+}
