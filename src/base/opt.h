@@ -17,7 +17,7 @@
 enum opt_type {
     OPT_BOOL,     /* bool; the flag takes no argument, --no-NAME clears it */
     OPT_INT,      /* int64_t, min..max */
-    OPT_STR,      /* char *, owned */
+    OPT_STR,      /* char *, owned; NULL when not set, never "" */
     OPT_PATH,     /* char *, owned */
     OPT_SECRET,   /* char *, owned; never printed */
     OPT_DURATION, /* int64_t milliseconds, min..max in ms */
@@ -77,9 +77,9 @@ int opt_env(const struct opt *opts, void *conf, struct err *err); /* MUSTER_NAME
 int opt_env_file(const struct opt *opts, void *conf, const char *path,
                  struct err *err); /* MUSTER_NAME=value lines; unknown names are errors with a line number */
 /*
- * Flags up to the first operand (or "--"). Fills *ret_argi with the index of the first operand. A flag given on the
- * command line beats everything, so call it last. Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL
- * with a sentence.
+ * argv[0] is the program's or the subcommand's name and is skipped. Flags up to the first operand (or "--"). Fills
+ * *ret_argi with the index of the first operand. A flag given on the command line beats everything, so call it last.
+ * Returns 0, 1 when --help was asked for (nothing printed), or -EINVAL with a sentence.
  */
 int opt_args(const struct opt *opts, void *conf, int argc, char **argv, int *ret_argi, struct err *err);
 /* As opt_args, but operands and flags may mix: operands are moved to the end of argv, in order, up to "--". */
@@ -89,6 +89,14 @@ int opt_show(const struct opt *opts, const void *conf,
              struct buf *out); /* YAML that opt_yaml reads back; secrets as "(set)" in a comment */
 int opt_help(const struct opt_cmd *cmd, struct buf *out);
 int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
+
+/* For whoever walks a table itself. */
+const struct opt *opt_near(const struct opt *opts, struct str name); /* what a mistyped name was meant to be, or NULL */
+void opt_clear(const struct opt *o, void *conf); /* a text or a list: empty again; others are kept */
+const char *opt_env_name(const struct opt *o, char *out, size_t size); /* "MUSTER_RULE_UTIL" */
+const char *opt_number(const struct opt *o, int64_t v, char out[48]);  /* as opt_set reads it: "5m", "40G", "12.5%" */
+bool opt_has_max(const struct opt *o);                                 /* with min alone there is no upper end */
+int opt_env_text(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
 
 /* base/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and
  * what was expected. */

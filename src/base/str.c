@@ -435,6 +435,40 @@ bool str_glob(struct str pattern, struct str s)
     return p == pattern.len;
 }
 
+/* Edits between a and b; two neighbours swapped count as one. Both are at most 64 bytes. */
+static int near_edits(struct str a, struct str b)
+{
+    int row[3][65];
+
+    for (size_t j = 0; j <= b.len; j++)
+        row[0][j] = (int)j;
+    for (size_t i = 1; i <= a.len; i++) {
+        int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = (int)i;
+        for (size_t j = 1; j <= b.len; j++) {
+            int swap = last[j - 1] + (a.p[i - 1] != b.p[j - 1]);
+            now[j] = MIN(swap, MIN(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1])
+                now[j] = MIN(now[j], before[j - 2] + 1);
+        }
+    }
+    return row[a.len % 3][b.len];
+}
+
+int str_near(struct str typed, struct str meant)
+{
+    size_t limit = MAX((size_t)1, MIN((size_t)3, typed.len / 3));
+
+    if (typed.len == 0 || typed.len > 64 || meant.len > 64)
+        return -1;
+    int edits = near_edits(typed, meant);
+    if ((size_t)edits <= limit && (size_t)edits < MIN(typed.len, meant.len))
+        return edits;
+    if (typed.len >= 3 && meant.len > typed.len && memcmp(typed.p, meant.p, typed.len) == 0)
+        return 4; /* its beginning: weaker than a slip */
+    return -1;
+}
+
 /* ---- UTF-8 ---- */
 
 size_t str_utf8(struct str s, uint32_t *ret)

@@ -54,6 +54,10 @@ bool str_bool(struct str s, bool *ret);           /* true/false yes/no on/off 1/
  * other. */
 bool str_glob(struct str pattern, struct str s);
 
+/* For "did you mean": how many slips lie between what was typed and what may have been meant; -1 when they are not
+ * alike. */
+int str_near(struct str typed, struct str meant);
+
 size_t str_utf8(struct str s, uint32_t *ret); /* the first code point: its bytes, or 0 if it is not UTF-8 */
 bool str_utf8_ok(struct str s);               /* valid UTF-8 without NUL or other control characters (tab excepted) */
 int str_width(struct str s);                  /* columns on a terminal */
