@@ -62,7 +62,7 @@ void json_cstr(struct json *j, const char *key, const char *v)
     if (v)
         json_str(j, key, str_of(v));
     else
-        json_null(j, key);
+        json_none(j, key);
 }
 
 void json_int(struct json *j, const char *key, int64_t v)
@@ -83,7 +83,7 @@ void json_bool(struct json *j, const char *key, bool v)
     buf_addstr(j->out, v ? STR("true") : STR("false"));
 }
 
-void json_null(struct json *j, const char *key)
+void json_none(struct json *j, const char *key)
 {
     json_lead(j, key);
     buf_addstr(j->out, STR("null"));
