@@ -16,9 +16,9 @@ enum ints_coding {
     INTS_PACK_DELTA = 4, /* first value, then differences as INTS_PACK */
 };
 
-/* Append the smallest coding of v[0..n). */
+/* Append the smallest coding of v[0..n). No values take no bytes. */
 int ints_put(struct buf *out, const int64_t *v, size_t n);
-/* Exactly n values, or -EBADMSG. */
+/* Exactly n values, or -EBADMSG; what ret[0..n) then holds does not matter. n is the caller's to cap. */
 int ints_get(struct rd *r, int64_t *ret, size_t n);
 
 #endif
