@@ -2,9 +2,9 @@
  * wire.h: batches and facts <-> bytes. Versioned, pure. docs/wire.md is the specification.
  *
  * A stream (a POST body, or a spool record's bytes) is: "MUST" u8 version, then frames. A frame is: u8 type, u32 length
- * of the rest, u32 crc32c of the rest, the rest. Facts and process lists are named by the FNV-1a of their content and
- * sent when they change; a batch names those it was taken under, so that a batch can be read whenever its blobs are
- * known.
+ * of the rest, u32 crc32c of the type and the rest, the rest. Facts and process lists are named by the FNV-1a of their
+ * content and sent when they change; a batch names those it was taken under, so that a batch can be read whenever its
+ * blobs are known.
  *
  * W1 decode(encode(x)) == x. W2 Decoding refuses anything out of bounds with a reason and never allocates more than
  * WIRE_RAM_MAX. W3 Frames of unknown type are skipped by their length: a newer agent can talk to an older hub. W4
@@ -21,9 +21,21 @@
 #define WIRE_RAM_MAX  (32u << 20) /* one decoded batch */
 #define WIRE_BODY_MAX (16u << 20) /* one stream */
 
+/* What one batch may hold; together they keep it below WIRE_RAM_MAX. Refused by the writer, too. */
+#define WIRE_CELLS_MAX   (1u << 21) /* ticks times columns */
+#define WIRE_COLUMNS_MAX (1u << 16)
+#define WIRE_USES_MAX    (1u << 14)
+#define WIRE_EVENTS_MAX  (1u << 12)
+#define WIRE_TIME_END    (1ll << 43) /* times are above 0 and below this: until the year 2248 */
+
 enum frame_type { FRAME_HELLO = 1, FRAME_FACTS = 2, FRAME_PROCS = 3, FRAME_BATCH = 4 };
 
-/* ---- writing ---- */
+/*
+ * ---- writing ----
+ * 0 or -errno: -EMSGSIZE past out's maximum, -E2BIG past a cap above or in model/ (split it), -EINVAL for what no
+ * reader would take. Nothing of the frame is in out then. Text that is not UTF-8 or has control characters is not
+ * refused, for one odd process name must not cost a node its facts: each such byte becomes '?'.
+ */
 int wire_start(struct buf *out);
 int wire_put_hello(struct buf *out, const struct hello *h);
 /* Blobs: the frame is appended, *ret_id is the content's name (never 0). */
@@ -47,7 +59,7 @@ struct frame {
 };
 
 int wire_check_start(struct rd *r, struct err *err); /* the stream's first bytes */
-/* Next frame with its fixed fields read and its checksum verified: 1, 0 at the end, or -EBADMSG. */
+/* Next frame of a known type with its fixed fields read and its checksum verified: 1, 0 at the end, or -EBADMSG. */
 int wire_next(struct rd *r, struct frame *ret, struct err *err);
 /* The same for one frame standing alone, as the store keeps it. */
 int wire_one(struct str whole, struct frame *ret, struct err *err);

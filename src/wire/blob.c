@@ -1,0 +1,314 @@
+/*
+ * blob.c: facts and process lists. A blob's name is the FNV-1a of its unpacked content, so that the same facts have the
+ * same name whoever packs them; what does not hash to its name is refused.
+ */
+#include <errno.h>
+
+#include "base/rand.h"
+#include "wire/part.h"
+
+#define BLOB_LEVEL     3 /* blobs are rare: a little more effort */
+#define DEVICE_MIN_LEN 13
+#define CUSTOM_MIN_LEN 4
+#define PROC_MIN_LEN   12
+
+static uint64_t blob_name(struct str raw)
+{
+    uint64_t id = fnv64(raw.p, raw.len);
+
+    return id ? id : 1;
+}
+
+/* ---- writing ---- */
+
+static int put_blob(struct buf *out, enum frame_type type, const struct node_id *node, const struct buf *raw,
+                    uint64_t *ret_id)
+{
+    if (raw->err)
+        return -E2BIG;
+    uint64_t id = blob_name(buf_str(raw));
+    size_t start = frame_begin(out, type);
+    buf_add(out, node->b, NODE_ID_LEN);
+    buf_u64(out, id);
+    ZSTD_CCtx *z = packer_new(BLOB_LEVEL);
+    int rc = frame_end(out, start, put_packed(out, z, buf_str(raw)));
+    ZSTD_freeCCtx(z);
+    if (rc == 0)
+        *ret_id = id;
+    return rc;
+}
+
+/* An identity: shown, compared and put into labels, so nothing that needs quoting. Old MIG names have a '/'. */
+static bool uuid_ok(const char *s)
+{
+    if (!*s)
+        return false;
+    for (; *s; s++)
+        if (*s <= ' ' || *s > '~' || *s == '"' || *s == '\\')
+            return false;
+    return true;
+}
+
+/* Each device once. */
+static bool uuids_differ(const struct device_fact *d, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(d[i].uuid, d[k].uuid) == 0)
+                return false;
+    return true;
+}
+
+static void put_device(struct buf *raw, const struct device_fact *d)
+{
+    put_text(raw, d->uuid, sizeof(d->uuid));
+    put_text(raw, d->parent, sizeof(d->parent));
+    put_text(raw, d->name, sizeof(d->name));
+    put_text(raw, d->serial, sizeof(d->serial));
+    put_text(raw, d->pci, sizeof(d->pci));
+    buf_zigzag(raw, d->index);
+    buf_zigzag(raw, d->minor);
+    buf_zigzag(raw, d->mig);
+    buf_u8(raw, d->vendor);
+    buf_u8(raw, (uint8_t)(d->lost | d->asleep << 1));
+    put_text(raw, d->note, sizeof(d->note));
+}
+
+int wire_put_facts(struct buf *out, const struct node_id *node, const struct node_fact *f, uint64_t *ret_id)
+{
+    AUTO_BUF raw = BUF_INIT(BLOB_RAW_MAX);
+
+    if (f->n_devices > DEVICES_MAX || f->n_custom > CUSTOM_MAX)
+        return -E2BIG;
+    for (size_t i = 0; i < f->n_devices; i++)
+        if (!uuid_ok(f->devices[i].uuid) || (f->devices[i].parent[0] && !uuid_ok(f->devices[i].parent)) ||
+            f->devices[i].vendor >= VENDOR_COUNT)
+            return -EINVAL;
+    if (!uuids_differ(f->devices, f->n_devices))
+        return -EINVAL;
+    if (put_name(&raw, f->name, sizeof(f->name)) < 0)
+        return -EINVAL;
+    put_text(&raw, f->os, sizeof(f->os));
+    put_text(&raw, f->kernel, sizeof(f->kernel));
+    put_text(&raw, f->arch, sizeof(f->arch));
+    put_text(&raw, f->cpu, sizeof(f->cpu));
+    buf_zigzag(&raw, f->cpus);
+    put_text(&raw, f->driver, sizeof(f->driver));
+    put_text(&raw, f->cuda, sizeof(f->cuda));
+    put_text(&raw, f->agent, sizeof(f->agent));
+    put_text(&raw, f->boot_id, sizeof(f->boot_id));
+    put_text(&raw, f->machine_id, sizeof(f->machine_id));
+    put_text(&raw, f->collector, sizeof(f->collector));
+    buf_zigzag(&raw, f->tick_ms);
+    buf_varint(&raw, f->n_devices);
+    for (size_t i = 0; i < f->n_devices; i++)
+        put_device(&raw, &f->devices[i]);
+    buf_varint(&raw, f->n_custom);
+    for (size_t i = 0; i < f->n_custom; i++) {
+        const struct custom_fact *c = &f->custom[i];
+        if (c->unit >= UNIT_COUNT || c->kind > KIND_COUNTER || c->per <= 0 ||
+            put_name(&raw, c->name, sizeof(c->name)) == -EINVAL)
+            return -EINVAL;
+        buf_u8(&raw, c->unit);
+        buf_u8(&raw, c->kind);
+        buf_zigzag(&raw, c->per);
+    }
+    return put_blob(out, FRAME_FACTS, node, &raw, ret_id);
+}
+
+int wire_put_procs(struct buf *out, const struct node_id *node, const struct proc_list *l, uint64_t *ret_id)
+{
+    AUTO_BUF raw = BUF_INIT(BLOB_RAW_MAX);
+
+    if (l->n > PROCS_MAX)
+        return -E2BIG;
+    buf_varint(&raw, l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct proc_fact *p = &l->v[i];
+        if (p->start_ms < 0 || p->start_ms >= WIRE_TIME_END)
+            return -EINVAL;
+        buf_zigzag(&raw, p->pid);
+        buf_zigzag(&raw, p->ppid);
+        buf_zigzag(&raw, p->start_ms);
+        buf_zigzag(&raw, p->uid);
+        put_text(&raw, p->user, sizeof(p->user));
+        put_text(&raw, p->name, sizeof(p->name));
+        put_text(&raw, p->cmd, sizeof(p->cmd));
+        put_text(&raw, p->runtime, sizeof(p->runtime));
+        put_text(&raw, p->container, sizeof(p->container));
+        put_text(&raw, p->pod, sizeof(p->pod));
+        buf_zigzag(&raw, p->slurm_job);
+        buf_zigzag(&raw, p->root_pid);
+    }
+    return put_blob(out, FRAME_PROCS, node, &raw, ret_id);
+}
+
+/* ---- reading ---- */
+
+/* The unpacked content, checked against its name; *ret_own must be freed. */
+static int blob_open(const struct frame *f, enum frame_type type, struct str *ret, void **ret_own, struct err *err)
+{
+    struct body b;
+
+    if (f->type != type)
+        return err_set(err, -EINVAL, "a frame of type %u is no blob of type %d", f->type, type);
+    int rc = body_read(f->payload, NODE_ID_LEN + 8, BLOB_RAW_MAX, &b, err);
+    if (rc < 0)
+        return rc;
+    struct str raw = str_n(b.p, b.len);
+    AUTO_FREE void *own = NULL;
+    if (b.zstd) {
+        own = mem_alloc(b.raw_len);
+        size_t n = ZSTD_decompress(own, b.raw_len, b.p, b.len);
+        if (ZSTD_isError(n) || n != b.raw_len)
+            return err_set(err, -EBADMSG, "a blob does not unpack");
+        raw = str_n(own, n);
+    }
+    if (blob_name(raw) != f->id)
+        return err_set(err, -EBADMSG, "a blob's content does not match its name");
+    *ret = raw;
+    *ret_own = own;
+    own = NULL; /* now the caller's */
+    return 0;
+}
+
+static void in_uuid(struct in *in, char *ret, bool may_be_empty, const char *what)
+{
+    char text[UUID_MAX + 1];
+
+    in_text(in, text, sizeof(text), what);
+    if (strlen(text) >= UUID_MAX)
+        in_bad(in, what, "is too long");
+    else if (in_ok(in) && !(may_be_empty && !text[0]) && !uuid_ok(text))
+        in_bad(in, what, "is empty or has a character that it may not have");
+    if (in_ok(in))
+        mem_copy_str(ret, UUID_MAX, text);
+}
+
+static int32_t in_i32(struct in *in, const char *what)
+{
+    return (int32_t)in_range(in, INT32_MIN, INT32_MAX, what);
+}
+
+static void in_device(struct in *in, struct device_fact *d)
+{
+    in_uuid(in, d->uuid, false, "a device's uuid");
+    in_uuid(in, d->parent, true, "a device's parent");
+    in_text(in, d->name, sizeof(d->name), "a device's name");
+    in_text(in, d->serial, sizeof(d->serial), "a device's serial number");
+    in_text(in, d->pci, sizeof(d->pci), "a device's PCI address");
+    d->index = in_i32(in, "a device's index");
+    d->minor = in_i32(in, "a device's minor number");
+    d->mig = in_i32(in, "a device's MIG number");
+    d->vendor = rd_u8(&in->r);
+    if (d->vendor >= VENDOR_COUNT)
+        d->vendor = VENDOR_UNKNOWN; /* newer than we are */
+    uint8_t flags = rd_u8(&in->r);
+    d->lost = flags & 1;
+    d->asleep = flags >> 1 & 1;
+    in_text(in, d->note, sizeof(d->note), "a device's note");
+}
+
+static void in_custom(struct in *in, struct custom_fact *c)
+{
+    in_name(in, c->name, sizeof(c->name), "a custom metric's name");
+    c->unit = rd_u8(&in->r);
+    c->kind = rd_u8(&in->r);
+    c->per = in_range(in, 1, INT64_MAX, "a custom metric's scale");
+    if (c->unit >= UNIT_COUNT || c->kind > KIND_COUNTER)
+        in_bad(in, "a custom metric's unit or kind", "is not known here");
+}
+
+/* How many follow, none when they cannot all be there: nothing is allocated for a promise. */
+static size_t in_many(struct in *in, size_t max, size_t min_len, const char *what)
+{
+    size_t n = (size_t)in_count(in, max, what);
+
+    if (n * min_len <= rd_left(&in->r))
+        return n;
+    in_bad(in, what, "end too early");
+    return 0;
+}
+
+static void in_facts(struct in *in, struct node_fact *f)
+{
+    in_name(in, f->name, sizeof(f->name), "the node's name");
+    in_text(in, f->os, sizeof(f->os), "the system's name");
+    in_text(in, f->kernel, sizeof(f->kernel), "the kernel");
+    in_text(in, f->arch, sizeof(f->arch), "the architecture");
+    in_text(in, f->cpu, sizeof(f->cpu), "the processor");
+    f->cpus = in_i32(in, "the number of processors");
+    in_text(in, f->driver, sizeof(f->driver), "the driver");
+    in_text(in, f->cuda, sizeof(f->cuda), "the CUDA version");
+    in_text(in, f->agent, sizeof(f->agent), "the agent's version");
+    in_text(in, f->boot_id, sizeof(f->boot_id), "the boot id");
+    in_text(in, f->machine_id, sizeof(f->machine_id), "the machine id");
+    in_text(in, f->collector, sizeof(f->collector), "the collector");
+    f->tick_ms = in_i32(in, "the tick");
+    f->n_devices = in_many(in, DEVICES_MAX, DEVICE_MIN_LEN, "the devices");
+    f->devices = f->n_devices ? mem_zero(f->n_devices, sizeof(*f->devices)) : NULL;
+    for (size_t i = 0; i < f->n_devices && in_ok(in); i++)
+        in_device(in, &f->devices[i]);
+    if (in_ok(in) && !uuids_differ(f->devices, f->n_devices))
+        in_bad(in, "a device's uuid", "comes twice");
+    f->n_custom = in_many(in, CUSTOM_MAX, CUSTOM_MIN_LEN, "the custom metrics");
+    f->custom = f->n_custom ? mem_zero(f->n_custom, sizeof(*f->custom)) : NULL;
+    for (size_t i = 0; i < f->n_custom && in_ok(in); i++)
+        in_custom(in, &f->custom[i]);
+}
+
+int wire_facts(const struct frame *f, struct node_fact *ret, struct err *err)
+{
+    struct str raw = STR("");
+    AUTO_FREE void *own = NULL;
+    int rc = blob_open(f, FRAME_FACTS, &raw, &own, err);
+
+    if (rc < 0)
+        return rc;
+    struct in in = {.r = rd_of(raw.p, raw.len)};
+    struct node_fact facts = {0};
+    in_facts(&in, &facts);
+    rc = in_end(&in, "facts", err);
+    if (rc < 0)
+        node_fact_fini(&facts);
+    else
+        *ret = facts;
+    return rc;
+}
+
+static void in_proc(struct in *in, struct proc_fact *p)
+{
+    p->pid = in_i32(in, "a process id");
+    p->ppid = in_i32(in, "a parent's process id");
+    p->start_ms = in_range(in, 0, WIRE_TIME_END - 1, "a process's start");
+    p->uid = in_range(in, INT64_MIN, INT64_MAX, "a user id");
+    in_text(in, p->user, sizeof(p->user), "a user");
+    in_text(in, p->name, sizeof(p->name), "a program's name");
+    in_text(in, p->cmd, sizeof(p->cmd), "a command line");
+    in_text(in, p->runtime, sizeof(p->runtime), "a container runtime");
+    in_text(in, p->container, sizeof(p->container), "a container");
+    in_text(in, p->pod, sizeof(p->pod), "a pod");
+    p->slurm_job = in_range(in, INT64_MIN, INT64_MAX, "a Slurm job");
+    p->root_pid = in_i32(in, "a root process id");
+}
+
+int wire_procs(const struct frame *f, struct proc_list *ret, struct err *err)
+{
+    struct str raw = STR("");
+    AUTO_FREE void *own = NULL;
+    int rc = blob_open(f, FRAME_PROCS, &raw, &own, err);
+
+    if (rc < 0)
+        return rc;
+    struct in in = {.r = rd_of(raw.p, raw.len)};
+    struct proc_list l = {.n = in_many(&in, PROCS_MAX, PROC_MIN_LEN, "the processes")};
+    l.v = l.n ? mem_zero(l.n, sizeof(*l.v)) : NULL;
+    for (size_t i = 0; i < l.n && in_ok(&in); i++)
+        in_proc(&in, &l.v[i]);
+    rc = in_end(&in, "processes", err);
+    if (rc < 0)
+        proc_list_fini(&l);
+    else
+        *ret = l;
+    return rc;
+}
