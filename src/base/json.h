@@ -26,7 +26,7 @@ void json_cstr(struct json *j, const char *key, const char *v); /* NULL writes n
 void json_int(struct json *j, const char *key, int64_t v);
 void json_uint(struct json *j, const char *key, uint64_t v);
 void json_bool(struct json *j, const char *key, bool v);
-void json_none(struct json *j, const char *key);
+void json_none(struct json *j, const char *key); /* null; not named so, since jansson has that name */
 /* v / per as an exact decimal: 9876, 10000 -> 0.9876; trailing zeros dropped. */
 void json_fixed(struct json *j, const char *key, int64_t v, int64_t per);
 void json_raw(struct json *j, const char *key, struct str v); /* already JSON */

@@ -221,80 +221,63 @@ bool str_hex(struct str s, uint64_t *ret)
     return true;
 }
 
-/* A decimal as mantissa * 10^exp. Nineteen digits are kept: more do not fit the answer. */
-struct str_decimal {
-    uint64_t mantissa;
-    int exp;
-    bool neg;
-};
+#define STR_FIXED_ONE 10000000000000000000ull /* 10^19: that many places of a fraction count */
 
-static bool str_decimal(struct str s, struct str_decimal *ret)
+/* "12.5e3", sign gone: how many characters are digits and point, how many digits stand before the point once e is
+ * counted in. */
+static bool str_decimal(struct str s, size_t *ret_len, int *ret_before)
 {
-    struct str_decimal d = {.neg = str_sign(&s)};
-    bool digits = false, point = false;
-    int kept = 0;
-    size_t i;
+    size_t i, digits = 0, point = SIZE_MAX;
+    int64_t e = 0;
 
-    if (s.len > 4096) /* keeps exp small */
-        return false;
-    for (i = 0; i < s.len; i++) {
-        char c = s.p[i];
-        if (c == '.' && !point) {
-            point = true;
-            continue;
-        }
-        if (!str_digit(c))
-            break;
-        digits = true;
-        if (kept < 19) {
-            d.mantissa = d.mantissa * 10 + (unsigned)(c - '0');
-            kept += d.mantissa != 0;
-            d.exp -= point;
-        } else {
-            d.exp += !point;
-        }
+    for (i = 0; i < s.len && (str_digit(s.p[i]) || (s.p[i] == '.' && point == SIZE_MAX)); i++) {
+        if (s.p[i] == '.')
+            point = digits;
+        else
+            digits++;
     }
-    if (!digits)
+    if (digits == 0 || s.len > 4096) /* so that an int counts them */
         return false;
-    if (i < s.len && str_lower(s.p[i]) == 'e') {
-        int64_t e;
-        if (!str_int(str_drop(s, i + 1), &e) || e < -9999 || e > 9999)
-            return false;
-        d.exp += (int)e;
-        i = s.len;
-    }
-    if (i != s.len)
+    if (i < s.len && (str_lower(s.p[i]) != 'e' || !str_int(str_drop(s, i + 1), &e) || e < -9999 || e > 9999))
         return false;
-    *ret = d;
+    *ret_len = i;
+    *ret_before = (int)(point == SIZE_MAX ? digits : point) + (int)e;
     return true;
 }
 
 bool str_fixed(struct str s, int64_t scale, int64_t *ret)
 {
-    struct str_decimal d;
+    bool neg = str_sign(&s);
+    uint64_t whole = 0, part = 0, place = STR_FIXED_ONE / 10; /* part / 10^19 */
+    size_t len;
+    int before;
 
     assert(scale > 0);
-    if (!str_decimal(s, &d))
+    if (!str_decimal(s, &len, &before))
         return false;
-    unsigned __int128 v = (unsigned __int128)d.mantissa * (uint64_t)scale; /* below 10^19 * 2^63 < 2^127 */
-    if (d.exp < 0) {
-        unsigned __int128 div = 1;
-        if (d.exp < -38)
-            v = 0; /* below 2^127 / 10^39 */
-        else
-            for (int i = 0; i < -d.exp; i++)
-                div *= 10;
-        unsigned __int128 left = v % div;
-        v = v / div + (left * 2 >= div ? 1 : 0);
+    for (int zeros = before; zeros < 0; zeros++)
+        place /= 10;
+    for (size_t i = 0; i < len; i++) {
+        unsigned digit = (unsigned)(s.p[i] - '0');
+        if (s.p[i] == '.')
+            continue;
+        if (before > 0) {
+            if (__builtin_mul_overflow(whole, 10u, &whole) || __builtin_add_overflow(whole, digit, &whole))
+                return false;
+            before--;
+        } else {
+            part += digit * place;
+            place /= 10; /* 0 in the end */
+        }
     }
-    for (int i = 0; i < d.exp && v; i++) {
-        v *= 10;
-        if (v > (unsigned __int128)1 << 63)
+    for (; before > 0 && whole; before--)
+        if (__builtin_mul_overflow(whole, 10u, &whole))
             return false;
-    }
-    if (v > (unsigned __int128)1 << 63)
-        return false;
-    return str_signed((uint64_t)v, d.neg, ret);
+    unsigned __int128 fine = (unsigned __int128)part * (uint64_t)scale;
+    unsigned __int128 v = (unsigned __int128)whole * (uint64_t)scale + fine / STR_FIXED_ONE;
+    if (fine % STR_FIXED_ONE >= STR_FIXED_ONE / 2)
+        v++;
+    return v <= UINT64_MAX && str_signed((uint64_t)v, neg, ret);
 }
 
 /* Split "1.5GiB" into "1.5" and "GiB" (blanks between them allowed); false without a digit in front. */

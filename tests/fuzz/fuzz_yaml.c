@@ -18,7 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (opt_yaml(table, &a, str_n(data, size), "fuzz", &err) < 0) {
         if (err.code >= 0 || strncmp(err.msg, "fuzz:", 5) != 0)
             abort();
-    } else if (opt_show(table, &a, &one) == 0 && one.len <= 1 << 20) {
+    }
+    opt_clear(opt_find(table, STR("token")), &a); /* a secret is not shown, so it does not come back */
+    if (err.code == 0 && opt_show(table, &a, &one) == 0 && one.len <= 1 << 20) {
         if (opt_yaml(table, &b, buf_str(&one), "show", &err) < 0 || opt_show(table, &b, &two) < 0 ||
             strcmp(one.p, two.p) != 0)
             abort();

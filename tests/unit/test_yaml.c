@@ -184,8 +184,7 @@ static void what_config_show_prints_reads_back_the_same(void **unused)
         "!t",
         "\xf0\x9f\x98\x80",
         "---",
-        "a\xc2\xa0"
-        "b",
+        "a\xc2\xa0z",
     };
 
     (void)unused;

@@ -1,0 +1,146 @@
+/* The JSON writer: its text is read back by jansson, which is strict. */
+#include "test.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+static void commas_and_nesting_come_out_right(void **unused)
+{
+    AUTO_BUF b = BUF_INIT(1000);
+    struct json j = json_on(&b);
+
+    (void)unused;
+    json_obj(&j, NULL);
+    json_int(&j, "a", -1);
+    json_uint(&j, "b", UINT64_MAX);
+    json_arr(&j, "c");
+    json_int(&j, NULL, 1);
+    json_obj(&j, NULL);
+    json_end_obj(&j);
+    json_arr(&j, NULL);
+    json_end_arr(&j);
+    json_end_arr(&j);
+    json_bool(&j, "d", true);
+    json_bool(&j, "e", false);
+    json_none(&j, "f");
+    json_cstr(&j, "g", NULL);
+    json_cstr(&j, "h", "x");
+    json_raw(&j, "i", STR("[1]"));
+    json_fixed(&j, "j", 9876, 10000);
+    json_end_obj(&j);
+    assert_string_equal(b.p, "{\"a\":-1,\"b\":18446744073709551615,\"c\":[1,{},[]],\"d\":true,\"e\":false,\"f\":null,"
+                             "\"g\":null,\"h\":\"x\",\"i\":[1],\"j\":0.9876}");
+}
+
+static void any_bytes_become_a_valid_string(void **unused)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *want;
+    } cases[] = {
+        {"plain", 5, "\"plain\""},
+        {"", 0, "\"\""},
+        {"longer than eight bytes", 23, "\"longer than eight bytes\""},
+        {"q\"b\\s", 5, "\"q\\\"b\\\\s\""},
+        {"12345678\"", 9, "\"12345678\\\"\""},
+        {"1234567\n8", 9, "\"1234567\\n8\""},
+        {"\b\f\n\r\t\x01\x1f\0", 8, "\"\\b\\f\\n\\r\\t\\u0001\\u001f\\u0000\""},
+        {"\x7f", 1, "\"\x7f\""},
+        {"/", 1, "\"/\""},
+        {"\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80\""},
+        {"a\xff"
+         "b",
+         3,
+         "\"a\xef\xbf\xbd"
+         "b\""},
+        {"\xe6\xbc", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(1000);
+        print_message("%zu\n", i);
+        json_escape(&b, str_n(cases[i].bytes, cases[i].n));
+        assert_string_equal(b.p, cases[i].want);
+    }
+}
+
+/* Every byte at every place in a word, so that no shortcut of the scan misses one. */
+static void every_byte_at_every_place_reads_back(void **unused)
+{
+    (void)unused;
+    for (int c = 0; c < 0x80; c++) {
+        for (size_t at = 0; at < 17; at++) {
+            char text[17];
+            json_error_t why;
+            AUTO_BUF b = BUF_INIT(1000);
+            struct json j = json_on(&b);
+            memset(text, 'x', sizeof(text));
+            text[at] = (char)c;
+            json_arr(&j, NULL);
+            json_str(&j, NULL, str_n(text, sizeof(text)));
+            json_end_arr(&j);
+            json_t *back = json_loadb(b.p, b.len, JSON_ALLOW_NUL, &why);
+            assert_non_null(back);
+            json_t *s = json_array_get(back, 0);
+            assert_int_equal(json_string_length(s), sizeof(text));
+            assert_memory_equal(json_string_value(s), text, sizeof(text));
+            json_decref(back);
+        }
+    }
+}
+
+static void fixed_point_is_an_exact_decimal(void **unused)
+{
+    static const struct {
+        int64_t v, per;
+        const char *want;
+    } cases[] = {
+        {9876, 10000, "0.9876"},
+        {10000, 10000, "1"},
+        {-5, 1000, "-0.005"},
+        {-1500, 1000, "-1.5"},
+        {0, 100, "0"},
+        {7, 1, "7"},
+        {612450, 1000, "612.45"},
+        {INT64_MIN, 1, "-9223372036854775808"},
+        {INT64_MIN, 1000, "-9223372036854775.808"},
+        {INT64_MAX, 1000000000, "9223372036.854775807"},
+        {1, 1ll << 30, "0.000000000931322574"},
+        {3, 1024, "0.0029296875"},
+        {1, 3, "0.333333333333333333"},
+        {1ll << 40, 1ll << 41, "0.5"},
+        {268435454, 268435455, "0.999999996274709687"},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(100);
+        assert_int_equal(buf_fixed(&b, cases[i].v, cases[i].per), 0);
+        assert_string_equal(b.p, cases[i].want);
+    }
+}
+
+static void a_full_buffer_is_one_error_at_the_end(void **unused)
+{
+    AUTO_BUF b = BUF_INIT(20);
+    struct json j = json_on(&b);
+
+    (void)unused;
+    json_arr(&j, NULL);
+    for (int i = 0; i < 100; i++)
+        json_cstr(&j, NULL, "text");
+    json_end_arr(&j);
+    assert_int_equal(b.err, -EMSGSIZE);
+    assert_true(b.len <= 20);
+}
+
+TESTS(cmocka_unit_test(commas_and_nesting_come_out_right), cmocka_unit_test(any_bytes_become_a_valid_string),
+      cmocka_unit_test(every_byte_at_every_place_reads_back), cmocka_unit_test(fixed_point_is_an_exact_decimal),
+      cmocka_unit_test(a_full_buffer_is_one_error_at_the_end))
