@@ -9,8 +9,8 @@
 
 #include "model/now.h"
 
-/* When a device counts as busy or held. Presets: "muster" (default), "web-gpu-monitor", "strict"; each threshold can be
- * set alone. */
+/* When a device counts as busy or held. Presets: "muster" (default), "web-gpu-monitor", "gpu-monitor", "strict"; each
+ * threshold can be set alone. docs/states.md tells the rule in full. */
 struct state_rule {
     int64_t busy_util; /* 0.01 %: at or above is work (default 500 = 5 %; checked over the last minute, not one tick) */
     int64_t busy_mem_util;  /* 0.01 %: above counts as taken (-1: not asked; web-gpu-monitor: 200) */
@@ -22,36 +22,44 @@ struct state_rule {
 };
 extern const struct state_rule state_rule_default;
 int state_rule_preset(const char *name, struct state_rule *ret); /* 0 or -ENOENT */
-/* Pure: the state of d at now_ms under rule, and why; since_ms is kept up by live. */
+/* Pure: the state of d at now_ms under rule, and why. d->state is the state it was in (work seen in the last minute
+ * keeps a busy device busy); those of n's MIG instances make their GPU's. since_ms is kept up by live. */
 enum dev_state state_of(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                         int64_t now_ms, char reason[160]);
 
 struct live;
-/* Called for node events the hub itself finds (new, down, back, clock): to be stored and told. */
+/* Called for node events the hub itself finds (new, down, back, clock): to be stored and told. Not for retired nodes.
+ */
 typedef void live_event_fn(void *arg, const struct node_now *n, const struct event *e);
 
 struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg);
 void live_free(struct live *l);
 void live_set_rule(struct live *l, const struct state_rule *rule);
 
-/* The node with this key, made if new. name: what it calls itself. */
+/* The node with this key, made if new. name: what it calls itself. now_ms 0, here and in live_facts and live_procs:
+ * read back from records, not news; no event, and the node counts as not heard from since the hub started. */
 struct node_now *live_node(struct live *l, const char *key, const char *name, int64_t now_ms);
 struct node_now *live_find(const struct live *l, const char *key_or_name);
 void live_drop(struct live *l, const char *key);
-/* A new id that brings a silent node's GPU uuids takes that node over; returns the key it took over into old_key, or
- * false. */
+/* A new id that brings more than half of a silent node's GPUs takes that node over: an admin's name and maintenance
+ * stay, the old key is gone from here (a node already made under new_key stays where it is). Returns the key it took
+ * over into old_key, or false. Silent: not heard for 30 s, or stopped in good order. */
 bool live_takeover(struct live *l, const char *new_key, const struct node_fact *facts, int64_t now_ms,
                    char old_key[NODE_KEY_MAX]);
 
 void live_hello(struct live *l, struct node_now *n, const struct hello *h, const char *address, int64_t now_ms);
 /* Two live runs with one id: true when another run of this node spoke within the last 30 s and h's run is not it
- * (refuse it, visibly). */
+ * (refuse it, visibly), unless that run said with EVENT_STOP that it ends. */
 bool live_run_conflict(const struct live *l, const struct node_now *n, uint64_t run, int64_t now_ms);
 void live_facts(struct live *l, struct node_now *n, uint64_t id, const struct node_fact *f, int64_t now_ms);
 void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct proc_list *p, int64_t now_ms);
-bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs); /* these blobs are the ones in force */
+/* These blobs are the ones in force (0: the batch needs none). For a batch that is older than n->sample_at_ms do not
+ * change them: live_batch passes over values taken under other facts. */
+bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
 /* shift_ms is added to the batch's times (clock correction). */
 void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
+/* name NULL or empty: its own. A retired node stays hidden when it speaks again, its data is kept all the same, until
+ * an admin takes that back. */
 void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);
 
 /* Once a second: states that change by time alone. */
