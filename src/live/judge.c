@@ -274,46 +274,48 @@ static const struct {
     enum { PLAIN, COUNT, SPAN, BYTES } amount;
     bool told;
 } words[] = {
-    [WHY_NOT_YET] = {"", ""},
-    [WHY_UP] = {"", ""},
-    [WHY_NOBODY] = {"nobody on it", ""},
-    [WHY_DISPLAY] = {"only a display on it", ""},
-    [WHY_ASLEEP] = {"asleep, not woken to be asked", ""},
-    [WHY_MAINTENANCE] = {"in maintenance", ""},
-    [WHY_PROCS] = {"", " process, no work", " processes, no work", COUNT},
-    [WHY_PROCS_UNKNOWN] = {"", " process, not known to work", " processes, not known to work", COUNT},
-    [WHY_MEMORY] = {"", " in use by no visible process", NULL, BYTES},
-    [WHY_SPLIT] = {"split into ", " MIG instance", " MIG instances", COUNT},
-    [WHY_SPLIT_BUSY] = {"", " MIG instance working", " MIG instances working", COUNT},
-    [WHY_WORKS] = {"working", ""},
-    [WHY_WORKED] = {"worked within the last minute", ""},
-    [WHY_NEVER_HEARD] = {"no news since the hub started", ""},
-    [WHY_NO_NEWS] = {"no news for ", "", NULL, SPAN},
-    [WHY_STOPPED] = {"agent stopped, no news for ", "", NULL, SPAN},
-    [WHY_NO_SAMPLE] = {"no sample yet", "", NULL, PLAIN, true},
-    [WHY_OLD_SAMPLE] = {"no sample for ", "", NULL, SPAN, true},
-    [WHY_PAUSED] = {"reading is paused", "", NULL, PLAIN, true},
-    [WHY_UNREADABLE] = {"cannot be read", "", NULL, PLAIN, true},
-    [WHY_HUNG] = {"driver does not answer for ", "", NULL, SPAN},
-    [WHY_LOST] = {"was there, is gone", "", NULL, PLAIN, true},
-    [WHY_STARTING] = {"starting", ""},
-    [WHY_NO_DEVICE] = {"no device to read", "", NULL, PLAIN, true},
+    [WHY_NOT_YET] = {.before = ""},
+    [WHY_UP] = {.before = ""},
+    [WHY_NOBODY] = {.before = "nobody on it"},
+    [WHY_DISPLAY] = {.before = "only a display on it"},
+    [WHY_ASLEEP] = {.before = "asleep, not woken to be asked"},
+    [WHY_MAINTENANCE] = {.before = "in maintenance"},
+    [WHY_PROCS] = {.amount = COUNT, .after = " process, no work", .after_many = " processes, no work"},
+    [WHY_PROCS_UNKNOWN] = {.amount = COUNT,
+                           .after = " process, not known to work",
+                           .after_many = " processes, not known to work"},
+    [WHY_MEMORY] = {.amount = BYTES, .after = " in use by no visible process"},
+    [WHY_SPLIT] = {.before = "split into ", .amount = COUNT, .after = " MIG instance", .after_many = " MIG instances"},
+    [WHY_SPLIT_BUSY] = {.amount = COUNT, .after = " MIG instance working", .after_many = " MIG instances working"},
+    [WHY_WORKS] = {.before = "working"},
+    [WHY_WORKED] = {.before = "worked within the last minute"},
+    [WHY_NEVER_HEARD] = {.before = "no news since the hub started"},
+    [WHY_NO_NEWS] = {.before = "no news for ", .amount = SPAN},
+    [WHY_STOPPED] = {.before = "agent stopped, no news for ", .amount = SPAN},
+    [WHY_NO_SAMPLE] = {.before = "no sample yet", .told = true},
+    [WHY_OLD_SAMPLE] = {.before = "no sample for ", .amount = SPAN, .told = true},
+    [WHY_PAUSED] = {.before = "reading is paused", .told = true},
+    [WHY_UNREADABLE] = {.before = "cannot be read", .told = true},
+    [WHY_HUNG] = {.before = "driver does not answer for ", .amount = SPAN},
+    [WHY_LOST] = {.before = "was there, is gone", .told = true},
+    [WHY_STARTING] = {.before = "starting"},
+    [WHY_NO_DEVICE] = {.before = "no device to read", .told = true},
 };
 
 void judge_words(const struct verdict *v, const char *told, char reason[160])
 {
     AUTO_BUF b = BUF_INIT(512);
     char span[24];
-    bool many = v->amount != 1 && words[v->why].after_many;
+    const char *after = v->amount != 1 && words[v->why].after_many ? words[v->why].after_many : words[v->why].after;
 
-    buf_adds(&b, words[v->why].before);
+    buf_adds(&b, words[v->why].before ? words[v->why].before : "");
     if (words[v->why].amount == COUNT)
         buf_addi(&b, v->amount);
     else if (words[v->why].amount == SPAN)
         buf_adds(&b, clock_span(v->amount, span));
     else if (words[v->why].amount == BYTES)
         metric_human(&b, M_mem_used, v->amount);
-    buf_adds(&b, many ? words[v->why].after_many : words[v->why].after);
+    buf_adds(&b, after ? after : "");
     if (words[v->why].told && told[0])
         buf_addf(&b, ": %s", told);
     mem_copy_str(reason, 160, b.p);
