@@ -14,6 +14,7 @@ enum ints_coding {
     INTS_RUNS = 2,       /* (run length, zigzag difference) pairs */
     INTS_PACK = 3,       /* minimum, width, then (value - minimum) in width bits each */
     INTS_PACK_DELTA = 4, /* first value, then differences as INTS_PACK */
+    INTS_SCALED = 0x10,  /* a bit beside one of the above: a factor follows, the values were divided by it */
 };
 
 /* Append the smallest coding of v[0..n). No values take no bytes. */
