@@ -51,6 +51,8 @@ static void c1_known_rows_come_back_in_the_coding_that_suits_them(void **unused)
          {1, 2, 3, 4, 90000000000, 90000000001, 90000000002, 90000000003, 90000000004},
          INTS_DELTA,
          15},
+        {"whole percents in 0.01 %", 6, {9700, 9800, 9600, 9800, 9900, 9700}, INTS_PACK | INTS_SCALED, 7},
+        {"pages, some below zero", 5, {-40960, 8192, 81920, -4096, 0}, INTS_DELTA | INTS_SCALED, 8},
         {"both ends", 4, {INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}, INTS_DELTA, 14},
     };
     (void)unused;
@@ -77,6 +79,8 @@ static void fill(struct prng *g, int64_t *v, size_t n)
     uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, at = prng_next(g) & mask,
              step = prng_next(g) & mask;
 
+    uint64_t factor = prng_next(g) % 3 ? 1 : prng_next(g) >> prng_next(g) % 64;
+
     if (prng_next(g) % 4 == 0)
         at = prng_next(g);
     for (size_t i = 0; i < n; i++) {
@@ -90,7 +94,7 @@ static void fill(struct prng *g, int64_t *v, size_t n)
             at += step + (prng_next(g) & 7);
         else if (temper == 4)
             at = prng_next(g) % 3 ? at : 0 - at;
-        v[i] = (int64_t)at; /* temper 5: all the same */
+        v[i] = (int64_t)(at * factor); /* temper 5: all the same */
     }
 }
 
@@ -98,7 +102,7 @@ static void c1_any_row_comes_back(void **unused)
 {
     struct prng g = {1};
     int64_t v[N_MAX];
-    bool seen[5] = {false};
+    bool seen[INTS_SCALED + 5] = {false};
     (void)unused;
 
     for (int round = 0; round < 20000; round++) {
@@ -110,8 +114,8 @@ static void c1_any_row_comes_back(void **unused)
         ints_put(&b, v, n);
         seen[(unsigned)b.p[0]] = true;
     }
-    for (size_t i = 0; i < ARRAY_LEN(seen); i++)
-        assert_true(seen[i]);
+    for (size_t i = 0; i < 5; i++)
+        assert_true(seen[i] && (i == INTS_CONST || seen[INTS_SCALED + i]));
 }
 
 static void c2_cut_anywhere_it_is_refused(void **unused)
@@ -146,7 +150,7 @@ static void c2_any_bytes_are_read_within_bounds(void **unused)
         for (size_t i = 0; i < len; i++)
             bytes[i] = (uint8_t)prng_next(&g);
         if (len)
-            bytes[0] %= 6;
+            bytes[0] %= 0x18;
         struct rd r = rd_of(bytes, len);
         int rc = ints_get(&r, got, n);
         assert_true(rc == 0 || rc == -EBADMSG);
@@ -162,6 +166,8 @@ static void bad_bytes_are_refused(void **unused)
         uint8_t bytes[16];
     } cases[] = {
         {"a coding from the future", 2, 1, {5, 0}},
+        {"a coding from the future, scaled", 3, 1, {INTS_SCALED | 5, 2, 0}},
+        {"scaled twice over", 4, 1, {0x20 | INTS_CONST, 2, 2, 0}},
         {"a run of none", 3, 2, {INTS_RUNS, 0, 2}},
         {"a run too long", 3, 2, {INTS_RUNS, 3, 2}},
         {"runs too short", 3, 2, {INTS_RUNS, 1, 2}},
