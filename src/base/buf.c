@@ -112,7 +112,7 @@ int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
         if (at) {
             vsnprintf(at, (size_t)n + 1, fmt, again);
             b->len += (size_t)n;
-        } else if (room) {
+        } else if (b->p) {
             b->p[b->len] = 0; /* take back what was cut */
         }
     }
@@ -249,7 +249,7 @@ void buf_took(struct buf *b, size_t n)
 
 int buf_read_fd(struct buf *b, int fd)
 {
-    char more;
+    char more = 0;
 
     if (b->err)
         return b->err;

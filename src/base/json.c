@@ -7,8 +7,8 @@
 /* The comma that is due, and "key": if there is one. */
 static void json_lead(struct json *j, const char *key)
 {
-    size_t n = key ? strlen(key) : 0;
-    char *at = buf_room(j->out, n + 4), *start = at;
+    struct str k = str_of(key);
+    char *at = buf_room(j->out, k.len + 4), *start = at;
 
     if (!at)
         return;
@@ -16,8 +16,8 @@ static void json_lead(struct json *j, const char *key)
         *at++ = ',';
     if (key) {
         *at++ = '"';
-        memcpy(at, key, n);
-        at += n;
+        memcpy(at, k.p, k.len);
+        at += k.len;
         *at++ = '"';
         *at++ = ':';
     }
@@ -157,9 +157,11 @@ void json_escape(struct buf *out, struct str v)
     buf_addc(out, '"');
 }
 
+#define FIXED_PLACES 18 /* for a per that no power of ten is a multiple of */
+
 int buf_fixed(struct buf *b, int64_t v, int64_t per)
 {
-    char text[48];
+    char text[FIXED_PLACES + 1];
     size_t n = 0;
 
     assert(per > 0);
@@ -171,18 +173,18 @@ int buf_fixed(struct buf *b, int64_t v, int64_t per)
     text[n++] = '.';
     if (per < (int64_t)1 << 28) {
         uint32_t l = (uint32_t)left, p = (uint32_t)per;
-        for (int digits = 0; l && digits < 18; digits++) {
+        do {
             l *= 10;
             text[n++] = (char)('0' + l / p);
             l %= p;
-        }
+        } while (l && n < FIXED_PLACES + 1);
     } else {
         unsigned __int128 l = left;
-        for (int digits = 0; l && digits < 18; digits++) {
+        do {
             l *= 10;
             text[n++] = (char)('0' + (int)(l / (uint64_t)per));
             l %= (uint64_t)per;
-        }
+        } while (l && n < FIXED_PLACES + 1);
     }
     if (v < 0)
         buf_addc(b, '-');

@@ -9,7 +9,8 @@
 #include "base/opt.h"
 
 #define HELP_WIDTH 100
-#define HELP_LEFT  34 /* a longer flag has its text on the next line */
+#define MAN_DATE   "2026-11-15" /* of the release; not of the build, which is to come out the same each time */
+#define HELP_LEFT  34           /* a longer flag has its text on the next line */
 
 #ifndef MUSTER_VERSION
 #define MUSTER_VERSION "0"
@@ -433,10 +434,8 @@ static void man_option(struct buf *out, const struct opt *o)
     char flag[100], dashed[104], env[120];
 
     buf_adds(out, ".TP\n");
-    if (o->letter) {
-        man_bold(out, (char[]){'-', o->letter, 0});
-        buf_adds(out, ", ");
-    }
+    if (o->letter)
+        buf_addf(out, "\\fB\\-%c\\fR, ", o->letter);
     snprintf(dashed, sizeof(dashed), "--%s", opt_print_flag(o, flag));
     man_bold(out, dashed);
     if (help_default_on(o)) {
@@ -462,7 +461,7 @@ int opt_man(const struct opt_cmd *cmd, struct buf *out)
 
     buf_adds(out, ".TH ");
     man_page_name(out, cmd->name, true);
-    buf_adds(out, " 1 \"\" \"muster " MUSTER_VERSION "\" \"muster manual\"\n.SH NAME\n");
+    buf_adds(out, " 1 \"" MAN_DATE "\" \"muster " MUSTER_VERSION "\" \"muster manual\"\n.SH NAME\n");
     man_page_name(out, cmd->name, false);
     buf_adds(out, " \\- ");
     man_text(out, str_of(cmd->summary));

@@ -374,8 +374,8 @@ static bool glob_item(struct str pat, size_t *at, unsigned char c)
         return true;
     } else if (p == '[') {
         size_t k = i;
-        bool not = k < pat.len && (pat.p[k] == '!' || pat.p[k] == '^'), hit = false;
-        k += not ;
+        bool negated = k < pat.len && (pat.p[k] == '!' || pat.p[k] == '^'), hit = false;
+        k += negated;
         for (size_t first = k; k < pat.len && (pat.p[k] != ']' || k == first); k++) {
             unsigned char lo = (unsigned char)pat.p[k], hi = lo;
             if (k + 2 < pat.len && pat.p[k + 1] == '-' && pat.p[k + 2] != ']') {
@@ -386,7 +386,7 @@ static bool glob_item(struct str pat, size_t *at, unsigned char c)
         }
         if (k < pat.len) {
             *at = k + 1;
-            return hit != not ;
+            return hit != negated;
         }
     }
     *at = i;
