@@ -7,6 +7,7 @@
 #define COLLECT_COLLECT_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "model/batch.h"
 #include "model/fact.h"
 
@@ -47,8 +48,9 @@ struct reading {
     struct sample node;        /* replay only: node metrics */
     char driver[32], cuda[16]; /* empty: not this collector's to say */
 };
-struct device_reading *reading_add(struct reading *r); /* zeroed, mig and minor -1 */
+struct device_reading *reading_add(struct reading *r); /* zeroed, mig and minor -1; moves the others */
 void device_reading_use(struct device_reading *d, struct raw_use u);
+struct custom_reading *reading_custom(struct reading *r); /* zeroed; NULL when there are too many */
 void reading_event(struct reading *r, const struct event *e);
 void reading_reset(struct reading *r);
 void reading_fini(struct reading *r);
@@ -69,13 +71,30 @@ struct collector_ops {
     int (*open)(struct collector **ret, const struct collect_conf *conf, struct err *err);
     /*
      * Fill ret (already reset, at_ms set). 0, or -errno: -ENODEV "no driver now, try later", -ESTALE "library and
-     * driver differ: replace this process".
+     * driver differ: replace this process". With 0, err->msg may hold a remark for people ("3 lines skipped: ...").
      */
     int (*read)(struct collector *c, struct reading *ret, struct err *err);
     void (*close)(struct collector *c); /* accepts NULL */
+    const char *unless; /* with "auto": a stand-in, closed while the collector of this name reads; NULL: none */
 };
 extern const struct collector_ops collector_nvml, collector_smi, collector_replay, collector_exec;
-/* collector list "auto" or names, comma separated; "none" reads no devices. */
-extern const struct collector_ops *const collectors[];
+extern const struct collector_ops *const collectors[]; /* NULL-terminated */
+
+/* What a list of collectors means: "auto" (each that is present), names with commas, "none" (read no devices). */
+struct collect_choice {
+    bool automatic;
+    uint32_t use; /* bit n: table[n] */
+};
+/* 0, or -EINVAL with the word that is not known and those that are. */
+int collect_choose(const struct collector_ops *const *table, const char *list, struct collect_choice *ret,
+                   struct err *err);
+
+/*
+ * Text of a driver or a process into dst[size], fit to travel: controls become blanks, what is not UTF-8 becomes '?',
+ * blanks go off both ends, cut where it must be at a whole character; the rest of dst is zeroed.
+ */
+void collect_text(char *dst, size_t size, struct str s);
+/* "00000000:3B:00.0" -> "0000:3b:00.0". Empty when it is no PCI address. */
+void collect_pci(char dst[20], struct str s);
 
 #endif

@@ -10,9 +10,15 @@
 struct who;
 struct who *who_new(const char *proc_root, bool cmdline); /* "/proc", or a recorded tree in tests */
 void who_free(struct who *w);
-/* 0, or -ESRCH when it is gone. */
+/*
+ * 0; -ESRCH when it is gone; -ENOENT when /proc never had it (a pid of another pid namespace, or hidden from us).
+ * root_pid is the topmost ancestor that still belongs to the same job: going up, the walk stops below another user's
+ * process, below one that starts jobs for people (sshd, systemd, cron, tmux, slurmstepd, a container's shim, Jupyter;
+ * who.c has the list), and below a shell that leads a session with a terminal: the one somebody types into.
+ */
 int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret);
-void who_sweep(struct who *w, int64_t now_ms); /* forget what was not asked for in a minute */
+bool who_settle(struct who *w, int64_t max_ms); /* wait a little for names being looked up; false: not all are here */
+void who_sweep(struct who *w, int64_t now_ms);  /* forget what was not asked for in a minute */
 
 /* Pure: the text of /proc/PID/cgroup -> runtime, container, pod, slurm_job of ret. */
 void cgroup_parse(struct str text, struct proc_fact *ret);

@@ -1,0 +1,397 @@
+/*
+ * who.c: what /proc knows of a process, kept by (pid, start time). A pid alone means nothing: the start time is read
+ * before and after the rest, and again at every question. Names of users come from a thread (worker.h), since a name
+ * service may take seconds.
+ */
+#include "collect/who.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "collect/collect.h"
+#include "collect/worker.h"
+
+#define WHO_MAX        4096 /* processes and users remembered */
+#define WHO_VERIFY_MS  900  /* a start time read within this is believed */
+#define WHO_REREAD_MS  60000
+#define WHO_FORGET_MS  60000
+#define WHO_NAME_MS    600000 /* a name is looked up again after this */
+#define WHO_NO_NAME_MS 60000  /* and one that was not found after this */
+#define WHO_ANCESTORS  64
+
+struct who_entry {
+    int32_t pid;
+    uint64_t start; /* clock ticks since boot */
+    bool gone;
+    int64_t asked_ms, verified_ms, read_ms;
+    struct proc_fact fact;
+};
+
+struct who_user {
+    int64_t uid, asked_ms; /* asked_ms: when the answer came or was asked for */
+    bool wanted, found;
+    char name[64];
+};
+
+/* Shared with the thread, under its lock. */
+struct who_users {
+    pthread_mutex_t lock;
+    size_t n, cap;
+    struct who_user *v;
+};
+
+struct who {
+    char *proc;
+    bool cmdline;
+    int64_t boot_ms, hz;
+    size_t n, cap;
+    struct who_entry **v; /* by pid */
+    struct who_users *users;
+    struct worker *worker;
+};
+
+/* ---- names of users ---- */
+
+static void who_users_fini(void *arg)
+{
+    struct who_users *u = arg;
+
+    pthread_mutex_destroy(&u->lock);
+    free(u->v);
+    free(u);
+}
+
+/* In the thread: look up what is wanted, one at a time, without the lock. */
+static void who_users_run(void *arg)
+{
+    struct who_users *u = arg;
+    char text[8192];
+    size_t i = 0;
+
+    pthread_mutex_lock(&u->lock);
+    while (i < u->n) {
+        if (!u->v[i].wanted) {
+            i++;
+            continue;
+        }
+        int64_t uid = u->v[i].uid;
+        struct passwd pw, *found = NULL;
+        pthread_mutex_unlock(&u->lock);
+        int r = getpwuid_r((uid_t)uid, &pw, text, sizeof(text), &found);
+        pthread_mutex_lock(&u->lock); /* entries are only ever added, so i still means the same one */
+        u->v[i].wanted = false;
+        if (r == 0 && found)
+            collect_text(u->v[i].name, sizeof(u->v[i].name), str_of(pw.pw_name));
+        u->v[i].found = r == 0 && found;
+    }
+    pthread_mutex_unlock(&u->lock);
+}
+
+/* The name as far as it is known; ask for it when it is not, or is old. */
+static void who_name(struct who *w, int64_t uid, int64_t now_ms, char ret[64])
+{
+    struct who_users *u = w->users;
+    bool kick = false;
+    size_t i = 0;
+
+    memset(ret, 0, 64);
+    if (uid < 0)
+        return;
+    pthread_mutex_lock(&u->lock);
+    while (i < u->n && u->v[i].uid != uid)
+        i++;
+    if (i == u->n && u->n < WHO_MAX) {
+        VEC_ROOM(u->v, u->n, u->cap);
+        u->v[u->n++] = (struct who_user){.uid = uid, .asked_ms = now_ms, .wanted = true};
+        kick = true;
+    } else if (i < u->n) {
+        struct who_user *e = &u->v[i];
+        if (!e->wanted && now_ms - e->asked_ms > (e->found ? WHO_NAME_MS : WHO_NO_NAME_MS)) {
+            e->asked_ms = now_ms;
+            e->wanted = kick = true;
+        }
+        memcpy(ret, e->name, 64);
+    }
+    pthread_mutex_unlock(&u->lock);
+    if (kick)
+        worker_kick(w->worker);
+}
+
+/* ---- /proc ---- */
+
+struct who_stat {
+    char comm[64];
+    int32_t ppid, session;
+    int64_t tty;
+    uint64_t start;
+};
+
+static int who_file(const struct who *w, int32_t pid, const char *name, char *out, size_t size)
+{
+    char path[512];
+    int n = snprintf(path, sizeof(path), "%s/%d/%s", w->proc, pid, name);
+
+    return n < 0 || (size_t)n >= sizeof(path) ? -ENAMETOOLONG : file_read_small(path, out, size);
+}
+
+/* The program's name stands in parentheses and may hold blanks and parentheses itself: cut at the last one. */
+static int who_stat(const struct who *w, int32_t pid, struct who_stat *ret)
+{
+    char text[1024];
+    struct str field, rest;
+    int64_t ppid = 0, session = 0, tty = 0;
+    struct who_stat s = {0};
+    int n = who_file(w, pid, "stat", text, sizeof(text));
+
+    if (n < 0)
+        return n;
+    struct str all = str_n(text, (size_t)n);
+    int open = str_find(all, "("), close = str_rfind(all, ")");
+    if (open < 0 || close <= open)
+        return -EBADMSG;
+    collect_text(s.comm, sizeof(s.comm), str_n(text + open + 1, (size_t)(close - open - 1)));
+    rest = str_n(text + close + 1, all.len - (size_t)close - 1);
+    for (int i = 3; str_word(&rest, &field); i++) { /* numbered as in proc(5) */
+        if ((i == 4 && !str_int(field, &ppid)) || (i == 6 && !str_int(field, &session)) ||
+            (i == 7 && !str_int(field, &tty)))
+            return -EBADMSG;
+        if (i < 22)
+            continue;
+        if (!str_uint(field, &s.start))
+            return -EBADMSG;
+        s.ppid = (int32_t)ppid;
+        s.session = (int32_t)session;
+        s.tty = tty;
+        *ret = s;
+        return 0;
+    }
+    return -EBADMSG;
+}
+
+static int64_t who_uid(const struct who *w, int32_t pid)
+{
+    char text[2048];
+    struct str rest, line, word;
+    uint64_t uid;
+    int n = who_file(w, pid, "status", text, sizeof(text));
+
+    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
+        if (str_skip(&line, "Uid:"))
+            return str_word(&line, &word) && str_uint(word, &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
+    return -1;
+}
+
+static int64_t who_boot_ms(const char *proc)
+{
+    struct str rest, line, word;
+    uint64_t s;
+    AUTO_FREE char *path = mem_fmt("%s/stat", proc);
+    AUTO_BUF text = {0};
+
+    if (file_read(path, 4u << 20, &text, NULL) < 0)
+        return 0;
+    for (rest = buf_str(&text); str_line(&rest, &line);)
+        if (str_skip(&line, "btime "))
+            return str_word(&line, &word) && str_uint(word, &s) && s < 1u << 31 ? (int64_t)s * 1000 : 0;
+    return 0;
+}
+
+/* What starts jobs for people and is not one itself. Names as the kernel cuts them: 15 bytes. */
+static bool who_starts_jobs(const struct who_stat *s, int32_t pid)
+{
+    static const char *const starters[] = {
+        "systemd",    "(sd-pam)",     "init",   "sshd",        "sshd-session",    "login",          "su",
+        "sudo",       "tmux: server", "tmux",   "screen",      "SCREEN",          "cron",           "crond",
+        "anacron",    "atd",          "slurmd", "slurmstepd",  "dockerd",         "containerd",     "containerd-shim",
+        "conmon",     "runc",         "crun",   "jupyter-lab", "jupyter-noteboo", "jupyter-server", "jupyterhub-sing",
+        "jupyterhub", "code-server",
+    };
+    static const char *const shells[] = {"sh",   "bash", "dash", "zsh", "fish", "ksh",
+                                         "mksh", "tcsh", "csh",  "ash", "nu"};
+
+    for (size_t i = 0; i < ARRAY_LEN(starters); i++)
+        if (strcmp(s->comm, starters[i]) == 0)
+            return true;
+    if (s->tty == 0 || s->session != pid)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+        if (strcmp(s->comm, shells[i]) == 0)
+            return true;
+    return false;
+}
+
+/* See who.h. What cannot be read ends the walk: the job is then as large as we can see. */
+static int32_t who_root(const struct who *w, int32_t pid, int32_t ppid, int64_t uid)
+{
+    struct who_stat up;
+
+    for (int i = 0; i < WHO_ANCESTORS && ppid > 1 && uid >= 0; i++) {
+        if (who_stat(w, ppid, &up) < 0 || who_uid(w, ppid) != uid || who_starts_jobs(&up, ppid))
+            break;
+        pid = ppid;
+        ppid = up.ppid;
+    }
+    return pid;
+}
+
+/* Arguments joined by blanks; and the program's name where the kernel cut it short. */
+static void who_cmdline(const struct who *w, struct proc_fact *f)
+{
+    char text[CMD_MAX + 1], base[sizeof(f->name)];
+    int n = who_file(w, f->pid, "cmdline", text, sizeof(text));
+
+    if (n <= 0)
+        return;
+    struct str first = str_of(text);
+    int slash = str_rfind(first, "/");
+    collect_text(base, sizeof(base), str_n(first.p + slash + 1, first.len - (size_t)(slash + 1)));
+    if (strlen(f->name) == 15 && strncmp(base, f->name, 15) == 0)
+        memcpy(f->name, base, sizeof(base));
+    collect_text(f->cmd, sizeof(f->cmd), str_n(text, (size_t)n));
+}
+
+/* Read all of it. The start time must be the same at the end, or we mixed two processes: then it is gone. */
+static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
+{
+    char text[4096];
+    struct who_stat s, again;
+    struct proc_fact *f = &ret->fact;
+    int r = who_stat(w, pid, &s);
+
+    if (r < 0)
+        return r;
+    memset(f, 0, sizeof(*f));
+    f->pid = pid;
+    f->ppid = s.ppid;
+    f->uid = who_uid(w, pid);
+    f->start_ms = w->boot_ms + (int64_t)(s.start % (1ull << 53)) * 1000 / w->hz;
+    memcpy(f->name, s.comm, sizeof(f->name));
+    if (w->cmdline)
+        who_cmdline(w, f);
+    int n = who_file(w, pid, "cgroup", text, sizeof(text));
+    cgroup_parse(str_n(text, n < 0 ? 0 : (size_t)n), f);
+    f->root_pid = who_root(w, pid, s.ppid, f->uid);
+    r = who_stat(w, pid, &again);
+    if (r < 0)
+        return r;
+    if (again.start != s.start)
+        return -ESRCH;
+    ret->pid = pid;
+    ret->start = s.start;
+    return 0;
+}
+
+/* ---- the cache ---- */
+
+static size_t who_at(const struct who *w, int32_t pid)
+{
+    size_t lo = 0, hi = w->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (w->v[mid]->pid < pid)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void who_insert(struct who *w, size_t at, const struct who_entry *e)
+{
+    struct who_entry *copy = mem_alloc(sizeof(*copy));
+
+    *copy = *e;
+    VEC_ROOM(w->v, w->n, w->cap);
+    memmove(w->v + at + 1, w->v + at, (w->n - at) * sizeof(*w->v));
+    w->v[at] = copy;
+    w->n++;
+}
+
+static int who_answer(struct who *w, struct who_entry *e, int64_t now_ms, struct proc_fact *ret)
+{
+    e->asked_ms = now_ms;
+    who_name(w, e->fact.uid, now_ms, e->fact.user);
+    *ret = e->fact;
+    return 0;
+}
+
+int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret)
+{
+    size_t at = who_at(w, pid);
+    struct who_entry *e = at < w->n && w->v[at]->pid == pid ? w->v[at] : NULL, fresh = {0};
+    struct who_stat s;
+
+    if (e && !e->gone) {
+        bool young = now_ms - e->read_ms < WHO_REREAD_MS && now_ms >= e->read_ms;
+        if (young && now_ms - e->verified_ms < WHO_VERIFY_MS)
+            return who_answer(w, e, now_ms, ret);
+        if (young && who_stat(w, pid, &s) == 0 && s.start == e->start) {
+            e->verified_ms = now_ms;
+            return who_answer(w, e, now_ms, ret);
+        }
+    }
+    if (pid <= 0 || who_read(w, pid, &fresh) < 0) {
+        if (!e)
+            return -ENOENT;
+        e->gone = true;
+        e->asked_ms = now_ms;
+        return -ESRCH;
+    }
+    fresh.verified_ms = fresh.read_ms = now_ms;
+    if (e)
+        *e = fresh;
+    else if (w->n < WHO_MAX)
+        who_insert(w, at, &fresh);
+    return who_answer(w, e ? e : at < w->n && w->v[at]->pid == pid ? w->v[at] : &fresh, now_ms, ret);
+}
+
+void who_sweep(struct who *w, int64_t now_ms)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t age = now_ms - w->v[i]->asked_ms;
+        if (age > WHO_FORGET_MS || age < -WHO_FORGET_MS) /* the clock may have been set back */
+            free(w->v[i]);
+        else
+            w->v[kept++] = w->v[i];
+    }
+    w->n = kept;
+}
+
+bool who_settle(struct who *w, int64_t max_ms)
+{
+    return worker_settle(w->worker, max_ms);
+}
+
+struct who *who_new(const char *proc_root, bool cmdline)
+{
+    struct who *w = mem_zero(1, sizeof(*w));
+
+    w->proc = mem_str(proc_root);
+    w->cmdline = cmdline;
+    w->boot_ms = who_boot_ms(proc_root);
+    w->hz = sysconf(_SC_CLK_TCK);
+    w->hz = w->hz > 0 ? w->hz : 100;
+    w->users = mem_zero(1, sizeof(*w->users));
+    pthread_mutex_init(&w->users->lock, NULL);
+    w->worker = worker_new(who_users_run, who_users_fini, w->users);
+    return w;
+}
+
+void who_free(struct who *w)
+{
+    if (!w)
+        return;
+    worker_free(w->worker); /* the users go with it */
+    for (size_t i = 0; i < w->n; i++)
+        free(w->v[i]);
+    free(w->v);
+    free(w->proc);
+    free(w);
+}

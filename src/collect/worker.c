@@ -1,0 +1,133 @@
+/*
+ * worker.c: a thread that may hang without anybody waiting for it. Owner and thread each hold a reference; the last one
+ * frees. What run() and the owner share is theirs to lock.
+ */
+#include "collect/worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define WORKER_STACK (256u << 10) /* name services of sssd and LDAP fit in this; only what is touched counts */
+
+struct worker {
+    pthread_mutex_t lock;
+    pthread_cond_t kick, idle;
+    void (*run)(void *);
+    void (*fini)(void *);
+    void *arg;
+    int refs;
+    bool started, due, busy, stop;
+};
+
+/* Called with the lock held, which it gives up. */
+static void worker_unref(struct worker *w)
+{
+    int left = --w->refs;
+
+    pthread_mutex_unlock(&w->lock);
+    if (left)
+        return;
+    w->fini(w->arg);
+    pthread_cond_destroy(&w->kick);
+    pthread_cond_destroy(&w->idle);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+static void *worker_thread(void *p)
+{
+    struct worker *w = p;
+
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop) {
+        if (!w->due) {
+            pthread_cond_wait(&w->kick, &w->lock);
+            continue;
+        }
+        w->due = false;
+        w->busy = true;
+        pthread_mutex_unlock(&w->lock);
+        w->run(w->arg);
+        pthread_mutex_lock(&w->lock);
+        w->busy = false;
+        pthread_cond_broadcast(&w->idle);
+    }
+    worker_unref(w);
+    return NULL;
+}
+
+struct worker *worker_new(void (*run)(void *arg), void (*fini)(void *arg), void *arg)
+{
+    struct worker *w = mem_zero(1, sizeof(*w));
+    pthread_condattr_t attr;
+
+    w->run = run;
+    w->fini = fini;
+    w->arg = arg;
+    w->refs = 1;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->kick, &attr);
+    pthread_cond_init(&w->idle, &attr);
+    pthread_condattr_destroy(&attr);
+    return w;
+}
+
+/* Signals stay with the main thread. Without a thread nothing is ever done, which is what a hung one looks like too. */
+static bool worker_start(struct worker *w)
+{
+    pthread_attr_t attr;
+    pthread_t t;
+    sigset_t all, old;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, WORKER_STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = pthread_create(&t, &attr, worker_thread, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    return r == 0;
+}
+
+void worker_kick(struct worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->due = true;
+    if (!w->started && worker_start(w)) {
+        w->started = true;
+        w->refs++;
+    }
+    pthread_cond_signal(&w->kick);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool worker_settle(struct worker *w, int64_t max_ms)
+{
+    int64_t until_us = clock_mono_us() + max_ms * 1000;
+    struct timespec ts = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    int r = 0;
+
+    pthread_mutex_lock(&w->lock);
+    while ((w->due || w->busy) && w->started && r == 0)
+        r = pthread_cond_timedwait(&w->idle, &w->lock, &ts);
+    bool idle = !w->due && !w->busy;
+    pthread_mutex_unlock(&w->lock);
+    return idle;
+}
+
+void worker_free(struct worker *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->kick);
+    worker_unref(w);
+}
