@@ -5,9 +5,20 @@
 #include "model/fact.h"
 
 struct host;
-struct host *host_new(const char *proc_root); /* starts a thread for disks, which may hang */
+/* proc_root is "/proc", or a recorded tree with sys/ beside it. Disks are looked at in a thread, which may hang. */
+struct host *host_new(const char *proc_root);
 void host_free(struct host *h);
-void host_read(struct host *h, struct sample *ret); /* what cannot be read stays absent */
-void host_fact(struct node_fact *ret);              /* name, os, kernel, arch, cpu, cpus, boot_id, machine_id */
+/*
+ * What cannot be read stays absent. CPU is the share since the last read, so the first has none. Asked more often than
+ * every second it answers every second, and nothing in between. Disk figures are those of the last half minute.
+ */
+void host_read(struct host *h, struct sample *ret);
+void host_fact(struct node_fact *ret); /* name, os, kernel, arch, cpu, cpus, boot_id, machine_id */
+
+/* Pure, for tests and fuzzing. */
+struct host_disk { /* a local file system of the mount table */
+    char source[256], path[256], type[16];
+};
+size_t host_mounts(struct str mounts, struct host_disk *ret, size_t max); /* each source once */
 
 #endif

@@ -1,0 +1,428 @@
+/*
+ * host.c: the node's own metrics out of /proc and statvfs. Network file systems are never touched, and even local disks
+ * only from a thread: a dead one must not stop the agent.
+ */
+#include "collect/host.h"
+
+#include <pthread.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "collect/collect.h"
+#include "collect/worker.h"
+
+#define HOST_EVERY_MS  900
+#define HOST_DISKS_MS  30000
+#define HOST_IFACES_MS 60000
+#define HOST_DISKS     64
+#define HOST_IFACES    64
+
+/* Shared with the thread, under its lock. */
+struct host_disks {
+    pthread_mutex_t lock;
+    char *proc;
+    bool known;
+    int64_t used, total;
+};
+
+struct host {
+    char *proc;
+    bool cpu_known;
+    uint64_t cpu_busy, cpu_all;
+    int64_t read_ms, disks_ms, ifaces_ms; /* monotonic; when last done */
+    bool read_once;
+    size_t n_ifaces;
+    char ifaces[HOST_IFACES][16]; /* the physical ones */
+    struct host_disks *disks;
+    struct worker *worker;
+};
+
+static int host_file(const struct host *h, const char *name, char *out, size_t size)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s", h->proc, name);
+    return file_read_small(path, out, size);
+}
+
+/* ---- disks ---- */
+
+static bool host_local(struct str type)
+{
+    static const char *const types[] = {"ext2", "ext3", "ext4",     "xfs",    "btrfs",   "zfs",
+                                        "f2fs", "jfs",  "bcachefs", "nilfs2", "reiserfs"};
+
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_eq(type, types[i]))
+            return true;
+    return false;
+}
+
+/* \040 and friends stand for blanks in the mount table. False when it does not fit. */
+static bool host_unescape(struct str s, char *out, size_t size)
+{
+    size_t n = 0;
+
+    while (s.len && n + 1 < size) {
+        if (s.len >= 4 && s.p[0] == '\\' && s.p[1] >= '0' && s.p[1] <= '3' && s.p[2] >= '0' && s.p[2] <= '7' &&
+            s.p[3] >= '0' && s.p[3] <= '7') {
+            out[n++] = (char)((s.p[1] - '0') << 6 | (s.p[2] - '0') << 3 | (s.p[3] - '0'));
+            s = str_n(s.p + 4, s.len - 4);
+        } else {
+            out[n++] = s.p[0];
+            s = str_n(s.p + 1, s.len - 1);
+        }
+    }
+    out[n] = 0;
+    return s.len == 0;
+}
+
+size_t host_mounts(struct str mounts, struct host_disk *ret, size_t max)
+{
+    struct str line, source, path, type;
+    size_t n = 0;
+
+    while (n < max && str_line(&mounts, &line)) {
+        struct host_disk *d = &ret[n];
+        if (!str_word(&line, &source) || !str_word(&line, &path) || !str_word(&line, &type) || !host_local(type))
+            continue;
+        *d = (struct host_disk){0};
+        if (!host_unescape(source, d->source, sizeof(d->source)) || !host_unescape(path, d->path, sizeof(d->path)))
+            continue;
+        memcpy(d->type, type.p, MIN(type.len, sizeof(d->type) - 1));
+        size_t i = 0;
+        while (i < n && strcmp(ret[i].source, d->source) != 0) /* bind mounts and subvolumes share their source */
+            i++;
+        n += i == n;
+    }
+    return n;
+}
+
+/* In the thread. The data sets of a ZFS pool share its free space: count that once per pool, the used space of each. */
+static void host_disks_run(void *arg)
+{
+    struct host_disks *s = arg;
+    AUTO_FREE char *path = mem_fmt("%s/self/mounts", s->proc);
+    AUTO_FREE struct host_disk *d = mem_zero(HOST_DISKS, sizeof(*d));
+    AUTO_BUF text = {0};
+    uint64_t used = 0, total = 0;
+    bool any = false;
+
+    if (file_read(path, 1u << 20, &text, NULL) < 0)
+        return;
+    size_t n = host_mounts(buf_str(&text), d, HOST_DISKS);
+    buf_fini(&text);
+    for (size_t i = 0; i < n; i++) {
+        struct statvfs v;
+        if (statvfs(d[i].path, &v) < 0 || v.f_blocks == 0)
+            continue;
+        uint64_t size = (uint64_t)v.f_blocks * v.f_frsize, free_bytes = (uint64_t)v.f_bfree * v.f_frsize;
+        bool again = false;
+        if (strcmp(d[i].type, "zfs") == 0) {
+            size_t pool = strcspn(d[i].source, "/");
+            for (size_t k = 0; k < i && !again; k++)
+                again = strcmp(d[k].type, "zfs") == 0 && strcspn(d[k].source, "/") == pool &&
+                        strncmp(d[k].source, d[i].source, pool) == 0;
+        }
+        any = true;
+        used += size - MIN(size, free_bytes);
+        total += again ? size - MIN(size, free_bytes) : size;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->known = any;
+    s->used = (int64_t)used;
+    s->total = (int64_t)total;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void host_disks_fini(void *arg)
+{
+    struct host_disks *s = arg;
+
+    pthread_mutex_destroy(&s->lock);
+    free(s->proc);
+    free(s);
+}
+
+static void host_disks(struct host *h, int64_t now, struct sample *ret)
+{
+    if (now - h->disks_ms >= HOST_DISKS_MS) {
+        h->disks_ms = now;
+        worker_kick(h->worker);
+    }
+    pthread_mutex_lock(&h->disks->lock);
+    if (h->disks->known) {
+        sample_set(ret, M_disk_used, h->disks->used);
+        sample_set(ret, M_disk_total, h->disks->total);
+    }
+    pthread_mutex_unlock(&h->disks->lock);
+}
+
+/* ---- processor, memory, load ---- */
+
+/* Waiting for a disk is idle time: the processor could have done something else. */
+static void host_cpu(struct host *h, struct sample *ret)
+{
+    char text[256];
+    uint64_t v, all = 0, idle = 0;
+    struct str word, rest;
+    int n = host_file(h, "stat", text, sizeof(text));
+
+    rest = str_n(text, n < 0 ? 0 : (size_t)n);
+    if (!str_line(&rest, &rest) || !str_word(&rest, &word) || !str_eq(word, "cpu"))
+        return;
+    for (int i = 0; i < 8 && str_word(&rest, &word); i++) { /* user nice system idle iowait irq softirq steal */
+        if (!str_uint(word, &v))
+            return;
+        all += v;
+        idle += i == 3 || i == 4 ? v : 0;
+    }
+    if (all == 0)
+        return;
+    uint64_t busy = all - idle;
+    /* Counters of a processor that was taken offline may step back. */
+    if (h->cpu_known && all > h->cpu_all && busy >= h->cpu_busy && busy - h->cpu_busy <= all - h->cpu_all)
+        sample_set(ret, M_cpu, (int64_t)((busy - h->cpu_busy) * 10000 / (all - h->cpu_all)));
+    h->cpu_known = true;
+    h->cpu_busy = busy;
+    h->cpu_all = all;
+}
+
+static void host_memory(struct host *h, struct sample *ret)
+{
+    char text[512]; /* what we want stands in the first lines */
+    uint64_t total = 0, avail = 0;
+    bool have_total = false, have_avail = false;
+    struct str line, word, rest;
+    int n = host_file(h, "meminfo", text, sizeof(text));
+
+    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);) {
+        if (str_skip(&line, "MemTotal:") && str_word(&line, &word))
+            have_total = str_uint(word, &total);
+        else if (str_skip(&line, "MemAvailable:") && str_word(&line, &word))
+            have_avail = str_uint(word, &avail);
+    }
+    if (!have_total || total > INT64_MAX / 1024)
+        return;
+    sample_set(ret, M_ram_total, (int64_t)(total * 1024));
+    if (have_avail && avail <= total)
+        sample_set(ret, M_ram_used, (int64_t)((total - avail) * 1024));
+}
+
+/* First word of a file, as a decimal. */
+static void host_word(struct host *h, const char *file, enum metric m, struct sample *ret)
+{
+    char text[128];
+    struct str rest, word;
+    int64_t v;
+    int n = host_file(h, file, text, sizeof(text));
+
+    rest = str_n(text, n < 0 ? 0 : (size_t)n);
+    if (str_word(&rest, &word) && str_fixed(word, metrics[m].per, &v))
+        sample_set(ret, m, v);
+}
+
+/* ---- network ---- */
+
+/* A physical interface has a device behind it; bridges, bonds, veths and tunnels carry the same bytes again. */
+static bool host_physical(const struct host *h, const char *name)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/../sys/class/net/%s/device", h->proc, name);
+    return access(path, F_OK) == 0;
+}
+
+static bool host_iface(struct str *line, char name[16])
+{
+    struct str part;
+
+    if (!str_cut(line, ':', &part) || !line->p)
+        return false;
+    part = str_trim(part);
+    if (part.len == 0 || part.len > 15 || memchr(part.p, '/', part.len))
+        return false;
+    memcpy(name, part.p, part.len);
+    name[part.len] = 0;
+    return true;
+}
+
+static void host_find_ifaces(struct host *h, struct str text)
+{
+    struct str line;
+    char name[16];
+
+    h->n_ifaces = 0;
+    while (h->n_ifaces < HOST_IFACES && str_line(&text, &line))
+        if (host_iface(&line, name) && host_physical(h, name))
+            memcpy(h->ifaces[h->n_ifaces++], name, sizeof(name));
+}
+
+static void host_network(struct host *h, int64_t now, struct sample *ret)
+{
+    uint64_t rx = 0, tx = 0, v[9];
+    bool any = false;
+    struct str line, word, rest;
+    char name[16];
+    AUTO_FREE char *path = mem_fmt("%s/net/dev", h->proc);
+    AUTO_BUF text = {0};
+
+    if (file_read(path, 1u << 20, &text, NULL) < 0)
+        return;
+    if (now - h->ifaces_ms >= HOST_IFACES_MS) {
+        h->ifaces_ms = now;
+        host_find_ifaces(h, buf_str(&text));
+    }
+    for (rest = buf_str(&text); str_line(&rest, &line);) {
+        size_t i = 0, k = 0;
+        if (!host_iface(&line, name))
+            continue;
+        while (i < h->n_ifaces && strcmp(h->ifaces[i], name) != 0)
+            i++;
+        if (i == h->n_ifaces)
+            continue;
+        while (k < ARRAY_LEN(v) && str_word(&line, &word) && str_uint(word, &v[k]))
+            k++;
+        if (k < ARRAY_LEN(v)) /* received bytes stand first, sent ones ninth */
+            continue;
+        rx += v[0];
+        tx += v[8];
+        any = true;
+    }
+    if (!any)
+        return;
+    sample_set(ret, M_net_rx, (int64_t)(rx & INT64_MAX));
+    sample_set(ret, M_net_tx, (int64_t)(tx & INT64_MAX));
+}
+
+/* ---- all of it ---- */
+
+struct host *host_new(const char *proc_root)
+{
+    struct host *h = mem_zero(1, sizeof(*h));
+
+    h->proc = mem_str(proc_root);
+    h->disks = mem_zero(1, sizeof(*h->disks));
+    h->disks->proc = mem_str(proc_root);
+    pthread_mutex_init(&h->disks->lock, NULL);
+    h->worker = worker_new(host_disks_run, host_disks_fini, h->disks);
+    h->disks_ms = clock_mono_ms();
+    h->ifaces_ms = h->disks_ms - HOST_IFACES_MS;
+    worker_kick(h->worker);
+    return h;
+}
+
+void host_free(struct host *h)
+{
+    if (!h)
+        return;
+    worker_free(h->worker); /* the disks go with it */
+    free(h->proc);
+    free(h);
+}
+
+void host_read(struct host *h, struct sample *ret)
+{
+    int64_t now = clock_mono_ms();
+
+    *ret = (struct sample){.at_ms = clock_wall_ms()};
+    if (h->read_once && now - h->read_ms < HOST_EVERY_MS)
+        return;
+    h->read_once = true;
+    h->read_ms = now;
+    host_cpu(h, ret);
+    host_word(h, "loadavg", M_load1, ret);
+    host_memory(h, ret);
+    host_disks(h, now, ret);
+    host_network(h, now, ret);
+    host_word(h, "uptime", M_uptime, ret);
+}
+
+/* ---- facts ---- */
+
+/* Arm's cores are told by number; those that carry GPUs by name. */
+static void host_arm(struct str text, char *dst, size_t size)
+{
+    static const struct {
+        uint64_t maker, part;
+        const char *name;
+    } cores[] = {{0x41, 0xd4f, "Neoverse-V2"},  {0x41, 0xd40, "Neoverse-V1"},   {0x41, 0xd49, "Neoverse-N2"},
+                 {0x41, 0xd0c, "Neoverse-N1"},  {0x41, 0xd84, "Neoverse-V3"},   {0x41, 0xd8e, "Neoverse-N3"},
+                 {0x41, 0xd42, "Cortex-A78AE"}, {0x4e, 0x004, "NVIDIA Carmel"}, {0xc0, 0xac3, "Ampere-1"},
+                 {0xc0, 0xac4, "Ampere-1a"},    {0x41, 0xd08, "Cortex-A72"}};
+    uint64_t maker = 0, part = 0;
+    struct str line;
+
+    while (str_line(&text, &line)) {
+        struct str key;
+        if (!str_cut(&line, ':', &key) || !line.p)
+            continue;
+        if (str_starts(key, "CPU implementer"))
+            str_hex(str_trim(line), &maker);
+        else if (str_starts(key, "CPU part"))
+            str_hex(str_trim(line), &part);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(cores); i++)
+        if (cores[i].maker == maker && cores[i].part == part)
+            mem_copy_str(dst, size, cores[i].name);
+    if (!dst[0] && part)
+        snprintf(dst, size, "Arm implementer 0x%x part 0x%x", (unsigned)maker, (unsigned)part);
+}
+
+static void host_cpu_name(char *dst, size_t size)
+{
+    char text[4096];
+    struct str rest, line, key;
+    int n = file_read_small("/proc/cpuinfo", text, sizeof(text));
+
+    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
+        if (str_starts(line, "model name") && str_cut(&line, ':', &key) && line.p) {
+            collect_text(dst, size, line);
+            return;
+        }
+    host_arm(str_n(text, n < 0 ? 0 : (size_t)n), dst, size);
+}
+
+static void host_os_name(char *dst, size_t size)
+{
+    char text[4096];
+    struct str rest, line;
+    int n = file_read_small("/etc/os-release", text, sizeof(text));
+
+    for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
+        if (str_skip(&line, "PRETTY_NAME=")) {
+            line = str_trim(line);
+            if (line.len >= 2 && (line.p[0] == '"' || line.p[0] == '\'') && line.p[line.len - 1] == line.p[0])
+                line = str_n(line.p + 1, line.len - 2);
+            collect_text(dst, size, line);
+            return;
+        }
+    mem_copy_str(dst, size, "Linux");
+}
+
+static void host_line(const char *path, char *dst, size_t size)
+{
+    char text[128];
+    int n = file_read_small(path, text, sizeof(text));
+
+    collect_text(dst, size, str_n(text, n < 0 ? 0 : (size_t)n));
+}
+
+void host_fact(struct node_fact *ret)
+{
+    struct utsname u;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (uname(&u) == 0) {
+        collect_text(ret->name, sizeof(ret->name), str_of(u.nodename));
+        collect_text(ret->kernel, sizeof(ret->kernel), str_of(u.release));
+        collect_text(ret->arch, sizeof(ret->arch), str_of(u.machine));
+    }
+    host_os_name(ret->os, sizeof(ret->os));
+    host_cpu_name(ret->cpu, sizeof(ret->cpu));
+    ret->cpus = cpus > 0 ? (int32_t)cpus : 0;
+    host_line("/proc/sys/kernel/random/boot_id", ret->boot_id, sizeof(ret->boot_id));
+    host_line("/etc/machine-id", ret->machine_id, sizeof(ret->machine_id));
+}
