@@ -1,0 +1,527 @@
+/*
+ * child.c: the loop of the collector process: at each tick ask the open collectors, merge what they say, send it. The
+ * only waiting is for the next tick; a full socket loses a tick, never time. What hangs here is a driver call, and then
+ * the parent sees silence.
+ */
+#include "collect/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "collect/roster.h"
+#include "collect/who.h"
+#include "model/state.h"
+
+#define SOURCES_MAX   8
+#define ALIVE_MS      1000  /* something is sent at least this often */
+#define RETRY_MIN_MS  1000  /* opening a collector is tried again after this, then twice that, ... */
+#define RETRY_MAX_MS  30000 /* ... up to this */
+#define FAILS_MAX     3     /* failed reads in a row, then it is opened anew */
+#define NAMES_WAIT_MS 20    /* names of users usually come in microseconds: then one list tells it all */
+#define SWEEP_MS      10000
+
+struct source {
+    const struct collector_ops *ops;
+    struct collector *c; /* NULL: not open */
+    struct reading reading;
+    int fails;
+    int64_t retry_at, retry_ms; /* monotonic */
+    char why[160];              /* why it is not read, or a remark about what it read; empty when all is well */
+    bool read;                  /* in this tick */
+    bool absent;                /* no driver, as far as it knows: its devices are lost, not just unread */
+};
+
+struct child {
+    int fd;
+    const struct collect_conf *conf;
+    struct collect_choice choice;
+    size_t n_sources;
+    struct source sources[SOURCES_MAX];
+    struct roster roster;
+    struct who *who;
+    struct proc_list procs, procs_sent;
+    size_t cap_procs;
+    struct proc_use *uses, *uses_sent;
+    size_t n_uses, cap_uses, n_uses_sent;
+    bool procs_were_sent, uses_were_sent;
+    struct buf out, facts_sent;
+    int64_t sent_mono, swept_mono;
+    uint8_t status;
+    char why[160];
+    bool status_due;
+    bool closed; /* the parent is gone */
+};
+
+/* ---- sending ---- */
+
+/* One message. False when it did not go out now; the caller decides whether that matters. */
+static bool child_send(struct child *c, int packed)
+{
+    if (packed < 0 || c->closed)
+        return false;
+    ssize_t n;
+    do
+        n = send(c->fd, c->out.p, c->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS && errno != EMSGSIZE)
+            c->closed = true;
+        return false;
+    }
+    c->sent_mono = clock_mono_ms();
+    return true;
+}
+
+static void child_status(struct child *c)
+{
+    if (child_send(c, child_msg_status(&c->out, c->status, c->why)))
+        c->status_due = false;
+}
+
+/* Facts go out when their bytes differ from the last that did. */
+static bool child_send_facts(struct child *c)
+{
+    int r = child_msg_facts(&c->out, &c->roster.facts);
+
+    if (r == 0 && c->facts_sent.len == c->out.len && memcmp(c->facts_sent.p, c->out.p, c->out.len) == 0)
+        return true;
+    if (!child_send(c, r))
+        return false;
+    struct buf old = c->facts_sent;
+    c->facts_sent = c->out;
+    c->out = old;
+    c->uses_were_sent = false; /* slots may mean other devices now */
+    return true;
+}
+
+static bool child_send_procs(struct child *c)
+{
+    size_t n = c->procs.n, at = 0;
+    uint64_t part = 0;
+
+    if (c->procs_were_sent && n == c->procs_sent.n &&
+        (n == 0 || memcmp(c->procs.v, c->procs_sent.v, n * sizeof(*c->procs.v)) == 0))
+        return true;
+    c->procs_were_sent = c->uses_were_sent = false;
+    do
+        if (!child_send(c, child_msg_procs(&c->out, &c->procs, &at, part++)))
+            return false;
+    while (at < n);
+    proc_list_copy(&c->procs_sent, &c->procs);
+    c->procs_were_sent = true;
+    return true;
+}
+
+static void child_send_tick(struct child *c)
+{
+    struct child_tick t = {.at_ms = c->roster.at_ms,
+                           .n_slots = c->roster.n_samples,
+                           .samples = c->roster.samples,
+                           .n_uses = c->n_uses,
+                           .uses = c->uses,
+                           .n_custom = c->roster.n_custom,
+                           .custom = c->roster.custom};
+
+    t.uses_changed = !c->uses_were_sent || c->n_uses != c->n_uses_sent ||
+                     (c->n_uses && memcmp(c->uses, c->uses_sent, c->n_uses * sizeof(*c->uses)) != 0);
+    if (!child_send(c, child_msg_tick(&c->out, &t)) || !t.uses_changed)
+        return;
+    c->uses_sent = mem_grow(c->uses_sent, MAX(c->n_uses, 1u), sizeof(*c->uses));
+    if (c->n_uses)
+        memcpy(c->uses_sent, c->uses, c->n_uses * sizeof(*c->uses));
+    c->n_uses_sent = c->n_uses;
+    c->uses_were_sent = true;
+}
+
+/* ---- who is on the devices ---- */
+
+/* Where it is in the list, which is by pid, or would be. */
+static size_t child_proc_at(const struct child *c, int32_t pid)
+{
+    size_t lo = 0, hi = c->procs.n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (c->procs.v[mid].pid < pid)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void child_proc_add(struct child *c, const struct raw_use *u)
+{
+    size_t at = child_proc_at(c, u->pid);
+    struct proc_fact p;
+
+    memset(&p, 0, sizeof(p)); /* padding too: lists are compared as bytes */
+    if (c->procs.n == PROCS_MAX || (at < c->procs.n && c->procs.v[at].pid == u->pid))
+        return;
+    if (u->known) {
+        p = *u->known;
+        p.pid = u->pid;
+    } else {
+        int r = who_ask(c->who, u->pid, c->roster.at_ms, &p);
+        if (r == -ESRCH) /* it ended; the driver will notice */
+            return;
+        if (r < 0) { /* of another pid namespace: its memory counts, whose it is we cannot know */
+            p.pid = p.root_pid = u->pid;
+            p.uid = -1;
+        }
+    }
+    VEC_ROOM(c->procs.v, c->procs.n, c->cap_procs);
+    memmove(&c->procs.v[at + 1], &c->procs.v[at], (c->procs.n - at) * sizeof(p));
+    memcpy(&c->procs.v[at], &p, sizeof(p));
+    c->procs.n++;
+}
+
+static int use_order(const void *a, const void *b)
+{
+    const struct proc_use *x = a, *y = b;
+
+    return x->slot != y->slot ? (x->slot > y->slot) - (x->slot < y->slot) : (x->proc > y->proc) - (x->proc < y->proc);
+}
+
+/* Both lists in a fixed order, whatever the driver's: they are compared with what was sent last. */
+static void child_procs(struct child *c)
+{
+    size_t kept = 0;
+
+    c->procs.n = c->n_uses = 0;
+    for (size_t i = 0; i < c->roster.n_uses; i++)
+        child_proc_add(c, c->roster.uses[i].use);
+    for (size_t i = 0; i < c->roster.n_uses; i++) {
+        const struct raw_use *u = c->roster.uses[i].use;
+        size_t at = child_proc_at(c, u->pid);
+        if (at == c->procs.n || c->procs.v[at].pid != u->pid)
+            continue;
+        VEC_ROOM(c->uses, c->n_uses, c->cap_uses);
+        struct proc_use *to = &c->uses[c->n_uses++];
+        memset(to, 0, sizeof(*to)); /* they are compared as bytes */
+        to->proc = (uint16_t)at;
+        to->slot = c->roster.uses[i].slot;
+        to->kind = u->kind & (PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS);
+        to->mem = MAX(u->mem, -1);
+        to->sm = MAX(u->sm, -1);
+    }
+    if (c->n_uses)
+        qsort(c->uses, c->n_uses, sizeof(*c->uses), use_order);
+    for (size_t i = 0; i < c->n_uses; i++) { /* one that computes and draws may come twice */
+        struct proc_use *u = &c->uses[i], *last = kept ? &c->uses[kept - 1] : NULL;
+        if (last && last->proc == u->proc && last->slot == u->slot) {
+            last->kind |= u->kind;
+            last->mem = MAX(last->mem, u->mem);
+            last->sm = MAX(last->sm, u->sm);
+        } else {
+            c->uses[kept++] = *u;
+        }
+    }
+    c->n_uses = kept;
+}
+
+/* Names that were asked for just now may be here in a moment; then ask again, so that the list is sent once. */
+static void child_who(struct child *c)
+{
+    bool unnamed = false;
+
+    child_procs(c);
+    for (size_t i = 0; i < c->procs.n; i++)
+        unnamed |= c->procs.v[i].uid >= 0 && !c->procs.v[i].user[0];
+    if (unnamed && !who_settle(c->who, 0) && who_settle(c->who, NAMES_WAIT_MS))
+        child_procs(c);
+}
+
+/* ---- collectors ---- */
+
+static void source_close(struct source *s)
+{
+    s->ops->close(s->c);
+    s->c = NULL;
+    s->fails = 0;
+}
+
+static void source_later(struct source *s, int64_t mono)
+{
+    s->retry_ms = s->retry_ms ? MIN(s->retry_ms * 2, RETRY_MAX_MS) : RETRY_MIN_MS;
+    s->retry_at = mono + s->retry_ms;
+}
+
+/* With "auto" a stand-in is not wanted while the one it stands in for reads. */
+static bool source_wanted(const struct child *c, const struct source *s)
+{
+    for (size_t i = 0; c->choice.automatic && s->ops->unless && i < c->n_sources; i++)
+        if (c->sources[i].c && strcmp(c->sources[i].ops->name, s->ops->unless) == 0)
+            return false;
+    return true;
+}
+
+static void source_open(struct child *c, struct source *s, int64_t mono)
+{
+    struct err err = {0};
+
+    if (mono < s->retry_at)
+        return;
+    if (c->choice.automatic && !s->ops->present(c->conf)) {
+        s->why[0] = 0;
+        s->absent = true;
+        source_later(s, mono);
+        return;
+    }
+    int r = s->ops->open(&s->c, c->conf, &err);
+    if (r < 0) {
+        s->c = NULL;
+        s->absent = r == -ENODEV;
+        collect_text(s->why, sizeof(s->why), str_of(err.msg[0] ? err.msg : strerror(-r)));
+        source_later(s, mono);
+        return;
+    }
+    s->why[0] = 0;
+    s->fails = 0;
+}
+
+/* 0, or -ESTALE. */
+static int source_read(struct child *c, struct source *s, unsigned no, int64_t at_ms, int64_t mono)
+{
+    struct err err = {0};
+
+    reading_reset(&s->reading);
+    s->reading.at_ms = at_ms;
+    int r = s->ops->read(s->c, &s->reading, &err);
+    if (r == 0) {
+        s->read = true;
+        s->fails = 0;
+        s->retry_ms = 0;
+        collect_text(s->why, sizeof(s->why), str_of(err.msg));
+        roster_take(&c->roster, no, &s->reading);
+        return 0;
+    }
+    collect_text(s->why, sizeof(s->why), str_of(err.msg[0] ? err.msg : strerror(-r)));
+    if (r == -ESTALE)
+        return r;
+    s->absent = r == -ENODEV;
+    if (s->absent || ++s->fails >= FAILS_MAX) {
+        source_close(s);
+        source_later(s, mono);
+    }
+    return 0;
+}
+
+/* What to say of ourselves, and which collectors are in use. */
+static void child_judge(struct child *c)
+{
+    AUTO_BUF why = BUF_INIT(4096), names = BUF_INIT(4096);
+    bool any = false, failed = false;
+
+    for (size_t i = 0; i < c->n_sources; i++) {
+        struct source *s = &c->sources[i];
+        any |= s->read;
+        failed |= !s->read && s->why[0];
+        if (s->read)
+            buf_addf(&names, "%s%s", names.len ? "," : "", s->ops->name);
+        if (s->why[0])
+            buf_addf(&why, "%s%s: %s", why.len ? "; " : "", s->ops->name, s->why);
+    }
+    if (!any && !failed)
+        buf_adds(&why, c->n_sources ? "no GPU driver found" : "told to read no devices");
+    collect_text(c->roster.facts.collector, sizeof(c->roster.facts.collector), buf_str(&names));
+    uint8_t status = any ? COLLECT_OK : failed ? COLLECT_FAILED : COLLECT_NONE;
+    char text[sizeof(c->why)];
+    collect_text(text, sizeof(text), buf_str(&why));
+    if (status != c->status || strcmp(text, c->why) != 0)
+        c->status_due = true;
+    c->status = status;
+    memcpy(c->why, text, sizeof(text));
+}
+
+/* ---- the loop ---- */
+
+/* 0, or -ESTALE. */
+static int child_tick(struct child *c, int64_t at_ms)
+{
+    int r = 0;
+
+    roster_begin(&c->roster, at_ms);
+    for (size_t i = 0; i < c->n_sources && r == 0; i++) {
+        struct source *s = &c->sources[i];
+        int64_t mono = clock_mono_ms();
+        s->read = false;
+        if (!source_wanted(c, s)) {
+            if (s->c)
+                source_close(s);
+            s->why[0] = 0;
+            s->retry_at = s->retry_ms = 0;
+            continue;
+        }
+        if (!s->c)
+            source_open(c, s, mono);
+        if (s->c)
+            r = source_read(c, s, (unsigned)i, at_ms, mono);
+        if (!s->read && !s->absent)
+            roster_excuse(&c->roster, (unsigned)i);
+    }
+    roster_end(&c->roster);
+    child_judge(c);
+    if (r < 0)
+        return r;
+    if (c->status_due)
+        child_status(c);
+    if (c->status != COLLECT_OK && c->roster.facts.n_devices == 0)
+        return 0;
+    if (!child_send_facts(c)) /* a tick that names what the parent does not know is worth nothing */
+        return 0;
+    for (size_t i = 0; i < c->roster.n_events; i++)
+        child_send(c, child_msg_event(&c->out, &c->roster.events[i]));
+    if (c->status != COLLECT_OK) /* nothing was read: the status says so, no empty tick */
+        return 0;
+    child_who(c);
+    if (child_send_procs(c))
+        child_send_tick(c);
+    return 0;
+}
+
+/* What the parent sent, if anything: the facts of our predecessor, or the end. */
+static void child_take(struct child *c, bool facts_welcome)
+{
+    struct child_msg msg = {0};
+    buf_reset(&c->out);
+    char *in = buf_room(&c->out, CHILD_MSG_MAX);
+    ssize_t n = in ? recv(c->fd, in, CHILD_MSG_MAX, MSG_DONTWAIT) : -1;
+
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+        c->closed = true;
+    if (n > 0 && facts_welcome && child_msg_read(&msg, in, (size_t)n, NULL) == 0 && msg.type == CHILD_FACTS)
+        roster_seed(&c->roster, &msg.facts);
+    child_msg_fini(&msg);
+}
+
+/* Sleep until `until_ms` of the wall clock, or the parent went; say that we are alive meanwhile. */
+static void child_wait(struct child *c, int64_t until_ms)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    int64_t wait = MAX(0, MIN(until_ms - clock_wall_ms(), c->conf->tick_ms)), mono = clock_mono_ms();
+
+    for (int64_t until = mono + wait; !c->closed && mono < until; mono = clock_mono_ms()) {
+        if (mono - c->sent_mono >= ALIVE_MS) {
+            child_status(c);
+            c->sent_mono = mono; /* also when the socket is full: one try a second is enough */
+        }
+        if (poll(&p, 1, (int)MIN(until - mono, c->sent_mono + ALIVE_MS - mono)) > 0)
+            child_take(c, false);
+    }
+}
+
+/* The next whole multiple of the tick that is not just about to pass. */
+static int64_t child_next(int64_t now_ms, int64_t tick_ms, bool first)
+{
+    int64_t next = (now_ms / tick_ms + 1) * tick_ms;
+
+    return first && next - now_ms < tick_ms / 4 ? next + tick_ms : next;
+}
+
+static void child_fini(struct child *c)
+{
+    for (size_t i = 0; i < c->n_sources; i++) {
+        if (c->sources[i].c)
+            source_close(&c->sources[i]);
+        reading_fini(&c->sources[i].reading);
+    }
+    roster_fini(&c->roster);
+    who_free(c->who);
+    proc_list_fini(&c->procs);
+    proc_list_fini(&c->procs_sent);
+    free(c->uses);
+    free(c->uses_sent);
+    buf_fini(&c->out);
+    buf_fini(&c->facts_sent);
+    free(c);
+}
+
+static int child_loop(struct child *c)
+{
+    int64_t tick_ms = c->conf->tick_ms, at_ms = clock_wall_ms(), next = child_next(at_ms, tick_ms, true);
+
+    while (!c->closed) {
+        if (child_tick(c, at_ms) == -ESTALE) {
+            c->status = COLLECT_FAILED;
+            child_status(c);
+            return CHILD_EXIT_STALE;
+        }
+        int64_t now_ms = clock_wall_ms(), mono = clock_mono_ms();
+        if (mono - c->swept_mono > SWEEP_MS) {
+            who_sweep(c->who, now_ms);
+            c->swept_mono = mono;
+        }
+        if (now_ms >= next || next - now_ms > 2 * tick_ms) /* a slow read, or the clock was set */
+            next = child_next(now_ms, tick_ms, false);
+        child_wait(c, next);
+        now_ms = clock_wall_ms();
+        bool punctual = now_ms - next <= tick_ms / 2 && next - now_ms <= 2; /* the two clocks' milliseconds differ */
+        at_ms = punctual ? next : now_ms;
+        next = child_next(MAX(now_ms, at_ms), tick_ms, false);
+    }
+    return CHILD_EXIT_CLOSED;
+}
+
+int child_run(int fd, const struct collector_ops *const *table, const char *collector_list,
+              const struct collect_conf *conf, const char *proc_root)
+{
+    struct child *c = mem_zero(1, sizeof(*c));
+    struct err err = {0};
+    int r;
+
+    c->fd = fd;
+    c->conf = conf;
+    c->out = BUF_INIT(CHILD_MSG_MAX);
+    c->facts_sent = BUF_INIT(CHILD_MSG_MAX);
+    c->status = COLLECT_STARTING;
+    c->roster.facts.tick_ms = (int32_t)conf->tick_ms;
+    if (conf->tick_ms < 1)
+        r = err_set(&err, -EINVAL, "a tick of %lld ms makes no sense", (long long)conf->tick_ms);
+    else
+        r = collect_choose(table, collector_list, &c->choice, &err);
+    if (r < 0) {
+        c->status = COLLECT_FAILED;
+        collect_text(c->why, sizeof(c->why), str_of(err.msg));
+    }
+    child_status(c);
+    if (r < 0) {
+        child_fini(c);
+        return CHILD_EXIT_LIST;
+    }
+    for (size_t i = 0; table[i]; i++)
+        if (c->choice.use >> i & 1 && c->n_sources < SOURCES_MAX)
+            c->sources[c->n_sources++].ops = table[i];
+    c->who = who_new(proc_root, conf->cmdline);
+    child_take(c, true);
+    r = child_loop(c);
+    child_fini(c);
+    return r;
+}
+
+int child_main(int fd, const char *collector_list, const struct collect_conf *conf)
+{
+    int size = 2 * CHILD_MSG_MAX;
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* should the socket not tell */
+    prctl(PR_SET_NAME, "muster-collect");
+    mallopt(M_ARENA_MAX, 1); /* threads are few and idle: no heap of their own */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_IGN); /* for the parent, which then closes the socket */
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)); /* best effort: the default does, too */
+    return child_run(fd, collectors, collector_list, conf, "/proc");
+}

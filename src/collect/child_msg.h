@@ -1,0 +1,73 @@
+/*
+ * child_msg.h: the messages between the collector process and its parent, to bytes and back. Both ends are the same
+ * binary, so there is no compatibility to keep; yet what is read is checked like any input.
+ * C1 A message is taken whole or not at all: after -EBADMSG nothing of msg has changed but msg->type and, for a process
+ *    list, that its parts must begin anew.
+ * C2 Every message that child_msg_* writes is at most CHILD_MSG_MAX bytes.
+ * C3 What the reader hands out is in bounds: slots of the facts, processes of the last complete list, clean UTF-8.
+ */
+#ifndef COLLECT_CHILD_MSG_H
+#define COLLECT_CHILD_MSG_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/batch.h"
+#include "model/fact.h"
+
+#define CHILD_MSG_MAX    (192u << 10) /* below the usual socket buffer, 208 KiB */
+#define CHILD_USES_MAX   2048
+#define CHILD_VALUES_MAX 2048 /* of custom metrics, per tick */
+
+enum child_msg_type {
+    CHILD_FACTS = 1, /* node_fact's device part: driver, cuda, collector, devices, custom. Before the first tick and
+                        when it changes */
+    CHILD_PROCS,     /* process list, in parts; complete when last is set. Before the tick that names them */
+    CHILD_TICK,      /* samples of all slots, uses */
+    CHILD_EVENT,
+    CHILD_STATUS, /* collect_state and why: nothing found, driver gone, … ; also proof of life when there is nothing to
+                     read */
+};
+
+struct child_value { /* of a custom metric */
+    uint16_t slot, metric;
+    int64_t v;
+};
+
+struct child_tick {
+    int64_t at_ms;
+    size_t n_slots; /* samples[0] is unused unless a replay gives node values; samples[n] is devices[n - 1] */
+    struct sample *samples;
+    size_t n_uses;
+    struct proc_use *uses; /* who is on the devices now; sent only when it changed, the reader keeps the last */
+    bool uses_changed;
+    size_t n_custom;
+    struct child_value *custom;
+};
+
+struct child_msg {
+    enum child_msg_type type;
+    struct node_fact facts;
+    struct proc_list procs; /* CHILD_PROCS: filled when the last part came */
+    bool procs_complete;
+    struct child_tick tick;
+    struct event event;
+    uint8_t status;
+    char why[160];
+
+    struct proc_list coming; /* parts of a list that is not complete */
+    uint64_t next_part;
+};
+
+/* Parent: take one message's bytes. msg is reused between calls and keeps parts of a process list. 0 or -EBADMSG. */
+int child_msg_read(struct child_msg *msg, const void *p, size_t n, struct err *err);
+void child_msg_fini(struct child_msg *msg);
+
+/* Child: one message into out (emptied first; its max is CHILD_MSG_MAX). The last error of out, 0 as a rule. */
+int child_msg_facts(struct buf *out, const struct node_fact *f);
+/* One part of a list: procs[*at] and on, as many as fit; *at moves on. Call until *at is n; once for an empty list. */
+int child_msg_procs(struct buf *out, const struct proc_list *l, size_t *at, uint64_t part);
+int child_msg_tick(struct buf *out, const struct child_tick *t);
+int child_msg_event(struct buf *out, const struct event *e);
+int child_msg_status(struct buf *out, uint8_t status, const char *why);
+
+#endif
