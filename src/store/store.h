@@ -5,8 +5,12 @@
  * T1 When done is called with 0 the batches survive kill -9 and power loss. T2 A batch (node, run, number) given twice
  * is kept once. T3 A batch is kept whole or not at all. T4 The caller's thread never waits for the disk: one writer
  * thread commits at most every commit_ms. T5 done is called on the caller's loop, in the order of appends, exactly once
- * each. T6 Nothing here logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a
- * sentence. T8 When the disk is full, appends fail with -ENOSPC and work again when there is space.
+ * each; only what is refused before it is queued (queue full, -EAGAIN; bad, -EINVAL) is told at once. T6 Nothing here
+ * logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a sentence. T8 When the disk
+ * is full, appends fail with -ENOSPC and work again when there is space.
+ *
+ * All calls on one store come from one thread; done may call anything here but store_close. Puts without a result
+ * (blobs, nodes, processes, events) are tried again until they are durable; queries show them after the next commit.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -20,9 +24,12 @@ struct event_base;
 
 struct store_conf {
     const char *dir;
-    int64_t commit_ms;  /* group commit, default 200 */
-    int64_t keep_ms;    /* batches older than this go, whole log files at a time; 0: for ever */
-    int64_t keep_bytes; /* and the oldest beyond this; 0: no limit */
+    int64_t commit_ms;               /* group commit, default 200 */
+    int64_t keep_ms;                 /* batches older than this go, whole log files at a time; 0: for ever */
+    int64_t keep_bytes;              /* and the oldest beyond this; 0: no limit */
+    int64_t (*now_ms)(void);         /* the wall clock, asked by the writer thread; NULL: nothing goes by age */
+    int64_t rotate_ms, rotate_bytes; /* when a log file is full; 0: 1 h, 64 MiB, less when little is kept */
+    int64_t queue_bytes;             /* what may wait for the disk; 0: 64 MiB */
 };
 
 enum blob_kind { BLOB_FACTS = 1, BLOB_PROCS = 2 };
@@ -59,37 +66,57 @@ struct store_token {
 };
 
 struct store_stat {
-    uint64_t batches, bytes, commits, repeats;
-    int last_error; /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
-    int64_t files_bytes;
+    uint64_t batches, bytes, commits, repeats; /* since open */
+    int last_error;                            /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
+    char error[200];                           /* the same as a sentence */
+    int64_t files_bytes;                       /* on disk now */
+    size_t queue_bytes;                        /* waiting for the disk now */
+    uint64_t lost;                             /* puts dropped because the queue was full */
+    uint32_t damaged;                          /* log files set aside as NAME.damaged since open */
 };
 
 struct store;
 typedef void store_done_fn(void *arg, int result);
 
-int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop,
-               struct err *err); /* loop NULL: tools; done is called from store_flush */
+/*
+ * loop NULL: done is called from store_flush and store_close. One at a time may have a folder open: a second is refused
+ * with -EBUSY. A damaged log file does not stop it: it is renamed NAME.damaged, 0 is returned, and err->msg has a
+ * sentence to log (it is empty otherwise).
+ */
+int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop, struct err *err);
+/*
+ * Beside a running hub, for the command line: tokens and settings may be read and written, everything else only read.
+ * Makes the folder if it is not there. Appends fail with -EROFS, other puts do nothing.
+ */
+int store_open_tools(struct store **ret, const char *dir, struct err *err);
+/* For tests: the same promises but for the disk; everything is kept at once, and forgotten at close. */
 int store_open_mem(struct store **ret, struct event_base *loop);
-void store_close(struct store *s);                 /* commits what is queued first */
-int store_flush(struct store *s, struct err *err); /* wait until everything queued is durable */
+void store_mem_fail(struct store *s, int code);    /* appends to a mem store fail with code (-ENOSPC); 0: no more */
+void store_close(struct store *s);                 /* commits what is queued first, and calls every done still due */
+int store_flush(struct store *s, struct err *err); /* wait until everything queued is durable; -errno if it is not */
 
 /* Copies what it needs. Already kept: counted as a repeat, done still gets 0. */
 void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
 bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number); /* durable already */
 
 void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id,
-                    struct str bytes); /* durable with the next append */
-bool store_has_blob(const struct store *s, const char *node, uint64_t id);
+                    struct str bytes);                                     /* durable with the next append */
+bool store_has_blob(const struct store *s, const char *node, uint64_t id); /* kept or queued */
 int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret,
                    struct err *err); /* 1, 0 or -errno */
 
 void store_put_node(struct store *s, const struct store_node *n);
 int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
-/* History of from becomes to's. */
+/* History of from becomes to's: batches kept so far, blobs, processes, events; its node record goes. */
 void store_take_over(struct store *s, const char *from, const char *to);
 
 void store_put_proc(struct store *s, const struct store_proc *p); /* insert or extend by (node, device, pid, start) */
+/* Those seen at or after from_ms, by node, device, start. node NULL: all. */
+int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
+                void *arg, struct err *err);
+/* Given twice (same node, device, moment, kind, code) it is kept once. */
 void store_put_event(struct store *s, const char *node, const char *device, const struct event *e);
+/* The newest limit of those at or after from_ms, newest first. node NULL: all. */
 int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
                  void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
                  struct err *err);
@@ -103,7 +130,11 @@ int store_tokens(struct store *s, void (*each)(void *arg, const struct store_tok
 int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err); /* 1, 0, -errno */
 int store_setting_put(struct store *s, const char *name, struct str value, struct err *err);
 
-/* Every stored batch, oldest log first: for tools, tests and the compaction to come. */
+/*
+ * Every durable batch, oldest log first, in the order of appends: for tools, tests and the compaction to come. Stops
+ * when each returns other than 0, and returns that. A damaged log costs only itself: the others are read, then -EUCLEAN
+ * is returned with a sentence naming it.
+ */
 int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
 void store_stat(const struct store *s, struct store_stat *ret);
 

@@ -1,0 +1,41 @@
+/* backend.h: what a backend must provide; store.c calls it for store.h. One const struct each. */
+#ifndef STORE_BACKEND_H
+#define STORE_BACKEND_H
+
+#include "store/done.h"
+#include "store/store.h"
+
+struct store_ops {
+    const char *name;
+    void (*close)(struct store *s);
+    int (*flush)(struct store *s, struct err *err);
+    void (*append)(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
+    bool (*has)(struct store *s, const char *node, uint64_t run, uint64_t number);
+    void (*put_blob)(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes);
+    bool (*has_blob)(struct store *s, const char *node, uint64_t id);
+    int (*get_blob)(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
+    void (*put_node)(struct store *s, const struct store_node *n);
+    int (*nodes)(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
+    void (*take_over)(struct store *s, const char *from, const char *to);
+    void (*put_proc)(struct store *s, const struct store_proc *p);
+    int (*procs)(struct store *s, const char *node, int64_t from_ms,
+                 void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
+    void (*put_event)(struct store *s, const char *node, const char *device, const struct event *e);
+    int (*events)(struct store *s, const char *node, int64_t from_ms, size_t limit,
+                  void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                  struct err *err);
+    int (*token_put)(struct store *s, const struct store_token *t, struct err *err);
+    int (*token_get)(struct store *s, const char *id, struct store_token *ret, struct err *err);
+    int (*tokens)(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err);
+    int (*setting_get)(struct store *s, const char *name, struct buf *ret, struct err *err);
+    int (*setting_put)(struct store *s, const char *name, struct str value, struct err *err);
+    int (*scan)(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
+    void (*stat)(struct store *s, struct store_stat *ret);
+};
+
+/* A backend's own struct begins with this. */
+struct store {
+    const struct store_ops *ops;
+};
+
+#endif

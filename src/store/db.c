@@ -1,0 +1,264 @@
+/*
+ * db.c: opening SQLite files the one way this store wants them, and turning SQLite's answers into ours.
+ * Durability rests on two settings made here: WAL, and synchronous=FULL (the WAL is synced at every commit).
+ */
+#include "store/db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define WAL_KEEP     (DB_WAL_PAGES * DB_PAGE) /* the WAL is cut back to this when it starts over */
+#define OPEN_TRIES   50                       /* two processes may make the file at once: SQLite does not wait then */
+#define OPEN_WAIT_MS 20
+
+int db_errno(sqlite3 *h, int rc)
+{
+    int sys = h ? sqlite3_system_errno(h) : 0;
+
+    switch (rc & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return -EUCLEAN;
+    case SQLITE_READONLY:
+        return -EROFS;
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return -EACCES;
+    case SQLITE_TOOBIG:
+        return -EMSGSIZE;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+        return -EINVAL;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return sys == ENOSPC || sys == EDQUOT ? -ENOSPC : sys > 0 ? -sys : -EIO;
+    default:
+        return -EIO;
+    }
+}
+
+int db_fail(sqlite3 *h, int rc, const char *doing, struct err *err)
+{
+    int code = db_errno(h, rc);
+    const char *path = h ? sqlite3_db_filename(h, "main") : NULL;
+    const char *why = code == -EBUSY                     ? "another process is writing to it"
+                      : code == -EUCLEAN || code == -EIO ? sqlite3_errstr(rc)
+                                                         : strerror(-code);
+
+    return err_set(err, code, "cannot %s '%s': %s", doing, path ? path : "?", why);
+}
+
+int db_exec(sqlite3 *h, const char *sql)
+{
+    return sqlite3_exec(h, sql, NULL, NULL, NULL);
+}
+
+int db_int(sqlite3 *h, const char *sql, int64_t *ret)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(h, sql, -1, &st, NULL);
+
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(st);
+        if (rc == SQLITE_ROW)
+            *ret = sqlite3_column_int64(st, 0);
+        rc = rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_ERROR : rc;
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+int db_run(sqlite3_stmt *st)
+{
+    int rc = sqlite3_step(st);
+
+    sqlite3_reset(st);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+static int db_wal_hook(void *arg, sqlite3 *h, const char *name, int pages)
+{
+    (void)h;
+    (void)name;
+    *(int *)arg = pages;
+    return SQLITE_OK;
+}
+
+void db_watch_wal(sqlite3 *h, int *pages)
+{
+    sqlite3_wal_hook(h, db_wal_hook, pages);
+}
+
+void db_checkpoint(sqlite3 *h, int mode)
+{
+    sqlite3_wal_checkpoint_v2(h, "main", mode, NULL, NULL);
+}
+
+void db_close(sqlite3 *h)
+{
+    sqlite3_close_v2(h);
+}
+
+/*
+ * Ours alone to read: tokens and command lines are inside. Only ever touched when new: closing a descriptor of a file
+ * that SQLite has open in this process would drop SQLite's locks.
+ */
+static int db_make(const char *path, struct err *err)
+{
+    AUTO_FREE char *dir = mem_str(path);
+    char *slash = strrchr(dir, '/');
+    AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0 && errno == EEXIST)
+        return 0;
+    if (fd < 0)
+        return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+    if (slash)
+        slash[slash == dir] = 0;
+    int r = file_sync_dir(slash ? dir : ".");
+    if (r < 0)
+        return err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+/* 0: ours and of our version; 1: empty, to be made. Else as db_open says. */
+static int db_check(sqlite3 *h, const char *path, const struct db_kind *kind, struct err *err)
+{
+    int64_t magic = 0, version = 0, tables = 0;
+    int rc = db_int(h, "PRAGMA application_id", &magic);
+
+    if (rc == SQLITE_OK)
+        rc = db_int(h, "PRAGMA user_version", &version);
+    if (rc == SQLITE_OK)
+        rc = db_int(h, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (rc != SQLITE_OK)
+        return db_fail(h, rc, "read", err);
+    if (magic == 0 && version == 0 && tables == 0)
+        return 1;
+    if (magic != kind->magic)
+        return err_set(err, -EINVAL, "cannot use '%s': it is a database, but not one of muster's", path);
+    if (version > kind->version)
+        return err_set(err, -ENOTSUP,
+                       "cannot use '%s': it was written by a newer muster (format %lld, this one knows up to %lld); "
+                       "install that version again",
+                       path, (long long)version, (long long)kind->version);
+    if (version < 1)
+        return err_set(err, -EUCLEAN, "cannot use '%s': it has no version", path);
+    return 0;
+}
+
+static int db_settings(sqlite3 *h, enum db_mode mode)
+{
+    char sql[160];
+
+    sqlite3_extended_result_codes(h, 1);
+    sqlite3_busy_timeout(h, DB_BUSY_MS);
+    int rc = db_exec(h, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL");
+    if (rc != SQLITE_OK || mode == DB_READ)
+        return rc;
+    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d", DB_PAGE,
+             WAL_KEEP);
+    rc = db_exec(h, sql);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_wal_autocheckpoint(h, mode == DB_WRITE ? 0 : DB_WAL_PAGES);
+    return rc;
+}
+
+/* The tables, the magic and the version come in one transaction: a file has all of them or none. */
+static int db_create(sqlite3 *h, const struct db_kind *kind)
+{
+    AUTO_FREE char *sql = mem_fmt("%s; PRAGMA application_id=%lld; PRAGMA user_version=%lld", kind->schema,
+                                  (long long)kind->magic, (long long)kind->version);
+    int64_t version = 0;
+    int rc = db_exec(h, "BEGIN IMMEDIATE");
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = db_int(h, "PRAGMA user_version", &version); /* another process may have been first */
+    if (rc == SQLITE_OK && version == 0)
+        rc = db_exec(h, sql);
+    if (rc == SQLITE_OK)
+        rc = db_exec(h, "COMMIT");
+    if (rc != SQLITE_OK)
+        db_exec(h, "ROLLBACK");
+    return rc;
+}
+
+static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
+{
+    sqlite3 *h = NULL;
+    int rc =
+        sqlite3_open_v2(path, &h,
+                        (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX, NULL);
+    int r = 0;
+
+    if (rc == SQLITE_OK)
+        rc = db_settings(h, mode);
+    if (rc != SQLITE_OK)
+        r = db_fail(h, rc, "open", err);
+    if (r == 0)
+        r = db_check(h, path, kind, err);
+    if (r == 1 && mode == DB_READ) {
+        r = err_set(err, -ENODATA, "cannot read '%s': it is empty", path);
+    } else if (r == 1) {
+        rc = db_create(h, kind);
+        r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "make tables in", err);
+    }
+    if (r < 0) {
+        db_close(h);
+        return r;
+    }
+    *ret = h;
+    return 0;
+}
+
+int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
+{
+    struct stat st;
+    int r = mode == DB_READ ? 0 : db_make(path, err);
+
+    if (r < 0)
+        return r;
+    if (mode == DB_READ && stat(path, &st) < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    for (int i = 0; i < OPEN_TRIES; i++) {
+        r = db_try_open(ret, path, kind, mode, err);
+        if (r != -EBUSY)
+            break;
+        sqlite3_sleep(OPEN_WAIT_MS);
+    }
+    return r;
+}
+
+void db_stmts_init(struct db_stmts *s, sqlite3 *h, const char *const *sql, size_t n)
+{
+    *s = (struct db_stmts){.h = h, .sql = sql, .n = n, .v = mem_zero(n, sizeof(*s->v))};
+}
+
+void db_stmts_fini(struct db_stmts *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        sqlite3_finalize(s->v[i]);
+    free(s->v);
+    *s = (struct db_stmts){0};
+}
+
+sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i)
+{
+    if (!s->v[i])
+        sqlite3_prepare_v3(s->h, s->sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->v[i], NULL);
+    return s->v[i];
+}

@@ -1,0 +1,91 @@
+/* done.c: a list behind a lock, and an eventfd to wake the loop once per commit, not once per result. */
+#include "store/done.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static void done_ready(evutil_socket_t fd, short what, void *arg)
+{
+    uint64_t count;
+
+    (void)what;
+    if (read(fd, &count, sizeof(count)) < 0) {
+        /* EAGAIN: already taken; the list says what there is */
+    }
+    done_run(arg);
+}
+
+int done_init(struct done_queue *q, struct event_base *loop)
+{
+    *q = (struct done_queue){.fd = -1};
+    pthread_mutex_init(&q->lock, NULL);
+    if (!loop)
+        return 0;
+    q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = q->fd < 0 ? -errno : 0;
+    if (r == 0) {
+        q->ev = event_new(loop, q->fd, EV_READ | EV_PERSIST, done_ready, q);
+        if (!q->ev || event_add(q->ev, NULL) < 0)
+            r = -ENOMEM;
+    }
+    if (r < 0)
+        done_fini(q);
+    return r;
+}
+
+void done_fini(struct done_queue *q)
+{
+    if (q->ev)
+        event_free(q->ev);
+    q->ev = NULL;
+    while (done_run(q))
+        ;
+    if (q->fd >= 0)
+        close(q->fd);
+    q->fd = -1;
+    free(q->v);
+    q->v = NULL;
+    pthread_mutex_destroy(&q->lock);
+}
+
+void done_add(struct done_queue *q, struct done d)
+{
+    if (!d.fn)
+        return;
+    pthread_mutex_lock(&q->lock);
+    VEC_ROOM(q->v, q->n, q->cap);
+    q->v[q->n++] = d;
+    pthread_mutex_unlock(&q->lock);
+}
+
+void done_wake(struct done_queue *q)
+{
+    uint64_t one = 1;
+
+    if (q->fd >= 0 && write(q->fd, &one, sizeof(one)) < 0) {
+        /* EAGAIN: the count is at its maximum, so the loop is awake */
+    }
+}
+
+/* One round: what is added meanwhile waits for the next. A done that flushes must not overtake its neighbours. */
+bool done_run(struct done_queue *q)
+{
+    if (q->running)
+        return false;
+    pthread_mutex_lock(&q->lock);
+    struct done *v = q->v;
+    size_t n = q->n;
+    q->v = NULL;
+    q->n = q->cap = 0;
+    pthread_mutex_unlock(&q->lock);
+    q->running = true;
+    for (size_t i = 0; i < n; i++)
+        v[i].fn(v[i].arg, v[i].result);
+    q->running = false;
+    free(v);
+    return n > 0;
+}

@@ -1,0 +1,357 @@
+/*
+ * embedded.c: the store in a folder: muster.db, log-N.db, and a lock so that only one hub has them. Puts go to the
+ * writer thread; questions are answered on the caller's thread over a connection of its own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/backend.h"
+#include "store/log.h"
+#include "store/records.h"
+#include "store/writer.h"
+
+struct embedded {
+    struct store store;
+    char *dir;
+    int lock_fd;
+    struct done_queue done;
+    bool has_done;
+    struct records *rec; /* the caller's */
+    struct writer *w;    /* NULL: tools */
+};
+
+static struct embedded *emb(struct store *s)
+{
+    return (struct embedded *)s;
+}
+
+/* ---- open and close ---- */
+
+/* Held until we end, however we end. The number inside is only for the sentence a second one gets. */
+static int embedded_lock(struct embedded *e, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/lock", e->dir);
+    char pid[24] = "";
+
+    e->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (e->lock_fd < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    if (flock(e->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return err_set(err, -errno, "cannot lock '%s': %s", path, strerror(errno));
+        file_read_small(path, pid, sizeof(pid));
+        struct str text = str_trim(str_of(pid));
+        return err_set(err, -EBUSY,
+                       "cannot open the store in '%s': another hub is using it (process %.*s); stop that one first, or "
+                       "give this one another folder with --data",
+                       e->dir, STR_ARG(text));
+    }
+    int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    if (ftruncate(e->lock_fd, 0) < 0 || pwrite(e->lock_fd, pid, (size_t)n, 0) < 0) {
+        /* a full disk: the lock holds all the same */
+    }
+    return 0;
+}
+
+static int embedded_say_damage(const char *dir, int r, struct err *err)
+{
+    if (r != -EUCLEAN)
+        return r;
+    return err_prefix(err, r,
+                      "'%s/muster.db' is damaged; move it aside and put back a copy, or what `sqlite3 muster.db "
+                      ".recover` saves of it (without one, the batches in log-*.db are kept, but tokens, names and "
+                      "records are lost)",
+                      dir);
+}
+
+static void embedded_close(struct store *s)
+{
+    struct embedded *e = emb(s);
+
+    writer_close(e->w);
+    e->w = NULL; /* a done that appends now is refused */
+    if (e->has_done)
+        done_fini(&e->done);
+    records_close(e->rec);
+    if (e->lock_fd >= 0)
+        close(e->lock_fd);
+    free(e->dir);
+    free(e);
+}
+
+static const struct store_ops embedded_ops;
+
+static struct embedded *embedded_new(const char *dir)
+{
+    struct embedded *e = mem_zero(1, sizeof(*e));
+
+    e->store.ops = &embedded_ops;
+    e->dir = mem_str(dir);
+    e->lock_fd = -1;
+    return e;
+}
+
+int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop, struct err *err)
+{
+    struct embedded *e = embedded_new(conf->dir);
+
+    if (err)
+        *err = (struct err){0};
+    int r = file_mkdirs(conf->dir, 0700, err);
+    if (r == 0)
+        r = embedded_lock(e, err);
+    if (r == 0) {
+        r = done_init(&e->done, loop);
+        e->has_done = r == 0;
+        if (r < 0)
+            err_set(err, r, "cannot watch for the store's results: %s", strerror(-r));
+    }
+    if (r == 0)
+        r = embedded_say_damage(conf->dir, writer_open(&e->w, conf, &e->done, err), err);
+    if (r == 0)
+        r = records_open(&e->rec, conf->dir, DB_BESIDE, err);
+    if (r < 0) {
+        embedded_close(&e->store);
+        return r;
+    }
+    *ret = &e->store;
+    return 0;
+}
+
+int store_open_tools(struct store **ret, const char *dir, struct err *err)
+{
+    struct embedded *e = embedded_new(dir);
+
+    if (err)
+        *err = (struct err){0};
+    int r = file_mkdirs(dir, 0700, err);
+    if (r == 0)
+        r = done_init(&e->done, NULL);
+    e->has_done = r == 0;
+    if (r == 0)
+        r = embedded_say_damage(dir, records_open(&e->rec, dir, DB_BESIDE, err), err);
+    if (r < 0) {
+        embedded_close(&e->store);
+        return r;
+    }
+    *ret = &e->store;
+    return 0;
+}
+
+/* ---- puts ---- */
+
+static int embedded_flush(struct store *s, struct err *err)
+{
+    struct embedded *e = emb(s);
+    int r = e->w ? writer_flush(e->w, err) : 0;
+
+    if (!e->done.ev)
+        done_run(&e->done);
+    return r;
+}
+
+static void embedded_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
+{
+    struct embedded *e = emb(s);
+
+    if (e->w) {
+        writer_append(e->w, b, n, done, arg);
+        return;
+    }
+    done_add(&e->done, (struct done){done, arg, -EROFS});
+    done_wake(&e->done);
+}
+
+static bool embedded_has(struct store *s, const char *node, uint64_t run, uint64_t number)
+{
+    return emb(s)->w && writer_has(emb(s)->w, node, run, number);
+}
+
+static void embedded_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
+{
+    if (emb(s)->w)
+        writer_put_blob(emb(s)->w, node, kind, id, bytes);
+}
+
+static bool embedded_has_blob(struct store *s, const char *node, uint64_t id)
+{
+    struct embedded *e = emb(s);
+
+    if (e->w && writer_has_blob(e->w, node, id))
+        return true;
+    if (records_has_blob(e->rec, node, id) != 1)
+        return false;
+    if (e->w)
+        writer_know_blob(e->w, node, id);
+    return true;
+}
+
+static int embedded_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err)
+{
+    struct embedded *e = emb(s);
+
+    if (e->w && writer_get_blob(e->w, node, id, ret))
+        return ret->err ? err_set(err, ret->err, "cannot read from the store: the blob is larger than expected") : 1;
+    return records_get_blob(e->rec, node, id, ret, err);
+}
+
+static void embedded_put_node(struct store *s, const struct store_node *n)
+{
+    if (emb(s)->w)
+        writer_put_node(emb(s)->w, n);
+}
+
+static void embedded_take_over(struct store *s, const char *from, const char *to)
+{
+    if (emb(s)->w)
+        writer_take_over(emb(s)->w, from, to);
+}
+
+static void embedded_put_proc(struct store *s, const struct store_proc *p)
+{
+    if (emb(s)->w)
+        writer_put_proc(emb(s)->w, p);
+}
+
+static void embedded_put_event(struct store *s, const char *node, const char *device, const struct event *e)
+{
+    if (emb(s)->w)
+        writer_put_event(emb(s)->w, node, device, e);
+}
+
+/* ---- questions ---- */
+
+static int embedded_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg,
+                          struct err *err)
+{
+    return records_nodes(emb(s)->rec, each, arg, err);
+}
+
+static int embedded_procs(struct store *s, const char *node, int64_t from_ms,
+                          void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    return records_procs(emb(s)->rec, node, from_ms, each, arg, err);
+}
+
+static int embedded_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
+                           void (*each)(void *arg, const char *node, const char *device, const struct event *e),
+                           void *arg, struct err *err)
+{
+    return records_events(emb(s)->rec, node, from_ms, limit, each, arg, err);
+}
+
+static int embedded_token_put(struct store *s, const struct store_token *t, struct err *err)
+{
+    return records_token_put(emb(s)->rec, t, err);
+}
+
+static int embedded_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
+{
+    return records_token_get(emb(s)->rec, id, ret, err);
+}
+
+static int embedded_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg,
+                           struct err *err)
+{
+    return records_tokens(emb(s)->rec, each, arg, err);
+}
+
+static int embedded_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
+{
+    return records_setting_get(emb(s)->rec, name, ret, err);
+}
+
+static int embedded_setting_put(struct store *s, const char *name, struct str value, struct err *err)
+{
+    return records_setting_put(emb(s)->rec, name, value, err);
+}
+
+static void embedded_stat(struct store *s, struct store_stat *ret)
+{
+    *ret = (struct store_stat){0};
+    if (emb(s)->w)
+        writer_stat(emb(s)->w, ret);
+}
+
+/* ---- scan ---- */
+
+struct scan {
+    int (*each)(void *arg, const struct store_batch *b);
+    void *arg;
+    const struct alias *aliases;
+    size_t n_aliases;
+    int64_t log;
+    int stopped; /* what each said */
+};
+
+/* Whose it is now: takeovers are applied in the order they happened, each to what was there before it. */
+static int scan_row(void *arg, const struct store_batch *b, int64_t row)
+{
+    struct scan *sc = arg;
+    struct store_batch now = *b;
+
+    for (size_t i = 0; i < sc->n_aliases; i++) {
+        const struct alias *a = &sc->aliases[i];
+        if ((sc->log < a->log || (sc->log == a->log && row <= a->row)) && strcmp(now.node, a->from) == 0)
+            now.node = a->to;
+    }
+    sc->stopped = sc->each(sc->arg, &now);
+    return sc->stopped;
+}
+
+static int embedded_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg,
+                         struct err *err)
+{
+    struct embedded *e = emb(s);
+    struct scan sc = {.each = each, .arg = arg};
+    AUTO_FREE struct alias *aliases = NULL;
+    AUTO_FREE int64_t *logs = NULL;
+    size_t n = 0;
+    int worst = 0;
+    int r = records_aliases(e->rec, &aliases, &sc.n_aliases, err);
+
+    if (r == 0)
+        r = log_list(e->dir, &logs, &n, NULL, err);
+    if (r < 0)
+        return r;
+    sc.aliases = aliases;
+    for (size_t i = 0; i < n; i++) {
+        struct err why = {0};
+        sc.log = logs[i];
+        r = log_scan(e->dir, logs[i], scan_row, &sc, &why);
+        if (sc.stopped)
+            return sc.stopped;
+        if (r < 0 && r != -ENOENT) /* ENOENT: dropped for its age a moment ago */
+            worst = err_set(err, r, "%s", why.msg);
+    }
+    return worst;
+}
+
+static const struct store_ops embedded_ops = {
+    .name = "embedded",
+    .close = embedded_close,
+    .flush = embedded_flush,
+    .append = embedded_append,
+    .has = embedded_has,
+    .put_blob = embedded_put_blob,
+    .has_blob = embedded_has_blob,
+    .get_blob = embedded_get_blob,
+    .put_node = embedded_put_node,
+    .nodes = embedded_nodes,
+    .take_over = embedded_take_over,
+    .put_proc = embedded_put_proc,
+    .procs = embedded_procs,
+    .put_event = embedded_put_event,
+    .events = embedded_events,
+    .token_put = embedded_token_put,
+    .token_get = embedded_token_get,
+    .tokens = embedded_tokens,
+    .setting_get = embedded_setting_get,
+    .setting_put = embedded_setting_put,
+    .scan = embedded_scan,
+    .stat = embedded_stat,
+};

@@ -1,0 +1,173 @@
+/*
+ * group.c: the writing of one commit. Repeats are found here, at the last moment: against what is kept (the index), and
+ * against what this very commit has written already. So a repeat of a batch that is still queued needs no bookkeeping,
+ * and if the first one fails to be written the second is written in its place.
+ */
+#include "store/group.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+void group_fini(struct group *g)
+{
+    free(g->touches);
+    free(g->keys);
+    *g = (struct group){0};
+}
+
+/* ---- records ---- */
+
+static int group_put_record(struct op *op, struct records *r, struct log *log, int64_t batches_before)
+{
+    switch (op->kind) {
+    case OP_BLOB: {
+        struct op_blob *o = (struct op_blob *)op;
+        return records_put_blob(r, o->node->key, o->kind, o->id, log_sum(log)->n, o->bytes);
+    }
+    case OP_NODE:
+        return records_put_node(r, &((struct op_node *)op)->n);
+    case OP_PROC:
+        return records_put_proc(r, &((struct op_proc *)op)->p);
+    case OP_EVENT: {
+        struct op_event *o = (struct op_event *)op;
+        return records_put_event(r, o->node, o->device, &o->e);
+    }
+    case OP_TAKE_OVER: { /* up to the last batch that was queued before it */
+        struct op_take_over *o = (struct op_take_over *)op;
+        return records_take_over(r, o->from, o->to, log_sum(log)->n, log_last_row(log) + batches_before);
+    }
+    case OP_APPEND:
+        break;
+    }
+    return 0;
+}
+
+static int group_put_records(struct group *g, struct op *ops, struct records *r, struct log *log)
+{
+    int64_t batches = 0;
+    int code = 0;
+
+    for (struct op *op = ops; op && code == 0; op = op->next) {
+        if (op->kind == OP_APPEND) {
+            batches += (int64_t)((struct op_append *)op)->n;
+            continue;
+        }
+        code = group_put_record(op, r, log, batches);
+        if (code == -EINVAL || code == -EMSGSIZE) { /* SQLite will never take this one: the rest must not wait for it */
+            g->lost++;
+            code = 0;
+        }
+    }
+    for (size_t i = 0; i < g->n_touches && code == 0; i++)
+        code = records_touch_blob(r, g->touches[i].node->key, g->touches[i].id, log_sum(log)->n);
+    return code;
+}
+
+static bool group_has_records(const struct group *g, const struct op *ops)
+{
+    for (; ops; ops = ops->next)
+        if (ops->kind != OP_APPEND)
+            return true;
+    return g->n_touches > 0;
+}
+
+int group_write_records(struct group *g, struct op *ops, struct records *r, struct log *log, struct err *err)
+{
+    g->lost = 0;
+    if (!group_has_records(g, ops))
+        return 0;
+    int code = records_begin(r, err);
+    if (code < 0)
+        return code;
+    code = group_put_records(g, ops, r, log);
+    if (code < 0) {
+        records_fail(r, err);
+        records_rollback(r);
+        return code;
+    }
+    code = records_commit(r, err);
+    for (struct op *op = ops; op && code == 0; op = op->next)
+        op->durable = op->kind != OP_APPEND;
+    return code;
+}
+
+/* ---- batches ---- */
+
+static void group_size_keys(struct group *g, const struct op *ops)
+{
+    size_t n = 0, want = 64;
+
+    for (; ops; ops = ops->next)
+        if (ops->kind == OP_APPEND)
+            n += ((const struct op_append *)ops)->n;
+    while (want < 2 * n)
+        want *= 2;
+    if (want > g->n_keys || want * 16 < g->n_keys) {
+        free(g->keys);
+        g->keys = mem_alloc(want * sizeof(g->keys[0]));
+        g->n_keys = want;
+    }
+    memset(g->keys, 0, g->n_keys * sizeof(g->keys[0]));
+}
+
+/* False when it was there already. */
+static bool group_add_key(struct group *g, struct index_node *node, uint64_t run, uint64_t number)
+{
+    uint64_t h = ((uint64_t)(uintptr_t)node >> 4 ^ run ^ number * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    size_t i = (h >> 32) & (g->n_keys - 1);
+
+    for (; g->keys[i].node; i = (i + 1) & (g->n_keys - 1))
+        if (g->keys[i].node == node && g->keys[i].run == run && g->keys[i].number == number)
+            return false;
+    g->keys[i] = (struct group_key){node, run, number};
+    return true;
+}
+
+static int group_put_append(struct group *g, struct op_append *a, struct log *log, struct err *err)
+{
+    bool fresh = false;
+    int r = 0;
+
+    for (size_t i = 0; i < a->n && r == 0; i++) {
+        struct op_batch *b = &a->v[i];
+        if (seen_has(&b->node->seen, b->b.run, b->b.number)) {
+            g->repeats++;
+            continue;
+        }
+        fresh = true;
+        if (!group_add_key(g, b->node, b->b.run, b->b.number)) {
+            g->repeats++;
+            continue;
+        }
+        if (g->put == 0)
+            r = log_begin(log, err);
+        if (r < 0)
+            return r;
+        g->put++; /* a transaction is open from here on */
+        g->bytes += b->b.bytes.len;
+        b->put = true;
+        r = log_put(log, b->node, &b->b, err);
+    }
+    if (r == 0)
+        a->fresh = fresh;
+    return r;
+}
+
+int group_write_batches(struct group *g, struct op *ops, struct log *log, struct err *err)
+{
+    int r = 0;
+
+    g->put = g->bytes = g->repeats = 0;
+    group_size_keys(g, ops);
+    for (struct op *op = ops; op && r == 0; op = op->next)
+        if (op->kind == OP_APPEND)
+            r = group_put_append(g, (struct op_append *)op, log, err);
+    if (g->put == 0)
+        return r;
+    if (r < 0) {
+        log_rollback(log);
+        return r;
+    }
+    return log_commit(log, err);
+}

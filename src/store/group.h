@@ -1,0 +1,33 @@
+/* group.h: one commit: everything that was queued, written in one transaction per file. */
+#ifndef STORE_GROUP_H
+#define STORE_GROUP_H
+
+#include "store/logs.h"
+#include "store/op.h"
+
+struct group_touch { /* a blob that this log names for the first time */
+    struct index_node *node;
+    uint64_t id;
+};
+
+struct group_key {
+    struct index_node *node; /* NULL: free slot */
+    uint64_t run, number;
+};
+
+/* Reused from commit to commit; zero-initialise. */
+struct group {
+    struct group_touch *touches; /* filled by the caller, under its lock */
+    size_t n_touches, cap_touches;
+    struct group_key *keys; /* batches of this commit, by hash */
+    size_t n_keys;
+    uint64_t put, bytes, repeats, lost; /* what the last commit did */
+};
+
+void group_fini(struct group *g);
+/* Records and blobs of ops, and the touches, into muster.db; sets op->durable. Nothing to do is 0. */
+int group_write_records(struct group *g, struct op *ops, struct records *r, struct log *log, struct err *err);
+/* Batches of ops into the log; sets batch->put, clears append->fresh where all is kept already. Nothing to do is 0. */
+int group_write_batches(struct group *g, struct op *ops, struct log *log, struct err *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* index.c: nodes by key: a vector, and a hash table of positions in it. Nothing is ever removed. */
+#include "store/index.h"
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+void index_fini(struct index *x)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        seen_fini(&x->v[i]->seen);
+        free(x->v[i]);
+    }
+    free(x->v);
+    free(x->slots);
+    *x = (struct index){0};
+}
+
+/* The slot of key, or the free one where it belongs. */
+static uint32_t *index_slot(const struct index *x, const char *key)
+{
+    size_t i = fnv64(key, strlen(key)) & (x->n_slots - 1);
+
+    while (x->slots[i] && strcmp(x->v[x->slots[i] - 1]->key, key) != 0)
+        i = (i + 1) & (x->n_slots - 1);
+    return &x->slots[i];
+}
+
+struct index_node *index_find(const struct index *x, const char *key)
+{
+    uint32_t at = x->n_slots ? *index_slot(x, key) : 0;
+
+    return at ? x->v[at - 1] : NULL;
+}
+
+static void index_grow(struct index *x)
+{
+    free(x->slots);
+    x->n_slots = x->n_slots ? x->n_slots * 2 : 64;
+    x->slots = mem_zero(x->n_slots, sizeof(x->slots[0]));
+    for (size_t i = 0; i < x->n; i++)
+        *index_slot(x, x->v[i]->key) = (uint32_t)i + 1;
+}
+
+struct index_node *index_get(struct index *x, const char *key)
+{
+    struct index_node *n = index_find(x, key);
+
+    if (n || !*key || strlen(key) >= sizeof(n->key))
+        return n;
+    if (x->n_slots < 2 * (x->n + 1))
+        index_grow(x);
+    uint32_t *slot = index_slot(x, key);
+    n = mem_zero(1, sizeof(*n));
+    mem_copy_str(n->key, sizeof(n->key), key);
+    VEC_ROOM(x->v, x->n, x->cap);
+    x->v[x->n++] = n;
+    *slot = (uint32_t)x->n;
+    return n;
+}
+
+struct node_blob *index_blob(struct index_node *n, uint64_t id)
+{
+    for (size_t i = 0; i < NODE_BLOBS; i++)
+        if (n->blobs[i].id == id && id)
+            return &n->blobs[i];
+    return NULL;
+}
+
+struct node_blob *index_put_blob(struct index_node *n, uint64_t id)
+{
+    struct node_blob *b = index_blob(n, id);
+
+    if (!b) {
+        b = &n->blobs[n->next_blob++ % NODE_BLOBS];
+        *b = (struct node_blob){.id = id};
+    }
+    return b;
+}
+
+void index_prune(struct index_node *n, int64_t oldest_log)
+{
+    seen_prune(&n->seen, oldest_log);
+    for (size_t i = 0; i < NODE_BLOBS; i++)
+        if (n->blobs[i].log < oldest_log)
+            n->blobs[i].have = false; /* if it is there all the same, the disk will say so */
+}

@@ -1,0 +1,44 @@
+/*
+ * index.h: what the store knows of each node without asking the disk: its kept batch numbers and its newest blobs.
+ * Nodes are interned: a pointer is good until the index ends. Not locked here: see writer.h for who may touch what.
+ */
+#ifndef STORE_INDEX_H
+#define STORE_INDEX_H
+
+#include "model/fact.h"
+#include "store/seen.h"
+
+#define NODE_BLOBS 16 /* remembered per node; older ones are asked of the disk */
+
+struct node_blob {
+    uint64_t id; /* 0: no entry */
+    int64_t log; /* the newest log known to name it */
+    bool have;   /* kept or queued */
+    bool lost;   /* dropped, the queue being full: a batch that names it must wait until it comes again */
+};
+
+struct index_node {
+    char key[NODE_KEY_MAX];
+    struct seen seen;
+    struct node_blob blobs[NODE_BLOBS];
+    unsigned next_blob;     /* the entry to reuse next */
+    int64_t log, log_id;    /* its number in that log file */
+    struct op_node *queued; /* its record, still to be written */
+};
+
+struct index {
+    struct index_node **v; /* in the order they came */
+    size_t n, cap;
+    uint32_t *slots; /* position + 1 in v, by hash of the key */
+    size_t n_slots;
+};
+
+void index_fini(struct index *x);
+struct index_node *index_find(const struct index *x, const char *key); /* or NULL */
+struct index_node *index_get(struct index *x, const char *key);        /* made if new; key fits, or NULL */
+struct node_blob *index_blob(struct index_node *n, uint64_t id);       /* or NULL */
+struct node_blob *index_put_blob(struct index_node *n, uint64_t id);   /* made if new, in place of the oldest */
+/* Log files before this one are gone: forget the runs and blobs that only they spoke of. */
+void index_prune(struct index_node *n, int64_t oldest_log);
+
+#endif

@@ -1,0 +1,440 @@
+/*
+ * log.c: batches appended to a SQLite file of their own. Rows are in arrival order and there is no index to keep up:
+ * a key on (node, run, number) costs four times the WAL. The promises are in log.h.
+ */
+#include "store/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/db.h"
+
+#define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
+
+static const struct db_kind log_kind = {
+    .magic = DB_MAGIC_LOG,
+    .version = 1,
+    .schema = "CREATE TABLE node(id INTEGER PRIMARY KEY, key TEXT NOT NULL);"
+              "CREATE TABLE batch(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, run INTEGER NOT NULL,"
+              " number INTEGER NOT NULL, at INTEGER NOT NULL, shift INTEGER NOT NULL, facts INTEGER NOT NULL,"
+              " procs INTEGER NOT NULL, bytes BLOB NOT NULL)",
+};
+
+enum { L_NODE, L_BATCH, L_COUNT };
+static const char *const log_sql[L_COUNT] = {
+    [L_NODE] = "INSERT INTO node(id, key) VALUES(?1, ?2)",
+    [L_BATCH] = "INSERT INTO batch(id, node, run, number, at, shift, facts, procs, bytes)"
+                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+};
+
+struct log {
+    sqlite3 *h;
+    struct db_stmts st;
+    char *dir;
+    struct log_sum sum, old_sum; /* old: as it was before log_begin */
+    int64_t rows, old_rows;      /* the last row's number */
+    int64_t nodes, old_nodes;
+    struct index_node **fresh; /* numbered since log_begin */
+    size_t n_fresh, cap_fresh;
+    int wal_pages;
+};
+
+/* ---- names ---- */
+
+void log_path(char out[4096], const char *dir, int64_t n)
+{
+    snprintf(out, 4096, "%s/log-%" PRId64 ".db", dir, n);
+}
+
+/* "log-12.db" gives 12; with_aside also takes "log-12.db.damaged". */
+static bool log_number(const char *name, bool with_aside, int64_t *ret)
+{
+    struct str s = str_of(name);
+    int64_t n;
+
+    if (!str_skip(&s, "log-"))
+        return false;
+    if (with_aside && str_ends(s, ".damaged"))
+        s.len -= strlen(".damaged");
+    if (!str_ends(s, ".db"))
+        return false;
+    s.len -= strlen(".db");
+    if (!str_int(s, &n) || n < 1 || n > INT64_MAX / 2)
+        return false;
+    *ret = n;
+    return true;
+}
+
+static int log_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, struct err *err)
+{
+    DIR *d = opendir(dir);
+    int64_t *v = NULL, n, last = 0;
+    size_t len = 0, cap = 0;
+
+    if (!d)
+        return err_set(err, -errno, "cannot list '%s': %s", dir, strerror(errno));
+    for (struct dirent *e; (e = readdir(d));) {
+        if (log_number(e->d_name, true, &n))
+            last = MAX(last, n);
+        if (!log_number(e->d_name, false, &n))
+            continue;
+        VEC_ROOM(v, len, cap);
+        v[len++] = n;
+    }
+    closedir(d);
+    if (len)
+        qsort(v, len, sizeof(v[0]), log_order);
+    *ret = v;
+    *ret_n = len;
+    if (ret_last)
+        *ret_last = last;
+    return 0;
+}
+
+int log_set_aside(const char *dir, int64_t n)
+{
+    static const char *const tails[] = {"-wal", ""};
+    char path[4096];
+
+    log_path(path, dir, n);
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) { /* the WAL first: SQLite finds it beside the new name */
+        AUTO_FREE char *from = mem_fmt("%s%s", path, tails[i]);
+        AUTO_FREE char *to = mem_fmt("%s.damaged%s", path, tails[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return -errno;
+    }
+    AUTO_FREE char *shm = mem_fmt("%s-shm", path);
+    unlink(shm);
+    return file_sync_dir(dir);
+}
+
+int log_unlink(const char *dir, int64_t n)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    char path[4096];
+
+    log_path(path, dir, n);
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        AUTO_FREE char *name = mem_fmt("%s%s", path, tails[i]);
+        if (unlink(name) < 0 && errno != ENOENT)
+            return -errno;
+    }
+    return 0;
+}
+
+int64_t log_file_bytes(const char *dir, int64_t n)
+{
+    char path[4096];
+
+    log_path(path, dir, n);
+    int64_t size = file_size(path);
+    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
+    int64_t more = file_size(wal);
+    return MAX(size, 0) + MAX(more, 0);
+}
+
+/* ---- opening ---- */
+
+/* Is it sound from end to end? Asked of a file that was still being written: at most one rotation's worth of pages. */
+static int log_check(sqlite3 *h, struct err *err)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(h, "PRAGMA quick_check(1)", -1, &st, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    bool ok = rc == SQLITE_ROW && strcmp(db_text(st, 0), "ok") == 0;
+    if (rc == SQLITE_ROW)
+        rc = ok ? SQLITE_OK : SQLITE_CORRUPT;
+    sqlite3_finalize(st);
+    return rc == SQLITE_OK ? 0 : db_fail(h, rc, "read", err);
+}
+
+struct log_keys { /* node numbers of the file being read, as nodes of the index */
+    struct index_node **v;
+    int64_t n;
+};
+
+static int log_load_nodes(struct log *l, struct index *x, struct log_keys *keys)
+{
+    sqlite3_stmt *st = NULL;
+    size_t cap = 0, n = 0;
+    int rc = sqlite3_prepare_v2(l->h, "SELECT id, key FROM node ORDER BY id", -1, &st, NULL);
+
+    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        struct index_node *node = index_get(x, db_text(st, 1));
+        rc = node && sqlite3_column_int64(st, 0) == (int64_t)n + 1 ? SQLITE_OK : SQLITE_CORRUPT;
+        VEC_ROOM(keys->v, n, cap);
+        keys->v[n++] = node;
+        keys->n = (int64_t)n;
+    }
+    sqlite3_finalize(st);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static void log_count(struct log *l, int64_t at_ms, size_t len)
+{
+    struct log_sum *s = &l->sum;
+
+    s->first_ms = s->batches ? MIN(s->first_ms, at_ms) : at_ms;
+    s->last_ms = s->batches ? MAX(s->last_ms, at_ms) : at_ms;
+    s->batches++;
+    s->bytes += (int64_t)len + ROW_OVERHEAD;
+}
+
+/* Two passes: every row is looked at before the first one counts, so that a damaged file leaves no trace. */
+static int log_load_batches(struct log *l, const struct log_keys *keys, bool count)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(l->h, "SELECT id, node, run, number, at, length(bytes) FROM batch ORDER BY id", -1, &st,
+                                NULL);
+
+    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        int64_t node = sqlite3_column_int64(st, 1);
+        rc = node >= 1 && node <= keys->n ? SQLITE_OK : SQLITE_CORRUPT;
+        if (rc != SQLITE_OK || !count)
+            continue;
+        seen_add(&keys->v[node - 1]->seen, (uint64_t)sqlite3_column_int64(st, 2), (uint64_t)sqlite3_column_int64(st, 3),
+                 l->sum.n);
+        log_count(l, sqlite3_column_int64(st, 4), (size_t)sqlite3_column_int64(st, 5));
+        l->rows = sqlite3_column_int64(st, 0);
+    }
+    sqlite3_finalize(st);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int log_load(struct log *l, struct index *x, struct err *err)
+{
+    struct log_keys keys = {0};
+    int r = log_check(l->h, err);
+    int rc = SQLITE_OK;
+
+    if (r == 0)
+        rc = log_load_nodes(l, x, &keys);
+    if (r == 0 && rc == SQLITE_OK)
+        rc = log_load_batches(l, &keys, false);
+    if (r == 0 && rc == SQLITE_OK)
+        rc = log_load_batches(l, &keys, true);
+    if (rc != SQLITE_OK)
+        r = db_fail(l->h, rc, "read", err);
+    for (int64_t i = 0; i < keys.n && r == 0; i++) {
+        keys.v[i]->log = l->sum.n;
+        keys.v[i]->log_id = i + 1;
+    }
+    l->nodes = keys.n;
+    free(keys.v);
+    return r;
+}
+
+int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, struct err *err)
+{
+    char path[4096];
+    sqlite3 *h;
+
+    log_path(path, dir, n);
+    int r = db_open(&h, path, &log_kind, DB_WRITE, err);
+    if (r < 0)
+        return r;
+    struct log *l = mem_zero(1, sizeof(*l));
+    l->h = h;
+    l->dir = mem_str(dir);
+    l->sum.n = n;
+    db_stmts_init(&l->st, h, log_sql, L_COUNT);
+    db_watch_wal(h, &l->wal_pages);
+    r = log_load(l, x, err);
+    if (r < 0) {
+        log_close(l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+int log_probe(const char *dir, int64_t n, struct err *err)
+{
+    char path[4096];
+    sqlite3 *h;
+
+    log_path(path, dir, n);
+    int r = db_open(&h, path, &log_kind, DB_READ, err);
+    if (r == 0)
+        db_close(h);
+    return r;
+}
+
+void log_close(struct log *l)
+{
+    if (!l)
+        return;
+    db_stmts_fini(&l->st);
+    db_close(l->h);
+    free(l->fresh);
+    free(l->dir);
+    free(l);
+}
+
+const struct log_sum *log_sum(const struct log *l)
+{
+    return &l->sum;
+}
+
+int64_t log_last_row(const struct log *l)
+{
+    return l->rows;
+}
+
+/* ---- appending ---- */
+
+int log_begin(struct log *l, struct err *err)
+{
+    int rc = db_exec(l->h, "BEGIN IMMEDIATE");
+
+    if (rc != SQLITE_OK)
+        return db_fail(l->h, rc, "write", err);
+    l->old_sum = l->sum;
+    l->old_rows = l->rows;
+    l->old_nodes = l->nodes;
+    l->n_fresh = 0;
+    return 0;
+}
+
+static int log_put_node(struct log *l, struct index_node *node)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, L_NODE);
+
+    if (!st)
+        return sqlite3_errcode(l->h);
+    db_bind_int(st, 1, l->nodes + 1);
+    db_bind_text(st, 2, node->key);
+    int rc = db_run(st);
+    if (rc != SQLITE_OK)
+        return rc;
+    node->log = l->sum.n;
+    node->log_id = ++l->nodes;
+    VEC_ROOM(l->fresh, l->n_fresh, l->cap_fresh);
+    l->fresh[l->n_fresh++] = node;
+    return SQLITE_OK;
+}
+
+int log_put(struct log *l, struct index_node *node, const struct store_batch *b, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, L_BATCH);
+    int rc = st ? SQLITE_OK : sqlite3_errcode(l->h);
+
+    if (rc == SQLITE_OK && node->log != l->sum.n)
+        rc = log_put_node(l, node);
+    if (rc == SQLITE_OK) {
+        const int64_t v[] = {l->rows + 1, node->log_id, (int64_t)b->run,   (int64_t)b->number,
+                             b->at_ms,    b->shift_ms,  (int64_t)b->facts, (int64_t)b->procs};
+        for (size_t i = 0; i < ARRAY_LEN(v); i++)
+            db_bind_int(st, (int)i + 1, v[i]);
+        db_bind_bytes(st, ARRAY_LEN(v) + 1, b->bytes);
+        rc = db_run(st);
+    }
+    if (rc != SQLITE_OK)
+        return db_fail(l->h, rc, "write", err);
+    l->rows++;
+    log_count(l, b->at_ms, b->bytes.len);
+    return 0;
+}
+
+void log_rollback(struct log *l)
+{
+    db_exec(l->h, "ROLLBACK");
+    l->sum = l->old_sum;
+    l->rows = l->old_rows;
+    l->nodes = l->old_nodes;
+    for (size_t i = 0; i < l->n_fresh; i++)
+        l->fresh[i]->log = 0;
+    l->n_fresh = 0;
+}
+
+int log_commit(struct log *l, struct err *err)
+{
+    int rc = db_exec(l->h, "COMMIT");
+
+    if (rc == SQLITE_OK)
+        return 0;
+    int r = db_fail(l->h, rc, "write", err);
+    log_rollback(l);
+    return r;
+}
+
+void log_tidy(struct log *l)
+{
+    if (l->wal_pages > DB_WAL_PAGES) {
+        db_checkpoint(l->h, SQLITE_CHECKPOINT_PASSIVE);
+        l->wal_pages = 0; /* the next commit says how large it is now */
+    }
+}
+
+void log_seal(struct log *l)
+{
+    if (!l)
+        return;
+    db_stmts_fini(&l->st);
+    db_exec(l->h, "PRAGMA journal_mode=DELETE"); /* checkpoints, then removes the WAL */
+    log_close(l);
+}
+
+void log_finish(const char *dir, int64_t n)
+{
+    char path[4096];
+    sqlite3 *h;
+
+    log_path(path, dir, n);
+    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
+    if (access(wal, F_OK) < 0 || db_open(&h, path, &log_kind, DB_WRITE, NULL) < 0)
+        return;
+    db_exec(h, "PRAGMA journal_mode=DELETE");
+    db_close(h);
+}
+
+/* ---- reading ---- */
+
+int log_scan(const char *dir, int64_t n, int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg,
+             struct err *err)
+{
+    char path[4096];
+    sqlite3 *h;
+    sqlite3_stmt *st = NULL;
+
+    log_path(path, dir, n);
+    int r = db_open(&h, path, &log_kind, DB_READ, err);
+    if (r < 0)
+        return r == -ENODATA ? 0 : r;
+    int rc = sqlite3_prepare_v2(h,
+                                "SELECT b.id, n.key, b.run, b.number, b.at, b.shift, b.facts, b.procs, b.bytes"
+                                " FROM batch b LEFT JOIN node n ON n.id = b.node ORDER BY b.id",
+                                -1, &st, NULL);
+    while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        struct store_batch b = {
+            .node = db_text(st, 1),
+            .run = (uint64_t)sqlite3_column_int64(st, 2),
+            .number = (uint64_t)sqlite3_column_int64(st, 3),
+            .at_ms = sqlite3_column_int64(st, 4),
+            .shift_ms = sqlite3_column_int64(st, 5),
+            .facts = (uint64_t)sqlite3_column_int64(st, 6),
+            .procs = (uint64_t)sqlite3_column_int64(st, 7),
+            .bytes = db_bytes(st, 8),
+        };
+        rc = *b.node ? SQLITE_OK : SQLITE_CORRUPT;
+        if (rc == SQLITE_OK)
+            r = each(arg, &b, sqlite3_column_int64(st, 0));
+    }
+    if (r == 0 && rc != SQLITE_DONE && rc != SQLITE_OK)
+        r = db_fail(h, rc, "read", err);
+    sqlite3_finalize(st);
+    db_close(h);
+    return r;
+}

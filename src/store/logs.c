@@ -1,0 +1,344 @@
+/* logs.c: rotation and retention of log files. See logs.h for the order of things, which is what makes it safe. */
+#include "store/logs.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define ROTATE_MS    (60 * 60 * 1000)
+#define ROTATE_BYTES (64 << 20)
+#define ROTATE_LEAST (1 << 20)
+#define KEEP_PARTS   8 /* what is kept is at least so many files, so that they go in small steps */
+
+struct logs {
+    char *dir;
+    struct records *rec;
+    struct log *cur; /* NULL: none, or it could not be made */
+    int64_t last;    /* the highest number used */
+    int64_t opened_ms;
+    struct log_sum *sealed; /* by number */
+    size_t n, cap;
+    int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes;
+    int64_t (*now_ms)(void);
+    uint32_t damaged;
+};
+
+static void logs_conf(struct logs *g, const struct store_conf *conf)
+{
+    g->keep_ms = conf->keep_ms;
+    g->keep_bytes = conf->keep_bytes;
+    g->now_ms = conf->now_ms;
+    g->rotate_ms = conf->rotate_ms ? conf->rotate_ms : ROTATE_MS;
+    g->rotate_bytes = conf->rotate_bytes ? conf->rotate_bytes : ROTATE_BYTES;
+    if (!conf->rotate_ms && g->keep_ms)
+        g->rotate_ms = MAX(1000, MIN(g->rotate_ms, g->keep_ms / KEEP_PARTS));
+    if (!conf->rotate_bytes && g->keep_bytes)
+        g->rotate_bytes = MAX(ROTATE_LEAST, MIN(g->rotate_bytes, g->keep_bytes / KEEP_PARTS));
+}
+
+static void logs_add_sealed(struct logs *g, struct log_sum sum)
+{
+    sum.bytes = log_file_bytes(g->dir, sum.n);
+    VEC_ROOM(g->sealed, g->n, g->cap);
+    size_t i = g->n++;
+    for (; i && g->sealed[i - 1].n > sum.n; i--)
+        g->sealed[i] = g->sealed[i - 1];
+    g->sealed[i] = sum;
+}
+
+static void logs_remove_sealed(struct logs *g, size_t i)
+{
+    memmove(&g->sealed[i], &g->sealed[i + 1], (g->n - i - 1) * sizeof(g->sealed[0]));
+    g->n--;
+}
+
+/* ---- sealing ---- */
+
+static int logs_put_seen(struct logs *g, struct index_node *const *nodes, size_t n)
+{
+    int64_t log = log_sum(g->cur)->n;
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < nodes[i]->seen.n && r == 0; k++)
+            if (nodes[i]->seen.v[k].last_log == log)
+                r = records_put_seen(g->rec, nodes[i]->key, &nodes[i]->seen.v[k]);
+    return r;
+}
+
+static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err)
+{
+    struct log_sum sum = *log_sum(g->cur);
+    int r = records_begin(g->rec, err);
+
+    if (r < 0)
+        return r;
+    if (g->now_ms) /* a time in the future must not keep the file for ever */
+        sum.last_ms = MIN(sum.last_ms, g->now_ms());
+    r = records_put_log(g->rec, &sum);
+    if (r == 0)
+        r = logs_put_seen(g, nodes, n);
+    if (r < 0) {
+        records_fail(g->rec, err);
+        records_rollback(g->rec);
+        return r;
+    }
+    r = records_commit(g->rec, err);
+    if (r < 0)
+        return r;
+    log_seal(g->cur);
+    g->cur = NULL;
+    logs_add_sealed(g, sum);
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int logs_aside(struct logs *g, int64_t n, struct err *why, struct err *err)
+{
+    int r = log_set_aside(g->dir, n);
+
+    if (r < 0)
+        return err_set(err, r, "cannot set the damaged '%s/log-%lld.db' aside: %s", g->dir, (long long)n, strerror(-r));
+    g->damaged++;
+    err_set(err, 0, "%s; it was renamed to log-%lld.db.damaged, the other files go on (%u damaged)", why->msg,
+            (long long)n, g->damaged);
+    return 0;
+}
+
+static bool logs_is_damage(int r)
+{
+    return r == -EUCLEAN || r == -EINVAL || r == -ENODATA;
+}
+
+/* Rows of `logs` whose file is gone are dropped: somebody removed it, or we were killed while dropping it. */
+static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files, struct err *err)
+{
+    struct log_sum *v;
+    size_t n, at = 0;
+    int r = records_load_logs(g->rec, &v, &n, err);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct err why = {0};
+        while (at < n_files && files[at] < v[i].n)
+            at++;
+        bool there = at < n_files && files[at] == v[i].n;
+        if (there) {
+            log_finish(g->dir, v[i].n);
+            r = log_probe(g->dir, v[i].n, &why);
+        }
+        if (there && r == 0) {
+            logs_add_sealed(g, v[i]);
+            continue;
+        }
+        if (there && !logs_is_damage(r))
+            r = err_set(err, r, "%s", why.msg);
+        else if (there)
+            r = logs_aside(g, v[i].n, &why, err);
+        if (r == 0 && (r = records_drop_log(g->rec, v[i].n)) < 0)
+            records_fail(g->rec, err);
+    }
+    free(v);
+    return r;
+}
+
+static bool logs_is_sealed(const struct logs *g, int64_t n)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->sealed[i].n == n)
+            return true;
+    return false;
+}
+
+/* Files without a row: the one in use when we stopped, or all of them when muster.db is new. */
+static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, struct index *x, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n_files && r == 0; i++) {
+        struct err why = {0};
+        struct log *l;
+        if (logs_is_sealed(g, files[i]))
+            continue;
+        char path[4096];
+        log_path(path, g->dir, files[i]);
+        if (access(path, F_OK) < 0) /* set aside a moment ago */
+            continue;
+        r = log_open(&l, g->dir, files[i], x, &why);
+        if (logs_is_damage(r)) {
+            r = logs_aside(g, files[i], &why, err);
+        } else if (r < 0) {
+            err_set(err, r, "%s", why.msg);
+        } else {
+            if (g->cur)
+                r = logs_seal(g, x->v, x->n, err);
+            if (r < 0)
+                log_close(l);
+            else
+                g->cur = l;
+        }
+    }
+    return r;
+}
+
+int logs_open(struct logs **ret, const struct store_conf *conf, struct records *r, struct index *x, struct err *err)
+{
+    struct logs *g = mem_zero(1, sizeof(*g));
+    int64_t *files = NULL, last = 0;
+    size_t n = 0;
+
+    g->dir = mem_str(conf->dir);
+    g->rec = r;
+    g->opened_ms = clock_mono_ms();
+    logs_conf(g, conf);
+    int code = log_list(g->dir, &files, &n, &g->last, err);
+    if (code == 0)
+        code = records_last_log(r, &last, err);
+    g->last = MAX(g->last, last);
+    if (code == 0)
+        code = records_load_seen(r, x, err);
+    if (code == 0)
+        code = logs_open_sealed(g, files, n, err);
+    if (code == 0)
+        code = logs_open_rest(g, files, n, x, err);
+    free(files);
+    if (code < 0) {
+        logs_close(g);
+        return code;
+    }
+    *ret = g;
+    return 0;
+}
+
+void logs_close(struct logs *g)
+{
+    if (!g)
+        return;
+    log_close(g->cur);
+    free(g->sealed);
+    free(g->dir);
+    free(g);
+}
+
+/* ---- in use ---- */
+
+int logs_current(struct logs *g, struct log **ret, struct err *err)
+{
+    struct index none = {0}; /* a new file has nothing to tell it */
+
+    if (!g->cur) {
+        int r = log_open(&g->cur, g->dir, g->last + 1, &none, err);
+        index_fini(&none);
+        if (r < 0)
+            return r;
+        g->last++;
+        g->opened_ms = clock_mono_ms();
+    }
+    *ret = g->cur;
+    return 0;
+}
+
+int64_t logs_number(const struct logs *g)
+{
+    return g->cur ? log_sum(g->cur)->n : 0;
+}
+
+void logs_set_aside(struct logs *g)
+{
+    int64_t n = logs_number(g);
+
+    log_close(g->cur);
+    g->cur = NULL;
+    if (log_set_aside(g->dir, n) == 0)
+        g->damaged++;
+}
+
+bool logs_full(const struct logs *g)
+{
+    const struct log_sum *s = g->cur ? log_sum(g->cur) : NULL;
+
+    return s && s->batches && (s->bytes >= g->rotate_bytes || clock_mono_ms() - g->opened_ms >= g->rotate_ms);
+}
+
+int logs_rotate(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err)
+{
+    struct log *next;
+    int r = logs_seal(g, nodes, n, err);
+
+    return r < 0 ? r : logs_current(g, &next, err);
+}
+
+int64_t logs_bytes(const struct logs *g)
+{
+    int64_t sum = g->cur ? log_file_bytes(g->dir, log_sum(g->cur)->n) : 0;
+
+    for (size_t i = 0; i < g->n; i++)
+        sum += g->sealed[i].bytes;
+    return sum;
+}
+
+/* The first sealed file that has to go, or g->n. */
+static size_t logs_too_old(const struct logs *g)
+{
+    size_t i = g->n;
+
+    if (g->keep_ms && g->now_ms) {
+        int64_t now = g->now_ms();
+        for (i = 0; i < g->n && now - g->sealed[i].last_ms <= g->keep_ms; i++)
+            ;
+    }
+    if (i == g->n && g->n && g->keep_bytes && logs_bytes(g) > g->keep_bytes)
+        i = 0;
+    return i;
+}
+
+/* What muster.db still says of a dropped file does no harm, so a failure there waits for the next time. */
+static void logs_forget(struct logs *g, const int64_t *dropped, size_t n, int64_t oldest)
+{
+    int r = records_begin(g->rec, NULL);
+
+    if (r < 0)
+        return;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = records_drop_log(g->rec, dropped[i]);
+    if (r == 0)
+        r = records_drop_before(g->rec, oldest);
+    if (r == 0)
+        records_commit(g->rec, NULL);
+    else
+        records_rollback(g->rec);
+}
+
+int64_t logs_retain(struct logs *g)
+{
+    int64_t dropped[64];
+    size_t n = 0, i;
+
+    while (n < ARRAY_LEN(dropped) && (i = logs_too_old(g)) < g->n) {
+        if (log_unlink(g->dir, g->sealed[i].n) < 0)
+            break;
+        dropped[n++] = g->sealed[i].n;
+        logs_remove_sealed(g, i);
+    }
+    if (n == 0)
+        return 0;
+    int64_t oldest = g->n ? g->sealed[0].n : g->last;
+    if (g->cur)
+        oldest = MIN(oldest, logs_number(g));
+    logs_forget(g, dropped, n, oldest);
+    return oldest;
+}
+
+void logs_tidy(struct logs *g)
+{
+    if (g->cur)
+        log_tidy(g->cur);
+}
+
+uint32_t logs_damaged(const struct logs *g)
+{
+    return g->damaged;
+}

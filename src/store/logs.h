@@ -1,0 +1,37 @@
+/*
+ * logs.h: all the log files of a folder: the one being written, the sealed ones, when to start a new one, which to
+ * drop. Owned by the writer thread once it runs.
+ *
+ * Sealing is one transaction in muster.db: the file's row in `logs`, and the ranges of the runs it touched in `seen`.
+ * A file without a row is read again at the next open, so a crash at any point loses nothing. Dropping unlinks first
+ * and forgets the row after, for the same reason.
+ */
+#ifndef STORE_LOGS_H
+#define STORE_LOGS_H
+
+#include "store/log.h"
+#include "store/records.h"
+
+struct logs;
+/*
+ * Reads what the files hold into the index. Damaged files are set aside, and err->msg tells (0 is still returned, see
+ * store_open); files of a newer version are refused.
+ */
+int logs_open(struct logs **ret, const struct store_conf *conf, struct records *r, struct index *x, struct err *err);
+void logs_close(struct logs *g);
+
+/* The log to write to, made if there is none. */
+int logs_current(struct logs *g, struct log **ret, struct err *err);
+int64_t logs_number(const struct logs *g); /* of the current one; 0: none */
+void logs_set_aside(struct logs *g);       /* the current one is damaged */
+
+bool logs_full(const struct logs *g); /* the current one should be sealed */
+/* Seal it and begin the next. nodes: everyone in the index. On failure nothing changes but the file may go on. */
+int logs_rotate(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err);
+/* Drop what is too old or too much. The oldest log left when any was dropped, else 0. */
+int64_t logs_retain(struct logs *g);
+void logs_tidy(struct logs *g);
+int64_t logs_bytes(const struct logs *g);
+uint32_t logs_damaged(const struct logs *g);
+
+#endif

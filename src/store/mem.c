@@ -1,0 +1,503 @@
+/*
+ * mem.c: the store in memory, for tests of what stands on it: vectors, searched from end to end. Results still come
+ * back through the loop, never from inside store_append.
+ */
+#include <errno.h>
+
+#include "base/mem.h"
+#include "store/backend.h"
+#include "store/index.h"
+
+struct ram_batch {
+    struct store_batch b;
+    char node[NODE_KEY_MAX];
+};
+struct ram_blob {
+    char node[NODE_KEY_MAX];
+    uint64_t id;
+    struct buf bytes;
+};
+struct ram_proc {
+    struct store_proc p;
+    char node[NODE_KEY_MAX], device[UUID_MAX];
+};
+struct ram_event {
+    struct event e;
+    char node[NODE_KEY_MAX], device[UUID_MAX];
+};
+struct ram_setting {
+    char *name;
+    struct buf value;
+};
+
+#define VEC(type)                                                                                                      \
+    struct {                                                                                                           \
+        type *v;                                                                                                       \
+        size_t n, cap;                                                                                                 \
+    }
+
+struct ram {
+    struct store store;
+    struct done_queue done;
+    struct index index;
+    struct store_stat stat;
+    int fail;
+    VEC(struct ram_batch) batches;
+    VEC(struct ram_blob) blobs;
+    VEC(struct store_node) nodes;
+    VEC(struct ram_proc) procs;
+    VEC(struct ram_event) events;
+    VEC(struct store_token) tokens;
+    VEC(struct ram_setting) settings;
+};
+
+/* A zeroed element at the end of one of them. */
+#define VEC_PUSH(to, vec)                                                                                              \
+    do {                                                                                                               \
+        VEC_ROOM((vec).v, (vec).n, (vec).cap);                                                                         \
+        (to) = &(vec).v[(vec).n++];                                                                                    \
+        memset((to), 0, sizeof(*(to)));                                                                                \
+    } while (0)
+
+static struct ram *ram(struct store *s)
+{
+    return (struct ram *)s;
+}
+
+static const struct store_ops ram_ops;
+
+int store_open_mem(struct store **ret, struct event_base *loop)
+{
+    struct ram *m = mem_zero(1, sizeof(*m));
+    int r = done_init(&m->done, loop);
+
+    if (r < 0) {
+        free(m);
+        return r;
+    }
+    m->store.ops = &ram_ops;
+    *ret = &m->store;
+    return 0;
+}
+
+void store_mem_fail(struct store *s, int code)
+{
+    if (s->ops == &ram_ops)
+        ram(s)->fail = code;
+}
+
+static void ram_close(struct store *s)
+{
+    struct ram *m = ram(s);
+
+    done_fini(&m->done);
+    for (size_t i = 0; i < m->batches.n; i++)
+        free((char *)m->batches.v[i].b.bytes.p);
+    for (size_t i = 0; i < m->blobs.n; i++)
+        buf_fini(&m->blobs.v[i].bytes);
+    for (size_t i = 0; i < m->settings.n; i++) {
+        buf_fini(&m->settings.v[i].value);
+        free(m->settings.v[i].name);
+    }
+    free(m->batches.v);
+    free(m->blobs.v);
+    free(m->nodes.v);
+    free(m->procs.v);
+    free(m->events.v);
+    free(m->tokens.v);
+    free(m->settings.v);
+    index_fini(&m->index);
+    free(m);
+}
+
+static int ram_flush(struct store *s, struct err *err)
+{
+    (void)err;
+    if (!ram(s)->done.ev)
+        done_run(&ram(s)->done);
+    return 0;
+}
+
+/* ---- batches ---- */
+
+static int ram_take(struct ram *m, const struct store_batch *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!index_get(&m->index, b[i].node))
+            return -EINVAL;
+    for (size_t i = 0; i < n && m->fail; i++) /* what is kept already needs no disk */
+        if (!seen_has(&index_find(&m->index, b[i].node)->seen, b[i].run, b[i].number))
+            return m->fail;
+    for (size_t i = 0; i < n; i++) {
+        struct index_node *node = index_find(&m->index, b[i].node);
+        if (seen_has(&node->seen, b[i].run, b[i].number)) {
+            m->stat.repeats++;
+            continue;
+        }
+        seen_add(&node->seen, b[i].run, b[i].number, 1);
+        struct ram_batch *to;
+        VEC_PUSH(to, m->batches);
+        to->b = b[i];
+        to->b.bytes.p = mem_strn(b[i].bytes.p, b[i].bytes.len);
+        mem_copy_str(to->node, sizeof(to->node), b[i].node);
+        m->stat.batches++;
+        m->stat.bytes += b[i].bytes.len;
+    }
+    return 0;
+}
+
+static void ram_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
+{
+    struct ram *m = ram(s);
+    int r = ram_take(m, b, n);
+
+    m->stat.last_error = r;
+    m->stat.commits += r == 0;
+    done_add(&m->done, (struct done){done, arg, r});
+    done_wake(&m->done);
+}
+
+static bool ram_has(struct store *s, const char *node, uint64_t run, uint64_t number)
+{
+    struct index_node *n = index_find(&ram(s)->index, node);
+
+    return n && seen_has(&n->seen, run, number);
+}
+
+static int ram_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
+{
+    int r = 0;
+
+    (void)err;
+    for (size_t i = 0; i < ram(s)->batches.n && r == 0; i++) {
+        struct store_batch b = ram(s)->batches.v[i].b;
+        b.node = ram(s)->batches.v[i].node;
+        r = each(arg, &b);
+    }
+    return r;
+}
+
+/* ---- blobs, nodes ---- */
+
+static struct ram_blob *ram_find_blob(struct ram *m, const char *node, uint64_t id)
+{
+    for (size_t i = 0; i < m->blobs.n; i++)
+        if (m->blobs.v[i].id == id && strcmp(m->blobs.v[i].node, node) == 0)
+            return &m->blobs.v[i];
+    return NULL;
+}
+
+static void ram_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
+{
+    (void)kind;
+    if (ram_find_blob(ram(s), node, id))
+        return;
+    struct ram_blob *b;
+    VEC_PUSH(b, ram(s)->blobs);
+    mem_copy_str(b->node, sizeof(b->node), node);
+    b->id = id;
+    b->bytes = BUF_INIT(bytes.len);
+    buf_addstr(&b->bytes, bytes);
+}
+
+static bool ram_has_blob(struct store *s, const char *node, uint64_t id)
+{
+    return ram_find_blob(ram(s), node, id) != NULL;
+}
+
+static int ram_give(const struct buf *from, struct buf *ret, struct err *err)
+{
+    if (ret->max == 0)
+        *ret = BUF_INIT(from->len);
+    int r = buf_addstr(ret, buf_str(from));
+    return r < 0 ? err_set(err, r, "cannot read from the store: the value is larger than expected") : 1;
+}
+
+static int ram_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err)
+{
+    struct ram_blob *b = ram_find_blob(ram(s), node, id);
+
+    return b ? ram_give(&b->bytes, ret, err) : 0;
+}
+
+static struct store_node *ram_find_node(struct ram *m, const char *key)
+{
+    for (size_t i = 0; i < m->nodes.n; i++)
+        if (strcmp(m->nodes.v[i].key, key) == 0)
+            return &m->nodes.v[i];
+    return NULL;
+}
+
+static int64_t ram_earlier(int64_t a, int64_t b) /* 0: not known */
+{
+    return a == 0 ? b : b == 0 ? a : MIN(a, b);
+}
+
+static void ram_put_node(struct store *s, const struct store_node *n)
+{
+    struct store_node *to = ram_find_node(ram(s), n->key);
+    int64_t first = ram_earlier(n->first_ms, to ? to->first_ms : 0), last = MAX(n->last_ms, to ? to->last_ms : 0);
+
+    if (!to)
+        VEC_PUSH(to, ram(s)->nodes);
+    *to = *n;
+    to->first_ms = first;
+    to->last_ms = last;
+}
+
+static int ram_node_order(const void *a, const void *b)
+{
+    return strcmp(((const struct store_node *)a)->key, ((const struct store_node *)b)->key);
+}
+
+static int ram_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    if (m->nodes.n)
+        qsort(m->nodes.v, m->nodes.n, sizeof(m->nodes.v[0]), ram_node_order);
+    for (size_t i = 0; i < m->nodes.n; i++)
+        each(arg, &m->nodes.v[i]);
+    return 0;
+}
+
+/* ---- processes, events ---- */
+
+static void ram_put_proc(struct store *s, const struct store_proc *p)
+{
+    struct ram *m = ram(s);
+    struct ram_proc *to = NULL;
+    int64_t first = p->first_ms, last = p->last_ms, mem_max = p->mem_max;
+
+    for (size_t i = 0; i < m->procs.n && !to; i++) {
+        struct ram_proc *q = &m->procs.v[i];
+        if (q->p.fact.pid == p->fact.pid && q->p.fact.start_ms == p->fact.start_ms && strcmp(q->node, p->node) == 0 &&
+            strcmp(q->device, p->device) == 0)
+            to = q;
+    }
+    if (to) {
+        first = MIN(first, to->p.first_ms);
+        last = MAX(last, to->p.last_ms);
+        mem_max = MAX(mem_max, to->p.mem_max);
+    } else {
+        VEC_PUSH(to, m->procs);
+        mem_copy_str(to->node, sizeof(to->node), p->node);
+        mem_copy_str(to->device, sizeof(to->device), p->device);
+    }
+    to->p = *p;
+    to->p.first_ms = first;
+    to->p.last_ms = last;
+    to->p.mem_max = mem_max;
+}
+
+static int ram_proc_order(const void *x, const void *y)
+{
+    const struct ram_proc *a = x, *b = y;
+    int c = strcmp(a->node, b->node);
+
+    c = c ? c : strcmp(a->device, b->device);
+    c = c ? c : (a->p.fact.start_ms > b->p.fact.start_ms) - (a->p.fact.start_ms < b->p.fact.start_ms);
+    return c ? c : (a->p.fact.pid > b->p.fact.pid) - (a->p.fact.pid < b->p.fact.pid);
+}
+
+static int ram_procs(struct store *s, const char *node, int64_t from_ms,
+                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    if (m->procs.n)
+        qsort(m->procs.v, m->procs.n, sizeof(m->procs.v[0]), ram_proc_order);
+    for (size_t i = 0; i < m->procs.n; i++) {
+        struct store_proc p = m->procs.v[i].p;
+        p.node = m->procs.v[i].node;
+        p.device = m->procs.v[i].device;
+        if (p.last_ms >= from_ms && (!*node || strcmp(node, p.node) == 0))
+            each(arg, &p);
+    }
+    return 0;
+}
+
+static int ram_event_order(const void *x, const void *y) /* newest first */
+{
+    const struct ram_event *a = x, *b = y;
+    int c = (a->e.at_ms < b->e.at_ms) - (a->e.at_ms > b->e.at_ms);
+
+    c = c ? c : strcmp(a->node, b->node);
+    c = c ? c : strcmp(a->device, b->device);
+    c = c ? c : (int)a->e.kind - (int)b->e.kind;
+    return c ? c : (a->e.code > b->e.code) - (a->e.code < b->e.code);
+}
+
+static void ram_put_event(struct store *s, const char *node, const char *device, const struct event *e)
+{
+    struct ram *m = ram(s);
+    struct ram_event ev = {.e = *e};
+
+    mem_copy_str(ev.node, sizeof(ev.node), node);
+    mem_copy_str(ev.device, sizeof(ev.device), device);
+    for (size_t i = 0; i < m->events.n; i++)
+        if (ram_event_order(&ev, &m->events.v[i]) == 0)
+            return;
+    struct ram_event *to;
+    VEC_PUSH(to, m->events);
+    *to = ev;
+}
+
+static int ram_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
+                      void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                      struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    if (m->events.n)
+        qsort(m->events.v, m->events.n, sizeof(m->events.v[0]), ram_event_order);
+    for (size_t i = 0; i < m->events.n && limit; i++) {
+        const struct ram_event *e = &m->events.v[i];
+        if (e->e.at_ms < from_ms || (*node && strcmp(node, e->node) != 0))
+            continue;
+        each(arg, e->node, e->device, &e->e);
+        limit--;
+    }
+    return 0;
+}
+
+/* ---- takeover ---- */
+
+static void ram_take_over(struct store *s, const char *from, const char *to)
+{
+    struct ram *m = ram(s);
+    struct store_node *old = ram_find_node(m, from), *new = ram_find_node(m, to);
+
+    for (size_t i = 0; i < m->batches.n; i++)
+        if (strcmp(m->batches.v[i].node, from) == 0)
+            mem_copy_str(m->batches.v[i].node, NODE_KEY_MAX, to);
+    for (size_t i = m->blobs.n; i-- > 0;)
+        if (strcmp(m->blobs.v[i].node, from) == 0)
+            ram_put_blob(s, to, 0, m->blobs.v[i].id, buf_str(&m->blobs.v[i].bytes));
+    for (size_t i = 0; i < m->procs.n; i++)
+        if (strcmp(m->procs.v[i].node, from) == 0)
+            mem_copy_str(m->procs.v[i].node, NODE_KEY_MAX, to);
+    for (size_t i = 0; i < m->events.n; i++)
+        if (strcmp(m->events.v[i].node, from) == 0)
+            mem_copy_str(m->events.v[i].node, NODE_KEY_MAX, to);
+    if (old && new) {
+        new->first_ms = ram_earlier(new->first_ms, old->first_ms);
+        *old = m->nodes.v[--m->nodes.n];
+    } else if (old) {
+        mem_copy_str(old->key, sizeof(old->key), to);
+    }
+}
+
+/* ---- tokens, settings ---- */
+
+static int ram_token_put(struct store *s, const struct store_token *t, struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    for (size_t i = 0; i < m->tokens.n; i++)
+        if (strcmp(m->tokens.v[i].id, t->id) == 0) {
+            m->tokens.v[i] = *t;
+            return 0;
+        }
+    struct store_token *to;
+    VEC_PUSH(to, m->tokens);
+    *to = *t;
+    return 0;
+}
+
+static int ram_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    for (size_t i = 0; i < m->tokens.n; i++)
+        if (strcmp(m->tokens.v[i].id, id) == 0) {
+            *ret = m->tokens.v[i];
+            return 1;
+        }
+    return 0;
+}
+
+static int ram_token_order(const void *x, const void *y)
+{
+    const struct store_token *a = x, *b = y;
+    int c = (a->created_ms > b->created_ms) - (a->created_ms < b->created_ms);
+
+    return c ? c : strcmp(a->id, b->id);
+}
+
+static int ram_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    if (m->tokens.n)
+        qsort(m->tokens.v, m->tokens.n, sizeof(m->tokens.v[0]), ram_token_order);
+    for (size_t i = 0; i < m->tokens.n; i++)
+        each(arg, &m->tokens.v[i]);
+    return 0;
+}
+
+static struct ram_setting *ram_find_setting(struct ram *m, const char *name)
+{
+    for (size_t i = 0; i < m->settings.n; i++)
+        if (strcmp(m->settings.v[i].name, name) == 0)
+            return &m->settings.v[i];
+    return NULL;
+}
+
+static int ram_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
+{
+    struct ram_setting *v = ram_find_setting(ram(s), name);
+
+    return v ? ram_give(&v->value, ret, err) : 0;
+}
+
+static int ram_setting_put(struct store *s, const char *name, struct str value, struct err *err)
+{
+    struct ram_setting *v = ram_find_setting(ram(s), name);
+
+    (void)err;
+    if (!v) {
+        VEC_PUSH(v, ram(s)->settings);
+        v->name = mem_str(name);
+    }
+    buf_fini(&v->value);
+    v->value = BUF_INIT(value.len);
+    buf_addstr(&v->value, value);
+    return 0;
+}
+
+static void ram_stat(struct store *s, struct store_stat *ret)
+{
+    *ret = ram(s)->stat;
+}
+
+static const struct store_ops ram_ops = {
+    .name = "mem",
+    .close = ram_close,
+    .flush = ram_flush,
+    .append = ram_append,
+    .has = ram_has,
+    .put_blob = ram_put_blob,
+    .has_blob = ram_has_blob,
+    .get_blob = ram_get_blob,
+    .put_node = ram_put_node,
+    .nodes = ram_nodes,
+    .take_over = ram_take_over,
+    .put_proc = ram_put_proc,
+    .procs = ram_procs,
+    .put_event = ram_put_event,
+    .events = ram_events,
+    .token_put = ram_token_put,
+    .token_get = ram_token_get,
+    .tokens = ram_tokens,
+    .setting_get = ram_setting_get,
+    .setting_put = ram_setting_put,
+    .scan = ram_scan,
+    .stat = ram_stat,
+};

@@ -1,0 +1,105 @@
+/* op.c: making, listing and freeing what waits for the writer. */
+#include "store/op.h"
+
+#include "base/mem.h"
+
+void op_push(struct op_list *l, struct op *op)
+{
+    op->next = NULL;
+    if (!l->head)
+        l->tail = &l->head;
+    *l->tail = op;
+    l->tail = &op->next;
+}
+
+void op_push_front(struct op_list *l, struct op_list *front)
+{
+    if (!front->head)
+        return;
+    *front->tail = l->head;
+    if (!l->head)
+        l->tail = front->tail;
+    l->head = front->head;
+    *front = (struct op_list){0};
+}
+
+void op_free_all(struct op *op)
+{
+    while (op) {
+        struct op *next = op->next;
+        free(op);
+        op = next;
+    }
+}
+
+static void *op_new(enum op_kind kind, size_t size)
+{
+    struct op *op = mem_alloc(size);
+
+    *op = (struct op){.kind = kind, .size = size};
+    return op;
+}
+
+struct op_append *op_append_new(size_t n, size_t bytes)
+{
+    return op_new(OP_APPEND, sizeof(struct op_append) + n * sizeof(struct op_batch) + bytes);
+}
+
+char *op_append_room(struct op_append *a)
+{
+    return (char *)&a->v[a->n];
+}
+
+struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes)
+{
+    struct op_blob *b = op_new(OP_BLOB, sizeof(*b) + bytes.len);
+    char *room = (char *)(b + 1);
+
+    if (bytes.len)
+        memcpy(room, bytes.p, bytes.len);
+    b->node = node;
+    b->kind = kind;
+    b->id = id;
+    b->bytes = str_n(room, bytes.len);
+    return b;
+}
+
+struct op_node *op_node_new(struct index_node *node, const struct store_node *n)
+{
+    struct op_node *o = op_new(OP_NODE, sizeof(*o));
+
+    o->node = node;
+    o->n = *n;
+    return o;
+}
+
+struct op_proc *op_proc_new(const struct store_proc *p)
+{
+    struct op_proc *o = op_new(OP_PROC, sizeof(*o));
+
+    mem_copy_str(o->node, sizeof(o->node), p->node ? p->node : "");
+    mem_copy_str(o->device, sizeof(o->device), p->device ? p->device : "");
+    o->p = *p;
+    o->p.node = o->node;
+    o->p.device = o->device;
+    return o;
+}
+
+struct op_event *op_event_new(const char *node, const char *device, const struct event *e)
+{
+    struct op_event *o = op_new(OP_EVENT, sizeof(*o));
+
+    mem_copy_str(o->node, sizeof(o->node), node);
+    mem_copy_str(o->device, sizeof(o->device), device);
+    o->e = *e;
+    return o;
+}
+
+struct op_take_over *op_take_over_new(const char *from, const char *to)
+{
+    struct op_take_over *o = op_new(OP_TAKE_OVER, sizeof(*o));
+
+    mem_copy_str(o->from, sizeof(o->from), from);
+    mem_copy_str(o->to, sizeof(o->to), to);
+    return o;
+}

@@ -1,0 +1,75 @@
+/*
+ * op.h: what waits for the writer thread, one allocation each, in a list. The struct says by its kind what it is: each
+ * begins with struct op.
+ */
+#ifndef STORE_OP_H
+#define STORE_OP_H
+
+#include "store/index.h"
+#include "store/store.h"
+
+enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TAKE_OVER };
+
+struct op {
+    struct op *next;
+    enum op_kind kind;
+    bool durable; /* set by the writer: it need not be tried again */
+    size_t size;  /* of the allocation: what the queue is bounded by */
+};
+
+struct op_batch {
+    struct index_node *node;
+    struct store_batch b; /* bytes point behind the op */
+    bool put;             /* set by the writer: this one is in the log; a repeat is not */
+};
+struct op_append {
+    struct op op;
+    store_done_fn *done;
+    void *arg;
+    bool fresh; /* some of it is not kept yet: its result is that of the commit */
+    size_t n;
+    struct op_batch v[];
+};
+struct op_blob {
+    struct op op;
+    struct index_node *node;
+    enum blob_kind kind;
+    uint64_t id;
+    struct str bytes;
+};
+struct op_node {
+    struct op op;
+    struct index_node *node; /* whose queued points here */
+    struct store_node n;
+};
+struct op_proc {
+    struct op op;
+    struct store_proc p;
+    char node[NODE_KEY_MAX], device[UUID_MAX];
+};
+struct op_event {
+    struct op op;
+    struct event e;
+    char node[NODE_KEY_MAX], device[UUID_MAX];
+};
+struct op_take_over {
+    struct op op;
+    char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
+};
+
+struct op_list {
+    struct op *head, **tail; /* tail NULL: empty and never used */
+};
+void op_push(struct op_list *l, struct op *op);
+void op_push_front(struct op_list *l, struct op_list *front); /* front ends up empty */
+void op_free_all(struct op *op);
+
+struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind v[n]: op_append_room */
+char *op_append_room(struct op_append *a);
+struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
+struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
+struct op_proc *op_proc_new(const struct store_proc *p);
+struct op_event *op_event_new(const char *node, const char *device, const struct event *e);
+struct op_take_over *op_take_over_new(const char *from, const char *to);
+
+#endif

@@ -1,0 +1,287 @@
+/* recall.c: reading muster.db. Every query is a loop over rows of one prepared statement. */
+#include <errno.h>
+
+#include "base/mem.h"
+#include "store/records.h"
+#include "store/schema.h"
+
+#define RECALL_MAX (64u << 20) /* for a buffer that came without a limit of its own */
+
+/* The next row: 1, 0 at the end, or -errno with a sentence. The statement is ready for the next use unless 1. */
+static int recall_step(struct records *r, sqlite3_stmt *st, struct err *err)
+{
+    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
+
+    if (rc == SQLITE_ROW)
+        return 1;
+    int code = rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
+    sqlite3_reset(st);
+    return code;
+}
+
+#define TEXT(field, i) mem_copy_str((field), sizeof(field), db_text(st, (i)))
+#define INT(i)         sqlite3_column_int64(st, (i))
+
+int records_load_seen(struct records *r, struct index *x, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_SEEN);
+    int code;
+
+    while ((code = recall_step(r, st, err)) == 1) {
+        struct index_node *node = index_get(x, db_text(st, 0));
+        if (!node || seen_read(&node->seen, (uint64_t)INT(1), INT(2), db_bytes(st, 3)) < 0) {
+            sqlite3_reset(st);
+            return db_fail(r->h, SQLITE_CORRUPT, "read", err);
+        }
+    }
+    return code;
+}
+
+int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_LOGS);
+    struct log_sum *v = NULL;
+    size_t n = 0, cap = 0;
+    int code;
+
+    while ((code = recall_step(r, st, err)) == 1) {
+        VEC_ROOM(v, n, cap);
+        v[n++] =
+            (struct log_sum){.n = INT(0), .batches = INT(1), .bytes = INT(2), .first_ms = INT(3), .last_ms = INT(4)};
+    }
+    if (code < 0) {
+        free(v);
+        return code;
+    }
+    *ret = v;
+    *ret_n = n;
+    return 0;
+}
+
+int records_last_log(struct records *r, int64_t *ret, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_LAST_LOG);
+    int code = recall_step(r, st, err);
+
+    if (code < 0)
+        return code;
+    *ret = INT(0);
+    sqlite3_reset(st);
+    return 0;
+}
+
+int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_ALIASES);
+    struct alias *v = NULL;
+    size_t n = 0, cap = 0;
+    int code;
+
+    while ((code = recall_step(r, st, err)) == 1) {
+        VEC_ROOM(v, n, cap);
+        struct alias *a = &v[n++];
+        TEXT(a->from, 0);
+        TEXT(a->to, 1);
+        a->log = INT(2);
+        a->row = INT(3);
+    }
+    if (code < 0) {
+        free(v);
+        return code;
+    }
+    *ret = v;
+    *ret_n = n;
+    return 0;
+}
+
+int records_has_blob(struct records *r, const char *node, uint64_t id)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_HAS_BLOB);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, (int64_t)id);
+    int code = recall_step(r, st, NULL);
+    if (code == 1)
+        sqlite3_reset(st);
+    return code;
+}
+
+/* The first column of at most one row, added to ret. */
+static int recall_bytes(struct records *r, sqlite3_stmt *st, struct buf *ret, struct err *err)
+{
+    int code = recall_step(r, st, err);
+
+    if (code != 1)
+        return code;
+    if (ret->max == 0)
+        *ret = BUF_INIT(RECALL_MAX);
+    int added = buf_addstr(ret, db_bytes(st, 0));
+    sqlite3_reset(st);
+    return added < 0 ? err_set(err, added, "cannot read from the store: the value is larger than expected") : 1;
+}
+
+int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_GET_BLOB);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, (int64_t)id);
+    return recall_bytes(r, st, ret, err);
+}
+
+int records_setting_get(struct records *r, const char *name, struct buf *ret, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_SETTING_GET);
+
+    db_bind_text(st, 1, name);
+    return recall_bytes(r, st, ret, err);
+}
+
+int records_nodes(struct records *r, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_NODES);
+    int code;
+
+    while ((code = recall_step(r, st, err)) == 1) {
+        struct store_node n = {0};
+        TEXT(n.key, 0);
+        TEXT(n.name, 1);
+        TEXT(n.own_name, 2);
+        TEXT(n.address, 3);
+        n.retired = INT(4) != 0;
+        n.maintenance = INT(5) != 0;
+        n.demo = INT(6) != 0;
+        n.first_ms = INT(7);
+        n.last_ms = INT(8);
+        n.facts = (uint64_t)INT(9);
+        n.procs = (uint64_t)INT(10);
+        TEXT(n.secret, 11);
+        each(arg, &n);
+    }
+    return code;
+}
+
+int records_procs(struct records *r, const char *node, int64_t from_ms,
+                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_PROCS_OF : R_PROCS);
+    int code;
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, from_ms);
+    while ((code = recall_step(r, st, err)) == 1) {
+        struct store_proc p = {.node = db_text(st, 0), .device = db_text(st, 1)};
+        struct proc_fact *f = &p.fact;
+        f->pid = (int32_t)INT(2);
+        f->start_ms = INT(3);
+        f->ppid = (int32_t)INT(4);
+        f->root_pid = (int32_t)INT(5);
+        f->uid = INT(6);
+        TEXT(f->user, 7);
+        TEXT(f->name, 8);
+        TEXT(f->cmd, 9);
+        TEXT(f->runtime, 10);
+        TEXT(f->container, 11);
+        TEXT(f->pod, 12);
+        f->slurm_job = INT(13);
+        p.first_ms = INT(14);
+        p.last_ms = INT(15);
+        p.mem_max = INT(16);
+        p.ended = INT(17) != 0;
+        each(arg, &p);
+    }
+    return code;
+}
+
+int records_events(struct records *r, const char *node, int64_t from_ms, size_t limit,
+                   void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                   struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_EVENTS_OF : R_EVENTS);
+    int code;
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, from_ms);
+    db_bind_int(st, 3, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
+    while ((code = recall_step(r, st, err)) == 1) {
+        struct event e = {.at_ms = INT(2), .kind = (uint16_t)INT(3), .slot = (uint16_t)INT(4), .code = INT(5)};
+        TEXT(e.text, 6);
+        each(arg, db_text(st, 0), db_text(st, 1), &e);
+    }
+    return code;
+}
+
+/* ---- tokens: looked up for every request, so straight from the table: 3 us, and never out of date ---- */
+
+static void recall_token(sqlite3_stmt *st, struct store_token *t)
+{
+    struct str hash = db_bytes(st, 5);
+
+    *t = (struct store_token){.created_ms = INT(6), .revoked_ms = INT(7), .used_ms = INT(8)};
+    TEXT(t->id, 0);
+    TEXT(t->role, 1);
+    TEXT(t->person, 2);
+    TEXT(t->node, 3);
+    TEXT(t->note, 4);
+    if (hash.len == sizeof(t->hash))
+        memcpy(t->hash, hash.p, hash.len);
+}
+
+int records_token_get(struct records *r, const char *id, struct store_token *ret, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_TOKEN_GET);
+
+    db_bind_text(st, 1, id);
+    int code = recall_step(r, st, err);
+    if (code == 1) {
+        recall_token(st, ret);
+        sqlite3_reset(st);
+    }
+    return code;
+}
+
+int records_tokens(struct records *r, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_TOKENS);
+    int code;
+
+    while ((code = recall_step(r, st, err)) == 1) {
+        struct store_token t;
+        recall_token(st, &t);
+        each(arg, &t);
+    }
+    return code;
+}
+
+/* Outside a transaction each of these is one of its own, synced before it returns. */
+static int recall_put(struct records *r, sqlite3_stmt *st, struct err *err)
+{
+    int rc = st ? db_run(st) : sqlite3_errcode(r->h);
+
+    return rc == SQLITE_OK ? 0 : db_fail(r->h, rc, "write", err);
+}
+
+int records_token_put(struct records *r, const struct store_token *t, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_TOKEN_PUT);
+
+    db_bind_text(st, 1, t->id);
+    db_bind_text(st, 2, t->role);
+    db_bind_text(st, 3, t->person);
+    db_bind_text(st, 4, t->node);
+    db_bind_text(st, 5, t->note);
+    db_bind_bytes(st, 6, str_n(t->hash, sizeof(t->hash)));
+    db_bind_int(st, 7, t->created_ms);
+    db_bind_int(st, 8, t->revoked_ms);
+    db_bind_int(st, 9, t->used_ms);
+    return recall_put(r, st, err);
+}
+
+int records_setting_put(struct records *r, const char *name, struct str value, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_SETTING_PUT);
+
+    db_bind_text(st, 1, name);
+    db_bind_bytes(st, 2, value);
+    return recall_put(r, st, err);
+}

@@ -1,0 +1,236 @@
+/*
+ * records.c: writing to muster.db, one statement per thing kept. Transactions are the caller's, but for tokens and
+ * settings (tokens.c). Reading is in recall.c.
+ */
+#include "store/records.h"
+
+#include <errno.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/schema.h"
+
+#define SEEN_BYTES_MAX (SEEN_RANGES * 20) /* two varints each */
+
+int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
+    sqlite3 *h;
+    int r = db_open(&h, path, &records_kind, mode, err);
+
+    if (r < 0)
+        return r;
+    struct records *rec = mem_zero(1, sizeof(*rec));
+    rec->h = h;
+    db_stmts_init(&rec->st, h, records_sql, R_COUNT);
+    if (mode == DB_WRITE)
+        db_watch_wal(h, &rec->wal_pages);
+    *ret = rec;
+    return 0;
+}
+
+void records_close(struct records *r)
+{
+    if (!r)
+        return;
+    db_stmts_fini(&r->st);
+    db_close(r->h);
+    free(r);
+}
+
+int64_t records_file_bytes(const char *dir)
+{
+    AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
+    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
+    int64_t size = file_size(path), more = file_size(wal);
+
+    return MAX(size, 0) + MAX(more, 0);
+}
+
+int records_fail(struct records *r, struct err *err)
+{
+    return db_fail(r->h, sqlite3_extended_errcode(r->h), "write", err);
+}
+
+int records_begin(struct records *r, struct err *err)
+{
+    return db_exec(r->h, "BEGIN IMMEDIATE") == SQLITE_OK ? 0 : records_fail(r, err);
+}
+
+void records_rollback(struct records *r)
+{
+    if (!sqlite3_get_autocommit(r->h))
+        db_exec(r->h, "ROLLBACK");
+}
+
+int records_commit(struct records *r, struct err *err)
+{
+    if (db_exec(r->h, "COMMIT") == SQLITE_OK)
+        return 0;
+    int code = records_fail(r, err);
+    records_rollback(r);
+    return code;
+}
+
+void records_tidy(struct records *r)
+{
+    if (r->wal_pages > DB_WAL_PAGES) {
+        db_checkpoint(r->h, SQLITE_CHECKPOINT_PASSIVE);
+        r->wal_pages = 0;
+    }
+}
+
+static int records_run(struct records *r, sqlite3_stmt *st)
+{
+    int rc = st ? db_run(st) : sqlite3_errcode(r->h);
+
+    return db_errno(r->h, rc);
+}
+
+int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,
+                     struct str bytes)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_BLOB);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, (int64_t)id);
+    db_bind_int(st, 3, kind);
+    db_bind_int(st, 4, log);
+    db_bind_bytes(st, 5, bytes);
+    return records_run(r, st);
+}
+
+int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_TOUCH_BLOB);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, (int64_t)id);
+    db_bind_int(st, 3, log);
+    return records_run(r, st);
+}
+
+int records_put_node(struct records *r, const struct store_node *n)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_NODE);
+
+    db_bind_text(st, 1, n->key);
+    db_bind_text(st, 2, n->name);
+    db_bind_text(st, 3, n->own_name);
+    db_bind_text(st, 4, n->address);
+    db_bind_int(st, 5, n->retired);
+    db_bind_int(st, 6, n->maintenance);
+    db_bind_int(st, 7, n->demo);
+    db_bind_int(st, 8, n->first_ms);
+    db_bind_int(st, 9, n->last_ms);
+    db_bind_int(st, 10, (int64_t)n->facts);
+    db_bind_int(st, 11, (int64_t)n->procs);
+    db_bind_text(st, 12, n->secret);
+    return records_run(r, st);
+}
+
+int records_put_proc(struct records *r, const struct store_proc *p)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_PROC);
+    const struct proc_fact *f = &p->fact;
+
+    db_bind_text(st, 1, p->node);
+    db_bind_text(st, 2, p->device);
+    db_bind_int(st, 3, f->pid);
+    db_bind_int(st, 4, f->start_ms);
+    db_bind_int(st, 5, f->ppid);
+    db_bind_int(st, 6, f->root_pid);
+    db_bind_int(st, 7, f->uid);
+    db_bind_text(st, 8, f->user);
+    db_bind_text(st, 9, f->name);
+    db_bind_text(st, 10, f->cmd);
+    db_bind_text(st, 11, f->runtime);
+    db_bind_text(st, 12, f->container);
+    db_bind_text(st, 13, f->pod);
+    db_bind_int(st, 14, f->slurm_job);
+    db_bind_int(st, 15, p->first_ms);
+    db_bind_int(st, 16, p->last_ms);
+    db_bind_int(st, 17, p->mem_max);
+    db_bind_int(st, 18, p->ended);
+    return records_run(r, st);
+}
+
+int records_put_event(struct records *r, const char *node, const char *device, const struct event *e)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_EVENT);
+
+    db_bind_text(st, 1, node);
+    db_bind_text(st, 2, device);
+    db_bind_int(st, 3, e->at_ms);
+    db_bind_int(st, 4, e->kind);
+    db_bind_int(st, 5, e->slot);
+    db_bind_int(st, 6, e->code);
+    db_bind_text(st, 7, e->text);
+    return records_run(r, st);
+}
+
+int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)
+{
+    /* what cannot move is there already under the new name */
+    static const int steps[] = {R_MOVE_PROCS, R_DROP_PROCS, R_MOVE_EVENTS, R_DROP_EVENTS,
+                                R_FIRST_SEEN, R_MOVE_NODE,  R_DROP_NODE};
+    sqlite3_stmt *st = db_stmt(&r->st, R_ALIAS);
+
+    db_bind_text(st, 1, from);
+    db_bind_text(st, 2, to);
+    db_bind_int(st, 3, log);
+    db_bind_int(st, 4, row);
+    int code = records_run(r, st);
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
+        st = db_stmt(&r->st, (size_t)steps[i]);
+        db_bind_text(st, 1, from);
+        if (sqlite3_bind_parameter_count(st) > 1)
+            db_bind_text(st, 2, to);
+        code = records_run(r, st);
+    }
+    return code;
+}
+
+int records_put_log(struct records *r, const struct log_sum *sum)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_LOG);
+    const int64_t v[] = {sum->n, sum->batches, sum->bytes, sum->first_ms, sum->last_ms};
+
+    for (size_t i = 0; i < ARRAY_LEN(v); i++)
+        db_bind_int(st, (int)i + 1, v[i]);
+    return records_run(r, st);
+}
+
+int records_put_seen(struct records *r, const char *node, const struct seen_run *run)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_SEEN);
+    AUTO_BUF b = BUF_INIT(SEEN_BYTES_MAX);
+
+    if (seen_write(run, &b) < 0)
+        return b.err;
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, (int64_t)run->run);
+    db_bind_int(st, 3, run->last_log);
+    db_bind_bytes(st, 4, buf_str(&b));
+    return records_run(r, st);
+}
+
+int records_drop_log(struct records *r, int64_t n)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_DROP_LOG);
+
+    db_bind_int(st, 1, n);
+    return records_run(r, st);
+}
+
+int records_drop_before(struct records *r, int64_t oldest_log)
+{
+    sqlite3_stmt *seen = db_stmt(&r->st, R_DROP_SEEN), *blobs = db_stmt(&r->st, R_DROP_BLOBS);
+
+    db_bind_int(seen, 1, oldest_log);
+    int code = records_run(r, seen);
+    if (code < 0)
+        return code;
+    db_bind_int(blobs, 1, oldest_log);
+    return records_run(r, blobs);
+}

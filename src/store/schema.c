@@ -1,0 +1,102 @@
+/* schema.c: the SQL of muster.db. Numbers of 64 bits without a sign (runs, blob names) are kept as signed ones. */
+#include "store/schema.h"
+
+const struct db_kind records_kind = {
+    .magic = DB_MAGIC_MAIN,
+    .version = 1,
+    .schema =
+        "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
+        " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"
+        " last_ms INTEGER NOT NULL, facts INTEGER NOT NULL, procs INTEGER NOT NULL, secret TEXT NOT NULL)"
+        " WITHOUT ROWID;"
+        /* last_log: the newest log file with a batch that names it; when that file goes, so does the blob */
+        "CREATE TABLE blobs(node TEXT NOT NULL, id INTEGER NOT NULL, kind INTEGER NOT NULL, last_log INTEGER NOT NULL,"
+        " bytes BLOB NOT NULL, PRIMARY KEY(node, id));"
+        "CREATE INDEX blobs_log ON blobs(last_log);"
+        "CREATE TABLE processes(node TEXT NOT NULL, device TEXT NOT NULL, pid INTEGER NOT NULL,"
+        " start_ms INTEGER NOT NULL, ppid INTEGER NOT NULL, root_pid INTEGER NOT NULL, uid INTEGER NOT NULL,"
+        " user TEXT NOT NULL, name TEXT NOT NULL, cmd TEXT NOT NULL, runtime TEXT NOT NULL, container TEXT NOT NULL,"
+        " pod TEXT NOT NULL, slurm_job INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,"
+        " mem_max INTEGER NOT NULL, ended INTEGER NOT NULL, PRIMARY KEY(node, device, pid, start_ms)) WITHOUT ROWID;"
+        "CREATE TABLE events(node TEXT NOT NULL, at_ms INTEGER NOT NULL, device TEXT NOT NULL, kind INTEGER NOT NULL,"
+        " code INTEGER NOT NULL, slot INTEGER NOT NULL, text TEXT NOT NULL,"
+        " PRIMARY KEY(node, at_ms, device, kind, code)) WITHOUT ROWID;"
+        "CREATE INDEX events_at ON events(at_ms);"
+        "CREATE TABLE tokens(id TEXT PRIMARY KEY, role TEXT NOT NULL, person TEXT NOT NULL, node TEXT NOT NULL,"
+        " note TEXT NOT NULL, hash BLOB NOT NULL, created_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL,"
+        " used_ms INTEGER NOT NULL) WITHOUT ROWID;"
+        "CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+        /* sealed log files; one that is not here is still being written */
+        "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+        " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL);"
+        "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
+        " PRIMARY KEY(node, run)) WITHOUT ROWID;"
+        "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
+        " row INTEGER NOT NULL);",
+};
+
+#define PROC_COLUMNS                                                                                                   \
+    "node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container, pod, slurm_job,"           \
+    " first_ms, last_ms, mem_max, ended"
+#define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
+#define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
+#define EVENT_ORDER   "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
+
+const char *const records_sql[R_COUNT] = {
+    [R_PUT_BLOB] = "INSERT INTO blobs(node, id, kind, last_log, bytes) VALUES(?1, ?2, ?3, ?4, ?5)"
+                   " ON CONFLICT(node, id) DO UPDATE SET last_log = max(last_log, excluded.last_log)",
+    [R_TOUCH_BLOB] = "UPDATE blobs SET last_log = ?3 WHERE node = ?1 AND id = ?2 AND last_log < ?3",
+    [R_PUT_NODE] =
+        "INSERT INTO nodes(key, name, own_name, address, retired, maintenance, demo, first_ms, last_ms, facts, procs,"
+        " secret) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        " ON CONFLICT(key) DO UPDATE SET name = ?2, own_name = ?3, address = ?4, retired = ?5, maintenance = ?6,"
+        " demo = ?7, first_ms = CASE WHEN ?8 = 0 OR (first_ms <> 0 AND first_ms < ?8) THEN first_ms ELSE ?8 END,"
+        " last_ms = max(last_ms, ?9), facts = ?10, procs = ?11, secret = ?12",
+    [R_PUT_PROC] =
+        "INSERT INTO processes(node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container,"
+        " pod, slurm_job, first_ms, last_ms, mem_max, ended)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+        " ON CONFLICT(node, device, pid, start_ms) DO UPDATE SET ppid = ?5, root_pid = ?6, uid = ?7, user = ?8,"
+        " name = ?9, cmd = ?10, runtime = ?11, container = ?12, pod = ?13, slurm_job = ?14,"
+        " first_ms = min(first_ms, ?15), last_ms = max(last_ms, ?16), mem_max = max(mem_max, ?17), ended = ?18",
+    [R_PUT_EVENT] = "INSERT OR IGNORE INTO events(node, device, at_ms, kind, slot, code, text)"
+                    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
+    [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
+    [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
+    [R_MOVE_EVENTS] = "UPDATE OR IGNORE events SET node = ?2 WHERE node = ?1",
+    [R_DROP_EVENTS] = "DELETE FROM events WHERE node = ?1",
+    [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
+                     " WHERE key = ?2 AND o.first_ms <> 0 AND (nodes.first_ms = 0 OR o.first_ms < nodes.first_ms)",
+    [R_MOVE_NODE] = "UPDATE OR IGNORE nodes SET key = ?2 WHERE key = ?1",
+    [R_DROP_NODE] = "DELETE FROM nodes WHERE key = ?1",
+    [R_PUT_LOG] = "INSERT OR REPLACE INTO logs(n, batches, bytes, first_ms, last_ms) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [R_PUT_SEEN] = "INSERT OR REPLACE INTO seen(node, run, last_log, ranges) VALUES(?1, ?2, ?3, ?4)",
+    [R_DROP_LOG] = "DELETE FROM logs WHERE n = ?1",
+    [R_DROP_SEEN] = "DELETE FROM seen WHERE last_log < ?1",
+    [R_DROP_BLOBS] = "DELETE FROM blobs WHERE last_log < ?1 AND NOT EXISTS"
+                     " (SELECT 1 FROM nodes WHERE key = blobs.node AND (facts = blobs.id OR procs = blobs.id))",
+    [R_SEEN] = "SELECT node, run, last_log, ranges FROM seen ORDER BY last_log, node, run",
+    [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms FROM logs ORDER BY n",
+    [R_LAST_LOG] = "SELECT max(coalesce((SELECT max(n) FROM logs), 0), coalesce((SELECT max(last_log) FROM seen), 0),"
+                   " coalesce((SELECT max(last_log) FROM blobs), 0), coalesce((SELECT max(log) FROM aliases), 0))",
+    [R_ALIASES] = "SELECT old, new, log, row FROM aliases ORDER BY seq",
+    [R_HAS_BLOB] = "SELECT 1 FROM blobs WHERE node = ?1 AND id = ?2",
+    /* a node's own, or one of those whose history it took over */
+    [R_GET_BLOB] = "WITH RECURSIVE names(k) AS (SELECT ?1 UNION SELECT old FROM aliases JOIN names ON new = k)"
+                   " SELECT bytes FROM blobs WHERE id = ?2 AND node IN (SELECT k FROM names) LIMIT 1",
+    [R_NODES] = "SELECT key, name, own_name, address, retired, maintenance, demo, first_ms, last_ms, facts, procs,"
+                " secret FROM nodes ORDER BY key",
+    [R_PROCS] = "SELECT " PROC_COLUMNS " FROM processes WHERE ?1 = '' AND last_ms >= ?2 " PROC_ORDER,
+    [R_PROCS_OF] = "SELECT " PROC_COLUMNS " FROM processes WHERE node = ?1 AND last_ms >= ?2 " PROC_ORDER,
+    [R_EVENTS] = "SELECT " EVENT_COLUMNS " FROM events WHERE ?1 = '' AND at_ms >= ?2 " EVENT_ORDER,
+    [R_EVENTS_OF] = "SELECT " EVENT_COLUMNS " FROM events WHERE node = ?1 AND at_ms >= ?2 " EVENT_ORDER,
+    [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
+                    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [R_TOKEN_GET] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
+                    " WHERE id = ?1",
+    [R_TOKENS] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
+                 " ORDER BY created_ms, id",
+    [R_SETTING_GET] = "SELECT value FROM settings WHERE name = ?1",
+    [R_SETTING_PUT] = "INSERT OR REPLACE INTO settings(name, value) VALUES(?1, ?2)",
+};

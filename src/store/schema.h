@@ -1,0 +1,53 @@
+/* schema.h: the tables of muster.db and every statement run on them, for records.c and recall.c. */
+#ifndef STORE_SCHEMA_H
+#define STORE_SCHEMA_H
+
+#include "store/records.h"
+
+enum {
+    R_PUT_BLOB,
+    R_TOUCH_BLOB,
+    R_PUT_NODE,
+    R_PUT_PROC,
+    R_PUT_EVENT,
+    R_ALIAS,
+    R_MOVE_PROCS,
+    R_DROP_PROCS,
+    R_MOVE_EVENTS,
+    R_DROP_EVENTS,
+    R_FIRST_SEEN,
+    R_MOVE_NODE,
+    R_DROP_NODE,
+    R_PUT_LOG,
+    R_PUT_SEEN,
+    R_DROP_LOG,
+    R_DROP_SEEN,
+    R_DROP_BLOBS,
+    R_SEEN,
+    R_LOGS,
+    R_LAST_LOG,
+    R_ALIASES,
+    R_HAS_BLOB,
+    R_GET_BLOB,
+    R_NODES,
+    R_PROCS,
+    R_PROCS_OF,
+    R_EVENTS,
+    R_EVENTS_OF,
+    R_TOKEN_PUT,
+    R_TOKEN_GET,
+    R_TOKENS,
+    R_SETTING_GET,
+    R_SETTING_PUT,
+    R_COUNT
+};
+extern const char *const records_sql[R_COUNT];
+extern const struct db_kind records_kind;
+
+struct records {
+    sqlite3 *h;
+    struct db_stmts st;
+    int wal_pages;
+};
+
+#endif

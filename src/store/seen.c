@@ -1,0 +1,163 @@
+/*
+ * seen.c: sets of numbers as sorted ranges. The common cases, the newest run and the next number, are found first:
+ * searches start at the end.
+ */
+#include "store/seen.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+void seen_fini(struct seen *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->v[i].v);
+    free(s->v);
+    *s = (struct seen){0};
+}
+
+static struct seen_run *seen_find(const struct seen *s, uint64_t run)
+{
+    for (size_t i = s->n; i-- > 0;)
+        if (s->v[i].run == run)
+            return &s->v[i];
+    return NULL;
+}
+
+/* How many ranges begin at or before number. */
+static size_t seen_upto(const struct seen_run *r, uint64_t number)
+{
+    size_t lo = 0, hi = r->n;
+
+    if (hi && r->v[hi - 1].first <= number)
+        return hi;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (r->v[mid].first <= number)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+bool seen_has(const struct seen *s, uint64_t run, uint64_t number)
+{
+    const struct seen_run *r = seen_find(s, run);
+    size_t i = r ? seen_upto(r, number) : 0;
+
+    return i && number <= r->v[i - 1].last;
+}
+
+static void seen_drop(struct seen *s, size_t i)
+{
+    s->ranges -= s->v[i].n;
+    free(s->v[i].v);
+    memmove(&s->v[i], &s->v[i + 1], (s->n - i - 1) * sizeof(s->v[0]));
+    s->n--;
+}
+
+/* Back within bounds: the runs longest out of use go, never the one in use; then its own lowest ranges. */
+static void seen_trim(struct seen *s, uint64_t in_use)
+{
+    while (s->n > 1 && (s->n > SEEN_RUNS || s->ranges > SEEN_RANGES)) {
+        size_t worst = s->n;
+        for (size_t i = 0; i < s->n; i++)
+            if (s->v[i].run != in_use && (worst == s->n || s->v[i].last_log < s->v[worst].last_log))
+                worst = i;
+        seen_drop(s, worst);
+    }
+    if (s->ranges > SEEN_RANGES) {
+        struct seen_run *r = &s->v[0];
+        size_t cut = r->n / 4;
+        memmove(r->v, r->v + cut, (r->n - cut) * sizeof(r->v[0]));
+        r->n -= cut;
+        s->ranges -= cut;
+    }
+}
+
+static struct seen_run *seen_new_run(struct seen *s, uint64_t run, int64_t log)
+{
+    VEC_ROOM(s->v, s->n, s->cap);
+    s->v[s->n] = (struct seen_run){.run = run, .last_log = log};
+    return &s->v[s->n++];
+}
+
+void seen_add(struct seen *s, uint64_t run, uint64_t number, int64_t log)
+{
+    struct seen_run *r = seen_find(s, run);
+
+    if (!r)
+        r = seen_new_run(s, run, log);
+    r->last_log = MAX(r->last_log, log);
+    size_t i = seen_upto(r, number);
+    struct seen_range *before = i ? &r->v[i - 1] : NULL, *after = i < r->n ? &r->v[i] : NULL;
+    if (before && number <= before->last)
+        return;
+    bool joins_before = before && before->last + 1 == number, joins_after = after && number + 1 == after->first;
+    if (joins_before && joins_after) {
+        before->last = after->last;
+        memmove(after, after + 1, (r->n - i - 1) * sizeof(r->v[0]));
+        r->n--;
+        s->ranges--;
+    } else if (joins_before) {
+        before->last = number;
+    } else if (joins_after) {
+        after->first = number;
+    } else {
+        VEC_ROOM(r->v, r->n, r->cap);
+        memmove(&r->v[i + 1], &r->v[i], (r->n - i) * sizeof(r->v[0]));
+        r->v[i] = (struct seen_range){number, number};
+        r->n++;
+        s->ranges++;
+        seen_trim(s, run);
+    }
+}
+
+void seen_prune(struct seen *s, int64_t oldest_log)
+{
+    for (size_t i = s->n; i-- > 0;)
+        if (s->v[i].last_log < oldest_log)
+            seen_drop(s, i);
+}
+
+int seen_write(const struct seen_run *r, struct buf *out)
+{
+    uint64_t at = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        buf_varint(out, r->v[i].first - at);
+        buf_varint(out, r->v[i].last - r->v[i].first);
+        at = r->v[i].last;
+    }
+    return out->err;
+}
+
+int seen_read(struct seen *s, uint64_t run, int64_t last_log, struct str bytes)
+{
+    struct rd rd = rd_of(bytes.p, bytes.len);
+    struct seen_run r = {.run = run, .last_log = last_log};
+    uint64_t at = 0;
+
+    while (rd_left(&rd) && r.n <= SEEN_RANGES) {
+        struct seen_range g;
+        bool over = __builtin_add_overflow(at, rd_varint(&rd), &g.first);
+        over |= __builtin_add_overflow(g.first, rd_varint(&rd), &g.last);
+        if (rd.bad || over || (r.n && g.first <= at)) {
+            rd.bad = true;
+            break;
+        }
+        VEC_ROOM(r.v, r.n, r.cap);
+        r.v[r.n++] = g;
+        at = g.last;
+    }
+    if (rd.bad || rd_left(&rd) || r.n == 0 || seen_find(s, run)) {
+        free(r.v);
+        return -EBADMSG;
+    }
+    VEC_ROOM(s->v, s->n, s->cap);
+    s->v[s->n++] = r;
+    s->ranges += r.n;
+    seen_trim(s, run);
+    return 0;
+}

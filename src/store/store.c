@@ -1,0 +1,117 @@
+/* store.c: store.h over whichever backend is open. Arguments that no backend need see twice are checked here. */
+#include "store/store.h"
+
+#include "store/backend.h"
+
+void store_close(struct store *s)
+{
+    if (s)
+        s->ops->close(s);
+}
+
+int store_flush(struct store *s, struct err *err)
+{
+    return s->ops->flush(s, err);
+}
+
+void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
+{
+    s->ops->append(s, b, n, done, arg);
+}
+
+bool store_has(const struct store *s, const char *node, uint64_t run, uint64_t number)
+{
+    return s->ops->has((struct store *)s, node, run, number);
+}
+
+/* A blob named 0 is no blob. */
+void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
+{
+    if (id)
+        s->ops->put_blob(s, node, kind, id, bytes);
+}
+
+bool store_has_blob(const struct store *s, const char *node, uint64_t id)
+{
+    return id && s->ops->has_blob((struct store *)s, node, id);
+}
+
+int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err)
+{
+    return id ? s->ops->get_blob(s, node, id, ret, err) : 0;
+}
+
+void store_put_node(struct store *s, const struct store_node *n)
+{
+    if (*n->key)
+        s->ops->put_node(s, n);
+}
+
+int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err)
+{
+    return s->ops->nodes(s, each, arg, err);
+}
+
+void store_take_over(struct store *s, const char *from, const char *to)
+{
+    if (*from && *to && strcmp(from, to) != 0)
+        s->ops->take_over(s, from, to);
+}
+
+void store_put_proc(struct store *s, const struct store_proc *p)
+{
+    s->ops->put_proc(s, p);
+}
+
+int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
+                void *arg, struct err *err)
+{
+    return s->ops->procs(s, node ? node : "", from_ms, each, arg, err);
+}
+
+void store_put_event(struct store *s, const char *node, const char *device, const struct event *e)
+{
+    s->ops->put_event(s, node ? node : "", device ? device : "", e);
+}
+
+int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
+                 void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                 struct err *err)
+{
+    return s->ops->events(s, node ? node : "", from_ms, limit, each, arg, err);
+}
+
+int store_token_put(struct store *s, const struct store_token *t, struct err *err)
+{
+    return s->ops->token_put(s, t, err);
+}
+
+int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
+{
+    return s->ops->token_get(s, id, ret, err);
+}
+
+int store_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err)
+{
+    return s->ops->tokens(s, each, arg, err);
+}
+
+int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
+{
+    return s->ops->setting_get(s, name, ret, err);
+}
+
+int store_setting_put(struct store *s, const char *name, struct str value, struct err *err)
+{
+    return s->ops->setting_put(s, name, value, err);
+}
+
+int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
+{
+    return s->ops->scan(s, each, arg, err);
+}
+
+void store_stat(const struct store *s, struct store_stat *ret)
+{
+    s->ops->stat((struct store *)s, ret);
+}

@@ -1,0 +1,563 @@
+/*
+ * writer.c: the queue, the thread, and what they share. The first thing queued after a quiet moment is committed at
+ * once; after each commit the thread rests for commit_ms, so that under load a commit carries everything that came
+ * meanwhile. Checkpoints, rotation and retention come after the results have been handed back.
+ */
+#include "store/writer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "store/group.h"
+
+#define COMMIT_MS   200
+#define QUEUE_BYTES (64 << 20)
+#define QUEUE_MORE                                                                                                     \
+    (16 << 20)         /* beyond that for what has no result: refusing a batch is cheap, losing a record is not */
+#define TICK_MS  60000 /* age is looked at at least so often */
+#define RETRY_MS 1000  /* what could not be written is tried again after this, if nothing else comes */
+
+struct writer {
+    /* set at open */
+    int64_t commit_ms;
+    size_t queue_max;
+    struct done_queue *done;
+    char *dir;
+    pthread_t thread;
+    bool running;
+    int wake_fd;
+
+    /* the thread's own */
+    struct records *rec;
+    struct logs *logs;
+    struct group group;
+
+    /* under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t flushed;
+    struct index index; /* W3 */
+    struct op_list queue;
+    struct op *flying; /* being committed */
+    size_t bytes;      /* of both */
+    bool news;         /* something to do at once */
+    bool idle;         /* the thread sleeps until woken */
+    bool hurry;        /* no rest: somebody waits */
+    bool stop;
+    uint64_t flush_asked, flush_done;
+    int flush_result;
+    struct store_stat stat;
+};
+
+static void writer_lock(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+}
+
+static void writer_unlock(struct writer *w)
+{
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void writer_wake(struct writer *w)
+{
+    uint64_t one = 1;
+
+    if (write(w->wake_fd, &one, sizeof(one)) < 0) {
+        /* EAGAIN: awake already */
+    }
+}
+
+/* False when the time ran out. A poll and not a timed condition: those want to be told the time of day. */
+static bool writer_sleep(struct writer *w, int64_t ms)
+{
+    struct pollfd p = {.fd = w->wake_fd, .events = POLLIN};
+    uint64_t count;
+
+    int n = poll(&p, 1, (int)MIN(ms, INT32_MAX));
+    if (n > 0 && read(w->wake_fd, &count, sizeof(count)) < 0) {
+        /* nothing: somebody's write is still to come */
+    }
+    return n != 0;
+}
+
+/* ---- the commit ---- */
+
+/* Blobs that the log does not name yet. Marked as if they were written; unmarked if that fails. */
+static void writer_find_touches(struct writer *w, struct op *ops, int64_t log)
+{
+    struct group *g = &w->group;
+
+    g->n_touches = 0;
+    writer_lock(w);
+    for (; ops; ops = ops->next) {
+        struct op_append *a = (struct op_append *)ops;
+        for (size_t i = 0; ops->kind == OP_APPEND && i < 2 * a->n; i++) {
+            struct op_batch *b = &a->v[i / 2];
+            uint64_t id = i % 2 ? b->b.procs : b->b.facts;
+            struct node_blob *blob = id ? index_put_blob(b->node, id) : NULL;
+            if (!blob || blob->log == log)
+                continue;
+            blob->log = log;
+            VEC_ROOM(g->touches, g->n_touches, g->cap_touches);
+            g->touches[g->n_touches++] = (struct group_touch){b->node, id};
+        }
+    }
+    writer_unlock(w);
+}
+
+static void writer_undo_touches(struct writer *w)
+{
+    for (size_t i = 0; i < w->group.n_touches; i++) {
+        struct node_blob *blob = index_blob(w->group.touches[i].node, w->group.touches[i].id);
+        if (blob)
+            blob->log = 0;
+    }
+}
+
+static int writer_write(struct writer *w, struct op *ops, struct err *err)
+{
+    struct log *log;
+    int r = logs_current(w->logs, &log, err);
+
+    w->group.n_touches = 0;
+    w->group.put = w->group.bytes = w->group.repeats = w->group.lost = 0;
+    if (r < 0)
+        return r;
+    writer_find_touches(w, ops, log_sum(log)->n);
+    r = group_write_records(&w->group, ops, w->rec, log, err);
+    if (r < 0) {
+        writer_lock(w);
+        writer_undo_touches(w);
+        writer_unlock(w);
+        return r;
+    }
+    r = group_write_batches(&w->group, ops, log, err);
+    if (r == -EUCLEAN)
+        logs_set_aside(w->logs);
+    return r;
+}
+
+/* With the lock: what is durable now can be asked for, and what is not waits for the next commit. */
+static void writer_publish(struct writer *w, struct op *ops, int r, const struct err *err, struct op_list *ret_old)
+{
+    struct op_list again = {0};
+    int64_t log = logs_number(w->logs);
+    struct store_stat *st = &w->stat;
+
+    for (struct op *op = ops, *next; op; op = next) {
+        next = op->next;
+        if (op->kind != OP_APPEND && !op->durable) {
+            op_push(&again, op);
+            continue;
+        }
+        struct op_append *a = (struct op_append *)op;
+        for (size_t i = 0; op->kind == OP_APPEND && r == 0 && i < a->n; i++)
+            if (a->v[i].put)
+                seen_add(&a->v[i].node->seen, a->v[i].b.run, a->v[i].b.number, log);
+        w->bytes -= op->size;
+        op_push(ret_old, op);
+    }
+    if (r == 0) {
+        st->batches += w->group.put;
+        st->bytes += w->group.bytes;
+        st->commits++;
+    }
+    st->repeats += w->group.repeats;
+    st->lost += w->group.lost;
+    st->last_error = r;
+    mem_copy_str(st->error, sizeof(st->error), r < 0 ? err->msg : "");
+    w->flying = NULL;
+    op_push_front(&w->queue, &again);
+}
+
+static int writer_commit(struct writer *w, struct op *ops)
+{
+    struct err err = {0};
+    struct op_list old = {0};
+    int r = writer_write(w, ops, &err);
+
+    writer_lock(w);
+    writer_publish(w, ops, r, &err, &old);
+    writer_unlock(w);
+    for (struct op *op = old.head; op; op = op->next)
+        if (op->kind == OP_APPEND) {
+            struct op_append *a = (struct op_append *)op;
+            done_add(w->done, (struct done){a->done, a->arg, a->fresh ? r : 0});
+        }
+    done_wake(w->done);
+    op_free_all(old.head);
+    return r;
+}
+
+/* ---- between commits ---- */
+
+static void writer_rotate(struct writer *w)
+{
+    writer_lock(w);
+    size_t n = w->index.n;
+    AUTO_FREE struct index_node **nodes = mem_alloc(n * sizeof(*nodes));
+    if (n)
+        memcpy(nodes, w->index.v, n * sizeof(*nodes));
+    writer_unlock(w);
+    logs_rotate(w->logs, nodes, n, NULL); /* tried again after the next commit */
+}
+
+static void writer_upkeep(struct writer *w)
+{
+    logs_tidy(w->logs);
+    records_tidy(w->rec);
+    if (logs_full(w->logs))
+        writer_rotate(w);
+    int64_t oldest = logs_retain(w->logs);
+    int64_t bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
+    writer_lock(w);
+    for (size_t i = 0; oldest && i < w->index.n; i++)
+        index_prune(w->index.v[i], oldest);
+    w->stat.files_bytes = bytes;
+    w->stat.damaged = logs_damaged(w->logs);
+    writer_unlock(w);
+}
+
+/* With the lock: sleep until there is something to do, or it is time to look around. */
+static void writer_wait(struct writer *w)
+{
+    while (!w->news && !w->stop) {
+        int64_t ms = w->queue.head ? RETRY_MS : TICK_MS;
+        w->idle = true;
+        writer_unlock(w);
+        bool woken = writer_sleep(w, ms);
+        writer_lock(w);
+        w->idle = false;
+        if (!woken)
+            break;
+    }
+}
+
+static void *writer_main(void *arg)
+{
+    struct writer *w = arg;
+    bool stop = false;
+
+    while (!stop) {
+        writer_lock(w);
+        writer_wait(w);
+        stop = w->stop;
+        uint64_t asked = w->flush_asked;
+        struct op *ops = w->flying = w->queue.head;
+        for (struct op *op = ops; op; op = op->next)
+            if (op->kind == OP_NODE)
+                ((struct op_node *)op)->node->queued = NULL;
+        w->queue.head = NULL;
+        w->news = w->hurry = false;
+        writer_unlock(w);
+
+        int r = ops ? writer_commit(w, ops) : 0;
+        writer_lock(w);
+        w->flush_done = asked;
+        w->flush_result = r;
+        pthread_cond_broadcast(&w->flushed);
+        writer_unlock(w);
+
+        writer_upkeep(w);
+        writer_lock(w);
+        bool hurry = w->hurry || w->stop;
+        writer_unlock(w);
+        if (!hurry && ops)
+            writer_sleep(w, w->commit_ms);
+    }
+    return NULL;
+}
+
+/* ---- the caller's side ---- */
+
+/* With the lock. */
+static void writer_push(struct writer *w, struct op *op)
+{
+    op_push(&w->queue, op);
+    w->bytes += op->size;
+    w->news = true;
+    if (w->idle)
+        writer_wake(w);
+}
+
+/* Something without a result. Dropped, and counted, when far too much is waiting already. */
+static bool writer_push_record(struct writer *w, struct op *op)
+{
+    bool room = w->bytes + op->size <= w->queue_max + QUEUE_MORE;
+
+    if (room) {
+        writer_push(w, op);
+    } else {
+        w->stat.lost++;
+        free(op);
+    }
+    return room;
+}
+
+static bool writer_lost_blob(struct index_node *node, uint64_t id)
+{
+    struct node_blob *b = index_blob(node, id);
+
+    return b && b->lost;
+}
+
+/* With the lock. What is kept already is not copied. */
+static int writer_queue_append(struct writer *w, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
+{
+    size_t fresh = 0, bytes = 0, repeats = 0;
+    AUTO_FREE struct index_node **nodes = mem_alloc(n * sizeof(*nodes));
+
+    for (size_t i = 0; i < n; i++) {
+        struct index_node *node = nodes[i] = index_get(&w->index, b[i].node);
+        if (!node)
+            return -EINVAL;
+        if (seen_has(&node->seen, b[i].run, b[i].number)) {
+            nodes[i] = NULL;
+            repeats++;
+            continue;
+        }
+        if (writer_lost_blob(node, b[i].facts) || writer_lost_blob(node, b[i].procs))
+            return -EAGAIN;
+        fresh++;
+        bytes += b[i].bytes.len;
+        if (bytes > w->queue_max)
+            return -EMSGSIZE;
+    }
+    if (fresh && w->bytes + bytes > w->queue_max)
+        return -EAGAIN;
+    w->stat.repeats += repeats;
+    struct op_append *a = op_append_new(fresh, bytes);
+    a->done = done;
+    a->arg = arg;
+    a->fresh = fresh > 0;
+    a->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i])
+            a->v[a->n++] = (struct op_batch){.node = nodes[i], .b = b[i]};
+    char *room = op_append_room(a);
+    for (size_t i = 0; i < a->n; i++) {
+        struct store_batch *to = &a->v[i].b;
+        if (to->bytes.len)
+            memcpy(room, to->bytes.p, to->bytes.len);
+        to->bytes.p = room;
+        to->node = a->v[i].node->key;
+        room += to->bytes.len;
+    }
+    writer_push(w, &a->op);
+    return 0;
+}
+
+void writer_append(struct writer *w, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
+{
+    writer_lock(w);
+    int r = w->stop ? -ESHUTDOWN : writer_queue_append(w, b, n, done, arg);
+    writer_unlock(w);
+    if (r < 0) {
+        done_add(w->done, (struct done){done, arg, r});
+        done_wake(w->done);
+    }
+}
+
+bool writer_has(struct writer *w, const char *node, uint64_t run, uint64_t number)
+{
+    writer_lock(w);
+    struct index_node *n = index_find(&w->index, node);
+    bool has = n && seen_has(&n->seen, run, number);
+    writer_unlock(w);
+    return has;
+}
+
+void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, uint64_t id, struct str bytes)
+{
+    writer_lock(w);
+    struct index_node *n = index_get(&w->index, node);
+    struct node_blob *b = n ? index_blob(n, id) : NULL;
+    if (n && !(b && b->have)) {
+        struct op_blob *op = op_blob_new(n, kind, id, bytes);
+        b = index_put_blob(n, id);
+        b->have = writer_push_record(w, &op->op);
+        b->lost = !b->have;
+    }
+    writer_unlock(w);
+}
+
+bool writer_has_blob(struct writer *w, const char *node, uint64_t id)
+{
+    writer_lock(w);
+    struct index_node *n = index_find(&w->index, node);
+    struct node_blob *b = n ? index_blob(n, id) : NULL;
+    bool has = b && b->have;
+    writer_unlock(w);
+    return has;
+}
+
+void writer_know_blob(struct writer *w, const char *node, uint64_t id)
+{
+    writer_lock(w);
+    struct index_node *n = index_get(&w->index, node);
+    if (n)
+        index_put_blob(n, id)->have = true;
+    writer_unlock(w);
+}
+
+static const struct op_blob *writer_find_blob(const struct op *op, const char *node, uint64_t id)
+{
+    for (; op; op = op->next) {
+        const struct op_blob *b = (const struct op_blob *)op;
+        if (op->kind == OP_BLOB && b->id == id && strcmp(b->node->key, node) == 0)
+            return b;
+    }
+    return NULL;
+}
+
+bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret)
+{
+    writer_lock(w);
+    const struct op_blob *b = writer_find_blob(w->flying, node, id);
+    if (!b)
+        b = writer_find_blob(w->queue.head, node, id);
+    if (b && ret->max == 0)
+        *ret = BUF_INIT(QUEUE_BYTES);
+    if (b)
+        buf_addstr(ret, b->bytes);
+    writer_unlock(w);
+    return b != NULL;
+}
+
+/* Only the newest of a node's records waits: the hub may well write one per batch. */
+void writer_put_node(struct writer *w, const struct store_node *rec)
+{
+    writer_lock(w);
+    struct index_node *n = index_get(&w->index, rec->key);
+    if (n && n->queued) {
+        n->queued->n = *rec;
+    } else if (n) {
+        struct op_node *op = op_node_new(n, rec);
+        if (writer_push_record(w, &op->op))
+            n->queued = op;
+    }
+    writer_unlock(w);
+}
+
+static void writer_put(struct writer *w, struct op *op)
+{
+    writer_lock(w);
+    writer_push_record(w, op);
+    writer_unlock(w);
+}
+
+void writer_put_proc(struct writer *w, const struct store_proc *p)
+{
+    writer_put(w, &op_proc_new(p)->op);
+}
+
+void writer_put_event(struct writer *w, const char *node, const char *device, const struct event *e)
+{
+    writer_put(w, &op_event_new(node, device, e)->op);
+}
+
+void writer_take_over(struct writer *w, const char *from, const char *to)
+{
+    writer_lock(w);
+    struct index_node *n = index_find(&w->index, from);
+    if (n)
+        n->queued = NULL; /* a record put after this is a new one, not part of what was taken over */
+    writer_push_record(w, &op_take_over_new(from, to)->op);
+    writer_unlock(w);
+}
+
+void writer_stat(struct writer *w, struct store_stat *ret)
+{
+    writer_lock(w);
+    *ret = w->stat;
+    ret->queue_bytes = w->bytes;
+    writer_unlock(w);
+}
+
+int writer_flush(struct writer *w, struct err *err)
+{
+    writer_lock(w);
+    uint64_t mine = ++w->flush_asked;
+    w->news = w->hurry = true;
+    writer_wake(w);
+    while (w->flush_done < mine)
+        pthread_cond_wait(&w->flushed, &w->lock);
+    int r = w->flush_result;
+    if (r < 0)
+        err_set(err, r, "%s", w->stat.error);
+    writer_unlock(w);
+    return r;
+}
+
+/* ---- open and close ---- */
+
+static int writer_start(struct writer *w, struct err *err)
+{
+    sigset_t all, old;
+
+    sigfillset(&all); /* signals are the loop's business */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = -pthread_create(&w->thread, NULL, writer_main, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    w->running = r == 0;
+    return r < 0 ? err_set(err, r, "cannot start the store's thread: %s", strerror(-r)) : 0;
+}
+
+int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err)
+{
+    struct writer *w = mem_zero(1, sizeof(*w));
+    struct log *first;
+
+    w->commit_ms = conf->commit_ms ? conf->commit_ms : COMMIT_MS;
+    w->queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES;
+    w->done = done;
+    w->dir = mem_str(conf->dir);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->flushed, NULL);
+    w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = w->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : 0;
+    if (r == 0)
+        r = records_open(&w->rec, conf->dir, DB_WRITE, err);
+    if (r == 0)
+        r = logs_open(&w->logs, conf, w->rec, &w->index, err);
+    if (r == 0) {
+        logs_current(w->logs, &first, NULL); /* a full disk must not stop the hub from starting */
+        w->stat.damaged = logs_damaged(w->logs);
+        w->stat.files_bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
+        r = writer_start(w, err);
+    }
+    if (r < 0) {
+        writer_close(w);
+        return r;
+    }
+    *ret = w;
+    return 0;
+}
+
+void writer_close(struct writer *w)
+{
+    if (!w)
+        return;
+    if (w->running) {
+        writer_lock(w);
+        w->stop = true;
+        writer_wake(w);
+        writer_unlock(w);
+        pthread_join(w->thread, NULL);
+    }
+    op_free_all(w->queue.head); /* records that could not be written at the last try */
+    logs_close(w->logs);
+    records_close(w->rec);
+    group_fini(&w->group);
+    index_fini(&w->index);
+    pthread_cond_destroy(&w->flushed);
+    pthread_mutex_destroy(&w->lock);
+    if (w->wake_fd >= 0)
+        close(w->wake_fd);
+    free(w->dir);
+    free(w);
+}

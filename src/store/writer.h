@@ -1,0 +1,32 @@
+/*
+ * writer.h: the queue and the one thread that writes.
+ *
+ * W1 The caller's thread only ever takes the lock, which is never held across a disk access. W2 A commit writes
+ * muster.db before the log, so a blob is durable no later than the batch that names it. W3 The index: nodes are added
+ * by the caller, seen numbers by the thread, both under the lock; the thread may read seen without it. W4 What has no
+ * result (records, blobs) and could not be written goes back to the head of the queue.
+ */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include "store/done.h"
+#include "store/store.h"
+
+struct writer;
+int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err);
+void writer_close(struct writer *w); /* after one last commit */
+int writer_flush(struct writer *w, struct err *err);
+
+void writer_append(struct writer *w, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);
+bool writer_has(struct writer *w, const char *node, uint64_t run, uint64_t number);
+void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, uint64_t id, struct str bytes);
+bool writer_has_blob(struct writer *w, const char *node, uint64_t id);                  /* false: perhaps on disk */
+void writer_know_blob(struct writer *w, const char *node, uint64_t id);                 /* it was found on disk */
+bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret); /* still queued */
+void writer_put_node(struct writer *w, const struct store_node *n);
+void writer_put_proc(struct writer *w, const struct store_proc *p);
+void writer_put_event(struct writer *w, const char *node, const char *device, const struct event *e);
+void writer_take_over(struct writer *w, const char *from, const char *to);
+void writer_stat(struct writer *w, struct store_stat *ret);
+
+#endif
