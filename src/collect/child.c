@@ -406,9 +406,9 @@ static void child_take(struct child *c, bool facts_welcome)
 static void child_wait(struct child *c, int64_t until_ms)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
-    int64_t wait = MAX(0, MIN(until_ms - clock_wall_ms(), c->conf->tick_ms)), mono = clock_mono_ms();
+    int64_t wait = until_ms - clock_wall_ms(), mono = clock_mono_ms();
 
-    for (int64_t until = mono + wait; !c->closed && mono < until; mono = clock_mono_ms()) {
+    for (int64_t until = mono + MIN(wait, c->conf->tick_ms); !c->closed && mono < until; mono = clock_mono_ms()) {
         if (mono - c->sent_mono >= ALIVE_MS) {
             child_status(c);
             c->sent_mono = mono; /* also when the socket is full: one try a second is enough */
