@@ -12,7 +12,7 @@
 #define READING_CUSTOM_MAX 4096 /* values per tick: a metric may have one per device */
 
 /* Every one whose devices are present is used, in this order. */
-const struct collector_ops *const collectors[] = {&collector_replay, NULL};
+const struct collector_ops *const collectors[] = {&collector_nvml, &collector_replay, NULL};
 
 /* ---- readings ---- */
 

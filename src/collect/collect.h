@@ -58,6 +58,7 @@ void reading_fini(struct reading *r);
 struct collect_conf {
     int64_t tick_ms;
     const char *nvml_lib;    /* NULL: the system's */
+    const char *root;        /* before /sys and /proc where the NVML collector reads them; NULL: none; for tests */
     const char *smi_path;    /* nvidia-smi */
     const char *replay;      /* a trace; NULL: none */
     const char *const *exec; /* commands or files of `name value` lines, NULL-terminated; may be NULL */

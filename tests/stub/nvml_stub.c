@@ -78,6 +78,16 @@ __attribute__((visibility("default"))) unsigned long muster_stub_calls(const cha
     return n;
 }
 
+/* For tests: forget what was counted and what the GPUs did. Not part of NVML. */
+__attribute__((visibility("default"))) void muster_stub_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    memset(calls, 0, sizeof(calls));
+    delivered = 0;
+    script_reset();
+    pthread_mutex_unlock(&lock);
+}
+
 static void nap(unsigned ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000l};
@@ -264,6 +274,20 @@ API nvmlDeviceGetHandleByIndex_v2(unsigned index, void **out)
     }
     return BADARG;
 }
+API nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **out)
+{
+    CALL();
+    const char *bus = strchr(id, ':');
+    long want = bus ? strtol(bus + 1, NULL, 16) : -1;
+    for (unsigned i = 0; i < script.gpus; i++) {
+        if (script.gpu[i].gone || script.gpu[i].bus != want)
+            continue;
+        if (script.gpu[i].lost)
+            return LOST;
+        GIVE(out, handle_of((int)i, -1));
+    }
+    return NOTFOUND;
+}
 API nvmlDeviceGetIndex(void *dev, unsigned *out)
 {
     CALL_WHOLE(dev);
@@ -439,6 +463,14 @@ API nvmlDeviceGetRetiredPages(void *dev, unsigned cause, unsigned *count, ull *a
     unsigned have = cause ? 0 : (unsigned)g->retired, room = *count; /* 0: by single-bit errors, 1: by a double one */
     *count = have;
     return room < have ? TOOSMALL : OK;
+}
+NUMBER(nvmlDeviceGetRetiredPagesPendingStatus, WHOLE, g->retired < 0 ? -1 : g->rows_pending)
+API nvmlDeviceGetNvLinkState(void *dev, unsigned link, unsigned *active)
+{
+    CALL_WHOLE(dev);
+    if (link > 17 || g->nvlinktx < 0)
+        return link > 17 ? BADARG : NOSUPPORT;
+    GIVE(active, link < 4);
 }
 union value {
     double real;

@@ -113,6 +113,7 @@ struct script {
 /* The caller of all of these holds one lock. */
 extern struct script script;
 void script_reload(void); /* if the file changed */
+void script_reset(void);  /* forget it, and the past */
 int64_t script_now_us(void);
 const struct rule *script_rule(enum rule_kind kind, const char *call, int gpu); /* NULL: none */
 

@@ -187,9 +187,16 @@ uint64_t gpu_energy_mj(int gpu)
     return (uint64_t)(uj / 1000);
 }
 
+static bool loaded;
+
+void script_reset(void)
+{
+    loaded = false;
+    memset(history, 0, sizeof(history));
+}
+
 void script_reload(void)
 {
-    static bool loaded;
     static struct stat seen;
     static struct script next;
     static char text[64 * 1024];

@@ -1,0 +1,251 @@
+/* test_nvml_slow.c: the dear readings, round by round, without a thread. */
+#include "nvml_scene.h"
+
+struct rounds {
+    struct nvml lib;
+    struct nvml_dev *dev;
+    struct nvml_slow *slow;
+};
+
+static void rounds_start(struct rounds *r, int lib, const char *script)
+{
+    nvml_handle h;
+    begin_scene(lib, script);
+    assert_int_equal(nvml_load(&r->lib, lib_paths[lib], &why), 0);
+    assert_int_equal(r->lib.init(), 0);
+    assert_int_equal(r->lib.by_index(0, &h), 0);
+    r->dev = nvml_dev_new();
+    nvml_dev_open(r->dev, h);
+    r->slow = nvml_slow_new(&r->lib, &r->dev, 1);
+}
+
+static void rounds_end(struct rounds *r)
+{
+    assert_int_equal(nvml_slow_free(r->slow), 0);
+    nvml_dev_free(r->dev);
+    r->lib.shutdown();
+    nvml_unload(&r->lib);
+    end_scene(NULL);
+}
+
+static struct sample round_of(struct rounds *r, int64_t *ret_new_ecc)
+{
+    struct sample s = {0};
+    nvml_slow_round(r->slow, now_ms);
+    nvml_slow_take(r->slow, 0, &s, ret_new_ecc);
+    return s;
+}
+
+static void busy_seconds_count_every_sample_once(void **unused)
+{
+    static const struct {
+        int64_t ms;
+        const char *then; /* what it does from then on */
+        int64_t busy_us;
+    } steps[] = {
+        {5000, "util 0 100", 5000000},
+        {5000, "util 0 0", 10000000},
+        {5000, "util 0 25", 10000000},
+        {5000, "util 0 100", 11250000},
+        {12600, "util 0 50", 23850000}, /* a late round loses nothing: the driver keeps 14 s */
+        {1000, "util 0 50", -1},        /* not due */
+        {4000, "util 0 100", 26350000},
+        {60000, "util 0 100", 26350000 + 70 * 200000 + 1500000}, /* what the driver forgot is not made up */
+    };
+    (void)unused;
+    for (int lib = 0; lib < LIBS; lib++) {
+        struct rounds r;
+        int64_t ecc;
+        rounds_start(&r, lib, "util 0 100");
+        struct sample s = round_of(&r, &ecc);
+        assert_true(sample_has(&s, M_busy));
+        assert_int_equal(s.v[M_busy], 0); /* what was before us is not ours */
+        for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+            later(steps[i].ms, steps[i].then);
+            s = round_of(&r, &ecc);
+            print_message("%s step %zu\n", lib_names[lib], i);
+            assert_int_equal(sample_has(&s, M_busy), steps[i].busy_us >= 0);
+            if (steps[i].busy_us >= 0)
+                assert_int_equal(s.v[M_busy], steps[i].busy_us);
+        }
+        rounds_end(&r);
+    }
+}
+
+static void busy_seconds_go_on_when_the_clock_is_set_back(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "util 0 100");
+    round_of(&r, &ecc);
+    later(5000, "util 0 100");
+    struct sample s = round_of(&r, &ecc);
+    assert_int_equal(s.v[M_busy], 5000000);
+    /* The monotonic clock goes on; the driver's and ours of the day are an hour back. */
+    int64_t mono = now_ms;
+    for (int i = 1; i <= 2; i++) {
+        now_ms = mono - 3600000 + i * 5000;
+        clock_set_for_test(now_ms);
+        say("util 0 100");
+        nvml_slow_round(r.slow, mono + i * 5000);
+        nvml_slow_take(r.slow, 0, &s, &ecc);
+    }
+    assert_int_equal(s.v[M_busy], 10000000); /* the round in which it was set is not counted, the next is */
+    rounds_end(&r);
+}
+
+static void busy_seconds_are_absent_without_samples(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "samples 0 -1");
+    struct sample s = round_of(&r, &ecc);
+    assert_false(sample_has(&s, M_busy));
+    assert_true(sample_has(&s, M_energy));
+    rounds_end(&r);
+}
+
+static void dear_values_come_on_their_own_schedule(void **unused)
+{
+    static const struct {
+        enum metric m;
+        int64_t every_ms;
+        bool old; /* an old driver has it */
+    } cases[] = {{M_busy, 5000, true},           {M_energy, 10000, true},       {M_ecc_corrected, 60000, true},
+                 {M_rows_remapped, 60000, true}, {M_rows_pending, 60000, true}, {M_pcie_replay, 60000, true},
+                 {M_power_limit, 60000, true},   {M_sm_active, 5000, false},    {M_pcie_rx, 5000, true},
+                 {M_nvlink_rx, 5000, true},      {M_fan, 10000, true}};
+    const char *script = "util 0 80\nfan 0 40\nretired 0 3\nnvlinktx 0 2048\nnvlinkrx 0 1024";
+    (void)unused;
+    for (int lib = 0; lib < OLD + 1; lib++) {
+        struct rounds r;
+        int64_t ecc;
+        int count[M_COUNT] = {0};
+        rounds_start(&r, lib, script);
+        for (int second = 0; second < 120; second++) {
+            struct sample s = round_of(&r, &ecc);
+            for (enum metric m = 0; m < M_COUNT; m++)
+                count[m] += sample_has(&s, m);
+            later(1000, script);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+            int most = (int)(120000 / cases[i].every_ms);
+            print_message("%s %s: %d times\n", lib_names[lib], metrics[cases[i].m].name, count[cases[i].m]);
+            if (lib == OLD && !cases[i].old)
+                most = 0;
+            assert_in_range(count[cases[i].m], most - (most > 2), most); /* rates need a round to begin */
+        }
+        rounds_end(&r);
+    }
+}
+
+static void rates_and_activity_come_from_gpm_or_else_from_older_calls(void **unused)
+{
+    static const struct {
+        enum metric m;
+        int64_t today, old; /* -1: absent */
+    } cases[] = {
+        {M_sm_active, 7200, -1},
+        {M_sm_occupancy, 4000, -1},
+        {M_tensor_active, 4800, -1},
+        {M_dram_active, 2600, -1},
+        {M_pcie_tx, 1024 * 1024, 1024000},
+        {M_pcie_rx, 512 * 1024, 512000},
+        {M_nvlink_tx, 2048 * 1024, 2048 * 1024},
+        {M_nvlink_rx, 1024 * 1024, 1024 * 1024},
+        {M_util, -1, -1},
+    };
+    const char *script = "util 0 80\nnvlinktx 0 2048\nnvlinkrx 0 1024";
+    (void)unused;
+    for (int lib = 0; lib < OLD + 1; lib++) {
+        struct rounds r;
+        int64_t ecc;
+        rounds_start(&r, lib, script);
+        round_of(&r, &ecc);
+        later(5000, script);
+        struct sample s = round_of(&r, &ecc);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+            int64_t want = lib == TODAY ? cases[i].today : cases[i].old;
+            print_message("%s %s\n", lib_names[lib], metrics[cases[i].m].name);
+            assert_int_equal(sample_has(&s, cases[i].m), want >= 0);
+            if (want >= 0)
+                assert_int_equal(s.v[cases[i].m], want);
+        }
+        rounds_end(&r);
+    }
+}
+
+static void without_nvlink_its_rate_is_absent_not_zero(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "nvlinktx 0 -1");
+    round_of(&r, &ecc);
+    later(5000, "nvlinktx 0 -1");
+    struct sample s = round_of(&r, &ecc);
+    assert_true(sample_has(&s, M_pcie_tx));
+    assert_false(sample_has(&s, M_nvlink_tx) || sample_has(&s, M_nvlink_rx));
+    rounds_end(&r);
+}
+
+static void pages_count_where_rows_are_not_remapped(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "rows_corr 0 -1\nretired 0 3\nrows_pending 0 1");
+    struct sample s = round_of(&r, &ecc);
+    assert_int_equal(s.v[M_rows_remapped], 3);
+    assert_int_equal(s.v[M_rows_pending], 1);
+    rounds_end(&r);
+}
+
+static void new_uncorrected_errors_are_counted_once(void **unused)
+{
+    struct rounds r;
+    int64_t ecc;
+    (void)unused;
+    rounds_start(&r, TODAY, "ecc_unc 0 7");
+    struct sample s = round_of(&r, &ecc);
+    assert_int_equal(s.v[M_ecc_uncorrected], 7);
+    assert_int_equal(ecc, 0); /* old news */
+    later(60000, "ecc_unc 0 9");
+    round_of(&r, &ecc);
+    assert_int_equal(ecc, 2);
+    later(60000, "ecc_unc 0 9");
+    round_of(&r, &ecc);
+    assert_int_equal(ecc, 0);
+    later(1000, "ecc_unc 0 10");
+    nvml_slow_ecc_now(r.slow, 0);
+    round_of(&r, &ecc);
+    assert_int_equal(ecc, 1);
+    rounds_end(&r);
+}
+
+static void a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown(void **unused)
+{
+    struct rounds r;
+    int64_t ecc, then;
+    (void)unused;
+    rounds_start(&r, TODAY, "proc 0 11 1\nprocutil 0 11 40 5");
+    nvml_slow_has_procs(r.slow, 0, true);
+    then = now_ms;
+    round_of(&r, &ecc);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 11, then), -1);
+    later(5000, "proc 0 11 1\nprocutil 0 11 40 5");
+    round_of(&r, &ecc);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 11, then), 4000);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 12, then), 0);
+    assert_int_equal(nvml_slow_sm(r.slow, 0, 13, now_ms), -1);
+    rounds_end(&r);
+}
+
+SCENES(SCENE(busy_seconds_count_every_sample_once), SCENE(busy_seconds_go_on_when_the_clock_is_set_back),
+       SCENE(busy_seconds_are_absent_without_samples), SCENE(dear_values_come_on_their_own_schedule),
+       SCENE(rates_and_activity_come_from_gpm_or_else_from_older_calls),
+       SCENE(without_nvlink_its_rate_is_absent_not_zero), SCENE(pages_count_where_rows_are_not_remapped),
+       SCENE(new_uncorrected_errors_are_counted_once),
+       SCENE(a_process_that_did_nothing_used_zero_and_a_new_one_is_unknown))
