@@ -10,7 +10,7 @@
 
 enum role { ROLE_NONE, ROLE_AGENT, ROLE_ENROLL, ROLE_MEMBER, ROLE_ADMIN, ROLE_COUNT };
 extern const char *const role_words[ROLE_COUNT];
-int role_by_word(struct str s); /* or -1 */
+int role_by_word(struct str s); /* or -1; "none" is not a role one can have */
 
 struct token {
     char id[20];
@@ -20,21 +20,30 @@ struct token {
     bool revoked;
 };
 
-/* text: the whole secret token, to be shown once. */
+/* text: the whole secret token, to be shown once. Role, person and node are the caller's to fill. */
 void token_new(struct token *ret, char text[64]);
 bool token_split(struct str text, char id[20], uint8_t hash[32]); /* false: not one of ours */
-bool token_match(const struct token *t, const uint8_t hash[32]);  /* constant time */
+bool token_match(const struct token *t, const uint8_t hash[32]);  /* constant time; a revoked one never matches */
+/* Two secrets that are not tokens of ours, compared without telling how far they agree. */
+bool secret_equal(struct str a, struct str b);
+void sha256(const void *p, size_t n, uint8_t out[32]);
 
 /* Cookie value "id.expiry.mac" for a browser that logged in with a token; key is 32 random bytes kept by the hub. */
 void session_new(const uint8_t key[32], const char *token_id, int64_t expires_ms, char out[128]);
 bool session_check(const uint8_t key[32], struct str cookie, int64_t now_ms, char token_id[20]);
+/* The value of one cookie out of a Cookie header; empty when it is not there. */
+struct str cookie_value(struct str header, const char *name);
 
-/* Host header: loopback names and addresses, the addresses listened on, and configured names are ours; anything else is
- * refused (421). */
+/*
+ * Host header: loopback names, any address (a page under a foreign name cannot have asked for that), and the names
+ * given (shell patterns) are ours; anything else is refused (421). An absent one is the caller's business.
+ */
 bool host_allowed(struct str host_header, const char *const *names, size_t n);
-/* Origin (or Referer) of a write must be the host asked; absent is allowed only for non-browser clients (no Cookie). */
+/* Origin of a write must be the host asked; absent is allowed only for clients that are no browser (no Cookie). */
 bool origin_allowed(struct str origin, struct str host_header, bool has_cookie);
-/* Address in a list of CIDR blocks, for proxy mode. */
+/* Address in a list of CIDR blocks or addresses, for proxy mode. */
 bool address_in(const char *address, const char *const *blocks, size_t n);
+bool address_block_ok(const char *block); /* "10.0.0.0/8", "::1", for checking a configuration */
+bool address_is_loopback(const char *address);
 
 #endif

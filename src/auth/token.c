@@ -1,0 +1,129 @@
+/* token.c: tokens and browser sessions. Secrets come from the kernel; what is kept is their SHA-256. */
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
+#include "auth/auth.h"
+#include "base/rand.h"
+
+#define ID_LEN     8
+#define SECRET_LEN 43 /* 32 bytes in base64url */
+#define TEXT_LEN   (4 + ID_LEN + 1 + SECRET_LEN)
+
+const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin"};
+
+int role_by_word(struct str s)
+{
+    for (int r = ROLE_AGENT; r < ROLE_COUNT; r++)
+        if (str_eq(s, role_words[r]))
+            return r;
+    return -1;
+}
+
+static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* n bytes as base64url without padding; out has room for (n * 4 + 2) / 3 + 1. */
+static void base64url_text(const uint8_t *p, size_t n, char *out)
+{
+    uint32_t acc = 0;
+    int bits = 0;
+    for (size_t i = 0; i < n; i++) {
+        acc = acc << 8 | p[i];
+        for (bits += 8; bits >= 6; bits -= 6)
+            *out++ = base64url[acc >> (bits - 6) & 63];
+    }
+    if (bits > 0)
+        *out++ = base64url[acc << (6 - bits) & 63];
+    *out = 0;
+}
+
+void sha256(const void *p, size_t n, uint8_t out[32])
+{
+    SHA256(p, n, out);
+}
+
+void token_new(struct token *ret, char text[64])
+{
+    static const char alphabet[] = "abcdefghjkmnpqrstuvwxyz23456789"; /* no 0 o 1 l i: ids are read aloud */
+    uint8_t secret[32];
+    char tail[SECRET_LEN + 1];
+    *ret = (struct token){0};
+    for (size_t i = 0; i < ID_LEN; i++)
+        ret->id[i] = alphabet[rand_u64() % (sizeof(alphabet) - 1)];
+    rand_bytes(secret, sizeof(secret));
+    base64url_text(secret, sizeof(secret), tail);
+    SHA256((const uint8_t *)tail, SECRET_LEN, ret->hash);
+    snprintf(text, 64, "mst_%.8s_%s", ret->id, tail);
+    OPENSSL_cleanse(secret, sizeof(secret));
+}
+
+bool token_split(struct str text, char id[20], uint8_t hash[32])
+{
+    if (text.len != TEXT_LEN || !str_skip(&text, "mst_") || text.p[ID_LEN] != '_')
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!text.p[i] || !strchr(base64url, text.p[i]))
+            return false;
+    memcpy(id, text.p, ID_LEN);
+    id[ID_LEN] = 0;
+    SHA256((const uint8_t *)text.p + ID_LEN + 1, SECRET_LEN, hash);
+    return true;
+}
+
+bool token_match(const struct token *t, const uint8_t hash[32])
+{
+    return CRYPTO_memcmp(t->hash, hash, 32) == 0 && !t->revoked;
+}
+
+bool secret_equal(struct str a, struct str b)
+{
+    uint8_t ha[32], hb[32];
+    SHA256((const uint8_t *)(a.len ? a.p : ""), a.len, ha);
+    SHA256((const uint8_t *)(b.len ? b.p : ""), b.len, hb);
+    return CRYPTO_memcmp(ha, hb, 32) == 0;
+}
+
+static void session_mac(const uint8_t key[32], const char *text, size_t n, char out[44])
+{
+    uint8_t mac[32];
+    unsigned len = sizeof(mac);
+    HMAC(EVP_sha256(), key, 32, (const uint8_t *)text, n, mac, &len);
+    base64url_text(mac, sizeof(mac), out);
+}
+
+void session_new(const uint8_t key[32], const char *token_id, int64_t expires_ms, char out[128])
+{
+    char text[64], mac[44];
+    int n = snprintf(text, sizeof(text), "%.19s.%lld", token_id, (long long)expires_ms);
+    session_mac(key, text, (size_t)n, mac);
+    snprintf(out, 128, "%s.%s", text, mac);
+}
+
+bool session_check(const uint8_t key[32], struct str cookie, int64_t now_ms, char token_id[20])
+{
+    struct str rest = cookie, id, expiry;
+    int64_t expires_ms;
+    char mac[44];
+    if (cookie.len > 120 || !str_cut(&rest, '.', &id) || !str_cut(&rest, '.', &expiry) || rest.len != 43)
+        return false;
+    if (id.len == 0 || id.len > 19 || !str_int(expiry, &expires_ms))
+        return false;
+    session_mac(key, cookie.p, cookie.len - 44, mac);
+    if (CRYPTO_memcmp(mac, rest.p, 43) != 0 || expires_ms <= now_ms)
+        return false;
+    memcpy(token_id, id.p, id.len);
+    token_id[id.len] = 0;
+    return true;
+}
+
+struct str cookie_value(struct str header, const char *name)
+{
+    struct str part, key;
+    while (str_cut(&header, ';', &part)) {
+        part = str_trim(part);
+        if (str_cut(&part, '=', &key) && str_eq(key, name))
+            return part;
+    }
+    return (struct str){"", 0};
+}

@@ -1,0 +1,158 @@
+/* Tokens, sessions, Host, Origin and addresses: who gets in, and who only looks as if. */
+#include "test.h"
+
+#include "auth/auth.h"
+
+static void a_token_is_found_again_by_its_text_and_by_no_other(void **unused)
+{
+    (void)unused;
+    struct token t, other;
+    char text[64], other_text[64], id[20];
+    uint8_t hash[32];
+    token_new(&t, text);
+    token_new(&other, other_text);
+    assert_int_equal(strlen(text), 56);
+    assert_true(token_split(str_of(text), id, hash));
+    assert_string_equal(id, t.id);
+    assert_true(token_match(&t, hash));
+    assert_false(token_match(&other, hash));
+    t.revoked = true;
+    assert_false(token_match(&t, hash));
+}
+
+static void what_is_not_a_token_is_not_split(void **unused)
+{
+    static const char *const bad[] = {"",
+                                      "mst_",
+                                      "mst_abcdefgh_short",
+                                      "xyz_abcdefgh_0123456789012345678901234567890123456789012",
+                                      "mst_abcdefghX0123456789012345678901234567890123456789012",
+                                      "mst_abcdefgh_012345678901234567890123456789012345678901 ",
+                                      "mst_abcdefgh_0123456789012345678901234567890123456789012x",
+                                      "mst_abc'efgh_0123456789012345678901234567890123456789012"};
+    char id[20];
+    uint8_t hash[32];
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        print_message("'%s'\n", bad[i]);
+        assert_false(token_split(str_of(bad[i]), id, hash));
+    }
+    assert_false(token_split(str_n("mst_abcdefgh_\0001234567890123456789012345678901234567890123", 56), id, hash));
+}
+
+static void a_session_ends_with_its_time_its_key_and_its_every_letter(void **unused)
+{
+    (void)unused;
+    uint8_t key[32] = {1, 2, 3}, other[32] = {1, 2, 4};
+    char cookie[128], id[20];
+    session_new(key, "abcdefgh", 5000, cookie);
+    assert_true(session_check(key, str_of(cookie), 4999, id));
+    assert_string_equal(id, "abcdefgh");
+    assert_false(session_check(key, str_of(cookie), 5000, id));
+    assert_false(session_check(other, str_of(cookie), 4999, id));
+    size_t n = strlen(cookie);
+    for (size_t i = 0; i < n; i++) {
+        char was = cookie[i];
+        cookie[i] = was == 'a' ? 'b' : 'a';
+        assert_false(session_check(key, str_of(cookie), 4999, id));
+        cookie[i] = was;
+        assert_false(session_check(key, str_n(cookie, i), 4999, id));
+    }
+}
+
+static void a_cookie_is_found_among_others(void **unused)
+{
+    static const struct {
+        const char *header, *want;
+    } cases[] = {{"muster=a.b.c", "a.b.c"},    {"x=1; muster=v; y=2", "v"}, {"xmuster=1", ""}, {"muster", ""}, {"", ""},
+                 {"a=muster=1; muster=2", "2"}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("'%s'\n", cases[i].header);
+        assert_true(str_eq(cookie_value(str_of(cases[i].header), "muster"), cases[i].want));
+    }
+}
+
+static void a_foreign_host_is_not_ours(void **unused)
+{
+    static const char *const names[] = {"hub.lab.example", "*.internal"};
+    static const struct {
+        const char *host;
+        bool want;
+    } cases[] = {{"localhost", true},
+                 {"LOCALHOST:8765", true},
+                 {"127.0.0.1:8765", true},
+                 {"[::1]:8765", true},
+                 {"10.1.2.3", true},
+                 {"hub.lab.example:80", true},
+                 {"HUB.LAB.example", true},
+                 {"a.internal", true},
+                 {"evil.example", false},
+                 {"hub.lab.example.evil.example", false},
+                 {"localhost.evil.example", false},
+                 {"", false},
+                 {"[::1", false},
+                 {"a:b:c", false},
+                 {"127.0.0.1.evil.example", false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("'%s'\n", cases[i].host);
+        assert_int_equal(host_allowed(str_of(cases[i].host), names, ARRAY_LEN(names)), cases[i].want);
+    }
+}
+
+static void a_write_comes_from_our_own_page_or_from_no_page(void **unused)
+{
+    static const struct {
+        const char *origin, *host;
+        bool cookie, want;
+    } cases[] = {{"http://hub:8765", "hub:8765", true, true},
+                 {"https://hub", "hub", true, true},
+                 {"http://HUB:8765", "hub:8765", true, true},
+                 {"http://evil:8765", "hub:8765", true, false},
+                 {"http://hub:8766", "hub:8765", false, false},
+                 {"http://hub", "hub:8765", false, false},
+                 {"null", "hub", false, false},
+                 {"", "hub", false, true},
+                 {"", "hub", true, false},
+                 {"file://hub", "hub", false, false},
+                 {"http://", "", false, false},
+                 {"http://h[b", "h{b", false, false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("'%s' on '%s'\n", cases[i].origin, cases[i].host);
+        assert_int_equal(origin_allowed(str_of(cases[i].origin), str_of(cases[i].host), cases[i].cookie),
+                         cases[i].want);
+    }
+}
+
+static void an_address_is_in_a_block_or_it_is_not(void **unused)
+{
+    static const struct {
+        const char *address, *block;
+        bool want;
+    } cases[] = {{"10.1.2.3", "10.0.0.0/8", true},        {"11.1.2.3", "10.0.0.0/8", false},
+                 {"10.1.2.3", "10.1.2.3", true},          {"10.1.2.4", "10.1.2.3", false},
+                 {"10.1.2.3", "10.1.2.2/31", true},       {"10.1.2.4", "10.1.2.2/31", false},
+                 {"fe80::1", "fe80::/10", true},          {"::1", "::1", true},
+                 {"::ffff:10.1.2.3", "10.0.0.0/8", true}, {"10.1.2.3", "::/0", false},
+                 {"1.2.3.4", "0.0.0.0/0", true},          {"nonsense", "0.0.0.0/0", false}};
+    static const char *const bad[] = {"10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "x", "", "10.0.0.0/", "::/129"};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s in %s\n", cases[i].address, cases[i].block);
+        assert_int_equal(address_in(cases[i].address, &cases[i].block, 1), cases[i].want);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(address_block_ok(bad[i]));
+    assert_true(address_is_loopback("127.9.9.9"));
+    assert_true(address_is_loopback("::1"));
+    assert_false(address_is_loopback("128.0.0.1"));
+}
+
+TESTS(cmocka_unit_test(a_token_is_found_again_by_its_text_and_by_no_other),
+      cmocka_unit_test(what_is_not_a_token_is_not_split),
+      cmocka_unit_test(a_session_ends_with_its_time_its_key_and_its_every_letter),
+      cmocka_unit_test(a_cookie_is_found_among_others), cmocka_unit_test(a_foreign_host_is_not_ours),
+      cmocka_unit_test(a_write_comes_from_our_own_page_or_from_no_page),
+      cmocka_unit_test(an_address_is_in_a_block_or_it_is_not))
