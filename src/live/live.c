@@ -12,6 +12,7 @@
 #define CLOCK_OFF_MS  5000   /* below this clocks agree */
 #define RUN_ALIVE_MS  30000  /* a run that spoke this lately is alive */
 #define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
+#define REFUSED_MS    60000  /* how long a refused twin is shown */
 #define AHEAD_MAX_MS  10000  /* times further ahead than this are somebody's mistake */
 
 /* What live knows of a device beyond what it shows; same index as node_now.devices. */
@@ -27,6 +28,8 @@ struct live_node {
     struct node_now now; /* first: a node_now of ours is a live_node */
     char own_name[NAME_MAX_LEN], admin_name[NAME_MAX_LEN];
     char why_told[160]; /* the agent's words for its collector's state */
+    char refused[160];  /* why another agent was turned away, shown until … */
+    int64_t refused_until_ms;
     uint64_t facts, procs_id, run;
     int64_t run_ms;   /* when that run last spoke */
     int64_t first_ms; /* since when we wait for it */
@@ -265,11 +268,19 @@ static bool judge_all(struct live *l, struct live_node *n, int64_t now_ms)
                           : v.state == NODE_HUNG               ? n->now.collect_since_ms
                                                                : now_ms;
     n->next_ms = v.until_ms;
+    if (n->refused[0] && now_ms >= n->refused_until_ms) {
+        n->refused[0] = 0;
+        differs = true;
+    }
     if (differs) {
         n->now.state = (enum node_state)v.state;
         n->why = v.why;
         n->amount = v.amount;
         judge_words(&v, n->why_told, n->now.reason);
+    }
+    if (n->refused[0]) {
+        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->refused);
+        n->next_ms = MIN(n->next_ms, n->refused_until_ms);
     }
     for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU is judged by them */
         if (n->now.devices[i].fact.parent[0])
@@ -458,6 +469,15 @@ bool live_run_conflict(const struct live *l, const struct node_now *now, uint64_
 
     (void)l;
     return n->run && n->run != run && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
+}
+
+void live_refused(struct live *l, struct node_now *now, const char *why, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+
+    mem_copy_str(n->refused, sizeof(n->refused), why);
+    n->refused_until_ms = now_ms + REFUSED_MS;
+    judge_again(l, n, true, now_ms);
 }
 
 void live_hello(struct live *l, struct node_now *now, const struct hello *h, const char *address, int64_t now_ms)

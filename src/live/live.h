@@ -51,6 +51,8 @@ void live_hello(struct live *l, struct node_now *n, const struct hello *h, const
 /* Two live runs with one id: true when another run of this node spoke within the last 30 s and h's run is not it
  * (refuse it, visibly), unless that run said with EVENT_STOP that it ends. */
 bool live_run_conflict(const struct live *l, const struct node_now *n, uint64_t run, int64_t now_ms);
+/* That happened: why is the node's reason for a minute, so that every screen shows it. */
+void live_refused(struct live *l, struct node_now *n, const char *why, int64_t now_ms);
 void live_facts(struct live *l, struct node_now *n, uint64_t id, const struct node_fact *f, int64_t now_ms);
 void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct proc_list *p, int64_t now_ms);
 /* These blobs are the ones in force (0: the batch needs none). For a batch that is older than n->sample_at_ms do not

@@ -17,6 +17,7 @@ enum event_kind {
     EVENT_DOWN,    /* node silent */
     EVENT_CLOCK,   /* clock off; code: ms */
     EVENT_DROPPED, /* spool full or damaged; code: batches given up */
+    EVENT_REFUSED, /* a second agent with the node's id was turned away */
     EVENT_KINDS
 };
 extern const char *const event_words[EVENT_KINDS];
