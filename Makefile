@@ -59,6 +59,8 @@ $(O)/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -c -o $@ $<
 
+$(O)/src/api/assets.o: src/api/install.sh
+
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------

@@ -1,16 +1,22 @@
 /*
  * api.h: HTTP routes: parse, authorise, query, render. Knows requests and replies, not sockets: hub/ serves them, and
  * passes in what api must start but not know (taking a batch in, writing to the store).
+ *
+ * A1 Who may call what is a column of the route table and is settled before a body is read. A2 Reading is open on
+ * loopback, elsewhere if configured or with a member's or admin's token; every write needs a token. A3 A foreign Host
+ * is refused before anything else is looked at; a write with a foreign Origin too. A4 Nothing here logs.
  */
 #ifndef API_API_H
 #define API_API_H
 
+#include "api/cache.h"
 #include "auth/auth.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/fact.h"
 
 struct live;
+struct route;
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
 
@@ -18,24 +24,35 @@ struct param {
     struct str name, value; /* decoded */
 };
 
+#define QUERY_MAX 32
+
 struct request {
     enum method method;
     struct str path; /* decoded, without the query */
     size_t n_query;
-    struct param query[32];
+    struct param query[QUERY_MAX];
     struct str body;
-    struct str tail; /* what the route's trailing "*" or "{id}" matched */
+    struct str tail; /* what the route's "{x}" matched */
     char peer[64];   /* address, after proxy rules */
     bool loopback, tls;
     struct str (*header)(const struct request *rq, const char *name); /* empty: absent */
-    void *conn; /* the server's handle: pass it back for late replies and streams */
-    /* who asks, settled before the handler runs */
+    void *conn;     /* the server's handle: pass it back for late replies and streams */
+    int64_t now_ms; /* when its head arrived */
+    /* settled by api_admit */
+    const struct route *route;
     enum role role;
-    struct token token; /* role != NONE through a token or cookie */
-    int64_t now_ms;
+    struct token token; /* id empty: nobody, or a person the proxy names */
+    bool by_cookie;
 };
+/*
+ * Method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the target.
+ * 0 or -EINVAL with a sentence: bad escapes, control characters, more than QUERY_MAX parameters.
+ */
+int request_target(struct request *rq, struct str target, char *scratch, struct err *err);
+int method_of(struct str word);                                       /* enum method, or -1 */
 struct str request_query(const struct request *rq, const char *name); /* empty: absent */
 bool request_flag(const struct request *rq, const char *name);        /* present and not "false"/"0" */
+int64_t request_int(const struct request *rq, const char *name, int64_t def, int64_t min, int64_t max);
 
 enum reply_how {
     REPLY_NOW,    /* send status and body */
@@ -43,54 +60,73 @@ enum reply_how {
     REPLY_STREAM, /* server-sent events follow */
 };
 struct reply {
-    int status;       /* 200 unless set */
+    int status;       /* 0: 200 */
     const char *type; /* NULL: application/json */
     struct buf body;
+    struct blob *blob; /* instead of body: shared bytes; one reference is the reply's */
     char etag[48];
     char location[256], cookie[256], cache[64];
-    char extra[64]; /* one more header line "Name: value", or empty */
-    bool no_gzip;
+    char extra[320]; /* one more header line "Name: value", or empty */
+    bool no_gzip, close;
 };
+void reply_fini(struct reply *rp);
 /* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */
 enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *status_words(int status); /* "Not Found" */
 
-/* What hub/ lends. */
+/* What hub/ lends. Text is borrowed. */
 struct api {
     struct live *live;
+    struct cache *cache;
     bool demo, show_cmd, read_open; /* reading without a token: on loopback always, elsewhere if read_open */
     const char *version, *name;     /* the cluster's name on screens */
     const char *agent_path;         /* the agent binary to hand out; NULL: none */
+    const char *pin;                /* of a certificate we made ourselves; NULL: none */
+    const char *const *host_names;  /* patterns */
+    size_t n_host_names;
+    const char *proxy_header; /* the user's name, believed from these addresses; NULL: off */
+    const char *const *proxies, *const *admins;
+    size_t n_proxies, n_admins;
+    uint32_t nonce; /* of this start: versions count from 0 again after the next */
+    uint8_t session_key[32];
+    int64_t session_ms;
+    int64_t watched_ms; /* when somebody last looked at the state */
     void *hub;
+    int (*find_token)(void *hub, const char *id, struct token *ret); /* 1, 0 or -errno */
     enum reply_how (*take_batches)(void *hub, struct request *rq, struct reply *rp);
     enum reply_how (*stream)(void *hub, struct request *rq, struct reply *rp);
     /* vesta senders */
+    const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
     int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
                           struct err *err);
-    int (*vesta_update)(void *hub, struct request *rq, struct str id, struct err *err);
-    const char *(*vesta_token)(void *hub); /* what senders must give; NULL: none configured, registering is refused */
-    /* administration */
+    int (*vesta_update)(void *hub, struct request *rq, struct str id,
+                        struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
+    /* administration; rename NULL, retired and maintenance -1: leave */
     int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
-                      struct err *err); /* -1: leave */
-    int (*login)(void *hub, struct str token, int64_t now_ms, char cookie[256], struct token *ret, struct err *err);
-    int (*events)(void *hub, const struct request *rq, struct buf *out, struct err *err); /* JSON array */
+                      struct err *err);
+    int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out,
+                  struct err *err); /* JSON array */
     bool (*ready)(void *hub, char why[160]);
+    void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
 
 struct route {
     int methods;
     const char *path; /* "/api/v1/state"; "/states/{host}/"; "{x}" matches one segment */
-    enum role need;   /* ROLE_NONE: reading (open or any token, as configured); ROLE_AGENT: agent or enroll; ROLE_ADMIN:
-                         admin; … */
-    bool open;        /* no authorisation at all (healthz, install) */
+    enum role need;   /* NONE: reading; AGENT: agent or enroll; MEMBER: member or admin; ADMIN: admin */
+    bool open;        /* no token asked for here (healthz, install, login; vesta's have their own) */
+    bool write;       /* changes something: Origin is checked */
     const char *summary;
-    const char *params; /* "node: key or name; at: time", for openapi */
+    const char *params; /* "node: key or name; at: time", for openapi; NULL: none */
     size_t max_body;
     enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
 extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */
 
-/* Find, authorise, run. Never logs. */
+/* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.
+ */
+bool api_admit(struct api *a, struct request *rq, struct reply *rp);
+/* Run what was admitted (api_admit is called here if it was not before). */
 enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp);
-void reply_fini(struct reply *rp);
 
 #endif

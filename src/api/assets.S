@@ -1,0 +1,10 @@
+/* assets.S: files that travel inside the binary. */
+    .section .rodata
+    .global asset_install
+    .global asset_install_end
+    .balign 16
+asset_install:
+    .incbin "src/api/install.sh"
+asset_install_end:
+    .byte 0
+    .section .note.GNU-stack,"",%progbits

@@ -1,0 +1,32 @@
+/*
+ * cache.h: renderings that several readers share: bytes with a count of holders, and a small bounded table of them.
+ * A rendering of the same version within the same second is reused; so is one that was dear to make, for up to twenty
+ * times what it cost (at most a second): readers can never take more than a twentieth of a core for it.
+ */
+#ifndef API_CACHE_H
+#define API_CACHE_H
+
+#include "base/buf.h"
+
+struct blob {
+    unsigned refs;
+    struct buf plain, gz; /* gz is made when first asked for */
+};
+struct blob *blob_new(struct buf *take); /* one reference; take is emptied */
+struct blob *blob_ref(struct blob *b);
+void blob_unref(struct blob *b);
+struct str blob_gzip(struct blob *b); /* compressed, kept; empty when it could not be */
+
+/* A whole gzip member onto out. 0 or -errno. */
+int gzip(struct str in, int level, struct buf *out);
+
+struct cache;
+struct cache *cache_new(size_t max_bytes);
+void cache_free(struct cache *c);
+/* A new reference to what is kept under key and still good, or NULL. */
+struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms);
+/* cost_us: what making it took. The cache takes a reference of its own. */
+void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, int64_t cost_us, struct blob *b);
+void cache_reset(struct cache *c);
+
+#endif

@@ -1,0 +1,25 @@
+/* handlers.h: what the route table points at; one function per answer. Private to api/. */
+#ifndef API_HANDLERS_H
+#define API_HANDLERS_H
+
+#include "api/api.h"
+
+typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *rp);
+
+/* now.c: what is so at this moment */
+handler get_root, get_gpu_table, get_state, get_stream, get_processes, get_metrics, get_states, get_states_host;
+/* records.c: nodes, events, sessions, health */
+handler get_nodes, patch_node, get_events, post_login, post_logout, get_healthz, get_readyz, get_favicon;
+/* send.c: what comes in */
+handler post_batches, get_register, post_update;
+/* install.c: adding a node, service discovery */
+handler get_install, get_install_file, get_sd;
+/* openapi.c */
+handler get_openapi;
+
+/* The Authorization header, cookie or proxy's word into rq's role and token. False: rp has a 401. */
+bool who_asks(struct api *a, struct request *rq, struct reply *rp);
+/* JSON of a body into fields; see records.c */
+#define MAX_SMALL_BODY 4096
+
+#endif

@@ -1,0 +1,331 @@
+/* now.c: what is so at this moment: JSON, text, HTML, Prometheus. Renderings are shared through the cache. */
+#include <errno.h>
+
+#include "api/handlers.h"
+#include "base/clock.h"
+#include "query/view.h"
+#include "render/render.h"
+
+#define RENDER_MAX (512u << 20)
+#define HTML_RULES                                                                                                     \
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action "       \
+    "'self'; base-uri 'none'; frame-ancestors 'none'"
+
+struct select {
+    struct view view;
+    const struct node_now *one[1];
+    char node[NAME_MAX_LEN];
+};
+
+/* The view this reader may have, of one node or of all. False: rp says why not. */
+static bool select_view(struct api *a, const struct request *rq, struct str node, bool all, struct select *s,
+                        struct reply *rp)
+{
+    struct view_ask ask = {.all = all,
+                           .demo = a->demo,
+                           .show_cmd = a->show_cmd || rq->role == ROLE_ADMIN,
+                           .reader = rq->role == ROLE_MEMBER ? rq->token.person : ""};
+    if (node.len >= sizeof(s->node)) {
+        reply_problem(rp, 404, "no node has a name that long");
+        return false;
+    }
+    memcpy(s->node, node.len ? node.p : "", node.len);
+    s->node[node.len] = 0;
+    if (node.len)
+        ask.node = s->node;
+    if (view_of(a->live, &ask, rq->now_ms, s->one, &s->view) < 0) {
+        reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
+        return false;
+    }
+    return true;
+}
+
+typedef void render_fn(struct buf *out, const struct view *v, const void *arg);
+
+/* Render through the cache; what and detail tell renderings of one view apart. */
+static enum reply_how reply_view(struct api *a, const struct request *rq, const struct select *s, const char *what,
+                                 render_fn *render, const void *arg, struct reply *rp)
+{
+    AUTO_BUF key = BUF_INIT(1024);
+    uint64_t version = s->node[0] && s->view.n == 1 ? s->view.nodes[0]->version : s->view.version;
+    buf_addf(&key, "%s|%s|%d|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader);
+    rp->blob = cache_get(a->cache, buf_str(&key), version, rq->now_ms);
+    if (rp->blob)
+        return REPLY_NOW;
+    int64_t begin_us = clock_mono_us();
+    AUTO_BUF out = BUF_INIT(RENDER_MAX);
+    render(&out, &s->view, arg);
+    if (out.err)
+        return reply_problem(rp, 500, "the answer is larger than %u MiB; ask for one node", RENDER_MAX >> 20);
+    rp->blob = blob_new(&out);
+    cache_put(a->cache, buf_str(&key), version, rq->now_ms, clock_mono_us() - begin_us, rp->blob);
+    return REPLY_NOW;
+}
+
+static void render_json(struct buf *out, const struct view *v, const void *arg)
+{
+    (void)arg;
+    render_state(out, v);
+}
+
+enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct select s;
+    bool all = request_flag(rq, "all");
+    a->watched_ms = rq->now_ms;
+    if (!select_view(a, rq, request_query(rq, "node"), all, &s, rp))
+        return REPLY_NOW;
+    /* Weak: the same facts; ages go on counting and the reader can do that alone. */
+    uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
+    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x\"", a->nonce, (unsigned long long)version, s.view.show_cmd,
+             all);
+    snprintf(rp->cache, sizeof(rp->cache), "private, no-cache");
+    if (str_find(rq->header(rq, "If-None-Match"), rp->etag + 2) >= 0) {
+        rp->status = 304;
+        return REPLY_NOW;
+    }
+    return reply_view(a, rq, &s, all ? "state+" : "state", render_json, NULL, rp);
+}
+
+enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct select s;
+    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+        return REPLY_NOW;
+    a->watched_ms = rq->now_ms;
+    return a->stream(a->hub, rq, rp);
+}
+
+/* ---- text and pages ------------------------------------------------------------------------------------------------
+ */
+
+enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_HTML };
+struct page_ask {
+    enum page page;
+    struct term term;
+};
+
+static void render_page(struct buf *out, const struct view *v, const void *arg)
+{
+    const struct page_ask *ask = arg;
+    switch (ask->page) {
+    case PAGE_SUMMARY:
+        render_term_summary(out, v, &ask->term);
+        break;
+    case PAGE_DETAIL:
+        render_term_detail(out, v, &ask->term);
+        break;
+    case PAGE_TABLE:
+        render_term_table(out, v, &ask->term);
+        break;
+    case PAGE_HTML:
+        render_html(out, v);
+        break;
+    }
+}
+
+/* A browser says so; whoever does not ask for HTML and has a terminal's name gets text. */
+static bool wants_text(const struct request *rq)
+{
+    static const char *const plain[] = {"curl/", "Wget/", "wget/", "HTTPie/", "libfetch/", "xh/"};
+    if (request_flag(rq, "term"))
+        return true;
+    struct str agent = rq->header(rq, "User-Agent");
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+        if (str_starts(agent, plain[i]))
+            return str_find(rq->header(rq, "Accept"), "text/html") < 0;
+    return false;
+}
+
+static enum reply_how reply_page(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page text)
+{
+    struct select s;
+    char what[64];
+    struct page_ask ask = {.page = PAGE_HTML};
+    a->watched_ms = rq->now_ms;
+    if (!select_view(a, rq, node, false, &s, rp))
+        return REPLY_NOW;
+    rp->type = "text/html; charset=utf-8";
+    snprintf(rp->cache, sizeof(rp->cache), "no-cache");
+    if (wants_text(rq)) {
+        ask.page = text;
+        ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
+        ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
+        ask.term.ascii = request_flag(rq, "ascii");
+        rp->type = "text/plain; charset=utf-8";
+    } else {
+        snprintf(rp->extra, sizeof(rp->extra), HTML_RULES);
+    }
+    snprintf(what, sizeof(what), "page%d.%d.%d.%d", ask.page, ask.term.width, ask.term.colour, ask.term.ascii);
+    return reply_view(a, rq, &s, what, render_page, &ask, rp);
+}
+
+enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
+{
+    return reply_page(a, rq, rp, str_n("", 0), request_flag(rq, "detail") ? PAGE_DETAIL : PAGE_SUMMARY);
+}
+
+enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
+{
+    return reply_page(a, rq, rp, str_n("", 0), PAGE_TABLE);
+}
+
+/* ---- metrics -------------------------------------------------------------------------------------------------------
+ */
+
+struct prom_ask {
+    struct api *api;
+    bool openmetrics;
+};
+
+static void render_metrics(struct buf *out, const struct view *v, const void *arg)
+{
+    const struct prom_ask *ask = arg;
+    if (ask->api->self_metrics) /* first: OpenMetrics ends with # EOF, which render_prom writes */
+        ask->api->self_metrics(ask->api->hub, out, ask->openmetrics);
+    render_prom(out, v, ask->openmetrics);
+}
+
+enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct select s;
+    struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
+    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+        return REPLY_NOW;
+    rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                               : "text/plain; version=0.0.4; charset=utf-8";
+    return reply_view(a, rq, &s, ask.openmetrics ? "openmetrics" : "prom", render_metrics, &ask, rp);
+}
+
+/* ---- vesta's readers
+ * ------------------------------------------------------------------------------------------------- */
+
+static void render_hosts(struct buf *out, const struct view *v, const void *arg)
+{
+    (void)arg;
+    if (v->n == 1 && arg)
+        render_vesta_host(out, v, v->nodes[0]);
+    else
+        render_vesta_states(out, v);
+}
+
+enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct select s;
+    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+        return REPLY_NOW;
+    return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
+}
+
+enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct select s;
+    if (!select_view(a, rq, rq->tail, false, &s, rp)) {
+        reply_fini(rp); /* vesta says it in a body of its own, under 200 */
+        *rp = (struct reply){.body = BUF_INIT(1024)};
+        buf_adds(&rp->body, "{\"status\":\"ERROR\",\"status_code\":404,\"message\":\"host not found.\"}\n");
+        return REPLY_NOW;
+    }
+    if (request_flag(rq, "term"))
+        return reply_page(a, rq, rp, rq->tail, PAGE_DETAIL);
+    return reply_view(a, rq, &s, "host", render_hosts, &s, rp);
+}
+
+/* ---- processes
+ * ------------------------------------------------------------------------------------------------------- */
+
+static const struct column_spec process_columns[] = {
+    {"node", "NODE", CELL_TEXT, .weight = 9},
+    {"node_id", "ID", CELL_TEXT, .weight = 0},
+    {"device", "DEVICE", CELL_TEXT, .weight = 1},
+    {"index", "GPU", CELL_INT, .right = true, .weight = 9},
+    {"pid", "PID", CELL_INT, .right = true, .weight = 8},
+    {"user", "USER", CELL_TEXT, .weight = 9},
+    {"program", "PROGRAM", CELL_TEXT, .weight = 8},
+    {"command", "COMMAND", CELL_TEXT, .weight = 2},
+    {"memory", "MEM", CELL_INT, .right = true, .weight = 7},
+    {"sm", "SM", CELL_FIXED, .per = 10000, .right = true, .weight = 5},
+    {"started", "STARTED", CELL_TEXT, .weight = 3},
+    {"runtime", "RUNTIME", CELL_TEXT, .weight = 1},
+    {"container", "CONTAINER", CELL_TEXT, .weight = 1},
+    {"pod", "POD", CELL_TEXT, .weight = 1},
+    {"slurm_job", "JOB", CELL_INT, .right = true, .weight = 1},
+};
+enum {
+    P_NODE,
+    P_NODE_ID,
+    P_DEVICE,
+    P_INDEX,
+    P_PID,
+    P_USER,
+    P_PROGRAM,
+    P_COMMAND,
+    P_MEM,
+    P_SM,
+    P_STARTED,
+    P_RUNTIME,
+    P_CONTAINER,
+    P_POD,
+    P_JOB
+};
+
+static void text_unless_empty(struct cell *c, const char *s)
+{
+    if (s[0])
+        cell_text(c, str_of(s));
+}
+
+static void process_row(struct rows *r, const struct view *v, const struct node_now *n, const struct device_now *d,
+                        const struct proc_now *p)
+{
+    char when[32];
+    struct cell *c = rows_add(r);
+    cell_text(&c[P_NODE], str_of(n->name));
+    cell_text(&c[P_NODE_ID], str_of(n->key));
+    cell_text(&c[P_DEVICE], str_of(d->fact.uuid));
+    cell_int(&c[P_INDEX], d->fact.index);
+    cell_int(&c[P_PID], p->fact.pid);
+    text_unless_empty(&c[P_USER], p->fact.user);
+    text_unless_empty(&c[P_PROGRAM], p->fact.name);
+    if (v->show_cmd || (v->reader[0] && strcmp(v->reader, p->fact.user) == 0))
+        text_unless_empty(&c[P_COMMAND], p->fact.cmd);
+    if (p->mem >= 0)
+        cell_int(&c[P_MEM], p->mem);
+    if (p->sm >= 0)
+        cell_int(&c[P_SM], p->sm);
+    if (p->fact.start_ms > 0)
+        cell_text(&c[P_STARTED], str_of(clock_iso(p->fact.start_ms, when)));
+    text_unless_empty(&c[P_RUNTIME], p->fact.runtime);
+    text_unless_empty(&c[P_CONTAINER], p->fact.container);
+    text_unless_empty(&c[P_POD], p->fact.pod);
+    if (p->fact.slurm_job > 0)
+        cell_int(&c[P_JOB], p->fact.slurm_job);
+}
+
+static void render_processes(struct buf *out, const struct view *v, const void *arg)
+{
+    const bool *csv = arg;
+    struct rows r;
+    rows_init(&r, process_columns, ARRAY_LEN(process_columns));
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t d = 0; d < v->nodes[i]->n_devices; d++)
+            for (size_t p = 0; p < v->nodes[i]->devices[d].n_procs; p++)
+                process_row(&r, v, v->nodes[i], &v->nodes[i]->devices[d], &v->nodes[i]->devices[d].procs[p]);
+    if (*csv)
+        render_rows_csv(out, &r);
+    else
+        render_rows_json(out, &r);
+    rows_fini(&r);
+}
+
+enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct select s;
+    struct str format = request_query(rq, "format");
+    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
+    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+        return REPLY_NOW;
+    if (csv)
+        rp->type = "text/csv; charset=utf-8";
+    return reply_view(a, rq, &s, csv ? "procs.csv" : "procs", render_processes, &csv, rp);
+}

@@ -1,0 +1,230 @@
+/* records.c: nodes and their administration, events, sessions, health. JSON in is read with jansson, strictly. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "api/handlers.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "query/view.h"
+
+static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
+{
+    char when[32];
+    json_obj(j, NULL);
+    json_cstr(j, "id", n->key);
+    json_cstr(j, "name", n->name);
+    json_cstr(j, "own_name", n->fact.name[0] ? n->fact.name : NULL);
+    json_cstr(j, "state", node_words[n->state]);
+    json_cstr(j, "reason", n->reason[0] ? n->reason : NULL);
+    json_cstr(j, "address", n->address[0] ? n->address : NULL);
+    json_bool(j, "retired", n->retired);
+    json_bool(j, "maintenance", n->maintenance);
+    json_cstr(j, "last_news", n->at_ms > 0 ? clock_iso(n->at_ms, when) : NULL);
+    if (n->at_ms > 0)
+        json_int(j, "age_ms", MAX(now_ms - n->at_ms, 0));
+    else
+        json_none(j, "age_ms");
+    json_int(j, "clock_off_ms", n->clock_off_ms);
+    json_int(j, "backlog", n->backlog);
+    json_cstr(j, "collect", collect_words[n->collect]);
+    json_int(j, "devices", (int64_t)n->n_devices);
+    static const struct {
+        const char *key;
+        size_t at;
+    } texts[] = {{"os", offsetof(struct node_fact, os)},         {"kernel", offsetof(struct node_fact, kernel)},
+                 {"arch", offsetof(struct node_fact, arch)},     {"cpu", offsetof(struct node_fact, cpu)},
+                 {"driver", offsetof(struct node_fact, driver)}, {"cuda", offsetof(struct node_fact, cuda)},
+                 {"agent", offsetof(struct node_fact, agent)},   {"collector", offsetof(struct node_fact, collector)}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char *v = (const char *)&n->fact + texts[i].at;
+        json_cstr(j, texts[i].key, v[0] ? v : NULL);
+    }
+    if (n->fact.cpus > 0)
+        json_int(j, "cpus", n->fact.cpus);
+    json_end_obj(j);
+}
+
+enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask ask = {.all = true, .demo = a->demo};
+    view_of(a->live, &ask, rq->now_ms, one, &v);
+    rp->body = BUF_INIT(256u << 20);
+    struct json j = json_on(&rp->body);
+    json_arr(&j, NULL);
+    for (size_t i = 0; i < v.n; i++)
+        node_json(&j, v.nodes[i], rq->now_ms);
+    json_end_arr(&j);
+    return REPLY_NOW;
+}
+
+/* ---- JSON bodies
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* An object of a few known members. NULL: rp has a 400 that says what is wrong with it. */
+static json_t *read_object(const struct request *rq, struct reply *rp)
+{
+    json_error_t e;
+    json_t *o = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
+    if (o && json_is_object(o))
+        return o;
+    if (o)
+        reply_problem(rp, 400, "the body must be a JSON object");
+    else
+        reply_problem(rp, 400, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
+    json_decref(o);
+    return NULL;
+}
+
+enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp), *v;
+    const char *key, *name = NULL;
+    int retired = -1, maintenance = -1;
+    struct err err = {0};
+    char node[NAME_MAX_LEN];
+    if (!o)
+        return REPLY_NOW;
+    json_object_foreach(o, key, v)
+    {
+        if (strcmp(key, "name") == 0 && (json_is_null(v) || (json_is_string(v) && json_string_length(v) == 0)))
+            name = ""; /* back to its own */
+        else if (strcmp(key, "name") == 0 && json_is_string(v) &&
+                 name_ok(str_n(json_string_value(v), json_string_length(v)), NAME_MAX_LEN - 1))
+            name = json_string_value(v);
+        else if (strcmp(key, "retired") == 0 && json_is_boolean(v))
+            retired = json_is_true(v);
+        else if (strcmp(key, "maintenance") == 0 && json_is_boolean(v))
+            maintenance = json_is_true(v);
+        else {
+            reply_problem(rp, 400,
+                          "'%.40s' is not understood: name (text without quotes, slashes or control characters, "
+                          "at most %d bytes), retired and maintenance (true or false) can be set",
+                          key, NAME_MAX_LEN - 1);
+            json_decref(o);
+            return REPLY_NOW;
+        }
+    }
+    int r = -ENOENT;
+    if (rq->tail.len < sizeof(node)) {
+        memcpy(node, rq->tail.p, rq->tail.len);
+        node[rq->tail.len] = 0;
+        r = a->node_admin(a->hub, node, name, retired, maintenance, &err);
+    }
+    json_decref(o);
+    if (r == -ENOENT)
+        return reply_problem(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", STR_ARG(rq->tail));
+    if (r < 0)
+        return reply_problem(rp, r == -EEXIST ? 409 : 500, "%s", err.msg);
+    rp->body = BUF_INIT(64);
+    buf_adds(&rp->body, "{\"done\":true}\n");
+    return REPLY_NOW;
+}
+
+enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str node = request_query(rq, "node"), from = request_query(rq, "from");
+    int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 10000);
+    struct view v;
+    const struct node_now *one[1];
+    const char *key = NULL;
+    char name[NAME_MAX_LEN];
+    struct err err = {0};
+    if (from.len && clock_parse(from.p, from.len, &from_ms) < 0)
+        return reply_problem(rp, 400, "from '%.*s' is not a time: write 2026-11-15T10:46:12Z or seconds since 1970",
+                             (int)MIN(from.len, 64u), from.p);
+    if (node.len) {
+        if (node.len >= sizeof(name))
+            return reply_problem(rp, 404, "no node has a name that long");
+        memcpy(name, node.p, node.len);
+        name[node.len] = 0;
+        struct view_ask ask = {.node = name, .all = true};
+        if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+            return reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", name);
+        key = v.nodes[0]->key;
+    }
+    rp->body = BUF_INIT(64u << 20);
+    if (a->events(a->hub, key, from_ms, (size_t)limit, &rp->body, &err) < 0)
+        return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
+    return REPLY_NOW;
+}
+
+/* ---- sessions
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
+{
+    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+    snprintf(rp->cookie, sizeof(rp->cookie), "muster=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", value,
+             (long long)age_s, tls ? "; Secure" : "");
+}
+
+enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp);
+    char id[20], value[128];
+    uint8_t hash[32];
+    struct token t;
+    if (!o)
+        return REPLY_NOW;
+    json_t *text = json_object_get(o, "token");
+    bool split =
+        json_is_string(text) && token_split(str_n(json_string_value(text), json_string_length(text)), id, hash);
+    json_decref(o);
+    if (!split)
+        return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_…\"}: a token made with `muster token new`");
+    int r = a->find_token(a->hub, id, &t);
+    if (r < 0)
+        return reply_problem(rp, 503, "tokens cannot be read just now; try again");
+    if (r == 0 || !token_match(&t, hash))
+        return reply_problem(rp, 401, "this token is not known here, or was revoked");
+    if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN)
+        return reply_problem(rp, 403, "a token of role '%s' is for machines: log in with one of role member or admin",
+                             role_words[t.role]);
+    session_new(a->session_key, t.id, rq->now_ms + a->session_ms, value);
+    session_cookie(rq, value, a->session_ms / 1000, rp);
+    rp->body = BUF_INIT(1024);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "role", role_words[t.role]);
+    json_cstr(&j, "person", t.person[0] ? t.person : NULL);
+    json_end_obj(&j);
+    return REPLY_NOW;
+}
+
+enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)a;
+    session_cookie(rq, "", 0, rp);
+    rp->status = 204;
+    return REPLY_NOW;
+}
+
+/* ---- health
+ * ------------------------------------------------------------------------------------------------------------ */
+
+enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)a, (void)rq;
+    rp->type = "text/plain; charset=utf-8";
+    rp->body = BUF_INIT(64);
+    buf_adds(&rp->body, "ok\n");
+    return REPLY_NOW;
+}
+
+enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
+{
+    char why[160] = "";
+    if (!a->ready(a->hub, why))
+        return reply_problem(rp, 503, "%s", why);
+    return get_healthz(a, rq, rp);
+}
+
+enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)a, (void)rq;
+    rp->status = 204;
+    snprintf(rp->cache, sizeof(rp->cache), "public, max-age=86400");
+    return REPLY_NOW;
+}

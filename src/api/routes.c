@@ -1,0 +1,190 @@
+/* routes.c: the one table of what the hub answers, and the way from a request to its line. */
+#include "api/handlers.h"
+
+#define GET (METHOD_GET | METHOD_HEAD)
+
+/* clang-format off */
+const struct route routes[] = {
+    {GET, "/", ROLE_NONE, .summary = "The page; plain text for curl and wget, or with term",
+     .params = "term: plain text; detail: boxes instead of a table; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks", .handle = get_root},
+    {GET, "/gpu_table", ROLE_NONE, .summary = "Which GPUs there are, as a table",
+     .params = "term: plain text; width: columns; colour: with colours", .handle = get_gpu_table},
+    {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON",
+     .params = "node: id or name of one node; all: retired nodes too", .handle = get_state},
+    {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
+     .params = "node: id or name of one node", .handle = get_stream},
+    {GET, "/api/v1/nodes", ROLE_NONE, .summary = "Every node with its facts, retired ones included", .handle = get_nodes},
+    {METHOD_PATCH, "/api/v1/nodes/{id}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Rename a node, retire it, set it under maintenance: {\"name\",\"retired\",\"maintenance\"}, each optional", .handle = patch_node},
+    {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now",
+     .params = "node: id or name of one node; format: csv or json", .handle = get_processes},
+    {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
+     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told", .handle = get_events},
+    {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
+     .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored", .handle = post_batches},
+    {METHOD_POST, "/api/v1/login", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Swap a token for a cookie: {\"token\"}", .handle = post_login},
+    {METHOD_POST, "/api/v1/logout", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Forget the cookie", .handle = post_logout},
+    {GET, "/api/v1/openapi.json", ROLE_NONE, .open = true, .summary = "This table", .handle = get_openapi},
+    {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it", .handle = get_metrics},
+    {GET, "/healthz", ROLE_NONE, .open = true, .summary = "200 while the hub's loop turns", .handle = get_healthz},
+    {GET, "/readyz", ROLE_NONE, .open = true, .summary = "200 while batches can be stored, else 503 and why", .handle = get_readyz},
+    {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: taken, the newest is given", .handle = get_states},
+    {GET, "/states/{host}/", ROLE_NONE, .summary = "vesta: one host",
+     .params = "fetch_num: taken, the newest is given; term: plain text", .handle = get_states_host},
+    {METHOD_GET, "/register/", ROLE_NONE, .open = true, .write = true, .summary = "vesta: a sender makes itself known",
+     .params = "host_name: its name; token: the vesta token", .handle = get_register},
+    {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .max_body = 512u << 10,
+     .summary = "vesta: a sender's sample", .params = "token: the vesta token", .handle = post_update},
+    {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh -s -- TOKEN", .handle = get_install},
+    {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>", .handle = get_install_file},
+    {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
+     .params = "port: of the exporter to scrape there, 9100 unless told", .handle = get_sd},
+    {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing", .handle = get_favicon},
+    {0},
+};
+/* clang-format on */
+
+static bool path_matches(const char *pattern, struct str path, struct str *tail)
+{
+    const char *brace = strchr(pattern, '{');
+    if (!brace)
+        return str_eq(path, pattern);
+    size_t head = (size_t)(brace - pattern);
+    const char *after = strchr(brace, '}') + 1;
+    if (path.len < head || memcmp(path.p, pattern, head) != 0)
+        return false;
+    struct str rest = str_n(path.p + head, path.len - head);
+    if (*after == '/' && rest.len && rest.p[rest.len - 1] == '/')
+        rest.len--; /* "/states/x" is as good as "/states/x/" */
+    if (rest.len == 0 || memchr(rest.p, '/', rest.len))
+        return false;
+    *tail = rest;
+    return true;
+}
+
+/* The route, or NULL with *allowed the methods the path has (0: no such path). */
+static const struct route *route_find(struct request *rq, int *allowed)
+{
+    *allowed = 0;
+    for (const struct route *r = routes; r->path; r++) {
+        if (!path_matches(r->path, rq->path, &rq->tail))
+            continue;
+        if (r->methods & rq->method)
+            return r;
+        *allowed |= r->methods;
+    }
+    return NULL;
+}
+
+static void allow_header(int methods, char *out, size_t size)
+{
+    static const struct {
+        int m;
+        const char *word;
+    } words[] = {{METHOD_GET, "GET"}, {METHOD_HEAD, "HEAD"},   {METHOD_POST, "POST"},
+                 {METHOD_PUT, "PUT"}, {METHOD_PATCH, "PATCH"}, {METHOD_DELETE, "DELETE"}};
+    size_t n = (size_t)snprintf(out, size, "Allow: ");
+    const char *sep = "";
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (methods & words[i].m) {
+            n += (size_t)snprintf(out + n, size - n, "%s%s", sep, words[i].word);
+            sep = ", ";
+        }
+}
+
+static bool may(const struct api *a, const struct request *rq)
+{
+    const struct route *r = rq->route;
+    if (r->open)
+        return true;
+    switch (r->need) {
+    case ROLE_NONE:
+        return rq->loopback || a->read_open || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+    case ROLE_AGENT:
+        return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL;
+    case ROLE_MEMBER:
+        return rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+    default:
+        return rq->role == ROLE_ADMIN;
+    }
+}
+
+static bool refuse(const struct request *rq, struct reply *rp)
+{
+    static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin"};
+    const char *need = made_with[rq->route->need];
+    if (rq->role == ROLE_NONE) {
+        snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
+        reply_problem(rp, 401,
+                      "this needs a token: make one on the hub with `muster token new --role %s` and send it as "
+                      "'Authorization: Bearer TOKEN'",
+                      need);
+    } else {
+        reply_problem(rp, 403,
+                      "a token of role '%s' may not do this: it takes one made with `muster token new --role %s`",
+                      role_words[rq->role], need);
+    }
+    return false;
+}
+
+/* Behind a proxy a request comes from the proxy's address: who really asks stands in a header, which anybody can
+ * write. It is believed from configured proxies only; from others it can take rights away, never give them. */
+static void settle_peer(const struct api *a, struct request *rq)
+{
+    struct str forwarded = rq->header(rq, "X-Forwarded-For");
+    if (forwarded.len || rq->header(rq, "Forwarded").len || rq->header(rq, "X-Real-IP").len)
+        rq->loopback = false;
+    if (forwarded.len && address_in(rq->peer, a->proxies, a->n_proxies)) {
+        int comma = str_rfind(forwarded, ",");
+        struct str last = str_trim(str_n(forwarded.p + comma + 1, forwarded.len - (size_t)(comma + 1)));
+        snprintf(rq->peer, sizeof(rq->peer), "%.*s", (int)MIN(last.len, sizeof(rq->peer) - 1), last.p);
+    }
+}
+
+bool api_admit(struct api *a, struct request *rq, struct reply *rp)
+{
+    int allowed;
+    struct str host = rq->header(rq, "Host");
+    if (host.len && !host_allowed(host, a->host_names, a->n_host_names)) {
+        reply_problem(rp, 421, "this hub is not known as '%.*s'; if it should be, add that name to host_names",
+                      (int)MIN(host.len, 200u), host.p);
+        return false;
+    }
+    rq->route = route_find(rq, &allowed);
+    if (!rq->route && !allowed) {
+        reply_problem(rp, 404, "there is nothing at '%.*s'; /api/v1/openapi.json lists what there is",
+                      (int)MIN(rq->path.len, 200u), rq->path.p);
+        return false;
+    }
+    if (!rq->route) {
+        allow_header(allowed, rp->extra, sizeof(rp->extra));
+        reply_problem(rp, 405, "this path takes %s", rp->extra + strlen("Allow: "));
+        return false;
+    }
+    struct str origin = rq->header(rq, "Origin");
+    bool browser = rq->header(rq, "Cookie").len > 0 || (a->proxy_header && rq->header(rq, a->proxy_header).len > 0);
+    if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET)) {
+        reply_problem(rp, 403, "a page of '%.*s' may not write here: the Origin of a write must be this hub",
+                      (int)MIN(origin.len, 200u), origin.p);
+        return false;
+    }
+    bool from_proxy = a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies);
+    if (!who_asks(a, rq, rp))
+        return false;
+    if (from_proxy)
+        rq->loopback = false;
+    settle_peer(a, rq);
+    return may(a, rq) || refuse(rq, rp);
+}
+
+enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)
+{
+    if (!rq->route && !api_admit(a, rq, rp))
+        return REPLY_NOW;
+    if (rq->body.len > rq->route->max_body)
+        return reply_problem(rp, 413, "the body is %zu bytes; this path takes at most %zu", rq->body.len,
+                             rq->route->max_body);
+    return rq->route->handle(a, rq, rp);
+}

@@ -1,0 +1,69 @@
+/* who.c: who asks: a token in a header, a cookie made from one, or a person a trusted proxy names. */
+#include "api/handlers.h"
+
+static bool unauthorised(struct reply *rp, const char *why)
+{
+    snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\", error=\"invalid_token\"");
+    reply_problem(rp, 401, "%s", why);
+    return false;
+}
+
+static bool by_token(struct api *a, struct request *rq, struct str text, struct reply *rp)
+{
+    char id[20];
+    uint8_t hash[32];
+    struct token t;
+    if (!token_split(text, id, hash))
+        return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_…");
+    int r = a->find_token(a->hub, id, &t);
+    if (r < 0) {
+        reply_problem(rp, 503, "tokens cannot be read just now; try again");
+        return false;
+    }
+    if (r == 0 || !token_match(&t, hash))
+        return unauthorised(rp,
+                            "this token is not known here, or was revoked: `muster token list` on the hub shows them");
+    rq->token = t;
+    rq->role = t.role;
+    return true;
+}
+
+static void by_cookie(struct api *a, struct request *rq, struct str cookie)
+{
+    char id[20];
+    struct token t;
+    if (!session_check(a->session_key, cookie, rq->now_ms, id) || a->find_token(a->hub, id, &t) != 1 || t.revoked)
+        return; /* an old cookie is nobody's, not an error: the browser sends it until it logs in again */
+    rq->token = t;
+    rq->role = t.role;
+    rq->by_cookie = true;
+}
+
+static void by_proxy(struct api *a, struct request *rq, struct str user)
+{
+    if (!name_ok(user, sizeof(rq->token.person) - 1))
+        return;
+    memcpy(rq->token.person, user.p, user.len);
+    rq->role = rq->token.role = ROLE_MEMBER;
+    for (size_t i = 0; i < a->n_admins; i++)
+        if (str_eq(user, a->admins[i]))
+            rq->role = rq->token.role = ROLE_ADMIN;
+}
+
+bool who_asks(struct api *a, struct request *rq, struct reply *rp)
+{
+    rq->role = ROLE_NONE;
+    rq->token = (struct token){0};
+    struct str auth = rq->header(rq, "Authorization"), scheme = auth;
+    if (auth.len) {
+        if (!str_word(&auth, &scheme) || !str_eq_nocase(scheme, "Bearer"))
+            return rq->route->open ? true : unauthorised(rp, "send the token as 'Authorization: Bearer TOKEN'");
+        return rq->route->open ? true : by_token(a, rq, str_trim(auth), rp);
+    }
+    struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
+    if (cookie.len)
+        by_cookie(a, rq, cookie);
+    if (rq->role == ROLE_NONE && a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies))
+        by_proxy(a, rq, rq->header(rq, a->proxy_header));
+    return true;
+}
