@@ -1,0 +1,133 @@
+/* conf.c: the hub's options, and what must hold among them. */
+#include "hub/conf.h"
+
+#include <errno.h>
+
+#include "auth/auth.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+static const char *const read_words[] = {"open", "token", NULL};
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+
+#define DAY_MS 86400000ll
+
+/* clang-format off */
+const struct opt hub_opts[] = {
+    OPT(hub_conf, config, 'c', OPT_PATH, NULL, "FILE", "muster.yaml to read; /etc/muster/muster.yaml when it is there", .no_file = true),
+    OPT(hub_conf, listen, 'l', OPT_LIST, "127.0.0.1:8765", "ADDR:PORT", "where to listen, may be repeated; port 0 takes a free one; 0.0.0.0:8765 is the whole network"),
+    OPT(hub_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder for history, records and tokens; $XDG_STATE_HOME/muster, or /var/lib/muster for root"),
+    OPT(hub_conf, name, 'n', OPT_STR, "muster", "NAME", "the cluster's name on screens"),
+    OPT(hub_conf, tls, 0, OPT_BOOL, NULL, NULL, "speak TLS with a certificate made here and kept in the data folder; prints the pin for agents"),
+    OPT(hub_conf, tls_cert, 0, OPT_PATH, NULL, "FILE", "certificate chain (PEM) to speak TLS with"),
+    OPT(hub_conf, tls_key, 0, OPT_PATH, NULL, "FILE", "its private key (PEM)"),
+    OPT(hub_conf, read, 0, OPT_CHOICE, "open", "WHO", "who may read from other machines: open (everybody) or token (members and admins); on this machine everybody may", .choices = read_words),
+    OPT(hub_conf, host_names, 0, OPT_LIST, NULL, "NAME", "names this hub is asked by (patterns; this machine's own name, localhost and addresses always count)"),
+    OPT(hub_conf, show_cmdlines, 0, OPT_BOOL, NULL, NULL, "show command lines to everybody, not only to their owner and admins"),
+    OPTN(hub_conf, "rule.preset", rule_preset, 0, OPT_STR, "muster", "NAME", "when a device counts as busy or held: muster, web-gpu-monitor, gpu-monitor or strict"),
+    OPTN(hub_conf, "rule.util", rule_util, 0, OPT_STR, NULL, "PERCENT", "at or above this utilisation it is busy (the preset's unless told)"),
+    OPTN(hub_conf, "rule.mem_util", rule_mem_util, 0, OPT_STR, NULL, "PERCENT", "above this use of the memory controller it is busy; off: not asked"),
+    OPTN(hub_conf, "rule.held_mem", rule_held_mem, 0, OPT_STR, NULL, "BYTES", "above this much memory without a visible process it is held; off: not asked"),
+    OPTN(hub_conf, "rule.graphics_mem", rule_graphics_mem, 0, OPT_STR, NULL, "BYTES", "a graphics process below this does not hold it"),
+    OPTN(hub_conf, "rule.stale_after", rule_stale_after, 0, OPT_STR, NULL, "TIME", "no sample for this long: stale"),
+    OPTN(hub_conf, "rule.down_after", rule_down_after, 0, OPT_STR, NULL, "TIME", "no news of a node for this long: down"),
+    OPTN(hub_conf, "rule.hung_after", rule_hung_after, 0, OPT_STR, NULL, "TIME", "a driver that has not answered for this long: hung"),
+    OPT(hub_conf, keep, 0, OPT_DURATION, "0", "TIME", "drop samples older than this; 0 keeps them for ever", .min = 0, .max = 36525 * DAY_MS),
+    OPT(hub_conf, keep_bytes, 0, OPT_BYTES, "0", "BYTES", "drop the oldest samples beyond this; 0: no limit", .min = 0, .max = 1ll << 60),
+    OPT(hub_conf, commit, 0, OPT_DURATION, "200ms", "TIME", "write to disk this often; agents wait for it", .min = 10, .max = 10000),
+    OPT(hub_conf, interval, 'i', OPT_DURATION, "5s", "TIME", "agents send this often", .min = 1000, .max = 600000),
+    OPT(hub_conf, watch_interval, 0, OPT_DURATION, "1s", "TIME", "and this often while anybody watches", .min = 200, .max = 600000),
+    OPT(hub_conf, max_connections, 0, OPT_INT, "8192", "N", "connections at once", .min = 16, .max = 1000000),
+    OPT(hub_conf, max_streams, 0, OPT_INT, "512", "N", "live readers at once", .min = 0, .max = 100000),
+    OPT(hub_conf, max_nodes, 0, OPT_INT, "65536", "N", "nodes ever", .min = 1, .max = 10000000),
+    OPT(hub_conf, vesta_token, 0, OPT_SECRET, NULL, "TOKEN", "the token vesta's senders use; without one they are refused"),
+    OPT(hub_conf, vesta_token_file, 0, OPT_PATH, NULL, "FILE", "file that holds it"),
+    OPTN(hub_conf, "proxy.header", proxy_header, 0, OPT_STR, NULL, "NAME", "header in which a proxy that logs people in names them, as X-Remote-User"),
+    OPTN(hub_conf, "proxy.from", proxy_from, 0, OPT_LIST, NULL, "CIDR", "addresses of such proxies; the header counts from nowhere else"),
+    OPTN(hub_conf, "proxy.admins", proxy_admins, 0, OPT_LIST, NULL, "LOGIN", "people who are admins when the proxy names them"),
+    OPT(hub_conf, session, 0, OPT_DURATION, "30d", "TIME", "a browser stays logged in this long", .min = 60000, .max = 3660 * DAY_MS),
+    OPT(hub_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
+    OPT(hub_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
+    OPT(hub_conf, demo, 0, OPT_BOOL, NULL, NULL, "mark every screen as a demo"),
+    {0},
+};
+/* clang-format on */
+
+/* One threshold of the rule: NULL leaves it, "off" is -1. */
+static int threshold(const char *name, const char *text, enum opt_type type, bool can_be_off, int64_t *ret,
+                     struct err *err)
+{
+    struct opt o = {.name = name, .type = type, .max = INT64_MAX / 4};
+    int64_t v;
+    if (!text || !text[0])
+        return 0;
+    if (can_be_off && strcmp(text, "off") == 0) {
+        *ret = -1;
+        return 0;
+    }
+    int r = opt_set(&o, &v, str_of(text), err);
+    if (r < 0)
+        return r;
+    *ret = v;
+    return 0;
+}
+
+int hub_conf_rule(const struct hub_conf *conf, struct state_rule *ret, struct err *err)
+{
+    struct state_rule rule;
+    const char *preset = conf->rule_preset && conf->rule_preset[0] ? conf->rule_preset : "muster";
+    if (state_rule_preset(preset, &rule) < 0)
+        return err_set(err, -EINVAL,
+                       "rule.preset '%s' is not known: there are muster, web-gpu-monitor, gpu-monitor and strict",
+                       preset);
+    const struct {
+        const char *name, *text;
+        enum opt_type type;
+        bool off;
+        int64_t *to;
+    } all[] = {
+        {"rule.util", conf->rule_util, OPT_PERCENT, false, &rule.busy_util},
+        {"rule.mem_util", conf->rule_mem_util, OPT_PERCENT, true, &rule.busy_mem_util},
+        {"rule.held_mem", conf->rule_held_mem, OPT_BYTES, true, &rule.held_mem},
+        {"rule.graphics_mem", conf->rule_graphics_mem, OPT_BYTES, false, &rule.graphics_mem},
+        {"rule.stale_after", conf->rule_stale_after, OPT_DURATION, false, &rule.stale_after_ms},
+        {"rule.down_after", conf->rule_down_after, OPT_DURATION, false, &rule.down_after_ms},
+        {"rule.hung_after", conf->rule_hung_after, OPT_DURATION, false, &rule.hung_after_ms},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        int r = threshold(all[i].name, all[i].text, all[i].type, all[i].off, all[i].to, err);
+        if (r < 0)
+            return err_prefix(err, r, "%s", all[i].name);
+    }
+    *ret = rule;
+    return 0;
+}
+
+int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct err *err)
+{
+    if (conf->data && conf->data[0])
+        return mem_copy_str(out, size, conf->data) ? 0 : err_set(err, -ENAMETOOLONG, "data: the path is too long");
+    int r = file_state_dir(NULL, out, size);
+    return r < 0 ? err_set(err, r, "no folder for data: HOME is not set; use --data") : 0;
+}
+
+int hub_conf_check(const struct hub_conf *conf, struct err *err)
+{
+    struct state_rule rule;
+    if (!conf->listen.n)
+        return err_set(err, -EINVAL, "listen: there must be an address");
+    if (!conf->tls_cert != !conf->tls_key)
+        return err_set(err, -EINVAL, "tls_cert and tls_key belong together: one of them is missing");
+    if (conf->tls && conf->tls_cert)
+        return err_set(err, -EINVAL, "tls makes a certificate of its own; with tls_cert and tls_key leave it out");
+    if (conf->proxy_header && !conf->proxy_from.n)
+        return err_set(err, -EINVAL, "proxy.header needs proxy.from: the addresses it is believed from");
+    for (size_t i = 0; i < conf->proxy_from.n; i++)
+        if (!address_block_ok(conf->proxy_from.v[i]))
+            return err_set(err, -EINVAL, "proxy.from '%s' is not an address or a block as 10.0.0.0/8",
+                           conf->proxy_from.v[i]);
+    if (conf->vesta_token && conf->vesta_token_file)
+        return err_set(err, -EINVAL, "vesta_token and vesta_token_file say the same thing twice: leave one out");
+    return hub_conf_rule(conf, &rule, err);
+}

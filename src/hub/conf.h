@@ -1,0 +1,38 @@
+/* conf.h: what can be told to a hub: one table for flags, environment, muster.yaml, --help and the man page. */
+#ifndef HUB_CONF_H
+#define HUB_CONF_H
+
+#include "base/opt.h"
+#include "live/live.h"
+
+enum hub_read { READ_OPEN, READ_TOKEN };
+
+struct hub_conf {
+    char *config; /* which file was read */
+    struct opt_list listen;
+    char *data, *name;
+    bool tls;
+    char *tls_cert, *tls_key;
+    int read; /* enum hub_read */
+    struct opt_list host_names;
+    bool show_cmdlines;
+    /* state rule: a preset, then what is told alone (NULL: as the preset has it; "off": not asked) */
+    char *rule_preset, *rule_util, *rule_mem_util, *rule_held_mem, *rule_graphics_mem, *rule_stale_after,
+        *rule_down_after, *rule_hung_after;
+    int64_t keep, keep_bytes, commit, interval, watch_interval, max_connections, max_streams, max_nodes;
+    char *vesta_token, *vesta_token_file;
+    char *proxy_header;
+    struct opt_list proxy_from, proxy_admins;
+    int64_t session;
+    int log_level, log_format;
+    bool demo;
+};
+extern const struct opt hub_opts[];
+
+/* What no single option can tell: a key has its certificate, the preset is known, thresholds and blocks parse. */
+int hub_conf_check(const struct hub_conf *conf, struct err *err);
+int hub_conf_rule(const struct hub_conf *conf, struct state_rule *ret, struct err *err);
+/* The data folder to use: as told, or the usual one. 0 or -errno. */
+int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct err *err);
+
+#endif

@@ -1,0 +1,796 @@
+/*
+ * httpd.c: connections and their requests. A connection is always in one state; conn_step moves it on as far as the
+ * bytes at hand allow, and is the only one that ends it. Timers: one deadline per connection, looked at once a second.
+ */
+#include "hub/httpd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "hub/head.h"
+#include "hub/io.h"
+
+#define LINGER_MS  2000 /* after an early error: read and forget what still comes, or the error never arrives */
+#define READ_AHEAD (64u << 10)
+#define COPY_MAX   (4u << 10) /* smaller bodies are copied behind the head */
+#define GZIP_LEAST 1024
+#define GZIP_BIG   (256u << 10)
+#define RATE       8 /* bytes per ms a client must manage, both ways */
+
+enum conn_state {
+    CONN_HEAD,   /* waiting for a request's head */
+    CONN_BODY,   /* and its body */
+    CONN_CHUNKS, /* the same, chunked */
+    CONN_LATE,   /* somebody will answer */
+    CONN_REPLY,  /* the answer is on its way */
+    CONN_STREAM,
+    CONN_LINGER, /* answered and ended; forgetting what still comes */
+};
+
+enum chunk_part { CHUNK_SIZE, CHUNK_DATA, CHUNK_END, CHUNK_TRAILER };
+
+/* One request being read or answered. Its own allocation: most connections are idle most of the time. */
+struct exchange {
+    struct request rq;
+    struct head head;
+    size_t counted; /* of httpd.bodies */
+    size_t max_body;
+    enum chunk_part part;
+    size_t part_left, trailers;
+    struct buf chunks;
+    char *text; /* the head, and behind it what is decoded of it */
+};
+
+struct conn {
+    struct conn *prev, *next; /* in the order of what moved on last */
+    struct httpd *h;
+    struct io *io;
+    enum conn_state state;
+    bool tls, eof, dead, stepping, close_after;
+    bool gzip_ok, head_only, old; /* what the answer needs of the request, which may be gone by then */
+    size_t scanned;               /* of the head, for its end */
+    int64_t deadline_ms;
+    size_t queued; /* stream: at the last tick */
+    struct exchange *x;
+    struct late *late;
+    struct stream_conn *stream;
+    char peer[64];
+};
+
+struct late {
+    struct conn *c; /* NULL: the reader left */
+};
+
+struct stream_conn {
+    struct conn *c;
+    void (*closed)(void *arg);
+    void *arg;
+};
+
+struct port {
+    char *address;
+    struct evconnlistener *listener;
+};
+
+struct httpd {
+    struct event_base *loop;
+    struct httpd_conf conf;
+    struct httpd_ops ops;
+    struct conn ring; /* ring.next moved on last, ring.prev longest ago */
+    SSL_CTX *tls;
+    size_t n_ports;
+    struct port *ports;
+    size_t bodies;
+    bool paused;
+    struct exchange *spare;
+    struct httpd_stat stat;
+};
+
+/* ---- connections ----------------------------------------------------------------------------------------------------
+ */
+
+static void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
+{
+    struct conn *ring = &c->h->ring;
+    c->state = state;
+    c->deadline_ms = clock_mono_ms() + for_ms;
+    c->prev->next = c->next;
+    c->next->prev = c->prev;
+    c->prev = ring;
+    c->next = ring->next;
+    ring->next->prev = c;
+    ring->next = c;
+}
+
+static struct exchange *exchange_new(struct httpd *h)
+{
+    struct exchange *x = h->spare ? h->spare : mem_alloc(sizeof(*x));
+    h->spare = NULL;
+    memset(x, 0, offsetof(struct exchange, head));
+    x->head.n = 0;
+    memset(&x->counted, 0, sizeof(*x) - offsetof(struct exchange, counted));
+    return x;
+}
+
+static void exchange_end(struct conn *c)
+{
+    struct exchange *x = c->x;
+    if (!x)
+        return;
+    c->x = NULL;
+    c->h->bodies -= x->counted;
+    buf_fini(&x->chunks);
+    free(x->text);
+    if (c->h->spare)
+        free(x);
+    else
+        c->h->spare = x;
+}
+
+static void conn_free(struct conn *c)
+{
+    struct stream_conn *s = c->stream;
+    if (c->late)
+        c->late->c = NULL;
+    exchange_end(c);
+    c->prev->next = c->next;
+    c->next->prev = c->prev;
+    c->h->stat.connections--;
+    io_free(c->io);
+    free(c);
+    if (s) {
+        s->closed(s->arg);
+        free(s);
+    }
+}
+
+static struct str exchange_header(const struct request *rq, const char *name)
+{
+    const struct conn *c = rq->conn;
+    return head_get(&c->x->head, name);
+}
+
+/* ---- replies --------------------------------------------------------------------------------------------------------
+ */
+
+static void unref_blob(const void *p, size_t n, void *blob)
+{
+    (void)p, (void)n;
+    blob_unref(blob);
+}
+
+static void free_bytes(const void *p, size_t n, void *own)
+{
+    (void)p, (void)n;
+    free(own);
+}
+
+static void head_line(struct buf *b, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    buf_adds(b, name);
+    buf_adds(b, value);
+    buf_add(b, "\r\n", 2);
+}
+
+static void reply_head(struct buf *b, const struct conn *c, const struct reply *rp, int status, size_t length, bool gz)
+{
+    buf_adds(b, "HTTP/1.1 ");
+    buf_addu(b, (uint64_t)status);
+    buf_addc(b, ' ');
+    buf_adds(b, status_words(status));
+    if (status != 204 && status != 304) {
+        buf_adds(b, "\r\nContent-Length: ");
+        buf_addu(b, length);
+        buf_adds(b, "\r\nContent-Type: ");
+        buf_adds(b, rp->type ? rp->type : "application/json");
+    }
+    buf_adds(b, gz ? "\r\nContent-Encoding: gzip\r\n" : "\r\n");
+    if (!rp->no_gzip)
+        buf_adds(b, "Vary: Accept-Encoding\r\n");
+    head_line(b, "ETag: ", rp->etag);
+    head_line(b, "Cache-Control: ", rp->cache[0] ? rp->cache : "no-store");
+    head_line(b, "Location: ", rp->location);
+    head_line(b, "Set-Cookie: ", rp->cookie);
+    head_line(b, "", rp->extra);
+    buf_adds(b, "X-Content-Type-Options: nosniff\r\n");
+    if (c->close_after)
+        buf_adds(b, "Connection: close\r\n");
+    else if (c->old)
+        buf_adds(b, "Connection: keep-alive\r\n");
+    buf_add(b, "\r\n", 2);
+}
+
+/* The bytes to send: the plain ones, or their gzip (made's, or kept in the blob). */
+static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made, bool *ret_gz)
+{
+    struct str plain = rp->blob ? buf_str(&rp->blob->plain) : buf_str(&rp->body), gz;
+    *ret_gz = false;
+    if (!c->gzip_ok || rp->no_gzip || plain.len < GZIP_LEAST)
+        return plain;
+    if (rp->blob) {
+        gz = blob_gzip(rp->blob);
+    } else {
+        *made = BUF_INIT(plain.len + (64u << 10));
+        gzip(plain, plain.len > GZIP_BIG ? 1 : 6, made);
+        gz = buf_str(made);
+    }
+    *ret_gz = gz.len > 0;
+    return gz.len ? gz : plain;
+}
+
+/* Send the whole reply; conn_step goes on when it has left. Empties rp. */
+static void conn_reply(struct conn *c, struct reply *rp)
+{
+    AUTO_BUF head = BUF_INIT(16u << 10), made = {0};
+    struct evbuffer *out = io_out(c->io);
+    bool gz;
+    int status = rp->status ? rp->status : 200;
+    if (rp->close)
+        c->close_after = true;
+    struct str bytes = reply_bytes(c, rp, &made, &gz);
+    reply_head(&head, c, rp, status, bytes.len, gz);
+    bool bare = status == 204 || status == 304 || c->head_only;
+    evbuffer_add(out, head.p, head.len);
+    if (bare || bytes.len <= COPY_MAX) {
+        evbuffer_add(out, bytes.p, bare ? 0 : bytes.len);
+    } else if (rp->blob) {
+        evbuffer_add_reference(out, bytes.p, bytes.len, unref_blob, blob_ref(rp->blob));
+    } else {
+        char *own = buf_take(gz ? &made : &rp->body);
+        evbuffer_add_reference(out, own, bytes.len, free_bytes, own);
+    }
+    conn_enter(c, CONN_REPLY, c->h->conf.write_ms + (int64_t)(bytes.len / RATE));
+    io_send(c->io);
+    reply_fini(rp);
+}
+
+static void conn_problem(struct conn *c, int status, const char *why)
+{
+    struct reply rp = {.close = true};
+    c->h->ops.problem(&rp, status, why);
+    conn_reply(c, &rp);
+}
+
+/* ---- one request: each step says whether there may be more to do at once -------------------------------------------
+ */
+
+static void conn_handle(struct conn *c, struct str body)
+{
+    struct reply rp = {0};
+    c->x->rq.body = body;
+    c->h->stat.requests++;
+    conn_enter(c, CONN_LATE, c->h->conf.late_ms);
+    if (c->h->ops.handle(c->h->ops.arg, &c->x->rq, &rp) == REPLY_NOW)
+        conn_reply(c, &rp);
+    else
+        reply_fini(&rp);
+    exchange_end(c);
+}
+
+/* The head's n bytes are in x->text. 0: admitted; else it was answered. */
+static int conn_admit(struct conn *c, struct exchange *x, size_t n)
+{
+    struct err err = {0};
+    struct reply rp = {0};
+    c->gzip_ok = c->head_only = c->old = false;
+    int r = head_parse(str_n(x->text, n), &x->head, &err);
+    if (r < 0) {
+        conn_problem(c, -r, err.msg);
+        return -1;
+    }
+    int method = method_of(x->head.method);
+    if (method < 0) {
+        conn_problem(c, 501, "this method is not known here");
+        return -1;
+    }
+    c->gzip_ok = x->head.gzip_ok;
+    c->head_only = method == METHOD_HEAD;
+    c->old = x->head.minor == 0;
+    c->close_after = !x->head.keep_alive;
+    x->rq.method = (enum method)method;
+    x->rq.conn = c;
+    x->rq.header = exchange_header;
+    x->rq.tls = c->tls;
+    x->rq.now_ms = clock_wall_ms();
+    memcpy(x->rq.peer, c->peer, sizeof(x->rq.peer));
+    x->rq.loopback = address_is_loopback(c->peer);
+    if (request_target(&x->rq, x->head.target, x->text + n, &err) < 0) {
+        conn_problem(c, 400, err.msg);
+        return -1;
+    }
+    if (!c->h->ops.admit(c->h->ops.arg, &x->rq, &rp)) {
+        rp.close = x->head.length != 0; /* whatever body comes is not ours to read */
+        conn_reply(c, &rp);
+        return -1;
+    }
+    return 0;
+}
+
+static void conn_expect_body(struct conn *c, struct exchange *x)
+{
+    size_t room = x->head.length > 0 ? (size_t)x->head.length : x->max_body;
+    if (c->h->bodies > 0 && c->h->bodies + room > c->h->conf.max_bodies) {
+        c->h->stat.refused++;
+        conn_problem(c, 503, "too much is being sent at once; try again in a moment");
+        return;
+    }
+    c->h->bodies += x->counted = room;
+    if (x->head.expect_continue && io_in(c->io)->len == 0) {
+        evbuffer_add(io_out(c->io), "HTTP/1.1 100 Continue\r\n\r\n", 25);
+        io_send(c->io);
+    }
+    conn_enter(c, x->head.length < 0 ? CONN_CHUNKS : CONN_BODY, c->h->conf.body_ms + (int64_t)(room / RATE));
+    if (x->head.length < 0)
+        x->chunks = BUF_INIT(x->max_body + 1);
+    else
+        io_limit(c->io, (size_t)x->head.length + READ_AHEAD);
+}
+
+static bool step_head(struct conn *c)
+{
+    struct buf *in = io_in(c->io);
+    if (c->scanned == 0) {
+        while (in->len >= 2 && memcmp(in->p, "\r\n", 2) == 0) /* a stray line end between requests does no harm */
+            io_drop(c->io, 2);
+        if (in->len == 0)
+            return false;
+        conn_enter(c, CONN_HEAD, c->h->conf.head_ms);
+    }
+    size_t from = c->scanned > 3 ? c->scanned - 3 : 0;
+    const char *end = memmem(in->p + from, in->len - from, "\r\n\r\n", 4);
+    size_t n = end ? (size_t)(end - in->p) + 4 : in->len;
+    c->scanned = in->len;
+    if (!end && n < HEAD_MAX)
+        return false;
+    if (n > HEAD_MAX || !end) {
+        conn_problem(c, 431, "the request's head is larger than 16 KiB");
+        return true;
+    }
+    struct exchange *x = c->x = exchange_new(c->h);
+    x->text = mem_alloc(2 * n);
+    memcpy(x->text, in->p, n);
+    io_drop(c->io, n);
+    c->scanned = 0;
+    if (conn_admit(c, x, n) < 0)
+        return true;
+    x->max_body = c->h->ops.max_body(c->h->ops.arg, &x->rq);
+    if (x->head.length > (int64_t)x->max_body) {
+        char why[120];
+        snprintf(why, sizeof(why), "the body is %lld bytes; this path takes at most %zu", (long long)x->head.length,
+                 x->max_body);
+        conn_problem(c, 413, why);
+    } else if (x->head.length == 0) {
+        conn_handle(c, str_n("", 0));
+    } else {
+        conn_expect_body(c, x);
+    }
+    return true;
+}
+
+static bool step_body(struct conn *c)
+{
+    size_t n = (size_t)c->x->head.length;
+    if (io_in(c->io)->len < n)
+        return false;
+    conn_handle(c, str_n(io_in(c->io)->p, n));
+    io_limit(c->io, READ_AHEAD);
+    io_drop(c->io, n);
+    return true;
+}
+
+/* One size, data, end or trailer piece off the input. 1: took it, 0: needs more, 2: all done, or a negative status. */
+static int take_chunk(struct exchange *x, struct io *io)
+{
+    struct str in = buf_str(io_in(io)), digits;
+    uint64_t size;
+    if (x->part == CHUNK_DATA) {
+        size_t n = MIN(in.len, x->part_left);
+        buf_add(&x->chunks, in.p, n);
+        io_drop(io, n);
+        if ((x->part_left -= n) == 0)
+            x->part = CHUNK_END;
+        return n > 0;
+    }
+    const char *end = memmem(in.p, in.len, "\r\n", 2);
+    if (!end)
+        return in.len > 1024 ? -400 : 0;
+    struct str line = str_n(in.p, (size_t)(end - in.p));
+    int r = 1;
+    if (x->part == CHUNK_SIZE) {
+        if (!str_cut(&line, ';', &digits) || digits.len > 8 || str_find(digits, "x") >= 0 || !str_hex(digits, &size))
+            return -400;
+        if (x->chunks.len + size > x->max_body)
+            return -413;
+        x->part_left = (size_t)size;
+        x->part = size ? CHUNK_DATA : CHUNK_TRAILER;
+    } else if (x->part == CHUNK_END) {
+        if (line.len)
+            return -400;
+        x->part = CHUNK_SIZE;
+    } else if (line.len == 0) {
+        r = 2;
+    } else if (++x->trailers > HEADERS_MAX) {
+        return -431;
+    }
+    io_drop(io, (size_t)(end - in.p) + 2);
+    return r;
+}
+
+static bool step_chunks(struct conn *c)
+{
+    int r;
+    while ((r = take_chunk(c->x, c->io)) == 1)
+        ;
+    if (r == 0)
+        return false;
+    if (r < 0)
+        conn_problem(c, -r, r == -413 ? "the body is larger than this path takes" : "the body's chunks are malformed");
+    else
+        conn_handle(c, buf_str(&c->x->chunks));
+    return true;
+}
+
+/* The reply has left: on to the next request, or to the end. */
+static bool step_reply(struct conn *c)
+{
+    if (io_queued(c->io) > 0)
+        return false;
+    exchange_end(c);
+    io_limit(c->io, READ_AHEAD);
+    if (!c->close_after) {
+        conn_enter(c, CONN_HEAD, c->h->conf.idle_ms);
+        return true;
+    }
+    io_finish(c->io);
+    conn_enter(c, CONN_LINGER, LINGER_MS);
+    return true;
+}
+
+/* c may be gone when this returns. */
+static void conn_step(struct conn *c)
+{
+    if (c->stepping)
+        return; /* called from within: the loop below goes on */
+    c->stepping = true;
+    for (bool more = true; more && !c->dead;) {
+        switch (c->state) {
+        case CONN_HEAD:
+            more = step_head(c);
+            break;
+        case CONN_BODY:
+            more = step_body(c);
+            break;
+        case CONN_CHUNKS:
+            more = step_chunks(c);
+            break;
+        case CONN_REPLY:
+            more = step_reply(c);
+            break;
+        case CONN_STREAM:
+        case CONN_LINGER:
+            io_drop(c->io, io_in(c->io)->len);
+            more = false;
+            break;
+        case CONN_LATE:
+            more = false;
+            break;
+        }
+    }
+    c->stepping = false;
+    if (c->dead || (c->eof && c->state != CONN_LATE && c->state != CONN_REPLY))
+        conn_free(c);
+}
+
+static void conn_end(struct conn *c)
+{
+    c->dead = true;
+    conn_step(c);
+}
+
+static void on_io(void *arg, int words)
+{
+    struct conn *c = arg;
+    if (words & (IO_EOF | IO_ERROR))
+        c->eof = true;
+    if (words & IO_ERROR)
+        c->dead = true;
+    conn_step(c);
+}
+
+/* ---- late replies and streams ---------------------------------------------------------------------------------------
+ */
+
+struct late *httpd_late(struct request *rq)
+{
+    struct conn *c = rq->conn;
+    struct late *l = mem_zero(1, sizeof(*l));
+    l->c = c;
+    c->late = l;
+    return l;
+}
+
+void httpd_late_reply(struct late *l, struct reply *rp)
+{
+    struct conn *c = l->c;
+    free(l);
+    if (!c) {
+        reply_fini(rp);
+        return;
+    }
+    c->late = NULL;
+    conn_reply(c, rp);
+    conn_step(c);
+}
+
+struct stream_conn *httpd_stream(struct request *rq, const char *type, void (*closed)(void *arg), void *arg)
+{
+    struct conn *c = rq->conn;
+    struct stream_conn *s = mem_zero(1, sizeof(*s));
+    *s = (struct stream_conn){.c = c, .closed = closed, .arg = arg};
+    c->stream = s;
+    conn_enter(c, CONN_STREAM, c->h->conf.write_ms);
+    evbuffer_add_printf(io_out(c->io),
+                        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n"
+                        "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+                        type);
+    io_send(c->io);
+    return s;
+}
+
+size_t httpd_stream_queued(const struct stream_conn *s)
+{
+    return io_queued(s->c->io);
+}
+
+void httpd_stream_write(struct stream_conn *s, const void *p, size_t n)
+{
+    evbuffer_add(io_out(s->c->io), p, n);
+}
+
+void httpd_stream_blob(struct stream_conn *s, struct blob *b)
+{
+    evbuffer_add_reference(io_out(s->c->io), b->plain.p, b->plain.len, unref_blob, blob_ref(b));
+}
+
+void httpd_stream_flush(struct stream_conn *s)
+{
+    io_send(s->c->io);
+}
+
+void httpd_stream_end(struct stream_conn *s)
+{
+    struct conn *c = s->c;
+    c->stream = NULL;
+    free(s);
+    conn_end(c);
+}
+
+/* ---- listening ------------------------------------------------------------------------------------------------------
+ */
+
+/* Room for one more: the connection that has been idle longest gives way. */
+static bool make_room(struct httpd *h)
+{
+    int looked = 0;
+    if (h->stat.connections < h->conf.max_connections)
+        return true;
+    for (struct conn *c = h->ring.prev; c != &h->ring && looked < 256; c = c->prev, looked++)
+        if (c->state == CONN_LINGER || (c->state == CONN_HEAD && io_in(c->io)->len == 0)) {
+            conn_end(c);
+            return true;
+        }
+    return false;
+}
+
+static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *from, int len, void *arg)
+{
+    static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
+                               "Content-Length: 0\r\n\r\n";
+    struct httpd *h = arg;
+    (void)l;
+    if (!make_room(h)) {
+        h->stat.refused++;
+        if (!h->tls)
+            send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        close(fd);
+        return;
+    }
+    struct conn *c = mem_zero(1, sizeof(*c));
+    c->h = h;
+    c->prev = c->next = c;
+    if (len > 0 && from->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)from)->sin_addr, c->peer, sizeof(c->peer));
+    else if (len > 0 && from->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)(void *)from)->sin6_addr, c->peer, sizeof(c->peer));
+    if (strncmp(c->peer, "::ffff:", 7) == 0 && strchr(c->peer, '.'))
+        memmove(c->peer, c->peer + 7, strlen(c->peer + 7) + 1);
+    h->stat.connections++;
+    c->tls = h->tls != NULL;
+    c->io = io_new(h->loop, fd, h->tls, on_io, c);
+    conn_enter(c, CONN_HEAD, h->conf.head_ms);
+}
+
+static void on_accept_error(struct evconnlistener *l, void *arg)
+{
+    struct httpd *h = arg;
+    (void)l;
+    h->paused = true; /* no descriptors left, most likely: the next tick tries again */
+    for (size_t i = 0; i < h->n_ports; i++)
+        evconnlistener_disable(h->ports[i].listener);
+}
+
+/* "host:port" or "[host]:port" -> a socket address. */
+static int address_parse(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len, struct err *err)
+{
+    const char *colon = strrchr(text, ':');
+    char host[64];
+    int64_t port;
+    struct sockaddr_in *four = (void *)ret;
+    struct sockaddr_in6 *six = (void *)ret;
+    struct str h = colon ? str_n(text, (size_t)(colon - text)) : str_n("", 0);
+    if (h.len >= 2 && h.p[0] == '[' && h.p[h.len - 1] == ']')
+        h = str_n(h.p + 1, h.len - 2);
+    if (str_eq(h, "localhost"))
+        h = STR("127.0.0.1");
+    if (str_eq(h, "*") || (colon && h.len == 0))
+        h = STR("0.0.0.0");
+    if (!colon || h.len >= sizeof(host) || !str_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
+        return err_set(err, -EINVAL, "'%s' is not an address to listen on: write ADDRESS:PORT, as 0.0.0.0:8765", text);
+    memcpy(host, h.p, h.len);
+    host[h.len] = 0;
+    memset(ret, 0, sizeof(*ret));
+    if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)port);
+        *ret_len = sizeof(*four);
+    } else if (inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)port);
+        *ret_len = sizeof(*six);
+    } else {
+        return err_set(err, -EINVAL, "'%s': '%s' is not an address; names are not looked up here", text, host);
+    }
+    return 0;
+}
+
+int httpd_listen(struct httpd *h, const char *address, int *ret_port, struct err *err)
+{
+    struct sockaddr_storage sa;
+    socklen_t len;
+    int on = 1, r = address_parse(address, &sa, &len, err);
+    if (r < 0)
+        return r;
+    AUTO_CLOSE int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets have it too */
+    if (bind(fd, (struct sockaddr *)&sa, len) < 0 || listen(fd, 1024) < 0)
+        return err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
+    getsockname(fd, (struct sockaddr *)&sa, &len);
+    struct evconnlistener *l =
+        evconnlistener_new(h->loop, on_accept, h, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    if (!l)
+        return err_set(err, -ENOMEM, "cannot listen on '%s'", address);
+    fd = -1;
+    evconnlistener_set_error_cb(l, on_accept_error);
+    h->ports = mem_grow(h->ports, h->n_ports + 1, sizeof(*h->ports));
+    h->ports[h->n_ports++] = (struct port){mem_str(address), l};
+    if (ret_port)
+        *ret_port = ntohs(sa.ss_family == AF_INET ? ((struct sockaddr_in *)(void *)&sa)->sin_port
+                                                  : ((struct sockaddr_in6 *)(void *)&sa)->sin6_port);
+    return 0;
+}
+
+bool httpd_listens(const struct httpd *h, const char *address)
+{
+    for (size_t i = 0; i < h->n_ports; i++)
+        if (strcmp(h->ports[i].address, address) == 0)
+            return true;
+    return false;
+}
+
+void httpd_unlisten(struct httpd *h, const char *address)
+{
+    for (size_t i = h->n_ports; i-- > 0;) {
+        if (address && strcmp(h->ports[i].address, address) != 0)
+            continue;
+        evconnlistener_free(h->ports[i].listener);
+        free(h->ports[i].address);
+        h->ports[i] = h->ports[--h->n_ports];
+    }
+}
+
+/* ---- the server -----------------------------------------------------------------------------------------------------
+ */
+
+struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, const struct httpd_ops *ops)
+{
+    struct httpd *h = mem_zero(1, sizeof(*h));
+    h->loop = loop;
+    h->conf = *conf;
+    h->ops = *ops;
+    h->ring.prev = h->ring.next = &h->ring;
+    return h;
+}
+
+void httpd_free(struct httpd *h)
+{
+    if (!h)
+        return;
+    httpd_unlisten(h, NULL);
+    free(h->ports);
+    while (h->ring.next != &h->ring)
+        conn_free(h->ring.next);
+    SSL_CTX_free(h->tls);
+    free(h->spare);
+    free(h);
+}
+
+void httpd_set_tls(struct httpd *h, struct ssl_ctx_st *tls)
+{
+    if (tls)
+        SSL_CTX_up_ref(tls);
+    SSL_CTX_free(h->tls);
+    h->tls = tls;
+}
+
+void httpd_set_max(struct httpd *h, size_t max_connections)
+{
+    h->conf.max_connections = max_connections;
+}
+
+void httpd_stat(const struct httpd *h, struct httpd_stat *ret)
+{
+    *ret = h->stat;
+}
+
+size_t httpd_busy(const struct httpd *h)
+{
+    size_t n = 0;
+    for (const struct conn *c = h->ring.next; c != &h->ring; c = c->next)
+        n += c->state == CONN_LATE || c->state == CONN_REPLY;
+    return n;
+}
+
+/* A stream has no end, but what is queued must move. */
+static bool stream_stuck(struct conn *c, int64_t now_ms)
+{
+    size_t queued = io_queued(c->io);
+    if (queued == 0 || queued < c->queued)
+        c->deadline_ms = now_ms + c->h->conf.write_ms;
+    c->queued = queued;
+    return now_ms > c->deadline_ms;
+}
+
+void httpd_tick(struct httpd *h)
+{
+    int64_t now_ms = clock_mono_ms();
+    struct conn *c = h->ring.next, *next;
+    if (h->paused)
+        for (size_t i = 0; i < h->n_ports; i++)
+            evconnlistener_enable(h->ports[i].listener);
+    h->paused = false;
+    for (; c != &h->ring; c = next) {
+        next = c->next;
+        if (c->state == CONN_STREAM ? !stream_stuck(c, now_ms) : now_ms <= c->deadline_ms)
+            continue;
+        if (c->state != CONN_LINGER)
+            h->stat.timeouts++;
+        if ((c->state == CONN_HEAD && io_in(c->io)->len > 0) || c->state == CONN_BODY || c->state == CONN_CHUNKS) {
+            conn_problem(c, 408, "the request did not arrive in time");
+            conn_step(c);
+        } else {
+            conn_end(c);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/* hub.h: the parts of a hub, for the files of this folder. Programs use server.h. */
+#ifndef HUB_HUB_H
+#define HUB_HUB_H
+
+#include "api/api.h"
+#include "hub/conf.h"
+#include "hub/httpd.h"
+#include "hub/peers.h"
+#include "hub/tokens.h"
+#include "wire/wire.h"
+
+struct streams;
+
+struct hub {
+    struct event_base *loop;
+    struct hub_conf conf; /* owned */
+    char data[512];
+    struct live *live;
+    struct store *store;
+    struct httpd *httpd;
+    struct api api;
+    struct peers *peers;
+    struct tokens *tokens;
+    struct streams *streams;
+    struct wire_dec *dec;
+    struct wire_enc *enc;
+    struct answer answer; /* scratch: it is large */
+    struct buf scratch;   /* a blob read back */
+    int64_t started_ms;
+    int store_said;                     /* the last error of the store that was logged */
+    uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
+};
+
+/* Somebody looks at the state now, or did a moment ago. */
+bool hub_watched(const struct hub *h, int64_t now_ms);
+
+/* ---- ingest.c ---- */
+enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);
+/* Make these facts (and processes) the ones in force; takes a silent node over where that is due. May move *n. */
+void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64_t id, const struct node_fact *f,
+                  int64_t now_ms);
+/* The node and its record, made if new. NULL: there are too many. */
+struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
+
+/* ---- registry.c ---- */
+int registry_load(struct hub *h, struct err *err);
+int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
+                   struct err *err);
+int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out, struct err *err);
+void registry_on_event(void *hub, const struct node_now *n, const struct event *e); /* live's */
+
+/* ---- vesta.c ---- */
+int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
+                   struct err *err);
+int vesta_update(void *hub, struct request *rq, struct str id, struct err *err);
+
+#endif

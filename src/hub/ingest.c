@@ -1,0 +1,456 @@
+/*
+ * ingest.c: agents' requests: decode once, to live at once, to the store, and an answer when it is durable. What a node
+ * may send is settled by its token before anything of it counts.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "hub/hub.h"
+
+#define BLOBS_MAX   128 /* in one request */
+#define IN_FLIGHT   16  /* requests of one node waiting for the disk */
+#define REFUSED_MS  60000
+#define SHIFT_SLACK 1000 /* the exchange's own delay is not the clock's */
+#define PHASE_MS    100  /* agents send together: a burst costs less than a trickle … */
+#define PHASE_GROUP 1000 /* … but not all of ten thousand in one moment */
+
+/* One request on its way through. */
+struct post {
+    struct hub *h;
+    struct request *rq;
+    struct reply *rp;
+    struct hello hello;
+    char key[NODE_KEY_MAX];
+    struct peer *peer;
+    struct node_now *n;
+    int64_t now_ms;
+    size_t n_frames, n_batches, n_stored, n_need;
+    struct frame *frames;
+    struct store_batch *append;
+    uint64_t need[64];
+    /* the newest blobs of this request, decoded */
+    uint64_t facts_id, procs_id;
+    struct node_fact facts;
+    struct proc_list procs;
+    char token[64];
+};
+
+/* What is left of it while the disk works. */
+struct waiting {
+    struct hub *h;
+    struct late *late;
+    char key[NODE_KEY_MAX], token[64];
+    size_t n_stored, n_need;
+    uint64_t need[64];
+    struct {
+        uint64_t run, number;
+    } stored[];
+};
+
+/* ---- answers
+ * ----------------------------------------------------------------------------------------------------------- */
+
+bool hub_watched(const struct hub *h, int64_t now_ms)
+{
+    return now_ms - h->api.watched_ms < 30000 && now_ms >= h->api.watched_ms;
+}
+
+static int64_t phase_of(const struct hub *h, const char *key, int64_t interval_ms)
+{
+    uint64_t groups = 1 + live_count(h->live) / PHASE_GROUP, sum = 0;
+    for (const char *c = key; *c; c++)
+        sum = sum * 31 + (unsigned char)*c;
+    return (int64_t)(PHASE_MS + PHASE_MS * (sum % groups)) % interval_ms;
+}
+
+static void answer_reply(struct waiting *w, struct reply *rp)
+{
+    struct hub *h = w->h;
+    struct answer *a = &h->answer;
+    a->time_ms = clock_wall_ms();
+    a->n_stored = w->n_stored;
+    for (size_t i = 0; i < w->n_stored; i++) {
+        a->stored[i].run = w->stored[i].run;
+        a->stored[i].number = w->stored[i].number;
+    }
+    a->n_need = w->n_need;
+    memcpy(a->need, w->need, w->n_need * sizeof(w->need[0]));
+    a->interval_ms = hub_watched(h, a->time_ms) ? MIN(h->conf.watch_interval, h->conf.interval) : h->conf.interval;
+    a->phase_ms = phase_of(h, w->key, a->interval_ms);
+    a->retry_ms = 0;
+    mem_copy_str(a->token, sizeof(a->token), w->token);
+    rp->type = "text/plain; charset=utf-8";
+    rp->no_gzip = true;
+    rp->body = BUF_INIT(256u << 10);
+    answer_write(&rp->body, a);
+}
+
+static void error_reply(struct hub *h, int result, struct reply *rp)
+{
+    struct store_stat st;
+    store_stat(h->store, &st);
+    snprintf(rp->extra, sizeof(rp->extra), "Retry-After: %d", result == -EAGAIN ? 2 : 10);
+    if (result == -ENOSPC)
+        reply_problem(rp, 507, "the hub's disk is full: keep the batch and send it again");
+    else if (result == -EAGAIN)
+        reply_problem(rp, 503, "the hub's disk does not keep up: keep the batch and send it again");
+    else
+        reply_problem(rp, 503, "the hub cannot store: %s", st.error[0] ? st.error : strerror(-result));
+    h->refused++;
+}
+
+static void on_stored(void *arg, int result)
+{
+    struct waiting *w = arg;
+    struct hub *h = w->h;
+    struct reply rp = {0};
+    struct peer *peer = peers_find(h->peers, w->key);
+    if (peer && peer->in_flight > 0)
+        peer->in_flight--;
+    if (result < 0)
+        error_reply(h, result, &rp);
+    else
+        answer_reply(w, &rp);
+    httpd_late_reply(w->late, &rp);
+    free(w);
+}
+
+/* ---- who sends
+ * ---------------------------------------------------------------------------------------------------------- */
+
+struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret)
+{
+    bool is_new;
+    if (!peers_find(h->peers, key) && peers_count(h->peers) >= (size_t)h->conf.max_nodes)
+        return NULL;
+    struct peer *peer = peers_get(h->peers, key, &is_new);
+    *ret = live_node(h->live, key, name, now_ms);
+    (*ret)->demo = h->conf.demo;
+    mem_copy_str(peer->rec.own_name, sizeof(peer->rec.own_name), name);
+    return peer;
+}
+
+/* The token lets this node send. False: answered. */
+static bool post_allowed(struct post *p)
+{
+    struct err err = {0};
+    struct hub *h = p->h;
+    struct peer *known = peers_find(h->peers, p->key);
+    int r = 0;
+    if (p->rq->role == ROLE_AGENT) {
+        r = tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
+        if (r == 0 && known)
+            known->minted[0] = 0;
+    } else if (known && known->minted[0]) {
+        mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
+    } else {
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, p->now_ms, p->token, &err);
+        if (r == 0)
+            log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
+    }
+    if (r == 0)
+        return true;
+    h->refused++;
+    log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
+    reply_problem(p->rp, r == -EACCES ? 403 : 503, "%s", err.msg);
+    return false;
+}
+
+/* Two runs with one id: the one that came first keeps it, and everybody can see why the other is not there. */
+static bool post_conflict(struct post *p)
+{
+    struct node_now *n = live_find(p->h->live, p->key);
+    struct peer *peer = peers_find(p->h->peers, p->key);
+    if (!n || !peer || strcmp(n->key, p->key) != 0 || !live_run_conflict(p->h->live, n, p->hello.run, p->now_ms))
+        return false;
+    p->h->refused++;
+    if (p->now_ms - peer->refused_ms >= REFUSED_MS) {
+        struct event e = {.at_ms = p->now_ms, .kind = EVENT_REFUSED};
+        snprintf(e.text, sizeof(e.text), "a second agent with this node's id was refused; it is %.48s at %.45s",
+                 p->hello.name, p->rq->peer);
+        peer->refused_ms = p->now_ms;
+        live_refused(p->h->live, n, e.text, p->now_ms);
+        store_put_event(p->h->store, n->key, NULL, &e);
+        log_warn("hub", "%s (%s): %s", n->name, n->key, e.text);
+    }
+    snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 10");
+    reply_problem(p->rp, 409,
+                  "another agent of node %s (%s) is alive at %s: a copied state folder? Remove it on one of the two",
+                  n->name, n->key, n->address);
+    return true;
+}
+
+/* ---- frames
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static bool bad_frames(struct post *p, const char *why)
+{
+    p->h->refused++;
+    reply_problem(p->rp, 400, "%s", why);
+    return false;
+}
+
+/* All frames, checked to be whole and this node's, before any of them counts. */
+static bool post_read(struct post *p)
+{
+    struct err err = {0};
+    struct rd r = rd_of(p->rq->body.p, p->rq->body.len);
+    struct frame f;
+    size_t blobs = 0, cap = 0;
+    if (wire_check_start(&r, &err) < 0)
+        return bad_frames(p, err.msg);
+    int got = wire_next(&r, &f, &err);
+    if (got < 0)
+        return bad_frames(p, err.msg);
+    if (got == 0 || f.type != FRAME_HELLO)
+        return bad_frames(p, "the first frame must be HELLO");
+    if (wire_hello(&f, &p->hello, &err) < 0)
+        return bad_frames(p, err.msg);
+    node_id_text(&p->hello.node, p->key);
+    while ((got = wire_next(&r, &f, &err)) == 1) {
+        if (f.type == FRAME_HELLO)
+            return bad_frames(p, "one HELLO is enough");
+        if (memcmp(&f.node, &p->hello.node, sizeof(f.node)) != 0)
+            return bad_frames(p, "a frame is of another node than its HELLO");
+        if (f.type == FRAME_BATCH ? ++p->n_batches > ANSWER_KEYS : ++blobs > BLOBS_MAX)
+            return bad_frames(p, "too many frames in one request");
+        VEC_ROOM(p->frames, p->n_frames, cap);
+        p->frames[p->n_frames++] = f;
+    }
+    return got == 0 || bad_frames(p, err.msg);
+}
+
+static bool post_blob(struct post *p, const struct frame *f)
+{
+    struct err err = {0};
+    enum blob_kind kind = f->type == FRAME_FACTS ? BLOB_FACTS : BLOB_PROCS;
+    if (kind == BLOB_FACTS) {
+        struct node_fact facts = {0};
+        if (wire_facts(f, &facts, &err) < 0)
+            return bad_frames(p, err.msg);
+        node_fact_fini(&p->facts);
+        p->facts = facts;
+        p->facts_id = f->id;
+    } else {
+        struct proc_list procs = {0};
+        if (wire_procs(f, &procs, &err) < 0)
+            return bad_frames(p, err.msg);
+        proc_list_fini(&p->procs);
+        p->procs = procs;
+        p->procs_id = f->id;
+    }
+    if (!store_has_blob(p->h->store, p->key, f->id))
+        store_put_blob(p->h->store, p->key, kind, f->id, f->whole);
+    return true;
+}
+
+void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64_t id, const struct node_fact *f,
+                  int64_t now_ms)
+{
+    char old_key[NODE_KEY_MAX], key[NODE_KEY_MAX];
+    mem_copy_str(key, sizeof(key), (*n)->key);
+    if ((*n)->n_devices == 0 && f->n_devices && live_takeover(h->live, key, f, now_ms, old_key)) {
+        struct peer *old = peers_find(h->peers, old_key);
+        log_info("hub", "node %s takes over %s: it brings the same GPUs", key, old_key);
+        store_take_over(h->store, old_key, key);
+        if (old) {
+            mem_copy_str((*peer)->rec.name, sizeof((*peer)->rec.name), old->rec.name);
+            (*peer)->rec.first_ms = old->rec.first_ms;
+            peers_drop(h->peers, old_key);
+        }
+        *n = live_find(h->live, key);
+        (*peer)->saved_ms = 0;
+    }
+    live_facts(h->live, *n, id, f, now_ms);
+    if ((*peer)->rec.facts != id) {
+        (*peer)->rec.facts = id;
+        peer_save(h->peers, *peer, *n, true, now_ms);
+    }
+}
+
+/* Read a blob back that another request brought. */
+static bool read_blob(struct post *p, uint64_t id, struct frame *ret)
+{
+    struct err err = {0};
+    buf_fini(&p->h->scratch);
+    p->h->scratch = BUF_INIT(WIRE_BODY_MAX);
+    return store_get_blob(p->h->store, p->key, id, &p->h->scratch, &err) == 1 &&
+           wire_one(buf_str(&p->h->scratch), ret, &err) == 0;
+}
+
+/* The blobs this batch was taken under become the ones in force. */
+static void post_in_force(struct post *p, const struct frame *f)
+{
+    struct frame blob;
+    struct err err = {0};
+    if (f->facts && !live_knows(p->n, f->facts, 0)) {
+        if (p->facts_id != f->facts && read_blob(p, f->facts, &blob)) {
+            struct node_fact facts = {0};
+            if (wire_facts(&blob, &facts, &err) == 0) {
+                node_fact_fini(&p->facts);
+                p->facts = facts;
+                p->facts_id = f->facts;
+            }
+        }
+        if (p->facts_id == f->facts)
+            ingest_facts(p->h, &p->peer, &p->n, f->facts, &p->facts, p->now_ms);
+    }
+    if (f->procs && !live_knows(p->n, 0, f->procs)) {
+        if (p->procs_id != f->procs && read_blob(p, f->procs, &blob)) {
+            struct proc_list procs = {0};
+            if (wire_procs(&blob, &procs, &err) == 0) {
+                proc_list_fini(&p->procs);
+                p->procs = procs;
+                p->procs_id = f->procs;
+            }
+        }
+        if (p->procs_id == f->procs) {
+            live_procs(p->h->live, p->n, f->procs, &p->procs, p->now_ms);
+            p->peer->rec.procs = f->procs;
+        }
+    }
+}
+
+static void post_events(struct post *p, const struct batch *b)
+{
+    for (size_t i = 0; i < b->n_events; i++) {
+        struct event e = b->events[i];
+        const char *device = NULL;
+        if (e.slot > 0 && live_knows(p->n, b->facts, 0) && e.slot <= p->n->n_devices)
+            device = p->n->devices[e.slot - 1].fact.uuid;
+        e.at_ms += p->peer->shift_ms;
+        store_put_event(p->h->store, p->key, device, &e);
+        if (e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST)
+            log_warn("hub", "%s: %s %s", p->n->name, event_words[e.kind], e.text);
+    }
+}
+
+static void add_need(struct post *p, uint64_t id)
+{
+    for (size_t i = 0; i < p->n_need; i++)
+        if (p->need[i] == id)
+            return;
+    if (p->n_need < ARRAY_LEN(p->need))
+        p->need[p->n_need++] = id;
+}
+
+static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, size_t *n_keys, struct batch_key *keys)
+{
+    struct hub *h = p->h;
+    struct err err = {0};
+    struct batch b;
+    bool facts = !f->facts || store_has_blob(h->store, p->key, f->facts);
+    bool procs = !f->procs || store_has_blob(h->store, p->key, f->procs);
+    if (!facts)
+        add_need(p, f->facts);
+    if (!procs)
+        add_need(p, f->procs);
+    if (!facts || !procs)
+        return true;
+    keys[(*n_keys)++] = f->key;
+    if (store_has(h->store, p->key, f->key.run, f->key.number)) {
+        h->repeats++;
+        return true;
+    }
+    if (wire_batch(h->dec, f, &b, &err) < 0)
+        return bad_frames(p, err.msg);
+    p->append[(*n_append)++] = (struct store_batch){.node = p->key,
+                                                    .run = f->key.run,
+                                                    .number = f->key.number,
+                                                    .facts = f->facts,
+                                                    .procs = f->procs,
+                                                    .at_ms = b.n_ticks ? b.at_ms[0] + p->peer->shift_ms : p->now_ms,
+                                                    .shift_ms = p->peer->shift_ms,
+                                                    .bytes = f->whole};
+    if (!peer_is_news(p->peer, f->key.run, f->key.number))
+        return true;
+    h->batches++;
+    int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + p->peer->shift_ms : 0;
+    bool newer = newest_ms > p->n->sample_at_ms;
+    if (newer)
+        post_in_force(p, f);
+    post_events(p, &b);
+    live_batch(h->live, p->n, &b, p->peer->shift_ms, p->now_ms);
+    if (newer && live_knows(p->n, f->facts, f->procs))
+        peer_track(h->peers, p->peer, p->n, newest_ms);
+    return true;
+}
+
+static void settle_clock(struct post *p)
+{
+    int64_t want = -p->n->clock_off_ms, diff = want - p->peer->shift_ms;
+    if (want == 0 || diff > SHIFT_SLACK || diff < -SHIFT_SLACK)
+        p->peer->shift_ms = want;
+}
+
+/* Everything in order; the answer is made here, or when the disk is done. */
+static enum reply_how post_take(struct post *p)
+{
+    struct hub *h = p->h;
+    size_t n_append = 0, n_keys = 0;
+    AUTO_FREE struct batch_key *keys = mem_zero(MAX(p->n_batches, 1), sizeof(*keys));
+    p->append = mem_zero(MAX(p->n_batches, 1), sizeof(*p->append));
+    live_hello(h->live, p->n, &p->hello, p->rq->peer, p->now_ms);
+    p->peer->heard = true;
+    settle_clock(p);
+    for (size_t i = 0; i < p->n_frames; i++)
+        if (p->frames[i].type == FRAME_BATCH ? !post_batch(p, &p->frames[i], &n_append, &n_keys, keys)
+                                             : !post_blob(p, &p->frames[i]))
+            return REPLY_NOW;
+    if (p->facts_id && p->n_batches == 0) /* a node without a sample yet is shown, too */
+        ingest_facts(h, &p->peer, &p->n, p->facts_id, &p->facts, p->now_ms);
+    peer_save(h->peers, p->peer, p->n, false, p->now_ms);
+
+    struct waiting *w = mem_alloc(sizeof(*w) + n_keys * sizeof(w->stored[0]));
+    *w = (struct waiting){.h = h, .n_stored = n_keys, .n_need = p->n_need};
+    memcpy(w->key, p->key, sizeof(w->key));
+    memcpy(w->token, p->token, sizeof(w->token));
+    memcpy(w->need, p->need, sizeof(w->need));
+    for (size_t i = 0; i < n_keys; i++) {
+        w->stored[i].run = keys[i].run;
+        w->stored[i].number = keys[i].number;
+    }
+    if (n_append == 0) {
+        answer_reply(w, p->rp);
+        free(w);
+        return REPLY_NOW;
+    }
+    p->peer->in_flight++;
+    w->late = httpd_late(p->rq);
+    store_append(h->store, p->append, n_append, on_stored, w);
+    return REPLY_LATER;
+}
+
+static void post_fini(struct post *p)
+{
+    free(p->frames);
+    free(p->append);
+    node_fact_fini(&p->facts);
+    proc_list_fini(&p->procs);
+}
+
+enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
+{
+    struct hub *h = hub;
+    struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
+    enum reply_how how = REPLY_NOW;
+    /* A token that is not this node's yet must not become so while another run is alive. */
+    bool bound = rq->role == ROLE_AGENT && rq->token.node[0];
+    if (post_read(&p) && (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p))) {
+        p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n);
+        if (!p.peer) {
+            reply_problem(rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)h->conf.max_nodes);
+        } else if (p.peer->in_flight >= IN_FLIGHT) {
+            snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
+            reply_problem(rp, 429, "%u requests of this node are waiting for the disk", p.peer->in_flight);
+        } else {
+            if (p.token[0])
+                memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));
+            how = post_take(&p);
+        }
+    }
+    post_fini(&p);
+    return how;
+}

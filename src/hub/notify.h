@@ -1,0 +1,10 @@
+/* notify.h: word to the supervisor (systemd's sd_notify protocol); nothing happens where there is none. */
+#ifndef HUB_NOTIFY_H
+#define HUB_NOTIFY_H
+
+#include <stdint.h>
+
+void notify(const char *state);   /* "READY=1", "STOPPING=1", "WATCHDOG=1", "RELOADING=1\nMONOTONIC_USEC=…" */
+int64_t notify_watchdog_ms(void); /* how often "WATCHDOG=1" is due (half of what was asked for); 0: not at all */
+
+#endif

@@ -1,0 +1,230 @@
+/* peers.c: nodes by key, their records, and the processes on their devices from start to end. */
+#include "hub/peers.h"
+
+#include "base/rand.h"
+
+#define SAVE_MS      60000  /* "last heard" on disk is at most this old */
+#define SAVE_PROC_MS 600000 /* and that of a long process */
+
+struct peers {
+    struct store *store;
+    size_t n, buckets;
+    struct peer **by_key;
+};
+
+struct peers *peers_new(struct store *store)
+{
+    struct peers *p = mem_zero(1, sizeof(*p));
+    p->store = store;
+    p->buckets = 256;
+    p->by_key = mem_zero(p->buckets, sizeof(*p->by_key));
+    return p;
+}
+
+static void peer_free(struct peer *peer)
+{
+    free(peer->procs);
+    free(peer);
+}
+
+void peers_free(struct peers *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->buckets; i++)
+        while (p->by_key[i]) {
+            struct peer *next = p->by_key[i]->next;
+            peer_free(p->by_key[i]);
+            p->by_key[i] = next;
+        }
+    free(p->by_key);
+    free(p);
+}
+
+static struct peer **bucket(const struct peers *p, const char *key)
+{
+    return &p->by_key[fnv64(key, strlen(key)) & (p->buckets - 1)];
+}
+
+struct peer *peers_find(const struct peers *p, const char *key)
+{
+    struct peer *peer = *bucket(p, key);
+    while (peer && strcmp(peer->rec.key, key) != 0)
+        peer = peer->next;
+    return peer;
+}
+
+static void grow(struct peers *p)
+{
+    size_t was = p->buckets;
+    struct peer **old = p->by_key;
+    p->buckets *= 4;
+    p->by_key = mem_zero(p->buckets, sizeof(*p->by_key));
+    for (size_t i = 0; i < was; i++)
+        while (old[i]) {
+            struct peer *peer = old[i], **at = bucket(p, peer->rec.key);
+            old[i] = peer->next;
+            peer->next = *at;
+            *at = peer;
+        }
+    free(old);
+}
+
+struct peer *peers_get(struct peers *p, const char *key, bool *ret_new)
+{
+    struct peer *peer = peers_find(p, key);
+    *ret_new = !peer;
+    if (peer)
+        return peer;
+    if (p->n >= p->buckets)
+        grow(p);
+    peer = mem_zero(1, sizeof(*peer));
+    mem_copy_str(peer->rec.key, sizeof(peer->rec.key), key);
+    struct peer **at = bucket(p, key);
+    peer->next = *at;
+    *at = peer;
+    p->n++;
+    return peer;
+}
+
+void peers_drop(struct peers *p, const char *key)
+{
+    for (struct peer **at = bucket(p, key); *at; at = &(*at)->next)
+        if (strcmp((*at)->rec.key, key) == 0) {
+            struct peer *gone = *at;
+            *at = gone->next;
+            peer_free(gone);
+            p->n--;
+            return;
+        }
+}
+
+size_t peers_count(const struct peers *p)
+{
+    return p->n;
+}
+
+void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms)
+{
+    if (!now && now_ms - peer->saved_ms < SAVE_MS && now_ms >= peer->saved_ms)
+        return;
+    if (peer->rec.first_ms == 0)
+        peer->rec.first_ms = now_ms;
+    if (n->at_ms)
+        peer->rec.last_ms = n->at_ms;
+    mem_copy_str(peer->rec.address, sizeof(peer->rec.address), n->address);
+    peer->rec.retired = n->retired;
+    peer->rec.maintenance = n->maintenance;
+    peer->rec.demo = n->demo;
+    peer->saved_ms = now_ms;
+    store_put_node(p->store, &peer->rec);
+}
+
+bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
+{
+    for (size_t i = 0; i < PEER_RECENT; i++)
+        if (peer->recent[i].run == run && peer->recent[i].number == number)
+            return false;
+    peer->recent[peer->at].run = run;
+    peer->recent[peer->at].number = number;
+    peer->at = (peer->at + 1) % PEER_RECENT;
+    return true;
+}
+
+/* ---- processes
+ * --------------------------------------------------------------------------------------------------------- */
+
+static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc *t, bool ended)
+{
+    struct store_proc sp = {.node = peer->rec.key,
+                            .device = t->device,
+                            .fact = t->fact,
+                            .first_ms = t->first_ms,
+                            .last_ms = t->last_ms,
+                            .mem_max = t->mem_max,
+                            .ended = ended};
+    t->saved_ms = t->last_ms;
+    store_put_proc(p->store, &sp);
+}
+
+/* They come in the same order each time: *hint is where the next one most likely is. */
+static struct peer_proc *find_proc(struct peer *peer, const char *device, int32_t pid, int64_t start_ms, size_t *hint)
+{
+    for (size_t i = 0; i < peer->n_procs; i++) {
+        size_t at = (*hint + i) % peer->n_procs;
+        struct peer_proc *t = &peer->procs[at];
+        if (t->fact.pid == pid && t->fact.start_ms == start_ms && strcmp(t->device, device) == 0) {
+            *hint = at + 1;
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static struct peer_proc *add_proc(struct peer *peer, const char *device, const struct proc_fact *fact)
+{
+    if (peer->n_procs >= DEVICES_MAX * 16)
+        return NULL;
+    VEC_ROOM(peer->procs, peer->n_procs, peer->cap_procs);
+    struct peer_proc *t = &peer->procs[peer->n_procs++];
+    *t = (struct peer_proc){.fact = *fact, .mem_max = -1};
+    mem_copy_str(t->device, sizeof(t->device), device);
+    return t;
+}
+
+static void see_proc(struct peers *p, struct peer *peer, const char *device, const struct proc_now *pn, int64_t at_ms,
+                     size_t *hint)
+{
+    struct peer_proc *t = find_proc(peer, device, pn->fact.pid, pn->fact.start_ms, hint);
+    bool put = !t;
+    if (!t && !(t = add_proc(peer, device, &pn->fact)))
+        return;
+    if (!t->first_ms)
+        t->first_ms = at_ms;
+    if (!t->fact.user[0] && pn->fact.user[0]) { /* names come a moment later */
+        t->fact = pn->fact;
+        put = true;
+    }
+    t->seen = true;
+    t->last_ms = MAX(t->last_ms, at_ms);
+    t->mem_max = MAX(t->mem_max, pn->mem);
+    if (put || t->last_ms - t->saved_ms >= SAVE_PROC_MS)
+        put_proc(p, peer, t, false);
+}
+
+void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, int64_t at_ms)
+{
+    size_t hint = 0;
+    for (size_t i = 0; i < peer->n_procs; i++)
+        peer->procs[i].seen = false;
+    for (size_t d = 0; d < n->n_devices; d++)
+        for (size_t i = 0; i < n->devices[d].n_procs; i++)
+            see_proc(p, peer, n->devices[d].fact.uuid, &n->devices[d].procs[i], at_ms, &hint);
+    for (size_t i = peer->n_procs; i-- > 0;)
+        if (!peer->procs[i].seen) {
+            put_proc(p, peer, &peer->procs[i], true);
+            peer->procs[i] = peer->procs[--peer->n_procs];
+        }
+    if (peer->n_procs == 0 && peer->cap_procs) {
+        free(peer->procs);
+        peer->procs = NULL;
+        peer->cap_procs = 0;
+    }
+}
+
+static void load_proc(void *arg, const struct store_proc *sp)
+{
+    struct peers *p = arg;
+    struct peer *peer = sp->ended ? NULL : peers_find(p, sp->node);
+    struct peer_proc *t = peer ? add_proc(peer, sp->device, &sp->fact) : NULL;
+    if (!t)
+        return;
+    t->first_ms = sp->first_ms;
+    t->last_ms = t->saved_ms = sp->last_ms;
+    t->mem_max = sp->mem_max;
+}
+
+int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err)
+{
+    return store_procs(p->store, NULL, from_ms, load_proc, p, err);
+}

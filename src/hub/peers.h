@@ -1,0 +1,57 @@
+/*
+ * peers.h: what the hub keeps of a node beside live: its record, its clock, what it sent lately, the processes whose
+ * end is still to come. Every node in live has one, found by its key.
+ */
+#ifndef HUB_PEERS_H
+#define HUB_PEERS_H
+
+#include "live/live.h"
+#include "store/store.h"
+
+#define PEER_RECENT 32
+
+struct peer_proc { /* a process on a device that has not ended */
+    char device[UUID_MAX];
+    int64_t first_ms, last_ms, mem_max, saved_ms;
+    bool seen;
+    struct proc_fact fact;
+};
+
+struct peer {
+    struct peer *next;
+    struct store_node rec;
+    int64_t saved_ms; /* when rec was last put */
+    bool heard;       /* since the hub started */
+    int64_t shift_ms; /* added to the times it sends */
+    int64_t refused_ms;
+    unsigned in_flight; /* requests waiting for the disk */
+    struct {
+        uint64_t run, number;
+    } recent[PEER_RECENT]; /* taken since the hub started: a repeat is not news */
+    unsigned at;
+    size_t n_procs, cap_procs;
+    struct peer_proc *procs;
+    char minted[64]; /* a token it was given and has not used yet */
+    /* vesta's */
+    uint64_t run, number;
+    int64_t post_ms, gap_ms;
+};
+
+struct peers;
+struct peers *peers_new(struct store *store);
+void peers_free(struct peers *p);
+struct peer *peers_find(const struct peers *p, const char *key);
+struct peer *peers_get(struct peers *p, const char *key, bool *ret_new); /* made if it is not there */
+void peers_drop(struct peers *p, const char *key);
+size_t peers_count(const struct peers *p);
+/* Put the record if it changed or a minute has passed. */
+void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms);
+/* True the first time this key is seen. */
+bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number);
+
+/* After a batch went live: processes that came and went, as records. at_ms: of the batch's newest tick. */
+void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, int64_t at_ms);
+/* Records of processes from before the hub started, so that their end is seen. */
+int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err);
+
+#endif

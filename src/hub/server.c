@@ -1,0 +1,587 @@
+/*
+ * server.c: the hub put together: store, live, HTTP, timers, signals. One loop; the store's writer is the only other
+ * thread. A reload reads everything first and then takes all of it or none.
+ */
+#include "hub/server.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <openssl/ssl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "hub/hub.h"
+#include "hub/notify.h"
+#include "hub/streams.h"
+#include "hub/tls.h"
+
+#define TICK_MS     1000
+#define PUSH_MS     200
+#define BEAT_TICKS  15
+#define FD_RESERVE  64 /* database, logs, listeners */
+#define CACHE_BYTES (128u << 20)
+#define STOP_MS     3000 /* what waits for the disk gets its answer */
+
+struct server {     /* what only this file knows */
+    struct hub hub; /* first: a hub of ours is a server */
+    SSL_CTX *tls;
+    char pin[64];
+    char own_name[256], agent_path[600];
+    size_t n_names;
+    const char **names; /* host_names and our own */
+    char *vesta_token;
+    struct buf addresses;
+    struct event *tick, *push, *watchdog, *signals[3];
+    unsigned ticks;
+    int64_t stop_ms; /* stopping since; 0: not */
+    hub_reload_fn *reload;
+    void *reload_arg;
+};
+
+static struct server *own(struct hub *h)
+{
+    return (struct server *)h;
+}
+
+/* ---- what the routes ask of us
+ * ------------------------------------------------------------------------------------------ */
+
+static int find_token(void *hub, const char *id, struct token *ret)
+{
+    return tokens_find(((struct hub *)hub)->tokens, id, ret);
+}
+
+static enum reply_how open_stream(void *hub, struct request *rq, struct reply *rp)
+{
+    return streams_open(((struct hub *)hub)->streams, rq, rp);
+}
+
+static bool ready(void *hub, char why[160])
+{
+    struct hub *h = hub;
+    struct store_stat st;
+    store_stat(h->store, &st);
+    if (own(h)->stop_ms)
+        snprintf(why, 160, "stopping");
+    else if (st.last_error == -ENOSPC)
+        snprintf(why, 160, "store full: the disk has no room");
+    else if (st.last_error)
+        snprintf(why, 160, "the store cannot write: %.120s", st.error);
+    return !own(h)->stop_ms && !st.last_error;
+}
+
+static void self_metrics(void *hub, struct buf *out, bool openmetrics)
+{
+    struct hub *h = hub;
+    struct store_stat st;
+    struct httpd_stat hs;
+    store_stat(h->store, &st);
+    httpd_stat(h->httpd, &hs);
+    const struct {
+        const char *name, *help;
+        bool counter;
+        uint64_t v;
+    } all[] = {
+        {"muster_hub_batches", "batches taken from agents", true, h->batches},
+        {"muster_hub_repeats", "batches that were stored already", true, h->repeats},
+        {"muster_hub_refused", "requests of agents that were refused", true, h->refused},
+        {"muster_hub_commits", "group commits of the store", true, st.commits},
+        {"muster_hub_requests", "HTTP requests answered", true, hs.requests},
+        {"muster_hub_connections", "HTTP connections now", false, hs.connections},
+        {"muster_hub_streams", "live readers now", false, streams_count(h->streams)},
+        {"muster_hub_store_bytes", "size of the store on disk", false, (uint64_t)MAX(st.files_bytes, 0)},
+        {"muster_hub_store_queue_bytes", "waiting to be written", false, st.queue_bytes},
+        {"muster_hub_store_failing", "1 while the store cannot write", false, st.last_error != 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        const char *total = all[i].counter ? "_total" : "", *family = openmetrics ? "" : total;
+        buf_addf(out, "# TYPE %s%s %s\n# HELP %s%s %s\n%s%s %llu\n", all[i].name, family,
+                 all[i].counter ? "counter" : "gauge", all[i].name, family, all[i].help, all[i].name, total,
+                 (unsigned long long)all[i].v);
+    }
+}
+
+/* ---- HTTP's side
+ * -------------------------------------------------------------------------------------------------------- */
+
+static bool admit(void *arg, struct request *rq, struct reply *rp)
+{
+    struct hub *h = arg;
+    bool ok = api_admit(&h->api, rq, rp);
+    if (!ok)
+        log_debug("http", "%s: %.*s: %d", rq->peer, (int)MIN(rq->path.len, 200u), rq->path.p, rp->status);
+    return ok;
+}
+
+static size_t max_body(void *arg, const struct request *rq)
+{
+    (void)arg;
+    return rq->route->max_body;
+}
+
+static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
+{
+    struct hub *h = arg;
+    return api_handle(&h->api, rq, rp);
+}
+
+static void problem(struct reply *rp, int status, const char *why)
+{
+    reply_problem(rp, status, "%s", why);
+}
+
+/* ---- timers
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static void say_store(struct hub *h)
+{
+    struct store_stat st;
+    store_stat(h->store, &st);
+    if (st.last_error == h->store_said)
+        return;
+    if (st.last_error)
+        log_error("store", "%s: agents keep their batches until it works again",
+                  st.error[0] ? st.error : strerror(-st.last_error));
+    else
+        log_info("store", "works again");
+    h->store_said = st.last_error;
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+    struct server *s = arg;
+    int64_t now_ms = clock_wall_ms();
+    (void)fd, (void)what;
+    live_tick(s->hub.live, now_ms);
+    httpd_tick(s->hub.httpd);
+    say_store(&s->hub);
+    if (streams_count(s->hub.streams) > 0)
+        s->hub.api.watched_ms = now_ms;
+    if (++s->ticks % BEAT_TICKS == 0)
+        streams_beat(s->hub.streams);
+    if (s->stop_ms && (httpd_busy(s->hub.httpd) == 0 || clock_mono_ms() - s->stop_ms > STOP_MS))
+        event_base_loopexit(s->hub.loop, NULL);
+}
+
+static void on_push(evutil_socket_t fd, short what, void *arg)
+{
+    struct server *s = arg;
+    (void)fd, (void)what;
+    if (streams_count(s->hub.streams) > 0)
+        streams_push(s->hub.streams, clock_wall_ms());
+}
+
+static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what, (void)arg;
+    notify("WATCHDOG=1");
+}
+
+static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    struct event *e = event_new(s->hub.loop, -1, EV_PERSIST, fn, s);
+    event_add(e, &tv);
+    return e;
+}
+
+/* ---- configuration into force
+ * ------------------------------------------------------------------------------------------- */
+
+/* What of a configuration can fail: made first, then put in place all at once. */
+struct next {
+    struct state_rule rule;
+    SSL_CTX *tls;
+    char *vesta_token;
+    size_t n_new;
+    const char **new_listen; /* addresses opened for it */
+};
+
+static int next_vesta(const struct hub_conf *conf, struct next *ret, struct err *err)
+{
+    AUTO_BUF b = {0};
+    struct err warn = {0};
+    if (!conf->vesta_token_file) {
+        ret->vesta_token = mem_str(conf->vesta_token);
+        return 0;
+    }
+    int r = file_read_secret(conf->vesta_token_file, &b, &warn);
+    if (r < 0)
+        return err_set(err, r, "%s", warn.msg);
+    if (warn.msg[0])
+        log_warn("hub", "%s", warn.msg);
+    ret->vesta_token = mem_str(b.p);
+    return 0;
+}
+
+static int next_make(struct server *s, const struct hub_conf *conf, const char *data, struct next *ret, struct err *err)
+{
+    int r = hub_conf_check(conf, err);
+    if (r == 0)
+        r = hub_conf_rule(conf, &ret->rule, err);
+    if (r == 0)
+        r = next_vesta(conf, ret, err);
+    if (r == 0 && conf->tls_cert)
+        r = tls_load(conf->tls_cert, conf->tls_key, &ret->tls, err);
+    else if (r == 0 && conf->tls)
+        r = tls_own(data, &ret->tls, err);
+    ret->new_listen = mem_zero(MAX(conf->listen.n, 1), sizeof(*ret->new_listen));
+    for (size_t i = 0; r == 0 && i < conf->listen.n; i++) {
+        int port;
+        if (httpd_listens(s->hub.httpd, conf->listen.v[i]))
+            continue;
+        r = httpd_listen(s->hub.httpd, conf->listen.v[i], &port, err);
+        if (r < 0)
+            break;
+        ret->new_listen[ret->n_new++] = conf->listen.v[i];
+        const char *colon = strrchr(conf->listen.v[i], ':');
+        struct str host = str_n(conf->listen.v[i], (size_t)(colon - conf->listen.v[i]));
+        buf_addf(&s->addresses, "http%s://%.*s:%d\n", ret->tls ? "s" : "",
+                 STR_ARG(host.len == 0 || str_eq(host, "*") ? STR("0.0.0.0") : host), port);
+    }
+    return r;
+}
+
+static void next_fini(struct server *s, struct next *n, bool undo)
+{
+    for (size_t i = 0; undo && i < n->n_new; i++)
+        httpd_unlisten(s->hub.httpd, n->new_listen[i]);
+    free(n->new_listen);
+    free(n->vesta_token);
+    SSL_CTX_free(n->tls);
+}
+
+static size_t connections_allowed(const struct hub_conf *conf)
+{
+    struct rlimit rl;
+    size_t want = (size_t)conf->max_connections;
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+        rl.rlim_cur = rl.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &rl);
+        getrlimit(RLIMIT_NOFILE, &rl);
+        if (rl.rlim_cur < want + FD_RESERVE)
+            want = rl.rlim_cur > 2 * FD_RESERVE ? rl.rlim_cur - FD_RESERVE : FD_RESERVE;
+    }
+    return want;
+}
+
+static bool keeps(const struct opt_list *list, const char *address)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i], address) == 0)
+            return true;
+    return false;
+}
+
+/* Nothing here can fail. Takes conf. */
+static void apply(struct server *s, struct hub_conf *conf, struct next *n)
+{
+    struct hub *h = &s->hub;
+    struct api *a = &h->api;
+    for (size_t i = 0; i < h->conf.listen.n; i++)
+        if (!keeps(&conf->listen, h->conf.listen.v[i]))
+            httpd_unlisten(h->httpd, h->conf.listen.v[i]);
+    opt_fini(hub_opts, &h->conf);
+    h->conf = *conf;
+    memset(conf, 0, sizeof(*conf));
+    log_set_level((enum log_level)h->conf.log_level);
+    log_set_json(h->conf.log_format == 1);
+
+    free(s->vesta_token);
+    s->vesta_token = n->vesta_token;
+    n->vesta_token = NULL;
+    httpd_set_tls(h->httpd, n->tls);
+    SSL_CTX_free(s->tls);
+    s->tls = n->tls;
+    n->tls = NULL;
+    s->pin[0] = 0;
+    if (s->tls && h->conf.tls)
+        tls_pin(s->tls, s->pin);
+    live_set_rule(h->live, &n->rule);
+    httpd_set_max(h->httpd, connections_allowed(&h->conf));
+    streams_set_max(h->streams, (size_t)h->conf.max_streams);
+    streams_reset(h->streams);
+    cache_reset(a->cache);
+
+    free(s->names);
+    s->n_names = 0;
+    s->names = mem_zero(h->conf.host_names.n + 2, sizeof(*s->names));
+    for (size_t i = 0; i < h->conf.host_names.n; i++)
+        s->names[s->n_names++] = h->conf.host_names.v[i];
+    if (s->own_name[0])
+        s->names[s->n_names++] = s->own_name;
+    a->host_names = s->names;
+    a->n_host_names = s->n_names;
+    a->demo = h->conf.demo;
+    a->show_cmd = h->conf.show_cmdlines;
+    a->read_open = h->conf.read == READ_OPEN;
+    a->name = h->conf.name ? h->conf.name : "muster";
+    a->pin = s->pin[0] ? s->pin : NULL;
+    a->vesta_token = s->vesta_token;
+    a->proxy_header = h->conf.proxy_header;
+    a->proxies = (const char *const *)h->conf.proxy_from.v;
+    a->n_proxies = h->conf.proxy_from.n;
+    a->admins = (const char *const *)h->conf.proxy_admins.v;
+    a->n_admins = h->conf.proxy_admins.n;
+    a->session_ms = h->conf.session;
+}
+
+/* ---- signals
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int do_reload(struct server *s, struct err *err)
+{
+    struct hub_conf conf = {0};
+    struct next n = {0};
+    char data[sizeof(s->hub.data)];
+    size_t addresses = s->addresses.len;
+    int r = s->reload ? s->reload(s->reload_arg, &conf, err) : err_set(err, -ENOSYS, "there is nothing to read again");
+    if (r == 0)
+        r = hub_conf_data(&conf, data, sizeof(data), err);
+    if (r == 0 && strcmp(data, s->hub.data) != 0)
+        r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
+    if (r == 0)
+        r = next_make(s, &conf, s->hub.data, &n, err);
+    if (r == 0)
+        apply(s, &conf, &n);
+    else
+        buf_cut(&s->addresses, addresses);
+    next_fini(s, &n, r < 0);
+    opt_fini(hub_opts, &conf);
+    return r;
+}
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+    struct server *s = arg;
+    struct err err = {0};
+    char state[80];
+    (void)what;
+    if (sig == SIGHUP) {
+        snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
+        notify(state);
+        if (do_reload(s, &err) < 0)
+            log_error("hub", "reload: nothing was changed: %s", err.msg);
+        else
+            log_info("hub", "reloaded");
+        notify("READY=1");
+        return;
+    }
+    if (s->stop_ms) { /* asked twice: at once */
+        event_base_loopbreak(s->hub.loop);
+        return;
+    }
+    notify("STOPPING=1");
+    log_info("hub", "stopping");
+    s->stop_ms = clock_mono_ms();
+    httpd_unlisten(s->hub.httpd, NULL);
+    streams_reset(s->hub.streams);
+    if (httpd_busy(s->hub.httpd) == 0)
+        event_base_loopexit(s->hub.loop, NULL);
+}
+
+/* ---- from start to end
+ * -------------------------------------------------------------------------------------------------- */
+
+static int session_key(struct hub *h, struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(64);
+    int r = store_setting_get(h->store, "session_key", &b, err);
+    if (r == 1 && b.len == sizeof(h->api.session_key)) {
+        memcpy(h->api.session_key, b.p, b.len);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    rand_bytes(h->api.session_key, sizeof(h->api.session_key));
+    return store_setting_put(h->store, "session_key", str_n(h->api.session_key, sizeof(h->api.session_key)), err);
+}
+
+/* The agent to hand out stands beside our own binary. */
+static void find_agent(struct server *s)
+{
+    char self[512];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (n <= 0)
+        return;
+    self[n] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = 0;
+    snprintf(s->agent_path, sizeof(s->agent_path), "%s/muster-agent", self);
+}
+
+static int open_store(struct hub *h, struct err *err)
+{
+    struct store_conf sc = {.dir = h->data,
+                            .commit_ms = h->conf.commit,
+                            .keep_ms = h->conf.keep,
+                            .keep_bytes = h->conf.keep_bytes,
+                            .now_ms = clock_wall_ms};
+    struct err warn = {0};
+    int r = file_mkdirs(h->data, 0700, err);
+    if (r < 0)
+        return r;
+    r = store_open(&h->store, &sc, h->loop, &warn);
+    if (r < 0)
+        return err_set(err, r, "%s", warn.msg);
+    if (warn.msg[0])
+        log_warn("store", "%s", warn.msg);
+    return session_key(h, err);
+}
+
+static void make_api(struct server *s)
+{
+    struct hub *h = &s->hub;
+    h->api = (struct api){
+        .live = h->live,
+        .cache = cache_new(CACHE_BYTES),
+        .version = MUSTER_VERSION,
+        .nonce = (uint32_t)rand_u64(),
+        .agent_path = s->agent_path[0] ? s->agent_path : NULL,
+        .hub = h,
+        .find_token = find_token,
+        .take_batches = ingest_post,
+        .stream = open_stream,
+        .vesta_register = vesta_register,
+        .vesta_update = vesta_update,
+        .node_admin = registry_admin,
+        .events = registry_events,
+        .ready = ready,
+        .self_metrics = self_metrics,
+    };
+}
+
+static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
+{
+    static const struct httpd_conf limits = {.max_connections = 1024,
+                                             .max_bodies = 256u << 20,
+                                             .head_ms = 10000,
+                                             .body_ms = 10000,
+                                             .idle_ms = 75000,
+                                             .write_ms = 30000,
+                                             .late_ms = 120000};
+    struct hub *h = &s->hub;
+    struct next n = {0};
+    const struct httpd_ops ops = {.arg = h, .admit = admit, .max_body = max_body, .handle = handle, .problem = problem};
+    gethostname(s->own_name, sizeof(s->own_name) - 1);
+    for (char *c = s->own_name; *c; c++)
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
+    find_agent(s);
+    s->addresses = BUF_INIT(64u << 10);
+    h->started_ms = clock_wall_ms();
+    h->live = live_new(NULL, registry_on_event, h);
+    make_api(s);
+    h->httpd = httpd_new(h->loop, &limits, &ops);
+    h->streams = streams_new(&h->api, 0);
+    h->dec = wire_dec_new();
+    h->enc = wire_enc_new(3);
+    int r = hub_conf_data(conf, h->data, sizeof(h->data), err);
+    h->conf.commit = conf->commit;
+    h->conf.keep = conf->keep;
+    h->conf.keep_bytes = conf->keep_bytes;
+    if (r == 0)
+        r = hub_conf_check(conf, err);
+    if (r == 0)
+        r = open_store(h, err);
+    if (r == 0) {
+        h->peers = peers_new(h->store);
+        h->tokens = tokens_new(h->store);
+        r = next_make(s, conf, h->data, &n, err);
+    }
+    if (r == 0) {
+        apply(s, conf, &n);
+        r = registry_load(h, err);
+    }
+    next_fini(s, &n, r < 0);
+    return r;
+}
+
+int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
+{
+    struct server *s = mem_zero(1, sizeof(*s));
+    signal(SIGPIPE, SIG_IGN);
+    evthread_use_pthreads(); /* the store's writer wakes the loop */
+    s->hub.loop = event_base_new();
+    int r = open_parts(s, conf, err);
+    if (r < 0) {
+        hub_close(&s->hub);
+        return r;
+    }
+    *ret = &s->hub;
+    return 0;
+}
+
+int hub_addresses(const struct hub *h, struct buf *out)
+{
+    const struct server *s = (const struct server *)h;
+    buf_addstr(out, buf_str(&s->addresses));
+    return out->err;
+}
+
+const char *hub_pin(const struct hub *h)
+{
+    const struct server *s = (const struct server *)h;
+    return s->pin[0] ? s->pin : NULL;
+}
+
+int hub_run(struct hub *h, hub_reload_fn *reload, void *arg)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    struct server *s = own(h);
+    int64_t watchdog_ms = notify_watchdog_ms();
+    s->reload = reload;
+    s->reload_arg = arg;
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+        s->signals[i] = evsignal_new(h->loop, signals[i], on_signal, s);
+        event_add(s->signals[i], NULL);
+    }
+    s->tick = every(s, TICK_MS, on_tick);
+    s->push = every(s, PUSH_MS, on_push);
+    if (watchdog_ms)
+        s->watchdog = every(s, watchdog_ms, on_watchdog);
+    live_tick(h->live, clock_wall_ms());
+    notify("READY=1");
+    return event_base_dispatch(h->loop) < 0 ? -EIO : 0;
+}
+
+static void event_end(struct event *e)
+{
+    if (e)
+        event_free(e);
+}
+
+void hub_close(struct hub *h)
+{
+    struct server *s = own(h);
+    if (!h)
+        return;
+    streams_free(h->streams);
+    store_close(h->store); /* every done is called: late replies go out or away */
+    httpd_free(h->httpd);
+    peers_free(h->peers);
+    tokens_free(h->tokens);
+    live_free(h->live);
+    cache_free(h->api.cache);
+    wire_dec_free(h->dec);
+    wire_enc_free(h->enc);
+    buf_fini(&h->scratch);
+    event_end(s->tick);
+    event_end(s->push);
+    event_end(s->watchdog);
+    for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)
+        event_end(s->signals[i]);
+    event_base_free(h->loop);
+    SSL_CTX_free(s->tls);
+    free(s->names);
+    free(s->vesta_token);
+    buf_fini(&s->addresses);
+    opt_fini(hub_opts, &h->conf);
+    free(s);
+}

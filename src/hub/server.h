@@ -1,0 +1,21 @@
+/* server.h: a hub from start to end, for `muster hub`. */
+#ifndef HUB_SERVER_H
+#define HUB_SERVER_H
+
+#include "hub/conf.h"
+
+struct hub;
+
+/* Reads the configuration again for SIGHUP, into a zeroed conf; 0 or -errno with a sentence. */
+typedef int hub_reload_fn(void *arg, struct hub_conf *ret, struct err *err);
+
+/* Takes conf (empties it) when it returns 0. Listens, but nothing is answered before hub_run. */
+int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err);
+/* One line per address, "https://127.0.0.1:8765". */
+int hub_addresses(const struct hub *h, struct buf *out);
+const char *hub_pin(const struct hub *h); /* of a certificate made here; NULL: none */
+/* Until SIGTERM or SIGINT: 0. */
+int hub_run(struct hub *h, hub_reload_fn *reload, void *arg);
+void hub_close(struct hub *h); /* what was taken is made durable first */
+
+#endif

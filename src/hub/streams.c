@@ -1,0 +1,332 @@
+/* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
+#include "hub/streams.h"
+
+#include "base/rand.h"
+#include "hub/httpd.h"
+#include "query/view.h"
+#include "render/render.h"
+
+#define QUEUE_MAX (1u << 20)
+#define EVENT_MAX (64u << 20)
+#define GONE_MS   60000 /* a `gone` is kept this long for readers that are still busy with their snapshot */
+
+struct item { /* a node's newest event */
+    char key[NODE_KEY_MAX];
+    uint64_t version; /* of the node it was made from; 0: gone */
+    uint64_t seq;
+    int64_t gone_ms;
+    bool present;
+    struct blob *event;
+};
+
+struct group {
+    struct group *next;
+    char node[NODE_KEY_MAX]; /* empty: all */
+    bool show_cmd;
+    char reader[64];
+    uint64_t seen_version; /* of live, when items were last brought up to date */
+    uint64_t seq;
+    size_t n, cap;
+    struct item *items;
+    struct reader *readers;
+};
+
+struct reader {
+    struct reader *next;
+    struct streams *s;
+    struct group *g;
+    struct stream_conn *conn;
+    uint64_t seq;
+    bool snapshot; /* still on its way: nothing is queued behind it */
+};
+
+struct streams {
+    struct api *api;
+    size_t n, max;
+    struct group *groups;
+};
+
+struct streams *streams_new(struct api *api, size_t max)
+{
+    struct streams *s = mem_zero(1, sizeof(*s));
+    s->api = api;
+    s->max = max;
+    return s;
+}
+
+void streams_set_max(struct streams *s, size_t max)
+{
+    s->max = max;
+}
+
+size_t streams_count(const struct streams *s)
+{
+    return s->n;
+}
+
+/* ---- groups
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static void group_free(struct group *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        blob_unref(g->items[i].event);
+    free(g->items);
+    free(g);
+}
+
+static struct group *group_get(struct streams *s, const char *node, bool show_cmd, const char *reader)
+{
+    struct group *g = s->groups;
+    while (g && (strcmp(g->node, node) != 0 || g->show_cmd != show_cmd || strcmp(g->reader, reader) != 0))
+        g = g->next;
+    if (g)
+        return g;
+    g = mem_zero(1, sizeof(*g));
+    mem_copy_str(g->node, sizeof(g->node), node);
+    mem_copy_str(g->reader, sizeof(g->reader), reader);
+    g->show_cmd = show_cmd;
+    g->next = s->groups;
+    s->groups = g;
+    return g;
+}
+
+static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, const struct node_now **one,
+                       struct view *ret)
+{
+    struct view_ask ask = {.node = g->node[0] ? g->node : NULL,
+                           .demo = s->api->demo,
+                           .show_cmd = g->show_cmd,
+                           .reader = g->reader};
+    if (view_of(s->api->live, &ask, now_ms, one, ret) == 0)
+        return true;
+    *ret = (struct view){.at_ms = now_ms};
+    return false;
+}
+
+static struct blob *node_event(const struct view *v, const struct node_now *n)
+{
+    struct buf b = BUF_INIT(EVENT_MAX);
+    buf_adds(&b, "event: node\ndata: ");
+    render_node(&b, v, n);
+    buf_adds(&b, "\n\n");
+    if (b.err) {
+        buf_reset(&b);
+        buf_adds(&b, ": a node too large to send\n\n");
+    }
+    return blob_new(&b);
+}
+
+static struct blob *gone_event(const char *key)
+{
+    struct buf b = BUF_INIT(1024);
+    buf_addf(&b, "event: gone\ndata: {\"id\":\"%s\"}\n\n", key);
+    return blob_new(&b);
+}
+
+static struct item *item_find(struct group *g, const char *key, size_t *hint)
+{
+    for (size_t i = 0; i < g->n; i++) { /* both lists keep their order: the next one is nearly always the right one */
+        struct item *it = &g->items[(*hint + i) % g->n];
+        if (strcmp(it->key, key) == 0) {
+            *hint = (size_t)(it - g->items) + 1;
+            return it;
+        }
+    }
+    return NULL;
+}
+
+/* Bring the items up to date. quiet: with a snapshot going out, only remember what is in it. */
+static void group_update(struct streams *s, struct group *g, int64_t now_ms, bool quiet)
+{
+    struct view v;
+    const struct node_now *one[1];
+    size_t hint = 0;
+    group_view(s, g, now_ms, one, &v);
+    for (size_t i = 0; i < g->n; i++)
+        g->items[i].present = false;
+    for (size_t i = 0; i < v.n; i++) {
+        const struct node_now *n = v.nodes[i];
+        struct item *it = item_find(g, n->key, &hint);
+        if (!it) {
+            VEC_ROOM(g->items, g->n, g->cap);
+            it = &g->items[g->n++];
+            *it = (struct item){.seq = g->seq};
+            mem_copy_str(it->key, sizeof(it->key), n->key);
+        }
+        it->present = true;
+        if (it->version == n->version)
+            continue;
+        it->version = n->version;
+        blob_unref(it->event);
+        it->event = quiet ? NULL : node_event(&v, n);
+        if (!quiet)
+            it->seq = ++g->seq;
+    }
+    for (size_t i = g->n; i-- > 0;) {
+        struct item *it = &g->items[i];
+        if (!it->present && it->version) {
+            it->version = 0;
+            it->gone_ms = now_ms;
+            it->seq = ++g->seq;
+            blob_unref(it->event);
+            it->event = gone_event(it->key);
+        } else if (!it->present && now_ms - it->gone_ms > GONE_MS) {
+            blob_unref(it->event);
+            g->items[i] = g->items[--g->n];
+        }
+    }
+    g->seen_version = v.version;
+}
+
+/* ---- readers
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static void reader_free(struct reader *r)
+{
+    struct group *g = r->g;
+    struct streams *s = r->s;
+    struct reader **at = &g->readers;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    s->n--;
+    free(r);
+    if (g->readers)
+        return;
+    struct group **gat = &s->groups;
+    while (*gat != g)
+        gat = &(*gat)->next;
+    *gat = g->next;
+    group_free(g);
+}
+
+static void on_closed(void *arg)
+{
+    reader_free(arg);
+}
+
+static void reader_drop(struct reader *r)
+{
+    httpd_stream_end(r->conn);
+    reader_free(r);
+}
+
+static void snapshot_write(struct streams *s, struct group *g, struct stream_conn *conn, int64_t now_ms)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct buf b = BUF_INIT(512u << 20);
+    group_view(s, g, now_ms, one, &v);
+    buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
+    render_state(&b, &v);
+    while (b.len && b.p[b.len - 1] == '\n')
+        buf_cut(&b, b.len - 1);
+    buf_adds(&b, "\n\n");
+    struct blob *blob = blob_new(&b);
+    httpd_stream_blob(conn, blob);
+    blob_unref(blob);
+}
+
+enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp)
+{
+    char node[NAME_MAX_LEN];
+    struct str name = request_query(rq, "node");
+    bool show_cmd = s->api->show_cmd || rq->role == ROLE_ADMIN;
+    if (s->n >= s->max) {
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
+        return reply_problem(rp, 503, "%zu readers are connected, as many as max_streams allows", s->n);
+    }
+    if (rq->method == METHOD_HEAD) {
+        rp->type = "text/event-stream";
+        return REPLY_NOW;
+    }
+    memcpy(node, name.len ? name.p : "", MIN(name.len, sizeof(node) - 1)); /* the route has seen that it is there */
+    node[MIN(name.len, sizeof(node) - 1)] = 0;
+    if (node[0]) { /* by key: a rename must not end the stream */
+        struct view v;
+        const struct node_now *one[1];
+        struct view_ask ask = {.node = node};
+        if (view_of(s->api->live, &ask, rq->now_ms, one, &v) < 0)
+            return reply_problem(rp, 404, "no node is called '%s'", node);
+        mem_copy_str(node, sizeof(node), v.nodes[0]->key);
+    }
+    struct group *g = group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "");
+    struct reader *r = mem_zero(1, sizeof(*r));
+    r->s = s;
+    r->g = g;
+    r->next = g->readers;
+    if (g->readers)
+        group_update(s, g, rq->now_ms, false); /* the others get it as events */
+    else
+        group_update(s, g, rq->now_ms, true);
+    g->readers = r;
+    s->n++;
+    r->seq = g->seq;
+    r->snapshot = true;
+    r->conn = httpd_stream(rq, "text/event-stream", on_closed, r);
+    snapshot_write(s, g, r->conn, rq->now_ms);
+    httpd_stream_flush(r->conn);
+    return REPLY_STREAM;
+}
+
+static void reader_push(struct reader *r)
+{
+    struct group *g = r->g;
+    size_t queued = httpd_stream_queued(r->conn);
+    if (r->snapshot && queued > 0)
+        return;
+    r->snapshot = false;
+    if (r->seq == g->seq)
+        return;
+    for (size_t i = 0; i < g->n; i++) {
+        struct item *it = &g->items[i];
+        if (it->seq <= r->seq || !it->event)
+            continue;
+        httpd_stream_blob(r->conn, it->event);
+    }
+    r->seq = g->seq;
+    httpd_stream_flush(r->conn);
+    if (httpd_stream_queued(r->conn) > QUEUE_MAX)
+        reader_drop(r);
+}
+
+void streams_push(struct streams *s, int64_t now_ms)
+{
+    struct group *g = s->groups, *next_group;
+    for (; g; g = next_group) {
+        next_group = g->next;
+        if (g->seen_version != live_version(s->api->live))
+            group_update(s, g, now_ms, false);
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            reader_push(r); /* may end it, and with the last one the group */
+        }
+    }
+}
+
+void streams_beat(struct streams *s)
+{
+    for (struct group *g = s->groups, *next_group; g; g = next_group) {
+        next_group = g->next;
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            httpd_stream_write(r->conn, ": beat\n\n", 8);
+            httpd_stream_flush(r->conn);
+        }
+    }
+}
+
+void streams_reset(struct streams *s)
+{
+    while (s->groups)
+        reader_drop(s->groups->readers);
+}
+
+void streams_free(struct streams *s)
+{
+    if (!s)
+        return;
+    streams_reset(s);
+    free(s);
+}

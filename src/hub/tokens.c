@@ -1,0 +1,191 @@
+/* tokens.c: tokens out of the store, with a short memory in front: agents ask every second. */
+#include "hub/tokens.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/rand.h"
+#include "store/store.h"
+
+#define SLOTS   4096 /* a power of two; two tokens on one slot only cost look-ups */
+#define KEEP_MS 1000
+#define DAY_MS  86400000
+
+struct slot {
+    int64_t until_ms;
+    int64_t used_ms;
+    struct token token;
+};
+
+struct tokens {
+    struct store *store;
+    struct slot *slots[SLOTS];
+};
+
+struct tokens *tokens_new(struct store *store)
+{
+    struct tokens *t = mem_zero(1, sizeof(*t));
+    t->store = store;
+    return t;
+}
+
+void tokens_free(struct tokens *t)
+{
+    for (size_t i = 0; t && i < SLOTS; i++)
+        free(t->slots[i]);
+    free(t);
+}
+
+static struct slot **slot_of(struct tokens *t, const char *id)
+{
+    return &t->slots[fnv64(id, strlen(id)) % SLOTS];
+}
+
+/* Text as the store keeps it -> what auth works with. */
+static void token_of(const struct store_token *from, struct token *ret)
+{
+    int role = role_by_word(str_of(from->role));
+    *ret =
+        (struct token){.role = role > 0 ? (enum role)role : ROLE_NONE, .revoked = from->revoked_ms != 0 || role <= 0};
+    mem_copy_str(ret->id, sizeof(ret->id), from->id);
+    mem_copy_str(ret->person, sizeof(ret->person), from->person);
+    mem_copy_str(ret->node, sizeof(ret->node), from->node);
+    memcpy(ret->hash, from->hash, sizeof(ret->hash));
+}
+
+static struct slot *remember(struct tokens *t, const struct store_token *from)
+{
+    struct slot **at = slot_of(t, from->id);
+    if (!*at)
+        *at = mem_zero(1, sizeof(**at));
+    (*at)->until_ms = clock_mono_ms() + KEEP_MS;
+    (*at)->used_ms = from->used_ms;
+    token_of(from, &(*at)->token);
+    return *at;
+}
+
+static void forget(struct tokens *t, const char *id)
+{
+    struct slot *s = *slot_of(t, id);
+    if (s)
+        s->until_ms = 0;
+}
+
+/* Only what is known is kept: a token made a moment ago works at once. */
+static int look_up(struct tokens *t, const char *id, struct slot **ret)
+{
+    struct slot *s = *slot_of(t, id);
+    struct store_token st;
+    if (!s || strcmp(s->token.id, id) != 0 || clock_mono_ms() >= s->until_ms) {
+        int r = store_token_get(t->store, id, &st, NULL);
+        if (r != 1)
+            return r;
+        s = remember(t, &st);
+    }
+    *ret = s;
+    return 1;
+}
+
+int tokens_find(struct tokens *t, const char *id, struct token *ret)
+{
+    struct slot *s;
+    int r = look_up(t, id, &s);
+    if (r == 1)
+        *ret = s->token;
+    return r;
+}
+
+/* Who holds a node: what its tokens say. */
+struct holders {
+    const char *node, *but, *enroll_note;
+    bool revoked, other, mine;
+    struct store_token last; /* of ours */
+    char other_id[20];
+};
+
+static void note_of(const char *enroll_id, char out[128])
+{
+    snprintf(out, 128, "enrolled with %s", enroll_id);
+}
+
+static void holder(void *arg, const struct store_token *st)
+{
+    struct holders *h = arg;
+    if (strcmp(st->node, h->node) != 0 || strcmp(st->role, role_words[ROLE_AGENT]) != 0 || strcmp(st->id, h->but) == 0)
+        return;
+    if (h->enroll_note && strcmp(st->note, h->enroll_note) == 0 && !st->revoked_ms) {
+        h->mine = true;
+        h->last = *st;
+    } else if (st->revoked_ms) {
+        h->revoked = true;
+    } else if (st->used_ms) {
+        h->other = true;
+        mem_copy_str(h->other_id, sizeof(h->other_id), st->id);
+    }
+}
+
+int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err)
+{
+    struct slot *s;
+    struct store_token st;
+    int r = look_up(t, id, &s);
+    if (r != 1)
+        return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
+    if (s->token.node[0] && strcmp(s->token.node, node) != 0)
+        return err_set(err, -EACCES,
+                       "this token belongs to node %s, not to %s: make another with `muster token new --role agent`",
+                       s->token.node, node);
+    if (s->token.node[0] && now_ms - s->used_ms < DAY_MS)
+        return 0;
+    struct holders h = {.node = node, .but = id};
+    if (!s->token.node[0] && (r = store_tokens(t->store, holder, &h, err)) < 0)
+        return r;
+    if (h.other)
+        return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
+                       h.other_id, h.other_id);
+    if (store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
+        return err_set(err, -EACCES, "this token is gone");
+    mem_copy_str(st.node, sizeof(st.node), node);
+    st.used_ms = now_ms;
+    r = store_token_put(t->store, &st, err);
+    if (r == 0)
+        remember(t, &st);
+    return r;
+}
+
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, int64_t now_ms, char text[64],
+                  struct err *err)
+{
+    char note[128], made_text[64];
+    struct token made;
+    struct holders h = {.node = node, .but = "", .enroll_note = note};
+    note_of(enroll_id, note);
+    int r = store_tokens(t->store, holder, &h, err);
+    if (r < 0)
+        return r;
+    if (h.revoked && !h.mine)
+        return err_set(err, -EACCES,
+                       "the token of node %s was revoked: give it a new one with `muster token new --role agent --node "
+                       "%s`",
+                       node, node);
+    if (h.other)
+        return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
+                       h.other_id, h.other_id);
+    struct store_token st = {.created_ms = now_ms};
+    token_new(&made, made_text);
+    if (h.mine)
+        st = h.last; /* the same token with a new secret: the old one ends */
+    else
+        mem_copy_str(st.id, sizeof(st.id), made.id);
+    mem_copy_str(st.role, sizeof(st.role), role_words[ROLE_AGENT]);
+    mem_copy_str(st.node, sizeof(st.node), node);
+    mem_copy_str(st.note, sizeof(st.note), note);
+    memcpy(st.hash, made.hash, sizeof(st.hash));
+    st.used_ms = 0;
+    r = store_token_put(t->store, &st, err);
+    if (r < 0)
+        return r;
+    forget(t, st.id);
+    snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
+    return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * tokens.h: tokens as the hub needs them: looked up for every request, bound to a node at first use, minted for nodes
+ * that enrol. A look-up is kept for a second: revoking takes effect within that.
+ */
+#ifndef HUB_TOKENS_H
+#define HUB_TOKENS_H
+
+#include "auth/auth.h"
+
+struct store;
+struct tokens;
+
+struct tokens *tokens_new(struct store *store);
+void tokens_free(struct tokens *t);
+int tokens_find(struct tokens *t, const char *id, struct token *ret); /* 1, 0 or -errno */
+/*
+ * An agent token is used by this node: bind it if it is not bound yet, note the day. 0; -EACCES with a sentence when it
+ * is another node's, or the node belongs to another token.
+ */
+int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
+/*
+ * A token of its own for a node that came with an enroll token. A node enrolled before with the same enroll token gets
+ * a new secret in place of the old. -EACCES: its token was revoked, or somebody else gave it one.
+ */
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, int64_t now_ms, char text[64],
+                  struct err *err);
+
+#endif
