@@ -59,19 +59,25 @@ static const char *config_path(int argc, char **argv)
     return getenv("MUSTER_CONFIG");
 }
 
-static int parse(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi)
+int cli_load(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err)
 {
-    struct err err = {0};
     opt_defaults(face->opts, conf);
     int r = 0;
     if (file) {
         const char *named = config_path(argc, argv);
-        r = read_config(face, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, &err);
+        r = read_config(face, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, err);
     }
     if (!r)
-        r = opt_env(face->opts, conf, &err);
+        r = opt_env(face->opts, conf, err);
     if (!r)
-        r = opt_args_mixed(face->opts, conf, argc, argv, ret_argi, &err);
+        r = opt_args_mixed(face->opts, conf, argc, argv, ret_argi, err);
+    return r;
+}
+
+static int parse(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi)
+{
+    struct err err = {0};
+    int r = cli_load(face, conf, argc, argv, file, ret_argi, &err);
     if (r == 1) {
         AUTO_BUF out = BUF_INIT(1 << 20);
         opt_help(face, &out);

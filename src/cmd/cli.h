@@ -13,6 +13,8 @@ int cli_parse(const struct opt_cmd *face, void *conf, int argc, char **argv, int
 /* As cli_parse, with a YAML file after the defaults: --config, MUSTER_CONFIG, or /etc/muster/muster.yaml where it
  * exists. */
 int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi);
+/* The same without a word to anybody: 0, 1 when --help was asked for, or -errno. For reading a configuration again. */
+int cli_load(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err);
 /* "muster ls: sentence" on standard error; returns code. */
 int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Write to standard output; a closed pipe is a quiet end, anything else is EXIT_REACH. */

@@ -1,0 +1,76 @@
+/* hub.c: `muster hub`: the hub in the foreground; `muster up` starts it as a process of its own. */
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+#include "hub/conf.h"
+#include "hub/server.h"
+
+const struct opt_cmd hub_face = {
+    .name = "muster hub",
+    .summary = "take in what agents send; serve the page, the API, /metrics",
+    .about = "Listens on this machine alone unless told otherwise, and prints where. Agents need a token to send; "
+             "reading is open on this machine, and elsewhere as `read` says.\n\n"
+             "SIGHUP reads the configuration and the certificate again and takes all of it or none. SIGTERM ends it "
+             "when what was taken is on disk.",
+    .examples = "muster hub  # on http://127.0.0.1:8765\n"
+                "muster hub --listen 0.0.0.0:8765 --tls  # for the whole network; prints the pin for agents\n"
+                "muster hub --config muster.yaml --read token  # readers elsewhere need a token",
+    .opts = hub_opts,
+};
+
+struct command_line {
+    int argc;
+    char **argv;
+};
+
+static int reload(void *arg, struct hub_conf *ret, struct err *err)
+{
+    const struct command_line *c = arg;
+    int argi;
+    int r = cli_load(&hub_face, ret, c->argc, c->argv, true, &argi, err);
+    return r > 0 ? -EINVAL : r;
+}
+
+static void announce(const struct hub *h)
+{
+    AUTO_BUF out = BUF_INIT(64u << 10);
+    struct str rest, line;
+    hub_addresses(h, &out);
+    rest = buf_str(&out);
+    while (str_line(&rest, &line))
+        printf("muster %s on %.*s\n", MUSTER_VERSION, STR_ARG(line));
+    if (hub_pin(h))
+        printf("agents and curl trust it with --pin %s\n", hub_pin(h));
+    fflush(stdout);
+}
+
+int cmd_hub(int argc, char **argv)
+{
+    struct hub_conf conf = {0};
+    struct hub *h = NULL;
+    struct err err = {0};
+    struct command_line line = {argc, argv};
+    int argi, r = cli_parse_file(&hub_face, &conf, argc, argv, &argi);
+    if (r >= 0)
+        goto out;
+    if (argi != argc) {
+        r = cli_fail(&hub_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        goto out;
+    }
+    log_set_level((enum log_level)conf.log_level);
+    log_set_json(conf.log_format == 1);
+    r = hub_open(&h, &conf, &err);
+    if (r < 0) {
+        r = cli_fail(&hub_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        goto out;
+    }
+    announce(h);
+    r = hub_run(h, reload, &line) < 0 ? EXIT_REACH : EXIT_OK;
+    hub_close(h);
+out:
+    opt_fini(hub_opts, &conf);
+    return r;
+}
