@@ -192,7 +192,7 @@ static bool is_held(const struct state_rule *rule, const struct device_now *d, b
         v->amount = holders;
         return true;
     }
-    if (rule->held_mem >= 0 && sample_has(&d->now, M_mem_used) && d->now.v[M_mem_used] - display > rule->held_mem) {
+    if (rule->held_mem >= 0 && sample_has(&d->now, M_mem_used) && d->now.v[M_mem_used] > rule->held_mem + display) {
         v->state = DEV_HELD;
         v->why = WHY_MEMORY;
         v->amount = MAX(d->now.v[M_mem_used] / MEMORY_GRAIN, 1) * MEMORY_GRAIN;

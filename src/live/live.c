@@ -13,7 +13,8 @@
 #define RUN_ALIVE_MS  30000  /* a run that spoke this lately is alive */
 #define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
 #define REFUSED_MS    60000  /* how long a refused twin is shown */
-#define AHEAD_MAX_MS  10000  /* times further ahead than this are somebody's mistake */
+#define PROC_MEM_MAX  ((int64_t)1 << 50)
+#define AHEAD_MAX_MS  10000 /* times further ahead than this are somebody's mistake */
 
 /* What live knows of a device beyond what it shows; same index as node_now.devices. */
 struct live_dev {
@@ -804,7 +805,7 @@ static void take_uses(struct live_node *n, const struct batch *b)
         if (p->fact.pid != f->pid || p->fact.start_ms != f->start_ms) /* else it is there from the last batch */
             p->fact = *f;
         p->kind = u->kind;
-        p->mem = u->mem;
+        p->mem = MAX(-1, MIN(u->mem, PROC_MEM_MAX)); /* so that sums of them fit */
         p->sm = u->sm;
     }
     n->procs_new = false;
