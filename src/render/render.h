@@ -14,16 +14,18 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);
 
-/* For terminals. width: columns; colour: SGR sequences; ascii: no UTF-8 marks. */
+/* For terminals. width: columns, of which frames take at least 80 (rows: 0 is no limit); colour: SGR sequences; ascii:
+ * nothing but ASCII of our own; answer: what is free, in a line above the frame. */
 struct term {
     int width;
-    bool colour, ascii;
+    bool colour, ascii, answer;
 };
-void render_term_summary(struct buf *out, const struct view *v,
-                         const struct term *t); /* vesta's /?term=true, our name in the first line */
+/* vesta's /?term=true, /?term=true&detail=true and /gpu_table?term=true with our name in the first line. At width 80
+ * the layout is vesta's to the column; from 89 on there is a state, from 97 on users. */
+void render_term_summary(struct buf *out, const struct view *v, const struct term *t);
 void render_term_detail(struct buf *out, const struct view *v, const struct term *t);
-void render_term_table(struct buf *out, const struct view *v, const struct term *t); /* /gpu_table?term=true */
-void render_html(struct buf *out, const struct view *v);                             /* the page without scripts */
+void render_term_table(struct buf *out, const struct view *v, const struct term *t);
+void render_html(struct buf *out, const struct view *v); /* the page without scripts */
 
 void render_rows_text(struct buf *out, const struct rows *r, const struct term *t);
 void render_rows_csv(struct buf *out,
