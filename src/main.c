@@ -6,6 +6,12 @@
 #include "cmd/cmd.h"
 
 const struct cmd cmds[] = {
+    {"up", cmd_up, &up_face, false},
+    {"hub", cmd_hub, &hub_face, false},
+    {"node", cmd_node, &node_face, false},
+    {"token", cmd_token, &token_face, false},
+    {"config", cmd_config, &config_face, false},
+    {"simulate", cmd_simulate, &simulate_face, false},
     {"man", cmd_man, &man_face, true},
     {0},
 };

@@ -1,0 +1,64 @@
+/* config.c: `muster config`: what the hub's settings are, and whether a file of them is good. */
+#include <errno.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+#include "hub/conf.h"
+
+enum { CONFIG_MAX = 1 << 20 };
+
+/* `show` takes the hub's own flags too, so that one sees what a command line would mean. */
+const struct opt_cmd config_face = {
+    .name = "muster config",
+    .summary = "show the hub's settings, check a configuration file",
+    .args = "show | check [FILE|-]",
+    .about = "`show` prints every setting with the value now in force (defaults, file, environment, flags) as YAML "
+             "that can be saved and edited; "
+             "secrets are left out. `check` reads a file (default: the one the hub would read) and says what is wrong, "
+             "with its line.",
+    .examples = "muster config show > muster.yaml  # a file with everything in it\n"
+                "muster config show | muster config check -  # always fine\n"
+                "muster config check /etc/muster/muster.yaml",
+    .opts = hub_opts,
+};
+
+static int check(const char *path)
+{
+    AUTO_BUF text = BUF_INIT(CONFIG_MAX);
+    struct err err = {0};
+    struct hub_conf scratch = {0};
+    bool in = strcmp(path, "-") == 0;
+    int r = in ? buf_read_fd(&text, STDIN_FILENO) : file_read(path, CONFIG_MAX, &text, &err);
+    if (r < 0 && in)
+        err_set(&err, r, "cannot read standard input: %s", strerror(-r));
+    if (r < 0)
+        return cli_fail(&config_face, EXIT_REACH, "%s", err.msg);
+    opt_defaults(hub_opts, &scratch);
+    r = opt_yaml(hub_opts, &scratch, buf_str(&text), in ? "standard input" : path, &err);
+    opt_fini(hub_opts, &scratch);
+    if (r < 0)
+        return cli_fail(&config_face, EXIT_NO, "%s", err.msg);
+    return EXIT_OK;
+}
+
+int cmd_config(int argc, char **argv)
+{
+    struct hub_conf conf = {0};
+    int argi, r = cli_parse_file(&config_face, &conf, argc, argv, &argi);
+    if (r < 0) {
+        int n = argc - argi;
+        if (n == 1 && strcmp(argv[argi], "show") == 0) {
+            AUTO_BUF out = BUF_INIT(CONFIG_MAX);
+            opt_show(hub_opts, &conf, &out);
+            r = cli_print(&config_face, &out);
+        } else if ((n == 1 || n == 2) && strcmp(argv[argi], "check") == 0) {
+            r = check(n == 2 ? argv[argi + 1] : "/etc/muster/muster.yaml");
+        } else {
+            r = cli_fail(&config_face, EXIT_USAGE, "expected show, or check [FILE|-]");
+        }
+    }
+    opt_fini(hub_opts, &conf);
+    return r;
+}

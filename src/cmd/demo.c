@@ -1,0 +1,38 @@
+/* demo.c: the demo's past. A hub shows nodes it knew before it was started as down; the demo's sixth node is one of
+ * those. */
+#include "cmd/demo.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/cast.h"
+#include "store/store.h"
+#include "wire/wire.h"
+
+int demo_prepare(const char *dir, struct err *err)
+{
+    enum { SILENT_FOR_MS = 37 * 60000 };
+    struct store *s = NULL;
+    struct replay *trace = NULL;
+    struct cast_node cast = {0};
+    AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
+    int64_t now = clock_wall_ms();
+    int r = file_mkdirs(dir, 0700, err);
+    if (r < 0 || (r = replay_load(&trace, cast_trace_text(), "the recorded trace", err)) < 0 ||
+        (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
+        goto out;
+    cast_init_demo(&cast, trace, CAST_DEMO_NODES - 1, now);
+    struct store_node n = {.first_ms = now - 86400000, .last_ms = now - SILENT_FOR_MS, .demo = true};
+    node_id_text(&cast.id, n.key);
+    mem_copy_str(n.own_name, sizeof(n.own_name), cast.fact.name);
+    mem_copy_str(n.address, sizeof(n.address), "127.0.0.1");
+    wire_put_facts(&facts, &cast.id, &cast.fact, &n.facts);
+    store_put_blob(s, n.key, BLOB_FACTS, n.facts, buf_str(&facts));
+    store_put_node(s, &n);
+    r = store_flush(s, err);
+out:
+    store_close(s);
+    cast_fini(&cast);
+    replay_free(trace);
+    return r;
+}

@@ -1,0 +1,322 @@
+/*
+ * up.c: `muster up`: a hub and this machine's agent, or a demo's invented cluster, started as one and ended as one.
+ * Each is its own process: a crash of one is seen, said and mended, not shared.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+#include "cmd/demo.h"
+#include "cmd/local_token.h"
+#include "collect/collect.h"
+
+/* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
+struct up_conf {
+    bool demo, no_agent;
+    char *data;
+};
+
+static const struct opt up_opts[] = {
+    OPT(up_conf, demo, 0, OPT_BOOL, NULL, NULL,
+        "show a recorded demo cluster (what happens anyway where there is no GPU)"),
+    OPTN(up_conf, "no_agent", no_agent, 0, OPT_BOOL, NULL, NULL,
+         "start the hub alone: no agent for this machine, no demo"),
+    OPT(up_conf, data, 'd', OPT_PATH, NULL, "DIR",
+        "where the hub keeps what it knows (default: $XDG_STATE_HOME/muster, /var/lib/muster for root)"),
+    {0},
+};
+const struct opt_cmd up_face = {
+    .name = "muster up",
+    .summary = "start a hub and this machine's agent together",
+    .args = "[OPTIONS OF muster hub]",
+    .about = "Starts the hub and an agent for this machine's GPUs, and prints the address. Where there is no GPU it "
+             "shows a demo instead: six nodes "
+             "that play a trace recorded on an H200, marked as a demo on every screen. Every option of `muster hub` is "
+             "taken too.\n\n"
+             "Other nodes are added with the line that is printed.",
+    .examples = "muster up  # this machine, on http://127.0.0.1:8765\n"
+                "muster up --demo --listen 127.0.0.1:9000  # the recorded cluster, on another port\n"
+                "muster up --listen 0.0.0.0:8765 --tls  # for the whole network, with a certificate of its own",
+    .opts = up_opts,
+};
+
+/* Ours are picked out; what the hub does not know it will refuse itself. -1 to go on, or an exit code. */
+static int up_flags(struct up_conf *conf, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
+            AUTO_BUF out = BUF_INIT(1 << 20);
+            opt_help(&up_face, &out);
+            buf_addc(&out, '\n');
+            opt_help(&hub_face, &out);
+            return cli_print(&up_face, &out);
+        }
+        conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
+        conf->no_agent |= strcmp(a, "--no-agent") == 0;
+        const char *dir = strncmp(a, "--data=", 7) == 0 ? a + 7 : NULL;
+        if (strcmp(a, "--data") == 0 || strcmp(a, "-d") == 0) {
+            if (i + 1 == argc)
+                return cli_fail(&up_face, EXIT_USAGE, "%s needs a folder", a);
+            dir = argv[++i];
+        }
+        if (dir) {
+            free(conf->data);
+            conf->data = mem_str(dir);
+        }
+    }
+    return -1;
+}
+
+struct part { /* one of the processes */
+    const char *what;
+    pid_t pid;
+    char *argv[64];
+    int argc, out;                /* out: its standard output, or -1 */
+    int64_t started_ms, again_ms; /* monotonic; again_ms: when to start it again, 0 not due */
+};
+
+static void part_arg(struct part *p, const char *a)
+{
+    if (p->argc < (int)ARRAY_LEN(p->argv) - 1)
+        p->argv[p->argc++] = mem_str(a);
+}
+
+static void part_fini(struct part *p)
+{
+    for (int i = 0; i < p->argc; i++)
+        free(p->argv[i]);
+    if (p->out >= 0)
+        close(p->out);
+}
+
+static int part_start(struct part *p, bool capture, struct err *err)
+{
+    int fds[2] = {-1, -1};
+    if (capture && pipe2(fds, O_CLOEXEC))
+        return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    pid_t parent = getpid();
+    p->pid = fork();
+    if (p->pid < 0)
+        return err_set(err, -errno, "cannot start the %s: %s", p->what, strerror(errno));
+    if (p->pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent)
+            _exit(0);
+        if (capture)
+            dup2(fds[1], STDOUT_FILENO);
+        execv("/proc/self/exe", p->argv);
+        _exit(127);
+    }
+    if (capture) {
+        close(fds[1]);
+        p->out = fds[0];
+    }
+    p->started_ms = clock_mono_ms();
+    return 0;
+}
+
+/* The hub says where it listens on its standard output; pass its lines on and pick the address out. */
+static int wait_for_address(struct part *hub, struct buf *url, struct err *err)
+{
+    AUTO_BUF seen = BUF_INIT(64 << 10);
+    char chunk[1024];
+    ssize_t n;
+    while ((n = read(hub->out, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR)) {
+        if (n < 0)
+            continue;
+        fwrite(chunk, 1, (size_t)n, stdout);
+        fflush(stdout);
+        if (buf_add(&seen, chunk, (size_t)n))
+            break;
+        int at = str_find(buf_str(&seen), "http");
+        if (at < 0 || !memchr(seen.p + at, '\n', seen.len - (size_t)at))
+            continue;
+        struct str rest = str_n(seen.p + at, seen.len - (size_t)at), word;
+        str_word(&rest, &word);
+        buf_addstr(url, word);
+        return 0;
+    }
+    return err_set(err, -ECHILD, "the hub did not start");
+}
+
+static bool machine_has_gpu(void)
+{
+    struct collect_conf conf = {.tick_ms = 1000};
+    return collector_nvml.present(&conf);
+}
+
+/* Everything that is not ours goes to the hub. argv is left as it is. */
+static void hub_args(struct part *hub, int argc, char **argv, const char *data, bool demo)
+{
+    part_arg(hub, "muster");
+    part_arg(hub, "hub");
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--demo") == 0 || strcmp(argv[i], "--no-demo") == 0 || strcmp(argv[i], "--no-agent") == 0)
+            continue;
+        if (strcmp(argv[i], "--data") == 0 || strcmp(argv[i], "-d") == 0) {
+            i++;
+            continue;
+        }
+        if (strncmp(argv[i], "--data=", 7) == 0)
+            continue;
+        part_arg(hub, argv[i]);
+    }
+    part_arg(hub, "--data");
+    part_arg(hub, data);
+    if (demo)
+        part_arg(hub, "--demo");
+}
+
+static void source_args(struct part *p, bool demo, const char *url, const char *data)
+{
+    AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
+    part_arg(p, "muster");
+    part_arg(p, demo ? "simulate" : "agent");
+    part_arg(p, "--hub");
+    part_arg(p, url);
+    part_arg(p, "--token-file");
+    part_arg(p, token);
+    if (demo) {
+        part_arg(p, "--cast-demo");
+        part_arg(p, "--quiet");
+    } else {
+        AUTO_FREE char *state = mem_fmt("%s/agent", data);
+        part_arg(p, "--state-dir");
+        part_arg(p, state);
+    }
+}
+
+/* Until a signal, or until the hub ends by itself: start the other part again when it dies, a little later each time.
+ */
+static int watch(struct part *hub, struct part *source, int sigfd)
+{
+    enum { AGAIN_MS = 2000, STEADY_MS = 60000, AGAIN_MAX_MS = 60000 };
+    int64_t pause = AGAIN_MS;
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = sigfd, .events = POLLIN}, {.fd = hub->out, .events = POLLIN}};
+        int64_t wait = source->again_ms ? MAX(0, source->again_ms - clock_mono_ms()) : -1;
+        poll(fds, 2, (int)wait);
+        if (fds[1].revents) {
+            char chunk[1024];
+            ssize_t n = read(hub->out, chunk, sizeof(chunk));
+            if (n > 0)
+                fwrite(chunk, 1, (size_t)n, stdout), fflush(stdout);
+            else if (n == 0)
+                hub->out = (close(hub->out), -1);
+        }
+        struct signalfd_siginfo si;
+        if (fds[0].revents && read(sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+            if (si.ssi_signo == SIGHUP)
+                kill(hub->pid, SIGHUP);
+            else if (si.ssi_signo != SIGCHLD)
+                return 0;
+        }
+        int status;
+        pid_t pid;
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+            if (pid == hub->pid) {
+                hub->pid = 0;
+                return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_REACH;
+            }
+            if (pid == source->pid) {
+                source->pid = 0;
+                if (clock_mono_ms() - source->started_ms > STEADY_MS)
+                    pause = AGAIN_MS;
+                log_warn("up", "the %s ended; starting it again in %lld s", source->what, (long long)pause / 1000);
+                source->again_ms = clock_mono_ms() + pause;
+                pause = MIN(pause * 2, AGAIN_MAX_MS);
+            }
+        }
+        if (source->again_ms && clock_mono_ms() >= source->again_ms) {
+            struct err err = {0};
+            source->again_ms = 0;
+            if (part_start(source, false, &err) < 0)
+                source->again_ms = clock_mono_ms() + pause;
+        }
+    }
+}
+
+static void stop(struct part *p)
+{
+    if (p->pid <= 0)
+        return;
+    kill(p->pid, SIGTERM);
+    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static int start_all(struct part *hub, struct part *source, const char *data, bool demo, bool alone, struct err *err)
+{
+    AUTO_BUF url = BUF_INIT(1024);
+    int r = demo ? demo_prepare(data, err) : file_mkdirs(data, 0700, err);
+    if (!r)
+        r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
+    if (!r && !alone)
+        r = local_token(data, demo ? "demo.token" : "agent.token", ROLE_ENROLL,
+                        demo ? "the demo's nodes" : "this machine's agent", err);
+    if (!r)
+        r = part_start(hub, true, err);
+    if (!r)
+        r = wait_for_address(hub, &url, err);
+    if (!r && !alone) {
+        source_args(source, demo, url.p, data);
+        r = part_start(source, false, err);
+    }
+    return r;
+}
+
+int cmd_up(int argc, char **argv)
+{
+    struct up_conf conf = {0};
+    struct err err = {0};
+    struct part hub = {.what = "hub", .out = -1}, source = {.out = -1};
+    char state[512];
+    int r = up_flags(&conf, argc, argv);
+    if (r >= 0)
+        goto out;
+    bool demo = !conf.no_agent && (conf.demo || !machine_has_gpu());
+    if (!conf.data || !conf.data[0]) {
+        if (file_state_dir(demo ? "demo" : NULL, state, sizeof(state)) < 0) {
+            r = cli_fail(&up_face, EXIT_USAGE, "no place for data: give --data");
+            goto out;
+        }
+        free(conf.data);
+        conf.data = mem_str(state);
+    }
+    source.what = demo ? "demo" : "agent";
+    if (demo && !conf.demo)
+        fprintf(stderr, "no GPU driver on this machine: showing a recorded demo cluster (`muster up --no-agent` starts "
+                        "the hub alone)\n");
+    hub_args(&hub, argc, argv, conf.data, demo);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    AUTO_CLOSE int sigfd = signalfd(-1, &set, SFD_CLOEXEC);
+    r = start_all(&hub, &source, conf.data, demo, conf.no_agent, &err);
+    r = r < 0 ? cli_fail(&up_face, EXIT_REACH, "%s", err.msg) : watch(&hub, &source, sigfd);
+    stop(&source);
+    stop(&hub);
+out:
+    part_fini(&hub);
+    part_fini(&source);
+    opt_fini(up_opts, &conf);
+    return r;
+}
