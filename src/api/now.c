@@ -152,11 +152,13 @@ static enum reply_how reply_page(struct api *a, struct request *rq, struct reply
         ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
         ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
         ask.term.ascii = request_flag(rq, "ascii");
+        ask.term.answer = text == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
         rp->type = "text/plain; charset=utf-8";
     } else {
         snprintf(rp->extra, sizeof(rp->extra), HTML_RULES);
     }
-    snprintf(what, sizeof(what), "page%d.%d.%d.%d", ask.page, ask.term.width, ask.term.colour, ask.term.ascii);
+    snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d", ask.page, ask.term.width, ask.term.colour, ask.term.ascii,
+             ask.term.answer);
     return reply_view(a, rq, &s, what, render_page, &ask, rp);
 }
 

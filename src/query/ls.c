@@ -54,8 +54,9 @@ static void value(struct cell *c, const struct sample *s, enum metric m, int64_t
 {
     if (!sample_has(s, m))
         return;
+    long long rounded = s->v[m] / shown + (s->v[m] % shown * 2 >= shown);
     cell_int(c, s->v[m]);
-    cell_screen(c, "%lld", (long long)(s->v[m] / shown + (s->v[m] % shown * 2 >= shown)));
+    cell_screen(c, "%lld", rounded);
 }
 
 static void memory(struct cell *c, const struct sample *s, enum metric m)

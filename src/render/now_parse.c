@@ -96,9 +96,12 @@ static int get_bool(struct parse *p, const json_t *o, const char *key, bool *ret
 /* A number in base units as an integer in stored ones. */
 static int fixed_of(struct parse *p, const char *key, const json_t *v, int64_t per, int64_t *ret)
 {
+    int64_t whole;
+
     if (json_is_integer(v)) {
-        if (__builtin_mul_overflow((int64_t)json_integer_value(v), per, ret))
+        if (__builtin_mul_overflow((int64_t)json_integer_value(v), per, &whole))
             return refuse(p, key, "is out of range");
+        *ret = whole;
         return 0;
     }
     if (!json_is_real(v))
@@ -146,7 +149,7 @@ static int get_metrics(struct parse *p, const json_t *o, struct sample *ret)
     json_object_foreach(list, key, v)
     {
         int m = metric_by_name(str_of(key));
-        int64_t value;
+        int64_t value = 0;
         if (m < 0)
             continue;
         if ((r = fixed_of(p, key, v, metrics[m].per, &value)) < 0)
@@ -230,9 +233,9 @@ static int get_custom_facts(struct parse *p, const json_t *o, struct node_fact *
             (r = get_int(p, v, "per", 1, (int64_t)1 << 40, &c->per)) < 0)
             return r;
         c->kind = strcmp(kind, "counter") == 0 ? KIND_COUNTER : KIND_GAUGE;
-        for (uint8_t u = 0; u < UNIT_COUNT; u++)
+        for (int u = 0; u < UNIT_COUNT; u++)
             if (strcmp(unit, unit_names[u]) == 0)
-                c->unit = u;
+                c->unit = (uint8_t)u;
     }
     return 0;
 }
@@ -266,7 +269,7 @@ static int get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
     ret->kind = (uint8_t)r;
     const json_t *sm = member(o, "sm");
     if (sm) {
-        int64_t v;
+        int64_t v = 0;
         if ((r = fixed_of(p, "sm", sm, 10000, &v)) < 0)
             return r;
         if (v < 0 || v > INT32_MAX)
@@ -293,9 +296,9 @@ static int get_device_fact(struct parse *p, const json_t *o, struct device_fact 
         (r = get_int32(p, o, "minor", &f->minor)) < 0 || (r = get_bool(p, o, "lost", &f->lost)) < 0 ||
         (r = get_bool(p, o, "asleep", &f->asleep)) < 0)
         return r;
-    for (uint8_t i = 0; i < VENDOR_COUNT; i++)
+    for (int i = 0; i < VENDOR_COUNT; i++)
         if (strcmp(vendor, vendor_words[i]) == 0)
-            f->vendor = i;
+            f->vendor = (uint8_t)i;
     return 0;
 }
 

@@ -330,7 +330,7 @@ static void box_bar(struct pen *p, const struct device_now *d)
 {
     const struct sample *s = &d->now;
     int cells = p->width - 19;
-    AUTO_BUF b = BUF_INIT(WIDTH_MAX * 2);
+    AUTO_BUF b = BUF_INIT(2ul * WIDTH_MAX);
 
     if (sample_has(s, M_mem_used) && sample_has(s, M_mem_total) && s->v[M_mem_total] > 0) {
         double share = MAX(0, MIN(1, (double)s->v[M_mem_used] / (double)s->v[M_mem_total]));

@@ -35,7 +35,7 @@ static int64_t stamp(int64_t at_ms)
     if (!localtime_r(&t, &tm))
         return 0;
     return ((((tm.tm_year + 1900ll) * 100 + tm.tm_mon + 1) * 100 + tm.tm_mday) * 100 + tm.tm_hour) * 10000 +
-           tm.tm_min * 100 + tm.tm_sec;
+           tm.tm_min * 100ll + tm.tm_sec;
 }
 
 static void put_procs(struct json *j, const struct device_now *d)
