@@ -243,12 +243,13 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
         set_span(&v, now_ms, n->at_ms);
     } else {
         v.until_ms = n->at_ms + down_ms;
-        if (n->collect == COLLECT_HUNG && age(now_ms, n->collect_since_ms) >= rule->hung_after_ms) {
-            v.state = NODE_HUNG;
+        if (n->collect == COLLECT_HUNG) {
+            if (age(now_ms, n->collect_since_ms) >= rule->hung_after_ms)
+                v.state = NODE_HUNG;
+            else
+                v.until_ms = MIN(v.until_ms, n->collect_since_ms + rule->hung_after_ms);
             v.why = WHY_HUNG;
             set_span(&v, now_ms, n->collect_since_ms);
-        } else if (n->collect == COLLECT_HUNG) {
-            v.until_ms = MIN(v.until_ms, n->collect_since_ms + rule->hung_after_ms);
         } else if (n->collect == COLLECT_PAUSED) {
             v.state = NODE_PAUSED;
             v.why = WHY_PAUSED;
@@ -316,8 +317,11 @@ void judge_words(const struct verdict *v, const char *told, char reason[160])
     else if (words[v->why].amount == BYTES)
         metric_human(&b, M_mem_used, v->amount);
     buf_adds(&b, after ? after : "");
+    const char *more = v->why == WHY_HUNG ? strchr(told, ';') : NULL; /* that the driver hangs is said already */
     if (words[v->why].told && told[0])
         buf_addf(&b, ": %s", told);
+    else if (more)
+        buf_adds(&b, more);
     mem_copy_str(reason, 160, b.p);
 }
 

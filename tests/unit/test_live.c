@@ -462,6 +462,9 @@ static void an_agent_says_why_it_reads_nothing(void **unused)
                  {COLLECT_FAILED, "no permission", NODE_UP, "cannot be read: no permission"},
                  {COLLECT_FAILED, "still none", NODE_UP, "cannot be read: still none"},
                  {COLLECT_STARTING, "", NODE_UP, "starting"},
+                 {COLLECT_HUNG, "the driver hangs", NODE_UP, "driver does not answer for 1 s"},
+                 {COLLECT_HUNG, "the driver hangs; 2 collectors are stuck", NODE_UP,
+                  "driver does not answer for 1 s; 2 collectors are stuck"},
                  {COLLECT_OK, "", NODE_UP, ""}};
     struct live *l = live_new(NULL, NULL, NULL);
     struct node_now *n = live_node(l, "k", "n", NOW);
