@@ -85,7 +85,7 @@ void nvml_answer(struct nvml_ask *a, enum metric m, int rc, int64_t v);
         }                                                                                                              \
     } while (0)
 
-/* Power limit, highest clocks, PCIe link: what changes seldom and costs little. */
+/* Power limit, highest clocks, PCIe link: what changes seldom, for the first sample of a device. */
 void nvml_ask_limits(struct nvml_ask *a);
 
 #endif

@@ -32,6 +32,7 @@ static unsigned long (*stub_calls)(const char *glob, int gpu);
 static struct collector *nvml;
 static struct reading got;
 static struct err why;
+static bool with_events; /* else the driver has none to offer, and no thread waits for them */
 
 static void write_file(const char *path, const char *text)
 {
@@ -48,7 +49,8 @@ static void write_file(const char *path, const char *text)
 static void say(const char *script)
 {
     char text[4096];
-    snprintf(text, sizeof(text), "%s\nnow %lld\n", script, (long long)now_ms * 1000);
+    snprintf(text, sizeof(text), "%s\nnow %lld\n%s", script, (long long)now_ms * 1000,
+             with_events ? "" : "events 0 0\nevents 1 0\nevents 2 0\n");
     write_file(script_path, text);
 }
 
@@ -101,6 +103,7 @@ static int end_scene(void **unused)
     stub = NULL;
     reading_fini(&got);
     got = (struct reading){0};
+    with_events = false;
     clock_set_for_test(-1);
     return 0;
 }

@@ -160,7 +160,7 @@ static void the_slow_thread_brings_its_values_to_the_tick_once(void **unused)
     assert_int_equal(tick(), 0);
     assert_false(has(0, M_energy)); /* not fresh any more */
     assert_true(has(0, M_util));
-    later(10000, "");
+    later(30000, "");
     tick_until(0, M_energy);
 }
 
@@ -367,6 +367,7 @@ static void an_xid_is_an_event_told_once(void **unused)
 {
     (void)unused;
     for (int lib = 0; lib < LIBS; lib++) {
+        with_events = true;
         assert_int_equal(start(lib, "gpus 2", NULL), 0);
         assert_int_equal(tick(), 0);
         say("gpus 2\nxid 1 79");
@@ -388,6 +389,7 @@ static void an_xid_is_an_event_told_once(void **unused)
 static void a_double_bit_error_is_looked_at_at_once(void **unused)
 {
     (void)unused;
+    with_events = true;
     assert_int_equal(start(TODAY, "ecc_unc 0 1", NULL), 0);
     tick_until(0, M_ecc_uncorrected);
     say("ecc_unc 0 3\nevent 0 2 0");
@@ -445,7 +447,7 @@ static void mig_instances_that_come_and_go_are_followed(void **unused)
     } steps[] = {{"mig 0 3", 4}, {"mig 0 1", 2}, {"", 1}};
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         print_message("'%s'\n", steps[i].script);
-        later(10000, steps[i].script);
+        later(30000, steps[i].script);
         for (int k = 0; k < 2000 && got.n_devices != steps[i].n; k++) {
             assert_int_equal(tick(), 0);
             usleep(5000);
