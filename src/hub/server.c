@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/hub.h"
-#include "hub/notify.h"
+#include "base/notify.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
 

@@ -1,6 +1,6 @@
 /* notify.h: word to the supervisor (systemd's sd_notify protocol); nothing happens where there is none. */
-#ifndef HUB_NOTIFY_H
-#define HUB_NOTIFY_H
+#ifndef BASE_NOTIFY_H
+#define BASE_NOTIFY_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* notify.c: one datagram to $NOTIFY_SOCKET; written here so that libsystemd is not needed. */
-#include "hub/notify.h"
+#include "base/notify.h"
 
 #include <stddef.h>
 #include <sys/socket.h>
