@@ -36,10 +36,11 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(O)/%.o)
 LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o)
 MAIN_OBJ  := $(O)/src/main.o
 
-AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -lcurl -ldl -lm
+# libcurl is loaded at run time (src/agent/curl_lib.h says why): only its header is needed here.
+AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -ldl -lm
 
-.PHONY: all agent check unit fuzz lint install bench clean man includes stub
+.PHONY: all agent check unit fuzz lint install bench clean man includes stub tool
 all: $(BIN)/muster $(BIN)/muster-agent man
 agent: $(BIN)/muster-agent
 
@@ -67,8 +68,15 @@ $(O)/src/api/assets.o: src/api/install.sh
 UNIT     := $(patsubst tests/unit/%.c,$(BIN)/unit/%,$(wildcard tests/unit/test_*.c))
 # A fake NVML, scripted by a file: as of today, an old driver's, and one with 535's wider process records.
 STUB     := $(BIN)/libnvml-stub.so $(BIN)/libnvml-stub-old.so $(BIN)/libnvml-stub-535.so
+# Small programs that integration tests use.
+TOOL     := $(patsubst tests/tool/%.c,$(BIN)/tool/%,$(wildcard tests/tool/*.c))
 unit: $(UNIT)
 stub: $(STUB)
+tool: $(TOOL)
+
+$(BIN)/tool/%: $(O)/tests/tool/%.o $(BIN)/libmuster-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS)
 
 $(BIN)/libmuster-all.a: $(LIB_OBJ)
 	@mkdir -p $(@D)
@@ -87,12 +95,12 @@ $(STUB): $(STUB_SRC) tests/stub/nvml_stub.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(STUB_FLAG) -fvisibility=hidden -fPIC -shared -pthread -o $@ $(STUB_SRC)
 
--include $(wildcard $(O)/tests/unit/*.d)
+-include $(wildcard $(O)/tests/unit/*.d $(O)/tests/tool/*.d)
 
 includes:
 	tools/check-includes
 
-check: all unit stub includes
+check: all unit stub tool includes
 	tests/runner --bin $(BIN) $(if $(SAN),--san) $(CHECK)
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BIN)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -8,6 +8,7 @@
 const struct cmd cmds[] = {
     {"up", cmd_up, &up_face, false},
     {"hub", cmd_hub, &hub_face, false},
+    {"agent", cmd_agent, &agent_face, false},
     {"node", cmd_node, &node_face, false},
     {"token", cmd_token, &token_face, false},
     {"config", cmd_config, &config_face, false},

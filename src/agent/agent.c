@@ -1,0 +1,620 @@
+/* agent.c: who calls whom, when. Timers, signals, reload and the end are here; what they do is in the parts. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/control.h"
+#include "agent/filler.h"
+#include "agent/identity.h"
+#include "agent/keeper.h"
+#include "agent/sender.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/notify.h"
+#include "base/rand.h"
+#include "wire/wire.h"
+
+#define HUBS_MAX     8
+#define FIRST_MS     1300 /* the first batch closes early: a new node shows at once */
+#define STOP_MS      3000 /* SIGTERM: this long for the hub to take the last batch */
+#define PAUSE_MAX_MS (7ll * 86400000)
+#define ZSTD_LEVEL   3
+
+struct agent {
+    struct event_base *base;
+    struct agent_conf *conf;
+    int argc;
+    char **argv;
+    struct identity id;
+    struct host *host;
+    struct filler *filler;
+    struct keeper *keeper;
+    struct http *http;
+    size_t n_senders;
+    struct sender *senders[HUBS_MAX];
+    struct control *control;
+    struct wire_enc *enc;
+    struct event *beat, *close, *watchdog, *stop, *sig_term, *sig_int, *sig_hup;
+    int64_t stop_mono;             /* 0: not stopping */
+    uint64_t out_facts, out_procs; /* --stdout: blobs written last */
+};
+
+static void arm(struct event *e, int64_t ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    event_add(e, &tv);
+}
+
+/* To the service manager, with what the devices do as the status that people see there. */
+static void agent_notify(const struct agent *a, const char *word)
+{
+    const struct keeper_state *k = keeper_state(a->keeper);
+    char text[320];
+
+    snprintf(text, sizeof(text), "%s\nSTATUS=devices: %s%s%s", word, collect_words[k->collect], k->why[0] ? ": " : "",
+             k->why);
+    notify(text);
+}
+
+/* ---- what goes out ---- */
+
+static void agent_hello(void *arg, struct hello *ret)
+{
+    struct agent *a = arg;
+    const struct keeper_state *k = keeper_state(a->keeper);
+
+    *ret = (struct hello){.node = a->id.node,
+                          .run = a->id.run,
+                          .sent_ms = clock_wall_ms(),
+                          .state_since_ms = k->since_ms,
+                          .collect = (uint8_t)k->collect,
+                          .stuck = (uint8_t)MIN(k->stuck, 255u)};
+    mem_copy_str(ret->name, sizeof(ret->name), filler_name(a->filler));
+    mem_copy_str(ret->why, sizeof(ret->why), k->why);
+}
+
+static void agent_write_out(struct agent *a, struct buf *b)
+{
+    for (size_t at = 0; at < b->len;) {
+        ssize_t n = write(STDOUT_FILENO, b->p + at, b->len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            if (errno != EPIPE)
+                log_error("agent", "cannot write to standard output: %s", strerror(errno));
+            event_base_loopbreak(a->base);
+            return;
+        }
+        at += (size_t)n;
+    }
+}
+
+static void agent_say_out(struct agent *a, const struct packet *p)
+{
+    AUTO_BUF out = BUF_INIT(WIRE_BODY_MAX);
+    struct hello h;
+
+    agent_hello(a, &h);
+    wire_put_hello(&out, &h);
+    if (p && p->facts && p->facts->id != a->out_facts) {
+        buf_addstr(&out, buf_str(&p->facts->frame));
+        a->out_facts = p->facts->id;
+    }
+    if (p && p->procs && p->procs->id != a->out_procs) {
+        buf_addstr(&out, buf_str(&p->procs->frame));
+        a->out_procs = p->procs->id;
+    }
+    if (p)
+        buf_addstr(&out, buf_str(&p->frame));
+    agent_write_out(a, &out);
+}
+
+static void on_filled(void *arg, const struct filled *f)
+{
+    struct agent *a = arg;
+    AUTO_BUF frame = BUF_INIT(WIRE_BODY_MAX);
+    int r = wire_put_batch(a->enc, &frame, &f->batch);
+
+    if (r < 0) { /* the filler keeps below every cap: this would be our own mistake */
+        log_error("agent", "a batch cannot be encoded and is lost: %s", strerror(-r));
+        return;
+    }
+    struct packet *p = packet_new(&f->batch.key, f->at_ms, f->facts, f->procs, &frame);
+    for (size_t i = 0; i < a->n_senders; i++)
+        sender_push(a->senders[i], p);
+    if (a->conf->to_stdout)
+        agent_say_out(a, p);
+    packet_unref(p);
+}
+
+static void agent_speak(struct agent *a)
+{
+    filler_flush(a->filler);
+    for (size_t i = 0; i < a->n_senders; i++)
+        sender_beat(a->senders[i]);
+    if (a->conf->to_stdout)
+        agent_say_out(a, NULL);
+}
+
+/* ---- when ---- */
+
+/* Milliseconds until the batch being filled closes: the shortest interval any hub asks for, at the first hub's phase.
+ */
+static int64_t agent_next_close_ms(const struct agent *a)
+{
+    struct pace p = {.interval_ms = 0, .phase_ms = -1};
+
+    for (size_t i = 0; i < a->n_senders; i++) {
+        const struct pace *s = sender_pace(a->senders[i]);
+        if (s->interval_ms && (!p.interval_ms || s->interval_ms < p.interval_ms))
+            p.interval_ms = s->interval_ms;
+        if (p.phase_ms < 0 && s->phase_ms >= 0) {
+            p.phase_ms = s->phase_ms;
+            p.offset_ms = s->offset_ms;
+        }
+    }
+    if (!p.interval_ms)
+        p.interval_ms = a->conf->interval;
+    if (p.phase_ms < 0)
+        return p.interval_ms;
+    int64_t into = (clock_wall_ms() + p.offset_ms - p.phase_ms) % p.interval_ms;
+    int64_t ms = p.interval_ms - (into < 0 ? into + p.interval_ms : into);
+    return ms < p.interval_ms / 4 ? ms + p.interval_ms : ms; /* just closed: not again at once */
+}
+
+static void on_close(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *a = arg;
+
+    (void)fd;
+    (void)what;
+    agent_speak(a);
+    arm(a->close, agent_next_close_ms(a));
+}
+
+static void on_beat(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *a = arg;
+
+    (void)fd;
+    (void)what;
+    filler_beat(a->filler, clock_wall_ms(), clock_mono_ms());
+}
+
+static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    (void)arg;
+    notify("WATCHDOG=1");
+}
+
+static void agent_arm_beat(struct agent *a)
+{
+    int64_t ms = MAX(a->conf->tick, 1000);
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+    event_del(a->beat);
+    event_add(a->beat, &tv); /* it persists */
+}
+
+/* ---- hooks of the parts ---- */
+
+static void on_pace(void *arg)
+{
+    struct agent *a = arg;
+
+    if (a->stop_mono)
+        return;
+    event_del(a->close);
+    arm(a->close, agent_next_close_ms(a));
+}
+
+static void on_dropped(void *arg, uint64_t n, const char *why)
+{
+    struct agent *a = arg;
+
+    filler_event(a->filler, EVENT_DROPPED, clock_wall_ms(), (int64_t)n, why);
+}
+
+static const struct sender_hooks sender_hooks = {.hello = agent_hello, .pace = on_pace, .dropped = on_dropped};
+
+static void on_child_start(void *arg)
+{
+    struct agent *a = arg;
+
+    filler_restart(a->filler);
+}
+
+static void on_child_msg(void *arg, const struct child_msg *m)
+{
+    struct agent *a = arg;
+
+    filler_msg(a->filler, m, clock_mono_ms());
+}
+
+static void on_child_state(void *arg, const struct keeper_state *was, const struct keeper_state *now)
+{
+    struct agent *a = arg;
+    int64_t at = clock_wall_ms();
+
+    if (was->collect != now->collect || strcmp(was->why, now->why) != 0) {
+        enum log_level level = now->collect == COLLECT_HUNG || now->collect == COLLECT_FAILED ? LOG_WARN : LOG_INFO;
+        log_line(level, "agent", "devices: %s%s%s", collect_words[now->collect], now->why[0] ? ": " : "", now->why);
+        agent_notify(a, "");
+    }
+    if (was->collect != COLLECT_HUNG && now->collect == COLLECT_HUNG)
+        filler_event(a->filler, EVENT_HUNG, at, 0, now->why);
+    if (was->collect == COLLECT_HUNG && now->collect != COLLECT_HUNG && now->collect != COLLECT_PAUSED)
+        filler_event(a->filler, EVENT_ANSWERS, at, (at - was->since_ms) / 1000, "the driver answers again");
+    if (was->collect != now->collect && !a->stop_mono && was->collect != COLLECT_STARTING)
+        agent_speak(a); /* every screen should know at once */
+}
+
+static const struct keeper_hooks keeper_hooks = {.start = on_child_start, .msg = on_child_msg, .state = on_child_state};
+
+/* ---- what people ask ---- */
+
+static void agent_status(struct agent *a, struct buf *out)
+{
+    const struct keeper_state *k = keeper_state(a->keeper);
+    char id[33], span[24];
+
+    buf_addf(out, "node %s, id %s, run %016llx\n", filler_name(a->filler), node_id_text(&a->id.node, id),
+             (unsigned long long)a->id.run);
+    buf_addf(out, "version " MUSTER_VERSION ", process %d, collector process ", (int)getpid());
+    if (keeper_pid(a->keeper) > 0)
+        buf_addf(out, "%d\n", (int)keeper_pid(a->keeper));
+    else
+        buf_adds(out, "none\n");
+    buf_addf(out, "devices %s for %s", collect_words[k->collect], clock_span(clock_wall_ms() - k->since_ms, span));
+    buf_addf(out, "%s%s\n", k->why[0] ? ": " : "", k->why);
+    if (k->stuck)
+        buf_addf(out, "stuck in the kernel: %u collector processes\n", k->stuck);
+    for (size_t i = 0; i < a->n_senders; i++)
+        sender_status(a->senders[i], out);
+}
+
+static int on_asked(void *arg, struct str line, struct buf *out)
+{
+    struct agent *a = arg;
+    struct str word = STR(""), value = STR("");
+    int64_t ms;
+
+    str_word(&line, &word);
+    value = str_trim(line);
+    if (str_eq(word, "status") && !value.len) {
+        agent_status(a, out);
+        return 0;
+    }
+    if (str_eq(word, "resume") && !value.len) {
+        keeper_resume(a->keeper);
+        log_info("agent", "resumed on request");
+        buf_adds(out, "reading devices again\n");
+        return 0;
+    }
+    if (str_eq(word, "pause")) {
+        char at[32];
+        if (!str_duration_ms(value, &ms) || ms < 1000 || ms > PAUSE_MAX_MS) {
+            buf_adds(out, "pause: expected a time from 1s to 7d, such as 10m");
+            return -EINVAL;
+        }
+        keeper_pause(a->keeper, ms);
+        buf_addf(out, "the driver is let go until %s, or `muster-agent resume`\n",
+                 clock_iso(keeper_paused_until_ms(a->keeper), at));
+        return 0;
+    }
+    buf_adds(out, "unknown request; there are pause TIME, resume and status");
+    return -EINVAL;
+}
+
+/* ---- reload ---- */
+
+static bool differ(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+static bool lists_differ(const struct opt_list *a, const struct opt_list *b)
+{
+    if (a->n != b->n)
+        return true;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->v[i], b->v[i]) != 0)
+            return true;
+    return false;
+}
+
+static bool sources_differ(const struct agent_conf *a, const struct agent_conf *b)
+{
+    return differ(a->collector, b->collector) || differ(a->nvml_lib, b->nvml_lib) || differ(a->smi, b->smi) ||
+           differ(a->replay, b->replay) || lists_differ(&a->exec, &b->exec);
+}
+
+/* What only a new start can change. */
+static int agent_check_reload(const struct agent_conf *was, const struct agent_conf *now, struct err *err)
+{
+    if (differ(was->state_dir, now->state_dir) || differ(was->spool_dir, now->spool_dir) ||
+        was->spool_max_bytes != now->spool_max_bytes || was->spool_max_age != now->spool_max_age)
+        return err_set(err, -EBUSY, "state_dir, spool_dir and the spool's bounds need a restart");
+    if (was->to_stdout != now->to_stdout || (!now->to_stdout && now->hub.n == 0))
+        return err_set(err, -EINVAL, "no hub is given any more");
+    return 0;
+}
+
+static struct sender *agent_find_sender(const struct agent *a, const char *hub)
+{
+    AUTO_BUF want = BUF_INIT(1024), have = BUF_INIT(1024);
+
+    conf_hub_leaf(hub, &want);
+    for (size_t i = 0; i < a->n_senders; i++) {
+        buf_reset(&have);
+        conf_hub_leaf(sender_hub(a->senders[i]), &have);
+        if (str_eq_str(buf_str(&want), buf_str(&have)))
+            return a->senders[i];
+    }
+    return NULL;
+}
+
+/* Senders for now's hubs, in order. New ones are made first: should one fail, nothing has changed. */
+static int agent_reload_senders(struct agent *a, const struct agent_conf *now, struct err *err)
+{
+    struct sender *next[HUBS_MAX] = {0}, *made[HUBS_MAX] = {0};
+    size_t n_made = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < now->hub.n && r == 0; i++) {
+        next[i] = agent_find_sender(a, now->hub.v[i]);
+        if (!next[i] && (r = sender_new(&next[i], a->base, a->http, now, now->hub.v[i], &sender_hooks, a, err)) == 0)
+            made[n_made++] = next[i];
+        else if (r == 0)
+            r = sender_check(now, now->hub.v[i], err);
+    }
+    if (r < 0) {
+        for (size_t i = 0; i < n_made; i++)
+            sender_free(made[i]);
+        return r;
+    }
+    for (size_t i = 0; i < a->n_senders; i++) {
+        bool kept = false;
+        for (size_t k = 0; k < now->hub.n; k++)
+            kept |= next[k] == a->senders[i];
+        if (!kept)
+            sender_free(a->senders[i]);
+    }
+    for (size_t i = 0; i < now->hub.n; i++) {
+        bool old = true;
+        for (size_t k = 0; k < n_made; k++)
+            old &= made[k] != next[i];
+        if (old)
+            sender_reload(next[i], now, now->hub.v[i]);
+        a->senders[i] = next[i];
+    }
+    a->n_senders = now->hub.n;
+    return 0;
+}
+
+static void agent_log_conf(const struct agent_conf *c)
+{
+    log_set_level((enum log_level)c->log_level);
+    log_set_json(c->log_format == 1);
+}
+
+static int agent_reload(struct agent *a, struct err *err)
+{
+    struct agent_conf *now = mem_zero(1, sizeof(*now)), *was = a->conf;
+    int argi, r = conf_load(now, a->argc, a->argv, &argi, err);
+
+    if (r == 0)
+        r = agent_check_reload(was, now, err);
+    if (r == 0)
+        r = agent_reload_senders(a, now, err);
+    if (r < 0) {
+        conf_fini(now);
+        free(now);
+        return r;
+    }
+    a->conf = now;
+    agent_log_conf(now);
+    if (differ(was->name, now->name) || was->tick != now->tick)
+        filler_rename(a->filler, now->name, now->tick);
+    bool other = sources_differ(was, now);
+    keeper_set_conf(a->keeper, now, other || was->tick != now->tick || was->cmdline != now->cmdline, other);
+    agent_arm_beat(a);
+    on_pace(a);
+    conf_fini(was);
+    free(was);
+    return 0;
+}
+
+static void on_hup(evutil_socket_t sig, short what, void *arg)
+{
+    struct agent *a = arg;
+    struct err err = {0};
+
+    (void)sig;
+    (void)what;
+    if (a->stop_mono)
+        return;
+    char text[80];
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
+    notify(text);
+    if (agent_reload(a, &err) < 0)
+        log_error("agent", "settings not taken, the old ones stay: %s", err.msg);
+    else
+        log_info("agent", "settings read again");
+    agent_notify(a, "READY=1");
+}
+
+/* ---- the end ---- */
+
+static void on_stop_check(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *a = arg;
+    bool idle = true;
+
+    (void)fd;
+    (void)what;
+    for (size_t i = 0; i < a->n_senders; i++)
+        idle &= sender_idle(a->senders[i]);
+    if (idle || clock_mono_ms() - a->stop_mono >= STOP_MS)
+        event_base_loopbreak(a->base);
+    else
+        arm(a->stop, 20);
+}
+
+static void on_term(evutil_socket_t sig, short what, void *arg)
+{
+    struct agent *a = arg;
+
+    (void)what;
+    if (a->stop_mono) { /* asked twice: now; the spool still gets the rest */
+        event_base_loopbreak(a->base);
+        return;
+    }
+    log_info("agent", "signal %d: sending what is left, then ending", (int)sig);
+    notify("STOPPING=1");
+    a->stop_mono = clock_mono_ms();
+    event_del(a->close);
+    event_del(a->beat);
+    keeper_stop(a->keeper);
+    filler_event(a->filler, EVENT_STOP, clock_wall_ms(), 0, "agent stopped");
+    agent_speak(a);
+    arm(a->stop, 20);
+}
+
+/* ---- the beginning ---- */
+
+static int agent_open_senders(struct agent *a, struct err *err)
+{
+    for (size_t i = 0; i < a->conf->hub.n; i++) {
+        int r = sender_new(&a->senders[i], a->base, a->http, a->conf, a->conf->hub.v[i], &sender_hooks, a, err);
+        if (r < 0)
+            return r;
+        a->n_senders++;
+    }
+    return 0;
+}
+
+static int agent_open(struct agent *a, struct err *err)
+{
+    const struct agent_conf *c = a->conf;
+    int r;
+
+    if (c->to_stdout) {
+        identity_peek(&a->id, c->state_dir);
+    } else {
+        if (!c->state_dir)
+            return err_set(err, -ENOENT, "no folder for lasting state: set state_dir, or HOME");
+        if ((r = identity_open(&a->id, c->state_dir, err)) < 0)
+            return r;
+    }
+    a->base = event_base_new();
+    if (!a->base)
+        return err_set(err, -ENOMEM, "cannot make an event loop");
+    a->enc = wire_enc_new(ZSTD_LEVEL);
+    a->host = host_new("/proc");
+    a->filler = filler_new(&a->id.node, a->id.run, c->name, c->tick, a->host, on_filled, a);
+    a->keeper = keeper_new(a->base, c, &keeper_hooks, a);
+    a->beat = event_new(a->base, -1, EV_PERSIST, on_beat, a);
+    a->close = evtimer_new(a->base, on_close, a);
+    a->watchdog = event_new(a->base, -1, EV_PERSIST, on_watchdog, a);
+    a->stop = evtimer_new(a->base, on_stop_check, a);
+    a->sig_term = evsignal_new(a->base, SIGTERM, on_term, a);
+    a->sig_int = evsignal_new(a->base, SIGINT, on_term, a);
+    a->sig_hup = evsignal_new(a->base, SIGHUP, on_hup, a);
+    if (c->to_stdout)
+        return 0;
+    if ((r = http_new(&a->http, a->base, err)) < 0 || (r = agent_open_senders(a, err)) < 0)
+        return r;
+    struct err quiet = {0};
+    if (control_open(&a->control, a->base, c->state_dir, on_asked, a, &quiet) < 0)
+        log_warn("agent", "%s; pause, resume and status will not work", quiet.msg);
+    return 0;
+}
+
+static void agent_start(struct agent *a)
+{
+    char id[33];
+    int64_t watch = notify_watchdog_ms();
+
+    event_add(a->sig_term, NULL);
+    event_add(a->sig_int, NULL);
+    event_add(a->sig_hup, NULL);
+    if (watch) {
+        struct timeval tv = {.tv_sec = watch / 1000, .tv_usec = watch % 1000 * 1000};
+        event_add(a->watchdog, &tv);
+    }
+    log_info("agent", "muster-agent " MUSTER_VERSION " on %s, node %s%s, tick %lld ms, %zu hub%s",
+             filler_name(a->filler), node_id_text(&a->id.node, id), a->id.fresh ? " (new)" : "",
+             (long long)a->conf->tick, a->n_senders, a->n_senders == 1 ? "" : "s");
+    filler_event(a->filler, EVENT_START, clock_wall_ms(), 0, "muster-agent " MUSTER_VERSION);
+    if (a->conf->to_stdout) {
+        AUTO_BUF out = BUF_INIT(64);
+        wire_start(&out);
+        agent_write_out(a, &out);
+    }
+    keeper_start(a->keeper);
+    agent_arm_beat(a);
+    arm(a->close, MIN(a->conf->interval, FIRST_MS));
+    for (size_t i = 0; i < a->n_senders; i++)
+        sender_beat(a->senders[i]); /* a hello at once; samples follow */
+    agent_notify(a, "READY=1");
+}
+
+static void agent_close(struct agent *a)
+{
+    struct event *events[] = {a->beat, a->close, a->watchdog, a->stop, a->sig_term, a->sig_int, a->sig_hup};
+
+    control_close(a->control);
+    keeper_free(a->keeper);
+    for (size_t i = 0; i < a->n_senders; i++)
+        sender_free(a->senders[i]);
+    a->n_senders = 0;
+    http_free(a->http);
+    filler_free(a->filler);
+    host_free(a->host);
+    wire_enc_free(a->enc);
+    for (size_t i = 0; i < ARRAY_LEN(events); i++)
+        if (events[i])
+            event_free(events[i]);
+    if (a->base)
+        event_base_free(a->base);
+    identity_close(&a->id);
+    for (int i = 0; i < a->argc; i++) {
+        explicit_bzero(a->argv[i], strlen(a->argv[i])); /* a token may be among them */
+        free(a->argv[i]);
+    }
+    free(a->argv);
+    conf_fini(a->conf);
+    free(a->conf);
+}
+
+int agent_run(struct agent_conf *conf, int argc, char **argv, struct err *err)
+{
+    struct agent a = {.id.lock_fd = -1, .argc = argc, .conf = mem_zero(1, sizeof(*conf))};
+
+    *a.conf = *conf;
+    *conf = (struct agent_conf){0};
+    a.argv = mem_zero((size_t)argc + 1, sizeof(*a.argv));
+    for (int i = 0; i < argc; i++)
+        a.argv[i] = mem_str(argv[i]);
+    conf_hide_token(argc, argv);
+    mallopt(M_ARENA_MAX, 1); /* helper threads need no heaps of their own */
+    signal(SIGPIPE, SIG_IGN);
+    agent_log_conf(a.conf);
+    int r = agent_open(&a, err);
+    if (r == 0) {
+        agent_start(&a);
+        event_base_dispatch(a.base);
+        log_info("agent", "ended");
+    }
+    agent_close(&a);
+    return r;
+}

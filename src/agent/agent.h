@@ -1,0 +1,13 @@
+/* agent.h: the agent as a whole: one loop that holds keeper, filler and senders together until a signal ends it. */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include "agent/conf.h"
+
+/*
+ * Runs until SIGTERM or SIGINT. Takes conf's contents. argv is kept, to read the settings again at SIGHUP.
+ * 0 after an end in good order; -errno with a sentence when it could not start.
+ */
+int agent_run(struct agent_conf *conf, int argc, char **argv, struct err *err);
+
+#endif

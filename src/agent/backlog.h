@@ -1,0 +1,28 @@
+/*
+ * backlog.h: one hub's batches on disk: the spool, synced within a second, its losses told, its failures said once.
+ */
+#ifndef AGENT_BACKLOG_H
+#define AGENT_BACKLOG_H
+
+#include <event2/event.h>
+
+#include "agent/packet.h"
+#include "spool/spool.h"
+
+typedef void backlog_dropped_fn(void *arg, uint64_t n, const char *why); /* batches given up */
+
+struct backlog;
+/* hub is for messages; it must stay until backlog_name gives another. */
+int backlog_open(struct backlog **ret, struct event_base *base, const struct spool_conf *conf, const char *hub,
+                 backlog_dropped_fn *dropped, void *arg, struct err *err);
+void backlog_close(struct backlog *b); /* synced first */
+void backlog_name(struct backlog *b, const char *hub);
+
+bool backlog_put(struct backlog *b, const struct packet *p); /* false: the disk would not; already said */
+void backlog_done(struct backlog *b, uint64_t run, uint64_t number);
+/* As spool_peek, but trouble is said here and counts as none. */
+bool backlog_peek(struct backlog *b, size_t i, struct spool_rec *ret);
+bool backlog_blob(struct backlog *b, uint64_t id, struct buf *ret);
+void backlog_stat(const struct backlog *b, struct spool_stat *ret);
+
+#endif

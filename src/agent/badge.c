@@ -1,0 +1,118 @@
+/* badge.c: two secrets and which of them is in use. Never printed, wiped when done with. */
+#include "agent/badge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+struct badge {
+    char *given, *own; /* NULL: none */
+    bool use_own;
+    char *path;
+};
+
+static bool token_ok(const char *s)
+{
+    size_t n = strlen(s);
+
+    for (size_t i = 0; i < n; i++)
+        if (s[i] <= ' ' || s[i] >= 0x7f)
+            return false;
+    return n > 0 && n <= 256;
+}
+
+static void wipe(char *s)
+{
+    if (s)
+        explicit_bzero(s, strlen(s));
+    free(s);
+}
+
+static int token_read(const char *path, char **ret, struct err *err)
+{
+    struct buf b = {0};
+    int r = file_read_secret(path, &b, err);
+
+    if (r < 0)
+        return r;
+    if (err->msg[0])
+        log_warn("agent", "%s", err->msg);
+    char *s = buf_take(&b);
+    if (!token_ok(s)) {
+        wipe(s);
+        return err_set(err, -EINVAL, "'%s' does not hold a token: blanks or odd characters in its first line", path);
+    }
+    *ret = s;
+    return 0;
+}
+
+int badge_open(struct badge **ret, const struct agent_conf *conf, const char *dir, struct err *err)
+{
+    struct badge *t = mem_zero(1, sizeof(*t));
+    struct err quiet = {0};
+    int r = 0;
+
+    t->path = mem_fmt("%s/token", dir);
+    if (conf->token_file)
+        r = token_read(conf->token_file, &t->given, err);
+    else if (conf->token && !token_ok(conf->token))
+        r = err_set(err, -EINVAL, "the token has blanks or odd characters in it, or is too long");
+    else
+        t->given = mem_str(conf->token);
+    if (r == -ENOENT && access(t->path, R_OK) == 0)
+        r = 0; /* a token file for the first contact may be gone once we are enrolled */
+    if (r < 0) {
+        badge_free(t);
+        return r;
+    }
+    r = token_read(t->path, &t->own, &quiet);
+    if (r < 0 && r != -ENOENT)
+        log_warn("agent", "%s; the given token is used", quiet.msg);
+    t->use_own = t->own != NULL;
+    *ret = t;
+    return 0;
+}
+
+void badge_free(struct badge *t)
+{
+    if (!t)
+        return;
+    wipe(t->given);
+    wipe(t->own);
+    free(t->path);
+    free(t);
+}
+
+const char *badge_now(const struct badge *t)
+{
+    return t->use_own ? t->own : t->given;
+}
+
+void badge_turn(struct badge *t)
+{
+    if (t->own && t->given)
+        t->use_own = !t->use_own;
+}
+
+int badge_keep(struct badge *t, const char *own, struct err *err)
+{
+    if (!token_ok(own))
+        return err_set(err, -EINVAL, "it has blanks or odd characters in it");
+    AUTO_FREE char *line = mem_fmt("%s\n", own);
+    int r = file_write(t->path, 0600, line, strlen(line), err);
+    explicit_bzero(line, strlen(line));
+    wipe(t->own); /* also when the disk failed: the hub knows us by the new one */
+    t->own = mem_str(own);
+    t->use_own = true;
+    return r;
+}
+
+bool badge_in(const struct badge *t, struct str text)
+{
+    return (t->given && str_find(text, t->given) >= 0) || (t->own && str_find(text, t->own) >= 0);
+}

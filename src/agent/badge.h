@@ -1,0 +1,18 @@
+/*
+ * badge.h: what proves to one hub who we are: the token we were given (flag, environment, file) and, after an
+ * enrolment, the node's own, kept in the hub's folder. The own one is used as long as the hub takes it.
+ */
+#ifndef AGENT_BADGE_H
+#define AGENT_BADGE_H
+
+#include "agent/conf.h"
+
+struct badge;
+int badge_open(struct badge **ret, const struct agent_conf *conf, const char *dir, struct err *err);
+void badge_free(struct badge *t);
+const char *badge_now(const struct badge *t);                      /* NULL: we have none */
+void badge_turn(struct badge *t);                                  /* it was refused: try the other, if any */
+int badge_keep(struct badge *t, const char *own, struct err *err); /* a new own one: to disk (0600), used from now on */
+bool badge_in(const struct badge *t, struct str text);             /* text holds one of them: do not show it */
+
+#endif

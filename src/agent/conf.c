@@ -1,0 +1,228 @@
+/* conf.c: the option table, and the checks that no table can make. Reads nothing but the env file. */
+#include "agent/conf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "model/fact.h"
+
+static const char *const spool_modes[] = {"auto", "always", NULL};
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL}; /* in the order of enum log_level */
+static const char *const log_formats[] = {"text", "json", NULL};
+
+/* clang-format off */
+const struct opt agent_opts[] = {
+    OPT(agent_conf, hub, 'u', OPT_LIST, NULL, "URL", "where to send; repeat it to send everything to several hubs, for a move"),
+    OPT(agent_conf, token_file, 'T', OPT_PATH, NULL, "FILE", "file with the token for the hub (an enroll token, or this node's own)"),
+    OPT(agent_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "the token itself; on a command line others can see it, so prefer --token-file or the environment"),
+    OPT(agent_conf, pin, 0, OPT_STR, NULL, "sha256//BASE64", "trust exactly this public key of the hub, whoever signed it; the hub prints it"),
+    OPT(agent_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
+    OPT(agent_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too"),
+    OPT(agent_conf, name, 'n', OPT_STR, NULL, "NAME", "what this node is called; the host name unless told"),
+    OPT(agent_conf, tick, 't', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
+    OPT(agent_conf, interval, 'i', OPT_DURATION, "5s", "TIME", "time between sends; the hub may ask for another", .min = 200, .max = 600000),
+    OPT(agent_conf, collect_timeout, 0, OPT_DURATION, "5s", "TIME", "a driver that has not answered for this long is hung", .min = 500, .max = 600000),
+    OPT(agent_conf, collector, 'c', OPT_STR, "auto", "LIST", "how to read devices: auto, none, or names separated by commas (nvml, smi, replay, exec)"),
+    OPT(agent_conf, nvml_lib, 0, OPT_PATH, NULL, "FILE", "NVML library to load instead of the system's"),
+    OPT(agent_conf, smi, 0, OPT_PATH, "nvidia-smi", "FILE", "nvidia-smi for the smi collector"),
+    OPT(agent_conf, replay, 0, OPT_PATH, NULL, "FILE", "recorded trace to play as if it were this machine"),
+    OPT(agent_conf, exec, 0, OPT_LIST, NULL, "COMMAND", "command or file that gives custom metrics; may be repeated"),
+    OPT(agent_conf, cmdline, 0, OPT_BOOL, "true", NULL, "read command lines of GPU processes (who sees them is the hub's rule)"),
+    OPT(agent_conf, state_dir, 0, OPT_PATH, NULL, "DIR", "folder for this node's id, token and spool"),
+    OPT(agent_conf, spool_dir, 0, OPT_PATH, NULL, "DIR", "folder for batches that wait for the hub; below the state folder unless told"),
+    OPT(agent_conf, spool_max_bytes, 0, OPT_BYTES, "256M", "BYTES", "the spool of one hub never grows past this; the oldest go first", .min = 1 << 20, .max = 1ll << 44),
+    OPT(agent_conf, spool_max_age, 0, OPT_DURATION, "72h", "TIME", "batches older than this are given up", .min = 60000, .max = 366ll * 86400000),
+    OPT(agent_conf, spool, 0, OPT_CHOICE, "auto", "WHEN", "write batches to disk when the hub does not take them (auto), or always", .choices = spool_modes),
+    OPTN(agent_conf, "stdout", to_stdout, 0, OPT_BOOL, NULL, NULL, "write the wire stream to standard output instead of to a hub", .no_file = true),
+    OPT(agent_conf, env_file, 0, OPT_PATH, NULL, "FILE", "file of MUSTER_NAME=value lines; " CONF_ENV_FILE " when it is there", .no_file = true),
+    OPT(agent_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
+    OPT(agent_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
+    OPT(agent_conf, child_fd, 0, OPT_INT, "-1", "FD", "internal: be the collector process", .min = -1, .max = 1 << 20, .hidden = true, .no_file = true),
+    {0},
+};
+/* clang-format on */
+
+void conf_fini(struct agent_conf *c)
+{
+    opt_fini(agent_opts, c);
+    *c = (struct agent_conf){0};
+}
+
+static int conf_check_hub(char **url, struct err *err)
+{
+    struct str s = str_trim(str_of(*url)), rest = s;
+    bool tls = str_skip(&rest, "https://");
+    bool plain = !tls && str_skip(&rest, "http://");
+
+    if (!tls && !plain && str_find(s, "://") >= 0)
+        return err_set(err, -EINVAL, "hub '%s': only http:// and https:// are spoken", *url);
+    while (str_ends(rest, "/"))
+        rest.len--;
+    if (rest.len == 0 || !str_utf8_ok(rest) || str_find(rest, " ") >= 0 || str_find(rest, "?") >= 0 ||
+        str_find(rest, "#") >= 0)
+        return err_set(err, -EINVAL, "hub '%s': not an address such as https://hub.example:8765", *url);
+    if (str_find(rest, "@") >= 0) /* it would show in ps and in logs */
+        return err_set(err, -EINVAL, "a hub's address holds no user or password; use a token");
+    char *clean = mem_fmt("%s://%.*s", tls ? "https" : "http", STR_ARG(rest));
+    free(*url);
+    *url = clean;
+    return 0;
+}
+
+static int conf_check_pin(const char *pin, struct err *err)
+{
+    struct str rest = str_of(pin), one;
+
+    while (str_cut(&rest, ';', &one)) {
+        size_t digits = 0;
+        bool ok = str_skip(&one, "sha256//") && one.len == 44 && one.p[43] == '=';
+        while (ok && digits < 43 &&
+               ((one.p[digits] >= 'a' && one.p[digits] <= 'z') || (one.p[digits] >= 'A' && one.p[digits] <= 'Z') ||
+                (one.p[digits] >= '0' && one.p[digits] <= '9') || one.p[digits] == '+' || one.p[digits] == '/'))
+            digits++;
+        if (!ok || digits != 43)
+            return err_set(err, -EINVAL,
+                           "pin '%s': expected sha256// and 44 characters of base64, as the hub prints it", pin);
+    }
+    return 0;
+}
+
+static int conf_check(struct agent_conf *c, struct err *err)
+{
+    AUTO_BUF leaf_a = BUF_INIT(4096);
+    struct collect_choice choice;
+    char path[4096];
+    int r;
+
+    for (size_t i = 0; i < c->hub.n; i++) {
+        if ((r = conf_check_hub(&c->hub.v[i], err)) < 0)
+            return r;
+        buf_reset(&leaf_a);
+        conf_hub_leaf(c->hub.v[i], &leaf_a);
+        for (size_t k = 0; k < i; k++) {
+            AUTO_BUF leaf_b = BUF_INIT(4096);
+            conf_hub_leaf(c->hub.v[k], &leaf_b);
+            if (str_eq_str(buf_str(&leaf_a), buf_str(&leaf_b)))
+                return err_set(err, -EINVAL, "hub '%s' is given twice", c->hub.v[i]);
+        }
+    }
+    if (c->hub.n > 8)
+        return err_set(err, -EINVAL, "%zu hubs given, at most 8 are possible", c->hub.n);
+    if (c->pin && (r = conf_check_pin(c->pin, err)) < 0)
+        return r;
+    if (c->name && !name_ok(str_of(c->name), NAME_MAX_LEN - 1))
+        return err_set(err, -EINVAL, "name '%s': at most %d bytes, no quotes, slashes or control characters", c->name,
+                       NAME_MAX_LEN - 1);
+    if ((r = collect_choose(collectors, c->collector, &choice, err)) < 0)
+        return r;
+    if (c->token && c->token_file)
+        return err_set(err, -EINVAL, "give token or token_file, not both");
+    if (c->token && (strlen(c->token) > 120 || !str_utf8_ok(str_of(c->token)) || strpbrk(c->token, " \t")))
+        return err_set(err, -EINVAL, "the token has blanks in it or is too long");
+    if (!c->state_dir && file_state_dir("agent", path, sizeof(path)) == 0) {
+        c->state_dir = mem_str(path);
+    }
+    return 0;
+}
+
+/* The flag's word for the env file, or the default one where it exists and may be read. */
+static int conf_read_env_file(struct agent_conf *c, const char *named, struct err *err)
+{
+    if (named && *named)
+        return opt_env_file(agent_opts, c, named, err);
+    if (access(CONF_ENV_FILE, R_OK) < 0)
+        return 0;
+    return opt_env_file(agent_opts, c, CONF_ENV_FILE, err);
+}
+
+int conf_load(struct agent_conf *ret, int argc, char **argv, int *ret_argi, struct err *err)
+{
+    struct agent_conf flags = {0}, c = {0};
+    int argi = 0, r;
+
+    /* Flags come last in weight but name the env file, so they are read twice. */
+    opt_defaults(agent_opts, &flags);
+    r = opt_args_mixed(agent_opts, &flags, argc, argv, &argi, err);
+    if (r == 0) {
+        opt_defaults(agent_opts, &c);
+        if (flags.child_fd < 0) { /* the child gets all it needs as flags */
+            const char *env = getenv("MUSTER_ENV_FILE");
+            r = conf_read_env_file(&c, flags.env_file ? flags.env_file : env, err);
+            if (r == 0)
+                r = opt_env(agent_opts, &c, err);
+        }
+        if (r == 0)
+            r = opt_args_mixed(agent_opts, &c, argc, argv, &argi, err);
+        if (r == 0)
+            r = conf_check(&c, err);
+    }
+    conf_fini(&flags);
+    if (r != 0) {
+        conf_fini(&c);
+        return r;
+    }
+    *ret = c;
+    *ret_argi = argi;
+    return 0;
+}
+
+int conf_default(struct agent_conf *ret, struct err *err)
+{
+    struct agent_conf c = {0};
+
+    opt_defaults(agent_opts, &c);
+    int r = conf_check(&c, err);
+    if (r < 0) {
+        conf_fini(&c);
+        return r;
+    }
+    *ret = c;
+    return 0;
+}
+
+void conf_hide_token(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        char *secret = NULL;
+        if (strncmp(argv[i], "--token=", 8) == 0)
+            secret = argv[i] + 8;
+        else if (strcmp(argv[i], "--token") == 0 && i + 1 < argc)
+            secret = argv[++i];
+        if (secret)
+            memset(secret, '*', strlen(secret));
+    }
+}
+
+void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room)
+{
+    const char **exec = mem_zero(c->exec.n + 1, sizeof(*exec));
+
+    for (size_t i = 0; i < c->exec.n; i++)
+        exec[i] = c->exec.v[i];
+    *exec_room = exec;
+    *ret = (struct collect_conf){
+        .tick_ms = c->tick,
+        .nvml_lib = c->nvml_lib,
+        .smi_path = c->smi,
+        .replay = c->replay,
+        .exec = exec,
+        .cmdline = c->cmdline,
+    };
+}
+
+void conf_hub_leaf(const char *url, struct buf *out)
+{
+    struct str s = str_of(url);
+
+    if (!str_skip(&s, "https://"))
+        str_skip(&s, "http://");
+    for (size_t i = 0; i < s.len && i < 200; i++) {
+        char c = s.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                     (c == '.' && i > 0);
+        buf_addc(out, plain ? c : '_');
+    }
+}

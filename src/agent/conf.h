@@ -1,0 +1,55 @@
+/*
+ * conf.h: the agent's settings: one table, read from an env file, the environment and flags, in growing weight.
+ * `muster agent`, `muster-agent` and whoever reads this machine without a hub (local.h) share it.
+ */
+#ifndef AGENT_CONF_H
+#define AGENT_CONF_H
+
+#include "base/opt.h"
+#include "collect/collect.h"
+
+enum spool_mode { SPOOL_AUTO, SPOOL_ALWAYS };
+
+struct agent_conf {
+    struct opt_list hub; /* after conf_load: http:// or https://, no slash at the end */
+    char *token, *token_file;
+    char *pin, *ca_file, *proxy;
+    char *name;                              /* NULL: the host's */
+    int64_t tick, interval, collect_timeout; /* ms */
+    char *collector, *nvml_lib, *smi, *replay;
+    struct opt_list exec;
+    bool cmdline;
+    char *state_dir; /* after conf_load: NULL only where there is no home to put it in */
+    char *spool_dir; /* NULL: below state_dir */
+    int64_t spool_max_bytes, spool_max_age;
+    int spool; /* enum spool_mode */
+    int log_level, log_format;
+    bool to_stdout;
+    char *env_file;
+    int64_t child_fd; /* -1; else this process is the collector and talks there */
+};
+
+extern const struct opt agent_opts[];
+
+#define CONF_ENV_FILE "/etc/muster/agent.env" /* read when there and readable, unless another is named */
+
+/*
+ * Read everything and check it. *ret is made here and ended with conf_fini; untouched unless 0 is returned.
+ * 0; 1 when --help was asked for; or a negative errno with a sentence. *ret_argi is the first operand;
+ * operands are moved behind the flags in argv.
+ */
+int conf_load(struct agent_conf *ret, int argc, char **argv, int *ret_argi, struct err *err);
+/* Defaults, then checks: for programs that have no agent flags of their own. */
+int conf_default(struct agent_conf *ret, struct err *err);
+void conf_fini(struct agent_conf *c);
+
+/* Flags show in ps: a token given as one is overwritten. Call it once argv is copied. */
+void conf_hide_token(int argc, char **argv);
+
+/* The part that the collector process gets. Borrows from c; *exec_room is memory for the list, freed by the caller. */
+void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room);
+
+/* The folder of one hub's state, below state_dir or spool_dir: the URL without its scheme, made safe as a name. */
+void conf_hub_leaf(const char *url, struct buf *out);
+
+#endif

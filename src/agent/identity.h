@@ -1,0 +1,21 @@
+/* identity.h: who this node is (a random id kept in the state folder) and which run of the agent this is. */
+#ifndef AGENT_IDENTITY_H
+#define AGENT_IDENTITY_H
+
+#include "base/err.h"
+#include "model/fact.h"
+
+struct identity {
+    struct node_id node;
+    uint64_t run; /* 64 random bits, never 0 */
+    int lock_fd;  /* held while the agent runs: one agent per state folder; -1 none */
+    bool fresh;   /* the id was made just now */
+};
+
+/* Makes dir (0700) and the id when they are not there. -EBUSY: another agent runs on this folder. */
+int identity_open(struct identity *ret, const char *dir, struct err *err);
+/* For the wire on standard output: the id when one is there, else all zero; makes and locks nothing. */
+void identity_peek(struct identity *ret, const char *dir);
+void identity_close(struct identity *id);
+
+#endif

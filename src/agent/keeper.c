@@ -1,0 +1,463 @@
+/* keeper.c: the child's life as events on the loop: messages, silence, ends, pauses. What it says goes to the hooks. */
+#include "agent/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/spawn.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define ALIVE_MS     1000 /* a child that is well says something at least this often */
+#define START_TIMES  6    /* collect_timeouts a new child may take before its first word */
+#define CLOSE_MS     3000 /* a child told to go may take this long before SIGKILL */
+#define STUCK_MS     2000 /* not ended this long after SIGKILL: stuck in the kernel */
+#define RETRY_MAX_MS 30000
+#define SETTLED_MS   60000 /* a child that lived this long was a good one */
+#define MSGS_AT_ONCE 64    /* then the rest of the loop has its turn */
+#define DYING_MAX    8
+
+struct dying {
+    pid_t pid;
+    int64_t kill_mono; /* when to kill, or when it was killed */
+    bool killed;
+};
+
+struct keeper {
+    struct event_base *base;
+    const struct agent_conf *conf;
+    struct keeper_hooks hooks;
+    void *arg;
+    struct event *readable, *silence, *retry, *reaper, *ended;
+
+    pid_t pid;
+    int fd;
+    bool answered; /* this child has said something about the driver */
+    bool closed;   /* it closed its end and should be gone any moment */
+    int64_t begun_mono, heard_mono, begun_ms, heard_ms;
+    enum collect_state said; /* this child's own word of its state */
+    char said_why[160];
+    unsigned failures;
+
+    size_t n_dying;
+    struct dying dying[DYING_MAX];
+    bool stopped;
+    int64_t paused_until_ms, paused_until_mono;
+    struct keeper_state state;
+    struct child_msg msg;
+    struct node_fact known; /* devices of this and earlier children */
+    char *room;             /* CHILD_MSG_MAX */
+};
+
+static void keeper_launch(struct keeper *k);
+static void keeper_read(struct keeper *k);
+
+static void arm(struct event *e, int64_t ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    event_add(e, &tv);
+}
+
+/* ---- state ---- */
+
+static unsigned keeper_count_stuck(const struct keeper *k)
+{
+    unsigned n = 0;
+    int64_t now = clock_mono_ms();
+
+    for (size_t i = 0; i < k->n_dying; i++)
+        n += k->dying[i].killed && now - k->dying[i].kill_mono >= STUCK_MS;
+    return n;
+}
+
+static void keeper_set(struct keeper *k, enum collect_state to, int64_t since_ms, const char *why)
+{
+    struct keeper_state was = k->state;
+    struct keeper_state now = {.collect = to, .since_ms = since_ms, .stuck = keeper_count_stuck(k)};
+
+    if (to == was.collect)
+        now.since_ms = was.since_ms;
+    mem_copy_str(now.why, sizeof(now.why), why ? why : "");
+    k->state = now;
+    if (was.collect != now.collect || was.stuck != now.stuck || strcmp(was.why, now.why) != 0)
+        k->hooks.state(k->arg, &was, &now);
+}
+
+/* ---- letting go and reaping ---- */
+
+static void keeper_forget_child(struct keeper *k)
+{
+    if (k->fd >= 0) {
+        event_del(k->readable);
+        event_del(k->silence);
+        close(k->fd);
+        k->fd = -1;
+    }
+    k->pid = -1;
+}
+
+/* Close the child's socket, which asks it to end; kill now, or when it does not go by itself. */
+static void keeper_let_go(struct keeper *k, bool now)
+{
+    int64_t mono = clock_mono_ms();
+
+    if (k->pid < 0)
+        return;
+    if (k->n_dying == DYING_MAX) /* cannot be: no more than KEEPER_STUCK_MAX are left behind */
+        k->n_dying--;
+    k->dying[k->n_dying++] = (struct dying){k->pid, now ? mono : mono + CLOSE_MS, now};
+    if (now)
+        kill(k->pid, SIGKILL);
+    keeper_forget_child(k);
+    arm(k->reaper, 500);
+}
+
+static void keeper_retry_later(struct keeper *k)
+{
+    int64_t ms = k->failures == 0 ? 0 : MIN((int64_t)RETRY_MAX_MS, 1000ll << MIN(k->failures - 1, 10u));
+
+    k->failures++;
+    arm(k->retry, ms);
+}
+
+static void keeper_reap_dying(struct keeper *k)
+{
+    size_t kept = 0, before = k->n_dying;
+    int64_t mono = clock_mono_ms();
+
+    for (size_t i = 0; i < before; i++) {
+        struct dying d = k->dying[i];
+        if (waitpid(d.pid, NULL, WNOHANG) != 0) /* ended, or was never ours */
+            continue;
+        if (!d.killed && mono >= d.kill_mono) {
+            kill(d.pid, SIGKILL);
+            d.killed = true;
+        }
+        k->dying[kept++] = d;
+    }
+    k->n_dying = kept;
+    if (k->n_dying)
+        arm(k->reaper, 500);
+    if (keeper_count_stuck(k) != k->state.stuck)
+        keeper_set(k, k->state.collect, k->state.since_ms, k->state.why);
+    if (kept < before && before >= KEEPER_STUCK_MAX && kept < KEEPER_STUCK_MAX && k->pid < 0 &&
+        !event_pending(k->retry, EV_TIMEOUT, NULL))
+        keeper_launch(k); /* K3: there is room again */
+}
+
+/* What a child that ended by itself left behind, in words. */
+static void end_words(int status, char out[160])
+{
+    if (WIFSIGNALED(status))
+        snprintf(out, 160, "the collector was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(out, 160, "the collector ended with status %d", WEXITSTATUS(status));
+}
+
+static void keeper_child_ended(struct keeper *k, int status)
+{
+    int64_t lived = clock_mono_ms() - k->begun_mono;
+    bool stale = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_EXIT_STALE;
+    char why[160];
+
+    keeper_read(k); /* its last words */
+    keeper_forget_child(k);
+    if (k->stopped || k->paused_until_ms)
+        return;
+    if (lived >= SETTLED_MS)
+        k->failures = 0;
+    if (stale) {
+        log_info("agent", "the driver was replaced; a new collector loads the new one");
+    } else {
+        end_words(status, why);
+        log_warn("agent", "%s", why);
+        if (k->state.collect != COLLECT_HUNG)
+            keeper_set(k, COLLECT_FAILED, clock_wall_ms(),
+                       k->said == COLLECT_FAILED && k->said_why[0] ? k->said_why : why);
+    }
+    keeper_retry_later(k);
+}
+
+static void on_child(evutil_socket_t sig, short what, void *arg)
+{
+    struct keeper *k = arg;
+    int status = 0;
+
+    (void)sig;
+    (void)what;
+    if (k->pid > 0 && waitpid(k->pid, &status, WNOHANG) == k->pid)
+        keeper_child_ended(k, status);
+    keeper_reap_dying(k);
+}
+
+static void on_reaper(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    keeper_reap_dying(arg);
+}
+
+/* ---- what the child says ---- */
+
+static void keeper_take(struct keeper *k, size_t n)
+{
+    struct err err = {0};
+
+    if (child_msg_read(&k->msg, k->room, n, &err) < 0) {
+        log_error("agent", "the collector sent nonsense: %s; it is replaced", err.msg);
+        keeper_let_go(k, true);
+        keeper_retry_later(k);
+        return;
+    }
+    if (k->msg.type == CHILD_STATUS) {
+        k->said = k->msg.status < COLLECT_STATES ? (enum collect_state)k->msg.status : COLLECT_FAILED;
+        memcpy(k->said_why, k->msg.why, sizeof(k->said_why));
+    }
+    if (k->msg.type == CHILD_FACTS) {
+        node_fact_fini(&k->known);
+        node_fact_copy(&k->known, &k->msg.facts);
+    }
+    bool word = k->msg.type == CHILD_TICK || (k->msg.type == CHILD_STATUS && k->said != COLLECT_STARTING);
+    k->answered |= word || k->msg.type == CHILD_FACTS;
+    k->hooks.msg(k->arg, &k->msg);
+    if (word)
+        keeper_set(k, k->said, clock_wall_ms(), k->said_why);
+}
+
+/* Everything that waits in the socket, within reason. */
+static void keeper_read(struct keeper *k)
+{
+    for (int i = 0; i < MSGS_AT_ONCE && k->fd >= 0 && !k->closed; i++) {
+        ssize_t n = recv(k->fd, k->room, CHILD_MSG_MAX, MSG_DONTWAIT | MSG_TRUNC);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        if (n == 0) { /* it closed; SIGCHLD follows, or else it is killed */
+            k->closed = true;
+            event_del(k->readable);
+            event_del(k->silence);
+            arm(k->silence, CLOSE_MS);
+            return;
+        }
+        k->heard_mono = clock_mono_ms();
+        k->heard_ms = clock_wall_ms();
+        if ((size_t)n > CHILD_MSG_MAX)
+            n = 0; /* longer than a message can be: nonsense */
+        keeper_take(k, (size_t)n);
+    }
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    keeper_read(arg);
+}
+
+/* ---- silence ---- */
+
+static void keeper_say_hung(struct keeper *k, int64_t since_ms)
+{
+    unsigned stuck = keeper_count_stuck(k);
+    char why[160];
+
+    if (stuck >= KEEPER_STUCK_MAX)
+        snprintf(why, sizeof(why),
+                 "the driver does not answer; %u collectors are stuck in the kernel, no new one is started", stuck);
+    else
+        snprintf(why, sizeof(why), "the driver does not answer");
+    keeper_set(k, COLLECT_HUNG, since_ms, why);
+}
+
+static void on_silence(evutil_socket_t fd, short what, void *arg)
+{
+    struct keeper *k = arg;
+
+    (void)fd;
+    (void)what;
+    int64_t heard = k->heard_mono;
+    keeper_read(k); /* we may have been away ourselves: stopped, suspended */
+    if (k->fd < 0)
+        return;
+    if (k->closed) {
+        keeper_let_go(k, true);
+        keeper_retry_later(k);
+        return;
+    }
+    int64_t now = clock_mono_ms(), timeout = k->conf->collect_timeout;
+    int64_t from = k->answered ? k->heard_mono : k->begun_mono;
+    int64_t say = k->answered ? ALIVE_MS + timeout : timeout;
+    int64_t end = k->answered ? say : timeout * START_TIMES;
+    if (k->heard_mono != heard || now - from < say) {
+        arm(k->silence, MAX(from + say - now, 10));
+        return;
+    }
+    keeper_say_hung(k, k->answered ? k->heard_ms : k->begun_ms);
+    if (now - from < end) {
+        arm(k->silence, from + end - now);
+        return;
+    }
+    log_warn("agent", "collector %d has not answered for %lld s; it is killed and replaced", (int)k->pid,
+             (long long)((now - from) / 1000));
+    keeper_let_go(k, true);
+    keeper_retry_later(k);
+}
+
+/* ---- starting, pausing ---- */
+
+static void keeper_launch(struct keeper *k)
+{
+    AUTO_BUF seed = BUF_INIT(CHILD_MSG_MAX);
+    struct err err = {0};
+
+    if (k->stopped || k->pid > 0 || k->paused_until_ms)
+        return;
+    if (k->n_dying >= KEEPER_STUCK_MAX) {
+        if (k->state.collect == COLLECT_HUNG)
+            keeper_say_hung(k, k->state.since_ms);
+        return; /* keeper_reap_dying tries again */
+    }
+    /* It hears of its predecessor's devices: they keep their slots, and one that is missing is known to be lost. */
+    if (k->known.n_devices && child_msg_facts(&seed, &k->known) < 0)
+        buf_reset(&seed);
+    if (spawn_collector(k->conf, buf_str(&seed), &k->pid, &k->fd, &err) < 0) {
+        log_error("agent", "%s", err.msg);
+        k->pid = -1;
+        keeper_set(k, COLLECT_FAILED, clock_wall_ms(), err.msg);
+        keeper_retry_later(k);
+        return;
+    }
+    k->begun_mono = k->heard_mono = clock_mono_ms();
+    k->begun_ms = k->heard_ms = clock_wall_ms();
+    k->answered = k->closed = false;
+    k->said = COLLECT_OK;
+    k->said_why[0] = 0;
+    child_msg_fini(&k->msg);
+    k->msg = (struct child_msg){0};
+    event_assign(k->readable, k->base, k->fd, EV_READ | EV_PERSIST, on_readable, k);
+    event_add(k->readable, NULL);
+    arm(k->silence, k->conf->collect_timeout);
+    if (k->state.collect == COLLECT_PAUSED)
+        keeper_set(k, COLLECT_STARTING, k->begun_ms, "");
+    k->hooks.start(k->arg);
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *arg)
+{
+    struct keeper *k = arg;
+
+    (void)fd;
+    (void)what;
+    if (k->paused_until_ms && clock_mono_ms() >= k->paused_until_mono)
+        k->paused_until_ms = 0;
+    keeper_launch(k);
+}
+
+void keeper_start(struct keeper *k)
+{
+    keeper_launch(k);
+}
+
+void keeper_pause(struct keeper *k, int64_t ms)
+{
+    char why[160], at[32];
+
+    k->paused_until_ms = clock_wall_ms() + ms;
+    k->paused_until_mono = clock_mono_ms() + ms;
+    keeper_let_go(k, k->state.collect == COLLECT_HUNG);
+    snprintf(why, sizeof(why), "paused until %s", clock_iso(k->paused_until_ms, at));
+    keeper_set(k, COLLECT_PAUSED, clock_wall_ms(), why);
+    arm(k->retry, ms);
+}
+
+void keeper_resume(struct keeper *k)
+{
+    if (!k->paused_until_ms)
+        return;
+    k->paused_until_ms = 0;
+    k->failures = 0;
+    event_del(k->retry);
+    keeper_launch(k);
+}
+
+void keeper_set_conf(struct keeper *k, const struct agent_conf *conf, bool restart, bool forget)
+{
+    k->conf = conf;
+    if (forget)
+        node_fact_fini(&k->known);
+    if (!restart || k->pid < 0)
+        return;
+    keeper_let_go(k, false);
+    k->failures = 0;
+    keeper_retry_later(k);
+}
+
+void keeper_stop(struct keeper *k)
+{
+    k->stopped = true;
+    event_del(k->retry);
+    keeper_read(k);
+    keeper_let_go(k, k->state.collect == COLLECT_HUNG);
+}
+
+const struct keeper_state *keeper_state(const struct keeper *k)
+{
+    return &k->state;
+}
+
+int64_t keeper_paused_until_ms(const struct keeper *k)
+{
+    return k->paused_until_ms;
+}
+
+pid_t keeper_pid(const struct keeper *k)
+{
+    return k->pid;
+}
+
+struct keeper *keeper_new(struct event_base *base, const struct agent_conf *conf, const struct keeper_hooks *hooks,
+                          void *arg)
+{
+    struct keeper *k = mem_zero(1, sizeof(*k));
+
+    *k = (struct keeper){.base = base, .conf = conf, .hooks = *hooks, .arg = arg, .pid = -1, .fd = -1};
+    k->state = (struct keeper_state){.collect = COLLECT_STARTING, .since_ms = clock_wall_ms()};
+    k->room = mem_alloc(CHILD_MSG_MAX);
+    k->readable = event_new(base, -1, 0, on_readable, k);
+    k->silence = evtimer_new(base, on_silence, k);
+    k->retry = evtimer_new(base, on_retry, k);
+    k->reaper = evtimer_new(base, on_reaper, k);
+    k->ended = evsignal_new(base, SIGCHLD, on_child, k);
+    event_add(k->ended, NULL);
+    return k;
+}
+
+void keeper_free(struct keeper *k)
+{
+    if (!k)
+        return;
+    if (!k->stopped)
+        keeper_stop(k);
+    for (int i = 0; i < 100 && k->n_dying; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        keeper_reap_dying(k);
+    }
+    for (size_t i = 0; i < k->n_dying; i++)
+        kill(k->dying[i].pid, SIGKILL);
+    event_free(k->readable);
+    event_free(k->silence);
+    event_free(k->retry);
+    event_free(k->reaper);
+    event_free(k->ended);
+    child_msg_fini(&k->msg);
+    node_fact_fini(&k->known);
+    free(k->room);
+    free(k);
+}

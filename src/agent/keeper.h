@@ -1,0 +1,49 @@
+/*
+ * keeper.h: keeps one collector process running, whatever the driver does to it.
+ *
+ * K1 The loop never waits for the child. K2 A child that says nothing for collect_timeout (beyond the second it may be
+ * silent anyway) is hung: the state says so and since when, the child is killed and replaced; one that has just started
+ * gets START_TIMES as long before it is killed, since a driver without persistence takes seconds to wake. K3 At most
+ * KEEPER_STUCK_MAX children that do not die of SIGKILL are tolerated; then no new one is started until one of them
+ * ends. K4 A child that ended is started again at once the first time, then with growing pauses; exit status
+ * CHILD_EXIT_STALE asks for a new one.
+ */
+#ifndef AGENT_KEEPER_H
+#define AGENT_KEEPER_H
+
+#include <event2/event.h>
+
+#include "agent/conf.h"
+#include "collect/child.h"
+
+#define KEEPER_STUCK_MAX 2
+
+struct keeper_state {
+    enum collect_state collect;
+    int64_t since_ms;
+    unsigned stuck; /* children killed and not ended */
+    char why[160];  /* in words when collect is not ok */
+};
+
+struct keeper_hooks {
+    void (*start)(void *arg);                          /* what comes now is from a new collector */
+    void (*msg)(void *arg, const struct child_msg *m); /* borrowed */
+    void (*state)(void *arg, const struct keeper_state *was, const struct keeper_state *now);
+};
+
+struct keeper;
+/* conf stays the caller's and must outlive the keeper or the next keeper_set_conf. Starts nothing yet. */
+struct keeper *keeper_new(struct event_base *base, const struct agent_conf *conf, const struct keeper_hooks *hooks,
+                          void *arg);
+void keeper_start(struct keeper *k);
+void keeper_pause(struct keeper *k, int64_t ms); /* let go of the driver for this long */
+void keeper_resume(struct keeper *k);
+/* restart: it matters to the collector. forget: it reads other devices now, those of before are not lost. */
+void keeper_set_conf(struct keeper *k, const struct agent_conf *conf, bool restart, bool forget);
+void keeper_stop(struct keeper *k); /* let go of it for good; the loop goes on */
+const struct keeper_state *keeper_state(const struct keeper *k);
+int64_t keeper_paused_until_ms(const struct keeper *k); /* wall clock; 0: not paused */
+pid_t keeper_pid(const struct keeper *k);               /* -1: none now */
+void keeper_free(struct keeper *k);                     /* waits a second for children to end, then kills them */
+
+#endif

@@ -1,0 +1,62 @@
+/* packet.c: counted references. One thread only; the count is a plain number. */
+#include "agent/packet.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct enclosure *enclosure_new(uint64_t id, struct buf *frame)
+{
+    struct enclosure *b = mem_zero(1, sizeof(*b));
+
+    *b = (struct enclosure){.refs = 1, .id = id, .frame = *frame};
+    *frame = (struct buf){.max = frame->max};
+    return b;
+}
+
+struct enclosure *enclosure_ref(struct enclosure *b)
+{
+    if (b)
+        b->refs++;
+    return b;
+}
+
+void enclosure_unref(struct enclosure *b)
+{
+    if (!b || --b->refs)
+        return;
+    buf_fini(&b->frame);
+    free(b);
+}
+
+struct packet *packet_new(const struct batch_key *key, int64_t at_ms, struct enclosure *facts, struct enclosure *procs,
+                          struct buf *frame)
+{
+    struct packet *p = mem_zero(1, sizeof(*p));
+
+    *p = (struct packet){.refs = 1,
+                         .run = key->run,
+                         .number = key->number,
+                         .at_ms = at_ms,
+                         .facts = enclosure_ref(facts),
+                         .procs = enclosure_ref(procs),
+                         .frame = *frame};
+    *frame = (struct buf){.max = frame->max};
+    return p;
+}
+
+struct packet *packet_ref(struct packet *p)
+{
+    p->refs++;
+    return p;
+}
+
+void packet_unref(struct packet *p)
+{
+    if (!p || --p->refs)
+        return;
+    enclosure_unref(p->facts);
+    enclosure_unref(p->procs);
+    buf_fini(&p->frame);
+    free(p);
+}

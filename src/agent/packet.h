@@ -1,0 +1,34 @@
+/*
+ * packet.h: what leaves the agent, as bytes that several hubs and the spool share: a packet (one encoded batch) and its
+ * enclosures (the blobs it names: facts and a process list). Both are counted references and never change once made.
+ */
+#ifndef AGENT_PACKET_H
+#define AGENT_PACKET_H
+
+#include "base/buf.h"
+#include "model/batch.h"
+
+struct enclosure {
+    unsigned refs;
+    uint64_t id;
+    struct buf frame; /* a whole wire frame */
+};
+
+struct packet {
+    unsigned refs;
+    uint64_t run, number;
+    int64_t at_ms;                   /* its newest tick, or its newest event, by the wall clock */
+    struct enclosure *facts, *procs; /* NULL: none */
+    struct buf frame;
+};
+
+struct enclosure *enclosure_new(uint64_t id, struct buf *frame); /* takes the buffer's memory; one reference */
+struct enclosure *enclosure_ref(struct enclosure *b);            /* NULL stays NULL */
+void enclosure_unref(struct enclosure *b);
+
+struct packet *packet_new(const struct batch_key *key, int64_t at_ms, struct enclosure *facts, struct enclosure *procs,
+                          struct buf *frame); /* takes frame's memory, refers to the blobs; one reference */
+struct packet *packet_ref(struct packet *p);
+void packet_unref(struct packet *p);
+
+#endif

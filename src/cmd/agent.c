@@ -1,0 +1,112 @@
+/* agent.c: `muster agent` and `muster-agent`: run the agent, be its collector process, or speak to the running one. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/control.h"
+#include "agent/spawn.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+
+#define ASK_MS 10000
+
+const struct opt_cmd agent_face = {
+    .name = "muster agent",
+    .summary = "read this node's GPUs and send them to a hub",
+    .args = "[pause TIME | resume | status]",
+    .about =
+        "Runs until it is told to end (SIGTERM); SIGHUP reads the settings again. Installed on nodes as muster-agent, "
+        "which takes the same options.\n\n"
+        "pause lets go of the driver for the given time, for a reset or an upgrade; resume ends that; status says "
+        "how the running agent does. They speak to the agent that uses the same state folder.",
+    .examples = "muster-agent --hub https://hub:8765 --token-file /etc/muster/token  # send this node\n"
+                "muster-agent pause 10m  # let go of the driver\n"
+                "muster-agent status  # how it does\n",
+    .opts = agent_opts,
+};
+
+static const char *program = "muster agent";
+
+static int fail(int status, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", program, why);
+    return status;
+}
+
+static int print_help(void)
+{
+    struct opt_cmd face = agent_face;
+    AUTO_BUF out = BUF_INIT(256u << 10);
+
+    face.name = program;
+    opt_help(&face, &out);
+    fputs(out.p ? out.p : "", stdout);
+    return EXIT_OK;
+}
+
+static int ask(const struct agent_conf *conf, int argc, char **argv)
+{
+    AUTO_BUF line = BUF_INIT(256), answer = BUF_INIT(64u << 10);
+    struct err err = {0};
+
+    for (int i = 0; i < argc; i++)
+        buf_addf(&line, "%s%s", i ? " " : "", argv[i]);
+    if (strcmp(argv[0], "pause") != 0 && strcmp(argv[0], "resume") != 0 && strcmp(argv[0], "status") != 0) {
+        snprintf(err.msg, sizeof(err.msg), "unknown word '%.80s'; there are pause TIME, resume and status", argv[0]);
+        return fail(EXIT_USAGE, err.msg);
+    }
+    if (line.err || strchr(line.p, '\n'))
+        return fail(EXIT_USAGE, "that is too much to ask");
+    if (!conf->state_dir)
+        return fail(EXIT_REACH, "no folder for lasting state: set --state-dir, or HOME");
+    int r = control_ask(conf->state_dir, line.p, ASK_MS, &answer, &err);
+    if (r < 0)
+        return fail(r == -EREMOTEIO ? EXIT_USAGE : EXIT_REACH, err.msg);
+    fputs(answer.p ? answer.p : "", stdout);
+    return EXIT_OK;
+}
+
+static int run(struct agent_conf *conf, int argc, char **argv, int argi)
+{
+    struct err err = {0};
+
+    if (conf->child_fd >= 0)
+        return spawn_be_collector(conf);
+    if (argi < argc)
+        return ask(conf, argc - argi, argv + argi);
+    if (conf->hub.n == 0 && !conf->to_stdout)
+        return fail(EXIT_USAGE, "no hub given: --hub URL, or MUSTER_HUB in the environment or in " CONF_ENV_FILE);
+    if (conf->hub.n && conf->to_stdout)
+        return fail(EXIT_USAGE, "--stdout and --hub exclude each other");
+    int r = agent_run(conf, argc, argv, &err);
+    return r < 0 ? fail(EXIT_REACH, err.msg) : EXIT_OK;
+}
+
+int cmd_agent(int argc, char **argv)
+{
+    struct agent_conf conf = {0};
+    struct err err = {0};
+    int argi = 0;
+
+    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+    if (argc && strcmp(slash ? slash + 1 : argv[0], "agent") != 0)
+        program = "muster-agent";
+    if (argc > 1 && strcmp(argv[1], "agent") == 0) { /* `muster-agent agent`: how it starts itself as a collector */
+        argc--;
+        argv++;
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        puts("muster-agent " MUSTER_VERSION);
+        return EXIT_OK;
+    }
+    int r = conf_load(&conf, argc, argv, &argi, &err);
+    if (r == 1)
+        return print_help();
+    if (r < 0)
+        return fail(EXIT_USAGE, err.msg);
+    int status = run(&conf, argc, argv, argi);
+    conf_fini(&conf);
+    return status;
+}
