@@ -8,7 +8,7 @@
 #include "store/store.h"
 
 #define SLOTS   4096 /* a power of two; two tokens on one slot only cost look-ups */
-#define KEEP_MS 1000
+#define KEEP_MS 6000 /* how long a revoked token may go on working */
 #define DAY_MS  86400000
 
 struct slot {
