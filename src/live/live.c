@@ -421,7 +421,20 @@ bool live_run_conflict(const struct live *l, const struct node_now *now, uint64_
     const struct live_node *n = (const struct live_node *)now;
 
     (void)l;
-    return n->run && n->run != run && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
+    return run == n->twin && run != n->run && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
+}
+
+/* Whose node it is now that run speaks. */
+static void take_run(struct live_node *n, uint64_t run, int64_t now_ms)
+{
+    if (n->run && run != n->run) {
+        bool both = run == n->elder && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
+        n->twin = both ? n->run : 0;
+        n->elder = both ? 0 : n->run;
+    }
+    n->run = run;
+    n->run_ms = now_ms;
+    n->stopped = false;
 }
 
 void live_refused(struct live *l, struct node_now *now, const char *why, int64_t now_ms)
@@ -442,9 +455,7 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
     if (off <= CLOCK_OFF_MS && off >= -CLOCK_OFF_MS)
         off = 0;
     heard(l, n, now_ms);
-    n->run = h->run;
-    n->run_ms = now_ms;
-    n->stopped = false;
+    take_run(n, h->run, now_ms);
     if (h->name[0] && strcmp(n->own_name, h->name) != 0) {
         mem_copy_str(n->own_name, sizeof(n->own_name), h->name);
         differs |= take_name(l, n);

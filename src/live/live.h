@@ -48,8 +48,11 @@ bool live_takeover(struct live *l, const char *new_key, const struct node_fact *
                    char old_key[NODE_KEY_MAX]);
 
 void live_hello(struct live *l, struct node_now *n, const struct hello *h, const char *address, int64_t now_ms);
-/* Two live runs with one id: true when another run of this node spoke within the last 30 s and h's run is not it
- * (refuse it, visibly), unless that run said with EVENT_STOP that it ends. */
+/*
+ * Two live runs with one id. A new run takes the node at once, since most are an agent started again after a crash;
+ * when the run before it then speaks again, both live: the elder has the node back, and the newcomer is refused (true,
+ * to be shown) while the elder speaks at least every 30 s.
+ */
 bool live_run_conflict(const struct live *l, const struct node_now *n, uint64_t run, int64_t now_ms);
 /* That happened: why is the node's reason for a minute, so that every screen shows it. */
 void live_refused(struct live *l, struct node_now *n, const char *why, int64_t now_ms);

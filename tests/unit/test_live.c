@@ -505,24 +505,28 @@ static void a_clock_that_is_off_is_measured_and_told_once(void **unused)
     live_free(l);
 }
 
-static void two_runs_of_one_id_conflict_while_both_live(void **unused)
+static void a_new_run_takes_the_node_until_its_elder_speaks_again(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
     struct node_now *n = node_with_gpus(l, "k1", NOW); /* run 1 */
+    struct hello one = {.run = 1, .sent_ms = NOW, .collect = COLLECT_OK},
+                 two = {.run = 2, .sent_ms = NOW, .collect = COLLECT_OK};
     struct event stop = {.kind = EVENT_STOP};
-    struct batch b = {.key.run = 2, .n_events = 1, .events = &stop};
+    struct batch b = {.key.run = 1, .n_events = 1, .events = &stop};
 
     (void)unused;
-    assert_false(live_run_conflict(l, n, 1, NOW + 1000));
-    assert_true(live_run_conflict(l, n, 2, NOW + 1000));
-    assert_true(live_run_conflict(l, n, 2, NOW + 29999));
-    assert_false(live_run_conflict(l, n, 2, NOW + 30000));
-    live_batch(l, n, &b, 0, NOW); /* another run's end, sent late */
-    assert_true(live_run_conflict(l, n, 2, NOW + 1000));
-    b.key.run = 1;
-    live_batch(l, n, &b, 0, NOW);
-    assert_false(live_run_conflict(l, n, 2, NOW + 1000));
-    live_tick(l, NOW + 120000);
+    assert_false(live_run_conflict(l, n, 2, NOW + 1000)); /* started again after a crash: at once */
+    live_hello(l, n, &two, "", NOW + 1000);
+    assert_false(live_run_conflict(l, n, 2, NOW + 2000));
+    assert_false(live_run_conflict(l, n, 1, NOW + 2000));
+    live_hello(l, n, &one, "", NOW + 2000); /* both live */
+    assert_true(live_run_conflict(l, n, 2, NOW + 3000));
+    assert_false(live_run_conflict(l, n, 1, NOW + 3000));
+    assert_true(live_run_conflict(l, n, 2, NOW + 31999));
+    assert_false(live_run_conflict(l, n, 2, NOW + 32000)); /* the elder is silent: the other may have it */
+    live_batch(l, n, &b, 0, NOW);                          /* or says that it ends */
+    assert_false(live_run_conflict(l, n, 2, NOW + 3000));
+    live_tick(l, NOW + 122000);
     assert_string_equal(n->reason, "agent stopped, no news for 2 m");
     live_free(l);
 }
@@ -738,7 +742,7 @@ TESTS(cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
       cmocka_unit_test(a_hung_driver_shows_and_the_node_stays_heard),
       cmocka_unit_test(an_agent_says_why_it_reads_nothing),
       cmocka_unit_test(a_clock_that_is_off_is_measured_and_told_once),
-      cmocka_unit_test(two_runs_of_one_id_conflict_while_both_live),
+      cmocka_unit_test(a_new_run_takes_the_node_until_its_elder_speaks_again),
       cmocka_unit_test(a_refused_twin_shows_for_a_minute),
       cmocka_unit_test(a_gpu_that_vanishes_is_lost_and_comes_back_the_same),
       cmocka_unit_test(a_split_gpu_is_what_its_instances_are),
