@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/piped.h"
 #include "collect/roster.h"
 #include "collect/who.h"
 #include "model/state.h"
@@ -36,6 +37,7 @@ struct source {
     char why[160];              /* why it is not read, or a remark about what it read; empty when all is well */
     bool read;                  /* in this tick */
     bool absent;                /* no driver, as far as it knows: its devices are lost, not just unread */
+    bool waiting;               /* open, but nothing to show yet */
 };
 
 struct child {
@@ -306,7 +308,10 @@ static int source_read(struct child *c, struct source *s, unsigned no, int64_t a
     collect_text(s->why, sizeof(s->why), str_of(err.msg[0] ? err.msg : strerror(-r)));
     if (r == -ESTALE)
         return r;
+    s->waiting = r == -EAGAIN;
     s->absent = r == -ENODEV;
+    if (s->waiting)
+        return 0;
     if (s->absent || ++s->fails >= FAILS_MAX) {
         source_close(s);
         source_later(s, mono);
@@ -318,21 +323,22 @@ static int source_read(struct child *c, struct source *s, unsigned no, int64_t a
 static void child_judge(struct child *c)
 {
     AUTO_BUF why = BUF_INIT(4096), names = BUF_INIT(4096);
-    bool any = false, failed = false;
+    bool any = false, failed = false, waiting = false;
 
     for (size_t i = 0; i < c->n_sources; i++) {
         struct source *s = &c->sources[i];
         any |= s->read;
+        waiting |= s->waiting;
         failed |= !s->read && s->why[0];
         if (s->read)
             buf_addf(&names, "%s%s", names.len ? "," : "", s->ops->name);
         if (s->why[0])
             buf_addf(&why, "%s%s: %s", why.len ? "; " : "", s->ops->name, s->why);
     }
-    if (!any && !failed)
+    if (!any && !failed && !waiting)
         buf_adds(&why, c->n_sources ? "no GPU driver found" : "told to read no devices");
     collect_text(c->roster.facts.collector, sizeof(c->roster.facts.collector), buf_str(&names));
-    uint8_t status = any ? COLLECT_OK : failed ? COLLECT_FAILED : COLLECT_NONE;
+    uint8_t status = any ? COLLECT_OK : waiting ? COLLECT_STARTING : failed ? COLLECT_FAILED : COLLECT_NONE;
     char text[sizeof(c->why)];
     collect_text(text, sizeof(text), buf_str(&why));
     if (status != c->status || strcmp(text, c->why) != 0)
@@ -352,7 +358,7 @@ static int child_tick(struct child *c, int64_t at_ms)
     for (size_t i = 0; i < c->n_sources && r == 0; i++) {
         struct source *s = &c->sources[i];
         int64_t mono = clock_mono_ms();
-        s->read = false;
+        s->read = s->waiting = false;
         if (!source_wanted(c, s)) {
             if (s->c)
                 source_close(s);
@@ -506,6 +512,14 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
     return r;
 }
 
+/* The parent died: so do the commands we run, and we. */
+static void child_orphaned(int sig)
+{
+    (void)sig;
+    piped_signal_all();
+    _exit(CHILD_EXIT_CLOSED);
+}
+
 int child_main(int fd, const char *collector_list, const struct collect_conf *conf)
 {
     int size = 2 * CHILD_MSG_MAX;
@@ -516,12 +530,14 @@ int child_main(int fd, const char *collector_list, const struct collect_conf *co
     mallopt(M_ARENA_MAX, 1); /* threads are few and idle: no heap of their own */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGTERM, SIG_DFL);
+    signal(SIGTERM, child_orphaned);
     signal(SIGINT, SIG_IGN); /* for the parent, which then closes the socket */
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)); /* best effort: the default does, too */
-    return child_run(fd, collectors, collector_list, conf, "/proc");
+    int r = child_run(fd, collectors, collector_list, conf, "/proc");
+    piped_end_all();
+    return r;
 }

@@ -9,10 +9,12 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-#define READING_CUSTOM_MAX 4096 /* values per tick: a metric may have one per device */
+#define READING_CUSTOM_MAX 2048       /* values per tick: a metric may have one per device */
+#define READING_KNOWN_MAX  (4u << 20) /* bytes: some 3,000 processes */
 
 /* Every one whose devices are present is used, in this order. */
-const struct collector_ops *const collectors[] = {&collector_nvml, &collector_replay, NULL};
+const struct collector_ops *const collectors[] = {&collector_nvml, &collector_smi, &collector_replay, &collector_exec,
+                                                  NULL};
 
 /* ---- readings ---- */
 
@@ -52,6 +54,20 @@ struct custom_reading *reading_custom(struct reading *r)
     return c;
 }
 
+struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *program)
+{
+    const char *slash = strrchr(program, '/');
+
+    r->known.max = READING_KNOWN_MAX;
+    struct proc_fact *p = arena_alloc(&r->known, 1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->pid = p->root_pid = pid;
+    p->uid = -1;
+    collect_text(p->name, sizeof(p->name), str_of(slash ? slash + 1 : program));
+    return p;
+}
+
 void reading_event(struct reading *r, const struct event *e)
 {
     if (r->n_events >= DEVICES_MAX)
@@ -68,6 +84,7 @@ void reading_reset(struct reading *r)
     r->n_devices = r->n_custom = r->n_events = 0;
     r->node = (struct sample){0};
     r->driver[0] = r->cuda[0] = 0;
+    arena_reset(&r->known);
 }
 
 void reading_fini(struct reading *r)
@@ -79,6 +96,7 @@ void reading_fini(struct reading *r)
     free(r->devices);
     free(r->custom);
     free(r->events);
+    arena_fini(&r->known);
     *r = (struct reading){0};
 }
 

@@ -18,7 +18,7 @@ struct raw_use {
     int64_t mem;             /* -1 unknown */
     int32_t sm;              /* 0.01 %, -1 unknown */
     struct proc_fact *known; /* filled by sources that know more than a pid (replay, text from elsewhere); NULL
-                                otherwise; owned by the collector */
+                                otherwise; owned by the collector or the reading */
 };
 
 struct device_reading {
@@ -47,10 +47,14 @@ struct reading {
     struct event *events;      /* slot counts devices of this reading from 1 */
     struct sample node;        /* replay only: node metrics */
     char driver[32], cuda[16]; /* empty: not this collector's to say */
+    struct arena known;        /* see reading_known */
 };
 struct device_reading *reading_add(struct reading *r); /* zeroed, mig and minor -1; moves the others */
 void device_reading_use(struct device_reading *d, struct raw_use u);
 struct custom_reading *reading_custom(struct reading *r); /* zeroed; NULL when there are too many */
+/* What is known of a process without /proc, for raw_use.known; the reading's own, until it is reset. The program's path
+ * goes, its name stays. NULL when there are too many. */
+struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *program);
 void reading_event(struct reading *r, const struct event *e);
 void reading_reset(struct reading *r);
 void reading_fini(struct reading *r);
@@ -72,7 +76,8 @@ struct collector_ops {
     int (*open)(struct collector **ret, const struct collect_conf *conf, struct err *err);
     /*
      * Fill ret (already reset, at_ms set). 0, or -errno: -ENODEV "no driver now, try later", -ESTALE "library and
-     * driver differ: replace this process". With 0, err->msg may hold a remark for people ("3 lines skipped: ...").
+     * driver differ: replace this process", -EAGAIN "nothing yet". With 0, err->msg may hold a remark for people ("3
+     * lines skipped: ...").
      */
     int (*read)(struct collector *c, struct reading *ret, struct err *err);
     void (*close)(struct collector *c); /* accepts NULL */

@@ -167,13 +167,13 @@ static void host_cpu(struct host *h, struct sample *ret)
 {
     char text[256];
     uint64_t v, all = 0, idle = 0;
-    struct str word, rest;
+    struct str word, rest, line;
     int n = host_file(h, "stat", text, sizeof(text));
 
     rest = str_n(text, n < 0 ? 0 : (size_t)n);
-    if (!str_line(&rest, &rest) || !str_word(&rest, &word) || !str_eq(word, "cpu"))
+    if (!str_line(&rest, &line) || !str_word(&line, &word) || !str_eq(word, "cpu"))
         return;
-    for (int i = 0; i < 8 && str_word(&rest, &word); i++) { /* user nice system idle iowait irq softirq steal */
+    for (int i = 0; i < 8 && str_word(&line, &word); i++) { /* user nice system idle iowait irq softirq steal */
         if (!str_uint(word, &v))
             return;
         all += v;

@@ -153,7 +153,8 @@ static void roster_value(struct roster *r, const struct custom_reading *c)
     size_t at = roster_declare(r, c);
     if (at == CUSTOM_MAX)
         return;
-    __int128 scaled = (__int128)c->v * r->facts.custom[at].per / c->per;
+    int64_t half = c->v < 0 ? -(c->per / 2) : c->per / 2;
+    __int128 scaled = ((__int128)c->v * r->facts.custom[at].per + half) / c->per;
     if (scaled > INT64_MAX || scaled < INT64_MIN)
         return;
     v.metric = (uint16_t)(METRIC_CUSTOM + at);

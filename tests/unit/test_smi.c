@@ -1,0 +1,253 @@
+/* test_smi.c: nvidia-smi's CSV of a real H200, of drivers with other columns, and special values. */
+#include <errno.h>
+
+#include "base/file.h"
+#include "collect/smi.h"
+
+#include "test.h"
+
+#define H200 "tests/data/h200/"
+
+static struct buf file(const char *path)
+{
+    struct buf b = {0};
+    struct err err = {0};
+    if (file_read(path, 1 << 20, &b, &err) < 0)
+        fail_msg("%s", err.msg);
+    return b;
+}
+
+static void a_real_table_becomes_a_reading(void **unused)
+{
+    AUTO_BUF gpus = file(H200 "busy.query-gpu.csv");
+    AUTO_BUF apps = file(H200 "busy.apps.csv");
+    struct reading r = {.at_ms = 5};
+    struct err err = {0};
+    (void)unused;
+    assert_int_equal(smi_gpus(buf_str(&gpus), &r, &err), 0);
+    assert_int_equal(smi_apps(buf_str(&apps), &r, &err), 0);
+    assert_int_equal(r.n_devices, 1);
+    assert_string_equal(r.driver, "580.159.04");
+    const struct device_fact *f = &r.devices[0].fact;
+    assert_string_equal(f->uuid, "GPU-00000000-0000-4000-8000-000000000001");
+    assert_string_equal(f->name, "NVIDIA H200");
+    assert_string_equal(f->pci, "0000:00:06.0");
+    assert_int_equal(f->index, 0);
+    assert_int_equal(f->vendor, VENDOR_NVIDIA);
+    assert_false(f->lost);
+    static const struct {
+        enum metric m;
+        int64_t v;
+    } want[] = {{M_util, 2700},
+                {M_mem_util, 500},
+                {M_mem_total, 143771ll << 20},
+                {M_mem_used, 5169ll << 20},
+                {M_mem_reserved, 616ll << 20},
+                {M_temp, 40000},
+                {M_temp_mem, 39000},
+                {M_power, 265890},
+                {M_power_limit, 700000},
+                {M_clock_sm, 1980000000},
+                {M_clock_mem, 3201000000},
+                {M_clock_sm_max, 1980000000},
+                {M_pstate, 0},
+                {M_throttle, 0},
+                {M_pcie_gen, 5},
+                {M_pcie_width, 16},
+                {M_ecc_corrected, 0},
+                {M_ecc_uncorrected, 0}};
+    const struct sample *s = &r.devices[0].sample;
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        print_message("%s\n", metrics[want[i].m].name);
+        assert_true(sample_has(s, want[i].m));
+        assert_int_equal(s->v[want[i].m], want[i].v);
+    }
+    for (unsigned m = 0; m < M_COUNT; m++)
+        n += sample_has(s, m);
+    assert_int_equal(n, ARRAY_LEN(want)); /* fan and pending are [N/A]: absent, not zero */
+    assert_true(r.devices[0].uses_known);
+    assert_int_equal(r.devices[0].n_uses, 1);
+    assert_int_equal(r.devices[0].uses[0].pid, 434);
+    assert_int_equal(r.devices[0].uses[0].mem, 5160ll << 20);
+    assert_string_equal(r.devices[0].uses[0].known->name, "python3");
+    reading_fini(&r);
+}
+
+static void an_idle_gpu_has_no_processes_and_says_so(void **unused)
+{
+    AUTO_BUF gpus = file(H200 "idle.query-gpu.csv");
+    AUTO_BUF apps = file(H200 "idle.apps.csv");
+    struct reading r = {0};
+    (void)unused;
+    assert_int_equal(smi_gpus(buf_str(&gpus), &r, NULL), 0);
+    assert_int_equal(smi_apps(buf_str(&apps), &r, NULL), 0);
+    assert_true(r.devices[0].uses_known);
+    assert_int_equal(r.devices[0].n_uses, 0);
+    assert_int_equal(r.devices[0].sample.v[M_throttle], 1);
+    reading_fini(&r);
+}
+
+static void order_units_and_aliases_do_not_matter(void **unused)
+{
+    static const struct {
+        const char *text;
+        int64_t util, used, power, throttle; /* -1 absent */
+    } cases[] = {
+        {"name, memory.used [MiB], utilization.gpu [%]\nA, 100 MiB, 7 %\n", 700, 100 << 20, -1, -1},
+        {"name, memory.used [MiB], utilization.gpu [%]\nA, 100, 7\n", 700, 100 << 20, -1, -1},
+        {"memory.used, name, power.draw\n100, A, 12.345\n", -1, 100 << 20, 12345, -1},
+        {"name,power.draw [W],new.thing\nA,[N/A],x\n", -1, -1, -1, -1},
+        {"name, clocks_throttle_reasons.active\nA, 0x0000000000000004\n", -1, -1, -1, 4},
+        {"name, clocks_event_reasons.active, clocks_throttle_reasons.active\nA, 0x8, [N/A]\n", -1, -1, -1, 8},
+        {"name, memory.used [GiB]\nA, 2\n", -1, 2ll << 30, -1, -1},
+        {"name, power.draw [W]\nA, 500 mW\n", -1, -1, 500, -1},
+        {"name, power.draw [furlongs]\nA, 500\n", -1, -1, -1, -1}, /* better absent than wrong */
+        {"name, power.draw [W], power.draw.average [W]\nA, [N/A], 3\n", -1, -1, 3000, -1},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reading r = {0};
+        print_message("%s", cases[i].text);
+        assert_int_equal(smi_gpus(str_of(cases[i].text), &r, NULL), 0);
+        assert_int_equal(r.n_devices, 1);
+        const struct sample *s = &r.devices[0].sample;
+        assert_int_equal(sample_has(s, M_util) ? s->v[M_util] : -1, cases[i].util);
+        assert_int_equal(sample_has(s, M_mem_used) ? s->v[M_mem_used] : -1, cases[i].used);
+        assert_int_equal(sample_has(s, M_power) ? s->v[M_power] : -1, cases[i].power);
+        assert_int_equal(sample_has(s, M_throttle) ? s->v[M_throttle] : -1, cases[i].throttle);
+        reading_fini(&r);
+    }
+}
+
+static void special_values_are_absent(void **unused)
+{
+    static const char *const words[] = {"[N/A]",
+                                        "N/A",
+                                        "[Not Supported]",
+                                        "[Not Found]",
+                                        "[Insufficient Permissions]",
+                                        "[Unknown Error]",
+                                        "[GPU requires reset]",
+                                        "ERR!",
+                                        "",
+                                        "-",
+                                        "Requested functionality has been deprecated",
+                                        "nan",
+                                        "1 2",
+                                        "0x5",
+                                        "P2",
+                                        "--5",
+                                        "1.2.3",
+                                        "99999999999999999999999",
+                                        "[GPU is lost]",
+                                        "5 %%",
+                                        "7 apples"};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        int64_t v = 77;
+        print_message("'%s'\n", words[i]);
+        assert_false(smi_value(str_of(words[i]), STR("%"), M_util, &v));
+        assert_false(smi_value(str_of(words[i]), STR("W"), M_power, &v));
+        assert_false(smi_value(str_of(words[i]), STR(""), M_mem_used, &v));
+        assert_int_equal(v, 77);
+    }
+}
+
+static void a_lost_gpu_is_lost_not_missing(void **unused)
+{
+    struct reading r = {0};
+    (void)unused;
+    assert_int_equal(smi_gpus(STR("index, uuid, pci.bus_id, utilization.gpu [%], remapped_rows.correctable, "
+                                  "retired_pages.dbe, retired_pages.pending\n"
+                                  "0, GPU-a, 00000000:05:00.0, [GPU is lost], 3, 4, Yes\n"
+                                  "1, GPU-b, 00000000:06:00.0, [GPU requires reset], [N/A], [N/A], No\n"
+                                  "2, GPU-c, 00000000:07:00.0, 50, [N/A], [N/A], [N/A]\n"),
+                              &r, NULL),
+                     0);
+    assert_int_equal(r.n_devices, 3);
+    assert_true(r.devices[0].fact.lost);
+    assert_string_equal(r.devices[0].fact.note, "the driver has lost it");
+    assert_int_equal(r.devices[0].sample.v[M_rows_remapped], 7);
+    assert_int_equal(r.devices[0].sample.v[M_rows_pending], 1);
+    assert_false(r.devices[1].fact.lost);
+    assert_string_equal(r.devices[1].fact.note, "needs a reset");
+    assert_int_equal(r.devices[1].sample.v[M_rows_pending], 0);
+    assert_true(sample_has(&r.devices[1].sample, M_rows_pending));
+    assert_false(sample_has(&r.devices[2].sample, M_rows_pending));
+    assert_false(sample_has(&r.devices[2].sample, M_rows_remapped));
+    assert_string_equal(r.devices[2].fact.note, "");
+    reading_fini(&r);
+}
+
+static void a_program_may_have_commas_in_its_name(void **unused)
+{
+    struct reading r = {0};
+    (void)unused;
+    assert_int_equal(smi_gpus(STR("uuid, name, pci.bus_id\nGPU-a, A, 00000000:05:00.0\nGPU-b, B, 00000000:06:00.0\n"),
+                              &r, NULL),
+                     0);
+    assert_int_equal(smi_apps(STR("gpu_bus_id, pid, process_name, used_gpu_memory [MiB]\n"
+                                  "00000000:06:00.0, 7, /opt/a,b, c, d, [N/A]\n"
+                                  "00000000:05:00.0, 8, x, 1 MiB\n"
+                                  "00000000:09:00.0, 9, other, 1 MiB\n"),
+                              &r, NULL),
+                     0);
+    assert_int_equal(r.devices[1].n_uses, 1);
+    assert_int_equal(r.devices[1].uses[0].pid, 7);
+    assert_int_equal(r.devices[1].uses[0].mem, -1);
+    assert_string_equal(r.devices[1].uses[0].known->name, "a,b, c, d");
+    assert_int_equal(r.devices[0].uses[0].mem, 1 << 20);
+    assert_string_equal(r.devices[0].uses[0].known->name, "x");
+    reading_fini(&r);
+}
+
+static void what_is_no_table_says_what_it_is(void **unused)
+{
+    static const struct {
+        const char *text;
+        int want;
+        const char *msg;
+    } cases[] = {
+        {"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure", -ENODEV,
+         "nvidia-smi: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure"},
+        {"No devices were found\n", -ENODEV, "nvidia-smi: No devices were found"},
+        {"Failed to initialize NVML: Driver/library version mismatch\n", -ENODEV,
+         "nvidia-smi: Failed to initialize NVML: Driver/library version mismatch"},
+        {"Field \"x.y\" is not a valid field to query.\n", -EINVAL,
+         "nvidia-smi: Field \"x.y\" is not a valid field to query."},
+        {"", -EINVAL, "nvidia-smi: no table in its output"},
+        {"hello\n", -EINVAL, "nvidia-smi: line 1 is no row of the table: 'hello'"},
+        {"uuid, name\nGPU-a, A\n\nGPU-b\n", -EINVAL, "nvidia-smi: line 4 is no row of the table: 'GPU-b'"},
+        {"uuid, name\na, b, c\n", -EINVAL, "nvidia-smi: line 2 is no row of the table: 'a, b, c'"},
+        {"uuid, name\nUnable to determine the device handle for GPU 0000:05:00.0: Unknown Error\n", -ENODEV,
+         "nvidia-smi: Unable to determine the device handle for GPU 0000:05:00.0: Unknown Error"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reading r = {0};
+        struct err err = {0};
+        assert_int_equal(smi_gpus(str_of(cases[i].text), &r, &err), cases[i].want);
+        assert_string_equal(err.msg, cases[i].msg);
+        reading_fini(&r);
+    }
+}
+
+static void a_table_without_end_is_capped(void **unused)
+{
+    AUTO_BUF text = BUF_INIT(1 << 20);
+    struct reading r = {0};
+    struct err err = {0};
+    (void)unused;
+    buf_adds(&text, "uuid\n");
+    for (int i = 0; i < DEVICES_MAX + 1; i++)
+        buf_addf(&text, "GPU-%d\n", i);
+    assert_int_equal(smi_gpus(buf_str(&text), &r, &err), -EINVAL);
+    assert_int_equal(r.n_devices, DEVICES_MAX);
+    reading_fini(&r);
+}
+
+TESTS(cmocka_unit_test(a_real_table_becomes_a_reading), cmocka_unit_test(an_idle_gpu_has_no_processes_and_says_so),
+      cmocka_unit_test(order_units_and_aliases_do_not_matter), cmocka_unit_test(special_values_are_absent),
+      cmocka_unit_test(a_lost_gpu_is_lost_not_missing), cmocka_unit_test(a_program_may_have_commas_in_its_name),
+      cmocka_unit_test(what_is_no_table_says_what_it_is), cmocka_unit_test(a_table_without_end_is_capped))
