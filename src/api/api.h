@@ -115,6 +115,7 @@ struct route {
     const char *path; /* "/api/v1/state"; "/states/{host}/"; "{x}" matches one segment */
     enum role need;   /* NONE: reading; AGENT: agent or enroll; MEMBER: member or admin; ADMIN: admin */
     bool open;        /* no token asked for here (healthz, install, login; vesta's have their own) */
+    bool any;         /* whoever asks, with any token or none; one that is given must be good */
     bool write;       /* changes something: Origin is checked */
     const char *summary;
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */

@@ -14,6 +14,8 @@ handler get_nodes, patch_node, get_events, post_login, post_logout, get_healthz,
 handler post_batches, get_register, post_update;
 /* install.c: adding a node, service discovery */
 handler get_install, get_install_file, get_sd;
+/* who.c */
+handler get_whoami;
 /* openapi.c */
 handler get_openapi;
 

@@ -1,6 +1,8 @@
 /* who.c: who asks: a token in a header, a cookie made from one, or a person a trusted proxy names. */
 #include "api/handlers.h"
 
+#include "base/json.h"
+
 static bool unauthorised(struct reply *rp, const char *why)
 {
     snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\", error=\"invalid_token\"");
@@ -66,4 +68,21 @@ bool who_asks(struct api *a, struct request *rq, struct reply *rp)
     if (rq->role == ROLE_NONE && a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies))
         by_proxy(a, rq, rq->header(rq, a->proxy_header));
     return true;
+}
+
+enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)a;
+    rp->body = BUF_INIT(1024);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "role", role_words[rq->role]);
+    if (rq->token.person[0])
+        json_cstr(&j, "person", rq->token.person);
+    if (rq->token.node[0])
+        json_cstr(&j, "node", rq->token.node);
+    json_int(&j, "at", rq->now_ms);
+    json_end_obj(&j);
+    return REPLY_NOW;
 }

@@ -40,7 +40,7 @@ static int list(const struct node_conf *conf)
     static const struct column_spec cols[] =
         {{.name = "name", .title = "NAME", .weight = 9},
          {.name = "state", .title = "STATE", .weight = 8},
-         {.name = "gpus", .title = "GPUS", .type = CELL_INT, .right = true, .weight = 7},
+         {.name = "devices", .title = "GPUS", .type = CELL_INT, .right = true, .weight = 7},
          {.name = "agent", .title = "AGENT", .weight = 3},
          {.name = "address", .title = "ADDRESS", .weight = 4},
          {.name = "id", .title = "ID", .weight = 5},
@@ -55,15 +55,15 @@ static int list(const struct node_conf *conf)
         buf_addc(&out, '\n');
         return cli_print(&node_face, &out);
     }
-    json_t *root = json_loadb(answer.p, answer.len, 0, NULL), *nodes = json_object_get(root, "nodes"), *n;
-    if (!json_is_array(nodes)) {
+    json_t *root = json_loadb(answer.p, answer.len, 0, NULL), *n;
+    if (!json_is_array(root)) {
         json_decref(root);
         return cli_fail(&node_face, EXIT_REACH, "'%s' does not answer as a hub does", client_url(&conf->client));
     }
     struct rows r;
     size_t i;
     rows_init(&r, cols, ARRAY_LEN(cols));
-    json_array_foreach(nodes, i, n)
+    json_array_foreach(root, i, n)
     {
         struct cell *c = rows_add(&r);
         for (size_t k = 0; k < ARRAY_LEN(cols); k++) {

@@ -1,0 +1,239 @@
+/* doctor.c: `muster doctor`: is all well here, and if not, what to do about it. One line per question. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/statvfs.h>
+
+#include <jansson.h>
+
+#include "agent/local.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+
+struct doctor_conf {
+    struct client_conf client;
+    char *data;
+};
+
+static const struct opt doctor_opts[] = {
+    CLIENT_OPTS(doctor_conf, client),
+    OPT(doctor_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data or state folder to look at"),
+    {0},
+};
+const struct opt_cmd doctor_face = {
+    .name = "muster doctor",
+    .summary = "check driver, permissions, disk, hub, token and clock, and say what to do",
+    .about = "Asks one thing after the other and prints a line for each: ok, note or FAIL, with what to do. The hub is "
+             "asked where --hub (or MUSTER_HUB) names "
+             "one, or where one answers on this machine. Exit status 1 when something failed.",
+    .examples = "muster doctor  # this machine\n"
+                "muster doctor --hub http://hub:8765 --token-file t  # and whether it can reach that hub",
+    .opts = doctor_opts,
+};
+
+enum verdict { OK, NOTE, FAIL };
+struct report {
+    int failed;
+};
+
+__attribute__((format(printf, 4, 5))) static void say(struct report *r, enum verdict v, const char *what,
+                                                      const char *fmt, ...)
+{
+    static const char *const words[] = {"ok  ", "note", "FAIL"};
+    AUTO_BUF b = BUF_INIT(4096);
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    printf("%s  %-12s %s\n", words[v], what, b.p);
+    fflush(stdout);
+    r->failed += v == FAIL;
+}
+
+/* ---- this machine ---- */
+
+struct seen {
+    size_t devices, processes, unnamed, ticks;
+    struct hello hello;
+    char driver[32], collector[64], first[NAME_MAX_LEN];
+};
+
+static void see_hello(void *arg, const struct hello *h)
+{
+    ((struct seen *)arg)->hello = *h;
+}
+static void see_facts(void *arg, uint64_t id, const struct node_fact *f)
+{
+    struct seen *s = arg;
+    (void)id;
+    s->devices = f->n_devices;
+    mem_copy_str(s->driver, sizeof(s->driver), f->driver);
+    mem_copy_str(s->collector, sizeof(s->collector), f->collector);
+    if (f->n_devices)
+        mem_copy_str(s->first, sizeof(s->first), f->devices[0].name);
+}
+static void see_procs(void *arg, uint64_t id, const struct proc_list *l)
+{
+    struct seen *s = arg;
+    (void)id;
+    s->processes = l->n;
+    s->unnamed = 0;
+    for (size_t i = 0; i < l->n; i++)
+        s->unnamed += l->v[i].uid < 0;
+}
+static void see_batch(void *arg, const struct batch *b)
+{
+    ((struct seen *)arg)->ticks += b->n_ticks;
+}
+
+static void ask_driver(struct report *r)
+{
+    enum { WAIT_MS = 10000 };
+    struct agent_conf agent;
+    struct seen s = {0};
+    struct err err = {0};
+    struct local_sink sink = {&s, see_hello, see_facts, see_procs, see_batch};
+    int got = conf_default(&agent, &err);
+    if (got >= 0) {
+        got = local_snapshot(&agent, WAIT_MS, &sink, &err);
+        conf_fini(&agent);
+    }
+    if (got < 0)
+        say(r, FAIL, "driver", "the collector ended: %s", err.msg);
+    else if (s.hello.collect == COLLECT_HUNG || (got == 0 && !s.devices))
+        say(r, FAIL, "driver", "does not answer within %d s; look at `dmesg | grep -i nvrm`, a GPU may need a reset",
+            WAIT_MS / 1000);
+    else if (!s.devices)
+        say(r, NOTE, "driver", "no GPU found%s%s; a hub needs none, a node does: is the driver loaded (`nvidia-smi`)?",
+            s.hello.why[0] ? ": " : "", s.hello.why);
+    else
+        say(r, OK, "driver", "%zu × %s%s%s, read through %s", s.devices, s.first, s.driver[0] ? ", driver " : "",
+            s.driver, s.collector);
+    if (s.processes && s.unnamed)
+        say(r, NOTE, "processes",
+            "%zu of %zu GPU processes have no visible owner: run the agent on the host (not in a container), or give "
+            "it CAP_SYS_PTRACE "
+            "where /proc is mounted with hidepid",
+            s.unnamed, s.processes);
+    else if (s.processes)
+        say(r, OK, "processes", "%zu on the GPUs, all with an owner", s.processes);
+}
+
+static void ask_permissions(struct report *r)
+{
+    DIR *dev = opendir("/dev");
+    struct dirent *e;
+    size_t seen = 0, denied = 0;
+    while (dev && (e = readdir(dev))) {
+        uint64_t n;
+        if (strcmp(e->d_name, "nvidiactl") != 0 &&
+            !(strncmp(e->d_name, "nvidia", 6) == 0 && str_uint(str_of(e->d_name + 6), &n)))
+            continue;
+        seen++;
+        denied += faccessat(dirfd(dev), e->d_name, R_OK | W_OK, AT_EACCESS) != 0;
+    }
+    if (dev)
+        closedir(dev);
+    if (denied)
+        say(r, FAIL, "permissions",
+            "%zu of %zu files /dev/nvidia* may not be opened: add this user to the group that owns them (`ls -l "
+            "/dev/nvidia*`)",
+            denied, seen);
+    else if (seen)
+        say(r, OK, "permissions", "/dev/nvidia* can be opened");
+    char stat[64];
+    if (file_read_small("/proc/1/stat", stat, sizeof(stat)) < 0)
+        say(r, NOTE, "permissions",
+            "other people's processes are hidden here (/proc with hidepid): add this user to the group of that mount "
+            "(gid=)");
+}
+
+static void ask_disk(struct report *r, const struct doctor_conf *conf)
+{
+    enum { LOW_MB = 512 };
+    char state[512];
+    const char *dir = conf->data && conf->data[0] ? conf->data : state;
+    if (dir == state && file_state_dir(NULL, state, sizeof(state)) < 0) {
+        say(r, FAIL, "disk", "no home to keep state in: set MUSTER_DATA or give --data");
+        return;
+    }
+    struct statvfs fs;
+    if (access(dir, F_OK))
+        say(r, OK, "disk", "'%s' is not there yet; it is made when needed", dir);
+    else if (access(dir, W_OK))
+        say(r, FAIL, "disk", "'%s' may not be written by this user", dir);
+    else if (statvfs(dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < (uint64_t)LOW_MB << 20)
+        say(r, FAIL, "disk", "'%s' has less than %d MB left: free some, or move it with --data", dir, LOW_MB);
+    else
+        say(r, OK, "disk", "'%s' can be written", dir);
+}
+
+/* ---- the hub ---- */
+
+static void ask_clock(struct report *r, const json_t *who, int64_t before_ms, int64_t after_ms)
+{
+    enum { OFF_MS = 5000 };
+    json_int_t hub_ms = json_integer_value(json_object_get(who, "at"));
+    if (!hub_ms)
+        return;
+    int64_t off = (before_ms + after_ms) / 2 - hub_ms;
+    char span[24];
+    if (off > OFF_MS || off < -OFF_MS)
+        say(r, FAIL, "clock", "this machine is %s %s the hub: start a time service (systemd-timesyncd, chrony) on both",
+            clock_span(off < 0 ? -off : off, span), off > 0 ? "ahead of" : "behind");
+    else
+        say(r, OK, "clock", "within %lld ms of the hub's", (long long)(off < 0 ? -off : off));
+}
+
+static void ask_hub(struct report *r, const struct doctor_conf *conf)
+{
+    AUTO_BUF answer = {0};
+    struct err err = {0};
+    bool named = conf->client.hub && conf->client.hub[0];
+    if (client_ask(&conf->client, "GET", "/healthz", str_of(""), &answer, &err) < 0) {
+        if (named)
+            say(r, FAIL, "hub", "%s; is it running, is the address right, does a firewall stand between?", err.msg);
+        else
+            say(r, NOTE, "hub", "none on this machine, none named with --hub");
+        return;
+    }
+    say(r, OK, "hub", "'%s' answers", client_url(&conf->client));
+    AUTO_BUF who = {0};
+    int64_t before = clock_wall_ms();
+    if (client_ask(&conf->client, "GET", "/api/v1/whoami", str_of(""), &who, &err) < 0) {
+        say(r, FAIL, "token", "%s", err.msg);
+        return;
+    }
+    int64_t after = clock_wall_ms();
+    json_t *j = json_loadb(who.p, who.len, 0, NULL);
+    const char *role = json_string_value(json_object_get(j, "role"));
+    if (role && strcmp(role, "none") != 0)
+        say(r, OK, "token", "accepted, role %s", role);
+    else
+        say(r, NOTE, "token",
+            "none given: reading may work, writing will not (`muster token new` on the hub makes one)");
+    ask_clock(r, j, before, after);
+    json_decref(j);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct doctor_conf conf = {0};
+    int argi, r = cli_parse(&doctor_face, &conf, argc, argv, &argi);
+    if (r < 0 && argi != argc)
+        r = cli_fail(&doctor_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+    else if (r < 0) {
+        struct report rep = {0};
+        ask_driver(&rep);
+        ask_permissions(&rep);
+        ask_disk(&rep, &conf);
+        ask_hub(&rep, &conf);
+        r = rep.failed ? EXIT_NO : EXIT_OK;
+    }
+    opt_fini(doctor_opts, &conf);
+    return r;
+}
