@@ -125,6 +125,10 @@ install: all
 	for u in packaging/systemd/*.service; do sed 's#/usr/local/bin#$(PREFIX)/bin#g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$u); done
 	install -m 644 README.md CHANGES.md LICENSE packaging/muster.yaml packaging/agent.env $(DESTDIR)$(PREFIX)/share/doc/muster/
 
+$(BIN)/bench/%: $(O)/bench/%.o $(BIN)/libmuster-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS)
+
 bench: all
 	bench/run
 
