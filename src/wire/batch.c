@@ -360,6 +360,8 @@ static size_t in_group(struct wire_dec *d, struct in *in, struct column *c, size
     enum presence presence = shape & SHAPE_PRESENCE;
     size_t n_maps = presence == PRESENT_ALL ? 0 : presence == PRESENT_COMMON ? 1 : (size_t)n;
     uint64_t *have = n_maps && in_ok(in) ? dec_room(d, in, n_maps * words, sizeof(*have)) : NULL;
+    if (n_maps && !have)
+        return 0;
     for (size_t i = 0; i < n && in_ok(in); i++) {
         c[i].metric = (uint16_t)(last_metric + step);
         c[i].v = v + i * n_ticks;

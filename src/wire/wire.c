@@ -88,7 +88,7 @@ static int frame_take(struct rd *r, struct frame *ret, struct err *err)
 
 int wire_next(struct rd *r, struct frame *ret, struct err *err)
 {
-    struct frame f;
+    struct frame f = {0};
     int rc;
 
     if (r->bad)
@@ -110,7 +110,7 @@ int wire_next(struct rd *r, struct frame *ret, struct err *err)
 int wire_one(struct str whole, struct frame *ret, struct err *err)
 {
     struct rd r = rd_of(whole.p, whole.len);
-    struct frame f;
+    struct frame f = {0};
     int rc = frame_take(&r, &f, err);
 
     if (rc < 0)
