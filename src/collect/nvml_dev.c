@@ -8,7 +8,8 @@ struct nvml_dev *nvml_dev_new(void)
     struct nvml_dev *d = mem_zero(1, sizeof(*d));
     d->fact.mig = d->fact.minor = -1;
     d->fact.vendor = VENDOR_NVIDIA;
-    d->dear.ecc_unc = d->dear.links = d->dear.gpm = -1;
+    d->dear.ecc_unc = -1;
+    d->dear.links = d->dear.gpm = -1;
     return d;
 }
 

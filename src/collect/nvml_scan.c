@@ -1,15 +1,25 @@
 /* nvml_scan.c: makes the list of devices out of the driver's, the kernel's and what was known before. */
 #include "collect/nvml_scan.h"
 
+#include <assert.h>
+
 enum { BACK_MS = 5000 }; /* a GPU stays lost for at least so long: no flapping */
 
-static struct nvml_dev *find(const struct nvml_list *l, const char *uuid, const char *pci)
+static struct nvml_dev *find_uuid(const struct nvml_list *l, const char *uuid)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct device_fact *f = &l->v[i]->fact;
-        if (uuid ? !strcmp(f->uuid, uuid) : !l->v[i]->parent && !strcmp(f->pci, pci))
+        assert(l->v[i]);
+        if (!strcmp(l->v[i]->fact.uuid, uuid))
             return l->v[i];
     }
+    return NULL;
+}
+
+static struct nvml_dev *find_pci(const struct nvml_list *l, const char *pci)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!l->v[i]->parent && !strcmp(l->v[i]->fact.pci, pci))
+            return l->v[i];
     return NULL;
 }
 
@@ -78,7 +88,7 @@ static int take(struct nvml_list *l, const struct nvml *lib, const char *root, n
     int rc = nvml_identify(lib, handle, &f);
     if (rc)
         return rc;
-    struct nvml_dev *d = find(l, f.uuid, NULL);
+    struct nvml_dev *d = find_uuid(l, f.uuid);
     if (!d && !(d = add(l)))
         return 0;
     if (d->fact.lost && (now_ms - d->lost_ms < BACK_MS || (rc = probe(lib, handle)) != 0))
@@ -94,7 +104,7 @@ static int take(struct nvml_list *l, const struct nvml *lib, const char *root, n
 
 static void take_asleep(struct nvml_list *l, const char *root, const char *pci)
 {
-    struct nvml_dev *d = find(l, NULL, pci);
+    struct nvml_dev *d = find_pci(l, pci);
     struct device_fact f = {.index = (int32_t)l->n};
     if (!d) {
         if (!nvml_pci_fact(root, pci, &f)) {
@@ -115,7 +125,7 @@ static void take_lost(struct nvml_list *l, const char *root, const struct nvml_p
                       int64_t now_ms)
 {
     for (size_t i = 0; i < pcis->n && how_many > 0; i++) {
-        struct nvml_dev *d = find(l, NULL, pcis->id[i]);
+        struct nvml_dev *d = find_pci(l, pcis->id[i]);
         struct device_fact f = {.index = (int32_t)i};
         if (d && d->seen)
             continue;
@@ -248,7 +258,7 @@ bool nvml_list_stale(const struct nvml_list *l, const struct nvml *lib)
         char uuid[96] = "";
         if (lib->by_index(i, &h) != 0 || lib->uuid(h, uuid, sizeof(uuid)) != 0)
             continue;
-        const struct nvml_dev *d = find(l, uuid, NULL);
+        const struct nvml_dev *d = find_uuid(l, uuid);
         if (!d ? l->n < DEVICES_MAX : d->fact.lost && probe(lib, h) == 0)
             return true;
     }
