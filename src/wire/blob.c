@@ -7,7 +7,7 @@
 #include "base/rand.h"
 #include "wire/part.h"
 
-#define BLOB_LEVEL     3 /* blobs are rare: a little more effort */
+#define BLOB_LEVEL     1 /* blobs are rare, but memory is what an agent has least of */
 #define DEVICE_MIN_LEN 13
 #define CUSTOM_MIN_LEN 4
 #define PROC_MIN_LEN   12
