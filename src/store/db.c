@@ -14,6 +14,7 @@
 #define WAL_KEEP     (DB_WAL_PAGES * DB_PAGE) /* the WAL is cut back to this when it starts over */
 #define OPEN_TRIES   50                       /* two processes may make the file at once: SQLite does not wait then */
 #define OPEN_WAIT_MS 20
+#define URI_MAX      12500 /* a path of 4095 bytes, every one of them escaped */
 
 int db_errno(sqlite3 *h, int rc)
 {
@@ -138,12 +139,16 @@ static int db_make(const char *path, struct err *err)
 static int db_check(sqlite3 *h, const char *path, const struct db_kind *kind, struct err *err)
 {
     int64_t magic = 0, version = 0, tables = 0;
-    int rc = db_int(h, "PRAGMA application_id", &magic);
+    int rc = db_exec(h, "BEGIN"); /* one moment: somebody may be making it just now */
 
+    if (rc == SQLITE_OK)
+        rc = db_int(h, "PRAGMA application_id", &magic);
     if (rc == SQLITE_OK)
         rc = db_int(h, "PRAGMA user_version", &version);
     if (rc == SQLITE_OK)
         rc = db_int(h, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (rc == SQLITE_OK)
+        rc = db_exec(h, "COMMIT");
     if (rc != SQLITE_OK)
         return db_fail(h, rc, "read", err);
     if (magic == 0 && version == 0 && tables == 0)
@@ -167,7 +172,7 @@ static int db_settings(sqlite3 *h, enum db_mode mode)
     sqlite3_extended_result_codes(h, 1);
     sqlite3_busy_timeout(h, DB_BUSY_MS);
     int rc = db_exec(h, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL");
-    if (rc != SQLITE_OK || mode == DB_READ)
+    if (rc != SQLITE_OK || mode == DB_READ || mode == DB_STILL)
         return rc;
     snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d", DB_PAGE,
              WAL_KEEP);
@@ -197,21 +202,40 @@ static int db_create(sqlite3 *h, const struct db_kind *kind)
     return rc;
 }
 
+/* A file name as SQLite wants it in a URI. */
+static void db_uri(struct buf *out, const char *path)
+{
+    buf_adds(out, "file:");
+    for (; *path; path++)
+        if (strchr("%?#", *path))
+            buf_addf(out, "%%%02x", (unsigned char)*path);
+        else
+            buf_addc(out, *path);
+    buf_adds(out, "?immutable=1");
+}
+
 static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
+    static const int flags[] = {
+        [DB_READ] = SQLITE_OPEN_READONLY,
+        [DB_STILL] = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+        [DB_WRITE] = SQLITE_OPEN_READWRITE,
+        [DB_BESIDE] = SQLITE_OPEN_READWRITE,
+    };
+    AUTO_BUF name = BUF_INIT(URI_MAX);
     sqlite3 *h = NULL;
-    int rc =
-        sqlite3_open_v2(path, &h,
-                        (mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX, NULL);
     int r = 0;
 
+    if (mode == DB_STILL)
+        db_uri(&name, path);
+    int rc = sqlite3_open_v2(mode == DB_STILL ? buf_str(&name).p : path, &h, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc == SQLITE_OK)
         rc = db_settings(h, mode);
     if (rc != SQLITE_OK)
         r = db_fail(h, rc, "open", err);
     if (r == 0)
         r = db_check(h, path, kind, err);
-    if (r == 1 && mode == DB_READ) {
+    if (r == 1 && (mode == DB_READ || mode == DB_STILL)) {
         r = err_set(err, -ENODATA, "cannot read '%s': it is empty", path);
     } else if (r == 1) {
         rc = db_create(h, kind);
@@ -228,11 +252,12 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
 int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
     struct stat st;
-    int r = mode == DB_READ ? 0 : db_make(path, err);
+    bool reading = mode == DB_READ || mode == DB_STILL;
+    int r = reading ? 0 : db_make(path, err);
 
     if (r < 0)
         return r;
-    if (mode == DB_READ && stat(path, &st) < 0)
+    if (reading && stat(path, &st) < 0)
         return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
     for (int i = 0; i < OPEN_TRIES; i++) {
         r = db_try_open(ret, path, kind, mode, err);

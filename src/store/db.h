@@ -25,6 +25,7 @@ struct db_kind {
 
 enum db_mode {
     DB_READ,   /* must be there; never changes a byte of it */
+    DB_STILL,  /* the same for one that nobody will ever write to again: no locks, no files beside it */
     DB_WRITE,  /* made if missing, mode 0600; WAL; checkpoints are the caller's (db_checkpoint) */
     DB_BESIDE, /* as DB_WRITE, but SQLite checkpoints by itself: for short visits */
 };

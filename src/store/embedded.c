@@ -310,10 +310,13 @@ static int embedded_scan(struct store *s, int (*each)(void *arg, const struct st
     struct scan sc = {.each = each, .arg = arg};
     AUTO_FREE struct alias *aliases = NULL;
     AUTO_FREE int64_t *logs = NULL;
-    size_t n = 0;
+    AUTO_FREE struct log_sum *sealed = NULL;
+    size_t n = 0, n_sealed = 0, at = 0;
     int worst = 0;
     int r = records_aliases(e->rec, &aliases, &sc.n_aliases, err);
 
+    if (r == 0)
+        r = records_load_logs(e->rec, &sealed, &n_sealed, err);
     if (r == 0)
         r = log_list(e->dir, &logs, &n, NULL, err);
     if (r < 0)
@@ -322,7 +325,9 @@ static int embedded_scan(struct store *s, int (*each)(void *arg, const struct st
     for (size_t i = 0; i < n; i++) {
         struct err why = {0};
         sc.log = logs[i];
-        r = log_scan(e->dir, logs[i], scan_row, &sc, &why);
+        while (at < n_sealed && sealed[at].n < logs[i])
+            at++;
+        r = log_scan(e->dir, logs[i], at < n_sealed && sealed[at].n == logs[i], scan_row, &sc, &why);
         if (sc.stopped)
             return sc.stopped;
         if (r < 0 && r != -ENOENT) /* ENOENT: dropped for its age a moment ago */

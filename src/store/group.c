@@ -16,6 +16,13 @@ void group_fini(struct group *g)
     *g = (struct group){0};
 }
 
+void group_reset(struct group *g)
+{
+    g->n_touches = 0;
+    g->put = g->bytes = g->repeats = g->lost = 0;
+    g->wrote = false;
+}
+
 /* ---- records ---- */
 
 static int group_put_record(struct op *op, struct records *r, struct log *log, int64_t batches_before)
@@ -74,7 +81,6 @@ static bool group_has_records(const struct group *g, const struct op *ops)
 
 int group_write_records(struct group *g, struct op *ops, struct records *r, struct log *log, struct err *err)
 {
-    g->lost = 0;
     if (!group_has_records(g, ops))
         return 0;
     int code = records_begin(r, err);
@@ -87,6 +93,7 @@ int group_write_records(struct group *g, struct op *ops, struct records *r, stru
         return code;
     }
     code = records_commit(r, err);
+    g->wrote |= code == 0;
     for (struct op *op = ops; op && code == 0; op = op->next)
         op->durable = op->kind != OP_APPEND;
     return code;
@@ -158,7 +165,6 @@ int group_write_batches(struct group *g, struct op *ops, struct log *log, struct
 {
     int r = 0;
 
-    g->put = g->bytes = g->repeats = 0;
     group_size_keys(g, ops);
     for (struct op *op = ops; op && r == 0; op = op->next)
         if (op->kind == OP_APPEND)
@@ -169,5 +175,7 @@ int group_write_batches(struct group *g, struct op *ops, struct log *log, struct
         log_rollback(log);
         return r;
     }
-    return log_commit(log, err);
+    r = log_commit(log, err);
+    g->wrote |= r == 0;
+    return r;
 }

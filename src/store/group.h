@@ -22,9 +22,11 @@ struct group {
     struct group_key *keys; /* batches of this commit, by hash */
     size_t n_keys;
     uint64_t put, bytes, repeats, lost; /* what the last commit did */
+    bool wrote;                         /* it reached the disk at all */
 };
 
 void group_fini(struct group *g);
+void group_reset(struct group *g); /* for the next commit */
 /* Records and blobs of ops, and the touches, into muster.db; sets op->durable. Nothing to do is 0. */
 int group_write_records(struct group *g, struct op *ops, struct records *r, struct log *log, struct err *err);
 /* Batches of ops into the log; sets batch->put, clears append->fresh where all is kept already. Nothing to do is 0. */

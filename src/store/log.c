@@ -23,8 +23,10 @@ static const struct db_kind log_kind = {
               " procs INTEGER NOT NULL, bytes BLOB NOT NULL)",
 };
 
-enum { L_NODE, L_BATCH, L_COUNT };
+enum { L_BEGIN, L_COMMIT, L_NODE, L_BATCH, L_COUNT };
 static const char *const log_sql[L_COUNT] = {
+    [L_BEGIN] = "BEGIN IMMEDIATE",
+    [L_COMMIT] = "COMMIT",
     [L_NODE] = "INSERT INTO node(id, key) VALUES(?1, ?2)",
     [L_BATCH] = "INSERT INTO batch(id, node, run, number, at, shift, facts, procs, bytes)"
                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -260,18 +262,6 @@ int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, stru
     return 0;
 }
 
-int log_probe(const char *dir, int64_t n, struct err *err)
-{
-    char path[4096];
-    sqlite3 *h;
-
-    log_path(path, dir, n);
-    int r = db_open(&h, path, &log_kind, DB_READ, err);
-    if (r == 0)
-        db_close(h);
-    return r;
-}
-
 void log_close(struct log *l)
 {
     if (!l)
@@ -295,9 +285,16 @@ int64_t log_last_row(const struct log *l)
 
 /* ---- appending ---- */
 
+static int log_run(struct log *l, size_t i)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, i);
+
+    return st ? db_run(st) : sqlite3_errcode(l->h);
+}
+
 int log_begin(struct log *l, struct err *err)
 {
-    int rc = db_exec(l->h, "BEGIN IMMEDIATE");
+    int rc = log_run(l, L_BEGIN);
 
     if (rc != SQLITE_OK)
         return db_fail(l->h, rc, "write", err);
@@ -361,7 +358,7 @@ void log_rollback(struct log *l)
 
 int log_commit(struct log *l, struct err *err)
 {
-    int rc = db_exec(l->h, "COMMIT");
+    int rc = log_run(l, L_COMMIT);
 
     if (rc == SQLITE_OK)
         return 0;
@@ -378,13 +375,19 @@ void log_tidy(struct log *l)
     }
 }
 
+static bool log_has_wal(const char *path)
+{
+    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
+
+    return access(wal, F_OK) == 0;
+}
+
 void log_seal(struct log *l)
 {
     if (!l)
         return;
-    db_stmts_fini(&l->st);
-    db_exec(l->h, "PRAGMA journal_mode=DELETE"); /* checkpoints, then removes the WAL */
-    log_close(l);
+    db_checkpoint(l->h, SQLITE_CHECKPOINT_TRUNCATE);
+    log_close(l); /* the last to close it removes the WAL */
 }
 
 void log_finish(const char *dir, int64_t n)
@@ -393,24 +396,40 @@ void log_finish(const char *dir, int64_t n)
     sqlite3 *h;
 
     log_path(path, dir, n);
-    AUTO_FREE char *wal = mem_fmt("%s-wal", path);
-    if (access(wal, F_OK) < 0 || db_open(&h, path, &log_kind, DB_WRITE, NULL) < 0)
+    if (!log_has_wal(path) || db_open(&h, path, &log_kind, DB_WRITE, NULL) < 0)
         return;
-    db_exec(h, "PRAGMA journal_mode=DELETE");
+    db_checkpoint(h, SQLITE_CHECKPOINT_TRUNCATE);
     db_close(h);
 }
 
 /* ---- reading ---- */
 
-int log_scan(const char *dir, int64_t n, int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg,
-             struct err *err)
+static int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err)
+{
+    return db_open(ret, path, &log_kind, sealed && !log_has_wal(path) ? DB_STILL : DB_READ, err);
+}
+
+int log_probe(const char *dir, int64_t n, struct err *err)
+{
+    char path[4096];
+    sqlite3 *h;
+
+    log_path(path, dir, n);
+    int r = log_open_read(&h, path, true, err);
+    if (r == 0)
+        db_close(h);
+    return r;
+}
+
+int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, const struct store_batch *b, int64_t row),
+             void *arg, struct err *err)
 {
     char path[4096];
     sqlite3 *h;
     sqlite3_stmt *st = NULL;
 
     log_path(path, dir, n);
-    int r = db_open(&h, path, &log_kind, DB_READ, err);
+    int r = log_open_read(&h, path, sealed, err);
     if (r < 0)
         return r == -ENODATA ? 0 : r;
     int rc = sqlite3_prepare_v2(h,

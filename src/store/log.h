@@ -32,15 +32,15 @@ int log_commit(struct log *l, struct err *err); /* on failure everything since l
 void log_rollback(struct log *l);
 void log_tidy(struct log *l); /* checkpoint when the WAL has grown */
 
-int log_probe(const char *dir, int64_t n, struct err *err); /* one of ours, readable, not newer: as db_open says */
+int log_probe(const char *dir, int64_t n, struct err *err); /* sealed, ours, readable, not newer: as db_open says */
 
 /* Nothing more will be added: one plain file is left, without a WAL beside it. Best effort, closes it. */
 void log_seal(struct log *l);
 void log_finish(const char *dir, int64_t n); /* the same for one sealed before a crash, if it still has a WAL */
 
 /* Read-only, beside a writer or not. each gets the row's number too. */
-int log_scan(const char *dir, int64_t n, int (*each)(void *arg, const struct store_batch *b, int64_t row), void *arg,
-             struct err *err);
+int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, const struct store_batch *b, int64_t row),
+             void *arg, struct err *err);
 
 void log_path(char out[4096], const char *dir, int64_t n);
 /* Numbers of the log files there, ascending; the caller frees *ret. ret_last: the highest ever used, set-aside ones

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define ROTATE_MS    (60 * 60 * 1000)
+#define ROTATE_MS    3600000
 #define ROTATE_BYTES (64 << 20)
 #define ROTATE_LEAST (1 << 20)
 #define KEEP_PARTS   8 /* what is kept is at least so many files, so that they go in small steps */

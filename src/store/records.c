@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "store/schema.h"
 
-#define SEEN_BYTES_MAX (SEEN_RANGES * 20) /* two varints each */
+#define SEEN_BYTES_MAX (SEEN_RANGES * (size_t)20) /* two varints each */
 
 int records_open(struct records **ret, const char *dir, enum db_mode mode, struct err *err)
 {

@@ -97,7 +97,7 @@ void seen_add(struct seen *s, uint64_t run, uint64_t number, int64_t log)
     bool joins_before = before && before->last + 1 == number, joins_after = after && number + 1 == after->first;
     if (joins_before && joins_after) {
         before->last = after->last;
-        memmove(after, after + 1, (r->n - i - 1) * sizeof(r->v[0]));
+        memmove(&r->v[i], &r->v[i + 1], (r->n - i - 1) * sizeof(r->v[0]));
         r->n--;
         s->ranges--;
     } else if (joins_before) {

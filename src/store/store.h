@@ -91,9 +91,10 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
 int store_open_tools(struct store **ret, const char *dir, struct err *err);
 /* For tests: the same promises but for the disk; everything is kept at once, and forgotten at close. */
 int store_open_mem(struct store **ret, struct event_base *loop);
-void store_mem_fail(struct store *s, int code);    /* appends to a mem store fail with code (-ENOSPC); 0: no more */
-void store_close(struct store *s);                 /* commits what is queued first, and calls every done still due */
-int store_flush(struct store *s, struct err *err); /* wait until everything queued is durable; -errno if it is not */
+void store_mem_fail(struct store *s, int code); /* appends to a mem store fail with code (-ENOSPC); 0: no more */
+void store_close(struct store *s);              /* commits what is queued first, and calls every done still due */
+/* Wait until everything queued is durable: 0, or -errno if it is not, or if an append failed since the last flush. */
+int store_flush(struct store *s, struct err *err);
 
 /* Copies what it needs. Already kept: counted as a repeat, done still gets 0. */
 void store_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg);

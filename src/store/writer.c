@@ -16,10 +16,10 @@
 
 #define COMMIT_MS   200
 #define QUEUE_BYTES (64 << 20)
-#define QUEUE_MORE                                                                                                     \
-    (16 << 20)         /* beyond that for what has no result: refusing a batch is cheap, losing a record is not */
-#define TICK_MS  60000 /* age is looked at at least so often */
-#define RETRY_MS 1000  /* what could not be written is tried again after this, if nothing else comes */
+#define QUEUE_MORE  (16 << 20) /* on top, for what has no result: refusing a batch is cheap, losing a record is not */
+#define TICK_MS     60000      /* age and size of the files are looked at so often when nothing happens */
+#define LOOK_ROUNDS 64         /* and after so many commits when much does */
+#define RETRY_MS    1000       /* what could not be written is tried again after this, if nothing else comes */
 
 struct writer {
     /* set at open */
@@ -35,6 +35,7 @@ struct writer {
     struct records *rec;
     struct logs *logs;
     struct group group;
+    unsigned rounds;
 
     /* under the lock */
     pthread_mutex_t lock;
@@ -48,7 +49,7 @@ struct writer {
     bool hurry;        /* no rest: somebody waits */
     bool stop;
     uint64_t flush_asked, flush_done;
-    int flush_result;
+    struct err last, failed; /* of the last commit; of the last that took an append with it since somebody flushed */
     struct store_stat stat;
 };
 
@@ -91,7 +92,6 @@ static void writer_find_touches(struct writer *w, struct op *ops, int64_t log)
 {
     struct group *g = &w->group;
 
-    g->n_touches = 0;
     writer_lock(w);
     for (; ops; ops = ops->next) {
         struct op_append *a = (struct op_append *)ops;
@@ -123,8 +123,7 @@ static int writer_write(struct writer *w, struct op *ops, struct err *err)
     struct log *log;
     int r = logs_current(w->logs, &log, err);
 
-    w->group.n_touches = 0;
-    w->group.put = w->group.bytes = w->group.repeats = w->group.lost = 0;
+    group_reset(&w->group);
     if (r < 0)
         return r;
     writer_find_touches(w, ops, log_sum(log)->n);
@@ -164,20 +163,23 @@ static void writer_publish(struct writer *w, struct op *ops, int r, const struct
     if (r == 0) {
         st->batches += w->group.put;
         st->bytes += w->group.bytes;
-        st->commits++;
+        st->commits += w->group.wrote;
     }
     st->repeats += w->group.repeats;
     st->lost += w->group.lost;
-    st->last_error = r;
-    mem_copy_str(st->error, sizeof(st->error), r < 0 ? err->msg : "");
+    if (r < 0 || w->group.wrote) { /* repeats alone say nothing of the disk */
+        st->last_error = r;
+        mem_copy_str(st->error, sizeof(st->error), r < 0 ? err->msg : "");
+    }
     w->flying = NULL;
     op_push_front(&w->queue, &again);
 }
 
-static int writer_commit(struct writer *w, struct op *ops)
+static void writer_commit(struct writer *w, struct op *ops)
 {
     struct err err = {0};
     struct op_list old = {0};
+    bool failed = false;
     int r = writer_write(w, ops, &err);
 
     writer_lock(w);
@@ -186,11 +188,16 @@ static int writer_commit(struct writer *w, struct op *ops)
     for (struct op *op = old.head; op; op = op->next)
         if (op->kind == OP_APPEND) {
             struct op_append *a = (struct op_append *)op;
+            failed |= a->fresh && r < 0;
             done_add(w->done, (struct done){a->done, a->arg, a->fresh ? r : 0});
         }
     done_wake(w->done);
     op_free_all(old.head);
-    return r;
+    writer_lock(w);
+    if (failed)
+        w->failed = err;
+    w->last = err;
+    writer_unlock(w);
 }
 
 /* ---- between commits ---- */
@@ -206,12 +213,16 @@ static void writer_rotate(struct writer *w)
     logs_rotate(w->logs, nodes, n, NULL); /* tried again after the next commit */
 }
 
-static void writer_upkeep(struct writer *w)
+static void writer_upkeep(struct writer *w, bool quiet)
 {
+    bool full = logs_full(w->logs);
+
     logs_tidy(w->logs);
     records_tidy(w->rec);
-    if (logs_full(w->logs))
+    if (full)
         writer_rotate(w);
+    if (!full && !quiet && ++w->rounds % LOOK_ROUNDS)
+        return;
     int64_t oldest = logs_retain(w->logs);
     int64_t bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
     writer_lock(w);
@@ -255,15 +266,14 @@ static void *writer_main(void *arg)
         w->news = w->hurry = false;
         writer_unlock(w);
 
-        int r = ops ? writer_commit(w, ops) : 0;
+        if (ops)
+            writer_commit(w, ops);
+        writer_upkeep(w, !ops);
         writer_lock(w);
         w->flush_done = asked;
-        w->flush_result = r;
+        if (!ops)
+            w->last = (struct err){0};
         pthread_cond_broadcast(&w->flushed);
-        writer_unlock(w);
-
-        writer_upkeep(w);
-        writer_lock(w);
         bool hurry = w->hurry || w->stop;
         writer_unlock(w);
         if (!hurry && ops)
@@ -486,11 +496,10 @@ int writer_flush(struct writer *w, struct err *err)
     writer_wake(w);
     while (w->flush_done < mine)
         pthread_cond_wait(&w->flushed, &w->lock);
-    int r = w->flush_result;
-    if (r < 0)
-        err_set(err, r, "%s", w->stat.error);
+    struct err e = w->failed.code ? w->failed : w->last;
+    w->failed = (struct err){0};
     writer_unlock(w);
-    return r;
+    return e.code ? err_set(err, e.code, "%s", e.msg) : 0;
 }
 
 /* ---- open and close ---- */
