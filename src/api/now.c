@@ -3,6 +3,7 @@
 
 #include "api/handlers.h"
 #include "base/clock.h"
+#include "base/rand.h"
 #include "query/view.h"
 #include "render/render.h"
 
@@ -77,8 +78,8 @@ enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
         return REPLY_NOW;
     /* Weak: the same facts; ages go on counting and the reader can do that alone. */
     uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
-    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x\"", a->nonce, (unsigned long long)version, s.view.show_cmd,
-             all);
+    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x%x\"", a->nonce, (unsigned long long)version, s.view.show_cmd,
+             all, (unsigned)fnv64(s.view.reader, strlen(s.view.reader)));
     snprintf(rp->cache, sizeof(rp->cache), "private, no-cache");
     if (str_find(rq->header(rq, "If-None-Match"), rp->etag + 2) >= 0) {
         rp->status = 304;
@@ -96,8 +97,7 @@ enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
     return a->stream(a->hub, rq, rp);
 }
 
-/* ---- text and pages ------------------------------------------------------------------------------------------------
- */
+/* ---- text and pages ---- */
 
 enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_HTML };
 struct page_ask {
@@ -172,8 +172,7 @@ enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp
     return reply_page(a, rq, rp, str_n("", 0), PAGE_TABLE);
 }
 
-/* ---- metrics -------------------------------------------------------------------------------------------------------
- */
+/* ---- metrics ---- */
 
 struct prom_ask {
     struct api *api;
@@ -199,8 +198,7 @@ enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
     return reply_view(a, rq, &s, ask.openmetrics ? "openmetrics" : "prom", render_metrics, &ask, rp);
 }
 
-/* ---- vesta's readers
- * ------------------------------------------------------------------------------------------------- */
+/* ---- vesta's readers ---- */
 
 static void render_hosts(struct buf *out, const struct view *v, const void *arg)
 {
@@ -233,8 +231,7 @@ enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *
     return reply_view(a, rq, &s, "host", render_hosts, &s, rp);
 }
 
-/* ---- processes
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 static const struct column_spec process_columns[] = {
     {"node", "NODE", CELL_TEXT, .weight = 9},

@@ -59,8 +59,7 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-/* ---- JSON bodies
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- JSON bodies ---- */
 
 /* An object of a few known members. NULL: rp has a 400 that says what is wrong with it. */
 static json_t *read_object(const struct request *rq, struct reply *rp)
@@ -150,8 +149,7 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-/* ---- sessions
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- sessions ---- */
 
 static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
 {
@@ -201,8 +199,7 @@ enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-/* ---- health
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- health ---- */
 
 enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
 {

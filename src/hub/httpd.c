@@ -4,18 +4,14 @@
  */
 #include "hub/httpd.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <event2/buffer.h>
-#include <event2/event.h>
-#include <event2/listener.h>
-#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "hub/head.h"
 #include "hub/io.h"
+#include "hub/ports.h"
 
 #define LINGER_MS  2000 /* after an early error: read and forget what still comes, or the error never arrives */
 #define READ_AHEAD (64u << 10)
@@ -74,27 +70,19 @@ struct stream_conn {
     void *arg;
 };
 
-struct port {
-    char *address;
-    struct evconnlistener *listener;
-};
-
 struct httpd {
     struct event_base *loop;
     struct httpd_conf conf;
     struct httpd_ops ops;
     struct conn ring; /* ring.next moved on last, ring.prev longest ago */
     SSL_CTX *tls;
-    size_t n_ports;
-    struct port *ports;
+    struct ports *ports;
     size_t bodies;
-    bool paused;
     struct exchange *spare;
     struct httpd_stat stat;
 };
 
-/* ---- connections ----------------------------------------------------------------------------------------------------
- */
+/* ---- connections ---- */
 
 static void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
 {
@@ -157,8 +145,7 @@ static struct str exchange_header(const struct request *rq, const char *name)
     return head_get(&c->x->head, name);
 }
 
-/* ---- replies --------------------------------------------------------------------------------------------------------
- */
+/* ---- replies ---- */
 
 static void unref_blob(const void *p, size_t n, void *blob)
 {
@@ -260,8 +247,7 @@ static void conn_problem(struct conn *c, int status, const char *why)
     conn_reply(c, &rp);
 }
 
-/* ---- one request: each step says whether there may be more to do at once -------------------------------------------
- */
+/* ---- one request: each step says whether there may be more to do at once ---- */
 
 static void conn_handle(struct conn *c, struct str body)
 {
@@ -506,8 +492,7 @@ static void on_io(void *arg, int words)
     conn_step(c);
 }
 
-/* ---- late replies and streams ---------------------------------------------------------------------------------------
- */
+/* ---- late replies and streams ---- */
 
 struct late *httpd_late(struct request *rq)
 {
@@ -574,8 +559,7 @@ void httpd_stream_end(struct stream_conn *s)
     conn_end(c);
 }
 
-/* ---- listening ------------------------------------------------------------------------------------------------------
- */
+/* ---- newcomers ---- */
 
 /* Room for one more: the connection that has been idle longest gives way. */
 static bool make_room(struct httpd *h)
@@ -591,12 +575,11 @@ static bool make_room(struct httpd *h)
     return false;
 }
 
-static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *from, int len, void *arg)
+static void on_accept(void *arg, int fd, const char *peer)
 {
     static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
                                "Content-Length: 0\r\n\r\n";
     struct httpd *h = arg;
-    (void)l;
     if (!make_room(h)) {
         h->stat.refused++;
         if (!h->tls)
@@ -607,111 +590,14 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
     struct conn *c = mem_zero(1, sizeof(*c));
     c->h = h;
     c->prev = c->next = c;
-    if (len > 0 && from->sa_family == AF_INET)
-        inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)from)->sin_addr, c->peer, sizeof(c->peer));
-    else if (len > 0 && from->sa_family == AF_INET6)
-        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)(void *)from)->sin6_addr, c->peer, sizeof(c->peer));
-    if (strncmp(c->peer, "::ffff:", 7) == 0 && strchr(c->peer, '.'))
-        memmove(c->peer, c->peer + 7, strlen(c->peer + 7) + 1);
+    mem_copy_str(c->peer, sizeof(c->peer), peer);
     h->stat.connections++;
     c->tls = h->tls != NULL;
     c->io = io_new(h->loop, fd, h->tls, on_io, c);
     conn_enter(c, CONN_HEAD, h->conf.head_ms);
 }
 
-static void on_accept_error(struct evconnlistener *l, void *arg)
-{
-    struct httpd *h = arg;
-    (void)l;
-    h->paused = true; /* no descriptors left, most likely: the next tick tries again */
-    for (size_t i = 0; i < h->n_ports; i++)
-        evconnlistener_disable(h->ports[i].listener);
-}
-
-/* "host:port" or "[host]:port" -> a socket address. */
-static int address_parse(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len, struct err *err)
-{
-    const char *colon = strrchr(text, ':');
-    char host[64];
-    int64_t port;
-    struct sockaddr_in *four = (void *)ret;
-    struct sockaddr_in6 *six = (void *)ret;
-    struct str h = colon ? str_n(text, (size_t)(colon - text)) : str_n("", 0);
-    if (h.len >= 2 && h.p[0] == '[' && h.p[h.len - 1] == ']')
-        h = str_n(h.p + 1, h.len - 2);
-    if (str_eq(h, "localhost"))
-        h = STR("127.0.0.1");
-    if (str_eq(h, "*") || (colon && h.len == 0))
-        h = STR("0.0.0.0");
-    if (!colon || h.len >= sizeof(host) || !str_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return err_set(err, -EINVAL, "'%s' is not an address to listen on: write ADDRESS:PORT, as 0.0.0.0:8765", text);
-    memcpy(host, h.p, h.len);
-    host[h.len] = 0;
-    memset(ret, 0, sizeof(*ret));
-    if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
-        four->sin_family = AF_INET;
-        four->sin_port = htons((uint16_t)port);
-        *ret_len = sizeof(*four);
-    } else if (inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
-        six->sin6_family = AF_INET6;
-        six->sin6_port = htons((uint16_t)port);
-        *ret_len = sizeof(*six);
-    } else {
-        return err_set(err, -EINVAL, "'%s': '%s' is not an address; names are not looked up here", text, host);
-    }
-    return 0;
-}
-
-int httpd_listen(struct httpd *h, const char *address, int *ret_port, struct err *err)
-{
-    struct sockaddr_storage sa;
-    socklen_t len;
-    int on = 1, r = address_parse(address, &sa, &len, err);
-    if (r < 0)
-        return r;
-    AUTO_CLOSE int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets have it too */
-    if (bind(fd, (struct sockaddr *)&sa, len) < 0 || listen(fd, 1024) < 0)
-        return err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
-    getsockname(fd, (struct sockaddr *)&sa, &len);
-    struct evconnlistener *l =
-        evconnlistener_new(h->loop, on_accept, h, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-    if (!l)
-        return err_set(err, -ENOMEM, "cannot listen on '%s'", address);
-    fd = -1;
-    evconnlistener_set_error_cb(l, on_accept_error);
-    h->ports = mem_grow(h->ports, h->n_ports + 1, sizeof(*h->ports));
-    h->ports[h->n_ports++] = (struct port){mem_str(address), l};
-    if (ret_port)
-        *ret_port = ntohs(sa.ss_family == AF_INET ? ((struct sockaddr_in *)(void *)&sa)->sin_port
-                                                  : ((struct sockaddr_in6 *)(void *)&sa)->sin6_port);
-    return 0;
-}
-
-bool httpd_listens(const struct httpd *h, const char *address)
-{
-    for (size_t i = 0; i < h->n_ports; i++)
-        if (strcmp(h->ports[i].address, address) == 0)
-            return true;
-    return false;
-}
-
-void httpd_unlisten(struct httpd *h, const char *address)
-{
-    for (size_t i = h->n_ports; i-- > 0;) {
-        if (address && strcmp(h->ports[i].address, address) != 0)
-            continue;
-        evconnlistener_free(h->ports[i].listener);
-        free(h->ports[i].address);
-        h->ports[i] = h->ports[--h->n_ports];
-    }
-}
-
-/* ---- the server -----------------------------------------------------------------------------------------------------
- */
+/* ---- the server ---- */
 
 struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, const struct httpd_ops *ops)
 {
@@ -720,6 +606,7 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->conf = *conf;
     h->ops = *ops;
     h->ring.prev = h->ring.next = &h->ring;
+    h->ports = ports_new(loop, on_accept, h);
     return h;
 }
 
@@ -727,13 +614,17 @@ void httpd_free(struct httpd *h)
 {
     if (!h)
         return;
-    httpd_unlisten(h, NULL);
-    free(h->ports);
+    ports_free(h->ports);
     while (h->ring.next != &h->ring)
         conn_free(h->ring.next);
     SSL_CTX_free(h->tls);
     free(h->spare);
     free(h);
+}
+
+struct ports *httpd_ports(struct httpd *h)
+{
+    return h->ports;
 }
 
 void httpd_set_tls(struct httpd *h, struct ssl_ctx_st *tls)
@@ -776,10 +667,7 @@ void httpd_tick(struct httpd *h)
 {
     int64_t now_ms = clock_mono_ms();
     struct conn *c = h->ring.next, *next;
-    if (h->paused)
-        for (size_t i = 0; i < h->n_ports; i++)
-            evconnlistener_enable(h->ports[i].listener);
-    h->paused = false;
+    ports_resume(h->ports);
     for (; c != &h->ring; c = next) {
         next = c->next;
         if (c->state == CONN_STREAM ? !stream_stuck(c, now_ms) : now_ms <= c->deadline_ms)

@@ -16,6 +16,7 @@
 #include "api/api.h"
 
 struct event_base;
+struct ports;
 struct ssl_ctx_st;
 
 struct httpd_conf {
@@ -39,11 +40,8 @@ struct httpd_stat {
 
 struct httpd;
 struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, const struct httpd_ops *ops);
-void httpd_free(struct httpd *h); /* closes everything at once */
-/* "127.0.0.1:0", "[::]:8765"; names are not resolved. *ret_port is the one in use; may be NULL. */
-int httpd_listen(struct httpd *h, const char *address, int *ret_port, struct err *err);
-bool httpd_listens(const struct httpd *h, const char *address);
-void httpd_unlisten(struct httpd *h, const char *address); /* NULL: all */
+void httpd_free(struct httpd *h);           /* closes everything at once */
+struct ports *httpd_ports(struct httpd *h); /* to open and close addresses */
 void httpd_set_tls(struct httpd *h,
                    struct ssl_ctx_st *tls); /* for connections to come; NULL: plain. Keeps a reference */
 void httpd_set_max(struct httpd *h, size_t max_connections);

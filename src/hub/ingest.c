@@ -49,8 +49,7 @@ struct waiting {
     } stored[];
 };
 
-/* ---- answers
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 bool hub_watched(const struct hub *h, int64_t now_ms)
 {
@@ -117,8 +116,7 @@ static void on_stored(void *arg, int result)
     free(w);
 }
 
-/* ---- who sends
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- who sends ---- */
 
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret)
 {
@@ -182,8 +180,7 @@ static bool post_conflict(struct post *p)
     return true;
 }
 
-/* ---- frames
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- frames ---- */
 
 static bool bad_frames(struct post *p, const char *why)
 {

@@ -27,8 +27,7 @@ struct io {
     void *arg;
 };
 
-/* ---- the two transports: bytes, 0 at the end, -EAGAIN, or -EIO
- * --------------------------------------------------------- */
+/* ---- the two transports: bytes, 0 at the end, -EAGAIN, or -EIO ---- */
 
 static ssize_t ssl_result(struct io *io, int r)
 {
@@ -73,8 +72,7 @@ static ssize_t raw_write(struct io *io)
     return r;
 }
 
-/* ---- events
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- events ---- */
 
 static void arm(struct io *io)
 {
@@ -154,8 +152,7 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
         io->fn(io->arg, words);
 }
 
-/* ---- the owner's side
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the owner's side ---- */
 
 struct io *io_new(struct event_base *loop, int fd, struct ssl_ctx_st *tls, io_fn *fn, void *arg)
 {

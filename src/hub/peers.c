@@ -131,8 +131,7 @@ bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
     return true;
 }
 
-/* ---- processes
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc *t, bool ended)
 {

@@ -88,8 +88,7 @@ void registry_on_event(void *hub, const struct node_now *n, const struct event *
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
 
-/* ---- events out
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- events out ---- */
 
 struct listing {
     struct hub *h;

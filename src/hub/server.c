@@ -15,9 +15,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/rand.h"
 #include "hub/hub.h"
-#include "base/notify.h"
+#include "hub/ports.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
 
@@ -49,8 +50,7 @@ static struct server *own(struct hub *h)
     return (struct server *)h;
 }
 
-/* ---- what the routes ask of us
- * ------------------------------------------------------------------------------------------ */
+/* ---- what the routes ask of us ---- */
 
 static int find_token(void *hub, const char *id, struct token *ret)
 {
@@ -107,8 +107,7 @@ static void self_metrics(void *hub, struct buf *out, bool openmetrics)
     }
 }
 
-/* ---- HTTP's side
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- HTTP's side ---- */
 
 static bool admit(void *arg, struct request *rq, struct reply *rp)
 {
@@ -136,8 +135,7 @@ static void problem(struct reply *rp, int status, const char *why)
     reply_problem(rp, status, "%s", why);
 }
 
-/* ---- timers
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- timers ---- */
 
 static void say_store(struct hub *h)
 {
@@ -191,8 +189,7 @@ static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
     return e;
 }
 
-/* ---- configuration into force
- * ------------------------------------------------------------------------------------------- */
+/* ---- configuration into force ---- */
 
 /* What of a configuration can fail: made first, then put in place all at once. */
 struct next {
@@ -234,9 +231,9 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
     ret->new_listen = mem_zero(MAX(conf->listen.n, 1), sizeof(*ret->new_listen));
     for (size_t i = 0; r == 0 && i < conf->listen.n; i++) {
         int port;
-        if (httpd_listens(s->hub.httpd, conf->listen.v[i]))
+        if (ports_has(httpd_ports(s->hub.httpd), conf->listen.v[i]))
             continue;
-        r = httpd_listen(s->hub.httpd, conf->listen.v[i], &port, err);
+        r = ports_open(httpd_ports(s->hub.httpd), conf->listen.v[i], &port, err);
         if (r < 0)
             break;
         ret->new_listen[ret->n_new++] = conf->listen.v[i];
@@ -251,7 +248,7 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
 static void next_fini(struct server *s, struct next *n, bool undo)
 {
     for (size_t i = 0; undo && i < n->n_new; i++)
-        httpd_unlisten(s->hub.httpd, n->new_listen[i]);
+        ports_close(httpd_ports(s->hub.httpd), n->new_listen[i]);
     free(n->new_listen);
     free(n->vesta_token);
     SSL_CTX_free(n->tls);
@@ -286,7 +283,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     struct api *a = &h->api;
     for (size_t i = 0; i < h->conf.listen.n; i++)
         if (!keeps(&conf->listen, h->conf.listen.v[i]))
-            httpd_unlisten(h->httpd, h->conf.listen.v[i]);
+            ports_close(httpd_ports(h->httpd), h->conf.listen.v[i]);
     opt_fini(hub_opts, &h->conf);
     h->conf = *conf;
     memset(conf, 0, sizeof(*conf));
@@ -332,8 +329,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->session_ms = h->conf.session;
 }
 
-/* ---- signals
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- signals ---- */
 
 static int do_reload(struct server *s, struct err *err)
 {
@@ -380,14 +376,13 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
     notify("STOPPING=1");
     log_info("hub", "stopping");
     s->stop_ms = clock_mono_ms();
-    httpd_unlisten(s->hub.httpd, NULL);
+    ports_close(httpd_ports(s->hub.httpd), NULL);
     streams_reset(s->hub.streams);
     if (httpd_busy(s->hub.httpd) == 0)
         event_base_loopexit(s->hub.loop, NULL);
 }
 
-/* ---- from start to end
- * -------------------------------------------------------------------------------------------------- */
+/* ---- from start to end ---- */
 
 static int session_key(struct hub *h, struct err *err)
 {

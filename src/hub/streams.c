@@ -64,8 +64,7 @@ size_t streams_count(const struct streams *s)
     return s->n;
 }
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- groups ---- */
 
 static void group_free(struct group *g)
 {
@@ -179,8 +178,7 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
     g->seen_version = v.version;
 }
 
-/* ---- readers
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- readers ---- */
 
 static void reader_free(struct reader *r)
 {

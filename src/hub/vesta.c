@@ -66,8 +66,7 @@ int vesta_register(void *hub, struct request *rq, struct str host_name, char id[
     return 0;
 }
 
-/* ---- a post
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- a post ---- */
 
 struct vesta_post {
     struct node_fact facts;

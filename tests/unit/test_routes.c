@@ -1,0 +1,567 @@
+/* Routes with everything behind them faked: who may call what, whose Host and Origin count, what errors look like. */
+#include "test.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "api/api.h"
+#include "base/mem.h"
+#include "live/live.h"
+
+#define NOW 1700000000000
+
+/* ---- a hub that does nothing ---- */
+
+struct fake {
+    struct token tokens[8];
+    char texts[8][64];
+    size_t n;
+    int batches, streams, admins;
+    char renamed[NAME_MAX_LEN];
+};
+static struct fake fake;
+static struct api api;
+
+static int find_token(void *hub, const char *id, struct token *ret)
+{
+    (void)hub;
+    for (size_t i = 0; i < fake.n; i++)
+        if (strcmp(fake.tokens[i].id, id) == 0) {
+            *ret = fake.tokens[i];
+            return 1;
+        }
+    return 0;
+}
+
+static enum reply_how take_batches(void *hub, struct request *rq, struct reply *rp)
+{
+    (void)hub, (void)rq, (void)rp;
+    fake.batches++;
+    return REPLY_NOW;
+}
+
+static enum reply_how stream(void *hub, struct request *rq, struct reply *rp)
+{
+    (void)hub, (void)rq, (void)rp;
+    fake.streams++;
+    return REPLY_STREAM;
+}
+
+static int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
+                          struct err *err)
+{
+    (void)hub, (void)rq, (void)err;
+    snprintf(id, 40, "0123");
+    snprintf(name, NAME_MAX_LEN, "%.*s", STR_ARG(host_name));
+    return 0;
+}
+
+static int vesta_update(void *hub, struct request *rq, struct str id, struct err *err)
+{
+    (void)hub, (void)rq;
+    if (!str_eq(id, "0123"))
+        return -ENOENT;
+    return err_set(err, -EINVAL, "bad");
+}
+
+static int node_admin(void *hub, const char *who, const char *rename, int retired, int maintenance, struct err *err)
+{
+    (void)hub, (void)retired, (void)maintenance;
+    fake.admins++;
+    if (strcmp(who, "box") != 0)
+        return -ENOENT;
+    if (rename && strcmp(rename, "taken") == 0)
+        return err_set(err, -EEXIST, "taken");
+    snprintf(fake.renamed, sizeof(fake.renamed), "%s", rename ? rename : "(left)");
+    return 0;
+}
+
+static int events(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out, struct err *err)
+{
+    (void)hub, (void)node, (void)from_ms, (void)limit, (void)err;
+    return buf_adds(out, "[]");
+}
+
+static bool ready(void *hub, char why[160])
+{
+    (void)hub;
+    snprintf(why, 160, "the disk is full");
+    return false;
+}
+
+static const char *token_of(enum role role, const char *person)
+{
+    struct token *t = &fake.tokens[fake.n];
+    char *text = fake.texts[fake.n++];
+    token_new(t, text);
+    t->role = role;
+    snprintf(t->person, sizeof(t->person), "%s", person);
+    return text;
+}
+
+static const char *by_role[ROLE_COUNT];
+
+static int setup(void **state)
+{
+    (void)state;
+    struct proc_fact p = {.pid = 7, .start_ms = 5, .uid = 1, .user = "kim", .name = "python", .cmd = "python secret"};
+    struct device_fact d = {.uuid = "GPU-1", .name = "Test", .mig = -1};
+    struct node_fact f = {.name = "box", .n_devices = 1, .devices = &d};
+    struct proc_list l = {1, &p};
+    struct proc_use u = {.slot = 1, .kind = PROC_COMPUTE, .mem = 1 << 30, .sm = -1};
+    int64_t at = NOW - 1000;
+    struct batch b = {.facts = 1, .procs = 2, .n_ticks = 1, .at_ms = &at, .n_uses = 1, .uses = &u};
+    fake = (struct fake){0};
+    for (int r = ROLE_AGENT; r < ROLE_COUNT; r++)
+        by_role[r] = token_of((enum role)r, r == ROLE_MEMBER ? "kim" : "");
+    api = (struct api){.live = live_new(NULL, NULL, NULL),
+                       .cache = cache_new(1 << 20),
+                       .version = "test",
+                       .name = "lab",
+                       .session_ms = 60000,
+                       .find_token = find_token,
+                       .take_batches = take_batches,
+                       .stream = stream,
+                       .vesta_token = "0000",
+                       .vesta_register = vesta_register,
+                       .vesta_update = vesta_update,
+                       .node_admin = node_admin,
+                       .events = events,
+                       .ready = ready};
+    struct node_now *n = live_node(api.live, "k1", "box", NOW);
+    live_facts(api.live, n, 1, &f, NOW);
+    live_procs(api.live, n, 2, &l, NOW);
+    live_batch(api.live, n, &b, 0, NOW);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    live_free(api.live);
+    cache_free(api.cache);
+    return 0;
+}
+
+/* ---- asking ---- */
+
+struct ask {
+    const char *method, *target, *body, *peer;
+    const char *token, *cookie, *origin, *host, *forwarded, *user, *if_none_match;
+};
+static const struct ask *asking;
+static char authorization[128];
+
+static struct str header(const struct request *rq, const char *name)
+{
+    const char *v = NULL;
+    (void)rq;
+    if (strcmp(name, "Host") == 0)
+        v = asking->host ? asking->host : "localhost:8765";
+    else if (strcmp(name, "Authorization") == 0 && asking->token)
+        v = authorization;
+    else if (strcmp(name, "Cookie") == 0)
+        v = asking->cookie;
+    else if (strcmp(name, "Origin") == 0)
+        v = asking->origin;
+    else if (strcmp(name, "X-Forwarded-For") == 0)
+        v = asking->forwarded;
+    else if (strcmp(name, "X-User") == 0)
+        v = asking->user;
+    else if (strcmp(name, "If-None-Match") == 0)
+        v = asking->if_none_match;
+    return str_of(v ? v : "");
+}
+
+static struct request request_of(const struct ask *a, char *scratch)
+{
+    struct request rq = {.header = header, .now_ms = NOW, .body = str_of(a->body ? a->body : "")};
+    asking = a;
+    snprintf(authorization, sizeof(authorization), "Bearer %s", a->token ? a->token : "");
+    snprintf(rq.peer, sizeof(rq.peer), "%s", a->peer ? a->peer : "127.0.0.1");
+    rq.loopback = address_is_loopback(rq.peer);
+    rq.method = (enum method)method_of(str_of(a->method ? a->method : "GET"));
+    assert_int_equal(request_target(&rq, str_of(a->target), scratch, NULL), 0);
+    return rq;
+}
+
+static int ask(const struct ask *a, struct reply *rp)
+{
+    char scratch[1024];
+    struct request rq = request_of(a, scratch);
+    *rp = (struct reply){0};
+    api_handle(&api, &rq, rp);
+    return rp->status ? rp->status : 200;
+}
+
+static int ask_status(const struct ask *a)
+{
+    struct reply rp;
+    int status = ask(a, &rp);
+    reply_fini(&rp);
+    return status;
+}
+
+static bool reply_has(const struct reply *rp, const char *words)
+{
+    return str_find(rp->blob ? buf_str(&rp->blob->plain) : buf_str(&rp->body), words) >= 0;
+}
+
+/* ---- who may do what ---- */
+
+static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
+{
+    /*
+     * For nobody on this machine; nobody elsewhere where reading is open; nobody elsewhere where it takes a token; then
+     * elsewhere with a token of role agent, enroll, member, admin. + let in, 1 is 401, 3 is 403.
+     */
+    static const struct {
+        const char *path, *method, *want;
+    } table[] = {
+        {"/", "GET", "++133++"},
+        {"/gpu_table", "GET", "++133++"},
+        {"/api/v1/state", "GET", "++133++"},
+        {"/api/v1/stream", "GET", "++133++"},
+        {"/api/v1/nodes", "GET", "++133++"},
+        {"/api/v1/nodes/{id}", "PATCH", "111333+"},
+        {"/api/v1/processes", "GET", "++133++"},
+        {"/api/v1/events", "GET", "++133++"},
+        {"/api/v1/batches", "POST", "111++33"},
+        {"/api/v1/login", "POST", "+++++++"},
+        {"/api/v1/logout", "POST", "+++++++"},
+        {"/api/v1/openapi.json", "GET", "+++++++"},
+        {"/metrics", "GET", "++133++"},
+        {"/healthz", "GET", "+++++++"},
+        {"/readyz", "GET", "+++++++"},
+        {"/states/", "GET", "++133++"},
+        {"/states/{host}/", "GET", "++133++"},
+        {"/register/", "GET", "+++++++"}, /* vesta's own token, in the URL */
+        {"/update/host/{id}", "POST", "+++++++"},
+        {"/install", "GET", "+++++++"},
+        {"/install/{file}", "GET", "+++++++"},
+        {"/sd/prometheus", "GET", "++133++"},
+        {"/favicon.ico", "GET", "+++++++"},
+    };
+    static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,   ROLE_NONE, ROLE_AGENT,
+                                      ROLE_ENROLL, ROLE_MEMBER, ROLE_ADMIN};
+    size_t n = 0;
+    (void)unused;
+    for (const struct route *r = routes; r->path; r++, n++) {
+        assert_true(n < ARRAY_LEN(table));
+        assert_string_equal(r->path, table[n].path);
+        for (size_t who = 0; who < ARRAY_LEN(roles); who++) {
+            char target[128], scratch[128];
+            const char *brace = strchr(r->path, '{');
+            snprintf(target, sizeof(target), "%.*s%s%s", brace ? (int)(brace - r->path) : 100, r->path,
+                     brace ? "box" : "", brace ? strchr(brace, '}') + 1 : "");
+            struct ask a = {.method = table[n].method,
+                            .target = target,
+                            .peer = who == 0 ? "127.0.0.1" : "10.0.0.9",
+                            .host = "10.0.0.1:8765",
+                            .token = roles[who] ? by_role[roles[who]] : NULL};
+            api.read_open = who == 1;
+            struct request rq = request_of(&a, scratch);
+            struct reply rp = {0};
+            bool in = api_admit(&api, &rq, &rp);
+            print_message("%s %s as %zu: %d\n", a.method, target, who, in ? 200 : rp.status);
+            assert_int_equal(in ? '+' : rp.status == 401 ? '1' : rp.status == 403 ? '3' : '?', table[n].want[who]);
+            reply_fini(&rp);
+        }
+    }
+    assert_int_equal(n, ARRAY_LEN(table));
+    api.read_open = false;
+}
+
+static void a_token_that_is_wrong_is_worse_than_none(void **unused)
+{
+    struct ask a = {.target = "/api/v1/state", .token = "mst_aaaaaaaa_0123456789012345678901234567890123456789012"};
+    (void)unused;
+    assert_int_equal(ask_status(&a), 401);
+    a.token = "nonsense";
+    assert_int_equal(ask_status(&a), 401);
+    a.token = by_role[ROLE_ADMIN];
+    assert_int_equal(ask_status(&a), 200);
+    fake.tokens[ROLE_ADMIN - 1].revoked = true;
+    assert_int_equal(ask_status(&a), 401);
+}
+
+static void a_proxy_on_this_machine_does_not_make_its_readers_local(void **unused)
+{
+    static const char *const proxies[] = {"127.0.0.1"}, *const admins[] = {"ana"};
+    struct ask a = {.target = "/api/v1/state", .forwarded = "203.0.113.5"};
+    (void)unused;
+    assert_int_equal(ask_status(&a), 401); /* whoever put the header there: no rights come from it */
+    api.proxy_header = "X-User";
+    api.proxies = proxies;
+    api.n_proxies = 1;
+    api.admins = admins;
+    api.n_admins = 1;
+    a.forwarded = NULL;
+    assert_int_equal(ask_status(&a), 401); /* the proxy itself names nobody */
+    a.user = "kim";
+    assert_int_equal(ask_status(&a), 200);
+    a.peer = "10.0.0.9"; /* not the proxy */
+    assert_int_equal(ask_status(&a), 401);
+    struct ask patch = {.method = "PATCH",
+                        .target = "/api/v1/nodes/box",
+                        .body = "{}",
+                        .user = "kim",
+                        .origin = "http://localhost:8765"};
+    assert_int_equal(ask_status(&patch), 403);
+    patch.user = "ana";
+    assert_int_equal(ask_status(&patch), 200);
+    patch.origin = NULL;
+    assert_int_equal(ask_status(&patch), 403);
+    patch.origin = "http://evil.example";
+    assert_int_equal(ask_status(&patch), 403);
+}
+
+static void host_and_origin_are_checked_before_anything_happens(void **unused)
+{
+    struct ask a = {.target = "/healthz", .host = "evil.example"};
+    (void)unused;
+    assert_int_equal(ask_status(&a), 421);
+    struct ask post = {.method = "POST",
+                       .target = "/api/v1/batches",
+                       .token = by_role[ROLE_AGENT],
+                       .origin = "http://evil.example"};
+    assert_int_equal(ask_status(&post), 403);
+    assert_int_equal(fake.batches, 0);
+    post.origin = NULL;
+    assert_int_equal(ask_status(&post), 200);
+    assert_int_equal(fake.batches, 1);
+    struct ask reg = {.target = "/register/?host_name=a&token=0000", .origin = "http://evil.example"};
+    assert_int_equal(ask_status(&reg), 403);
+}
+
+/* ---- answers ---- */
+
+static void errors_are_problem_json_with_a_sentence(void **unused)
+{
+    static const struct {
+        const char *method, *target;
+        int want;
+    } cases[] = {{"GET", "/nowhere", 404},
+                 {"DELETE", "/", 405},
+                 {"GET", "/api/v1/state?node=nobody", 404},
+                 {"GET", "/readyz", 503},
+                 {"GET", "/install/muster-agent-vax", 404},
+                 {"GET", "/api/v1/batches", 405}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reply rp;
+        struct ask a = {.method = cases[i].method, .target = cases[i].target};
+        print_message("%s %s\n", a.method, a.target);
+        assert_int_equal(ask(&a, &rp), cases[i].want);
+        assert_string_equal(rp.type, "application/problem+json");
+        json_t *o = json_loadb(rp.body.p, rp.body.len, 0, NULL);
+        assert_int_equal(json_integer_value(json_object_get(o, "status")), cases[i].want);
+        assert_true(json_string_length(json_object_get(o, "detail")) > 10);
+        if (cases[i].want == 405)
+            assert_true(str_starts(str_of(rp.extra), "Allow: "));
+        json_decref(o);
+        reply_fini(&rp);
+    }
+}
+
+static void openapi_lists_every_route(void **unused)
+{
+    struct reply rp;
+    struct ask a = {.target = "/api/v1/openapi.json"};
+    (void)unused;
+    assert_int_equal(ask(&a, &rp), 200);
+    json_t *o = json_loadb(rp.body.p, rp.body.len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *paths = json_object_get(o, "paths");
+    size_t n = 0;
+    for (const struct route *r = routes; r->path; r++, n++) {
+        json_t *path = json_object_get(paths, r->path);
+        print_message("%s\n", r->path);
+        assert_true(json_is_object(path));
+        assert_true(json_object_size(path) >= 1);
+        AUTO_FREE char *text = json_dumps(path, JSON_COMPACT);
+        assert_int_equal(strstr(text, "\"in\":\"path\"") != NULL, strchr(r->path, '{') != NULL);
+    }
+    assert_int_equal(json_object_size(paths), n);
+    json_decref(o);
+    reply_fini(&rp);
+}
+
+static void a_login_makes_a_cookie_and_a_logout_takes_it(void **unused)
+{
+    char body[128], cookie[256];
+    struct reply rp;
+    struct ask a = {.method = "POST", .target = "/api/v1/login", .body = body, .origin = "http://localhost:8765"};
+    (void)unused;
+    snprintf(body, sizeof(body), "{\"token\":\"%s\"}", by_role[ROLE_MEMBER]);
+    assert_int_equal(ask(&a, &rp), 200);
+    assert_true(reply_has(&rp, "\"person\":\"kim\""));
+    assert_non_null(strstr(rp.cookie, "; HttpOnly; SameSite=Strict"));
+    snprintf(cookie, sizeof(cookie), "%.*s", (int)strcspn(rp.cookie, ";"), rp.cookie);
+    reply_fini(&rp);
+    struct ask read = {.target = "/api/v1/processes", .peer = "10.0.0.9", .host = "10.0.0.1", .cookie = cookie};
+    assert_int_equal(ask(&read, &rp), 200);
+    assert_true(reply_has(&rp, "python secret")); /* kim's own */
+    reply_fini(&rp);
+    cookie[strlen(cookie) - 1] ^= 1;
+    assert_int_equal(ask_status(&read), 401);
+    snprintf(body, sizeof(body), "{\"token\":\"%s\"}", by_role[ROLE_AGENT]);
+    assert_int_equal(ask_status(&a), 403);
+    struct ask out = {.method = "POST", .target = "/api/v1/logout", .origin = "http://localhost:8765"};
+    assert_int_equal(ask(&out, &rp), 204);
+    assert_non_null(strstr(rp.cookie, "muster=; Path=/; Max-Age=0"));
+    reply_fini(&rp);
+}
+
+static void command_lines_are_for_their_owner_and_admins(void **unused)
+{
+    static const struct {
+        enum role role;
+        bool all, want;
+    } cases[] = {{ROLE_NONE, false, false},
+                 {ROLE_MEMBER, false, true},
+                 {ROLE_ADMIN, false, true},
+                 {ROLE_NONE, true, true}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        static const char *const targets[] = {"/api/v1/processes", "/api/v1/state", "/api/v1/state?node=box"};
+        api.show_cmd = cases[i].all;
+        for (size_t k = 0; k < ARRAY_LEN(targets); k++) {
+            struct reply rp;
+            struct ask a = {.target = targets[k], .token = cases[i].role ? by_role[cases[i].role] : NULL};
+            print_message("%s as %s\n", targets[k], role_words[cases[i].role]);
+            assert_int_equal(ask(&a, &rp), 200);
+            assert_int_equal(reply_has(&rp, "python secret"), cases[i].want);
+            reply_fini(&rp);
+        }
+    }
+    snprintf(fake.tokens[ROLE_MEMBER - 1].person, 64, "lee");
+    api.show_cmd = false;
+    struct reply rp;
+    struct ask a = {.target = "/api/v1/processes", .token = by_role[ROLE_MEMBER]};
+    assert_int_equal(ask(&a, &rp), 200);
+    assert_false(reply_has(&rp, "secret"));
+    reply_fini(&rp);
+}
+
+static void state_has_an_etag_that_changes_with_the_state(void **unused)
+{
+    struct reply rp;
+    char etag[48];
+    struct ask a = {.target = "/api/v1/state"};
+    (void)unused;
+    assert_int_equal(ask(&a, &rp), 200);
+    memcpy(etag, rp.etag, sizeof(etag));
+    struct blob *kept = blob_ref(rp.blob);
+    reply_fini(&rp);
+    assert_int_equal(ask(&a, &rp), 200);
+    assert_ptr_equal(rp.blob, kept); /* rendered once */
+    reply_fini(&rp);
+    blob_unref(kept);
+    a.if_none_match = etag;
+    assert_int_equal(ask_status(&a), 304);
+    live_admin(api.live, live_find(api.live, "box"), "other", false, false);
+    assert_int_equal(ask_status(&a), 200);
+    assert_int_equal(api.watched_ms, NOW);
+}
+
+static void patching_a_node_takes_what_it_knows_and_nothing_else(void **unused)
+{
+    static const struct {
+        const char *node, *body;
+        int want;
+        const char *name;
+    } cases[] = {{"box", "{\"name\":\"new\"}", 200, "new"},
+                 {"box", "{\"name\":null}", 200, ""},
+                 {"box", "{\"name\":\"\"}", 200, ""},
+                 {"box", "{\"retired\":true}", 200, "(left)"},
+                 {"box", "{\"name\":\"taken\"}", 409, NULL},
+                 {"nobody", "{}", 404, NULL},
+                 {"box", "{\"retired\":1}", 400, NULL},
+                 {"box", "{\"name\":\"a/b\"}", 400, NULL},
+                 {"box", "{\"size\":1}", 400, NULL},
+                 {"box", "", 400, NULL},
+                 {"box", "{", 400, NULL},
+                 {"box", "[]", 400, NULL},
+                 {"box", "{\"name\":\"a\",\"name\":\"b\"}", 400, NULL}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char target[64];
+        snprintf(target, sizeof(target), "/api/v1/nodes/%s", cases[i].node);
+        struct ask a = {.method = "PATCH", .target = target, .body = cases[i].body, .token = by_role[ROLE_ADMIN]};
+        print_message("%s %s\n", target, cases[i].body);
+        assert_int_equal(ask_status(&a), cases[i].want);
+        if (cases[i].name)
+            assert_string_equal(fake.renamed, cases[i].name);
+    }
+}
+
+static void vesta_is_answered_under_200_with_its_own_codes(void **unused)
+{
+    static const struct {
+        const char *method, *target, *want;
+    } cases[] = {{"GET", "/register/?host_name=a&token=0000",
+                  "\"register_name\":\"a\",\"status\":\"OK\",\"status_code\":200"},
+                 {"GET", "/register/?host_name=a&token=0001", "\"status\":\"ERROR\",\"status_code\":403"},
+                 {"GET", "/register/?host_name=a", "403"},
+                 {"POST", "/update/host/feed?token=0000", "404"},
+                 {"POST", "/update/host/0123?token=", "403"},
+                 {"POST", "/update/host/0123?token=0000", "400"},
+                 {"GET", "/states/nobody/", "404"}};
+    struct reply rp;
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ask a = {.method = cases[i].method, .target = cases[i].target};
+        print_message("%s\n", a.target);
+        assert_int_equal(ask(&a, &rp), 200);
+        assert_true(reply_has(&rp, cases[i].want));
+        reply_fini(&rp);
+    }
+    api.vesta_token = NULL;
+    struct ask a = {.target = "/register/?host_name=a&token="};
+    assert_int_equal(ask(&a, &rp), 200);
+    assert_true(reply_has(&rp, "403"));
+    reply_fini(&rp);
+}
+
+static void a_target_is_decoded_or_refused(void **unused)
+{
+    static const struct {
+        const char *target;
+        int want;
+        const char *path, *value;
+    } cases[] = {{"/a%20b?x=1%2B1+2", 0, "/a b", "1+1 2"},
+                 {"/?x", 0, "/", ""},
+                 {"/?x=&y=2", 0, "/", ""},
+                 {"/?&&x=3", 0, "/", "3"},
+                 {"/+", 0, "/+", ""},
+                 {"/%zz", -EINVAL, NULL, NULL},
+                 {"/%4", -EINVAL, NULL, NULL},
+                 {"/%", -EINVAL, NULL, NULL},
+                 {"/%00", -EINVAL, NULL, NULL},
+                 {"/?x=%0a", -EINVAL, NULL, NULL},
+                 {"x", -EINVAL, NULL, NULL},
+                 {"", -EINVAL, NULL, NULL},
+                 {"/#a", -EINVAL, NULL, NULL},
+                 {"/%ff", -EINVAL, NULL, NULL},
+                 {"/%c3%a9", 0, "/\xc3\xa9", ""}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct request rq = {0};
+        char scratch[128];
+        print_message("'%s'\n", cases[i].target);
+        assert_int_equal(request_target(&rq, str_of(cases[i].target), scratch, NULL), cases[i].want);
+        if (cases[i].want == 0) {
+            assert_true(str_eq(rq.path, cases[i].path));
+            assert_true(str_eq(request_query(&rq, "x"), cases[i].value));
+        }
+    }
+}
+
+#define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
+      WITH(a_proxy_on_this_machine_does_not_make_its_readers_local),
+      WITH(host_and_origin_are_checked_before_anything_happens), WITH(errors_are_problem_json_with_a_sentence),
+      WITH(openapi_lists_every_route), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
+      WITH(command_lines_are_for_their_owner_and_admins), WITH(state_has_an_etag_that_changes_with_the_state),
+      WITH(patching_a_node_takes_what_it_knows_and_nothing_else), WITH(vesta_is_answered_under_200_with_its_own_codes),
+      cmocka_unit_test(a_target_is_decoded_or_refused))
