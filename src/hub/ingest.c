@@ -11,6 +11,7 @@
 
 #define BLOBS_MAX   128 /* in one request */
 #define IN_FLIGHT   16  /* requests of one node waiting for the disk */
+#define ALIVE_MS    30000
 #define REFUSED_MS  60000
 #define SHIFT_SLACK 1000 /* the exchange's own delay is not the clock's */
 #define PHASE_MS    100  /* agents send together: a burst costs less than a trickle … */
@@ -130,6 +131,12 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
     return peer;
 }
 
+static bool is_alive(const struct hub *h, const char *key, int64_t now_ms)
+{
+    const struct node_now *n = live_find(h->live, key);
+    return n && now_ms - n->at_ms < ALIVE_MS;
+}
+
 /* The token lets this node send. False: answered. */
 static bool post_allowed(struct post *p)
 {
@@ -144,15 +151,18 @@ static bool post_allowed(struct post *p)
     } else if (known && known->minted[0]) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
-        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, p->now_ms, p->token, &err);
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, known && known->heard && is_alive(h, p->key, p->now_ms),
+                          p->now_ms, p->token, &err);
         if (r == 0)
             log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
     }
     if (r == 0)
         return true;
     h->refused++;
+    if (r == -EBUSY)
+        snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 10");
     log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
-    reply_problem(p->rp, r == -EACCES ? 403 : 503, "%s", err.msg);
+    reply_problem(p->rp, r == -EACCES ? 403 : r == -EBUSY ? 409 : 503, "%s", err.msg);
     return false;
 }
 

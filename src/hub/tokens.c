@@ -153,7 +153,7 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
     return r;
 }
 
-int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, int64_t now_ms, char text[64],
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
                   struct err *err)
 {
     char note[128], made_text[64];
@@ -171,6 +171,8 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, int
     if (h.other)
         return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
                        h.other_id, h.other_id);
+    if (h.mine && alive)
+        return err_set(err, -EBUSY, "node %s is alive and has a token: stop its agent and wait half a minute", node);
     struct store_token st = {.created_ms = now_ms};
     token_new(&made, made_text);
     if (h.mine)

@@ -1,6 +1,6 @@
 /*
  * tokens.h: tokens as the hub needs them: looked up for every request, bound to a node at first use, minted for nodes
- * that enrol. A look-up is kept for a second: revoking takes effect within that.
+ * that enrol. A look-up is kept for some seconds: revoking takes effect within that.
  */
 #ifndef HUB_TOKENS_H
 #define HUB_TOKENS_H
@@ -20,9 +20,10 @@ int tokens_find(struct tokens *t, const char *id, struct token *ret); /* 1, 0 or
 int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
 /*
  * A token of its own for a node that came with an enroll token. A node enrolled before with the same enroll token gets
- * a new secret in place of the old. -EACCES: its token was revoked, or somebody else gave it one.
+ * a new secret in place of the old, unless it is alive: who has the enroll token must not take a living node's token
+ * away from it (-EBUSY). -EACCES: its token was revoked, or somebody else gave it one.
  */
-int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, int64_t now_ms, char text[64],
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
                   struct err *err);
 
 #endif

@@ -159,6 +159,8 @@ class Ingest(HubCase):
         n = self.node(h)
         twin = Node("twin", node_id=n.id)
         twin.facts(), twin.procs()
+        self.assertEqual(self.post(h, twin.stream(twin.batch()), n.token)[0], 200)  # it might be an agent started again
+        self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)  # but the first one lives
         status, _, body = self.post(h, twin.stream(twin.batch()), n.token)
         self.assertEqual(status, 409)
         self.assertIn("another agent", json.loads(body)["detail"])
@@ -227,6 +229,21 @@ class Tokens(HubCase):
         for token in (self.token("agent"), h.enroll):
             self.assertEqual(self.post(h, thief.first(), token)[0], 403)
         self.assertEqual(self.state(h)["nodes"][0]["name"], "mine")
+
+    def test_a_living_node_keeps_its_token(self):
+        h = self.hub()
+        n = self.node(h)
+        self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)
+        status, _, body = self.post(h, Node("thief", node_id=n.id, run=n.run).first())
+        self.assertEqual(status, 409, body)
+        self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)
+        enroll = h.enroll
+        h.stop()
+        h = self.hub()
+        got = answer(self.post(h, n.stream(n.batch()), enroll)[2])  # not heard of since the start: it may enrol again …
+        self.assertEqual(got["token"][:12], n.token[:12])
+        self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 401)  # … and its old secret ends
+        self.assertEqual(self.post(h, n.stream(n.batch()), got["token"])[0], 200)
 
     def test_an_answer_that_was_lost_is_given_again(self):
         h = self.hub()
@@ -514,8 +531,9 @@ class Reading(HubCase):
         self.addCleanup(s.close)
         admin = self.token("admin")
         s.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {admin}\r\n\r\n".encode())
-        while b"snapshot" not in s.recv(65536):
-            pass
+        seen = b""
+        while not (b"event: snapshot" in seen and seen.endswith(b"\n\n")):
+            seen += s.recv(65536)  # then never again
         streams = lambda: "muster_hub_streams 1\n" in lib.ask(h.url + "/metrics")[2].decode()
         lib.wait_until("the stream is counted", streams)
 

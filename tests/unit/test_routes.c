@@ -229,6 +229,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/batches", "POST", "111++33"},
         {"/api/v1/login", "POST", "+++++++"},
         {"/api/v1/logout", "POST", "+++++++"},
+        {"/api/v1/whoami", "GET", "+++++++"},
         {"/api/v1/openapi.json", "GET", "+++++++"},
         {"/metrics", "GET", "++133++"},
         {"/healthz", "GET", "+++++++"},
@@ -277,6 +278,8 @@ static void a_token_that_is_wrong_is_worse_than_none(void **unused)
     struct ask a = {.target = "/api/v1/state", .token = "mst_aaaaaaaa_0123456789012345678901234567890123456789012"};
     (void)unused;
     assert_int_equal(ask_status(&a), 401);
+    struct ask who = {.target = "/api/v1/whoami", .token = a.token};
+    assert_int_equal(ask_status(&who), 401);
     a.token = "nonsense";
     assert_int_equal(ask_status(&a), 401);
     a.token = by_role[ROLE_ADMIN];
