@@ -91,19 +91,18 @@ void seen_add(struct seen *s, uint64_t run, uint64_t number, int64_t log)
         r = seen_new_run(s, run, log);
     r->last_log = MAX(r->last_log, log);
     size_t i = seen_upto(r, number);
-    struct seen_range *before = i ? &r->v[i - 1] : NULL, *after = i < r->n ? &r->v[i] : NULL;
-    if (before && number <= before->last)
+    if (i && number <= r->v[i - 1].last)
         return;
-    bool joins_before = before && before->last + 1 == number, joins_after = after && number + 1 == after->first;
+    bool joins_before = i && r->v[i - 1].last + 1 == number, joins_after = i < r->n && number + 1 == r->v[i].first;
     if (joins_before && joins_after) {
-        before->last = after->last;
+        r->v[i - 1].last = r->v[i].last;
         memmove(&r->v[i], &r->v[i + 1], (r->n - i - 1) * sizeof(r->v[0]));
         r->n--;
         s->ranges--;
     } else if (joins_before) {
-        before->last = number;
+        r->v[i - 1].last = number;
     } else if (joins_after) {
-        after->first = number;
+        r->v[i].first = number;
     } else {
         VEC_ROOM(r->v, r->n, r->cap);
         memmove(&r->v[i + 1], &r->v[i], (r->n - i) * sizeof(r->v[0]));
