@@ -20,13 +20,14 @@
 #include "collect/who.h"
 #include "model/state.h"
 
-#define SOURCES_MAX   8
-#define ALIVE_MS      1000  /* something is sent at least this often */
-#define RETRY_MIN_MS  1000  /* opening a collector is tried again after this, then twice that, ... */
-#define RETRY_MAX_MS  30000 /* ... up to this */
-#define FAILS_MAX     3     /* failed reads in a row, then it is opened anew */
-#define NAMES_WAIT_MS 20    /* names of users usually come in microseconds: then one list tells it all */
-#define SWEEP_MS      10000
+#define SOURCES_MAX    8
+#define ALIVE_MS       1000  /* something is sent at least this often */
+#define RETRY_MIN_MS   1000  /* opening a collector is tried again after this, then twice that, ... */
+#define RETRY_MAX_MS   30000 /* ... up to this */
+#define FAILS_MAX      3     /* failed reads in a row, then it is opened anew */
+#define NAMES_WAIT_MS  20    /* names of users usually come in microseconds: then one list tells it all */
+#define SWEEP_MS       10000
+#define ORPHAN_WAIT_MS 100
 
 struct source {
     const struct collector_ops *ops;
@@ -512,11 +513,13 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
     return r;
 }
 
-/* The parent died: so do the commands we run, and we. */
+/* The parent died: so do the commands we run, asked first and then made to, and we. */
 static void child_orphaned(int sig)
 {
     (void)sig;
-    piped_signal_all();
+    piped_signal_all(SIGTERM); /* NOLINT(bugprone-signal-handler): kill() over a static table */
+    poll(NULL, 0, ORPHAN_WAIT_MS);
+    piped_signal_all(SIGKILL);
     _exit(CHILD_EXIT_CLOSED);
 }
 
@@ -530,8 +533,8 @@ int child_main(int fd, const char *collector_list, const struct collect_conf *co
     mallopt(M_ARENA_MAX, 1); /* threads are few and idle: no heap of their own */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGTERM, child_orphaned);
-    signal(SIGINT, SIG_IGN); /* for the parent, which then closes the socket */
+    signal(SIGTERM, child_orphaned); /* NOLINT(bugprone-signal-handler): it only sends signals, waits and leaves */
+    signal(SIGINT, SIG_IGN);         /* for the parent, which then closes the socket */
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);

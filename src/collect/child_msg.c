@@ -279,14 +279,13 @@ static void get_proc(struct rd *r, struct proc_fact *p)
 static const char *read_procs(struct child_msg *msg, struct rd *r)
 {
     uint64_t part = rd_varint(r);
-    uint8_t more = 0, last = 0;
 
     msg->procs_complete = false;
     if (part == 0)
         proc_list_fini(&msg->coming);
     else if (part != msg->next_part)
         r->bad = true;
-    while (!r->bad && (more = get_u8_max(r, 1)) == 1) {
+    while (!r->bad && get_u8_max(r, 1) == 1) {
         if (msg->coming.n >= PROCS_MAX) {
             r->bad = true;
             break;
@@ -296,7 +295,7 @@ static const char *read_procs(struct child_msg *msg, struct rd *r)
             l->v = mem_grow(l->v, l->n ? l->n * 2 : 1, sizeof(*l->v));
         get_proc(r, &l->v[l->n++]);
     }
-    last = get_u8_max(r, 1);
+    uint8_t last = get_u8_max(r, 1);
     if (r->bad || rd_left(r)) {
         proc_list_fini(&msg->coming);
         msg->next_part = 0;

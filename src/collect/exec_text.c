@@ -70,9 +70,9 @@ static int comment_line(struct exec_types *types, struct str rest)
         return 0;
     if (!str_word(&rest, &name) || !str_word(&rest, &type) || !name_add(clean, name))
         return -EINVAL;
-    for (uint8_t i = 0; i < ARRAY_LEN(words); i++)
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (str_eq(type, words[i]))
-            t = i;
+            t = (uint8_t)i;
     if (str_eq(type, "unknown"))
         t = EXEC_UNTYPED;
     size_t i = 0;
@@ -268,7 +268,7 @@ int exec_line(struct exec_types *types, struct str line, struct custom_reading *
     if (n == 0 || !name_start(s.p[0]) || !name_add(c.name, str_n(s.p, n)))
         return -EINVAL;
     s = str_n(s.p + n, s.len - n);
-    if (s.len == 0 || !memchr("{ \t", s.p[0], 3))
+    if (s.len == 0 || (s.p[0] != '{' && s.p[0] != ' ' && s.p[0] != '\t'))
         return -EINVAL;
     if (part_of_other(types, c.name))
         return 0;

@@ -196,11 +196,11 @@ void piped_end_all(void)
     groups_tend();
 }
 
-void piped_signal_all(void)
+void piped_signal_all(int sig)
 {
     for (size_t i = 0; i < PIPED_MAX; i++)
         if (groups[i].pid)
-            kill(-groups[i].pid, SIGTERM);
+            kill(-groups[i].pid, sig);
 }
 
 const char *piped_words(int status, char out[40])

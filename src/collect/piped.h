@@ -30,8 +30,8 @@ bool piped_line(const struct piped *p, size_t *at, struct str *ret);
 void piped_taken(struct piped *p, size_t at);
 void piped_stop(struct piped *p); /* ask its group to end, later make it; accepts what never ran */
 
-void piped_end_all(void);    /* before leaving: give those stopped a moment, then end them */
-void piped_signal_all(void); /* from a signal handler: ask every group to end */
+void piped_end_all(void);       /* before leaving: give those stopped a moment, then end them */
+void piped_signal_all(int sig); /* to every group; from a signal handler too */
 
 /* "exit status 3", "killed by signal 9". */
 const char *piped_words(int status, char out[40]);

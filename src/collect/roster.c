@@ -3,7 +3,8 @@
 
 #include "base/mem.h"
 
-#define NO_SOURCE UINT32_MAX
+#define NO_SOURCE  UINT32_MAX
+#define EVENTS_MAX 1024 /* of one tick */
 
 struct roster_seat {
     unsigned source; /* the collector that last saw it */
@@ -25,7 +26,7 @@ void roster_fini(struct roster *r)
 
 static void roster_event(struct roster *r, const struct event *e)
 {
-    if (r->n_events >= 4 * DEVICES_MAX)
+    if (r->n_events >= EVENTS_MAX)
         return;
     VEC_ROOM(r->events, r->n_events, r->cap_events);
     r->events[r->n_events++] = *e;

@@ -126,8 +126,11 @@ static void value_split(struct str text, struct str *ret_number, struct str *ret
 {
     size_t n = 0;
 
-    while (n < text.len && ((text.p[n] >= '0' && text.p[n] <= '9') || memchr("+-.", text.p[n], 3)))
-        n++;
+    for (; n < text.len; n++) {
+        char c = text.p[n];
+        if ((c < '0' || c > '9') && c != '+' && c != '-' && c != '.')
+            break;
+    }
     *ret_number = str_n(text.p, n);
     *ret_unit = str_trim(str_n(text.p + n, text.len - n));
 }
