@@ -124,7 +124,7 @@ enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
 enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), from = request_query(rq, "from");
-    int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 10000);
+    int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 1000);
     struct view v;
     const struct node_now *one[1];
     const char *key = NULL;

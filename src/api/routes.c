@@ -19,7 +19,7 @@ const struct route routes[] = {
     {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now",
      .params = "node: id or name of one node; format: csv or json", .handle = get_processes},
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
-     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told", .handle = get_events},
+     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000", .handle = get_events},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored", .handle = post_batches},
     {METHOD_POST, "/api/v1/login", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,

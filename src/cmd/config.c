@@ -37,6 +37,8 @@ static int check(const char *path)
         return cli_fail(&config_face, EXIT_REACH, "%s", err.msg);
     opt_defaults(hub_opts, &scratch);
     r = opt_yaml(hub_opts, &scratch, buf_str(&text), in ? "standard input" : path, &err);
+    if (r == 0)
+        r = hub_conf_check(&scratch, &err);
     opt_fini(hub_opts, &scratch);
     if (r < 0)
         return cli_fail(&config_face, EXIT_NO, "%s", err.msg);

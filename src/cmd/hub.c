@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "cmd/local_token.h"
 #include "hub/conf.h"
 #include "hub/server.h"
 
@@ -62,7 +63,14 @@ int cmd_hub(int argc, char **argv)
     }
     log_set_level((enum log_level)conf.log_level);
     log_set_json(conf.log_format == 1);
-    r = hub_open(&h, &conf, &err);
+    char data[512];
+    r = hub_conf_data(&conf, data, sizeof(data), &err);
+    if (r == 0)
+        r = hub_conf_check(&conf, &err);
+    if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
+        r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", &err);
+    if (r == 0)
+        r = hub_open(&h, &conf, &err);
     if (r < 0) {
         r = cli_fail(&hub_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
         goto out;

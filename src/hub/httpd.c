@@ -7,6 +7,7 @@
 #include <event2/buffer.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "hub/head.h"
@@ -79,6 +80,8 @@ struct httpd {
     struct ports *ports;
     size_t bodies;
     struct exchange *spare;
+    int64_t date_s; /* what date says */
+    char date[40];
     struct httpd_stat stat;
 };
 
@@ -168,6 +171,21 @@ static void head_line(struct buf *b, const char *name, const char *value)
     buf_add(b, "\r\n", 2);
 }
 
+/* "Sun, 15 Nov 2026 10:46:12 GMT", made once a second. */
+static const char *date_now(struct httpd *h)
+{
+    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    int64_t s = clock_wall_ms() / 1000;
+    struct tm tm;
+    time_t t = (time_t)s;
+    if (s != h->date_s && gmtime_r(&t, &tm)) {
+        snprintf(h->date, sizeof(h->date), "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * tm.tm_wday, tm.tm_mday,
+                 months + 3 * tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+        h->date_s = s;
+    }
+    return h->date;
+}
+
 static void reply_head(struct buf *b, const struct conn *c, const struct reply *rp, int status, size_t length, bool gz)
 {
     buf_adds(b, "HTTP/1.1 ");
@@ -181,6 +199,7 @@ static void reply_head(struct buf *b, const struct conn *c, const struct reply *
         buf_adds(b, rp->type ? rp->type : "application/json");
     }
     buf_adds(b, gz ? "\r\nContent-Encoding: gzip\r\n" : "\r\n");
+    head_line(b, "Date: ", date_now(c->h));
     if (!rp->no_gzip)
         buf_adds(b, "Vary: Accept-Encoding\r\n");
     head_line(b, "ETag: ", rp->etag);

@@ -27,12 +27,16 @@ struct hub {
     struct answer answer; /* scratch: it is large */
     struct buf scratch;   /* a blob read back */
     int64_t started_ms;
+    int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */
     int store_said;                     /* the last error of the store that was logged */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */
 };
 
 /* Somebody looks at the state now, or did a moment ago. */
 bool hub_watched(const struct hub *h, int64_t now_ms);
+
+/* Something that goes on is logged once a minute, not each time. */
+bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 
 /* ---- ingest.c ---- */
 enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);

@@ -7,15 +7,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rand.h"
 #include "hub/hub.h"
 
-#define BLOBS_MAX   128 /* in one request */
-#define IN_FLIGHT   16  /* requests of one node waiting for the disk */
-#define ALIVE_MS    30000
-#define REFUSED_MS  60000
-#define SHIFT_SLACK 1000 /* the exchange's own delay is not the clock's */
-#define PHASE_MS    100  /* agents send together: a burst costs less than a trickle … */
-#define PHASE_GROUP 1000 /* … but not all of ten thousand in one moment */
+#define BLOBS_MAX    128        /* in one request */
+#define IN_FLIGHT    16         /* requests of one node waiting for the disk */
+#define REQUEST_COST (16 << 10) /* a request's own work, as bytes to unpack */
+#define COST_MAX     (48 << 20) /* of one request */
+#define ALIVE_MS     30000
+#define REFUSED_MS   60000
+#define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
+#define PHASE_MS     100  /* agents send together: a burst costs less than a trickle … */
+#define PHASE_GROUP  1000 /* … but not all of ten thousand in one moment */
 
 /* One request on its way through. */
 struct post {
@@ -55,6 +58,15 @@ struct waiting {
 bool hub_watched(const struct hub *h, int64_t now_ms)
 {
     return now_ms - h->api.watched_ms < 30000 && now_ms >= h->api.watched_ms;
+}
+
+bool hub_may_say(struct hub *h, const char *about, int64_t now_ms)
+{
+    int64_t *said_ms = &h->said_ms[fnv64(about, strlen(about)) % ARRAY_LEN(h->said_ms)];
+    if (now_ms - *said_ms < REFUSED_MS && now_ms >= *said_ms)
+        return false;
+    *said_ms = now_ms;
+    return true;
 }
 
 static int64_t phase_of(const struct hub *h, const char *key, int64_t interval_ms)
@@ -161,7 +173,8 @@ static bool post_allowed(struct post *p)
     h->refused++;
     if (r == -EBUSY)
         snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 10");
-    log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
+    if (hub_may_say(h, p->rq->peer, p->now_ms))
+        log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
     reply_problem(p->rp, r == -EACCES ? 403 : r == -EBUSY ? 409 : 503, "%s", err.msg);
     return false;
 }
@@ -227,6 +240,24 @@ static bool post_read(struct post *p)
         p->frames[p->n_frames++] = f;
     }
     return got == 0 || bad_frames(p, err.msg);
+}
+
+/* What unpacking this frame takes, as it says itself: a small frame can be a large one. */
+static int64_t frame_cost(const struct frame *f)
+{
+    size_t fixed = f->type == FRAME_BATCH ? NODE_ID_LEN + 4 * 8 : NODE_ID_LEN + 8;
+    struct rd r = rd_of(f->payload.p, f->payload.len);
+    rd_bytes(&r, fixed + 1);
+    int64_t bytes = rd_u32(&r);
+    return MIN(bytes, (int64_t)WIRE_RAM_MAX);
+}
+
+static int64_t post_cost(const struct post *p)
+{
+    int64_t sum = REQUEST_COST + (int64_t)p->rq->body.len;
+    for (size_t i = 0; i < p->n_frames; i++)
+        sum += frame_cost(&p->frames[i]);
+    return sum;
 }
 
 static bool post_blob(struct post *p, const struct frame *f)
@@ -449,9 +480,14 @@ enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
         p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n);
         if (!p.peer) {
             reply_problem(rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)h->conf.max_nodes);
-        } else if (p.peer->in_flight >= IN_FLIGHT) {
+        } else if (p.peer->in_flight >= IN_FLIGHT || post_cost(&p) > COST_MAX) {
             snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
-            reply_problem(rp, 429, "%u requests of this node are waiting for the disk", p.peer->in_flight);
+            reply_problem(rp, p.peer->in_flight >= IN_FLIGHT ? 429 : 413,
+                          p.peer->in_flight >= IN_FLIGHT ? "too many requests of this node are waiting for the disk"
+                                                         : "these batches unpack to too much: send fewer at once");
+        } else if (!peer_may(p.peer, post_cost(&p), p.now_ms)) {
+            snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
+            reply_problem(rp, 429, "this node sends more than one node can have to say: wait a second");
         } else {
             if (p.token[0])
                 memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));

@@ -3,8 +3,10 @@
 
 #include "base/rand.h"
 
-#define SAVE_MS      60000  /* "last heard" on disk is at most this old */
-#define SAVE_PROC_MS 600000 /* and that of a long process */
+#define SAVE_MS      60000 /* "last heard" on disk is at most this old */
+#define SPEND_MAX    (64 << 20)
+#define SPEND_RATE   ((8 << 20) / 1000) /* bytes per ms */
+#define SAVE_PROC_MS 600000             /* and that of a long process */
 
 struct peers {
     struct store *store;
@@ -118,6 +120,17 @@ void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, boo
     peer->rec.demo = n->demo;
     peer->saved_ms = now_ms;
     store_put_node(p->store, &peer->rec);
+}
+
+bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms)
+{
+    int64_t passed = MAX(now_ms - peer->spent_ms, 0);
+    peer->spent = passed > SPEND_MAX / SPEND_RATE ? 0 : MAX(peer->spent - passed * SPEND_RATE, 0);
+    peer->spent_ms = now_ms;
+    if (peer->spent >= SPEND_MAX)
+        return false;
+    peer->spent += bytes;
+    return true;
 }
 
 bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)

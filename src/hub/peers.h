@@ -24,7 +24,8 @@ struct peer {
     bool heard;       /* since the hub started */
     int64_t shift_ms; /* added to the times it sends */
     int64_t refused_ms;
-    unsigned in_flight; /* requests waiting for the disk */
+    unsigned in_flight;      /* requests waiting for the disk */
+    int64_t spent, spent_ms; /* work it has made lately, in bytes to unpack; see peer_may */
     struct {
         uint64_t run, number;
     } recent[PEER_RECENT]; /* taken since the hub started: a repeat is not news */
@@ -46,6 +47,8 @@ void peers_drop(struct peers *p, const char *key);
 size_t peers_count(const struct peers *p);
 /* Put the record if it changed or a minute has passed. */
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms);
+/* May this node make so much work now? It has 8 MiB a second, 64 MiB at once: one that floods us slows itself down. */
+bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms);
 /* True the first time this key is seen. */
 bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number);
 

@@ -342,6 +342,9 @@ static int do_reload(struct server *s, struct err *err)
         r = hub_conf_data(&conf, data, sizeof(data), err);
     if (r == 0 && strcmp(data, s->hub.data) != 0)
         r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
+    if (r == 0 && (conf.keep != s->hub.conf.keep || conf.keep_bytes != s->hub.conf.keep_bytes ||
+                   conf.commit != s->hub.conf.commit))
+        r = err_set(err, -EINVAL, "keep, keep_bytes and commit cannot change while the hub runs: start it again");
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
     if (r == 0)

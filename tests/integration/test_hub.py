@@ -352,6 +352,8 @@ class BadRequests(HubCase):
                 status, headers, reply = self.post(h, body, n.token)
                 self.assertEqual((status, headers["content-type"]), (400, "application/problem+json"), reply)
                 self.assertTrue(json.loads(reply)["detail"])
+        bomb = frame(4, batch[9:9 + 48] + b"\x01\x00\x00\x80\x00" + b"\x28\xb5\x2f\xfd")  # a few bytes that are to become 8 MiB
+        self.assertEqual(self.post(h, n.stream(*[bomb] * 20), n.token)[0], 413)
         for cut in range(0, len(batch), 7):
             self.assertEqual(self.post(h, n.stream(batch)[:-1 - cut], n.token)[0], 200 if cut + 1 == len(batch) else 400)
         self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)
@@ -416,6 +418,16 @@ class BadRequests(HubCase):
         reply = raw(h.port, f"POST /api/v1/batches HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {n.token}\r\nContent-Length: {len(body) + 1}\r\n\r\n".encode() + body[:100000])
         self.assertEqual(status_of(reply), 413)
 
+    def test_a_node_that_floods_slows_itself_down(self):
+        h = self.hub()
+        n, other = self.node(h), self.node(h, "other")
+        bomb = frame(4, n.batch()[9:9 + 48] + b"\x01\x00\x00\x80\x00" + b"\x28\xb5\x2f\xfd")
+        got = [self.post(h, n.stream(*[bomb] * 5), n.token)[0] for _ in range(4)]
+        self.assertEqual(got[0], 400)
+        self.assertEqual(got[-1], 429)
+        self.assertEqual(self.post(h, other.stream(other.batch()), other.token)[0], 200)
+        lib.wait_until("it may send again", lambda: self.post(h, n.stream(n.batch()), n.token)[0] == 200)
+
     def test_connections_past_the_limit_do_not_shut_anybody_out(self):
         h = self.hub("--max-connections", "16")
         idle = [socket.create_connection(("127.0.0.1", h.port)) for _ in range(40)]
@@ -455,6 +467,8 @@ class Reading(HubCase):
         h = self.hub()
         self.node(h)
         browser = {"User-Agent": "Mozilla/5.0", "Accept": "text/html"}
+        self.assertEqual(lib.ask_json(h.url + "/api/v1/whoami")["role"], "none")
+        self.assertRegex(lib.ask(h.url + "/healthz")[1]["date"], r"^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$")
         for path, headers, kind, words in (
             ("/", browser, "text/html", "n1"), ("/", {"User-Agent": "curl/7.88"}, "text/plain", "muster"), ("/?term=true&detail=true", browser, "text/plain", "n1"),
             ("/?term=true&width=200&colour=1", {}, "text/plain", "n1"), ("/gpu_table?term=true", {}, "text/plain", "NVIDIA Test"), ("/gpu_table", browser, "text/html", "n1"),
