@@ -279,6 +279,18 @@ static int start_all(struct part *hub, struct part *source, const char *data, bo
     return r;
 }
 
+static int signals_as_fd(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 int cmd_up(int argc, char **argv)
 {
     struct up_conf conf = {0};
@@ -302,18 +314,12 @@ int cmd_up(int argc, char **argv)
         fprintf(stderr, "no GPU driver on this machine: showing a recorded demo cluster (`muster up --no-agent` starts "
                         "the hub alone)\n");
     hub_args(&hub, argc, argv, conf.data, demo);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    AUTO_CLOSE int sigfd = signalfd(-1, &set, SFD_CLOEXEC);
+    int sigfd = signals_as_fd();
     r = start_all(&hub, &source, conf.data, demo, conf.no_agent, &err);
     r = r < 0 ? cli_fail(&up_face, EXIT_REACH, "%s", err.msg) : watch(&hub, &source, sigfd);
     stop(&source);
     stop(&hub);
+    close(sigfd);
 out:
     part_fini(&hub);
     part_fini(&source);

@@ -28,8 +28,8 @@ static const char *const log_sql[L_COUNT] = {
     [L_BEGIN] = "BEGIN IMMEDIATE",
     [L_COMMIT] = "COMMIT",
     [L_NODE] = "INSERT INTO node(id, key) VALUES(?1, ?2)",
-    [L_BATCH] = "INSERT INTO batch(id, node, run, number, at, shift, facts, procs, bytes)"
-                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [L_BATCH] = ("INSERT INTO batch(id, node, run, number, at, shift, facts, procs, bytes)"
+                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
 };
 
 struct log {
