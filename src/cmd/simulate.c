@@ -12,6 +12,7 @@
 #include <event2/http.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <zlib.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -73,15 +74,28 @@ static void after_ms(struct event *e, int64_t ms)
 
 /* ---- batches ---- */
 
+/* The checksum of one value: CRC-32 of node, time, slot, metric, value; a batch's is their sum, so that order does not
+ * matter. */
+static uint64_t value_sum(const struct sim_node *n, const struct batch *b, size_t c, size_t t)
+{
+    char room[64];
+    struct buf row = {.p = room, .cap = sizeof(room), .max = sizeof(room)};
+    buf_add(&row, n->cast.id.b, NODE_ID_LEN);
+    buf_u64(&row, (uint64_t)b->at_ms[t]);
+    buf_u16(&row, b->columns[c].slot);
+    buf_u16(&row, b->columns[c].metric);
+    buf_u64(&row, (uint64_t)b->columns[c].v[t]);
+    return crc32(0, (const uint8_t *)row.p, (unsigned)row.len);
+}
+
 static void to_ledger(struct sim *s, const struct sim_node *n, const struct batch *b)
 {
     uint64_t count = 0, sum = 0;
     for (size_t c = 0; c < b->n_columns; c++)
         for (size_t t = 0; t < b->n_ticks; t++)
             if (column_has(&b->columns[c], t)) {
-                const int64_t row[4] = {b->columns[c].metric, b->columns[c].slot, b->at_ms[t], b->columns[c].v[t]};
-                sum += fnv64(row, sizeof(row)); /* a sum: the reader need not keep our order */
                 count++;
+                sum += s->ledger ? value_sum(n, b, c, t) : 0;
             }
     s->samples += count;
     if (s->ledger) {
