@@ -1,0 +1,65 @@
+/*
+ * history.h: what was, out of the store: batches compacted into column chunks per node and span, and tiers of 1 minute
+ * and 1 hour.
+ *
+ * H1 A query sees every durable sample exactly once, whether it is still in a log, compacted, or both for a moment. H2
+ * Late batches land where they belong, tiers included. H3 A gap is a bin with count 0, never a zero. H4 Integers are
+ * exact in raw; a tier keeps count, sum, min, max and the newest value. H5 Damage costs one column of one chunk, is
+ * counted, and the rest is read. H6 A query does bounded work, runs on any thread, waits for nobody who writes, and
+ * stops when told to.
+ */
+#ifndef STORE_HISTORY_H
+#define STORE_HISTORY_H
+
+#include "store/store.h"
+
+enum tier { TIER_RAW, TIER_MINUTE, TIER_HOUR, TIER_COUNT };
+
+/* How the store reads what is in a batch or a facts blob: wire's business, passed in by whoever plugs the parts
+ * together. One per thread. */
+struct store_decoder {
+    void *(*make)(void);
+    void (*end)(void *d);
+    int (*batch)(void *d, struct str frame, struct batch *ret, struct err *err); /* borrowed until the next call on d */
+    int (*facts)(void *d, struct str frame, struct node_fact *ret, struct err *err); /* ended with node_fact_fini */
+};
+
+struct bin {        /* [at, at + step) */
+    uint32_t count; /* 0: a gap */
+    int64_t sum, min, max, last;
+};
+
+struct history_ask {
+    const char *node;           /* key */
+    const char *const *devices; /* uuids; "" is the node itself */
+    const char *const *metrics; /* names of metrics.def, or of custom metrics */
+    size_t n_devices, n_metrics;
+    int64_t from_ms, to_ms;  /* [from, to) */
+    int64_t step_ms;         /* bins at multiples of it since 1970; at least 100 */
+    int tier;                /* enum tier, or -1: the coarsest whose bins fit into step */
+    bool (*stop)(void *arg); /* asked now and then; NULL: never */
+    void *arg;
+};
+
+/* Series d * n_metrics + m has n bins; bin i begins at from_ms + i * step_ms. */
+struct history {
+    int64_t from_ms, step_ms;
+    size_t n_series, n;
+    struct bin *v;    /* n_series * n */
+    int tier;         /* which was read */
+    uint32_t damaged; /* columns that could not be read */
+};
+
+/* 0; -ECANCELED when stopped; -E2BIG above 4 million bins. ret is ended with history_fini. */
+int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
+void history_fini(struct history *h);
+
+/* Exact raw points of one series in time order, for export and for the state at a moment. Stops when each returns other
+ * than 0. */
+int store_points(struct store *s, const char *node, const char *device, const char *metric, int64_t from_ms,
+                 int64_t to_ms, int (*each)(void *arg, int64_t at_ms, int64_t v), void *arg, struct err *err);
+/* Which metrics of which devices have anything stored for this node in [from, to): each(device uuid, metric name). */
+int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                 int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err);
+
+#endif
