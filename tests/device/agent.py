@@ -31,7 +31,7 @@ def smaps(pid):
             m = re.match(r"(\w+):\s+(\d+) kB", line)
             if m:
                 out[m.group(1)] = int(m.group(2))
-    return out["Rss"], out["Pss"], out["Private_Clean"] + out["Private_Dirty"]
+    return out["Rss"], out["Pss"], out["Private_Clean"] + out["Private_Dirty"], out["Private_Dirty"]
 
 
 def cpu_s(pid):
@@ -150,9 +150,9 @@ def main():
         first, last = busy[min(busy)], busy[max(busy)]
         print(f"busy-seconds: agent {(last - first) / 1e6:.2f}, reference {ref.busy:.2f} ({ref.n} readings at 100 ms), difference {((last - first) / 1e6 / ref.busy - 1):+.2%}")
     for k in pids:
-        rss, pss, private = mem[k]
-        print(f"{k}: resident {rss / 1024:.1f} MB, proportional {pss / 1024:.1f} MB, private {private / 1024:.1f} MB; CPU {cpu[k] / took:.3%} of a core ({idle_cpu[k] / IDLE:.3%} while idle)")
-    print(f"both: proportional {sum(m[1] for m in mem.values()) / 1024:.1f} MB, private {sum(m[2] for m in mem.values()) / 1024:.1f} MB, CPU {sum(cpu.values()) / took:.3%} of a core")
+        rss, pss, private, dirty = mem[k]
+        print(f"{k}: resident {rss / 1024:.1f} MB, proportional {pss / 1024:.1f} MB, private {private / 1024:.1f} MB ({dirty / 1024:.1f} MB of it written, the rest pages of libraries nobody else uses); CPU {cpu[k] / took:.3%} of a core ({idle_cpu[k] / IDLE:.3%} while idle)")
+    print(f"both: proportional {sum(m[1] for m in mem.values()) / 1024:.1f} MB, private {sum(m[2] for m in mem.values()) / 1024:.1f} MB ({sum(m[3] for m in mem.values()) / 1024:.1f} MB written), CPU {sum(cpu.values()) / took:.3%} of a core")
 
 
 if __name__ == "__main__":
