@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+"""Agent, hub and screens together: from a driver (the stub) to every place a person looks. Must-shows 1, 3 and 4."""
+import contextlib
+import os
+import re
+import sqlite3
+import time
+
+import lib
+import wire_reader
+from lib import ask, ask_json, wait_until
+
+
+def stored_batches(data):
+    """Every stored batch, decoded by the independent reader."""
+    frames = []
+    for name in sorted(os.listdir(data)):
+        if name.startswith("log-") and name.endswith(".db"):
+            with contextlib.closing(sqlite3.connect(os.path.join(data, name))) as db:
+                frames += [row[0] for row in db.execute("SELECT bytes FROM batch ORDER BY id")]
+    return [b for _, b in wire_reader.decode_frames(b"".join(frames))]
+
+
+class Whole(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.driver("gpus 2")
+
+    def driver(self, *lines):
+        with open(self.path("stub.new"), "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + "\n")
+        os.rename(self.path("stub.new"), self.path("stub"))
+
+    def token_file(self):
+        path = self.path("token")
+        if not os.path.exists(path):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(self.token("enroll"))
+            os.chmod(path, 0o600)
+        return path
+
+    def agent(self, url):
+        env = {"MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub")}
+        return self.start(lib.AGENT, "--hub", url, "--token-file", self.token_file(), "--state-dir", self.path("state"), "--name", "node1", "--tick", "200ms",
+                          "--interval", "1s", "--collector", "nvml", env=env)
+
+    def state(self, hub):
+        nodes = ask_json(hub.url + "/api/v1/state")["nodes"]
+        return nodes[0] if nodes else None
+
+    def test_a_hung_driver_shows_on_every_screen_and_the_heartbeat_goes_on(self):
+        hub = self.start_hub()
+        agent = self.agent(hub.url)
+        wait_until("two free GPUs", lambda: (n := self.state(hub)) and [d["state"] for d in n["devices"]] == ["free", "free"])
+        self.driver("gpus 2", "hang all")
+        n = wait_until("hung", lambda: (n := self.state(hub)) and n["state"] == "hung" and n)
+        self.assertEqual([d["state"] for d in n["devices"]], ["hung", "hung"])
+        self.assertIn("does not answer", n["reason"])
+        for _ in range(2):  # the agent is heard all the while, and the node's own metrics are fresh
+            before = self.state(hub)["version"]
+            wait_until("news from a node with a hung driver", lambda: (n := self.state(hub)) and n["version"] > before and n["age_ms"] < 5000 and n["state"] == "hung")
+        for path, want in (("/?term=true", "hung"), ("/gpu_table?term=true", "node1"), ("/", "hung"), ("/states/", "node1")):
+            status, _, body = ask(hub.url + path, headers={"User-Agent": "Mozilla/5.0"})
+            self.assertEqual(status, 200, path)
+            self.assertIn(want, body.decode(), path)
+        _, _, metrics = ask(hub.url + "/metrics")
+        self.assertNotRegex(metrics.decode(), r"(?m)^muster_gpu_utilization_ratio\{", "a value nobody can know")
+        self.assertRegex(metrics.decode(), r'(?m)^muster_gpu_state\{[^}]*state="hung"[^}]*\} 1')
+        out = self.run_ok(lib.MUSTER, "ls", "--hub", hub.url)
+        self.assertEqual(len(re.findall(r"\bhung\b", out)), 2, out)
+        own = [p for p in os.listdir("/proc") if p.isdigit() and self.is_child(p, agent.p.pid)]
+        self.assertLessEqual(len(own), 3, "a pile of processes")
+        self.driver("gpus 2", "util 1 70")
+        wait_until("the driver is back", lambda: (n := self.state(hub)) and n["state"] == "up" and [d["state"] for d in n["devices"]] == ["free", "busy"])
+
+    @staticmethod
+    def is_child(pid, parent):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                return int(f.read().rsplit(")", 1)[1].split()[1]) == parent
+        return False
+
+    def test_P1_P3_hub_away_and_agent_killed_meanwhile_cost_at_most_the_batch_being_filled(self):
+        port = lib.free_port()
+        url, data = f"http://127.0.0.1:{port}", self.path("data")
+
+        def hub_up():
+            p = self.start(lib.MUSTER, "hub", "--listen", f"127.0.0.1:{port}", "--data", data)
+            p.wait_line("http://127")
+            p.url = url
+            return p
+
+        hub = hub_up()
+        agent = self.agent(url)
+        wait_until("first batches", lambda: (n := self.state(hub)) and n["devices"] and n["devices"][0]["metrics"])
+        time.sleep(2)
+        self.assertEqual(hub.stop(), 0)
+        time.sleep(4)  # batches go to the spool meanwhile
+        killed_ms = time.time() * 1000
+        agent.kill9()
+        agent = self.agent(url)
+        time.sleep(2)
+        hub = hub_up()
+
+        def caught_up():
+            n = self.state(hub)
+            fresh = [d.get("age_ms") is not None and d["age_ms"] < 3000 for d in n["devices"]] if n else []
+            return len(fresh) == 2 and all(fresh) and n["state"] == "up" and not n.get("backlog")
+
+        wait_until("caught up", caught_up)
+        self.assertEqual(agent.stop(), 0, agent.text)
+        self.assertEqual(hub.stop(), 0)
+
+        runs = {}
+        for b in stored_batches(data):
+            runs.setdefault(b.key.run, {})[b.key.number] = b
+        self.assertEqual(len(runs), 2, "one run before the kill, one after")
+        first, second = sorted(runs.values(), key=lambda r: r[min(r)].ticks[0])
+        for batches in (first, second):
+            self.assertEqual(sorted(batches), list(range(1, max(batches) + 1)), "a batch is missing")
+        lost_ms = killed_ms - first[max(first)].ticks[-1]
+        self.assertLess(lost_ms, 5000, "more than the batch being filled was lost")
+
+    def test_the_demo_shows_six_nodes_with_their_troubles_and_says_that_it_is_one(self):
+        p = self.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data"))
+        url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+
+        def nodes():
+            s = ask_json(url + "/api/v1/state")
+            self.assertTrue(s["demo"])
+            got = {n["name"]: n for n in s["nodes"]}
+            measured = [n for n in got.values() if n["devices"] and n["devices"][0].get("metrics")]
+            return got if len(got) == 6 and len(measured) == 4 else None
+
+        got = wait_until("six nodes", nodes)
+        self.assertEqual({n: len(got[n]["devices"]) for n in got}, {f"dgx{i}": 8 for i in range(1, 7)})
+        self.assertEqual((got["dgx5"]["state"], got["dgx6"]["state"]), ("hung", "down"))
+        self.assertEqual(got["dgx1"]["devices"][4]["state"], "held")
+        self.assertGreaterEqual(len({p["user"] for n in got.values() for d in n["devices"] for p in d.get("processes", [])}), 4)
+        for path, agent in (("/", "curl/8"), ("/", "Mozilla/5.0"), ("/?term=true&detail=true", "curl/8"), ("/gpu_table?term=true", "curl/8")):
+            _, _, body = ask(url + path, headers={"User-Agent": agent})
+            self.assertIn("DEMO", body.decode(), f"{path} for {agent}")
+        self.assertIn("DEMO", self.run_ok(lib.MUSTER, "ls", "--hub", url))
+        self.assertEqual(p.stop(), 0, p.text)
+
+    def test_up_ends_with_its_parts_and_starts_a_dead_agent_again(self):
+        env = {"MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub")}
+        p = self.start(lib.MUSTER, "up", "--listen", "127.0.0.1:0", "--data", self.path("data"), env=env)
+        url = p.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        wait_until("this machine", lambda: (s := ask_json(url + "/api/v1/state"))["nodes"] and len(s["nodes"][0]["devices"]) == 2)
+        parts = [int(x) for x in os.listdir("/proc") if x.isdigit() and self.is_child(x, p.p.pid)]
+        self.assertEqual(len(parts), 2)
+        agent = max(parts)
+        os.kill(agent, 9)
+        p.wait_line("starting it again")
+        wait_until("another agent", lambda: [x for x in os.listdir("/proc") if x.isdigit() and int(x) not in parts and self.is_child(x, p.p.pid)])
+        self.assertEqual(p.stop(), 0, p.text)
+        wait_until("no part is left", lambda: not any(os.path.exists(f"/proc/{x}") for x in parts))
+
+    def test_settings_shown_are_settings_that_can_be_read(self):
+        shown = self.run_ok(lib.MUSTER, "config", "show", "--name", "lab", "--rule-preset", "web-gpu-monitor", "--listen", "127.0.0.1:9999")
+        self.assertIn("web-gpu-monitor", shown)
+        self.run_ok(lib.MUSTER, "config", "check", "-", stdin=shown.encode())
+        status, _, err = self.run_any(lib.MUSTER, "config", "check", "-", stdin=b"name: lab\nlisten_to: here\n")
+        self.assertEqual(status, 1)
+        self.assertRegex(err, r"standard input:2:\d+: .*listen_to")
+
+    def test_every_metric_is_in_json_prometheus_and_the_man_page(self):
+        with open(os.path.join(lib.TOP, "src/model/metrics.def"), encoding="utf-8") as f:
+            metrics = re.findall(r'METRIC\(\s*\d+, (\w+),\s*"(\w+)"', f.read())
+        self.run_ok(lib.MUSTER, "man", self.path("man"))
+        with open(self.path("man/muster.1"), encoding="utf-8") as f:
+            page = f.read()
+        hub = self.start_hub()
+        trace = self.path("trace.csv")
+        columns = ["t"] + [prom for _, prom in metrics]
+        with open(trace, "w", encoding="utf-8") as f:
+            f.write(",".join(columns) + "\n" + "".join(",".join([str(t)] + ["1"] * len(metrics)) + "\n" for t in range(3)))
+        self.start(lib.AGENT, "--hub", hub.url, "--token-file", self.token_file(), "--state-dir", self.path("state"), "--collector", "replay", "--replay", trace, "--interval", "1s")
+
+        def all_there():
+            n = self.state(hub)
+            return n and n["devices"] and {**n["metrics"], **n["devices"][0]["metrics"]}
+
+        wait_until("samples", all_there)
+        want = {name for name, _ in metrics}
+        wait_until(f"every metric in JSON; missing {want - set(all_there())}", lambda: want <= set(all_there()))
+        text = ask(hub.url + "/metrics")[2].decode()
+        for name, prom in metrics:
+            self.assertRegex(text, rf"(?m)^{prom}\{{", prom)
+            self.assertIn(f".B {name}\n", page)
+
+
+if __name__ == "__main__":
+    lib.main()
