@@ -50,7 +50,7 @@ struct conn {
     struct httpd *h;
     struct io *io;
     enum conn_state state;
-    bool tls, eof, dead, stepping, close_after;
+    bool tls, loopback, eof, dead, stepping, close_after;
     bool gzip_ok, head_only, old; /* what the answer needs of the request, which may be gone by then */
     size_t scanned;               /* of the head, for its end */
     int64_t deadline_ms;
@@ -286,7 +286,6 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
 {
     struct err err = {0};
     struct reply rp = {0};
-    c->gzip_ok = c->head_only = c->old = false;
     int r = head_parse(str_n(x->text, n), &x->head, &err);
     if (r < 0) {
         conn_problem(c, -r, err.msg);
@@ -307,7 +306,7 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
     x->rq.tls = c->tls;
     x->rq.now_ms = clock_wall_ms();
     memcpy(x->rq.peer, c->peer, sizeof(x->rq.peer));
-    x->rq.loopback = address_is_loopback(c->peer);
+    x->rq.loopback = c->loopback;
     if (request_target(&x->rq, x->head.target, x->text + n, &err) < 0) {
         conn_problem(c, 400, err.msg);
         return -1;
@@ -329,7 +328,7 @@ static void conn_expect_body(struct conn *c, struct exchange *x)
         return;
     }
     c->h->bodies += x->counted = room;
-    if (x->head.expect_continue && io_in(c->io)->len == 0) {
+    if (x->head.expect_continue && io_in(c->io).len == 0) {
         evbuffer_add(io_out(c->io), "HTTP/1.1 100 Continue\r\n\r\n", 25);
         io_send(c->io);
     }
@@ -342,18 +341,22 @@ static void conn_expect_body(struct conn *c, struct exchange *x)
 
 static bool step_head(struct conn *c)
 {
-    struct buf *in = io_in(c->io);
+    struct str in = io_in(c->io);
     if (c->scanned == 0) {
-        while (in->len >= 2 && memcmp(in->p, "\r\n", 2) == 0) /* a stray line end between requests does no harm */
-            io_drop(c->io, 2);
-        if (in->len == 0)
+        size_t blank = 0; /* a stray line end between requests does no harm */
+        while (in.len - blank >= 2 && memcmp(in.p + blank, "\r\n", 2) == 0)
+            blank += 2;
+        if (blank)
+            io_drop(c->io, blank);
+        in = io_in(c->io);
+        if (in.len == 0 || (in.len == 1 && in.p[0] == '\r'))
             return false;
         conn_enter(c, CONN_HEAD, c->h->conf.head_ms);
     }
     size_t from = c->scanned > 3 ? c->scanned - 3 : 0;
-    const char *end = memmem(in->p + from, in->len - from, "\r\n\r\n", 4);
-    size_t n = end ? (size_t)(end - in->p) + 4 : in->len;
-    c->scanned = in->len;
+    const char *end = memmem(in.p + from, in.len - from, "\r\n\r\n", 4);
+    size_t n = end ? (size_t)(end - in.p) + 4 : in.len;
+    c->scanned = in.len;
     if (!end && n < HEAD_MAX)
         return false;
     if (n > HEAD_MAX || !end) {
@@ -362,7 +365,7 @@ static bool step_head(struct conn *c)
     }
     struct exchange *x = c->x = exchange_new(c->h);
     x->text = mem_alloc(2 * n);
-    memcpy(x->text, in->p, n);
+    memcpy(x->text, in.p, n);
     io_drop(c->io, n);
     c->scanned = 0;
     if (conn_admit(c, x, n) < 0)
@@ -384,9 +387,9 @@ static bool step_head(struct conn *c)
 static bool step_body(struct conn *c)
 {
     size_t n = (size_t)c->x->head.length;
-    if (io_in(c->io)->len < n)
+    if (io_in(c->io).len < n)
         return false;
-    conn_handle(c, str_n(io_in(c->io)->p, n));
+    conn_handle(c, str_n(io_in(c->io).p, n));
     io_limit(c->io, READ_AHEAD);
     io_drop(c->io, n);
     return true;
@@ -395,7 +398,7 @@ static bool step_body(struct conn *c)
 /* One size, data, end or trailer piece off the input. 1: took it, 0: needs more, 2: all done, or a negative status. */
 static int take_chunk(struct exchange *x, struct io *io)
 {
-    struct str in = buf_str(io_in(io)), digits;
+    struct str in = io_in(io), digits;
     uint64_t size;
     if (x->part == CHUNK_DATA) {
         size_t n = MIN(in.len, x->part_left);
@@ -450,6 +453,7 @@ static bool step_reply(struct conn *c)
     if (io_queued(c->io) > 0)
         return false;
     exchange_end(c);
+    c->gzip_ok = c->head_only = c->old = false;
     io_limit(c->io, READ_AHEAD);
     if (!c->close_after) {
         conn_enter(c, CONN_HEAD, c->h->conf.idle_ms);
@@ -482,7 +486,7 @@ static void conn_step(struct conn *c)
             break;
         case CONN_STREAM:
         case CONN_LINGER:
-            io_drop(c->io, io_in(c->io)->len);
+            io_drop(c->io, io_in(c->io).len);
             more = false;
             break;
         case CONN_LATE:
@@ -587,7 +591,7 @@ static bool make_room(struct httpd *h)
     if (h->stat.connections < h->conf.max_connections)
         return true;
     for (struct conn *c = h->ring.prev; c != &h->ring && looked < 256; c = c->prev, looked++)
-        if (c->state == CONN_LINGER || (c->state == CONN_HEAD && io_in(c->io)->len == 0)) {
+        if (c->state == CONN_LINGER || (c->state == CONN_HEAD && io_in(c->io).len == 0)) {
             conn_end(c);
             return true;
         }
@@ -610,6 +614,7 @@ static void on_accept(void *arg, int fd, const char *peer)
     c->h = h;
     c->prev = c->next = c;
     mem_copy_str(c->peer, sizeof(c->peer), peer);
+    c->loopback = address_is_loopback(peer);
     h->stat.connections++;
     c->tls = h->tls != NULL;
     c->io = io_new(h->loop, fd, h->tls, on_io, c);
@@ -693,7 +698,7 @@ void httpd_tick(struct httpd *h)
             continue;
         if (c->state != CONN_LINGER)
             h->stat.timeouts++;
-        if ((c->state == CONN_HEAD && io_in(c->io)->len > 0) || c->state == CONN_BODY || c->state == CONN_CHUNKS) {
+        if ((c->state == CONN_HEAD && io_in(c->io).len > 0) || c->state == CONN_BODY || c->state == CONN_CHUNKS) {
             conn_problem(c, 408, "the request did not arrive in time");
             conn_step(c);
         } else {

@@ -21,6 +21,7 @@ struct io {
     bool reading;    /* the event is armed */
     size_t max_in;
     struct buf in;
+    size_t off; /* of in, done with */
     struct evbuffer *out;
     struct event *rd, *wr;
     io_fn *fn;
@@ -74,9 +75,14 @@ static ssize_t raw_write(struct io *io)
 
 /* ---- events ---- */
 
+static size_t held(const struct io *io)
+{
+    return io->in.len - io->off;
+}
+
 static void arm(struct io *io)
 {
-    bool read = !io->eof && !io->failed && io->in.len < io->max_in;
+    bool read = !io->eof && !io->failed && held(io) < io->max_in;
     if (read && !io->reading) {
         event_add(io->rd, NULL);
         if (io->ssl && SSL_pending(io->ssl) > 0)
@@ -101,7 +107,7 @@ static int take_in(struct io *io)
 {
     char scratch[READ_SIZE];
     int words = 0;
-    for (int turn = 0; turn < READ_TURNS && io->in.len < io->max_in; turn++) {
+    for (int turn = 0; turn < READ_TURNS && held(io) < io->max_in; turn++) {
         ssize_t r = raw_read(io, scratch, sizeof(scratch));
         if (r == -EAGAIN)
             break;
@@ -143,7 +149,7 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
         if (words == IO_SENT)
             io->sending = false;
     }
-    if (!(words & IO_ERROR) && !io->eof && io->in.len < io->max_in && ((what & EV_READ) || io->ssl))
+    if (!(words & IO_ERROR) && !io->eof && held(io) < io->max_in && ((what & EV_READ) || io->ssl))
         words |= take_in(io);
     if (words & IO_ERROR)
         io->failed = true;
@@ -194,20 +200,22 @@ void io_free(struct io *io)
     free(io);
 }
 
-struct buf *io_in(struct io *io)
+struct str io_in(const struct io *io)
 {
-    return &io->in;
+    return io->in.p ? str_n(io->in.p + io->off, held(io)) : str_n("", 0);
 }
 
 void io_drop(struct io *io, size_t n)
 {
-    size_t left = io->in.len - n;
-    if (left == 0) {
+    io->off += n;
+    if (held(io) == 0) {
         buf_fini(&io->in); /* most connections are idle most of the time: they hold nothing */
         io->in = BUF_INIT(SIZE_MAX / 2);
-    } else if (n > 0) {
-        memmove(io->in.p, io->in.p + n, left);
-        buf_cut(&io->in, left);
+        io->off = 0;
+    } else if (io->off > io->in.len / 2) { /* each byte is moved once or twice, however small the pieces are */
+        memmove(io->in.p, io->in.p + io->off, held(io));
+        buf_cut(&io->in, held(io));
+        io->off = 0;
     }
     arm(io);
 }

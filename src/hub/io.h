@@ -26,8 +26,8 @@ struct io;
 struct io *io_new(struct event_base *loop, int fd, struct ssl_ctx_st *tls, io_fn *fn, void *arg);
 void io_free(struct io *io);
 
-struct buf *io_in(struct io *io);
-void io_drop(struct io *io, size_t n); /* the first n bytes of io_in are done with */
+struct str io_in(const struct io *io); /* what came; good until the next word, io_drop or io_limit */
+void io_drop(struct io *io, size_t n); /* the first n bytes of it are done with */
 /* Hold at most so many bytes of input (a little more may come); reading rests until some are dropped. */
 void io_limit(struct io *io, size_t max);
 

@@ -407,6 +407,17 @@ class BadRequests(HubCase):
             s.sendall(body)
             self.assertEqual(status_of(s.recv(65536)), 200)
 
+    def test_millions_of_tiny_pieces_are_taken_in_stride(self):
+        h = self.hub()
+        n = self.node(h)
+        ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+        reply = raw(h.port, b"\r\n" * 1000000 + ask + b"\r\n" + ask + b"Connection: close\r\n\r\n", limit=lib.LIMIT_S)
+        self.assertEqual(reply.count(b"HTTP/1.1 200 OK"), 2)
+        head = f"POST /api/v1/batches HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {n.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        body = n.stream(n.batch(), frame(99, b"x" * 200000))
+        pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+        self.assertEqual(status_of(raw(h.port, head.encode() + pieces, limit=lib.LIMIT_S)), 200)
+
     def test_the_largest_body_is_taken_and_one_byte_more_is_not(self):
         h = self.hub()
         n = self.node(h)
