@@ -60,7 +60,7 @@ $(O)/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -c -o $@ $<
 
-$(O)/src/api/assets.o: src/api/install.sh
+$(O)/src/api/assets.o: src/api/install.sh packaging/systemd/muster-agent.service
 
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 
@@ -21,10 +22,14 @@ int curl_lib_load(struct curl_lib *ret, struct err *err)
 {
     struct curl_lib c = {0};
 
-    for (size_t i = 0; i < ARRAY_LEN(names) && !c.lib; i++)
+    char why[256] = "";
+    for (size_t i = 0; i < ARRAY_LEN(names) && !c.lib; i++) {
         c.lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (!c.lib && i == 0) /* why the usual one does not load; that the others are missing too says nothing */
+            snprintf(why, sizeof(why), "%s", dlerror());
+    }
     if (!c.lib)
-        return err_set(err, -ENOENT, "cannot load libcurl.so.4; install libcurl (Debian: libcurl4): %s", dlerror());
+        return err_set(err, -ENOENT, "cannot load libcurl: %s; install it (Debian and Ubuntu: libcurl4)", why);
     for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
         void *at = dlsym(c.lib, calls[i].symbol);
         if (!at)

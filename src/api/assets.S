@@ -7,4 +7,11 @@ asset_install:
     .incbin "src/api/install.sh"
 asset_install_end:
     .byte 0
+    .global asset_agent_unit
+    .global asset_agent_unit_end
+    .balign 16
+asset_agent_unit:
+    .incbin "packaging/systemd/muster-agent.service"
+asset_agent_unit_end:
+    .byte 0
     .section .note.GNU-stack,"",%progbits

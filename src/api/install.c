@@ -12,6 +12,7 @@
 #define AGENT_MAX (64u << 20)
 
 extern const char asset_install[], asset_install_end[];
+extern const char asset_agent_unit[], asset_agent_unit_end[]; /* the system service, for nodes where root installs */
 
 /* The agent binary, shared and read again when it changed; NULL: there is none. */
 static struct blob *agent_blob(struct api *a, int64_t now_ms)
@@ -99,8 +100,14 @@ enum reply_how get_install_file(struct api *a, struct request *rq, struct reply 
     struct utsname un;
     struct str name = rq->tail;
     uname(&un);
+    if (str_eq(name, "muster-agent.service")) {
+        rp->type = "text/plain; charset=utf-8";
+        rp->body = BUF_INIT(64u << 10);
+        buf_add(&rp->body, asset_agent_unit, (size_t)(asset_agent_unit_end - asset_agent_unit));
+        return REPLY_NOW;
+    }
     if (!str_skip(&name, "muster-agent-"))
-        return reply_problem(rp, 404, "only muster-agent-<arch> is handed out here");
+        return reply_problem(rp, 404, "only muster-agent-<arch> and muster-agent.service are handed out here");
     if (!str_eq(name, un.machine))
         return reply_problem(rp, 404, "this hub has the agent for %s only: build one with `make agent` on the node",
                              un.machine);

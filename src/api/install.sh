@@ -17,11 +17,11 @@ say() { echo "muster: $*"; }
 die() { echo "muster: $*" >&2; exit 1; }
 
 if [ "$(id -u)" = 0 ]; then
-    scope='' bin=/usr/local/bin etc=/etc/muster state=/var/lib/muster-agent units=/etc/systemd/system target=multi-user.target
+    scope='' bin=/usr/local/bin etc=/etc/muster state=/var/lib/muster-agent units=/etc/systemd/system
 else
     scope=--user bin=$HOME/.local/bin etc=${XDG_CONFIG_HOME:-$HOME/.config}/muster
     state=${XDG_STATE_HOME:-$HOME/.local/state}/muster-agent
-    units=${XDG_CONFIG_HOME:-$HOME/.config}/systemd/user target=default.target
+    units=${XDG_CONFIG_HOME:-$HOME/.config}/systemd/user
 fi
 
 # A systemd that runs and answers; a container or a chroot has none.
@@ -32,46 +32,93 @@ systemd() {
 
 stop_agent() {
     if systemd; then systemctl $scope disable --now muster-agent.service >/dev/null 2>&1 || true; fi
-    if [ -r "$state/agent.pid" ]; then
-        kill "$(cat "$state/agent.pid")" 2>/dev/null || true
-        rm -f "$state/agent.pid"
+    pid=$(cat "$state/agent.pid" 2>/dev/null) || return 0
+    if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = muster-agent ]; then
+        kill "$pid" 2>/dev/null || true
+        for _ in 1 2 3 4 5 6 7 8 9 10; do # it sends what it has before it ends
+            grep -q . "/proc/$pid/cmdline" 2>/dev/null || break
+            sleep 1
+        done
     fi
+    rm -f "$state/agent.pid"
 }
 
 uninstall() {
     stop_agent
     rm -f "$units/muster-agent.service" "$bin/muster-agent" "$etc/agent.env" "$etc/agent.token"
-    if systemd; then systemctl $scope daemon-reload; fi
     rm -rf "$state"
-    rmdir "$etc" 2>/dev/null || true
+    if systemd; then systemctl $scope daemon-reload; fi
+    if [ -z "$scope" ]; then
+        if id muster-agent >/dev/null 2>&1; then userdel muster-agent >/dev/null 2>&1 || true; fi
+        rmdir "$etc" 2>/dev/null || true
+    else # folders that only we used; those that others use are not empty
+        for d in "$etc" "$units" "$bin" "${state%/*}"; do rmdir -p "$d" 2>/dev/null || true; done
+    fi
     say "removed; on the hub, \`muster node retire\` takes this node off the screens"
 }
 
-fetch() { # path, file
-    if [ -n "$pin" ]; then
-        curl -fsSk --pinnedpubkey "$pin" -o "$2" "$hub$1"
+ask() { # path, file; the token, if any, stays out of the list of processes
+    {
+        if [ -n "$pin" ]; then printf 'insecure\npinnedpubkey = "%s"\n' "$pin"; fi
+        if [ -n "${token:-}" ]; then printf 'header = "Authorization: Bearer %s"\n' "$token"; fi
+    } | curl -fsS -K - -o "$2" "$hub$1"
+}
+
+# A sandbox for root's service, in an account of its own; a user's service has that user's rights already.
+write_unit() {
+    if [ -z "$scope" ]; then
+        ask /install/muster-agent.service "$units/muster-agent.service" || die "cannot fetch the unit from $hub"
+        if id muster-agent >/dev/null 2>&1 || useradd --system --user-group --no-create-home --home-dir "$state" --shell /usr/sbin/nologin muster-agent; then
+            chgrp muster-agent "$etc" "$etc/agent.env" "$etc/agent.token"
+            chmod 750 "$etc"
+            chmod 640 "$etc/agent.env" "$etc/agent.token"
+        else
+            say "no account of its own could be made: the agent runs as root"
+            sed -i '/^User=/d; /^Group=/d' "$units/muster-agent.service"
+        fi
     else
-        curl -fsS -o "$2" "$hub$1"
+        cat >"$units/muster-agent.service" <<UNIT
+[Unit]
+Description=muster agent: this node's GPUs to the hub
+
+[Service]
+Type=notify
+ExecStart="$bin/muster-agent" --env-file "$etc/agent.env"
+ExecReload=/bin/kill -HUP \$MAINPID
+Restart=always
+RestartSec=5
+WatchdogSec=60
+MemoryMax=256M
+
+[Install]
+WantedBy=default.target
+UNIT
     fi
+    chmod 644 "$units/muster-agent.service"
 }
 
 install_agent() {
+    token=$1
     command -v curl >/dev/null 2>&1 || die "curl is missing"
     mine=$(uname -m)
     [ -n "$arch" ] || die "the hub has no agent binary to hand out: copy muster-agent to $bin by hand"
     [ "$mine" = "$arch" ] || die "this machine is $mine, the hub's agent is for $arch: build one with \`make agent\` and copy it to $bin"
-    umask 077
-    mkdir -p "$bin" "$etc" "$state" "$units"
-    fetch "/install/muster-agent-$arch" "$bin/.muster-agent.new" || die "cannot fetch the agent from $hub"
+    ask /api/v1/whoami /dev/null || die "the hub does not take this token: \`muster token list\` on the hub shows those it takes"
+    mkdir -p "$bin"
+    new=$bin/.muster-agent.new
+    trap 'rm -f "$new"' EXIT
+    ask "/install/muster-agent-$arch" "$new" || die "cannot fetch the agent from $hub"
     if command -v sha256sum >/dev/null 2>&1; then
-        echo "$sum  $bin/.muster-agent.new" | sha256sum -c - >/dev/null 2>&1 || die "the agent arrived damaged; try again"
+        echo "$sum  $new" | sha256sum -c - >/dev/null 2>&1 || die "the agent arrived damaged; try again"
     fi
-    chmod 755 "$bin/.muster-agent.new"
-    problem=$("$bin/.muster-agent.new" --version 2>&1) || die "the agent does not run here: $problem"
+    chmod 755 "$new"
+    problem=$("$new" --version 2>&1) || die "the agent does not run here: $problem"
     stop_agent
-    mv -f "$bin/.muster-agent.new" "$bin/muster-agent"
+    mv -f "$new" "$bin/muster-agent"
 
-    printf '%s\n' "$1" >"$etc/agent.token"
+    umask 077
+    mkdir -p "$etc" "$state"
+    printf '%s\n' "$token" >"$etc/agent.token"
     {
         echo "# muster-agent: MUSTER_NAME=value lines; \`muster-agent --help\` lists them"
         echo "MUSTER_HUB=$hub"
@@ -80,27 +127,12 @@ install_agent() {
         if [ -n "$pin" ]; then echo "MUSTER_PIN=$pin"; fi
     } >"$etc/agent.env"
 
-    cat >"$units/muster-agent.service" <<UNIT
-[Unit]
-Description=muster agent: this node's GPUs for $hub
-After=network-online.target
-Wants=network-online.target
-
-[Service]
-ExecStart=$bin/muster-agent --env-file $etc/agent.env
-Restart=always
-RestartSec=5
-MemoryMax=256M
-
-[Install]
-WantedBy=$target
-UNIT
-    chmod 644 "$units/muster-agent.service"
-
     if systemd; then
+        mkdir -p "$units"
+        write_unit
         systemctl $scope daemon-reload
         systemctl $scope enable muster-agent.service >/dev/null 2>&1
-        systemctl $scope restart muster-agent.service
+        systemctl $scope restart muster-agent.service || die "the service does not start; see: journalctl $scope -u muster-agent"
         say "running as a service; see: systemctl $scope status muster-agent"
         if [ -n "$scope" ]; then say "to keep it running when you log out: loginctl enable-linger"; fi
     else

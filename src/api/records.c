@@ -171,7 +171,7 @@ enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
         json_is_string(text) && token_split(str_n(json_string_value(text), json_string_length(text)), id, hash);
     json_decref(o);
     if (!split)
-        return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_…\"}: a token made with `muster token new`");
+        return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
     int r = a->find_token(a->hub, id, &t);
     if (r < 0)
         return reply_problem(rp, 503, "tokens cannot be read just now; try again");

@@ -39,7 +39,7 @@ const struct route routes[] = {
     {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .max_body = 512u << 10,
      .summary = "vesta: a sender's sample", .params = "token: the vesta token", .handle = post_update},
     {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh -s -- TOKEN", .handle = get_install},
-    {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>", .handle = get_install_file},
+    {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
      .params = "port: of the exporter to scrape there, 9100 unless told", .handle = get_sd},
     {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing", .handle = get_favicon},

@@ -16,7 +16,7 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     uint8_t hash[32];
     struct token t;
     if (!token_split(text, id, hash))
-        return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_…");
+        return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_...");
     int r = a->find_token(a->hub, id, &t);
     if (r < 0) {
         reply_problem(rp, 503, "tokens cannot be read just now; try again");

@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+"""Adding a node with one line: the script of /install as a person pipes it into a shell.
+
+As root it runs in a root folder that holds nothing but a shell, curl and the small programs every Debian has, in a mount namespace of its own; without root
+only the part for users runs.
+"""
+import os
+import platform
+import shutil
+import subprocess
+import unittest
+
+import lib
+
+# What the script may lean on: Debian's essential packages, and curl.
+PROGRAMS = ("sh", "curl", "cat", "chgrp", "chmod", "grep", "id", "kill", "mkdir", "mv", "nohup", "rm", "rmdir", "sed", "sha256sum", "sleep", "tail", "uname", "useradd",
+            "userdel")
+ROOT = os.geteuid() == 0
+
+
+def files_of(top, *, beside=()):
+    """Every file and folder below top, as paths from there."""
+    found = set()
+    for at, folders, files in os.walk(top):
+        found.update(os.path.relpath(os.path.join(at, f), top) for f in folders + files)
+    return {f for f in found if not f.startswith(beside)} if beside else found
+
+
+def libraries_of(program):
+    out = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
+    return [word for line in out.splitlines() for word in line.split() if word.startswith("/")]
+
+
+class Install(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.hub = self.start_hub()
+        self.enroll = self.token("enroll")
+
+    def node_names(self):
+        return [n["name"] for n in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]]
+
+    def pipe(self, where, argument, env=None):
+        """`curl … | sh -s -- argument` through the command `where`; (status, all it said)."""
+        line = f"curl -fsS {self.hub.url}/install | sh -s -- {argument}"
+        done = subprocess.run([*where, "sh", "-c", line], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=lib.LIMIT_S,
+                              check=False)
+        return done.returncode, done.stdout.decode("utf-8", "replace")
+
+    def test_a_user_without_root_and_without_systemd_adds_and_removes_a_node(self):
+        home = self.path("home")
+        os.mkdir(home)
+        os.chmod(self.dir, 0o755)
+        as_user = []
+        if ROOT:
+            os.chown(home, 65534, 65534)
+            as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        env = {"HOME": home, "PATH": os.environ["PATH"], "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""), "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
+        self.addCleanup(self.pipe, as_user, "--uninstall", env)
+
+        status, said = self.pipe(as_user, "mst_notatoken", env)
+        self.assertEqual(status, 1, said)
+        self.assertIn("does not take this token", said)
+        status, said = self.pipe(as_user, "hello", env)
+        self.assertEqual(status, 1, said)
+        self.assertIn("not a token", said)
+        self.assertEqual(files_of(home), set(), "a refused token leaves nothing behind")
+
+        status, said = self.pipe(as_user, self.enroll, env)
+        self.assertEqual(status, 0, said)
+        self.assertIn("no systemd here: started in the background", said)
+        self.assertIn(f"{home}/.local/bin/muster-agent --env-file {home}/.config/muster/agent.env", said)
+        lib.wait_until("the node appears", self.node_names)
+        self.assertEqual(os.stat(home + "/.config/muster/agent.token").st_mode & 0o777, 0o600)
+        with open(home + "/.local/state/muster-agent/agent.pid", encoding="ascii") as f:
+            pid = int(f.read())
+
+        status, said = self.pipe(as_user, "--uninstall", env)
+        self.assertEqual(status, 0, said)
+        self.assertEqual(files_of(home), set())
+        self.assertFalse(self.runs(pid), "the agent has ended")
+
+    @staticmethod
+    def runs(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                return b"muster-agent" in f.read()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def small_root(self):
+        """A root folder with PROGRAMS, the libraries they and the agent need, and nothing else."""
+        top = self.path("root")
+        for d in ("bin", "dev", "proc", "tmp", "run", "etc/systemd/system", "usr/local/bin", "usr/sbin", "var/lib", "root"):
+            os.makedirs(os.path.join(top, d))
+        wanted = [shutil.which(p, path=os.environ["PATH"] + ":/usr/sbin:/sbin") for p in PROGRAMS]
+        for program in wanted:
+            shutil.copy2(os.path.realpath(program), os.path.join(top, "bin", os.path.basename(program)))
+        # curl's libcurl.so.4 is among these; it is all the agent needs beside libc.
+        for library in {x for p in [*wanted, lib.AGENT] for x in libraries_of(p)}:
+            os.makedirs(top + os.path.dirname(library), exist_ok=True)
+            shutil.copy2(os.path.realpath(library), top + library)
+        for name in ("passwd", "group"):
+            with open(f"{top}/etc/{name}", "w", encoding="ascii") as f:
+                f.write("root:x:0:0:root:/root:/bin/sh\n" if name == "passwd" else "root:x:0:\n")
+        with open(top + "/etc/nsswitch.conf", "w", encoding="ascii") as f:
+            f.write("passwd: files\ngroup: files\n")
+        return top
+
+    @staticmethod
+    def inside(top):
+        mounts = f"mount -t proc proc {top}/proc && mount --bind /dev {top}/dev && exec chroot {top} \"$@\""
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", mounts, "sh", "/bin/sh", "-c", 'exec "$@"', "sh"]
+
+    @unittest.skipUnless(ROOT, "needs root for a chroot")
+    def test_root_adds_and_removes_a_node_where_there_is_nothing_but_curl(self):
+        top = self.small_root()
+        env = {"PATH": "/bin:/usr/bin:/usr/sbin:/sbin", "HOME": "/root", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
+        if subprocess.run([*self.inside(top), "sh", "-c", ":"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no mount namespaces here")
+        self.addCleanup(self.pipe, self.inside(top), "--uninstall", env)
+        before = files_of(top)
+
+        status, said = self.pipe(self.inside(top), self.enroll, env)
+        self.assertEqual(status, 0, said)
+        self.assertIn("no systemd here: started in the background", said)
+        lib.wait_until("the node appears", self.node_names)
+        self.assertFalse(os.path.exists(top + "/etc/systemd/system/muster-agent.service"), "no unit where nothing reads it")
+        self.assertTrue(os.path.exists(f"{top}/usr/local/bin/muster-agent"))
+
+        status, said = self.pipe(self.inside(top), self.enroll, env)
+        self.assertEqual(status, 0, "a second time is an upgrade: " + said)
+        status, said = self.pipe(self.inside(top), "--uninstall", env)
+        self.assertEqual(status, 0, said)
+        self.assertEqual(files_of(top) - before, set())
+
+    @unittest.skipUnless(ROOT, "needs root for a chroot")
+    def test_with_systemd_it_becomes_a_service_with_a_sandbox_and_an_account(self):
+        top = self.small_root()
+        env = {"PATH": "/bin:/usr/bin:/usr/sbin:/sbin", "HOME": "/root", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
+        os.makedirs(top + "/run/systemd/system")
+        with open(top + "/bin/systemctl", "w", encoding="ascii") as f:  # says what it was told
+            f.write('#!/bin/sh\necho "$*" >>/tmp/systemctl\n')
+        os.chmod(top + "/bin/systemctl", 0o755)
+        if subprocess.run([*self.inside(top), "sh", "-c", ":"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no mount namespaces here")
+        before = files_of(top)
+        status, said = self.pipe(self.inside(top), self.enroll, env)
+        self.assertEqual(status, 0, said)
+        with open(top + "/tmp/systemctl", encoding="ascii") as f:
+            told = f.read().splitlines()
+        self.assertEqual(told[-3:], ["daemon-reload", "enable muster-agent.service", "restart muster-agent.service"])
+        with open(top + "/etc/systemd/system/muster-agent.service", encoding="utf-8") as f, \
+                open(lib.TOP + "/packaging/systemd/muster-agent.service", encoding="utf-8") as g:
+            unit, packaged = f.read(), g.read()
+        with open(top + "/etc/passwd", encoding="ascii") as f:
+            has_account = "muster-agent" in f.read()
+        self.assertTrue(has_account, said)
+        self.assertEqual(unit, packaged)
+        status = os.stat(top + "/etc/muster/agent.token")
+        self.assertEqual(status.st_mode & 0o777, 0o640)
+        self.assertNotEqual(status.st_gid, 0)
+        status, said = self.pipe(self.inside(top), "--uninstall", env)
+        self.assertEqual(status, 0, said)
+        left = {f for f in files_of(top) - before if not f.startswith(("tmp/", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/sub", "etc/.pwd"))}
+        self.assertEqual(left, set())
+        with open(top + "/etc/passwd", encoding="ascii") as f:
+            self.assertNotIn("muster-agent", f.read())
+
+    def test_the_script_names_the_machine_it_has_an_agent_for(self):
+        _, _, body = lib.ask(self.hub.url + "/install")
+        self.assertIn(f"arch='{platform.machine()}'".encode(), body)
+        status, _, body = lib.ask(f"{self.hub.url}/install/muster-agent-{platform.machine()}")
+        self.assertEqual((status, body[:4]), (200, b"\x7fELF"))
+
+    @unittest.skipUnless(ROOT, "needs root for a chroot")
+    def test_an_agent_without_libcurl_says_what_to_install(self):
+        top = self.small_root()
+        for at, _, files in os.walk(top):
+            for f in files:
+                if f.startswith("libcurl"):
+                    os.remove(os.path.join(at, f))
+        shutil.copy2(lib.AGENT, top + "/bin/muster-agent")
+        status, _, err = self.run_any("chroot", top, "/bin/muster-agent", "--hub", self.hub.url, "--token", self.enroll, "--state-dir", "/tmp/state")
+        self.assertEqual(status, 3, err)
+        self.assertIn("install it (Debian and Ubuntu: libcurl4)", err)
+        self.assertIn("libcurl.so.4", err)
+
+
+lib.main()
