@@ -1,0 +1,78 @@
+/* filter_prog.h: within query/: a filter as a program: conditions and the operations between them, in postfix order. */
+#ifndef QUERY_FILTER_PROG_H
+#define QUERY_FILTER_PROG_H
+
+#include "query/filter.h"
+
+/* What a condition looks at. The order of groups matters: see get_is_… below. */
+enum get {
+    /* numbers */
+    GET_DEVICE_METRIC, /* op.which: enum metric */
+    GET_NODE_METRIC,
+    GET_MEM_FREE,
+    GET_MEM_SHARE, /* of the memory there is, in millionths */
+    GET_FREE_SHARE,
+    GET_IDLE, /* times in ms */
+    GET_SINCE,
+    GET_AGE,
+    GET_INDEX,
+    GET_MIG,
+    /* sets: true when a bit of op.v is there */
+    GET_STATE,
+    GET_THROTTLE,
+    GET_FLAGS,
+    /* text at op.which of … */
+    GET_NODE_TEXT,
+    GET_DEVICE_TEXT,
+    /* any process */
+    GET_PROC_TEXT,
+    GET_SLURM,
+    GET_PID,
+};
+static inline bool get_is_number(enum get g)
+{
+    return g <= GET_MIG;
+}
+static inline bool get_is_set(enum get g)
+{
+    return g >= GET_STATE && g <= GET_FLAGS;
+}
+
+enum { FLAG_ASLEEP = 1, FLAG_MIG = 2, FLAG_MAINTENANCE = 4 };
+enum cmp { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE };
+enum text_match { TEXT_WHOLE, TEXT_PART, TEXT_GLOB };
+
+enum op_code {
+    OP_NUMBER,
+    OP_SET,
+    OP_TEXT,
+    OP_PROC_TEXT,
+    OP_PROC_NUMBER,
+    OP_NOT,
+    OP_AND,
+    OP_OR,
+    OP_AND_SKIP, /* the left side is false: go on at op.to, behind the right side and its OP_AND */
+    OP_OR_SKIP,
+};
+
+struct op {
+    uint8_t code, get, cmp, match;
+    uint16_t which; /* a metric, or the text's offset within its struct */
+    uint16_t to;    /* where a skip leads; where a text begins in filter.pool */
+    uint16_t len;   /* of that text */
+    int64_t v;
+};
+
+/* Parentheses nest FILTER_DEPTH deep, and each level can have the left side of an `or` and of an `and` waiting. */
+#define FILTER_STACK (2 * (FILTER_DEPTH + 1) + 1)
+
+struct filter {
+    size_t n, cap;
+    struct op *ops;
+    char *text, *key;
+    char pool[FILTER_MAX + 128]; /* the values, and who `mine` is, in lower case */
+    size_t pool_len;
+    bool timed, mine;
+};
+
+#endif

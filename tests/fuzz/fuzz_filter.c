@@ -1,0 +1,50 @@
+/* Filters: any bytes. What is taken runs on a device with everything and on one with nothing; what is not has a column
+ * inside the text, or just behind it, and a sentence. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "query/filter.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define NOW 1700000000000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct node_now n;
+    static struct device_now full, empty;
+    static struct proc_now p = {
+        .fact = {.pid = 7, .slurm_job = 77, .user = "kim", .name = "python", .container = "3f9a"}};
+    struct filter *f = NULL;
+    struct filter_err err = {0};
+
+    if (!full.n_procs) {
+        mem_copy_str(n.name, sizeof(n.name), "dgx1");
+        mem_copy_str(n.fact.driver, sizeof(n.fact.driver), "580.65.06");
+        mem_copy_str(full.fact.name, sizeof(full.fact.name), "NVIDIA H200");
+        mem_copy_str(full.fact.uuid, sizeof(full.fact.uuid), "GPU-1");
+        full.procs = &p;
+        full.n_procs = 1;
+        full.state = DEV_BUSY;
+        full.at_ms = full.since_ms = NOW - 1000;
+        for (int m = 0; m < M_COUNT; m++)
+            sample_set(metrics[m].scope == SCOPE_NODE ? &n.now : &full.now, (enum metric)m, INT64_MAX - m);
+    }
+    if (filter_new(str_n(data, size), "kim", &f, &err) < 0) {
+        assert(!f && err.message[0] && err.column >= 1 && err.column <= size + 1);
+        return 0;
+    }
+    assert(filter_text(f)[0] && filter_key(f)[0]);
+    filter_match(f, &n, &full, NOW);
+    filter_match(f, &n, &empty, NOW);
+    filter_match(f, &n, NULL, NOW);
+    filter_match_proc(f, &n, &full, &p, NOW);
+    /* Reading what was kept gives the same filter. */
+    struct filter *again = NULL;
+    assert(filter_new(str_of(filter_text(f)), "kim", &again, &err) == 0);
+    assert(filter_match(f, &n, &full, NOW) == filter_match(again, &n, &full, NOW));
+    filter_free(again);
+    filter_free(f);
+    return 0;
+}
