@@ -1,5 +1,6 @@
 /* hub.c: `muster hub`: the hub in the foreground; `muster up` starts it as a process of its own. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -35,16 +36,49 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     return r > 0 ? -EINVAL : r;
 }
 
-static void announce(const struct hub *h)
+/* What other machines call it by; "" when they cannot reach it. 0.0.0.0 is no address for them: this machine's name is.
+ */
+static void url_for_others(struct str url, char *ret, size_t size)
+{
+    static const char *const any[] = {"0.0.0.0:", "[::]:"}, *const loopback[] = {"127.", "[::1]"};
+    char name[256] = "localhost";
+    struct str rest = url;
+    int at = str_find(url, "://");
+    snprintf(ret, size, "%.*s", STR_ARG(url));
+    rest = str_n(url.p + at + 3, url.len - (size_t)at - 3);
+    for (size_t i = 0; i < ARRAY_LEN(loopback); i++)
+        if (str_starts(rest, loopback[i]))
+            ret[0] = 0;
+    for (size_t i = 0; i < ARRAY_LEN(any); i++)
+        if (str_skip(&rest, any[i]) && gethostname(name, sizeof(name) - 1) == 0)
+            snprintf(ret, size, "%.*s://%s:%.*s", at, url.p, name, STR_ARG(rest));
+}
+
+/* Where it is, and how a node is added. One write: `muster up` takes the pin from where it takes the address. */
+static void announce(const struct hub *h, const char *data, bool demo)
 {
     AUTO_BUF out = BUF_INIT(64u << 10);
+    AUTO_FREE char *trust = mem_str("");
     struct str rest, line;
+    char url[600] = "";
     hub_addresses(h, &out);
     rest = buf_str(&out);
-    while (str_line(&rest, &line))
+    while (str_line(&rest, &line)) {
         printf("muster %s on %.*s\n", MUSTER_VERSION, STR_ARG(line));
-    if (hub_pin(h))
-        printf("agents and curl trust it with --pin %s\n", hub_pin(h));
+        if (!url[0])
+            url_for_others(line, url, sizeof(url));
+    }
+    if (hub_pin(h)) {
+        printf("agents trust it with --pin %s\n", hub_pin(h));
+        free(trust);
+        trust = mem_fmt("-k --pinnedpubkey %s ", hub_pin(h));
+    }
+    if (url[0] && !demo)
+        printf("add a node: `muster token new --role enroll --data %s`, then there: curl -fsS %s%s/install | sh -s -- "
+               "TOKEN\n",
+               data, trust, url);
+    else if (!demo)
+        printf("other machines cannot reach it: --listen 0.0.0.0:8765 lets them\n");
     fflush(stdout);
 }
 
@@ -69,13 +103,14 @@ int cmd_hub(int argc, char **argv)
         r = hub_conf_check(&conf, &err);
     if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", &err);
+    bool demo = conf.demo;
     if (r == 0)
         r = hub_open(&h, &conf, &err);
     if (r < 0) {
         r = cli_fail(&hub_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
         goto out;
     }
-    announce(h);
+    announce(h, data, demo);
     r = hub_run(h, reload, &line) < 0 ? EXIT_REACH : EXIT_OK;
     hub_close(h);
 out:

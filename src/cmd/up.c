@@ -113,6 +113,7 @@ static int part_start(struct part *p, bool capture, struct err *err)
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        setpgid(0, 0); /* ctrl-C in a terminal is for us alone: we end them in order, so that nothing is lost */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
             _exit(0);
@@ -129,8 +130,8 @@ static int part_start(struct part *p, bool capture, struct err *err)
     return 0;
 }
 
-/* The hub says where it listens on its standard output; pass its lines on and pick the address out. */
-static int wait_for_address(struct part *hub, struct buf *url, struct err *err)
+/* The hub says where it listens on its standard output; pass its lines on and pick the address and the pin out. */
+static int wait_for_address(struct part *hub, struct buf *url, struct buf *pin, struct err *err)
 {
     AUTO_BUF seen = BUF_INIT(64 << 10);
     char chunk[1024];
@@ -148,6 +149,10 @@ static int wait_for_address(struct part *hub, struct buf *url, struct err *err)
         struct str rest = str_n(seen.p + at, seen.len - (size_t)at), word;
         str_word(&rest, &word);
         buf_addstr(url, word);
+        at = str_find(buf_str(&seen), "sha256//");
+        rest = str_n(seen.p + at, at < 0 ? 0 : seen.len - (size_t)at);
+        if (at >= 0 && str_word(&rest, &word))
+            buf_addstr(pin, word);
         return 0;
     }
     return err_set(err, -ECHILD, "the hub did not start");
@@ -181,7 +186,7 @@ static void hub_args(struct part *hub, int argc, char **argv, const char *data, 
         part_arg(hub, "--demo");
 }
 
-static void source_args(struct part *p, bool demo, const char *url, const char *data)
+static void source_args(struct part *p, bool demo, const char *url, struct str pin, const char *data)
 {
     AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
     part_arg(p, "muster");
@@ -193,7 +198,13 @@ static void source_args(struct part *p, bool demo, const char *url, const char *
     if (demo) {
         part_arg(p, "--cast-demo");
         part_arg(p, "--quiet");
+        part_arg(p, "--drain");
+        part_arg(p, "2s");
     } else {
+        if (pin.len) {
+            part_arg(p, "--pin");
+            part_arg(p, pin.p);
+        }
         AUTO_FREE char *state = mem_fmt("%s/agent", data);
         part_arg(p, "--state-dir");
         part_arg(p, state);
@@ -259,9 +270,21 @@ static void stop(struct part *p)
         ;
 }
 
+/* With what a part that is about to end, ends. */
+static int end_status(struct part *p)
+{
+    int status;
+    while (waitpid(p->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return EXIT_REACH;
+    p->pid = 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_REACH;
+}
+
 static int start_all(struct part *hub, struct part *source, const char *data, bool demo, bool alone, struct err *err)
 {
     AUTO_BUF url = BUF_INIT(1024);
+    AUTO_BUF pin = BUF_INIT(128);
     int r = demo ? demo_prepare(data, err) : file_mkdirs(data, 0700, err);
     if (!r)
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
@@ -271,9 +294,11 @@ static int start_all(struct part *hub, struct part *source, const char *data, bo
     if (!r)
         r = part_start(hub, true, err);
     if (!r)
-        r = wait_for_address(hub, &url, err);
+        r = wait_for_address(hub, &url, &pin, err);
+    if (!r && demo && str_starts(buf_str(&url), "https"))
+        r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
     if (!r && !alone) {
-        source_args(source, demo, url.p, data);
+        source_args(source, demo, url.p, buf_str(&pin), data);
         r = part_start(source, false, err);
     }
     return r;
@@ -316,7 +341,12 @@ int cmd_up(int argc, char **argv)
     hub_args(&hub, argc, argv, conf.data, demo);
     int sigfd = signals_as_fd();
     r = start_all(&hub, &source, conf.data, demo, conf.no_agent, &err);
-    r = r < 0 ? cli_fail(&up_face, EXIT_REACH, "%s", err.msg) : watch(&hub, &source, sigfd);
+    if (r == -ECHILD) /* the hub has said why */
+        r = end_status(&hub);
+    else if (r < 0)
+        r = cli_fail(&up_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+    else
+        r = watch(&hub, &source, sigfd);
     stop(&source);
     stop(&hub);
     close(sigfd);

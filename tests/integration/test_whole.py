@@ -157,6 +157,25 @@ class Whole(lib.Case):
         self.assertEqual(p.stop(), 0, p.text)
         wait_until("no part is left", lambda: not any(os.path.exists(f"/proc/{x}") for x in parts))
 
+    def test_up_with_tls_prints_a_pin_that_its_own_agent_and_others_use(self):
+        env = {"MUSTER_NVML_LIB": lib.STUB, "MUSTER_NVML_STUB": self.path("stub")}
+        p = self.start(lib.MUSTER, "up", "--tls", "--listen", "127.0.0.1:0", "--data", self.path("data"), env=env)
+        url = p.wait_line(r"https://127\.0\.0\.1:\d+").group(0)
+        pin = p.wait_line(r"sha256//\S+").group(0)
+        wait_until("this machine", lambda: self.run_ok(lib.MUSTER, "ls", "--hub", url, "--pin", pin, "--csv").count("GPU-") >= 2)
+        self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", url)[0], 3, "a certificate nobody signed is refused")
+        self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", url, "--pin", "sha256//" + 43 * "A" + "=")[0], 3, "and so is another pin")
+        self.assertEqual(p.stop(), 0, p.text)
+        status, _, err = self.run_any(lib.MUSTER, "up", "--tls", "--demo", "--listen", "127.0.0.1:0", "--data", self.path("data2"))
+        self.assertEqual(status, 2)
+        self.assertIn("the demo speaks no TLS", err)
+
+    def test_up_says_how_to_add_a_node_where_others_can_reach_it(self):
+        p = self.start(lib.MUSTER, "up", "--no-agent", "--listen", "0.0.0.0:0", "--data", self.path("data"))
+        p.wait_line(r"add a node: `muster token new --role enroll --data \S+`, then there: curl -fsS http://[^/]+:\d+/install \| sh -s -- TOKEN")
+        self.assertEqual(p.stop(), 0, p.text)
+        self.assertEqual(self.run_any(lib.MUSTER, "up", "--no-agent", "--listen", "here")[0], 2)
+
     def test_settings_shown_are_settings_that_can_be_read(self):
         shown = self.run_ok(lib.MUSTER, "config", "show", "--name", "lab", "--rule-preset", "web-gpu-monitor", "--listen", "127.0.0.1:9999")
         self.assertIn("web-gpu-monitor", shown)
