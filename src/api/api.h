@@ -26,6 +26,12 @@ struct param {
 
 #define QUERY_MAX 32
 
+/* The token a connection sent last and its hash: agents send the same every second. */
+struct token_memo {
+    char text[64], id[20];
+    uint8_t hash[32];
+};
+
 struct request {
     enum method method;
     struct str path; /* decoded, without the query */
@@ -36,8 +42,9 @@ struct request {
     char peer[64];   /* address, after proxy rules */
     bool loopback, tls;
     struct str (*header)(const struct request *rq, const char *name); /* empty: absent */
-    void *conn;     /* the server's handle: pass it back for late replies and streams */
-    int64_t now_ms; /* when its head arrived */
+    void *conn;              /* the server's handle: pass it back for late replies and streams */
+    struct token_memo *memo; /* this connection's; NULL: none is kept */
+    int64_t now_ms;          /* when its head arrived */
     /* settled by api_admit */
     const struct route *route;
     enum role role;

@@ -94,7 +94,7 @@ static int list(struct store *s, const struct token_conf *conf)
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(64 << 20);
     rows_init(&r, cols, ARRAY_LEN(cols));
-    int code = store_tokens(s, add_row, &r, &err);
+    int code = store_tokens(s, NULL, add_row, &r, &err);
     if (code < 0)
         code = cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
     else if (conf->json)

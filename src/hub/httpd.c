@@ -58,6 +58,7 @@ struct conn {
     struct exchange *x;
     struct late *late;
     struct stream_conn *stream;
+    struct token_memo memo;
     char peer[64];
 };
 
@@ -302,6 +303,7 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
     c->close_after = !x->head.keep_alive;
     x->rq.method = (enum method)method;
     x->rq.conn = c;
+    x->rq.memo = &c->memo;
     x->rq.header = exchange_header;
     x->rq.tls = c->tls;
     x->rq.now_ms = clock_wall_ms();

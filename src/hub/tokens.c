@@ -7,11 +7,13 @@
 #include "base/rand.h"
 #include "store/store.h"
 
-#define SLOTS   4096 /* a power of two; two tokens on one slot only cost look-ups */
-#define KEEP_MS 6000 /* how long a revoked token may go on working */
+#define BUCKETS 4096   /* a power of two */
+#define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */
+#define KEEP_MS 300000 /* read again even if none did */
 #define DAY_MS  86400000
 
-struct slot {
+struct slot { /* of a token that is in the store: there are never more */
+    struct slot *next;
     int64_t until_ms;
     int64_t used_ms;
     struct token token;
@@ -19,26 +21,51 @@ struct slot {
 
 struct tokens {
     struct store *store;
-    struct slot *slots[SLOTS];
+    int64_t looked_ms; /* when version was last read */
+    char version[24];
+    struct slot *slots[BUCKETS];
 };
 
 struct tokens *tokens_new(struct store *store)
 {
     struct tokens *t = mem_zero(1, sizeof(*t));
     t->store = store;
+    t->looked_ms = clock_mono_ms() - LOOK_MS;
     return t;
 }
 
 void tokens_free(struct tokens *t)
 {
-    for (size_t i = 0; t && i < SLOTS; i++)
-        free(t->slots[i]);
+    for (size_t i = 0; t && i < BUCKETS; i++)
+        while (t->slots[i]) {
+            struct slot *s = t->slots[i];
+            t->slots[i] = s->next;
+            free(s);
+        }
     free(t);
 }
 
-static struct slot **slot_of(struct tokens *t, const char *id)
+static struct slot *slot_find(const struct tokens *t, const char *id)
 {
-    return &t->slots[fnv64(id, strlen(id)) % SLOTS];
+    struct slot *s = t->slots[fnv64(id, strlen(id)) % BUCKETS];
+    while (s && strcmp(s->token.id, id) != 0)
+        s = s->next;
+    return s;
+}
+
+/* Once a second: when any token was put, here or by the command line, what is remembered is read again. */
+static void look_for_changes(struct tokens *t, int64_t mono_ms)
+{
+    AUTO_BUF now = BUF_INIT(sizeof(t->version) - 1);
+    if (mono_ms - t->looked_ms < LOOK_MS)
+        return;
+    t->looked_ms = mono_ms;
+    if (store_setting_get(t->store, STORE_TOKENS_VERSION, &now, NULL) == 1 && strcmp(now.p, t->version) == 0)
+        return;
+    mem_copy_str(t->version, sizeof(t->version), now.p ? now.p : "");
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct slot *s = t->slots[i]; s; s = s->next)
+            s->until_ms = 0;
 }
 
 /* Text as the store keeps it -> what auth works with. */
@@ -55,28 +82,27 @@ static void token_of(const struct store_token *from, struct token *ret)
 
 static struct slot *remember(struct tokens *t, const struct store_token *from)
 {
-    struct slot **at = slot_of(t, from->id);
-    if (!*at)
-        *at = mem_zero(1, sizeof(**at));
-    (*at)->until_ms = clock_mono_ms() + KEEP_MS;
-    (*at)->used_ms = from->used_ms;
-    token_of(from, &(*at)->token);
-    return *at;
-}
-
-static void forget(struct tokens *t, const char *id)
-{
-    struct slot *s = *slot_of(t, id);
-    if (s)
-        s->until_ms = 0;
+    struct slot *s = slot_find(t, from->id);
+    if (!s) {
+        struct slot **at = &t->slots[fnv64(from->id, strlen(from->id)) % BUCKETS];
+        s = mem_zero(1, sizeof(*s));
+        s->next = *at;
+        *at = s;
+    }
+    s->until_ms = clock_mono_ms() + KEEP_MS;
+    s->used_ms = from->used_ms;
+    token_of(from, &s->token);
+    return s;
 }
 
 /* Only what is known is kept: a token made a moment ago works at once. */
 static int look_up(struct tokens *t, const char *id, struct slot **ret)
 {
-    struct slot *s = *slot_of(t, id);
+    int64_t mono_ms = clock_mono_ms();
+    look_for_changes(t, mono_ms);
+    struct slot *s = slot_find(t, id);
     struct store_token st;
-    if (!s || strcmp(s->token.id, id) != 0 || clock_mono_ms() >= s->until_ms) {
+    if (!s || mono_ms >= s->until_ms) {
         int r = store_token_get(t->store, id, &st, NULL);
         if (r != 1)
             return r;
@@ -97,7 +123,7 @@ int tokens_find(struct tokens *t, const char *id, struct token *ret)
 
 /* Who holds a node: what its tokens say. */
 struct holders {
-    const char *node, *but, *enroll_note;
+    const char *but, *enroll_note;
     bool revoked, other, mine;
     struct store_token last; /* of ours */
     char other_id[20];
@@ -111,7 +137,7 @@ static void note_of(const char *enroll_id, char out[128])
 static void holder(void *arg, const struct store_token *st)
 {
     struct holders *h = arg;
-    if (strcmp(st->node, h->node) != 0 || strcmp(st->role, role_words[ROLE_AGENT]) != 0 || strcmp(st->id, h->but) == 0)
+    if (strcmp(st->role, role_words[ROLE_AGENT]) != 0 || strcmp(st->id, h->but) == 0)
         return;
     if (h->enroll_note && strcmp(st->note, h->enroll_note) == 0 && !st->revoked_ms) {
         h->mine = true;
@@ -137,8 +163,8 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
                        s->token.node, node);
     if (s->token.node[0] && now_ms - s->used_ms < DAY_MS)
         return 0;
-    struct holders h = {.node = node, .but = id};
-    if (!s->token.node[0] && (r = store_tokens(t->store, holder, &h, err)) < 0)
+    struct holders h = {.but = id};
+    if (!s->token.node[0] && (r = store_tokens(t->store, node, holder, &h, err)) < 0)
         return r;
     if (h.other)
         return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
@@ -158,9 +184,9 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
 {
     char note[128], made_text[64];
     struct token made;
-    struct holders h = {.node = node, .but = "", .enroll_note = note};
+    struct holders h = {.but = "", .enroll_note = note};
     note_of(enroll_id, note);
-    int r = store_tokens(t->store, holder, &h, err);
+    int r = store_tokens(t->store, node, holder, &h, err);
     if (r < 0)
         return r;
     if (h.revoked && !h.mine)
@@ -187,7 +213,7 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
     r = store_token_put(t->store, &st, err);
     if (r < 0)
         return r;
-    forget(t, st.id);
+    remember(t, &st);
     snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * tokens.h: tokens as the hub needs them: looked up for every request, bound to a node at first use, minted for nodes
- * that enrol. A look-up is kept for some seconds: revoking takes effect within that.
+ * that enrol. What was looked up is remembered while no token changes: revoking takes effect within a second.
  */
 #ifndef HUB_TOKENS_H
 #define HUB_TOKENS_H

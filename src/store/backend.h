@@ -26,7 +26,8 @@ struct store_ops {
                   struct err *err);
     int (*token_put)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_get)(struct store *s, const char *id, struct store_token *ret, struct err *err);
-    int (*tokens)(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err);
+    int (*tokens)(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
+                  struct err *err);
     int (*setting_get)(struct store *s, const char *name, struct buf *ret, struct err *err);
     int (*setting_put)(struct store *s, const char *name, struct str value, struct err *err);
     int (*scan)(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);

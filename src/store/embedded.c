@@ -254,10 +254,10 @@ static int embedded_token_get(struct store *s, const char *id, struct store_toke
     return records_token_get(emb(s)->rec, id, ret, err);
 }
 
-static int embedded_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg,
-                           struct err *err)
+static int embedded_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t),
+                           void *arg, struct err *err)
 {
-    return records_tokens(emb(s)->rec, each, arg, err);
+    return records_tokens(emb(s)->rec, node, each, arg, err);
 }
 
 static int embedded_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)

@@ -48,6 +48,7 @@ struct ram {
     VEC(struct ram_proc) procs;
     VEC(struct ram_event) events;
     VEC(struct store_token) tokens;
+    unsigned long long tokens_version;
     VEC(struct ram_setting) settings;
 };
 
@@ -393,11 +394,44 @@ static void ram_take_over(struct store *s, const char *from, const char *to)
 
 /* ---- tokens, settings ---- */
 
+static struct ram_setting *ram_find_setting(struct ram *m, const char *name)
+{
+    for (size_t i = 0; i < m->settings.n; i++)
+        if (strcmp(m->settings.v[i].name, name) == 0)
+            return &m->settings.v[i];
+    return NULL;
+}
+
+static int ram_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
+{
+    struct ram_setting *v = ram_find_setting(ram(s), name);
+
+    return v ? ram_give(&v->value, ret, err) : 0;
+}
+
+static int ram_setting_put(struct store *s, const char *name, struct str value, struct err *err)
+{
+    struct ram_setting *v = ram_find_setting(ram(s), name);
+
+    (void)err;
+    if (!v) {
+        VEC_PUSH(v, ram(s)->settings);
+        v->name = mem_str(name);
+    }
+    buf_fini(&v->value);
+    v->value = BUF_INIT(value.len);
+    buf_addstr(&v->value, value);
+    return 0;
+}
+
 static int ram_token_put(struct store *s, const struct store_token *t, struct err *err)
 {
     struct ram *m = ram(s);
+    char version[24];
 
     (void)err;
+    snprintf(version, sizeof(version), "%llu", ++m->tokens_version);
+    ram_setting_put(s, STORE_TOKENS_VERSION, str_of(version), NULL);
     for (size_t i = 0; i < m->tokens.n; i++)
         if (strcmp(m->tokens.v[i].id, t->id) == 0) {
             m->tokens.v[i] = *t;
@@ -430,7 +464,8 @@ static int ram_token_order(const void *x, const void *y)
     return c ? c : strcmp(a->id, b->id);
 }
 
-static int ram_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err)
+static int ram_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t),
+                      void *arg, struct err *err)
 {
     struct ram *m = ram(s);
 
@@ -438,37 +473,8 @@ static int ram_tokens(struct store *s, void (*each)(void *arg, const struct stor
     if (m->tokens.n)
         qsort(m->tokens.v, m->tokens.n, sizeof(m->tokens.v[0]), ram_token_order);
     for (size_t i = 0; i < m->tokens.n; i++)
-        each(arg, &m->tokens.v[i]);
-    return 0;
-}
-
-static struct ram_setting *ram_find_setting(struct ram *m, const char *name)
-{
-    for (size_t i = 0; i < m->settings.n; i++)
-        if (strcmp(m->settings.v[i].name, name) == 0)
-            return &m->settings.v[i];
-    return NULL;
-}
-
-static int ram_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
-{
-    struct ram_setting *v = ram_find_setting(ram(s), name);
-
-    return v ? ram_give(&v->value, ret, err) : 0;
-}
-
-static int ram_setting_put(struct store *s, const char *name, struct str value, struct err *err)
-{
-    struct ram_setting *v = ram_find_setting(ram(s), name);
-
-    (void)err;
-    if (!v) {
-        VEC_PUSH(v, ram(s)->settings);
-        v->name = mem_str(name);
-    }
-    buf_fini(&v->value);
-    v->value = BUF_INIT(value.len);
-    buf_addstr(&v->value, value);
+        if (!node[0] || strcmp(m->tokens.v[i].node, node) == 0)
+            each(arg, &m->tokens.v[i]);
     return 0;
 }
 

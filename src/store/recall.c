@@ -240,11 +240,14 @@ int records_token_get(struct records *r, const char *id, struct store_token *ret
     return code;
 }
 
-int records_tokens(struct records *r, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err)
+int records_tokens(struct records *r, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
+                   struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_TOKENS);
+    sqlite3_stmt *st = db_stmt(&r->st, node[0] ? R_TOKENS_OF : R_TOKENS);
     int code;
 
+    if (node[0])
+        db_bind_text(st, 1, node);
     while ((code = recall_step(r, st, err)) == 1) {
         struct store_token t;
         recall_token(st, &t);

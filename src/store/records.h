@@ -59,7 +59,8 @@ int records_events(struct records *r, const char *node, int64_t from_ms, size_t 
 /* Tokens and settings: each put is a transaction of its own. */
 int records_token_put(struct records *r, const struct store_token *t, struct err *err);
 int records_token_get(struct records *r, const char *id, struct store_token *ret, struct err *err);
-int records_tokens(struct records *r, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err);
+int records_tokens(struct records *r, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
+                   struct err *err);
 int records_setting_get(struct records *r, const char *name, struct buf *ret, struct err *err);
 int records_setting_put(struct records *r, const char *name, struct str value, struct err *err);
 

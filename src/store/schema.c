@@ -25,7 +25,10 @@ const struct db_kind records_kind = {
         "CREATE TABLE tokens(id TEXT PRIMARY KEY, role TEXT NOT NULL, person TEXT NOT NULL, node TEXT NOT NULL,"
         " note TEXT NOT NULL, hash BLOB NOT NULL, created_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL,"
         " used_ms INTEGER NOT NULL) WITHOUT ROWID;"
+        "CREATE INDEX tokens_node ON tokens(node);"
         "CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+        "CREATE TRIGGER tokens_put AFTER INSERT ON tokens BEGIN INSERT INTO settings VALUES('tokens_version', 1)"
+        " ON CONFLICT(name) DO UPDATE SET value = value + 1; END;"
         /* sealed log files; one that is not here is still being written */
         "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"
         " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL);"
@@ -97,6 +100,8 @@ const char *const records_sql[R_COUNT] = {
                     " WHERE id = ?1",
     [R_TOKENS] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
                  " ORDER BY created_ms, id",
+    [R_TOKENS_OF] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
+                    " WHERE node = ?1 ORDER BY created_ms, id",
     [R_SETTING_GET] = "SELECT value FROM settings WHERE name = ?1",
     [R_SETTING_PUT] = "INSERT OR REPLACE INTO settings(name, value) VALUES(?1, ?2)",
 };

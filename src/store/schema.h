@@ -37,6 +37,7 @@ enum {
     R_TOKEN_PUT,
     R_TOKEN_GET,
     R_TOKENS,
+    R_TOKENS_OF,
     R_SETTING_GET,
     R_SETTING_PUT,
     R_COUNT

@@ -91,9 +91,10 @@ int store_token_get(struct store *s, const char *id, struct store_token *ret, st
     return s->ops->token_get(s, id, ret, err);
 }
 
-int store_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err)
+int store_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
+                 struct err *err)
 {
-    return s->ops->tokens(s, each, arg, err);
+    return s->ops->tokens(s, node ? node : "", each, arg, err);
 }
 
 int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)

@@ -126,7 +126,11 @@ int store_events(struct store *s, const char *node, int64_t from_ms, size_t limi
  */
 int store_token_put(struct store *s, const struct store_token *t, struct err *err);
 int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err); /* 1, 0, -errno */
-int store_tokens(struct store *s, void (*each)(void *arg, const struct store_token *t), void *arg, struct err *err);
+/* node NULL: all, by age. */
+int store_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
+                 struct err *err);
+/* The setting that says something else after each token that was put, from whichever process. */
+#define STORE_TOKENS_VERSION "tokens_version"
 /* Small named secrets (cookie key), made by the caller once. */
 int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err); /* 1, 0, -errno */
 int store_setting_put(struct store *s, const char *name, struct str value, struct err *err);

@@ -175,7 +175,8 @@ static struct str header(const struct request *rq, const char *name)
 
 static struct request request_of(const struct ask *a, char *scratch)
 {
-    struct request rq = {.header = header, .now_ms = NOW, .body = str_of(a->body ? a->body : "")};
+    static struct token_memo memo; /* all come on one connection, whatever token they bring */
+    struct request rq = {.header = header, .now_ms = NOW, .body = str_of(a->body ? a->body : ""), .memo = &memo};
     asking = a;
     snprintf(authorization, sizeof(authorization), "Bearer %s", a->token ? a->token : "");
     snprintf(rq.peer, sizeof(rq.peer), "%s", a->peer ? a->peer : "127.0.0.1");

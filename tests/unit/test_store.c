@@ -565,8 +565,24 @@ BOTH(tokens_are_there_at_once, false)
     assert_int_equal(store_token_put(f->s, &t, NULL), 0);
     t = (struct store_token){.id = "k1", .role = "member", .person = "ada", .created_ms = 4, .used_ms = 6};
     assert_int_equal(store_token_put(f->s, &t, NULL), 0);
-    assert_int_equal(store_tokens(f->s, token_text, &all, NULL), 0);
+    assert_int_equal(store_tokens(f->s, NULL, token_text, &all, NULL), 0);
     assert_string_equal(all.s, "k1,member,ada,,,0000,4,0,6;k2,agent,,a,dgx1,abab,5,9,0;");
+    all.s[0] = 0;
+    assert_int_equal(store_tokens(f->s, "a", token_text, &all, NULL), 0);
+    assert_string_equal(all.s, "k2,agent,,a,dgx1,abab,5,9,0;");
+}
+
+BOTH(a_token_that_is_put_changes_their_version, false)
+{
+    struct store_token t = {.id = "k1", .role = "admin"};
+    AUTO_BUF one = BUF_INIT(100), two = BUF_INIT(100);
+
+    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
+    assert_int_equal(store_setting_get(f->s, STORE_TOKENS_VERSION, &one, NULL), 1);
+    t.revoked_ms = 9;
+    assert_int_equal(store_token_put(f->s, &t, NULL), 0);
+    assert_int_equal(store_setting_get(f->s, STORE_TOKENS_VERSION, &two, NULL), 1);
+    assert_string_not_equal(one.p, two.p);
 }
 
 BOTH(settings_are_there_at_once, false)
@@ -617,4 +633,5 @@ TESTS(cmocka_unit_test(t1_what_was_acknowledged_is_there_after_reopening),
       cmocka_unit_test(a_process_is_extended_by_its_identity), cmocka_unit_test(events_come_newest_first_and_once),
       cmocka_unit_test(a_takeover_moves_history_and_leaves_the_future),
       cmocka_unit_test(two_nodes_can_take_each_other_over), cmocka_unit_test(tokens_are_there_at_once),
-      cmocka_unit_test(settings_are_there_at_once), cmocka_unit_test(t8_the_mem_store_fails_when_told))
+      cmocka_unit_test(a_token_that_is_put_changes_their_version), cmocka_unit_test(settings_are_there_at_once),
+      cmocka_unit_test(t8_the_mem_store_fails_when_told))
