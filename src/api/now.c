@@ -244,7 +244,7 @@ static const struct column_spec process_columns[] = {
     {"command", "COMMAND", CELL_TEXT, .weight = 2},
     {"memory", "MEM", CELL_INT, .right = true, .weight = 7},
     {"sm", "SM", CELL_FIXED, .per = 10000, .right = true, .weight = 5},
-    {"started", "STARTED", CELL_TEXT, .weight = 3},
+    {"started", "STARTED", CELL_INT, .right = true, .weight = 3},
     {"runtime", "RUNTIME", CELL_TEXT, .weight = 1},
     {"container", "CONTAINER", CELL_TEXT, .weight = 1},
     {"pod", "POD", CELL_TEXT, .weight = 1},
@@ -277,7 +277,6 @@ static void text_unless_empty(struct cell *c, const char *s)
 static void process_row(struct rows *r, const struct view *v, const struct node_now *n, const struct device_now *d,
                         const struct proc_now *p)
 {
-    char when[32];
     struct cell *c = rows_add(r);
     cell_text(&c[P_NODE], str_of(n->name));
     cell_text(&c[P_NODE_ID], str_of(n->key));
@@ -293,7 +292,7 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
     if (p->sm >= 0)
         cell_int(&c[P_SM], p->sm);
     if (p->fact.start_ms > 0)
-        cell_text(&c[P_STARTED], str_of(clock_iso(p->fact.start_ms, when)));
+        cell_int(&c[P_STARTED], p->fact.start_ms);
     text_unless_empty(&c[P_RUNTIME], p->fact.runtime);
     text_unless_empty(&c[P_CONTAINER], p->fact.container);
     text_unless_empty(&c[P_POD], p->fact.pod);

@@ -9,7 +9,6 @@
 
 static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
 {
-    char when[32];
     json_obj(j, NULL);
     json_cstr(j, "id", n->key);
     json_cstr(j, "name", n->name);
@@ -19,11 +18,13 @@ static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
     json_cstr(j, "address", n->address[0] ? n->address : NULL);
     json_bool(j, "retired", n->retired);
     json_bool(j, "maintenance", n->maintenance);
-    json_cstr(j, "last_news", n->at_ms > 0 ? clock_iso(n->at_ms, when) : NULL);
-    if (n->at_ms > 0)
+    if (n->at_ms > 0) {
+        json_int(j, "last_news", n->at_ms);
         json_int(j, "age_ms", MAX(now_ms - n->at_ms, 0));
-    else
+    } else {
+        json_none(j, "last_news");
         json_none(j, "age_ms");
+    }
     json_int(j, "clock_off_ms", n->clock_off_ms);
     json_int(j, "backlog", n->backlog);
     json_cstr(j, "collect", collect_words[n->collect]);
@@ -131,7 +132,9 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
     char name[NAME_MAX_LEN];
     struct err err = {0};
     if (from.len && clock_parse(from.p, from.len, &from_ms) < 0)
-        return reply_problem(rp, 400, "from '%.*s' is not a time: write 2026-11-15T10:46:12Z or seconds since 1970",
+        return reply_problem(rp, 400,
+                             "from '%.*s' is not a time: write 2026-11-15T10:46:12Z, or milliseconds or seconds since "
+                             "1970",
                              (int)MIN(from.len, 64u), from.p);
     if (node.len) {
         if (node.len >= sizeof(name))

@@ -12,9 +12,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define DAY_MS 86400000ll
-#define MIN_MS (-62167219200000ll) /* 0000-01-01T00:00:00.000Z */
-#define MAX_MS 253402300799999ll   /* 9999-12-31T23:59:59.999Z */
+#define DAY_MS      86400000ll
+#define MIN_MS      (-62167219200000ll) /* 0000-01-01T00:00:00.000Z */
+#define MAX_MS      253402300799999ll   /* 9999-12-31T23:59:59.999Z */
+#define SECONDS_END 100000000000000ll   /* seconds, in ms: numbers from 10^11 on are milliseconds */
 
 static _Atomic int64_t clock_test_ms = -1;
 
@@ -166,7 +167,11 @@ int clock_parse(const char *text, size_t n, int64_t *ret)
     int64_t zone, v;
 
     if (n < 5 || text[4] != '-') {
-        if (!str_fixed(s, 1000, &v) || v < MIN_MS || v > MAX_MS)
+        if (!str_fixed(s, 1000, &v))
+            return -EINVAL;
+        if (v >= SECONDS_END || v <= -SECONDS_END)
+            v /= 1000; /* milliseconds, as the API itself gives them */
+        if (v < MIN_MS || v > MAX_MS)
             return -EINVAL;
         *ret = v;
         return 0;

@@ -16,7 +16,8 @@ void clock_set_for_test(
 const char *clock_iso(int64_t wall_ms, char out[32]);
 /* "2 h 10 m", "45 s", "3 d 4 h" into out[24]: for people. */
 const char *clock_span(int64_t ms, char out[24]);
-/* RFC 3339 text, or seconds since the epoch with decimals. 0 or -EINVAL. */
+/* RFC 3339 text, or seconds since the epoch with decimals, or milliseconds (a number of 10^11 and more). 0 or -EINVAL.
+ */
 int clock_parse(const char *s, size_t n, int64_t *ret);
 
 #endif

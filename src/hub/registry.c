@@ -99,9 +99,8 @@ static void list_event(void *arg, const char *node, const char *device, const st
 {
     struct listing *l = arg;
     const struct node_now *n = live_find(l->h->live, node);
-    char when[32];
     json_obj(&l->j, NULL);
-    json_cstr(&l->j, "at", clock_iso(e->at_ms, when));
+    json_int(&l->j, "at", e->at_ms);
     json_cstr(&l->j, "node", n ? n->name : node);
     json_cstr(&l->j, "node_id", node);
     json_cstr(&l->j, "device", device && device[0] ? device : NULL);
