@@ -14,6 +14,8 @@
 #define IN_FLIGHT    16         /* requests of one node waiting for the disk */
 #define REQUEST_COST (16 << 10) /* a request's own work, as bytes to unpack */
 #define COST_MAX     (48 << 20) /* of one request */
+#define EVENTS_SAID  8          /* events of one request that are logged */
+#define AHEAD_MS     10000      /* times further ahead are somebody's mistake */
 #define ALIVE_MS     30000
 #define REFUSED_MS   60000
 #define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
@@ -30,7 +32,8 @@ struct post {
     struct peer *peer;
     struct node_now *n;
     int64_t now_ms;
-    size_t n_frames, n_batches, n_stored, n_need;
+    size_t n_frames, n_batches, n_stored, n_need, n_said;
+    int64_t work; /* bytes its batches unpacked to so far */
     struct frame *frames;
     struct store_batch *append;
     uint64_t need[64];
@@ -160,7 +163,8 @@ static bool post_allowed(struct post *p)
         r = tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
         if (r == 0 && known)
             known->minted[0] = 0;
-    } else if (known && known->minted[0]) {
+    } else if (known && known->minted[0] && known->minted_for == p->hello.run &&
+               strcmp(known->minted_with, p->rq->token.id) == 0) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
         r = tokens_enroll(h->tokens, p->rq->token.id, p->key, known && known->heard && is_alive(h, p->key, p->now_ms),
@@ -351,6 +355,12 @@ static void post_in_force(struct post *p, const struct frame *f)
     }
 }
 
+/* A time of the node's, by our clock. */
+static int64_t stamp(const struct post *p, int64_t at_ms)
+{
+    return MAX(0, MIN(at_ms + p->peer->shift_ms, p->now_ms + AHEAD_MS));
+}
+
 static void post_events(struct post *p, const struct batch *b)
 {
     for (size_t i = 0; i < b->n_events; i++) {
@@ -358,9 +368,15 @@ static void post_events(struct post *p, const struct batch *b)
         const char *device = NULL;
         if (e.slot > 0 && live_knows(p->n, b->facts, 0) && e.slot <= p->n->n_devices)
             device = p->n->devices[e.slot - 1].fact.uuid;
-        e.at_ms += p->peer->shift_ms;
+        if (!peer_may_tell(p->peer, p->now_ms)) {
+            if (hub_may_say(p->h, p->key, p->now_ms))
+                log_warn("hub", "%s tells of more than anybody can read: some events are kept only in its batches",
+                         p->n->name);
+            break;
+        }
+        e.at_ms = stamp(p, e.at_ms);
         store_put_event(p->h->store, p->key, device, &e);
-        if (e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST)
+        if ((e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST) && p->n_said++ < EVENTS_SAID)
             log_warn("hub", "%s: %s %s", p->n->name, event_words[e.kind], e.text);
     }
 }
@@ -374,6 +390,13 @@ static void add_need(struct post *p, uint64_t id)
         p->need[p->n_need++] = id;
 }
 
+/* What a batch came to: a few bytes can say many values. */
+static int64_t batch_work(const struct batch *b)
+{
+    return (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t) + b->n_uses * sizeof(*b->uses) +
+                     b->n_events * sizeof(*b->events));
+}
+
 static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, size_t *n_keys, struct batch_key *keys)
 {
     struct hub *h = p->h;
@@ -385,7 +408,7 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
         add_need(p, f->facts);
     if (!procs)
         add_need(p, f->procs);
-    if (!facts || !procs)
+    if (!facts || !procs || p->work > COST_MAX) /* a key that is not answered is sent again */
         return true;
     keys[(*n_keys)++] = f->key;
     if (store_has(h->store, p->key, f->key.run, f->key.number)) {
@@ -394,12 +417,14 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
     }
     if (wire_batch(h->dec, f, &b, &err) < 0)
         return bad_frames(p, err.msg);
+    p->work += batch_work(&b);
+    peer_spent(p->peer, batch_work(&b));
     p->append[(*n_append)++] = (struct store_batch){.node = p->key,
                                                     .run = f->key.run,
                                                     .number = f->key.number,
                                                     .facts = f->facts,
                                                     .procs = f->procs,
-                                                    .at_ms = b.n_ticks ? b.at_ms[0] + p->peer->shift_ms : p->now_ms,
+                                                    .at_ms = b.n_ticks ? stamp(p, b.at_ms[0]) : p->now_ms,
                                                     .shift_ms = p->peer->shift_ms,
                                                     .bytes = f->whole};
     if (!peer_is_news(p->peer, f->key.run, f->key.number))
@@ -469,6 +494,24 @@ static void post_fini(struct post *p)
     proc_list_fini(&p->procs);
 }
 
+/* What no token changes, looked at before one is bound or minted. False: answered. */
+static bool post_fits(struct post *p)
+{
+    const struct peer *known = peers_find(p->h->peers, p->key);
+    if (!known && peers_count(p->h->peers) >= (size_t)p->h->conf.max_nodes) {
+        reply_problem(p->rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)p->h->conf.max_nodes);
+    } else if (post_cost(p) > COST_MAX) {
+        reply_problem(p->rp, 413, "these batches unpack to too much: send fewer at once");
+    } else if (known && known->in_flight >= IN_FLIGHT) {
+        snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 1");
+        reply_problem(p->rp, 429, "too many requests of this node are waiting for the disk");
+    } else {
+        return true;
+    }
+    p->h->refused++;
+    return false;
+}
+
 enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
 {
     struct hub *h = hub;
@@ -476,22 +519,19 @@ enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */
     bool bound = rq->role == ROLE_AGENT && rq->token.node[0];
-    if (post_read(&p) && (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p))) {
-        p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n);
-        if (!p.peer) {
-            reply_problem(rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)h->conf.max_nodes);
-        } else if (p.peer->in_flight >= IN_FLIGHT || post_cost(&p) > COST_MAX) {
-            snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
-            reply_problem(rp, p.peer->in_flight >= IN_FLIGHT ? 429 : 413,
-                          p.peer->in_flight >= IN_FLIGHT ? "too many requests of this node are waiting for the disk"
-                                                         : "these batches unpack to too much: send fewer at once");
-        } else if (!peer_may(p.peer, post_cost(&p), p.now_ms)) {
+    if (post_read(&p) && post_fits(&p) &&
+        (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) &&
+        (p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n))) {
+        if (p.token[0]) {
+            memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));
+            mem_copy_str(p.peer->minted_with, sizeof(p.peer->minted_with), rq->token.id);
+            p.peer->minted_for = p.hello.run;
+        }
+        if (peer_may(p.peer, post_cost(&p), p.now_ms)) {
+            how = post_take(&p);
+        } else {
             snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
             reply_problem(rp, 429, "this node sends more than one node can have to say: wait a second");
-        } else {
-            if (p.token[0])
-                memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));
-            how = post_take(&p);
         }
     }
     post_fini(&p);

@@ -4,9 +4,11 @@
 #include "base/rand.h"
 
 #define SAVE_MS      60000 /* "last heard" on disk is at most this old */
-#define SPEND_MAX    (64 << 20)
-#define SPEND_RATE   ((8 << 20) / 1000) /* bytes per ms */
-#define SAVE_PROC_MS 600000             /* and that of a long process */
+#define WORK_MAX     (64ll << 20)
+#define WORK_RATE    (8ll << 20) /* bytes a second */
+#define EVENTS_MAX   4096
+#define EVENTS_RATE  10
+#define SAVE_PROC_MS 600000 /* and that of a long process */
 
 struct peers {
     struct store *store;
@@ -122,15 +124,35 @@ void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, boo
     store_put_node(p->store, &peer->rec);
 }
 
+/* A bucket of max that empties at rate a second; whoever finds it full waits. */
+static bool budget_take(struct budget *b, int64_t cost, int64_t max, int64_t rate, int64_t now_ms)
+{
+    int64_t passed = MIN(MAX(now_ms - b->at_ms, 0), 86400000);
+    if (passed * rate >= 1000) { /* less leaves at_ms where it is: fractions add up */
+        b->spent = MAX(b->spent - passed * rate / 1000, 0);
+        b->at_ms = now_ms;
+    } else if (now_ms < b->at_ms) {
+        b->at_ms = now_ms;
+    }
+    if (b->spent >= max)
+        return false;
+    b->spent += cost;
+    return true;
+}
+
 bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms)
 {
-    int64_t passed = MAX(now_ms - peer->spent_ms, 0);
-    peer->spent = passed > SPEND_MAX / SPEND_RATE ? 0 : MAX(peer->spent - passed * SPEND_RATE, 0);
-    peer->spent_ms = now_ms;
-    if (peer->spent >= SPEND_MAX)
-        return false;
-    peer->spent += bytes;
-    return true;
+    return budget_take(&peer->work, bytes, WORK_MAX, WORK_RATE, now_ms);
+}
+
+void peer_spent(struct peer *peer, int64_t bytes)
+{
+    peer->work.spent += bytes;
+}
+
+bool peer_may_tell(struct peer *peer, int64_t now_ms)
+{
+    return budget_take(&peer->events, 1, EVENTS_MAX, EVENTS_RATE, now_ms);
 }
 
 bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)

@@ -24,15 +24,19 @@ struct peer {
     bool heard;       /* since the hub started */
     int64_t shift_ms; /* added to the times it sends */
     int64_t refused_ms;
-    unsigned in_flight;      /* requests waiting for the disk */
-    int64_t spent, spent_ms; /* work it has made lately, in bytes to unpack; see peer_may */
+    unsigned in_flight; /* requests waiting for the disk */
+    struct budget {
+        int64_t spent, at_ms;
+    } work, events; /* what it made us do lately: bytes to unpack, events told; see peer_may and peer_may_tell */
     struct {
         uint64_t run, number;
     } recent[PEER_RECENT]; /* taken since the hub started: a repeat is not news */
     unsigned at;
     size_t n_procs, cap_procs;
     struct peer_proc *procs;
-    char minted[64]; /* a token it was given and has not used yet */
+    char minted[64]; /* a token it was given and has not used yet, */
+    char minted_with[20];
+    uint64_t minted_for; /* by which enroll token, and in which run */
     /* vesta's */
     uint64_t run, number;
     int64_t post_ms, gap_ms;
@@ -49,6 +53,9 @@ size_t peers_count(const struct peers *p);
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms);
 /* May this node make so much work now? It has 8 MiB a second, 64 MiB at once: one that floods us slows itself down. */
 bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms);
+void peer_spent(struct peer *peer, int64_t bytes); /* what was allowed took this much more */
+/* May one more event of it be told and kept as a record? Ten a second, 4096 at once; its batches keep them all. */
+bool peer_may_tell(struct peer *peer, int64_t now_ms);
 /* True the first time this key is seen. */
 bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number);
 

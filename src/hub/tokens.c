@@ -164,7 +164,7 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
     if (s->token.node[0] && now_ms - s->used_ms < DAY_MS)
         return 0;
     struct holders h = {.but = id};
-    if (!s->token.node[0] && (r = store_tokens(t->store, node, holder, &h, err)) < 0)
+    if ((!s->token.node[0] || !s->used_ms) && (r = store_tokens(t->store, node, holder, &h, err)) < 0)
         return r;
     if (h.other)
         return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,

@@ -9,11 +9,12 @@ import os
 import signal
 import socket
 import ssl
+import struct
 import time
 import urllib.parse
 
 import lib
-from sender import START, Node, answer, frame
+from sender import START, Node, answer, body as unpacked, frame, varint, zigzag
 
 EVENT_XID = 1
 
@@ -151,8 +152,12 @@ class Ingest(HubCase):
         self.assertTrue(-3610000 < off < -3590000, off)
         xid = [e for e in lib.wait_until("the event", lambda: lib.ask_json(h.url + "/api/v1/events")) if e["kind"] == "xid"]
         self.assertEqual((xid[0]["device"], xid[0]["code"]), (n.uuid, 79))
-        at = time.strptime(xid[0]["at"][:19], "%Y-%m-%dT%H:%M:%S")
-        self.assertLess(abs(time.mktime(at) - time.mktime(time.gmtime())), 600)
+        self.assertLess(abs(xid[0]["at"] - time.time() * 1000), 600000)
+        last = lib.ask_json(h.url + "/api/v1/nodes")[0]["last_news"]
+        self.assertLess(abs(last - time.time() * 1000), 600000)
+        got = lambda at: [e["kind"] for e in lib.ask_json(h.url + f"/api/v1/events?from={at}")]
+        self.assertIn("xid", got(xid[0]["at"]))  # a time as the API gives it can be given back
+        self.assertNotIn("xid", got(xid[0]["at"] + 1))
 
     def test_a_second_agent_with_the_same_id_is_refused_visibly(self):
         h = self.hub()
@@ -251,7 +256,12 @@ class Tokens(HubCase):
         first = answer(self.post(h, n.first())[2])["token"]
         again = answer(self.post(h, n.stream(n.batch()))[2])["token"]
         self.assertEqual(first, again)
+        elsewhere = Node("n", node_id=n.id)  # the id alone, or with another enroll token, does not get the same told
+        self.assertEqual(self.post(h, elsewhere.first())[0], 409)
+        other = answer(self.post(h, n.stream(n.batch()), self.token("enroll"))[2])["token"]
+        self.assertNotEqual(other, first)
         self.assertEqual(self.post(h, n.stream(n.batch()), first)[0], 200)
+        self.assertEqual(self.post(h, n.stream(n.batch()), other)[0], 403)  # the one used first is the node's
 
     def test_a_revoked_token_ends(self):
         h = self.hub()
@@ -438,6 +448,39 @@ class BadRequests(HubCase):
         self.assertEqual(got[-1], 429)
         self.assertEqual(self.post(h, other.stream(other.batch()), other.token)[0], 200)
         lib.wait_until("it may send again", lambda: self.post(h, n.stream(n.batch()), n.token)[0] == 200)
+
+    def test_small_batches_that_unpack_to_much_are_taken_a_few_at_a_time(self):
+        h = self.hub()
+        n, other = self.node(h), self.node(h, "other")
+
+        def large(number):  # 2^21 equal values in a hundred bytes
+            ticks = 4096
+            raw = varint(ticks) + varint(n.now() - ticks * 1000) + b"\x00" + zigzag(1000) + varint(512)
+            for _ in range(2):
+                raw += varint(1) + b"\x00" + varint(256) + varint(1) + b"\x00" + zigzag(7)
+            return frame(4, n.id + struct.pack("<QQQQ", n.run, number, n.facts_id, 0) + unpacked(raw + varint(0) + varint(0)))
+        status, _, body = self.post(h, n.stream(*[large(100 + i) for i in range(20)]), n.token)
+        self.assertEqual(status, 200, body)
+        took = answer(body)["stored"]
+        self.assertEqual(took, [(n.run, 100 + i) for i in range(len(took))])
+        self.assertIn(len(took), range(1, 8))
+        again = [self.post(h, n.stream(*[large(200 + 20 * k + i) for i in range(20)]), n.token)[0] for k in range(3)]
+        self.assertEqual(again[-1], 429)
+        self.assertEqual(self.post(h, other.stream(other.batch()), other.token)[0], 200)
+
+    def test_a_flood_of_events_neither_fills_the_log_nor_the_records(self):
+        h = self.hub()
+        n = self.node(h)
+        for k in range(3):
+            flood = [(n.now() - 20000 + i, EVENT_XID, 1, 10000 * k + i, "once more") for i in range(4000)]
+            self.assertEqual(self.post(h, n.stream(n.batch(events=flood)), n.token)[0], 200)
+        h.wait_line("tells of more than anybody can read")
+        self.assertLess(h.text.count("once more"), 50)
+        ahead = [(n.now() + 10 ** 9, EVENT_XID, 1, 1, "from the future")]
+        other = self.node(h, "other")
+        self.assertEqual(self.post(h, other.stream(other.batch(events=ahead)), other.token)[0], 200)
+        got = lib.wait_until("told", lambda: [e for e in lib.ask_json(h.url + "/api/v1/events?node=other") if e["kind"] == "xid"])
+        self.assertLess(got[0]["at"], n.now() + 20000)
 
     def test_connections_past_the_limit_do_not_shut_anybody_out(self):
         h = self.hub("--max-connections", "16")

@@ -72,6 +72,10 @@ static void a_token_is_one_nodes(void **unused)
     assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n2", NOW, &err), -EACCES);
     assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n1", NOW, &err), -EACCES); /* n1 has one */
     assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n2", NOW, &err), 0);
+    put(&f, "cccccccc", "agent", "n2", 0); /* made for it, but not the first to be used */
+    assert_int_equal(tokens_use(f.tokens, "cccccccc", "n2", NOW, &err), -EACCES);
+    put(&f, "bbbbbbbb", "agent", "n2", NOW);
+    assert_int_equal(tokens_use(f.tokens, "cccccccc", "n2", NOW, &err), 0);
     fix_close(&f);
 }
 
