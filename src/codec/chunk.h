@@ -1,0 +1,99 @@
+/*
+ * chunk.h: what a node's devices did over a span, column by column <-> bytes. docs/store.md describes the bytes.
+ *
+ * K1 chunk_read(chunk_add(x)) == x, to the bit. K2 A reader never reads past the bytes, refuses what does not fit the
+ * caps below, and takes no more memory than they allow. K3 Every column has a checksum: damage costs that column, or,
+ * in the head, the chunk. K4 Only the columns asked for are decoded. K5 The first byte is the version.
+ *
+ * A column is one metric over some of the devices, at the chunk's ticks. A lane is one number of a cell: raw chunks
+ * have one, tiers have several (count, sum, ...). Pure: no clock, no disk.
+ */
+#ifndef CODEC_CHUNK_H
+#define CODEC_CHUNK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define CHUNK_VERSION     1
+#define CHUNK_TICKS_MAX   (1u << 20)
+#define CHUNK_DEVICES_MAX (1u << 12)
+#define CHUNK_COLUMNS_MAX (1u << 13)
+#define CHUNK_LANES_MAX   8u
+#define CHUNK_CELLS_MAX   (1u << 24) /* of one column: devices * lanes * ticks */
+#define CHUNK_NAME_MAX    160u
+#define CHUNK_BYTES_MAX   (256u << 20)
+
+/* What a column is of: a number of metrics.def, or a name for those declared at run time. */
+struct chunk_key {
+    uint16_t no; /* 0: name counts */
+    struct str name;
+};
+bool chunk_key_eq(struct chunk_key a, struct chunk_key b);
+
+struct chunk_column {
+    struct chunk_key key;
+    size_t n_devs;
+    const uint16_t *devs;        /* ascending indices into the chunk's devices */
+    const uint64_t *const *have; /* per device, a bit per tick; NULL: all. Shared by its lanes */
+    const int64_t *v;            /* [device][lane][tick]; counts only where have says so */
+};
+
+/* ---- writing ---- */
+struct chunk_writer;
+struct chunk_writer *chunk_writer_new(void);
+void chunk_writer_free(struct chunk_writer *w);
+/* Everything is copied. ticks do not descend. -E2BIG past a cap. */
+int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, size_t n_ticks, const struct str *devices,
+                size_t n_devices);
+int chunk_add(struct chunk_writer *w, const struct chunk_column *c);
+int chunk_end(struct chunk_writer *w, struct buf *out); /* appended to out */
+
+/* ---- reading ---- */
+struct chunk_part {
+    struct chunk_key key; /* points into the bytes */
+    uint16_t *devs;
+    size_t n_devs;
+    size_t off, len;
+    uint32_t crc;
+};
+
+struct chunk {
+    unsigned lanes;
+    size_t n_ticks, n_devices, n_columns;
+    int64_t *ticks;
+    struct str *devices; /* point into the bytes */
+    struct chunk_part *columns;
+    struct str bytes; /* borrowed: must outlive this */
+};
+
+/* 0, or -EBADMSG with a sentence. Ended with chunk_fini, also after a failure. */
+int chunk_open(struct chunk *ret, struct str bytes, struct err *err);
+void chunk_fini(struct chunk *c);
+
+/* A decoded column; zeroed at first, reused by the next read, ended with chunk_cells_fini. */
+struct chunk_cells {
+    size_t n_devs, n_ticks;
+    unsigned lanes;
+    int64_t *v;     /* [device][lane][tick]; 0 where absent */
+    uint64_t *have; /* [device][word]: (n_ticks + 63) / 64 words each */
+    size_t cap_v, cap_have;
+    struct buf room[2];
+    void *zstd;
+};
+int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
+void chunk_cells_fini(struct chunk_cells *c);
+
+static inline size_t chunk_words(size_t n_ticks)
+{
+    return (n_ticks + 63) / 64;
+}
+static inline bool chunk_has(const struct chunk_cells *c, size_t dev, size_t tick)
+{
+    return c->have[dev * chunk_words(c->n_ticks) + tick / 64] >> (tick % 64) & 1;
+}
+static inline const int64_t *chunk_lane(const struct chunk_cells *c, size_t dev, unsigned lane)
+{
+    return c->v + (dev * c->lanes + lane) * c->n_ticks;
+}
+
+#endif

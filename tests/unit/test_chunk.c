@@ -1,0 +1,292 @@
+/* test_chunk.c: chunks come back to the bit (K1), damage costs one column (K3), and no bytes do harm (K2). */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+#include "codec/chunk.h"
+
+#define T0 1700000000000ll
+
+struct made {
+    size_t n_ticks, n_devices, n_columns;
+    unsigned lanes;
+    int64_t *ticks;
+    struct str *names;
+    char (*name_text)[24];
+    struct chunk_column *columns;
+    char (*custom)[24];
+};
+
+static int64_t make_value(struct prng *g, unsigned kind, size_t i, int64_t before)
+{
+    switch (kind % 10) {
+    case 0:
+        return 42;
+    case 1:
+        return (int64_t)(prng_next(g) % 101) * 100;
+    case 2:
+        return before + 600000 + (int64_t)(prng_next(g) % 90000); /* energy */
+    case 3:
+        return prng_next(g) % 50 ? before : (int64_t)(prng_next(g) % 80) << 30;
+    case 4:
+        return (int64_t)prng_next(g);
+    case 5:
+        return prng_next(g) % 2 ? INT64_MIN : INT64_MAX;
+    case 6:
+        return (int64_t)i * 1000 - 5;
+    case 7:
+        return -(int64_t)(prng_next(g) % 3) * 7;
+    case 8:
+        return (int64_t)(i * i) * 3;
+    default:
+        return i % 2 ? INT64_MIN + (int64_t)(prng_next(g) % 4) * 12 : 12 * (int64_t)(prng_next(g) % 4);
+    }
+}
+
+static uint64_t *make_have(struct prng *g, size_t n, unsigned kind)
+{
+    uint64_t *h = mem_zero(chunk_words(n), sizeof(*h));
+
+    for (size_t i = 0; i < n; i++) {
+        bool on = kind == 1 ? i % 10 == 3 : kind == 2 ? prng_next(g) % 2 : kind == 3 ? false : i >= n / 2;
+        h[i / 64] |= (uint64_t)on << i % 64;
+    }
+    return h;
+}
+
+static struct chunk_column make_column(struct prng *g, const struct made *m, size_t no, char *name)
+{
+    size_t n = m->n_ticks;
+    uint16_t *devs = mem_alloc(m->n_devices * sizeof(*devs));
+    const uint64_t **have = mem_zero(m->n_devices, sizeof(*have));
+    int64_t *v = mem_alloc(m->n_devices * m->lanes * n * sizeof(*v));
+    size_t k = 0;
+
+    for (size_t d = 0; d < m->n_devices; d++) {
+        if (k && prng_next(g) % 4 == 0)
+            continue;
+        unsigned kind = (unsigned)(prng_next(g) % 8);
+        have[k] = kind && kind < 5 ? make_have(g, n, kind) : NULL;
+        if (k && kind == 5 && have[k - 1]) {
+            uint64_t *copy = mem_alloc(chunk_words(n) * sizeof(*copy));
+            memcpy(copy, have[k - 1], chunk_words(n) * sizeof(*copy));
+            have[k] = copy;
+        }
+        for (unsigned lane = 0; lane < m->lanes; lane++)
+            for (size_t i = 0; i < n; i++) {
+                int64_t *row = v + (k * m->lanes + lane) * n;
+                row[i] = make_value(g, (unsigned)no + (lane ? 3 : 0), i, i ? row[i - 1] : 1 << 20);
+            }
+        devs[k++] = (uint16_t)d;
+    }
+    struct chunk_key key = {.no = no % 5 == 4 ? 0 : (uint16_t)(no + 1)};
+    snprintf(name, 24, "custom %zu", no);
+    if (!key.no)
+        key.name = str_of(name);
+    return (struct chunk_column){.key = key, .n_devs = k, .devs = devs, .have = have, .v = v};
+}
+
+static struct made make(uint64_t seed, size_t n_ticks, unsigned lanes)
+{
+    struct prng g = {seed};
+    struct made m = {.n_ticks = n_ticks, .n_devices = 1 + prng_next(&g) % 9, .n_columns = 12, .lanes = lanes};
+
+    m.ticks = mem_alloc(n_ticks * sizeof(*m.ticks));
+    for (size_t i = 0; i < n_ticks; i++)
+        m.ticks[i] = i ? m.ticks[i - 1] + (seed % 3 ? 1000 : (int64_t)(prng_next(&g) % 3)) : T0;
+    m.names = mem_zero(m.n_devices, sizeof(*m.names));
+    m.name_text = mem_zero(m.n_devices, sizeof(*m.name_text));
+    for (size_t i = 0; i < m.n_devices; i++) {
+        snprintf(m.name_text[i], 24, "GPU-%zu", i);
+        m.names[i] = i ? str_of(m.name_text[i]) : STR("");
+    }
+    m.columns = mem_zero(m.n_columns, sizeof(*m.columns));
+    m.custom = mem_zero(m.n_columns, sizeof(*m.custom));
+    for (size_t i = 0; i < m.n_columns; i++)
+        m.columns[i] = make_column(&g, &m, i, m.custom[i]);
+    return m;
+}
+
+static void unmake(struct made *m)
+{
+    for (size_t i = 0; i < m->n_columns; i++) {
+        struct chunk_column *c = &m->columns[i];
+        for (size_t k = 0; k < c->n_devs; k++)
+            free((void *)c->have[k]);
+        free((void *)c->devs);
+        free((void *)c->have);
+        free((void *)c->v);
+    }
+    free(m->columns);
+    free(m->custom);
+    free(m->names);
+    free(m->name_text);
+    free(m->ticks);
+}
+
+static void write_chunk(const struct made *m, struct buf *out)
+{
+    struct chunk_writer *w = chunk_writer_new();
+
+    assert_int_equal(chunk_begin(w, m->lanes, m->ticks, m->n_ticks, m->names, m->n_devices), 0);
+    for (size_t i = 0; i < m->n_columns; i++)
+        assert_int_equal(chunk_add(w, &m->columns[i]), 0);
+    assert_int_equal(chunk_end(w, out), 0);
+    chunk_writer_free(w);
+}
+
+static bool same_cells(const struct made *m, const struct chunk_column *want, const struct chunk_cells *got)
+{
+    if (got->n_devs != want->n_devs || got->n_ticks != m->n_ticks || got->lanes != m->lanes)
+        return false;
+    for (size_t k = 0; k < want->n_devs; k++)
+        for (size_t i = 0; i < m->n_ticks; i++) {
+            bool has = !want->have[k] || (want->have[k][i / 64] >> (i % 64) & 1);
+            if (chunk_has(got, k, i) != has)
+                return false;
+            for (unsigned lane = 0; lane < m->lanes; lane++)
+                if (chunk_lane(got, k, lane)[i] != (has ? want->v[(k * m->lanes + lane) * m->n_ticks + i] : 0))
+                    return false;
+        }
+    return true;
+}
+
+/* How many columns came back as they were; the others must say that they did not. -1: the head was refused. */
+static int check_chunk(const struct made *m, struct str bytes)
+{
+    struct chunk c;
+    struct chunk_cells cells = {0};
+    int good = 0;
+
+    if (chunk_open(&c, bytes, NULL) < 0) {
+        chunk_fini(&c);
+        return -1;
+    }
+    assert_int_equal(c.n_ticks, m->n_ticks);
+    assert_int_equal(c.n_columns, m->n_columns);
+    assert_memory_equal(c.ticks, m->ticks, m->n_ticks * sizeof(*m->ticks));
+    for (size_t i = 0; i < m->n_devices; i++)
+        assert_true(str_eq_str(c.devices[i], m->names[i]));
+    for (size_t i = 0; i < c.n_columns; i++) {
+        assert_true(chunk_key_eq(c.columns[i].key, m->columns[i].key));
+        assert_memory_equal(c.columns[i].devs, m->columns[i].devs, m->columns[i].n_devs * sizeof(uint16_t));
+        if (chunk_read(&c, i, &cells, NULL) < 0)
+            continue;
+        if (!same_cells(m, &m->columns[i], &cells))
+            fail_msg("column %zu differs", i);
+        good++;
+    }
+    chunk_cells_fini(&cells);
+    chunk_fini(&c);
+    return good;
+}
+
+static void chunks_come_back_to_the_bit(void **unused)
+{
+    static const size_t ticks[] = {1, 2, 3, 63, 64, 65, 600, 1000};
+
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        struct made m = make(seed, ticks[seed % ARRAY_LEN(ticks)], seed % 4 == 0 ? 6 : 1);
+        AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
+        write_chunk(&m, &out);
+        assert_int_equal(check_chunk(&m, buf_str(&out)), (int)m.n_columns);
+        unmake(&m);
+    }
+}
+
+static void damage_costs_one_column(void **unused)
+{
+    struct made m = make(7, 40, 1);
+    AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
+    int heads = 0;
+
+    (void)unused;
+    write_chunk(&m, &out);
+    for (size_t i = 0; i < out.len; i++) {
+        out.p[i] ^= (char)(1 << i % 8);
+        int good = check_chunk(&m, buf_str(&out));
+        heads += good < 0;
+        if (good >= 0)
+            assert_int_equal(good, (int)m.n_columns - 1);
+        out.p[i] ^= (char)(1 << i % 8);
+    }
+    assert_true(heads > 10 && heads < (int)out.len / 2);
+    unmake(&m);
+}
+
+static void a_chunk_that_was_cut_off_gives_what_is_there(void **unused)
+{
+    struct made m = make(9, 100, 1);
+    AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
+    int before = -1;
+
+    (void)unused;
+    write_chunk(&m, &out);
+    for (size_t len = 0; len <= out.len; len++) {
+        AUTO_FREE char *copy = mem_strn(out.p, len); /* so that reading past the end is seen */
+        int good = check_chunk(&m, str_n(copy, len));
+        assert_true(good >= before);
+        before = good;
+    }
+    assert_int_equal(before, (int)m.n_columns);
+    unmake(&m);
+}
+
+static void what_hardly_moves_takes_hardly_any_room(void **unused)
+{
+    enum { N = 600, DEVS = 8 };
+    static int64_t v[DEVS * N], ticks[N];
+    static const uint16_t devs[DEVS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct str names[DEVS];
+    static const struct {
+        const char *what;
+        unsigned kind;
+        size_t most;
+    } cases[] = {{"constant", 0, 80}, {"a slope", 6, 100}, {"now and then", 3, 700}};
+
+    (void)unused;
+    for (size_t i = 0; i < DEVS; i++)
+        names[i] = STR("");
+    for (size_t i = 0; i < N; i++)
+        ticks[i] = T0 + (int64_t)i * 1000;
+    for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+        struct prng g = {k};
+        struct chunk_writer *w = chunk_writer_new();
+        AUTO_BUF out = BUF_INIT(1 << 20);
+        for (size_t i = 0; i < DEVS * N; i++)
+            v[i] = make_value(&g, cases[k].kind, i % N, i ? v[i - 1] : 0);
+        print_message("%s\n", cases[k].what);
+        assert_int_equal(chunk_begin(w, 1, ticks, N, names, DEVS), 0);
+        struct chunk_column c = {.key = {.no = 1}, .n_devs = DEVS, .devs = devs, .v = v};
+        assert_int_equal(chunk_add(w, &c), 0);
+        assert_int_equal(chunk_end(w, &out), 0);
+        assert_in_range(out.len, 1, cases[k].most);
+        chunk_writer_free(w);
+    }
+}
+
+static void what_is_past_a_cap_is_refused(void **unused)
+{
+    struct chunk_writer *w = chunk_writer_new();
+    int64_t tick = T0;
+    struct str name = STR("x");
+
+    (void)unused;
+    assert_int_equal(chunk_begin(w, 9, &tick, 1, &name, 1), -E2BIG);
+    assert_int_equal(chunk_begin(w, 1, &tick, 0, &name, 1), -E2BIG);
+    assert_int_equal(chunk_begin(w, 1, &tick, CHUNK_TICKS_MAX + 1, &name, 1), -E2BIG);
+    assert_int_equal(chunk_begin(w, 1, &tick, 1, &name, CHUNK_DEVICES_MAX + 1), -E2BIG);
+    assert_int_equal(chunk_begin(w, 1, &tick, 1, &name, 1), 0);
+    struct chunk_column c = {.key = {.no = 1}};
+    assert_int_equal(chunk_add(w, &c), -E2BIG);
+    chunk_writer_free(w);
+    chunk_writer_free(NULL);
+}
+
+TESTS(cmocka_unit_test(chunks_come_back_to_the_bit), cmocka_unit_test(damage_costs_one_column),
+      cmocka_unit_test(a_chunk_that_was_cut_off_gives_what_is_there),
+      cmocka_unit_test(what_hardly_moves_takes_hardly_any_room), cmocka_unit_test(what_is_past_a_cap_is_refused))
