@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,16 @@ def ask_json(url, **kw):
     if status != 200:
         raise AssertionError(f"{url}: HTTP {status}: {body[:300]!r}")
     return json.loads(body)
+
+
+def stored_frames(data):
+    """Every batch in a hub's logs, as it was stored, one after the other."""
+    out = []
+    for name in sorted(os.listdir(data)):
+        if name.startswith("log-") and name.endswith(".db"):
+            with contextlib.closing(sqlite3.connect(os.path.join(data, name))) as db:
+                out += [row[0] for row in db.execute("SELECT bytes FROM batch ORDER BY id")]
+    return b"".join(out)
 
 
 def free_port():

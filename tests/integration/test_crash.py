@@ -4,10 +4,8 @@
 What was made is in the simulator's ledger; what was stored is read by wire_reader.py out of the database files, which shares no code with the hub.
 """
 import collections
-import contextlib
 import os
 import random
-import sqlite3
 import time
 
 import lib
@@ -15,16 +13,6 @@ import wire_reader
 
 KILLS = int(os.environ.get("MUSTER_TEST_KILLS", "50"))
 NODES = 50
-
-
-def stored_frames(data):
-    """Every batch in the logs, as it was stored, one after the other."""
-    out = []
-    for name in sorted(os.listdir(data)):
-        if name.startswith("log-") and name.endswith(".db"):
-            with contextlib.closing(sqlite3.connect(os.path.join(data, name))) as db:
-                out += [row[0] for row in db.execute("SELECT bytes FROM batch ORDER BY id")]
-    return b"".join(out)
 
 
 class Crash(lib.Case):
@@ -60,7 +48,7 @@ class Crash(lib.Case):
                 node, run, number, count, total = line.split()
                 made[(node, run, int(number))] = (int(count), total)
         stored, times = {}, collections.Counter()
-        for _, b in wire_reader.decode_frames(stored_frames(data)):
+        for _, b in wire_reader.decode_frames(lib.stored_frames(data)):
             key = (b.key.node, f"{b.key.run:016x}", b.key.number)
             count, total = wire_reader.checksum(b)
             stored[key] = (count, f"{total:016x}")

@@ -3,22 +3,11 @@
 import contextlib
 import os
 import re
-import sqlite3
 import time
 
 import lib
 import wire_reader
 from lib import ask, ask_json, wait_until
-
-
-def stored_batches(data):
-    """Every stored batch, decoded by the independent reader."""
-    frames = []
-    for name in sorted(os.listdir(data)):
-        if name.startswith("log-") and name.endswith(".db"):
-            with contextlib.closing(sqlite3.connect(os.path.join(data, name))) as db:
-                frames += [row[0] for row in db.execute("SELECT bytes FROM batch ORDER BY id")]
-    return [b for _, b in wire_reader.decode_frames(b"".join(frames))]
 
 
 class Whole(lib.Case):
@@ -112,7 +101,7 @@ class Whole(lib.Case):
         self.assertEqual(hub.stop(), 0)
 
         runs = {}
-        for b in stored_batches(data):
+        for _, b in wire_reader.decode_frames(lib.stored_frames(data)):
             runs.setdefault(b.key.run, {})[b.key.number] = b
         self.assertEqual(len(runs), 2, "one run before the kill, one after")
         first, second = sorted(runs.values(), key=lambda r: min(t for b in r.values() for t in b.ticks))
