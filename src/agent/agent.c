@@ -284,11 +284,11 @@ static void agent_status(struct agent *a, struct buf *out)
 static int on_asked(void *arg, struct str line, struct buf *out)
 {
     struct agent *a = arg;
-    struct str word = STR(""), value = STR("");
+    struct str word = STR("");
     int64_t ms;
 
     str_word(&line, &word);
-    value = str_trim(line);
+    struct str value = str_trim(line);
     if (str_eq(word, "status") && !value.len) {
         agent_status(a, out);
         return 0;

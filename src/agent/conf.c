@@ -37,7 +37,7 @@ const struct opt agent_opts[] = {
     OPT(agent_conf, spool_max_age, 0, OPT_DURATION, "72h", "TIME", "batches older than this are given up", .min = 60000, .max = 366ll * 86400000),
     OPT(agent_conf, spool, 0, OPT_CHOICE, "auto", "WHEN", "write batches to disk when the hub does not take them (auto), or always", .choices = spool_modes),
     OPTN(agent_conf, "stdout", to_stdout, 0, OPT_BOOL, NULL, NULL, "write the wire stream to standard output instead of to a hub", .no_file = true),
-    OPT(agent_conf, env_file, 0, OPT_PATH, NULL, "FILE", "file of MUSTER_NAME=value lines; " CONF_ENV_FILE " when it is there", .no_file = true),
+    OPT(agent_conf, env_file, 0, OPT_PATH, NULL, "FILE", "file of MUSTER_NAME=value lines; ~/.config/muster/agent.env or " CONF_ENV_FILE " when it is there", .no_file = true),
     OPT(agent_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(agent_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
     OPT(agent_conf, child_fd, 0, OPT_INT, "-1", "FD", "internal: be the collector process", .min = -1, .max = 1 << 20, .hidden = true, .no_file = true),
@@ -128,37 +128,70 @@ static int conf_check(struct agent_conf *c, struct err *err)
     return 0;
 }
 
-/* The flag's word for the env file, or the default one where it exists and may be read. */
-static int conf_read_env_file(struct agent_conf *c, const char *named, struct err *err)
+/* Where the env file is when nobody says: this user's own, else the machine's; false where neither can be read. */
+static bool conf_find_env_file(char *out, size_t size)
 {
-    if (named && *named)
-        return opt_env_file(agent_opts, c, named, err);
-    if (access(CONF_ENV_FILE, R_OK) < 0)
-        return 0;
-    return opt_env_file(agent_opts, c, CONF_ENV_FILE, err);
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    bool own = xdg && xdg[0] == '/';
+    int n = 0;
+
+    if (geteuid() != 0 && (own || (home && home[0] == '/'))) {
+        n = snprintf(out, size, "%s%s/muster/agent.env", own ? xdg : home, own ? "" : "/.config");
+        if (n > 0 && (size_t)n < size && access(out, R_OK) == 0)
+            return true;
+    }
+    snprintf(out, size, "%s", CONF_ENV_FILE);
+    return access(out, R_OK) == 0;
+}
+
+enum source { FROM_FILE, FROM_ENV, FROM_FLAGS };
+
+/* A source that says one of token and token_file takes the place of both, so that a flag beats either in a file. */
+static int conf_source(struct agent_conf *c, enum source from, const char *file, int argc, char **argv, int *ret_argi,
+                       struct err *err)
+{
+    char *token = c->token, *token_file = c->token_file;
+    int r;
+
+    c->token = c->token_file = NULL;
+    if (from == FROM_FILE)
+        r = opt_env_file(agent_opts, c, file, err);
+    else if (from == FROM_ENV)
+        r = opt_env(agent_opts, c, err);
+    else
+        r = opt_args_mixed(agent_opts, c, argc, argv, ret_argi, err);
+    if (c->token || c->token_file) {
+        free(token);
+        free(token_file);
+    } else {
+        c->token = token;
+        c->token_file = token_file;
+    }
+    return r;
 }
 
 int conf_load(struct agent_conf *ret, int argc, char **argv, int *ret_argi, struct err *err)
 {
     struct agent_conf flags = {0}, c = {0};
-    int argi = 0, r;
+    char found[4096] = "";
+    int argi = 0;
 
     /* Flags come last in weight but name the env file, so they are read twice. */
     opt_defaults(agent_opts, &flags);
-    r = opt_args_mixed(agent_opts, &flags, argc, argv, &argi, err);
-    if (r == 0) {
-        opt_defaults(agent_opts, &c);
-        if (flags.child_fd < 0) { /* the child gets all it needs as flags */
-            const char *env = getenv("MUSTER_ENV_FILE");
-            r = conf_read_env_file(&c, flags.env_file ? flags.env_file : env, err);
-            if (r == 0)
-                r = opt_env(agent_opts, &c, err);
-        }
+    opt_defaults(agent_opts, &c);
+    int r = opt_args_mixed(agent_opts, &flags, argc, argv, &argi, err);
+    if (r == 0 && flags.child_fd < 0) { /* the child gets all it needs as flags */
+        const char *env = getenv("MUSTER_ENV_FILE");
+        const char *file = flags.env_file ? flags.env_file : env && *env ? env : NULL;
+        if (file || conf_find_env_file(found, sizeof(found)))
+            r = conf_source(&c, FROM_FILE, file ? file : found, 0, NULL, NULL, err);
         if (r == 0)
-            r = opt_args_mixed(agent_opts, &c, argc, argv, &argi, err);
-        if (r == 0)
-            r = conf_check(&c, err);
+            r = conf_source(&c, FROM_ENV, NULL, 0, NULL, NULL, err);
     }
+    if (r == 0)
+        r = conf_source(&c, FROM_FLAGS, NULL, argc, argv, &argi, err);
+    if (r == 0)
+        r = conf_check(&c, err);
     conf_fini(&flags);
     if (r != 0) {
         conf_fini(&c);

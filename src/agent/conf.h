@@ -31,7 +31,8 @@ struct agent_conf {
 
 extern const struct opt agent_opts[];
 
-#define CONF_ENV_FILE "/etc/muster/agent.env" /* read when there and readable, unless another is named */
+/* Read when there and readable, unless another is named; before it, but not for root, ~/.config/muster/agent.env. */
+#define CONF_ENV_FILE "/etc/muster/agent.env"
 
 /*
  * Read everything and check it. *ret is made here and ended with conf_fini; untouched unless 0 is returned.

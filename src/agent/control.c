@@ -139,8 +139,7 @@ int control_open(struct control **ret, struct event_base *base, const char *stat
     if (r < 0 || listen(fd, CLIENTS_MAX) < 0)
         return err_set(err, r < 0 ? r : -errno, "cannot listen on '%s': %s", at.sun_path, strerror(r < 0 ? -r : errno));
     struct control *c = mem_zero(1, sizeof(*c));
-    *c = (struct control){.base = base, .fd = fd, .path = mem_str(at.sun_path), .fn = fn, .arg = arg};
-    fd = -1; /* now the control's */
+    *c = (struct control){.base = base, .fd = mem_take_fd(&fd), .path = mem_str(at.sun_path), .fn = fn, .arg = arg};
     c->accept = event_new(base, c->fd, EV_READ | EV_PERSIST, on_accept, c);
     event_add(c->accept, NULL);
     *ret = c;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/fact.h"
 
-#define COUNTERS_MAX (2 * DEVICES_MAX)
+#define COUNTERS_MAX ((size_t)2 * DEVICES_MAX)
 
 struct counter {
     char uuid[UUID_MAX];

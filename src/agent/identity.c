@@ -61,8 +61,7 @@ int identity_open(struct identity *ret, const char *dir, struct err *err)
             return r;
         id.fresh = true;
     }
-    id.lock_fd = fd;
-    fd = -1; /* now the identity's */
+    id.lock_fd = mem_take_fd(&fd);
     *ret = id;
     return 0;
 }

@@ -176,7 +176,7 @@ int local_snapshot(const struct agent_conf *conf, int64_t timeout_ms, const stru
         return r;
     r = local_next(l, timeout_ms, err);
     if (r == 1 && l->state == COLLECT_OK)
-        local_next(l, MAX(until - clock_mono_ms(), 2 * SNAPSHOT_TICK_MS), &ignored);
+        local_next(l, MAX(until - clock_mono_ms(), 2ll * SNAPSHOT_TICK_MS), &ignored);
     local_close(l);
     return r;
 }

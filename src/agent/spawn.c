@@ -122,8 +122,7 @@ int spawn_collector(const struct agent_conf *conf, struct str first, pid_t *ret_
     if (r < 0)
         return err_set(err, r, "cannot start the collector: %s", strerror(-r));
     *ret_pid = pid;
-    *ret_fd = ours;
-    ours = -1; /* now the caller's */
+    *ret_fd = mem_take_fd(&ours);
     return 0;
 }
 

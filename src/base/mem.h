@@ -39,6 +39,12 @@ bool mem_copy_str(char *dst, size_t size, const char *src);
 void mem_free_ptr(void *p); /* for AUTO_FREE: p is the address of a pointer */
 void mem_close_fd(int *fd); /* for AUTO_CLOSE: keeps errno */
 void mem_close_file(FILE **f);
+static inline int mem_take_fd(int *fd) /* hand an AUTO_CLOSE descriptor to somebody else: it is not closed here then */
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
 
 #define AUTO_FREE  __attribute__((cleanup(mem_free_ptr)))
 #define AUTO_CLOSE __attribute__((cleanup(mem_close_fd)))

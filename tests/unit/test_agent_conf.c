@@ -134,6 +134,27 @@ static void a_token_on_the_command_line_is_overwritten(void **unused)
     assert_string_equal(e, "/etc/token");
 }
 
+static void a_stronger_source_of_a_token_replaces_both_kinds_of_a_weaker(void **unused)
+{
+    char path[] = "/tmp/muster-env-XXXXXX";
+    struct agent_conf c = {0};
+    struct err err = {0};
+    int fd = mkstemp(path);
+
+    (void)unused;
+    assert_int_equal(write(fd, "MUSTER_TOKEN=infile\n", 20), 20);
+    close(fd);
+    assert_int_equal(load(&c, &err, (const char *[]){"--env-file", path, NULL}), 0);
+    assert_string_equal(c.token, "infile");
+    conf_fini(&c);
+    assert_int_equal(load(&c, &err, (const char *[]){"--env-file", path, "--token-file", "/x", NULL}), 0);
+    assert_null(c.token);
+    assert_string_equal(c.token_file, "/x");
+    conf_fini(&c);
+    assert_int_equal(load(&c, &err, (const char *[]){"--token", "a", "--token-file", "/x", NULL}), -EINVAL);
+    unlink(path);
+}
+
 static void back_off_doubles_up_to_a_minute_with_full_jitter(void **unused)
 {
     int64_t top = 1000;
@@ -179,5 +200,6 @@ TESTS(cmocka_unit_test(a_hub_is_an_address_and_nothing_else), cmocka_unit_test(o
       cmocka_unit_test(a_pin_is_the_sha256_of_a_key_in_base64),
       cmocka_unit_test(a_hubs_folder_has_a_name_that_cannot_climb),
       cmocka_unit_test(a_token_on_the_command_line_is_overwritten),
+      cmocka_unit_test(a_stronger_source_of_a_token_replaces_both_kinds_of_a_weaker),
       cmocka_unit_test(back_off_doubles_up_to_a_minute_with_full_jitter),
       cmocka_unit_test(a_node_keeps_its_id_and_a_folder_has_one_agent))
