@@ -151,7 +151,7 @@ class Whole(lib.Case):
         p = self.start(lib.MUSTER, "up", "--tls", "--listen", "127.0.0.1:0", "--data", self.path("data"), env=env)
         url = p.wait_line(r"https://127\.0\.0\.1:\d+").group(0)
         pin = p.wait_line(r"sha256//\S+").group(0)
-        wait_until("this machine", lambda: self.run_ok(lib.MUSTER, "ls", "--hub", url, "--pin", pin, "--csv").count("GPU-") >= 2)
+        wait_until("this machine", lambda: self.run_ok(lib.MUSTER, "ls", "--hub", url, "--pin", pin, "--csv").count(",free,") == 2)
         self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", url)[0], 3, "a certificate nobody signed is refused")
         self.assertEqual(self.run_any(lib.MUSTER, "ls", "--hub", url, "--pin", "sha256//" + 43 * "A" + "=")[0], 3, "and so is another pin")
         self.assertEqual(p.stop(), 0, p.text)
