@@ -282,22 +282,22 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
     cell_text(&c[P_NODE_ID], str_of(n->key));
     cell_text(&c[P_DEVICE], str_of(d->fact.uuid));
     cell_int(&c[P_INDEX], d->fact.index);
-    cell_int(&c[P_PID], p->fact.pid);
-    text_unless_empty(&c[P_USER], p->fact.user);
-    text_unless_empty(&c[P_PROGRAM], p->fact.name);
-    if (v->show_cmd || (v->reader[0] && strcmp(v->reader, p->fact.user) == 0))
-        text_unless_empty(&c[P_COMMAND], p->fact.cmd);
+    cell_int(&c[P_PID], p->fact->pid);
+    text_unless_empty(&c[P_USER], p->fact->user);
+    text_unless_empty(&c[P_PROGRAM], p->fact->name);
+    if (v->show_cmd || (v->reader[0] && strcmp(v->reader, p->fact->user) == 0))
+        text_unless_empty(&c[P_COMMAND], p->fact->cmd);
     if (p->mem >= 0)
         cell_int(&c[P_MEM], p->mem);
     if (p->sm >= 0)
         cell_int(&c[P_SM], p->sm);
-    if (p->fact.start_ms > 0)
-        cell_int(&c[P_STARTED], p->fact.start_ms);
-    text_unless_empty(&c[P_RUNTIME], p->fact.runtime);
-    text_unless_empty(&c[P_CONTAINER], p->fact.container);
-    text_unless_empty(&c[P_POD], p->fact.pod);
-    if (p->fact.slurm_job > 0)
-        cell_int(&c[P_JOB], p->fact.slurm_job);
+    if (p->fact->start_ms > 0)
+        cell_int(&c[P_STARTED], p->fact->start_ms);
+    text_unless_empty(&c[P_RUNTIME], p->fact->runtime);
+    text_unless_empty(&c[P_CONTAINER], p->fact->container);
+    text_unless_empty(&c[P_POD], p->fact->pod);
+    if (p->fact->slurm_job > 0)
+        cell_int(&c[P_JOB], p->fact->slurm_job);
 }
 
 static void render_processes(struct buf *out, const struct view *v, const void *arg)

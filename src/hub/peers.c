@@ -8,7 +8,8 @@
 #define WORK_RATE    (8ll << 20) /* bytes a second */
 #define EVENTS_MAX   4096
 #define EVENTS_RATE  10
-#define SAVE_PROC_MS 600000 /* and that of a long process */
+#define LOOKED_MAX   (1u << 20) /* looks that one batch is worth: no agent's needs them */
+#define SAVE_PROC_MS 600000     /* and that of a long process */
 
 struct peers {
     struct store *store;
@@ -27,6 +28,8 @@ struct peers *peers_new(struct store *store)
 
 static void peer_free(struct peer *peer)
 {
+    for (size_t i = 0; i < peer->n_procs; i++)
+        free(peer->procs[i].fact);
     free(peer->procs);
     free(peer);
 }
@@ -172,7 +175,7 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
 {
     struct store_proc sp = {.node = peer->rec.key,
                             .device = t->device,
-                            .fact = t->fact,
+                            .fact = *t->fact,
                             .first_ms = t->first_ms,
                             .last_ms = t->last_ms,
                             .mem_max = t->mem_max,
@@ -181,14 +184,19 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
     store_put_proc(p->store, &sp);
 }
 
-/* They come in the same order each time: *hint is where the next one most likely is. */
-static struct peer_proc *find_proc(struct peer *peer, const char *device, int32_t pid, int64_t start_ms, size_t *hint)
+/* A walk over what a batch says: the next one's likely place, and how many were looked at to find all so far. */
+struct walk {
+    size_t hint, looked;
+};
+
+/* They come in the same order each time. */
+static struct peer_proc *find_proc(struct peer *peer, const char *device, int32_t pid, int64_t start_ms, struct walk *w)
 {
-    for (size_t i = 0; i < peer->n_procs; i++) {
-        size_t at = (*hint + i) % peer->n_procs;
+    for (size_t i = 0; i < peer->n_procs; i++, w->looked++) {
+        size_t at = (w->hint + i) % peer->n_procs;
         struct peer_proc *t = &peer->procs[at];
-        if (t->fact.pid == pid && t->fact.start_ms == start_ms && strcmp(t->device, device) == 0) {
-            *hint = at + 1;
+        if (t->pid == pid && t->start_ms == start_ms && strcmp(t->device, device) == 0) {
+            w->hint = at + 1;
             return t;
         }
     }
@@ -201,22 +209,26 @@ static struct peer_proc *add_proc(struct peer *peer, const char *device, const s
         return NULL;
     VEC_ROOM(peer->procs, peer->n_procs, peer->cap_procs);
     struct peer_proc *t = &peer->procs[peer->n_procs++];
-    *t = (struct peer_proc){.fact = *fact, .mem_max = -1};
+    *t = (struct peer_proc){.pid = fact->pid, .start_ms = fact->start_ms, .mem_max = -1};
+    t->fact = mem_alloc(sizeof(*t->fact));
+    *t->fact = *fact;
     mem_copy_str(t->device, sizeof(t->device), device);
     return t;
 }
 
 static void see_proc(struct peers *p, struct peer *peer, const char *device, const struct proc_now *pn, int64_t at_ms,
-                     size_t *hint)
+                     struct walk *w)
 {
-    struct peer_proc *t = find_proc(peer, device, pn->fact.pid, pn->fact.start_ms, hint);
+    if (w->looked > LOOKED_MAX)
+        return;
+    struct peer_proc *t = find_proc(peer, device, pn->fact->pid, pn->fact->start_ms, w);
     bool put = !t;
-    if (!t && !(t = add_proc(peer, device, &pn->fact)))
+    if (!t && !(t = add_proc(peer, device, pn->fact)))
         return;
     if (!t->first_ms)
         t->first_ms = at_ms;
-    if (!t->fact.user[0] && pn->fact.user[0]) { /* names come a moment later */
-        t->fact = pn->fact;
+    if (!t->fact->user[0] && pn->fact->user[0]) { /* names come a moment later */
+        *t->fact = *pn->fact;
         put = true;
     }
     t->seen = true;
@@ -228,15 +240,16 @@ static void see_proc(struct peers *p, struct peer *peer, const char *device, con
 
 void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, int64_t at_ms)
 {
-    size_t hint = 0;
+    struct walk w = {0};
     for (size_t i = 0; i < peer->n_procs; i++)
         peer->procs[i].seen = false;
     for (size_t d = 0; d < n->n_devices; d++)
         for (size_t i = 0; i < n->devices[d].n_procs; i++)
-            see_proc(p, peer, n->devices[d].fact.uuid, &n->devices[d].procs[i], at_ms, &hint);
+            see_proc(p, peer, n->devices[d].fact.uuid, &n->devices[d].procs[i], at_ms, &w);
     for (size_t i = peer->n_procs; i-- > 0;)
         if (!peer->procs[i].seen) {
             put_proc(p, peer, &peer->procs[i], true);
+            free(peer->procs[i].fact);
             peer->procs[i] = peer->procs[--peer->n_procs];
         }
     if (peer->n_procs == 0 && peer->cap_procs) {

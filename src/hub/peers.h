@@ -14,7 +14,9 @@ struct peer_proc { /* a process on a device that has not ended */
     char device[UUID_MAX];
     int64_t first_ms, last_ms, mem_max, saved_ms;
     bool seen;
-    struct proc_fact fact;
+    int32_t pid;
+    int64_t start_ms;
+    struct proc_fact *fact; /* ours */
 };
 
 struct peer {

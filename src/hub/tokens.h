@@ -14,8 +14,8 @@ struct tokens *tokens_new(struct store *store);
 void tokens_free(struct tokens *t);
 int tokens_find(struct tokens *t, const char *id, struct token *ret); /* 1, 0 or -errno */
 /*
- * An agent token is used by this node: bind it if it is not bound yet, note the day. Of several the first used counts. 0; -EACCES with a sentence when it
- * is another node's, or the node belongs to another token.
+ * An agent token is used by this node: bind it if it is not bound yet, note the day. Of several the first used counts.
+ * 0; -EACCES with a sentence when it is another node's, or the node belongs to another token.
  */
 int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
 /*

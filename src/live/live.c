@@ -513,7 +513,7 @@ void live_procs(struct live *l, struct node_now *now, uint64_t id, const struct 
         return;
     n->procs_id = id;
     n->procs_new = true;
-    proc_list_copy(&n->procs, p);
+    proc_list_copy(&n->procs_next, p);
 }
 
 void live_batch(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)

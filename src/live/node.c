@@ -10,6 +10,7 @@ void node_free(struct live_node *n)
 {
     node_now_fini(&n->now);
     proc_list_fini(&n->procs);
+    proc_list_fini(&n->procs_next);
     free(n->devs);
     free(n);
 }
@@ -246,37 +247,33 @@ static void settle_device(struct device_now *d, struct live_dev *ld, int64_t kee
         let_go_custom(d->custom, &d->n_custom, d->at_ms, keep_ms);
 }
 
-/* Who is on the devices, as the newest batch says. Facts of a process are copied when it is new there. */
+/* Who is on the devices, as the newest batch says. */
 static void take_uses(struct live_node *n, const struct batch *b)
 {
     if (b->procs && b->procs != n->procs_id)
         return; /* a list we have not got: keep what we know */
-    for (size_t i = 0; i < n->n_slots; i++) {
+    for (size_t i = 0; i < n->now.n_devices; i++)
         n->now.devices[i].n_procs = 0;
-        for (size_t k = 0; n->procs_new && k < n->devs[i].cap_procs; k++)
-            n->now.devices[i].procs[k].fact.pid = 0; /* of the old list: nothing of it is reused */
+    if (n->procs_new) {
+        proc_list_fini(&n->procs);
+        n->procs = n->procs_next;
+        n->procs_next = (struct proc_list){0};
+        n->procs_new = false;
     }
-    for (size_t i = 0; i < b->n_uses; i++) {
+    for (size_t i = 0; b->procs && i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
         if (u->slot == 0 || u->slot > n->n_slots || u->proc >= n->procs.n)
             continue;
         struct device_now *d = &n->now.devices[u->slot - 1];
         struct live_dev *ld = &n->devs[u->slot - 1];
-        const struct proc_fact *f = &n->procs.v[u->proc];
         if (d->n_procs >= PROCS_MAX)
             continue;
-        size_t had = ld->cap_procs;
         VEC_ROOM(d->procs, d->n_procs, ld->cap_procs);
-        if (ld->cap_procs > had)
-            memset(&d->procs[had], 0, (ld->cap_procs - had) * sizeof(*d->procs));
-        struct proc_now *p = &d->procs[d->n_procs++];
-        if (p->fact.pid != f->pid || p->fact.start_ms != f->start_ms) /* else it is there from the last batch */
-            p->fact = *f;
-        p->kind = u->kind;
-        p->mem = MAX(-1, MIN(u->mem, PROC_MEM_MAX)); /* so that sums of them fit */
-        p->sm = u->sm;
+        d->procs[d->n_procs++] = (struct proc_now){.fact = &n->procs.v[u->proc],
+                                                   .kind = u->kind,
+                                                   .mem = MAX(-1, MIN(u->mem, PROC_MEM_MAX)), /* so that sums fit */
+                                                   .sm = u->sm};
     }
-    n->procs_new = false;
 }
 
 /* The hub's clock was set back: what we hold must not shut out what comes. */

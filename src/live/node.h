@@ -20,12 +20,13 @@ struct live_node {
     char refused[160];  /* why another agent was turned away, shown until … */
     int64_t refused_until_ms;
     uint64_t facts, procs_id, run;
-    int64_t run_ms;       /* when that run last spoke */
-    uint64_t elder, twin; /* the run before this one; a run refused because its elder lives */
-    int64_t first_ms;     /* since when we wait for it */
-    int64_t next_ms;      /* time alone changes nothing before this */
-    struct proc_list procs;
-    bool procs_new;            /* came since the last batch */
+    int64_t run_ms;         /* when that run last spoke */
+    uint64_t elder, twin;   /* the run before this one; a run refused because its elder lives */
+    int64_t first_ms;       /* since when we wait for it */
+    int64_t next_ms;        /* time alone changes nothing before this */
+    struct proc_list procs; /* those on the devices are of this list */
+    struct proc_list procs_next;
+    bool procs_new;            /* procs_next takes its place with the next batch */
     bool told_down, stopped;   /* EVENT_DOWN was raised; the run said it stops */
     unsigned clock_off_streak; /* exchanges in a row with a clock off */
     size_t n_slots;            /* slots of batches; devices behind them are lost ones */

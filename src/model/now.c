@@ -65,15 +65,15 @@ int device_users(const struct device_now *d, struct buf *out)
     size_t n = 0;
     for (size_t i = 0; i < d->n_procs; i++) {
         const struct proc_now *p = &d->procs[i];
-        if (!p->fact.user[0])
+        if (!p->fact->user[0])
             continue;
         size_t k = 0;
-        while (k < n && strcmp(name[k], p->fact.user) != 0)
+        while (k < n && strcmp(name[k], p->fact->user) != 0)
             k++;
         if (k == NAMED)
             continue;
         if (k == n) {
-            name[n] = p->fact.user;
+            name[n] = p->fact->user;
             mem[n++] = 0;
         }
         mem[k] += MAX(p->mem, 0);

@@ -11,7 +11,7 @@
 
 /* One process on one device. */
 struct proc_now {
-    struct proc_fact fact;
+    struct proc_fact *fact; /* borrowed: of the node's list, or behind the device's procs in the same block */
     uint8_t kind;
     int64_t mem; /* -1 unknown */
     int32_t sm;  /* -1 unknown */

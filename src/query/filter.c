@@ -194,7 +194,7 @@ static int any_proc(const struct filter *f, const struct op *op, const struct su
     if (!s->d || !s->d->at_ms)
         return UNKNOWN;
     for (size_t i = 0; i < s->n_procs; i++) {
-        const struct proc_fact *p = &s->procs[i].fact;
+        const struct proc_fact *p = s->procs[i].fact;
         bool yes;
         if (op->code == OP_PROC_TEXT) {
             const char *text = (const char *)p + op->which;

@@ -91,7 +91,7 @@ static void put_throttle(struct json *j, uint64_t mask)
 
 static void put_proc(struct json *j, const struct view *v, const struct proc_now *p)
 {
-    const struct proc_fact *f = &p->fact;
+    const struct proc_fact *f = p->fact;
 
     json_obj(j, NULL);
     json_int(j, "pid", f->pid);

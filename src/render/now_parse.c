@@ -242,7 +242,7 @@ static int get_custom_facts(struct parse *p, const json_t *o, struct node_fact *
 
 static int get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
 {
-    struct proc_fact *f = &ret->fact;
+    struct proc_fact *f = ret->fact;
     char kind[32] = "";
     int r;
 
@@ -327,12 +327,14 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
         d->v_at_ms[m] = d->at_ms;
     if ((r = get_metrics(p, o, &d->now)) < 0 || (r = get_ages(p, o, now_ms, d->v_at_ms)) < 0 ||
         (r = get_custom(p, o, nf, d->at_ms, &d->custom, &d->n_custom)) < 0 ||
-        (r = get_array(p, o, "processes", PROCS_MAX, sizeof(*d->procs), &procs, &n)) < 0)
+        (r = get_array(p, o, "processes", PROCS_MAX, sizeof(*d->procs) + sizeof(struct proc_fact), &procs, &n)) < 0)
         return r;
     if (!n)
         return 0;
-    d->procs = mem_zero(n, sizeof(*d->procs));
+    d->procs = mem_zero(n, sizeof(*d->procs) + sizeof(struct proc_fact));
     d->n_procs = n;
+    for (size_t i = 0; i < n; i++)
+        d->procs[i].fact = (struct proc_fact *)(d->procs + n) + i;
     for (size_t i = 0; i < n; i++)
         if ((r = get_proc(p, json_array_get(procs, i), &d->procs[i])) < 0)
             return r;

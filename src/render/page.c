@@ -66,7 +66,7 @@ static void put_title(struct buf *out, const struct device_now *d, int64_t now_m
     put_human(&b, d, M_throttle, "\nthrottling: ");
     for (size_t i = 0; i < d->n_procs && i < 16; i++) {
         const struct proc_now *p = &d->procs[i];
-        buf_addf(&b, "\n%s %s (%d)", p->fact.user[0] ? p->fact.user : "?", p->fact.name, (int)p->fact.pid);
+        buf_addf(&b, "\n%s %s (%d)", p->fact->user[0] ? p->fact->user : "?", p->fact->name, (int)p->fact->pid);
         if (p->mem >= 0) {
             buf_addc(&b, ' ');
             metric_human(&b, M_mem_used, p->mem);

@@ -356,8 +356,8 @@ static void box_procs(struct pen *p, const struct device_now *d)
         if (proc->mem >= 0)
             snprintf(mem, sizeof(mem), "%lld", (long long)(proc->mem / MIB));
         buf_addf(&b, " %s ", i + 1 < d->n_procs ? p->g->branch : p->g->last);
-        fit(&b, str_of(proc->fact.name), 25, FIT_CUT_HEAD, p->ascii);
-        buf_addf(&b, " %6sMiB %s", mem, proc->fact.user[0] ? proc->fact.user : "-");
+        fit(&b, str_of(proc->fact->name), 25, FIT_CUT_HEAD, p->ascii);
+        buf_addf(&b, " %6sMiB %s", mem, proc->fact->user[0] ? proc->fact->user : "-");
         box_line(p, b.p);
     }
 }

@@ -45,14 +45,14 @@ static void put_procs(struct json *j, const struct device_now *d)
         const struct proc_now *p = &d->procs[i];
         char pid[16];
         json_obj(j, NULL);
-        json_cstr(j, "name", p->fact.name);
-        snprintf(pid, sizeof(pid), "%d", (int)p->fact.pid);
+        json_cstr(j, "name", p->fact->name);
+        snprintf(pid, sizeof(pid), "%d", (int)p->fact->pid);
         json_cstr(j, "pid", pid);
         if (p->mem >= 0)
             json_int(j, "used_memory", p->mem / MIB);
         else
             json_none(j, "used_memory");
-        json_cstr(j, "user", p->fact.user);
+        json_cstr(j, "user", p->fact->user);
         json_end_obj(j);
     }
     json_end_arr(j);

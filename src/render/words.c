@@ -62,8 +62,8 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
         return;
     }
     for (size_t i = 0; i < d->n_procs; i++)
-        if (d->procs[i].fact.start_ms > 0)
-            first_ms = MIN(first_ms, d->procs[i].fact.start_ms);
+        if (d->procs[i].fact->start_ms > 0)
+            first_ms = MIN(first_ms, d->procs[i].fact->start_ms);
     if (holders(d, who).len) {
         buf_addf(out, " by %s", who);
         if (first_ms != INT64_MAX)

@@ -251,7 +251,7 @@ static void processes_come_with_the_newest_batch(void **unused)
     live_batch(l, n, &b, 0, NOW);
     assert_int_equal(n->devices[0].n_procs, 2);
     assert_int_equal(n->devices[1].n_procs, 1);
-    assert_string_equal(n->devices[0].procs[1].fact.user, "lee");
+    assert_string_equal(n->devices[0].procs[1].fact->user, "lee");
     assert_int_equal(n->devices[1].procs[0].mem, 3 * GIB);
     assert_int_equal(n->devices[0].state, DEV_HELD);
     assert_string_equal(n->devices[0].reason, "2 processes, no work");
@@ -271,7 +271,17 @@ static void processes_come_with_the_newest_batch(void **unused)
     at += 1000;
     b.procs = 4;
     live_batch(l, n, &b, 0, at);
-    assert_string_equal(n->devices[0].procs[0].fact.user, "kimberly");
+    assert_string_equal(n->devices[0].procs[0].fact->user, "kimberly");
+
+    /* uses that name no list are nobody's */
+    at += 1000;
+    b.procs = 0;
+    live_batch(l, n, &b, 0, at);
+    assert_int_equal(n->devices[0].n_procs, 0);
+    at += 1000;
+    b.procs = 4;
+    live_batch(l, n, &b, 0, at);
+    assert_int_equal(n->devices[0].n_procs, 2);
 
     /* an older batch's list is not the newest */
     int64_t newest = at;

@@ -177,10 +177,8 @@ static void a_mig_parent_is_not_counted_beside_its_instances(void **unused)
 static void users_come_most_memory_first(void **unused)
 {
     (void)unused;
-    struct proc_now procs[4] = {{.mem = 10}, {.mem = 30}, {.mem = 25}, {.mem = -1}};
-    mem_copy_str(procs[0].fact.user, 64, "ana");
-    mem_copy_str(procs[1].fact.user, 64, "kim");
-    mem_copy_str(procs[2].fact.user, 64, "ana");
+    struct proc_fact ana = {.user = "ana"}, kim = {.user = "kim"}, nobody = {0};
+    struct proc_now procs[4] = {{&ana, .mem = 10}, {&kim, .mem = 30}, {&ana, .mem = 25}, {&nobody, .mem = -1}};
     struct device_now d = {.n_procs = 4, .procs = procs};
     AUTO_BUF b = BUF_INIT(100);
     device_users(&d, &b);

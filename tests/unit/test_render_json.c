@@ -82,7 +82,7 @@ static void command_lines_are_shown_to_whom_they_may(void **unused)
     AUTO_BUF b = BUF_INIT(1 << 20);
     c->v.reader[0] = 0;
     c->v.show_cmd = false;
-    c->n[0].devices[0].procs[0].fact.user[0] = 0;
+    c->n[0].devices[0].procs[0].fact->user[0] = 0;
     render_node(&b, &c->v, c->p[0]);
     assert_null(strstr(b.p, "secret"));
     cluster_free(c);

@@ -114,7 +114,7 @@ static void boxes_keep_their_width(void **unused)
     struct str rest, line;
 
     (void)unused;
-    SET(c->n[0].devices[0].procs[0].fact.user, "a_user_with_a_name_that_goes_on_and_on_and_on_and_on_for_ever");
+    SET(c->n[0].devices[0].procs[0].fact->user, "a_user_with_a_name_that_goes_on_and_on_and_on_and_on_for_ever");
     SET(c->n[0].devices[0].fact.name, "%0120d", 7);
     for (int width = 80; width < 130; width += 7) {
         AUTO_BUF b = BUF_INIT(1 << 20);
@@ -204,8 +204,8 @@ static void the_page_escapes_everything(void **unused)
     SET(c->n[1].reason, "%s", evil);
     SET(d->fact.name, "%s", evil);
     SET(d->reason, "%s", evil);
-    SET(d->procs[0].fact.user, "%s", evil);
-    SET(d->procs[0].fact.name, "%s", evil);
+    SET(d->procs[0].fact->user, "%s", evil);
+    SET(d->procs[0].fact->name, "%s", evil);
     set_state(&c->n[0].devices[2], DEV_STALE, evil);
     render_html(&b, &c->v);
     assert_int_equal(b.err, 0);

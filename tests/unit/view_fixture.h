@@ -78,13 +78,16 @@ static inline struct proc_now *add_proc(struct device_now *d, int pid, const cha
 {
     d->procs = mem_grow(d->procs, d->n_procs + 1, sizeof(*d->procs));
     struct proc_now *p = &d->procs[d->n_procs++];
-    *p = (struct proc_now){.kind = PROC_COMPUTE, .mem = mem, .sm = -1};
-    p->fact.pid = p->fact.root_pid = pid;
-    p->fact.uid = 1000;
-    p->fact.start_ms = NOW - 12000000; /* 3 h 20 m */
-    SET(p->fact.user, "%s", user);
-    SET(p->fact.name, "%s", name);
-    SET(p->fact.cmd, "/usr/bin/%s --secret %d", name, pid);
+    static struct proc_fact facts[64];
+    static size_t used;
+    *p = (struct proc_now){.kind = PROC_COMPUTE, .mem = mem, .sm = -1, .fact = &facts[used++ % 64]};
+    *p->fact = (struct proc_fact){0};
+    p->fact->pid = p->fact->root_pid = pid;
+    p->fact->uid = 1000;
+    p->fact->start_ms = NOW - 12000000; /* 3 h 20 m */
+    SET(p->fact->user, "%s", user);
+    SET(p->fact->name, "%s", name);
+    SET(p->fact->cmd, "/usr/bin/%s --secret %d", name, pid);
     return p;
 }
 
@@ -125,9 +128,9 @@ static inline struct cluster *cluster_new(void)
     d[0].custom[0] = (struct custom_now){METRIC_CUSTOM + 1, 1234567, NOW - 1200};
     struct proc_now *p = add_proc(&d[0], 48121, "kim", "python", 100 * GIB);
     p->sm = 5234;
-    p->fact.slurm_job = 77;
-    SET(p->fact.runtime, "docker");
-    SET(p->fact.container, "3f9a");
+    p->fact->slurm_job = 77;
+    SET(p->fact->runtime, "docker");
+    SET(p->fact->container, "3f9a");
     add_proc(&d[0], 48122, "ana", "/opt/conda/envs/very/long/path/to/python3", 28 * GIB);
 
     set_state(&d[1], DEV_HELD, "1 process, no work");
