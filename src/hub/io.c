@@ -212,6 +212,12 @@ void io_drop(struct io *io, size_t n)
         buf_fini(&io->in); /* most connections are idle most of the time: they hold nothing */
         io->in = BUF_INIT(SIZE_MAX / 2);
         io->off = 0;
+    } else if (io->in.cap > 4 * READ_SIZE && held(io) < io->in.cap / 4) { /* nor the room that a large body took */
+        struct buf rest = BUF_INIT(SIZE_MAX / 2);
+        buf_addstr(&rest, io_in(io));
+        buf_fini(&io->in);
+        io->in = rest;
+        io->off = 0;
     } else if (io->off > io->in.len / 2) { /* each byte is moved once or twice, however small the pieces are */
         memmove(io->in.p, io->in.p + io->off, held(io));
         buf_cut(&io->in, held(io));

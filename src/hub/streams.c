@@ -1,6 +1,7 @@
 /* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
 #include "hub/streams.h"
 
+#include "base/clock.h"
 #include "base/rand.h"
 #include "hub/httpd.h"
 #include "query/view.h"
@@ -8,6 +9,9 @@
 
 #define QUEUE_MAX (1u << 20)
 #define EVENT_MAX (64u << 20)
+#define BEHIND_MS 10000 /* with more than QUEUE_MAX queued for so long, a reader is dropped */
+#define FIRST_MS  30000 /* the same while its snapshot is on the way */
+#define SHARE_MS  5000  /* how long a snapshot serves those who come; what changed since follows it */
 #define GONE_MS   60000 /* a `gone` is kept this long for readers that are still busy with their snapshot */
 
 struct item { /* a node's newest event */
@@ -29,6 +33,9 @@ struct group {
     size_t n, cap;
     struct item *items;
     struct reader *readers;
+    struct blob *snapshot; /* of snapshot_seq; NULL: none made lately */
+    int64_t snapshot_ms;   /* monotonic */
+    uint64_t snapshot_seq;
 };
 
 struct reader {
@@ -37,7 +44,8 @@ struct reader {
     struct group *g;
     struct stream_conn *conn;
     uint64_t seq;
-    bool snapshot; /* still on its way: nothing is queued behind it */
+    bool snapshot;     /* still on its way: nothing is queued behind it */
+    int64_t behind_ms; /* since when too much is queued for it, monotonic; 0: not */
 };
 
 struct streams {
@@ -70,6 +78,7 @@ static void group_free(struct group *g)
 {
     for (size_t i = 0; i < g->n; i++)
         blob_unref(g->items[i].event);
+    blob_unref(g->snapshot);
     free(g->items);
     free(g);
 }
@@ -210,20 +219,26 @@ static void reader_drop(struct reader *r)
     reader_free(r);
 }
 
-static void snapshot_write(struct streams *s, struct group *g, struct stream_conn *conn, int64_t now_ms)
+/* The group's snapshot, made if there is none of the last seconds: many may come at once, after a restart say. */
+static struct blob *snapshot_get(struct streams *s, struct group *g, int64_t now_ms)
 {
     struct view v;
     const struct node_now *one[1];
     struct buf b = BUF_INIT(512u << 20);
+    if (g->snapshot && clock_mono_ms() - g->snapshot_ms < SHARE_MS)
+        return g->snapshot;
+    group_update(s, g, now_ms, !g->readers); /* the others get it as events */
     group_view(s, g, now_ms, one, &v);
     buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
     render_state(&b, &v);
     while (b.len && b.p[b.len - 1] == '\n')
         buf_cut(&b, b.len - 1);
     buf_adds(&b, "\n\n");
-    struct blob *blob = blob_new(&b);
-    httpd_stream_blob(conn, blob);
-    blob_unref(blob);
+    blob_unref(g->snapshot);
+    g->snapshot = blob_new(&b);
+    g->snapshot_ms = clock_mono_ms();
+    g->snapshot_seq = g->seq;
+    return g->snapshot;
 }
 
 enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp)
@@ -253,29 +268,38 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     struct reader *r = mem_zero(1, sizeof(*r));
     r->s = s;
     r->g = g;
+    struct blob *snapshot = snapshot_get(s, g, rq->now_ms);
     r->next = g->readers;
-    if (g->readers)
-        group_update(s, g, rq->now_ms, false); /* the others get it as events */
-    else
-        group_update(s, g, rq->now_ms, true);
     g->readers = r;
     s->n++;
-    r->seq = g->seq;
+    r->seq = g->snapshot_seq;
     r->snapshot = true;
+    r->behind_ms = clock_mono_ms();
     r->conn = httpd_stream(rq, "text/event-stream", on_closed, r);
-    snapshot_write(s, g, r->conn, rq->now_ms);
+    httpd_stream_blob(r->conn, snapshot);
     httpd_stream_flush(r->conn);
     return REPLY_STREAM;
 }
 
-static void reader_push(struct reader *r)
+/* Has the reader room for more? One that has had none for long is dropped. */
+static bool reader_has_room(struct reader *r, int64_t mono_ms)
+{
+    if (httpd_stream_queued(r->conn) <= (r->snapshot ? 0 : QUEUE_MAX)) {
+        r->snapshot = false;
+        r->behind_ms = 0;
+        return true;
+    }
+    if (!r->behind_ms)
+        r->behind_ms = mono_ms;
+    if (mono_ms - r->behind_ms > (r->snapshot ? FIRST_MS : BEHIND_MS))
+        reader_drop(r);
+    return false;
+}
+
+static void reader_push(struct reader *r, int64_t mono_ms)
 {
     struct group *g = r->g;
-    size_t queued = httpd_stream_queued(r->conn);
-    if (r->snapshot && queued > 0)
-        return;
-    r->snapshot = false;
-    if (r->seq == g->seq)
+    if (!reader_has_room(r, mono_ms) || r->seq == g->seq)
         return;
     for (size_t i = 0; i < g->n; i++) {
         struct item *it = &g->items[i];
@@ -285,20 +309,23 @@ static void reader_push(struct reader *r)
     }
     r->seq = g->seq;
     httpd_stream_flush(r->conn);
-    if (httpd_stream_queued(r->conn) > QUEUE_MAX)
-        reader_drop(r);
 }
 
 void streams_push(struct streams *s, int64_t now_ms)
 {
     struct group *g = s->groups, *next_group;
+    int64_t mono_ms = clock_mono_ms();
     for (; g; g = next_group) {
         next_group = g->next;
+        if (g->snapshot && mono_ms - g->snapshot_ms >= SHARE_MS) {
+            blob_unref(g->snapshot);
+            g->snapshot = NULL;
+        }
         if (g->seen_version != live_version(s->api->live))
             group_update(s, g, now_ms, false);
         for (struct reader *r = g->readers, *next; r; r = next) {
             next = r->next;
-            reader_push(r); /* may end it, and with the last one the group */
+            reader_push(r, mono_ms); /* may end it, and with the last one the group */
         }
     }
 }

@@ -1,7 +1,8 @@
 /*
  * streams.h: server-sent events: a snapshot, then the nodes that changed, as `node` events, and `gone` for those that
  * left. A node's event is made once for all readers with the same rights and filter; each reader only remembers how far
- * it got. A reader is never waited for: with more than a MiB queued it is dropped and may connect again.
+ * it got. A reader is never waited for: while more than a MiB is queued it gets nothing new (and then the newest of
+ * each node), and when that lasts it is dropped and may connect again.
  */
 #ifndef HUB_STREAMS_H
 #define HUB_STREAMS_H
