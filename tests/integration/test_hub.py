@@ -633,15 +633,17 @@ class Reading(HubCase):
         n = self.node(h)
         fat = n.procs(*[(i, "kim", "python", "x" * 1000) for i in range(1, 401)])
         self.post(h, n.stream(fat, n.batch()), n.token)
+        admin = self.token("admin")
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.connect(("127.0.0.1", h.port))
         self.addCleanup(s.close)
-        admin = self.token("admin")
         s.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {admin}\r\n\r\n".encode())
         seen = b""
         while not (b"event: snapshot" in seen and seen.endswith(b"\n\n")):
-            seen += s.recv(65536)  # then never again
+            more = s.recv(65536)  # then never again
+            self.assertTrue(more, seen[:300])
+            seen += more
         streams = lambda: "muster_hub_streams 1\n" in lib.ask(h.url + "/metrics")[2].decode()
         lib.wait_until("the stream is counted", streams)
 
