@@ -1,0 +1,291 @@
+/* The hub's parts one by one, with a store in memory: tokens, nodes' records, processes, renderings, the rule. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "api/cache.h"
+#include "base/clock.h"
+#include "hub/conf.h"
+#include "hub/peers.h"
+#include "hub/tokens.h"
+
+#define NOW 1700000000000
+
+/* ---- tokens ---- */
+
+static const char *put(struct store *s, enum role role, const char *node)
+{
+    static char text[64];
+    struct token t;
+    struct store_token st = {.created_ms = NOW};
+    token_new(&t, text);
+    mem_copy_str(st.id, sizeof(st.id), t.id);
+    mem_copy_str(st.role, sizeof(st.role), role_words[role]);
+    mem_copy_str(st.node, sizeof(st.node), node);
+    memcpy(st.hash, t.hash, sizeof(st.hash));
+    assert_int_equal(store_token_put(s, &st, NULL), 0);
+    text[12] = 0;
+    return text + 4; /* its id */
+}
+
+static void an_agent_token_is_bound_by_its_first_use(void **unused)
+{
+    struct store *s;
+    struct err err = {0};
+    struct store_token st;
+    char id[20];
+    (void)unused;
+    assert_int_equal(store_open_mem(&s, NULL), 0);
+    struct tokens *t = tokens_new(s);
+    snprintf(id, sizeof(id), "%s", put(s, ROLE_AGENT, ""));
+    assert_int_equal(tokens_use(t, id, "a", NOW, &err), 0);
+    assert_int_equal(tokens_use(t, id, "a", NOW + 1, &err), 0);
+    assert_int_equal(tokens_use(t, id, "b", NOW, &err), -EACCES);
+    assert_int_equal(store_token_get(s, id, &st, NULL), 1);
+    assert_string_equal(st.node, "a");
+    assert_true(st.used_ms == NOW);
+    assert_int_equal(tokens_use(t, put(s, ROLE_AGENT, ""), "a", NOW, &err), -EACCES); /* a has one */
+    assert_int_equal(tokens_use(t, put(s, ROLE_AGENT, "c"), "c", NOW, &err), 0);
+    assert_int_equal(tokens_use(t, "nobody", "d", NOW, &err), -EACCES);
+    tokens_free(t);
+    store_close(s);
+}
+
+static void enrolling_gives_one_token_per_node_and_takes_none_away(void **unused)
+{
+    struct store *s;
+    struct err err = {0};
+    struct store_token st;
+    struct token found;
+    char enroll[20], other[20], first[64], again[64], id[20];
+    uint8_t hash[32];
+    (void)unused;
+    assert_int_equal(store_open_mem(&s, NULL), 0);
+    struct tokens *t = tokens_new(s);
+    snprintf(enroll, sizeof(enroll), "%s", put(s, ROLE_ENROLL, ""));
+    snprintf(other, sizeof(other), "%s", put(s, ROLE_ENROLL, ""));
+    assert_int_equal(tokens_enroll(t, enroll, "n", false, NOW, first, &err), 0);
+    assert_true(token_split(str_of(first), id, hash));
+    assert_int_equal(tokens_find(t, id, &found), 1);
+    assert_true(token_match(&found, hash) && found.role == ROLE_AGENT);
+    assert_string_equal(found.node, "n");
+    assert_int_equal(tokens_use(t, id, "n", NOW, &err), 0);
+    assert_int_equal(tokens_enroll(t, enroll, "n", true, NOW, again, &err), -EBUSY);  /* it is alive */
+    assert_int_equal(tokens_enroll(t, other, "n", false, NOW, again, &err), -EACCES); /* another's */
+    assert_int_equal(tokens_enroll(t, enroll, "n", false, NOW, again, &err), 0);
+    assert_memory_equal(first, again, 13); /* the same token … */
+    assert_int_equal(tokens_find(t, id, &found), 1);
+    assert_false(token_match(&found, hash)); /* … with a new secret */
+    assert_int_equal(store_token_get(s, id, &st, NULL), 1);
+    st.revoked_ms = NOW;
+    assert_int_equal(store_token_put(s, &st, NULL), 0);
+    assert_int_equal(tokens_enroll(t, enroll, "n", false, NOW, again, &err), -EACCES); /* revoked is revoked */
+    assert_true(err.msg[0]);
+    tokens_free(t);
+    store_close(s);
+}
+
+/* ---- nodes ---- */
+
+static void a_batch_is_news_once(void **unused)
+{
+    struct peer p = {0};
+    (void)unused;
+    for (uint64_t n = 1; n < 100; n++) {
+        assert_true(peer_is_news(&p, 7, n));
+        assert_false(peer_is_news(&p, 7, n));
+        assert_true(peer_is_news(&p, 8, n));
+    }
+}
+
+static void a_node_has_a_budget_that_comes_back(void **unused)
+{
+    struct peer p = {0};
+    (void)unused;
+    assert_true(peer_may(&p, 63 << 20, NOW));
+    assert_true(peer_may(&p, 40 << 20, NOW)); /* below the limit when it came: the last one may go over */
+    assert_false(peer_may(&p, 1, NOW));
+    assert_false(peer_may(&p, 1, NOW + 1000));
+    assert_true(peer_may(&p, 1, NOW + 6000));
+    assert_true(peer_may(&p, 60 << 20, NOW + 600000));
+    assert_true(peer_may(&p, 1, NOW)); /* a clock that was set back gives nothing and takes nothing */
+}
+
+static void many_nodes_are_all_found_and_one_is_dropped(void **unused)
+{
+    struct store *s;
+    char key[NODE_KEY_MAX];
+    bool is_new;
+    (void)unused;
+    assert_int_equal(store_open_mem(&s, NULL), 0);
+    struct peers *p = peers_new(s);
+    for (int i = 0; i < 3000; i++) {
+        snprintf(key, sizeof(key), "node-%d", i);
+        peers_get(p, key, &is_new);
+        assert_true(is_new);
+    }
+    assert_int_equal(peers_count(p), 3000);
+    peers_drop(p, "node-7");
+    peers_drop(p, "nobody");
+    assert_null(peers_find(p, "node-7"));
+    assert_string_equal(peers_find(p, "node-2999")->rec.key, "node-2999");
+    peers_get(p, "node-8", &is_new);
+    assert_false(is_new);
+    assert_int_equal(peers_count(p), 2999);
+    peers_free(p);
+    store_close(s);
+}
+
+/* ---- processes ---- */
+
+struct seen {
+    int n, ended;
+    struct store_proc last;
+};
+
+static void see(void *arg, const struct store_proc *p)
+{
+    struct seen *s = arg;
+    s->n++;
+    s->ended += p->ended;
+    s->last = *p;
+    s->last.node = s->last.device = NULL;
+}
+
+static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
+{
+    struct store *s;
+    bool is_new;
+    struct seen seen = {0};
+    struct proc_now two[2] = {{.fact = {.pid = 1, .start_ms = 5, .name = "a"}, .mem = 10, .sm = -1},
+                              {.fact = {.pid = 2, .start_ms = 6, .name = "b"}, .mem = -1, .sm = -1}};
+    struct device_now d = {.fact = {.uuid = "GPU-1"}, .procs = two};
+    struct node_now n = {.n_devices = 1, .devices = &d};
+    (void)unused;
+    assert_int_equal(store_open_mem(&s, NULL), 0);
+    struct peers *p = peers_new(s);
+    struct peer *peer = peers_get(p, "k", &is_new);
+    d.n_procs = 2;
+    peer_track(p, peer, &n, NOW);
+    two[0].mem = 50;
+    memcpy(two[0].fact.user, "kim", 4); /* names come a moment later */
+    peer_track(p, peer, &n, NOW + 1000);
+    two[0].mem = 20;
+    d.n_procs = 1;
+    peer_track(p, peer, &n, NOW + 2000); /* b is gone */
+    store_flush(s, NULL);
+    assert_int_equal(store_procs(s, NULL, 0, see, &seen, NULL), 0);
+    assert_int_equal(seen.n, 2);
+    assert_int_equal(seen.ended, 1);
+    assert_string_equal(seen.last.fact.name, "b");
+    assert_true(seen.last.first_ms == NOW && seen.last.last_ms == NOW + 1000);
+    peers_free(p); /* the hub starts again, and a has ended meanwhile */
+    p = peers_new(s);
+    peer = peers_get(p, "k", &is_new);
+    assert_true(peers_load_procs(p, 0, NULL) >= 0);
+    assert_int_equal(peer->n_procs, 1);
+    d.n_procs = 0;
+    peer_track(p, peer, &n, NOW + 9000);
+    store_flush(s, NULL);
+    seen = (struct seen){0};
+    store_procs(s, NULL, 0, see, &seen, NULL);
+    assert_int_equal(seen.ended, 2);
+    peers_free(p);
+    store_close(s);
+}
+
+/* ---- renderings ---- */
+
+static struct blob *blob_of(const char *text)
+{
+    struct buf b = BUF_INIT(1 << 20);
+    buf_adds(&b, text);
+    return blob_new(&b);
+}
+
+static void a_rendering_is_reused_while_it_is_good(void **unused)
+{
+    struct cache *c = cache_new(1000);
+    struct blob *b = blob_of("x"), *got;
+    (void)unused;
+    cache_put(c, STR("cheap"), 5, 1000, 10, b);
+    cache_put(c, STR("dear"), 5, 1000, 20000, b);
+    static const struct {
+        const char *key;
+        uint64_t version;
+        int64_t at;
+        bool want;
+    } cases[] = {{"cheap", 5, 1999, true}, {"cheap", 5, 2000, false}, {"cheap", 6, 1001, false},
+                 {"dear", 6, 1399, true},  {"dear", 6, 1400, false},  {"dear", 5, 999, false},
+                 {"other", 5, 1000, false}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s %llu at %lld\n", cases[i].key, (unsigned long long)cases[i].version, (long long)cases[i].at);
+        got = cache_get(c, str_of(cases[i].key), cases[i].version, cases[i].at);
+        assert_int_equal(got != NULL, cases[i].want);
+        blob_unref(got);
+    }
+    blob_unref(b);
+    for (int i = 0; i < 500; i++) { /* bounded in number and in bytes */
+        char key[16], text[301];
+        snprintf(key, sizeof(key), "k%d", i);
+        memset(text, 'a', sizeof(text) - 1);
+        text[sizeof(text) - 1] = 0;
+        b = blob_of(text);
+        cache_put(c, str_of(key), 1, 3000 + i, 0, b);
+        blob_unref(b);
+        assert_non_null(got = cache_get(c, str_of(key), 1, 3000 + i));
+        assert_true(str_eq(buf_str(&got->plain), text));
+        blob_unref(got);
+    }
+    assert_null(cache_get(c, STR("k0"), 1, 3000));
+    cache_free(c);
+}
+
+/* ---- configuration ---- */
+
+static void thresholds_stand_on_their_preset(void **unused)
+{
+    static const struct {
+        const char *name, *value;
+        int want;
+    } cases[] = {{"rule.preset", "strict", 0},
+                 {"rule.preset", "lax", -EINVAL},
+                 {"rule.util", "7.5%", 0},
+                 {"rule.util", "many", -EINVAL},
+                 {"rule.util", "off", -EINVAL},
+                 {"rule.mem_util", "off", 0},
+                 {"rule.held_mem", "2G", 0},
+                 {"rule.held_mem", "-1", -EINVAL},
+                 {"rule.stale_after", "1m", 0},
+                 {"rule.down_after", "soon", -EINVAL},
+                 {"tls_cert", "x", -EINVAL},
+                 {"proxy.header", "X-User", -EINVAL},
+                 {"proxy.from", "10.0.0.0/99", -EINVAL}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hub_conf conf = {0};
+        struct err err = {0};
+        opt_defaults(hub_opts, &conf);
+        print_message("%s: %s\n", cases[i].name, cases[i].value);
+        assert_int_equal(opt_set(opt_find(hub_opts, str_of(cases[i].name)), &conf, str_of(cases[i].value), &err), 0);
+        assert_int_equal(hub_conf_check(&conf, &err), cases[i].want);
+        assert_int_equal(err.msg[0] != 0, cases[i].want != 0);
+        opt_fini(hub_opts, &conf);
+    }
+    struct hub_conf conf = {0};
+    struct state_rule rule;
+    opt_defaults(hub_opts, &conf);
+    opt_set(opt_find(hub_opts, STR("rule.preset")), &conf, STR("web-gpu-monitor"), NULL);
+    opt_set(opt_find(hub_opts, STR("rule.util")), &conf, STR("7.5%"), NULL);
+    opt_set(opt_find(hub_opts, STR("rule.held_mem")), &conf, STR("2G"), NULL);
+    assert_int_equal(hub_conf_rule(&conf, &rule, NULL), 0);
+    assert_true(rule.busy_util == 750 && rule.busy_mem_util == 200 && rule.held_mem == 2ll << 30);
+    opt_fini(hub_opts, &conf);
+}
+
+TESTS(cmocka_unit_test(an_agent_token_is_bound_by_its_first_use),
+      cmocka_unit_test(enrolling_gives_one_token_per_node_and_takes_none_away), cmocka_unit_test(a_batch_is_news_once),
+      cmocka_unit_test(a_node_has_a_budget_that_comes_back),
+      cmocka_unit_test(many_nodes_are_all_found_and_one_is_dropped),
+      cmocka_unit_test(a_process_is_a_record_with_a_start_and_an_end),
+      cmocka_unit_test(a_rendering_is_reused_while_it_is_good), cmocka_unit_test(thresholds_stand_on_their_preset))
