@@ -67,7 +67,7 @@ static json_t *read_object(const struct request *rq, struct reply *rp)
 {
     json_error_t e;
     json_t *o = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
-    if (o && json_is_object(o))
+    if (json_is_object(o))
         return o;
     if (o)
         reply_problem(rp, 400, "the body must be a JSON object");

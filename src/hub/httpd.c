@@ -180,8 +180,8 @@ static const char *date_now(struct httpd *h)
     struct tm tm;
     time_t t = (time_t)s;
     if (s != h->date_s && gmtime_r(&t, &tm)) {
-        snprintf(h->date, sizeof(h->date), "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * tm.tm_wday, tm.tm_mday,
-                 months + 3 * tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+        snprintf(h->date, sizeof(h->date), "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * (size_t)tm.tm_wday,
+                 tm.tm_mday, months + 3 * (size_t)tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
         h->date_s = s;
     }
     return h->date;
@@ -641,8 +641,10 @@ void httpd_free(struct httpd *h)
     if (!h)
         return;
     ports_free(h->ports);
-    while (h->ring.next != &h->ring)
-        conn_free(h->ring.next);
+    for (struct conn *c = h->ring.next, *next; c != &h->ring; c = next) {
+        next = c->next;
+        conn_free(c);
+    }
     SSL_CTX_free(h->tls);
     free(h->spare);
     free(h);

@@ -4,6 +4,7 @@
 #include "base/rand.h"
 
 #define SAVE_MS      60000 /* "last heard" on disk is at most this old */
+#define PEER_PROCS   4096  /* whose end is waited for */
 #define WORK_MAX     (64ll << 20)
 #define WORK_RATE    (8ll << 20) /* bytes a second */
 #define EVENTS_MAX   4096
@@ -205,7 +206,7 @@ static struct peer_proc *find_proc(struct peer *peer, const char *device, int32_
 
 static struct peer_proc *add_proc(struct peer *peer, const char *device, const struct proc_fact *fact)
 {
-    if (peer->n_procs >= DEVICES_MAX * 16)
+    if (peer->n_procs >= PEER_PROCS)
         return NULL;
     VEC_ROOM(peer->procs, peer->n_procs, peer->cap_procs);
     struct peer_proc *t = &peer->procs[peer->n_procs++];

@@ -99,32 +99,51 @@ static int address_parse(const char *text, struct sockaddr_storage *ret, socklen
     return 0;
 }
 
-int ports_open(struct ports *p, const char *address, int *ret_port, struct err *err)
+/* A socket that listens, or -errno. */
+static int listen_on(const char *address, struct sockaddr_storage *sa, socklen_t *len, struct err *err)
 {
-    struct sockaddr_storage sa;
-    socklen_t len;
-    int on = 1, r = address_parse(address, &sa, &len, err);
+    int on = 1, r = address_parse(address, sa, len, err);
     if (r < 0)
         return r;
-    AUTO_CLOSE int fd = socket(sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(sa->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets have it too */
-    if (bind(fd, (struct sockaddr *)&sa, len) < 0 || listen(fd, 1024) < 0)
-        return err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
-    getsockname(fd, (struct sockaddr *)&sa, &len);
+    if (bind(fd, (struct sockaddr *)sa, *len) < 0 || listen(fd, 1024) < 0) {
+        r = err_set(err, -errno, "cannot listen on '%s': %s", address, strerror(errno));
+        close(fd);
+        return r;
+    }
+    getsockname(fd, (struct sockaddr *)sa, len);
+    return fd;
+}
+
+static int port_of(const struct sockaddr_storage *sa)
+{
+    struct sockaddr_in6 six; /* the port is at the same place in both families */
+    memcpy(&six, sa, sizeof(six));
+    return ntohs(six.sin6_port);
+}
+
+int ports_open(struct ports *p, const char *address, int *ret_port, struct err *err)
+{
+    struct sockaddr_storage sa = {0};
+    socklen_t len = 0;
+    int fd = listen_on(address, &sa, &len, err);
+    if (fd < 0)
+        return fd;
     struct evconnlistener *l =
         evconnlistener_new(p->loop, on_accept, p, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-    if (!l)
+    if (!l) {
+        close(fd);
         return err_set(err, -ENOMEM, "cannot listen on '%s'", address);
-    fd = -1;
+    }
     evconnlistener_set_error_cb(l, on_accept_error);
     p->v = mem_grow(p->v, p->n + 1, sizeof(*p->v));
     p->v[p->n++] = (struct port){mem_str(address), l};
     if (ret_port)
-        *ret_port = ntohs(sa.ss_family == AF_INET ? ((struct sockaddr_in *)(void *)&sa)->sin_port
-                                                  : ((struct sockaddr_in6 *)(void *)&sa)->sin6_port);
+        *ret_port = port_of(&sa);
     return 0;
 }
 

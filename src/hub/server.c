@@ -25,7 +25,7 @@
 #define TICK_MS     1000
 #define PUSH_MS     200
 #define BEAT_TICKS  15
-#define FD_RESERVE  64 /* database, logs, listeners */
+#define FD_RESERVE  64ul /* database, logs, listeners */
 #define CACHE_BYTES (128u << 20)
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
 

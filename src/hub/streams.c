@@ -344,8 +344,13 @@ void streams_beat(struct streams *s)
 
 void streams_reset(struct streams *s)
 {
-    while (s->groups)
-        reader_drop(s->groups->readers);
+    for (struct group *g = s->groups, *next_group; g; g = next_group) {
+        next_group = g->next;
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            reader_drop(r); /* with the last one goes the group */
+        }
+    }
 }
 
 void streams_free(struct streams *s)
