@@ -1,89 +1,13 @@
-/* The hub's parts one by one, with a store in memory: tokens, nodes' records, processes, renderings, the rule. */
+/* The hub's parts one by one, with a store in memory: nodes' records, processes, renderings, the rule. */
 #include "test.h"
 
 #include <errno.h>
 
 #include "api/cache.h"
-#include "base/clock.h"
 #include "hub/conf.h"
 #include "hub/peers.h"
-#include "hub/tokens.h"
 
 #define NOW 1700000000000
-
-/* ---- tokens ---- */
-
-static const char *put(struct store *s, enum role role, const char *node)
-{
-    static char text[64];
-    struct token t;
-    struct store_token st = {.created_ms = NOW};
-    token_new(&t, text);
-    mem_copy_str(st.id, sizeof(st.id), t.id);
-    mem_copy_str(st.role, sizeof(st.role), role_words[role]);
-    mem_copy_str(st.node, sizeof(st.node), node);
-    memcpy(st.hash, t.hash, sizeof(st.hash));
-    assert_int_equal(store_token_put(s, &st, NULL), 0);
-    text[12] = 0;
-    return text + 4; /* its id */
-}
-
-static void an_agent_token_is_bound_by_its_first_use(void **unused)
-{
-    struct store *s;
-    struct err err = {0};
-    struct store_token st;
-    char id[20];
-    (void)unused;
-    assert_int_equal(store_open_mem(&s, NULL), 0);
-    struct tokens *t = tokens_new(s);
-    snprintf(id, sizeof(id), "%s", put(s, ROLE_AGENT, ""));
-    assert_int_equal(tokens_use(t, id, "a", NOW, &err), 0);
-    assert_int_equal(tokens_use(t, id, "a", NOW + 1, &err), 0);
-    assert_int_equal(tokens_use(t, id, "b", NOW, &err), -EACCES);
-    assert_int_equal(store_token_get(s, id, &st, NULL), 1);
-    assert_string_equal(st.node, "a");
-    assert_true(st.used_ms == NOW);
-    assert_int_equal(tokens_use(t, put(s, ROLE_AGENT, ""), "a", NOW, &err), -EACCES); /* a has one */
-    assert_int_equal(tokens_use(t, put(s, ROLE_AGENT, "c"), "c", NOW, &err), 0);
-    assert_int_equal(tokens_use(t, "nobody", "d", NOW, &err), -EACCES);
-    tokens_free(t);
-    store_close(s);
-}
-
-static void enrolling_gives_one_token_per_node_and_takes_none_away(void **unused)
-{
-    struct store *s;
-    struct err err = {0};
-    struct store_token st;
-    struct token found;
-    char enroll[20], other[20], first[64], again[64], id[20];
-    uint8_t hash[32];
-    (void)unused;
-    assert_int_equal(store_open_mem(&s, NULL), 0);
-    struct tokens *t = tokens_new(s);
-    snprintf(enroll, sizeof(enroll), "%s", put(s, ROLE_ENROLL, ""));
-    snprintf(other, sizeof(other), "%s", put(s, ROLE_ENROLL, ""));
-    assert_int_equal(tokens_enroll(t, enroll, "n", false, NOW, first, &err), 0);
-    assert_true(token_split(str_of(first), id, hash));
-    assert_int_equal(tokens_find(t, id, &found), 1);
-    assert_true(token_match(&found, hash) && found.role == ROLE_AGENT);
-    assert_string_equal(found.node, "n");
-    assert_int_equal(tokens_use(t, id, "n", NOW, &err), 0);
-    assert_int_equal(tokens_enroll(t, enroll, "n", true, NOW, again, &err), -EBUSY);  /* it is alive */
-    assert_int_equal(tokens_enroll(t, other, "n", false, NOW, again, &err), -EACCES); /* another's */
-    assert_int_equal(tokens_enroll(t, enroll, "n", false, NOW, again, &err), 0);
-    assert_memory_equal(first, again, 13); /* the same token … */
-    assert_int_equal(tokens_find(t, id, &found), 1);
-    assert_false(token_match(&found, hash)); /* … with a new secret */
-    assert_int_equal(store_token_get(s, id, &st, NULL), 1);
-    st.revoked_ms = NOW;
-    assert_int_equal(store_token_put(s, &st, NULL), 0);
-    assert_int_equal(tokens_enroll(t, enroll, "n", false, NOW, again, &err), -EACCES); /* revoked is revoked */
-    assert_true(err.msg[0]);
-    tokens_free(t);
-    store_close(s);
-}
 
 /* ---- nodes ---- */
 
@@ -283,9 +207,7 @@ static void thresholds_stand_on_their_preset(void **unused)
     opt_fini(hub_opts, &conf);
 }
 
-TESTS(cmocka_unit_test(an_agent_token_is_bound_by_its_first_use),
-      cmocka_unit_test(enrolling_gives_one_token_per_node_and_takes_none_away), cmocka_unit_test(a_batch_is_news_once),
-      cmocka_unit_test(a_node_has_a_budget_that_comes_back),
+TESTS(cmocka_unit_test(a_batch_is_news_once), cmocka_unit_test(a_node_has_a_budget_that_comes_back),
       cmocka_unit_test(many_nodes_are_all_found_and_one_is_dropped),
       cmocka_unit_test(a_process_is_a_record_with_a_start_and_an_end),
       cmocka_unit_test(a_rendering_is_reused_while_it_is_good), cmocka_unit_test(thresholds_stand_on_their_preset))
