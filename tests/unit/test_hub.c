@@ -81,8 +81,8 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     struct store *s;
     bool is_new;
     struct seen seen = {0};
-    struct proc_now two[2] = {{.fact = {.pid = 1, .start_ms = 5, .name = "a"}, .mem = 10, .sm = -1},
-                              {.fact = {.pid = 2, .start_ms = 6, .name = "b"}, .mem = -1, .sm = -1}};
+    struct proc_fact facts[2] = {{.pid = 1, .start_ms = 5, .name = "a"}, {.pid = 2, .start_ms = 6, .name = "b"}};
+    struct proc_now two[2] = {{.fact = &facts[0], .mem = 10, .sm = -1}, {.fact = &facts[1], .mem = -1, .sm = -1}};
     struct device_now d = {.fact = {.uuid = "GPU-1"}, .procs = two};
     struct node_now n = {.n_devices = 1, .devices = &d};
     (void)unused;
@@ -92,7 +92,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     d.n_procs = 2;
     peer_track(p, peer, &n, NOW);
     two[0].mem = 50;
-    memcpy(two[0].fact.user, "kim", 4); /* names come a moment later */
+    memcpy(facts[0].user, "kim", 4); /* names come a moment later */
     peer_track(p, peer, &n, NOW + 1000);
     two[0].mem = 20;
     d.n_procs = 1;
