@@ -85,6 +85,7 @@ static int spawn_at(const struct args *a, int child_end, pid_t *ret_pid)
     posix_spawn_file_actions_adddup2(&files, child_end, SPAWN_FD); /* also clears close-on-exec there */
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0); /* ours may carry the wire */
+    posix_spawn_file_actions_addclosefrom_np(&files, SPAWN_FD + 1); /* libcurl's sockets do not close by themselves */
     sigfillset(&all);
     sigemptyset(&none);
     posix_spawnattr_setsigdefault(&attr, &all);

@@ -241,6 +241,19 @@ class Driver(AgentCase):
         values = busy()
         self.assertEqual(values, sorted(values))
 
+    def test_the_collector_has_no_descriptor_of_the_parents(self):
+        a = self.agent()
+        self.wait_stored(2)
+        for pid in children(a.p.pid):  # its successor begins while the connection to the hub is open
+            os.kill(pid, signal.SIGKILL)
+        n = len(self.hub.keys())
+        self.wait_stored(n + 2)
+        links = lambda pid: [os.readlink(f"/proc/{pid}/fd/{f}") for f in os.listdir(f"/proc/{pid}/fd")]
+        child = wait_until("a new collector", lambda: children(a.p.pid))[0]
+        theirs, ours = set(links(child)), set(links(a.p.pid))
+        self.assertGreater(sum(link.startswith("socket:") for link in ours), 2)
+        self.assertEqual([link for link in theirs & ours if not link.startswith(("/dev/null", "pipe:"))], [])  # standard error is shared
+
     def test_pause_lets_go_of_the_driver_and_resume_takes_it_again(self):
         a = self.agent()
         self.wait_collect("ok")
