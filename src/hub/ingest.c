@@ -288,6 +288,25 @@ static bool post_blob(struct post *p, const struct frame *f)
     return true;
 }
 
+/* The facts to start from after a restart: GPUs that are gone are in no agent's facts, but shown all the same. */
+static uint64_t shown_facts(struct hub *h, const struct node_now *n, uint64_t id, const struct node_fact *f)
+{
+    struct node_fact shown = *f;
+    struct node_id node;
+    if (n->n_devices <= f->n_devices || !node_id_parse(str_of(n->key), &node))
+        return id;
+    AUTO_FREE struct device_fact *devices = mem_zero(n->n_devices, sizeof(*devices));
+    for (size_t i = 0; i < n->n_devices; i++)
+        devices[i] = n->devices[i].fact;
+    shown.devices = devices;
+    shown.n_devices = n->n_devices;
+    buf_fini(&h->scratch);
+    h->scratch = BUF_INIT(WIRE_BODY_MAX);
+    if (wire_put_facts(&h->scratch, &node, &shown, &id) == 0)
+        store_put_blob(h->store, n->key, BLOB_FACTS, id, buf_str(&h->scratch));
+    return id;
+}
+
 void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64_t id, const struct node_fact *f,
                   int64_t now_ms)
 {
@@ -306,6 +325,7 @@ void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64
         (*peer)->saved_ms = 0;
     }
     live_facts(h->live, *n, id, f, now_ms);
+    id = shown_facts(h, *n, id, f);
     if ((*peer)->rec.facts != id) {
         (*peer)->rec.facts = id;
         peer_save(h->peers, *peer, *n, true, now_ms);

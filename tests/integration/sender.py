@@ -84,11 +84,14 @@ class Node:
         return frame(1, self.id + struct.pack("<Q", self.run) + varint(self.now()) + zigzag(self.now()) + bytes([state, 0])
                      + struct.pack("<I", 0) + text(self.name) + text(why))
 
-    def facts(self, note=""):
+    def facts(self, note="", more=()):
+        """more: uuids of further GPUs"""
         raw = text(self.name) + text("Debian") + text("6.1") + text("x86_64") + text("cpu") + zigzag(8) + text("550.1") + text("12.4")
-        raw += text("0.1.0") + text("boot") + text("machine") + text("test") + zigzag(1000) + varint(1)
-        raw += text(self.uuid) + text("") + text("NVIDIA Test") + text("") + text("0000:05:00.0") + zigzag(0) + zigzag(0) + zigzag(-1)
-        raw += b"\x01\x00" + text(note) + varint(0)
+        raw += text("0.1.0") + text("boot") + text("machine") + text("test") + zigzag(1000) + varint(1 + len(more))
+        for i, uuid in enumerate((self.uuid, *more)):
+            raw += text(uuid) + text("") + text("NVIDIA Test") + text("") + text(f"0000:{5 + i:02x}:00.0") + zigzag(i) + zigzag(i) + zigzag(-1)
+            raw += b"\x01\x00" + text(note)
+        raw += varint(0)
         self.facts_id = fnv(raw)
         return frame(2, self.id + struct.pack("<Q", self.facts_id) + body(raw))
 

@@ -129,6 +129,22 @@ class Ingest(HubCase):
         metrics = lib.ask(h.url + "/metrics")[2].decode()
         self.assertIn("muster_hub_repeats_total 20\n", metrics)
 
+    def test_after_a_restart_nodes_are_there_with_what_was_last_known_lost_gpus_too(self):
+        h = self.hub()
+        n = self.node(h)
+        self.assertEqual(self.post(h, n.stream(n.facts(more=["GPU-2"]), n.batch()), n.token)[0], 200)
+        self.assertEqual(self.post(h, n.stream(n.facts(), n.batch()), n.token)[0], 200)  # it fell off the bus, and the agent was started again
+        states = lambda: {d["uuid"]: d["state"] for d in self.state(h)["nodes"][0]["devices"]}
+        self.assertEqual(states(), {n.uuid: "busy", "GPU-2": "lost"})
+        h.stop()
+        h = self.hub()
+        self.assertEqual(states(), {n.uuid: "stale", "GPU-2": "lost"})
+        self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)
+        self.assertEqual(states()["GPU-2"], "lost")
+        self.assertNotEqual(states()[n.uuid], "stale")
+        self.assertEqual(self.post(h, n.stream(n.facts(more=["GPU-2"]), n.batch()), n.token)[0], 200)
+        self.assertNotEqual(states()["GPU-2"], "lost")  # the same device is back
+
     def test_catching_up_does_not_change_what_is_shown(self):
         h = self.hub()
         n = self.node(h)
