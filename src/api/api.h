@@ -127,6 +127,7 @@ struct route {
     const char *summary;
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */
     size_t max_body;
+    bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
     enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
 extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */

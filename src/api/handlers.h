@@ -12,6 +12,7 @@ handler get_root, get_gpu_table, get_state, get_stream, get_processes, get_metri
 handler get_nodes, patch_node, get_events, post_login, post_logout, get_healthz, get_readyz, get_favicon;
 /* send.c: what comes in */
 handler post_batches, get_register, post_update;
+bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);
 /* install.c: adding a node, service discovery */
 handler get_install, get_install_file, get_sd;
 /* who.c */

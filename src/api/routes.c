@@ -35,9 +35,9 @@ const struct route routes[] = {
     {GET, "/states/{host}/", ROLE_NONE, .summary = "vesta: one host",
      .params = "fetch_num: taken, the newest is given; term: plain text", .handle = get_states_host},
     {METHOD_GET, "/register/", ROLE_NONE, .open = true, .write = true, .summary = "vesta: a sender makes itself known",
-     .params = "host_name: its name; token: the vesta token", .handle = get_register},
+     .params = "host_name: its name; token: the vesta token", .gate = vesta_allowed, .handle = get_register},
     {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .max_body = 512u << 10,
-     .summary = "vesta: a sender's sample", .params = "token: the vesta token", .handle = post_update},
+     .summary = "vesta: a sender's sample", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_update},
     {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh -s -- TOKEN", .handle = get_install},
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
@@ -177,7 +177,9 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     if (from_proxy)
         rq->loopback = false;
     settle_peer(a, rq);
-    return may(a, rq) || refuse(rq, rp);
+    if (!may(a, rq))
+        return refuse(rq, rp);
+    return !rq->route->gate || rq->route->gate(a, rq, rp);
 }
 
 enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)

@@ -19,7 +19,8 @@
 #define COPY_MAX   (4u << 10) /* smaller bodies are copied behind the head */
 #define GZIP_LEAST 1024
 #define GZIP_BIG   (256u << 10)
-#define RATE       8 /* bytes per ms a client must manage, both ways */
+#define RATE       64          /* bytes per ms a client must manage, both ways */
+#define BODY_SMALL (64u << 10) /* smaller ones do not count as one address's */
 
 enum conn_state {
     CONN_HEAD,   /* waiting for a request's head */
@@ -54,7 +55,8 @@ struct conn {
     bool gzip_ok, head_only, old; /* what the answer needs of the request, which may be gone by then */
     size_t scanned;               /* of the head, for its end */
     int64_t deadline_ms;
-    size_t queued; /* stream: at the last tick */
+    size_t queued;  /* stream: at the last tick */
+    size_t sending; /* of httpd.replies */
     struct exchange *x;
     struct late *late;
     struct stream_conn *stream;
@@ -79,7 +81,7 @@ struct httpd {
     struct conn ring; /* ring.next moved on last, ring.prev longest ago */
     SSL_CTX *tls;
     struct ports *ports;
-    size_t bodies;
+    size_t bodies, replies;
     struct exchange *spare;
     int64_t date_s; /* what date says */
     char date[40];
@@ -132,6 +134,7 @@ static void conn_free(struct conn *c)
     if (c->late)
         c->late->c = NULL;
     exchange_end(c);
+    c->h->replies -= c->sending;
     c->prev->next = c->next;
     c->next->prev = c->prev;
     c->h->stat.connections--;
@@ -234,20 +237,33 @@ static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made
     return gz.len ? gz : plain;
 }
 
+/* Memory that stays taken until these bytes have left. */
+static size_t reply_holds(const struct reply *rp, struct str bytes)
+{
+    return bytes.len <= COPY_MAX ? 0 : rp->blob ? rp->blob->plain.len + rp->blob->gz.len : bytes.len;
+}
+
 /* Send the whole reply; conn_step goes on when it has left. Empties rp. */
 static void conn_reply(struct conn *c, struct reply *rp)
 {
     AUTO_BUF head = BUF_INIT(16u << 10), made = {0};
+    struct httpd *h = c->h;
     struct evbuffer *out = io_out(c->io);
-    bool gz;
-    int status = rp->status ? rp->status : 200;
+    bool gz, bare = rp->status == 204 || rp->status == 304 || c->head_only;
     if (rp->close)
         c->close_after = true;
     struct str bytes = reply_bytes(c, rp, &made, &gz);
-    reply_head(&head, c, rp, status, bytes.len, gz);
-    bool bare = status == 204 || status == 304 || c->head_only;
+    size_t holds = bare ? 0 : reply_holds(rp, bytes);
+    if (holds && h->replies && h->replies + holds > h->conf.max_replies) {
+        h->stat.refused++;
+        h->ops.problem(rp, 503, "too many large answers are on their way; try again in a moment");
+        bytes = buf_str(&rp->body);
+        gz = false;
+        holds = 0;
+    }
+    reply_head(&head, c, rp, rp->status ? rp->status : 200, bytes.len, gz);
     evbuffer_add(out, head.p, head.len);
-    if (bare || bytes.len <= COPY_MAX) {
+    if (!holds) {
         evbuffer_add(out, bytes.p, bare ? 0 : bytes.len);
     } else if (rp->blob) {
         evbuffer_add_reference(out, bytes.p, bytes.len, unref_blob, blob_ref(rp->blob));
@@ -255,7 +271,8 @@ static void conn_reply(struct conn *c, struct reply *rp)
         char *own = buf_take(gz ? &made : &rp->body);
         evbuffer_add_reference(out, own, bytes.len, free_bytes, own);
     }
-    conn_enter(c, CONN_REPLY, c->h->conf.write_ms + (int64_t)(bytes.len / RATE));
+    h->replies += c->sending = holds;
+    conn_enter(c, CONN_REPLY, h->conf.write_ms + (int64_t)(bytes.len / RATE));
     io_send(c->io);
     reply_fini(rp);
 }
@@ -321,10 +338,25 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
     return 0;
 }
 
+/* Room for a body: in all, and for this address, or one bad sender could keep everybody else's out. */
+static bool body_fits(const struct conn *c, size_t room)
+{
+    const struct httpd *h = c->h;
+    size_t mine = room, share = h->conf.max_bodies / 4;
+    if (h->bodies > 0 && h->bodies + room > h->conf.max_bodies)
+        return false;
+    if (room <= BODY_SMALL || h->bodies + room <= share)
+        return true;
+    for (const struct conn *o = h->ring.next; o != &h->ring; o = o->next)
+        if (o->x && strcmp(o->peer, c->peer) == 0)
+            mine += o->x->counted;
+    return mine == room || mine <= share;
+}
+
 static void conn_expect_body(struct conn *c, struct exchange *x)
 {
     size_t room = x->head.length > 0 ? (size_t)x->head.length : x->max_body;
-    if (c->h->bodies > 0 && c->h->bodies + room > c->h->conf.max_bodies) {
+    if (!body_fits(c, room)) {
         c->h->stat.refused++;
         conn_problem(c, 503, "too much is being sent at once; try again in a moment");
         return;
@@ -455,6 +487,8 @@ static bool step_reply(struct conn *c)
     if (io_queued(c->io) > 0)
         return false;
     exchange_end(c);
+    c->h->replies -= c->sending;
+    c->sending = 0;
     c->gzip_ok = c->head_only = c->old = false;
     io_limit(c->io, READ_AHEAD);
     if (!c->close_after) {

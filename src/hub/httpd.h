@@ -21,7 +21,8 @@ struct ssl_ctx_st;
 
 struct httpd_conf {
     size_t max_connections;
-    size_t max_bodies; /* bytes of all bodies being read, together */
+    size_t max_bodies;  /* bytes of all bodies being read, together; one address has at most a quarter of it */
+    size_t max_replies; /* bytes of all large replies on their way, together */
     int64_t head_ms, body_ms, idle_ms, write_ms, late_ms;
 };
 

@@ -460,6 +460,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
 {
     static const struct httpd_conf limits = {.max_connections = 1024,
                                              .max_bodies = 256u << 20,
+                                             .max_replies = 512u << 20,
                                              .head_ms = 10000,
                                              .body_ms = 10000,
                                              .idle_ms = 75000,

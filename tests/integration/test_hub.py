@@ -471,6 +471,19 @@ class BadRequests(HubCase):
             resident = int(next(line for line in f if line.startswith("VmRSS")).split()[1])
         self.assertLess(resident, 90 << 10)
 
+    def test_bodies_that_never_end_do_not_keep_others_out(self):
+        h = self.hub()
+        n = self.node(h)
+
+        def promise(size, address):
+            s = socket.create_connection(("127.0.0.1", h.port), timeout=lib.LIMIT_S, source_address=(address, 0))
+            self.addCleanup(s.close)
+            s.sendall(f"POST /api/v1/batches HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {n.token}\r\nExpect: 100-continue\r\nContent-Length: {size}\r\n\r\n".encode())
+            return status_of(s.recv(65536))
+        self.assertEqual([promise(16 << 20, "127.0.0.1") for _ in range(6)], [100] * 4 + [503] * 2)
+        self.assertEqual(promise(16 << 20, "127.0.0.2"), 100)
+        self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)  # and small ones go on, whoever sends them
+
     def test_a_node_that_floods_slows_itself_down(self):
         h = self.hub()
         n, other = self.node(h), self.node(h, "other")
@@ -774,6 +787,8 @@ class Vesta(HubCase):
         self.assertEqual(self.ask(h.url + "/update/host/feedbeef?token=t", method="POST", body="{}")["status_code"], 404)
         update = lambda body, token="t": self.ask(f"{h.url}/update/host/{host}?token={token}", method="POST", body=body)["status_code"]
         self.assertEqual(update("{}", "wrong"), 403)
+        early = raw(h.port, f"POST /update/host/{host}?token=wrong HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\n".encode())
+        self.assertIn(b'"status_code":403', early)  # nobody waits for a body that is not wanted
         for bad in ("", "nonsense", "[]", '{"gpu:x":{}}', '{"gpu:0":5}', '{"gpu:0":{}}', '{"gpu:999":{"uuid":"a"}}', '{"gpu:0":{"uuid":"a"},"gpu:1":{"uuid":"a"}}', "[" * 5000,
                     '{"gpu:0":{"uuid":"%s"}}' % "é\\u0001", '{"gpu:0":{"uuid":"a b"}}'):
             self.assertEqual(update(bad), 400, bad[:60])

@@ -237,8 +237,8 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/readyz", "GET", "+++++++"},
         {"/states/", "GET", "++133++"},
         {"/states/{host}/", "GET", "++133++"},
-        {"/register/", "GET", "+++++++"}, /* vesta's own token, in the URL */
-        {"/update/host/{id}", "POST", "+++++++"},
+        {"/register/", "GET", "???????"}, /* without vesta's own token in the URL: its error, under 200 */
+        {"/update/host/{id}", "POST", "???????"},
         {"/install", "GET", "+++++++"},
         {"/install/{file}", "GET", "+++++++"},
         {"/sd/prometheus", "GET", "++133++"},
