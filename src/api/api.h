@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "model/fact.h"
 
+struct filter;
 struct live;
 struct route;
 
@@ -80,6 +81,9 @@ void reply_fini(struct reply *rp);
 /* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */
 enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *status_words(int status); /* "Not Found" */
+/* The filter a request asks for, the caller's; NULL: none. False: rp has a 400 that names the column. `mine` is the
+ * token's person, or without one whom the parameter me names. */
+bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret);
 
 /* What hub/ lends. Text is borrowed. */
 struct api {

@@ -16,7 +16,17 @@ struct select {
     struct view view;
     const struct node_now *one[1];
     char node[NAME_MAX_LEN];
+    struct filter *filter; /* NULL: none; applied when it is clear that something must be rendered */
+    bool by_process;       /* the rendering looks at each process instead */
+    struct arena arena;    /* of the filtered view */
 };
+
+static void select_fini(struct select *s)
+{
+    filter_free(s->filter);
+    arena_fini(&s->arena);
+}
+#define AUTO_SELECT __attribute__((cleanup(select_fini))) struct select
 
 /* The view this reader may have, of one node or of all. False: rp says why not. */
 static bool select_view(struct api *a, const struct request *rq, struct str node, bool all, struct select *s,
@@ -38,23 +48,26 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
         reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
         return false;
     }
-    return true;
+    return request_filter(rq, rp, &s->filter);
 }
 
 typedef void render_fn(struct buf *out, const struct view *v, const void *arg);
 
 /* Render through the cache; what and detail tell renderings of one view apart. */
-static enum reply_how reply_view(struct api *a, const struct request *rq, const struct select *s, const char *what,
+static enum reply_how reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
                                  render_fn *render, const void *arg, struct reply *rp)
 {
-    AUTO_BUF key = BUF_INIT(1024);
+    AUTO_BUF key = BUF_INIT(4096);
     uint64_t version = s->node[0] && s->view.n == 1 ? s->view.nodes[0]->version : s->view.version;
-    buf_addf(&key, "%s|%s|%d|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader);
+    buf_addf(&key, "%s|%s|%d|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
+             s->filter ? filter_key(s->filter) : "");
     rp->blob = cache_get(a->cache, buf_str(&key), version, rq->now_ms);
     if (rp->blob)
         return REPLY_NOW;
     int64_t begin_us = clock_mono_us();
     AUTO_BUF out = BUF_INIT(RENDER_MAX);
+    if (s->filter && !s->by_process)
+        view_filter(&s->view, s->filter, &s->arena);
     render(&out, &s->view, arg);
     if (out.err)
         return reply_problem(rp, 500, "the answer is larger than %u MiB; ask for one node", RENDER_MAX >> 20);
@@ -71,15 +84,19 @@ static void render_json(struct buf *out, const struct view *v, const void *arg)
 
 enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     bool all = request_flag(rq, "all");
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, request_query(rq, "node"), all, &s, rp))
         return REPLY_NOW;
     /* Weak: the same facts; ages go on counting and the reader can do that alone. */
     uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
-    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x%x\"", a->nonce, (unsigned long long)version, s.view.show_cmd,
-             all, (unsigned)fnv64(s.view.reader, strlen(s.view.reader)));
+    uint64_t who = fnv64(s.view.reader, strlen(s.view.reader));
+    if (s.filter) /* and the same choice of them, which time may change */
+        who ^= fnv64(filter_key(s.filter), strlen(filter_key(s.filter))) +
+               (filter_is_timed(s.filter) ? (uint64_t)rq->now_ms / 1000 : 0);
+    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x%llx\"", a->nonce, (unsigned long long)version,
+             s.view.show_cmd, all, (unsigned long long)who);
     snprintf(rp->cache, sizeof(rp->cache), "private, no-cache");
     if (str_find(rq->header(rq, "If-None-Match"), rp->etag + 2) >= 0) {
         rp->status = 304;
@@ -90,7 +107,7 @@ enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;
     a->watched_ms = rq->now_ms;
@@ -139,7 +156,7 @@ static bool wants_text(const struct request *rq)
 
 static enum reply_how reply_page(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page text)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     char what[64];
     struct page_ask ask = {.page = PAGE_HTML};
     a->watched_ms = rq->now_ms;
@@ -189,7 +206,7 @@ static void render_metrics(struct buf *out, const struct view *v, const void *ar
 
 enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
     if (!select_view(a, rq, str_n("", 0), false, &s, rp))
         return REPLY_NOW;
@@ -211,7 +228,7 @@ static void render_hosts(struct buf *out, const struct view *v, const void *arg)
 
 enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     if (!select_view(a, rq, str_n("", 0), false, &s, rp))
         return REPLY_NOW;
     return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
@@ -219,7 +236,7 @@ enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     if (!select_view(a, rq, rq->tail, false, &s, rp)) {
         reply_fini(rp); /* vesta says it in a body of its own, under 200 */
         *rp = (struct reply){.body = BUF_INIT(1024)};
@@ -300,16 +317,24 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
         cell_int(&c[P_JOB], p->fact->slurm_job);
 }
 
+struct process_ask {
+    bool csv;
+    const struct filter *filter;
+};
+
 static void render_processes(struct buf *out, const struct view *v, const void *arg)
 {
-    const bool *csv = arg;
+    const struct process_ask *ask = arg;
     struct rows r;
     rows_init(&r, process_columns, ARRAY_LEN(process_columns));
     for (size_t i = 0; i < v->n; i++)
-        for (size_t d = 0; d < v->nodes[i]->n_devices; d++)
-            for (size_t p = 0; p < v->nodes[i]->devices[d].n_procs; p++)
-                process_row(&r, v, v->nodes[i], &v->nodes[i]->devices[d], &v->nodes[i]->devices[d].procs[p]);
-    if (*csv)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            for (size_t p = 0; p < d->n_procs; p++)
+                if (!ask->filter || filter_match_proc(ask->filter, v->nodes[i], d, &d->procs[p], v->at_ms))
+                    process_row(&r, v, v->nodes[i], d, &d->procs[p]);
+        }
+    if (ask->csv)
         render_rows_csv(out, &r);
     else
         render_rows_json(out, &r);
@@ -318,12 +343,14 @@ static void render_processes(struct buf *out, const struct view *v, const void *
 
 enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct select s;
+    AUTO_SELECT s = {0};
     struct str format = request_query(rq, "format");
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;
     if (csv)
         rp->type = "text/csv; charset=utf-8";
-    return reply_view(a, rq, &s, csv ? "procs.csv" : "procs", render_processes, &csv, rp);
+    s.by_process = true;
+    struct process_ask ask = {csv, s.filter};
+    return reply_view(a, rq, &s, csv ? "procs.csv" : "procs", render_processes, &ask, rp);
 }

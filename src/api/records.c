@@ -50,12 +50,16 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
     struct view v;
     const struct node_now *one[1];
     struct view_ask ask = {.all = true, .demo = a->demo};
+    AUTO_FILTER *filter = NULL;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
     rp->body = BUF_INIT(256u << 20);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);
     for (size_t i = 0; i < v.n; i++)
-        node_json(&j, v.nodes[i], rq->now_ms);
+        if (!filter || filter_match_node(filter, v.nodes[i], rq->now_ms))
+            node_json(&j, v.nodes[i], rq->now_ms);
     json_end_arr(&j);
     return REPLY_NOW;
 }

@@ -1,5 +1,6 @@
 /* ls.c: `muster ls`: which GPUs there are and who is on them: this machine's at once, or a hub's. */
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 
 #include "agent/local.h"
@@ -14,13 +15,16 @@
 
 struct ls_conf {
     struct client_conf client;
-    bool detail, json, csv, free, watch, ascii;
+    bool detail, json, csv, free, mine, watch, ascii;
     int64_t every, width;
+    struct filter *filter; /* of the operands, --free and --mine; NULL: none */
+    const char *me;
 };
 
 static const struct opt ls_opts[] = {
     CLIENT_OPTS(ls_conf, client),
-    OPT(ls_conf, free, 0, OPT_BOOL, NULL, NULL, "only free GPUs; exit status 1 when there is none"),
+    OPT(ls_conf, free, 0, OPT_BOOL, NULL, NULL, "only free GPUs: short for the filter 'free'"),
+    OPT(ls_conf, mine, 0, OPT_BOOL, NULL, NULL, "only GPUs that my processes are on: short for the filter 'mine'"),
     OPT(ls_conf, detail, 'l', OPT_BOOL, NULL, NULL, "a line per process too"),
     OPT(ls_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: an array with an object per GPU"),
     OPT(ls_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
@@ -34,9 +38,18 @@ static const struct opt ls_opts[] = {
 const struct opt_cmd ls_face = {
     .name = "muster ls",
     .summary = "which GPUs there are and who is on them",
-    .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.",
+    .args = "[FILTER…]",
+    .about =
+        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
+        "A filter says which GPUs: states (free, held, busy, stale, hung, lost, broken), mine, user:kim, model:h200, "
+        "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
+        "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
+        "all of it. When nothing matches the exit status is 1.",
     .examples = "muster ls  # this machine\n"
                 "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
+                "muster ls free model:h200 'memfree>=40G'  # a free H200 with room\n"
+                "muster ls held 'idle>2h' not user:root  # held by somebody, and idle\n"
+                "muster ls '(hung or lost) host:dgx*'  # what is broken\n"
                 "muster ls --json | jq '.[] | select(.state == \"held\")'",
     .opts = ls_opts,
 };
@@ -48,6 +61,7 @@ struct picture {
     const struct node_now **list;
     size_t n;
     struct view view;
+    struct arena arena; /* of the filtered view */
 };
 
 static void picture_fini(struct picture *p)
@@ -57,22 +71,41 @@ static void picture_fini(struct picture *p)
         node_now_fini(&p->nodes[i]);
     free(p->nodes);
     free(p->list);
+    arena_fini(&p->arena);
     *p = (struct picture){0};
+}
+
+static void add_escaped(struct buf *out, const char *s)
+{
+    for (; *s; s++)
+        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9'))
+            buf_addc(out, *s);
+        else
+            buf_addf(out, "%%%02x", (unsigned char)*s);
 }
 
 static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *err)
 {
     AUTO_BUF json = {0};
-    int r = client_ask(&conf->client, "GET", "/api/v1/state", str_of(""), &json, err);
+    AUTO_BUF path = BUF_INIT(8192);
+    buf_adds(&path, "/api/v1/state");
+    if (conf->filter) {
+        buf_adds(&path, "?filter=");
+        add_escaped(&path, filter_text(conf->filter));
+        buf_adds(&path, "&me=");
+        add_escaped(&path, conf->me);
+    }
+    int r = client_ask(&conf->client, "GET", path.p, str_of(""), &json, err);
     if (r < 0)
         return r;
-    if (state_parse(buf_str(&json), &p->nodes, &p->n, &p->view.demo, &p->view.at_ms, err) < 0)
+    if (state_parse(buf_str(&json), &p->nodes, &p->n, &p->view.demo, &p->view.at_ms, &p->view.of, err) < 0)
         return err_prefix(err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&conf->client));
     p->list = mem_zero(p->n + 1, sizeof(*p->list));
     for (size_t i = 0; i < p->n; i++)
         p->list[i] = &p->nodes[i];
     p->view.nodes = p->list;
     p->view.n = p->n;
+    p->view.filter = conf->filter ? filter_text(conf->filter) : NULL;
     return 0;
 }
 
@@ -110,16 +143,20 @@ static void take_batch(void *arg, const struct batch *b)
         live_batch(t->live, t->node, b, 0, clock_wall_ms());
 }
 
-static int look(struct picture *p)
+static int look(const struct ls_conf *conf, struct picture *p)
 {
     int64_t now = clock_wall_ms();
     live_tick(p->live, now);
     free(p->list);
     p->list = mem_zero(live_count(p->live) + 1, sizeof(*p->list));
-    return view_of(p->live, &(struct view_ask){.show_cmd = true}, now, p->list, &p->view);
+    int r = view_of(p->live, &(struct view_ask){.show_cmd = true}, now, p->list, &p->view);
+    arena_reset(&p->arena);
+    if (r == 0 && conf->filter)
+        view_filter(&p->view, conf->filter, &p->arena);
+    return r;
 }
 
-static int from_here(struct picture *p, struct err *err)
+static int from_here(const struct ls_conf *conf, struct picture *p, struct err *err)
 {
     enum { WAIT_MS = 8000 };
     struct agent_conf agent;
@@ -133,32 +170,7 @@ static int from_here(struct picture *p, struct err *err)
     conf_fini(&agent);
     if (r < 0)
         return r;
-    return look(p);
-}
-
-/* Leave the rows of free devices. */
-static void keep_free(struct rows *r)
-{
-    size_t state = 0, kept = 0;
-    while (state + 1 < r->n_cols && strcmp(r->cols[state].name, "state") != 0)
-        state++;
-    for (size_t i = 0; i < r->n; i++) {
-        struct cell *row = r->cells + i * r->n_cols, *to = r->cells + kept * r->n_cols;
-        const char *word = row[state].json_text;
-        if (word && strcmp(word, dev_states[DEV_FREE].word) == 0) {
-            for (size_t k = 0; to != row && k < r->n_cols; k++) {
-                struct cell moved = to[k]; /* swapped, so that rows_fini still frees each once */
-                to[k] = row[k];
-                row[k] = moved;
-            }
-            kept++;
-        }
-    }
-    for (size_t i = kept * r->n_cols; i < r->n * r->n_cols; i++) {
-        free(r->cells[i].json_text);
-        free(r->cells[i].screen);
-    }
-    r->n = kept;
+    return look(conf, p);
 }
 
 static int show(const struct ls_conf *conf, const struct picture *p)
@@ -169,8 +181,6 @@ static int show(const struct ls_conf *conf, const struct picture *p)
                      .ascii = conf->ascii};
     struct rows r;
     ls_rows(&p->view, conf->detail, &r);
-    if (conf->free)
-        keep_free(&r);
     if (conf->watch)
         buf_adds(&out, "\033[H\033[2J");
     if (conf->json)
@@ -182,12 +192,13 @@ static int show(const struct ls_conf *conf, const struct picture *p)
             buf_adds(&out, "DEMO: a recorded cluster, not real machines\n");
         view_answer(&p->view, &out);
         buf_addc(&out, '\n');
-        render_rows_text(&out, &r, &t);
+        if (r.n || !conf->filter)
+            render_rows_text(&out, &r, &t);
     }
     bool none = r.n == 0;
     rows_fini(&r);
     int code = cli_print(&ls_face, &out);
-    return code ? code : conf->free && none ? EXIT_NO : EXIT_OK;
+    return code ? code : conf->filter && none ? EXIT_NO : EXIT_OK;
 }
 
 /* This machine again and again: the collector stays, so that only the first look waits for the driver. */
@@ -207,7 +218,7 @@ static int watch_here(const struct ls_conf *conf)
     struct local_sink sink = {&t, take_hello, take_facts, take_procs, take_batch};
     r = local_open(&l, &agent, &sink, &err);
     while (r >= 0 && code != EXIT_REACH && (r = local_next(l, WAIT_MS, &err)) >= 0)
-        if ((r = look(&p)) >= 0)
+        if ((r = look(conf, &p)) >= 0)
             code = show(conf, &p);
     if (r < 0)
         code = cli_fail(&ls_face, EXIT_REACH, "%s", err.msg[0] ? err.msg : strerror(-r));
@@ -222,10 +233,39 @@ static int once(const struct ls_conf *conf)
     struct picture p = {0};
     struct err err = {0};
     bool hub = conf->client.hub && conf->client.hub[0];
-    int r = hub ? from_hub(conf, &p, &err) : from_here(&p, &err);
+    int r = hub ? from_hub(conf, &p, &err) : from_here(conf, &p, &err);
     r = r < 0 ? cli_fail(&ls_face, EXIT_REACH, "%s", err.msg) : show(conf, &p);
     picture_fini(&p);
     return r;
+}
+
+/* The operands, --free and --mine as one filter. -1: go on; or an exit code. */
+static int read_filter(struct ls_conf *conf, char **words, int n)
+{
+    AUTO_BUF said = BUF_INIT(65536);
+    AUTO_BUF all = BUF_INIT(65536);
+    struct filter_err err = {0};
+    if (!n && !conf->free && !conf->mine)
+        return -1;
+    struct passwd *pw = getpwuid(getuid());
+    conf->me = pw ? pw->pw_name : "";
+    for (int i = 0; i < n; i++)
+        buf_addf(&said, "%s%s", i ? " " : "", words[i]);
+    if (n) { /* alone first: columns are those of what was typed */
+        if (filter_new(buf_str(&said), conf->me, &conf->filter, &err) < 0)
+            return cli_fail(&ls_face, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
+        if (!conf->free && !conf->mine)
+            return -1;
+        filter_free(conf->filter);
+        conf->filter = NULL;
+        buf_addf(&all, "(%s) ", said.p);
+    }
+    if (conf->free || conf->mine) {
+        buf_addf(&all, "%s%s", conf->free ? "free" : "", conf->mine ? conf->free ? " mine" : "mine" : "");
+        if (filter_new(buf_str(&all), conf->me, &conf->filter, &err) < 0)
+            return cli_fail(&ls_face, EXIT_USAGE, "%s", err.message);
+    }
+    return -1;
 }
 
 int cmd_ls(int argc, char **argv)
@@ -234,10 +274,9 @@ int cmd_ls(int argc, char **argv)
     int argi, r = cli_parse(&ls_face, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
-    if (argi != argc) {
-        r = cli_fail(&ls_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+    r = read_filter(&conf, argv + argi, argc - argi);
+    if (r >= 0)
         goto out;
-    }
     if (conf.json && conf.csv) {
         r = cli_fail(&ls_face, EXIT_USAGE, "--json and --csv exclude each other");
         goto out;
@@ -252,6 +291,7 @@ int cmd_ls(int argc, char **argv)
             usleep((useconds_t)(conf.every * 1000));
     } while (conf.watch && r != EXIT_REACH);
 out:
+    filter_free(conf.filter);
     opt_fini(ls_opts, &conf);
     return r;
 }

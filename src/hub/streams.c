@@ -20,6 +20,7 @@ struct item { /* a node's newest event */
     uint64_t seq;
     int64_t gone_ms;
     bool present;
+    uint64_t seen, which; /* with a filter: the node's version last looked at, and which devices matched then */
     struct blob *event;
 };
 
@@ -28,7 +29,9 @@ struct group {
     char node[NODE_KEY_MAX]; /* empty: all */
     bool show_cmd;
     char reader[64];
+    struct filter *filter; /* NULL: none */
     uint64_t seen_version; /* of live, when items were last brought up to date */
+    int64_t seen_s;
     uint64_t seq;
     size_t n, cap;
     struct item *items;
@@ -80,20 +83,32 @@ static void group_free(struct group *g)
         blob_unref(g->items[i].event);
     blob_unref(g->snapshot);
     free(g->items);
+    filter_free(g->filter);
     free(g);
 }
 
-static struct group *group_get(struct streams *s, const char *node, bool show_cmd, const char *reader)
+static bool same_filter(const struct filter *a, const struct filter *b)
+{
+    return a && b ? strcmp(filter_key(a), filter_key(b)) == 0 : a == b;
+}
+
+/* Takes the filter. */
+static struct group *group_get(struct streams *s, const char *node, bool show_cmd, const char *reader,
+                               struct filter *filter)
 {
     struct group *g = s->groups;
-    while (g && (strcmp(g->node, node) != 0 || g->show_cmd != show_cmd || strcmp(g->reader, reader) != 0))
+    while (g && (strcmp(g->node, node) != 0 || g->show_cmd != show_cmd || strcmp(g->reader, reader) != 0 ||
+                 !same_filter(g->filter, filter)))
         g = g->next;
-    if (g)
+    if (g) {
+        filter_free(filter);
         return g;
+    }
     g = mem_zero(1, sizeof(*g));
     mem_copy_str(g->node, sizeof(g->node), node);
     mem_copy_str(g->reader, sizeof(g->reader), reader);
     g->show_cmd = show_cmd;
+    g->filter = filter;
     g->next = s->groups;
     s->groups = g;
     return g;
@@ -144,12 +159,33 @@ static struct item *item_find(struct group *g, const char *key, size_t *hint)
     return NULL;
 }
 
+static void item_gone(struct group *g, struct item *it, int64_t now_ms)
+{
+    it->version = 0;
+    it->gone_ms = now_ms;
+    it->seq = ++g->seq;
+    blob_unref(it->event);
+    it->event = gone_event(it->key);
+}
+
+/* What of n the group's filter leaves; NULL: nothing of it. */
+static const struct node_now *group_node(const struct group *g, const struct item *it, const struct node_now *n,
+                                         int64_t now_ms, struct arena *a, uint64_t *ret_which)
+{
+    *ret_which = it->which;
+    if (!g->filter || (it->seen == n->version && !filter_is_timed(g->filter)))
+        return !g->filter || it->version ? n : NULL;
+    arena_reset(a);
+    return view_node(g->filter, n, now_ms, a, ret_which);
+}
+
 /* Bring the items up to date. quiet: with a snapshot going out, only remember what is in it. */
 static void group_update(struct streams *s, struct group *g, int64_t now_ms, bool quiet)
 {
     struct view v;
     const struct node_now *one[1];
     size_t hint = 0;
+    AUTO_ARENA arena = {0};
     group_view(s, g, now_ms, one, &v);
     for (size_t i = 0; i < g->n; i++)
         g->items[i].present = false;
@@ -163,28 +199,31 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
             mem_copy_str(it->key, sizeof(it->key), n->key);
         }
         it->present = true;
-        if (it->version == n->version)
+        uint64_t which;
+        const struct node_now *shown = group_node(g, it, n, now_ms, &arena, &which);
+        it->seen = n->version;
+        if (!shown && it->version)
+            item_gone(g, it, now_ms);
+        if (!shown || (it->version == n->version && it->which == which))
             continue;
         it->version = n->version;
+        it->which = which;
         blob_unref(it->event);
-        it->event = quiet ? NULL : node_event(&v, n);
+        it->event = quiet ? NULL : node_event(&v, shown);
         if (!quiet)
             it->seq = ++g->seq;
     }
     for (size_t i = g->n; i-- > 0;) {
         struct item *it = &g->items[i];
         if (!it->present && it->version) {
-            it->version = 0;
-            it->gone_ms = now_ms;
-            it->seq = ++g->seq;
-            blob_unref(it->event);
-            it->event = gone_event(it->key);
+            item_gone(g, it, now_ms);
         } else if (!it->present && now_ms - it->gone_ms > GONE_MS) {
             blob_unref(it->event);
             g->items[i] = g->items[--g->n];
         }
     }
     g->seen_version = v.version;
+    g->seen_s = now_ms / 1000;
 }
 
 /* ---- readers ---- */
@@ -225,10 +264,13 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, int64_t now
     struct view v;
     const struct node_now *one[1];
     struct buf b = BUF_INIT(512u << 20);
+    AUTO_ARENA arena = {0};
     if (g->snapshot && clock_mono_ms() - g->snapshot_ms < SHARE_MS)
         return g->snapshot;
     group_update(s, g, now_ms, !g->readers); /* the others get it as events */
     group_view(s, g, now_ms, one, &v);
+    if (g->filter)
+        view_filter(&v, g->filter, &arena);
     buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
     render_state(&b, &v);
     while (b.len && b.p[b.len - 1] == '\n')
@@ -264,7 +306,11 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
             return reply_problem(rp, 404, "no node is called '%s'", node);
         mem_copy_str(node, sizeof(node), v.nodes[0]->key);
     }
-    struct group *g = group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "");
+    struct filter *filter;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    struct group *g =
+        group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "", filter);
     struct reader *r = mem_zero(1, sizeof(*r));
     r->s = s;
     r->g = g;
@@ -321,7 +367,8 @@ void streams_push(struct streams *s, int64_t now_ms)
             blob_unref(g->snapshot);
             g->snapshot = NULL;
         }
-        if (g->seen_version != live_version(s->api->live))
+        bool later = g->filter && filter_is_timed(g->filter) && g->seen_s != now_ms / 1000;
+        if (g->seen_version != live_version(s->api->live) || later)
             group_update(s, g, now_ms, false);
         for (struct reader *r = g->readers, *next; r; r = next) {
             next = r->next;

@@ -15,27 +15,42 @@ void view_tally(const struct view *v, struct tally *ret)
     *ret = t;
 }
 
+/* Devices that count for the answer: the free ones, or with a filter all that are left. */
+static size_t count_of(const struct view *v, const struct node_now *n)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < n->n_devices; k++)
+        count += (v->filter || n->devices[k].state == DEV_FREE) && !device_is_parent(n, &n->devices[k]);
+    return count;
+}
+
 int view_answer(const struct view *v, struct buf *out)
 {
     enum { NAMED = 6 };
+    bool plain = !v->filter || strcmp(v->filter, "free") == 0;
     struct tally t;
     view_tally(v, &t);
-    if (!t.devices)
-        return buf_adds(out, v->n ? "no GPUs seen yet" : "no nodes yet");
-    if (!t.by_state[DEV_FREE])
-        return buf_addf(out, "none of %zu free", t.devices);
-    buf_addf(out, "%zu of %zu free", t.by_state[DEV_FREE], t.devices);
+    size_t of = v->filter ? v->of : t.devices, count = v->filter ? t.devices : t.by_state[DEV_FREE];
+    if (!of)
+        return buf_adds(out, v->n || v->filter ? "no GPUs seen yet" : "no nodes yet");
+    if (count)
+        buf_addf(out, "%zu of %zu ", count, of);
+    else
+        buf_addf(out, "none of %zu ", of);
+    if (plain)
+        buf_adds(out, "free");
+    else
+        buf_addf(out, "%s '%s'", count == 1 ? "matches" : "match", v->filter);
+    if (!count)
+        return out->err;
     /* The nodes with most free first; a selection sort of a handful out of however many there are. */
     size_t named = 0, told = 0, last = SIZE_MAX, last_i = 0;
     while (named < NAMED) {
         size_t best = 0, best_i = 0;
         for (size_t i = 0; i < v->n; i++) {
-            const struct node_now *n = v->nodes[i];
-            size_t free_n = 0;
-            for (size_t k = 0; k < n->n_devices; k++)
-                free_n += n->devices[k].state == DEV_FREE && !device_is_parent(n, &n->devices[k]);
-            if (free_n > best && (free_n < last || (free_n == last && i > last_i))) {
-                best = free_n;
+            size_t here = count_of(v, v->nodes[i]);
+            if (here > best && (here < last || (here == last && i > last_i))) {
+                best = here;
                 best_i = i;
             }
         }
@@ -47,8 +62,8 @@ int view_answer(const struct view *v, struct buf *out)
         last_i = best_i;
         named++;
     }
-    if (told < t.by_state[DEV_FREE])
-        buf_addf(out, ", %zu elsewhere", t.by_state[DEV_FREE] - told);
+    if (told < count)
+        buf_addf(out, ", %zu elsewhere", count - told);
     return out->err;
 }
 
@@ -91,6 +106,8 @@ int device_users(const struct device_now *d, struct buf *out)
 
 bool device_is_parent(const struct node_now *n, const struct device_now *d)
 {
+    if (d->split)
+        return true;
     for (size_t i = 0; i < n->n_devices; i++)
         if (n->devices[i].fact.parent[0] && strcmp(n->devices[i].fact.parent, d->fact.uuid) == 0)
             return true;

@@ -34,6 +34,7 @@ struct device_now {
     size_t n_procs, n_custom;
     struct proc_now *procs;
     struct custom_now *custom;
+    bool split; /* in a filtered view: it has MIG instances, listed or not */
 };
 
 struct node_now {
@@ -67,13 +68,15 @@ struct view {
     const struct node_now *const *nodes; /* sorted by name */
     bool show_cmd;                       /* full command lines may be shown to this reader */
     char reader[64];                     /* whose own command lines may be shown; empty: nobody's */
+    const char *filter;                  /* nodes and devices are those that match this; NULL: all */
+    size_t of;                           /* with a filter: how many devices it chose from */
 };
 
 struct tally {
     size_t nodes, devices, by_state[DEV_STATES];
 };
 void view_tally(const struct view *v, struct tally *ret);
-/* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3" */
+/* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3"; of a filtered view "3 of 48 match 'mem>40G': …" */
 int view_answer(const struct view *v, struct buf *out);
 
 int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never */

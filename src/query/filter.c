@@ -191,7 +191,7 @@ static int any_proc(const struct filter *f, const struct op *op, const struct su
 {
     int any = NO;
 
-    if (!s->d || !s->d->at_ms)
+    if (!s->d || (!s->d->at_ms && !s->n_procs)) /* nothing came yet */
         return UNKNOWN;
     for (size_t i = 0; i < s->n_procs; i++) {
         const struct proc_fact *p = s->procs[i].fact;
@@ -270,6 +270,16 @@ bool filter_match(const struct filter *f, const struct node_now *n, const struct
         s.n_procs = d->n_procs;
     }
     return run(f, &s);
+}
+
+bool filter_match_node(const struct filter *f, const struct node_now *n, int64_t now_ms)
+{
+    if (!n->n_devices)
+        return filter_match(f, n, NULL, now_ms);
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (filter_match(f, n, &n->devices[i], now_ms))
+            return true;
+    return false;
 }
 
 bool filter_match_proc(const struct filter *f, const struct node_now *n, const struct device_now *d,

@@ -38,7 +38,9 @@ bool filter_is_timed(const struct filter *f);
 
 /* d NULL: the node itself, of which nothing is known that only a device has. */
 bool filter_match(const struct filter *f, const struct node_now *n, const struct device_now *d, int64_t now_ms);
-/* The same with p as the only process: user, program and the like speak of it alone. */
+/* Whether any device of n does, or n itself where it has none. */
+bool filter_match_node(const struct filter *f, const struct node_now *n, int64_t now_ms);
+/* The same as filter_match with p as the only process: user, program and the like speak of it alone. */
 bool filter_match_proc(const struct filter *f, const struct node_now *n, const struct device_now *d,
                        const struct proc_now *p, int64_t now_ms);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/rand.h"
 
 int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, const struct node_now **scratch,
             struct view *ret)
@@ -23,4 +24,74 @@ int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, const st
     }
     *ret = v;
     return 0;
+}
+
+static bool any_parent(const struct node_now *n)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (n->devices[i].fact.parent[0])
+            return true;
+    return false;
+}
+
+const struct node_now *view_node(const struct filter *f, const struct node_now *n, int64_t now_ms, struct arena *a,
+                                 uint64_t *ret_which)
+{
+    size_t count = 0, total = n->n_devices;
+    AUTO_FREE bool *yes = NULL;
+    bool few[64], *match = few;
+
+    *ret_which = 1;
+    if (!total)
+        return filter_match(f, n, NULL, now_ms) ? n : NULL;
+    if (total > ARRAY_LEN(few))
+        match = yes = mem_zero(total, sizeof(*yes)); /* lost ones stay beside those listed: no certain end */
+    for (size_t i = 0; i < total; i++) {
+        match[i] = filter_match(f, n, &n->devices[i], now_ms);
+        count += match[i];
+    }
+    *ret_which = fnv64(match, total);
+    if (count == total)
+        return n;
+    if (!count)
+        return NULL;
+    struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
+    *copy = *n;
+    size_t first = 0;
+    while (!match[first])
+        first++;
+    bool parents = any_parent(n);
+    if (!parents && first + count <= total && memchr(match + first, false, count) == NULL) { /* side by side */
+        copy->devices = n->devices + first;
+        copy->n_devices = count;
+        return copy;
+    }
+    copy->devices = arena_alloc(a, count, sizeof(*copy->devices));
+    copy->n_devices = 0;
+    for (size_t i = 0; i < total; i++)
+        if (match[i]) {
+            struct device_now *d = &copy->devices[copy->n_devices++];
+            *d = n->devices[i];
+            d->split = parents && device_is_parent(n, &n->devices[i]);
+        }
+    return copy;
+}
+
+void view_filter(struct view *v, const struct filter *f, struct arena *a)
+{
+    const struct node_now **list = arena_alloc(a, v->n + 1, sizeof(*list));
+    struct tally t;
+    size_t n = 0;
+    uint64_t which;
+
+    view_tally(v, &t);
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *kept = view_node(f, v->nodes[i], v->at_ms, a, &which);
+        if (kept)
+            list[n++] = kept;
+    }
+    v->nodes = list;
+    v->n = n;
+    v->filter = filter_text(f);
+    v->of = t.devices;
 }

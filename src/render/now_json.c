@@ -133,6 +133,7 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     text(j, "pci", f->pci);
     text(j, "serial", f->serial);
     number(j, "minor", f->minor, -1);
+    flag(j, "split", d->split);
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
     text(j, "note", f->note);
@@ -222,6 +223,10 @@ void render_state(struct buf *out, const struct view *v)
     json_bool(&j, "demo", v->demo);
     json_uint(&j, "version", v->version);
     json_cstr(&j, "muster", MUSTER_VERSION);
+    if (v->filter) {
+        json_cstr(&j, "filter", v->filter);
+        json_uint(&j, "of", v->of);
+    }
     json_arr(&j, "nodes");
     for (size_t i = 0; i < v->n && out->err == 0; i++)
         put_node(&j, v, v->nodes[i]);

@@ -316,7 +316,7 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
     if ((r = get_device_fact(p, o, &d->fact)) < 0 || (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
         (r = get_text(p, o, "reason", d->reason, sizeof(d->reason), false)) < 0 ||
         (r = get_ms(p, o, "since", &d->since_ms)) < 0 || (r = get_ms(p, o, "idle_since", &d->idle_since_ms)) < 0 ||
-        (r = get_ms(p, o, "age_ms", &age)) < 0)
+        (r = get_ms(p, o, "age_ms", &age)) < 0 || (r = get_bool(p, o, "split", &d->split)) < 0)
         return r;
     r = dev_state_by_word(str_of(state));
     if (r < 0)
@@ -422,13 +422,13 @@ static int get_nodes(struct parse *p, const json_t *list, int64_t now_ms, struct
 }
 
 int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
-                struct err *err)
+                size_t *ret_of, struct err *err)
 {
     struct parse p = {.err = err, .budget = text.len * PER_BYTE + (1u << 20)};
     struct node_now *nodes = NULL;
     json_t *list = NULL;
     json_error_t bad;
-    int64_t at = 0;
+    int64_t at = 0, of = 0;
     bool demo = false;
     size_t n = 0;
 
@@ -440,7 +440,8 @@ int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret
     int r = 0;
     if (!json_is_object(top))
         r = err_set(err, -EBADMSG, "state: not a JSON object");
-    else if ((r = get_ms(&p, top, "at", &at)) == 0 && (r = get_bool(&p, top, "demo", &demo)) == 0)
+    else if ((r = get_ms(&p, top, "at", &at)) == 0 && (r = get_bool(&p, top, "demo", &demo)) == 0 &&
+             (r = get_int(&p, top, "of", 0, UINT32_MAX, &of)) == 0)
         r = get_array(&p, top, "nodes", SIZE_MAX, sizeof(*nodes), &list, &n);
     if (r == 0 && !list)
         r = refuse(&p, "nodes", "is missing");
@@ -459,5 +460,6 @@ int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret
     *ret_n = n;
     *ret_demo = demo;
     *ret_at_ms = at;
+    *ret_of = (size_t)of;
     return 0;
 }

@@ -37,8 +37,8 @@ void render_vesta_states(struct buf *out, const struct view *v);
 void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n);
 
 /* Reading back what render_state wrote: the command line's view of a hub. nodes are the caller's, ended with
- * node_now_fini + free. */
+ * node_now_fini + free. ret_of: how many devices a filter chose from; 0 when there was none. */
 int state_parse(struct str json, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
-                struct err *err);
+                size_t *ret_of, struct err *err);
 
 #endif

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct node_now *nodes;
     struct view v = {0};
 
-    if (state_parse(str_n(data, size), &nodes, &v.n, &v.demo, &v.at_ms, &err) < 0)
+    if (state_parse(str_n(data, size), &nodes, &v.n, &v.demo, &v.at_ms, &v.of, &err) < 0)
         return 0;
     AUTO_BUF b = BUF_INIT(1 << 20);
     struct term t = {.width = (int)(size % 200), .colour = size & 1, .ascii = size & 2};

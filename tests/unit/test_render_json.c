@@ -99,6 +99,7 @@ static void what_was_written_is_read_back(void **unused)
     size_t n;
     bool demo;
     int64_t at;
+    size_t of;
 
     (void)unused;
     c->v.demo = c->v.show_cmd = true;
@@ -106,7 +107,7 @@ static void what_was_written_is_read_back(void **unused)
     c->n[3].backlog = 4000000000u;
     SET(c->n[4].name, "日本 \\ <x>");
     render_state(&one, &c->v);
-    assert_int_equal(state_parse(buf_str(&one), &nodes, &n, &demo, &at, &err), 0);
+    assert_int_equal(state_parse(buf_str(&one), &nodes, &n, &demo, &at, &of, &err), 0);
     assert_int_equal(n, c->v.n);
     assert_int_equal(at, NOW);
     assert_true(demo);
@@ -168,9 +169,10 @@ static void bad_states_are_refused_with_a_reason(void **unused)
         size_t n = 77;
         bool demo;
         int64_t at;
+        size_t of;
 
         print_message("%s\n", cases[i].text);
-        assert_int_equal(state_parse(str_of(cases[i].text), &nodes, &n, &demo, &at, &err), -EBADMSG);
+        assert_int_equal(state_parse(str_of(cases[i].text), &nodes, &n, &demo, &at, &of, &err), -EBADMSG);
         assert_true(str_starts(str_of(err.msg), cases[i].why));
         assert_ptr_equal(nodes, (void *)1);
         assert_int_equal(n, 77);
@@ -185,13 +187,14 @@ static void a_dense_text_does_not_grow_memory_without_bound(void **unused)
     size_t n;
     bool demo;
     int64_t at;
+    size_t of;
 
     (void)unused;
     buf_adds(&b, "{\"nodes\":[{}");
     for (int i = 0; i < 100000; i++) /* 3 bytes each that would be 2 KB each */
         buf_adds(&b, ",{}");
     buf_adds(&b, "]}");
-    assert_int_equal(state_parse(buf_str(&b), &nodes, &n, &demo, &at, &err), -EBADMSG);
+    assert_int_equal(state_parse(buf_str(&b), &nodes, &n, &demo, &at, &of, &err), -EBADMSG);
     assert_string_equal(err.msg, "state: 'nodes' has too many elements");
 }
 
@@ -202,11 +205,12 @@ static void unknown_fields_are_passed_over(void **unused)
     size_t n;
     bool demo = true;
     int64_t at;
+    size_t of;
 
     (void)unused;
     assert_int_equal(state_parse(STR("{\"at\":5,\"new\":[1],\"nodes\":[" NODE ",\"mood\":{},\"metrics\":{\"joy\":"
                                      "\"much\"},\"address\":null}]}"),
-                                 &nodes, &n, &demo, &at, &err),
+                                 &nodes, &n, &demo, &at, &of, &err),
                      0);
     assert_int_equal(n, 1);
     assert_false(demo);

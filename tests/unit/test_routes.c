@@ -561,6 +561,80 @@ static void a_target_is_decoded_or_refused(void **unused)
     }
 }
 
+static void a_filter_leaves_what_matches_everywhere(void **unused)
+{
+    static const struct {
+        const char *target;
+        bool as_kim;
+        int status;
+        const char *has, *has_not;
+    } cases[] = {
+        {"/api/v1/state?filter=user:kim", false, 200, "GPU-1", "\"nodes\":[]"},
+        {"/api/v1/state?filter=user:lee", false, 200, "\"nodes\":[]", "GPU-1"},
+        {"/api/v1/state?filter=", false, 200, "GPU-1", "\"filter\""},
+        {"/api/v1/state?filter=+", false, 200, "GPU-1", "\"filter\""},
+        {"/api/v1/state?node=box&filter=free", false, 200, "\"nodes\":[]", "GPU-1"},
+        {"/api/v1/state?filter=mine", true, 200, "GPU-1", "\"nodes\":[]"},
+        {"/api/v1/state?filter=mine&me=kim", false, 200, "GPU-1", "\"nodes\":[]"},
+        {"/api/v1/state?filter=mine&me=lee", false, 200, "\"nodes\":[]", "GPU-1"},
+        {"/api/v1/state?filter=mine&me=lee", true, 200, "GPU-1", "\"nodes\":[]"}, /* a token knows better */
+        {"/api/v1/state?filter=mine", false, 400, "\"column\":1}", "GPU-1"},
+        {"/api/v1/state?filter=user:kim+and", false, 400, "\"column\":13}", "GPU-1"},
+        {"/api/v1/state?filter=mem>big", false, 400, "filter, column 5: expected a size", "GPU-1"},
+        {"/api/v1/processes?filter=user:kim", false, 200, "python", NULL},
+        {"/api/v1/processes?filter=not+user:kim", false, 200, "[]", "python"},
+        {"/api/v1/processes?format=csv&filter=pid:8", false, 200, "node,", "python"},
+        {"/api/v1/processes?filter=)", false, 400, "\"column\":1}", "python"},
+        {"/api/v1/nodes?filter=pid:7", false, 200, "box", NULL},
+        {"/api/v1/nodes?filter=pid:8", false, 200, "[]", "box"},
+        {"/api/v1/nodes?filter=pid", false, 400, "\"column\":4}", "box"},
+        {"/api/v1/stream?filter=pid", false, 400, "\"column\":4}", NULL},
+        {"/metrics?filter=model:test", false, 200, "GPU-1", NULL},
+        {"/metrics?filter=model:h200", false, 200, "muster_build_info", "GPU-1"},
+        {"/metrics?filter=x", false, 400, "\"column\":1}", NULL},
+        {"/?term&filter=model:test", false, 200, "box", NULL},
+        {"/?term&filter=free", false, 200, "gpu info", "box"},
+        {"/?filter=model:h200", false, 200, "none of 1 match &#39;model:h200&#39;", NULL},
+        {"/?filter=model:\"<b>\"", false, 200, "&lt;b&gt;", "<b>"},
+        {"/gpu_table?term&filter=free", false, 200, NULL, "box"},
+        {"/states/?filter=free", false, 200, NULL, "box"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ask a = {.target = cases[i].target, .token = cases[i].as_kim ? by_role[ROLE_MEMBER] : NULL};
+        struct reply rp;
+        print_message("%s\n", a.target);
+        for (int again = 0; again < 2; again++) { /* the second comes from the cache */
+            assert_int_equal(ask(&a, &rp), cases[i].status);
+            if (cases[i].has)
+                assert_true(reply_has(&rp, cases[i].has));
+            if (cases[i].has_not)
+                assert_false(reply_has(&rp, cases[i].has_not));
+            if (cases[i].status == 400)
+                assert_string_equal(rp.type, "application/problem+json");
+            reply_fini(&rp);
+        }
+    }
+    assert_int_equal(fake.streams, 0);
+}
+
+static void an_etag_is_of_its_filter(void **unused)
+{
+    struct reply rp;
+    char all[64], some[64];
+    (void)unused;
+    ask(&(struct ask){.target = "/api/v1/state"}, &rp);
+    snprintf(all, sizeof(all), "%s", rp.etag);
+    reply_fini(&rp);
+    ask(&(struct ask){.target = "/api/v1/state?filter=free"}, &rp);
+    snprintf(some, sizeof(some), "%s", rp.etag);
+    reply_fini(&rp);
+    assert_string_not_equal(all, some);
+    assert_int_equal(ask_status(&(struct ask){.target = "/api/v1/state?filter=busy", .if_none_match = some}), 200);
+    assert_int_equal(ask_status(&(struct ask){.target = "/api/v1/state?filter=free", .if_none_match = some}), 304);
+    assert_int_equal(ask_status(&(struct ask){.target = "/api/v1/state?filter=free", .if_none_match = all}), 200);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
       WITH(a_proxy_on_this_machine_does_not_make_its_readers_local),
@@ -568,4 +642,5 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       WITH(openapi_lists_every_route), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
       WITH(command_lines_are_for_their_owner_and_admins), WITH(state_has_an_etag_that_changes_with_the_state),
       WITH(patching_a_node_takes_what_it_knows_and_nothing_else), WITH(vesta_is_answered_under_200_with_its_own_codes),
+      WITH(a_filter_leaves_what_matches_everywhere), WITH(an_etag_is_of_its_filter),
       cmocka_unit_test(a_target_is_decoded_or_refused))
