@@ -119,10 +119,11 @@ man: $(BIN)/muster
 	@$(BIN)/muster man build/man
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/share/doc/muster
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/sysusers.d $(DESTDIR)$(PREFIX)/share/doc/muster
 	install -m 755 build/muster build/muster-agent $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	for u in packaging/systemd/*.service; do sed 's#/usr/local/bin#$(PREFIX)/bin#g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$u); done
+	install -m 644 packaging/systemd/muster-agent.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/muster-agent.conf
 	install -m 644 README.md CHANGES.md LICENSE packaging/muster.yaml packaging/agent.env $(DESTDIR)$(PREFIX)/share/doc/muster/
 
 $(BIN)/bench/%: $(O)/bench/%.o $(BIN)/libmuster-all.a

@@ -69,6 +69,9 @@ write_unit() {
     if [ -z "$scope" ]; then
         ask /install/muster-agent.service "$units/muster-agent.service" || die "cannot fetch the unit from $hub"
         if id muster-agent >/dev/null 2>&1 || useradd --system --user-group --no-create-home --home-dir "$state" --shell /usr/sbin/nologin muster-agent; then
+            for group in video render; do # GPU nodes that are not open to all
+                usermod -a -G "$group" muster-agent 2>/dev/null || true
+            done
             chgrp muster-agent "$etc" "$etc/agent.env" "$etc/agent.token"
             chmod 750 "$etc"
             chmod 640 "$etc/agent.env" "$etc/agent.token"

@@ -14,19 +14,21 @@ static const char style[] =
     "body{margin:0 auto;padding:16px;max-width:1400px;background:var(--bg);color:var(--ink);font:14px/20px "
     "system-ui,sans-serif;font-variant-numeric:tabular-nums}"
     "h1{font-size:20px;line-height:28px;margin:0}header p{margin:4px 0 12px;color:var(--dim)}header p "
-    "span{margin-right:"
-    "16px}"
+    "span{margin-right:16px;white-space:nowrap}"
     ".demo{background:var(--held);color:var(--bg);padding:4px 12px;margin:0 0 12px;font-weight:600}"
     "section{border-top:1px solid var(--line);padding:8px 0;display:grid;grid-template-columns:minmax(120px,200px) 1fr "
-    "70px;gap:8px}"
+    "90px;gap:8px}"
     "h2{font-size:14px;line-height:20px;margin:0;overflow-wrap:anywhere}small{color:var(--dim);font-size:12px}"
-    "ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:4px 12px}li{width:118px;white-space:nowrap;"
-    "overflow:hidden;text-overflow:ellipsis}"
-    ".age{text-align:right;color:var(--dim);font-size:12px}svg{display:block;width:100%;height:4px;margin-top:2px;"
+    "ul{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(8,minmax(0,1fr));gap:4px 12px}"
+    "li{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
+    ".age{text-align:right;white-space:nowrap;color:var(--dim);font-size:12px}svg{display:block;width:100%;height:4px;"
+    "margin-top:2px;"
     "background:var(--line)}"
     ".free{color:var(--free)}.held{color:var(--held)}.busy{color:var(--busy)}.stale{color:var(--stale)}.hung{color:var("
     "--hung)}.lost{color:var(--lost);text-decoration:line-through}"
-    "rect{fill:currentColor}@media(max-width:600px){section{grid-template-columns:1fr}.age{text-align:left}}";
+    "rect{fill:currentColor}a{color:inherit}@media(max-width:1000px){ul{grid-template-columns:repeat(4,minmax(0,1fr))}}"
+    "@media(max-width:600px){section{grid-template-columns:1fr}.age{text-align:left}}"
+    "@media(max-width:480px){ul{grid-template-columns:repeat(2,minmax(0,1fr))}}";
 
 static void esc(struct buf *out, const char *s)
 {
@@ -172,6 +174,10 @@ void render_html(struct buf *out, const struct view *v)
     buf_addf(out, "<span>%zu node%s</span></p></header>\n<main>\n", t.nodes, t.nodes == 1 ? "" : "s");
     for (size_t i = 0; i < v->n && out->err == 0; i++)
         put_row(out, v, v->nodes[i]);
+    if (!v->n)
+        buf_adds(out,
+                 "<p>Add one: make a token here with <code>muster token new --role enroll</code>, then run there "
+                 "<code>curl -fsS http://HUB:8765/install | sh -s -- TOKEN</code>, with this hub's address.</p>\n");
     buf_adds(out, "</main>\n<footer><p><small>muster " MUSTER_VERSION " · <a href=\"/api/v1/state\">JSON</a> · <a "
                   "href=\"/metrics\">Prometheus</a> · <a href=\"/?term=true&amp;detail=true\">text</a></small></p>"
                   "</footer></body></html>\n");
