@@ -15,9 +15,9 @@ struct made {
     unsigned lanes;
     int64_t *ticks;
     struct str *names;
-    char (*name_text)[24];
+    char (*name_text)[32];
     struct chunk_column *columns;
-    char (*custom)[24];
+    char (*custom)[32];
 };
 
 static int64_t make_value(struct prng *g, unsigned kind, size_t i, int64_t before)
@@ -83,7 +83,7 @@ static struct chunk_column make_column(struct prng *g, const struct made *m, siz
         devs[k++] = (uint16_t)d;
     }
     struct chunk_key key = {.no = no % 5 == 4 ? 0 : (uint16_t)(no + 1)};
-    snprintf(name, 24, "custom %zu", no);
+    snprintf(name, 32, "custom %zu", no);
     if (!key.no)
         key.name = str_of(name);
     return (struct chunk_column){.key = key, .n_devs = k, .devs = devs, .have = have, .v = v};
@@ -100,7 +100,7 @@ static struct made make(uint64_t seed, size_t n_ticks, unsigned lanes)
     m.names = mem_zero(m.n_devices, sizeof(*m.names));
     m.name_text = mem_zero(m.n_devices, sizeof(*m.name_text));
     for (size_t i = 0; i < m.n_devices; i++) {
-        snprintf(m.name_text[i], 24, "GPU-%zu", i);
+        snprintf(m.name_text[i], 32, "GPU-%zu", i);
         m.names[i] = i ? str_of(m.name_text[i]) : STR("");
     }
     m.columns = mem_zero(m.n_columns, sizeof(*m.columns));
