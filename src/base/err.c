@@ -8,7 +8,7 @@
 
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
-    char msg[sizeof(err->msg) + 4];
+    char msg[sizeof(((struct err *)0)->msg) + 4];
     va_list ap;
 
     if (!err)

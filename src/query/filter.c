@@ -4,6 +4,8 @@
  */
 #include "query/filter.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 #include "query/filter_prog.h"
 
@@ -217,7 +219,7 @@ static int any_proc(const struct filter *f, const struct op *op, const struct su
 
 static bool run(const struct filter *f, const struct subject *s)
 {
-    uint8_t stack[FILTER_STACK];
+    uint8_t stack[FILTER_STACK] = {0};
     size_t top = 0; /* filter_parse.c has seen to it that this stays inside */
     int a;
 
@@ -238,26 +240,32 @@ static bool run(const struct filter *f, const struct subject *s)
             stack[top++] = (uint8_t)any_proc(f, op, s);
             break;
         case OP_NOT:
+            assert(top >= 1);
             stack[top - 1] = (uint8_t)(YES - stack[top - 1]);
             break;
         case OP_AND:
+            assert(top >= 2);
             a = stack[--top];
             stack[top - 1] = (uint8_t)MIN(a, stack[top - 1]);
             break;
         case OP_OR:
+            assert(top >= 2);
             a = stack[--top];
             stack[top - 1] = (uint8_t)MAX(a, stack[top - 1]);
             break;
         case OP_AND_SKIP:
+            assert(top >= 1);
             if (stack[top - 1] == NO)
                 i = op->to - 1u;
             break;
         case OP_OR_SKIP:
+            assert(top >= 1);
             if (stack[top - 1] == YES)
                 i = op->to - 1u;
             break;
         }
     }
+    assert(top == 1); /* a compiled filter leaves its answer and nothing else */
     return stack[0] == YES;
 }
 
