@@ -44,8 +44,9 @@ static void fill(void)
             d->n_procs = 2;
             d->procs = mem_zero(2, sizeof(*d->procs));
             for (size_t p = 0; p < 2; p++) {
-                snprintf(d->procs[p].fact.user, sizeof(d->procs[p].fact.user), "user%zu", (i + p) % 50);
-                snprintf(d->procs[p].fact.name, sizeof(d->procs[p].fact.name), "python");
+                struct proc_fact *fact = d->procs[p].fact = mem_zero(1, sizeof(*fact));
+                snprintf(fact->user, sizeof(fact->user), "user%zu", (i + p) % 50);
+                snprintf(fact->name, sizeof(fact->name), "python");
             }
         }
     }

@@ -14,8 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct node_now n;
     static struct device_now full, empty;
-    static struct proc_now p = {
-        .fact = {.pid = 7, .slurm_job = 77, .user = "kim", .name = "python", .container = "3f9a"}};
+    static struct proc_fact fact = {.pid = 7, .slurm_job = 77, .user = "kim", .name = "python", .container = "3f9a"};
+    static struct proc_now p = {.fact = &fact};
     struct filter *f = NULL;
     struct filter_err err = {0};
 
