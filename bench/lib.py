@@ -91,8 +91,8 @@ def hub(*flags):
             yield h
 
 
-def disk_bytes(path):
-    return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(path) for f in files)
+def disk_bytes(path, prefix=""):
+    return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(path) for f in files if f.startswith(prefix))
 
 
 def wait_http(port, path, limit=30):
