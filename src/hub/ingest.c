@@ -29,8 +29,8 @@ struct post {
     struct reply *rp;
     struct hello hello;
     char key[NODE_KEY_MAX];
-    struct peer *peer;
-    struct node_now *n;
+    struct peer *peer;  /* NULL until it is known */
+    struct node_now *n; /* the same */
     int64_t now_ms;
     size_t n_frames, n_batches, n_stored, n_need, n_said;
     int64_t work; /* bytes its batches unpacked to so far */
@@ -137,19 +137,15 @@ static void on_stored(void *arg, int result)
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret)
 {
     bool is_new;
-    if (!peers_find(h->peers, key) && peers_count(h->peers) >= (size_t)h->conf.max_nodes)
+    struct peer *peer = peers_find(h->peers, key);
+    if (!peer && peers_count(h->peers) >= (size_t)h->conf.max_nodes)
         return NULL;
-    struct peer *peer = peers_get(h->peers, key, &is_new);
+    if (!peer)
+        peer = peers_get(h->peers, key, &is_new);
     *ret = live_node(h->live, key, name, now_ms);
     (*ret)->demo = h->conf.demo;
     mem_copy_str(peer->rec.own_name, sizeof(peer->rec.own_name), name);
     return peer;
-}
-
-static bool is_alive(const struct hub *h, const char *key, int64_t now_ms)
-{
-    const struct node_now *n = live_find(h->live, key);
-    return n && now_ms - n->at_ms < ALIVE_MS;
 }
 
 /* The token lets this node send. False: answered. */
@@ -157,7 +153,8 @@ static bool post_allowed(struct post *p)
 {
     struct err err = {0};
     struct hub *h = p->h;
-    struct peer *known = peers_find(h->peers, p->key);
+    struct peer *known = p->peer;
+    bool alive = known && known->heard && p->n && p->now_ms - p->n->at_ms < ALIVE_MS;
     int r = 0;
     if (p->rq->role == ROLE_AGENT) {
         r = tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
@@ -167,8 +164,7 @@ static bool post_allowed(struct post *p)
                strcmp(known->minted_with, p->rq->token.id) == 0) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
-        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, known && known->heard && is_alive(h, p->key, p->now_ms),
-                          p->now_ms, p->token, &err);
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, alive, p->now_ms, p->token, &err);
         if (r == 0)
             log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
     }
@@ -186,9 +182,9 @@ static bool post_allowed(struct post *p)
 /* Two runs with one id: the one that came first keeps it, and everybody can see why the other is not there. */
 static bool post_conflict(struct post *p)
 {
-    struct node_now *n = live_find(p->h->live, p->key);
-    struct peer *peer = peers_find(p->h->peers, p->key);
-    if (!n || !peer || strcmp(n->key, p->key) != 0 || !live_run_conflict(p->h->live, n, p->hello.run, p->now_ms))
+    struct node_now *n = p->n;
+    struct peer *peer = p->peer;
+    if (!n || !peer || !live_run_conflict(p->h->live, n, p->hello.run, p->now_ms))
         return false;
     p->h->refused++;
     if (p->now_ms - peer->refused_ms >= REFUSED_MS) {
@@ -514,10 +510,13 @@ static void post_fini(struct post *p)
     proc_list_fini(&p->procs);
 }
 
-/* What no token changes, looked at before one is bound or minted. False: answered. */
+/* Who it is, if it is known, and what no token changes: looked at before one is bound or minted. False: answered. */
 static bool post_fits(struct post *p)
 {
-    const struct peer *known = peers_find(p->h->peers, p->key);
+    struct peer *known = p->peer = peers_find(p->h->peers, p->key);
+    p->n = known ? live_find(p->h->live, p->key) : NULL;
+    if (p->n && strcmp(p->n->key, p->key) != 0)
+        p->n = NULL; /* another is called so */
     if (!known && peers_count(p->h->peers) >= (size_t)p->h->conf.max_nodes) {
         reply_problem(p->rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)p->h->conf.max_nodes);
     } else if (post_cost(p) > COST_MAX) {

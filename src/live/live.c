@@ -450,7 +450,7 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
 {
     struct live_node *n = own(now);
     int64_t off = node_sane_ms(h->sent_ms) - now_ms, since;
-    bool differs = false;
+    bool differs = false, again = now->state != NODE_UP; /* what it says may end that */
 
     if (off <= CLOCK_OFF_MS && off >= -CLOCK_OFF_MS)
         off = 0;
@@ -474,16 +474,20 @@ void live_hello(struct live *l, struct node_now *now, const struct hello *h, con
     differs |= now->backlog != h->backlog || now->collect != (enum collect_state)h->collect;
     if (strcmp(n->why_told, h->why) != 0) {
         mem_copy_str(n->why_told, sizeof(n->why_told), h->why);
+        again = true;
         n->why = WHY_NOT_YET; /* words are made again */
         for (size_t i = 0; i < now->n_devices; i++)
             n->devs[i].why = WHY_NOT_YET;
     }
     now->backlog = h->backlog;
     if (now->collect != (enum collect_state)h->collect || since < now->collect_since_ms - 2000 ||
-        since > now->collect_since_ms + 2000)
+        since > now->collect_since_ms + 2000) {
         now->collect_since_ms = since; /* small differences are the exchange's, not the agent's */
+        again = true;
+    }
     now->collect = h->collect < COLLECT_STATES ? (enum collect_state)h->collect : COLLECT_FAILED;
-    judge_again(l, n, differs, now_ms);
+    if (differs || again || now_ms >= n->next_ms) /* else a hello says what is known, and a batch most likely follows */
+        judge_again(l, n, differs, now_ms);
 }
 
 bool live_knows(const struct node_now *now, uint64_t facts, uint64_t procs)
