@@ -166,7 +166,7 @@ static bool text_is(const struct filter *f, const struct op *op, const char *tex
     struct str want = str_n(f->pool + op->to, op->len);
     size_t n = 0;
 
-    for (; text[n] && n < sizeof(low); n++)
+    for (; n < sizeof(low) && text[n]; n++)
         low[n] = text[n] >= 'A' && text[n] <= 'Z' ? (char)(text[n] + 32) : text[n];
     switch ((enum text_match)op->match) {
     case TEXT_GLOB:

@@ -37,19 +37,18 @@ static bool any_parent(const struct node_now *n)
 const struct node_now *view_node(const struct filter *f, const struct node_now *n, int64_t now_ms, struct arena *a,
                                  uint64_t *ret_which)
 {
-    size_t count = 0, total = n->n_devices;
-    AUTO_FREE bool *yes = NULL;
-    bool few[64], *match = few;
+    size_t count = 0, first = 0, last = 0, total = n->n_devices;
 
     *ret_which = 1;
     if (!total)
         return filter_match(f, n, NULL, now_ms) ? n : NULL;
-    if (total > ARRAY_LEN(few))
-        match = yes = mem_zero(total, sizeof(*yes)); /* lost ones stay beside those listed: no certain end */
-    for (size_t i = 0; i < total; i++) {
-        match[i] = filter_match(f, n, &n->devices[i], now_ms);
-        count += match[i];
-    }
+    bool *match = arena_alloc(a, total, sizeof(*match));
+    for (size_t i = 0; i < total; i++)
+        if (filter_match(f, n, &n->devices[i], now_ms)) {
+            match[i] = true;
+            first = count++ ? first : i;
+            last = i;
+        }
     *ret_which = fnv64(match, total);
     if (count == total)
         return n;
@@ -57,11 +56,8 @@ const struct node_now *view_node(const struct filter *f, const struct node_now *
         return NULL;
     struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
     *copy = *n;
-    size_t first = 0;
-    while (!match[first])
-        first++;
     bool parents = any_parent(n);
-    if (!parents && first + count <= total && memchr(match + first, false, count) == NULL) { /* side by side */
+    if (!parents && last - first + 1 == count) { /* side by side */
         copy->devices = n->devices + first;
         copy->n_devices = count;
         return copy;
