@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/rand.h"
+#include "hub/decode.h"
 #include "hub/hub.h"
 #include "hub/ports.h"
 #include "hub/streams.h"
@@ -342,9 +343,12 @@ static int do_reload(struct server *s, struct err *err)
         r = hub_conf_data(&conf, data, sizeof(data), err);
     if (r == 0 && strcmp(data, s->hub.data) != 0)
         r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
-    if (r == 0 && (conf.keep != s->hub.conf.keep || conf.keep_bytes != s->hub.conf.keep_bytes ||
+    if (r == 0 && (conf.keep_raw != s->hub.conf.keep_raw || conf.keep_minute != s->hub.conf.keep_minute ||
+                   conf.keep_hour != s->hub.conf.keep_hour || conf.keep_bytes != s->hub.conf.keep_bytes ||
                    conf.commit != s->hub.conf.commit))
-        r = err_set(err, -EINVAL, "keep, keep_bytes and commit cannot change while the hub runs: start it again");
+        r = err_set(err, -EINVAL,
+                    "keep_raw, keep_minute, keep_hour, keep_bytes and commit cannot change while the hub "
+                    "runs: start it again");
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
     if (r == 0)
@@ -419,7 +423,10 @@ static int open_store(struct hub *h, struct err *err)
 {
     struct store_conf sc = {.dir = h->data,
                             .commit_ms = h->conf.commit,
-                            .keep_ms = h->conf.keep,
+                            .keep_raw_ms = h->conf.keep_raw,
+                            .keep_minute_ms = h->conf.keep_minute,
+                            .keep_hour_ms = h->conf.keep_hour,
+                            .decoder = &hub_decoder,
                             .keep_bytes = h->conf.keep_bytes,
                             .now_ms = clock_wall_ms};
     struct err warn = {0};
@@ -483,7 +490,9 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->enc = wire_enc_new(3);
     int r = hub_conf_data(conf, h->data, sizeof(h->data), err);
     h->conf.commit = conf->commit;
-    h->conf.keep = conf->keep;
+    h->conf.keep_raw = conf->keep_raw;
+    h->conf.keep_minute = conf->keep_minute;
+    h->conf.keep_hour = conf->keep_hour;
     h->conf.keep_bytes = conf->keep_bytes;
     if (r == 0)
         r = hub_conf_check(conf, err);

@@ -3,6 +3,7 @@
 #define STORE_BACKEND_H
 
 #include "store/done.h"
+#include "store/sink.h"
 #include "store/store.h"
 
 struct store_ops {
@@ -32,6 +33,11 @@ struct store_ops {
     int (*setting_put)(struct store *s, const char *name, struct str value, struct err *err);
     int (*scan)(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
     void (*stat)(struct store *s, struct store_stat *ret);
+    int (*history_tier)(struct store *s, const struct history_ask *ask);
+    /* everything of a node in the sink's span; -ENOTSUP without a decoder */
+    int (*history)(struct store *s, const char *node, int tier, struct sink *sink, struct err *err);
+    void (*set_decoder)(struct store *s, const struct store_decoder *d);
+    int (*settle)(struct store *s, struct err *err);
 };
 
 /* A backend's own struct begins with this. */

@@ -135,7 +135,7 @@ static int db_make(const char *path, struct err *err)
     return 0;
 }
 
-/* 0: ours and of our version; 1: empty, to be made. Else as db_open says. */
+/* 0: ours and of our version; 1: empty, to be made; 2: of an older version. Else as db_open says. */
 static int db_check(sqlite3 *h, const char *path, const struct db_kind *kind, struct err *err)
 {
     int64_t magic = 0, version = 0, tables = 0;
@@ -162,10 +162,10 @@ static int db_check(sqlite3 *h, const char *path, const struct db_kind *kind, st
                        path, (long long)version, (long long)kind->version);
     if (version < 1)
         return err_set(err, -EUCLEAN, "cannot use '%s': it has no version", path);
-    return 0;
+    return version < kind->version ? 2 : 0;
 }
 
-static int db_settings(sqlite3 *h, enum db_mode mode)
+static int db_settings(sqlite3 *h, const struct db_kind *kind, enum db_mode mode)
 {
     char sql[160];
 
@@ -174,8 +174,8 @@ static int db_settings(sqlite3 *h, enum db_mode mode)
     int rc = db_exec(h, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL");
     if (rc != SQLITE_OK || mode == DB_READ || mode == DB_STILL)
         return rc;
-    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d", DB_PAGE,
-             WAL_KEEP);
+    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; %sPRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d", DB_PAGE,
+             kind->shrinks ? "PRAGMA auto_vacuum=INCREMENTAL; " : "", WAL_KEEP);
     rc = db_exec(h, sql);
     if (rc == SQLITE_OK)
         rc = sqlite3_wal_autocheckpoint(h, mode == DB_WRITE ? 0 : DB_WAL_PAGES);
@@ -197,6 +197,26 @@ static int db_create(sqlite3 *h, const struct db_kind *kind)
         rc = db_exec(h, sql);
     if (rc == SQLITE_OK)
         rc = db_exec(h, "COMMIT");
+    if (rc != SQLITE_OK)
+        db_exec(h, "ROLLBACK");
+    return rc;
+}
+
+/* Step by step up to our version, all or nothing. */
+static int db_upgrade(sqlite3 *h, const struct db_kind *kind)
+{
+    int64_t version = 0;
+    char sql[64];
+    int rc = db_exec(h, "BEGIN IMMEDIATE");
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = db_int(h, "PRAGMA user_version", &version); /* another process may have been first */
+    while (rc == SQLITE_OK && version < kind->version)
+        rc = db_exec(h, kind->upgrades[version++ - 1]);
+    snprintf(sql, sizeof(sql), "PRAGMA user_version=%lld; COMMIT", (long long)version);
+    if (rc == SQLITE_OK)
+        rc = db_exec(h, sql);
     if (rc != SQLITE_OK)
         db_exec(h, "ROLLBACK");
     return rc;
@@ -230,7 +250,7 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
         db_uri(&name, path);
     int rc = sqlite3_open_v2(mode == DB_STILL ? buf_str(&name).p : path, &h, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc == SQLITE_OK)
-        rc = db_settings(h, mode);
+        rc = db_settings(h, kind, mode);
     if (rc != SQLITE_OK)
         r = db_fail(h, rc, "open", err);
     if (r == 0)
@@ -240,6 +260,9 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
     } else if (r == 1) {
         rc = db_create(h, kind);
         r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "make tables in", err);
+    } else if (r == 2) {
+        rc = mode == DB_READ || mode == DB_STILL ? SQLITE_OK : db_upgrade(h, kind);
+        r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "bring up to date", err);
     }
     if (r < 0) {
         db_close(h);

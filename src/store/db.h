@@ -21,6 +21,8 @@
 struct db_kind {
     int64_t magic, version;
     const char *schema;
+    const char *const *upgrades; /* [v - 1]: from version v to v + 1 */
+    bool shrinks;                /* free pages can be given back a few at a time */
 };
 
 enum db_mode {
@@ -32,8 +34,8 @@ enum db_mode {
 
 /*
  * -EUCLEAN: damaged, or not a database; -ENOTSUP: written by a newer muster; -EINVAL: a database, but not ours;
- * -ENOENT. A file that was only just begun (no tables yet) is finished when opened for writing, -ENODATA when for
- * reading.
+ * -ENOENT. An older file is brought up to date when opened for writing. A file that was only just begun (no tables yet)
+ * is finished when opened for writing, -ENODATA when for reading.
  */
 int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err);
 void db_close(sqlite3 *h);

@@ -10,7 +10,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/backend.h"
+#include "store/compact.h"
 #include "store/log.h"
+#include "store/past.h"
 #include "store/records.h"
 #include "store/writer.h"
 
@@ -22,6 +24,9 @@ struct embedded {
     bool has_done;
     struct records *rec; /* the caller's */
     struct writer *w;    /* NULL: tools */
+    struct compact *compact;
+    struct past *past; /* NULL: no decoder */
+    struct store_conf conf;
 };
 
 static struct embedded *emb(struct store *s)
@@ -72,6 +77,8 @@ static void embedded_close(struct store *s)
 {
     struct embedded *e = emb(s);
 
+    compact_close(e->compact);
+    past_free(e->past);
     writer_close(e->w);
     e->w = NULL; /* a done that appends now is refused */
     if (e->has_done)
@@ -112,6 +119,11 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
     }
     if (r == 0)
         r = embedded_say_damage(conf->dir, writer_open(&e->w, conf, &e->done, err), err);
+    e->conf = *conf;
+    if (r == 0 && conf->decoder) {
+        r = compact_open(&e->compact, conf, e->w, err);
+        e->past = past_new(conf, e->w);
+    }
     if (r == 0)
         r = records_open(&e->rec, conf->dir, DB_BESIDE, err);
     if (r < 0) {
@@ -288,17 +300,12 @@ struct scan {
     int stopped; /* what each said */
 };
 
-/* Whose it is now: takeovers are applied in the order they happened, each to what was there before it. */
 static int scan_row(void *arg, const struct store_batch *b, int64_t row)
 {
     struct scan *sc = arg;
     struct store_batch now = *b;
 
-    for (size_t i = 0; i < sc->n_aliases; i++) {
-        const struct alias *a = &sc->aliases[i];
-        if ((sc->log < a->log || (sc->log == a->log && row <= a->row)) && strcmp(now.node, a->from) == 0)
-            now.node = a->to;
-    }
+    now.node = alias_resolve(sc->aliases, sc->n_aliases, b->node, sc->log, row);
     sc->stopped = sc->each(sc->arg, &now);
     return sc->stopped;
 }
@@ -336,6 +343,46 @@ static int embedded_scan(struct store *s, int (*each)(void *arg, const struct st
     return worst;
 }
 
+/* ---- history ---- */
+
+static int embedded_history_tier(struct store *s, const struct history_ask *ask)
+{
+    return past_tier(&emb(s)->conf, ask);
+}
+
+static int embedded_history(struct store *s, const char *node, int tier, struct sink *sink, struct err *err)
+{
+    if (!emb(s)->past)
+        return err_set(err, -ENOTSUP, "this store was opened without history");
+    return past_read(emb(s)->past, node, tier, sink, err);
+}
+
+static void embedded_set_decoder(struct store *s, const struct store_decoder *d)
+{
+    struct embedded *e = emb(s);
+
+    if (e->w || e->past)
+        return; /* it came with the configuration */
+    e->conf.dir = e->dir;
+    e->conf.decoder = d;
+    e->past = past_new(&e->conf, NULL);
+}
+
+static int embedded_settle(struct store *s, struct err *err)
+{
+    struct embedded *e = emb(s);
+
+    if (!e->compact)
+        return embedded_flush(s, err);
+    writer_seal(e->w);
+    int r = embedded_flush(s, err);
+    if (r == 0)
+        r = compact_settle(e->compact, err);
+    if (r == 0)
+        r = embedded_flush(s, err); /* files of compacted logs go */
+    return r;
+}
+
 static const struct store_ops embedded_ops = {
     .name = "embedded",
     .close = embedded_close,
@@ -359,4 +406,8 @@ static const struct store_ops embedded_ops = {
     .setting_put = embedded_setting_put,
     .scan = embedded_scan,
     .stat = embedded_stat,
+    .history_tier = embedded_history_tier,
+    .history = embedded_history,
+    .set_decoder = embedded_set_decoder,
+    .settle = embedded_settle,
 };

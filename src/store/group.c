@@ -155,6 +155,7 @@ static int group_put_append(struct group *g, struct op_append *a, struct log *lo
         g->bytes += b->b.bytes.len;
         b->put = true;
         r = log_put(log, b->node, &b->b, err);
+        b->row = log_last_row(log);
     }
     if (r == 0)
         a->fresh = fresh;

@@ -34,9 +34,9 @@ struct history_ask {
     const char *const *devices; /* uuids; "" is the node itself */
     const char *const *metrics; /* names of metrics.def, or of custom metrics */
     size_t n_devices, n_metrics;
-    int64_t from_ms, to_ms;  /* [from, to) */
+    int64_t from_ms, to_ms;  /* [from, to), made larger to whole bins */
     int64_t step_ms;         /* bins at multiples of it since 1970; at least 100 */
-    int tier;                /* enum tier, or -1: the coarsest whose bins fit into step */
+    int tier;                /* enum tier, or -1: the coarsest whose bins fit into step, and that from_ms is kept in */
     bool (*stop)(void *arg); /* asked now and then; NULL: never */
     void *arg;
 };
@@ -50,7 +50,11 @@ struct history {
     uint32_t damaged; /* columns that could not be read */
 };
 
-/* 0; -ECANCELED when stopped; -E2BIG above 4 million bins. ret is ended with history_fini. */
+/*
+ * These three may be called from any thread, several at once; store_close only when none is under way. 0; -ECANCELED
+ * when stopped; -E2BIG above 4 million bins (or 16 million points); -ENOTSUP in a store without a decoder. ret is ended
+ * with history_fini.
+ */
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
 void history_fini(struct history *h);
 
@@ -61,5 +65,14 @@ int store_points(struct store *s, const char *node, const char *device, const ch
 /* Which metrics of which devices have anything stored for this node in [from, to): each(device uuid, metric name). */
 int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
                  int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err);
+
+/*
+ * Seal the log, compact, merge and drop what is due, and wait for it: for tests, benchmarks and a small backup. 0, or
+ * how it failed.
+ */
+int store_settle(struct store *s, struct err *err);
+
+/* For stores opened without a configuration (store_open_mem, store_open_tools): history is read through this. */
+void store_set_decoder(struct store *s, const struct store_decoder *d);
 
 #endif

@@ -8,6 +8,7 @@ void index_fini(struct index *x)
 {
     for (size_t i = 0; i < x->n; i++) {
         seen_fini(&x->v[i]->seen);
+        free(x->v[i]->rows);
         free(x->v[i]);
     }
     free(x->v);
@@ -83,4 +84,24 @@ void index_prune(struct index_node *n, int64_t oldest_log)
     for (size_t i = 0; i < NODE_BLOBS; i++)
         if (n->blobs[i].log < oldest_log)
             n->blobs[i].have = false; /* if it is there all the same, the disk will say so */
+}
+
+void index_add_row(struct index_node *n, int64_t log, int64_t row)
+{
+    VEC_ROOM(n->rows, n->n_rows, n->cap_rows);
+    n->rows[n->n_rows++] = index_row(log, row);
+}
+
+void index_drop_rows(struct index_node *n, int64_t log)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n->n_rows; i++)
+        if ((int64_t)(n->rows[i] >> 32) != log)
+            n->rows[kept++] = n->rows[i];
+    n->n_rows = kept;
+    if (kept * 4 < n->cap_rows && n->cap_rows > 64) {
+        n->cap_rows = MAX(kept * 2, 8);
+        n->rows = mem_grow(n->rows, n->cap_rows, sizeof(*n->rows));
+    }
 }

@@ -24,7 +24,14 @@ struct index_node {
     unsigned next_blob;     /* the entry to reuse next */
     int64_t log, log_id;    /* its number in that log file */
     struct op_node *queued; /* its record, still to be written */
+    uint64_t *rows; /* where its batches are in logs that are not compacted yet: index_row(log, row), ascending */
+    size_t n_rows, cap_rows;
 };
+
+static inline uint64_t index_row(int64_t log, int64_t row)
+{
+    return (uint64_t)log << 32 | (uint64_t)row; /* a log is sealed long before it has 2^32 rows */
+}
 
 struct index {
     struct index_node **v; /* in the order they came */
@@ -40,5 +47,7 @@ struct node_blob *index_blob(struct index_node *n, uint64_t id);       /* or NUL
 struct node_blob *index_put_blob(struct index_node *n, uint64_t id);   /* made if new, in place of the oldest */
 /* Log files before this one are gone: forget the runs and blobs that only they spoke of. */
 void index_prune(struct index_node *n, int64_t oldest_log);
+void index_add_row(struct index_node *n, int64_t log, int64_t row);
+void index_drop_rows(struct index_node *n, int64_t log); /* those of this log */
 
 #endif

@@ -457,3 +457,112 @@ int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, con
     db_close(h);
     return r;
 }
+
+/* ---- a node at a time ---- */
+
+enum { LR_GET, LR_ROWS, LR_NODES, LR_COUNT };
+static const char *const reader_sql[LR_COUNT] = {
+    [LR_GET] = "SELECT run, number, at, shift, facts, procs, bytes FROM batch WHERE id = ?1",
+    [LR_ROWS] = "SELECT id, node FROM batch WHERE id < ?1 ORDER BY id",
+    [LR_NODES] = "SELECT id, key FROM node ORDER BY id",
+};
+
+struct log_reader {
+    sqlite3 *h;
+    struct db_stmts st;
+};
+
+int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err)
+{
+    char path[4096];
+    sqlite3 *h;
+
+    log_path(path, dir, n);
+    int r = log_open_read(&h, path, sealed, err);
+    if (r < 0)
+        return r;
+    struct log_reader *l = mem_zero(1, sizeof(*l));
+    l->h = h;
+    db_stmts_init(&l->st, h, reader_sql, LR_COUNT);
+    *ret = l;
+    return 0;
+}
+
+void log_reader_close(struct log_reader *l)
+{
+    if (!l)
+        return;
+    db_stmts_fini(&l->st);
+    db_close(l->h);
+    free(l);
+}
+
+/* 1: a row; 0: the end; -errno. Ready for the next use unless 1. */
+static int reader_step(struct log_reader *l, sqlite3_stmt *st, struct err *err)
+{
+    int rc = st ? sqlite3_step(st) : sqlite3_errcode(l->h);
+
+    if (rc == SQLITE_ROW)
+        return 1;
+    int r = rc == SQLITE_DONE ? 0 : db_fail(l->h, rc, "read", err);
+    sqlite3_reset(st);
+    return r;
+}
+
+int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, LR_NODES);
+    struct log_key *v = NULL;
+    size_t n = 0, cap = 0;
+    int r;
+
+    while ((r = reader_step(l, st, err)) == 1) {
+        VEC_ROOM(v, n, cap);
+        v[n].id = sqlite3_column_int64(st, 0);
+        mem_copy_str(v[n++].key, NODE_KEY_MAX, db_text(st, 1));
+    }
+    if (r < 0) {
+        free(v);
+        return r;
+    }
+    *ret = v;
+    *ret_n = n;
+    return 0;
+}
+
+int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg, int64_t row, int64_t node), void *arg,
+                    struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, LR_ROWS);
+    int r;
+
+    db_bind_int(st, 1, before ? before : INT64_MAX);
+    while ((r = reader_step(l, st, err)) == 1) {
+        r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1));
+        if (r) {
+            sqlite3_reset(st);
+            break;
+        }
+    }
+    return r;
+}
+
+int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, LR_GET);
+
+    sqlite3_reset(st); /* of the last call */
+    db_bind_int(st, 1, row);
+    int r = reader_step(l, st, err);
+    if (r == 1)
+        *ret = (struct store_batch){
+            .run = (uint64_t)sqlite3_column_int64(st, 0),
+            .number = (uint64_t)sqlite3_column_int64(st, 1),
+            .at_ms = sqlite3_column_int64(st, 2),
+            .shift_ms = sqlite3_column_int64(st, 3),
+            .facts = (uint64_t)sqlite3_column_int64(st, 4),
+            .procs = (uint64_t)sqlite3_column_int64(st, 5),
+            .bytes = db_bytes(st, 6),
+        };
+    return r;
+}

@@ -17,6 +17,7 @@ struct log_sum {
     int64_t n;                 /* which file */
     int64_t batches, bytes;    /* bytes: estimated size while open, of the file once sealed */
     int64_t first_ms, last_ms; /* earliest and latest at_ms; 0, 0 when empty */
+    bool compacted;            /* all of it is in chunks: the file goes, or is gone */
 };
 
 struct log;
@@ -41,6 +42,22 @@ void log_finish(const char *dir, int64_t n); /* the same for one sealed before a
 /* Read-only, beside a writer or not. each gets the row's number too. */
 int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, const struct store_batch *b, int64_t row),
              void *arg, struct err *err);
+
+/* A log open for reading a node at a time. */
+struct log_reader;
+int log_reader_open(struct log_reader **ret, const char *dir, int64_t n, bool sealed, struct err *err);
+void log_reader_close(struct log_reader *l);
+struct log_key {
+    int64_t id;
+    char key[NODE_KEY_MAX];
+};
+int log_reader_nodes(struct log_reader *l, struct log_key **ret, size_t *ret_n,
+                     struct err *err); /* by id; caller frees */
+/* Which rows are whose: each(row, node), in the order of rows, below before (0: all). */
+int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg, int64_t row, int64_t node), void *arg,
+                    struct err *err);
+/* One row; ret's bytes are good until the next call. 1, 0 (no such row), -errno. ret->node is not set. */
+int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, struct err *err);
 
 void log_path(char out[4096], const char *dir, int64_t n);
 /* Numbers of the log files there, ascending; the caller frees *ret. ret_last: the highest ever used, set-aside ones

@@ -4,9 +4,11 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #define ROTATE_MS    3600000
+#define COMPACT_MS   600000 /* with compaction: the span of a fresh chunk */
 #define ROTATE_BYTES (64 << 20)
 #define ROTATE_LEAST (1 << 20)
 #define KEEP_PARTS   8 /* what is kept is at least so many files, so that they go in small steps */
@@ -26,10 +28,10 @@ struct logs {
 
 static void logs_conf(struct logs *g, const struct store_conf *conf)
 {
-    g->keep_ms = conf->keep_ms;
+    g->keep_ms = conf->keep_raw_ms;
     g->keep_bytes = conf->keep_bytes;
     g->now_ms = conf->now_ms;
-    g->rotate_ms = conf->rotate_ms ? conf->rotate_ms : ROTATE_MS;
+    g->rotate_ms = conf->rotate_ms ? conf->rotate_ms : conf->decoder ? COMPACT_MS : ROTATE_MS;
     g->rotate_bytes = conf->rotate_bytes ? conf->rotate_bytes : ROTATE_BYTES;
     if (!conf->rotate_ms && g->keep_ms)
         g->rotate_ms = MAX(1000, MIN(g->rotate_ms, g->keep_ms / KEEP_PARTS));
@@ -126,6 +128,12 @@ static int logs_open_sealed(struct logs *g, const int64_t *files, size_t n_files
         while (at < n_files && files[at] < v[i].n)
             at++;
         bool there = at < n_files && files[at] == v[i].n;
+        if (v[i].compacted) { /* we were killed before it was unlinked */
+            r = there ? log_unlink(g->dir, v[i].n) : 0;
+            if (r < 0)
+                err_set(err, r, "cannot remove '%s/log-%lld.db': %s", g->dir, (long long)v[i].n, strerror(-r));
+            continue;
+        }
         if (there) {
             log_finish(g->dir, v[i].n);
             r = log_probe(g->dir, v[i].n, &why);
@@ -263,6 +271,11 @@ bool logs_full(const struct logs *g)
     return s && s->batches && (s->bytes >= g->rotate_bytes || clock_mono_ms() - g->opened_ms >= g->rotate_ms);
 }
 
+bool logs_any(const struct logs *g)
+{
+    return g->cur && log_sum(g->cur)->batches;
+}
+
 int logs_rotate(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err)
 {
     struct log *next;
@@ -295,21 +308,42 @@ static size_t logs_too_old(const struct logs *g)
     return i;
 }
 
-/* What muster.db still says of a dropped file does no harm, so a failure there waits for the next time. */
-static void logs_forget(struct logs *g, const int64_t *dropped, size_t n, int64_t oldest)
+/* With the transaction open: rows of compacted logs that are too old go, and with them runs and blobs. */
+static int logs_forget_old(struct logs *g, int64_t *ret_oldest)
 {
-    int r = records_begin(g->rec, NULL);
+    int64_t oldest = 0;
+    int r = g->keep_ms && g->now_ms ? records_drop_old_logs(g->rec, g->now_ms() - g->keep_ms) : 0;
 
-    if (r < 0)
-        return;
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = records_drop_log(g->rec, dropped[i]);
+    if (r == 0)
+        r = records_oldest_log(g->rec, &oldest);
+    if (oldest == 0)
+        oldest = g->last;
+    if (g->cur)
+        oldest = MIN(oldest, logs_number(g));
     if (r == 0)
         r = records_drop_before(g->rec, oldest);
     if (r == 0)
-        records_commit(g->rec, NULL);
+        *ret_oldest = oldest;
+    return r;
+}
+
+/* What muster.db still says of a dropped file does no harm, so a failure there waits for the next time. */
+static int64_t logs_forget(struct logs *g, const int64_t *dropped, size_t n)
+{
+    int64_t oldest = 0;
+    int r = records_begin(g->rec, NULL);
+
+    if (r < 0)
+        return 0;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = records_drop_log(g->rec, dropped[i]);
+    if (r == 0)
+        r = logs_forget_old(g, &oldest);
+    if (r == 0)
+        r = records_commit(g->rec, NULL);
     else
         records_rollback(g->rec);
+    return r == 0 ? oldest : 0;
 }
 
 int64_t logs_retain(struct logs *g)
@@ -323,13 +357,49 @@ int64_t logs_retain(struct logs *g)
         dropped[n++] = g->sealed[i].n;
         logs_remove_sealed(g, i);
     }
-    if (n == 0)
-        return 0;
-    int64_t oldest = g->n ? g->sealed[0].n : g->last;
+    return n ? logs_forget(g, dropped, n) : 0;
+}
+
+size_t logs_list(const struct logs *g, struct log_ref **ret)
+{
+    struct log_ref *v = mem_alloc((g->n + 1) * sizeof(*v));
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++)
+        v[n++] = (struct log_ref){g->sealed[i].n, true};
     if (g->cur)
-        oldest = MIN(oldest, logs_number(g));
-    logs_forget(g, dropped, n, oldest);
-    return oldest;
+        v[n++] = (struct log_ref){logs_number(g), false};
+    *ret = v;
+    return n;
+}
+
+int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *err)
+{
+    size_t i = 0;
+
+    while (i < g->n && g->sealed[i].n != n)
+        i++;
+    if (i == g->n)
+        return 0;
+    int r = records_begin(g->rec, err);
+    if (r < 0)
+        return r;
+    r = records_compacted(g->rec, n);
+    if (r == 0)
+        r = logs_forget_old(g, ret_oldest);
+    if (r < 0) {
+        records_fail(g->rec, err);
+        records_rollback(g->rec);
+        return r;
+    }
+    r = records_commit(g->rec, err);
+    if (r < 0)
+        return r;
+    r = log_unlink(g->dir, n); /* a file that stays is unlinked at the next start */
+    if (r == 0)
+        r = file_sync_dir(g->dir);
+    logs_remove_sealed(g, i);
+    return r;
 }
 
 void logs_tidy(struct logs *g)

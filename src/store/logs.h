@@ -26,10 +26,21 @@ int64_t logs_number(const struct logs *g); /* of the current one; 0: none */
 void logs_set_aside(struct logs *g);       /* the current one is damaged */
 
 bool logs_full(const struct logs *g); /* the current one should be sealed */
+bool logs_any(const struct logs *g);  /* it has anything in it */
 /* Seal it and begin the next. nodes: everyone in the index. On failure nothing changes but the file may go on. */
 int logs_rotate(struct logs *g, struct index_node *const *nodes, size_t n, struct err *err);
 /* Drop what is too old or too much. The oldest log left when any was dropped, else 0. */
 int64_t logs_retain(struct logs *g);
+struct log_ref {
+    int64_t n;
+    bool sealed;
+};
+size_t logs_list(const struct logs *g, struct log_ref **ret); /* all that have a file, by number; the caller frees */
+/*
+ * A sealed log is in chunks: its file goes. Its row stays until what it speaks of is older than keep_raw_ms, so that a
+ * batch that comes again is still known. *ret_oldest: as logs_retain says.
+ */
+int logs_compacted(struct logs *g, int64_t n, int64_t *ret_oldest, struct err *err);
 void logs_tidy(struct logs *g);
 int64_t logs_bytes(const struct logs *g);
 uint32_t logs_damaged(const struct logs *g);

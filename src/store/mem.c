@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "store/backend.h"
 #include "store/index.h"
+#include "store/past.h"
 
 struct ram_batch {
     struct store_batch b;
@@ -42,6 +43,7 @@ struct ram {
     struct index index;
     struct store_stat stat;
     int fail;
+    const struct store_decoder *dec;
     VEC(struct ram_batch) batches;
     VEC(struct ram_blob) blobs;
     VEC(struct store_node) nodes;
@@ -478,6 +480,53 @@ static int ram_tokens(struct store *s, const char *node, void (*each)(void *arg,
     return 0;
 }
 
+/* ---- history: every batch is decoded, every time ---- */
+
+static void ram_set_decoder(struct store *s, const struct store_decoder *d)
+{
+    ram(s)->dec = d;
+}
+
+static int ram_history_tier(struct store *s, const struct history_ask *ask)
+{
+    return past_tier(&(struct store_conf){.decoder = ram(s)->dec}, ask);
+}
+
+static int ram_read(struct ram *m, void *d, const struct ram_batch *from, struct sink *sink)
+{
+    struct batch b;
+    struct node_fact f = {0};
+    struct ram_blob *blob = from->b.facts ? ram_find_blob(m, from->node, from->b.facts) : NULL;
+
+    if (sink->stop && sink->stop(sink->stop_arg))
+        return -ECANCELED;
+    bool known = blob && m->dec->facts(d, buf_str(&blob->bytes), &f, NULL) == 0;
+    int r = m->dec->batch(d, from->b.bytes, &b, NULL);
+    if (r < 0)
+        sink->damaged++;
+    else
+        r = sink->batch(sink, &b, known ? &f : NULL, from->b.shift_ms);
+    if (known)
+        node_fact_fini(&f);
+    return r == -ECANCELED || r == -E2BIG ? r : 0;
+}
+
+static int ram_history(struct store *s, const char *node, int tier, struct sink *sink, struct err *err)
+{
+    struct ram *m = ram(s);
+    int r = 0;
+
+    (void)tier;
+    if (!m->dec)
+        return err_set(err, -ENOTSUP, "this store has no decoder");
+    void *d = m->dec->make();
+    for (size_t i = 0; i < m->batches.n && r == 0; i++)
+        if (strcmp(m->batches.v[i].node, node) == 0)
+            r = ram_read(m, d, &m->batches.v[i], sink);
+    m->dec->end(d);
+    return r < 0 ? err_set(err, r, "cannot read history: %s", strerror(-r)) : 0;
+}
+
 static void ram_stat(struct store *s, struct store_stat *ret)
 {
     *ret = ram(s)->stat;
@@ -506,4 +555,8 @@ static const struct store_ops ram_ops = {
     .setting_put = ram_setting_put,
     .scan = ram_scan,
     .stat = ram_stat,
+    .history_tier = ram_history_tier,
+    .history = ram_history,
+    .set_decoder = ram_set_decoder,
+    .settle = ram_flush,
 };

@@ -21,6 +21,7 @@ struct op_batch {
     struct index_node *node;
     struct store_batch b; /* bytes point behind the op */
     bool put;             /* set by the writer: this one is in the log; a repeat is not */
+    int64_t row;          /* and where */
 };
 struct op_append {
     struct op op;

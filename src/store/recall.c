@@ -46,7 +46,12 @@ int records_load_logs(struct records *r, struct log_sum **ret, size_t *ret_n, st
 
     while ((code = recall_step(r, st, err)) == 1) {
         VEC_ROOM(v, n, cap);
-        struct log_sum sum = {.n = INT(0), .batches = INT(1), .bytes = INT(2), .first_ms = INT(3), .last_ms = INT(4)};
+        struct log_sum sum = {.n = INT(0),
+                              .batches = INT(1),
+                              .bytes = INT(2),
+                              .first_ms = INT(3),
+                              .last_ms = INT(4),
+                              .compacted = INT(5) != 0};
         v[n++] = sum;
     }
     if (code < 0) {

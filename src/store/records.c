@@ -234,3 +234,30 @@ int records_drop_before(struct records *r, int64_t oldest_log)
     db_bind_int(blobs, 1, oldest_log);
     return records_run(r, blobs);
 }
+
+int records_compacted(struct records *r, int64_t n)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_COMPACTED);
+
+    db_bind_int(st, 1, n);
+    return records_run(r, st);
+}
+
+int records_drop_old_logs(struct records *r, int64_t before_ms)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_DROP_OLD_LOGS);
+
+    db_bind_int(st, 1, before_ms);
+    return records_run(r, st);
+}
+
+int records_oldest_log(struct records *r, int64_t *ret)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_OLDEST_LOG);
+    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
+
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(st, 0);
+    sqlite3_reset(st);
+    return rc == SQLITE_ROW ? 0 : db_errno(r->h, rc);
+}

@@ -33,6 +33,9 @@ int records_take_over(struct records *r, const char *from, const char *to, int64
 int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
 int records_put_seen(struct records *r, const char *node, const struct seen_run *run);
 int records_drop_log(struct records *r, int64_t n);
+int records_compacted(struct records *r, int64_t n);             /* that log is in chunks, all of it */
+int records_drop_old_logs(struct records *r, int64_t before_ms); /* compacted ones whose newest batch is older */
+int records_oldest_log(struct records *r, int64_t *ret);         /* 0: none */
 /* Forget runs and blobs that only logs before this one spoke of; a node's newest blobs stay. */
 int records_drop_before(struct records *r, int64_t oldest_log);
 

@@ -1,9 +1,15 @@
 /* schema.c: the SQL of muster.db. Numbers of 64 bits without a sign (runs, blob names) are kept as signed ones. */
 #include "store/schema.h"
 
+static const char *const upgrades[] = {
+    /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
+    "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",
+};
+
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 1,
+    .version = 2,
+    .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
         " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"
@@ -31,7 +37,7 @@ const struct db_kind records_kind = {
         " ON CONFLICT(name) DO UPDATE SET value = value + 1; END;"
         /* sealed log files; one that is not here is still being written */
         "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"
-        " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL);"
+        " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, compacted INTEGER NOT NULL DEFAULT 0);"
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
@@ -80,7 +86,10 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_BLOBS] = "DELETE FROM blobs WHERE last_log < ?1 AND NOT EXISTS"
                      " (SELECT 1 FROM nodes WHERE key = blobs.node AND (facts = blobs.id OR procs = blobs.id))",
     [R_SEEN] = "SELECT node, run, last_log, ranges FROM seen ORDER BY last_log, node, run",
-    [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms FROM logs ORDER BY n",
+    [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms, compacted FROM logs ORDER BY n",
+    [R_COMPACTED] = "UPDATE logs SET compacted = 1 WHERE n = ?1",
+    [R_DROP_OLD_LOGS] = "DELETE FROM logs WHERE compacted = 1 AND last_ms < ?1",
+    [R_OLDEST_LOG] = "SELECT coalesce(min(n), 0) FROM logs",
     [R_LAST_LOG] = "SELECT max(coalesce((SELECT max(n) FROM logs), 0), coalesce((SELECT max(last_log) FROM seen), 0),"
                    " coalesce((SELECT max(last_log) FROM blobs), 0), coalesce((SELECT max(log) FROM aliases), 0))",
     [R_ALIASES] = "SELECT old, new, log, row FROM aliases ORDER BY seq",

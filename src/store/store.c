@@ -1,6 +1,8 @@
 /* store.c: store.h over whichever backend is open. Arguments that no backend need see twice are checked here. */
 #include "store/store.h"
 
+#include <errno.h>
+
 #include "store/backend.h"
 
 void store_close(struct store *s)
@@ -115,4 +117,58 @@ int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch 
 void store_stat(const struct store *s, struct store_stat *ret)
 {
     s->ops->stat((struct store *)s, ret);
+}
+
+int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
+{
+    struct bins_sink b;
+    int tier = s->ops->history_tier(s, ask);
+    int r = bins_init(&b, ask, tier, err);
+
+    if (r == 0)
+        r = s->ops->history(s, ask->node, tier, &b.s, err);
+    if (r == 0) {
+        *ret = b.h;
+        ret->damaged = b.s.damaged;
+        b.h = (struct history){0};
+    }
+    bins_fini(&b);
+    return r;
+}
+
+int store_points(struct store *s, const char *node, const char *device, const char *metric, int64_t from_ms,
+                 int64_t to_ms, int (*each)(void *arg, int64_t at_ms, int64_t v), void *arg, struct err *err)
+{
+    struct points_sink p;
+
+    points_init(&p, device, metric, from_ms, to_ms);
+    int r = s->ops->history(s, node, TIER_RAW, &p.s, err);
+    if (r == 0)
+        r = points_give(&p, each, arg);
+    points_fini(&p);
+    return r;
+}
+
+/* The hours know every series that the finer tiers have, and few chunks hold them. */
+int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                 int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err)
+{
+    struct series_sink p;
+
+    series_init(&p, from_ms, to_ms);
+    int r = s->ops->history(s, node, TIER_MINUTE, &p.s, err);
+    if (r == 0)
+        r = series_give(&p, each, arg);
+    series_fini(&p);
+    return r;
+}
+
+void store_set_decoder(struct store *s, const struct store_decoder *d)
+{
+    s->ops->set_decoder(s, d);
+}
+
+int store_settle(struct store *s, struct err *err)
+{
+    return s->ops->settle(s, err);
 }

@@ -9,8 +9,9 @@
  * logs or reads a wall clock. T7 Every file carries a version; a newer one is refused with a sentence. T8 When the disk
  * is full, appends fail with -ENOSPC and work again when there is space.
  *
- * All calls on one store come from one thread; done may call anything here but store_close. Puts without a result
- * (blobs, nodes, processes, events) are tried again until they are durable; queries show them after the next commit.
+ * All calls on one store come from one thread, but for those history.h lets any thread make; done may call anything
+ * here but store_close. Puts without a result (blobs, nodes, processes, events) are tried again until they are durable;
+ * queries show them after the next commit.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -21,15 +22,19 @@
 #include "model/fact.h"
 
 struct event_base;
+struct store_decoder;
 
 struct store_conf {
     const char *dir;
-    int64_t commit_ms;               /* group commit, default 200 */
-    int64_t keep_ms;                 /* batches older than this go, whole log files at a time; 0: for ever */
-    int64_t keep_bytes;              /* and the oldest beyond this; 0: no limit */
-    int64_t (*now_ms)(void);         /* the wall clock, asked by the writer thread; NULL: nothing goes by age */
-    int64_t rotate_ms, rotate_bytes; /* when a log file is full; 0: 1 h, 64 MiB, less when little is kept */
-    int64_t queue_bytes;             /* what may wait for the disk; 0: 64 MiB */
+    int64_t commit_ms;   /* group commit, default 200 */
+    int64_t keep_raw_ms; /* samples older than this go; 0: for ever. So for the tiers of history.h: */
+    int64_t keep_minute_ms, keep_hour_ms;
+    int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
+    int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL: nothing goes by age */
+    int64_t rotate_ms, rotate_bytes;     /* when a log file is full; 0: 1 h (10 min with a decoder), 64 MiB, less when
+                                            little is kept */
+    const struct store_decoder *decoder; /* history.h; NULL: batches stay in their logs, and there is no history */
+    int64_t queue_bytes;                 /* what may wait for the disk; 0: 64 MiB */
 };
 
 enum blob_kind { BLOB_FACTS = 1, BLOB_PROCS = 2 };
@@ -73,6 +78,7 @@ struct store_stat {
     size_t queue_bytes;                        /* waiting for the disk now */
     uint64_t lost;                             /* puts dropped because the queue was full */
     uint32_t damaged;                          /* log files set aside as NAME.damaged since open */
+    uint32_t damaged_columns;                  /* of history that could not be read when it was merged, since open */
 };
 
 struct store;
@@ -86,7 +92,8 @@ typedef void store_done_fn(void *arg, int result);
 int store_open(struct store **ret, const struct store_conf *conf, struct event_base *loop, struct err *err);
 /*
  * Beside a running hub, for the command line: tokens and settings may be read and written, everything else only read.
- * Makes the folder if it is not there. Appends fail with -EROFS, other puts do nothing.
+ * Makes the folder if it is not there. Appends fail with -EROFS, other puts do
+ * nothing.
  */
 int store_open_tools(struct store **ret, const char *dir, struct err *err);
 /* For tests: the same promises but for the disk; everything is kept at once, and forgotten at close. */

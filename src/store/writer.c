@@ -36,6 +36,7 @@ struct writer {
     struct logs *logs;
     struct group group;
     unsigned rounds;
+    int64_t listed; /* the current log when logs_now was made */
 
     /* under the lock */
     pthread_mutex_t lock;
@@ -49,6 +50,16 @@ struct writer {
     bool hurry;        /* no rest: somebody waits */
     bool stop;
     uint64_t flush_asked, flush_done;
+    struct log_ref *logs_now; /* as of the last change */
+    size_t n_logs_now;
+    int64_t *compacted; /* to be dropped */
+    size_t n_compacted, cap_compacted;
+    bool seal, notes;    /* notes: rows are noted */
+    uint64_t notes_from; /* which rows */
+    void (*on_seal)(void *arg);
+    void *on_seal_arg;
+    int64_t history_bytes;
+    uint32_t history_damaged;
     struct err last, failed; /* of the last commit; of the last that took an append with it since somebody flushed */
     struct store_stat stat;
 };
@@ -118,6 +129,19 @@ static void writer_undo_touches(struct writer *w)
     }
 }
 
+static void writer_list(struct writer *w)
+{
+    struct log_ref *v;
+    size_t n = logs_list(w->logs, &v);
+
+    writer_lock(w);
+    free(w->logs_now);
+    w->logs_now = v;
+    w->n_logs_now = n;
+    writer_unlock(w);
+    w->listed = logs_number(w->logs);
+}
+
 static int writer_write(struct writer *w, struct op *ops, struct err *err)
 {
     struct log *log;
@@ -155,8 +179,11 @@ static void writer_publish(struct writer *w, struct op *ops, int r, const struct
         }
         struct op_append *a = (struct op_append *)op;
         for (size_t i = 0; op->kind == OP_APPEND && r == 0 && i < a->n; i++)
-            if (a->v[i].put)
+            if (a->v[i].put) {
                 seen_add(&a->v[i].node->seen, a->v[i].b.run, a->v[i].b.number, log);
+                if (w->notes)
+                    index_add_row(a->v[i].node, log, a->v[i].row);
+            }
         w->bytes -= op->size;
         op_push(ret_old, op);
     }
@@ -182,6 +209,8 @@ static void writer_commit(struct writer *w, struct op *ops)
     bool failed = false;
     int r = writer_write(w, ops, &err);
 
+    if (w->listed != logs_number(w->logs))
+        writer_list(w);
     writer_lock(w);
     writer_publish(w, ops, r, &err, &old);
     writer_unlock(w);
@@ -211,20 +240,58 @@ static void writer_rotate(struct writer *w)
         memcpy(nodes, w->index.v, n * sizeof(*nodes));
     writer_unlock(w);
     logs_rotate(w->logs, nodes, n, NULL); /* tried again after the next commit */
+    writer_list(w);
+    writer_lock(w);
+    void (*fn)(void *arg) = w->on_seal;
+    void *arg = w->on_seal_arg;
+    writer_unlock(w);
+    if (fn)
+        fn(arg);
+}
+
+/* Files of logs that are in chunks go. What fails is tried again. */
+static void writer_drop_compacted(struct writer *w)
+{
+    writer_lock(w);
+    int64_t log = w->n_compacted ? w->compacted[--w->n_compacted] : 0;
+    writer_unlock(w);
+    for (; log;) {
+        int64_t oldest = 0;
+        if (logs_compacted(w->logs, log, &oldest, NULL) < 0) {
+            writer_compacted(w, log);
+            break;
+        }
+        writer_list(w);
+        writer_lock(w);
+        for (size_t i = 0; i < w->index.n; i++) {
+            index_drop_rows(w->index.v[i], log);
+            if (oldest)
+                index_prune(w->index.v[i], oldest);
+        }
+        log = w->n_compacted ? w->compacted[--w->n_compacted] : 0;
+        writer_unlock(w);
+    }
 }
 
 static void writer_upkeep(struct writer *w, bool quiet)
 {
-    bool full = logs_full(w->logs);
+    writer_lock(w);
+    bool seal = w->seal;
+    w->seal = false;
+    writer_unlock(w);
+    bool full = logs_full(w->logs) || (seal && logs_any(w->logs));
 
     logs_tidy(w->logs);
     records_tidy(w->rec);
     if (full)
         writer_rotate(w);
+    writer_drop_compacted(w);
     if (!full && !quiet && ++w->rounds % LOOK_ROUNDS)
         return;
     int64_t oldest = logs_retain(w->logs);
     int64_t bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
+    if (oldest)
+        writer_list(w);
     writer_lock(w);
     for (size_t i = 0; oldest && i < w->index.n; i++)
         index_prune(w->index.v[i], oldest);
@@ -485,6 +552,66 @@ void writer_stat(struct writer *w, struct store_stat *ret)
     writer_lock(w);
     *ret = w->stat;
     ret->queue_bytes = w->bytes;
+    ret->files_bytes += w->history_bytes;
+    ret->damaged_columns = w->history_damaged;
+    writer_unlock(w);
+}
+
+size_t writer_logs(struct writer *w, struct log_ref **ret)
+{
+    writer_lock(w);
+    size_t n = w->n_logs_now;
+    *ret = mem_alloc(n * sizeof(**ret));
+    if (n)
+        memcpy(*ret, w->logs_now, n * sizeof(**ret));
+    writer_unlock(w);
+    return n;
+}
+
+size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t *ret_from)
+{
+    writer_lock(w);
+    struct index_node *x = index_find(&w->index, node);
+    size_t n = x ? x->n_rows : 0;
+    *ret = mem_alloc(n * sizeof(**ret));
+    if (n)
+        memcpy(*ret, x->rows, n * sizeof(**ret));
+    *ret_from = w->notes_from;
+    writer_unlock(w);
+    return n;
+}
+
+void writer_seal(struct writer *w)
+{
+    writer_lock(w);
+    w->seal = true;
+    writer_unlock(w);
+}
+
+void writer_compacted(struct writer *w, int64_t log)
+{
+    writer_lock(w);
+    VEC_ROOM(w->compacted, w->n_compacted, w->cap_compacted);
+    w->compacted[w->n_compacted++] = log;
+    w->news = true;
+    if (w->idle)
+        writer_wake(w);
+    writer_unlock(w);
+}
+
+void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg)
+{
+    writer_lock(w);
+    w->on_seal = fn;
+    w->on_seal_arg = arg;
+    writer_unlock(w);
+}
+
+void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged)
+{
+    writer_lock(w);
+    w->history_bytes = files_bytes;
+    w->history_damaged = damaged;
     writer_unlock(w);
 }
 
@@ -534,7 +661,10 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
     if (r == 0)
         r = logs_open(&w->logs, conf, w->rec, &w->index, err);
     if (r == 0) {
-        logs_current(w->logs, &first, NULL); /* a full disk must not stop the hub from starting */
+        int made = logs_current(w->logs, &first, NULL); /* a full disk must not stop the hub from starting */
+        w->notes = conf->decoder != NULL && made == 0;
+        w->notes_from = w->notes ? index_row(log_sum(first)->n, log_last_row(first) + 1) : UINT64_MAX;
+        writer_list(w);
         w->stat.damaged = logs_damaged(w->logs);
         w->stat.files_bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
         r = writer_start(w, err);
@@ -563,6 +693,8 @@ void writer_close(struct writer *w)
     records_close(w->rec);
     group_fini(&w->group);
     index_fini(&w->index);
+    free(w->logs_now);
+    free(w->compacted);
     pthread_cond_destroy(&w->flushed);
     pthread_mutex_destroy(&w->lock);
     if (w->wake_fd >= 0)

@@ -10,6 +10,7 @@
 #define STORE_WRITER_H
 
 #include "store/done.h"
+#include "store/logs.h"
 #include "store/store.h"
 
 struct writer;
@@ -28,5 +29,17 @@ void writer_put_proc(struct writer *w, const struct store_proc *p);
 void writer_put_event(struct writer *w, const char *node, const char *device, const struct event *e);
 void writer_take_over(struct writer *w, const char *from, const char *to);
 void writer_stat(struct writer *w, struct store_stat *ret);
+
+/* For compaction and history, from any thread. */
+size_t writer_logs(struct writer *w, struct log_ref **ret); /* that have a file, by number; the caller frees */
+/*
+ * Where a node's batches are, in logs that were written since we opened: index_row(), ascending; the caller frees.
+ * *ret_from: what lies before must be looked for in the files.
+ */
+size_t writer_rows(struct writer *w, const char *node, uint64_t **ret, uint64_t *ret_from);
+void writer_seal(struct writer *w);                   /* begin a new log with the next commit or flush */
+void writer_compacted(struct writer *w, int64_t log); /* it is in chunks and may go */
+void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg); /* called on the writer's thread; NULL: none */
+void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged); /* for writer_stat */
 
 #endif

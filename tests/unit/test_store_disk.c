@@ -169,7 +169,7 @@ static void what_is_older_than_keep_ms_goes(void **unused)
     struct store_conf conf = {.dir = dir,
                               .commit_ms = 1,
                               .rotate_bytes = 1000,
-                              .keep_ms = 10000,
+                              .keep_raw_ms = 10000,
                               .now_ms = clock_wall_ms};
 
     (void)unused;
@@ -201,7 +201,7 @@ static void what_is_older_than_keep_ms_goes(void **unused)
 static void without_a_clock_nothing_goes_by_age(void **unused)
 {
     char *dir = dir_new();
-    struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 1000, .keep_ms = 1};
+    struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 1000, .keep_raw_ms = 1};
     struct store *s = open_conf(&conf);
 
     (void)unused;
@@ -217,7 +217,7 @@ static void a_time_in_the_future_does_not_keep_a_file_for_ever(void **unused)
     struct store_conf conf = {.dir = dir,
                               .commit_ms = 1,
                               .rotate_bytes = 1000,
-                              .keep_ms = 10000,
+                              .keep_raw_ms = 10000,
                               .now_ms = clock_wall_ms};
 
     (void)unused;
@@ -256,7 +256,7 @@ static void a_nodes_newest_blobs_stay(void **unused)
     struct store_conf conf = {.dir = dir,
                               .commit_ms = 1,
                               .rotate_bytes = 1000,
-                              .keep_ms = 10000,
+                              .keep_raw_ms = 10000,
                               .now_ms = clock_wall_ms};
     struct store_node n = {.key = "n", .facts = 101};
 
@@ -389,7 +389,7 @@ static void t7_a_newer_file_is_refused(void **unused)
     put(s, 1, 1, 10);
     store_close(s);
     assert_int_equal(ask(dir, "log-1.db", "PRAGMA user_version"), 1); /* every file has one */
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 1);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 2);
     assert_int_equal(exec(dir, "log-1.db", "PRAGMA user_version=2"), SQLITE_OK);
     refused(dir, -ENOTSUP, "log-1.db", "newer muster");
     assert_true(dir_has(dir, "log-1.db")); /* untouched */
@@ -397,10 +397,33 @@ static void t7_a_newer_file_is_refused(void **unused)
     exec(dir, "muster.db", "PRAGMA user_version=7");
     refused(dir, -ENOTSUP, "muster.db", "newer muster");
     assert_int_equal(store_open_tools(&s, dir, NULL), -ENOTSUP);
-    exec(dir, "muster.db", "PRAGMA user_version=1");
+    exec(dir, "muster.db", "PRAGMA user_version=2");
     s = open_conf(&conf);
     assert_int_equal(count(s).n, 1);
     store_close(s);
+    dir_free(dir);
+}
+
+static void t7_an_older_file_is_brought_up_to_date(void **unused)
+{
+    char *dir = dir_new();
+    struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 1000};
+    struct store *s = open_conf(&conf);
+
+    (void)unused;
+    put(s, 1, 5, 600);
+    store_close(s);
+    int64_t sealed = ask(dir, "muster.db", "SELECT count(*) FROM logs");
+    assert_true(sealed > 0);
+    assert_int_equal(exec(dir, "muster.db", "ALTER TABLE logs DROP COLUMN compacted; PRAGMA user_version=1"),
+                     SQLITE_OK);
+    s = open_conf(&conf);
+    assert_int_equal(count(s).n, 5);
+    put(s, 6, 6, 600);
+    assert_int_equal(count(s).n, 6);
+    store_close(s);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 2);
+    assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM logs WHERE compacted = 0"), sealed + 1);
     dir_free(dir);
 }
 
@@ -568,7 +591,7 @@ TESTS(cmocka_unit_test(logs_rotate_and_are_read_in_order), cmocka_unit_test(a_lo
       cmocka_unit_test(what_is_beyond_keep_bytes_goes), cmocka_unit_test(a_nodes_newest_blobs_stay),
       cmocka_unit_test(a_second_hub_is_refused), cmocka_unit_test(tools_read_everything_and_write_tokens_beside_a_hub),
       cmocka_unit_test(files_are_ours_alone_to_read), cmocka_unit_test(t7_a_newer_file_is_refused),
-      cmocka_unit_test(somebody_elses_database_is_refused), cmocka_unit_test(a_damaged_log_costs_only_itself),
-      cmocka_unit_test(a_scan_reads_around_damage_and_says_so),
+      cmocka_unit_test(t7_an_older_file_is_brought_up_to_date), cmocka_unit_test(somebody_elses_database_is_refused),
+      cmocka_unit_test(a_damaged_log_costs_only_itself), cmocka_unit_test(a_scan_reads_around_damage_and_says_so),
       cmocka_unit_test(a_damaged_muster_db_is_named_with_what_to_do),
       cmocka_unit_test(a_log_that_somebody_removed_is_no_harm), cmocka_unit_test(a_copy_taken_in_full_flight_opens))

@@ -1,0 +1,102 @@
+/* bin.c: bins that can be added up: what makes late and split data ordinary. Arithmetic wraps; it never traps. */
+#include "store/table.h"
+
+int64_t tier_bin_ms(int tier)
+{
+    return tier == TIER_HOUR ? 3600000 : tier == TIER_MINUTE ? 60000 : 1;
+}
+
+int64_t tier_bucket_ms(int tier)
+{
+    return tier == TIER_HOUR ? 32 * 86400000ll : tier == TIER_MINUTE ? 86400000ll : 7200000ll;
+}
+
+int64_t floor_to(int64_t v, int64_t step)
+{
+    int64_t rest = v % step;
+
+    return v - (rest < 0 ? rest + step : rest);
+}
+
+void part_bin_point(struct part_bin *to, int64_t at_ms, int64_t v)
+{
+    struct bin *b = &to->b;
+
+    if (b->count == 0) {
+        *to = (struct part_bin){{1, v, v, v, v}, at_ms};
+        return;
+    }
+    b->count++;
+    b->sum = (int64_t)((uint64_t)b->sum + (uint64_t)v);
+    b->min = MIN(b->min, v);
+    b->max = MAX(b->max, v);
+    if (at_ms >= to->last_ms) {
+        b->last = v;
+        to->last_ms = at_ms;
+    }
+}
+
+void part_bin_add(struct part_bin *to, const struct part_bin *more)
+{
+    struct bin *b = &to->b;
+
+    if (b->count == 0) {
+        *to = *more;
+        return;
+    }
+    if (more->b.count == 0)
+        return;
+    b->count += more->b.count;
+    b->sum = (int64_t)((uint64_t)b->sum + (uint64_t)more->b.sum);
+    b->min = MIN(b->min, more->b.min);
+    b->max = MAX(b->max, more->b.max);
+    if (more->last_ms >= to->last_ms) {
+        b->last = more->b.last;
+        to->last_ms = more->last_ms;
+    }
+}
+
+void part_bin_get(struct part_bin *ret, const int64_t *lane, size_t stride, int64_t start, int64_t len)
+{
+    uint64_t min = (uint64_t)lane[LANE_MIN * stride], count = (uint64_t)lane[LANE_COUNT * stride];
+    int64_t pos = lane[LANE_POS * stride];
+
+    ret->b.count = (uint32_t)count;
+    ret->b.min = (int64_t)min;
+    ret->b.max = (int64_t)(min + (uint64_t)lane[LANE_MAX * stride]);
+    ret->b.last = (int64_t)(min + (uint64_t)lane[LANE_LAST * stride]);
+    ret->b.sum = (int64_t)(min * count + (uint64_t)lane[LANE_SUM * stride]);
+    ret->last_ms = start + (pos < 0 || pos >= LANE_POS_UNITS ? 0 : (pos * len + LANE_POS_UNITS - 1) / LANE_POS_UNITS);
+}
+
+void part_bin_put(const struct part_bin *p, int64_t *lane, size_t stride, int64_t start, int64_t len)
+{
+    uint64_t min = (uint64_t)p->b.min, count = p->b.count;
+
+    lane[LANE_COUNT * stride] = (int64_t)count;
+    lane[LANE_MIN * stride] = p->b.min;
+    lane[LANE_MAX * stride] = (int64_t)((uint64_t)p->b.max - min);
+    lane[LANE_LAST * stride] = (int64_t)((uint64_t)p->b.last - min);
+    lane[LANE_SUM * stride] = (int64_t)((uint64_t)p->b.sum - min * count);
+    lane[LANE_POS * stride] = (p->last_ms - start) * LANE_POS_UNITS / len;
+}
+
+struct str slot_name(const struct node_fact *f, unsigned slot, char room[24])
+{
+    if (slot == 0)
+        return STR("");
+    if (f && slot <= f->n_devices && *f->devices[slot - 1].uuid)
+        return str_of(f->devices[slot - 1].uuid);
+    snprintf(room, 24, "slot:%u", slot); /* its facts were lost: its numbers need not be */
+    return str_of(room);
+}
+
+struct str custom_name(const struct node_fact *f, unsigned metric, char room[24])
+{
+    unsigned i = metric - METRIC_CUSTOM;
+
+    if (f && i < f->n_custom && *f->custom[i].name)
+        return str_of(f->custom[i].name);
+    snprintf(room, 24, "custom:%u", i);
+    return str_of(room);
+}

@@ -1,0 +1,411 @@
+/* chunks.c: the SQL of history.db. See chunks.h. */
+#include "store/chunks.h"
+
+#include <errno.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
+#define VACUUM_LEAST     1024       /* free pages that may stay: the next chunks will use them */
+
+static const struct db_kind chunks_kind = {
+    .magic = DB_MAGIC_HISTORY,
+    .version = 1,
+    .shrinks = true,
+    .schema = "CREATE TABLE node(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);"
+              "CREATE TABLE chunk(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, tier INTEGER NOT NULL,"
+              " bucket INTEGER NOT NULL, level INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,"
+              " log INTEGER NOT NULL, bytes BLOB NOT NULL);"
+              "CREATE INDEX chunk_at ON chunk(tier, bucket, node);"
+              "CREATE INDEX chunk_open ON chunk(tier, bucket, node, level) WHERE level < 2;"
+              "CREATE TABLE mark(log INTEGER PRIMARY KEY, upto INTEGER NOT NULL, done INTEGER NOT NULL)",
+};
+
+enum {
+    C_NODE,
+    C_NODE_KEY,
+    C_PUT_NODE,
+    C_PUT,
+    C_DROP,
+    C_FINAL,
+    C_EACH,
+    C_NEXT,
+    C_NEWEST,
+    C_GROUPS,
+    C_MARKS,
+    C_SET_MARK,
+    C_DROP_MARK,
+    C_DROP_BUCKET,
+    C_REHOME,
+    C_COUNT
+};
+static const char *const chunks_sql[C_COUNT] = {
+    [C_NODE] = "SELECT id FROM node WHERE key = ?1",
+    [C_NODE_KEY] = "SELECT key FROM node WHERE id = ?1",
+    [C_PUT_NODE] = "INSERT INTO node(key) VALUES(?1)",
+    [C_PUT] = "INSERT INTO chunk(node, tier, bucket, level, from_ms, to_ms, log, bytes)"
+              " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [C_DROP] = "DELETE FROM chunk WHERE id = ?1",
+    [C_FINAL] = "UPDATE chunk SET level = 2 WHERE node = ?1 AND tier = ?2 AND bucket = ?3 AND level < 2",
+    [C_EACH] = "SELECT id, level, from_ms, to_ms, log, bytes FROM chunk INDEXED BY chunk_at"
+               " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
+    [C_NEXT] = "SELECT min(bucket) FROM chunk WHERE tier = ?1 AND bucket >= ?2",
+    [C_NEWEST] = "SELECT max(to_ms) FROM chunk WHERE tier = 0 AND bucket ="
+                 " (SELECT max(bucket) FROM chunk WHERE tier = 0)",
+    [C_GROUPS] = "SELECT tier, bucket, node, sum(level = 0), sum(level = 1) FROM chunk INDEXED BY chunk_open"
+                 " WHERE level < 2 GROUP BY tier, bucket, node",
+    [C_MARKS] = "SELECT log, upto, done FROM mark ORDER BY log",
+    [C_SET_MARK] = "INSERT OR REPLACE INTO mark(log, upto, done) VALUES(?1, ?2, ?3)",
+    [C_DROP_MARK] = "DELETE FROM mark WHERE log = ?1",
+    [C_DROP_BUCKET] = "DELETE FROM chunk WHERE id IN"
+                      " (SELECT id FROM chunk WHERE tier = ?1 AND bucket = ?2 LIMIT ?3)",
+    [C_REHOME] = "UPDATE chunk SET node = ?2, level = 0 WHERE node = ?1 AND log < ?3",
+};
+
+struct chunks {
+    sqlite3 *h;
+    struct db_stmts st;
+    int wal_pages;
+};
+
+static char *chunks_path(const char *dir)
+{
+    return mem_fmt("%s/history.db", dir);
+}
+
+int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err)
+{
+    AUTO_FREE char *path = chunks_path(dir);
+    sqlite3 *h;
+    int r = db_open(&h, path, &chunks_kind, mode, err);
+
+    if (r < 0)
+        return r;
+    struct chunks *c = mem_zero(1, sizeof(*c));
+    c->h = h;
+    db_stmts_init(&c->st, h, chunks_sql, C_COUNT);
+    if (mode == DB_WRITE)
+        db_watch_wal(h, &c->wal_pages);
+    *ret = c;
+    return 0;
+}
+
+void chunks_close(struct chunks *c)
+{
+    if (!c)
+        return;
+    db_stmts_fini(&c->st);
+    db_close(c->h);
+    free(c);
+}
+
+int chunks_set_aside(const char *dir)
+{
+    static const char *const tails[] = {"-wal", ""};
+    AUTO_FREE char *path = chunks_path(dir), *shm = mem_fmt("%s-shm", path);
+
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        AUTO_FREE char *from = mem_fmt("%s%s", path, tails[i]), *to = mem_fmt("%s.damaged%s", path, tails[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return -errno;
+    }
+    unlink(shm);
+    return file_sync_dir(dir);
+}
+
+int64_t chunks_file_bytes(const char *dir)
+{
+    AUTO_FREE char *path = chunks_path(dir), *wal = mem_fmt("%s-wal", path);
+    int64_t size = file_size(path), more = file_size(wal);
+
+    return MAX(size, 0) + MAX(more, 0);
+}
+
+int chunks_fail(struct chunks *c, const char *doing, struct err *err)
+{
+    return db_fail(c->h, sqlite3_extended_errcode(c->h), doing, err);
+}
+
+int chunks_begin(struct chunks *c, bool write)
+{
+    return db_errno(c->h, db_exec(c->h, write ? "BEGIN IMMEDIATE" : "BEGIN"));
+}
+
+void chunks_rollback(struct chunks *c)
+{
+    if (!sqlite3_get_autocommit(c->h))
+        db_exec(c->h, "ROLLBACK");
+}
+
+int chunks_commit(struct chunks *c)
+{
+    int r = db_errno(c->h, db_exec(c->h, "COMMIT"));
+
+    if (r < 0)
+        chunks_rollback(c);
+    return r;
+}
+
+void chunks_tidy(struct chunks *c, bool all)
+{
+    if (all)
+        db_checkpoint(c->h, SQLITE_CHECKPOINT_TRUNCATE);
+    else if (c->wal_pages > DB_WAL_PAGES)
+        db_checkpoint(c->h, SQLITE_CHECKPOINT_PASSIVE);
+    else
+        return;
+    c->wal_pages = 0;
+}
+
+/* ---- statements ---- */
+
+static int chunks_run(struct chunks *c, sqlite3_stmt *st)
+{
+    return db_errno(c->h, st ? db_run(st) : sqlite3_errcode(c->h));
+}
+
+/* The next row: 1, 0 at the end, or -errno. The statement is ready for the next use unless 1. */
+static int chunks_step(struct chunks *c, sqlite3_stmt *st)
+{
+    int rc = st ? sqlite3_step(st) : sqlite3_errcode(c->h);
+
+    if (rc == SQLITE_ROW)
+        return 1;
+    sqlite3_reset(st);
+    return rc == SQLITE_DONE ? 0 : db_errno(c->h, rc);
+}
+
+#define INT(i) sqlite3_column_int64(st, (i))
+
+int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_NODE);
+
+    db_bind_text(st, 1, key);
+    int r = chunks_step(c, st);
+    if (r == 1) {
+        *ret = INT(0);
+        sqlite3_reset(st);
+    }
+    if (r != 0 || !make)
+        return r;
+    st = db_stmt(&c->st, C_PUT_NODE);
+    db_bind_text(st, 1, key);
+    r = chunks_run(c, st);
+    *ret = sqlite3_last_insert_rowid(c->h);
+    return r < 0 ? r : 1;
+}
+
+int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_NODE_KEY);
+
+    db_bind_int(st, 1, id);
+    int r = chunks_step(c, st);
+    if (r == 1) {
+        mem_copy_str(ret, NODE_KEY_MAX, db_text(st, 0));
+        sqlite3_reset(st);
+    }
+    return r;
+}
+
+int chunks_put(struct chunks *c, const struct chunk_row *row)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_PUT);
+    const int64_t v[] = {row->node, row->tier, row->bucket, row->level, row->from_ms, row->to_ms, row->log};
+
+    for (size_t i = 0; i < ARRAY_LEN(v); i++)
+        db_bind_int(st, (int)i + 1, v[i]);
+    db_bind_bytes(st, ARRAY_LEN(v) + 1, row->bytes);
+    return chunks_run(c, st);
+}
+
+int chunks_drop(struct chunks *c, int64_t id)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_DROP);
+
+    db_bind_int(st, 1, id);
+    return chunks_run(c, st);
+}
+
+int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_FINAL);
+
+    db_bind_int(st, 1, node);
+    db_bind_int(st, 2, tier);
+    db_bind_int(st, 3, bucket);
+    return chunks_run(c, st);
+}
+
+int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_EACH);
+    int r;
+
+    db_bind_int(st, 1, node);
+    db_bind_int(st, 2, tier);
+    db_bind_int(st, 3, bucket);
+    while ((r = chunks_step(c, st)) == 1) {
+        struct chunk_row row = {.id = INT(0),
+                                .node = node,
+                                .bucket = bucket,
+                                .from_ms = INT(2),
+                                .to_ms = INT(3),
+                                .log = INT(4),
+                                .tier = tier,
+                                .level = (int)INT(1),
+                                .bytes = db_bytes(st, 5)};
+        r = each(arg, &row);
+        if (r) {
+            sqlite3_reset(st);
+            return r;
+        }
+    }
+    return r;
+}
+
+int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_NEXT);
+
+    db_bind_int(st, 1, tier);
+    db_bind_int(st, 2, from);
+    int r = chunks_step(c, st);
+    if (r == 1) {
+        r = sqlite3_column_type(st, 0) != SQLITE_NULL;
+        if (r)
+            *ret = INT(0);
+        sqlite3_reset(st);
+    }
+    return r;
+}
+
+int64_t chunks_newest_ms(struct chunks *c)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_NEWEST);
+    int64_t v = 0;
+
+    if (chunks_step(c, st) == 1) {
+        v = INT(0);
+        sqlite3_reset(st);
+    }
+    return v;
+}
+
+int chunks_groups(struct chunks *c, struct chunk_group **ret, size_t *ret_n)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_GROUPS);
+    struct chunk_group *v = NULL;
+    size_t n = 0, cap = 0;
+    int r;
+
+    while ((r = chunks_step(c, st)) == 1) {
+        VEC_ROOM(v, n, cap);
+        v[n++] = (struct chunk_group){.tier = (int)INT(0),
+                                      .bucket = INT(1),
+                                      .node = INT(2),
+                                      .fresh = INT(3),
+                                      .merged = INT(4)};
+    }
+    if (r < 0) {
+        free(v);
+        return r;
+    }
+    *ret = v;
+    *ret_n = n;
+    return 0;
+}
+
+/* ---- marks ---- */
+
+int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_MARKS);
+    struct chunk_mark *v = NULL;
+    size_t n = 0, cap = 0;
+    int r;
+
+    while ((r = chunks_step(c, st)) == 1) {
+        VEC_ROOM(v, n, cap);
+        v[n++] = (struct chunk_mark){INT(0), INT(1), INT(2) != 0};
+    }
+    if (r < 0) {
+        free(v);
+        return r;
+    }
+    *ret = v;
+    *ret_n = n;
+    return 0;
+}
+
+int chunks_set_mark(struct chunks *c, const struct chunk_mark *m)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_SET_MARK);
+
+    db_bind_int(st, 1, m->log);
+    db_bind_int(st, 2, m->upto);
+    db_bind_int(st, 3, m->done);
+    return chunks_run(c, st);
+}
+
+int chunks_drop_mark(struct chunks *c, int64_t log)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_DROP_MARK);
+
+    db_bind_int(st, 1, log);
+    return chunks_run(c, st);
+}
+
+int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t before_log)
+{
+    int64_t a, b;
+    int r = chunks_node(c, from, false, &a);
+
+    if (r == 1)
+        r = chunks_node(c, to, true, &b);
+    if (r != 1)
+        return r;
+    sqlite3_stmt *st = db_stmt(&c->st, C_REHOME);
+    db_bind_int(st, 1, a);
+    db_bind_int(st, 2, b);
+    db_bind_int(st, 3, before_log);
+    return chunks_run(c, st);
+}
+
+/* ---- retention ---- */
+
+int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_DROP_BUCKET);
+
+    db_bind_int(st, 1, tier);
+    db_bind_int(st, 2, bucket);
+    db_bind_int(st, 3, n);
+    int r = chunks_run(c, st);
+    return r < 0 ? r : sqlite3_changes(c->h);
+}
+
+int64_t chunks_used_bytes(struct chunks *c)
+{
+    int64_t pages = 0, spare = 0;
+
+    db_int(c->h, "PRAGMA page_count", &pages);
+    db_int(c->h, "PRAGMA freelist_count", &spare);
+    return (pages - spare) * DB_PAGE;
+}
+
+int chunks_vacuum(struct chunks *c, int n)
+{
+    int64_t pages = 0, spare = 0;
+    char sql[64];
+
+    db_int(c->h, "PRAGMA page_count", &pages);
+    db_int(c->h, "PRAGMA freelist_count", &spare);
+    if (spare < VACUUM_LEAST || spare < pages / 10)
+        return 0;
+    snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%d)", n);
+    return db_exec(c->h, sql) == SQLITE_OK;
+}

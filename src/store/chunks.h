@@ -1,0 +1,75 @@
+/*
+ * chunks.h: one connection to history.db: chunks, and how far each log has got into them. It is a file of its own so
+ * that compaction never holds up a commit, and damage never takes tokens or records along.
+ *
+ *   node(id, key)
+ *   chunk(id, node, tier, bucket, level, from_ms, to_ms, log, bytes)   level 0: fresh, 1: merged, 2: its bucket is over
+ *   mark(log, upto, done)   nodes up to number `upto` of this log are in chunks; done: all of them. Log 0: `upto`
+ *                           takeovers have been applied to chunks
+ *
+ * Chunks and the mark that says so are one transaction (H1). Calls return 0 or -errno; chunks_fail has the sentence.
+ */
+#ifndef STORE_CHUNKS_H
+#define STORE_CHUNKS_H
+
+#include "store/db.h"
+#include "store/table.h"
+
+#define CHUNK_FINAL 2
+
+struct chunks;
+int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err);
+void chunks_close(struct chunks *c);
+int chunks_set_aside(const char *dir); /* to history.db.damaged */
+int64_t chunks_file_bytes(const char *dir);
+int chunks_fail(struct chunks *c, const char *doing, struct err *err);
+
+int chunks_begin(struct chunks *c, bool write); /* a reader sees one moment until the end */
+int chunks_commit(struct chunks *c);            /* rolls back when it fails */
+void chunks_rollback(struct chunks *c);         /* also ends reading */
+void chunks_tidy(struct chunks *c, bool all);   /* checkpoint */
+
+struct chunk_row {
+    int64_t id, node, bucket, from_ms, to_ms, log;
+    int tier, level;
+    struct str bytes; /* borrowed until the next step */
+};
+int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret); /* 1, 0 (not there), -errno */
+int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX]);   /* 1, 0, -errno */
+int chunks_put(struct chunks *c, const struct chunk_row *row);
+int chunks_drop(struct chunks *c, int64_t id);
+int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket); /* its chunks get level 2 */
+
+/* Those of a node in a bucket, oldest first. each returns 0 to go on. Damaged rows are skipped and counted. */
+int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg);
+/* The first bucket at or after `from` that has anything: 1, 0, -errno. */
+int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret);
+int64_t chunks_newest_ms(struct chunks *c); /* the latest time of any raw chunk; 0: none */
+
+struct chunk_group {
+    int64_t node, bucket;
+    int tier;
+    int64_t fresh, merged; /* chunks of level 0, 1 */
+};
+/* Groups that are not final: the caller frees *ret. */
+int chunks_groups(struct chunks *c, struct chunk_group **ret, size_t *ret_n);
+
+struct chunk_mark {
+    int64_t log, upto;
+    bool done;
+};
+int chunks_marks(struct chunks *c, struct chunk_mark **ret, size_t *ret_n); /* by log; the caller frees *ret */
+int chunks_set_mark(struct chunks *c, const struct chunk_mark *m);
+int chunks_drop_mark(struct chunks *c, int64_t log);
+
+/* Chunks of logs before this one change hands. */
+int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t before_log);
+
+/* At most n chunks of a tier's bucket go. The number dropped, or -errno. */
+int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n);
+int64_t chunks_used_bytes(struct chunks *c); /* without free pages */
+/* Gives free pages back to the system when there are many, at most n of them. 1: there is more to do. */
+int chunks_vacuum(struct chunks *c, int n);
+
+#endif

@@ -1,0 +1,603 @@
+/* compact.c: rounds of compaction, merging and retention. See compact.h. */
+#include "store/compact.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "store/chunks.h"
+#include "store/past.h"
+
+#define TICK_MS      60000     /* a round at least this often */
+#define STEP_BYTES   (1 << 20) /* chunks that go into one transaction, about */
+#define MERGE_FRESH  12        /* fresh chunks of a bucket that become one */
+#define MERGE_BYTES  (64 << 20)
+#define GRACE_MS     900000 /* a bucket is over this long after its end: the last log of it has come by then */
+#define DROP_STEP    64     /* chunks per transaction */
+#define VACUUM_PAGES 256
+
+struct pending { /* a chunk on its way */
+    struct chunk_row row;
+    char node[NODE_KEY_MAX];
+    char *bytes;
+};
+
+struct compact {
+    struct store_conf conf;
+    char *dir;
+    struct writer *w;
+    pthread_t thread;
+    bool running;
+    int wake_fd;
+
+    /* the thread's own */
+    struct chunks *db;
+    struct records *rec;
+    void *dec;
+    struct facts_cache facts;
+    struct table *table;
+    struct chunk_writer *writer;
+    struct pending *pending;
+    size_t n_pending, cap_pending, pending_bytes;
+    const char *owner; /* of what is in the table */
+    char owner_room[NODE_KEY_MAX];
+    int64_t log;
+    uint32_t damaged;
+
+    /* under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t settled;
+    bool stop;
+    uint64_t asked, done;
+    struct err last;
+};
+
+static bool stopping(struct compact *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool stop = c->stop;
+    pthread_mutex_unlock(&c->lock);
+    return stop;
+}
+
+/* ---- a log into chunks ---- */
+
+static int keep_chunk(void *arg, const struct table_chunk *t)
+{
+    struct compact *c = arg;
+
+    VEC_ROOM(c->pending, c->n_pending, c->cap_pending);
+    struct pending *p = &c->pending[c->n_pending++];
+    *p = (struct pending){.row = {.tier = t->tier,
+                                  .bucket = t->bucket,
+                                  .from_ms = t->from_ms,
+                                  .to_ms = t->to_ms,
+                                  .log = c->log},
+                          .bytes = mem_strn(t->bytes.p, t->bytes.len)};
+    p->row.bytes = str_n(p->bytes, t->bytes.len);
+    mem_copy_str(p->node, sizeof(p->node), c->owner);
+    c->pending_bytes += t->bytes.len;
+    return 0;
+}
+
+static void drop_pending(struct compact *c)
+{
+    for (size_t i = 0; i < c->n_pending; i++)
+        free(c->pending[i].bytes);
+    c->n_pending = c->pending_bytes = 0;
+}
+
+/* What is in the table goes to the pending chunks. */
+static int write_table(struct compact *c)
+{
+    int r = table_rows(c->table) ? table_write(c->table, c->writer, keep_chunk, c) : 0;
+
+    table_reset(c->table);
+    return r;
+}
+
+/* X1 */
+static int commit_pending(struct compact *c, const struct chunk_mark *m, struct err *err)
+{
+    int r = chunks_begin(c->db, true);
+
+    for (size_t i = 0; i < c->n_pending && r >= 0; i++) {
+        r = chunks_node(c->db, c->pending[i].node, true, &c->pending[i].row.node);
+        if (r >= 0)
+            r = chunks_put(c->db, &c->pending[i].row);
+    }
+    if (r >= 0)
+        r = chunks_set_mark(c->db, m);
+    if (r >= 0)
+        r = chunks_commit(c->db);
+    if (r < 0) {
+        chunks_fail(c->db, "write", err);
+        chunks_rollback(c->db);
+    }
+    drop_pending(c);
+    chunks_tidy(c->db, false);
+    return r;
+}
+
+struct work { /* the rows of a log, grouped by node */
+    struct log_reader *l;
+    struct log_key *keys;
+    size_t n_keys;
+    struct work_row {
+        int64_t row, node;
+    } * rows;
+    size_t n_rows, cap_rows;
+    struct alias *aliases;
+    size_t n_aliases;
+    bool bad;
+};
+
+static int note_row(void *arg, int64_t row, int64_t node)
+{
+    struct work *x = arg;
+
+    VEC_ROOM(x->rows, x->n_rows, x->cap_rows);
+    x->rows[x->n_rows++] = (struct work_row){row, node};
+    return 0;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct work_row *x = a, *y = b;
+
+    return x->node != y->node ? (x->node < y->node ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int compact_row(struct compact *c, struct work *x, const char *sent_by, int64_t row)
+{
+    struct store_batch sb;
+    struct batch b;
+    const char *node = alias_resolve(x->aliases, x->n_aliases, sent_by, c->log, row);
+    int r = log_reader_get(x->l, row, &sb, NULL);
+
+    if (r == -EUCLEAN) {
+        x->bad = true;
+        return 0;
+    }
+    if (r <= 0)
+        return r;
+    if (c->conf.decoder->batch(c->dec, sb.bytes, &b, NULL) < 0) {
+        c->damaged++;
+        return 0;
+    }
+    if (strcmp(c->owner, node) != 0 || table_full(c->table)) {
+        r = write_table(c);
+        mem_copy_str(c->owner_room, sizeof(c->owner_room), node);
+    }
+    if (r >= 0)
+        table_add(c->table, &b, facts_get(&c->facts, c->rec, c->conf.decoder, c->dec, sent_by, sb.facts), sb.shift_ms);
+    return MIN(r, 0);
+}
+
+static int compact_rows(struct compact *c, struct work *x, int64_t upto, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < x->n_keys && r == 0; i++) {
+        const struct log_key *key = &x->keys[i];
+        size_t low = 0, high = x->n_rows;
+        if (key->id <= upto)
+            continue;
+        if (stopping(c))
+            return -ECANCELED;
+        while (low < high) {
+            size_t mid = (low + high) / 2;
+            if (x->rows[mid].node < key->id)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (; low < x->n_rows && x->rows[low].node == key->id && r == 0; low++)
+            r = compact_row(c, x, key->key, x->rows[low].row);
+        if (r == 0)
+            r = write_table(c);
+        if (r == 0 && c->pending_bytes >= STEP_BYTES)
+            r = commit_pending(c, &(struct chunk_mark){.log = c->log, .upto = key->id}, err);
+    }
+    return r;
+}
+
+static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err *err)
+{
+    struct work x = {0};
+    int r = log_reader_open(&x.l, c->dir, log, true, err);
+
+    if (r == -ENOENT)
+        return 0; /* dropped for its age a moment ago */
+    c->log = log;
+    c->owner = c->owner_room;
+    c->owner_room[0] = 0;
+    if (r == 0)
+        r = log_reader_nodes(x.l, &x.keys, &x.n_keys, err);
+    if (r == 0)
+        r = log_reader_rows(x.l, 0, note_row, &x, err);
+    if (r == -EUCLEAN) { /* take what there is; the file is kept for whoever can read more out of it */
+        x.bad = true;
+        r = 0;
+    }
+    if (r == 0)
+        r = records_aliases(c->rec, &x.aliases, &x.n_aliases, err);
+    if (x.n_rows)
+        qsort(x.rows, x.n_rows, sizeof(*x.rows), by_node);
+    if (r == 0)
+        r = compact_rows(c, &x, upto, err);
+    if (r == 0)
+        r = commit_pending(c, &(struct chunk_mark){.log = log, .done = true}, err);
+    table_reset(c->table);
+    drop_pending(c);
+    log_reader_close(x.l);
+    if (r == 0 && x.bad) {
+        c->damaged++;
+        log_set_aside(c->dir, log);
+    }
+    if (r == 0)
+        writer_compacted(c->w, log);
+    free(x.keys);
+    free(x.rows);
+    free(x.aliases);
+    return r;
+}
+
+/* ---- merging ---- */
+
+struct gathered {
+    struct chunk_row *rows;
+    struct str *bytes;
+    size_t n, cap, cap_bytes, total;
+    int below; /* only those of a lower level */
+};
+
+static int gather_chunk(void *arg, const struct chunk_row *row)
+{
+    struct gathered *g = arg;
+
+    if (row->level >= g->below)
+        return 0;
+    VEC_ROOM(g->rows, g->n, g->cap);
+    if (g->n == g->cap_bytes) {
+        g->cap_bytes = g->cap;
+        g->bytes = mem_grow(g->bytes, g->cap_bytes, sizeof(*g->bytes));
+    }
+    g->rows[g->n] = *row;
+    g->bytes[g->n++] = str_n(mem_strn(row->bytes.p, row->bytes.len), row->bytes.len);
+    g->total += row->bytes.len;
+    return g->total > MERGE_BYTES ? -E2BIG : 0;
+}
+
+static int replace_chunks(struct compact *c, const struct gathered *g, const struct chunk_row *merged)
+{
+    int r = chunks_begin(c->db, true);
+
+    if (r == 0)
+        r = chunks_put(c->db, merged);
+    for (size_t i = 0; i < g->n && r == 0; i++)
+        r = chunks_drop(c->db, g->rows[i].id);
+    if (r == 0)
+        r = chunks_commit(c->db);
+    if (r < 0)
+        chunks_rollback(c->db);
+    return r;
+}
+
+static int merge_group(struct compact *c, const struct chunk_group *q, bool over)
+{
+    struct gathered g = {.below = over ? CHUNK_FINAL + 1 : q->merged >= MERGE_FRESH ? CHUNK_FINAL : 1};
+    AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
+    struct table_chunk made;
+    int r = chunks_each(c->db, q->node, q->tier, q->bucket, gather_chunk, &g);
+
+    if (r == 0 && g.n > 1)
+        r = chunks_merge(c->writer, q->tier, g.bytes, g.n, &out, &made, &c->damaged);
+    if (r == 0 && g.n > 1) {
+        struct chunk_row row = {.node = q->node,
+                                .tier = q->tier,
+                                .bucket = q->bucket,
+                                .level = over ? CHUNK_FINAL : 1,
+                                .from_ms = made.from_ms,
+                                .to_ms = made.to_ms,
+                                .bytes = made.bytes};
+        for (size_t i = 0; i < g.n; i++)
+            row.log = MAX(row.log, g.rows[i].log);
+        r = replace_chunks(c, &g, &row);
+    } else if (r == 0 || r == -E2BIG) {
+        r = chunks_final(c->db, q->node, q->tier, q->bucket);
+    }
+    for (size_t i = 0; i < g.n; i++)
+        free((char *)g.bytes[i].p);
+    free(g.bytes);
+    free(g.rows);
+    chunks_tidy(c->db, false);
+    return r;
+}
+
+static int64_t now_of(struct compact *c)
+{
+    return c->conf.now_ms ? c->conf.now_ms() : chunks_newest_ms(c->db);
+}
+
+static int merge_all(struct compact *c)
+{
+    AUTO_FREE struct chunk_group *v = NULL;
+    size_t n = 0;
+    int64_t now = now_of(c);
+    int r = chunks_groups(c->db, &v, &n);
+
+    for (size_t i = 0; i < n && r == 0 && !stopping(c); i++) {
+        bool over = v[i].bucket + tier_bucket_ms(v[i].tier) + GRACE_MS <= now;
+        if (over || v[i].fresh >= MERGE_FRESH)
+            r = merge_group(c, &v[i], over);
+    }
+    return r;
+}
+
+/* ---- retention ---- */
+
+/* A few chunks of the oldest bucket of a tier. The number dropped, or -errno. */
+static int drop_some(struct compact *c, int tier, int64_t bucket)
+{
+    int r = chunks_begin(c->db, true), n = 0;
+
+    if (r == 0)
+        n = r = chunks_drop_bucket(c->db, tier, bucket, DROP_STEP);
+    if (r >= 0)
+        r = chunks_commit(c->db);
+    if (r < 0)
+        chunks_rollback(c->db);
+    chunks_tidy(c->db, false);
+    return r < 0 ? r : n;
+}
+
+static int retain_age(struct compact *c, int tier, int64_t keep_ms)
+{
+    int64_t bucket, now = c->conf.now_ms ? c->conf.now_ms() : 0;
+    int r = 1;
+
+    while (keep_ms && now && r > 0 && !stopping(c)) {
+        r = chunks_next_bucket(c->db, tier, INT64_MIN, &bucket);
+        if (r == 1)
+            r = bucket + tier_bucket_ms(tier) <= now - keep_ms ? drop_some(c, tier, bucket) : 0;
+    }
+    return MIN(r, 0);
+}
+
+static int retain_bytes(struct compact *c)
+{
+    int64_t bucket;
+    int r = 0;
+
+    for (int tier = TIER_RAW; tier < TIER_COUNT && r >= 0 && c->conf.keep_bytes; tier++)
+        do {
+            r = chunks_used_bytes(c->db) > c->conf.keep_bytes && !stopping(c);
+            if (r == 1)
+                r = chunks_next_bucket(c->db, tier, INT64_MIN, &bucket);
+            if (r == 1)
+                r = drop_some(c, tier, bucket);
+        } while (r > 0);
+    return MIN(r, 0);
+}
+
+static int retain(struct compact *c)
+{
+    int r = retain_age(c, TIER_RAW, c->conf.keep_raw_ms);
+
+    if (r == 0)
+        r = retain_age(c, TIER_MINUTE, c->conf.keep_minute_ms);
+    if (r == 0)
+        r = retain_age(c, TIER_HOUR, c->conf.keep_hour_ms);
+    if (r == 0)
+        r = retain_bytes(c);
+    while (r == 0 && !stopping(c) && chunks_vacuum(c->db, VACUUM_PAGES) == 1)
+        chunks_tidy(c->db, false);
+    return r;
+}
+
+/* ---- rounds ---- */
+
+/* Chunks of nodes that were taken over get their new owner. */
+static int rehome(struct compact *c, const struct chunk_mark *marks, size_t n_marks, struct err *err)
+{
+    AUTO_FREE struct alias *v = NULL;
+    size_t n = 0, from = n_marks && marks[0].log == 0 ? (size_t)marks[0].upto : 0;
+    int r = records_aliases(c->rec, &v, &n, err);
+
+    if (r < 0 || n <= from)
+        return r;
+    r = chunks_begin(c->db, true);
+    for (size_t i = from; i < n && r >= 0; i++)
+        r = chunks_rehome(c->db, v[i].from, v[i].to, v[i].log);
+    if (r >= 0)
+        r = chunks_set_mark(c->db, &(struct chunk_mark){.log = 0, .upto = (int64_t)n});
+    if (r >= 0)
+        r = chunks_commit(c->db);
+    if (r < 0)
+        chunks_rollback(c->db);
+    return MIN(r, 0);
+}
+
+static const struct log_ref *find_log(const struct log_ref *v, size_t n, int64_t log)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].n == log)
+            return &v[i];
+    return NULL;
+}
+
+static int compact_logs(struct compact *c, struct err *err)
+{
+    AUTO_FREE struct log_ref *logs = NULL;
+    AUTO_FREE struct chunk_mark *marks = NULL;
+    size_t n_marks = 0, n_logs = writer_logs(c->w, &logs);
+    int r = chunks_marks(c->db, &marks, &n_marks);
+
+    if (r == 0)
+        r = rehome(c, marks, n_marks, err);
+    for (size_t i = 0; i < n_marks && r == 0; i++) {
+        const struct log_ref *l = find_log(logs, n_logs, marks[i].log);
+        if (l && marks[i].done)
+            writer_compacted(c->w, l->n); /* we were killed before its file went */
+        else if (!l && marks[i].log > 0)
+            r = chunks_drop_mark(c->db, marks[i].log); /* its file is gone for good */
+    }
+    for (size_t i = 0; i < n_logs && r == 0; i++) {
+        int64_t upto = 0;
+        for (size_t k = 0; k < n_marks; k++)
+            if (marks[k].log == logs[i].n)
+                upto = marks[k].done ? -1 : marks[k].upto;
+        if (logs[i].sealed && upto >= 0)
+            r = stopping(c) ? -ECANCELED : compact_log(c, logs[i].n, upto, err);
+    }
+    return r;
+}
+
+static int compact_round(struct compact *c, struct err *err)
+{
+    int r = compact_logs(c, err);
+
+    if (r == 0)
+        r = merge_all(c);
+    if (r == 0)
+        r = retain(c);
+    chunks_tidy(c->db, true);
+    writer_set_history(c->w, chunks_file_bytes(c->dir), c->damaged);
+    if (r < 0 && r != -ECANCELED && !*err->msg)
+        chunks_fail(c->db, "write", err);
+    return r;
+}
+
+static void *compact_main(void *arg)
+{
+    struct compact *c = arg;
+    struct pollfd p = {.fd = c->wake_fd, .events = POLLIN};
+    uint64_t count;
+
+    while (!stopping(c)) {
+        struct err err = {0};
+        pthread_mutex_lock(&c->lock);
+        uint64_t asked = c->asked;
+        pthread_mutex_unlock(&c->lock);
+        int r = compact_round(c, &err);
+        pthread_mutex_lock(&c->lock);
+        c->done = asked;
+        c->last = err;
+        c->last.code = r;
+        pthread_cond_broadcast(&c->settled);
+        bool more = c->asked != asked;
+        pthread_mutex_unlock(&c->lock);
+        if (!more && poll(&p, 1, TICK_MS) > 0 && read(c->wake_fd, &count, sizeof(count)) < 0) {
+            /* somebody's write is still to come */
+        }
+    }
+    return NULL;
+}
+
+void compact_wake(void *arg)
+{
+    struct compact *c = arg;
+    uint64_t one = 1;
+
+    if (write(c->wake_fd, &one, sizeof(one)) < 0) {
+        /* EAGAIN: awake already */
+    }
+}
+
+int compact_settle(struct compact *c, struct err *err)
+{
+    pthread_mutex_lock(&c->lock);
+    uint64_t mine = ++c->asked;
+    compact_wake(c);
+    while (c->done < mine)
+        pthread_cond_wait(&c->settled, &c->lock);
+    struct err last = c->last;
+    pthread_mutex_unlock(&c->lock);
+    return last.code ? err_set(err, last.code, "%s", last.msg) : 0;
+}
+
+/* ---- open and close ---- */
+
+static int open_db(struct compact *c, struct err *err)
+{
+    struct err why = {0};
+    int r = chunks_open(&c->db, c->dir, DB_WRITE, &why);
+
+    if (r == -EUCLEAN || r == -EINVAL) {
+        r = chunks_set_aside(c->dir);
+        if (r == 0)
+            r = chunks_open(&c->db, c->dir, DB_WRITE, NULL);
+        if (r == 0)
+            return err_set(err, 0, "%s; it was renamed to history.db.damaged, and history begins anew", why.msg);
+    }
+    return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
+}
+
+int compact_open(struct compact **ret, const struct store_conf *conf, struct writer *w, struct err *err)
+{
+    struct compact *c = mem_zero(1, sizeof(*c));
+    sigset_t all, old;
+
+    c->conf = *conf;
+    c->dir = mem_str(conf->dir);
+    c->w = w;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->settled, NULL);
+    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = c->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : open_db(c, err);
+    if (r == 0)
+        r = records_open(&c->rec, conf->dir, DB_READ, err);
+    if (r == 0) {
+        c->dec = conf->decoder->make();
+        c->table = table_new();
+        c->writer = chunk_writer_new();
+        writer_set_history(w, chunks_file_bytes(c->dir), 0);
+        sigfillset(&all); /* signals are the loop's business */
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+        r = -pthread_create(&c->thread, NULL, compact_main, c);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        c->running = r == 0;
+        if (r < 0)
+            err_set(err, r, "cannot start the store's second thread: %s", strerror(-r));
+    }
+    if (r < 0) {
+        compact_close(c);
+        return r;
+    }
+    writer_on_seal(w, compact_wake, c);
+    *ret = c;
+    return 0;
+}
+
+void compact_close(struct compact *c)
+{
+    if (!c)
+        return;
+    writer_on_seal(c->w, NULL, NULL);
+    if (c->running) {
+        pthread_mutex_lock(&c->lock);
+        c->stop = true;
+        pthread_mutex_unlock(&c->lock);
+        compact_wake(c);
+        pthread_join(c->thread, NULL);
+    }
+    drop_pending(c);
+    free(c->pending);
+    table_free(c->table);
+    chunk_writer_free(c->writer);
+    facts_fini(&c->facts);
+    if (c->dec)
+        c->conf.decoder->end(c->dec);
+    records_close(c->rec);
+    chunks_close(c->db);
+    if (c->wake_fd >= 0)
+        close(c->wake_fd);
+    pthread_cond_destroy(&c->settled);
+    pthread_mutex_destroy(&c->lock);
+    free(c->dir);
+    free(c);
+}

@@ -1,0 +1,21 @@
+/*
+ * compact.h: the thread that turns sealed logs into chunks and tiers, merges small chunks into larger ones, and drops
+ * what is too old. Only this thread writes to history.db.
+ *
+ * X1 Chunks of some nodes and the mark that they are there are one transaction; a log's file goes only after all of it
+ * is marked. So kill -9 at any point neither loses nor doubles. X2 Memory: one node's samples of one log at a time. X3
+ * What fails (a full disk) is tried again; nothing waits for it.
+ */
+#ifndef STORE_COMPACT_H
+#define STORE_COMPACT_H
+
+#include "store/writer.h"
+
+struct compact;
+/* A damaged history.db is set aside, and err->msg tells (0 is still returned). w outlives it. */
+int compact_open(struct compact **ret, const struct store_conf *conf, struct writer *w, struct err *err);
+void compact_close(struct compact *c);                  /* at the next joint: what is left waits for the next start */
+void compact_wake(void *c);                             /* a log was sealed; from any thread */
+int compact_settle(struct compact *c, struct err *err); /* wait until one whole round is done: 0 or how it failed */
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * past.h: reading history: chunks and logs of one node, on the caller's thread, over connections of a pool.
+ *
+ * Where the node's rows are is noted first, then the list of logs is taken, then one moment of history.db. A log that
+ * this moment knows as done is in chunks; any other is read from its file; if that file is gone it was compacted just
+ * now, and everything begins again (H1).
+ */
+#ifndef STORE_PAST_H
+#define STORE_PAST_H
+
+#include "store/records.h"
+#include "store/sink.h"
+#include "store/writer.h"
+
+struct past;
+struct past *past_new(const struct store_conf *conf, struct writer *w); /* w NULL: beside a running hub */
+void past_free(struct past *p);
+/* Everything of a node in the sink's span goes into it. tier: which chunks. */
+int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
+/* The tier for an ask: its own, or the coarsest whose bins fit and that is still kept. */
+int past_tier(const struct store_conf *conf, const struct history_ask *ask);
+
+/* Whose a batch is now: takeovers are applied in the order they happened, each to what was there before it. */
+const char *alias_resolve(const struct alias *v, size_t n, const char *node, int64_t log, int64_t row);
+
+/* Facts by their id, decoded; kept for the next batch. NULL: not known. */
+struct facts_cache {
+    uint64_t id;
+    char node[NODE_KEY_MAX];
+    struct node_fact fact;
+    bool have, known; /* known: asked for already */
+};
+const struct node_fact *facts_get(struct facts_cache *c, struct records *r, const struct store_decoder *dec, void *d,
+                                  const char *node, uint64_t id);
+void facts_fini(struct facts_cache *c);
+
+#endif

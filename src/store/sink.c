@@ -1,0 +1,396 @@
+/* sink.c: bins, points and names out of chunks and batches. */
+#include "store/sink.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "model/metric.h"
+
+#define BINS_MAX   (4u << 20)
+#define POINTS_MAX (16u << 20) /* 256 MB */
+
+struct chunk_key metric_key(const char *name)
+{
+    int m = metric_by_name(str_of(name));
+
+    return m >= 0 ? (struct chunk_key){.no = metrics[m].no} : (struct chunk_key){.name = str_of(name)};
+}
+
+static struct chunk_key column_key(const struct column *c, const struct node_fact *f, char room[24])
+{
+    return c->metric < METRIC_CUSTOM ? (struct chunk_key){.no = c->metric}
+                                     : (struct chunk_key){.name = custom_name(f, c->metric, room)};
+}
+
+/* The first tick at or after at. */
+static size_t first_tick(const struct chunk *c, int64_t at)
+{
+    size_t low = 0, high = c->n_ticks;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (c->ticks[mid] < at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static int find_device(const struct chunk *c, const char *name)
+{
+    for (size_t i = 0; i < c->n_devices; i++)
+        if (str_eq(c->devices[i], name))
+            return (int)i;
+    return -1;
+}
+
+static int place_of(const struct chunk_part *p, int dev)
+{
+    for (size_t i = 0; i < p->n_devs; i++)
+        if (p->devs[i] == dev)
+            return (int)i;
+    return -1;
+}
+
+/* ---- bins ---- */
+
+static void bins_add(struct bins_sink *b, size_t series, int64_t at, const struct part_bin *p)
+{
+    size_t i = series * b->h.n + (size_t)((at - b->h.from_ms) / b->h.step_ms);
+    struct part_bin was = {b->h.v[i], b->last_ms[i]};
+
+    part_bin_add(&was, p);
+    b->h.v[i] = was.b;
+    b->last_ms[i] = was.last_ms;
+}
+
+static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
+{
+    size_t end = first_tick(c, b->s.to_ms);
+    const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
+    struct part_bin part = {0};
+    int64_t over = INT64_MIN; /* end of the bin that part is of */
+
+    for (size_t i = first_tick(c, b->s.from_ms); i < end; i++) {
+        if (!chunk_has(&b->s.cells, dev, i))
+            continue;
+        if (c->ticks[i] >= over) {
+            if (part.b.count)
+                bins_add(b, series, over - b->h.step_ms, &part);
+            part.b.count = 0;
+            over = floor_to(c->ticks[i], b->h.step_ms) + b->h.step_ms;
+        }
+        part_bin_point(&part, c->ticks[i], v[i]);
+    }
+    if (part.b.count)
+        bins_add(b, series, over - b->h.step_ms, &part);
+}
+
+static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev, int tier)
+{
+    size_t end = first_tick(c, b->s.to_ms);
+    const int64_t *lanes = chunk_lane(&b->s.cells, dev, 0);
+
+    for (size_t i = first_tick(c, b->s.from_ms); i < end; i++) {
+        struct part_bin part;
+        if (!chunk_has(&b->s.cells, dev, i))
+            continue;
+        part_bin_get(&part, lanes + i, c->n_ticks, c->ticks[i], tier_bin_ms(tier));
+        bins_add(b, series, c->ticks[i], &part);
+    }
+}
+
+static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
+{
+    struct bins_sink *b = (struct bins_sink *)s;
+    const struct history_ask *ask = b->ask;
+
+    for (size_t m = 0; m < ask->n_metrics; m++)
+        for (size_t k = 0; k < c->n_columns; k++) {
+            const struct chunk_part *p = &c->columns[k];
+            bool read = false;
+            if (!chunk_key_eq(p->key, b->keys[m]))
+                continue;
+            for (size_t d = 0; d < ask->n_devices; d++) {
+                int at = place_of(p, find_device(c, ask->devices[d]));
+                if (at < 0)
+                    continue;
+                if (!read && chunk_read(c, k, &s->cells, NULL) < 0) {
+                    s->damaged++;
+                    break;
+                }
+                read = true;
+                if (tier == TIER_RAW)
+                    bins_raw(b, d * ask->n_metrics + m, c, (size_t)at);
+                else
+                    bins_tier(b, d * ask->n_metrics + m, c, (size_t)at, tier);
+            }
+        }
+    return 0;
+}
+
+static void bins_column(struct bins_sink *b, size_t series, const struct batch *from, const struct column *c,
+                        int64_t shift_ms)
+{
+    for (size_t i = 0; i < from->n_ticks; i++) {
+        int64_t at = from->at_ms[i] + shift_ms;
+        if (at < b->s.from_ms || at >= b->s.to_ms || !column_has(c, i))
+            continue;
+        bins_add(b, series, at, &(struct part_bin){{1, c->v[i], c->v[i], c->v[i], c->v[i]}, at});
+    }
+}
+
+static int bins_batch(struct sink *s, const struct batch *from, const struct node_fact *f, int64_t shift_ms)
+{
+    struct bins_sink *b = (struct bins_sink *)s;
+    const struct history_ask *ask = b->ask;
+    char room[24], room2[24];
+
+    for (size_t k = 0; k < from->n_columns; k++) {
+        const struct column *c = &from->columns[k];
+        struct chunk_key key = column_key(c, f, room);
+        for (size_t m = 0; m < ask->n_metrics; m++) {
+            if (!chunk_key_eq(key, b->keys[m]))
+                continue;
+            struct str dev = slot_name(f, c->slot, room2);
+            for (size_t d = 0; d < ask->n_devices; d++)
+                if (str_eq(dev, ask->devices[d]))
+                    bins_column(b, d * ask->n_metrics + m, from, c, shift_ms);
+        }
+    }
+    return 0;
+}
+
+static void bins_reset(struct sink *s)
+{
+    struct bins_sink *b = (struct bins_sink *)s;
+
+    memset(b->h.v, 0, b->h.n_series * b->h.n * sizeof(*b->h.v));
+    s->damaged = 0;
+}
+
+int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err)
+{
+    *b = (struct bins_sink){.s = {.chunk = bins_chunk,
+                                  .batch = bins_batch,
+                                  .reset = bins_reset,
+                                  .stop = ask->stop,
+                                  .stop_arg = ask->arg},
+                            .ask = ask};
+    if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||
+        ask->step_ms > 1ll << 52)
+        return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");
+    b->h.step_ms = ask->step_ms;
+    b->h.from_ms = b->s.from_ms = floor_to(ask->from_ms, ask->step_ms);
+    uint64_t n = (uint64_t)((ask->to_ms - b->h.from_ms + ask->step_ms - 1) / ask->step_ms);
+    if (ask->n_devices > BINS_MAX || ask->n_metrics > BINS_MAX ||
+        (ask->n_devices && ask->n_metrics && n > BINS_MAX / ask->n_devices / ask->n_metrics))
+        return err_set(err, -E2BIG, "that is more than %u numbers: take a longer step, a shorter span or fewer series",
+                       BINS_MAX);
+    b->h.n_series = ask->n_devices * ask->n_metrics;
+    b->h.n = b->h.n_series ? (size_t)n : 0;
+    b->h.tier = tier;
+    b->s.to_ms = b->h.from_ms + (int64_t)n * ask->step_ms;
+    b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
+    b->last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->last_ms));
+    b->keys = mem_zero(ask->n_metrics, sizeof(*b->keys));
+    for (size_t i = 0; i < ask->n_metrics; i++)
+        b->keys[i] = metric_key(ask->metrics[i]);
+    return 0;
+}
+
+void bins_fini(struct bins_sink *b)
+{
+    history_fini(&b->h);
+    free(b->last_ms);
+    free(b->keys);
+    chunk_cells_fini(&b->s.cells);
+}
+
+/* ---- points ---- */
+
+static int points_add(struct points_sink *p, int64_t at, int64_t v)
+{
+    if (p->n >= POINTS_MAX)
+        return -E2BIG;
+    VEC_ROOM(p->v, p->n, p->cap);
+    p->v[p->n++] = (struct point){at, v};
+    return 0;
+}
+
+static int points_chunk(struct sink *s, const struct chunk *c, int tier)
+{
+    struct points_sink *p = (struct points_sink *)s;
+    int dev = find_device(c, p->device), r = 0;
+
+    for (size_t k = 0; tier == TIER_RAW && dev >= 0 && k < c->n_columns && r == 0; k++) {
+        int at = chunk_key_eq(c->columns[k].key, p->key) ? place_of(&c->columns[k], dev) : -1;
+        if (at < 0)
+            continue;
+        if (chunk_read(c, k, &s->cells, NULL) < 0) {
+            s->damaged++;
+            continue;
+        }
+        size_t end = first_tick(c, s->to_ms);
+        for (size_t i = first_tick(c, s->from_ms); i < end && r == 0; i++)
+            if (chunk_has(&s->cells, (size_t)at, i))
+                r = points_add(p, c->ticks[i], chunk_lane(&s->cells, (size_t)at, 0)[i]);
+    }
+    return r;
+}
+
+static int points_batch(struct sink *s, const struct batch *b, const struct node_fact *f, int64_t shift_ms)
+{
+    struct points_sink *p = (struct points_sink *)s;
+    char room[24], room2[24];
+    int r = 0;
+
+    for (size_t k = 0; k < b->n_columns; k++) {
+        const struct column *c = &b->columns[k];
+        if (!chunk_key_eq(column_key(c, f, room), p->key) || !str_eq(slot_name(f, c->slot, room2), p->device))
+            continue;
+        for (size_t i = 0; i < b->n_ticks && r == 0; i++) {
+            int64_t at = b->at_ms[i] + shift_ms;
+            if (at >= s->from_ms && at < s->to_ms && column_has(c, i))
+                r = points_add(p, at, c->v[i]);
+        }
+    }
+    return r;
+}
+
+static void points_reset(struct sink *s)
+{
+    ((struct points_sink *)s)->n = 0;
+    s->damaged = 0;
+}
+
+void points_init(struct points_sink *p, const char *device, const char *metric, int64_t from_ms, int64_t to_ms)
+{
+    *p = (struct points_sink){.s = {.chunk = points_chunk,
+                                    .batch = points_batch,
+                                    .reset = points_reset,
+                                    .from_ms = from_ms,
+                                    .to_ms = to_ms},
+                              .device = device,
+                              .key = metric_key(metric)};
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct point *x = a, *y = b;
+
+    return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->v < y->v ? -1 : x->v > y->v;
+}
+
+int points_give(struct points_sink *p, int (*each)(void *arg, int64_t at_ms, int64_t v), void *arg)
+{
+    int r = 0;
+
+    if (p->n)
+        qsort(p->v, p->n, sizeof(*p->v), by_time);
+    for (size_t i = 0; i < p->n && r == 0; i++)
+        r = each(arg, p->v[i].at, p->v[i].v);
+    return r;
+}
+
+void points_fini(struct points_sink *p)
+{
+    free(p->v);
+    chunk_cells_fini(&p->s.cells);
+}
+
+/* ---- which series there are ---- */
+
+static void series_add(struct series_sink *p, struct str device, struct chunk_key key)
+{
+    int m = key.no ? metric_by_no(key.no) : -1;
+    struct str metric = m >= 0 ? str_of(metrics[m].name) : key.name;
+    char room[24];
+
+    if (key.no && m < 0) { /* of a newer version */
+        snprintf(room, sizeof(room), "metric:%u", key.no);
+        metric = str_of(room);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        const struct series_name *s = &p->v[(p->next + i) % p->n];
+        if (str_eq(metric, s->metric) && str_eq(device, s->device)) {
+            p->next = (p->next + i + 1) % p->n;
+            return;
+        }
+    }
+    VEC_ROOM(p->v, p->n, p->cap);
+    p->v[p->n++] = (struct series_name){mem_strn(device.p, device.len), mem_strn(metric.p, metric.len)};
+}
+
+static int series_chunk(struct sink *s, const struct chunk *c, int tier)
+{
+    (void)tier;
+    for (size_t k = 0; k < c->n_columns; k++)
+        for (size_t d = 0; d < c->columns[k].n_devs; d++)
+            series_add((struct series_sink *)s, c->devices[c->columns[k].devs[d]], c->columns[k].key);
+    return 0;
+}
+
+static int series_batch(struct sink *s, const struct batch *b, const struct node_fact *f, int64_t shift_ms)
+{
+    char room[24], room2[24];
+
+    if (b->n_ticks == 0 || b->at_ms[0] + shift_ms >= s->to_ms || b->at_ms[b->n_ticks - 1] + shift_ms < s->from_ms)
+        return 0;
+    for (size_t k = 0; k < b->n_columns; k++)
+        series_add((struct series_sink *)s, slot_name(f, b->columns[k].slot, room),
+                   column_key(&b->columns[k], f, room2));
+    return 0;
+}
+
+static void series_reset(struct sink *s)
+{
+    struct series_sink *p = (struct series_sink *)s;
+
+    for (size_t i = 0; i < p->n; i++) {
+        free(p->v[i].device);
+        free(p->v[i].metric);
+    }
+    p->n = p->next = 0;
+}
+
+void series_init(struct series_sink *p, int64_t from_ms, int64_t to_ms)
+{
+    *p = (struct series_sink){
+        .s = {.chunk = series_chunk, .batch = series_batch, .reset = series_reset, .from_ms = from_ms, .to_ms = to_ms}};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct series_name *x = a, *y = b;
+    int c = strcmp(x->device, y->device);
+
+    return c ? c : strcmp(x->metric, y->metric);
+}
+
+int series_give(struct series_sink *p, int (*each)(void *arg, const char *device, const char *metric), void *arg)
+{
+    int r = 0;
+
+    if (p->n)
+        qsort(p->v, p->n, sizeof(*p->v), by_name);
+    for (size_t i = 0; i < p->n && r == 0; i++)
+        r = each(arg, p->v[i].device, p->v[i].metric);
+    return r;
+}
+
+void series_fini(struct series_sink *p)
+{
+    series_reset(&p->s);
+    free(p->v);
+    chunk_cells_fini(&p->s.cells);
+}
+
+void history_fini(struct history *h)
+{
+    if (h)
+        free(h->v);
+    if (h)
+        *h = (struct history){0};
+}

@@ -1,0 +1,65 @@
+/*
+ * sink.h: where a question about history gathers its answer: chunks and batches go in, in any order. Whoever reads them
+ * (past.c, mem.c) knows nothing of what is asked; the sinks know nothing of where things are kept.
+ */
+#ifndef STORE_SINK_H
+#define STORE_SINK_H
+
+#include "codec/chunk.h"
+#include "store/history.h"
+#include "store/table.h"
+
+struct sink {
+    /* 0, or what ends the reading: -errno, or what the caller's own function returned */
+    int (*chunk)(struct sink *s, const struct chunk *c, int tier);
+    int (*batch)(struct sink *s, const struct batch *b, const struct node_fact *f, int64_t shift_ms);
+    void (*reset)(struct sink *s); /* forget everything: it begins again */
+    bool (*stop)(void *arg);
+    void *stop_arg;
+    int64_t from_ms, to_ms; /* [from, to): what is wanted */
+    uint32_t damaged;
+    struct chunk_cells cells;
+};
+
+/* ---- bins ---- */
+struct bins_sink {
+    struct sink s;
+    const struct history_ask *ask;
+    struct history h;
+    int64_t *last_ms; /* when each bin's newest value was */
+    struct chunk_key *keys;
+};
+int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
+void bins_fini(struct bins_sink *b); /* h too, unless it was taken */
+
+/* ---- points of one series ---- */
+struct point {
+    int64_t at, v;
+};
+struct points_sink {
+    struct sink s;
+    const char *device;
+    struct chunk_key key;
+    struct point *v;
+    size_t n, cap;
+};
+void points_init(struct points_sink *p, const char *device, const char *metric, int64_t from_ms, int64_t to_ms);
+int points_give(struct points_sink *p, int (*each)(void *arg, int64_t at_ms, int64_t v), void *arg); /* in time order */
+void points_fini(struct points_sink *p);
+
+/* ---- which series there are ---- */
+struct series_name {
+    char *device, *metric;
+};
+struct series_sink {
+    struct sink s;
+    struct series_name *v;
+    size_t n, cap, next; /* next: likely to be asked for */
+};
+void series_init(struct series_sink *p, int64_t from_ms, int64_t to_ms);
+int series_give(struct series_sink *p, int (*each)(void *arg, const char *device, const char *metric), void *arg);
+void series_fini(struct series_sink *p);
+
+struct chunk_key metric_key(const char *name);
+
+#endif

@@ -1,0 +1,402 @@
+/* table.c: batches in, chunks out. Cells are dense: a series that is seldom read still has a place in every row. */
+#include "store/table.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+struct tseries {
+    uint32_t dev, metric; /* metric: the number, or CUSTOM_BASE + place in names */
+    int64_t *v;
+    uint64_t *have;
+};
+#define CUSTOM_BASE 0x10000u
+
+struct order {
+    int64_t at;
+    uint32_t row;
+};
+
+struct table {
+    int64_t *at;
+    size_t n_rows, cap_rows; /* cap: of every series, too; a multiple of 64 */
+    struct tseries *series;
+    size_t n_series, cap_series;
+    uint32_t *slots; /* series + 1, by hash of (dev, metric) */
+    size_t n_slots;
+    char **devs, **names;
+    size_t n_devs, cap_devs, n_names, cap_names;
+    /* what the facts of the last batch made of slots and custom metrics */
+    uint64_t facts;
+    bool has_facts;
+    uint32_t *dev_of, *name_of; /* place + 1 */
+    size_t n_dev_of, n_name_of;
+    /* for writing */
+    struct order *order;
+    size_t cap_order;
+    struct buf out;
+};
+
+struct table *table_new(void)
+{
+    struct table *t = mem_zero(1, sizeof(*t));
+
+    t->out = BUF_INIT(CHUNK_BYTES_MAX);
+    return t;
+}
+
+static void forget_facts(struct table *t)
+{
+    free(t->dev_of);
+    free(t->name_of);
+    t->dev_of = t->name_of = NULL;
+    t->n_dev_of = t->n_name_of = 0;
+    t->has_facts = false;
+}
+
+void table_reset(struct table *t)
+{
+    for (size_t i = 0; i < t->n_series; i++) {
+        free(t->series[i].v);
+        free(t->series[i].have);
+    }
+    for (size_t i = 0; i < t->n_devs; i++)
+        free(t->devs[i]);
+    for (size_t i = 0; i < t->n_names; i++)
+        free(t->names[i]);
+    t->n_series = t->n_devs = t->n_names = t->n_rows = 0;
+    if (t->n_slots)
+        memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+    forget_facts(t);
+}
+
+void table_free(struct table *t)
+{
+    if (!t)
+        return;
+    table_reset(t);
+    free(t->at);
+    free(t->series);
+    free(t->slots);
+    free(t->devs);
+    free(t->names);
+    free(t->order);
+    buf_fini(&t->out);
+    free(t);
+}
+
+size_t table_rows(const struct table *t)
+{
+    return t->n_rows;
+}
+
+bool table_full(const struct table *t)
+{
+    return t->n_rows * t->n_series >= TABLE_CELLS || t->n_rows > CHUNK_TICKS_MAX / 4 ||
+           t->n_devs > CHUNK_DEVICES_MAX / 2 || t->n_names > CHUNK_COLUMNS_MAX / 2;
+}
+
+/* ---- adding ---- */
+
+static uint32_t intern(char ***v, size_t *n, size_t *cap, struct str name)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (str_eq(name, (*v)[i]))
+            return (uint32_t)i;
+    VEC_ROOM(*v, *n, *cap);
+    (*v)[*n] = mem_strn(name.p, name.len);
+    return (uint32_t)(*n)++;
+}
+
+static uint32_t *place(uint32_t **v, size_t *n, size_t i)
+{
+    if (i >= *n) {
+        size_t want = MAX(i + 1, *n * 2);
+        *v = mem_grow(*v, want, sizeof(**v));
+        memset(*v + *n, 0, (want - *n) * sizeof(**v));
+        *n = want;
+    }
+    return &(*v)[i];
+}
+
+static uint32_t table_dev(struct table *t, const struct node_fact *f, unsigned slot)
+{
+    uint32_t *p = place(&t->dev_of, &t->n_dev_of, slot);
+    char room[24];
+
+    if (!*p)
+        *p = 1 + intern(&t->devs, &t->n_devs, &t->cap_devs, slot_name(f, slot, room));
+    return *p - 1;
+}
+
+static uint32_t table_metric(struct table *t, const struct node_fact *f, unsigned metric)
+{
+    char room[24];
+
+    if (metric < METRIC_CUSTOM)
+        return metric;
+    uint32_t *p = place(&t->name_of, &t->n_name_of, metric - METRIC_CUSTOM);
+    if (!*p)
+        *p = 1 + intern(&t->names, &t->n_names, &t->cap_names, custom_name(f, metric, room));
+    return CUSTOM_BASE + *p - 1;
+}
+
+static size_t table_slot(const struct table *t, uint32_t dev, uint32_t metric)
+{
+    uint64_t h = ((uint64_t)dev << 32 | metric) * 0x9e3779b97f4a7c15u;
+    size_t i = (h >> 32) & (t->n_slots - 1);
+
+    for (; t->slots[i]; i = (i + 1) & (t->n_slots - 1)) {
+        const struct tseries *s = &t->series[t->slots[i] - 1];
+        if (s->dev == dev && s->metric == metric)
+            break;
+    }
+    return i;
+}
+
+static struct tseries *table_series(struct table *t, uint32_t dev, uint32_t metric)
+{
+    if (t->n_slots < 2 * (t->n_series + 1)) {
+        t->n_slots = t->n_slots ? t->n_slots * 2 : 1024;
+        free(t->slots);
+        t->slots = mem_zero(t->n_slots, sizeof(*t->slots));
+        for (size_t i = 0; i < t->n_series; i++)
+            t->slots[table_slot(t, t->series[i].dev, t->series[i].metric)] = (uint32_t)i + 1;
+    }
+    size_t at = table_slot(t, dev, metric);
+    if (!t->slots[at]) {
+        VEC_ROOM(t->series, t->n_series, t->cap_series);
+        t->series[t->n_series] = (struct tseries){.dev = dev,
+                                                  .metric = metric,
+                                                  .v = mem_alloc(t->cap_rows * sizeof(int64_t)),
+                                                  .have = mem_zero(t->cap_rows / 64, sizeof(uint64_t))};
+        t->slots[at] = (uint32_t)++t->n_series;
+    }
+    return &t->series[t->slots[at] - 1];
+}
+
+static void table_room(struct table *t, size_t rows)
+{
+    if (rows <= t->cap_rows)
+        return;
+    size_t cap = MAX(rows, t->cap_rows * 2);
+    cap = (cap + 1023) / 1024 * 1024;
+    t->at = mem_grow(t->at, cap, sizeof(*t->at));
+    for (size_t i = 0; i < t->n_series; i++) {
+        struct tseries *s = &t->series[i];
+        s->v = mem_grow(s->v, cap, sizeof(*s->v));
+        s->have = mem_grow(s->have, cap / 64, sizeof(*s->have));
+        memset(s->have + t->cap_rows / 64, 0, (cap - t->cap_rows) / 64 * sizeof(*s->have));
+    }
+    t->cap_rows = cap;
+}
+
+void table_add(struct table *t, const struct batch *b, const struct node_fact *facts, int64_t shift_ms)
+{
+    if (!t->has_facts || t->facts != b->facts)
+        forget_facts(t);
+    t->facts = b->facts;
+    t->has_facts = true;
+    table_room(t, t->n_rows + b->n_ticks);
+    for (size_t i = 0; i < b->n_ticks; i++)
+        t->at[t->n_rows + i] = b->at_ms[i] + shift_ms;
+    for (size_t k = 0; k < b->n_columns; k++) {
+        const struct column *c = &b->columns[k];
+        struct tseries *s = table_series(t, table_dev(t, facts, c->slot), table_metric(t, facts, c->metric));
+        for (size_t i = 0, at = t->n_rows; i < b->n_ticks; i++, at++)
+            if (column_has(c, i)) {
+                s->v[at] = c->v[i];
+                s->have[at / 64] |= 1ull << at % 64;
+            }
+    }
+    t->n_rows += b->n_ticks;
+}
+
+/* ---- writing ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+
+    return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int by_metric(const void *a, const void *b)
+{
+    const struct tseries *x = a, *y = b;
+
+    return x->metric != y->metric ? (x->metric < y->metric ? -1 : 1) : x->dev < y->dev ? -1 : x->dev > y->dev;
+}
+
+static void table_sort(struct table *t)
+{
+    bool sorted = true;
+
+    if (t->n_rows > t->cap_order) {
+        t->cap_order = t->n_rows;
+        t->order = mem_grow(t->order, t->cap_order, sizeof(*t->order));
+    }
+    for (size_t i = 0; i < t->n_rows; i++) {
+        t->order[i] = (struct order){t->at[i], (uint32_t)i};
+        sorted &= !i || t->at[i] >= t->at[i - 1];
+    }
+    if (!sorted)
+        qsort(t->order, t->n_rows, sizeof(*t->order), by_time);
+    if (t->n_series)
+        qsort(t->series, t->n_series, sizeof(*t->series), by_metric);
+    if (t->n_slots) /* the places have changed: nothing is looked up before the next reset */
+        memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+}
+
+/* What one write needs: a column's cells, and the ticks of the chunk. */
+struct cells {
+    size_t n_ticks;
+    unsigned lanes;
+    int64_t *v, *ticks;
+    uint64_t *have;
+    const uint64_t **have_of;
+    uint16_t *devs;
+    struct part_bin *bins;
+    uint32_t *bin_of; /* of each row of the span */
+};
+
+static void cells_fini(struct cells *c)
+{
+    free(c->v);
+    free(c->ticks);
+    free(c->have);
+    free(c->have_of);
+    free(c->devs);
+    free(c->bins);
+    free(c->bin_of);
+}
+
+/* Present bits of one device; NULL when every tick has it. False when none has. */
+static bool cells_have(struct cells *c, size_t dev, size_t present)
+{
+    c->have_of[dev] = present == c->n_ticks ? NULL : c->have + dev * chunk_words(c->n_ticks);
+    return present > 0;
+}
+
+static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o)
+{
+    uint64_t *h = c->have + dev * chunk_words(c->n_ticks);
+    int64_t *v = c->v + dev * c->n_ticks;
+    size_t present = 0;
+
+    memset(h, 0, chunk_words(c->n_ticks) * sizeof(*h));
+    for (size_t i = 0; i < c->n_ticks; i++) {
+        uint32_t row = o[i].row;
+        bool on = s->have[row / 64] >> row % 64 & 1;
+        v[i] = on ? s->v[row] : 0;
+        h[i / 64] |= (uint64_t)on << i % 64;
+        present += on;
+    }
+    return cells_have(c, dev, present);
+}
+
+static bool tier_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, size_t n_rows,
+                        int64_t len)
+{
+    uint64_t *h = c->have + dev * chunk_words(c->n_ticks);
+    int64_t *v = c->v + dev * c->lanes * c->n_ticks;
+    size_t present = 0;
+
+    memset(h, 0, chunk_words(c->n_ticks) * sizeof(*h));
+    memset(c->bins, 0, c->n_ticks * sizeof(*c->bins));
+    for (size_t i = 0; i < n_rows; i++) {
+        uint32_t row = o[i].row;
+        if (s->have[row / 64] >> row % 64 & 1)
+            part_bin_point(&c->bins[c->bin_of[i]], o[i].at, s->v[row]);
+    }
+    for (size_t i = 0; i < c->n_ticks; i++) {
+        if (!c->bins[i].b.count)
+            continue;
+        part_bin_put(&c->bins[i], v + i, c->n_ticks, c->ticks[i], len);
+        h[i / 64] |= 1ull << i % 64;
+        present++;
+    }
+    return cells_have(c, dev, present);
+}
+
+static struct chunk_key key_of(const struct table *t, uint32_t metric)
+{
+    return metric < CUSTOM_BASE ? (struct chunk_key){.no = (uint16_t)metric}
+                                : (struct chunk_key){.name = str_of(t->names[metric - CUSTOM_BASE])};
+}
+
+/* Rows o[0..n) all lie in one bucket. */
+static int write_span(struct table *t, struct chunk_writer *w, int tier, const struct order *o, size_t n,
+                      struct cells *c)
+{
+    AUTO_FREE struct str *names = mem_alloc(t->n_devs * sizeof(*names));
+    int64_t len = tier_bin_ms(tier);
+
+    c->n_ticks = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = floor_to(o[i].at, len);
+        if (tier == TIER_RAW || !i || at != c->ticks[c->n_ticks - 1])
+            c->ticks[c->n_ticks++] = at;
+        c->bin_of[i] = (uint32_t)c->n_ticks - 1;
+    }
+    for (size_t i = 0; i < t->n_devs; i++)
+        names[i] = str_of(t->devs[i]);
+    int r = chunk_begin(w, c->lanes, c->ticks, c->n_ticks, names, t->n_devs);
+    for (size_t i = 0, end; i < t->n_series && r == 0; i = end) {
+        struct chunk_column col = {.key = key_of(t, t->series[i].metric),
+                                   .devs = c->devs,
+                                   .have = c->have_of,
+                                   .v = c->v};
+        for (end = i; end < t->n_series && t->series[end].metric == t->series[i].metric; end++) {
+            c->devs[col.n_devs] = (uint16_t)t->series[end].dev;
+            col.n_devs += tier == TIER_RAW ? raw_series(c, col.n_devs, &t->series[end], o)
+                                           : tier_series(c, col.n_devs, &t->series[end], o, n, len);
+        }
+        if (col.n_devs)
+            r = chunk_add(w, &col);
+    }
+    if (r < 0)
+        return r;
+    buf_reset(&t->out);
+    return chunk_end(w, &t->out);
+}
+
+static int write_tier(struct table *t, struct chunk_writer *w, int tier,
+                      int (*each)(void *arg, const struct table_chunk *c), void *arg)
+{
+    int64_t bucket_ms = tier_bucket_ms(tier);
+    size_t n = t->n_rows, n_devs = t->n_devs;
+    struct cells c = {.lanes = tier == TIER_RAW ? 1 : LANES};
+    int r = 0;
+
+    c.v = mem_zero(MAX(n_devs, 1) * c.lanes * n, sizeof(*c.v));
+    c.ticks = mem_alloc(n * sizeof(*c.ticks));
+    c.have = mem_alloc(n_devs * chunk_words(n) * sizeof(*c.have));
+    c.have_of = mem_zero(n_devs, sizeof(*c.have_of));
+    c.devs = mem_alloc(n_devs * sizeof(*c.devs));
+    c.bins = mem_alloc(n * sizeof(*c.bins));
+    c.bin_of = mem_alloc(n * sizeof(*c.bin_of));
+    for (size_t i = 0, end; i < n && r == 0; i = end) {
+        int64_t bucket = floor_to(t->order[i].at, bucket_ms);
+        for (end = i + 1; end < n && t->order[end].at - bucket < bucket_ms; end++)
+            ;
+        r = write_span(t, w, tier, t->order + i, end - i, &c);
+        struct table_chunk out = {tier, bucket, c.ticks[0], c.ticks[c.n_ticks - 1], buf_str(&t->out)};
+        if (r == 0)
+            r = each(arg, &out);
+    }
+    cells_fini(&c);
+    return r;
+}
+
+int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c), void *arg)
+{
+    int r = 0;
+
+    if (t->n_rows == 0 || t->n_series == 0)
+        return 0;
+    table_sort(t);
+    for (int tier = TIER_RAW; tier < TIER_COUNT && r == 0; tier++)
+        r = write_tier(t, w, tier, each, arg);
+    return r;
+}
