@@ -10,6 +10,7 @@ const struct cmd cmds[] = {
     {"hub", cmd_hub, &hub_face, false},
     {"agent", cmd_agent, &agent_face, false},
     {"ls", cmd_ls, &ls_face, false},
+    {"history", cmd_history, &history_face, false},
     {"node", cmd_node, &node_face, false},
     {"token", cmd_token, &token_face, false},
     {"config", cmd_config, &config_face, false},

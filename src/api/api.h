@@ -17,6 +17,7 @@
 
 struct filter;
 struct live;
+struct past;
 struct route;
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
@@ -85,6 +86,17 @@ const char *status_words(int status); /* "Not Found" */
  * token's person, or without one whom the parameter me names. */
 bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret);
 
+/*
+ * A question about the past: it may take long, so the hub answers it beside its loop. Made by a route, with copies of
+ * all it needs; run fills rp, and may neither touch api nor live.
+ */
+struct past_ask {
+    void (*run)(struct past_ask *k, const struct past *past, struct reply *rp);
+    void (*end)(struct past_ask *k); /* frees k */
+};
+/* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
+void reply_failed(struct reply *rp, int code, const struct err *err);
+
 /* What hub/ lends. Text is borrowed. */
 struct api {
     struct live *live;
@@ -106,6 +118,8 @@ struct api {
     int (*find_token)(void *hub, const char *id, struct token *ret); /* 1, 0 or -errno */
     enum reply_how (*take_batches)(void *hub, struct request *rq, struct reply *rp);
     enum reply_how (*stream)(void *hub, struct request *rq, struct reply *rp);
+    /* Takes k in any case. ETag, If-None-Match and gzip of the answer are the hub's business. */
+    enum reply_how (*ask)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
     /* vesta senders */
     const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
     int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

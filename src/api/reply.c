@@ -1,4 +1,5 @@
 /* reply.c: status words and the one form errors take. */
+#include <errno.h>
 #include <stdarg.h>
 
 #include "api/api.h"
@@ -94,4 +95,24 @@ enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...)
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
     return REPLY_NOW;
+}
+
+void reply_failed(struct reply *rp, int code, const struct err *err)
+{
+    switch (code) {
+    case -EINVAL:
+        reply_problem(rp, 400, "%s", err->msg);
+        break;
+    case -ENOENT:
+        reply_problem(rp, 404, "%s", err->msg);
+        break;
+    case -E2BIG:
+        reply_problem(rp, 413, "%s", err->msg);
+        break;
+    case -ECANCELED:
+        reply_problem(rp, 503, "this took too long and was given up: ask for less at once");
+        break;
+    default:
+        reply_problem(rp, 503, "history cannot be read: %s", err->msg[0] ? err->msg : strerror(-code));
+    }
 }

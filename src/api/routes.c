@@ -13,6 +13,8 @@ const struct route routes[] = {
      .params = "node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
     {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
      .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
+    {GET, "/api/v1/history", ROLE_NONE, .summary = "What was: columns of numbers, null where there is nothing (docs/history.md)",
+     .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: time, an hour before to unless told; to: time, now unless told; step: length of a bin, or auto; points: at most so many per series when step is automatic, 500 unless told; agg: avg, min, max, sum, last, count, rate, or several; group: node or model; fold: mean, sum, min or max of a group's devices; format: json or csv", .handle = get_history},
     {GET, "/api/v1/nodes", ROLE_NONE, .summary = "Every node with its facts, retired ones included",
      .params = "filter: those with a GPU that matches (docs/filter.md); me: whom 'mine' means without a token", .handle = get_nodes},
     {METHOD_PATCH, "/api/v1/nodes/{id}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,

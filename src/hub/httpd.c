@@ -66,6 +66,8 @@ struct conn {
 
 struct late {
     struct conn *c; /* NULL: the reader left */
+    void (*gone)(void *arg);
+    void *arg;
 };
 
 struct stream_conn {
@@ -128,9 +130,19 @@ static void exchange_end(struct conn *c)
         c->h->spare = x;
 }
 
+/* Whoever works for this reader need not go on. */
+static void late_gone(struct conn *c)
+{
+    if (c->late && c->late->gone) {
+        c->late->gone(c->late->arg);
+        c->late->gone = NULL;
+    }
+}
+
 static void conn_free(struct conn *c)
 {
     struct stream_conn *s = c->stream;
+    late_gone(c);
     if (c->late)
         c->late->c = NULL;
     exchange_end(c);
@@ -548,6 +560,8 @@ static void on_io(void *arg, int words)
         c->eof = true;
     if (words & IO_ERROR)
         c->dead = true;
+    if (c->eof)
+        late_gone(c);
     conn_step(c);
 }
 
@@ -560,6 +574,12 @@ struct late *httpd_late(struct request *rq)
     l->c = c;
     c->late = l;
     return l;
+}
+
+void httpd_late_watch(struct late *l, void (*gone)(void *arg), void *arg)
+{
+    l->gone = gone;
+    l->arg = arg;
 }
 
 void httpd_late_reply(struct late *l, struct reply *rp)

@@ -54,6 +54,8 @@ void httpd_tick(struct httpd *h);         /* once a second: what took too long e
 struct late;
 struct late *httpd_late(struct request *rq);             /* call inside handle() */
 void httpd_late_reply(struct late *l, struct reply *rp); /* ends l; rp is emptied. The reader may be gone: fine */
+/* gone(arg) is called once if the reader leaves (or sends no more) before the reply: nobody waits for it any longer. */
+void httpd_late_watch(struct late *l, void (*gone)(void *arg), void *arg);
 
 /* ---- streams: handle() returned REPLY_STREAM ---- */
 struct stream_conn;

@@ -10,6 +10,7 @@
 #include "wire/wire.h"
 
 struct streams;
+struct work;
 
 struct hub {
     struct event_base *loop;
@@ -22,6 +23,7 @@ struct hub {
     struct peers *peers;
     struct tokens *tokens;
     struct streams *streams;
+    struct work *work; /* for questions about the past */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */
@@ -52,6 +54,9 @@ int registry_admin(void *hub, const char *key_or_name, const char *rename, int r
                    struct err *err);
 int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out, struct err *err);
 void registry_on_event(void *hub, const struct node_now *n, const struct event *e); /* live's */
+
+/* ---- ask.c ---- */
+enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
 
 /* ---- vesta.c ---- */
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

@@ -1,6 +1,6 @@
 /*
- * server.c: the hub put together: store, live, HTTP, timers, signals. One loop; the store's writer is the only other
- * thread. A reload reads everything first and then takes all of it or none.
+ * server.c: the hub put together: store, live, HTTP, timers, signals. One loop; beside it the store's writer and a few
+ * readers of history. A reload reads everything first and then takes all of it or none.
  */
 #include "hub/server.h"
 
@@ -22,12 +22,15 @@
 #include "hub/ports.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
+#include "hub/work.h"
 
 #define TICK_MS     1000
 #define PUSH_MS     200
 #define BEAT_TICKS  15
 #define FD_RESERVE  64ul /* database, logs, listeners */
 #define CACHE_BYTES (128u << 20)
+#define READERS     2    /* threads that answer questions about the past */
+#define READ_QUEUE  64   /* questions that may wait for them */
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
 
 struct server {     /* what only this file knows */
@@ -454,6 +457,7 @@ static void make_api(struct server *s)
         .find_token = find_token,
         .take_batches = ingest_post,
         .stream = open_stream,
+        .ask = ask_later,
         .vesta_register = vesta_register,
         .vesta_update = vesta_update,
         .node_admin = registry_admin,
@@ -498,6 +502,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         r = hub_conf_check(conf, err);
     if (r == 0)
         r = open_store(h, err);
+    if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
+        r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0) {
         h->peers = peers_new(h->store);
         h->tokens = tokens_new(h->store);
@@ -571,6 +577,7 @@ void hub_close(struct hub *h)
     if (!h)
         return;
     streams_free(h->streams);
+    work_free(h->work);    /* they read from the store */
     store_close(h->store); /* every done is called: late replies go out or away */
     httpd_free(h->httpd);
     peers_free(h->peers);

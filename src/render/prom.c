@@ -9,7 +9,7 @@
 #include "render/words.h"
 
 /* Everything of one device (or node) that every one of its lines repeats, written once. */
-struct series {
+struct prom_series {
     const struct node_now *n;
     const struct device_now *d; /* NULL: the node itself */
     size_t from, len;           /* its labels, in prom.labels */
@@ -21,7 +21,7 @@ struct prom {
     const struct view *v;
     bool om;
     struct buf labels; /* node="dgx1",gpu="0",uuid="GPU-…" */
-    struct series *s;
+    struct prom_series *s;
     size_t n, cap;
 };
 
@@ -72,14 +72,14 @@ static void family(struct prom *p, const char *name, const char *type, const cha
 }
 
 /* "name{labels", to be closed by the caller, perhaps after one label more. */
-static void open_line(struct prom *p, const char *name, const struct series *s)
+static void open_line(struct prom *p, const char *name, const struct prom_series *s)
 {
     buf_adds(p->out, name);
     buf_addc(p->out, '{');
     buf_add(p->out, p->labels.p + s->from, s->len);
 }
 
-static void line(struct prom *p, const char *name, const struct series *s, int64_t v, int64_t per)
+static void line(struct prom *p, const char *name, const struct prom_series *s, int64_t v, int64_t per)
 {
     open_line(p, name, s);
     buf_add(p->out, "} ", 2);
@@ -125,10 +125,10 @@ static bool told_already(const struct node_now *n, size_t k)
     return false;
 }
 
-static struct series *add_series(struct prom *p, const struct node_now *n, const struct device_now *d)
+static struct prom_series *add_series(struct prom *p, const struct node_now *n, const struct device_now *d)
 {
     VEC_ROOM(p->s, p->n, p->cap);
-    p->s[p->n] = (struct series){.n = n, .d = d};
+    p->s[p->n] = (struct prom_series){.n = n, .d = d};
     return &p->s[p->n++];
 }
 
@@ -136,7 +136,7 @@ static void list_series(struct prom *p)
 {
     for (size_t i = 0; i < p->v->n; i++) {
         const struct node_now *n = p->v->nodes[i];
-        struct series *s = add_series(p, n, NULL);
+        struct prom_series *s = add_series(p, n, NULL);
         size_t node_from = p->labels.len;
         node_label(p, i);
         size_t node_len = p->labels.len - node_from;
@@ -169,7 +169,7 @@ static void put_infos(struct prom *p)
     buf_adds(p->out, "muster_build_info{version=\"" MUSTER_VERSION "\"} 1\n");
     family(p, "muster_node_info", "info", "", "what a node is");
     for (size_t i = 0; i < p->n; i++) {
-        const struct series *s = &p->s[i];
+        const struct prom_series *s = &p->s[i];
         if (s->d)
             continue;
         open_line(p, "muster_node_info", s);
@@ -184,7 +184,7 @@ static void put_infos(struct prom *p)
     }
     family(p, "muster_gpu_info", "info", "", "what a device is");
     for (size_t i = 0; i < p->n; i++) {
-        const struct series *s = &p->s[i];
+        const struct prom_series *s = &p->s[i];
         if (!s->d)
             continue;
         open_line(p, "muster_gpu_info", s);
@@ -223,7 +223,7 @@ static void put_metric(struct prom *p, enum metric m)
     bool any = false;
 
     for (size_t i = 0; i < p->n; i++) {
-        const struct series *s = &p->s[i];
+        const struct prom_series *s = &p->s[i];
         const struct sample *now = s->d ? &s->d->now : &s->n->now;
         const int64_t *at_ms = s->d ? s->d->v_at_ms : s->n->v_at_ms;
         if (!s->fresh || !sample_has(now, m) || p->v->at_ms - at_ms[m] > keep_ms(s->n, VALUE_MS))
@@ -244,7 +244,7 @@ static void put_throttle(struct prom *p)
         n++; /* the reasons that have a name */
     family(p, "muster_gpu_throttle_reason", "gauge", "", "1 while this holds the clocks down");
     for (size_t i = 0; i < p->n; i++) {
-        const struct series *s = &p->s[i];
+        const struct prom_series *s = &p->s[i];
         if (!s->d || !s->fresh || !sample_has(&s->d->now, M_throttle))
             continue;
         for (size_t k = 0; k < n; k++) {
@@ -337,7 +337,7 @@ static void put_custom(struct prom *p)
         char full[160];
         snprintf(full, sizeof(full), "%s%s", fam[f].name, fam[f].kind == KIND_COUNTER ? "_total" : "");
         for (size_t i = 0; i < p->n; i++) {
-            const struct series *s = &p->s[i];
+            const struct prom_series *s = &p->s[i];
             const struct custom_now *v = s->d ? s->d->custom : s->n->custom;
             size_t count = s->d ? s->d->n_custom : s->n->n_custom;
             for (size_t k = 0; k < count && s->fresh; k++) {

@@ -7,6 +7,7 @@
 
 #include "model/now.h"
 #include "model/rows.h"
+#include "model/series.h"
 
 /* JSON of the HTTP API. */
 void render_state(struct buf *out, const struct view *v);
@@ -31,6 +32,26 @@ void render_rows_text(struct buf *out, const struct rows *r, const struct term *
 void render_rows_csv(struct buf *out,
                      const struct rows *r); /* RFC 4180; cells that a spreadsheet would run are prefixed with ' */
 void render_rows_json(struct buf *out, const struct rows *r); /* an array of objects */
+
+/* History: start, each, end; one after the other onto the same out. JSON has a column of numbers per series, with null
+ * for a gap; CSV a row per series and moment, with an empty value for a gap. */
+void render_series_json_start(struct buf *out, const struct series_frame *f);
+void render_series_json(struct buf *out, const struct series *s); /* one element of "series" */
+void render_series_json_end(struct buf *out, const struct series_frame *f);
+void render_series_csv_start(struct buf *out);
+void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s);
+
+/* One series as a picture of dots on a terminal. v: NAN is a gap. */
+struct chart {
+    const char *title, *unit; /* unit as in JSON: "ratio", "bytes", … */
+    int64_t from_ms, step_ms;
+    size_t n;
+    const double *v;
+};
+size_t chart_points(int width); /* how many a chart of so many columns can show */
+void render_chart(struct buf *out, const struct chart *c, int width, int height); /* braille, with axes */
+void render_spark(struct buf *out, const struct chart *c, int width); /* one line of ▁▂▃▄▅▆▇█, no title */
+void render_amount(struct buf *out, const char *unit, double v);      /* "98 %", "79.1 GiB", "612 W" */
 
 /* vesta's JSON. */
 void render_vesta_states(struct buf *out, const struct view *v);

@@ -104,8 +104,7 @@ void render_rows_text(struct buf *out, const struct rows *r, const struct term *
     }
 }
 
-/* A spreadsheet runs what begins like a formula; ' says that it is text. */
-static void csv_text(struct buf *out, const char *s)
+void csv_text(struct buf *out, const char *s)
 {
     bool quote = strpbrk(s, "\",\r\n") || s[0] == ' ';
     bool formula = s[0] && strchr("=+-@\t\r", s[0]);

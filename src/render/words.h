@@ -32,4 +32,7 @@ bool memory_left(const struct sample *s, int64_t *ret);
 /* Who holds it, when it is held or busy; "" otherwise. A view of out. */
 struct str holders(const struct device_now *d, char out[160]);
 
+/* A cell of CSV. A spreadsheet runs what begins like a formula; ' says that it is text. */
+void csv_text(struct buf *out, const char *s);
+
 #endif

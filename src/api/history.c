@@ -1,0 +1,102 @@
+/* history.c: /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
+#include <errno.h>
+
+#include "api/handlers.h"
+#include "base/mem.h"
+#include "query/history.h"
+#include "query/view.h"
+#include "render/render.h"
+
+#define HISTORY_MAX (256u << 20)
+
+struct history_job {
+    struct past_ask ask; /* first */
+    struct history_query *query;
+    bool csv;
+};
+
+struct writing {
+    struct buf *out;
+    bool csv;
+    struct series_frame frame;
+};
+
+static void write_start(void *arg, const struct series_frame *f)
+{
+    struct writing *w = arg;
+    buf_reset(w->out);
+    w->frame = *f;
+    if (w->csv)
+        render_series_csv_start(w->out);
+    else
+        render_series_json_start(w->out, f);
+}
+
+static void write_each(void *arg, const struct series *s)
+{
+    struct writing *w = arg;
+    if (w->csv)
+        render_series_csv(w->out, &w->frame, s);
+    else
+        render_series_json(w->out, s);
+}
+
+static void write_end(void *arg, const struct series_frame *f)
+{
+    struct writing *w = arg;
+    if (!w->csv)
+        render_series_json_end(w->out, f);
+}
+
+static void history_run(struct past_ask *k, const struct past *past, struct reply *rp)
+{
+    struct history_job *job = (struct history_job *)k;
+    struct writing w = {.out = &rp->body, .csv = job->csv};
+    struct series_sink sink = {&w, write_start, write_each, write_end};
+    struct err err = {0};
+    rp->body = BUF_INIT(HISTORY_MAX);
+    if (job->csv)
+        rp->type = "text/csv; charset=utf-8";
+    int r = history_query_run(job->query, past, &sink, &err);
+    if (r < 0)
+        reply_failed(rp, r, &err);
+    else if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", HISTORY_MAX >> 20);
+}
+
+static void history_end(struct past_ask *k)
+{
+    struct history_job *job = (struct history_job *)k;
+    history_query_free(job->query);
+    free(job);
+}
+
+enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct history_words *w;
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask all = {.all = true, .demo = a->demo};
+    struct str format = request_query(rq, "format");
+    struct history_query *query = NULL;
+    struct err err = {0};
+    int r = 0;
+    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
+    if (format.len && !csv && !str_eq(format, "json"))
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
+                             format.p);
+    w = mem_zero(1, sizeof(*w));
+    for (size_t i = 0; r == 0 && i < rq->n_query; i++)
+        history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
+    view_of(a->live, &all, rq->now_ms, one, &v);
+    if (r == 0)
+        r = history_query_new(w, &v, rq->now_ms, NULL, NULL, &query, &err);
+    free(w);
+    if (r < 0) {
+        reply_failed(rp, r, &err);
+        return REPLY_NOW;
+    }
+    struct history_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct history_job){.ask = {history_run, history_end}, .query = query, .csv = csv};
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

@@ -1,0 +1,78 @@
+/* ask.c: questions about the past on their way to a worker and back: late replies, ETags, gzip, readers that left. */
+#include <errno.h>
+
+#include "base/rand.h"
+#include "hub/hub.h"
+#include "hub/work.h"
+#include "query/history.h"
+
+#define ASK_LIMIT_MS 30000
+#define GZIP_LEAST   1024
+
+struct question {
+    struct job job; /* first */
+    struct hub *h;
+    struct late *late;
+    struct past_ask *ask;
+    struct reply rp;
+    char if_none[200];
+    bool gzip;
+};
+
+static void on_worker(struct job *j)
+{
+    struct question *q = (struct question *)j;
+    struct past past = {.store = q->h->store, .history = store_history, .stop = job_stopped, .stop_arg = j};
+    struct reply *rp = &q->rp;
+
+    q->ask->run(q->ask, &past, rp);
+    if (rp->status || !rp->body.len)
+        return;
+    snprintf(rp->etag, sizeof(rp->etag), "\"%016llx\"", (unsigned long long)fnv64(rp->body.p, rp->body.len));
+    if (!rp->cache[0])
+        snprintf(rp->cache, sizeof(rp->cache), "private, no-cache");
+    if (str_find(str_of(q->if_none), rp->etag) >= 0) {
+        rp->status = 304;
+        return;
+    }
+    if (q->gzip && rp->body.len >= GZIP_LEAST) { /* here, not on the loop */
+        rp->blob = blob_new(&rp->body);
+        blob_gzip(rp->blob);
+    }
+}
+
+static void back_on_loop(struct job *j)
+{
+    struct question *q = (struct question *)j;
+
+    if (!j->ran)
+        reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
+    httpd_late_reply(q->late, &q->rp);
+    q->ask->end(q->ask);
+    free(q);
+}
+
+static void reader_gone(void *arg)
+{
+    job_cancel(arg);
+}
+
+enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k)
+{
+    struct hub *h = hub;
+    struct question *q = mem_zero(1, sizeof(*q));
+    struct str if_none = rq->header(rq, "If-None-Match");
+
+    *q = (struct question){.job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k};
+    snprintf(q->if_none, sizeof(q->if_none), "%.*s", (int)MIN(if_none.len, sizeof(q->if_none) - 1), if_none.p);
+    q->gzip = str_find(rq->header(rq, "Accept-Encoding"), "gzip") >= 0;
+    if (work_add(h->work, &q->job, ASK_LIMIT_MS) < 0) {
+        k->end(k);
+        free(q);
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");
+        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+    }
+    q->late = httpd_late(rq);
+    httpd_late_watch(q->late, reader_gone, &q->job);
+    return REPLY_LATER;
+}

@@ -1,0 +1,30 @@
+/* series.h: one metric of one device (or of a group of them) over time, in bins of equal length: what query/ makes of
+ * history and render/ shows. Everything is borrowed. */
+#ifndef MODEL_SERIES_H
+#define MODEL_SERIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SERIES_NONE INT64_MIN /* a gap */
+
+struct series {
+    const char *node_id, *node; /* NULL: a group that is not one node */
+    const char *device;         /* uuid; "" is the node itself, NULL a group */
+    int32_t index, mig;         /* -1: not a device, not MIG */
+    const char *model;          /* NULL: not known, or of several models */
+    size_t devices;             /* in a group; 0: not a group */
+    const char *metric, *unit, *agg;
+    int64_t per; /* v counts 1 / per of the unit */
+    size_t n;
+    const int64_t *v; /* SERIES_NONE where there is nothing */
+};
+
+/* What all series of one answer share. v[i] is about [from_ms + i * step_ms, + step_ms). */
+struct series_frame {
+    int64_t from_ms, to_ms, step_ms;
+    const char *tier; /* "raw", "minute", "hour" */
+    uint32_t damaged; /* columns that could not be read */
+};
+
+#endif

@@ -1,0 +1,50 @@
+/* history_plan.h: a resolved query: what history.c makes of words and history_run.c answers. Private to query/. */
+#ifndef QUERY_HISTORY_PLAN_H
+#define QUERY_HISTORY_PLAN_H
+
+#include "query/history.h"
+
+#define PLAN_METRICS 320 /* all of metrics.def and all a node may declare */
+
+enum group { GROUP_NONE, GROUP_NODE, GROUP_MODEL, GROUPS };
+enum fold { FOLD_MEAN, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLDS };
+
+struct plan_metric {
+    char name[64];
+    int no;     /* enum metric, or -1: declared at run time */
+    bool maybe; /* found by a pattern or custom: left out where it has no values */
+};
+
+struct plan_scale { /* of one metric on one node; all zero: not there */
+    int64_t per;
+    uint8_t unit, kind;
+    bool device, node;
+};
+
+struct plan_device {
+    const char *uuid, *model;
+    int32_t index, mig;
+};
+
+struct plan_node {
+    const char *key, *name;
+    size_t n_devices;
+    struct plan_device *devices;
+    bool self; /* its own metrics, too */
+    struct plan_scale *scales;
+};
+
+struct history_query {
+    struct arena mem;
+    int64_t from_ms, to_ms, step_ms, now_ms;
+    bool chosen; /* the step is ours, so it may become coarser where only coarser tiers have anything */
+    bool usual;  /* no agg was asked for: avg, or rate of a counter */
+    size_t n_aggs, n_metrics, n_nodes, n_series;
+    enum agg aggs[AGGS];
+    enum group group;
+    enum fold fold;
+    struct plan_metric metrics[PLAN_METRICS];
+    struct plan_node *nodes;
+};
+
+#endif
