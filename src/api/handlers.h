@@ -10,6 +10,7 @@ typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *
 handler get_root, get_gpu_table, get_state, get_stream, get_processes, get_metrics, get_states, get_states_host;
 /* history.c: what was */
 handler get_history;
+enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp); /* get_state with at= */
 /* records.c: nodes, events, sessions, health */
 handler get_nodes, patch_node, get_events, post_login, post_logout, get_healthz, get_readyz, get_favicon;
 /* send.c: what comes in */

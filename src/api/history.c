@@ -3,6 +3,7 @@
 
 #include "api/handlers.h"
 #include "base/mem.h"
+#include "query/filter.h"
 #include "query/history.h"
 #include "query/view.h"
 #include "render/render.h"
@@ -71,13 +72,26 @@ static void history_end(struct past_ask *k)
     free(job);
 }
 
+struct sieve {
+    struct filter *filter;
+    int64_t now_ms;
+};
+
+static bool sieve_keeps(void *arg, const struct node_now *n, const struct device_now *d)
+{
+    const struct sieve *s = arg;
+    return filter_match(s->filter, n, d, s->now_ms);
+}
+
 enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
 {
-    struct history_words *w;
+    AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
+    AUTO_FILTER *filter = NULL;
+    struct filter_err why;
     struct view v;
     const struct node_now *one[1];
     struct view_ask all = {.all = true, .demo = a->demo};
-    struct str format = request_query(rq, "format");
+    struct str format = request_query(rq, "format"), text = request_query(rq, "filter");
     struct history_query *query = NULL;
     struct err err = {0};
     int r = 0;
@@ -85,13 +99,14 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
     if (format.len && !csv && !str_eq(format, "json"))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
                              format.p);
-    w = mem_zero(1, sizeof(*w));
+    if (text.len && filter_new(text, rq->role == ROLE_MEMBER ? rq->token.person : NULL, &filter, &why) < 0)
+        return reply_problem(rp, 400, "filter, column %u: %s", why.column, why.message);
     for (size_t i = 0; r == 0 && i < rq->n_query; i++)
         history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
     view_of(a->live, &all, rq->now_ms, one, &v);
+    struct sieve sieve = {filter, rq->now_ms};
     if (r == 0)
-        r = history_query_new(w, &v, rq->now_ms, NULL, NULL, &query, &err);
-    free(w);
+        r = history_query_new(w, &v, rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &query, &err);
     if (r < 0) {
         reply_failed(rp, r, &err);
         return REPLY_NOW;

@@ -86,6 +86,8 @@ enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     bool all = request_flag(rq, "all");
+    if (request_query(rq, "at").len)
+        return get_state_at(a, rq, rp);
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, request_query(rq, "node"), all, &s, rp))
         return REPLY_NOW;

@@ -19,13 +19,35 @@ struct question {
     bool gzip;
 };
 
+/* Records are read through a store of this thread's own: the hub's is the loop's. */
+struct beside {
+    const char *dir;
+    struct store *store; /* opened when first asked */
+};
+
+static int procs_beside(void *arg, const char *node, int64_t from_ms,
+                        void (*each)(void *arg, const struct store_proc *p), void *each_arg, struct err *err)
+{
+    struct beside *b = arg;
+    int r = b->store ? 0 : store_open_tools(&b->store, b->dir, err);
+
+    return r < 0 ? r : store_procs(b->store, node, from_ms, each, each_arg, err);
+}
+
 static void on_worker(struct job *j)
 {
     struct question *q = (struct question *)j;
-    struct past past = {.store = q->h->store, .history = store_history, .stop = job_stopped, .stop_arg = j};
+    struct beside beside = {.dir = q->h->data};
+    struct past past = {.store = q->h->store,
+                        .history = store_history,
+                        .stop = job_stopped,
+                        .stop_arg = j,
+                        .procs = procs_beside,
+                        .procs_arg = &beside};
     struct reply *rp = &q->rp;
 
     q->ask->run(q->ask, &past, rp);
+    store_close(beside.store);
     if (rp->status || !rp->body.len)
         return;
     snprintf(rp->etag, sizeof(rp->etag), "\"%016llx\"", (unsigned long long)fnv64(rp->body.p, rp->body.len));

@@ -307,6 +307,11 @@ void live_set_rule(struct live *l, const struct state_rule *rule)
         l->v[i]->next_ms = 0; /* at the next tick */
 }
 
+const struct state_rule *live_rule(const struct live *l)
+{
+    return &l->rule;
+}
+
 struct node_now *live_node(struct live *l, const char *key, const char *name, int64_t now_ms)
 {
     struct live_node *n = find_key(l, key);

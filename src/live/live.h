@@ -35,6 +35,7 @@ typedef void live_event_fn(void *arg, const struct node_now *n, const struct eve
 struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg);
 void live_free(struct live *l);
 void live_set_rule(struct live *l, const struct state_rule *rule);
+const struct state_rule *live_rule(const struct live *l);
 
 /* The node with this key, made if new. name: what it calls itself. now_ms 0, here and in live_facts and live_procs:
  * read back from records, not news; no event, and the node counts as not heard from since the hub started. */

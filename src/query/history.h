@@ -48,6 +48,10 @@ struct past {
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
     bool (*stop)(void *arg);
     void *stop_arg;
+    /* store_procs, from this thread; NULL: nobody was ever on a device */
+    int (*procs)(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
+                 void *each_arg, struct err *err);
+    void *procs_arg;
 };
 /* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */
 struct series_sink {

@@ -45,7 +45,6 @@ struct range {
     size_t known;
 };
 
-/* What the picture spans: from zero, unless all values are far from it; a ratio up to one. */
 static struct range range_of(const struct chart *c)
 {
     struct range r = {.lo = INFINITY, .hi = -INFINITY};
@@ -62,16 +61,16 @@ static struct range range_of(const struct chart *c)
     return r;
 }
 
+/* What the picture spans: from zero, but for what is always far from it; a ratio up to one. */
 static struct range axis_of(const struct chart *c, struct range r)
 {
     if (!r.known)
         return (struct range){.lo = 0, .hi = 1};
-    if (r.lo > 0 && r.lo < r.hi / 2)
-        r.lo = 0;
-    if (strcmp(c->unit, "ratio") == 0) {
+    bool far = strcmp(c->unit, "celsius") == 0 || strcmp(c->unit, "hertz") == 0; /* zero says nothing there */
+    if (!far || r.lo < r.hi / 2)
         r.lo = fmin(r.lo, 0);
+    if (strcmp(c->unit, "ratio") == 0)
         r.hi = fmax(r.hi, 1);
-    }
     if (r.hi <= r.lo)
         r.hi = r.lo + fmax(fabs(r.lo) * 0.1, 1e-9);
     return r;

@@ -214,20 +214,37 @@ void render_node(struct buf *out, const struct view *v, const struct node_now *n
     put_node(&j, v, n);
 }
 
+static void state_head(struct json *j, const struct view *v)
+{
+    json_obj(j, NULL);
+    json_int(j, "at", v->at_ms);
+    json_bool(j, "demo", v->demo);
+    json_uint(j, "version", v->version);
+    json_cstr(j, "muster", MUSTER_VERSION);
+    if (v->filter) {
+        json_cstr(j, "filter", v->filter);
+        json_uint(j, "of", v->of);
+    }
+    json_arr(j, "nodes");
+}
+
+void render_state_start(struct buf *out, const struct view *v)
+{
+    struct json j = json_on(out);
+
+    state_head(&j, v);
+}
+
+void render_state_end(struct buf *out)
+{
+    buf_adds(out, "]}\n");
+}
+
 void render_state(struct buf *out, const struct view *v)
 {
     struct json j = json_on(out);
 
-    json_obj(&j, NULL);
-    json_int(&j, "at", v->at_ms);
-    json_bool(&j, "demo", v->demo);
-    json_uint(&j, "version", v->version);
-    json_cstr(&j, "muster", MUSTER_VERSION);
-    if (v->filter) {
-        json_cstr(&j, "filter", v->filter);
-        json_uint(&j, "of", v->of);
-    }
-    json_arr(&j, "nodes");
+    state_head(&j, v);
     for (size_t i = 0; i < v->n && out->err == 0; i++)
         put_node(&j, v, v->nodes[i]);
     json_end_arr(&j);

@@ -11,6 +11,9 @@
 
 /* JSON of the HTTP API. */
 void render_state(struct buf *out, const struct view *v);
+/* The same in parts, for nodes that come one by one: start, then render_node for each with a comma between, end. */
+void render_state_start(struct buf *out, const struct view *v);
+void render_state_end(struct buf *out);
 void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);

@@ -223,6 +223,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/gpu_table", "GET", "++133++"},
         {"/api/v1/state", "GET", "++133++"},
         {"/api/v1/stream", "GET", "++133++"},
+        {"/api/v1/history", "GET", "++133++"},
         {"/api/v1/nodes", "GET", "++133++"},
         {"/api/v1/nodes/{id}", "PATCH", "111333+"},
         {"/api/v1/processes", "GET", "++133++"},

@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+"""The past over HTTP and on the command line: a real hub, fed with samples of known value."""
+import csv
+import io
+import json
+import socket
+import time
+
+import lib
+import sender
+
+
+class History(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.hub = self.start_hub()
+        self.tokens = {}
+
+    def post(self, node, raw):
+        if node.key not in self.tokens:
+            self.tokens[node.key] = self.token("agent")
+        auth = {"Authorization": "Bearer " + self.tokens[node.key], "Content-Type": "application/octet-stream"}
+        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=raw, headers=auth)
+        self.assertEqual(status, 200, body)
+        return sender.answer(body)
+
+    def feed(self, node, samples, *procs):
+        """samples: (moment in ms, utilisation in 0.01 %)"""
+        frames = [node.facts(), node.procs(*procs)]
+        frames += [node.batch(at_ms=at, util=util) for at, util in samples]
+        self.assertEqual(len(self.post(node, node.stream(*frames))["stored"]), len(samples))
+
+    def history(self, query, **kw):
+        return lib.ask_json(self.hub.url + "/api/v1/history?" + query, **kw)
+
+    def refused(self, query):
+        status, headers, body = lib.ask(self.hub.url + "/api/v1/history?" + query)
+        self.assertEqual(headers["content-type"], "application/problem+json")
+        return status, json.loads(body)["detail"]
+
+    def test_samples_come_back_as_they_went_in_with_nulls_between(self):
+        base = (int(time.time()) - 600) // 60 * 60000
+        node = sender.Node("dgx1")
+        self.feed(node, [(base + i * 1000, i * 100) for i in range(60) if not 20 <= i < 40])
+        got = self.history(f"device=dgx1:0&metric=util&from={base}&to={base + 60000}&step=1s&agg=last")
+        self.assertEqual((got["from"], got["to"], got["step"], got["tier"]), (base, base + 60000, 1000, "raw"))
+        self.assertEqual(len(got["series"]), 1)
+        s = got["series"][0]
+        self.assertEqual((s["device"], s["node"], s["index"], s["metric"], s["unit"], s["agg"]), (node.uuid, "dgx1", 0, "util", "ratio", "last"))
+        self.assertEqual(s["v"], [None if 20 <= i < 40 else i / 100 for i in range(60)])
+        # ten seconds a bin: the mean of what there is
+        got = self.history(f"device={node.uuid}&metric=util&from={base}&to={base + 60000}&step=10s&agg=avg,min,max,count")
+        want = {"avg": [0.045, 0.145, None, None, 0.445, 0.545], "min": [0, 0.1, None, None, 0.4, 0.5],
+                "max": [0.09, 0.19, None, None, 0.49, 0.59], "count": [10, 10, None, None, 10, 10]}
+        self.assertEqual({s["agg"]: s["v"] for s in got["series"]}, want)
+        # and what was sent twice counts once
+        self.assertEqual(self.history(f"device=dgx1&metric=util&from={base}&to={base + 60000}&step=1m&agg=count")["series"][0]["v"], [40])
+
+    def test_several_nodes_patterns_groups_and_filters(self):
+        base = (int(time.time()) - 300) // 60 * 60000
+        for i in range(3):
+            self.feed(sender.Node(f"dgx{i}"), [(base + k * 1000, 1000 * (i + 1)) for k in range(60)])
+        span = f"from={base}&to={base + 60000}&step=1m"
+        got = self.history(f"device=dgx*&metric=util,mem_used&{span}")
+        self.assertEqual(sorted((s["node"], s["metric"], s["v"][0]) for s in got["series"]),
+                         sorted([(f"dgx{i}", m, v) for i in range(3) for m, v in (("util", (i + 1) / 10), ("mem_used", 1 << 30))]))
+        got = self.history(f"device=dgx0,dgx2&metric=util&group=model&{span}")
+        self.assertEqual([(s["model"], s["devices"], s["v"]) for s in got["series"]], [("NVIDIA Test", 2, [0.2])])
+        self.assertEqual(self.history(f"metric=util&group=model&fold=sum&{span}")["series"][0]["v"], [0.6])
+        got = self.history(f"metric=util&filter=host:dgx1&{span}")
+        self.assertEqual([s["node"] for s in got["series"]], ["dgx1"])
+
+    def test_what_cannot_be_answered_says_why(self):
+        self.feed(sender.Node("dgx1"), [(int(time.time() * 1000) - 5000, 5000)])
+        for query, status, words in (("metric=nonsense", 404, "nonsense"), ("device=dgx1", 400, "which metric"), ("device=x&metric=util", 404, "'x'"),
+                                     ("metric=util&from=-1d&step=1s", 413, "longer step"), ("metric=util&from=whenever", 400, "whenever"),
+                                     ("metric=util&filter=bussy(", 400, "column"), ("metric=util&format=xml", 400, "xml")):
+            got, detail = self.refused(query)
+            self.assertEqual(got, status, query)
+            self.assertIn(words, detail)
+
+    def test_csv_etag_and_gzip(self):
+        base = (int(time.time()) - 300) // 60 * 60000
+        self.feed(sender.Node("dgx1"), [(base + k * 1000, 2500) for k in range(0, 60, 2)])
+        url = self.hub.url + f"/api/v1/history?device=dgx1&metric=util&from={base}&to={base + 60000}&step=1s"
+        status, headers, body = lib.ask(url + "&format=csv")
+        self.assertEqual((status, headers["content-type"]), (200, "text/csv; charset=utf-8"))
+        rows = list(csv.DictReader(io.StringIO(body.decode())))
+        self.assertEqual([r["value"] for r in rows], ["0.25", ""] * 30)
+        self.assertEqual({(r["node"], r["gpu"], r["metric"], r["agg"], r["unit"]) for r in rows}, {("dgx1", "0", "util", "avg", "ratio")})
+        status, headers, plain = lib.ask(url)
+        again, _, _ = lib.ask(url, headers={"If-None-Match": headers["etag"]})
+        self.assertEqual((status, again), (200, 304))
+        _, packed, body = lib.ask(url + "&points=9", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(packed.get("content-encoding", "none"), "gzip" if len(plain) >= 1024 else "none")
+
+    def test_readers_that_leave_and_many_at_once_do_no_harm(self):
+        self.feed(sender.Node("dgx1"), [(int(time.time() * 1000) - 5000, 5000)])
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", self.hub.port)) as s:
+                s.sendall(b"GET /api/v1/history?metric=util HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertEqual(len(self.history("metric=util")["series"]), 1)
+        self.assertEqual(lib.ask(self.hub.url + "/healthz")[0], 200)
+
+    def test_the_cluster_as_it_was(self):
+        now = int(time.time())
+        base = (now - 1200) * 1000
+        node = sender.Node("dgx1")
+        self.feed(node, [(base + k * 1000, 9000) for k in range(90)])
+        self.feed(node, [(base + (k + 600) * 1000, 0) for k in range(90)])
+        got = lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 60000}")
+        device = got["nodes"][0]["devices"][0]
+        self.assertEqual((got["at"], device["state"], device["metrics"]["util"]), (base + 60000, "busy", 0.9))
+        self.assertEqual(got["nodes"][0]["state"], "up")
+        device = lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 660000}")["nodes"][0]["devices"][0]
+        self.assertEqual((device["state"], device["metrics"]["util"], device["metrics"]["mem_total"]), ("free", 0, 80 << 30))
+        # between the two nothing was heard: unknown, not zero
+        device = lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 400000}")["nodes"][0]["devices"][0]
+        self.assertEqual((device["state"], device["metrics"]), ("stale", {}))
+        for words, status in (("at=whenever", 400), ("at=now%2B1h", 400), ("at=-1h&node=nobody", 404)):
+            self.assertEqual(lib.ask(self.hub.url + "/api/v1/state?" + words)[0], status)
+        got = lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 60000}&filter=busy")
+        self.assertEqual(len(got["nodes"]), 1)
+        self.assertEqual(lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 60000}&filter=free")["nodes"], [])
+
+    def test_the_cluster_as_it_was_has_its_processes(self):
+        node = sender.Node("dgx1")
+        start = int(time.time() * 1000)
+        self.feed(node, [(start, 0)], (4711, "kim", "python", "python train.py"))
+
+        def seen():
+            got = lib.ask_json(self.hub.url + "/api/v1/state?at=now")["nodes"][0]["devices"][0]
+            return got if got["processes"] else None
+        device = lib.wait_until("a process in the past", seen)
+        self.assertEqual((device["state"], device["processes"][0]["user"], device["processes"][0]["pid"]), ("held", "kim", 4711))
+        self.assertNotIn("cmd", device["processes"][0])
+
+    def test_muster_history(self):
+        base = (int(time.time()) - 300) // 60 * 60000
+        self.feed(sender.Node("dgx1"), [(base + k * 1000, 2500) for k in range(60)])
+        ask = [lib.MUSTER, "history", "--hub", self.hub.url, "dgx1:0", "util"]
+        text = self.run_ok(*ask, "--from", base, "--to", base + 120000, "--step", "1m")
+        self.assertEqual([line.split() for line in text.splitlines()[1:]][0][1:], ["25", "%"])
+        self.assertEqual(text.splitlines()[2].split()[-1], "-")
+        self.assertEqual(json.loads(self.run_ok(*ask, "--json", "--last", "10m"))["series"][0]["metric"], "util")
+        self.assertTrue(self.run_ok(*ask, "--csv").startswith("time,node,gpu"))
+        self.assertEqual(self.run_any(*ask[:-1])[0], 2)
+        status, _, err = self.run_any(*ask[:-1], "utli")
+        self.assertEqual(status, 3)
+        self.assertIn("did you mean 'util'", err)
+
+
+if __name__ == "__main__":
+    lib.main()
