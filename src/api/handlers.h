@@ -11,6 +11,10 @@ handler get_root, get_gpu_table, get_state, get_stream, get_processes, get_metri
 /* history.c: what was */
 handler get_history;
 enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp); /* get_state with at= */
+struct view;
+enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp,
+                               const struct view *v); /* vesta's with fetch_num above 1 */
+#define FETCH_MAX 500
 /* records.c: nodes, events, sessions, health */
 handler get_nodes, patch_node, get_events, post_login, post_logout, get_healthz, get_readyz, get_favicon;
 /* send.c: what comes in */

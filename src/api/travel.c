@@ -112,3 +112,85 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     job->view.version = 0;
     return a->ask(a->hub, rq, rp, &job->ask);
 }
+
+/* ---- vesta's fetch_num ---- */
+
+struct states_job {
+    struct past_ask ask; /* first */
+    struct travel *travel;
+    int64_t now_ms;
+    size_t moments, n;
+    struct host {
+        char name[NAME_MAX_LEN], address[64];
+        const char *status;
+        bool shown; /* its data is: vesta shows none of a host that is down, unless it is asked for alone */
+    } * hosts;
+};
+
+static int states_host(struct states_job *job, size_t i, const struct past *past, struct buf *out, struct err *err)
+{
+    const struct host *h = &job->hosts[i];
+    AUTO_FREE int64_t *at_ms = mem_zero(job->moments, sizeof(*at_ms));
+    AUTO_FREE struct node_now *entries = mem_zero(job->moments, sizeof(*entries));
+    travel_to(job->travel, job->now_ms, job->now_ms);
+    int r = h->shown ? travel_moments(job->travel, i, past, job->moments, at_ms, err) : 0;
+    size_t n = 0, asked = r > 0 ? (size_t)r : 0;
+    for (size_t k = 0; r >= 0 && k < asked; k++) {
+        r = past->stop && past->stop(past->stop_arg) ? -ECANCELED : 0;
+        travel_to(job->travel, at_ms[k], at_ms[k]); /* samples, however long ago */
+        if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1)
+            n++;
+    }
+    if (r >= 0)
+        render_vesta_past(out, h->name, h->address, h->status, entries, n);
+    for (size_t k = 0; k < n; k++)
+        node_now_fini(&entries[k]);
+    return MIN(r, 0);
+}
+
+static void states_run(struct past_ask *k, const struct past *past, struct reply *rp)
+{
+    struct states_job *job = (struct states_job *)k;
+    struct err err = {0};
+    rp->body = BUF_INIT(TRAVEL_MAX);
+    buf_addc(&rp->body, '{');
+    for (size_t i = 0; i < job->n && !rp->body.err; i++) {
+        if (i && strcmp(job->hosts[i - 1].name, job->hosts[i].name) == 0)
+            continue; /* a key once; twins stand side by side */
+        int r = states_host(job, i, past, &rp->body, &err);
+        if (r < 0) {
+            reply_failed(rp, r, &err);
+            return;
+        }
+    }
+    buf_adds(&rp->body, "}\n");
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for fewer", TRAVEL_MAX >> 20);
+}
+
+static void states_end(struct past_ask *k)
+{
+    struct states_job *job = (struct states_job *)k;
+    travel_free(job->travel);
+    free(job->hosts);
+    free(job);
+}
+
+enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
+{
+    struct states_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct states_job){.ask = {states_run, states_end},
+                               .travel = travel_new(v, live_rule(a->live), rq->now_ms, rq->now_ms),
+                               .now_ms = rq->now_ms,
+                               .moments = (size_t)request_int(rq, "fetch_num", 1, 1, FETCH_MAX),
+                               .n = v->n,
+                               .hosts = mem_zero(MAX(v->n, 1u), sizeof(*job->hosts))};
+    for (size_t i = 0; i < v->n; i++) {
+        struct host *h = &job->hosts[i];
+        mem_copy_str(h->name, sizeof(h->name), v->nodes[i]->name);
+        mem_copy_str(h->address, sizeof(h->address), v->nodes[i]->address);
+        h->status = vesta_status(v->nodes[i]);
+        h->shown = rq->tail.len > 0 || strcmp(h->status, "running") == 0;
+    }
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

@@ -22,12 +22,17 @@ struct travel {
     struct stop *stops;
 };
 
+void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms)
+{
+    t->at_ms = at_ms;
+    t->minutes = now_ms - at_ms > TRAVEL_RAW_MS;
+}
+
 struct travel *travel_new(const struct view *v, const struct state_rule *rule, int64_t at_ms, int64_t now_ms)
 {
     struct travel *t = mem_zero(1, sizeof(*t));
 
-    t->at_ms = at_ms;
-    t->minutes = now_ms - at_ms > TRAVEL_RAW_MS;
+    travel_to(t, at_ms, now_ms);
     t->rule = *rule;
     t->stops = mem_zero(MAX(v->n, 1u), sizeof(*t->stops));
     for (size_t i = 0; i < v->n; i++) {
@@ -304,4 +309,56 @@ int travel_node(const struct travel *t, size_t i, const struct past *past, struc
     judge(t, &n);
     *ret = n;
     return 1;
+}
+
+/* Into ret from its end, newest first; how many. */
+static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, int64_t *ret)
+{
+    size_t found = 0;
+
+    for (size_t k = h->n; k-- > 0 && found < max;) {
+        bool any = false;
+        for (size_t s = 0; s < h->n_series && !any; s++)
+            any = h->v[s * h->n + k].count > 0;
+        if (any)
+            ret[max - ++found] = MIN(h->from_ms + (int64_t)(k + 1) * h->step_ms - 1, at_ms);
+    }
+    return found;
+}
+
+int travel_moments(const struct travel *t, size_t i, const struct past *past, size_t max, int64_t *ret, struct err *err)
+{
+    static const char *const names[] = {"util", "mem_used", "temp"};
+    /* close by at a second, further back coarser */
+    const struct {
+        int64_t span_ms, step_ms;
+    } tries[] = {{MAX(MIN((int64_t)max * 10000, 3 * 3600000), 120000), 1000}, {86400000, 10000}};
+    const struct stop *s = &t->stops[i];
+    AUTO_FREE const char **devices = mem_zero(MAX(s->fact.n_devices, 1u), sizeof(*devices));
+    size_t found = 0;
+
+    for (size_t k = 0; k < s->fact.n_devices; k++)
+        devices[k] = s->fact.devices[k].uuid;
+    for (size_t k = 0; k < ARRAY_LEN(tries) && found < max && s->fact.n_devices; k++) {
+        struct history h = {0};
+        int64_t step_ms = tries[k].step_ms, to_ms = t->at_ms / step_ms * step_ms + step_ms;
+        struct history_ask ask = {.node = s->key,
+                                  .devices = devices,
+                                  .metrics = names,
+                                  .n_devices = MIN(s->fact.n_devices, 16u), /* they are read together */
+                                  .n_metrics = ARRAY_LEN(names),
+                                  .from_ms = MAX(to_ms - tries[k].span_ms, 0),
+                                  .to_ms = to_ms,
+                                  .step_ms = step_ms,
+                                  .tier = TIER_RAW,
+                                  .stop = past->stop,
+                                  .arg = past->stop_arg};
+        int r = past->history(past->store, &ask, &h, err);
+        if (r < 0)
+            return r;
+        found = MAX(found, moments_of(&h, t->at_ms, max, ret));
+        history_fini(&h);
+    }
+    memmove(ret, ret + (max - found), found * sizeof(*ret));
+    return (int)found;
 }

@@ -21,4 +21,11 @@ size_t travel_count(const struct travel *t); /* nodes */
  */
 int travel_node(const struct travel *t, size_t i, const struct past *past, struct node_now *ret, struct err *err);
 
+/* To another moment; what is kept of the nodes stays. */
+void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms);
+/* The newest moments at or before at_ms, at most max of them and at most a day back, of which the i-th node has
+ * samples, oldest first; ret has room for max. A count, or -errno. */
+int travel_moments(const struct travel *t, size_t i, const struct past *past, size_t max, int64_t *ret,
+                   struct err *err);
+
 #endif

@@ -58,6 +58,10 @@ void render_amount(struct buf *out, const char *unit, double v);      /* "98 %",
 
 /* vesta's JSON. */
 void render_vesta_states(struct buf *out, const struct view *v);
+/* One host with several moments, oldest first: a member of what stands between braces. */
+void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status,
+                       const struct node_now *entries, size_t n);
+const char *vesta_status(const struct node_now *n); /* "running", "down", "waiting for re-uplink" */
 void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n);
 
 /* Reading back what render_state wrote: the command line's view of a hub. nodes are the caller's, ended with

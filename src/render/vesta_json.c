@@ -100,32 +100,66 @@ static const char *status_of(const struct node_now *n)
     return n->state == NODE_DOWN || n->state == NODE_HUNG ? "down" : "running";
 }
 
-/* always: the data even of a host that is down, as vesta answers for one host. */
-static void put_host(struct json *j, const struct node_now *n, bool always)
+static void put_entry(struct json *j, const struct node_now *n, bool data)
 {
-    const char *status = status_of(n);
-
-    key(j, n->name);
-    json_obj(j, NULL);
-    json_arr(j, "data");
     json_obj(j, NULL);
     json_obj(j, "gpu_data");
-    if (always || strcmp(status, "running") == 0)
-        for (size_t i = 0; i < n->n_devices; i++)
-            if (n->devices[i].at_ms && n->devices[i].state != DEV_LOST) {
-                gpu_key(j, &n->devices[i]);
-                put_gpu(j, &n->devices[i]);
-            }
+    for (size_t i = 0; data && i < n->n_devices; i++)
+        if (n->devices[i].at_ms && n->devices[i].state != DEV_LOST) {
+            gpu_key(j, &n->devices[i]);
+            put_gpu(j, &n->devices[i]);
+        }
     json_end_obj(j);
     if (n->at_ms)
         json_int(j, "timestamp", stamp(n->at_ms));
     else
         json_cstr(j, "timestamp", "no entry received.");
     json_end_obj(j);
+}
+
+static void start_host(struct json *j, const char *name)
+{
+    key(j, name);
+    json_obj(j, NULL);
+    json_arr(j, "data");
+}
+
+static void end_host(struct json *j, const char *address, const char *status)
+{
     json_end_arr(j);
-    json_cstr(j, "ip_address", n->address);
+    json_cstr(j, "ip_address", address);
     json_cstr(j, "status", status);
     json_end_obj(j);
+}
+
+/* always: the data even of a host that is down, as vesta answers for one host. */
+static void put_host(struct json *j, const struct node_now *n, bool always)
+{
+    const char *status = status_of(n);
+
+    start_host(j, n->name);
+    put_entry(j, n, always || strcmp(status, "running") == 0);
+    end_host(j, n->address, status);
+}
+
+const char *vesta_status(const struct node_now *n)
+{
+    return status_of(n);
+}
+
+void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status,
+                       const struct node_now *entries, size_t n)
+{
+    struct json j = json_on(out);
+    const struct node_now none = {0};
+
+    j.comma = out->len > 1 && out->p[out->len - 1] == '}';
+    start_host(&j, name);
+    for (size_t i = 0; i < n; i++)
+        put_entry(&j, &entries[i], true);
+    if (n == 0)
+        put_entry(&j, &none, false);
+    end_host(&j, address, status);
 }
 
 void render_vesta_states(struct buf *out, const struct view *v)

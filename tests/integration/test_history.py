@@ -135,6 +135,18 @@ class History(lib.Case):
         self.assertEqual((device["state"], device["processes"][0]["user"], device["processes"][0]["pid"]), ("held", "kim", 4711))
         self.assertNotIn("cmd", device["processes"][0])
 
+    def test_vesta_readers_get_several_samples_oldest_first(self):
+        base = (int(time.time()) - 30) * 1000
+        self.feed(sender.Node("dgx1"), [(base + k * 2000, 1000 + 100 * k) for k in range(10)])
+        self.assertEqual(len(lib.ask_json(self.hub.url + "/states/dgx1/")["dgx1"]["data"]), 1)
+        for path in ("/states/dgx1/", "/states/"):
+            got = lib.ask_json(self.hub.url + path + "?fetch_num=4")["dgx1"]
+            self.assertEqual([e["gpu_data"]["gpu:0"]["gpu_volatile"] for e in got["data"]], [16, 17, 18, 19])
+            self.assertEqual(got["status"], "running")
+            stamps = [e["timestamp"] for e in got["data"]]
+            self.assertEqual(stamps, sorted(set(stamps)))
+        self.assertEqual(len(lib.ask_json(self.hub.url + "/states/dgx1/?fetch_num=100")["dgx1"]["data"]), 10)
+
     def test_muster_history(self):
         base = (int(time.time()) - 300) // 60 * 60000
         self.feed(sender.Node("dgx1"), [(base + k * 1000, 2500) for k in range(60)])
