@@ -11,6 +11,7 @@ const struct cmd cmds[] = {
     {"agent", cmd_agent, &agent_face, false},
     {"ls", cmd_ls, &ls_face, false},
     {"history", cmd_history, &history_face, false},
+    {"record", cmd_record, &record_face, false},
     {"node", cmd_node, &node_face, false},
     {"token", cmd_token, &token_face, false},
     {"config", cmd_config, &config_face, false},

@@ -87,11 +87,10 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
     AUTO_FILTER *filter = NULL;
-    struct filter_err why;
     struct view v;
     const struct node_now *one[1];
     struct view_ask all = {.all = true, .demo = a->demo};
-    struct str format = request_query(rq, "format"), text = request_query(rq, "filter");
+    struct str format = request_query(rq, "format");
     struct history_query *query = NULL;
     struct err err = {0};
     int r = 0;
@@ -99,8 +98,8 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
     if (format.len && !csv && !str_eq(format, "json"))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
                              format.p);
-    if (text.len && filter_new(text, rq->role == ROLE_MEMBER ? rq->token.person : NULL, &filter, &why) < 0)
-        return reply_problem(rp, 400, "filter, column %u: %s", why.column, why.message);
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
     for (size_t i = 0; r == 0 && i < rq->n_query; i++)
         history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
     view_of(a->live, &all, rq->now_ms, one, &v);

@@ -233,8 +233,11 @@ enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, str_n("", 0), false, &s, rp))
         return REPLY_NOW;
-    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1)
+    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
+        if (s.filter)
+            view_filter(&s.view, s.filter, &s.arena);
         return get_states_past(a, rq, rp, &s.view);
+    }
     return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
 }
 
@@ -249,8 +252,11 @@ enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *
     }
     if (request_flag(rq, "term"))
         return reply_page(a, rq, rp, rq->tail, PAGE_DETAIL);
-    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1)
+    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
+        if (s.filter)
+            view_filter(&s.view, s.filter, &s.arena);
         return get_states_past(a, rq, rp, &s.view);
+    }
     return reply_view(a, rq, &s, "host", render_hosts, &s, rp);
 }
 

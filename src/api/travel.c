@@ -82,7 +82,7 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
     const struct node_now *one[1];
-    struct str node = request_query(rq, "node"), text = request_query(rq, "filter");
+    struct str node = request_query(rq, "node");
     AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
     struct view_ask ask = {.node = name,
                            .all = true,
@@ -90,7 +90,6 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
                            .show_cmd = a->show_cmd || rq->role == ROLE_ADMIN,
                            .reader = rq->role == ROLE_MEMBER ? rq->token.person : ""};
     struct filter *filter = NULL;
-    struct filter_err why;
     struct err err = {0};
     int64_t at_ms;
     if (when_parse(request_query(rq, "at"), "at", rq->now_ms, &at_ms, &err) < 0)
@@ -99,8 +98,8 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 400, "at is a time to come: leave it out for the state now");
     if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
-    if (text.len && filter_new(text, ask.reader[0] ? ask.reader : NULL, &filter, &why) < 0)
-        return reply_problem(rp, 400, "filter, column %u: %s", why.column, why.message);
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
     struct travel_job *job = mem_zero(1, sizeof(*job));
     *job = (struct travel_job){.ask = {travel_run, travel_end},
                                .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),

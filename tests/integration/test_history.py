@@ -162,5 +162,33 @@ class History(lib.Case):
         self.assertIn("did you mean 'util'", err)
 
 
+class Record(lib.Case):
+    def record(self, *argv):
+        with open(self.path("stub"), "w", encoding="ascii") as f:
+            f.write("")
+        env = {"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state")}
+        return self.run_any(lib.MUSTER, "record", "--every", "200ms", *argv, env=env)
+
+    def test_the_exit_status_and_output_are_the_commands(self):
+        status, out, err = self.record("--", "sh", "-c", "echo said; exit 7")
+        self.assertEqual((status, out), (7, "said\n"))
+        self.assertIn("ran ", err)
+        self.assertEqual(self.record("--quiet", "--", "sh", "-c", "kill -TERM $$"), (143, "", ""))
+        status, _, err = self.record("--", self.path("nothing"))
+        self.assertEqual(status, 127)
+        self.assertIn("cannot start", err)
+        self.assertEqual(self.record()[0], 2)
+
+    def test_peaks_means_and_csv_of_every_gpu(self):
+        status, _, err = self.record("--all", "--csv", self.path("run.csv"), "--", "sleep", "2")
+        self.assertEqual(status, 0)
+        self.assertRegex(err, r"(?s)gpu 0 .*util +peak .* %, mean .* %.*mem_used +peak")
+        with open(self.path("run.csv"), encoding="utf-8", newline="") as f:
+            rows = list(csv.DictReader(f))
+        self.assertGreater(len([r for r in rows if r["metric"] == "util" and r["gpu"] == "0"]), 2)
+        _, _, err = self.record("--", "sleep", "1")
+        self.assertIn("it used no GPU", err)
+
+
 if __name__ == "__main__":
     lib.main()
