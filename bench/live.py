@@ -28,12 +28,14 @@ def muster(seconds, interval):
         sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(HOSTS), "--gpus", str(GPUS), "--interval", interval]
         with lib.Server(sim + ["--duration", "600s"]) as load:
             time.sleep(8)  # tokens are minted, files are open
-            before, t0, made0 = lib.cpu_s(hub.pid), time.monotonic(), progress(load)
+            made0 = progress(load)  # each right after a line of the simulator's: samples and CPU of the same interval
+            before, t0 = lib.cpu_s(hub.pid), time.monotonic()
             time.sleep(seconds)
-            made1, cpu = progress(load), lib.cpu_s(hub.pid) - before
+            made1 = progress(load)
+            cpu, took = lib.cpu_s(hub.pid) - before, time.monotonic() - t0
             rss, peak, private = lib.memory_mb(hub.pid)
             samples = made1 - made0
-            return {"what": f"muster, POST every {interval}", "samples": samples, "cpu": cpu, "rate": samples / (time.monotonic() - t0), "rss": rss, "peak": peak, "private": private}
+            return {"what": f"muster, POST every {interval}", "samples": samples, "cpu": cpu, "rate": samples / took, "took": took, "rss": rss, "peak": peak, "private": private}
 
 
 def progress(load):
@@ -110,7 +112,7 @@ def main():
         for r in rows:
             per = r["cpu"] / r["samples"] * 1e6
             ratio = f"{base * 1e6 / per:6.1f}x" if base else "-"
-            print(f"{r['what']:32} {r['rate']:10.0f} {per:12.3f} {r['cpu'] / seconds:9.2%} {r['rss']:8.1f} {r['peak']:6.1f} {ratio:>7}", flush=True)
+            print(f"{r['what']:32} {r['rate']:10.0f} {per:12.3f} {r['cpu'] / r.get('took', seconds):9.2%} {r['rss']:8.1f} {r['peak']:6.1f} {ratio:>7}", flush=True)
 
 
 if __name__ == "__main__":
