@@ -77,8 +77,8 @@ static void embedded_close(struct store *s)
 {
     struct embedded *e = emb(s);
 
+    past_free(e->past); /* first: the last to close a file removes its WAL, and a reader cannot */
     compact_close(e->compact);
-    past_free(e->past);
     writer_close(e->w);
     e->w = NULL; /* a done that appends now is refused */
     if (e->has_done)

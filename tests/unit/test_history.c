@@ -118,6 +118,7 @@ static void history_is_the_same_in_logs_in_chunks_and_merged(void **unused)
     settle(s);
     h_check_all(s, &m, from, to);
     store_close(s);
+    assert_false(dir_has(dir, "history.db-wal"));
     s = open_at(dir, NULL);
     h_check_all(s, &m, from, to);
     for (size_t i = 0; i < m.n_sent; i++) /* their logs are long gone, and still they are known */
