@@ -351,7 +351,7 @@ static void start_node(struct sim *s, int64_t i, const char *token)
         cast_init(&n->cast, s->trace, s->conf->prefix, (unsigned)i, (unsigned)s->conf->gpus, (uint64_t)s->conf->seed,
                   now);
     n->cast.fact.tick_ms = (int32_t)s->conf->tick;
-    n->hung_since_ms = now - 4 * 60000;
+    n->hung_since_ms = now - INT64_C(4) * 60000;
     n->gather = gather_new();
     n->run = rand_u64();
     n->auth = mem_fmt("Bearer %s", token);

@@ -212,7 +212,8 @@ void io_drop(struct io *io, size_t n)
         buf_fini(&io->in); /* most connections are idle most of the time: they hold nothing */
         io->in = BUF_INIT(SIZE_MAX / 2);
         io->off = 0;
-    } else if (io->in.cap > 4 * READ_SIZE && held(io) < io->in.cap / 4) { /* nor the room that a large body took */
+    } else if (io->in.cap > (size_t)4 * READ_SIZE &&
+               held(io) < io->in.cap / 4) { /* nor the room that a large body took */
         struct buf rest = BUF_INIT(SIZE_MAX / 2);
         buf_addstr(&rest, io_in(io));
         buf_fini(&io->in);

@@ -46,7 +46,7 @@ void proc_list_copy(struct proc_list *to, const struct proc_list *from)
 bool node_id_parse(struct str hex, struct node_id *ret)
 {
     uint64_t hi, lo;
-    if (hex.len != 2 * NODE_ID_LEN || !str_hex(str_n(hex.p, 16), &hi) || !str_hex(str_n(hex.p + 16, 16), &lo))
+    if (hex.len != (size_t)2 * NODE_ID_LEN || !str_hex(str_n(hex.p, 16), &hi) || !str_hex(str_n(hex.p + 16, 16), &lo))
         return false;
     if (hex.p[1] == 'x' || hex.p[17] == 'x') /* str_hex takes a prefix; an id has none */
         return false;
@@ -60,7 +60,7 @@ bool node_id_parse(struct str hex, struct node_id *ret)
 const char *node_id_text(const struct node_id *id, char out[33])
 {
     static const char digit[] = "0123456789abcdef";
-    for (int i = 0; i < NODE_ID_LEN; i++) {
+    for (size_t i = 0; i < NODE_ID_LEN; i++) {
         out[2 * i] = digit[id->b[i] >> 4];
         out[2 * i + 1] = digit[id->b[i] & 15];
     }
