@@ -43,11 +43,13 @@ class Outage(AgentCase):
         self.hub.stop()
         wait_until("a backlog", lambda: self.spooled() >= 30)
 
-        def slow(_handler, post):
-            if len(post.batches) > 1:
-                time.sleep(0.5)
-            return False
         old = max(n for _, n in self.hub.keys()) + 25  # on disk before the hub came back
+
+        def slow(_handler, post):  # holds up what waited until something fresh has come, or for ever so long
+            end = time.monotonic() + 5
+            while len(post.batches) > 1 and time.monotonic() < end and not any(n > old + 10 for _, n in self.hub.keys()):
+                time.sleep(0.05)
+            return False
         self.hub.back()
         self.hub.mode = slow
         wait_until("caught up", lambda: self.spooled() == 0)
