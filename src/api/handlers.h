@@ -22,6 +22,14 @@ handler post_batches, get_register, post_update;
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);
 /* install.c: adding a node, service discovery */
 handler get_install, get_install_file, get_sd;
+/* How the asker reached us: what a command to paste must use too. Only characters that cannot end a quoted shell word.
+ */
+#define OWN_URL_MAX 280
+void own_url(const struct request *rq, char out[OWN_URL_MAX]);
+/* tokens.c */
+handler post_tokens;
+/* people.c: who is on what; get_spans is get_processes with from= */
+handler get_people, get_spans;
 /* who.c */
 handler get_whoami;
 /* openapi.c */
@@ -29,7 +37,9 @@ handler get_openapi;
 
 /* The Authorization header, cookie or proxy's word into rq's role and token. False: rp has a 401. */
 bool who_asks(struct api *a, struct request *rq, struct reply *rp);
-/* JSON of a body into fields; see records.c */
 #define MAX_SMALL_BODY 4096
+/* A body that is one JSON object, the caller's. NULL: rp has a 400 that says what is wrong with it. */
+struct json_t;
+struct json_t *read_object(const struct request *rq, struct reply *rp);
 
 #endif

@@ -33,8 +33,7 @@ static struct blob *agent_blob(struct api *a, int64_t now_ms)
     return blob;
 }
 
-/* How the asker reached us: what the script must use too. Only characters that cannot end a quoted shell word. */
-static void own_url(const struct request *rq, char *out, size_t size)
+void own_url(const struct request *rq, char out[OWN_URL_MAX])
 {
     struct str host = rq->header(rq, "Host");
     bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
@@ -46,17 +45,17 @@ static void own_url(const struct request *rq, char *out, size_t size)
     }
     if (host.len == 0)
         host = STR("localhost:8765");
-    snprintf(out, size, "%s://%.*s", tls ? "https" : "http", (int)MIN(host.len, 250u), host.p);
+    snprintf(out, OWN_URL_MAX, "%s://%.*s", tls ? "https" : "http", (int)MIN(host.len, 250u), host.p);
 }
 
 enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
 {
     struct utsname un;
-    char url[280], sum[65] = "", curl[128] = "";
+    char url[OWN_URL_MAX], sum[65] = "", curl[128] = "";
     uint8_t hash[32];
     struct blob *agent = agent_blob(a, rq->now_ms);
     uname(&un);
-    own_url(rq, url, sizeof(url));
+    own_url(rq, url);
     if (agent) {
         sha256(agent->plain.p, agent->plain.len, hash);
         for (size_t i = 0; i < sizeof(hash); i++)

@@ -297,12 +297,6 @@ enum {
     P_JOB
 };
 
-static void text_unless_empty(struct cell *c, const char *s)
-{
-    if (s[0])
-        cell_text(c, str_of(s));
-}
-
 static void process_row(struct rows *r, const struct view *v, const struct node_now *n, const struct device_now *d,
                         const struct proc_now *p)
 {
@@ -312,19 +306,19 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
     cell_text(&c[P_DEVICE], str_of(d->fact.uuid));
     cell_int(&c[P_INDEX], d->fact.index);
     cell_int(&c[P_PID], p->fact->pid);
-    text_unless_empty(&c[P_USER], p->fact->user);
-    text_unless_empty(&c[P_PROGRAM], p->fact->name);
+    cell_some_text(&c[P_USER], p->fact->user);
+    cell_some_text(&c[P_PROGRAM], p->fact->name);
     if (v->show_cmd || (v->reader[0] && strcmp(v->reader, p->fact->user) == 0))
-        text_unless_empty(&c[P_COMMAND], p->fact->cmd);
+        cell_some_text(&c[P_COMMAND], p->fact->cmd);
     if (p->mem >= 0)
         cell_int(&c[P_MEM], p->mem);
     if (p->sm >= 0)
         cell_int(&c[P_SM], p->sm);
     if (p->fact->start_ms > 0)
         cell_int(&c[P_STARTED], p->fact->start_ms);
-    text_unless_empty(&c[P_RUNTIME], p->fact->runtime);
-    text_unless_empty(&c[P_CONTAINER], p->fact->container);
-    text_unless_empty(&c[P_POD], p->fact->pod);
+    cell_some_text(&c[P_RUNTIME], p->fact->runtime);
+    cell_some_text(&c[P_CONTAINER], p->fact->container);
+    cell_some_text(&c[P_POD], p->fact->pod);
     if (p->fact->slurm_job > 0)
         cell_int(&c[P_JOB], p->fact->slurm_job);
 }
@@ -357,6 +351,8 @@ enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp
 {
     AUTO_SELECT s = {0};
     struct str format = request_query(rq, "format");
+    if (request_query(rq, "from").len)
+        return get_spans(a, rq, rp);
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;

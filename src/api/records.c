@@ -66,8 +66,7 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- JSON bodies ---- */
 
-/* An object of a few known members. NULL: rp has a 400 that says what is wrong with it. */
-static json_t *read_object(const struct request *rq, struct reply *rp)
+json_t *read_object(const struct request *rq, struct reply *rp)
 {
     json_error_t e;
     json_t *o = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);

@@ -25,11 +25,24 @@ struct beside {
     struct store *store; /* opened when first asked */
 };
 
+static int open_beside(struct beside *b, struct err *err)
+{
+    return b->store ? 0 : store_open_tools(&b->store, b->dir, err);
+}
+
+static int token_put_beside(void *arg, const struct store_token *t, struct err *err)
+{
+    struct beside *b = arg;
+    int r = open_beside(b, err);
+
+    return r < 0 ? r : store_token_put(b->store, t, err);
+}
+
 static int procs_beside(void *arg, const char *node, int64_t from_ms,
                         void (*each)(void *arg, const struct store_proc *p), void *each_arg, struct err *err)
 {
     struct beside *b = arg;
-    int r = b->store ? 0 : store_open_tools(&b->store, b->dir, err);
+    int r = open_beside(b, err);
 
     return r < 0 ? r : store_procs(b->store, node, from_ms, each, each_arg, err);
 }
@@ -43,7 +56,8 @@ static void on_worker(struct job *j)
                         .stop = job_stopped,
                         .stop_arg = j,
                         .procs = procs_beside,
-                        .procs_arg = &beside};
+                        .procs_arg = &beside,
+                        .token_put = token_put_beside};
     struct reply *rp = &q->rp;
 
     q->ask->run(q->ask, &past, rp);

@@ -27,6 +27,12 @@ void cell_text(struct cell *c, struct str s)
     c->absent = false;
 }
 
+void cell_some_text(struct cell *c, const char *s)
+{
+    if (s[0])
+        cell_text(c, str_of(s));
+}
+
 void cell_int(struct cell *c, int64_t v)
 {
     c->i = v;

@@ -36,6 +36,7 @@ struct rows {
 void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols);
 struct cell *rows_add(struct rows *r); /* a new row, all absent: n_cols cells */
 void cell_text(struct cell *c, struct str s);
+void cell_some_text(struct cell *c, const char *s); /* empty: it stays absent */
 void cell_int(struct cell *c, int64_t v);
 void cell_screen(struct cell *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void rows_fini(struct rows *r);

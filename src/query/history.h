@@ -42,7 +42,7 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
                       struct history_query **ret, struct err *err);
 void history_query_free(struct history_query *q);
 
-/* Where the past is read from: store_history, or a test's. */
+/* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
 struct past {
     struct store *store;
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
@@ -52,6 +52,8 @@ struct past {
     int (*procs)(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
                  void *each_arg, struct err *err);
     void *procs_arg;
+    /* store_token_put, from this thread */
+    int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };
 /* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */
 struct series_sink {

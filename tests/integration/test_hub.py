@@ -224,8 +224,29 @@ class Ingest(HubCase):
             self.assertNotIn("secret", lib.ask(h.url + path)[2].decode(), path)
         csv = lib.ask(h.url + "/api/v1/processes?format=csv")[2].decode()
         self.assertTrue(csv.startswith("node,"), csv)
+        people = lib.ask_json(h.url + "/api/v1/people")
+        self.assertEqual([(p["person"], p["gpus"], [d["program"] for d in p["devices"]]) for p in people], [("kim", 1, ["python"])])
+        self.assertEqual(lib.ask_json(h.url + "/api/v1/people?filter=user:lee"), [])
         self.post(h, n.stream(n.procs(), n.batch()), n.token)
         self.assertEqual(lib.ask_json(h.url + "/api/v1/processes"), [])
+        self.assertEqual(lib.ask_json(h.url + "/api/v1/people"), [])
+
+    def test_who_was_on_a_gpu_is_told_later(self):
+        h = self.hub()
+        n = self.node(h)
+        self.post(h, n.stream(n.procs((4711, "kim", "python", "python --key=secret")), n.batch()), n.token)
+        self.post(h, n.stream(n.procs(), n.batch()), n.token)
+        spans = h.url + "/api/v1/processes?from=-1h"
+        got = lib.wait_until("the process has ended in the records", lambda: [s for s in lib.ask_json(spans)["spans"] if s["ended"]])
+        self.assertEqual([(s["node"], s["index"], s["user"], s["program"], s["pid"]) for s in got], [("n1", 0, "kim", "python", 4711)])
+        self.assertEqual([(s["user"], s["pid"], s["processes"]) for s in lib.ask_json(spans + "&by=user&node=n1")["spans"]], [("kim", None, 1)])
+        self.assertEqual(lib.ask_json(spans + "&user=lee")["spans"], [])
+        self.assertEqual(lib.ask_json(spans + "&device=GPU-none")["spans"], [])
+        self.assertEqual(lib.ask_json(spans + "&to=-30m")["spans"], [])
+        self.assertNotIn("secret", lib.ask(spans)[2].decode())
+        self.assertTrue(lib.ask(spans + "&format=csv")[2].decode().startswith("node,"))
+        for bad, status in (("from=soon", 400), ("from=-1h&to=-2h", 400), ("from=-1h&by=colour", 400), ("from=-1h&node=nobody", 404)):
+            self.assertEqual(lib.ask(h.url + "/api/v1/processes?" + bad)[0], status, bad)
 
 
 class Tokens(HubCase):
@@ -708,6 +729,23 @@ class Browsers(HubCase):
         status, headers, _ = lib.ask(h.url + "/api/v1/logout", method="POST", headers={"Origin": origin})
         self.assertEqual(status, 204)
         self.assertIn("Max-Age=0", headers["set-cookie"])
+
+    def test_an_admin_makes_the_token_that_adds_a_node(self):
+        h = self.hub()
+        path, admin = h.url + "/api/v1/tokens", self.token("admin")
+        make = lambda body, token=admin: lib.ask(path, method="POST", body=json.dumps(body), headers={"Authorization": "Bearer " + token})
+        status, headers, body = make({"role": "enroll", "note": "rack 4"})
+        made = json.loads(body)
+        self.assertEqual((status, made["role"], headers["cache-control"]), (201, "enroll", "no-store"))
+        self.assertEqual(made["command"], f"curl -fsS {h.url}/install | sh -s -- {made['token']}")
+        self.assertIn("rack 4", self.run_ok(lib.MUSTER, "token", "list", "--data", self.path("data")))
+        n = Node("n1")
+        self.assertEqual(self.post(h, n.first(), made["token"])[0], 200)
+        self.assertEqual([x["name"] for x in self.state(h)["nodes"]], [n.name])
+        self.assertEqual(make({"role": "member", "person": "kim"})[0], 201)
+        for body in ({}, {"role": "admin"}, {"role": "boss"}, {"role": "member"}, {"role": "enroll", "person": "kim"}, {"role": "enroll", "note": "a/b"}, {"role": "enroll", "more": 1}, []):
+            self.assertEqual(make(body)[0], 400, body)
+        self.assertEqual(make({"role": "enroll"}, self.token("member", "--person", "kim"))[0], 403)
 
     def test_logins_that_are_not_are_refused(self):
         h = self.hub()
