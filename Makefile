@@ -40,7 +40,7 @@ MAIN_OBJ  := $(O)/src/main.o
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -ldl -lm
 
-.PHONY: all agent check unit fuzz lint install bench clean man includes stub tool
+.PHONY: all agent check unit fuzz lint install bench bench-programs clean man includes stub tool
 all: $(BIN)/muster $(BIN)/muster-agent man
 agent: $(BIN)/muster-agent
 
@@ -126,11 +126,14 @@ install: all
 	install -m 644 packaging/systemd/muster-agent.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/muster-agent.conf
 	install -m 644 README.md CHANGES.md LICENSE packaging/muster.yaml packaging/agent.env $(DESTDIR)$(PREFIX)/share/doc/muster/
 
-$(BIN)/bench/%: $(O)/bench/%.o $(BIN)/libmuster-all.a
+BENCH := $(patsubst bench/%.c,$(BIN)/bench/%,$(filter-out bench/telemetry.c,$(wildcard bench/*.c)))
+$(BIN)/bench/%: $(O)/bench/%.o $(O)/bench/telemetry.o $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+bench-programs: all $(BENCH)
+-include $(wildcard $(O)/bench/*.d)
 
-bench: all
+bench: bench-programs
 	bench/run
 
 clean:

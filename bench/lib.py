@@ -1,9 +1,11 @@
 """What the benchmarks share: processes measured by the kernel's own counters, and one table at the end. Loopback only, bounded in time."""
 import contextlib
 import http.client
+import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -11,6 +13,8 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MUSTER = os.path.join(TOP, "build", "muster")
+BENCH = os.path.join(TOP, "build", "bench")  # `make bench-programs`
+OLD_IS_FINE = ("--rule-stale-after", "30d", "--rule-down-after", "30d")  # for a hub that is fed yesterday: its newest values count as such
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -106,3 +110,58 @@ def wait_http(port, path, limit=30):
         except OSError:
             time.sleep(0.1)
     raise SystemExit(f"nothing answers on port {port}")
+
+
+def yesterday_ms():
+    """Where generated data begins: 02:00 UTC of yesterday, so that what lies there is over and may be merged for good."""
+    return (int(time.time()) // 86400 * 86400 - 86400 + 7200) * 1000
+
+
+def feed(hub, gpus, ticks, t0_ms, *flags):
+    """Generated telemetry into a hub, in catch-up. What feed says of it, and "cpu": the hub's seconds meanwhile."""
+    argv = [BENCH + "/feed", "--hub", hub.url, "--token-file", hub.token_file, "--gpus", str(gpus), "--ticks", str(ticks), "--t0", str(t0_ms), *flags]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        if p.stdout.readline() != b"ready\n":
+            raise SystemExit("bench/feed could not enroll its hosts")
+        before = cpu_s(hub.pid)
+        p.stdin.write(b"go\n")
+        p.stdin.flush()
+        line = p.stdout.readline()
+        if not line:
+            raise SystemExit("bench/feed failed")
+        got = json.loads(line)
+        got["cpu"] = cpu_s(hub.pid) - before
+        return got
+
+
+def settle(data):
+    """Compact what a stopped hub left: (CPU seconds, peak MB)."""
+    out = subprocess.run([BENCH + "/settle", data], check=True, stdout=subprocess.PIPE).stdout.split()
+    return float(out[0]), float(out[1])
+
+
+class Asker:
+    """One keep-alive connection."""
+
+    def __init__(self, port):
+        self.port, self.c = port, http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+
+    def get(self, path, body=None, headers=None):
+        self.c.request("GET" if body is None else "POST", path, body, headers or {})
+        r = self.c.getresponse()
+        text = r.read()
+        if r.status >= 300:
+            raise SystemExit(f"HTTP {r.status} for {path[:200]}: {text[:400]!r}")
+        return text
+
+
+def timed(ask, pid, least=5, seconds=1.0):
+    """ask() over and over: median wall ms, the server's CPU ms per time, bytes of an answer."""
+    ask()
+    took, before, size = [], cpu_s(pid), 0
+    end = time.monotonic() + seconds
+    while len(took) < least or time.monotonic() < end:
+        t = time.perf_counter()
+        size = len(ask())
+        took.append((time.perf_counter() - t) * 1000)
+    return {"ms": statistics.median(took), "cpu_ms": (cpu_s(pid) - before) / len(took) * 1000, "bytes": size, "n": len(took)}
