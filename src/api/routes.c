@@ -26,7 +26,8 @@ const struct route routes[] = {
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
      .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000", .handle = get_events},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
-     .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored", .handle = post_batches},
+     .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
+     .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
     {METHOD_POST, "/api/v1/login", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Swap a token for a cookie: {\"token\"}", .handle = post_login},
     {METHOD_POST, "/api/v1/logout", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
@@ -112,7 +113,7 @@ static bool may(const struct api *a, const struct request *rq)
     case ROLE_NONE:
         return rq->loopback || a->read_open || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
     case ROLE_AGENT:
-        return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL;
+        return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL || rq->role == ROLE_RELAY;
     case ROLE_MEMBER:
         return rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
     default:
@@ -122,7 +123,7 @@ static bool may(const struct api *a, const struct request *rq)
 
 static bool refuse(const struct request *rq, struct reply *rp)
 {
-    static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin"};
+    static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin", "relay"};
     const char *need = made_with[rq->route->need];
     if (rq->role == ROLE_NONE) {
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");

@@ -19,7 +19,8 @@ struct token_conf {
 static const struct opt token_opts[] = {
     OPT(token_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
     OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
-        "new: agent (one node), enroll (adds nodes), member (a person), admin"),
+        "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
+        "admin"),
     OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: whose it is; needed for member"),
     OPT(token_conf, node, 0, OPT_STR, NULL, "ID",
         "new: bind an agent token to this node; otherwise its first use binds it"),
@@ -44,7 +45,7 @@ static int new_token(struct store *s, const struct token_conf *conf)
 {
     int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
     if (role <= ROLE_NONE)
-        return cli_fail(&token_face, EXIT_USAGE, "--role: expected agent, enroll, member or admin");
+        return cli_fail(&token_face, EXIT_USAGE, "--role: expected agent, enroll, relay, member or admin");
     if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
         return cli_fail(&token_face, EXIT_USAGE, "a member's token names a person: --person LOGIN");
     struct store_token t = {.created_ms = clock_wall_ms()};

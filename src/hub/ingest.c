@@ -156,6 +156,8 @@ static bool post_allowed(struct post *p)
     struct peer *known = p->peer;
     bool alive = known && known->heard && p->n && p->now_ms - p->n->at_ms < ALIVE_MS;
     int r = 0;
+    if (p->rq->role == ROLE_RELAY)
+        return true;
     if (p->rq->role == ROLE_AGENT) {
         r = tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
         if (r == 0 && known)
@@ -212,6 +214,25 @@ static bool bad_frames(struct post *p, const char *why)
     return false;
 }
 
+/* The node's key: its id, or where a relay says it comes from. */
+static bool post_key(struct post *p)
+{
+    struct str origin = request_query(p->rq, "origin");
+    struct node_id id;
+    if (p->rq->role != ROLE_RELAY) {
+        node_id_text(&p->hello.node, p->key);
+        return origin.len == 0 || bad_frames(p, "only a relay says where a node comes from");
+    }
+    if (!node_origin_ok(origin))
+        return bad_frames(p, "a relay says where a node comes from: origin=ssh:NAME or file:NAME");
+    node_origin_id(origin, &id);
+    if (memcmp(&id, &p->hello.node, sizeof(id)) != 0)
+        return bad_frames(p, "the frames are not of the node that origin names");
+    memcpy(p->key, origin.p, origin.len);
+    p->key[origin.len] = 0;
+    return true;
+}
+
 /* All frames, checked to be whole and this node's, before any of them counts. */
 static bool post_read(struct post *p)
 {
@@ -228,7 +249,8 @@ static bool post_read(struct post *p)
         return bad_frames(p, "the first frame must be HELLO");
     if (wire_hello(&f, &p->hello, &err) < 0)
         return bad_frames(p, err.msg);
-    node_id_text(&p->hello.node, p->key);
+    if (!post_key(p))
+        return false;
     while ((got = wire_next(&r, &f, &err)) == 1) {
         if (f.type == FRAME_HELLO)
             return bad_frames(p, "one HELLO is enough");
@@ -289,7 +311,11 @@ static uint64_t shown_facts(struct hub *h, const struct node_now *n, uint64_t id
 {
     struct node_fact shown = *f;
     struct node_id node;
-    if (n->n_devices <= f->n_devices || !node_id_parse(str_of(n->key), &node))
+    if (n->n_devices <= f->n_devices)
+        return id;
+    if (node_origin_ok(str_of(n->key)))
+        node_origin_id(str_of(n->key), &node);
+    else if (!node_id_parse(str_of(n->key), &node))
         return id;
     AUTO_FREE struct device_fact *devices = mem_zero(n->n_devices, sizeof(*devices));
     for (size_t i = 0; i < n->n_devices; i++)

@@ -1,6 +1,8 @@
 /* fact.c: copies, ends and checks of facts. */
 #include "model/fact.h"
 
+#include "base/rand.h"
+
 static void *copy_of(const void *p, size_t n, size_t size)
 {
     if (!n)
@@ -76,4 +78,19 @@ bool name_ok(struct str s, size_t max)
         if (s.p[i] == '"' || s.p[i] == '\\' || s.p[i] == '/' || s.p[i] == '\t')
             return false;
     return true;
+}
+
+bool node_origin_ok(struct str key)
+{
+    struct str name = key;
+    return (str_skip(&name, "ssh:") || str_skip(&name, "file:")) && name_ok(name, ORIGIN_NAME_MAX);
+}
+
+void node_origin_id(struct str key, struct node_id *ret)
+{
+    uint64_t hi = fnv64(key.p, key.len), lo = fnv64(&hi, sizeof(hi)) ^ key.len;
+    for (int i = 0; i < 8; i++) {
+        ret->b[i] = (uint8_t)(hi >> (56 - 8 * i));
+        ret->b[8 + i] = (uint8_t)(lo >> (56 - 8 * i));
+    }
 }

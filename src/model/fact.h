@@ -96,6 +96,13 @@ struct node_id {
 };
 bool node_id_parse(struct str hex, struct node_id *ret);
 const char *node_id_text(const struct node_id *id, char out[33]);
+/*
+ * Nodes without an agent of ours have keys that say where they come from, "ssh:gpu01", "file:gpu01", and an id made of
+ * that: FNV-1a of the key, and FNV-1a of those eight bytes xor its length. (vesta's are the hub's own business.)
+ */
+#define ORIGIN_NAME_MAX (NODE_KEY_MAX - 6)
+bool node_origin_ok(struct str key);
+void node_origin_id(struct str key, struct node_id *ret);
 
 /* Names that enter from outside: non-empty, at most max bytes, valid UTF-8, no control characters, no '"', '\\' or '/'.
  */

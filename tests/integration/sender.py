@@ -64,6 +64,12 @@ def body(raw):
 START = b"MUST\x01"
 
 
+def origin_id(key):
+    """The id of a node without an agent, of where it comes from: ssh:NAME, file:NAME."""
+    high = fnv(key.encode())
+    return struct.pack(">QQ", high, fnv(struct.pack("<Q", high)) ^ len(key))
+
+
 class Node:
     """One node with one GPU; every call gives frames, stream() puts them behind a hello."""
 

@@ -14,7 +14,7 @@ import time
 import urllib.parse
 
 import lib
-from sender import START, Node, answer, body as unpacked, frame, varint, zigzag
+from sender import START, Node, answer, body as unpacked, frame, origin_id, varint, zigzag
 
 EVENT_XID = 1
 
@@ -299,6 +299,20 @@ class Tokens(HubCase):
         self.assertNotEqual(other, first)
         self.assertEqual(self.post(h, n.stream(n.batch()), first)[0], 200)
         self.assertEqual(self.post(h, n.stream(n.batch()), other)[0], 403)  # the one used first is the node's
+
+    def test_a_relay_sends_for_nodes_without_an_agent_and_for_no_others(self):
+        h = self.hub()
+        relay, post = self.token("relay"), h.url + "/api/v1/batches"
+        send = lambda n, origin, token=relay: lib.ask(post + (f"?origin={origin}" if origin else ""), method="POST", body=n.first(), headers={"Authorization": "Bearer " + token})
+        n = Node("gpu01", node_id=origin_id("ssh:gpu01"))
+        status, _, body = send(n, "ssh:gpu01")
+        self.assertEqual((status, b"token" in body), (200, False), body)
+        self.assertEqual([(x["id"], x["name"], len(x["devices"])) for x in self.state(h)["nodes"]], [("ssh:gpu01", "gpu01", 1)])
+        for who, origin in ((n, None), (n, "ssh:gpu02"), (n, "vesta:gpu01"), (n, "ssh:"), (n, "ssh:" + "x" * 90), (Node("n2"), "ssh:gpu01"), (Node("n2"), None)):
+            self.assertEqual(send(who, origin)[0], 400, origin)
+        self.assertEqual(send(Node("n2"), "ssh:n2", h.enroll)[0], 400)
+        self.assertEqual(len(self.state(h)["nodes"]), 1)
+        self.assertEqual(lib.ask(h.url + "/api/v1/nodes/gpu01", method="PATCH", body="{}", headers={"Authorization": "Bearer " + relay})[0], 403)
 
     def test_a_revoked_token_ends(self):
         h = self.hub()

@@ -214,41 +214,41 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
 {
     /*
      * For nobody on this machine; nobody elsewhere where reading is open; nobody elsewhere where it takes a token; then
-     * elsewhere with a token of role agent, enroll, member, admin. + let in, 1 is 401, 3 is 403.
+     * elsewhere with a token of role agent, enroll, member, admin, relay. + let in, 1 is 401, 3 is 403.
      */
     static const struct {
         const char *path, *method, *want;
     } table[] = {
-        {"/", "GET", "++133++"},
-        {"/gpu_table", "GET", "++133++"},
-        {"/api/v1/state", "GET", "++133++"},
-        {"/api/v1/stream", "GET", "++133++"},
-        {"/api/v1/history", "GET", "++133++"},
-        {"/api/v1/nodes", "GET", "++133++"},
-        {"/api/v1/nodes/{id}", "PATCH", "111333+"},
-        {"/api/v1/people", "GET", "++133++"},
-        {"/api/v1/processes", "GET", "++133++"},
-        {"/api/v1/events", "GET", "++133++"},
-        {"/api/v1/batches", "POST", "111++33"},
-        {"/api/v1/login", "POST", "+++++++"},
-        {"/api/v1/logout", "POST", "+++++++"},
-        {"/api/v1/whoami", "GET", "+++++++"},
-        {"/api/v1/tokens", "POST", "111333+"},
-        {"/api/v1/openapi.json", "GET", "+++++++"},
-        {"/metrics", "GET", "++133++"},
-        {"/healthz", "GET", "+++++++"},
-        {"/readyz", "GET", "+++++++"},
-        {"/states/", "GET", "++133++"},
-        {"/states/{host}/", "GET", "++133++"},
-        {"/register/", "GET", "???????"}, /* without vesta's own token in the URL: its error, under 200 */
-        {"/update/host/{id}", "POST", "???????"},
-        {"/install", "GET", "+++++++"},
-        {"/install/{file}", "GET", "+++++++"},
-        {"/sd/prometheus", "GET", "++133++"},
-        {"/favicon.ico", "GET", "+++++++"},
+        {"/", "GET", "++133++3"},
+        {"/gpu_table", "GET", "++133++3"},
+        {"/api/v1/state", "GET", "++133++3"},
+        {"/api/v1/stream", "GET", "++133++3"},
+        {"/api/v1/history", "GET", "++133++3"},
+        {"/api/v1/nodes", "GET", "++133++3"},
+        {"/api/v1/nodes/{id}", "PATCH", "111333+3"},
+        {"/api/v1/people", "GET", "++133++3"},
+        {"/api/v1/processes", "GET", "++133++3"},
+        {"/api/v1/events", "GET", "++133++3"},
+        {"/api/v1/batches", "POST", "111++33+"},
+        {"/api/v1/login", "POST", "++++++++"},
+        {"/api/v1/logout", "POST", "++++++++"},
+        {"/api/v1/whoami", "GET", "++++++++"},
+        {"/api/v1/tokens", "POST", "111333+3"},
+        {"/api/v1/openapi.json", "GET", "++++++++"},
+        {"/metrics", "GET", "++133++3"},
+        {"/healthz", "GET", "++++++++"},
+        {"/readyz", "GET", "++++++++"},
+        {"/states/", "GET", "++133++3"},
+        {"/states/{host}/", "GET", "++133++3"},
+        {"/register/", "GET", "????????"}, /* without vesta's own token in the URL: its error, under 200 */
+        {"/update/host/{id}", "POST", "????????"},
+        {"/install", "GET", "++++++++"},
+        {"/install/{file}", "GET", "++++++++"},
+        {"/sd/prometheus", "GET", "++133++3"},
+        {"/favicon.ico", "GET", "++++++++"},
     };
-    static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,   ROLE_NONE, ROLE_AGENT,
-                                      ROLE_ENROLL, ROLE_MEMBER, ROLE_ADMIN};
+    static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,   ROLE_NONE,  ROLE_AGENT,
+                                      ROLE_ENROLL, ROLE_MEMBER, ROLE_ADMIN, ROLE_RELAY};
     size_t n = 0;
     (void)unused;
     for (const struct route *r = routes; r->path; r++, n++) {
