@@ -17,6 +17,8 @@
 
 enum fault_mode { FAULT_NONE, FAULT_ONCE, FAULT_FULL, FAULT_DEAD, FAULT_POWER, FAULT_STALL /* syncs wait */ };
 
+#define FAULT_SECTOR 512
+
 struct fault_change { /* not synced yet */
     int64_t off;      /* -1: truncate to len */
     size_t len;
@@ -114,16 +116,17 @@ static void fault_note(const char *path, int64_t off, const void *bytes, size_t 
     pthread_mutex_unlock(&fault.lock);
 }
 
-static void fault_apply(struct buf *b, const struct fault_change *c)
+/* len: of a write that reached the disk only in part, the bytes that did. */
+static void fault_apply(struct buf *b, const struct fault_change *c, size_t len)
 {
-    size_t end = c->off < 0 ? c->len : (size_t)c->off + c->len;
+    size_t end = c->off < 0 ? len : (size_t)c->off + len;
 
     if (c->off < 0 && end < b->len)
         buf_cut(b, end);
     if (end > b->len)
         buf_fill(b, 0, end - b->len);
-    if (c->off >= 0 && c->len)
-        memcpy(b->p + c->off, c->bytes, c->len);
+    if (c->off >= 0 && len)
+        memcpy(b->p + c->off, c->bytes, len);
 }
 
 static void fault_synced(const char *path, bool folder)
@@ -135,7 +138,7 @@ static void fault_synced(const char *path, bool folder)
     if (fault.mode == FAULT_POWER) {
         struct fault_track *t = fault_track(path);
         for (size_t i = 0; i < t->n; i++)
-            fault_apply(&t->sure, &t->v[i]);
+            fault_apply(&t->sure, &t->v[i], t->v[i].len);
         fault_forget(t);
     }
     pthread_mutex_unlock(&fault.lock);
@@ -154,7 +157,10 @@ static void fault_deleted(const char *path, bool synced)
     pthread_mutex_unlock(&fault.lock);
 }
 
-/* Everything is closed: make the files what a random half of the unsynced changes leaves of them. */
+/*
+ * Everything is closed: make the files what a random half of the unsynced changes leaves of them. A write may be torn:
+ * then some of its sectors reached the disk and the rest did not.
+ */
 static void fault_power_returns(uint64_t seed)
 {
     struct prng g = {seed};
@@ -164,10 +170,15 @@ static void fault_power_returns(uint64_t seed)
         bool there = access(t->path, F_OK) == 0;
         if (!there && (t->sure.len == 0 || prng_next(&g) % 2))
             continue;
-        int style = (int)(prng_next(&g) % 3); /* nothing, all or some of it reached the disk */
-        for (size_t k = 0; k < t->n; k++)
-            if (style == 1 || (style == 2 && prng_next(&g) % 2))
-                fault_apply(&t->sure, &t->v[k]);
+        int style = (int)(prng_next(&g) % 4); /* nothing, all or some of it reached the disk, or torn */
+        for (size_t k = 0; k < t->n; k++) {
+            size_t len = t->v[k].len;
+            if (style == 0 || (style >= 2 && prng_next(&g) % 2))
+                continue;
+            if (style == 3 && t->v[k].off >= 0 && len > FAULT_SECTOR)
+                len = prng_next(&g) % (len / FAULT_SECTOR) * FAULT_SECTOR;
+            fault_apply(&t->sure, &t->v[k], len);
+        }
         FILE *f = fopen(t->path, "we");
         assert_non_null(f);
         assert_int_equal(fwrite(t->sure.len ? t->sure.p : "", 1, t->sure.len, f), t->sure.len);

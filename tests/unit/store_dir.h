@@ -79,6 +79,22 @@ static inline void dir_copy_one(void *arg, const char *path, const char *name)
         assert_int_equal(write(out, bytes, (size_t)n), n);
 }
 
+static inline void dir_add_size(void *arg, const char *path, const char *name)
+{
+    struct stat st;
+
+    (void)name;
+    *(int64_t *)arg += stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+static inline int64_t dir_bytes(const char *dir)
+{
+    int64_t sum = 0;
+
+    dir_each(dir, dir_add_size, &sum);
+    return sum;
+}
+
 static inline bool dir_has(const char *dir, const char *name)
 {
     AUTO_FREE char *path = mem_fmt("%s/%s", dir, name);

@@ -1,0 +1,16 @@
+-- muster.db as its first format was: what migration starts from in tests. Never edit it to follow the program.
+CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL, retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, facts INTEGER NOT NULL, procs INTEGER NOT NULL, secret TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE blobs(node TEXT NOT NULL, id INTEGER NOT NULL, kind INTEGER NOT NULL, last_log INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(node, id));
+CREATE INDEX blobs_log ON blobs(last_log);
+CREATE TABLE processes(node TEXT NOT NULL, device TEXT NOT NULL, pid INTEGER NOT NULL, start_ms INTEGER NOT NULL, ppid INTEGER NOT NULL, root_pid INTEGER NOT NULL, uid INTEGER NOT NULL, user TEXT NOT NULL, name TEXT NOT NULL, cmd TEXT NOT NULL, runtime TEXT NOT NULL, container TEXT NOT NULL, pod TEXT NOT NULL, slurm_job INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, mem_max INTEGER NOT NULL, ended INTEGER NOT NULL, PRIMARY KEY(node, device, pid, start_ms)) WITHOUT ROWID;
+CREATE TABLE events(node TEXT NOT NULL, at_ms INTEGER NOT NULL, device TEXT NOT NULL, kind INTEGER NOT NULL, code INTEGER NOT NULL, slot INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(node, at_ms, device, kind, code)) WITHOUT ROWID;
+CREATE INDEX events_at ON events(at_ms);
+CREATE TABLE tokens(id TEXT PRIMARY KEY, role TEXT NOT NULL, person TEXT NOT NULL, node TEXT NOT NULL, note TEXT NOT NULL, hash BLOB NOT NULL, created_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX tokens_node ON tokens(node);
+CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER tokens_put AFTER INSERT ON tokens BEGIN INSERT INTO settings VALUES('tokens_version', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1; END;
+CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL);
+CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL, PRIMARY KEY(node, run)) WITHOUT ROWID;
+CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL, row INTEGER NOT NULL);
+PRAGMA application_id=1836282994;
+PRAGMA user_version=1;
