@@ -48,7 +48,8 @@ static const char *const chunks_sql[C_COUNT] = {
               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [C_DROP] = "DELETE FROM chunk WHERE id = ?1",
     [C_FINAL] = "UPDATE chunk SET level = 2 WHERE node = ?1 AND tier = ?2 AND bucket = ?3 AND level < 2",
-    [C_EACH] = "SELECT id, level, from_ms, to_ms, log, bytes FROM chunk INDEXED BY chunk_at"
+    /* +: out of the row and not the index, which a damaged page may have made to disagree */
+    [C_EACH] = "SELECT id, level, from_ms, to_ms, log, bytes, +node, +tier, +bucket FROM chunk INDEXED BY chunk_at"
                " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
     [C_NEXT] = "SELECT min(bucket) FROM chunk WHERE tier = ?1 AND bucket >= ?2",
     [C_NEWEST] = "SELECT max(to_ms) FROM chunk WHERE tier = 0 AND bucket ="
@@ -243,12 +244,20 @@ int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
                 int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
     sqlite3_stmt *st = db_stmt(&c->st, C_EACH);
+    int64_t before = INT64_MIN, end = bucket + tier_bucket_ms(tier);
+    bool bad = false;
     int r;
 
     db_bind_int(st, 1, node);
     db_bind_int(st, 2, tier);
     db_bind_int(st, 3, bucket);
     while ((r = chunks_step(c, st)) == 1) {
+        if (INT(0) <= before || INT(6) != node || INT(7) != tier || INT(8) != bucket || INT(2) < bucket ||
+            INT(2) > INT(3) || INT(3) >= end) {
+            bad = true; /* a page that is another's, or changed */
+            continue;
+        }
+        before = INT(0);
         struct chunk_row row = {.id = INT(0),
                                 .node = node,
                                 .bucket = bucket,
@@ -264,7 +273,7 @@ int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
             return r;
         }
     }
-    return r;
+    return r == 0 && bad ? -EUCLEAN : r;
 }
 
 int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)

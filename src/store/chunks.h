@@ -40,7 +40,8 @@ int chunks_put(struct chunks *c, const struct chunk_row *row);
 int chunks_drop(struct chunks *c, int64_t id);
 int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket); /* its chunks get level 2 */
 
-/* Those of a node in a bucket, oldest first. each returns 0 to go on. Damaged rows are skipped and counted. */
+/* Those of a node in a bucket, oldest first. each returns 0 to go on. -EUCLEAN: some could not be read; each was called
+ * for the others. */
 int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
                 int (*each)(void *arg, const struct chunk_row *row), void *arg);
 /* The first bucket at or after `from` that has anything: 1, 0, -errno. */

@@ -328,14 +328,18 @@ static int merge_all(struct compact *c)
     AUTO_FREE struct chunk_group *v = NULL;
     size_t n = 0;
     int64_t now = now_of(c);
-    int r = chunks_groups(c->db, &v, &n);
+    int r = chunks_groups(c->db, &v, &n), hurt = 0;
 
     for (size_t i = 0; i < n && r == 0 && !stopping(c); i++) {
         bool over = v[i].bucket + tier_bucket_ms(v[i].tier) + GRACE_MS <= now;
         if (over || v[i].fresh >= MERGE_FRESH)
             r = merge_group(c, &v[i], over);
+        if (r == -EUCLEAN) { /* these stay as they are; the others need not */
+            hurt = r;
+            r = 0;
+        }
     }
-    return r;
+    return r == 0 ? hurt : r;
 }
 
 /* ---- retention ---- */
@@ -459,16 +463,18 @@ static int compact_logs(struct compact *c, struct err *err)
 
 static int compact_round(struct compact *c, struct err *err)
 {
-    int r = compact_logs(c, err);
+    int r = compact_logs(c, err), more = 0;
 
     if (r == 0)
         r = merge_all(c);
-    if (r == 0)
-        r = retain(c);
-    chunks_tidy(c->db, true);
-    writer_set_history(c->w, chunks_file_bytes(c->dir), c->damaged);
+    if (r != -ECANCELED) /* what fails above must not keep old data for ever, nor a full disk full */
+        more = retain(c);
+    r = r == 0 ? more : r;
     if (r < 0 && r != -ECANCELED && !*err->msg)
-        chunks_fail(c->db, "write", err);
+        err_set(err, r, "cannot compact '%s/history.db': %s", c->dir, strerror(-r));
+    chunks_tidy(c->db, true);
+    err->code = r == -ECANCELED ? 0 : r;
+    writer_set_history(c->w, chunks_file_bytes(c->dir), c->damaged, err);
     return r;
 }
 
@@ -555,7 +561,7 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
         c->dec = conf->decoder->make();
         c->table = table_new();
         c->writer = chunk_writer_new();
-        writer_set_history(w, chunks_file_bytes(c->dir), 0);
+        writer_set_history(w, chunks_file_bytes(c->dir), 0, &(struct err){0});
         sigfillset(&all); /* signals are the loop's business */
         pthread_sigmask(SIG_SETMASK, &all, &old);
         r = -pthread_create(&c->thread, NULL, compact_main, c);

@@ -74,11 +74,13 @@ struct store_stat {
     uint64_t batches, bytes, commits, repeats; /* since open */
     int last_error;                            /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
     char error[200];                           /* the same as a sentence */
-    int64_t files_bytes;                       /* on disk now */
-    size_t queue_bytes;                        /* waiting for the disk now */
-    uint64_t lost;                             /* puts dropped because the queue was full */
-    uint32_t damaged;                          /* log files set aside as NAME.damaged since open */
-    uint32_t damaged_columns;                  /* of history that could not be read when it was merged, since open */
+    int history_error;                         /* the same of what happens behind: compaction, merging, retention */
+    char history_why[200];
+    int64_t files_bytes;      /* on disk now */
+    size_t queue_bytes;       /* waiting for the disk now */
+    uint64_t lost;            /* puts dropped because the queue was full */
+    uint32_t damaged;         /* log files set aside as NAME.damaged since open */
+    uint32_t damaged_columns; /* of history that could not be read when it was merged, since open */
 };
 
 struct store;

@@ -607,9 +607,11 @@ void writer_on_seal(struct writer *w, void (*fn)(void *arg), void *arg)
     writer_unlock(w);
 }
 
-void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged)
+void writer_set_history(struct writer *w, int64_t files_bytes, uint32_t damaged, const struct err *why)
 {
     writer_lock(w);
+    w->stat.history_error = why->code;
+    mem_copy_str(w->stat.history_why, sizeof(w->stat.history_why), why->code ? why->msg : "");
     w->history_bytes = files_bytes;
     w->history_damaged = damaged;
     writer_unlock(w);
