@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "collect/piped.h"
-#include "collect/smi.h"
+#include "collect/smi_tables.h"
 
 #define LOOP_BYTES_MAX  (256u << 10)
 #define FIRST_ANSWER_MS 30000 /* without persistence mode the driver wakes every GPU first */
@@ -15,70 +15,17 @@
 #define APPS_RETRY_MS   30000
 #define APPS_MIN_MS     1000
 
-/* What is asked for. A driver that does not know one names it and ends; then it is left out. */
-static const char *const fields[] = {
-    "index",
-    "count",
-    "uuid",
-    "name",
-    "pci.bus_id",
-    "serial",
-    "driver_version",
-    "utilization.gpu",
-    "utilization.memory",
-    "utilization.encoder",
-    "utilization.decoder",
-    "memory.total",
-    "memory.used",
-    "memory.reserved",
-    "temperature.gpu",
-    "temperature.memory",
-    "power.draw",
-    "enforced.power.limit",
-    "clocks.sm",
-    "clocks.mem",
-    "clocks.max.sm",
-    "clocks.max.mem",
-    "clocks_event_reasons.active",
-    "clocks_throttle_reasons.active", /* its name before 535 */
-    "pstate",
-    "fan.speed",
-    "pcie.link.gen.current",
-    "pcie.link.width.current",
-    "ecc.errors.corrected.volatile.total",
-    "ecc.errors.uncorrected.volatile.total",
-    "remapped_rows.correctable",
-    "remapped_rows.uncorrectable",
-    "remapped_rows.pending",
-    "retired_pages.sbe",
-    "retired_pages.dbe",
-    "retired_pages.pending",
-};
-#define APP_FIELDS "gpu_uuid,pid,used_gpu_memory"
-
 struct loop {
     struct piped p;
-    struct smi_table t;
     int64_t started_ms, heard_ms; /* monotonic */
-    char words[120];              /* the last line that was no row */
-};
-
-struct app_seen {
-    struct smi_app app;
-    int64_t seen_ms;
 };
 
 struct collector {
     char *path;
     int64_t tick_ms;
-    bool dropped[ARRAY_LEN(fields)];
     struct loop gpus, apps;
-    struct reading coming, now; /* a table being printed, and the last whole one */
-    bool fresh;
-    bool apps_known;
+    struct smi_tables tables;
     int64_t apps_retry_ms;
-    size_t n_seen, cap_seen;
-    struct app_seen *seen;
 };
 
 /* ---- starting ---- */
@@ -126,10 +73,8 @@ static int gpus_start(struct collector *c, struct err *err)
     AUTO_BUF query = BUF_INIT(4096);
 
     buf_adds(&query, "--query-gpu=");
-    for (size_t i = 0, n = 0; i < ARRAY_LEN(fields); i++)
-        if (!c->dropped[i])
-            buf_addf(&query, "%s%s", n++ ? "," : "", fields[i]);
-    reading_reset(&c->coming);
+    smi_tables_fields(&c->tables, &query);
+    smi_tables_gpus_anew(&c->tables);
     return loop_start(&c->gpus, c->path, query.p, c->tick_ms, err);
 }
 
@@ -155,84 +100,36 @@ static void smi_close(struct collector *c)
         return;
     piped_stop(&c->gpus.p);
     piped_stop(&c->apps.p);
-    reading_fini(&c->coming);
-    reading_fini(&c->now);
-    free(c->seen);
+    smi_tables_fini(&c->tables);
     free(c->path);
     free(c);
 }
 
-/* ---- the table of GPUs ---- */
+/* ---- reading ---- */
 
-static void frame_done(struct collector *c)
-{
-    struct reading old = c->now;
-
-    c->now = c->coming;
-    c->coming = old;
-    reading_reset(&c->coming);
-    c->fresh = true;
-}
-
-static bool frame_has(const struct reading *r, const struct device_fact *f)
-{
-    for (size_t i = 0; i < r->n_devices; i++)
-        if (strcmp(r->devices[i].fact.uuid, f->uuid) == 0 && strcmp(r->devices[i].fact.pci, f->pci) == 0)
-            return true;
-    return false;
-}
-
-/* It may come once or before every table. */
-static bool is_header(struct str line, const char *first_title)
-{
-    struct str rest = line, first;
-
-    return str_cut(&rest, ',', &first) && str_eq(str_trim(first), first_title);
-}
-
-/* A table is whole when it has as many rows as there are GPUs; or, not told how many, when a GPU comes again. */
 static void gpus_line(struct collector *c, struct str line)
 {
-    struct loop *l = &c->gpus;
-    struct device_reading d = {.fact = {.mig = -1, .minor = -1}};
-    int64_t count = -1;
+    smi_tables_gpu(&c->tables, line);
+}
 
-    if (str_trim(line).len == 0)
-        return;
-    if (!l->t.n || is_header(line, fields[0])) {
-        if (smi_header(&l->t, line) < 0)
-            collect_text(l->words, sizeof(l->words), line);
-        return;
-    }
-    if (smi_row(&l->t, line, &d, &count, c->coming.driver) < 0) {
-        collect_text(l->words, sizeof(l->words), line);
-        return;
-    }
-    if (frame_has(&c->coming, &d.fact) || c->coming.n_devices >= DEVICES_MAX)
-        frame_done(c);
-    struct device_reading *to = reading_add(&c->coming);
-    to->fact = d.fact;
-    to->sample = d.sample;
-    if (count > 0 && c->coming.n_devices == (size_t)count)
-        frame_done(c);
+static void apps_line(struct collector *c, struct str line)
+{
+    smi_tables_app(&c->tables, line, clock_mono_ms());
 }
 
 /* It ended: for a field it does not know we ask again without; all else is for the caller to tell. */
 static int gpus_ended(struct collector *c, struct err *err)
 {
-    char words[sizeof(c->gpus.words)], end[40];
+    char words[sizeof(c->tables.words)], end[40];
     struct str field;
 
-    memcpy(words, c->gpus.words, sizeof(words));
+    memcpy(words, c->tables.words, sizeof(words));
     piped_words(c->gpus.p.status, end);
     piped_stop(&c->gpus.p);
-    if (smi_unknown_field(str_of(words), &field))
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-            if (str_eq(field, fields[i]) && !c->dropped[i]) {
-                c->dropped[i] = true;
-                int r = gpus_start(c, err);
-                return r < 0 ? r : -EAGAIN;
-            }
+    if (smi_unknown_field(str_of(words), &field) && smi_tables_drop(&c->tables, field)) {
+        int r = gpus_start(c, err);
+        return r < 0 ? r : -EAGAIN;
+    }
     if (smi_failure(str_of(words)) < 0)
         return err_set(err, -ENODEV, "%s", words);
     return err_set(err, -EIO, "%s ended (%s)%s%s", c->path, end, words[0] ? ": " : "", words);
@@ -260,48 +157,22 @@ static int loop_read(struct collector *c, struct loop *l, void (*take)(struct co
     return r == 1 ? 1 : mono - l->heard_ms > limit + 2 * c->tick_ms ? -ETIMEDOUT : 0;
 }
 
-/* ---- the table of processes: no rows when there are none, and no end mark: one not repeated in time is gone ---- */
-
-static void apps_line(struct collector *c, struct str line)
+static int64_t apps_period(const struct collector *c)
 {
-    struct loop *l = &c->apps;
-    struct smi_app a;
-    size_t i = 0;
-
-    if (is_header(line, "gpu_uuid")) {
-        smi_header(&l->t, line);
-        c->apps_known = true;
-        return;
-    }
-    if (!l->t.n || smi_app(&l->t, line, &a) < 0)
-        return;
-    while (i < c->n_seen && (c->seen[i].app.pid != a.pid || strcmp(c->seen[i].app.uuid, a.uuid) != 0))
-        i++;
-    if (i == c->n_seen && c->n_seen < PROCS_MAX) {
-        VEC_ROOM(c->seen, c->n_seen, c->cap_seen);
-        c->n_seen++;
-    }
-    if (i < c->n_seen)
-        c->seen[i] = (struct app_seen){a, clock_mono_ms()};
+    return MAX(c->tick_ms, APPS_MIN_MS);
 }
 
 static void apps_read(struct collector *c, int64_t mono)
 {
-    int64_t period = MAX(c->tick_ms, APPS_MIN_MS);
-    size_t kept = 0;
-
     if (!c->apps.p.pid && mono >= c->apps_retry_ms) {
         c->apps_retry_ms = mono + APPS_RETRY_MS;
-        loop_start(&c->apps, c->path, "--query-compute-apps=" APP_FIELDS, period, NULL);
+        smi_tables_apps_anew(&c->tables);
+        loop_start(&c->apps, c->path, "--query-compute-apps=" SMI_APP_FIELDS, apps_period(c), NULL);
     }
     if (c->apps.p.pid && loop_read(c, &c->apps, apps_line) == 1)
         piped_stop(&c->apps.p);
     if (!c->apps.p.pid)
-        c->apps_known = false;
-    for (size_t i = 0; i < c->n_seen; i++)
-        if (mono - c->seen[i].seen_ms <= period * 5 / 2)
-            c->seen[kept++] = c->seen[i];
-    c->n_seen = kept;
+        c->tables.apps_known = false;
 }
 
 static int smi_read(struct collector *c, struct reading *ret, struct err *err)
@@ -322,20 +193,8 @@ static int smi_read(struct collector *c, struct reading *ret, struct err *err)
     if (r < 0)
         return r;
     apps_read(c, mono);
-    if (!c->now.n_devices)
+    if (!smi_tables_read(&c->tables, mono, apps_period(c) * 5 / 2, ret))
         return err_set(err, -EAGAIN, "waiting for the first answer of %s", c->path);
-    memcpy(ret->driver, c->now.driver, sizeof(ret->driver));
-    for (size_t i = 0; i < c->now.n_devices; i++) {
-        struct device_reading *d = reading_add(ret);
-        d->fact = c->now.devices[i].fact;
-        if (c->fresh)
-            d->sample = c->now.devices[i].sample;
-        d->uses_known = c->apps_known;
-        for (size_t k = 0; k < c->n_seen; k++)
-            if (strcmp(c->seen[k].app.uuid, d->fact.uuid) == 0)
-                device_reading_use(d, (struct raw_use){c->seen[k].app.pid, PROC_COMPUTE, c->seen[k].app.mem, -1, NULL});
-    }
-    c->fresh = false;
     return 0;
 }
 

@@ -1,0 +1,184 @@
+/* smi_tables.c: rows become tables. A table of GPUs is whole when it has as many rows as there are GPUs; one of
+ * processes never is: it has no rows when there are none, and no end mark. */
+#include "collect/smi_tables.h"
+
+#include "base/mem.h"
+
+static const char *const fields[] = {
+    "index",
+    "count",
+    "uuid",
+    "name",
+    "pci.bus_id",
+    "serial",
+    "driver_version",
+    "utilization.gpu",
+    "utilization.memory",
+    "utilization.encoder",
+    "utilization.decoder",
+    "memory.total",
+    "memory.used",
+    "memory.reserved",
+    "temperature.gpu",
+    "temperature.memory",
+    "power.draw",
+    "enforced.power.limit",
+    "clocks.sm",
+    "clocks.mem",
+    "clocks.max.sm",
+    "clocks.max.mem",
+    "clocks_event_reasons.active",
+    "clocks_throttle_reasons.active", /* its name before 535 */
+    "pstate",
+    "fan.speed",
+    "pcie.link.gen.current",
+    "pcie.link.width.current",
+    "ecc.errors.corrected.volatile.total",
+    "ecc.errors.uncorrected.volatile.total",
+    "remapped_rows.correctable",
+    "remapped_rows.uncorrectable",
+    "remapped_rows.pending",
+    "retired_pages.sbe",
+    "retired_pages.dbe",
+    "retired_pages.pending",
+};
+_Static_assert(ARRAY_LEN(fields) == SMI_FIELDS, "one flag per field");
+
+void smi_tables_fini(struct smi_tables *t)
+{
+    reading_fini(&t->coming);
+    reading_fini(&t->now);
+    free(t->seen);
+    *t = (struct smi_tables){0};
+}
+
+void smi_tables_fields(const struct smi_tables *t, struct buf *out)
+{
+    for (size_t i = 0, n = 0; i < ARRAY_LEN(fields); i++)
+        if (!t->dropped[i])
+            buf_addf(out, "%s%s", n++ ? "," : "", fields[i]);
+}
+
+bool smi_tables_drop(struct smi_tables *t, struct str field)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (str_eq(field, fields[i]) && !t->dropped[i])
+            return t->dropped[i] = true;
+    return false;
+}
+
+void smi_tables_gpus_anew(struct smi_tables *t)
+{
+    t->gpus.n = 0;
+    t->words[0] = 0;
+    reading_reset(&t->coming);
+}
+
+void smi_tables_apps_anew(struct smi_tables *t)
+{
+    t->apps.n = 0;
+    t->apps_known = false;
+}
+
+/* ---- the table of GPUs ---- */
+
+static void table_done(struct smi_tables *t)
+{
+    struct reading old = t->now;
+
+    t->now = t->coming;
+    t->coming = old;
+    reading_reset(&t->coming);
+    t->fresh = true;
+}
+
+static bool table_has(const struct reading *r, const struct device_fact *f)
+{
+    for (size_t i = 0; i < r->n_devices; i++)
+        if (strcmp(r->devices[i].fact.uuid, f->uuid) == 0 && strcmp(r->devices[i].fact.pci, f->pci) == 0)
+            return true;
+    return false;
+}
+
+/* It may come once or before every table. */
+static bool is_header(struct str line, const char *first_title)
+{
+    struct str rest = line, first;
+
+    return str_cut(&rest, ',', &first) && str_eq(str_trim(first), first_title);
+}
+
+/* Not told how many there are, a table is whole when a GPU comes again. */
+void smi_tables_gpu(struct smi_tables *t, struct str line)
+{
+    struct device_reading d = {.fact = {.mig = -1, .minor = -1}};
+    int64_t count = -1;
+
+    if (str_trim(line).len == 0)
+        return;
+    if (!t->gpus.n || is_header(line, fields[0])) {
+        if (smi_header(&t->gpus, line) < 0)
+            collect_text(t->words, sizeof(t->words), line);
+        return;
+    }
+    if (smi_row(&t->gpus, line, &d, &count, t->coming.driver) < 0) {
+        collect_text(t->words, sizeof(t->words), line);
+        return;
+    }
+    if (table_has(&t->coming, &d.fact) || t->coming.n_devices >= DEVICES_MAX)
+        table_done(t);
+    struct device_reading *to = reading_add(&t->coming);
+    to->fact = d.fact;
+    to->sample = d.sample;
+    if (count > 0 && t->coming.n_devices == (size_t)count)
+        table_done(t);
+}
+
+/* ---- the table of processes: one not repeated in time is gone ---- */
+
+void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms)
+{
+    struct smi_app a;
+    size_t i = 0;
+
+    if (is_header(line, "gpu_uuid")) {
+        smi_header(&t->apps, line);
+        t->apps_known = true;
+        return;
+    }
+    if (!t->apps.n || smi_app(&t->apps, line, &a) < 0)
+        return;
+    while (i < t->n_seen && (t->seen[i].app.pid != a.pid || strcmp(t->seen[i].app.uuid, a.uuid) != 0))
+        i++;
+    if (i == t->n_seen && t->n_seen < PROCS_MAX) {
+        VEC_ROOM(t->seen, t->n_seen, t->cap_seen);
+        t->n_seen++;
+    }
+    if (i < t->n_seen)
+        t->seen[i] = (struct smi_seen){a, mono_ms};
+}
+
+bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, struct reading *ret)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->n_seen; i++)
+        if (mono_ms - t->seen[i].seen_ms <= keep_ms)
+            t->seen[kept++] = t->seen[i];
+    t->n_seen = kept;
+    if (!t->now.n_devices)
+        return false;
+    memcpy(ret->driver, t->now.driver, sizeof(ret->driver));
+    for (size_t i = 0; i < t->now.n_devices; i++) {
+        struct device_reading *d = reading_add(ret);
+        d->fact = t->now.devices[i].fact;
+        if (t->fresh)
+            d->sample = t->now.devices[i].sample;
+        d->uses_known = t->apps_known;
+        for (size_t k = 0; k < t->n_seen; k++)
+            if (strcmp(t->seen[k].app.uuid, d->fact.uuid) == 0)
+                device_reading_use(d, (struct raw_use){t->seen[k].app.pid, PROC_COMPUTE, t->seen[k].app.mem, -1, NULL});
+    }
+    t->fresh = false;
+    return true;
+}

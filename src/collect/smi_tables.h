@@ -1,0 +1,39 @@
+/*
+ * smi_tables.h: the tables that nvidia-smi prints again and again in loop mode, one of GPUs and one of the processes on
+ * them, put together line by line. Pure: the lines come from a pipe or from another machine.
+ */
+#ifndef COLLECT_SMI_TABLES_H
+#define COLLECT_SMI_TABLES_H
+
+#include "collect/smi.h"
+
+#define SMI_FIELDS     36
+#define SMI_APP_FIELDS "gpu_uuid,pid,used_gpu_memory"
+
+struct smi_tables {
+    bool dropped[SMI_FIELDS]; /* fields this driver does not know */
+    struct smi_table gpus, apps;
+    struct reading coming, now; /* a table being printed, and the last whole one */
+    bool fresh, apps_known;
+    size_t n_seen, cap_seen;
+    struct smi_seen {
+        struct smi_app app;
+        int64_t seen_ms;
+    } * seen;
+    char words[120]; /* the last line of the GPUs that was no row */
+};
+
+void smi_tables_fini(struct smi_tables *t);
+/* What to ask for: "index,count,uuid,…". A driver that does not know a field names it and ends; then it is dropped. */
+void smi_tables_fields(const struct smi_tables *t, struct buf *out);
+bool smi_tables_drop(struct smi_tables *t, struct str field); /* false: it was never asked for, or is gone already */
+/* nvidia-smi was started anew: what it prints next begins with a header. */
+void smi_tables_gpus_anew(struct smi_tables *t);
+void smi_tables_apps_anew(struct smi_tables *t);
+void smi_tables_gpu(struct smi_tables *t, struct str line);
+void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms);
+/* The last whole table into ret, values only when they were not read before, and who is on it: processes told of within
+ * keep_ms. False: there is none yet. */
+bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, struct reading *ret);
+
+#endif
