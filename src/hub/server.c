@@ -347,11 +347,11 @@ static int do_reload(struct server *s, struct err *err)
     if (r == 0 && strcmp(data, s->hub.data) != 0)
         r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
     if (r == 0 && (conf.keep_raw != s->hub.conf.keep_raw || conf.keep_minute != s->hub.conf.keep_minute ||
-                   conf.keep_hour != s->hub.conf.keep_hour || conf.keep_bytes != s->hub.conf.keep_bytes ||
-                   conf.commit != s->hub.conf.commit))
+                   conf.keep_hour != s->hub.conf.keep_hour || conf.keep_records != s->hub.conf.keep_records ||
+                   conf.keep_bytes != s->hub.conf.keep_bytes || conf.commit != s->hub.conf.commit))
         r = err_set(err, -EINVAL,
-                    "keep_raw, keep_minute, keep_hour, keep_bytes and commit cannot change while the hub "
-                    "runs: start it again");
+                    "keep_raw, keep_minute, keep_hour, keep_records, keep_bytes and commit cannot change while the "
+                    "hub runs: start it again");
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
     if (r == 0)
@@ -429,6 +429,7 @@ static int open_store(struct hub *h, struct err *err)
                             .keep_raw_ms = h->conf.keep_raw,
                             .keep_minute_ms = h->conf.keep_minute,
                             .keep_hour_ms = h->conf.keep_hour,
+                            .keep_records_ms = h->conf.keep_records,
                             .decoder = &hub_decoder,
                             .keep_bytes = h->conf.keep_bytes,
                             .now_ms = clock_wall_ms};
@@ -497,6 +498,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->conf.keep_raw = conf->keep_raw;
     h->conf.keep_minute = conf->keep_minute;
     h->conf.keep_hour = conf->keep_hour;
+    h->conf.keep_records = conf->keep_records;
     h->conf.keep_bytes = conf->keep_bytes;
     if (r == 0)
         r = hub_conf_check(conf, err);

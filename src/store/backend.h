@@ -25,6 +25,11 @@ struct store_ops {
     int (*events)(struct store *s, const char *node, int64_t from_ms, size_t limit,
                   void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
                   struct err *err);
+    void (*job_put)(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg);
+    void (*job_change)(struct store *s, const struct job_change *c, store_done_fn *done, void *arg);
+    int (*job_get)(struct store *s, int64_t id, struct job_fact **ret, struct err *err);
+    int (*jobs)(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                void *arg, struct err *err);
     int (*token_put)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_get)(struct store *s, const char *id, struct store_token *ret, struct err *err);
     int (*tokens)(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,

@@ -166,16 +166,20 @@ static int embedded_flush(struct store *s, struct err *err)
     return r;
 }
 
+static void embedded_refuse(struct embedded *e, store_done_fn *done, void *arg)
+{
+    done_add(&e->done, (struct done){done, arg, -EROFS});
+    done_wake(&e->done);
+}
+
 static void embedded_append(struct store *s, const struct store_batch *b, size_t n, store_done_fn *done, void *arg)
 {
     struct embedded *e = emb(s);
 
-    if (e->w) {
+    if (e->w)
         writer_append(e->w, b, n, done, arg);
-        return;
-    }
-    done_add(&e->done, (struct done){done, arg, -EROFS});
-    done_wake(&e->done);
+    else
+        embedded_refuse(e, done, arg);
 }
 
 static bool embedded_has(struct store *s, const char *node, uint64_t run, uint64_t number)
@@ -235,7 +239,34 @@ static void embedded_put_event(struct store *s, const char *node, const char *de
         writer_put_event(emb(s)->w, node, device, e);
 }
 
+static void embedded_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg)
+{
+    if (emb(s)->w)
+        writer_put_job(emb(s)->w, j, done, arg);
+    else
+        embedded_refuse(emb(s), done, arg);
+}
+
+static void embedded_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg)
+{
+    if (emb(s)->w)
+        writer_change_job(emb(s)->w, c, done, arg);
+    else
+        embedded_refuse(emb(s), done, arg);
+}
+
 /* ---- questions ---- */
+
+static int embedded_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
+{
+    return records_job(emb(s)->rec, id, ret, err);
+}
+
+static int embedded_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                         void *arg, struct err *err)
+{
+    return records_jobs(emb(s)->rec, ask, each, arg, err);
+}
 
 static int embedded_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg,
                           struct err *err)
@@ -399,6 +430,10 @@ static const struct store_ops embedded_ops = {
     .procs = embedded_procs,
     .put_event = embedded_put_event,
     .events = embedded_events,
+    .job_put = embedded_job_put,
+    .job_change = embedded_job_change,
+    .job_get = embedded_job_get,
+    .jobs = embedded_jobs,
     .token_put = embedded_token_put,
     .token_get = embedded_token_get,
     .tokens = embedded_tokens,

@@ -44,6 +44,11 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
         struct op_take_over *o = (struct op_take_over *)op;
         return records_take_over(r, o->from, o->to, log_sum(log)->n, log_last_row(log) + batches_before);
     }
+    case OP_JOB: {
+        struct op_job *o = (struct op_job *)op;
+        o->result = o->put ? records_put_job(r, o->put) : records_change_job(r, &o->change);
+        return o->result;
+    }
     case OP_APPEND:
         break;
     }

@@ -49,6 +49,7 @@ struct ram {
     VEC(struct store_node) nodes;
     VEC(struct ram_proc) procs;
     VEC(struct ram_event) events;
+    VEC(struct job_fact *) jobs;
     VEC(struct store_token) tokens;
     unsigned long long tokens_version;
     VEC(struct ram_setting) settings;
@@ -102,6 +103,9 @@ static void ram_close(struct store *s)
         buf_fini(&m->settings.v[i].value);
         free(m->settings.v[i].name);
     }
+    for (size_t i = 0; i < m->jobs.n; i++)
+        free(m->jobs.v[i]);
+    free(m->jobs.v);
     free(m->batches.v);
     free(m->blobs.v);
     free(m->nodes.v);
@@ -272,6 +276,7 @@ static void ram_put_proc(struct store *s, const struct store_proc *p)
     struct ram *m = ram(s);
     struct ram_proc *to = NULL;
     int64_t first = p->first_ms, last = p->last_ms, mem_max = p->mem_max;
+    bool ended = p->ended;
 
     for (size_t i = 0; i < m->procs.n && !to; i++) {
         struct ram_proc *q = &m->procs.v[i];
@@ -280,6 +285,7 @@ static void ram_put_proc(struct store *s, const struct store_proc *p)
             to = q;
     }
     if (to) {
+        ended = p->last_ms >= to->p.last_ms ? p->ended : to->p.ended;
         first = MIN(first, to->p.first_ms);
         last = MAX(last, to->p.last_ms);
         mem_max = MAX(mem_max, to->p.mem_max);
@@ -288,10 +294,14 @@ static void ram_put_proc(struct store *s, const struct store_proc *p)
         mem_copy_str(to->node, sizeof(to->node), p->node);
         mem_copy_str(to->device, sizeof(to->device), p->device);
     }
+    char user[sizeof(p->fact.user)];
+    memcpy(user, p->fact.user[0] ? p->fact.user : to->p.fact.user, sizeof(user));
     to->p = *p;
+    memcpy(to->p.fact.user, user, sizeof(user));
     to->p.first_ms = first;
     to->p.last_ms = last;
     to->p.mem_max = mem_max;
+    to->p.ended = ended;
 }
 
 static int ram_proc_order(const void *x, const void *y)
@@ -367,6 +377,81 @@ static int ram_events(struct store *s, const char *node, int64_t from_ms, size_t
     return 0;
 }
 
+/* ---- jobs ---- */
+
+static struct job_fact **ram_find_job(struct ram *m, int64_t id)
+{
+    for (size_t i = 0; i < m->jobs.n; i++)
+        if (m->jobs.v[i]->id == id)
+            return &m->jobs.v[i];
+    return NULL;
+}
+
+static void ram_done(struct ram *m, store_done_fn *done, void *arg)
+{
+    done_add(&m->done, (struct done){done, arg, m->fail});
+    done_wake(&m->done);
+}
+
+static void ram_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg)
+{
+    struct ram *m = ram(s);
+    struct job_fact **to;
+
+    if (!m->fail && !ram_find_job(m, j->id)) {
+        VEC_PUSH(to, m->jobs);
+        *to = job_copy(j);
+    }
+    ram_done(m, done, arg);
+}
+
+static void ram_job_to(struct job_fact **at, const struct job_change *c)
+{
+    struct job_fact j = job_changed(*at, c), *old = *at;
+
+    *at = job_copy(&j);
+    free(old);
+}
+
+static void ram_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg)
+{
+    struct ram *m = ram(s);
+    struct job_fact **at = ram_find_job(m, c->id);
+
+    if (!m->fail && at)
+        ram_job_to(at, c);
+    ram_done(m, done, arg);
+}
+
+static int ram_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
+{
+    struct job_fact **at = ram_find_job(ram(s), id);
+
+    (void)err;
+    if (at)
+        *ret = job_copy(*at);
+    return at != NULL;
+}
+
+static int ram_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                    void *arg, struct err *err)
+{
+    struct ram *m = ram(s);
+    size_t given = 0;
+
+    if (m->jobs.n)
+        qsort(m->jobs.v, m->jobs.n, sizeof(m->jobs.v[0]), job_order);
+    for (size_t i = 0; i < m->jobs.n && given < MAX(ask->limit, 1u); i++) {
+        if (ask->stop && ask->stop(ask->stop_arg))
+            return err_set(err, -ECANCELED, "stopped");
+        if (job_fits(m->jobs.v[i], ask)) {
+            each(arg, m->jobs.v[i]);
+            given++;
+        }
+    }
+    return 0;
+}
+
 /* ---- takeover ---- */
 
 static void ram_take_over(struct store *s, const char *from, const char *to)
@@ -386,6 +471,9 @@ static void ram_take_over(struct store *s, const char *from, const char *to)
     for (size_t i = 0; i < m->events.n; i++)
         if (strcmp(m->events.v[i].node, from) == 0)
             mem_copy_str(m->events.v[i].node, NODE_KEY_MAX, to);
+    for (size_t i = 0; i < m->jobs.n; i++)
+        if (strcmp(m->jobs.v[i]->node, from) == 0)
+            ram_job_to(&m->jobs.v[i], &(struct job_change){.end_ms = -1, .node = to});
     if (old && new) {
         new->first_ms = ram_earlier(new->first_ms, old->first_ms);
         *old = m->nodes.v[--m->nodes.n];
@@ -548,6 +636,10 @@ static const struct store_ops ram_ops = {
     .procs = ram_procs,
     .put_event = ram_put_event,
     .events = ram_events,
+    .job_put = ram_job_put,
+    .job_change = ram_job_change,
+    .job_get = ram_job_get,
+    .jobs = ram_jobs,
     .token_put = ram_token_put,
     .token_get = ram_token_get,
     .tokens = ram_tokens,

@@ -95,6 +95,48 @@ struct op_event *op_event_new(const char *node, const char *device, const struct
     return o;
 }
 
+/* Text of v's behind the op; what is NULL stays so. */
+static struct op_job *op_job_make(const char **v[], size_t n, size_t more)
+{
+    size_t bytes = more;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += *v[i] ? strlen(*v[i]) + 1 : 0;
+    struct op_job *o = op_new(OP_JOB, sizeof(*o) + bytes);
+    *o = (struct op_job){.op = o->op};
+    char *room = (char *)(o + 1) + more;
+    for (size_t i = 0; i < n; i++) {
+        size_t len = *v[i] ? strlen(*v[i]) + 1 : 0;
+        if (!len)
+            continue;
+        memcpy(room, *v[i], len);
+        *v[i] = room;
+        room += len;
+    }
+    return o;
+}
+
+struct op_job *op_job_new(const struct job_fact *from)
+{
+    struct job_fact j = *from;
+    const char **v[] = {&j.name, &j.kind, &j.person, &j.owner, &j.node, &j.devices, &j.pids, &j.attrs};
+    struct op_job *o = op_job_make(v, ARRAY_LEN(v), sizeof(j));
+
+    o->put = (struct job_fact *)(o + 1);
+    *o->put = j;
+    return o;
+}
+
+struct op_job *op_job_change_new(const struct job_change *from)
+{
+    struct job_change c = *from;
+    const char **v[] = {&c.name, &c.node, &c.devices, &c.pids, &c.attrs};
+    struct op_job *o = op_job_make(v, ARRAY_LEN(v), 0);
+
+    o->change = c;
+    return o;
+}
+
 struct op_take_over *op_take_over_new(const char *from, const char *to)
 {
     struct op_take_over *o = op_new(OP_TAKE_OVER, sizeof(*o));

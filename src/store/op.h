@@ -8,7 +8,7 @@
 #include "store/index.h"
 #include "store/store.h"
 
-enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TAKE_OVER };
+enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TAKE_OVER, OP_JOB };
 
 struct op {
     struct op *next;
@@ -58,6 +58,15 @@ struct op_take_over {
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
 };
 
+struct op_job { /* one of the two */
+    struct op op;
+    store_done_fn *done;
+    void *arg;
+    int result;           /* set by the writer: 0, or why it was not taken though the commit went well */
+    struct job_fact *put; /* behind the op; NULL: a change */
+    struct job_change change;
+};
+
 struct op_list {
     struct op *head, **tail; /* tail NULL: empty and never used */
 };
@@ -71,6 +80,8 @@ struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
 struct op_proc *op_proc_new(const struct store_proc *p);
 struct op_event *op_event_new(const char *node, const char *device, const struct event *e);
+struct op_job *op_job_new(const struct job_fact *j);
+struct op_job *op_job_change_new(const struct job_change *c);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 
 #endif

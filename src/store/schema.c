@@ -1,14 +1,33 @@
 /* schema.c: the SQL of muster.db. Numbers of 64 bits without a sign (runs, blob names) are kept as signed ones. */
 #include "store/schema.h"
 
+/* class: how long it took, see job_table.c. A device's jobs are found by it alone, so it is kept there too. */
+#define JOB_TABLES                                                                                                     \
+    "CREATE TABLE jobs(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                    \
+    " end_ms INTEGER NOT NULL, class INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, person TEXT NOT NULL,"  \
+    " owner TEXT NOT NULL, node TEXT NOT NULL, devices TEXT NOT NULL, pids TEXT NOT NULL, attrs TEXT NOT NULL);"       \
+    "CREATE INDEX jobs_class ON jobs(class, start_ms);"                                                                \
+    "CREATE INDEX jobs_parent ON jobs(parent, class, start_ms) WHERE parent <> 0;"                                     \
+    "CREATE INDEX jobs_node ON jobs(node, class, start_ms);"                                                           \
+    "CREATE INDEX jobs_person ON jobs(person, class, start_ms);"                                                       \
+    "CREATE INDEX jobs_over ON jobs(max(start_ms, end_ms));"                                                           \
+    "CREATE TABLE job_devices(device TEXT NOT NULL, class INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                \
+    " job INTEGER NOT NULL, PRIMARY KEY(device, class, start_ms, job)) WITHOUT ROWID;"                                 \
+    "CREATE INDEX job_devices_job ON job_devices(job);"
+#define PROC_INDEXES                                                                                                   \
+    "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
+    "CREATE INDEX processes_last ON processes(last_ms);"
+
 static const char *const upgrades[] = {
     /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
     "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",
+    /* 2 -> 3: jobs, and processes by when they were last seen */
+    JOB_TABLES PROC_INDEXES,
 };
 
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 2,
+    .version = 3,
     .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
@@ -41,7 +60,7 @@ const struct db_kind records_kind = {
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);",
+        " row INTEGER NOT NULL);" JOB_TABLES PROC_INDEXES,
 };
 
 #define PROC_COLUMNS                                                                                                   \
@@ -49,6 +68,9 @@ const struct db_kind records_kind = {
     " first_ms, last_ms, mem_max, ended"
 #define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
 #define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
+#define JOB_COLUMNS   "id, parent, start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
+#define JOB_SPAN      "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
+#define JOB_ORDER     " ORDER BY start_ms DESC"
 #define EVENT_ORDER   "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
 
 const char *const records_sql[R_COUNT] = {
@@ -65,16 +87,25 @@ const char *const records_sql[R_COUNT] = {
         "INSERT INTO processes(node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container,"
         " pod, slurm_job, first_ms, last_ms, mem_max, ended)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
-        " ON CONFLICT(node, device, pid, start_ms) DO UPDATE SET ppid = ?5, root_pid = ?6, uid = ?7, user = ?8,"
+        " ON CONFLICT(node, device, pid, start_ms) DO UPDATE SET ppid = ?5, root_pid = ?6, uid = ?7, user = iif(?8 = "
+        "'', user, ?8),"
         " name = ?9, cmd = ?10, runtime = ?11, container = ?12, pod = ?13, slurm_job = ?14,"
-        " first_ms = min(first_ms, ?15), last_ms = max(last_ms, ?16), mem_max = max(mem_max, ?17), ended = ?18",
+        " first_ms = min(first_ms, ?15), last_ms = max(last_ms, ?16), mem_max = max(mem_max, ?17),"
+        " ended = CASE WHEN ?16 >= last_ms THEN ?18 ELSE ended END",
     [R_PUT_EVENT] = "INSERT OR IGNORE INTO events(node, device, at_ms, kind, slot, code, text)"
                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [R_PUT_JOB] = "INSERT OR IGNORE INTO jobs(id, parent, start_ms, end_ms, class, name, kind, person, owner, node,"
+                  " devices, pids, attrs) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [R_CHANGE_JOB] = "UPDATE jobs SET parent = ?2, start_ms = ?3, end_ms = ?4, class = ?5, name = ?6, kind = ?7,"
+                     " person = ?8, owner = ?9, node = ?10, devices = ?11, pids = ?12, attrs = ?13 WHERE id = ?1",
+    [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
+    [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
     [R_MOVE_EVENTS] = "UPDATE OR IGNORE events SET node = ?2 WHERE node = ?1",
     [R_DROP_EVENTS] = "DELETE FROM events WHERE node = ?1",
+    [R_MOVE_JOBS] = "UPDATE jobs SET node = ?2 WHERE node = ?1",
     [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
                      " WHERE key = ?2 AND o.first_ms <> 0 AND (nodes.first_ms = 0 OR o.first_ms < nodes.first_ms)",
     [R_MOVE_NODE] = "UPDATE OR IGNORE nodes SET key = ?2 WHERE key = ?1",
@@ -85,6 +116,15 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_SEEN] = "DELETE FROM seen WHERE last_log < ?1",
     [R_DROP_BLOBS] = "DELETE FROM blobs WHERE last_log < ?1 AND NOT EXISTS"
                      " (SELECT 1 FROM nodes WHERE key = blobs.node AND (facts = blobs.id OR procs = blobs.id))",
+    /* what has not ended counts from when it was last heard of, or began */
+    [R_DROP_OLD_PROCS] = "DELETE FROM processes WHERE (node, device, pid, start_ms) IN"
+                         " (SELECT node, device, pid, start_ms FROM processes WHERE last_ms < ?1 LIMIT ?2)",
+    [R_DROP_OLD_EVENTS] = "DELETE FROM events WHERE (node, at_ms, device, kind, code) IN"
+                          " (SELECT node, at_ms, device, kind, code FROM events WHERE at_ms < ?1 LIMIT ?2)",
+    [R_DROP_OLD_JOB_DEVICES] = "DELETE FROM job_devices WHERE job IN (SELECT id FROM jobs"
+                               " WHERE max(start_ms, end_ms) < ?1 ORDER BY max(start_ms, end_ms), id LIMIT ?2)",
+    [R_DROP_OLD_JOBS] = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs"
+                        " WHERE max(start_ms, end_ms) < ?1 ORDER BY max(start_ms, end_ms), id LIMIT ?2)",
     [R_SEEN] = "SELECT node, run, last_log, ranges FROM seen ORDER BY last_log, node, run",
     [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms, compacted FROM logs ORDER BY n",
     [R_COMPACTED] = "UPDATE logs SET compacted = 1 WHERE n = ?1",
@@ -103,6 +143,14 @@ const char *const records_sql[R_COUNT] = {
     [R_PROCS_OF] = "SELECT " PROC_COLUMNS " FROM processes WHERE node = ?1 AND last_ms >= ?2 " PROC_ORDER,
     [R_EVENTS] = "SELECT " EVENT_COLUMNS " FROM events WHERE ?1 = '' AND at_ms >= ?2 " EVENT_ORDER,
     [R_EVENTS_OF] = "SELECT " EVENT_COLUMNS " FROM events WHERE node = ?1 AND at_ms >= ?2 " EVENT_ORDER,
+    [R_JOB] = "SELECT " JOB_COLUMNS " FROM jobs WHERE id = ?1",
+    [R_JOBS] = "SELECT " JOB_COLUMNS " FROM jobs WHERE " JOB_SPAN JOB_ORDER,
+    [R_JOBS_OF_PARENT] = "SELECT " JOB_COLUMNS " FROM jobs WHERE parent = ?4 AND parent <> 0 AND " JOB_SPAN JOB_ORDER,
+    [R_JOBS_OF_DEVICE] = "SELECT id, parent, j.start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
+                         " FROM job_devices d CROSS JOIN jobs j ON j.id = d.job WHERE d.device = ?4 AND d.class = ?1"
+                         " AND d.start_ms BETWEEN ?2 AND ?3 ORDER BY d.start_ms DESC",
+    [R_JOBS_OF_NODE] = "SELECT " JOB_COLUMNS " FROM jobs WHERE node = ?4 AND " JOB_SPAN JOB_ORDER,
+    [R_JOBS_OF_PERSON] = "SELECT " JOB_COLUMNS " FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
     [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [R_TOKEN_GET] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"

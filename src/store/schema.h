@@ -1,4 +1,4 @@
-/* schema.h: the tables of muster.db and every statement run on them, for records.c and recall.c. */
+/* schema.h: the tables of muster.db and every statement run on them, for records.c, recall.c and job_table.c. */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
@@ -10,11 +10,16 @@ enum {
     R_PUT_NODE,
     R_PUT_PROC,
     R_PUT_EVENT,
+    R_PUT_JOB,
+    R_CHANGE_JOB,
+    R_PUT_JOB_DEVICE,
+    R_DROP_JOB_DEVICES,
     R_ALIAS,
     R_MOVE_PROCS,
     R_DROP_PROCS,
     R_MOVE_EVENTS,
     R_DROP_EVENTS,
+    R_MOVE_JOBS,
     R_FIRST_SEEN,
     R_MOVE_NODE,
     R_DROP_NODE,
@@ -23,6 +28,10 @@ enum {
     R_DROP_LOG,
     R_DROP_SEEN,
     R_DROP_BLOBS,
+    R_DROP_OLD_PROCS,
+    R_DROP_OLD_EVENTS,
+    R_DROP_OLD_JOB_DEVICES,
+    R_DROP_OLD_JOBS,
     R_SEEN,
     R_LOGS,
     R_COMPACTED,
@@ -37,6 +46,12 @@ enum {
     R_PROCS_OF,
     R_EVENTS,
     R_EVENTS_OF,
+    R_JOB,
+    R_JOBS,
+    R_JOBS_OF_PARENT,
+    R_JOBS_OF_DEVICE,
+    R_JOBS_OF_NODE,
+    R_JOBS_OF_PERSON,
     R_TOKEN_PUT,
     R_TOKEN_GET,
     R_TOKENS,

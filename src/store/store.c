@@ -83,6 +83,27 @@ int store_events(struct store *s, const char *node, int64_t from_ms, size_t limi
     return s->ops->events(s, node ? node : "", from_ms, limit, each, arg, err);
 }
 
+void store_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg)
+{
+    s->ops->job_put(s, j, done, arg);
+}
+
+void store_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg)
+{
+    s->ops->job_change(s, c, done, arg);
+}
+
+int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
+{
+    return s->ops->job_get(s, id, ret, err);
+}
+
+int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j), void *arg,
+               struct err *err)
+{
+    return s->ops->jobs(s, ask, each, arg, err);
+}
+
 int store_token_put(struct store *s, const struct store_token *t, struct err *err)
 {
     return s->ops->token_put(s, t, err);

@@ -20,6 +20,7 @@
 #include "model/batch.h"
 #include "model/event.h"
 #include "model/fact.h"
+#include "model/job.h"
 
 struct event_base;
 struct store_decoder;
@@ -29,6 +30,7 @@ struct store_conf {
     int64_t commit_ms;   /* group commit, default 200 */
     int64_t keep_raw_ms; /* samples older than this go; 0: for ever. So for the tiers of history.h: */
     int64_t keep_minute_ms, keep_hour_ms;
+    int64_t keep_records_ms;             /* so for processes, events and jobs: since they were over */
     int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
     int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL: nothing goes by age */
     int64_t rotate_ms, rotate_bytes;     /* when a log file is full; 0: 1 h (10 min with a decoder), 64 MiB, less when
@@ -130,6 +132,19 @@ void store_put_event(struct store *s, const char *node, const char *device, cons
 int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
                  void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
                  struct err *err);
+
+/*
+ * Jobs (model/job.h). Both puts have a result: done gets 0 once it is durable, or -errno, as an append. A job whose id
+ * is there already is a repeat: what is kept stays. A change of one that is not there does nothing.
+ */
+void store_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg);
+void store_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg);
+/* A durable one, for free(): 1, 0 or -errno. */
+int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err);
+/* The newest ask->limit of those that overlap the time asked for, newest start first. It costs what it returns: time
+ * and one of parent, device, node, person are looked up, the others compared. -ECANCELED when stopped. */
+int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j), void *arg,
+               struct err *err);
 
 /* Tokens are written at once (the command line beside a running hub) and looked up by their public part, always fresh.
  */

@@ -19,6 +19,7 @@
 #define QUEUE_MORE  (16 << 20) /* on top, for what has no result: refusing a batch is cheap, losing a record is not */
 #define TICK_MS     60000      /* age and size of the files are looked at so often when nothing happens */
 #define LOOK_ROUNDS 64         /* and after so many commits when much does */
+#define DROP_ROWS   256        /* old records go so many at a time: a commit that waits behind them hardly notices */
 #define RETRY_MS    1000       /* what could not be written is tried again after this, if nothing else comes */
 
 struct writer {
@@ -36,6 +37,9 @@ struct writer {
     struct logs *logs;
     struct group group;
     unsigned rounds;
+    int64_t keep_records_ms;
+    int64_t (*now_ms)(void);
+    bool dropping;  /* there are more old records: go on in the next round */
     int64_t listed; /* the current log when logs_now was made */
 
     /* under the lock */
@@ -173,7 +177,7 @@ static void writer_publish(struct writer *w, struct op *ops, int r, const struct
 
     for (struct op *op = ops, *next; op; op = next) {
         next = op->next;
-        if (op->kind != OP_APPEND && !op->durable) {
+        if (op->kind != OP_APPEND && op->kind != OP_JOB && !op->durable) {
             op_push(&again, op);
             continue;
         }
@@ -219,6 +223,9 @@ static void writer_commit(struct writer *w, struct op *ops)
             struct op_append *a = (struct op_append *)op;
             failed |= a->fresh && r < 0;
             done_add(w->done, (struct done){a->done, a->arg, a->fresh ? r : 0});
+        } else if (op->kind == OP_JOB) {
+            struct op_job *j = (struct op_job *)op;
+            done_add(w->done, (struct done){j->done, j->arg, op->durable ? j->result : r});
         }
     done_wake(w->done);
     op_free_all(old.head);
@@ -273,6 +280,13 @@ static void writer_drop_compacted(struct writer *w)
     }
 }
 
+static void writer_drop_records(struct writer *w)
+{
+    int64_t before_ms = w->now_ms && w->keep_records_ms ? w->now_ms() - w->keep_records_ms : 0;
+
+    w->dropping = before_ms > 0 && records_drop_old(w->rec, before_ms, DROP_ROWS) == DROP_ROWS;
+}
+
 static void writer_upkeep(struct writer *w, bool quiet)
 {
     writer_lock(w);
@@ -286,7 +300,10 @@ static void writer_upkeep(struct writer *w, bool quiet)
     if (full)
         writer_rotate(w);
     writer_drop_compacted(w);
-    if (!full && !quiet && ++w->rounds % LOOK_ROUNDS)
+    bool look = full || quiet || ++w->rounds % LOOK_ROUNDS == 0;
+    if (look || w->dropping)
+        writer_drop_records(w);
+    if (!look)
         return;
     int64_t oldest = logs_retain(w->logs);
     int64_t bytes = logs_bytes(w->logs) + records_file_bytes(w->dir);
@@ -304,7 +321,7 @@ static void writer_upkeep(struct writer *w, bool quiet)
 static void writer_wait(struct writer *w)
 {
     while (!w->news && !w->stop) {
-        int64_t ms = w->queue.head ? RETRY_MS : TICK_MS;
+        int64_t ms = w->queue.head || w->dropping ? RETRY_MS : TICK_MS;
         w->idle = true;
         writer_unlock(w);
         bool woken = writer_sleep(w, ms);
@@ -537,6 +554,33 @@ void writer_put_event(struct writer *w, const char *node, const char *device, co
     writer_put(w, &op_event_new(node, device, e)->op);
 }
 
+/* As an append: refused when too much is waiting, told when it is durable. */
+static void writer_job(struct writer *w, struct op_job *o, store_done_fn *done, void *arg)
+{
+    o->done = done;
+    o->arg = arg;
+    writer_lock(w);
+    int r = w->stop ? -ESHUTDOWN : w->bytes + o->op.size > w->queue_max ? -EAGAIN : 0;
+    if (r == 0)
+        writer_push(w, &o->op);
+    writer_unlock(w);
+    if (r == 0)
+        return;
+    free(o);
+    done_add(w->done, (struct done){done, arg, r});
+    done_wake(w->done);
+}
+
+void writer_put_job(struct writer *w, const struct job_fact *j, store_done_fn *done, void *arg)
+{
+    writer_job(w, op_job_new(j), done, arg);
+}
+
+void writer_change_job(struct writer *w, const struct job_change *c, store_done_fn *done, void *arg)
+{
+    writer_job(w, op_job_change_new(c), done, arg);
+}
+
 void writer_take_over(struct writer *w, const char *from, const char *to)
 {
     writer_lock(w);
@@ -654,6 +698,8 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
     w->queue_max = conf->queue_bytes ? (size_t)conf->queue_bytes : QUEUE_BYTES;
     w->done = done;
     w->dir = mem_str(conf->dir);
+    w->keep_records_ms = conf->keep_records_ms;
+    w->now_ms = conf->now_ms;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->flushed, NULL);
     w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -431,9 +431,15 @@ BOTH(a_process_is_extended_by_its_identity, false)
     p.first_ms = p.last_ms = 105;
     p.mem_max = 9;
     store_put_proc(f->s, &p);
-    p.last_ms = 103; /* late news does not shorten it */
+    p.last_ms = 103; /* late news neither shortens nor ends it, nor forgets what was found out */
     p.mem_max = 2;
     p.ended = true;
+    p.fact.user[0] = 0;
+    store_put_proc(f->s, &p);
+    fix_flush(f);
+    assert_string_equal(procs_text(f->s, "a", 0).s, "a,GPU-1,42,90,ada,python3 train.py,100,105,9,0;");
+    mem_copy_str(p.fact.user, sizeof(p.fact.user), "ada");
+    p.last_ms = 105;
     store_put_proc(f->s, &p);
     p.fact.start_ms = 200; /* the number again, another process */
     p.first_ms = p.last_ms = 210;

@@ -1,0 +1,96 @@
+/* job.c: copying, comparing and naming jobs. */
+#include "model/job.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define TEXTS 8
+
+static void texts_of(struct job_fact *j, const char **v[TEXTS])
+{
+    const char **all[TEXTS] = {&j->name, &j->kind, &j->person, &j->owner, &j->node, &j->devices, &j->pids, &j->attrs};
+
+    memcpy(v, all, sizeof(all));
+}
+
+struct job_fact *job_copy(const struct job_fact *j)
+{
+    struct job_fact from = *j;
+    const char **text[TEXTS];
+    size_t bytes = 0;
+
+    texts_of(&from, text);
+    for (size_t i = 0; i < ARRAY_LEN(text); i++)
+        bytes += (*text[i] ? strlen(*text[i]) : 0) + 1;
+    struct job_fact *to = mem_alloc(sizeof(*to) + bytes);
+    *to = from;
+    char *room = (char *)(to + 1);
+    texts_of(to, text);
+    for (size_t i = 0; i < ARRAY_LEN(text); i++) {
+        size_t n = *text[i] ? strlen(*text[i]) : 0;
+        if (n)
+            memcpy(room, *text[i], n);
+        room[n] = 0;
+        *text[i] = room;
+        room += n + 1;
+    }
+    return to;
+}
+
+struct job_fact job_changed(const struct job_fact *j, const struct job_change *c)
+{
+    struct job_fact to = *j;
+
+    to.end_ms = c->end_ms >= 0 ? c->end_ms : j->end_ms;
+    to.name = c->name ? c->name : j->name;
+    to.node = c->node ? c->node : j->node;
+    to.devices = c->devices ? c->devices : j->devices;
+    to.pids = c->pids ? c->pids : j->pids;
+    to.attrs = c->attrs ? c->attrs : j->attrs;
+    return to;
+}
+
+static bool same(const char *want, const char *have)
+{
+    return !want || !want[0] || strcmp(want, have) == 0;
+}
+
+static bool lists(const char *devices, const char *want)
+{
+    struct str rest = str_of(devices), one;
+
+    if (!want || !want[0])
+        return true;
+    while (str_cut(&rest, ',', &one))
+        if (str_eq(one, want))
+            return true;
+    return false;
+}
+
+bool job_fits(const struct job_fact *j, const struct job_ask *ask)
+{
+    bool begun = !ask->to_ms || j->start_ms < ask->to_ms;
+    /* one that took no time at all is there at its moment */
+    bool lasts = !j->end_ms || j->end_ms > ask->from_ms || (j->end_ms == j->start_ms && j->start_ms >= ask->from_ms);
+
+    return begun && lasts && (!ask->parent || ask->parent == j->parent) && same(ask->node, j->node) &&
+           same(ask->person, j->person) && same(ask->kind, j->kind) && lists(j->devices, ask->device);
+}
+
+int job_order(const void *x, const void *y)
+{
+    const struct job_fact *a = *(const struct job_fact *const *)x, *b = *(const struct job_fact *const *)y;
+
+    if (a->start_ms != b->start_ms)
+        return a->start_ms > b->start_ms ? -1 : 1;
+    return (a->id < b->id) - (a->id > b->id);
+}
+
+const char *job_id_text(int64_t id, char out[JOB_ID_LEN])
+{
+    snprintf(out, JOB_ID_LEN, "%016" PRIx64, (uint64_t)id);
+    return out;
+}

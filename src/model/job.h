@@ -1,0 +1,59 @@
+/*
+ * job.h: a job: a labelled span of time: a command that `muster record` ran, a Dask job, a W&B run, a Slurm job. What
+ * ran on which devices is joined by node, devices and time when somebody asks; nothing of it is written on samples.
+ * All text is borrowed, and never NULL in what the store gives.
+ */
+#ifndef MODEL_JOB_H
+#define MODEL_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JOB_NAME_MAX  200
+#define JOB_KIND_MAX  32
+#define JOB_DEVICES   256
+#define JOB_PIDS      256
+#define JOB_ATTRS_MAX 4096
+
+struct job_fact {
+    int64_t id;     /* above 0; made from owner and the key the client chose, so that a retry is the same job */
+    int64_t parent; /* 0: none */
+    int64_t start_ms, end_ms; /* end 0: it has not ended */
+    const char *name, *kind;
+    const char *person;  /* whose; empty: not known */
+    const char *owner;   /* who labelled it: "person:kim", "node:KEY", "token:ID" */
+    const char *node;    /* key; empty: on no node in particular */
+    const char *devices; /* uuids, with commas between */
+    const char *pids;    /* numbers, with commas between */
+    const char *attrs;   /* a JSON object, or empty */
+};
+
+/* What is to be different; NULL and -1: left as it is. */
+struct job_change {
+    int64_t id, end_ms;
+    const char *name, *node, *devices, *pids, *attrs;
+};
+
+/* Those that overlap [from, to); empty, NULL and 0: any. */
+struct job_ask {
+    int64_t from_ms, to_ms; /* to 0: without end */
+    int64_t parent;
+    const char *node, *device, *person, *kind;
+    size_t limit;
+    bool (*stop)(void *arg); /* asked now and then; NULL: never */
+    void *stop_arg;
+};
+
+/* A copy in one piece, for free(). */
+struct job_fact *job_copy(const struct job_fact *j);
+/* With what is to be different: text borrowed from both. */
+struct job_fact job_changed(const struct job_fact *j, const struct job_change *c);
+bool job_fits(const struct job_fact *j, const struct job_ask *ask);
+/* Newest first: by start, then by id. For qsort over pointers to them. */
+int job_order(const void *a, const void *b);
+
+#define JOB_ID_LEN 17 /* 16 hex digits and the end */
+const char *job_id_text(int64_t id, char out[JOB_ID_LEN]);
+
+#endif

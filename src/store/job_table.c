@@ -1,0 +1,248 @@
+/*
+ * job_table.c: jobs in muster.db. A span of time is looked up by how long it is: a job's class says that it took less
+ * than a limit, so those of a class that overlap a time began no longer than that limit before it. A question walks
+ * each class by start, newest first, and so reads little more than it returns, however much is stored.
+ */
+#include <errno.h>
+
+#include "base/mem.h"
+#include "store/records.h"
+#include "store/schema.h"
+
+#define CLASS_BITS  16 /* class 0 is below 2^16 ms, about a minute; each next is four times as long */
+#define CLASS_LAST  12 /* the longest: below 2^40 ms, 35 years, and whatever claims to be longer */
+#define CLASS_OPEN  13 /* not ended */
+#define CLASS_COUNT 14
+
+static int class_of(const struct job_fact *j)
+{
+    int class = 0;
+
+    if (!j->end_ms)
+        return CLASS_OPEN;
+    for (uint64_t took = (uint64_t)(j->end_ms - j->start_ms) >> CLASS_BITS; took && class < CLASS_LAST; took >>= 2)
+        class ++;
+    return class;
+}
+
+/* No job of this class that began earlier reaches from_ms. */
+static int64_t class_start(int class, int64_t from_ms)
+{
+    if (class >= CLASS_LAST)
+        return INT64_MIN;
+    int64_t most = 1ll << (CLASS_BITS + 2 * class);
+    return from_ms < INT64_MIN + most ? INT64_MIN : from_ms - most;
+}
+
+/* ---- writing ---- */
+
+static int run(struct records *r, sqlite3_stmt *st)
+{
+    return db_errno(r->h, st ? db_run(st) : sqlite3_errcode(r->h));
+}
+
+static int put_devices(struct records *r, const struct job_fact *j)
+{
+    struct str rest = str_of(j->devices), one;
+    int code = 0;
+
+    while (code == 0 && str_cut(&rest, ',', &one)) {
+        sqlite3_stmt *st = db_stmt(&r->st, R_PUT_JOB_DEVICE);
+        if (!one.len)
+            continue;
+        sqlite3_bind_text(st, 1, one.p, (int)one.len, SQLITE_STATIC);
+        db_bind_int(st, 2, class_of(j));
+        db_bind_int(st, 3, j->start_ms);
+        db_bind_int(st, 4, j->id);
+        code = run(r, st);
+    }
+    return code;
+}
+
+static void bind_job(sqlite3_stmt *st, const struct job_fact *j)
+{
+    const int64_t numbers[] = {j->id, j->parent, j->start_ms, j->end_ms, class_of(j)};
+    const char *const texts[] = {j->name, j->kind, j->person, j->owner, j->node, j->devices, j->pids, j->attrs};
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        db_bind_int(st, (int)i + 1, numbers[i]);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        db_bind_text(st, (int)(ARRAY_LEN(numbers) + i) + 1, texts[i]);
+}
+
+int records_put_job(struct records *r, const struct job_fact *j)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PUT_JOB);
+
+    bind_job(st, j);
+    int code = run(r, st);
+    return code < 0 || sqlite3_changes(r->h) == 0 ? code : put_devices(r, j);
+}
+
+int records_change_job(struct records *r, const struct job_change *c)
+{
+    AUTO_FREE struct job_fact *old = NULL;
+    int code = records_job(r, c->id, &old, NULL);
+
+    if (code <= 0)
+        return code;
+    struct job_fact j = job_changed(old, c);
+    sqlite3_stmt *st = db_stmt(&r->st, R_CHANGE_JOB);
+    bind_job(st, &j);
+    code = run(r, st);
+    if (code < 0 || (class_of(old) == class_of(&j) && strcmp(old->devices, j.devices) == 0))
+        return code;
+    st = db_stmt(&r->st, R_DROP_JOB_DEVICES);
+    db_bind_int(st, 1, j.id);
+    code = run(r, st);
+    return code < 0 ? code : put_devices(r, &j);
+}
+
+/* ---- reading ---- */
+
+/* Borrowed until the next step. */
+static struct job_fact job_here(sqlite3_stmt *st)
+{
+    return (struct job_fact){.id = sqlite3_column_int64(st, 0),
+                             .parent = sqlite3_column_int64(st, 1),
+                             .start_ms = sqlite3_column_int64(st, 2),
+                             .end_ms = sqlite3_column_int64(st, 3),
+                             .name = db_text(st, 4),
+                             .kind = db_text(st, 5),
+                             .person = db_text(st, 6),
+                             .owner = db_text(st, 7),
+                             .node = db_text(st, 8),
+                             .devices = db_text(st, 9),
+                             .pids = db_text(st, 10),
+                             .attrs = db_text(st, 11)};
+}
+
+int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_JOB);
+
+    db_bind_int(st, 1, id);
+    int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
+    if (rc == SQLITE_ROW) {
+        struct job_fact j = job_here(st);
+        *ret = job_copy(&j);
+    }
+    int code = rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
+    sqlite3_reset(st);
+    return code;
+}
+
+/* The newest so far: at most twice as many as are wanted, cut back when full. */
+struct newest {
+    struct job_fact **v;
+    size_t n, cap, limit;
+    int64_t least_ms; /* what began earlier is not among them */
+};
+
+static void newest_cut(struct newest *w)
+{
+    if (w->n)
+        qsort(w->v, w->n, sizeof(*w->v), job_order);
+    while (w->n > w->limit)
+        free(w->v[--w->n]);
+    if (w->n == w->limit)
+        w->least_ms = w->v[w->n - 1]->start_ms;
+}
+
+static void newest_add(struct newest *w, const struct job_fact *j)
+{
+    VEC_ROOM(w->v, w->n, w->cap);
+    w->v[w->n++] = job_copy(j);
+    if (w->n >= 2 * w->limit)
+        newest_cut(w);
+}
+
+static sqlite3_stmt *ask_stmt(struct records *r, const struct job_ask *ask)
+{
+    sqlite3_stmt *st;
+
+    if (ask->parent) {
+        st = db_stmt(&r->st, R_JOBS_OF_PARENT);
+        db_bind_int(st, 4, ask->parent);
+        return st;
+    }
+    const struct {
+        size_t which;
+        const char *text;
+    } by[] = {{R_JOBS_OF_DEVICE, ask->device}, {R_JOBS_OF_NODE, ask->node}, {R_JOBS_OF_PERSON, ask->person}};
+    for (size_t i = 0; i < ARRAY_LEN(by); i++)
+        if (by[i].text && by[i].text[0]) {
+            st = db_stmt(&r->st, by[i].which);
+            db_bind_text(st, 4, by[i].text);
+            return st;
+        }
+    return db_stmt(&r->st, R_JOBS);
+}
+
+static int ask_class(struct records *r, const struct job_ask *ask, int class, struct newest *w, struct err *err)
+{
+    sqlite3_stmt *st = ask_stmt(r, ask);
+    size_t found = 0;
+    int rc;
+
+    db_bind_int(st, 1, class);
+    db_bind_int(st, 2, MAX(class_start(class, ask->from_ms), w->least_ms));
+    db_bind_int(st, 3, ask->to_ms ? ask->to_ms - 1 : INT64_MAX);
+    while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW && found < w->limit) {
+        struct job_fact j = job_here(st);
+        if (ask->stop && ask->stop(ask->stop_arg)) {
+            sqlite3_reset(st);
+            return err_set(err, -ECANCELED, "stopped");
+        }
+        if (!job_fits(&j, ask))
+            continue;
+        newest_add(w, &j);
+        found++;
+    }
+    int code = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
+    sqlite3_reset(st);
+    return code;
+}
+
+int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                 void *arg, struct err *err)
+{
+    struct newest w = {.limit = MAX(ask->limit, 1u), .least_ms = INT64_MIN};
+    int code = db_exec(r->h, "BEGIN") == SQLITE_OK ? 0 : records_fail(r, err); /* one moment: none moves its class */
+
+    for (int class = CLASS_COUNT; code == 0 && class -- > 0;)
+        code = ask_class(r, ask, class, &w, err);
+    records_rollback(r);
+    newest_cut(&w);
+    for (size_t i = 0; code == 0 && i < w.n; i++)
+        each(arg, w.v[i]);
+    for (size_t i = 0; i < w.n; i++)
+        free(w.v[i]);
+    free(w.v);
+    return code;
+}
+
+/* ---- retention ---- */
+
+int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
+{
+    static const int steps[] = {R_DROP_OLD_PROCS, R_DROP_OLD_EVENTS, R_DROP_OLD_JOB_DEVICES, R_DROP_OLD_JOBS};
+    int64_t gone = 0;
+    struct err err;
+    int code = records_begin(r, &err);
+
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
+        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
+        db_bind_int(st, 1, before_ms);
+        db_bind_int(st, 2, max);
+        code = run(r, st);
+        if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES)
+            gone = MAX(gone, sqlite3_changes64(r->h));
+    }
+    if (code < 0) {
+        records_rollback(r);
+        return code;
+    }
+    code = records_commit(r, &err);
+    return code < 0 ? code : (int)gone;
+}
