@@ -29,6 +29,25 @@ static const struct scene {
 enum { SCENE_TRAIN, SCENE_TUNE, SCENE_SERVE, SCENE_DIFFUSE, SCENE_EVAL, SCENE_NOTEBOOK };
 static const char *const people[] = {"kim", "lee", "ana", "raj", "mia", "tom", "zoe", "ben"};
 
+/* The login of one of many: the first have names of their own. */
+static void person(unsigned who, char out[16])
+{
+    static const char *const first[] = {"ada", "bo", "cy",  "dev", "eli", "fay", "gus",  "hal", "ida", "jo",
+                                        "kai", "lu", "max", "nia", "oz",  "pia", "quin", "rae", "sol", "ty"};
+    static const char last[] = "abcdefghijklmnopqrstuvwxyz";
+
+    if (who < ARRAY_LEN(people)) {
+        mem_copy_str(out, 16, people[who]);
+        return;
+    }
+    who -= ARRAY_LEN(people);
+    unsigned name = who % ARRAY_LEN(first), letter = who / ARRAY_LEN(first) % 26, more = who / ARRAY_LEN(first) / 26;
+    if (more)
+        snprintf(out, 16, "%s%c%u", first[name], last[letter], more);
+    else
+        snprintf(out, 16, "%s%c", first[name], last[letter]);
+}
+
 struct cast_gpu {
     int scene; /* -1: nobody */
     int64_t offset_ms, mem_add;
@@ -37,19 +56,25 @@ struct cast_gpu {
     uint16_t proc; /* index into procs, when scene >= 0 */
 };
 
+enum { PIDS_START = 2000, PIDS_END = 4000000, STRIDE_MS = 7919 };
+
 static int pick(struct prng *g, int n)
 {
     return (int)(prng_next(g) % (uint64_t)n);
 }
 
 /* A job takes `count` GPUs from `first` on; they play the same stretch a moment apart, as one job's GPUs do. */
-static void start_job(struct cast_node *n, size_t first, size_t count, int scene, const char *user, int64_t start_ms,
+static void start_job(struct cast_node *n, size_t first, size_t count, int scene, unsigned who, int64_t start_ms,
                       int64_t until_ms)
 {
     const struct scene *s = &scenes[scene];
+    char user[16];
+    person(who, user);
     struct proc_fact p = {.pid = n->next_pid, .ppid = n->next_pid - 1, .root_pid = n->next_pid, .start_ms = start_ms};
     n->next_pid += 40 + pick(&n->rng, 400);
-    p.uid = 1000 + (user[0] - 'a') * 7 + user[1] % 7;
+    if (n->next_pid > PIDS_END)
+        n->next_pid = PIDS_START;
+    p.uid = who < ARRAY_LEN(people) ? 1000 + (user[0] - 'a') * 7 + user[1] % 7 : 2000 + (int64_t)who;
     mem_copy_str(p.user, sizeof(p.user), user);
     mem_copy_str(p.name, sizeof(p.name), s->program);
     mem_copy_str(p.cmd, sizeof(p.cmd), s->cmd);
@@ -87,6 +112,15 @@ static void end_job(struct cast_node *n, uint16_t proc, int64_t now_ms)
     n->procs_changed++;
 }
 
+/* Who: of a few anybody; of many some come often and most seldom, and who comes often changes by the week. */
+static unsigned somebody(struct cast_node *n, int64_t now_ms)
+{
+    if (!n->people)
+        return (unsigned)pick(&n->rng, (int)ARRAY_LEN(people));
+    double x = prng_unit(&n->rng);
+    return (unsigned)((uint64_t)(x * x * n->people) + (uint64_t)(now_ms / (7 * 86400000ll)) * 3) % n->people;
+}
+
 /* Somebody comes: a whole node now and then, mostly one to four GPUs next to each other. */
 static void maybe_start(struct cast_node *n, size_t at, int64_t now_ms)
 {
@@ -97,8 +131,7 @@ static void maybe_start(struct cast_node *n, size_t at, int64_t now_ms)
     size_t want = sizes[pick(&n->rng, (int)ARRAY_LEN(sizes))];
     int scene = want >= 4 ? SCENE_TRAIN : pick(&n->rng, (int)ARRAY_LEN(scenes));
     int64_t length = (int64_t)(scenes[scene].minutes * 60000.0 * (0.3 + 1.4 * prng_unit(&n->rng)));
-    start_job(n, at, MIN(want, MAX(room, 1)), scene, people[pick(&n->rng, (int)ARRAY_LEN(people))], now_ms,
-              now_ms + length);
+    start_job(n, at, MIN(want, MAX(room, 1)), scene, somebody(n, now_ms), now_ms, now_ms + length);
 }
 
 static void direct(struct cast_node *n, int64_t now_ms)
@@ -154,7 +187,7 @@ static void init(struct cast_node *n, const struct replay *trace, const char *pr
     *n = (struct cast_node){.trace = trace,
                             .rng = {seed * 1000003 + no},
                             .n_gpus = gpus,
-                            .next_pid = 2000,
+                            .next_pid = PIDS_START,
                             .last_ms = now_ms};
     for (int i = 0; i < 3; i++)
         prng_next(&n->rng); /* nearby seeds part ways */
@@ -169,9 +202,10 @@ static void init(struct cast_node *n, const struct replay *trace, const char *pr
 }
 
 void cast_init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
-               uint64_t seed, int64_t now_ms)
+               uint64_t seed, unsigned n_people, int64_t now_ms)
 {
     init(n, trace, prefix, no, gpus, seed, now_ms);
+    n->people = n_people;
     for (unsigned i = 0; i < gpus; i++)
         n->gpus[i].until_ms = pick(&n->rng, 100) < 70 ? now_ms : now_ms + 60000 + pick(&n->rng, 1800000);
     direct(n, now_ms);
@@ -195,7 +229,7 @@ void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no
         n->gpus[i].until_ms = now_ms + 600000 + pick(&n->rng, 3600000);
     for (size_t i = 0; i < ARRAY_LEN(opening); i++)
         if (opening[i].node == no)
-            start_job(n, opening[i].first, opening[i].count, opening[i].scene, people[opening[i].who],
+            start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who,
                       now_ms - opening[i].ago_min * 60000ll, now_ms + opening[i].left_min * 60000ll);
     n->trouble = no == 4 ? CAST_HUNG : no == 5 ? CAST_DOWN : CAST_WELL;
     n->calm = n->trouble != CAST_WELL;
@@ -222,7 +256,9 @@ static void play_gpu(struct cast_node *n, size_t i, int64_t at_ms, struct gather
         to = scenes[gpu->scene].to_ms;
     }
     struct sample s = {0};
-    replay_at(n->trace, from + (at_ms + gpu->offset_ms) % (to - from), &s);
+    /* Whole seconds apart, a loop of whole seconds would show the same few rows again and again. */
+    int64_t moved_ms = n->every_ms ? at_ms / n->every_ms * STRIDE_MS : at_ms;
+    replay_at(n->trace, from + (moved_ms + gpu->offset_ms) % (to - from), &s);
     if (gpu->scene >= 0 && sample_has(&s, M_mem_used))
         s.v[M_mem_used] =
             MIN(s.v[M_mem_used] + gpu->mem_add, sample_has(&s, M_mem_total) ? s.v[M_mem_total] : INT64_MAX);

@@ -25,13 +25,16 @@ struct cast_node {
     const struct replay *trace;
     int64_t last_ms, boot_ms;
     int32_t next_pid;
-    bool calm; /* no new jobs: the demo's fixed scenes */
+    unsigned people;
+    int64_t every_ms; /* ticks this far apart each show another row of the trace; 0: as time goes */
+    bool calm;        /* no new jobs: the demo's fixed scenes */
     int64_t net_rx, net_tx;
 };
 
-/* Node number `no` of a cluster with this seed, named prefix + number. */
+/* Node number `no` of a cluster with this seed, named prefix + number. people: how many come to it; 0: the usual eight.
+ */
 void cast_init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
-               uint64_t seed, int64_t now_ms);
+               uint64_t seed, unsigned people, int64_t now_ms);
 /* The demo's six nodes: one down, one with a hung driver, one GPU held and idle, several people at work. */
 #define CAST_DEMO_NODES 6
 void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no, int64_t now_ms);

@@ -61,14 +61,16 @@ static void set_trust(CURL *c, const struct client_conf *conf)
     }
 }
 
-int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
-               struct err *err)
+/* own_token NULL: the configured one. *ret_status: HTTP's, 0 without an answer. */
+static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
+               const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
 {
     AUTO_BUF token = BUF_INIT(4096);
+    AUTO_BUF kind = BUF_INIT(256);
     AUTO_BUF url = BUF_INIT(8192);
     AUTO_BUF auth = BUF_INIT(8192);
     AUTO_BUF answer = BUF_INIT(ANSWER_MAX);
-    int r = find_token(conf, &token, err);
+    int r = own_token ? buf_adds(&token, own_token) : find_token(conf, &token, err);
     if (r < 0)
         return r;
     struct str base = str_of(client_url(conf));
@@ -79,7 +81,8 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
     CURL *c = curl_easy_init();
     if (!c)
         return err_set(err, -ENOMEM, "cannot start an HTTP request");
-    struct curl_slist *headers = curl_slist_append(NULL, body.len ? "Content-Type: application/json" : "Content-Type:");
+    buf_addf(&kind, "Content-Type:%s%s", body.len ? " " : "", body.len ? type : "");
+    struct curl_slist *headers = curl_slist_append(NULL, kind.p);
     if (token.len) {
         buf_addf(&auth, "Authorization: Bearer %s", token.p);
         headers = curl_slist_append(headers, auth.p);
@@ -105,6 +108,7 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
     CURLcode rc = curl_easy_perform(c);
     long status = 0;
     curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    *ret_status = rc == CURLE_OK ? (int)status : 0;
     curl_slist_free_all(headers);
     curl_easy_cleanup(c);
     if (rc != CURLE_OK)
@@ -115,4 +119,18 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
     *ret = answer;
     answer = (struct buf){0};
     return 0;
+}
+
+int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
+               struct err *err)
+{
+    int status;
+
+    return ask(conf, NULL, method, path, "application/json", body, ret, &status, err);
+}
+
+int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
+                struct buf *ret, int *ret_status, struct err *err)
+{
+    return ask(conf, token, "POST", path, type, body, ret, ret_status, err);
 }

@@ -25,6 +25,10 @@ struct client_conf {
  */
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
                struct err *err);
+/* The same with a body that is not JSON and a token of its own (NULL: the configured one). *ret_status, also of a
+ * failure: what HTTP said, 0 when there was no answer. */
+int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
+                struct buf *ret, int *ret_status, struct err *err);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use */
 
 #endif

@@ -349,7 +349,7 @@ static void start_node(struct sim *s, int64_t i, const char *token)
         cast_init_demo(&n->cast, s->trace, (unsigned)i, now);
     else
         cast_init(&n->cast, s->trace, s->conf->prefix, (unsigned)i, (unsigned)s->conf->gpus, (uint64_t)s->conf->seed,
-                  now);
+                  (unsigned)s->conf->people, now);
     n->cast.fact.tick_ms = (int32_t)s->conf->tick;
     n->hung_since_ms = now - INT64_C(4) * 60000;
     n->gather = gather_new();
@@ -477,6 +477,14 @@ static const struct opt simulate_opts[] = {
         .min = 0, .max = 3600000),
     OPT(simulate_conf, prefix, 0, OPT_STR, "sim", "NAME", "node names: this and a number"),
     OPT(simulate_conf, seed, 0, OPT_INT, "1", "N", "another number, another cluster"),
+    OPT(simulate_conf, people, 0, OPT_INT, "0", "N", "people whose jobs run; 0: the usual eight", .min = 0,
+        .max = 100000),
+    OPT(simulate_conf, backfill, 0, OPT_DURATION, "0", "TIME", "make the past instead: so far back, as fast as it goes",
+        .min = 0, .max = 3653ll * 86400000),
+    OPT(simulate_conf, every, 0, OPT_DURATION, "10s", "TIME", "time between samples of the past", .min = 100,
+        .max = 3600000),
+    OPT(simulate_conf, until, 0, OPT_STR, NULL, "WHEN", "the past ends then; now unless told"),
+    OPT(simulate_conf, data, 'd', OPT_PATH, NULL, "DIR", "write the past into this data folder, which no hub has open"),
     OPT(simulate_conf, ledger, 0, OPT_PATH, NULL, "FILE",
         "write a line per batch made: node, run, number, samples, checksum"),
     OPTN(simulate_conf, "cast_demo", demo, 0, OPT_BOOL, NULL, NULL, "the demo's six nodes", .hidden = true),
@@ -486,12 +494,17 @@ static const struct opt simulate_opts[] = {
 const struct opt_cmd simulate_face = {
     .name = "muster simulate",
     .summary = "play many nodes from the recorded trace against a hub",
-    .about = "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node: for tests, "
-             "benchmarks, and for "
-             "seeing what a hub carries. Every batch is kept and sent again until the hub has acknowledged it.\n\nWith "
-             "an enroll token each "
-             "node gets a token of its own, as a new agent would.",
-    .examples = "muster simulate --nodes 50 --token-file t --duration 1m  # fifty nodes for a minute",
+    .about =
+        "Sends what N agents with G GPUs each would send, over real HTTP, one connection per node: for tests, "
+        "benchmarks, and for "
+        "seeing what a hub carries. Every batch is kept and sent again until the hub has acknowledged it.\n\nWith "
+        "an enroll token each "
+        "node gets a token of its own, as a new agent would.\n\nWith --backfill it makes history instead: the same "
+        "nodes and people, so far back, into a data folder (quickest) or to a hub. The same seed and times make the "
+        "same past, and what is there already is not stored twice.",
+    .examples = "muster simulate --nodes 50 --token-file t --duration 1m  # fifty nodes for a minute\n"
+                "muster simulate --backfill 30d --nodes 13 --every 10s --data DIR  # a month of 104 GPUs\n"
+                "muster simulate --backfill 365d --every 1m --people 200 --nodes 13 --data DIR  # a year of 200 people",
     .opts = simulate_opts,
 };
 
@@ -508,7 +521,10 @@ int cmd_simulate(int argc, char **argv)
     }
     if (conf.demo)
         conf.nodes = CAST_DEMO_NODES;
-    r = simulate_run(&conf, &err);
+    if (conf.data && !conf.backfill)
+        r = err_set(&err, -EINVAL, "--data goes with --backfill");
+    else
+        r = conf.backfill ? backfill_run(&conf, &err) : simulate_run(&conf, &err);
     if (r < 0)
         r = cli_fail(&simulate_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
 out:
