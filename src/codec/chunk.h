@@ -11,10 +11,10 @@
 #ifndef CODEC_CHUNK_H
 #define CODEC_CHUNK_H
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "codec/block.h"
 
-#define CHUNK_VERSION     1
+#define CHUNK_VERSION     2 /* 1 is still read */
 #define CHUNK_TICKS_MAX   (1u << 20)
 #define CHUNK_DEVICES_MAX (1u << 12)
 #define CHUNK_COLUMNS_MAX (1u << 13)
@@ -45,25 +45,32 @@ void chunk_writer_free(struct chunk_writer *w);
 /* Everything is copied. ticks do not descend. -E2BIG past a cap. */
 int chunk_begin(struct chunk_writer *w, unsigned lanes, const int64_t *ticks, size_t n_ticks, const struct str *devices,
                 size_t n_devices);
+/* Right after chunk_begin: what this lane is in most cells of each tick. Cells that are so cost nothing. */
+int chunk_usual(struct chunk_writer *w, unsigned lane, const int64_t *row);
+void chunk_thorough(struct chunk_writer *w, bool on); /* from now on: a little smaller, takes a little longer */
 int chunk_add(struct chunk_writer *w, const struct chunk_column *c);
 int chunk_end(struct chunk_writer *w, struct buf *out); /* appended to out */
 
 /* ---- reading ---- */
 struct chunk_part {
     struct chunk_key key; /* points into the bytes */
-    uint16_t *devs;
+    const uint16_t *devs; /* may be shared with other columns */
     size_t n_devs;
     size_t off, len;
     uint32_t crc;
 };
 
 struct chunk {
-    unsigned lanes;
+    unsigned version, lanes;
     size_t n_ticks, n_devices, n_columns;
     int64_t *ticks;
-    struct str *devices; /* point into the bytes */
+    struct str *devices; /* point into the bytes, or into text */
     struct chunk_part *columns;
-    struct str bytes; /* borrowed: must outlive this */
+    int64_t *usual[CHUNK_LANES_MAX]; /* rows of n_ticks, or NULL */
+    struct str bytes;                /* borrowed: must outlive this */
+    char *text;
+    uint16_t **devs; /* what the columns' devs point to */
+    size_t n_devs, cap_devs;
 };
 
 /* 0, or -EBADMSG with a sentence. Ended with chunk_fini, also after a failure. */
@@ -77,6 +84,11 @@ struct chunk_cells {
     int64_t *v;     /* [device][lane][tick]; 0 where absent */
     uint64_t *have; /* [device][word]: (n_ticks + 63) / 64 words each */
     size_t cap_v, cap_have;
+    /* room */
+    struct block_reader block;
+    uint64_t *flat;
+    size_t *present;
+    size_t cap_flat, cap_present;
     struct buf room[2];
     void *zstd;
 };

@@ -1,12 +1,28 @@
-/* chunk_coding.h: the numbers that chunk.c writes and chunk_read.c reads. */
+/* chunk_coding.h: the numbers that are written and read in chunks. */
 #ifndef CODEC_CHUNK_CODING_H
 #define CODEC_CHUNK_CODING_H
 
 #include <stdint.h>
 
+enum { PRESENT_EVERY = 0, PRESENT_EACH = 1 }; /* all devices at all ticks; told for each device */
 enum chunk_presence { PRESENT_ALL = 0, PRESENT_AS_BEFORE = 1, PRESENT_RUNS = 2 };
 
-/* How the values of a column that are not constant over their series are written. */
+/* A device's name: its length and text, or this and the 16 bytes of a GPU's uuid. */
+#define NAME_UUID      255u
+#define CHUNK_UUID_LEN 16u
+
+/* How a block's series are written that are not constant: block.c, block_read.c. */
+enum block_coding {
+    BLOCK_SAME = 0,   /* all are constant */
+    BLOCK_VALUES = 1, /* (value - least of the series) / divisor */
+    BLOCK_DELTA = 2,  /* (difference - least difference of the series) / divisor */
+    BLOCK_ZIGZAG = 3, /* zigzag of difference / divisor */
+    BLOCK_DOD = 4,    /* zigzag of difference of differences / divisor */
+    BLOCK_RUNS = 5,   /* lengths, and zigzag of difference / divisor */
+};
+#define BLOCK_SOME_SAME 0x80 /* a bit beside: some series are constant */
+
+/* Version 1, only read (chunk_v1.c): how the values of a column that are not constant over their series are written. */
 enum chunk_coding {
     CODING_NONE = 0,   /* there are none */
     CODING_PLANES = 1, /* (value - least) / divisor, byte by byte: first all lowest bytes, then all second ones, ... */
@@ -17,22 +33,13 @@ enum chunk_coding {
     CODING_COUNT
 };
 
-/* A run of bytes: varint of length * 4 + one of these. */
+/* A run of bytes: varint of length * 4 + one of these. In planes (numbers.c) the length is that of the frame, or 0. */
 enum chunk_section {
     SECTION_PLAIN = 0,
     SECTION_ZSTD = 1 /* varint of the length when unpacked comes first */,
     SECTION_FILL = 2 /* one byte, repeated */
 };
 
-#define PLANES_MAX 8u
-
-static inline uint64_t chunk_zigzag(uint64_t d)
-{
-    return d << 1 ^ (0 - (d >> 63));
-}
-static inline uint64_t chunk_unzigzag(uint64_t z)
-{
-    return z >> 1 ^ (0 - (z & 1));
-}
+#define PLANES_MAX 8u /* version 1 */
 
 #endif

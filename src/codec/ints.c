@@ -5,24 +5,9 @@
 #include "codec/ints.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
-#include <string.h>
 
-static inline uint64_t zigzag(uint64_t d)
-{
-    return d << 1 ^ (0 - (d >> 63));
-}
-
-static inline uint64_t unzigzag(uint64_t z)
-{
-    return z >> 1 ^ (0 - (z & 1));
-}
-
-static inline unsigned bits_of(uint64_t v)
-{
-    return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
-}
+#include "codec/pack.h"
 
 static inline size_t varint_size(uint64_t v)
 {
@@ -30,28 +15,6 @@ static inline size_t varint_size(uint64_t v)
 }
 
 /* ---- dividing: util in 0.01 % comes in whole percent, memory in pages, clocks in MHz ---- */
-
-/* By an exact divisor: shift its powers of two out, multiply by the inverse of the odd rest modulo 2^64. */
-struct divisor {
-    uint64_t by, inverse;
-    unsigned shift;
-};
-
-static struct divisor divisor_of(uint64_t by)
-{
-    struct divisor d = {.by = by, .shift = (unsigned)__builtin_ctzll(by)};
-    uint64_t odd = by >> d.shift;
-
-    d.inverse = odd; /* right to 3 bits; each step doubles them */
-    for (int i = 0; i < 5; i++)
-        d.inverse *= 2 - odd * d.inverse;
-    return d;
-}
-
-static inline uint64_t divided(int64_t v, struct divisor d)
-{
-    return (uint64_t)(v >> d.shift) * d.inverse;
-}
 
 static uint64_t size_of(int64_t v)
 {
@@ -116,11 +79,6 @@ static struct sizes measure(const int64_t *v, size_t n, struct divisor by)
     return s;
 }
 
-static inline size_t packed_size(size_t n, unsigned width)
-{
-    return (size_t)(((uint64_t)n * width + 7) / 8);
-}
-
 /* ---- writing ---- */
 
 static inline uint8_t *put_varint(uint8_t *p, uint64_t v)
@@ -131,34 +89,6 @@ static inline uint8_t *put_varint(uint8_t *p, uint64_t v)
     }
     *p++ = (uint8_t)v;
     return p;
-}
-
-/* Bits go in from the lowest up; the last byte's spare bits are 0. */
-struct packer {
-    uint8_t *p;
-    uint64_t acc;
-    unsigned fill;
-};
-
-static inline void pack(struct packer *k, uint64_t v, unsigned width)
-{
-    k->acc |= v << k->fill;
-    if (k->fill + width < 64) {
-        k->fill += width;
-        return;
-    }
-    uint64_t le = htole64(k->acc);
-    memcpy(k->p, &le, 8);
-    k->p += 8;
-    k->acc = k->fill ? v >> (64 - k->fill) : 0;
-    k->fill = k->fill + width - 64;
-}
-
-static uint8_t *pack_end(struct packer *k)
-{
-    for (unsigned bit = 0; bit < k->fill; bit += 8)
-        *k->p++ = (uint8_t)(k->acc >> bit);
-    return k->p;
 }
 
 /* One way to write a row: what ints_put compares and then does. */
@@ -323,30 +253,6 @@ static int get_runs(struct rd *r, int64_t *ret, size_t n)
             ret[i] = (int64_t)at;
     }
     return 0;
-}
-
-/* n numbers of width bits at p, which has len bytes. Whole words are read while there are 9 bytes to read from. */
-static void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t n, unsigned width, uint64_t add)
-{
-    uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = 0;
-
-    for (size_t i = 0; i < n; i++, bit += width) {
-        size_t at = (size_t)(bit / 8);
-        unsigned shift = (unsigned)(bit % 8);
-        uint64_t v = 0, high = 0;
-        if (len - at >= 9) {
-            memcpy(&v, p + at, 8);
-            v = le64toh(v);
-            high = p[at + 8];
-        } else {
-            for (size_t b = 0; b < 8 && at + b < len; b++)
-                v |= (uint64_t)p[at + b] << 8 * b;
-        }
-        v >>= shift;
-        if (shift + width > 64)
-            v |= high << (64 - shift);
-        ret[i] = (int64_t)((v & mask) + add);
-    }
 }
 
 static int get_pack(struct rd *r, int64_t *ret, size_t n)

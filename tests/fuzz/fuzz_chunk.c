@@ -29,8 +29,14 @@ static void write_again(const struct chunk *c, size_t column, const struct chunk
     for (size_t k = 0; k < cells->n_devs; k++)
         have[k] = cells->have + k * words;
     struct chunk_column col = {c->columns[column].key, cells->n_devs, c->columns[column].devs, have, cells->v};
-    if (chunk_begin(w, c->lanes, c->ticks, c->n_ticks, c->devices, c->n_devices) < 0 || chunk_add(w, &col) < 0 ||
-        chunk_end(w, &out) < 0 || chunk_open(&again, buf_str(&out), NULL) < 0 || chunk_read(&again, 0, &got, NULL) < 0)
+    chunk_thorough(w, column & 1);
+    if (chunk_begin(w, c->lanes, c->ticks, c->n_ticks, c->devices, c->n_devices) < 0)
+        abort();
+    for (unsigned lane = 0; lane < c->lanes; lane++)
+        if (c->usual[lane] && chunk_usual(w, lane, c->usual[lane]) < 0)
+            abort();
+    if (chunk_add(w, &col) < 0 || chunk_end(w, &out) < 0 || chunk_open(&again, buf_str(&out), NULL) < 0 ||
+        chunk_read(&again, 0, &got, NULL) < 0)
         abort();
     if (memcmp(got.v, cells->v, n * sizeof(*got.v)) != 0 ||
         memcmp(got.have, cells->have, cells->n_devs * words * sizeof(*got.have)) != 0)

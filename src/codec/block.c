@@ -1,0 +1,379 @@
+/* block.c: writing blocks. See block.h; block_read.c reads them. */
+#include "codec/block.h"
+
+#include "base/mem.h"
+#include "codec/chunk_coding.h"
+#include "codec/ints.h"
+#include "codec/pack.h"
+
+#define BLOCK_BYTES_MAX (256u << 20)
+#define SAMPLE_RUNS     16u
+#define SAMPLE_RUN      64u
+#define RUNS_ALWAYS     0.12 /* of the values differ from the one before: fewer, and runs are best */
+#define RUNS_NEVER      0.6
+#define CLOSE           1.06 /* a second guess that is no larger than this is worth a try */
+
+struct series {
+    const uint64_t *v;
+    size_t n;
+    uint64_t least, least_step;
+};
+
+struct block_writer {
+    struct numbers *numbers;
+    struct series *s; /* those that are not constant */
+    size_t n, cap_s;
+    int64_t *row; /* something of each series */
+    size_t cap_row;
+    size_t values, changes; /* of s: all, and those that differ from the one before */
+    struct divisor by;
+    uint64_t *d, *e; /* transformed */
+    size_t cap_d;
+    struct buf trial, best;
+};
+
+struct block_writer *block_writer_new(void)
+{
+    struct block_writer *w = mem_zero(1, sizeof(*w));
+
+    w->numbers = numbers_new();
+    w->trial = w->best = BUF_INIT(BLOCK_BYTES_MAX);
+    return w;
+}
+
+void block_writer_free(struct block_writer *w)
+{
+    if (!w)
+        return;
+    numbers_free(w->numbers);
+    free(w->s);
+    free(w->row);
+    free(w->d);
+    free(w->e);
+    buf_fini(&w->trial);
+    buf_fini(&w->best);
+    free(w);
+}
+
+/* ---- what there is ---- */
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static inline uint64_t whole(uint64_t v, struct divisor by) /* v / by, which leaves no rest */
+{
+    return (v >> by.shift) * by.inverse;
+}
+
+/* What all values of all series have in common: util in 0.01 % comes in whole percent, memory in pages. */
+static struct divisor common(const struct block_writer *w)
+{
+    uint64_t g = 0;
+
+    for (size_t k = 0; k < w->n && g != 1; k++) {
+        const struct series *s = &w->s[k];
+        for (size_t i = 0; i < s->n && g != 1; i += 1 + s->n / 64)
+            g = gcd(s->v[i] - s->least, g);
+    }
+    for (size_t k = 0; k < w->n && g > 1; k++) {
+        const struct series *s = &w->s[k];
+        struct divisor by = divisor_of(g);
+        for (size_t i = 0; i < s->n; i++) {
+            uint64_t d = s->v[i] - s->least;
+            if (whole(d, by) * g != d) {
+                g = gcd(d, g);
+                if (g == 1)
+                    break;
+                by = divisor_of(g);
+            }
+        }
+    }
+    return divisor_of(MAX(g, 1));
+}
+
+/* Constant ones are told apart: their flags and values go to out, the others to w->s. */
+static void take_series(struct block_writer *w, const uint64_t *v, const size_t *n, size_t n_series, uint8_t *flags,
+                        size_t *ret_same)
+{
+    uint64_t range = 0;
+    size_t same = 0;
+
+    w->n = w->values = w->changes = 0;
+    for (size_t k = 0; k < n_series; v += n[k++]) {
+        int64_t least = (int64_t)v[0], most = least;
+        size_t changes = 0;
+        for (size_t i = 1; i < n[k]; i++) {
+            changes += v[i] != v[i - 1];
+            least = MIN(least, (int64_t)v[i]);
+            most = MAX(most, (int64_t)v[i]);
+        }
+        if (changes == 0) {
+            flags[k / 8] |= (uint8_t)(1u << k % 8);
+            w->row[same++] = least;
+            continue;
+        }
+        w->s[w->n++] = (struct series){.v = v, .n = n[k], .least = (uint64_t)least};
+        w->values += n[k];
+        w->changes += changes;
+        range = MAX(range, (uint64_t)most - (uint64_t)least);
+    }
+    /* differences of differences that wrap around are not multiples of anything */
+    w->by = w->n && range < 1ull << 61 ? common(w) : divisor_of(1);
+    *ret_same = same;
+}
+
+/* ---- transformations: of v[from..to) of a series; the number of values made ---- */
+
+static size_t as_values(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
+{
+    const uint64_t *v = s->v;
+    uint64_t least = s->least;
+    struct divisor by = w->by;
+
+    if (by.by == 1)
+        for (size_t i = from; i < to; i++)
+            *ret++ = v[i] - least;
+    else
+        for (size_t i = from; i < to; i++)
+            *ret++ = whole(v[i] - least, by);
+    return to - from;
+}
+
+static size_t as_delta(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
+{
+    const uint64_t *v = s->v;
+    uint64_t least = s->least_step;
+    struct divisor by = w->by;
+
+    for (size_t i = from + 1; i < to; i++)
+        *ret++ = whole(v[i] - v[i - 1] - least, by);
+    return to - from - 1;
+}
+
+static size_t as_zigzag(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
+{
+    const uint64_t *v = s->v;
+    struct divisor by = w->by;
+
+    for (size_t i = from + 1; i < to; i++)
+        *ret++ = zigzag(divided((int64_t)(v[i] - v[i - 1]), by));
+    return to - from - 1;
+}
+
+static size_t as_dod(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
+{
+    const uint64_t *v = s->v;
+    struct divisor by = w->by;
+
+    if (to - from < 2)
+        return 0;
+    for (size_t i = from + 2; i < to; i++)
+        *ret++ = zigzag(divided((int64_t)(v[i] - 2 * v[i - 1] + v[i - 2]), by));
+    return to - from - 2;
+}
+
+typedef size_t as_fn(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret);
+static as_fn *const ways[BLOCK_RUNS] =
+    {[BLOCK_VALUES] = as_values, [BLOCK_DELTA] = as_delta, [BLOCK_ZIGZAG] = as_zigzag, [BLOCK_DOD] = as_dod};
+
+static uint64_t least_step(const struct series *s, size_t from, size_t to)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t i = from + 1; i < to; i++)
+        least = MIN(least, (int64_t)(s->v[i] - s->v[i - 1]));
+    return (uint64_t)least;
+}
+
+/* Lengths less one to w->d, differences to w->e: the numbers of both. */
+static size_t make_runs(struct block_writer *w, size_t *ret_diffs)
+{
+    size_t n = 0, diffs = 0;
+
+    for (size_t k = 0; k < w->n; k++) {
+        const struct series *s = &w->s[k];
+        for (size_t i = 0, end; i < s->n; i = end) {
+            for (end = i + 1; end < s->n && s->v[end] == s->v[i]; end++)
+                ;
+            if (i)
+                w->e[diffs++] = zigzag(divided((int64_t)(s->v[i] - s->v[i - 1]), w->by));
+            w->d[n++] = end - i - 1;
+        }
+    }
+    *ret_diffs = diffs;
+    return n;
+}
+
+/* ---- choosing ---- */
+
+static size_t guess_runs(struct block_writer *w)
+{
+    size_t diffs, n = make_runs(w, &diffs);
+
+    return numbers_plan(w->numbers, w->d, n, false).bytes + numbers_plan(w->numbers, w->e, diffs, false).bytes +
+           2 * w->n;
+}
+
+/* The codings by the size they are likely to take, on some stretches of some series. */
+static void guess(struct block_writer *w, size_t ret[BLOCK_RUNS + 1])
+{
+    size_t picks = MIN(w->n, SAMPLE_RUNS), per = MAX(SAMPLE_RUNS / w->n, 1), runs = 0;
+    struct {
+        struct series s;
+        size_t from, to;
+    } run[SAMPLE_RUNS];
+
+    if (w->values <= (size_t)SAMPLE_RUNS * SAMPLE_RUN)
+        per = 1;
+    for (size_t k = 0; k < picks; k++) {
+        const struct series *s = &w->s[k * w->n / picks];
+        size_t len = w->values <= (size_t)SAMPLE_RUNS * SAMPLE_RUN ? s->n : MIN(s->n, SAMPLE_RUN + 1);
+        for (size_t i = 0; i < per; i++) {
+            size_t from = per > 1 ? (s->n - len) * i / (per - 1) : (s->n - len) / 2;
+            run[runs].s = *s;
+            run[runs].s.least_step = least_step(s, from, from + len);
+            run[runs].from = from;
+            run[runs++].to = from + len;
+        }
+    }
+    for (unsigned c = BLOCK_VALUES; c < BLOCK_RUNS; c++) {
+        size_t n = 0;
+        for (size_t i = 0; i < runs; i++)
+            n += ways[c](w, &run[i].s, run[i].from, run[i].to, w->d + n);
+        struct numbers_plan p = numbers_plan(w->numbers, w->d, n, false);
+        ret[c] = (n ? (size_t)((double)p.bytes * (double)w->values / (double)n) : 2) +
+                 w->n * (c == BLOCK_DELTA || c == BLOCK_DOD ? 6 : 3);
+    }
+}
+
+/* ---- writing ---- */
+
+static void put_runs(struct block_writer *w, struct buf *out)
+{
+    size_t diffs, n = make_runs(w, &diffs);
+
+    for (size_t k = 0; k < w->n; k++)
+        w->row[k] = (int64_t)w->s[k].v[0];
+    ints_put(out, w->row, w->n);
+    for (size_t k = 0; k < w->n; k++) {
+        w->row[k] = 1;
+        for (size_t i = 1; i < w->s[k].n; i++)
+            w->row[k] += w->s[k].v[i] != w->s[k].v[i - 1];
+    }
+    ints_put(out, w->row, w->n);
+    struct numbers_plan p = numbers_plan(w->numbers, w->d, n, true);
+    numbers_put(w->numbers, out, w->d, n, &p);
+    p = numbers_plan(w->numbers, w->e, diffs, true);
+    numbers_put(w->numbers, out, w->e, diffs, &p);
+}
+
+/* What each coding needs of each series to be undone. */
+static void put_rows(struct block_writer *w, struct buf *out, unsigned coding)
+{
+    for (size_t k = 0; k < w->n; k++)
+        w->row[k] = (int64_t)(coding == BLOCK_VALUES ? w->s[k].least : w->s[k].v[0]);
+    ints_put(out, w->row, w->n);
+    if (coding == BLOCK_DELTA)
+        for (size_t k = 0; k < w->n; k++)
+            w->row[k] = (int64_t)(w->s[k].least_step = least_step(&w->s[k], 0, w->s[k].n));
+    else if (coding == BLOCK_DOD)
+        for (size_t k = 0; k < w->n; k++)
+            w->row[k] = (int64_t)(w->s[k].v[1] - w->s[k].v[0]); /* not constant: there are two */
+    else
+        return;
+    ints_put(out, w->row, w->n);
+}
+
+static void put_coded(struct block_writer *w, struct buf *out, unsigned coding)
+{
+    size_t n = 0;
+
+    if (coding == BLOCK_RUNS) {
+        put_runs(w, out);
+        return;
+    }
+    put_rows(w, out, coding);
+    for (size_t k = 0; k < w->n; k++)
+        n += ways[coding](w, &w->s[k], 0, w->s[k].n, w->d + n);
+    struct numbers_plan p = numbers_plan(w->numbers, w->d, n, true);
+    numbers_put(w->numbers, out, w->d, n, &p);
+}
+
+static void room_for(struct block_writer *w, size_t values, size_t n_series)
+{
+    if (n_series > w->cap_s) {
+        w->cap_s = w->cap_row = n_series;
+        w->s = mem_grow(w->s, n_series, sizeof(*w->s));
+        w->row = mem_grow(w->row, n_series, sizeof(*w->row));
+    }
+    values = MAX(values, 2 * (size_t)SAMPLE_RUNS * SAMPLE_RUN);
+    if (values > w->cap_d) {
+        w->cap_d = values;
+        w->d = mem_grow(w->d, values, sizeof(*w->d));
+        w->e = mem_grow(w->e, values, sizeof(*w->e));
+    }
+}
+
+static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flags, size_t head, bool thorough)
+{
+    size_t size[BLOCK_RUNS + 1];
+    unsigned best = BLOCK_VALUES;
+    double moving = (double)w->changes / (double)w->values;
+
+    for (unsigned c = 0; c <= BLOCK_RUNS; c++)
+        size[c] = SIZE_MAX;
+    if (moving <= RUNS_ALWAYS && !thorough) {
+        best = BLOCK_RUNS;
+    } else {
+        guess(w, size);
+        if (moving < RUNS_NEVER)
+            size[BLOCK_RUNS] = guess_runs(w);
+        for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS; c++)
+            if (size[c] < size[best])
+                best = c;
+    }
+    size_t from = out->len;
+    put_coded(w, out, best);
+    out->p[head] = (char)(best | flags);
+    for (unsigned c = BLOCK_VALUES; c <= BLOCK_RUNS && thorough; c++) {
+        if (c == best || (double)size[c] > CLOSE * (double)size[best])
+            continue;
+        buf_reset(&w->trial);
+        put_coded(w, &w->trial, c);
+        if (w->trial.err == 0 && w->trial.len < out->len - from) {
+            buf_cut(out, from);
+            buf_addstr(out, buf_str(&w->trial));
+            out->p[head] = (char)(c | flags);
+        }
+    }
+}
+
+void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const size_t *n, size_t n_series,
+               bool thorough)
+{
+    AUTO_FREE uint8_t *flags = mem_zero((n_series + 7) / 8 + 1, 1);
+    size_t values = 0, same, head = out->len;
+
+    for (size_t k = 0; k < n_series; k++)
+        values += n[k];
+    room_for(w, values, n_series);
+    take_series(w, v, n, n_series, flags, &same);
+    uint8_t some = same && w->n ? BLOCK_SOME_SAME : 0;
+    if (buf_u8(out, BLOCK_SAME) < 0)
+        return;
+    if (some)
+        buf_add(out, flags, (n_series + 7) / 8);
+    ints_put(out, w->row, same);
+    if (w->n) {
+        buf_varint(out, w->by.by);
+        if (out->err == 0)
+            choose_and_put(w, out, some, head, thorough);
+    }
+}

@@ -1,0 +1,29 @@
+/*
+ * block.h: several series of 64-bit numbers that are of one kind (one metric of a node's devices) <-> bytes. The coding
+ * is chosen from a sample: constant, as they are, differences, differences of differences, or runs. docs/store.md
+ * describes the bytes. Pure: no clock, no disk.
+ *
+ * B1 block_get(block_put(v)) == v for every v. B2 block_get never reads past r nor writes past ret.
+ */
+#ifndef CODEC_BLOCK_H
+#define CODEC_BLOCK_H
+
+#include "codec/numbers.h"
+
+struct block_writer; /* room, to be reused */
+struct block_writer *block_writer_new(void);
+void block_writer_free(struct block_writer *w);
+/* Series one after another: n[k] > 0 values each. thorough: what is likely to be second best is tried as well. */
+void block_put(struct block_writer *w, struct buf *out, const uint64_t *v, const size_t *n, size_t n_series,
+               bool thorough);
+
+struct block_reader { /* room; zeroed at first */
+    struct numbers_room numbers;
+    uint64_t *v;
+    int64_t *rows[3];
+    size_t cap, cap_rows;
+};
+bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series);
+void block_reader_fini(struct block_reader *b);
+
+#endif

@@ -1,0 +1,195 @@
+/* block_read.c: reading blocks. Any bytes are survived (B2). */
+#include "base/mem.h"
+#include "codec/block.h"
+#include "codec/chunk_coding.h"
+#include "codec/ints.h"
+#include "codec/pack.h"
+
+struct undo {
+    uint64_t *ret;
+    const size_t *n;
+    size_t n_series;
+    const uint8_t *same;  /* a bit per series; NULL: none is constant */
+    const int64_t *a, *b; /* what the coding left of each that is not */
+    uint64_t by;
+    const uint64_t *v; /* numbers */
+};
+
+static bool is_same(const struct undo *u, size_t k)
+{
+    return u->same && u->same[k / 8] >> k % 8 & 1;
+}
+
+static void undo_values(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+{
+    uint64_t least = (uint64_t)u->a[at], by = u->by;
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = from[i] * by + least;
+}
+
+static void undo_delta(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+{
+    uint64_t now = (uint64_t)u->a[at], least = (uint64_t)u->b[at], by = u->by;
+
+    v[0] = now;
+    for (size_t i = 1; i < n; i++)
+        v[i] = now += from[i - 1] * by + least;
+}
+
+static void undo_zigzag(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+{
+    uint64_t now = (uint64_t)u->a[at], by = u->by;
+
+    v[0] = now;
+    for (size_t i = 1; i < n; i++)
+        v[i] = now += unzigzag(from[i - 1]) * by;
+}
+
+static void undo_dod(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from)
+{
+    uint64_t now = (uint64_t)u->a[at], step = (uint64_t)u->b[at], by = u->by;
+
+    v[0] = now;
+    if (n > 1)
+        v[1] = now += step;
+    for (size_t i = 2; i < n; i++) {
+        step += unzigzag(from[i - 2]) * by;
+        v[i] = now += step;
+    }
+}
+
+static const struct {
+    void (*undo)(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from);
+    size_t fewer; /* numbers than values */
+    bool two;     /* rows */
+} codings[BLOCK_RUNS] = {
+    [BLOCK_VALUES] = {undo_values, 0, false},
+    [BLOCK_DELTA] = {undo_delta, 1, true},
+    [BLOCK_ZIGZAG] = {undo_zigzag, 1, false},
+    [BLOCK_DOD] = {undo_dod, 2, true},
+};
+
+static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsigned coding, size_t moving)
+{
+    size_t fewer = codings[coding].fewer, numbers = 0, at = 0;
+
+    if (ints_get(r, b->rows[1], moving) < 0 || (codings[coding].two && ints_get(r, b->rows[2], moving) < 0))
+        return false;
+    for (size_t k = 0; k < u->n_series; k++)
+        if (!is_same(u, k))
+            numbers += u->n[k] - MIN(u->n[k], fewer);
+    if (!numbers_get(&b->numbers, r, b->v, numbers))
+        return false;
+    const uint64_t *from = b->v;
+    uint64_t *to = u->ret;
+    for (size_t k = 0; k < u->n_series; to += u->n[k++]) {
+        if (is_same(u, k))
+            continue;
+        codings[coding].undo(to, u->n[k], u, at++, from);
+        from += u->n[k] - MIN(u->n[k], fewer);
+    }
+    return true;
+}
+
+static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_t moving)
+{
+    size_t runs = 0, at = 0, values = 0;
+
+    if (ints_get(r, b->rows[1], moving) < 0 || ints_get(r, b->rows[2], moving) < 0)
+        return false;
+    for (size_t k = 0; k < u->n_series; k++)
+        values += u->n[k];
+    for (size_t k = 0; k < moving; k++) {
+        if (u->b[k] < 1 || (uint64_t)u->b[k] > values - runs)
+            return false;
+        runs += (size_t)u->b[k];
+    }
+    /* lengths and differences fit side by side: there are fewer runs than values, and b->v has twice the room */
+    uint64_t *diffs = b->v + runs;
+    if (!numbers_get(&b->numbers, r, b->v, runs) || !numbers_get(&b->numbers, r, diffs, runs - moving))
+        return false;
+    const uint64_t *len = b->v;
+    uint64_t *to = u->ret;
+    for (size_t k = 0; k < u->n_series; to += u->n[k++]) {
+        uint64_t now;
+        size_t i = 0;
+        if (is_same(u, k))
+            continue;
+        now = (uint64_t)u->a[at];
+        for (int64_t run = 0; run < u->b[at]; run++) {
+            if (run)
+                now += unzigzag(*diffs++) * u->by;
+            if (*len >= u->n[k] - i)
+                return false;
+            for (size_t end = i + (size_t)*len++ + 1; i < end; i++)
+                to[i] = now;
+        }
+        if (i != u->n[k])
+            return false;
+        at++;
+    }
+    return true;
+}
+
+static void room_for(struct block_reader *b, size_t values, size_t n_series)
+{
+    if (2 * values > b->cap) {
+        b->cap = 2 * values;
+        b->v = mem_grow(b->v, b->cap, sizeof(*b->v));
+    }
+    if (n_series > b->cap_rows) {
+        b->cap_rows = n_series;
+        for (size_t i = 0; i < ARRAY_LEN(b->rows); i++)
+            b->rows[i] = mem_grow(b->rows[i], n_series, sizeof(*b->rows[i]));
+    }
+}
+
+bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series)
+{
+    struct undo u = {.ret = ret, .n = n, .n_series = n_series};
+    unsigned first = rd_u8(r), coding = first & ~(unsigned)BLOCK_SOME_SAME;
+    size_t same = 0, values = 0;
+
+    if (r->bad || coding > BLOCK_RUNS || (coding == BLOCK_SAME && first != BLOCK_SAME))
+        return false;
+    for (size_t k = 0; k < n_series; k++)
+        values += n[k];
+    room_for(b, values, n_series);
+    if (first & BLOCK_SOME_SAME) {
+        u.same = rd_bytes(r, (n_series + 7) / 8);
+        if (!u.same)
+            return false;
+        for (size_t k = 0; k < n_series; k++)
+            same += is_same(&u, k);
+    } else if (coding == BLOCK_SAME) {
+        same = n_series;
+    }
+    if (ints_get(r, b->rows[0], same) < 0)
+        return false;
+    uint64_t *to = ret;
+    for (size_t k = 0, at = 0; k < n_series; to += n[k++]) {
+        if (coding != BLOCK_SAME && !is_same(&u, k))
+            continue;
+        uint64_t one = (uint64_t)b->rows[0][at++];
+        for (size_t i = 0; i < n[k]; i++)
+            to[i] = one;
+    }
+    if (coding == BLOCK_SAME)
+        return true;
+    u.by = rd_varint(r);
+    u.a = b->rows[1];
+    u.b = b->rows[2];
+    if (r->bad || same == n_series)
+        return false;
+    return coding == BLOCK_RUNS ? get_runs(b, r, &u, n_series - same) : get_coded(b, r, &u, coding, n_series - same);
+}
+
+void block_reader_fini(struct block_reader *b)
+{
+    numbers_room_fini(&b->numbers);
+    free(b->v);
+    for (size_t i = 0; i < ARRAY_LEN(b->rows); i++)
+        free(b->rows[i]);
+    *b = (struct block_reader){0};
+}

@@ -1,0 +1,259 @@
+/* numbers.c: see numbers.h. Sizes are guessed from the entropy of bytes in a sample; nothing is packed twice. */
+#include "codec/numbers.h"
+
+#include <math.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+#include "codec/chunk_coding.h"
+#include "codec/pack.h"
+
+#define ZSTD_LEVEL    1 /* on single bytes the higher ones find no more, and take longer */
+#define ZSTD_BYTES    (256u << 20)
+#define SAMPLE        1024u
+#define SAMPLE_RUN    64u                /* neighbours taken together */
+#define TINY          24u                /* shorter planes are not worth a try */
+#define FRAME_MAGIC   "\x28\xb5\x2f\xfd" /* how every zstd frame begins: left out */
+#define FRAME_MAGIC_N 4u
+
+struct numbers {
+    ZSTD_CCtx *zstd;
+    uint8_t *plane, *packed;
+    size_t cap, cap_packed;
+    uint64_t sample[SAMPLE];
+    float x_log_x[SAMPLE + 1];
+};
+
+struct numbers *numbers_new(void)
+{
+    struct numbers *x = mem_zero(1, sizeof(*x));
+
+    x->zstd = ZSTD_createCCtx();
+    if (!x->zstd)
+        abort();
+    for (unsigned i = 2; i <= SAMPLE; i++)
+        x->x_log_x[i] = (float)i * log2f((float)i);
+    return x;
+}
+
+void numbers_free(struct numbers *x)
+{
+    if (!x)
+        return;
+    ZSTD_freeCCtx(x->zstd);
+    free(x->plane);
+    free(x->packed);
+    free(x);
+}
+
+/* ---- planning ---- */
+
+/* About how many bytes one plane of n numbers takes, from a sample of them. */
+static double plane_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned shift)
+{
+    uint16_t count[256] = {0};
+    unsigned kinds = 0;
+    float sum = 0;
+
+    for (size_t i = 0; i < n_sample; i++)
+        count[(uint8_t)(x->sample[i] >> shift)]++;
+    for (unsigned i = 0; i < 256; i++) {
+        kinds += count[i] != 0;
+        sum += x->x_log_x[count[i]];
+    }
+    if (kinds == 1)
+        return 2;
+    /* a sample has fewer rare values than the whole: hence the second term (Miller and Madow) */
+    double bits = ((double)(x->x_log_x[n_sample] - sum) + 0.72 * (kinds - 1)) / (double)n_sample;
+    if (bits < 1) /* less than a bit each takes repeats, which zstd does not find all of */
+        bits = MIN(2 * bits, 1);
+    double bytes = bits * (double)n / 8 + 0.45 * kinds + 12; /* a table and a frame around it */
+    return MIN(bytes, (double)n + 1);
+}
+
+static double split_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned low, unsigned width)
+{
+    double bytes = 2 + (double)n * low / 8;
+
+    for (unsigned shift = low; shift < width; shift += 8)
+        bytes += plane_bytes(x, n_sample, n, shift);
+    return bytes;
+}
+
+static size_t take_sample(struct numbers *x, const uint64_t *v, size_t n)
+{
+    if (n <= SAMPLE) {
+        memcpy(x->sample, v, n * sizeof(*v));
+        return n;
+    }
+    size_t runs = SAMPLE / SAMPLE_RUN, step = (n - SAMPLE_RUN) / (runs - 1);
+    for (size_t i = 0; i < runs; i++)
+        memcpy(x->sample + i * SAMPLE_RUN, v + i * step, SAMPLE_RUN * sizeof(*v));
+    return SAMPLE;
+}
+
+/* Bits that all but the largest tenth need: the few that are larger must not decide. */
+static unsigned usual_width(const struct numbers *x, size_t n)
+{
+    uint16_t count[65] = {0};
+    size_t above = 0;
+    unsigned width = 64;
+
+    for (size_t i = 0; i < n; i++)
+        count[bits_of(x->sample[i])]++;
+    while (width && (above += count[width]) <= n / 10)
+        width--;
+    return width;
+}
+
+struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n, bool fine)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all |= v[i];
+    struct numbers_plan p = {.width = bits_of(all)};
+    if (!p.width) {
+        p.bytes = 2;
+        return p;
+    }
+    size_t n_sample = take_sample(x, v, n);
+    double best = 2 + (double)n * p.width / 8;
+    unsigned usual = usual_width(x, n_sample), from = usual > 11 ? usual - 11 : 0, to = usual > 3 ? usual - 3 : 1;
+    p.low = p.width;
+    for (unsigned low = from; low < to; low += fine ? 1 : 3) {
+        double bytes = split_bytes(x, n_sample, n, low, p.width);
+        if (bytes < best) {
+            best = bytes;
+            p.low = low;
+        }
+    }
+    p.bytes = (size_t)best;
+    return p;
+}
+
+/* ---- writing ---- */
+
+static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size_t n)
+{
+    size_t same = 1;
+
+    while (same < n && p[same] == p[0])
+        same++;
+    if (same == n) {
+        buf_u8(out, SECTION_FILL);
+        buf_u8(out, p[0]);
+        return;
+    }
+    if (n > TINY) {
+        size_t bound = ZSTD_compressBound(n);
+        if (bound > x->cap_packed) {
+            x->cap_packed = bound;
+            x->packed = mem_grow(x->packed, bound, 1);
+        }
+        size_t z = ZSTD_compressCCtx(x->zstd, x->packed, bound, p, n, ZSTD_LEVEL);
+        if (!ZSTD_isError(z) && z < n) {
+            buf_varint(out, (uint64_t)(z - FRAME_MAGIC_N) << 2 | SECTION_ZSTD);
+            buf_add(out, x->packed + FRAME_MAGIC_N, z - FRAME_MAGIC_N);
+            return;
+        }
+    }
+    buf_u8(out, SECTION_PLAIN);
+    buf_add(out, p, n);
+}
+
+void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n, const struct numbers_plan *p)
+{
+    if (n == 0)
+        return;
+    buf_u8(out, (uint8_t)p->width);
+    buf_u8(out, (uint8_t)p->low);
+    if (p->low) {
+        size_t len = packed_size(n, p->low);
+        uint64_t mask = p->low == 64 ? UINT64_MAX : (1ull << p->low) - 1;
+        uint8_t *to = (uint8_t *)buf_room(out, len);
+        if (!to)
+            return;
+        struct packer k = {.p = to};
+        for (size_t i = 0; i < n; i++)
+            pack(&k, v[i] & mask, p->low);
+        pack_end(&k);
+        buf_took(out, len);
+    }
+    if (n > x->cap) {
+        x->cap = n;
+        x->plane = mem_grow(x->plane, n, 1);
+    }
+    for (unsigned shift = p->low; shift < p->width; shift += 8) {
+        for (size_t i = 0; i < n; i++)
+            x->plane[i] = (uint8_t)(v[i] >> shift);
+        put_plane(x, out, x->plane, n);
+    }
+}
+
+/* ---- reading ---- */
+
+static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t n)
+{
+    uint64_t word = rd_varint(r);
+    size_t len = (size_t)(word >> 2);
+
+    if (r->bad || word >> 2 > ZSTD_BYTES)
+        return NULL;
+    if (word == SECTION_PLAIN)
+        return rd_bytes(r, n);
+    buf_reset(&room->plane);
+    room->plane.max = ZSTD_BYTES;
+    char *to = buf_room(&room->plane, n);
+    if (!to)
+        return NULL;
+    if (word == SECTION_FILL) {
+        memset(to, rd_u8(r), n);
+        return r->bad ? NULL : (const uint8_t *)to;
+    }
+    const uint8_t *from = (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : NULL;
+    if (!from)
+        return NULL;
+    buf_reset(&room->frame);
+    room->frame.max = 2ul * ZSTD_BYTES;
+    buf_add(&room->frame, FRAME_MAGIC, FRAME_MAGIC_N);
+    buf_add(&room->frame, from, len);
+    if (!room->zstd && !(room->zstd = ZSTD_createDCtx()))
+        abort();
+    size_t z = ZSTD_decompressDCtx(room->zstd, to, n, room->frame.p, room->frame.len);
+    return ZSTD_isError(z) || z != n ? NULL : (const uint8_t *)to;
+}
+
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n)
+{
+    if (n == 0)
+        return true;
+    unsigned width = rd_u8(r), low = rd_u8(r);
+    if (r->bad || width > 64 || low > width)
+        return false;
+    if (low) {
+        size_t len = packed_size(n, low);
+        const uint8_t *p = rd_bytes(r, len);
+        if (!p)
+            return false;
+        unpack(p, len, (int64_t *)ret, n, low, 0);
+    } else {
+        memset(ret, 0, n * sizeof(*ret));
+    }
+    for (unsigned shift = low; shift < width; shift += 8) {
+        const uint8_t *p = get_plane(room, r, n);
+        if (!p)
+            return false;
+        for (size_t i = 0; i < n; i++)
+            ret[i] |= (uint64_t)p[i] << shift;
+    }
+    return true;
+}
+
+void numbers_room_fini(struct numbers_room *room)
+{
+    buf_fini(&room->frame);
+    buf_fini(&room->plane);
+    ZSTD_freeDCtx(room->zstd);
+    *room = (struct numbers_room){0};
+}

@@ -1,0 +1,32 @@
+/*
+ * numbers.h: noisy numbers without a sign <-> few bytes: the lowest bits, which are noise, are packed as they are; what
+ * is above them is split into bytes, all lowest ones, all second ones, ..., and each of these planes is given to zstd
+ * by itself. Where to split is found on a sample. docs/store.md describes the bytes. Pure: no clock, no disk.
+ *
+ * N1 numbers_get(numbers_put(v)) == v for every v. N2 numbers_get never reads past r nor writes past ret[n].
+ */
+#ifndef CODEC_NUMBERS_H
+#define CODEC_NUMBERS_H
+
+#include "base/buf.h"
+
+struct numbers; /* room for writing, to be reused */
+struct numbers *numbers_new(void);
+void numbers_free(struct numbers *x);
+
+struct numbers_plan {
+    unsigned width, low; /* bits of the largest; of which packed as they are */
+    size_t bytes;        /* about so many */
+};
+/* fine: try every place to split, else a few, which is enough to compare ways to write the same thing. */
+struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n, bool fine);
+void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n, const struct numbers_plan *p);
+
+struct numbers_room { /* for reading: zeroed at first */
+    struct buf frame, plane;
+    void *zstd;
+};
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n); /* false: makes no sense */
+void numbers_room_fini(struct numbers_room *room);
+
+#endif
