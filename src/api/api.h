@@ -14,7 +14,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/fact.h"
+#include "model/job.h"
 
+struct api;
 struct filter;
 struct live;
 struct past;
@@ -93,6 +95,8 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
 struct past_ask {
     void (*run)(struct past_ask *k, const struct past *past, struct reply *rp);
     void (*end)(struct past_ask *k); /* frees k */
+    void (*settle)(struct past_ask *k, struct api *a,
+                   struct reply *rp); /* on the loop after run; NULL: nothing to do */
 };
 /* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
 void reply_failed(struct reply *rp, int code, const struct err *err);
@@ -120,6 +124,9 @@ struct api {
     enum reply_how (*stream)(void *hub, struct request *rq, struct reply *rp);
     /* Takes k in any case. ETag, If-None-Match and gzip of the answer are the hub's business. */
     enum reply_how (*ask)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
+    /* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
+    enum reply_how (*ask_then)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
+                               void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
     /* vesta senders */
     const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
     int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
@@ -131,6 +138,10 @@ struct api {
                       struct err *err);
     int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out,
                   struct err *err); /* JSON array */
+    /* jobs: the two that write answer when it is durable */
+    enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
+    enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
+    int (*job_get)(void *hub, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno; for free() */
     bool (*ready)(void *hub, char why[160]);
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
@@ -141,6 +152,7 @@ struct route {
     enum role need;   /* NONE: reading; AGENT: agent or enroll; MEMBER: member or admin; ADMIN: admin */
     bool open;        /* no token asked for here (healthz, install, login; vesta's have their own) */
     bool any;         /* whoever asks, with any token or none; one that is given must be good */
+    bool agents;      /* where a member may, an agent may too */
     bool write;       /* changes something: Origin is checked */
     const char *summary;
     const char *params; /* "node: key or name; at: time", for openapi; NULL: none */
@@ -148,6 +160,9 @@ struct route {
     bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
     enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
+/* A job as JSON; all: its command line too. */
+void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
+
 extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */
 
 /* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.

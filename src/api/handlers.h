@@ -17,6 +17,13 @@ enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *
 #define FETCH_MAX 500
 /* records.c: nodes, events, sessions, health */
 handler get_nodes, patch_node, get_events, post_login, post_logout, get_healthz, get_readyz, get_favicon;
+/* jobs.c, jobs_put.c: labelled spans */
+handler get_jobs, get_job, post_job, patch_job;
+bool job_id_parse(struct str s, int64_t *ret);
+bool job_shows_all(const struct api *a, const struct request *rq, const struct job_fact *j);
+/* The job of the path, for free(). Other than 1: rp has the answer. */
+int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
+#define MAX_JOB_BODY 65536
 /* send.c: what comes in */
 handler post_batches, get_register, post_update;
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);

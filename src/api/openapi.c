@@ -24,7 +24,7 @@ static void operation(struct json *j, const struct route *r, const char *method)
     const char *open = strchr(r->path, '{'), *close = open ? strchr(open, '}') : NULL;
     json_obj(j, method);
     json_cstr(j, "summary", r->summary);
-    json_cstr(j, "x-muster-role", r->open ? "none" : need[r->need]);
+    json_cstr(j, "x-muster-role", r->open ? "none" : r->agents ? "member or agent" : need[r->need]);
     if (r->params || open) {
         json_arr(j, "parameters");
         if (open)
@@ -80,11 +80,15 @@ enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
     json_end_obj(&j);
     json_obj(&j, "paths");
     for (const struct route *r = routes; r->path; r++) {
-        json_obj(&j, r->path);
+        bool begins = r == routes || strcmp(r->path, r[-1].path) != 0; /* lines of one path stand together */
+        bool ends = !r[1].path || strcmp(r->path, r[1].path) != 0;
+        if (begins)
+            json_obj(&j, r->path);
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
             if (r->methods & words[i].m)
                 operation(&j, r, words[i].word);
-        json_end_obj(&j);
+        if (ends)
+            json_end_obj(&j);
     }
     json_end_obj(&j);
     json_obj(&j, "components");

@@ -25,6 +25,13 @@ const struct route routes[] = {
      .params = "from: time, for processes gone by; to: time, now unless told; device: UUID, with from; user: login, with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
      .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000", .handle = get_events},
+    {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Labelled spans: commands of `muster record`, Dask and Slurm jobs, W&B runs; newest start first (docs/jobs.md)",
+     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID; person: login; kind: record, dask, wandb, slurm or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
+    {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
+     .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
+    {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},
+    {METHOD_PATCH, "/api/v1/jobs/{id}", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
+     .summary = "End a job, rename it, say more of it: {\"end\", \"name\", \"devices\", \"pids\", \"attributes\"}, each optional", .handle = patch_job},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
@@ -115,7 +122,7 @@ static bool may(const struct api *a, const struct request *rq)
     case ROLE_AGENT:
         return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL || rq->role == ROLE_RELAY;
     case ROLE_MEMBER:
-        return rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+        return rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN || (r->agents && rq->role == ROLE_AGENT);
     default:
         return rq->role == ROLE_ADMIN;
     }

@@ -14,6 +14,7 @@ struct question {
     struct hub *h;
     struct late *late;
     struct past_ask *ask;
+    void (*settle)(struct past_ask *k, struct api *a, struct reply *rp); /* NULL: nothing more to do */
     struct reply rp;
     char if_none[200];
     bool gzip;
@@ -47,6 +48,15 @@ static int procs_beside(void *arg, const char *node, int64_t from_ms,
     return r < 0 ? r : store_procs(b->store, node, from_ms, each, each_arg, err);
 }
 
+static int jobs_beside(void *arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                       void *each_arg, struct err *err)
+{
+    struct beside *b = arg;
+    int r = open_beside(b, err);
+
+    return r < 0 ? r : store_jobs(b->store, ask, each, each_arg, err);
+}
+
 static void on_worker(struct job *j)
 {
     struct question *q = (struct question *)j;
@@ -57,6 +67,7 @@ static void on_worker(struct job *j)
                         .stop_arg = j,
                         .procs = procs_beside,
                         .procs_arg = &beside,
+                        .jobs = jobs_beside,
                         .token_put = token_put_beside};
     struct reply *rp = &q->rp;
 
@@ -83,6 +94,8 @@ static void back_on_loop(struct job *j)
 
     if (!j->ran)
         reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
+    else if (q->settle && !q->rp.status)
+        q->settle(q->ask, &q->h->api, &q->rp);
     httpd_late_reply(q->late, &q->rp);
     q->ask->end(q->ask);
     free(q);
@@ -93,13 +106,14 @@ static void reader_gone(void *arg)
     job_cancel(arg);
 }
 
-enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k)
+enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
+                        void (*settle)(struct past_ask *k, struct api *a, struct reply *rp))
 {
     struct hub *h = hub;
     struct question *q = mem_zero(1, sizeof(*q));
     struct str if_none = rq->header(rq, "If-None-Match");
 
-    *q = (struct question){.job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k};
+    *q = (struct question){.job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k, .settle = settle};
     snprintf(q->if_none, sizeof(q->if_none), "%.*s", (int)MIN(if_none.len, sizeof(q->if_none) - 1), if_none.p);
     q->gzip = str_find(rq->header(rq, "Accept-Encoding"), "gzip") >= 0;
     if (work_add(h->work, &q->job, ASK_LIMIT_MS) < 0) {
@@ -111,4 +125,9 @@ enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct
     q->late = httpd_late(rq);
     httpd_late_watch(q->late, reader_gone, &q->job);
     return REPLY_LATER;
+}
+
+enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k)
+{
+    return ask_then(hub, rq, rp, k, NULL);
 }

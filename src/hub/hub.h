@@ -57,6 +57,13 @@ void registry_on_event(void *hub, const struct node_now *n, const struct event *
 
 /* ---- ask.c ---- */
 enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
+enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
+                        void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
+
+/* ---- jobs.c ---- */
+enum reply_how jobs_put(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
+enum reply_how jobs_change(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
+int jobs_get(void *hub, int64_t id, struct job_fact **ret, struct err *err);
 
 /* ---- vesta.c ---- */
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

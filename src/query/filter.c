@@ -193,7 +193,7 @@ static int any_proc(const struct filter *f, const struct op *op, const struct su
 {
     int any = NO;
 
-    if (!s->d || (!s->d->at_ms && !s->n_procs)) /* nothing came yet */
+    if (!s->n_procs && (!s->d || !s->d->at_ms)) /* nothing came yet */
         return UNKNOWN;
     for (size_t i = 0; i < s->n_procs; i++) {
         const struct proc_fact *p = s->procs[i].fact;

@@ -40,7 +40,8 @@ bool filter_is_timed(const struct filter *f);
 bool filter_match(const struct filter *f, const struct node_now *n, const struct device_now *d, int64_t now_ms);
 /* Whether any device of n does, or n itself where it has none. */
 bool filter_match_node(const struct filter *f, const struct node_now *n, int64_t now_ms);
-/* The same as filter_match with p as the only process: user, program and the like speak of it alone. */
+/* The same as filter_match with p as the only process, also where d is NULL: user, program and the like speak of it
+ * alone. */
 bool filter_match_proc(const struct filter *f, const struct node_now *n, const struct device_now *d,
                        const struct proc_now *p, int64_t now_ms);
 

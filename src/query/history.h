@@ -10,6 +10,7 @@
 #ifndef QUERY_HISTORY_H
 #define QUERY_HISTORY_H
 
+#include "model/job.h"
 #include "model/now.h"
 #include "model/series.h"
 #include "store/history.h"
@@ -52,6 +53,9 @@ struct past {
     int (*procs)(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
                  void *each_arg, struct err *err);
     void *procs_arg;
+    /* store_jobs, from this thread */
+    int (*jobs)(void *procs_arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                void *each_arg, struct err *err);
     /* store_token_put, from this thread */
     int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };

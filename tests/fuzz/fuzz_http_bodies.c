@@ -99,7 +99,10 @@ static void start(struct hub *h)
                           .vesta_register = vesta_register,
                           .vesta_update = vesta_update,
                           .node_admin = registry_admin,
-                          .events = registry_events};
+                          .events = registry_events,
+                          .job_put = jobs_put,
+                          .job_change = jobs_change,
+                          .job_get = jobs_get};
     vesta_register(h, &rq, STR("host"), vesta_id, name, NULL);
 }
 
@@ -155,7 +158,8 @@ static void frames(struct buf *out, struct str in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const targets[] = {"/api/v1/login", "/api/v1/nodes/host", "/update/host/", "/api/v1/batches"};
+    static const char *const targets[] = {"/api/v1/login", "/api/v1/nodes/host", "/update/host/", "/api/v1/batches",
+                                          "/api/v1/jobs"};
     if (size < 1 || size > (1 << 16))
         return 0;
     struct hub h = {0};
@@ -164,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char target[128];
     log_set_level(LOG_ERROR);
     start(&h);
-    switch (data[0] % 5) {
+    switch (data[0] % 6) {
     case 0:
         ask(&h, METHOD_POST, targets[0], body);
         break;
@@ -182,6 +186,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         authorization = agent;
         ask(&h, METHOD_POST, targets[3], body);
         break;
+    case 5: { /* begun, begun again with the same key, and changed by the same words */
+        struct job_fact job = {.id = 7,
+                               .start_ms = NOW,
+                               .name = "x",
+                               .kind = "x",
+                               .person = "",
+                               .owner = "",
+                               .node = "",
+                               .devices = "",
+                               .pids = "",
+                               .attrs = ""};
+        authorization = admin;
+        store_job_put(h.store, &job, NULL, NULL);
+        ask(&h, METHOD_POST, targets[4], body);
+        store_flush(h.store, NULL);
+        ask(&h, METHOD_POST, targets[4], body);
+        ask(&h, METHOD_PATCH, "/api/v1/jobs/0000000000000007", body);
+        store_flush(h.store, NULL);
+        ask(&h, METHOD_GET, "/api/v1/jobs/0000000000000007", STR(""));
+        break;
+    }
     case 4:
         authorization = agent;
         frames(&out, body);

@@ -229,6 +229,10 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/people", "GET", "++133++3"},
         {"/api/v1/processes", "GET", "++133++3"},
         {"/api/v1/events", "GET", "++133++3"},
+        {"/api/v1/jobs", "GET", "++133++3"},
+        {"/api/v1/jobs", "POST", "111+3++3"},
+        {"/api/v1/jobs/{id}", "GET", "++133++3"},
+        {"/api/v1/jobs/{id}", "PATCH", "111+3++3"},
         {"/api/v1/batches", "POST", "111++33+"},
         {"/api/v1/login", "POST", "++++++++"},
         {"/api/v1/logout", "POST", "++++++++"},
@@ -380,7 +384,8 @@ static void openapi_lists_every_route(void **unused)
     json_t *o = json_loadb(rp.body.p, rp.body.len, JSON_REJECT_DUPLICATES, NULL);
     json_t *paths = json_object_get(o, "paths");
     size_t n = 0;
-    for (const struct route *r = routes; r->path; r++, n++) {
+    for (const struct route *r = routes; r->path; r++) {
+        n += !r[1].path || strcmp(r->path, r[1].path) != 0;
         json_t *path = json_object_get(paths, r->path);
         print_message("%s\n", r->path);
         assert_true(json_is_object(path));

@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+"""Jobs: labelled spans over HTTP, `muster record` and `muster jobs`, against a real hub."""
+import csv
+import io
+import json
+import os
+import threading
+import time
+
+import lib
+import sender
+
+BASE = (int(time.time()) - 86400) * 1000  # yesterday: what is too old is not kept
+
+
+def iso(ms):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(ms / 1000))
+
+
+class Jobs(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.hub = self.start_hub()
+        self.kim = self.token("member", "--person", "kim")
+        self.lee = self.token("member", "--person", "lee")
+        self.admin = self.token("admin")
+
+    def ask(self, method, path, token=None, body=None, **headers):
+        if token:
+            headers["Authorization"] = "Bearer " + token
+        raw = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        status, head, answer = lib.ask(self.hub.url + path, method=method, body=raw, headers=headers)
+        if head.get("content-type", "").startswith("text/csv"):
+            return status, list(csv.DictReader(io.StringIO(answer.decode())))
+        return status, json.loads(answer)
+
+    def post(self, token, **body):
+        return self.ask("POST", "/api/v1/jobs", token, body)
+
+    def made(self, token, **body):
+        status, job = self.post(token, **body)
+        self.assertEqual(status, 201, job)
+        return job
+
+    def list(self, query="", token=None):
+        status, got = self.ask("GET", "/api/v1/jobs?" + query, token)
+        self.assertEqual(status, 200, got)
+        return got["jobs"]
+
+    def node(self, name, **kw):
+        node, token = sender.Node(name, **kw), self.token("agent")
+        auth = {"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"}
+        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=node.first(), headers=auth)
+        self.assertEqual(status, 200, body)
+        return node, token
+
+    def test_a_job_from_start_to_end(self):
+        node, _ = self.node("dgx1")
+        job = self.made(self.kim, name="train", kind="dask", node="dgx1", devices=[node.uuid], pids=[12, 13], start=BASE, attributes={"lr": 0.1, "tags": ["a"]})
+        self.assertEqual((job["name"], job["kind"], job["person"], job["node"], job["node_id"], job["devices"], job["pids"], job["parent"]),
+                         ("train", "dask", "kim", "dgx1", node.key, [node.uuid], [12, 13], None))
+        self.assertEqual((job["start"], job["end"], job["state"], job["attributes"]), (BASE, None, "running", {"lr": 0.1, "tags": ["a"]}))
+        child = self.made(self.kim, name="worker", kind="dask", parent=job["id"], start=iso(BASE + 1000))
+        self.assertEqual(child["parent"], job["id"])
+        status, ended = self.ask("PATCH", "/api/v1/jobs/" + job["id"], self.kim, {"end": BASE + 60000, "name": "trained", "attributes": {"loss": 1}})
+        self.assertEqual((status, ended["end"], ended["state"], ended["name"], ended["attributes"]), (200, BASE + 60000, "ended", "trained", {"loss": 1}))
+        self.assertEqual(self.ask("GET", "/api/v1/jobs/" + job["id"]), (200, ended))
+        self.assertEqual([j["id"] for j in self.list()], [child["id"], job["id"]])  # newest start first
+        # a restart forgets nothing
+        self.assertEqual(self.hub.stop(), 0)
+        self.hub = self.start_hub()
+        self.assertEqual(self.ask("GET", "/api/v1/jobs/" + job["id"])[1]["end"], BASE + 60000)
+
+    def test_lists_are_of_a_time_a_node_a_person_a_device_a_kind_a_parent(self):
+        one, _ = self.node("dgx1")
+        base = BASE
+        a = self.made(self.kim, name="a", node="dgx1", devices=[one.uuid], start=base, end=base + 1000)["id"]
+        b = self.made(self.kim, name="b", kind="wandb", parent=a, start=base + 2000, end=base + 3000)["id"]
+        c = self.made(self.lee, name="c", start=base + 2500)["id"]
+        for query, want in (("", [c, b, a]), (f"from={base + 1000}", [c, b]), (f"to={base + 2500}", [b, a]), (f"from={base + 500}&to={base + 2001}", [b, a]),
+                            ("node=dgx1", [a]), (f"node={one.key}", [a]), (f"device={one.uuid}", [a]), ("person=lee", [c]), ("kind=wandb", [b]), (f"parent={a}", [b]),
+                            ("limit=1", [c]), ("node=nobody", []), ("filter=user:kim", [b, a]), ("filter=host:dgx1", [a]), ("filter=program:b", [b]),
+                            ("filter=user:kim+not+host:dgx*", []), ("filter=mine&me=lee", [c]), ("filter=model:test", [a])):
+            self.assertEqual([j["id"] for j in self.list(query)], want, query)
+        self.assertEqual(self.ask("GET", "/api/v1/jobs?limit=2")[1]["more"], True)
+        self.assertEqual(self.ask("GET", "/api/v1/jobs?limit=3")[1]["more"], False)
+        status, rows = self.ask("GET", "/api/v1/jobs?format=csv")
+        self.assertEqual((status, [r["name"] for r in rows], rows[1]["end"], rows[0]["end"], rows[2]["node"]), (200, ["c", "b", "a"], iso(base + 3000), "", "dgx1"))
+        for query in ("from=whenever", "from=now&to=-1h", "parent=7", "format=xml", "filter=mem>"):
+            status, problem = self.ask("GET", "/api/v1/jobs?" + query)
+            self.assertEqual((status, problem["status"]), (400, 400), query)
+
+    def test_a_retry_does_not_double_and_two_people_do_not_meet(self):
+        first = self.made(self.kim, name="train", key="run-1")
+        status, again = self.post(self.kim, name="another", key="run-1")
+        self.assertEqual((status, again), (200, first))
+        other = self.made(self.lee, name="train", key="run-1")
+        self.assertNotEqual(other["id"], first["id"])
+        self.assertNotEqual(self.made(self.kim, name="train")["id"], self.made(self.kim, name="train")["id"])
+        # two clients at the same moment
+        ids, threads = [], []
+        for _ in range(8):
+            threads.append(threading.Thread(target=lambda: ids.append(self.post(self.kim, name="train", key="run-2")[1]["id"])))
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual((len(ids), len(set(ids))), (8, 1))
+        self.assertEqual(len(self.list("person=kim")), 4)
+
+    def test_who_may(self):
+        node, agent = self.node("dgx1")
+        other, second = self.node("dgx2")
+        self.assertEqual(self.post(None, name="x")[0], 401)
+        self.assertEqual(self.post(self.token("enroll"), name="x")[0], 403)
+        self.assertEqual(self.post(self.token("agent"), name="x")[0], 403)  # of no node yet
+        self.assertEqual(self.post(self.kim, name="x", person="lee")[0], 403)
+        self.assertEqual(self.made(self.admin, name="x", person="lee")["person"], "lee")
+        self.assertEqual(self.post(agent, name="x", node="dgx2")[0], 403)
+        job = self.made(agent, name="slurm 17", kind="slurm", person="kim", devices=[node.uuid])
+        self.assertEqual((job["node_id"], job["person"]), (node.key, "kim"))
+        path = "/api/v1/jobs/" + job["id"]
+        self.assertEqual(self.ask("PATCH", path, None, {"name": "y"})[0], 401)
+        self.assertEqual(self.ask("PATCH", path, self.lee, {"name": "y"})[0], 403)
+        self.assertEqual(self.ask("PATCH", path, second, {"name": "y"})[0], 403)
+        for token in (agent, self.kim, self.admin):
+            self.assertEqual(self.ask("PATCH", path, token, {"end": "now"})[0], 200)
+        self.assertEqual(self.ask("POST", "/api/v1/jobs", self.kim, {"name": "x"}, Origin="http://evil.example")[0], 403)
+        # devices alone say which node it was
+        self.assertEqual(self.made(self.kim, name="x", devices=[other.uuid])["node"], "dgx2")
+        # a command line is its owner's
+        job = self.made(self.kim, name="x", attributes={"command": "train --secret", "n": 1})
+        path = "/api/v1/jobs/" + job["id"]
+        self.assertEqual([self.ask("GET", path, t)[1]["attributes"] for t in (None, self.lee)], [{"n": 1}] * 2)
+        self.assertEqual([self.ask("GET", path, t)[1]["attributes"].get("command") for t in (self.kim, self.admin)], ["train --secret"] * 2)
+        self.assertEqual(self.list("limit=1")[0]["attributes"], {"n": 1})
+
+    def test_bad_bodies_are_told_what_is_wrong(self):
+        good = self.made(self.kim, name="x", start=BASE)["id"]
+        for body, words in ((b"{", "JSON"), (b"[]", "object"), ({}, "name"), ({"name": ""}, "name"), ({"name": "a\nb"}, "name"), ({"name": "x" * 300}, "name"), ({"name": 7}, "name"),
+                            ({"name": "x", "kind": "A b"}, "kind"), ({"name": "x", "start": "soon"}, "start"), ({"name": "x", "start": 99999999999999}, "start"),
+                            ({"name": "x", "start": BASE, "end": BASE - 1000}, "before"), ({"name": "x", "devices": "GPU-a"}, "devices"), ({"name": "x", "devices": ["a,b"]}, "devices"),
+                            ({"name": "x", "pids": [0]}, "pids"), ({"name": "x", "pids": [1] * 300}, "pids"), ({"name": "x", "parent": "0000000000000001"}, "parent"),
+                            ({"name": "x", "attributes": []}, "attributes"), ({"name": "x", "attributes": {"a": "x" * 5000}}, "attributes"), ({"name": "x", "colour": 1}, "colour")):
+            status, problem = self.ask("POST", "/api/v1/jobs", self.kim, body)
+            self.assertEqual(status, 400, body)
+            self.assertIn(words, problem["detail"], body)
+        self.assertEqual(self.post(self.kim, name="x", node="nobody")[0], 404)
+        for body in ({"kind": "x"}, {"end": None}, {"end": BASE - 1000}):
+            self.assertEqual(self.ask("PATCH", "/api/v1/jobs/" + good, self.kim, body)[0], 400, body)
+        for path in ("/api/v1/jobs/7", "/api/v1/jobs/00000000000000ff", "/api/v1/jobs/zzzzzzzzzzzzzzzz"):
+            self.assertEqual(self.ask("GET", path)[0], 404)
+        self.assertEqual(len(self.list()), 1)
+
+    def test_a_job_whose_node_went_away_is_unfinished(self):
+        self.node("dgx1")
+        job = self.made(self.kim, name="x", node="dgx1")
+        self.assertEqual(job["state"], "running")
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/dgx1", self.admin, {"retired": True})[0], 200)
+        self.assertEqual([(j["state"], j["end"]) for j in self.list()], [("unfinished", None)])
+
+
+if __name__ == "__main__":
+    lib.main()
