@@ -19,10 +19,15 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid):
-    """CPU seconds of all threads of a process so far."""
+    """CPU seconds of all threads of a process so far, those that ended included."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def cpu_ms(pid):
+    """The same in ms, to the nanosecond: the kernel's own clock of that process (see clock_getcpuclockid(3)), threads that ended included."""
+    return time.clock_gettime_ns((~pid << 3) | 2) / 1e6
 
 
 def memory_mb(pid):
@@ -39,6 +44,8 @@ def memory_mb(pid):
 
 class Server:
     """A program in a folder of its own; gone when the block ends."""
+
+    patience = 20  # seconds to end in when asked
 
     def __init__(self, argv, ready=None, env=None):
         self.p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env)
@@ -64,7 +71,7 @@ class Server:
     def __exit__(self, *_):
         self.p.terminate()
         try:
-            self.p.wait(20)
+            self.p.wait(self.patience)
         except subprocess.TimeoutExpired:
             self.p.kill()
             self.p.wait()
@@ -155,13 +162,20 @@ class Asker:
         return text
 
 
-def timed(ask, pid, least=5, seconds=1.0):
-    """ask() over and over: median wall ms, the server's CPU ms per time, bytes of an answer."""
-    ask()
-    took, before, size = [], cpu_s(pid), 0
-    end = time.monotonic() + seconds
-    while len(took) < least or time.monotonic() < end:
-        t = time.perf_counter()
-        size = len(ask())
-        took.append((time.perf_counter() - t) * 1000)
-    return {"ms": statistics.median(took), "cpu_ms": (cpu_s(pid) - before) / len(took) * 1000, "bytes": size, "n": len(took)}
+def timed(ask, pid, least=5, seconds=1.0, fresh=None):
+    """ask() over and over: median wall ms, mean CPU ms of the server, bytes of an answer. fresh() comes before each and is not counted."""
+    size, wall, cpu = len(ask()), [], 0
+    end, before = time.monotonic() + seconds, cpu_ms(pid)
+    while len(wall) < least or time.monotonic() < end:
+        if fresh:
+            fresh()
+        c, t = fresh and cpu_ms(pid), time.perf_counter()
+        ask()
+        wall.append((time.perf_counter() - t) * 1000)
+        cpu += cpu_ms(pid) - c if fresh else 0
+    return {"ms": statistics.median(wall), "cpu_ms": (cpu if fresh else cpu_ms(pid) - before) / len(wall), "bytes": size, "n": len(wall)}
+
+
+def new_second():
+    """Until a second begins: what a hub renders of now is made anew then."""
+    time.sleep(1.02 - time.time() % 1)
