@@ -95,8 +95,6 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
 struct past_ask {
     void (*run)(struct past_ask *k, const struct past *past, struct reply *rp);
     void (*end)(struct past_ask *k); /* frees k */
-    void (*settle)(struct past_ask *k, struct api *a,
-                   struct reply *rp); /* on the loop after run; NULL: nothing to do */
 };
 /* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
 void reply_failed(struct reply *rp, int code, const struct err *err);
