@@ -3,7 +3,10 @@
  * and asked for. Prints bytes per sample of raw chunks, of the tiers and of the whole file, CPU per million samples,
  * and how long questions take.
  *
- *   build/bench/history [GPUS [SECONDS]]
+ *   build/bench/history [GPUS [SECONDS [DIR [fresh]]]]
+ *
+ * With DIR that folder is filled for a hub to be started on (bench/query.py), ending with the last whole minute, and
+ * left there; fresh: the batches stay in their logs, as a hub has them for the first ten minutes.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -18,7 +21,6 @@
 
 #define PER   TELEMETRY_PER
 #define BATCH 5 /* seconds */
-#define T0    1700000000000ll
 
 static double cpu_now(void)
 {
@@ -50,7 +52,8 @@ static int64_t ask(const char *dir, const char *sql)
     return v;
 }
 
-static int64_t sim_now; /* the clock of what is fed */
+static int64_t T0 = 1700000000000ll; /* the first tick */
+static int64_t sim_now;              /* the clock of what is fed */
 
 static int64_t now_ms(void)
 {
@@ -88,6 +91,7 @@ static void feed(struct store *s, struct wire_enc *enc, struct telemetry *t, int
 static uint64_t put_facts(struct store *s, const struct telemetry *t, int node)
 {
     struct node_fact f;
+    struct store_node rec = {.first_ms = T0, .last_ms = T0};
     AUTO_BUF out = BUF_INIT(1 << 20);
     uint64_t id;
     char key[16];
@@ -97,6 +101,10 @@ static uint64_t put_facts(struct store *s, const struct telemetry *t, int node)
     snprintf(key, sizeof(key), "node%04d", node);
     store_put_blob(s, key, BLOB_FACTS, id, buf_str(&out));
     node_fact_fini(&f);
+    snprintf(rec.key, sizeof(rec.key), "%s", key);
+    snprintf(rec.own_name, sizeof(rec.own_name), "%s", key);
+    rec.facts = id;
+    store_put_node(s, &rec);
     return id;
 }
 
@@ -132,16 +140,19 @@ static void question(struct store *s, const char *what, const char *const *metri
 int main(int argc, char **argv)
 {
     int64_t gpus = 200, seconds = 600;
-    char dir[] = "/var/tmp/muster-history-XXXXXX";
+    char room[] = "/var/tmp/muster-history-XXXXXX", *dir = argc > 3 ? argv[3] : room;
+    bool fresh = argc > 4;
     struct err err = {0};
     struct store *s;
 
     if ((argc > 1 && !str_int(str_of(argv[1]), &gpus)) || (argc > 2 && !str_int(str_of(argv[2]), &seconds)) ||
-        gpus < PER || gpus > 80000 || seconds < BATCH || !mkdtemp(dir)) {
-        fprintf(stderr, "usage: history [GPUS [SECONDS]]\n");
+        gpus < PER || gpus > 80000 || seconds < BATCH || (dir == room && !mkdtemp(dir))) {
+        fprintf(stderr, "usage: history [GPUS [SECONDS [DIR [fresh]]]]\n");
         return 2;
     }
     int nodes = (int)(gpus / PER);
+    if (dir != room)
+        T0 = clock_wall_ms() / 60000 * 60000 - seconds * 1000;
     struct telemetry *v = telemetry_new(nodes * PER, T0, 1000, 1);
     uint64_t *facts = mem_zero((size_t)nodes, sizeof(*facts));
     struct wire_enc *enc = wire_enc_new(1);
@@ -162,13 +173,18 @@ int main(int argc, char **argv)
             feed(s, enc, v, i, T0 + t * 1000, (uint64_t)(t / BATCH) + 1, facts[i]);
         must(store_flush(s, &err) == 0, err.msg);
         fed += cpu_now() - cpu;
-        if ((t + BATCH) % 600 == 0 || t + BATCH >= seconds) { /* the log is ten minutes old */
+        if (!fresh && ((t + BATCH) % 600 == 0 || t + BATCH >= seconds)) { /* the log is ten minutes old */
             cpu = cpu_now();
             must(store_settle(s, &err) == 0, err.msg);
             packed += cpu_now() - cpu;
         }
     }
     double samples = (double)nodes * PER * TELEMETRY_METRICS * (double)seconds;
+    if (dir != room) {
+        store_close(s);
+        printf("%.0f samples from %lld to %lld\n", samples, (long long)T0, (long long)(T0 + seconds * 1000));
+        return 0;
+    }
     for (int last = 0; last < 2; last++) {
         double cpu = cpu_now();
         sim_now += last ? 40ll * 86400000 : 0;

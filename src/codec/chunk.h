@@ -73,7 +73,10 @@ struct chunk {
     size_t n_devs, cap_devs;
 };
 
-/* 0, or -EBADMSG with a sentence. Ended with chunk_fini, also after a failure. */
+/* How many of a chunk's bytes its head takes, from its first CHUNK_LEAD; 0: no chunk. */
+#define CHUNK_LEAD 10u
+size_t chunk_head_len(const void *lead);
+/* 0, or -EBADMSG with a sentence. Ended with chunk_fini, also after a failure. The head's bytes are enough. */
 int chunk_open(struct chunk *ret, struct str bytes, struct err *err);
 void chunk_fini(struct chunk *c);
 
@@ -93,6 +96,8 @@ struct chunk_cells {
     void *zstd;
 };
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
+/* The same where the column's p->len bytes are elsewhere. */
+int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err);
 void chunk_cells_fini(struct chunk_cells *c);
 
 static inline size_t chunk_words(size_t n_ticks)

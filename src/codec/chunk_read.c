@@ -8,8 +8,8 @@
 #include "codec/chunk_v1.h"
 #include "codec/ints.h"
 
-#define HEAD_AT   10 /* behind version, lanes, length, checksum */
-#define UUID_TEXT 40 /* GPU-01234567-89ab-cdef-0123-456789abcdef */
+#define HEAD_AT   CHUNK_LEAD /* behind version, lanes, length, checksum */
+#define UUID_TEXT 40         /* GPU-01234567-89ab-cdef-0123-456789abcdef */
 
 /* ---- the head ---- */
 
@@ -144,6 +144,15 @@ static bool head_columns(struct chunk *c, struct rd *r, size_t at)
         at += p->len; /* past the end: found when it is read, for the others may be whole */
     }
     return true;
+}
+
+size_t chunk_head_len(const void *lead)
+{
+    struct rd r = rd_of(lead, CHUNK_LEAD);
+    uint8_t version = rd_u8(&r), lanes = rd_u8(&r);
+    uint32_t len = rd_u32(&r);
+
+    return version == 0 || lanes == 0 || len > CHUNK_BYTES_MAX ? 0 : HEAD_AT + (size_t)len;
 }
 
 int chunk_open(struct chunk *ret, struct str bytes, struct err *err)
@@ -314,18 +323,27 @@ static void cells_room(struct chunk_cells *c, size_t n_devs, size_t n_ticks, uns
     c->lanes = lanes;
 }
 
+int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err)
+{
+    const struct chunk_part *p = &c->columns[column];
+
+    if (bytes.len != p->len)
+        return err_set(err, -EBADMSG, "a column is cut off");
+    if (crc32c(0, bytes.p, p->len) != p->crc)
+        return err_set(err, -EBADMSG, "a column is damaged");
+    cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
+    struct rd r = rd_of(bytes.p, p->len);
+    bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret);
+    return ok && rd_left(&r) == 0 ? 0 : err_set(err, -EBADMSG, "a column makes no sense");
+}
+
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err)
 {
     const struct chunk_part *p = &c->columns[column];
 
     if (p->off > c->bytes.len || p->len > c->bytes.len - p->off)
         return err_set(err, -EBADMSG, "a column is cut off");
-    if (crc32c(0, c->bytes.p + p->off, p->len) != p->crc)
-        return err_set(err, -EBADMSG, "a column is damaged");
-    cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
-    struct rd r = rd_of(c->bytes.p + p->off, p->len);
-    bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret);
-    return ok && rd_left(&r) == 0 ? 0 : err_set(err, -EBADMSG, "a column makes no sense");
+    return chunk_read_bytes(c, column, str_n(c->bytes.p + p->off, p->len), ret, err);
 }
 
 void chunk_cells_fini(struct chunk_cells *c)

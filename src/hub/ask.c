@@ -63,6 +63,7 @@ static void on_worker(struct job *j)
     struct beside beside = {.dir = q->h->data};
     struct past past = {.store = q->h->store,
                         .history = store_history,
+                        .session = store_session(q->h->store),
                         .stop = job_stopped,
                         .stop_arg = j,
                         .procs = procs_beside,
@@ -73,6 +74,7 @@ static void on_worker(struct job *j)
 
     q->ask->run(q->ask, &past, rp);
     store_close(beside.store);
+    store_session_end(past.session);
     if (rp->status || !rp->body.len)
         return;
     snprintf(rp->etag, sizeof(rp->etag), "\"%016llx\"", (unsigned long long)fnv64(rp->body.p, rp->body.len));

@@ -12,6 +12,7 @@
 const char *const agg_words[AGGS] = {"avg", "min", "max", "sum", "last", "count", "rate"};
 static const char *const group_words[GROUPS] = {"", "node", "model"};
 static const char *const fold_words[FOLDS] = {"mean", "sum", "min", "max"};
+static const char *const tier_names[TIER_COUNT + 1] = {"raw", "minute", "hour", "auto"};
 
 /* ---- words ---- */
 
@@ -35,8 +36,8 @@ bool history_word(struct history_words *w, struct str name, struct str value, in
     const struct {
         const char *name;
         struct str *to;
-    } plain[] = {{"from", &w->from},     {"to", &w->to},       {"step", &w->step},
-                 {"points", &w->points}, {"group", &w->group}, {"fold", &w->fold}};
+    } plain[] = {{"from", &w->from},   {"to", &w->to},     {"step", &w->step}, {"points", &w->points},
+                 {"group", &w->group}, {"fold", &w->fold}, {"tier", &w->tier}};
 
     *ret = 0;
     for (size_t i = 0; i < ARRAY_LEN(plain); i++)
@@ -202,41 +203,79 @@ static int resolve_metrics(const struct history_words *w, const struct view *v, 
 
 /* ---- which devices ---- */
 
-static bool names_node(struct str word, const struct node_now *n)
+/* A word for devices, taken apart once. */
+struct aim {
+    struct str all, node, index; /* node:index, where there is a colon */
+    bool pattern, colon, hit;
+};
+
+static bool fits(struct str word, bool pattern, const char *text)
 {
-    return str_eq(word, n->key) || str_glob(word, str_of(n->name)) || str_glob(word, str_of(n->key));
+    if (pattern)
+        return str_glob(word, str_of(text));
+    return strncmp(text, word.p, word.len) == 0 && text[word.len] == 0;
 }
 
-static bool names_device(struct str word, const struct node_now *n, const struct device_now *d)
+static void aim_at(struct aim *a, struct str word)
 {
-    char index[32];
     int colon = str_rfind(word, ":");
 
-    if (names_node(word, n) || str_eq(word, d->fact.uuid) || str_glob(word, str_of(d->fact.uuid)))
-        return true;
+    *a = (struct aim){.all = word, .pattern = is_pattern(word), .colon = colon >= 0};
     if (colon < 0)
-        return false;
-    if (d->fact.mig >= 0)
-        snprintf(index, sizeof(index), "%d.%d", (int)d->fact.index, (int)d->fact.mig);
-    else
-        snprintf(index, sizeof(index), "%d", (int)d->fact.index);
-    return names_node(str_n(word.p, (size_t)colon), n) &&
-           str_glob(str_n(word.p + colon + 1, word.len - (size_t)colon - 1), str_of(index));
+        return;
+    a->node = str_n(word.p, (size_t)colon);
+    a->index = str_n(word.p + colon + 1, word.len - (size_t)colon - 1);
 }
 
-/* A retired node answers to its own name only, not to a pattern. */
-static bool asked_for(const struct history_words *w, const struct node_now *n, const struct device_now *d, bool *hit)
+static bool names_node(struct str word, bool pattern, const struct node_now *n)
 {
-    bool any = w->n_devices == 0 && !n->retired;
+    return fits(word, pattern, n->name) || fits(word, pattern, n->key);
+}
 
-    for (size_t i = 0; i < w->n_devices; i++) {
-        struct str word = w->devices[i];
-        if (n->retired && is_pattern(word))
+static bool names_index(const struct aim *a, const struct device_fact *f)
+{
+    char text[32];
+
+    if (f->mig >= 0)
+        snprintf(text, sizeof(text), "%d.%d", (int)f->index, (int)f->mig);
+    else
+        snprintf(text, sizeof(text), "%d", (int)f->index);
+    return fits(a->index, a->pattern, text);
+}
+
+struct aims {
+    size_t n;
+    struct aim v[HISTORY_WORDS];
+};
+
+/*
+ * Which devices of a node: picked[i]. True: the node itself was asked for too. A retired node answers to its own name
+ * only, not to a pattern.
+ */
+static bool pick_devices(struct aims *w, const struct node_now *n, bool *picked)
+{
+    bool self = w->n == 0 && !n->retired;
+
+    for (size_t k = 0; k < n->n_devices; k++)
+        picked[k] = self;
+    for (size_t i = 0; i < w->n; i++) {
+        struct aim *a = &w->v[i];
+        if (n->retired && a->pattern)
             continue;
-        if (d ? names_device(word, n, d) : names_node(word, n))
-            any = hit[i] = true;
+        if (names_node(a->all, a->pattern, n)) {
+            self = a->hit = true;
+            for (size_t k = 0; k < n->n_devices; k++)
+                picked[k] = true;
+            continue;
+        }
+        bool here = a->colon && names_node(a->node, a->pattern, n);
+        for (size_t k = 0; k < n->n_devices; k++) {
+            const struct device_fact *f = &n->devices[k].fact;
+            if (fits(a->all, a->pattern, f->uuid) || (here && names_index(a, f)))
+                picked[k] = a->hit = true;
+        }
     }
-    return any;
+    return self;
 }
 
 static void take_scales(struct history_query *q, struct plan_node *p, const struct node_now *n)
@@ -275,35 +314,46 @@ static void take_node(struct history_query *q, const struct node_now *n, const b
         d->mig = f->mig;
     }
     take_scales(q, p, n);
-    for (size_t i = 0; i < q->n_metrics; i++)
-        q->n_series += q->n_aggs * (p->scales[i].device * p->n_devices + (p->scales[i].node && self));
+    for (size_t i = 0; i < q->n_metrics; i++) {
+        size_t of_devices = p->scales[i].device * p->n_devices, of_node = p->scales[i].node && self;
+        q->n_read += q->n_aggs * (of_devices + of_node);
+        q->n_series += q->n_aggs * ((q->group == GROUP_NONE ? of_devices : MIN(of_devices, 1u)) + of_node);
+    }
 }
 
-static int resolve_devices(const struct history_words *w, const struct view *v, struct history_query *q,
+static int resolve_devices(const struct history_words *words, const struct view *v, struct history_query *q,
                            bool (*keep)(void *arg, const struct node_now *n, const struct device_now *d), void *arg,
                            struct err *err)
 {
-    bool hit[HISTORY_WORDS] = {false};
+    AUTO_FREE struct aims *w = mem_zero(1, sizeof(*w));
+    AUTO_FREE bool *picked = NULL;
+    size_t cap = 0;
 
+    for (size_t i = 0; i < words->n_devices; i++)
+        aim_at(&w->v[w->n++], words->devices[i]);
     q->nodes = mem_zero(MAX(v->n, 1u), sizeof(*q->nodes));
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *n = v->nodes[i];
-        AUTO_FREE bool *picked = mem_zero(MAX(n->n_devices, 1u), sizeof(*picked));
         size_t n_picked = 0;
+        if (n->n_devices > cap) {
+            cap = n->n_devices;
+            picked = mem_grow(picked, cap, sizeof(*picked));
+        }
+        bool self = pick_devices(w, n, picked);
         for (size_t k = 0; k < n->n_devices; k++) {
-            picked[k] = asked_for(w, n, &n->devices[k], hit) && (!keep || keep(arg, n, &n->devices[k]));
+            picked[k] = picked[k] && (!keep || keep(arg, n, &n->devices[k]));
             n_picked += picked[k];
         }
-        bool self = n_picked > 0 || (!keep && asked_for(w, n, NULL, hit));
+        self = n_picked > 0 || (!keep && self);
         if (self)
             take_node(q, n, picked, self);
-        if (q->n_series > HISTORY_SERIES_MAX)
+        if (q->n_series > HISTORY_SERIES_MAX || q->n_read > HISTORY_READ_MAX)
             return err_set(err, -E2BIG, "more than %d series: ask for fewer devices or metrics", HISTORY_SERIES_MAX);
     }
-    for (size_t i = 0; i < w->n_devices; i++)
-        if (!hit[i])
+    for (size_t i = 0; i < w->n; i++)
+        if (!w->v[i].hit)
             return err_set(err, -ENOENT, "no device or node is called '%.*s': write a UUID, node:index or a node",
-                           (int)MIN(w->devices[i].len, 80u), w->devices[i].p);
+                           (int)MIN(w->v[i].all.len, 80u), w->v[i].all.p);
     return 0;
 }
 
@@ -325,6 +375,16 @@ static int parse_how(const struct history_words *w, struct history_query *q, str
     int fold = w->fold.len ? word_of(w->fold, fold_words, FOLDS, "fold", err) : FOLD_MEAN;
     if (fold < 0)
         return fold;
+    int tier = w->tier.len ? word_of(w->tier, tier_names, TIER_COUNT + 1, "tier", err) : TIER_COUNT;
+    if (tier < 0)
+        return tier;
+    static const int64_t bins_ms[] = {1, 60000, 3600000};
+    if (tier < TIER_COUNT && q->step_ms % bins_ms[tier]) {
+        if (!q->chosen)
+            return err_set(err, -EINVAL, "the %s tier needs a step of whole %ss", tier_names[tier], tier_names[tier]);
+        q->step_ms = bins_ms[tier];
+    }
+    q->tier = tier < TIER_COUNT ? tier : -1;
     q->group = (enum group)group;
     q->fold = (enum fold)fold;
     return 0;

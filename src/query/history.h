@@ -19,7 +19,8 @@
 #define HISTORY_POINTS_MAX 11000
 #define HISTORY_CELLS_MAX  4000000
 #define HISTORY_SERIES_MAX 20000
-#define HISTORY_WORDS      64 /* device patterns, metric names */
+#define HISTORY_READ_MAX   400000 /* series that go into groups */
+#define HISTORY_WORDS      64     /* device patterns, metric names */
 
 enum agg { AGG_AVG, AGG_MIN, AGG_MAX, AGG_SUM, AGG_LAST, AGG_COUNT, AGG_RATE, AGGS };
 extern const char *const agg_words[AGGS];
@@ -28,7 +29,7 @@ extern const char *const agg_words[AGGS];
 struct history_words {
     size_t n_devices, n_metrics, n_aggs;
     struct str devices[HISTORY_WORDS], metrics[HISTORY_WORDS], aggs[AGGS];
-    struct str from, to, step, points, group, fold;
+    struct str from, to, step, points, group, fold, tier;
 };
 /* One parameter of a request. True: taken; false: not one of ours. -EINVAL in *ret when there are too many of it. */
 bool history_word(struct history_words *w, struct str name, struct str value, int *ret, struct err *err);
@@ -47,6 +48,7 @@ void history_query_free(struct history_query *q);
 struct past {
     struct store *store;
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
+    struct history_session *session; /* of this request; may be NULL */
     bool (*stop)(void *arg);
     void *stop_arg;
     /* store_procs, from this thread; NULL: nobody was ever on a device */

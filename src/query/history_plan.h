@@ -43,6 +43,8 @@ struct history_query {
     enum agg aggs[AGGS];
     enum group group;
     enum fold fold;
+    int tier;      /* enum tier, or -1: the coarsest that the step allows */
+    size_t n_read; /* series of devices, before they are grouped */
     struct plan_metric metrics[PLAN_METRICS];
     struct plan_node *nodes;
 };

@@ -145,7 +145,8 @@ static int ask_values(const struct travel *t, const struct past *past, struct no
                               .step_ms = step_ms,
                               .tier = t->minutes ? TIER_MINUTE : TIER_RAW,
                               .stop = past->stop,
-                              .arg = past->stop_arg};
+                              .arg = past->stop_arg,
+                              .session = past->session};
     int r = past->history(past->store, &ask, &h, err);
     if (r < 0)
         return r;
@@ -352,7 +353,8 @@ int travel_moments(const struct travel *t, size_t i, const struct past *past, si
                                   .step_ms = step_ms,
                                   .tier = TIER_RAW,
                                   .stop = past->stop,
-                                  .arg = past->stop_arg};
+                                  .arg = past->stop_arg,
+                                  .session = past->session};
         int r = past->history(past->store, &ask, &h, err);
         if (r < 0)
             return r;

@@ -41,8 +41,15 @@ struct store_ops {
     int (*history_tier)(struct store *s, const struct history_ask *ask);
     /* everything of a node in the sink's span; -ENOTSUP without a decoder */
     int (*history)(struct store *s, const char *node, int tier, struct sink *sink, struct err *err);
+    void *(*session)(struct store *s); /* NULL: has none */
+    void (*session_end)(struct store *s, void *session);
     void (*set_decoder)(struct store *s, const struct store_decoder *d);
     int (*settle)(struct store *s, struct err *err);
+};
+
+struct history_session {
+    struct store *store;
+    void *own; /* the backend's */
 };
 
 /* A backend's own struct begins with this. */

@@ -2,6 +2,7 @@
 #include "store/chunks.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -30,6 +31,10 @@ enum {
     C_DROP,
     C_FINAL,
     C_EACH,
+    C_LIST,
+    C_BEGIN,
+    C_ROLLBACK,
+    C_VERSION,
     C_NEXT,
     C_NEWEST,
     C_GROUPS,
@@ -51,6 +56,12 @@ static const char *const chunks_sql[C_COUNT] = {
     /* +: out of the row and not the index, which a damaged page may have made to disagree */
     [C_EACH] = "SELECT id, level, from_ms, to_ms, log, bytes, +node, +tier, +bucket FROM chunk INDEXED BY chunk_at"
                " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
+    [C_LIST] =
+        "SELECT id, level, from_ms, to_ms, log, length(bytes), +node, +tier, +bucket FROM chunk INDEXED BY chunk_at"
+        " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
+    [C_BEGIN] = "BEGIN",
+    [C_ROLLBACK] = "ROLLBACK",
+    [C_VERSION] = "PRAGMA data_version",
     [C_NEXT] = "SELECT min(bucket) FROM chunk WHERE tier = ?1 AND bucket >= ?2",
     [C_NEWEST] = "SELECT max(to_ms) FROM chunk WHERE tier = 0 AND bucket ="
                  " (SELECT max(bucket) FROM chunk WHERE tier = 0)",
@@ -68,6 +79,7 @@ struct chunks {
     sqlite3 *h;
     struct db_stmts st;
     int wal_pages;
+    sqlite3_blob *blob; /* open within a transaction, moved from row to row */
 };
 
 static char *chunks_path(const char *dir)
@@ -92,10 +104,17 @@ int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct 
     return 0;
 }
 
+static void chunks_shut(struct chunks *c)
+{
+    sqlite3_blob_close(c->blob);
+    c->blob = NULL;
+}
+
 void chunks_close(struct chunks *c)
 {
     if (!c)
         return;
+    chunks_shut(c);
     db_stmts_fini(&c->st);
     db_close(c->h);
     free(c);
@@ -130,13 +149,16 @@ int chunks_fail(struct chunks *c, const char *doing, struct err *err)
 
 int chunks_begin(struct chunks *c, bool write)
 {
-    return db_errno(c->h, db_exec(c->h, write ? "BEGIN IMMEDIATE" : "BEGIN"));
+    sqlite3_stmt *st = write ? NULL : db_stmt(&c->st, C_BEGIN);
+
+    return db_errno(c->h, st ? db_run(st) : db_exec(c->h, "BEGIN IMMEDIATE"));
 }
 
 void chunks_rollback(struct chunks *c)
 {
+    chunks_shut(c); /* what is open would hold the moment */
     if (!sqlite3_get_autocommit(c->h))
-        db_exec(c->h, "ROLLBACK");
+        db_run(db_stmt(&c->st, C_ROLLBACK));
 }
 
 int chunks_commit(struct chunks *c)
@@ -178,6 +200,18 @@ static int chunks_step(struct chunks *c, sqlite3_stmt *st)
 }
 
 #define INT(i) sqlite3_column_int64(st, (i))
+
+int chunks_version(struct chunks *c, int64_t *ret)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_VERSION);
+    int r = chunks_step(c, st);
+
+    if (r == 1) {
+        *ret = INT(0);
+        sqlite3_reset(st);
+    }
+    return MIN(r, 0);
+}
 
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
 {
@@ -240,10 +274,10 @@ int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket)
     return chunks_run(c, st);
 }
 
-int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
-                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_t bucket,
+                       int (*each)(void *arg, const struct chunk_row *row), void *arg)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_EACH);
+    sqlite3_stmt *st = db_stmt(&c->st, (size_t)sql);
     int64_t before = INT64_MIN, end = bucket + tier_bucket_ms(tier);
     bool bad = false;
     int r;
@@ -265,8 +299,11 @@ int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
                                 .to_ms = INT(3),
                                 .log = INT(4),
                                 .tier = tier,
-                                .level = (int)INT(1),
-                                .bytes = db_bytes(st, 5)};
+                                .level = (int)INT(1)};
+        if (sql == C_EACH)
+            row.bytes = db_bytes(st, 5);
+        else
+            row.bytes.len = (size_t)MAX(INT(5), 0);
         r = each(arg, &row);
         if (r) {
             sqlite3_reset(st);
@@ -274,6 +311,33 @@ int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
         }
     }
     return r == 0 && bad ? -EUCLEAN : r;
+}
+
+int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+{
+    return chunks_walk(c, C_EACH, node, tier, bucket, each, arg);
+}
+
+int chunks_list(struct chunks *c, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg)
+{
+    return chunks_walk(c, C_LIST, node, tier, bucket, each, arg);
+}
+
+int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
+{
+    int rc =
+        c->blob ? sqlite3_blob_reopen(c->blob, id) : sqlite3_blob_open(c->h, "main", "chunk", "bytes", id, 0, &c->blob);
+
+    if (rc == SQLITE_OK && (off > INT_MAX || len > INT_MAX))
+        return -ENOENT;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_blob_read(c->blob, to, (int)len, (int)off);
+    if (rc == SQLITE_OK)
+        return 0;
+    chunks_shut(c);
+    return rc == SQLITE_ERROR ? -ENOENT : db_errno(c->h, rc);
 }
 
 int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)

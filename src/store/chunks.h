@@ -24,10 +24,11 @@ int chunks_set_aside(const char *dir); /* to history.db.damaged */
 int64_t chunks_file_bytes(const char *dir);
 int chunks_fail(struct chunks *c, const char *doing, struct err *err);
 
-int chunks_begin(struct chunks *c, bool write); /* a reader sees one moment until the end */
-int chunks_commit(struct chunks *c);            /* rolls back when it fails */
-void chunks_rollback(struct chunks *c);         /* also ends reading */
-void chunks_tidy(struct chunks *c, bool all);   /* checkpoint */
+int chunks_begin(struct chunks *c, bool write);     /* a reader sees one moment until the end */
+int chunks_commit(struct chunks *c);                /* rolls back when it fails */
+int chunks_version(struct chunks *c, int64_t *ret); /* another after each change by others, for this connection */
+void chunks_rollback(struct chunks *c);             /* also ends reading */
+void chunks_tidy(struct chunks *c, bool all);       /* checkpoint */
 
 struct chunk_row {
     int64_t id, node, bucket, from_ms, to_ms, log;
@@ -44,6 +45,11 @@ int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket); /* i
  * for the others. */
 int chunks_each(struct chunks *c, int64_t node, int tier, int64_t bucket,
                 int (*each)(void *arg, const struct chunk_row *row), void *arg);
+/* The same without their bytes; row->bytes.len alone is set. */
+int chunks_list(struct chunks *c, int64_t node, int tier, int64_t bucket,
+                int (*each)(void *arg, const struct chunk_row *row), void *arg);
+/* len bytes of a chunk from off on: only the pages they are on are read. Within a transaction. 0, -ENOENT, -errno. */
+int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to);
 /* The first bucket at or after `from` that has anything: 1, 0, -errno. */
 int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret);
 int64_t chunks_newest_ms(struct chunks *c); /* the latest time of any raw chunk; 0: none */

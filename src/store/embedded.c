@@ -313,6 +313,17 @@ static int embedded_setting_put(struct store *s, const char *name, struct str va
     return records_setting_put(emb(s)->rec, name, value, err);
 }
 
+static void *embedded_session(struct store *s)
+{
+    return emb(s)->past ? past_session_new(emb(s)->past) : NULL;
+}
+
+static void embedded_session_end(struct store *s, void *session)
+{
+    (void)s;
+    past_session_free(session);
+}
+
 static void embedded_stat(struct store *s, struct store_stat *ret)
 {
     *ret = (struct store_stat){0};
@@ -443,6 +454,8 @@ static const struct store_ops embedded_ops = {
     .stat = embedded_stat,
     .history_tier = embedded_history_tier,
     .history = embedded_history,
+    .session = embedded_session,
+    .session_end = embedded_session_end,
     .set_decoder = embedded_set_decoder,
     .settle = embedded_settle,
 };

@@ -24,6 +24,9 @@ struct store_decoder {
     int (*facts)(void *d, struct str frame, struct node_fact *ret, struct err *err); /* ended with node_fact_fini */
 };
 
+/* What several questions in a row share: one thread's, for as long as a request takes. */
+struct history_session;
+
 struct bin {        /* [at, at + step) */
     uint32_t count; /* 0: a gap */
     int64_t sum, min, max, last;
@@ -39,6 +42,7 @@ struct history_ask {
     int tier;                /* enum tier, or -1: the coarsest whose bins fit into step, and that from_ms is kept in */
     bool (*stop)(void *arg); /* asked now and then; NULL: never */
     void *arg;
+    struct history_session *session; /* NULL: one of its own */
 };
 
 /* Series d * n_metrics + m has n bins; bin i begins at from_ms + i * step_ms. */
@@ -51,10 +55,12 @@ struct history {
 };
 
 /*
- * These three may be called from any thread, several at once; store_close only when none is under way. 0; -ECANCELED
+ * These may be called from any thread, several at once; store_close only when none is under way. 0; -ECANCELED
  * when stopped; -E2BIG above 4 million bins (or 16 million points); -ENOTSUP in a store without a decoder. ret is ended
  * with history_fini.
  */
+struct history_session *store_session(struct store *s);
+void store_session_end(struct history_session *x);
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
 void history_fini(struct history *h);
 

@@ -460,11 +460,13 @@ int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, con
 
 /* ---- a node at a time ---- */
 
-enum { LR_GET, LR_ROWS, LR_NODES, LR_COUNT };
+enum { LR_GET, LR_ROWS, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };
 static const char *const reader_sql[LR_COUNT] = {
     [LR_GET] = "SELECT run, number, at, shift, facts, procs, bytes FROM batch WHERE id = ?1",
     [LR_ROWS] = "SELECT id, node FROM batch WHERE id < ?1 ORDER BY id",
     [LR_NODES] = "SELECT id, key FROM node ORDER BY id",
+    [LR_BEGIN] = "BEGIN",
+    [LR_END] = "ROLLBACK",
 };
 
 struct log_reader {
@@ -495,6 +497,19 @@ void log_reader_close(struct log_reader *l)
     db_stmts_fini(&l->st);
     db_close(l->h);
     free(l);
+}
+
+void log_reader_begin(struct log_reader *l)
+{
+    if (sqlite3_get_autocommit(l->h))
+        db_run(db_stmt(&l->st, LR_BEGIN));
+}
+
+void log_reader_end(struct log_reader *l)
+{
+    sqlite3_reset(l->st.v[LR_GET]); /* of the last call: it would hold the moment */
+    if (!sqlite3_get_autocommit(l->h))
+        db_run(db_stmt(&l->st, LR_END));
 }
 
 /* 1: a row; 0: the end; -errno. Ready for the next use unless 1. */

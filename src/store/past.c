@@ -6,15 +6,36 @@
 
 #include "base/mem.h"
 #include "store/chunks.h"
+#include "store/shelf.h"
 
-#define TRIES     8
-#define POOL_KEEP 8 /* readers kept open */
+#define TRIES       8
+#define POOL_KEEP   4 /* readers kept open */
+#define SHELF_BYTES (1536u << 10)
+#define CELLS_KEEP  (1u << 17) /* a decoded column larger than this is not kept: 1 MB */
+#define LOGS_KEEP   4          /* log files a reader keeps open */
 
+struct open_log {
+    int64_t n; /* 0: none */
+    struct log_reader *l;
+    struct log_key *keys; /* when they were needed */
+    size_t n_keys;
+    struct log_row { /* whose each row is, by node and row, below rows_before: what was there when we started */
+        uint32_t node, row;
+    } * rows;
+    size_t n_rows, cap_rows;
+    int64_t rows_before;
+};
+
+/* Connections, and what was learned over them. One thread's at a time. */
 struct reader {
     struct chunks *chunks;
     struct records *rec;
     void *dec;
     struct facts_cache facts;
+    struct shelf *shelf;
+    int64_t version; /* of history.db that the shelf is good for */
+    struct chunk_cells cells;
+    struct open_log logs[LOGS_KEEP];
     struct reader *next;
 };
 
@@ -38,10 +59,22 @@ struct past *past_new(const struct store_conf *conf, struct writer *w)
     return p;
 }
 
+static void open_log_fini(struct open_log *l)
+{
+    log_reader_close(l->l);
+    free(l->keys);
+    free(l->rows);
+    *l = (struct open_log){0};
+}
+
 static void reader_free(struct past *p, struct reader *r)
 {
     if (!r)
         return;
+    for (size_t i = 0; i < LOGS_KEEP; i++)
+        open_log_fini(&r->logs[i]);
+    shelf_free(r->shelf);
+    chunk_cells_fini(&r->cells);
     chunks_close(r->chunks);
     records_close(r->rec);
     facts_fini(&r->facts);
@@ -87,6 +120,7 @@ static int reader_get(struct past *p, struct reader **ret, struct err *err)
         return code;
     }
     r->dec = p->dec->make();
+    r->shelf = shelf_new(SHELF_BYTES);
     *ret = r;
     return 0;
 }
@@ -168,168 +202,63 @@ const struct node_fact *facts_get(struct facts_cache *c, struct records *r, cons
     return c->have ? &c->fact : NULL;
 }
 
-/* ---- one reading ---- */
+/* ---- a session ---- */
 
-struct reading {
+struct next_bucket { /* an answer of chunks_next_bucket */
+    int tier, found;
+    int64_t from, bucket;
+};
+
+struct past_session {
     struct past *p;
     struct reader *r;
-    struct sink *sink;
-    const char *node;
-    int tier;
+    bool begun;
     struct alias *aliases;
     size_t n_aliases;
-    struct names names;
-    const char *name; /* being read */
     struct log_ref *logs;
     size_t n_logs;
     struct chunk_mark *marks;
     size_t n_marks;
+    struct next_bucket next[4];
+    unsigned n_next;
 };
 
-static bool stopped(const struct reading *x)
+struct past_session *past_session_new(struct past *p)
 {
-    return x->sink->stop && x->sink->stop(x->sink->stop_arg);
+    struct past_session *x = mem_zero(1, sizeof(*x));
+
+    x->p = p;
+    return x;
 }
 
-static int read_chunk(void *arg, const struct chunk_row *row)
+/* Let go of the moment, and of the reader. */
+static void session_rest(struct past_session *x)
 {
-    struct reading *x = arg;
-    struct chunk c;
+    struct reader *r = x->r;
 
-    if (row->to_ms < x->sink->from_ms || row->from_ms >= x->sink->to_ms ||
-        strcmp(alias_resolve(x->aliases, x->n_aliases, x->name, row->log, INT64_MAX), x->node) != 0)
-        return 0;
-    if (stopped(x))
-        return -ECANCELED;
-    int r = 0;
-    if (chunk_open(&c, row->bytes, NULL) == 0 && c.lanes == (row->tier == TIER_RAW ? 1 : LANES))
-        r = x->sink->chunk(x->sink, &c, row->tier);
-    else
-        x->sink->damaged++;
-    chunk_fini(&c);
-    return r;
+    if (r && r->chunks)
+        chunks_rollback(r->chunks);
+    for (size_t i = 0; r && i < LOGS_KEEP; i++)
+        if (r->logs[i].n)
+            log_reader_end(r->logs[i].l);
+    free(x->aliases);
+    free(x->logs);
+    free(x->marks);
+    if (r)
+        reader_put(x->p, r);
+    *x = (struct past_session){.p = x->p};
 }
 
-static int read_chunks(struct reading *x)
+void past_session_free(struct past_session *x)
 {
-    int64_t size = tier_bucket_ms(x->tier), bucket = floor_to(MAX(x->sink->from_ms, -(1ll << 52)), size);
-    int r = 1;
-
-    while (r == 1 && (r = chunks_next_bucket(x->r->chunks, x->tier, bucket, &bucket)) == 1) {
-        if (bucket >= x->sink->to_ms)
-            return 0;
-        for (size_t i = 0; i < x->names.n && r == 1; i++) {
-            int64_t id;
-            x->name = x->names.v[i].key;
-            r = chunks_node(x->r->chunks, x->name, false, &id);
-            if (r == 1)
-                r = chunks_each(x->r->chunks, id, x->tier, bucket, read_chunk, x);
-            if (r == 0)
-                r = 1;
-            if (r == -EUCLEAN) { /* a damaged page: what else there is can still be read */
-                x->sink->damaged++;
-                r = 1;
-            }
-        }
-        bucket += size;
-    }
-    return r;
-}
-
-static int read_row(struct reading *x, struct log_reader *l, int64_t log, int64_t row, struct err *err)
-{
-    struct store_batch sb;
-    struct batch b;
-
-    if (strcmp(alias_resolve(x->aliases, x->n_aliases, x->name, log, row), x->node) != 0)
-        return 0;
-    if (stopped(x))
-        return -ECANCELED;
-    int r = log_reader_get(l, row, &sb, err);
-    if (r <= 0 || sb.at_ms >= x->sink->to_ms)
-        return MIN(r, 0);
-    if (x->p->dec->batch(x->r->dec, sb.bytes, &b, NULL) < 0) {
-        x->sink->damaged++;
-        return 0;
-    }
-    const struct node_fact *f = facts_get(&x->r->facts, x->r->rec, x->p->dec, x->r->dec, x->name, sb.facts);
-    return x->sink->batch(x->sink, &b, f, sb.shift_ms);
-}
-
-struct find_rows {
-    int64_t node, *v;
-    size_t n, cap;
-};
-
-static int find_row(void *arg, int64_t row, int64_t node)
-{
-    struct find_rows *f = arg;
-
-    if (node != f->node)
-        return 0;
-    VEC_ROOM(f->v, f->n, f->cap);
-    f->v[f->n++] = row;
-    return 0;
-}
-
-static int64_t mark_of(const struct reading *x, int64_t log) /* -1: done */
-{
-    for (size_t i = 0; i < x->n_marks; i++)
-        if (x->marks[i].log == log)
-            return x->marks[i].done ? -1 : x->marks[i].upto;
-    return 0;
-}
-
-/* One name's batches in one log. */
-static int read_log_name(struct reading *x, struct log_reader *l, int64_t log, const struct name *name, int64_t id,
-                         struct err *err)
-{
-    uint64_t from = name->rows_from;
-    int r = 0;
-
-    x->name = name->key;
-
-    if (index_row(log, 1) < from) {
-        struct find_rows f = {.node = id};
-        int64_t before = (int64_t)(from >> 32) == log ? (int64_t)(from & UINT32_MAX) : 0;
-        r = log_reader_rows(l, before, find_row, &f, err);
-        for (size_t i = 0; i < f.n && r == 0; i++)
-            r = read_row(x, l, log, f.v[i], err);
-        free(f.v);
-    }
-    for (size_t i = 0; i < name->n_rows && r == 0; i++)
-        if ((int64_t)(name->rows[i] >> 32) == log && name->rows[i] >= from)
-            r = read_row(x, l, log, (int64_t)(name->rows[i] & UINT32_MAX), err);
-    return r;
-}
-
-static int read_log(struct reading *x, const struct log_ref *log, struct err *err)
-{
-    int64_t upto = mark_of(x, log->n);
-    struct log_reader *l;
-    AUTO_FREE struct log_key *keys = NULL;
-    size_t n = 0;
-
-    if (upto < 0)
-        return 0;
-    int r = log_reader_open(&l, x->p->dir, log->n, log->sealed, err);
-    if (r < 0)
-        return r == -ENODATA ? 0 : r;
-    r = log_reader_nodes(l, &keys, &n, err);
-    for (size_t i = 0; i < x->names.n && r == 0; i++)
-        for (size_t k = 0; k < n && r == 0; k++)
-            if (keys[k].id > upto && strcmp(keys[k].key, x->names.v[i].key) == 0)
-                r = read_log_name(x, l, log->n, &x->names.v[i], keys[k].id, err);
-    log_reader_close(l);
-    if (r == -EUCLEAN) { /* it will be set aside when it is compacted */
-        x->sink->damaged++;
-        r = 0;
-    }
-    return r;
+    if (!x)
+        return;
+    session_rest(x);
+    free(x);
 }
 
 /* Beside a running hub: what the folder says. */
-static int list_logs(struct reading *x, struct err *err)
+static int list_logs(struct past_session *x, struct err *err)
 {
     AUTO_FREE int64_t *files = NULL;
     AUTO_FREE struct log_sum *sealed = NULL;
@@ -350,59 +279,388 @@ static int list_logs(struct reading *x, struct err *err)
     return 0;
 }
 
-static int read_once(struct reading *x, bool last_try, struct err *err)
+static bool has_log(const struct log_ref *v, size_t n, int64_t log)
 {
-    int r = records_aliases(x->r->rec, &x->aliases, &x->n_aliases, err);
+    for (size_t i = 0; i < n; i++)
+        if (v[i].n == log)
+            return true;
+    return false;
+}
 
+static int session_begin(struct past_session *x, struct err *err)
+{
+    int code = reader_get(x->p, &x->r, err);
+
+    if (code < 0)
+        return code;
+    struct reader *r = x->r;
+    code = records_aliases(r->rec, &x->aliases, &x->n_aliases, err);
+    if (code == 0 && x->p->w)
+        x->n_logs = writer_logs(x->p->w, &x->logs);
+    else if (code == 0)
+        code = list_logs(x, err);
+    if (code == 0 && r->chunks)
+        code = chunks_begin(r->chunks, false);
+    if (code == 0 && r->chunks)
+        code = chunks_marks(r->chunks, &x->marks, &x->n_marks);
+    int64_t version = 0;
+    if (code == 0 && r->chunks)
+        code = chunks_version(r->chunks, &version);
+    if (version != r->version)
+        shelf_reset(r->shelf);
+    r->version = version;
+    for (size_t i = 0; i < LOGS_KEEP; i++)
+        if (r->logs[i].n && !has_log(x->logs, x->n_logs, r->logs[i].n))
+            open_log_fini(&r->logs[i]);
+    x->begun = code == 0;
+    return code;
+}
+
+/* Every log of this session still has its file and its rows in the index. */
+static bool session_stands(const struct past_session *x)
+{
+    AUTO_FREE struct log_ref *now = NULL;
+    size_t n = x->p->w ? writer_logs(x->p->w, &now) : 0;
+
+    for (size_t i = 0; x->p->w && i < x->n_logs; i++)
+        if (!has_log(now, n, x->logs[i].n))
+            return false;
+    return true;
+}
+
+static int64_t mark_of(const struct past_session *x, int64_t log) /* -1: done */
+{
+    for (size_t i = 0; i < x->n_marks; i++)
+        if (x->marks[i].log == log)
+            return x->marks[i].done ? -1 : x->marks[i].upto;
+    return 0;
+}
+
+/* The first bucket at or after `from`: nodes asked in a row ask the same. */
+static int next_bucket(struct past_session *x, int tier, int64_t from, int64_t *ret)
+{
+    struct next_bucket *n;
+
+    for (size_t i = 0; i < MIN(x->n_next, ARRAY_LEN(x->next)); i++)
+        if (x->next[i].tier == tier && x->next[i].from == from) {
+            *ret = x->next[i].bucket;
+            return x->next[i].found;
+        }
+    n = &x->next[x->n_next % ARRAY_LEN(x->next)];
+    *n = (struct next_bucket){.tier = tier, .from = from};
+    n->found = chunks_next_bucket(x->r->chunks, tier, from, &n->bucket);
+    if (n->found >= 0)
+        x->n_next++;
+    *ret = n->bucket;
+    return n->found;
+}
+
+/* ---- one node's reading ---- */
+
+struct reading {
+    struct past_session *x;
+    struct reader *r;
+    struct sink *sink;
+    const char *node;
+    int tier;
+    struct names names;
+    const char *name; /* being read */
+    struct shelf_group *group;
+    struct shelf_chunk *chunk;
+};
+
+static bool stopped(const struct reading *g)
+{
+    return g->sink->stop && g->sink->stop(g->sink->stop_arg);
+}
+
+static bool is_ours(const struct reading *g, int64_t log, int64_t row)
+{
+    return strcmp(alias_resolve(g->x->aliases, g->x->n_aliases, g->name, log, row), g->node) == 0;
+}
+
+static int load_column(void *arg, const struct chunk *c, size_t column, struct str *ret)
+{
+    struct reading *g = arg;
+
+    (void)c;
+    return shelf_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, ret);
+}
+
+static int read_group(struct reading *g)
+{
+    struct sink *s = g->sink;
+    int r = 0;
+
+    s->load = load_column;
+    s->load_arg = g;
+    for (size_t i = 0; i < g->group->n && r == 0; i++) {
+        struct shelf_chunk *c = g->chunk = &g->group->v[i];
+        if (c->to_ms < s->from_ms || c->from_ms >= s->to_ms || !is_ours(g, c->log, INT64_MAX))
+            continue;
+        if (stopped(g))
+            r = -ECANCELED;
+        else if (!c->bad && c->c.lanes == (g->tier == TIER_RAW ? 1 : LANES))
+            r = s->chunk(s, &c->c, g->tier);
+        else
+            s->damaged++;
+    }
+    s->load = NULL;
+    return r;
+}
+
+static int read_chunks(struct reading *g)
+{
+    int64_t size = tier_bucket_ms(g->tier), bucket = floor_to(MAX(g->sink->from_ms, -(1ll << 52)), size);
+    int r = 1;
+
+    while (r == 1 && (r = next_bucket(g->x, g->tier, bucket, &bucket)) == 1) {
+        if (bucket >= g->sink->to_ms)
+            return 0;
+        for (size_t i = 0; i < g->names.n && r == 1; i++) {
+            g->name = g->names.v[i].key;
+            r = shelf_get(g->r->shelf, g->r->chunks, g->name, g->tier, bucket, &g->group);
+            if (r == 0)
+                r = read_group(g);
+            if (r == 0)
+                r = 1;
+            if (r == -EUCLEAN) { /* a damaged page: what else there is can still be read */
+                g->sink->damaged++;
+                r = 1;
+            }
+        }
+        bucket += size;
+    }
+    return r;
+}
+
+static int read_row(struct reading *g, struct log_reader *l, int64_t log, int64_t row, struct err *err)
+{
+    const struct store_decoder *dec = g->x->p->dec;
+    struct store_batch sb;
+    struct batch b;
+
+    if (!is_ours(g, log, row))
+        return 0;
+    if (stopped(g))
+        return -ECANCELED;
+    int r = log_reader_get(l, row, &sb, err);
+    if (r <= 0 || sb.at_ms >= g->sink->to_ms)
+        return MIN(r, 0);
+    if (dec->batch(g->r->dec, sb.bytes, &b, NULL) < 0) {
+        g->sink->damaged++;
+        return 0;
+    }
+    const struct node_fact *f = facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts);
+    return g->sink->batch(g->sink, &b, f, sb.shift_ms);
+}
+
+/* ---- logs ---- */
+
+static int reader_log(struct past_session *x, const struct log_ref *log, struct open_log **ret, struct err *err)
+{
+    struct open_log *free_one = NULL;
+
+    for (size_t i = 0; i < LOGS_KEEP; i++) {
+        if (x->r->logs[i].n == log->n) {
+            *ret = &x->r->logs[i];
+            log_reader_begin((*ret)->l);
+            return 0;
+        }
+        if (!x->r->logs[i].n && !free_one)
+            free_one = &x->r->logs[i];
+    }
+    if (!free_one) { /* a backlog: the first of them makes room */
+        free_one = &x->r->logs[0];
+        open_log_fini(free_one);
+    }
+    int r = log_reader_open(&free_one->l, x->p->dir, log->n, log->sealed, err);
     if (r < 0)
         return r;
-    names_of(&x->names, x->aliases, x->n_aliases, x->node);
-    for (size_t i = 0; i < x->names.n; i++) {
-        struct name *n = &x->names.v[i];
+    free_one->n = log->n;
+    log_reader_begin(free_one->l);
+    *ret = free_one;
+    return 0;
+}
+
+static int note_row(void *arg, int64_t row, int64_t node)
+{
+    struct open_log *l = arg;
+
+    VEC_ROOM(l->rows, l->n_rows, l->cap_rows);
+    l->rows[l->n_rows++] = (struct log_row){(uint32_t)node, (uint32_t)row};
+    return 0;
+}
+
+static int by_node_row(const void *a, const void *b)
+{
+    const struct log_row *x = a, *y = b;
+
+    return x->node != y->node ? (x->node < y->node ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Rows that came before we started are looked for in the file, once. */
+static int find_rows(struct open_log *l, int64_t before, struct err *err)
+{
+    if (l->rows_before == before)
+        return 0;
+    l->n_rows = 0;
+    int r = log_reader_rows(l->l, before == INT64_MAX ? 0 : before, note_row, l, err);
+    if (r == 0 && l->n_rows)
+        qsort(l->rows, l->n_rows, sizeof(*l->rows), by_node_row);
+    l->rows_before = r == 0 && before != INT64_MAX ? before : 0; /* a log that others write to grows */
+    return r;
+}
+
+static int find_keys(struct open_log *l, const char *key, int64_t *ret, struct err *err)
+{
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < l->n_keys; i++)
+            if (strcmp(l->keys[i].key, key) == 0) {
+                *ret = l->keys[i].id;
+                return 1;
+            }
+        if (again)
+            break;
+        free(l->keys);
+        l->keys = NULL;
+        l->n_keys = 0;
+        int r = log_reader_nodes(l->l, &l->keys, &l->n_keys, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* One name's batches in one log, of which nodes up to `upto` are in chunks. */
+static int read_log_name(struct reading *g, struct open_log *l, const struct name *name, int64_t upto, struct err *err)
+{
+    uint64_t from = name->rows_from;
+    bool search = index_row(l->n, 1) < from;
+    int64_t id = 0;
+    int r = 0;
+
+    g->name = name->key;
+    if (search || upto > 0) {
+        r = find_keys(l, name->key, &id, err);
+        if (r != 1 || id <= upto)
+            return MIN(r, 0);
+        r = 0;
+    }
+    if (search) {
+        r = find_rows(l, from == UINT64_MAX || (int64_t)(from >> 32) != l->n ? INT64_MAX : (int64_t)(from & UINT32_MAX),
+                      err);
+        size_t low = 0, high = l->n_rows;
+        while (low < high) {
+            size_t mid = (low + high) / 2;
+            if (l->rows[mid].node < (uint64_t)id)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (; low < l->n_rows && l->rows[low].node == (uint64_t)id && r == 0; low++)
+            r = read_row(g, l->l, l->n, l->rows[low].row, err);
+    }
+    for (size_t i = 0; i < name->n_rows && r == 0; i++)
+        if ((int64_t)(name->rows[i] >> 32) == l->n && name->rows[i] >= from)
+            r = read_row(g, l->l, l->n, (int64_t)(name->rows[i] & UINT32_MAX), err);
+    return r;
+}
+
+/* A log whose rows are all in the index, and none of this node's: not worth opening. */
+static bool nothing_in(const struct reading *g, int64_t log)
+{
+    for (size_t i = 0; i < g->names.n; i++) {
+        const struct name *n = &g->names.v[i];
+        if (index_row(log, 1) < n->rows_from)
+            return false;
+        for (size_t k = 0; k < n->n_rows; k++)
+            if ((int64_t)(n->rows[k] >> 32) == log)
+                return false;
+    }
+    return true;
+}
+
+static int read_log(struct reading *g, const struct log_ref *log, struct err *err)
+{
+    int64_t upto = mark_of(g->x, log->n);
+    struct open_log *l;
+
+    if (upto < 0 || nothing_in(g, log->n))
+        return 0;
+    int r = reader_log(g->x, log, &l, err);
+    if (r < 0)
+        return r == -ENODATA ? 0 : r;
+    for (size_t i = 0; i < g->names.n && r == 0; i++)
+        r = read_log_name(g, l, &g->names.v[i], upto, err);
+    if (r == -EUCLEAN) { /* it will be set aside when it is compacted */
+        g->sink->damaged++;
+        r = 0;
+    }
+    return r;
+}
+
+static int read_once(struct reading *g, bool last_try, struct err *err)
+{
+    struct past_session *x = g->x;
+    int r = 0;
+
+    names_of(&g->names, x->aliases, x->n_aliases, g->node);
+    for (size_t i = 0; i < g->names.n; i++) {
+        struct name *n = &g->names.v[i];
         n->rows_from = UINT64_MAX;
         if (x->p->w)
             n->n_rows = writer_rows(x->p->w, n->key, &n->rows, &n->rows_from);
     }
-    if (x->p->w)
-        x->n_logs = writer_logs(x->p->w, &x->logs);
-    else
-        r = list_logs(x, err);
-    if (r == 0 && x->r->chunks)
-        r = chunks_begin(x->r->chunks, false);
-    if (r == 0 && x->r->chunks)
-        r = chunks_marks(x->r->chunks, &x->marks, &x->n_marks);
-    if (r == 0 && x->r->chunks)
-        r = read_chunks(x);
+    if (!session_stands(x))
+        return -EAGAIN;
+    if (g->r->chunks)
+        r = read_chunks(g);
     for (size_t i = 0; i < x->n_logs && r == 0; i++) {
-        r = read_log(x, &x->logs[i], err);
+        r = read_log(g, &x->logs[i], err);
         if (r == -ENOENT)
             r = last_try ? 0 : -EAGAIN;
     }
     return r;
 }
 
+static int read_node(struct past_session *x, const char *node, int tier, struct sink *s, bool last_try, struct err *err)
+{
+    struct reading g = {.x = x, .r = x->r, .sink = s, .node = node, .tier = tier};
+
+    chunk_cells_fini(&s->cells);
+    s->cells = x->r->cells;
+    x->r->cells = (struct chunk_cells){0};
+    int r = read_once(&g, last_try, err);
+    if (s->cells.cap_v <= CELLS_KEEP) {
+        x->r->cells = s->cells;
+        s->cells = (struct chunk_cells){0};
+    }
+    for (size_t k = 0; k < g.names.n; k++)
+        free(g.names.v[k].rows);
+    free(g.names.v);
+    return r;
+}
+
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err)
 {
+    struct past_session *x = s->session, *own = x ? NULL : past_session_new(p);
     int code = -EAGAIN;
 
+    if (!x)
+        x = own;
     for (int i = 0; i < TRIES && code == -EAGAIN; i++) {
-        struct reading x = {.p = p, .sink = s, .node = node, .tier = tier};
-        code = reader_get(p, &x.r, err);
-        if (code < 0)
-            return code;
-        if (i)
+        if (i) {
             s->reset(s);
-        code = read_once(&x, i == TRIES - 1, err);
-        if (x.r->chunks)
-            chunks_rollback(x.r->chunks);
-        free(x.aliases);
-        for (size_t k = 0; k < x.names.n; k++)
-            free(x.names.v[k].rows);
-        free(x.names.v);
-        free(x.logs);
-        free(x.marks);
-        reader_put(p, x.r);
+            session_rest(x);
+        }
+        code = x->begun ? 0 : session_begin(x, err);
+        if (code == 0)
+            code = read_node(x, node, tier, s, i == TRIES - 1, err);
     }
+    if (code < 0 && code != -ECANCELED)
+        session_rest(x); /* it begins anew, should it be asked again */
+    past_session_free(own);
     if (code == -ECANCELED)
         return err_set(err, code, "nobody waits for the answer any more");
     if (code < 0 && err && !*err->msg)

@@ -1,9 +1,9 @@
 /*
  * past.h: reading history: chunks and logs of one node, on the caller's thread, over connections of a pool.
  *
- * Where the node's rows are is noted first, then the list of logs is taken, then one moment of history.db. A log that
- * this moment knows as done is in chunks; any other is read from its file; if that file is gone it was compacted just
- * now, and everything begins again (H1).
+ * The list of logs is taken first, then one moment of history.db; where a node's rows are is noted when it is its turn. A
+ * log that this moment knows as done is in chunks; any other is read from its file. If a log has left the list since, or
+ * its file is gone, it was compacted just now: its rows are forgotten, so the node begins again with a new moment (H1).
  */
 #ifndef STORE_PAST_H
 #define STORE_PAST_H
@@ -15,6 +15,13 @@
 struct past;
 struct past *past_new(const struct store_conf *conf, struct writer *w); /* w NULL: beside a running hub */
 void past_free(struct past *p);
+/*
+ * What readings in a row share: connections, the list of logs and one moment of history.db. One thread's. A sink may
+ * name one; without one a reading has its own.
+ */
+struct past_session;
+struct past_session *past_session_new(struct past *p);
+void past_session_free(struct past_session *x);
 /* Everything of a node in the sink's span goes into it. tier: which chunks. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
 /* The tier for an ask: its own, or the coarsest whose bins fit and that is still kept. */

@@ -53,6 +53,20 @@ static int place_of(const struct chunk_part *p, int dev)
     return -1;
 }
 
+/* A column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
+static int read_column(struct sink *s, const struct chunk *c, size_t k)
+{
+    struct str bytes;
+    int r = s->load ? s->load(s->load_arg, c, k, &bytes) : 0;
+
+    if (r == 0)
+        r = s->load ? chunk_read_bytes(c, k, bytes, &s->cells, NULL) : chunk_read(c, k, &s->cells, NULL);
+    if (r != -EBADMSG)
+        return r;
+    s->damaged++;
+    return 1;
+}
+
 /* ---- bins ---- */
 
 static void bins_add(struct bins_sink *b, size_t series, int64_t at, const struct part_bin *p)
@@ -106,27 +120,27 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     struct bins_sink *b = (struct bins_sink *)s;
     const struct history_ask *ask = b->ask;
 
-    for (size_t m = 0; m < ask->n_metrics; m++)
-        for (size_t k = 0; k < c->n_columns; k++) {
-            const struct chunk_part *p = &c->columns[k];
-            bool read = false;
+    for (size_t d = 0; d < ask->n_devices; d++)
+        b->place[d] = find_device(c, ask->devices[d]);
+    for (size_t k = 0; k < c->n_columns; k++) {
+        const struct chunk_part *p = &c->columns[k];
+        for (size_t m = 0; m < ask->n_metrics; m++) {
+            int r = -1; /* not read yet */
             if (!chunk_key_eq(p->key, b->keys[m]))
                 continue;
-            for (size_t d = 0; d < ask->n_devices; d++) {
-                int at = place_of(p, find_device(c, ask->devices[d]));
+            for (size_t d = 0; d < ask->n_devices && r <= 0; d++) {
+                int at = b->place[d] < 0 ? -1 : place_of(p, b->place[d]);
                 if (at < 0)
                     continue;
-                if (!read && chunk_read(c, k, &s->cells, NULL) < 0) {
-                    s->damaged++;
-                    break;
-                }
-                read = true;
-                if (tier == TIER_RAW)
+                if (r < 0 && (r = read_column(s, c, k)) < 0)
+                    return r;
+                if (r == 0 && tier == TIER_RAW)
                     bins_raw(b, d * ask->n_metrics + m, c, (size_t)at);
-                else
+                else if (r == 0)
                     bins_tier(b, d * ask->n_metrics + m, c, (size_t)at, tier);
             }
         }
+    }
     return 0;
 }
 
@@ -195,6 +209,7 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
     b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
     b->last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->last_ms));
     b->keys = mem_zero(ask->n_metrics, sizeof(*b->keys));
+    b->place = mem_zero(ask->n_devices, sizeof(*b->place));
     for (size_t i = 0; i < ask->n_metrics; i++)
         b->keys[i] = metric_key(ask->metrics[i]);
     return 0;
@@ -205,6 +220,7 @@ void bins_fini(struct bins_sink *b)
     history_fini(&b->h);
     free(b->last_ms);
     free(b->keys);
+    free(b->place);
     chunk_cells_fini(&b->s.cells);
 }
 
@@ -228,8 +244,9 @@ static int points_chunk(struct sink *s, const struct chunk *c, int tier)
         int at = chunk_key_eq(c->columns[k].key, p->key) ? place_of(&c->columns[k], dev) : -1;
         if (at < 0)
             continue;
-        if (chunk_read(c, k, &s->cells, NULL) < 0) {
-            s->damaged++;
+        r = read_column(s, c, k);
+        if (r) {
+            r = MIN(r, 0);
             continue;
         }
         size_t end = first_tick(c, s->to_ms);

@@ -19,6 +19,10 @@ struct sink {
     int64_t from_ms, to_ms; /* [from, to): what is wanted */
     uint32_t damaged;
     struct chunk_cells cells;
+    void *session; /* the backend's, or NULL */
+    /* a column's bytes where the chunk has only its head; NULL: the chunk has them all. -EBADMSG: damaged */
+    int (*load)(void *arg, const struct chunk *c, size_t column, struct str *ret);
+    void *load_arg;
 };
 
 /* ---- bins ---- */
@@ -28,6 +32,7 @@ struct bins_sink {
     struct history h;
     int64_t *last_ms; /* when each bin's newest value was */
     struct chunk_key *keys;
+    int *place; /* of each device in the chunk at hand */
 };
 int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
 void bins_fini(struct bins_sink *b); /* h too, unless it was taken */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/mem.h"
 #include "store/backend.h"
 
 void store_close(struct store *s)
@@ -140,12 +141,29 @@ void store_stat(const struct store *s, struct store_stat *ret)
     s->ops->stat((struct store *)s, ret);
 }
 
+struct history_session *store_session(struct store *s)
+{
+    struct history_session *x = mem_zero(1, sizeof(*x));
+
+    x->store = s;
+    x->own = s->ops->session ? s->ops->session(s) : NULL;
+    return x;
+}
+
+void store_session_end(struct history_session *x)
+{
+    if (x && x->own)
+        x->store->ops->session_end(x->store, x->own);
+    free(x);
+}
+
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
     struct bins_sink b;
     int tier = s->ops->history_tier(s, ask);
     int r = bins_init(&b, ask, tier, err);
 
+    b.s.session = ask->session ? ask->session->own : NULL;
     if (r == 0)
         r = s->ops->history(s, ask->node, tier, &b.s, err);
     if (r == 0) {
