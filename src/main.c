@@ -14,6 +14,8 @@ const struct cmd cmds[] = {
     {"record", cmd_record, &record_face, false},
     {"node", cmd_node, &node_face, false},
     {"token", cmd_token, &token_face, false},
+    {"backup", cmd_backup, &backup_face, false},
+    {"restore", cmd_restore, &restore_face, false},
     {"config", cmd_config, &config_face, false},
     {"doctor", cmd_doctor, &doctor_face, false},
     {"simulate", cmd_simulate, &simulate_face, false},

@@ -24,10 +24,12 @@ int cmd_token(int argc, char **argv);
 int cmd_node(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_backup(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
 extern const struct opt_cmd up_face, hub_face, agent_face, ls_face, history_face, record_face, token_face, node_face,
-    config_face, doctor_face, simulate_face, man_face;
+    config_face, doctor_face, simulate_face, man_face, backup_face, restore_face;
 
 #endif

@@ -10,7 +10,7 @@
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
 #define VACUUM_LEAST     1024       /* free pages that may stay: the next chunks will use them */
 
-static const struct db_kind chunks_kind = {
+const struct db_kind chunks_kind = {
     .magic = DB_MAGIC_HISTORY,
     .version = 1,
     .shrinks = true,

@@ -17,6 +17,7 @@
 
 #define CHUNK_FINAL 2
 
+extern const struct db_kind chunks_kind;
 struct chunks;
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err);
 void chunks_close(struct chunks *c);

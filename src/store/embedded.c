@@ -3,14 +3,13 @@
  * writer thread; questions are answered on the caller's thread over a connection of its own.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/backend.h"
 #include "store/compact.h"
+#include "store/lock.h"
 #include "store/log.h"
 #include "store/past.h"
 #include "store/records.h"
@@ -35,32 +34,6 @@ static struct embedded *emb(struct store *s)
 }
 
 /* ---- open and close ---- */
-
-/* Held until we end, however we end. The number inside is only for the sentence a second one gets. */
-static int embedded_lock(struct embedded *e, struct err *err)
-{
-    AUTO_FREE char *path = mem_fmt("%s/lock", e->dir);
-    char pid[24] = "";
-
-    e->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (e->lock_fd < 0)
-        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-    if (flock(e->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno != EWOULDBLOCK)
-            return err_set(err, -errno, "cannot lock '%s': %s", path, strerror(errno));
-        file_read_small(path, pid, sizeof(pid));
-        struct str text = str_trim(str_of(pid));
-        return err_set(err, -EBUSY,
-                       "cannot open the store in '%s': another hub is using it (process %.*s); stop that one first, or "
-                       "give this one another folder with --data",
-                       e->dir, STR_ARG(text));
-    }
-    int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-    if (ftruncate(e->lock_fd, 0) < 0 || pwrite(e->lock_fd, pid, (size_t)n, 0) < 0) {
-        /* a full disk: the lock holds all the same */
-    }
-    return 0;
-}
 
 static int embedded_say_damage(const char *dir, int r, struct err *err)
 {
@@ -110,7 +83,7 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
         *err = (struct err){0};
     int r = file_mkdirs(conf->dir, 0700, err);
     if (r == 0)
-        r = embedded_lock(e, err);
+        r = store_lock(e->dir, &e->lock_fd, err);
     if (r == 0) {
         r = done_init(&e->done, loop);
         e->has_done = r == 0;

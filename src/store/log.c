@@ -14,7 +14,7 @@
 
 #define ROW_OVERHEAD 64 /* bytes of a row besides the frame, about */
 
-static const struct db_kind log_kind = {
+const struct db_kind log_kind = {
     .magic = DB_MAGIC_LOG,
     .version = 1,
     .schema = "CREATE TABLE node(id INTEGER PRIMARY KEY, key TEXT NOT NULL);"
@@ -404,7 +404,7 @@ void log_finish(const char *dir, int64_t n)
 
 /* ---- reading ---- */
 
-static int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err)
+int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err)
 {
     return db_open(ret, path, &log_kind, sealed && !log_has_wal(path) ? DB_STILL : DB_READ, err);
 }

@@ -10,6 +10,7 @@
 #ifndef STORE_LOG_H
 #define STORE_LOG_H
 
+#include "store/db.h"
 #include "store/index.h"
 #include "store/store.h"
 
@@ -20,6 +21,7 @@ struct log_sum {
     bool compacted;            /* all of it is in chunks: the file goes, or is gone */
 };
 
+extern const struct db_kind log_kind;
 struct log;
 /* Made if missing. What is already in it goes into the index. -EUCLEAN: damaged, nothing was taken from it. */
 int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, struct err *err);
@@ -39,6 +41,7 @@ int log_probe(const char *dir, int64_t n, struct err *err); /* sealed, ours, rea
 void log_seal(struct log *l);
 void log_finish(const char *dir, int64_t n); /* the same for one sealed before a crash, if it still has a WAL */
 
+int log_open_read(sqlite3 **ret, const char *path, bool sealed, struct err *err); /* for what reads it its own way */
 /* Read-only, beside a writer or not. each gets the row's number too. */
 int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, const struct store_batch *b, int64_t row),
              void *arg, struct err *err);

@@ -1,8 +1,15 @@
 #!/usr/bin/python3
-"""History made, kept and carried: simulate --backfill."""
+"""History made, kept and carried: simulate --backfill, backup, restore."""
 import contextlib
 import os
+import random
+import resource
+import shutil
+import signal
 import sqlite3
+import stat
+import subprocess
+import time
 
 import lib
 
@@ -73,6 +80,132 @@ class Backfill(Carry):
             status, _, err = self.run_any(lib.MUSTER, "simulate", *flags)
             self.assertEqual(status, 2, err)
             self.assertIn(said, err)
+
+
+class Killed(Carry):
+    """What is killed at a random moment, again and again. MUSTER_KILLS says how often."""
+
+    def setUp(self):
+        super().setUp()
+        self.kills = int(os.environ.get("MUSTER_KILLS", "15"))
+        self.random = random.Random(7)
+
+    def kill_at_random(self, argv, longest):
+        """True: it was killed; False: it was done before."""
+        p = subprocess.Popen([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            p.wait(self.random.uniform(0, longest))
+            return False
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.wait()
+            return True
+
+    def how_long(self, *argv):
+        start = time.monotonic()
+        self.run_ok(*argv)
+        return time.monotonic() - start
+
+
+class Backup(Killed):
+    def setUp(self):
+        super().setUp()
+        self.data, self.file, self.to = self.path("data"), self.path("backup"), self.path("to")
+        self.run_ok(lib.MUSTER, "simulate", "--backfill", "1d", "--nodes", "3", "--gpus", "4", "--every", "10s", "--until", UNTIL, "--data", self.data)
+
+    def limited(self, size, *argv):
+        """Runs it with files bounded to size: a disk that is full."""
+        def bound():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return subprocess.run([str(a) for a in argv], preexec_fn=bound, restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+
+    def test_there_and_back_again_beside_a_hub(self):
+        hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0")
+        self.run_ok(lib.MUSTER, "backup", self.file, "--data", self.data)
+        self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o600)
+        self.run_ok(lib.MUSTER, "backup", "--check", self.file)
+        self.run_ok(lib.MUSTER, "restore", self.file, "--data", self.to)
+        self.assertEqual(self.chunks(self.to), self.chunks(self.data))
+        other = self.start_hub("--keep-raw", "0", "--keep-minute", "0", data=self.to)
+        query = f"/api/v1/history?device=*&metric=util,power,energy&from={UNTIL_MS - 7200000}&to={UNTIL_MS}&step=10s&agg=last"
+        self.assertEqual(lib.ask_json(hub.url + query), lib.ask_json(other.url + query))
+        self.assertTrue(os.path.exists(os.path.join(self.to, "admin.token")))
+        self.assertEqual(subprocess.check_output([lib.MUSTER, "backup", "-q", "-", "--data", self.data])[:8], b"MUSTBKUP")
+        status, _, err = self.run_any(lib.MUSTER, "restore", self.file, "--data", self.to, "--force")
+        self.assertEqual(status, 1)
+        self.assertIn("another hub is using it", err)
+
+    def test_a_backup_that_is_killed_leaves_the_one_before(self):
+        argv = (lib.MUSTER, "backup", self.file, "--data", self.data)
+        longest, killed = self.how_long(*argv), 0
+        before = os.stat(self.file).st_ino
+        for _ in range(self.kills):
+            killed += self.kill_at_random(argv, longest)
+            self.run_ok(lib.MUSTER, "backup", "--check", self.file)
+        print(f"backup killed {killed} times of {self.kills} ", end="", flush=True)
+        self.assertGreater(killed, 0)
+        self.assertTrue(before)
+
+    def test_a_restore_that_is_killed_leaves_the_old_folder_or_the_new_one(self):
+        self.run_ok(lib.MUSTER, "backup", self.file, "--data", self.data)
+        want = self.chunks(self.data)
+        longest, killed, new = self.how_long(lib.MUSTER, "restore", self.file, "--data", self.path("once")), 0, 0
+        for _ in range(self.kills):
+            shutil.rmtree(self.to, ignore_errors=True)
+            os.mkdir(self.to)
+            with open(os.path.join(self.to, "mine"), "w", encoding="ascii"):
+                pass
+            killed += self.kill_at_random((lib.MUSTER, "restore", self.file, "--data", self.to, "--force"), longest)
+            there = set(os.listdir(self.to))
+            if "mine" in there:
+                self.assertEqual(there - {"lock"}, {"mine"})
+            else:
+                new += 1
+                self.assertNotIn("unfinished", there)
+                self.assertEqual(self.chunks(self.to), want)
+        print(f"restore killed {killed} times of {self.kills}, {new} times it was done ", end="", flush=True)
+        self.assertGreater(killed, 0)
+        self.run_ok(lib.MUSTER, "restore", self.file, "--data", self.to, "--force")
+        for name in os.listdir(self.dir):
+            if name.startswith("to.restore-"):
+                self.assertFalse(os.path.exists(os.path.join(self.dir, name, "unfinished")), "a leftover stayed")
+
+    def test_a_full_disk_costs_nothing_but_the_try(self):
+        self.run_ok(lib.MUSTER, "backup", self.file, "--data", self.data)
+        size, want = os.path.getsize(self.file), self.chunks(self.data)
+        tried = 0
+        for part in (40000, 100000, size // 3, size // 2, size - 1):  # SQLite itself needs 32 KiB beside what it reads
+            got = self.limited(part, lib.MUSTER, "backup", self.path("other"), "--data", self.data)
+            self.assertEqual(got.returncode, 3)
+            self.assertIn(b"cannot write the backup", got.stderr)
+            self.assertEqual([n for n in os.listdir(self.dir) if n.startswith("other")], [])
+            tried += 1
+        with open("/dev/full", "wb") as full:
+            got = subprocess.run([lib.MUSTER, "backup", "-", "--data", self.data], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertIn(b"No space left", got.stderr)
+        os.mkdir(self.to)
+        with open(os.path.join(self.to, "mine"), "w", encoding="ascii"):
+            pass
+        for part in (0, 1, 4096, 50000, size // 3, size // 2):
+            got = self.limited(part, lib.MUSTER, "restore", self.file, "--data", self.to, "--force")
+            self.assertEqual(got.returncode, 3, got.stderr)
+            self.assertEqual(set(os.listdir(self.to)) - {"lock"}, {"mine"})
+            self.assertEqual([n for n in os.listdir(self.dir) if ".restore-" in n], [])
+            tried += 1
+        print(f"{tried} full disks ", end="", flush=True)
+        self.run_ok(lib.MUSTER, "restore", self.file, "--data", self.to, "--force")
+        self.assertEqual(self.chunks(self.to), want)
+
+    def test_what_cannot_be_is_said(self):
+        for argv, status, said in ((("backup", self.file, "--data", self.path("none")), 3, "no hub's data"), (("backup",), 2, "expected one FILE"),
+                                   (("restore", self.path("none"), "--data", self.to), 3, "No such file"), (("restore", "/bin/sh", "--data", self.to), 3, "not a backup"),
+                                   (("backup", self.path("no/such/folder/b"), "--data", self.data), 3, "No such file")):
+            got = self.run_any(lib.MUSTER, *argv)
+            self.assertEqual(got[0], status, got[2])
+            self.assertIn(said, got[2])
+        self.assertFalse(os.path.exists(self.to))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,139 @@
+/* backup.c: `muster backup`: a hub's data folder as one file, also while the hub runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "render/render.h"
+#include "store/backup.h"
+
+struct backup_conf {
+    char *data;
+    bool check, quiet;
+};
+
+static const struct opt backup_opts[] = {
+    OPT(backup_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
+    OPT(backup_conf, check, 0, OPT_BOOL, NULL, NULL, "make none: read FILE and say whether it is whole"),
+    OPT(backup_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    {0},
+};
+const struct opt_cmd backup_face = {
+    .name = "muster backup",
+    .summary = "a hub's data as one file, while it runs",
+    .args = "FILE",
+    .about =
+        "Everything the hub has acknowledged up to now: history, processes, events, names, tokens, and the small "
+        "files beside them (certificate, local token). The hub need not stop and is not slowed down. FILE appears "
+        "under its name when it is complete and on disk; - writes to standard output. It holds secrets, so only you "
+        "may read it.",
+    .examples = "muster backup /backup/muster-$(date +%F)  # today's\n"
+                "muster backup - | ssh vault 'cat > muster.backup'  # somewhere else\n"
+                "muster backup --check muster.backup  # is it whole?",
+    .opts = backup_opts,
+};
+
+static void on_progress(void *arg, int64_t done, int64_t total)
+{
+    struct progress *p = arg;
+
+    p->total = total;
+    progress_at(p, done);
+}
+
+static void say(const char *what, const struct backup_sum *s)
+{
+    AUTO_BUF size = BUF_INIT(64);
+    char iso[32];
+
+    render_amount(&size, "bytes", (double)s->bytes);
+    fprintf(stderr, "%s: %s of %s, by muster %s: %llu chunks of history, %llu batches not yet in chunks%s\n", what,
+            size.p, clock_iso(s->made_ms, iso), s->version, (unsigned long long)s->chunks,
+            (unsigned long long)s->batches, s->damaged ? "; a damaged log is not in it" : "");
+}
+
+static int check(const char *path, bool quiet)
+{
+    struct progress p;
+    struct backup_sum sum;
+    struct err err = {0};
+
+    progress_start(&p, "reading", "bytes", 0, quiet);
+    int r = store_backup_check(path, &(struct backup_watch){on_progress, &p}, &sum, &err);
+    progress_end(&p);
+    if (r < 0)
+        return cli_fail(&backup_face, r == -ENOENT ? EXIT_REACH : EXIT_NO, "%s", err.msg);
+    if (!quiet)
+        say(path, &sum);
+    return EXIT_OK;
+}
+
+/* Beside the name it will have, so that a rename is enough. */
+static int make(const char *dir, const char *path, struct backup_watch *watch, struct backup_sum *ret, struct err *err)
+{
+    AUTO_FREE char *temp = mem_fmt("%s.XXXXXX", path);
+    AUTO_FREE char *parent = mem_str(path);
+    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC); /* mode 0600 */
+
+    if (fd < 0)
+        return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+    int r = store_backup(dir, fd, clock_wall_ms(), watch, ret, err);
+    if (r == 0 && fsync(fd) < 0)
+        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    if (r == 0 && rename(temp, path) < 0)
+        r = err_set(err, -errno, "cannot name '%s': %s", path, strerror(errno));
+    if (r < 0)
+        unlink(temp);
+    else
+        file_sync_dir(dirname(parent));
+    return r;
+}
+
+static int backup(const struct backup_conf *conf, const char *path)
+{
+    struct backup_sum sum;
+    struct progress p;
+    struct err err = {0};
+    char state[4096];
+    struct stat st;
+    const char *dir = conf->data;
+    bool out = strcmp(path, "-") == 0;
+
+    if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
+        dir = state;
+    AUTO_FREE char *db = mem_fmt("%s/muster.db", dir ? dir : "");
+    if (!dir || stat(db, &st) < 0)
+        return cli_fail(&backup_face, EXIT_REACH, "there is no hub's data in '%s': say where with --data",
+                        dir ? dir : "");
+    if (out && isatty(STDOUT_FILENO))
+        return cli_fail(&backup_face, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
+    progress_start(&p, "backup", "bytes", 0, conf->quiet);
+    struct backup_watch watch = {on_progress, &p};
+    int r = out ? store_backup(dir, STDOUT_FILENO, clock_wall_ms(), &watch, &sum, &err)
+                : make(dir, path, &watch, &sum, &err);
+    progress_end(&p);
+    if (r < 0)
+        return cli_fail(&backup_face, EXIT_REACH, "%s", err.msg);
+    if (!conf->quiet)
+        say(path, &sum);
+    return EXIT_OK;
+}
+
+int cmd_backup(int argc, char **argv)
+{
+    struct backup_conf conf = {0};
+    int argi, r = cli_parse(&backup_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argc - argi != 1)
+        r = cli_fail(&backup_face, EXIT_USAGE, "expected one FILE to write to");
+    else if (r < 0)
+        r = conf.check ? check(argv[argi], conf.quiet) : backup(&conf, argv[argi]);
+    opt_fini(backup_opts, &conf);
+    return r;
+}

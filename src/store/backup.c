@@ -1,0 +1,433 @@
+/*
+ * backup.c: a data folder into a bundle. The order is what makes it consistent (K1):
+ *
+ *   1. every log file is opened, and the last row of each noted: a log only ever grows, and an open file stays readable
+ *      when it is unlinked
+ *   2. one moment of history.db; 3. one moment of muster.db
+ *   4. a log that history calls done is in chunks and is left out. Any other must still have its file: else it was
+ *      compacted between 1 and 2, and all begins again. So it must when a log was begun meanwhile.
+ *
+ * A batch is in a log from its acknowledgement until its chunks are durable, so 1 before 2 loses none. muster.db comes
+ * last because it gets a batch's blobs before the log gets the batch. Rows of logs are read in short steps, since the
+ * hub's writer waits for readers when it seals one.
+ */
+#include "store/backup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/bundle.h"
+#include "store/chunks.h"
+#include "store/log.h"
+#include "store/schema.h"
+
+enum { TRIES = 50, ROWS_BYTES = 256 << 10, LOG_STEP = 256, FILE_MOST = 1 << 20, WAIT_MS = 20 };
+
+struct one_log {
+    int64_t n, last;
+    sqlite3 *h;
+    bool done;
+};
+
+struct backup {
+    const char *dir;
+    const struct backup_watch *watch;
+    struct bundle_writer out;
+    sqlite3 *main, *history;
+    struct one_log *logs;
+    size_t n_logs, cap_logs;
+    struct buf rows; /* a part being filled */
+    uint64_t n_rows;
+    int64_t done, total;
+    struct backup_sum sum;
+};
+
+/* ---- one moment of everything ---- */
+
+static void let_go(struct backup *b)
+{
+    for (size_t i = 0; i < b->n_logs; i++)
+        db_close(b->logs[i].h);
+    b->n_logs = 0;
+    db_close(b->history);
+    db_close(b->main);
+    b->history = b->main = NULL;
+}
+
+static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
+{
+    char path[4096];
+    struct one_log l = {.n = n};
+
+    log_path(path, b->dir, n);
+    int r = log_open_read(&l.h, path, sealed, err);
+    if (r == -ENOENT || r == -ENODATA)
+        return 0; /* compacted just now: its chunks will be seen; or only just begun */
+    if (r == -EUCLEAN || r == -EINVAL) {
+        b->sum.damaged++;
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    int rc = db_int(l.h, "SELECT coalesce(max(id), 0) FROM batch", &l.last);
+    if (rc != SQLITE_OK) {
+        r = db_fail(l.h, rc, "read", err);
+        db_close(l.h);
+        return r;
+    }
+    VEC_ROOM(b->logs, b->n_logs, b->cap_logs);
+    b->logs[b->n_logs++] = l;
+    return 0;
+}
+
+static int open_snapshot(sqlite3 **ret, const char *dir, const char *file, const struct db_kind *kind, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/%s", dir, file);
+    int64_t any;
+    int r = db_open(ret, path, kind, DB_READ, err);
+
+    if (r < 0)
+        return r;
+    int rc = db_exec(*ret, "BEGIN");
+    if (rc == SQLITE_OK)
+        rc = db_int(*ret, "SELECT count(*) FROM sqlite_master", &any); /* the moment is now */
+    return rc == SQLITE_OK ? 0 : db_fail(*ret, rc, "read", err);
+}
+
+static int64_t asked(sqlite3 *h, const char *sql, int64_t n)
+{
+    sqlite3_stmt *st = NULL;
+    int64_t v = 0;
+
+    if (sqlite3_prepare_v2(h, sql, -1, &st, NULL) == SQLITE_OK) {
+        db_bind_int(st, 1, n);
+        if (sqlite3_step(st) == SQLITE_ROW)
+            v = sqlite3_column_int64(st, 0);
+    }
+    sqlite3_finalize(st);
+    return v;
+}
+
+static bool is_sealed(struct backup *b, int64_t log)
+{
+    return asked(b->main, "SELECT count(*) FROM logs WHERE n = ?1", log) != 0;
+}
+
+/* Step 4. 1: good. */
+static int fits(struct backup *b)
+{
+    int64_t newest = 0;
+
+    for (size_t i = 0; i < b->n_logs; i++) {
+        struct one_log *l = &b->logs[i];
+        char path[4096];
+        newest = MAX(newest, l->n);
+        l->done = b->history && asked(b->history, "SELECT done FROM mark WHERE log = ?1", l->n) != 0;
+        log_path(path, b->dir, l->n);
+        if (!l->done && access(path, F_OK) < 0)
+            return 0;
+        if (!l->done &&
+            is_sealed(b, l->n)) /* nothing more comes, and all of it was there before this moment of muster.db */
+            db_int(l->h, "SELECT coalesce(max(id), 0) FROM batch", &l->last);
+    }
+    return asked(b->main, "SELECT count(*) FROM logs WHERE n > ?1 AND compacted = 0", newest) == 0;
+}
+
+static int take_moment(struct backup *b, struct err *err)
+{
+    AUTO_FREE int64_t *logs = NULL;
+    size_t n = 0;
+    int r = log_list(b->dir, &logs, &n, NULL, err);
+
+    b->sum.damaged = 0;
+    if (r == 0)
+        r = open_snapshot(&b->main, b->dir, "muster.db", &records_kind, err); /* only to know which are sealed */
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = open_log(b, logs[i], is_sealed(b, logs[i]), err);
+    db_close(b->main);
+    b->main = NULL;
+    if (r == 0)
+        r = open_snapshot(&b->history, b->dir, "history.db", &chunks_kind, err);
+    if (r == -ENOENT || r == -ENODATA)
+        r = 0;
+    if (r == 0)
+        r = open_snapshot(&b->main, b->dir, "muster.db", &records_kind, err);
+    return r < 0 ? r : fits(b);
+}
+
+/* ---- rows ---- */
+
+static int flush_rows(struct backup *b, struct err *err)
+{
+    AUTO_BUF part = BUF_INIT(BUNDLE_PART_MAX + 64ull);
+
+    if (!b->n_rows)
+        return 0;
+    if (b->rows.err)
+        return err_set(err, -E2BIG, "a record is too large for a backup");
+    buf_varint(&part, b->n_rows);
+    buf_addstr(&part, buf_str(&b->rows));
+    b->sum.rows += b->n_rows;
+    b->n_rows = 0;
+    b->done += (int64_t)b->rows.len;
+    buf_reset(&b->rows);
+    if (b->watch && b->watch->at)
+        b->watch->at(b->watch->arg, b->done, MAX(b->done, b->total));
+    return bundle_put(&b->out, PART_ROWS, buf_str(&part), err);
+}
+
+static void add_cell(struct buf *out, sqlite3_stmt *st, int i)
+{
+    double d;
+
+    switch (sqlite3_column_type(st, i)) {
+    case SQLITE_INTEGER:
+        buf_u8(out, 1);
+        buf_zigzag(out, sqlite3_column_int64(st, i));
+        break;
+    case SQLITE_TEXT: {
+        buf_u8(out, 2);
+        const char *p = (const char *)sqlite3_column_text(st, i);
+        buf_text(out, str_n(p ? p : "", (size_t)sqlite3_column_bytes(st, i)));
+        break;
+    }
+    case SQLITE_BLOB:
+        buf_u8(out, 3);
+        buf_text(out, db_bytes(st, i));
+        break;
+    case SQLITE_FLOAT:
+        buf_u8(out, 4);
+        d = sqlite3_column_double(st, i);
+        buf_add(out, &d, sizeof(d));
+        break;
+    default:
+        buf_u8(out, 0);
+    }
+}
+
+static int put_rows(struct backup *b, sqlite3 *h, sqlite3_stmt *st, int64_t *ret_last, struct err *err)
+{
+    int rc, r = 0, n = sqlite3_column_count(st);
+
+    while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        for (int i = 0; i < n; i++)
+            add_cell(&b->rows, st, i);
+        *ret_last = sqlite3_column_int64(st, 0);
+        b->n_rows++;
+        if (b->rows.len >= ROWS_BYTES)
+            r = flush_rows(b, err);
+    }
+    if (r == 0 && rc != SQLITE_DONE)
+        r = db_fail(h, rc, "read", err);
+    return r;
+}
+
+static int put_table(struct backup *b, sqlite3 *h, const char *name, const struct one_log *log, struct err *err)
+{
+    bool steps = log && strcmp(name, "batch") == 0;
+    AUTO_FREE char *sql = steps
+                              ? mem_fmt("SELECT * FROM batch WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT %d", LOG_STEP)
+                              : mem_fmt("SELECT * FROM \"%s\"", name);
+    AUTO_BUF part = BUF_INIT(4096);
+    sqlite3_stmt *st = NULL;
+    int64_t last = 0, before = -1;
+    uint64_t rows = b->sum.rows + b->n_rows;
+    int rc = sqlite3_prepare_v2(h, sql, -1, &st, NULL);
+
+    if (rc != SQLITE_OK)
+        return db_fail(h, rc, "read", err);
+    buf_text(&part, str_of(name));
+    buf_varint(&part, (uint64_t)sqlite3_column_count(st));
+    int r = bundle_put(&b->out, PART_TABLE, buf_str(&part), err);
+    if (steps)
+        while (r == 0 && last != before && last < log->last) {
+            before = last;
+            db_bind_int(st, 1, last);
+            db_bind_int(st, 2, log->last);
+            r = put_rows(b, h, st, &last, err);
+            sqlite3_reset(st); /* the reading ends here: whoever waits for it goes on */
+        }
+    else if (r == 0)
+        r = put_rows(b, h, st, &last, err);
+    sqlite3_finalize(st);
+    rows = b->sum.rows + b->n_rows - rows;
+    b->sum.batches += steps ? rows : 0;
+    b->sum.chunks += h == b->history && strcmp(name, "chunk") == 0 ? rows : 0;
+    return r == 0 ? flush_rows(b, err) : r;
+}
+
+struct names {
+    char *v[64];
+    size_t n;
+};
+
+/* What the file is, and its tables by name. */
+static int put_head(struct backup *b, sqlite3 *h, const char *name, struct names *ret, struct err *err)
+{
+    AUTO_BUF part = BUF_INIT(1 << 20);
+    AUTO_BUF all = BUF_INIT(1 << 20);
+    sqlite3_stmt *st = NULL;
+    int64_t magic = 0, version = 0, vacuum = 0;
+    uint64_t n = 0;
+    int rc = db_int(h, "PRAGMA application_id", &magic);
+
+    if (rc == SQLITE_OK)
+        rc = db_int(h, "PRAGMA user_version", &version);
+    if (rc == SQLITE_OK)
+        rc = db_int(h, "PRAGMA auto_vacuum", &vacuum);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(h,
+                                "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE"
+                                " 'sqlite_%' ORDER BY type <> 'table', rowid",
+                                -1, &st, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        rc = SQLITE_OK;
+        if (strcmp(db_text(st, 0), "table") == 0 && ret->n < ARRAY_LEN(ret->v))
+            ret->v[ret->n++] = mem_str(db_text(st, 1));
+        buf_text(&all, str_of(db_text(st, 2)));
+        n++;
+    }
+    int r = rc == SQLITE_DONE ? 0 : db_fail(h, rc, "read", err);
+    sqlite3_finalize(st);
+    buf_text(&part, str_of(name));
+    buf_varint(&part, (uint64_t)magic);
+    buf_varint(&part, (uint64_t)version);
+    buf_varint(&part, (uint64_t)vacuum);
+    buf_varint(&part, n);
+    buf_addstr(&part, buf_str(&all));
+    return r == 0 ? bundle_put(&b->out, PART_DB, buf_str(&part), err) : r;
+}
+
+static int put_db(struct backup *b, sqlite3 *h, const char *name, const struct one_log *log, struct err *err)
+{
+    struct names tables = {0};
+    uint64_t rows = b->sum.rows;
+    int r = put_head(b, h, name, &tables, err);
+
+    for (size_t i = 0; i < tables.n && r == 0; i++)
+        r = put_table(b, h, tables.v[i], log, err);
+    for (size_t i = 0; i < tables.n; i++)
+        free(tables.v[i]);
+    AUTO_BUF part = BUF_INIT(16);
+    buf_varint(&part, b->sum.rows - rows);
+    return r == 0 ? bundle_put(&b->out, PART_DB_END, buf_str(&part), err) : r;
+}
+
+/* ---- other files: a certificate, the local token ---- */
+
+static bool carried(const char *name)
+{
+    struct str s = str_of(name);
+
+    return name[0] != '.' && !str_eq(s, "lock") && !str_ends(s, ".db") && !str_ends(s, "-wal") &&
+           !str_ends(s, "-shm") && !str_ends(s, "-journal") && !str_ends(s, ".damaged") && !str_ends(s, ".tmp") &&
+           !strchr(name, '/');
+}
+
+static int put_file(struct backup *b, const char *name, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/%s", b->dir, name);
+    AUTO_BUF bytes = {0};
+    AUTO_BUF part = BUF_INIT(2 * FILE_MOST);
+    struct stat st;
+
+    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MOST)
+        return 0;
+    int r = file_read(path, FILE_MOST, &bytes, err);
+    if (r == -ENOENT)
+        return 0;
+    buf_text(&part, str_of(name));
+    buf_varint(&part, st.st_mode & 0777);
+    buf_addstr(&part, buf_str(&bytes));
+    return r == 0 ? bundle_put(&b->out, PART_FILE, buf_str(&part), err) : r;
+}
+
+static int put_files(struct backup *b, struct err *err)
+{
+    DIR *d = opendir(b->dir);
+    struct dirent *e;
+    int r = 0;
+
+    while (d && r == 0 && (e = readdir(d)))
+        if (carried(e->d_name))
+            r = put_file(b, e->d_name, err);
+    if (d)
+        closedir(d);
+    return r;
+}
+
+/* ---- all of it ---- */
+
+static int64_t size_of(sqlite3 *h)
+{
+    int64_t pages = 0, spare = 0, size = 0;
+
+    if (!h || db_int(h, "PRAGMA page_count", &pages) || db_int(h, "PRAGMA freelist_count", &spare) ||
+        db_int(h, "PRAGMA page_size", &size))
+        return 0;
+    return (pages - spare) * size;
+}
+
+static int put_all(struct backup *b, int64_t now_ms, struct err *err)
+{
+    AUTO_BUF head = BUF_INIT(4096);
+    int r = bundle_begin(&b->out, err);
+
+    b->total = size_of(b->main) + size_of(b->history);
+    for (size_t i = 0; i < b->n_logs; i++)
+        b->total += b->logs[i].done ? 0 : size_of(b->logs[i].h);
+    buf_u64(&head, (uint64_t)now_ms);
+    buf_text(&head, STR(MUSTER_VERSION));
+    buf_varint(&head, (uint64_t)b->total);
+    if (r == 0)
+        r = bundle_put(&b->out, PART_HEAD, buf_str(&head), err);
+    if (r == 0)
+        r = put_files(b, err);
+    if (r == 0)
+        r = put_db(b, b->main, "muster.db", NULL, err);
+    db_close(b->main); /* its WAL may be begun anew */
+    b->main = NULL;
+    for (size_t i = 0; i < b->n_logs && r == 0; i++) {
+        char name[48];
+        snprintf(name, sizeof(name), "log-%lld.db", (long long)b->logs[i].n);
+        if (!b->logs[i].done)
+            r = put_db(b, b->logs[i].h, name, &b->logs[i], err);
+    }
+    if (r == 0 && b->history)
+        r = put_db(b, b->history, "history.db", NULL, err);
+    return r == 0 ? bundle_end(&b->out, err) : r;
+}
+
+int store_backup(const char *dir, int fd, int64_t now_ms, const struct backup_watch *watch, struct backup_sum *ret,
+                 struct err *err)
+{
+    struct backup b = {.dir = dir, .watch = watch, .out = {.fd = fd}, .rows = BUF_INIT(BUNDLE_PART_MAX)};
+    int r = 0;
+
+    for (int i = 0; i < TRIES && r == 0; i++) {
+        let_go(&b);
+        if (i)
+            sqlite3_sleep(WAIT_MS);
+        r = take_moment(&b, err);
+    }
+    if (r == 0)
+        r = err_set(err, -EBUSY, "the hub begins a new log all the time: try again when it is calmer");
+    else if (r == 1)
+        r = put_all(&b, now_ms, err);
+    let_go(&b);
+    free(b.logs);
+    buf_fini(&b.rows);
+    bundle_writer_fini(&b.out);
+    if (r < 0)
+        return r;
+    b.sum.made_ms = now_ms;
+    b.sum.bytes = b.out.bytes;
+    mem_copy_str(b.sum.version, sizeof(b.sum.version), MUSTER_VERSION);
+    *ret = b.sum;
+    return 0;
+}

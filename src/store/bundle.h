@@ -1,0 +1,55 @@
+/*
+ * bundle.h: the container of a backup: a file of numbered parts, each with a checksum over itself and all before it.
+ * docs/backup.md is the specification.
+ *
+ * B1 A bundle that was cut off, or of which any byte is another, is refused. B2 A newer version is refused with a
+ * sentence. B3 Reading needs the memory of one part, at most BUNDLE_PART_MAX, however large the file claims to be.
+ */
+#ifndef STORE_BUNDLE_H
+#define STORE_BUNDLE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define BUNDLE_VERSION  1
+#define BUNDLE_PART_MAX (96u << 20)
+
+enum part_type {
+    PART_HEAD = 1,
+    PART_DB = 2,
+    PART_TABLE = 3,
+    PART_ROWS = 4,
+    PART_DB_END = 5,
+    PART_FILE = 6,
+    PART_END = 7
+};
+
+/* ---- writing: zero-initialise, set fd ---- */
+struct bundle_writer {
+    int fd;
+    uint32_t crc;
+    uint64_t parts;
+    int64_t bytes;   /* written so far */
+    struct buf pack; /* scratch */
+};
+int bundle_begin(struct bundle_writer *w, struct err *err);
+int bundle_put(struct bundle_writer *w, enum part_type type, struct str payload, struct err *err);
+int bundle_end(struct bundle_writer *w, struct err *err); /* the last part; syncing is the caller's */
+void bundle_writer_fini(struct bundle_writer *w);
+
+/* ---- reading: out of fd, or, when that is below 0, out of mem ---- */
+struct bundle_reader {
+    int fd;
+    struct str mem;
+    const char *name; /* for sentences */
+    uint32_t crc;
+    uint64_t parts;
+    int64_t bytes; /* read so far */
+    struct buf raw, payload;
+};
+int bundle_open(struct bundle_reader *r, struct err *err);
+/* 1 and the next part, whose payload is good until the next call; 0 after the last one, when nothing follows it. */
+int bundle_next(struct bundle_reader *r, enum part_type *ret_type, struct str *ret, struct err *err);
+void bundle_reader_fini(struct bundle_reader *r);
+
+#endif

@@ -1,0 +1,37 @@
+/* lock.c: the file `lock` of a data folder. */
+#include "store/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+/* The number inside is only for the sentence a second one gets. */
+int store_lock(const char *dir, int *ret, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/lock", dir);
+    char pid[24] = "";
+    AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK)
+            return err_set(err, -errno, "cannot lock '%s': %s", path, strerror(errno));
+        file_read_small(path, pid, sizeof(pid));
+        struct str text = str_trim(str_of(pid));
+        return err_set(err, -EBUSY,
+                       "cannot open the store in '%s': another hub is using it (process %.*s); stop that one first, or "
+                       "give this one another folder with --data",
+                       dir, STR_ARG(text));
+    }
+    int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) < 0) {
+        /* a full disk: the lock holds all the same */
+    }
+    *ret = mem_take_fd(&fd);
+    return 0;
+}

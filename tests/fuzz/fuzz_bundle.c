@@ -1,0 +1,42 @@
+/* fuzz_bundle.c: any bytes as a backup: read to their end or refused with a sentence, in bounded memory. */
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "store/backup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+
+/* Checksums stop a fuzzer at the door, so each input is tried as it is and with its checksums made right. */
+static void make_right(struct buf *b)
+{
+    if (b->len < 12)
+        return;
+    uint32_t crc = crc32c(0, b->p, 12);
+    for (size_t at = 12; at + 9 <= b->len;) {
+        struct rd rd = rd_of(b->p + at + 1, 8);
+        size_t len = rd_u32(&rd);
+        if (len > b->len - at - 9)
+            return;
+        crc = crc32c(crc32c(crc, b->p + at, 5), b->p + at + 9, len);
+        for (int i = 0; i < 4; i++)
+            b->p[at + 5 + (size_t)i] = (char)(crc >> 8 * i);
+        at += 9 + len;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    struct backup_sum sum;
+    struct err err = {0};
+    AUTO_BUF b = BUF_INIT(16u << 20);
+
+    buf_add(&b, p, n);
+    for (int i = 0; i < 2; i++) {
+        if (store_backup_check_mem(buf_str(&b), &sum, &err) < 0 && !err.msg[0])
+            abort();
+        make_right(&b);
+    }
+    return 0;
+}
