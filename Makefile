@@ -28,7 +28,7 @@ ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) -pie -pthread -Wl,--gc-sections -Wl,-z,relr
 # ---- what belongs to which program ------------------------------------------------------------------------------------
 # The lean agent: these folders, less what needs a parser library or is for other machines.
 AGENT_ONLY_OUT := src/base/yaml.c src/collect/smi_xml.c src/collect/remote.c
-AGENT_SRC := $(filter-out $(AGENT_ONLY_OUT),$(wildcard src/base/*.c src/model/*.c src/codec/*.c src/collect/*.c src/wire/*.c src/spool/*.c src/agent/*.c)) src/cmd/agent.c src/agent_main.c
+AGENT_SRC := $(filter-out $(AGENT_ONLY_OUT),$(wildcard src/base/*.c src/model/*.c src/codec/*.c src/collect/*.c src/wire/*.c src/spool/*.c src/agent/*.c)) src/link/http.c src/link/curl_lib.c src/cmd/agent.c src/agent_main.c
 LIB_SRC   := $(wildcard src/*/*.c)
 ASSETS    := $(wildcard src/*/*.S)
 
@@ -36,7 +36,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(O)/%.o)
 LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o)
 MAIN_OBJ  := $(O)/src/main.o
 
-# libcurl is loaded at run time (src/agent/curl_lib.h says why): only its header is needed here.
+# libcurl is loaded at run time (src/link/curl_lib.h says why): only its header is needed here.
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -ldl -lm
 

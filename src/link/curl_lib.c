@@ -1,5 +1,5 @@
 /* curl_lib.c: find libcurl by the names distributions give it, and all the calls we make, or say what is missing. */
-#include "agent/curl_lib.h"
+#include "link/curl_lib.h"
 
 #include <dlfcn.h>
 #include <errno.h>

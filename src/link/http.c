@@ -1,13 +1,13 @@
 /* http.c: libcurl's multi interface on libevent, by its socket and timer callbacks. Knows nothing of hubs or batches.
  */
-#include "agent/http.h"
+#include "link/http.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/curl_lib.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "link/curl_lib.h"
 
 #define CONNECT_MS 5000
 

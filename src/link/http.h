@@ -2,8 +2,8 @@
  * http.h: POSTs on the loop. One libcurl multi for the process; a call is a handle that is used again and keeps its
  * connection. Redirects are not followed, since a token goes with every request.
  */
-#ifndef AGENT_HTTP_H
-#define AGENT_HTTP_H
+#ifndef LINK_HTTP_H
+#define LINK_HTTP_H
 
 #include <event2/event.h>
 

@@ -3,8 +3,8 @@
  * libraries would be mapped and relocated in the collector process, too, which never opens a connection: about 0.9 MB
  * of private memory on each node. Loaded by name it also runs where libcurl has no versioned symbols.
  */
-#ifndef AGENT_CURL_LIB_H
-#define AGENT_CURL_LIB_H
+#ifndef LINK_CURL_LIB_H
+#define LINK_CURL_LIB_H
 
 #include <curl/curl.h>
 
