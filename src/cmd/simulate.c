@@ -21,6 +21,7 @@
 #include "cmd/cast.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "cmd/crowd.h"
 #include "wire/wire.h"
 
 enum { PER_POST = 16, WAITING_MAX = 20000, TIMEOUT_S = 15 };
@@ -443,11 +444,15 @@ int simulate_run(const struct simulate_conf *conf, struct err *err)
         return err_set(err, -EINVAL, "a token is needed: `muster token new --role enroll` makes one that fits");
     }
     int r = parse_hub(&s, err);
+    if (!r && conf->actors && conf->ledger && conf->ledger[0])
+        r = err_set(err, -EINVAL, "--actors and --ledger do not go together: nodes that repeat others have no ledger");
     if (!r)
         r = replay_load(&s.trace, cast_trace_text(), "the recorded trace", err);
     if (!r && conf->ledger && conf->ledger[0] && !(s.ledger = fopen(conf->ledger, "we")))
         r = err_set(err, -errno, "cannot open '%s': %s", conf->ledger, strerror(errno));
-    if (!r) {
+    if (!r && conf->actors) {
+        r = crowd_run(conf, s.trace, s.host, s.port, token.p, err);
+    } else if (!r) {
         s.enc = wire_enc_new(3);
         r = play(&s, token.p, err);
         wire_enc_free(s.enc);
@@ -467,6 +472,9 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "an enroll token; better in a file: a flag shows in ps"),
     OPT(simulate_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),
     OPT(simulate_conf, nodes, 'n', OPT_INT, "10", "N", "nodes", .min = 1, .max = 100000),
+    OPT(simulate_conf, actors, 0, OPT_INT, "0", "N",
+        "invent only so many and let the other nodes repeat their values: for thousands of nodes; 0: all differ",
+        .min = 0, .max = 100000),
     OPT(simulate_conf, gpus, 'g', OPT_INT, "8", "G", "GPUs per node", .min = 1, .max = DEVICES_MAX),
     OPT(simulate_conf, tick, 0, OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
     OPT(simulate_conf, interval, 0, OPT_DURATION, "0", "TIME", "time between requests; 0: as the hub asks", .min = 0,
@@ -502,9 +510,11 @@ const struct opt_cmd simulate_face = {
         "node gets a token of its own, as a new agent would.\n\nWith --backfill it makes history instead: the same "
         "nodes and people, so far back, into a data folder (quickest) or to a hub. The same seed and times make the "
         "same past, and what is there already is not stored twice.",
-    .examples = "muster simulate --nodes 50 --token-file t --duration 1m  # fifty nodes for a minute\n"
-                "muster simulate --backfill 30d --nodes 13 --every 10s --data DIR  # a month of 104 GPUs\n"
-                "muster simulate --backfill 365d --every 1m --people 200 --nodes 13 --data DIR  # a year of 200 people",
+    .examples =
+        "muster simulate --nodes 50 --token-file t --duration 1m  # fifty nodes for a minute\n"
+        "muster simulate --nodes 10000 --actors 500 --token-file t  # ten thousand, of little work to this side\n"
+        "muster simulate --backfill 30d --nodes 13 --every 10s --data DIR  # a month of 104 GPUs\n"
+        "muster simulate --backfill 365d --every 1m --people 200 --nodes 13 --data DIR  # a year of 200 people",
     .opts = simulate_opts,
 };
 

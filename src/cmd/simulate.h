@@ -8,7 +8,7 @@
 
 struct simulate_conf {
     char *hub, *token, *token_file, *prefix, *ledger, *data, *until;
-    int64_t nodes, gpus, tick, interval, duration, seed, drain, people, backfill, every;
+    int64_t nodes, actors, gpus, tick, interval, duration, seed, drain, people, backfill, every;
     bool demo, quiet;
 };
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "hub/guests.h"
 #include "hub/head.h"
 #include "hub/io.h"
 #include "hub/ports.h"
@@ -83,6 +84,8 @@ struct httpd {
     struct conn ring; /* ring.next moved on last, ring.prev longest ago */
     SSL_CTX *tls;
     struct ports *ports;
+    struct io_group *group; /* of patient connections */
+    struct guests *guests;
     size_t bodies, replies;
     struct exchange *spare;
     int64_t date_s; /* what date says */
@@ -150,6 +153,7 @@ static void conn_free(struct conn *c)
     c->prev->next = c->next;
     c->next->prev = c->prev;
     c->h->stat.connections--;
+    guests_leave(c->h->guests, c->peer);
     io_free(c->io);
     free(c);
     if (s) {
@@ -567,6 +571,12 @@ static void on_io(void *arg, int words)
 
 /* ---- late replies and streams ---- */
 
+void httpd_patient(struct request *rq)
+{
+    struct conn *c = rq->conn;
+    io_join(c->io, c->h->group);
+}
+
 struct late *httpd_late(struct request *rq)
 {
     struct conn *c = rq->conn;
@@ -659,7 +669,10 @@ static void on_accept(void *arg, int fd, const char *peer)
     static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
                                "Content-Length: 0\r\n\r\n";
     struct httpd *h = arg;
-    if (!make_room(h)) {
+    bool welcome = guests_enter(h->guests, peer, h->conf.max_per_address);
+    if (!welcome || !make_room(h)) {
+        if (welcome)
+            guests_leave(h->guests, peer);
         h->stat.refused++;
         if (!h->tls)
             send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -687,6 +700,8 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->ops = *ops;
     h->ring.prev = h->ring.next = &h->ring;
     h->ports = ports_new(loop, on_accept, h);
+    h->group = io_group_new(loop, conf->group_ms);
+    h->guests = guests_new();
     return h;
 }
 
@@ -699,6 +714,8 @@ void httpd_free(struct httpd *h)
         next = c->next;
         conn_free(c);
     }
+    io_group_free(h->group);
+    guests_free(h->guests);
     SSL_CTX_free(h->tls);
     free(h->spare);
     free(h);
@@ -717,9 +734,10 @@ void httpd_set_tls(struct httpd *h, struct ssl_ctx_st *tls)
     h->tls = tls;
 }
 
-void httpd_set_max(struct httpd *h, size_t max_connections)
+void httpd_set_max(struct httpd *h, size_t max_connections, size_t max_per_address)
 {
     h->conf.max_connections = max_connections;
+    h->conf.max_per_address = max_per_address;
 }
 
 void httpd_stat(const struct httpd *h, struct httpd_stat *ret)

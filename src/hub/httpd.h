@@ -20,10 +20,10 @@ struct ports;
 struct ssl_ctx_st;
 
 struct httpd_conf {
-    size_t max_connections;
+    size_t max_connections, max_per_address;
     size_t max_bodies;  /* bytes of all bodies being read, together; one address has at most a quarter of it */
     size_t max_replies; /* bytes of all large replies on their way, together */
-    int64_t head_ms, body_ms, idle_ms, write_ms, late_ms;
+    int64_t head_ms, body_ms, idle_ms, write_ms, late_ms, group_ms;
 };
 
 struct httpd_ops {
@@ -45,10 +45,13 @@ void httpd_free(struct httpd *h);           /* closes everything at once */
 struct ports *httpd_ports(struct httpd *h); /* to open and close addresses */
 void httpd_set_tls(struct httpd *h,
                    struct ssl_ctx_st *tls); /* for connections to come; NULL: plain. Keeps a reference */
-void httpd_set_max(struct httpd *h, size_t max_connections);
+void httpd_set_max(struct httpd *h, size_t max_connections, size_t max_per_address);
 void httpd_stat(const struct httpd *h, struct httpd_stat *ret);
 size_t httpd_busy(const struct httpd *h); /* requests not answered yet, and replies not sent yet; streams aside */
 void httpd_tick(struct httpd *h);         /* once a second: what took too long ends */
+
+/* This connection's requests are not urgent: they are read in groups, every group_ms. Call inside handle(). */
+void httpd_patient(struct request *rq);
 
 /* ---- late replies: handle() returned REPLY_LATER ---- */
 struct late;

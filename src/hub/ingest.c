@@ -19,6 +19,7 @@
 #define ALIVE_MS     30000
 #define REFUSED_MS   60000
 #define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
+#define RATE_MAX     2000 /* requests a second that agents are asked for because somebody watches */
 #define PHASE_MS     100  /* agents send together: a burst costs less than a trickle … */
 #define PHASE_GROUP  1000 /* … but not all of ten thousand in one moment */
 
@@ -92,7 +93,10 @@ static void answer_reply(struct waiting *w, struct reply *rp)
     }
     a->n_need = w->n_need;
     memcpy(a->need, w->need, w->n_need * sizeof(w->need[0]));
-    a->interval_ms = hub_watched(h, a->time_ms) ? MIN(h->conf.watch_interval, h->conf.interval) : h->conf.interval;
+    a->interval_ms = h->conf.interval;
+    if (hub_watched(h, a->time_ms)) /* more nodes than that make a second of requests, and nobody sees them all */
+        a->interval_ms =
+            MIN(a->interval_ms, MAX(h->conf.watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
     a->phase_ms = phase_of(h, w->key, a->interval_ms);
     a->retry_ms = 0;
     mem_copy_str(a->token, sizeof(a->token), w->token);
@@ -166,7 +170,7 @@ static bool post_allowed(struct post *p)
                strcmp(known->minted_with, p->rq->token.id) == 0) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
-        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, alive, p->now_ms, p->token, &err);
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, alive, p->n_batches > 0, p->now_ms, p->token, &err);
         if (r == 0)
             log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
     }
@@ -506,7 +510,9 @@ static enum reply_how post_take(struct post *p)
             return REPLY_NOW;
     if (p->facts_id && p->n_batches == 0) /* a node without a sample yet is shown, too */
         ingest_facts(h, &p->peer, &p->n, p->facts_id, &p->facts, p->now_ms);
-    peer_save(h->peers, p->peer, p->n, false, p->now_ms);
+    peer_save(h->peers, p->peer, p->n, p->token[0] != 0, p->now_ms); /* a token is durable with its node's record */
+    if (n_append == 0 && p->n_batches)
+        p->token[0] = 0; /* nothing waits for the disk: it is told the next time */
 
     struct waiting *w = mem_alloc(sizeof(*w) + n_keys * sizeof(w->stored[0]));
     *w = (struct waiting){.h = h, .n_stored = n_keys, .n_need = p->n_need};
@@ -523,6 +529,7 @@ static enum reply_how post_take(struct post *p)
         return REPLY_NOW;
     }
     p->peer->in_flight++;
+    httpd_patient(p->rq);
     w->late = httpd_late(p->rq);
     store_append(h->store, p->append, n_append, on_stored, w);
     return REPLY_LATER;

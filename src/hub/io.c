@@ -6,12 +6,15 @@
 #include <event2/event.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/mem.h"
 
 #define READ_SIZE  (64u << 10)
 #define READ_TURNS 4 /* then others have their turn */
+#define GROUP_STEP 256
+#define GROUP_IDLE 4 /* empty looks in a row: then the first to come wakes us */
 
 struct io {
     int fd;
@@ -24,8 +27,18 @@ struct io {
     size_t off; /* of in, done with */
     struct evbuffer *out;
     struct event *rd, *wr;
+    struct io_group *group; /* NULL: none, rd tells of input */
     io_fn *fn;
     void *arg;
+};
+
+struct io_group {
+    int epoll;
+    struct event *any, *look; /* any: something came after a rest; look: time to see what */
+    struct timeval every;
+    int idle;
+    struct io *now[GROUP_STEP]; /* those being told, the ones that ended meanwhile taken out */
+    int n;
 };
 
 /* ---- the two transports: bytes, 0 at the end, -EAGAIN, or -EIO ---- */
@@ -80,15 +93,26 @@ static size_t held(const struct io *io)
     return io->in.len - io->off;
 }
 
+static void listen_for(struct io *io, bool input)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = io};
+    if (io->group)
+        epoll_ctl(io->group->epoll, input ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, io->fd, &e);
+    else if (input)
+        event_add(io->rd, NULL);
+    else
+        event_del(io->rd);
+}
+
 static void arm(struct io *io)
 {
     bool read = !io->eof && !io->failed && held(io) < io->max_in;
     if (read && !io->reading) {
-        event_add(io->rd, NULL);
+        listen_for(io, true);
         if (io->ssl && SSL_pending(io->ssl) > 0)
             event_active(io->rd, EV_READ, 0); /* the bytes are in OpenSSL's hands; the socket will not say so */
     } else if (!read && io->reading) {
-        event_del(io->rd);
+        listen_for(io, false);
     }
     io->reading = read;
     if (!io->failed && (evbuffer_get_length(io->out) > 0 || io->want_write))
@@ -158,6 +182,77 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
         io->fn(io->arg, words);
 }
 
+/* ---- groups ---- */
+
+static void group_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct io_group *g = arg;
+    struct epoll_event e[GROUP_STEP];
+    int n, all = 0, rounds = 0;
+    (void)fd, (void)what;
+    do {
+        n = epoll_wait(g->epoll, e, GROUP_STEP, 0);
+        g->n = MAX(n, 0);
+        for (int i = 0; i < g->n; i++)
+            g->now[i] = e[i].data.ptr;
+        for (int i = 0; i < g->n; i++)
+            if (g->now[i])
+                on_event(-1, EV_READ, g->now[i]);
+        g->n = 0;
+        all += n;
+    } while (n == GROUP_STEP && ++rounds < READ_TURNS); /* then others have their turn */
+    g->idle = all > 0 ? 0 : g->idle + 1;
+    if (n == GROUP_STEP)
+        event_active(g->look, EV_TIMEOUT, 0);
+    else if (g->idle < GROUP_IDLE)
+        event_add(g->look, &g->every);
+    else
+        event_add(g->any, NULL);
+}
+
+static void group_any(evutil_socket_t fd, short what, void *arg)
+{
+    struct io_group *g = arg;
+    (void)fd, (void)what;
+    event_add(g->look, &g->every);
+}
+
+struct io_group *io_group_new(struct event_base *loop, int64_t ms)
+{
+    struct io_group *g = mem_zero(1, sizeof(*g));
+    g->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (g->epoll < 0) {
+        free(g);
+        return NULL; /* ios join nothing, and are told one by one */
+    }
+    g->every = (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    g->look = event_new(loop, -1, 0, group_look, g);
+    g->any = event_new(loop, g->epoll, EV_READ, group_any, g);
+    event_add(g->any, NULL);
+    return g;
+}
+
+void io_group_free(struct io_group *g)
+{
+    if (!g)
+        return;
+    event_free(g->look);
+    event_free(g->any);
+    close(g->epoll);
+    free(g);
+}
+
+void io_join(struct io *io, struct io_group *g)
+{
+    if (!g || io->group)
+        return;
+    if (io->reading)
+        listen_for(io, false);
+    io->group = g;
+    if (io->reading)
+        listen_for(io, true);
+}
+
 /* ---- the owner's side ---- */
 
 struct io *io_new(struct event_base *loop, int fd, struct ssl_ctx_st *tls, io_fn *fn, void *arg)
@@ -186,6 +281,9 @@ void io_free(struct io *io)
 {
     if (!io)
         return;
+    for (int i = 0; io->group && i < io->group->n; i++)
+        if (io->group->now[i] == io)
+            io->group->now[i] = NULL;
     event_free(io->rd);
     event_free(io->wr);
     if (io->ssl) {

@@ -33,7 +33,15 @@ void io_limit(struct io *io, size_t max);
 
 struct evbuffer *io_out(struct io *io); /* add to it, then io_send */
 void io_send(struct io *io);
-size_t io_queued(const struct io *io); /* bytes not sent yet */
-void io_finish(struct io *io);         /* nothing more will be sent: say so to the other side, go on reading */
+/*
+ * A group: ios whose input is looked at together, every ms, while there is any. For senders that nobody waits for: a
+ * request that wakes an idle core costs three times one of a burst.
+ */
+struct io_group;
+struct io_group *io_group_new(struct event_base *loop, int64_t ms);
+void io_group_free(struct io_group *g);          /* after its ios */
+void io_join(struct io *io, struct io_group *g); /* from now on; NULL, or again: nothing */
+size_t io_queued(const struct io *io);           /* bytes not sent yet */
+void io_finish(struct io *io); /* nothing more will be sent: say so to the other side, go on reading */
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
+#include <malloc.h>
 #include <openssl/ssl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -31,7 +32,10 @@
 #define CACHE_BYTES (128u << 20)
 #define READERS     2    /* threads that answer questions about the past */
 #define READ_QUEUE  64   /* questions that may wait for them */
+#define GROUP_MS    100  /* agents are read this often: they wait for a commit anyway */
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
+#define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
+#define BIG_BYTES   (256 << 10)
 
 struct server {     /* what only this file knows */
     struct hub hub; /* first: a hub of ours is a server */
@@ -262,12 +266,18 @@ static size_t connections_allowed(const struct hub_conf *conf)
 {
     struct rlimit rl;
     size_t want = (size_t)conf->max_connections;
-    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
-        rl.rlim_cur = rl.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &rl);
-        getrlimit(RLIMIT_NOFILE, &rl);
-        if (rl.rlim_cur < want + FD_RESERVE)
-            want = rl.rlim_cur > 2 * FD_RESERVE ? rl.rlim_cur - FD_RESERVE : FD_RESERVE;
+    if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
+        return want;
+    struct rlimit more = {.rlim_cur = want + FD_RESERVE, .rlim_max = MAX(rl.rlim_max, want + FD_RESERVE)};
+    if (rl.rlim_cur < more.rlim_cur && setrlimit(RLIMIT_NOFILE, &more) < 0) { /* beyond rlim_max only root may */
+        more.rlim_cur = more.rlim_max = rl.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &more);
+    }
+    getrlimit(RLIMIT_NOFILE, &rl);
+    if (rl.rlim_cur < want + FD_RESERVE) {
+        want = rl.rlim_cur > 2 * FD_RESERVE ? rl.rlim_cur - FD_RESERVE : FD_RESERVE;
+        log_info("hub", "the limit on open files (%llu) leaves room for %zu connections",
+                 (unsigned long long)rl.rlim_cur, want);
     }
     return want;
 }
@@ -305,7 +315,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     if (s->tls && h->conf.tls)
         tls_pin(s->tls, s->pin);
     live_set_rule(h->live, &n->rule);
-    httpd_set_max(h->httpd, connections_allowed(&h->conf));
+    httpd_set_max(h->httpd, connections_allowed(&h->conf), (size_t)h->conf.max_per_address);
     streams_set_max(h->streams, (size_t)h->conf.max_streams);
     streams_reset(h->streams);
     cache_reset(a->cache);
@@ -475,13 +485,15 @@ static void make_api(struct server *s)
 static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
 {
     static const struct httpd_conf limits = {.max_connections = 1024,
+                                             .max_per_address = 1024,
                                              .max_bodies = 256u << 20,
                                              .max_replies = 512u << 20,
                                              .head_ms = 10000,
                                              .body_ms = 10000,
                                              .idle_ms = 75000,
                                              .write_ms = 30000,
-                                             .late_ms = 120000};
+                                             .late_ms = 120000,
+                                             .group_ms = GROUP_MS};
     struct hub *h = &s->hub;
     struct next n = {0};
     const struct httpd_ops ops = {.arg = h, .admit = admit, .max_body = max_body, .handle = handle, .problem = problem};
@@ -527,6 +539,9 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
 {
     struct server *s = mem_zero(1, sizeof(*s));
     signal(SIGPIPE, SIG_IGN);
+    mallopt(M_ARENA_MAX, ARENAS);
+    mallopt(M_MMAP_THRESHOLD,
+            BIG_BYTES);      /* large answers go back to the system; left alone, malloc learns to keep them */
     evthread_use_pthreads(); /* the store's writer wakes the loop */
     s->hub.loop = event_base_new();
     int r = open_parts(s, conf, err);

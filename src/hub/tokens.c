@@ -10,12 +10,14 @@
 #define BUCKETS 4096   /* a power of two */
 #define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */
 #define KEEP_MS 300000 /* read again even if none did */
+#define SOON_MS 60000  /* a token put without waiting is in the store after this, or lost with what came with it */
 #define DAY_MS  86400000
 
 struct slot { /* of a token that is in the store: there are never more */
     struct slot *next;
     int64_t until_ms;
     int64_t used_ms;
+    int64_t soon_ms; /* before this it may not be in the store yet */
     struct token token;
 };
 
@@ -104,9 +106,12 @@ static int look_up(struct tokens *t, const char *id, struct slot **ret)
     struct store_token st;
     if (!s || mono_ms >= s->until_ms) {
         int r = store_token_get(t->store, id, &st, NULL);
-        if (r != 1)
+        if (r == 1)
+            s = remember(t, &st);
+        else if (r == 0 && s && mono_ms < s->soon_ms)
+            s->until_ms = mono_ms + LOOK_MS; /* it is on its way to the disk */
+        else
             return r;
-        s = remember(t, &st);
     }
     *ret = s;
     return 1;
@@ -173,14 +178,14 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
         return err_set(err, -EACCES, "this token is gone");
     mem_copy_str(st.node, sizeof(st.node), node);
     st.used_ms = now_ms;
-    r = store_token_put(t->store, &st, err);
+    r = store_token_put_soon(t->store, &st, err); /* should it be lost, the next use notes it again */
     if (r == 0)
         remember(t, &st);
     return r;
 }
 
-int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
-                  struct err *err)
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, bool soon, int64_t now_ms,
+                  char text[64], struct err *err)
 {
     char note[128], made_text[64];
     struct token made;
@@ -210,10 +215,11 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
     mem_copy_str(st.note, sizeof(st.note), note);
     memcpy(st.hash, made.hash, sizeof(st.hash));
     st.used_ms = 0;
-    r = store_token_put(t->store, &st, err);
+    r = soon && !h.mine ? store_token_put_soon(t->store, &st, err) : store_token_put(t->store, &st, err);
     if (r < 0)
         return r;
-    remember(t, &st);
+    struct slot *s = remember(t, &st);
+    s->soon_ms = soon ? clock_mono_ms() + SOON_MS : 0;
     snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
     return 0;
 }

@@ -21,9 +21,10 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
 /*
  * A token of its own for a node that came with an enroll token. A node enrolled before with the same enroll token gets
  * a new secret in place of the old, unless it is alive: who has the enroll token must not take a living node's token
- * away from it (-EBUSY). -EACCES: its token was revoked, or somebody else gave it one.
+ * away from it (-EBUSY). -EACCES: its token was revoked, or somebody else gave it one. soon: the disk is not waited
+ * for, and the caller tells nobody before a record put after this is durable.
  */
-int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
-                  struct err *err);
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, bool soon, int64_t now_ms,
+                  char text[64], struct err *err);
 
 #endif

@@ -9,9 +9,10 @@
 #include "base/rand.h"
 #include "live/node.h"
 
-#define CLOCK_OFF_MS 5000  /* below this clocks agree */
-#define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
-#define REFUSED_MS   60000 /* how long a refused twin is shown */
+#define CLOCK_OFF_MS    5000  /* below this clocks agree */
+#define RUN_ALIVE_MS    30000 /* a run that spoke this lately is alive */
+#define REFUSED_MS      60000 /* how long a refused twin is shown */
+#define SILENT_EARLY_MS 5000  /* the tick looks once a second or so */
 
 struct live {
     struct state_rule rule;
@@ -24,6 +25,7 @@ struct live {
     size_t buckets; /* a power of two */
     struct live_node **by_key, **by_name;
     bool unsorted;
+    bool silent; /* as far as we know some node is: its GPUs may come back under another key */
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
 };
@@ -387,6 +389,11 @@ static bool brings_gpus(const struct live_node *old, const struct node_fact *fac
     return brought * 2 > gpus;
 }
 
+static bool is_silent(const struct live_node *n, int64_t now_ms)
+{
+    return !n->now.at_ms || now_ms - n->now.at_ms >= RUN_ALIVE_MS || n->stopped;
+}
+
 bool live_takeover(struct live *l, const char *new_key, const struct node_fact *facts, int64_t now_ms,
                    char old_key[NODE_KEY_MAX])
 {
@@ -394,10 +401,11 @@ bool live_takeover(struct live *l, const char *new_key, const struct node_fact *
 
     if (heir && heir->now.n_devices)
         return false; /* known with GPUs of its own: not a new id */
+    if (!l->silent && now_ms >= l->tick_ms && now_ms - l->tick_ms < SILENT_EARLY_MS)
+        return false; /* ten thousand that come at once need not look at each other */
     for (size_t i = 0; i < l->n && !old; i++) {
         struct live_node *n = l->v[i];
-        bool silent = !n->now.at_ms || now_ms - n->now.at_ms >= RUN_ALIVE_MS || n->stopped;
-        if (n != heir && silent && !n->now.retired && brings_gpus(n, facts))
+        if (n != heir && is_silent(n, now_ms) && !n->now.retired && brings_gpus(n, facts))
             old = n;
     }
     if (!old)
@@ -532,7 +540,7 @@ void live_batch(struct live *l, struct node_now *now, const struct batch *b, int
     heard(l, n, now_ms);
     for (size_t i = 0; i < b->n_events; i++)
         if (b->events[i].kind == EVENT_STOP && b->key.run == n->run)
-            n->stopped = true;
+            n->stopped = l->silent = true;
     judge_again(l, n, node_take_batch(n, &l->rule, b, shift_ms, now_ms), now_ms);
 }
 
@@ -543,8 +551,10 @@ void live_tick(struct live *l, int64_t now_ms)
     bool back = now_ms < l->tick_ms; /* the clock was set back: every deadline is void */
 
     l->tick_ms = now_ms;
+    l->silent = false;
     for (size_t i = 0; i < l->n; i++) {
         struct live_node *n = l->v[i];
+        l->silent |= is_silent(n, now_ms + SILENT_EARLY_MS);
         if (!n->first_ms)
             n->first_ms = now_ms;
         int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;

@@ -31,6 +31,7 @@ struct store_ops {
     int (*jobs)(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                 void *arg, struct err *err);
     int (*token_put)(struct store *s, const struct store_token *t, struct err *err);
+    int (*token_put_soon)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_get)(struct store *s, const char *id, struct store_token *ret, struct err *err);
     int (*tokens)(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
                   struct err *err);

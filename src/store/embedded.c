@@ -265,6 +265,11 @@ static int embedded_token_put(struct store *s, const struct store_token *t, stru
     return records_token_put(emb(s)->rec, t, err);
 }
 
+static int embedded_token_put_soon(struct store *s, const struct store_token *t, struct err *err)
+{
+    return emb(s)->w ? writer_put_token(emb(s)->w, t) : records_token_put(emb(s)->rec, t, err);
+}
+
 static int embedded_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
 {
     return records_token_get(emb(s)->rec, id, ret, err);
@@ -419,6 +424,7 @@ static const struct store_ops embedded_ops = {
     .job_get = embedded_job_get,
     .jobs = embedded_jobs,
     .token_put = embedded_token_put,
+    .token_put_soon = embedded_token_put_soon,
     .token_get = embedded_token_get,
     .tokens = embedded_tokens,
     .setting_get = embedded_setting_get,

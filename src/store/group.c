@@ -40,6 +40,8 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
         struct op_event *o = (struct op_event *)op;
         return records_put_event(r, o->node, o->device, &o->e);
     }
+    case OP_TOKEN:
+        return records_token_note(r, &((struct op_token *)op)->t);
     case OP_TAKE_OVER: { /* up to the last batch that was queued before it */
         struct op_take_over *o = (struct op_take_over *)op;
         return records_take_over(r, o->from, o->to, log_sum(log)->n, log_last_row(log) + batches_before);

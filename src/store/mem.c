@@ -641,6 +641,7 @@ static const struct store_ops ram_ops = {
     .job_get = ram_job_get,
     .jobs = ram_jobs,
     .token_put = ram_token_put,
+    .token_put_soon = ram_token_put,
     .token_get = ram_token_get,
     .tokens = ram_tokens,
     .setting_get = ram_setting_get,

@@ -137,6 +137,14 @@ struct op_job *op_job_change_new(const struct job_change *from)
     return o;
 }
 
+struct op_token *op_token_new(const struct store_token *t)
+{
+    struct op_token *o = op_new(OP_TOKEN, sizeof(*o));
+
+    o->t = *t;
+    return o;
+}
+
 struct op_take_over *op_take_over_new(const char *from, const char *to)
 {
     struct op_take_over *o = op_new(OP_TAKE_OVER, sizeof(*o));

@@ -8,7 +8,7 @@
 #include "store/index.h"
 #include "store/store.h"
 
-enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TAKE_OVER, OP_JOB };
+enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TOKEN, OP_TAKE_OVER, OP_JOB };
 
 struct op {
     struct op *next;
@@ -53,6 +53,10 @@ struct op_event {
     struct event e;
     char node[NODE_KEY_MAX], device[UUID_MAX];
 };
+struct op_token {
+    struct op op;
+    struct store_token t;
+};
 struct op_take_over {
     struct op op;
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
@@ -82,6 +86,7 @@ struct op_proc *op_proc_new(const struct store_proc *p);
 struct op_event *op_event_new(const char *node, const char *device, const struct event *e);
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);
+struct op_token *op_token_new(const struct store_token *t);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 
 #endif

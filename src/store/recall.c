@@ -269,9 +269,9 @@ static int recall_put(struct records *r, sqlite3_stmt *st, struct err *err)
     return rc == SQLITE_OK ? 0 : db_fail(r->h, rc, "write", err);
 }
 
-int records_token_put(struct records *r, const struct store_token *t, struct err *err)
+static sqlite3_stmt *recall_bind_token(struct records *r, size_t i, const struct store_token *t)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, R_TOKEN_PUT);
+    sqlite3_stmt *st = db_stmt(&r->st, i);
 
     db_bind_text(st, 1, t->id);
     db_bind_text(st, 2, t->role);
@@ -282,7 +282,17 @@ int records_token_put(struct records *r, const struct store_token *t, struct err
     db_bind_int(st, 7, t->created_ms);
     db_bind_int(st, 8, t->revoked_ms);
     db_bind_int(st, 9, t->used_ms);
-    return recall_put(r, st, err);
+    return st;
+}
+
+int records_token_put(struct records *r, const struct store_token *t, struct err *err)
+{
+    return recall_put(r, recall_bind_token(r, R_TOKEN_PUT, t), err);
+}
+
+int records_token_note(struct records *r, const struct store_token *t)
+{
+    return recall_put(r, recall_bind_token(r, R_TOKEN_NOTE, t), NULL);
 }
 
 int records_setting_put(struct records *r, const char *name, struct str value, struct err *err)

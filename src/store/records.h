@@ -69,6 +69,7 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 
 /* Tokens and settings: each put is a transaction of its own. */
 int records_token_put(struct records *r, const struct store_token *t, struct err *err);
+int records_token_note(struct records *r, const struct store_token *t); /* as store_token_put_soon says */
 int records_token_get(struct records *r, const char *id, struct store_token *ret, struct err *err);
 int records_tokens(struct records *r, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
                    struct err *err);

@@ -153,6 +153,10 @@ const char *const records_sql[R_COUNT] = {
     [R_JOBS_OF_PERSON] = "SELECT " JOB_COLUMNS " FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
     [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [R_TOKEN_NOTE] =
+        "INSERT INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+        " ON CONFLICT(id) DO UPDATE SET node = excluded.node, used_ms = excluded.used_ms WHERE revoked_ms = 0",
     [R_TOKEN_GET] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
                     " WHERE id = ?1",
     [R_TOKENS] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"

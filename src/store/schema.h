@@ -53,6 +53,7 @@ enum {
     R_JOBS_OF_NODE,
     R_JOBS_OF_PERSON,
     R_TOKEN_PUT,
+    R_TOKEN_NOTE,
     R_TOKEN_GET,
     R_TOKENS,
     R_TOKENS_OF,

@@ -110,6 +110,11 @@ int store_token_put(struct store *s, const struct store_token *t, struct err *er
     return s->ops->token_put(s, t, err);
 }
 
+int store_token_put_soon(struct store *s, const struct store_token *t, struct err *err)
+{
+    return s->ops->token_put_soon(s, t, err);
+}
+
 int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
 {
     return s->ops->token_get(s, id, ret, err);

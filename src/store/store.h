@@ -149,6 +149,12 @@ int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *ar
 /* Tokens are written at once (the command line beside a running hub) and looked up by their public part, always fresh.
  */
 int store_token_put(struct store *s, const struct store_token *t, struct err *err);
+/*
+ * The same without waiting for the disk: found after the next commit, and durable then, as a blob is. Of a token that
+ * is there already only node and used_ms change, and nothing of one that was revoked meanwhile. -EAGAIN: the queue is
+ * full.
+ */
+int store_token_put_soon(struct store *s, const struct store_token *t, struct err *err);
 int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err); /* 1, 0, -errno */
 /* node NULL: all, by age. */
 int store_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,

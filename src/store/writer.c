@@ -544,6 +544,14 @@ static void writer_put(struct writer *w, struct op *op)
     writer_unlock(w);
 }
 
+int writer_put_token(struct writer *w, const struct store_token *t)
+{
+    writer_lock(w);
+    bool room = writer_push_record(w, &op_token_new(t)->op);
+    writer_unlock(w);
+    return room ? 0 : -EAGAIN;
+}
+
 void writer_put_proc(struct writer *w, const struct store_proc *p)
 {
     writer_put(w, &op_proc_new(p)->op);

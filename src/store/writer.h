@@ -24,6 +24,7 @@ void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, ui
 bool writer_has_blob(struct writer *w, const char *node, uint64_t id);                  /* false: perhaps on disk */
 void writer_know_blob(struct writer *w, const char *node, uint64_t id);                 /* it was found on disk */
 bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret); /* still queued */
+int writer_put_token(struct writer *w, const struct store_token *t); /* 0, or -EAGAIN: too much waits already */
 void writer_put_node(struct writer *w, const struct store_node *n);
 void writer_put_proc(struct writer *w, const struct store_proc *p);
 void writer_put_event(struct writer *w, const char *node, const char *device, const struct event *e);

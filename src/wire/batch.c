@@ -210,6 +210,18 @@ static void put_events(struct wire_enc *e, const struct batch *b)
     }
 }
 
+static size_t batch_begin(struct buf *out, const struct batch_key *key, uint64_t facts, uint64_t procs)
+{
+    size_t start = frame_begin(out, FRAME_BATCH);
+
+    buf_add(out, key->node.b, NODE_ID_LEN);
+    buf_u64(out, key->run);
+    buf_u64(out, key->number);
+    buf_u64(out, facts);
+    buf_u64(out, procs);
+    return start;
+}
+
 int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b)
 {
     int rc = batch_check(b);
@@ -223,13 +235,18 @@ int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b)
     put_events(e, b);
     if (e->raw.err)
         return -E2BIG;
-    size_t start = frame_begin(out, FRAME_BATCH);
-    buf_add(out, b->key.node.b, NODE_ID_LEN);
-    buf_u64(out, b->key.run);
-    buf_u64(out, b->key.number);
-    buf_u64(out, b->facts);
-    buf_u64(out, b->procs);
+    size_t start = batch_begin(out, &b->key, b->facts, b->procs);
     return frame_end(out, start, put_packed(out, e->z, buf_str(&e->raw)));
+}
+
+int wire_put_again(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs)
+{
+    size_t skip = FRAME_HEAD + NODE_ID_LEN + 4 * sizeof(uint64_t);
+
+    if (frame.len <= skip || frame.p[0] != FRAME_BATCH)
+        return -EINVAL;
+    size_t start = batch_begin(out, key, facts, procs);
+    return frame_end(out, start, buf_add(out, frame.p + skip, frame.len - skip));
 }
 
 /* ---- reading ---- */

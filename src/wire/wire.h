@@ -46,6 +46,8 @@ struct wire_enc; /* keeps zstd's context between batches */
 struct wire_enc *wire_enc_new(int level);
 void wire_enc_free(struct wire_enc *e);
 int wire_put_batch(struct wire_enc *e, struct buf *out, const struct batch *b);
+/* The same ticks once more, as another node's: a batch's frame under another key, its body as it is. */
+int wire_put_again(struct buf *out, struct str frame, const struct batch_key *key, uint64_t facts, uint64_t procs);
 
 /* ---- reading ---- */
 struct frame {

@@ -572,6 +572,29 @@ class BadRequests(HubCase):
                 s.close()
 
 
+    def test_one_address_cannot_take_all_connections(self):
+        h = self.hub("--max-per-address", "20")
+        many = [socket.create_connection(("127.0.0.1", h.port), source_address=("127.0.0.9", 0)) for _ in range(40)]
+        try:
+            many[-1].settimeout(10)
+            self.assertIn(b"503", many[-1].recv(200))
+            self.assertEqual(lib.ask(h.url + "/healthz")[0], 200)  # from another address
+            for s in many[:20]:
+                s.close()
+            again = lib.wait_until("room again", lambda: self.answers(h, "127.0.0.9"))
+            self.assertTrue(again)
+        finally:
+            for s in many:
+                s.close()
+
+    @staticmethod
+    def answers(h, source):
+        with socket.create_connection(("127.0.0.1", h.port), source_address=(source, 0)) as s:
+            s.settimeout(10)
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return b"200 OK" in s.recv(200)
+
+
 class Reading(HubCase):
     def test_state_is_cached_compressed_and_not_sent_twice(self):
         h = self.hub()

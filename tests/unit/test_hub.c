@@ -5,6 +5,7 @@
 
 #include "api/cache.h"
 #include "hub/conf.h"
+#include "hub/guests.h"
 #include "hub/peers.h"
 
 #define NOW 1700000000000
@@ -207,7 +208,33 @@ static void thresholds_stand_on_their_preset(void **unused)
     opt_fini(hub_opts, &conf);
 }
 
-TESTS(cmocka_unit_test(a_batch_is_news_once), cmocka_unit_test(a_node_has_a_budget_that_comes_back),
+static void an_address_has_so_many_connections_and_no_more(void **unused)
+{
+    struct guests *g = guests_new();
+    char address[32];
+    (void)unused;
+    assert_true(guests_enter(g, "10.0.0.1", 2));
+    assert_true(guests_enter(g, "10.0.0.1", 2));
+    assert_false(guests_enter(g, "10.0.0.1", 2));
+    assert_true(guests_enter(g, "10.0.0.1", 3)); /* the limit was raised */
+    for (int i = 0; i < 1000; i++) {
+        snprintf(address, sizeof(address), "10.1.%d.%d", i / 250, i % 250);
+        assert_true(guests_enter(g, address, 1));
+    }
+    assert_int_equal(guests_count(g), 1001);
+    assert_false(guests_enter(g, "10.1.3.249", 1));
+    guests_leave(g, "10.1.3.249");
+    assert_int_equal(guests_count(g), 1000);
+    assert_true(guests_enter(g, "10.1.3.249", 1));
+    for (int i = 0; i < 3; i++)
+        guests_leave(g, "10.0.0.1");
+    guests_leave(g, "10.0.0.1"); /* never entered: nothing happens */
+    assert_int_equal(guests_count(g), 1000);
+    guests_free(g);
+}
+
+TESTS(cmocka_unit_test(an_address_has_so_many_connections_and_no_more), cmocka_unit_test(a_batch_is_news_once),
+      cmocka_unit_test(a_node_has_a_budget_that_comes_back),
       cmocka_unit_test(many_nodes_are_all_found_and_one_is_dropped),
       cmocka_unit_test(a_process_is_a_record_with_a_start_and_an_end),
       cmocka_unit_test(a_rendering_is_reused_while_it_is_good), cmocka_unit_test(thresholds_stand_on_their_preset))

@@ -87,9 +87,9 @@ static void who_enrols_again_gets_a_new_secret_unless_alive(void **unused)
     char one[64], two[64];
     (void)unused;
     fix_open(&f);
-    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, one, &err), 0);
-    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", true, NOW, two, &err), -EBUSY);
-    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, two, &err), 0);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, false, NOW, one, &err), 0);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", true, true, NOW, two, &err), -EBUSY);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, true, NOW, two, &err), 0);
     assert_memory_equal(one, two, 12); /* the same token */
     assert_string_not_equal(one, two);
     char id[20];

@@ -852,8 +852,31 @@ static void devices_come_once_and_have_a_uuid(void **unused)
     node_fact_fini(&f);
 }
 
-TESTS(cmocka_unit_test(w1_any_batch_comes_back), cmocka_unit_test(w1_an_empty_batch_comes_back),
-      cmocka_unit_test(w1_facts_come_back_under_their_name), cmocka_unit_test(w1_processes_come_back),
+static void a_batch_is_repeated_under_another_key(void **unused)
+{
+    AUTO_BUF one = BUF_INIT(1u << 20), two = BUF_INIT(1u << 20), want = BUF_INIT(1u << 20);
+    struct wire_enc *enc = wire_enc_new(3);
+    static const int64_t at[] = {1794700803555, 1794700804555}, v[] = {7, 9};
+    struct column c = {.metric = 1, .slot = 1, .v = v};
+    struct batch b = {.n_ticks = 2, .at_ms = at, .n_columns = 1, .columns = &c, .facts = 3, .procs = 4};
+    struct batch_key key = {.run = 5, .number = 6};
+    (void)unused;
+    b.key = (struct batch_key){.run = 1, .number = 2};
+    memset(key.node.b, 9, sizeof(key.node.b));
+    assert_int_equal(wire_put_batch(enc, &one, &b), 0);
+    assert_int_equal(wire_put_again(&two, buf_str(&one), &key, 7, 8), 0);
+    b.key = key;
+    b.facts = 7;
+    b.procs = 8;
+    assert_int_equal(wire_put_batch(enc, &want, &b), 0);
+    assert_true(str_eq_str(buf_str(&two), buf_str(&want)));
+    assert_int_equal(wire_put_again(&two, str_n(one.p, 20), &key, 7, 8), -EINVAL);
+    wire_enc_free(enc);
+}
+
+TESTS(cmocka_unit_test(a_batch_is_repeated_under_another_key), cmocka_unit_test(w1_any_batch_comes_back),
+      cmocka_unit_test(w1_an_empty_batch_comes_back), cmocka_unit_test(w1_facts_come_back_under_their_name),
+      cmocka_unit_test(w1_processes_come_back),
       cmocka_unit_test(w4_text_that_is_not_clean_is_cleaned_where_it_is_written), cmocka_unit_test(w1_hello_comes_back),
       cmocka_unit_test(names_that_cannot_be_shown_are_refused_or_cleaned),
       cmocka_unit_test(a_stream_is_read_frame_by_frame), cmocka_unit_test(w2_cut_anywhere_no_stream_is_misread),
