@@ -94,7 +94,7 @@ static int ask(const struct client_conf *conf, const char *own_token, const char
     curl_easy_setopt(c, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)TOTAL_MS);
+    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take);
@@ -119,6 +119,21 @@ static int ask(const struct client_conf *conf, const char *own_token, const char
     *ret = answer;
     answer = (struct buf){0};
     return 0;
+}
+
+void client_param(struct buf *path, const char *name, const char *value)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~:*,";
+
+    if (!value || !value[0])
+        return;
+    buf_addf(path, "%c%s=", strchr(path->p, '?') ? '&' : '?', name);
+    for (; *value; value++) {
+        if (strchr(plain, *value))
+            buf_addc(path, *value);
+        else
+            buf_addf(path, "%%%02X", (unsigned)(unsigned char)*value);
+    }
 }
 
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,

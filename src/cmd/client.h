@@ -8,6 +8,7 @@
 /* Options every command that talks to a hub has: put CLIENT_OPTS(struct, field) in its table. */
 struct client_conf {
     char *hub, *token, *token_file, *ca_file, *pin;
+    int64_t limit_ms; /* for a request; 0: 30 s. No option */
 };
 #define CLIENT_OPTS(strct, field)                                                                                      \
     OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "the hub to ask, as http://host:8765"),                     \
@@ -29,6 +30,8 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
  * failure: what HTTP said, 0 when there was no answer. */
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
                 struct buf *ret, int *ret_status, struct err *err);
+/* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
+void client_param(struct buf *path, const char *name, const char *value);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use */
 
 #endif

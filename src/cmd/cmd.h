@@ -20,6 +20,7 @@ int cmd_agent(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_jobs(int argc, char **argv);
 int cmd_token(int argc, char **argv);
 int cmd_node(int argc, char **argv);
 int cmd_config(int argc, char **argv);
@@ -29,7 +30,7 @@ int cmd_restore(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
-extern const struct opt_cmd up_face, hub_face, agent_face, ls_face, history_face, record_face, token_face, node_face,
-    config_face, doctor_face, simulate_face, man_face, backup_face, restore_face;
+extern const struct opt_cmd up_face, hub_face, agent_face, ls_face, history_face, record_face, jobs_face, token_face,
+    node_face, config_face, doctor_face, simulate_face, man_face, backup_face, restore_face;
 
 #endif

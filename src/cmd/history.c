@@ -54,21 +54,6 @@ const struct opt_cmd history_face = {
 
 /* ---- asking ---- */
 
-static void add_param(struct buf *path, const char *name, const char *value)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~:*,";
-
-    if (!value || !value[0])
-        return;
-    buf_addf(path, "%c%s=", strchr(path->p, '?') ? '&' : '?', name);
-    for (; *value; value++) {
-        if (strchr(plain, *value))
-            buf_addc(path, *value);
-        else
-            buf_addf(path, "%%%02X", (unsigned)(unsigned char)*value);
-    }
-}
-
 static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_t points, struct buf *ret,
                    struct err *err)
 {
@@ -76,9 +61,9 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
     char text[64];
 
     buf_adds(&path, "/api/v1/history");
-    add_param(&path, "device", argv[0]);
+    client_param(&path, "device", argv[0]);
     for (int i = 1; i < argc; i++)
-        add_param(&path, "metric", argv[i]);
+        client_param(&path, "metric", argv[i]);
     if (!conf->from) {
         /* so far back: of --to, when that is a moment of its own */
         int64_t to_ms, now_ms = clock_wall_ms();
@@ -86,19 +71,19 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
             snprintf(text, sizeof(text), "%lld", (long long)(to_ms - conf->last));
         else
             snprintf(text, sizeof(text), "%lld", (long long)(now_ms - conf->last));
-        add_param(&path, "from", text);
+        client_param(&path, "from", text);
     }
-    add_param(&path, "from", conf->from);
-    add_param(&path, "to", conf->to);
-    add_param(&path, "step", conf->step);
-    add_param(&path, "agg", conf->agg);
-    add_param(&path, "group", conf->group);
-    add_param(&path, "fold", conf->fold);
-    add_param(&path, "filter", conf->filter);
-    add_param(&path, "format", conf->csv ? "csv" : NULL);
+    client_param(&path, "from", conf->from);
+    client_param(&path, "to", conf->to);
+    client_param(&path, "step", conf->step);
+    client_param(&path, "agg", conf->agg);
+    client_param(&path, "group", conf->group);
+    client_param(&path, "fold", conf->fold);
+    client_param(&path, "filter", conf->filter);
+    client_param(&path, "format", conf->csv ? "csv" : NULL);
     snprintf(text, sizeof(text), "%zu", points);
     if (points)
-        add_param(&path, "points", text);
+        client_param(&path, "points", text);
     if (path.err)
         return err_set(err, -EINVAL, "that is too much to ask for at once");
     return client_ask(&conf->client, "GET", path.p, str_of(""), ret, err);

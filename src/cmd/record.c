@@ -11,13 +11,17 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
+#include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/label.h"
 #include "render/render.h"
 
-#define CSV_MAX (256u << 20)
+#define CSV_MAX     (256u << 20)
+#define RECORD_PIDS 64 /* told to the hub */
 
 struct record_conf {
-    char *csv;
+    struct client_conf client;
+    char *csv, *name;
     bool all, quiet;
     int64_t every;
 };
@@ -26,6 +30,8 @@ static const struct opt record_opts[] = {
     OPT(record_conf, every, 'i', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
     OPT(record_conf, all, 'a', OPT_BOOL, NULL, NULL, "tell of every GPU, not only of those the command used"),
     OPT(record_conf, csv, 0, OPT_PATH, NULL, "FILE", "write every sample to FILE as CSV, too"),
+    OPT(record_conf, name, 0, OPT_STR, NULL, "NAME", "what the job is called in the hub; the program unless told"),
+    CLIENT_OPTS(record_conf, client),
     OPT(record_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no summary"),
     {0},
 };
@@ -34,9 +40,13 @@ const struct opt_cmd record_face = {
     .summary = "run a command, then say what its GPUs did",
     .args = "-- COMMAND [ARGUMENT]...",
     .about = "Samples this machine's GPUs while COMMAND runs and prints peaks and means of those it used to standard "
-             "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub.",
+             "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub; with "
+             "--hub (or "
+             "MUSTER_HUB) and a member's token it labels the span there as a job, too. The command never waits for the "
+             "hub.",
     .examples = "muster record -- python train.py  # time for GPUs\n"
-                "muster record --csv run.csv -- ./bench",
+                "muster record --csv run.csv -- ./bench\n"
+                "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # shows in muster jobs",
     .opts = record_opts,
 };
 
@@ -62,6 +72,8 @@ struct recording {
     struct proc_list procs;
     bool csv;
     struct buf rows;
+    pid_t pids[RECORD_PIDS]; /* ours that were on a GPU, and the command itself */
+    size_t n_pids;
 };
 
 /* ---- what the collector says ---- */
@@ -135,6 +147,15 @@ static void take_value(struct seen *s, enum metric m, int64_t v)
         }
 }
 
+static void note_pid(struct recording *r, pid_t pid)
+{
+    for (size_t i = 0; i < r->n_pids; i++)
+        if (r->pids[i] == pid)
+            return;
+    if (r->n_pids < RECORD_PIDS)
+        r->pids[r->n_pids++] = pid;
+}
+
 static void take_batch(void *arg, const struct batch *b)
 {
     struct recording *r = arg;
@@ -142,8 +163,10 @@ static void take_batch(void *arg, const struct batch *b)
 
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
-        if (u->slot >= 1 && u->slot <= r->n_slots && u->proc < r->procs.n && is_ours(r, r->procs.v[u->proc].pid))
+        if (u->slot >= 1 && u->slot <= r->n_slots && u->proc < r->procs.n && is_ours(r, r->procs.v[u->proc].pid)) {
             r->seen[r->slots[u->slot - 1]].used = true;
+            note_pid(r, r->procs.v[u->proc].pid);
+        }
     }
     for (size_t c = 0; c < b->n_columns; c++) {
         const struct column *col = &b->columns[c];
@@ -256,6 +279,23 @@ static void tell(const struct recording *r, bool all, int64_t ms)
     fwrite(out.p, 1, out.len, stderr);
 }
 
+static void end_label(struct label *l, const struct recording *r, const struct record_conf *conf, int code)
+{
+    AUTO_FREE const char **devices = mem_zero(MAX(r->n_seen, 1u), sizeof(*devices));
+    struct label_end e = {.end_ms = clock_wall_ms(), .exit_code = code, .pids = r->pids, .n_pids = r->n_pids};
+    struct err err = {0};
+    char id[32];
+
+    for (size_t i = 0; i < r->n_seen; i++)
+        if (r->seen[i].used)
+            devices[e.n_devices++] = r->seen[i].fact.uuid;
+    e.devices = devices;
+    if (label_end(l, &e, id, &err) < 0)
+        cli_fail(&record_face, 0, "this is not a job in the hub: %s", err.msg);
+    else if (!conf->quiet)
+        fprintf(stderr, "job %s in %s\n", id, client_url(&conf->client));
+}
+
 static int run(const struct record_conf *conf, char **argv)
 {
     struct recording r = {.csv = conf->csv != NULL, .rows = BUF_INIT(CSV_MAX)};
@@ -263,7 +303,7 @@ static int run(const struct record_conf *conf, char **argv)
     struct agent_conf agent;
     struct local *l = NULL;
     struct err err = {0};
-    int why, code;
+    int why = 0, code;
     bool have = conf_default(&agent, &err) == 0, fits = have && opt_env(agent_opts, &agent, &err) == 0;
 
     buf_adds(&r.rows, "time,gpu,device,metric,unit,value\r\n");
@@ -271,19 +311,30 @@ static int run(const struct record_conf *conf, char **argv)
         agent.tick = conf->every;
     if (!fits || local_open(&l, &agent, &sink, &err) < 0)
         cli_fail(&record_face, 0, "GPUs are not seen: %s", err.msg);
+    const char *slash = strrchr(argv[0], '/');
+    const char *program = slash && slash[1] ? slash + 1 : argv[0];
+    bool hub = conf->client.hub && conf->client.hub[0];
     int64_t begin_ms = clock_mono_ms();
+    struct label_facts facts = {.name = conf->name && conf->name[0] ? conf->name : program,
+                                .argv = argv,
+                                .start_ms = clock_wall_ms()};
     r.child = start(argv, &why);
     if (r.child < 0) {
         code = cli_fail(&record_face, 127, "cannot start '%s': %s", argv[0], strerror(why));
     } else {
         signal(SIGINT, SIG_IGN); /* meant for the command; we follow it */
         signal(SIGQUIT, SIG_IGN);
+        facts.pid = r.child;
+        note_pid(&r, r.child);
+        struct label *label = hub ? label_begin(&conf->client, &facts) : NULL;
         int status = watch(r.child, l);
         code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         if (!conf->quiet)
             tell(&r, conf->all, clock_mono_ms() - begin_ms);
         if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
             cli_fail(&record_face, 0, "%s", err.msg);
+        if (hub)
+            end_label(label, &r, conf, code);
     }
     local_close(l);
     if (have)

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-import os
+import socket
 import threading
 import time
 
@@ -158,6 +158,102 @@ class Jobs(lib.Case):
         self.assertEqual(job["state"], "running")
         self.assertEqual(self.ask("PATCH", "/api/v1/nodes/dgx1", self.admin, {"retired": True})[0], 200)
         self.assertEqual([(j["state"], j["end"]) for j in self.list()], [("unfinished", None)])
+
+    def test_muster_jobs(self):
+        self.made(self.kim, name="train", kind="dask", start=BASE + 1000, end=BASE + 61000)
+        self.made(self.lee, name="evaluate")
+        ask = [lib.MUSTER, "jobs", "--hub", self.hub.url, "--last", "3d"]
+        lines = self.run_ok(*ask).splitlines()
+        self.assertEqual([line.split()[:2] == ["START", "TOOK"] for line in lines], [True, False, False])
+        self.assertRegex(lines[1], r"running +custom +lee .* evaluate ")
+        self.assertRegex(lines[2], r" 1 m.* ended +dask +kim .* train ")
+        self.assertEqual(len(json.loads(self.run_ok(*ask, "--person", "kim", "--json"))["jobs"]), 1)
+        self.assertEqual(len(self.run_ok(*ask, "--kind", "dask", "--csv").splitlines()), 2)
+        self.assertEqual(len(self.run_ok(*ask, "--last", "1h").splitlines()), 2)
+        self.assertEqual(self.run_any(*ask, "--person", "nobody")[0], 1)
+        self.assertEqual(self.run_any(*ask, "--json", "--csv")[0], 2)
+        self.assertEqual(self.run_any(*ask, "--filter", "mem>")[0], 3)
+        self.assertEqual(self.run_any(lib.MUSTER, "jobs", "--hub", "http://127.0.0.1:1")[0], 3)
+
+
+class Record(lib.Case):
+    def record(self, *argv, url):
+        env = {"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state")}
+        with open(self.path("stub"), "w", encoding="ascii") as f:
+            f.write("")
+        return self.run_any(lib.MUSTER, "record", "--every", "200ms", "--hub", url, "--token-file", self.path("token"), *argv, env=env)
+
+    def keep_token(self, *flags):
+        with open(self.path("token"), "w", encoding="ascii") as f:
+            f.write(self.token(*flags))
+
+    def jobs(self, hub):
+        with open(self.path("token"), encoding="ascii") as f:
+            auth = {"Authorization": "Bearer " + f.read()}
+        return lib.ask_json(hub.url + "/api/v1/jobs", headers=auth)["jobs"]
+
+    def test_a_command_is_a_job_with_the_gpus_it_used(self):
+        hub = self.start_hub()
+        self.keep_token("member", "--person", "kim")
+        gpu_work = f"echo proc 0 $$ 1073741824 > {self.path('stub')}; sleep 2; exit 5"
+        status, _, err = self.record("--name", "my run", "--", "sh", "-c", gpu_work, url=hub.url)
+        self.assertEqual(status, 5, err)
+        self.assertIn("gpu 0", err)
+        (job,) = self.jobs(hub)
+        self.assertIn("job " + job["id"], err)
+        self.assertEqual((job["name"], job["kind"], job["person"], job["state"], len(job["devices"])), ("my run", "record", "kim", "ended", 1))
+        self.assertEqual((job["attributes"]["exit_code"], job["attributes"]["command"]), (5, "sh -c " + gpu_work))
+        self.assertGreaterEqual(job["end"] - job["start"], 2000)
+        self.assertEqual(len(job["pids"]), 1)
+        # an admin's token names nobody: then it is the login; the node is known by its GPU
+        node = sender.Node("other-name")
+        node.uuid = job["devices"][0]
+        auth = {"Authorization": "Bearer " + self.token("agent"), "Content-Type": "application/octet-stream"}
+        self.assertEqual(lib.ask(hub.url + "/api/v1/batches", method="POST", body=node.first(), headers=auth)[0], 200)
+        self.keep_token("admin")
+        status, _, err = self.record("--", "sh", "-c", gpu_work, url=hub.url)
+        job = self.jobs(hub)[0]
+        self.assertEqual((status, job["name"], job["node"]), (5, "sh", "other-name"), err)
+        self.assertTrue(job["person"])
+
+    def test_a_hub_that_is_away_hangs_or_refuses_changes_nothing_for_the_command(self):
+        hub = self.start_hub()
+        self.keep_token("enroll")
+        with socket.socket() as deaf:
+            deaf.bind(("127.0.0.1", 0))
+            deaf.listen(8)
+            for url, words in ((f"http://127.0.0.1:{lib.free_port()}", "cannot reach"), (f"http://127.0.0.1:{deaf.getsockname()[1]}", "cannot reach"), (hub.url, "may not do this")):
+                status, out, err = self.record("--quiet", "--", "sh", "-c", "echo said; exit 7", url=url)
+                self.assertEqual((status, out), (7, "said\n"))
+                self.assertEqual(len(err.splitlines()), 1, err)
+                self.assertIn("not a job in the hub", err)
+                self.assertIn(words, err)
+        self.assertEqual(lib.ask_json(hub.url + "/api/v1/jobs")["jobs"], [])
+
+    def test_a_hub_that_comes_back_gets_the_whole_span(self):
+        port = lib.free_port()
+
+        def start():
+            return self.start(lib.MUSTER, "hub", "--listen", f"127.0.0.1:{port}", "--data", self.path("data"))
+
+        hub = start()
+        hub.wait_line(r"http://")
+        self.keep_token("member", "--person", "kim")
+        hub.stop()
+        done = []
+        t = threading.Thread(target=lambda: done.append(self.record("--", "sh", "-c", f"while [ ! -e {self.path('go')} ]; do sleep 0.1; done; exit 3", url=f"http://127.0.0.1:{port}")))
+        t.start()
+        time.sleep(1)  # the start was told to nobody
+        hub = start()
+        hub.wait_line(r"http://")
+        hub.url = f"http://127.0.0.1:{port}"
+        with open(self.path("go"), "w", encoding="ascii"):
+            pass
+        t.join()
+        self.assertEqual(done[0][0], 3, done)
+        (job,) = self.jobs(hub)
+        self.assertEqual((job["state"], job["attributes"]["exit_code"]), ("ended", 3))
+        self.assertGreaterEqual(job["end"] - job["start"], 1000)
 
 
 if __name__ == "__main__":
