@@ -1,7 +1,7 @@
 # muster: a plain GNU Makefile. Objects in build/; no configure step.
 #
 #   make            build/muster and build/muster-agent
-#   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd
+#   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd; no npm
 #   make check      unit tests, include rules, golden files     SAN=1: address + undefined   THREAD=1: thread
 #   make fuzz       fuzz targets (clang)                          make lint  clang-format, clang-tidy, cppcheck
 #   make install    PREFIX=/usr/local DESTDIR=                    make bench  figures against peers
@@ -33,7 +33,8 @@ LIB_SRC   := $(wildcard src/*/*.c)
 ASSETS    := $(wildcard src/*/*.S)
 
 AGENT_OBJ := $(AGENT_SRC:%.c=$(O)/%.o)
-LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o)
+WEB_OBJ   := $(O)/web/table.o $(O)/web/bytes.o
+LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o) $(WEB_OBJ)
 MAIN_OBJ  := $(O)/src/main.o
 
 # libcurl is loaded at run time (src/link/curl_lib.h says why): only its header is needed here.
@@ -61,6 +62,19 @@ $(O)/%.o: %.S
 	$(CC) $(CPPFLAGS) -c -o $@ $<
 
 $(O)/src/api/assets.o: src/api/install.sh packaging/systemd/muster-agent.service
+
+# ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/page.md) -------------------------
+WEB_SRC := $(shell find web -name node_modules -prune -o -type f -print)
+build/web/table.c: $(WEB_SRC) tools/build-web tools/fetch-web
+	tools/fetch-web
+	node tools/build-web web build/web
+build/web/bytes.S: build/web/table.c
+$(O)/web/%.o: build/web/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(O)/web/%.o: build/web/%.S
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -c -o $@ $<
 
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 

@@ -77,7 +77,7 @@ struct reply {
     struct blob *blob; /* instead of body: shared bytes; one reference is the reply's */
     char etag[48];
     char location[256], cookie[256], cache[64];
-    char extra[320]; /* one more header line "Name: value", or empty */
+    char extra[400]; /* one more header line "Name: value", or empty */
     bool no_gzip, close;
 };
 void reply_fini(struct reply *rp);
@@ -103,6 +103,8 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 struct api {
     struct live *live;
     struct cache *cache;
+    struct blob *page; /* index.html as rendered for page_name; NULL: not yet */
+    uint64_t page_name, page_hash;
     bool demo, show_cmd, read_open; /* reading without a token: on loopback always, elsewhere if read_open */
     const char *version, *name;     /* the cluster's name on screens */
     const char *agent_path;         /* the agent binary to hand out; NULL: none */
@@ -146,7 +148,7 @@ struct api {
 
 struct route {
     int methods;
-    const char *path; /* "/api/v1/state"; "/states/{host}/"; "{x}" matches one segment */
+    const char *path; /* "/api/v1/state"; "/states/{host}/"; "{x}" matches one segment, "{x*}" several */
     enum role need;   /* NONE: reading; AGENT: agent or enroll; MEMBER: member or admin; ADMIN: admin */
     bool open;        /* no token asked for here (healthz, install, login; vesta's have their own) */
     bool any;         /* whoever asks, with any token or none; one that is given must be good */

@@ -8,6 +8,9 @@ typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *
 
 /* now.c: what is so at this moment */
 handler get_root, get_gpu_table, get_state, get_stream, get_processes, get_metrics, get_states, get_states_host;
+bool root_allowed(struct api *a, struct request *rq, struct reply *rp); /* its text is data, its page is not */
+/* web.c: the page, its files, and the facts behind all screens */
+handler get_page, get_asset, get_facts;
 /* history.c: what was */
 handler get_history;
 enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp); /* get_state with at= */
@@ -42,6 +45,8 @@ handler get_whoami;
 /* openapi.c */
 handler get_openapi;
 
+/* Whether this reader may see what the cluster does; false: rp says what it takes. */
+bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
 /* The Authorization header, cookie or proxy's word into rq's role and token. False: rp has a 401. */
 bool who_asks(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_SMALL_BODY 4096

@@ -1,4 +1,4 @@
-/* now.c: what is so at this moment: JSON, text, HTML, Prometheus. Renderings are shared through the cache. */
+/* now.c: what is so at this moment: JSON, text, Prometheus. Renderings are shared through the cache. */
 #include <errno.h>
 
 #include "api/handlers.h"
@@ -8,9 +8,6 @@
 #include "render/render.h"
 
 #define RENDER_MAX (512u << 20)
-#define HTML_RULES                                                                                                     \
-    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action "       \
-    "'self'; base-uri 'none'; frame-ancestors 'none'"
 
 struct select {
     struct view view;
@@ -116,9 +113,9 @@ enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
     return a->stream(a->hub, rq, rp);
 }
 
-/* ---- text and pages ---- */
+/* ---- text ---- */
 
-enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_HTML };
+enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE };
 struct page_ask {
     enum page page;
     struct term term;
@@ -137,9 +134,6 @@ static void render_page(struct buf *out, const struct view *v, const void *arg)
     case PAGE_TABLE:
         render_term_table(out, v, &ask->term);
         break;
-    case PAGE_HTML:
-        render_html(out, v);
-        break;
     }
 }
 
@@ -156,39 +150,40 @@ static bool wants_text(const struct request *rq)
     return false;
 }
 
-static enum reply_how reply_page(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page text)
+static enum reply_how reply_text(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page page)
 {
     AUTO_SELECT s = {0};
     char what[64];
-    struct page_ask ask = {.page = PAGE_HTML};
+    struct page_ask ask = {.page = page};
     a->watched_ms = rq->now_ms;
     if (!select_view(a, rq, node, false, &s, rp))
         return REPLY_NOW;
-    rp->type = "text/html; charset=utf-8";
+    ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
+    ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
+    ask.term.ascii = request_flag(rq, "ascii");
+    ask.term.answer = page == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
+    rp->type = "text/plain; charset=utf-8";
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
-    if (wants_text(rq)) {
-        ask.page = text;
-        ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
-        ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
-        ask.term.ascii = request_flag(rq, "ascii");
-        ask.term.answer = text == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
-        rp->type = "text/plain; charset=utf-8";
-    } else {
-        snprintf(rp->extra, sizeof(rp->extra), HTML_RULES);
-    }
     snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d", ask.page, ask.term.width, ask.term.colour, ask.term.ascii,
              ask.term.answer);
     return reply_view(a, rq, &s, what, render_page, &ask, rp);
 }
 
+bool root_allowed(struct api *a, struct request *rq, struct reply *rp)
+{
+    return !wants_text(rq) || may_read(a, rq, rp);
+}
+
 enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
 {
-    return reply_page(a, rq, rp, str_n("", 0), request_flag(rq, "detail") ? PAGE_DETAIL : PAGE_SUMMARY);
+    if (!wants_text(rq))
+        return get_page(a, rq, rp);
+    return reply_text(a, rq, rp, str_n("", 0), request_flag(rq, "detail") ? PAGE_DETAIL : PAGE_SUMMARY);
 }
 
 enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
 {
-    return reply_page(a, rq, rp, str_n("", 0), PAGE_TABLE);
+    return wants_text(rq) ? reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE) : get_page(a, rq, rp);
 }
 
 /* ---- metrics ---- */
@@ -251,7 +246,7 @@ enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *
         return REPLY_NOW;
     }
     if (request_flag(rq, "term"))
-        return reply_page(a, rq, rp, rq->tail, PAGE_DETAIL);
+        return reply_text(a, rq, rp, rq->tail, PAGE_DETAIL);
     if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
         if (s.filter)
             view_filter(&s.view, s.filter, &s.arena);

@@ -28,7 +28,7 @@ static void operation(struct json *j, const struct route *r, const char *method)
     if (r->params || open) {
         json_arr(j, "parameters");
         if (open)
-            parameter(j, str_n(open + 1, (size_t)(close - open - 1)), "path", str_n("", 0));
+            parameter(j, str_n(open + 1, (size_t)(close - open - 1 - (close[-1] == '*'))), "path", str_n("", 0));
         while (r->params && str_cut(&rest, ';', &one)) {
             one = str_trim(one);
             str_cut(&one, ':', &name);

@@ -5,10 +5,18 @@
 
 /* clang-format off */
 const struct route routes[] = {
-    {GET, "/", ROLE_NONE, .summary = "The page; plain text for curl and wget, or with term",
+    {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
      .params = "term: plain text; detail: boxes instead of a table; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
-    {GET, "/gpu_table", ROLE_NONE, .summary = "Which GPUs there are, as a table",
+    {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table; the page for browsers",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
+    {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
+    {GET, "/gpu/{device}", ROLE_NONE, .open = true, .summary = "The page: one GPU, by UUID", .handle = get_page},
+    {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
+    {GET, "/events", ROLE_NONE, .open = true, .summary = "The page: what happened", .handle = get_page},
+    {GET, "/login", ROLE_NONE, .open = true, .summary = "The page: log in with a token", .handle = get_page},
+    {GET, "/add", ROLE_NONE, .open = true, .summary = "The page: add a node", .handle = get_page},
+    {GET, "/assets/{file*}", ROLE_NONE, .open = true, .summary = "Files of the page; their names change with their content", .handle = get_asset},
+    {GET, "/api/v1/metrics", ROLE_NONE, .open = true, .summary = "What screens must know beforehand: metrics with unit, kind and words; states with their marks; kinds of events", .handle = get_facts},
     {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",
      .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
     {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
@@ -58,7 +66,7 @@ const struct route routes[] = {
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
      .params = "port: of the exporter to scrape there, 9100 unless told", .handle = get_sd},
-    {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing", .handle = get_favicon},
+    {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing: the page names its own", .handle = get_favicon},
     {0},
 };
 /* clang-format on */
@@ -75,7 +83,7 @@ static bool path_matches(const char *pattern, struct str path, struct str *tail)
     struct str rest = str_n(path.p + head, path.len - head);
     if (*after == '/' && rest.len && rest.p[rest.len - 1] == '/')
         rest.len--; /* "/states/x" is as good as "/states/x/" */
-    if (rest.len == 0 || memchr(rest.p, '/', rest.len))
+    if (rest.len == 0 || (after[-2] != '*' && memchr(rest.p, '/', rest.len)))
         return false;
     *tail = rest;
     return true;
@@ -111,6 +119,11 @@ static void allow_header(int methods, char *out, size_t size)
         }
 }
 
+static bool reads(const struct api *a, const struct request *rq)
+{
+    return rq->loopback || a->read_open || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+}
+
 static bool may(const struct api *a, const struct request *rq)
 {
     const struct route *r = rq->route;
@@ -118,7 +131,7 @@ static bool may(const struct api *a, const struct request *rq)
         return true;
     switch (r->need) {
     case ROLE_NONE:
-        return rq->loopback || a->read_open || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+        return reads(a, rq);
     case ROLE_AGENT:
         return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL || rq->role == ROLE_RELAY;
     case ROLE_MEMBER:
@@ -144,6 +157,11 @@ static bool refuse(const struct request *rq, struct reply *rp)
                       role_words[rq->role], need);
     }
     return false;
+}
+
+bool may_read(const struct api *a, const struct request *rq, struct reply *rp)
+{
+    return reads(a, rq) || refuse(rq, rp);
 }
 
 /* Behind a proxy a request comes from the proxy's address: who really asks stands in a header, which anybody can

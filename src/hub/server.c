@@ -27,7 +27,7 @@
 
 #define TICK_MS     1000
 #define PUSH_MS     200
-#define BEAT_TICKS  15
+#define BEAT_TICKS  5
 #define FD_RESERVE  64ul /* database, logs, listeners */
 #define CACHE_BYTES (128u << 20)
 #define READERS     2    /* threads that answer questions about the past */
@@ -170,7 +170,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     if (streams_count(s->hub.streams) > 0)
         s->hub.api.watched_ms = now_ms;
     if (++s->ticks % BEAT_TICKS == 0)
-        streams_beat(s->hub.streams);
+        streams_beat(s->hub.streams, now_ms);
     if (s->stop_ms && (httpd_busy(s->hub.httpd) == 0 || clock_mono_ms() - s->stop_ms > STOP_MS))
         event_base_loopexit(s->hub.loop, NULL);
 }
@@ -605,6 +605,7 @@ void hub_close(struct hub *h)
     tokens_free(h->tokens);
     live_free(h->live);
     cache_free(h->api.cache);
+    blob_unref(h->api.page);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);
     buf_fini(&h->scratch);

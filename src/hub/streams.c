@@ -258,6 +258,14 @@ static void reader_drop(struct reader *r)
     reader_free(r);
 }
 
+/* What the hub's clock says: readers tell the ages of what they have by it, and hear that the line is alive. */
+static void reader_clock(const struct reader *r, int64_t now_ms)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "event: clock\ndata: {\"now\":%lld}\n\n", (long long)now_ms);
+    httpd_stream_write(r->conn, text, (size_t)n);
+}
+
 /* The group's snapshot, made if there is none of the last seconds: many may come at once, after a restart say. */
 static struct blob *snapshot_get(struct streams *s, struct group *g, int64_t now_ms)
 {
@@ -322,6 +330,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     r->snapshot = true;
     r->behind_ms = clock_mono_ms();
     r->conn = httpd_stream(rq, "text/event-stream", on_closed, r);
+    reader_clock(r, rq->now_ms);
     httpd_stream_blob(r->conn, snapshot);
     httpd_stream_flush(r->conn);
     return REPLY_STREAM;
@@ -377,13 +386,13 @@ void streams_push(struct streams *s, int64_t now_ms)
     }
 }
 
-void streams_beat(struct streams *s)
+void streams_beat(struct streams *s, int64_t now_ms)
 {
     for (struct group *g = s->groups, *next_group; g; g = next_group) {
         next_group = g->next;
         for (struct reader *r = g->readers, *next; r; r = next) {
             next = r->next;
-            httpd_stream_write(r->conn, ": beat\n\n", 8);
+            reader_clock(r, now_ms);
             httpd_stream_flush(r->conn);
         }
     }

@@ -1,8 +1,8 @@
 /*
  * streams.h: server-sent events: a snapshot, then the nodes that changed, as `node` events, and `gone` for those that
- * left. A node's event is made once for all readers with the same rights and filter; each reader only remembers how far
- * it got. A reader is never waited for: while more than a MiB is queued it gets nothing new (and then the newest of
- * each node), and when that lasts it is dropped and may connect again.
+ * left, and `clock` now and then. A node's event is made once for all readers with the same rights and filter; each
+ * reader only remembers how far it got. A reader is never waited for: while more than a MiB is queued it gets nothing
+ * new (and then the newest of each node), and when that lasts it is dropped and may connect again.
  */
 #ifndef HUB_STREAMS_H
 #define HUB_STREAMS_H
@@ -16,7 +16,7 @@ void streams_free(struct streams *s);
 void streams_set_max(struct streams *s, size_t max);
 enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp);
 void streams_push(struct streams *s, int64_t now_ms); /* send what changed; several times a second */
-void streams_beat(struct streams *s);                 /* a comment to every reader, so that dead ones are found */
+void streams_beat(struct streams *s, int64_t now_ms); /* the time to every reader, so that dead ones are found */
 void streams_reset(struct streams *s);                /* rights changed: everybody connects again */
 size_t streams_count(const struct streams *s);
 

@@ -1,4 +1,4 @@
-/* render.h: views and rows -> text, JSON, CSV, Prometheus, HTML. Pure: bytes onto a buf, which must be checked for err
+/* render.h: views and rows -> text, JSON, CSV, Prometheus. Pure: bytes onto a buf, which must be checked for err
  * once at the end. */
 #ifndef RENDER_RENDER_H
 #define RENDER_RENDER_H
@@ -16,6 +16,9 @@ void render_state_start(struct buf *out, const struct view *v);
 void render_state_end(struct buf *out);
 void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
 
+/* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
+void render_facts(struct buf *out, const char *name);
+
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);
 
 /* For terminals. width: columns, of which frames take at least 80 (rows: 0 is no limit); colour: SGR sequences; ascii:
@@ -29,7 +32,6 @@ struct term {
 void render_term_summary(struct buf *out, const struct view *v, const struct term *t);
 void render_term_detail(struct buf *out, const struct view *v, const struct term *t);
 void render_term_table(struct buf *out, const struct view *v, const struct term *t);
-void render_html(struct buf *out, const struct view *v); /* the page without scripts */
 
 void render_rows_text(struct buf *out, const struct rows *r, const struct term *t);
 void render_rows_csv(struct buf *out,

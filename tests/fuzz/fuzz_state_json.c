@@ -30,8 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_reset(&b);
     render_term_table(&b, &v, &t);
     buf_reset(&b);
-    render_html(&b, &v);
-    buf_reset(&b);
     render_vesta_states(&b, &v);
     free(p);
     for (size_t i = 0; i < v.n; i++)

@@ -53,8 +53,8 @@ class Filters(HubCase):
 
     def test_a_filter_that_cannot_be_read_is_refused_everywhere(self):
         h = self.hub()
-        for path in ("/api/v1/state", "/api/v1/stream", "/api/v1/processes", "/api/v1/nodes", "/metrics", "/", "/gpu_table", "/states/"):
-            status, _, body = lib.ask(h.url + path + "?filter=" + quoted("free or mem>much"))
+        for path in ("/api/v1/state", "/api/v1/stream", "/api/v1/processes", "/api/v1/nodes", "/metrics", "/?term", "/gpu_table?term", "/states/"):
+            status, _, body = lib.ask(h.url + path + ("&" if "?" in path else "?") + "filter=" + quoted("free or mem>much"))
             problem = json.loads(body)
             self.assertEqual((status, problem["column"]), (400, 13), path)
             self.assertIn("expected a size such as 40G", problem["detail"])

@@ -1,0 +1,85 @@
+/* app.js: the frame around every view: name, navigation, the state of the line, the switch between light and dark. */
+import { useEffect, useState } from "preact/hooks";
+import { facts } from "./facts.js";
+import { html } from "./html.js";
+import { startKeys } from "./keys.js";
+import { Banner } from "./parts/banner.js";
+import { Empty } from "./parts/empty.js";
+import { Help } from "./parts/help.js";
+import { setTheme, theme } from "./prefs.js";
+import { place, usePlace } from "./router.js";
+import { navigation, viewFor } from "./views.js";
+
+/** @typedef {import("./types").View} View */
+
+const THEMES = /** @type {const} */ ([["", "◑", "as the system"], ["light", "☀", "light"], ["dark", "☾", "dark"]]);
+
+function ThemeSwitch() {
+    const [now, setNow] = useState(theme());
+    const i = Math.max(0, THEMES.findIndex(([v]) => v === now));
+    const next = THEMES[(i + 1) % THEMES.length];
+    const onClick = () => {
+        setTheme(next[0]);
+        setNow(next[0]);
+    };
+    const words = `Colours: ${THEMES[i][2]}; switch to ${next[2]}`;
+    return html`<button type="button" class="icon" title=${words} aria-label=${words} onClick=${onClick}>${THEMES[i][1]}</button>`;
+}
+
+/** @param {{ help: () => void }} props */
+function Header({ help }) {
+    const here = viewFor(place.path);
+    return html`<header class="top">
+        <a class="brand" href="/">muster${facts.name !== "muster" && html` <span class="dim">· ${facts.name}</span>`}</a>
+        <nav aria-label="Views">
+            ${navigation.map((v) => html`<a href=${v.path} aria-current=${v === here?.view ? "page" : null}>${v.nav}</a>`)}
+        </nav>
+        <span class="tools">
+            <${ThemeSwitch} />
+            <button type="button" class="icon" title="Keys and marks ( ? )" aria-label="Keys and marks" onClick=${help}>?</button>
+        </span>
+    </header>`;
+}
+
+/** @type {Map<View, any>} */
+const loaded = new Map();
+
+/** A view known beforehand need not be waited for. @param {View} view @param {any} component */
+export function provide(view, component) {
+    loaded.set(view, component);
+}
+
+/** @param {{ view: View, arg: string }} props */
+function Outlet({ view, arg }) {
+    const [, again] = useState({});
+    const [failed, setFailed] = useState(/** @type {View | null} */ (null));
+    useEffect(() => {
+        document.title = view.path === "/" ? facts.name : `${arg || view.title} · ${facts.name}`;
+        if (loaded.has(view)) return;
+        view.load().then(
+            (m) => {
+                loaded.set(view, m.default);
+                again({});
+            },
+            () => setFailed(view),
+        );
+    }, [view, arg]);
+    if (failed === view) {
+        return html`<${Empty} title="This view could not be loaded"><p>The hub may have been upgraded or be away. <a data-load href=${location.href}>Load the page again</a></p><//>`;
+    }
+    const Component = loaded.get(view);
+    return Component ? html`<${Component} key=${view.path} arg=${arg} />` : null;
+}
+
+export function App() {
+    const [help, setHelp] = useState(false);
+    const { path } = usePlace();
+    useEffect(() => startKeys({ help: () => setHelp(true) }), []);
+    const found = viewFor(path);
+    return html`<${Header} help=${() => setHelp(true)} />
+        <${Banner} />
+        <main>
+            ${found ? html`<${Outlet} view=${found.view} arg=${found.arg} />` : html`<${Empty} title="There is no such view"><p><a href="/">Which GPUs are free now</a></p><//>`}
+        </main>
+        ${help && html`<${Help} close=${() => setHelp(false)} />`}`;
+}

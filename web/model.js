@@ -1,0 +1,91 @@
+/* model.js: questions about devices and nodes that several views ask: who holds it, what is free, how full. */
+
+/** @typedef {import("./types").Node} Node */
+/** @typedef {import("./types").Device} Device */
+
+/** Split into MIG instances: these are what one takes, so it is no cell and does not count. @param {Node} n @param {Device} d */
+export function isSplit(n, d) {
+    return d.split || (!d.parent && n.devices.some((other) => other.parent === d.uuid));
+}
+
+/** @type {WeakMap<Node, Device[]>} */
+const shown = new WeakMap();
+
+/** What counts and is shown of a node. @param {Node} n */
+export function devicesOf(n) {
+    let v = shown.get(n);
+    if (!v) {
+        v = n.devices.some((d) => d.parent || d.split) ? n.devices.filter((d) => !isSplit(n, d)) : n.devices;
+        shown.set(n, v);
+    }
+    return v;
+}
+
+/** "3", of a MIG instance "3.1" @param {Device} d */
+export function indexOf(d) {
+    return d.mig === undefined ? `${d.index}` : `${d.index}.${d.mig}`;
+}
+
+/** Whose it is: its users, most memory first. @param {Device} d */
+export function usersOf(d) {
+    /** @type {Map<string, { user: string, mem: number, start: number, programs: Set<string> }>} */
+    const users = new Map();
+    for (const p of d.processes) {
+        const name = p.user ?? "?";
+        const u = users.get(name) ?? { user: name, mem: 0, start: Infinity, programs: new Set() };
+        u.mem += p.mem ?? 0;
+        u.start = Math.min(u.start, p.start ?? Infinity);
+        if (p.name) u.programs.add(p.name);
+        users.set(name, u);
+    }
+    return [...users.values()].sort((a, b) => b.mem - a.mem || (a.user < b.user ? -1 : 1));
+}
+
+/** The name on a cell; empty when it is nobody's. @param {Device} d */
+export function holderOf(d) {
+    if (d.state !== "held" && d.state !== "busy") return "";
+    const users = usersOf(d);
+    return users.length > 1 ? `${users[0].user} +${users.length - 1}` : users[0]?.user ?? "";
+}
+
+/** How full its memory is, 0 to 1. @param {Device} d @returns {number | undefined} */
+export function fullness(d) {
+    const { mem_used: used, mem_total: total } = d.metrics;
+    return used === undefined || !total ? undefined : Math.min(1, used / total);
+}
+
+/** What it last said is what it is: not so of a stale, hung or lost one. @param {Device} d */
+export function isFresh(d) {
+    return d.state === "free" || d.state === "held" || d.state === "busy";
+}
+
+/** Common model without the maker's name; "several". @param {Node} n */
+export function modelOf(n) {
+    let model = "";
+    for (const d of n.devices) {
+        if (d.parent || d.name === model) continue;
+        if (model) return "several";
+        model = d.name;
+    }
+    return model.replace(/^(NVIDIA|AMD|Intel) /i, "");
+}
+
+/** @param {Node[]} nodes */
+export function tally(nodes) {
+    /** @type {Record<string, number>} */
+    const by = {};
+    /** @type {{ node: Node, free: number }[]} */
+    const where = [];
+    let devices = 0;
+    for (const n of nodes) {
+        let free = 0;
+        for (const d of devicesOf(n)) {
+            devices++;
+            by[d.state] = (by[d.state] ?? 0) + 1;
+            if (d.state === "free") free++;
+        }
+        if (free) where.push({ node: n, free });
+    }
+    where.sort((a, b) => b.free - a.free);
+    return { devices, by, where };
+}

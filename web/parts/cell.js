@@ -1,0 +1,57 @@
+/* cell.js: one GPU: its number, the mark of its state, whose it is, how much it works, and bars of work and memory. It
+ * is made anew only when something it shows changed. What hovering tells is details.js. */
+import { stateOf } from "../facts.js";
+import { percent, UNKNOWN } from "../format.js";
+import { html, keyed } from "../html.js";
+import { fullness, holderOf, indexOf, isFresh } from "../model.js";
+
+/** @typedef {import("../types").Device} Device */
+
+/** @param {number | undefined} v */
+const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
+
+/** The words beside the mark. @param {Device} d */
+function caption(d) {
+    if (d.state === "held" || d.state === "busy") return holderOf(d) || d.state;
+    return d.state;
+}
+
+/** @param {Device} d */
+export function cellKey(d) {
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
+}
+
+/** For those who do not see it. @param {Device} d */
+function label(d) {
+    const who = holderOf(d);
+    const parts = [`GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}`];
+    if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
+    const full = fullness(d);
+    if (isFresh(d) && full !== undefined) parts.push(`memory ${percent(full)} full`);
+    return parts.join(", ");
+}
+
+/** @param {{ kind: string, v: number | undefined }} props */
+function Bar({ kind, v }) {
+    return html`<span class="bar ${kind}">${v === undefined ? null : html`<i style=${{ width: `${step(v)}%` }} />`}</span>`;
+}
+
+/** first: the one that Tab reaches; the arrows lead to the others. */
+export const Cell = keyed(
+    /** @param {{ d: Device, first?: boolean }} props */
+    ({ d, first }) => {
+        const fresh = isFresh(d);
+        const works = d.state === "held" || d.state === "busy";
+        return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d)}>
+            <span class="line">
+                <span class="index">${indexOf(d)}</span>
+                <span class="mark">${stateOf.get(d.state)?.mark}</span>
+                <span class="who">${caption(d)}</span>
+                ${works && html`<span class="use">${d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util)}</span>`}
+            </span>
+            <${Bar} kind="work" v=${fresh ? d.metrics.util : undefined} />
+            <${Bar} kind="memory" v=${fresh ? fullness(d) : undefined} />
+        </a>`;
+    },
+    ({ d, first }) => `${cellKey(d)} ${first}`,
+);

@@ -1,0 +1,133 @@
+/* What the hub sends (docs/api-state.md, /api/v1/metrics), and what the store adds to it. Times are hub's UTC ms. */
+
+export type State = "free" | "held" | "busy" | "stale" | "hung" | "lost";
+
+export interface Process {
+    pid: number;
+    user?: string;
+    name?: string;
+    cmd?: string;
+    mem?: number;
+    sm?: number;
+    kind?: string;
+    start?: number;
+    runtime?: string;
+    container?: string;
+    pod?: string;
+    slurm_job?: number;
+    root_pid?: number;
+}
+
+export interface Device {
+    uuid: string;
+    index: number;
+    name: string;
+    state: State;
+    reason: string;
+    since?: number;
+    idle_since?: number;
+    age_ms?: number;
+    parent?: string;
+    mig?: number;
+    vendor?: string;
+    pci?: string;
+    serial?: string;
+    minor?: number;
+    split?: boolean;
+    asleep?: boolean;
+    note?: string;
+    metrics: Record<string, number>;
+    ages?: Record<string, number>;
+    throttle?: string[];
+    processes: Process[];
+    custom?: Record<string, number>;
+    /** When its newest sample was taken; absent: never. Made by the store. */
+    heard?: number;
+}
+
+export interface Node {
+    id: string;
+    name: string;
+    state: "up" | "down" | "hung" | "paused" | "maintenance";
+    reason: string;
+    since?: number;
+    age_ms?: number;
+    version: number;
+    address?: string;
+    clock_off_ms?: number;
+    demo?: boolean;
+    retired?: boolean;
+    maintenance?: boolean;
+    collect?: string;
+    agent?: string;
+    collector?: string;
+    tick_ms?: number;
+    driver?: string;
+    cuda?: string;
+    os?: string;
+    kernel?: string;
+    arch?: string;
+    cpu?: string;
+    cpus?: number;
+    metrics: Record<string, number>;
+    custom?: Record<string, number>;
+    custom_metrics?: { name: string; unit?: string; kind: string; per: number }[];
+    devices: Device[];
+    /** When it was last heard of; absent: never. Made by the store. */
+    heard?: number;
+}
+
+export interface Snapshot {
+    at: number;
+    demo: boolean;
+    version: number;
+    muster: string;
+    filter?: string;
+    of?: number;
+    nodes: Node[];
+}
+
+export interface Metric {
+    name: string;
+    label: string;
+    unit: string;
+    per: number;
+    kind: "gauge" | "counter";
+    scope: "device" | "node";
+    help: string;
+}
+
+export interface Facts {
+    muster: string;
+    name: string;
+    states: { word: State; mark: string; ascii: string; meaning: string }[];
+    node_states: string[];
+    events: string[];
+    metrics: Metric[];
+}
+
+/** An RFC 9457 problem, or what the network said in its place (status 0). */
+export interface Problem {
+    status: number;
+    detail: string;
+    column?: number;
+}
+
+/** A view: one line of views.js. */
+export interface View {
+    /** "/node/": a path that goes on is the view's argument; "/people": none. */
+    path: string;
+    title: string;
+    /** In the navigation under this word; absent: reached by links. */
+    nav?: string;
+    /** Second letter after g. */
+    key?: string;
+    load: () => Promise<{ default: import("preact").FunctionComponent<{ arg: string }> }>;
+}
+
+export interface Place {
+    path: string;
+    query: URLSearchParams;
+}
+
+export {};

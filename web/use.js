@@ -1,0 +1,42 @@
+/* use.js: hooks that tie a component to the store, to the clock and to the window. */
+import { useEffect, useState } from "preact/hooks";
+import { live, onChange } from "./live.js";
+
+/** The store, and a new rendering whenever it changes. */
+export function useLive() {
+    const [, again] = useState({});
+    useEffect(() => onChange(() => again({})), []);
+    return live;
+}
+
+/** @type {Set<() => void>} */
+const tickers = new Set();
+let ticking = 0;
+
+function tick() {
+    for (const t of [...tickers]) t();
+}
+
+/** A new rendering each second while this is on the screen: ages go on counting. */
+export function useTick() {
+    const [, again] = useState({});
+    useEffect(() => {
+        const mine = () => again({});
+        tickers.add(mine);
+        if (!ticking) ticking = window.setInterval(tick, 1000);
+        return () => {
+            tickers.delete(mine);
+            if (tickers.size) return;
+            clearInterval(ticking);
+            ticking = 0;
+        };
+    }, []);
+}
+
+/** An event of the window while this is on the screen. @template {keyof WindowEventMap} K @param {K} name @param {(e: WindowEventMap[K]) => void} on @param {unknown[]} [deps] */
+export function useWindow(name, on, deps = []) {
+    useEffect(() => {
+        addEventListener(name, on, { passive: name === "scroll" });
+        return () => removeEventListener(name, on);
+    }, deps);
+}

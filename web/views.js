@@ -1,0 +1,21 @@
+/* views.js: every view, once. The hub serves index.html for these paths (src/api/routes.c); navigation, keys and links
+ * loop over this list. A view is loaded when it is first opened. */
+
+/** @typedef {import("./types").View} View */
+
+/** @type {View[]} */
+export const views = [
+    { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./views/now.js") },
+];
+
+export const navigation = views.filter((v) => v.nav);
+
+/** @param {string} path @returns {{ view: View, arg: string } | null} */
+export function viewFor(path) {
+    for (const view of views) {
+        const goesOn = view.path.length > 1 && view.path.endsWith("/");
+        if (path === view.path || (path === "/gpu_table" && view.path === "/")) return { view, arg: "" };
+        if (goesOn && path.startsWith(view.path)) return { view, arg: path.slice(view.path.length) };
+    }
+    return null;
+}
