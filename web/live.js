@@ -21,6 +21,8 @@ export const live = {
     /** Why it is lost, or why nothing is shown at all. @type {Problem | null} */
     problem: null,
     demo: false,
+    /** What the hub has to say of itself; "" when nothing. */
+    notice: "",
     /** How many devices the filter chose from; absent without one. @type {number | undefined} */
     of: undefined,
     /** What nodes were chosen by. */
@@ -90,6 +92,7 @@ function takeSnapshot(s) {
     waiting.clear();
     for (const n of s.nodes) byId.set(n.id, settle(n, s.at));
     live.demo = s.demo;
+    live.notice = s.notice ?? "";
     live.of = s.of;
     live.filter = s.filter ?? "";
     sortNodes();
@@ -129,6 +132,9 @@ function take(kind, data) {
         takeSnapshot(JSON.parse(data));
     } else if (kind === "clock") {
         skew = JSON.parse(data).now - Date.now();
+    } else if (kind === "notice") {
+        live.notice = JSON.parse(data).notice;
+        changed();
     } else if (kind === "node") {
         const end = data.indexOf('"', 7); /* {"id":"…": ids need no escapes */
         waiting.set(data.slice(7, end), data);

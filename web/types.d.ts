@@ -82,6 +82,7 @@ export interface Snapshot {
     demo: boolean;
     version: number;
     muster: string;
+    notice?: string;
     filter?: string;
     of?: number;
     nodes: Node[];

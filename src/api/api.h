@@ -142,7 +142,7 @@ struct api {
     enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
     enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
     int (*job_get)(void *hub, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno; for free() */
-    bool (*ready)(void *hub, char why[160]);
+    bool (*ready)(void *hub, char why[160]); /* why: also where batches can be stored but something else is wrong */
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
 

@@ -56,8 +56,8 @@ static enum reply_how reply_view(struct api *a, const struct request *rq, struct
 {
     AUTO_BUF key = BUF_INIT(4096);
     uint64_t version = s->node[0] && s->view.n == 1 ? s->view.nodes[0]->version : s->view.version;
-    buf_addf(&key, "%s|%s|%d|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
-             s->filter ? filter_key(s->filter) : "");
+    buf_addf(&key, "%s|%s|%d|%s|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
+             s->view.notice ? s->view.notice : "", s->filter ? filter_key(s->filter) : "");
     rp->blob = cache_get(a->cache, buf_str(&key), version, rq->now_ms);
     if (rp->blob)
         return REPLY_NOW;
@@ -91,6 +91,8 @@ enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
     /* Weak: the same facts; ages go on counting and the reader can do that alone. */
     uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
     uint64_t who = fnv64(s.view.reader, strlen(s.view.reader));
+    if (s.view.notice)
+        who ^= fnv64(s.view.notice, strlen(s.view.notice));
     if (s.filter) /* and the same choice of them, which time may change */
         who ^= fnv64(filter_key(s.filter), strlen(filter_key(s.filter))) +
                (filter_is_timed(s.filter) ? (uint64_t)rq->now_ms / 1000 : 0);

@@ -61,6 +61,7 @@ struct picture {
     const struct node_now **list;
     size_t n;
     struct view view;
+    char notice[NOTICE_MAX];
     struct arena arena; /* of the filtered view */
 };
 
@@ -98,7 +99,7 @@ static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *e
     int r = client_ask(&conf->client, "GET", path.p, str_of(""), &json, err);
     if (r < 0)
         return r;
-    if (state_parse(buf_str(&json), &p->nodes, &p->n, &p->view.demo, &p->view.at_ms, &p->view.of, err) < 0)
+    if (state_parse(buf_str(&json), &p->nodes, &p->n, &p->view.demo, &p->view.at_ms, &p->view.of, p->notice, err) < 0)
         return err_prefix(err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&conf->client));
     p->list = mem_zero(p->n + 1, sizeof(*p->list));
     for (size_t i = 0; i < p->n; i++)
@@ -106,6 +107,7 @@ static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *e
     p->view.nodes = p->list;
     p->view.n = p->n;
     p->view.filter = conf->filter ? filter_text(conf->filter) : NULL;
+    p->view.notice = p->notice[0] ? p->notice : NULL;
     return 0;
 }
 
@@ -190,6 +192,8 @@ static int show(const struct ls_conf *conf, const struct picture *p)
     else {
         if (p->view.demo)
             buf_adds(&out, "DEMO: a recorded cluster, not real machines\n");
+        if (p->view.notice)
+            buf_addf(&out, "! %s\n", p->view.notice);
         view_answer(&p->view, &out);
         buf_addc(&out, '\n');
         if (r.n || !conf->filter)

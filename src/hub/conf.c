@@ -38,6 +38,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, keep_hour, 0, OPT_DURATION, "0", "TIME", "the same of each hour; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPT(hub_conf, keep_records, 0, OPT_DURATION, "400d", "TIME", "keep processes, events and jobs this long after their end; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPT(hub_conf, keep_bytes, 0, OPT_BYTES, "0", "BYTES", "drop the oldest history beyond this; 0: no limit", .min = 0, .max = 1ll << 60),
+    OPT(hub_conf, rotate, 0, OPT_DURATION, "0", "TIME", "what came in becomes compact history after this long; 0: ten minutes, sooner when little is kept", .min = 0, .max = DAY_MS),
     OPT(hub_conf, commit, 0, OPT_DURATION, "200ms", "TIME", "write to disk this often; agents wait for it", .min = 10, .max = 10000),
     OPT(hub_conf, interval, 'i', OPT_DURATION, "5s", "TIME", "agents send this often", .min = 1000, .max = 600000),
     OPT(hub_conf, watch_interval, 0, OPT_DURATION, "1s", "TIME", "and this often while anybody watches", .min = 200, .max = 600000),

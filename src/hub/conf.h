@@ -19,7 +19,7 @@ struct hub_conf {
     /* state rule: a preset, then what is told alone (NULL: as the preset has it; "off": not asked) */
     char *rule_preset, *rule_util, *rule_mem_util, *rule_held_mem, *rule_graphics_mem, *rule_stale_after,
         *rule_down_after, *rule_hung_after;
-    int64_t keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, commit, interval, watch_interval,
+    int64_t keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, rotate, commit, interval, watch_interval,
         max_connections, max_per_address, max_streams, max_nodes;
     char *vesta_token, *vesta_token_file;
     char *proxy_header;

@@ -29,6 +29,7 @@ struct hub {
     struct answer answer; /* scratch: it is large */
     struct buf scratch;   /* a blob read back */
     int64_t started_ms;
+    int64_t newest_ms;                  /* when any node was last heard, before this start */
     int64_t said_ms[256];               /* when something was last said of an address; see hub_may_say */
     int store_said;                     /* the last error of the store that was logged */
     uint64_t batches, repeats, refused; /* taken, already there, not ours to take */

@@ -39,6 +39,7 @@ static void load_node(void *arg, const struct store_node *rec)
         live_facts(h->live, n, rec->facts, &facts, 0);
     node_fact_fini(&facts);
     n->at_ms = rec->last_ms; /* "no news for 3 h", not "never heard of" */
+    h->newest_ms = MAX(h->newest_ms, rec->last_ms);
 }
 
 int registry_load(struct hub *h, struct err *err)

@@ -21,6 +21,7 @@
 #include "hub/decode.h"
 #include "hub/hub.h"
 #include "hub/ports.h"
+#include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
 #include "hub/work.h"
@@ -70,17 +71,37 @@ static enum reply_how open_stream(void *hub, struct request *rq, struct reply *r
     return streams_open(((struct hub *)hub)->streams, rq, rp);
 }
 
+/* What every screen should say of the hub itself; empty when all is well. */
+static void notice_of(struct hub *h, char out[NOTICE_MAX])
+{
+    struct store_stat st;
+    int64_t doubt_ms = steady_now_doubt();
+    char span[24];
+    store_stat(h->store, &st);
+    if (st.last_error == -ENOSPC)
+        snprintf(out, NOTICE_MAX, "store full: the disk has no room; agents keep their samples until there is");
+    else if (st.last_error)
+        snprintf(out, NOTICE_MAX, "the store cannot write, agents keep their samples: %.150s", st.error);
+    else if (st.history_error == -ENOSPC)
+        snprintf(out, NOTICE_MAX, "store full: new samples are kept, but history cannot be compacted");
+    else if (st.history_error)
+        snprintf(out, NOTICE_MAX, "history is not kept up: %.180s", st.history_why);
+    else if (doubt_ms)
+        snprintf(out, NOTICE_MAX,
+                 "the hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
+                 doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
+    else
+        out[0] = 0;
+}
+
 static bool ready(void *hub, char why[160])
 {
     struct hub *h = hub;
     struct store_stat st;
+    char notice[NOTICE_MAX];
     store_stat(h->store, &st);
-    if (own(h)->stop_ms)
-        snprintf(why, 160, "stopping");
-    else if (st.last_error == -ENOSPC)
-        snprintf(why, 160, "store full: the disk has no room");
-    else if (st.last_error)
-        snprintf(why, 160, "the store cannot write: %.120s", st.error);
+    notice_of(h, notice);
+    mem_copy_str(why, 160, own(h)->stop_ms ? "stopping" : notice);
     return !own(h)->stop_ms && !st.last_error;
 }
 
@@ -105,7 +126,14 @@ static void self_metrics(void *hub, struct buf *out, bool openmetrics)
         {"muster_hub_streams", "live readers now", false, streams_count(h->streams)},
         {"muster_hub_store_bytes", "size of the store on disk", false, (uint64_t)MAX(st.files_bytes, 0)},
         {"muster_hub_store_queue_bytes", "waiting to be written", false, st.queue_bytes},
-        {"muster_hub_store_failing", "1 while the store cannot write", false, st.last_error != 0},
+        {"muster_hub_store_failing", "1 while the store cannot write", false, st.last_error || st.history_error},
+        {"muster_hub_store_full", "1 while the store's disk has no room", false,
+         st.last_error == -ENOSPC || st.history_error == -ENOSPC},
+        {"muster_hub_store_damaged_logs", "log files set aside since the start", true, st.damaged},
+        {"muster_hub_store_damaged_columns", "columns of history that could not be read since the start", true,
+         st.damaged_columns},
+        {"muster_hub_clock_doubted", "1 while the hub's clock has jumped and nothing goes by age", false,
+         steady_now_doubt() != 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         const char *total = all[i].counter ? "_total" : "", *family = openmetrics ? "" : total;
@@ -159,6 +187,20 @@ static void say_store(struct hub *h)
     h->store_said = st.last_error;
 }
 
+/* The same for screens; and in the log what only they would tell. */
+static void say_notice(struct hub *h)
+{
+    char notice[NOTICE_MAX];
+    const char *was = live_notice(h->live);
+    notice_of(h, notice);
+    if (strcmp(notice, was ? was : "") == 0)
+        return;
+    if (notice[0] && !h->store_said)
+        log_warn("hub", "%s", notice);
+    live_set_notice(h->live, notice);
+    streams_tell(h->streams, notice);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     struct server *s = arg;
@@ -167,6 +209,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     live_tick(s->hub.live, now_ms);
     httpd_tick(s->hub.httpd);
     say_store(&s->hub);
+    say_notice(&s->hub);
     if (streams_count(s->hub.streams) > 0)
         s->hub.api.watched_ms = now_ms;
     if (++s->ticks % BEAT_TICKS == 0)
@@ -358,9 +401,11 @@ static int do_reload(struct server *s, struct err *err)
         r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
     if (r == 0 && (conf.keep_raw != s->hub.conf.keep_raw || conf.keep_minute != s->hub.conf.keep_minute ||
                    conf.keep_hour != s->hub.conf.keep_hour || conf.keep_records != s->hub.conf.keep_records ||
-                   conf.keep_bytes != s->hub.conf.keep_bytes || conf.commit != s->hub.conf.commit))
+                   conf.keep_bytes != s->hub.conf.keep_bytes || conf.rotate != s->hub.conf.rotate ||
+                   conf.commit != s->hub.conf.commit))
         r = err_set(err, -EINVAL,
-                    "keep_raw, keep_minute, keep_hour, keep_records, keep_bytes and commit cannot change while the "
+                    "keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, rotate and commit cannot change while "
+                    "the "
                     "hub runs: start it again");
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
@@ -442,7 +487,8 @@ static int open_store(struct hub *h, struct err *err)
                             .keep_records_ms = h->conf.keep_records,
                             .decoder = &hub_decoder,
                             .keep_bytes = h->conf.keep_bytes,
-                            .now_ms = clock_wall_ms};
+                            .rotate_ms = h->conf.rotate,
+                            .now_ms = steady_now_ms};
     struct err warn = {0};
     int r = file_mkdirs(h->data, 0700, err);
     if (r < 0)
@@ -516,6 +562,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->conf.keep_hour = conf->keep_hour;
     h->conf.keep_records = conf->keep_records;
     h->conf.keep_bytes = conf->keep_bytes;
+    h->conf.rotate = conf->rotate;
     if (r == 0)
         r = hub_conf_check(conf, err);
     if (r == 0)
@@ -531,6 +578,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         apply(s, conf, &n);
         r = registry_load(h, err);
     }
+    if (r == 0)
+        steady_start(h->newest_ms);
     next_fini(s, &n, r < 0);
     return r;
 }

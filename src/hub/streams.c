@@ -2,6 +2,7 @@
 #include "hub/streams.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/rand.h"
 #include "hub/httpd.h"
 #include "query/view.h"
@@ -393,6 +394,24 @@ void streams_beat(struct streams *s, int64_t now_ms)
         for (struct reader *r = g->readers, *next; r; r = next) {
             next = r->next;
             reader_clock(r, now_ms);
+            httpd_stream_flush(r->conn);
+        }
+    }
+}
+
+void streams_tell(struct streams *s, const char *notice)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+    buf_adds(&b, "event: notice\ndata: {\"notice\":");
+    json_escape(&b, str_of(notice));
+    buf_adds(&b, "}\n\n");
+    for (struct group *g = s->groups, *next_group; g; g = next_group) {
+        next_group = g->next;
+        blob_unref(g->snapshot); /* it is in there, too */
+        g->snapshot = NULL;
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            httpd_stream_write(r->conn, b.p, b.len);
             httpd_stream_flush(r->conn);
         }
     }

@@ -28,6 +28,7 @@ struct live {
     bool silent; /* as far as we know some node is: its GPUs may come back under another key */
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
+    char notice[NOTICE_MAX];
 };
 
 static struct live_node *own(struct node_now *n)
@@ -567,6 +568,19 @@ void live_tick(struct live *l, int64_t now_ms)
         if ((back || now_ms >= n->next_ms) && judge_all(l, n, now_ms))
             changed(l, n);
     }
+}
+
+void live_set_notice(struct live *l, const char *text)
+{
+    if (strcmp(l->notice, text ? text : "") == 0)
+        return;
+    mem_copy_str(l->notice, sizeof(l->notice), text ? text : "");
+    l->version++;
+}
+
+const char *live_notice(const struct live *l)
+{
+    return l->notice[0] ? l->notice : NULL;
 }
 
 uint64_t live_version(const struct live *l)

@@ -68,6 +68,11 @@ void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64
  * an admin takes that back. */
 void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);
 
+/* What the hub has to say of itself, in a sentence, for every screen; "" or NULL: nothing. A change raises the version.
+ */
+void live_set_notice(struct live *l, const char *text);
+const char *live_notice(const struct live *l); /* NULL: nothing */
+
 /* Once a second: states that change by time alone. */
 void live_tick(struct live *l, int64_t now_ms);
 uint64_t live_version(const struct live *l);

@@ -60,6 +60,8 @@ struct node_now {
     uint64_t version; /* grows with each change a screen would show */
 };
 
+#define NOTICE_MAX 240
+
 struct view {
     int64_t at_ms;
     bool demo;
@@ -70,6 +72,7 @@ struct view {
     char reader[64];                     /* whose own command lines may be shown; empty: nobody's */
     const char *filter;                  /* nodes and devices are those that match this; NULL: all */
     size_t of;                           /* with a filter: how many devices it chose from */
+    const char *notice; /* what the hub has to say of itself ("store full: …"), for every screen; NULL: nothing */
 };
 
 struct tally {

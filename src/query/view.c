@@ -9,7 +9,11 @@
 int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, const struct node_now **scratch,
             struct view *ret)
 {
-    struct view v = {.at_ms = now_ms, .demo = ask->demo, .version = live_version(l), .show_cmd = ask->show_cmd};
+    struct view v = {.at_ms = now_ms,
+                     .demo = ask->demo,
+                     .version = live_version(l),
+                     .show_cmd = ask->show_cmd,
+                     .notice = live_notice(l)};
 
     mem_copy_str(v.reader, sizeof(v.reader), ask->reader ? ask->reader : "");
     if (ask->node) { /* asked for by name, a retired one is shown too */

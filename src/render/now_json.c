@@ -221,6 +221,8 @@ static void state_head(struct json *j, const struct view *v)
     json_bool(j, "demo", v->demo);
     json_uint(j, "version", v->version);
     json_cstr(j, "muster", MUSTER_VERSION);
+    if (v->notice)
+        json_str(j, "notice", str_of(v->notice));
     if (v->filter) {
         json_cstr(j, "filter", v->filter);
         json_uint(j, "of", v->of);

@@ -422,7 +422,7 @@ static int get_nodes(struct parse *p, const json_t *list, int64_t now_ms, struct
 }
 
 int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
-                size_t *ret_of, struct err *err)
+                size_t *ret_of, char ret_notice[NOTICE_MAX], struct err *err)
 {
     struct parse p = {.err = err, .budget = text.len * PER_BYTE + (1u << 20)};
     struct node_now *nodes = NULL;
@@ -430,6 +430,7 @@ int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret
     json_error_t bad;
     int64_t at = 0, of = 0;
     bool demo = false;
+    char notice[NOTICE_MAX] = "";
     size_t n = 0;
 
     if (text.len > TEXT_MAX)
@@ -441,7 +442,8 @@ int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret
     if (!json_is_object(top))
         r = err_set(err, -EBADMSG, "state: not a JSON object");
     else if ((r = get_ms(&p, top, "at", &at)) == 0 && (r = get_bool(&p, top, "demo", &demo)) == 0 &&
-             (r = get_int(&p, top, "of", 0, UINT32_MAX, &of)) == 0)
+             (r = get_int(&p, top, "of", 0, UINT32_MAX, &of)) == 0 &&
+             (r = get_text(&p, top, "notice", notice, sizeof(notice), false)) == 0)
         r = get_array(&p, top, "nodes", SIZE_MAX, sizeof(*nodes), &list, &n);
     if (r == 0 && !list)
         r = refuse(&p, "nodes", "is missing");
@@ -461,5 +463,6 @@ int state_parse(struct str text, struct node_now **ret, size_t *ret_n, bool *ret
     *ret_demo = demo;
     *ret_at_ms = at;
     *ret_of = (size_t)of;
+    memcpy(ret_notice, notice, NOTICE_MAX);
     return 0;
 }

@@ -29,6 +29,8 @@ static struct pen pen_of(struct buf *out, const struct view *v, const struct ter
 
     p.width = MAX(WIDTH_MIN, MIN(t->width, WIDTH_MAX));
     p.g = t->ascii ? &glyphs_ascii : &glyphs_utf8;
+    if (v->notice)
+        buf_addf(out, "! %s\n", v->notice);
     if (t->answer) {
         view_answer(v, out);
         buf_addc(out, '\n');

@@ -22,6 +22,7 @@ struct logs {
     struct log_sum *sealed; /* by number */
     size_t n, cap;
     int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes;
+    bool compacts; /* batches become chunks: those go by the age of what is in them, a log by when it was sealed */
     int64_t (*now_ms)(void);
     uint32_t damaged;
 };
@@ -31,6 +32,7 @@ static void logs_conf(struct logs *g, const struct store_conf *conf)
     g->keep_ms = conf->keep_raw_ms;
     g->keep_bytes = conf->keep_bytes;
     g->now_ms = conf->now_ms;
+    g->compacts = conf->decoder != NULL;
     g->rotate_ms = conf->rotate_ms ? conf->rotate_ms : conf->decoder ? COMPACT_MS : ROTATE_MS;
     g->rotate_bytes = conf->rotate_bytes ? conf->rotate_bytes : ROTATE_BYTES;
     if (!conf->rotate_ms && g->keep_ms)
@@ -76,8 +78,9 @@ static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, 
 
     if (r < 0)
         return r;
-    if (g->now_ms) /* a time in the future must not keep the file for ever */
-        sum.last_ms = MIN(sum.last_ms, g->now_ms());
+    int64_t now = g->now_ms ? g->now_ms() : 0;
+    if (now > 0 && (g->compacts || sum.last_ms > now))
+        sum.last_ms = now; /* late data is new here, and a time in the future must not keep the file for ever */
     r = records_put_log(g->rec, &sum);
     if (r == 0)
         r = logs_put_seen(g, nodes, n);

@@ -32,7 +32,8 @@ struct store_conf {
     int64_t keep_minute_ms, keep_hour_ms;
     int64_t keep_records_ms;             /* so for processes, events and jobs: since they were over */
     int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
-    int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL: nothing goes by age */
+    int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL, or 0: not known, and
+                                            nothing goes by age */
     int64_t rotate_ms, rotate_bytes;     /* when a log file is full; 0: 1 h (10 min with a decoder), 64 MiB, less when
                                             little is kept */
     const struct store_decoder *decoder; /* history.h; NULL: batches stay in their logs, and there is no history */

@@ -11,8 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = {0};
     struct node_now *nodes;
     struct view v = {0};
+    char notice[NOTICE_MAX];
 
-    if (state_parse(str_n(data, size), &nodes, &v.n, &v.demo, &v.at_ms, &v.of, &err) < 0)
+    if (state_parse(str_n(data, size), &nodes, &v.n, &v.demo, &v.at_ms, &v.of, notice, &err) < 0)
         return 0;
     AUTO_BUF b = BUF_INIT(1 << 20);
     struct term t = {.width = (int)(size % 200), .colour = size & 1, .ascii = size & 2};

@@ -100,14 +100,16 @@ static void what_was_written_is_read_back(void **unused)
     bool demo;
     int64_t at;
     size_t of;
+    char notice[NOTICE_MAX];
 
     (void)unused;
     c->v.demo = c->v.show_cmd = true;
+    c->v.notice = "store full: \"no\" room";
     c->n[1].retired = c->n[2].maintenance = c->n[3].demo = true;
     c->n[3].backlog = 4000000000u;
     SET(c->n[4].name, "日本 \\ <x>");
     render_state(&one, &c->v);
-    assert_int_equal(state_parse(buf_str(&one), &nodes, &n, &demo, &at, &of, &err), 0);
+    assert_int_equal(state_parse(buf_str(&one), &nodes, &n, &demo, &at, &of, notice, &err), 0);
     assert_int_equal(n, c->v.n);
     assert_int_equal(at, NOW);
     assert_true(demo);
@@ -117,7 +119,8 @@ static void what_was_written_is_read_back(void **unused)
     assert_int_equal(nodes[4].at_ms, 0);
     for (size_t i = 0; i < n; i++)
         p[i] = &nodes[i];
-    struct view v = {.at_ms = at, .demo = demo, .version = c->v.version, .n = n, .nodes = p, .show_cmd = true};
+    struct view v =
+        {.at_ms = at, .demo = demo, .version = c->v.version, .n = n, .nodes = p, .show_cmd = true, .notice = notice};
     render_state(&two, &v);
     assert_string_equal(one.p, two.p);
     for (size_t i = 0; i < n; i++)
@@ -170,9 +173,10 @@ static void bad_states_are_refused_with_a_reason(void **unused)
         bool demo;
         int64_t at;
         size_t of;
+        char notice[NOTICE_MAX];
 
         print_message("%s\n", cases[i].text);
-        assert_int_equal(state_parse(str_of(cases[i].text), &nodes, &n, &demo, &at, &of, &err), -EBADMSG);
+        assert_int_equal(state_parse(str_of(cases[i].text), &nodes, &n, &demo, &at, &of, notice, &err), -EBADMSG);
         assert_true(str_starts(str_of(err.msg), cases[i].why));
         assert_ptr_equal(nodes, (void *)1);
         assert_int_equal(n, 77);
@@ -188,13 +192,14 @@ static void a_dense_text_does_not_grow_memory_without_bound(void **unused)
     bool demo;
     int64_t at;
     size_t of;
+    char notice[NOTICE_MAX];
 
     (void)unused;
     buf_adds(&b, "{\"nodes\":[{}");
     for (int i = 0; i < 100000; i++) /* 3 bytes each that would be 2 KB each */
         buf_adds(&b, ",{}");
     buf_adds(&b, "]}");
-    assert_int_equal(state_parse(buf_str(&b), &nodes, &n, &demo, &at, &of, &err), -EBADMSG);
+    assert_int_equal(state_parse(buf_str(&b), &nodes, &n, &demo, &at, &of, notice, &err), -EBADMSG);
     assert_string_equal(err.msg, "state: 'nodes' has too many elements");
 }
 
@@ -206,11 +211,12 @@ static void unknown_fields_are_passed_over(void **unused)
     bool demo = true;
     int64_t at;
     size_t of;
+    char notice[NOTICE_MAX];
 
     (void)unused;
     assert_int_equal(state_parse(STR("{\"at\":5,\"new\":[1],\"nodes\":[" NODE ",\"mood\":{},\"metrics\":{\"joy\":"
                                      "\"much\"},\"address\":null}]}"),
-                                 &nodes, &n, &demo, &at, &of, &err),
+                                 &nodes, &n, &demo, &at, &of, notice, &err),
                      0);
     assert_int_equal(n, 1);
     assert_false(demo);

@@ -125,12 +125,13 @@ static void a_filtered_state_reads_back(void **unused)
     struct err err = {0};
     struct node_now *nodes;
     struct view v = c->v, back = {0};
+    char notice[NOTICE_MAX];
 
     (void)unused;
     assert_int_equal(filter_new(str_of("held"), NULL, &f, &ferr), 0);
     view_filter(&v, f, &arena);
     render_state(&json, &v);
-    assert_int_equal(state_parse(buf_str(&json), &nodes, &back.n, &back.demo, &back.at_ms, &back.of, &err), 0);
+    assert_int_equal(state_parse(buf_str(&json), &nodes, &back.n, &back.demo, &back.at_ms, &back.of, notice, &err), 0);
     assert_int_equal(back.n, 2);
     assert_int_equal(back.of, 8);
     assert_string_equal(nodes[1].name, "mig1");

@@ -1,4 +1,4 @@
-/* banner.js: what must not be missed: a demo, and a line that broke. */
+/* banner.js: what must not be missed: a demo, what the hub says of itself (a full disk), and a line that broke. */
 import { exactTime, span } from "../format.js";
 import { html } from "../html.js";
 import { useLive, useTick } from "../use.js";
@@ -10,8 +10,9 @@ function Lost() {
 }
 
 export function Banner() {
-    const { demo, status, nodes, at } = useLive();
+    const { demo, notice, status, nodes, at } = useLive();
     return html`${demo && html`<p class="banner demo">DEMO: invented nodes and users, replayed measurements</p>`}
+        ${notice && status === "live" && html`<p class="banner notice" role="alert">${notice}</p>`}
         ${status === "past" && at && html`<p class="banner past" role="status">as it was on ${exactTime(at)}</p>`}
         ${status === "lost" && nodes.length > 0 && html`<${Lost} />`}`;
 }
