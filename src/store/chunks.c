@@ -220,8 +220,11 @@ int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret)
     db_bind_text(st, 1, key);
     int r = chunks_step(c, st);
     if (r == 1) {
+        char name[NODE_KEY_MAX];
         *ret = INT(0);
         sqlite3_reset(st);
+        r = chunks_node_key(c, *ret, name); /* the index said so: a damaged one must not give a node another's data */
+        return r < 0 ? r : r == 1 && strcmp(name, key) == 0 ? 1 : -EUCLEAN;
     }
     if (r != 0 || !make)
         return r;
