@@ -159,6 +159,36 @@ void json_escape(struct buf *out, struct str v)
 
 #define FIXED_PLACES 18 /* for a per that no power of ten is a multiple of */
 
+/* Where per is a power of ten: the digits themselves, with a point between them. places: of per. */
+static int fixed_decimal(struct buf *b, uint64_t whole, uint32_t left, unsigned places, bool minus)
+{
+    char text[24 + 10], *end = text + sizeof(text), *p = end - places;
+
+    for (char *at = end; at > p; left /= 10)
+        *--at = (char)('0' + left % 10);
+    while (end[-1] == '0')
+        end--;
+    *--p = '.';
+    do
+        *--p = (char)('0' + whole % 10);
+    while (whole /= 10);
+    if (minus)
+        *--p = '-';
+    return buf_add(b, p, (size_t)(end - p));
+}
+
+static unsigned places_of(int64_t per) /* 0: not a power of ten, or a large one */
+{
+    unsigned places = 0;
+
+    for (int64_t ten = 10; ten <= 1000000000; ten *= 10) {
+        places++;
+        if (ten >= per)
+            return ten == per ? places : 0;
+    }
+    return 0;
+}
+
 int buf_fixed(struct buf *b, int64_t v, int64_t per)
 {
     char text[FIXED_PLACES + 1];
@@ -170,6 +200,9 @@ int buf_fixed(struct buf *b, int64_t v, int64_t per)
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v, whole = u / (uint64_t)per, left = u % (uint64_t)per;
     if (left == 0)
         return buf_addi(b, v / per);
+    unsigned places = places_of(per);
+    if (places)
+        return fixed_decimal(b, whole, (uint32_t)left, places, v < 0);
     text[n++] = '.';
     if (per < (int64_t)1 << 28) {
         uint32_t l = (uint32_t)left, p = (uint32_t)per;

@@ -213,7 +213,7 @@ static bool fits(struct str word, bool pattern, const char *text)
 {
     if (pattern)
         return str_glob(word, str_of(text));
-    return strncmp(text, word.p, word.len) == 0 && text[word.len] == 0;
+    return word.len && text[0] == word.p[0] && strncmp(text, word.p, word.len) == 0 && text[word.len] == 0;
 }
 
 static void aim_at(struct aim *a, struct str word)

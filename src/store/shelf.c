@@ -63,7 +63,7 @@ void shelf_free(struct shelf *s)
 
 static struct shelf_group **slot_of(struct shelf *s, const char *node, int tier, int64_t bucket)
 {
-    uint64_t h = fnv64(node, strlen(node)) ^ (uint64_t)(bucket / 1000 + tier) * 0x9e3779b97f4a7c15u;
+    uint64_t h = crc32c((uint32_t)tier, node, strlen(node)) ^ (uint64_t)(bucket / 1000) * 0x9e3779b97f4a7c15u;
 
     return &s->slots[(h ^ h >> 32) % SLOTS];
 }

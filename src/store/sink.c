@@ -72,41 +72,73 @@ static int read_column(struct sink *s, const struct chunk *c, size_t k)
 static void bins_add(struct bins_sink *b, size_t series, int64_t at, const struct part_bin *p)
 {
     size_t i = series * b->h.n + (size_t)((at - b->h.from_ms) / b->h.step_ms);
-    struct part_bin was = {b->h.v[i], b->last_ms[i]};
 
+    if (b->h.v[i].count == 0) {
+        b->h.v[i] = p->b;
+        b->last_ms[i] = p->last_ms;
+        return;
+    }
+    struct part_bin was = {b->h.v[i], b->last_ms[i]};
     part_bin_add(&was, p);
     b->h.v[i] = was.b;
     b->last_ms[i] = was.last_ms;
 }
 
+/* [i, end) of v, all of them there and in one bin. */
+static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_t last_ms)
+{
+    uint64_t sum = 0;
+    int64_t min = v[0], max = v[0];
+
+    for (size_t i = 0; i < n; i++) {
+        sum += (uint64_t)v[i];
+        min = v[i] < min ? v[i] : min;
+        max = v[i] > max ? v[i] : max;
+    }
+    *ret = (struct part_bin){{(uint32_t)n, (int64_t)sum, min, max, v[n - 1]}, last_ms};
+}
+
+/* How many from i on are there, at most up to end; or how many are not. */
+static size_t run_of(const uint64_t *have, size_t i, size_t end, bool there)
+{
+    size_t at = i;
+
+    while (at < end) {
+        uint64_t word = (there ? ~have[at / 64] : have[at / 64]) >> at % 64;
+        if (word)
+            return MIN(at + (size_t)__builtin_ctzll(word), end) - i;
+        at = (at / 64 + 1) * 64;
+    }
+    return end - i;
+}
+
 static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
 {
-    size_t end = first_tick(c, b->s.to_ms);
+    size_t end = b->end, i = b->begin;
     const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
-    struct part_bin part = {0};
-    int64_t over = INT64_MIN; /* end of the bin that part is of */
+    const uint64_t *have = b->s.cells.have + dev * chunk_words(c->n_ticks);
 
-    for (size_t i = first_tick(c, b->s.from_ms); i < end; i++) {
-        if (!chunk_has(&b->s.cells, dev, i))
-            continue;
-        if (c->ticks[i] >= over) {
-            if (part.b.count)
-                bins_add(b, series, over - b->h.step_ms, &part);
-            part.b.count = 0;
-            over = floor_to(c->ticks[i], b->h.step_ms) + b->h.step_ms;
+    while (i < end) {
+        i += run_of(have, i, end, false);
+        size_t stop = i < end ? i + run_of(have, i, end, true) : end;
+        while (i < stop) {
+            int64_t begin = floor_to(c->ticks[i], b->h.step_ms), over = begin + b->h.step_ms;
+            size_t n = 1;
+            struct part_bin part;
+            while (i + n < stop && c->ticks[i + n] < over)
+                n++;
+            part_of_run(&part, v + i, n, c->ticks[i + n - 1]);
+            bins_add(b, series, begin, &part);
+            i += n;
         }
-        part_bin_point(&part, c->ticks[i], v[i]);
     }
-    if (part.b.count)
-        bins_add(b, series, over - b->h.step_ms, &part);
 }
 
 static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev, int tier)
 {
-    size_t end = first_tick(c, b->s.to_ms);
     const int64_t *lanes = chunk_lane(&b->s.cells, dev, 0);
 
-    for (size_t i = first_tick(c, b->s.from_ms); i < end; i++) {
+    for (size_t i = b->begin; i < b->end; i++) {
         struct part_bin part;
         if (!chunk_has(&b->s.cells, dev, i))
             continue;
@@ -120,6 +152,8 @@ static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
     struct bins_sink *b = (struct bins_sink *)s;
     const struct history_ask *ask = b->ask;
 
+    b->begin = first_tick(c, s->from_ms);
+    b->end = first_tick(c, s->to_ms);
     for (size_t d = 0; d < ask->n_devices; d++)
         b->place[d] = find_device(c, ask->devices[d]);
     for (size_t k = 0; k < c->n_columns; k++) {

@@ -32,7 +32,8 @@ struct bins_sink {
     struct history h;
     int64_t *last_ms; /* when each bin's newest value was */
     struct chunk_key *keys;
-    int *place; /* of each device in the chunk at hand */
+    int *place;        /* of each device in the chunk at hand */
+    size_t begin, end; /* its ticks that are asked for */
 };
 int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
 void bins_fini(struct bins_sink *b); /* h too, unless it was taken */
