@@ -172,7 +172,9 @@ static int db_settings(sqlite3 *h, const struct db_kind *kind, enum db_mode mode
     sqlite3_extended_result_codes(h, 1);
     sqlite3_busy_timeout(h, DB_BUSY_MS);
     int rc = db_exec(h, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL");
-    if (rc != SQLITE_OK || mode == DB_READ || mode == DB_STILL)
+    if (rc == SQLITE_OK && (mode == DB_READ || mode == DB_STILL))
+        return db_exec(h, "PRAGMA cache_size=-512"); /* KiB: the system keeps the file's pages, once for all readers */
+    if (rc != SQLITE_OK)
         return rc;
     snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; %sPRAGMA journal_mode=WAL; PRAGMA journal_size_limit=%d", DB_PAGE,
              kind->shrinks ? "PRAGMA auto_vacuum=INCREMENTAL; " : "", WAL_KEEP);

@@ -4,15 +4,19 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "store/chunks.h"
+#include "store/fresh.h"
 #include "store/shelf.h"
 
 #define TRIES       8
 #define POOL_KEEP   4 /* readers kept open */
-#define SHELF_BYTES (1536u << 10)
+#define SHELF_BYTES (1280u << 10)
 #define CELLS_KEEP  (1u << 17) /* a decoded column larger than this is not kept: 1 MB */
-#define LOGS_KEEP   4          /* log files a reader keeps open */
+#define FRESH_BYTES (4u << 20)
+#define PIECE_ROWS  256 /* at most, of a piece when it is made */
+#define LOGS_KEEP   4   /* log files a reader keeps open */
 
 struct open_log {
     int64_t n; /* 0: none */
@@ -46,6 +50,7 @@ struct past {
     pthread_mutex_t lock;
     struct reader *idle;
     int n_idle;
+    struct fresh *fresh; /* NULL: beside a running hub */
 };
 
 struct past *past_new(const struct store_conf *conf, struct writer *w)
@@ -55,6 +60,7 @@ struct past *past_new(const struct store_conf *conf, struct writer *w)
     p->dir = mem_str(conf->dir);
     p->dec = conf->decoder;
     p->w = w;
+    p->fresh = w ? fresh_new(FRESH_BYTES) : NULL;
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -91,6 +97,7 @@ void past_free(struct past *p)
         next = r->next;
         reader_free(p, r);
     }
+    fresh_free(p->fresh);
     pthread_mutex_destroy(&p->lock);
     free(p->dir);
     free(p);
@@ -312,6 +319,8 @@ static int session_begin(struct past_session *x, struct err *err)
     for (size_t i = 0; i < LOGS_KEEP; i++)
         if (r->logs[i].n && !has_log(x->logs, x->n_logs, r->logs[i].n))
             open_log_fini(&r->logs[i]);
+    if (code == 0 && x->p->fresh && x->n_logs)
+        fresh_drop_before(x->p->fresh, x->logs[0].n);
     x->begun = code == 0;
     return code;
 }
@@ -532,11 +541,131 @@ static int find_keys(struct open_log *l, const char *key, int64_t *ret, struct e
     return 0;
 }
 
+/* ---- rows as pieces ---- */
+
+static int give_piece(struct reading *g, const struct fresh_piece *p)
+{
+    struct sink *s = g->sink;
+    int r = 0;
+
+    s->damaged += p->damaged;
+    for (size_t i = 0; i < p->n && r == 0; i++)
+        if (p->v[i].to_ms >= s->from_ms && p->v[i].from_ms < s->to_ms)
+            r = stopped(g) ? -ECANCELED : s->chunk(s, &p->v[i].c, TIER_RAW);
+    return r;
+}
+
+static int take_chunk(void *arg, const struct table_chunk *c)
+{
+    return fresh_piece_add(arg, c->from_ms, c->to_ms, c->bytes);
+}
+
+/* n rows, decoded and packed. 0; 1: they cannot be; -errno. */
+static int make_piece(struct reading *g, struct open_log *l, const int64_t *rows, size_t n, struct fresh_piece **ret,
+                      struct err *err)
+{
+    const struct store_decoder *dec = g->x->p->dec;
+    struct fresh_piece *p = fresh_piece_new(rows[0], rows[n - 1]);
+    struct table *t = table_new();
+    struct chunk_writer *w = chunk_writer_new();
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct store_batch sb;
+        struct batch b;
+        r = stopped(g) ? -ECANCELED : log_reader_get(l->l, rows[i], &sb, err);
+        if (r != 1)
+            continue;
+        r = table_full(t);
+        if (dec->batch(g->r->dec, sb.bytes, &b, NULL) < 0)
+            p->damaged++;
+        else
+            table_add(t, &b, facts_get(&g->r->facts, g->r->rec, dec, g->r->dec, g->name, sb.facts), sb.shift_ms);
+    }
+    if (r == 0 && table_write_raw(t, w, take_chunk, p) < 0)
+        r = 1;
+    table_free(t);
+    chunk_writer_free(w);
+    if (r == 0)
+        *ret = p;
+    else
+        fresh_piece_free(p);
+    return r;
+}
+
+/* All pieces of a log become one, or stay as they are. */
+static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *const *v, size_t n, int64_t now_ms)
+{
+    struct fresh_piece *p = fresh_piece_new(v[0]->first_row, v[n - 1]->last_row);
+    struct chunk_writer *w = chunk_writer_new();
+    AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
+    struct table_chunk made = {0};
+    struct str *bytes = NULL;
+    size_t n_bytes = 0, cap = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        p->damaged += v[i]->damaged;
+        for (size_t k = 0; k < v[i]->n; k++) {
+            VEC_ROOM(bytes, n_bytes, cap);
+            bytes[n_bytes++] = v[i]->v[k].c.bytes;
+        }
+    }
+    bool ok = n_bytes > 0 && chunks_merge(w, TIER_RAW, bytes, n_bytes, &out, &made, &p->damaged) == 0 &&
+              fresh_piece_add(p, made.from_ms, made.to_ms, made.bytes) == 0 &&
+              fresh_put(g->x->p->fresh, g->name, log, v, n, p, now_ms);
+    if (!ok)
+        fresh_piece_free(p);
+    free(bytes);
+    chunk_writer_free(w);
+}
+
+/* These rows of a log, out of pieces as far as there are any, and into new ones. */
+static int read_rows(struct reading *g, struct open_log *l, const int64_t *rows, size_t n, struct err *err)
+{
+    struct fresh *f = g->x->p->fresh;
+    struct fresh_piece *v[FRESH_PIECES];
+    int64_t now_ms = clock_mono_ms();
+    size_t n_v, i = 0;
+    bool plain = !f || n < FRESH_ROWS; /* pieces do not know who took whose rows over, and when */
+    int r = 0;
+
+    for (size_t k = 0; k < g->x->n_aliases && !plain; k++)
+        plain = strcmp(g->x->aliases[k].from, g->name) == 0;
+    if (!plain) {
+        n_v = fresh_get(f, g->name, l->n, now_ms, v);
+        for (size_t k = 0; k < n_v && r == 0; k++)
+            r = give_piece(g, v[k]);
+        while (n_v && i < n && rows[i] <= v[n_v - 1]->last_row)
+            i++;
+        if (r == 0 && n_v == FRESH_PIECES)
+            join_pieces(g, l->n, v, n_v, now_ms);
+        fresh_done(f, v, n_v);
+    }
+    while (!plain && r == 0 && n - i >= FRESH_ROWS && fresh_room(f, now_ms)) {
+        size_t some = MIN(n - i, PIECE_ROWS);
+        struct fresh_piece *p;
+        r = make_piece(g, l, rows + i, some, &p, err);
+        if (r)
+            break;
+        r = give_piece(g, p);
+        i += some;
+        plain = !fresh_put(f, g->name, l->n, NULL, 0, p, now_ms);
+        if (plain)
+            fresh_piece_free(p);
+    }
+    r = MIN(r, 0);
+    for (; i < n && r == 0; i++)
+        r = read_row(g, l->l, l->n, rows[i], err);
+    return r;
+}
+
 /* One name's batches in one log, of which nodes up to `upto` are in chunks. */
 static int read_log_name(struct reading *g, struct open_log *l, const struct name *name, int64_t upto, struct err *err)
 {
     uint64_t from = name->rows_from;
     bool search = index_row(l->n, 1) < from;
+    AUTO_FREE int64_t *rows = NULL;
+    size_t n = 0, low = 0, end = 0;
     int64_t id = 0;
     int r = 0;
 
@@ -548,9 +677,9 @@ static int read_log_name(struct reading *g, struct open_log *l, const struct nam
         r = 0;
     }
     if (search) {
-        r = find_rows(l, from == UINT64_MAX || (int64_t)(from >> 32) != l->n ? INT64_MAX : (int64_t)(from & UINT32_MAX),
-                      err);
-        size_t low = 0, high = l->n_rows;
+        bool here = from != UINT64_MAX && (int64_t)(from >> 32) == l->n;
+        r = find_rows(l, here ? (int64_t)(from & UINT32_MAX) : INT64_MAX, err);
+        size_t high = l->n_rows;
         while (low < high) {
             size_t mid = (low + high) / 2;
             if (l->rows[mid].node < (uint64_t)id)
@@ -558,13 +687,18 @@ static int read_log_name(struct reading *g, struct open_log *l, const struct nam
             else
                 high = mid;
         }
-        for (; low < l->n_rows && l->rows[low].node == (uint64_t)id && r == 0; low++)
-            r = read_row(g, l->l, l->n, l->rows[low].row, err);
+        for (end = low; end < l->n_rows && l->rows[end].node == (uint64_t)id;)
+            end++;
     }
-    for (size_t i = 0; i < name->n_rows && r == 0; i++)
+    if (r < 0)
+        return r;
+    rows = mem_alloc((end - low + name->n_rows + 1) * sizeof(*rows));
+    for (; low < end; low++)
+        rows[n++] = l->rows[low].row;
+    for (size_t i = 0; i < name->n_rows; i++)
         if ((int64_t)(name->rows[i] >> 32) == l->n && name->rows[i] >= from)
-            r = read_row(g, l->l, l->n, (int64_t)(name->rows[i] & UINT32_MAX), err);
-    return r;
+            rows[n++] = (int64_t)(name->rows[i] & UINT32_MAX);
+    return read_rows(g, l, rows, n, err);
 }
 
 /* A log whose rows are all in the index, and none of this node's: not worth opening. */

@@ -389,6 +389,15 @@ static int write_tier(struct table *t, struct chunk_writer *w, int tier,
     return r;
 }
 
+int table_write_raw(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
+                    void *arg)
+{
+    if (t->n_rows == 0 || t->n_series == 0)
+        return 0;
+    table_sort(t);
+    return write_tier(t, w, TIER_RAW, each, arg);
+}
+
 int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c), void *arg)
 {
     int r = 0;

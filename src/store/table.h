@@ -52,6 +52,9 @@ struct table_chunk {
 int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
                 void *arg);
 
+int table_write_raw(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
+                    void *arg); /* the samples alone */
+
 /*
  * Chunks of one tier become one: rows are put in order, bins that meet are added up. *ret_damaged grows by the columns
  * that could not be read. -E2BIG: too much for one chunk. ret: from_ms, to_ms and bytes are appended to out.
