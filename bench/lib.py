@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import tempfile
@@ -139,6 +140,19 @@ def feed(hub, gpus, ticks, t0_ms, *flags):
         got = json.loads(line)
         got["cpu"] = cpu_s(hub.pid) - before
         return got
+
+
+def tiers_take(data):
+    """How much smaller history.db would be without its tiers: it is written anew with and without."""
+    with folder() as tmp:
+        full, raw = tmp + "/full.db", tmp + "/raw.db"
+        with contextlib.closing(sqlite3.connect(data + "/history.db")) as db:
+            db.execute("VACUUM INTO ?", (full,))
+        shutil.copy(full, raw)
+        with contextlib.closing(sqlite3.connect(raw, isolation_level=None)) as db:
+            db.execute("DELETE FROM chunk WHERE tier > 0")
+            db.execute("VACUUM")
+        return os.path.getsize(full) - os.path.getsize(raw)
 
 
 def settle(data):

@@ -167,24 +167,7 @@ class Muster(Peer):
             self.now = {q: f() for q, f in self.ask_now(hub).items()} if self.asks else {}
         compact, compact_peak = lib.settle(self.path + "/data")
         whole = lib.disk_bytes(self.path + "/data")
-        return {"cpu": fed["cpu"] + compact, "cpu_taken": fed["cpu"], "wall": fed["ms"] / 1000, "bytes": whole, "raw_bytes": whole - self.tiers_take(), "peak": max(peak, compact_peak)}
-
-    def tiers_take(self):
-        """How much smaller history.db is without its tiers."""
-        full, raw = self.path + "/full.db", self.path + "/raw.db"
-        import sqlite3  # here: the others need it not
-        db = sqlite3.connect(self.path + "/data/history.db")
-        db.execute("VACUUM INTO ?", (full,))
-        db.close()
-        shutil.copy(full, raw)
-        db = sqlite3.connect(raw, isolation_level=None)
-        db.execute("DELETE FROM chunk WHERE tier > 0")
-        db.execute("VACUUM")
-        db.close()
-        take = os.path.getsize(full) - os.path.getsize(raw)
-        os.remove(full)
-        os.remove(raw)
-        return take
+        return {"cpu": fed["cpu"] + compact, "cpu_taken": fed["cpu"], "wall": fed["ms"] / 1000, "bytes": whole, "raw_bytes": whole - lib.tiers_take(self.path + "/data"), "peak": max(peak, compact_peak)}
 
     asks = True
 
@@ -205,7 +188,11 @@ class Muster(Peer):
         return got
 
     def total(self):
-        got = json.loads(self.history(metric="power", group="node", fold="sum", agg="sum", step="1h"))
+        over = {"group": "node", "fold": "sum", "agg": "sum", "step": "1h"}
+        got = json.loads(self.history(metric="*", **over))
+        if len(got["series"]) != self.data.hosts * len(NAMES):
+            raise SystemExit("muster does not have every metric of every host")
+        got = json.loads(self.history(metric="power", **over))
         return sum(round(v * 1000) for s in got["series"] for v in s["v"] if v is not None)
 
     def questions(self):
