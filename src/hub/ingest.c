@@ -42,6 +42,7 @@ struct post {
     uint64_t facts_id, procs_id;
     struct node_fact facts;
     struct proc_list procs;
+    struct late_procs late;
     char token[64];
 };
 
@@ -368,36 +369,45 @@ static bool read_blob(struct post *p, uint64_t id, struct frame *ret)
            wire_one(buf_str(&p->h->scratch), ret, &err) == 0;
 }
 
+/* These facts are in p->facts now; false: they cannot be read. */
+static bool have_facts(struct post *p, uint64_t id)
+{
+    struct frame blob;
+    struct node_fact facts = {0};
+    struct err err = {0};
+    if (p->facts_id == id)
+        return true;
+    if (!read_blob(p, id, &blob) || wire_facts(&blob, &facts, &err) < 0)
+        return false;
+    node_fact_fini(&p->facts);
+    p->facts = facts;
+    p->facts_id = id;
+    return true;
+}
+
+static bool have_procs(struct post *p, uint64_t id)
+{
+    struct frame blob;
+    struct proc_list procs = {0};
+    struct err err = {0};
+    if (p->procs_id == id)
+        return true;
+    if (!read_blob(p, id, &blob) || wire_procs(&blob, &procs, &err) < 0)
+        return false;
+    proc_list_fini(&p->procs);
+    p->procs = procs;
+    p->procs_id = id;
+    return true;
+}
+
 /* The blobs this batch was taken under become the ones in force. */
 static void post_in_force(struct post *p, const struct frame *f)
 {
-    struct frame blob;
-    struct err err = {0};
-    if (f->facts && !live_knows(p->n, f->facts, 0)) {
-        if (p->facts_id != f->facts && read_blob(p, f->facts, &blob)) {
-            struct node_fact facts = {0};
-            if (wire_facts(&blob, &facts, &err) == 0) {
-                node_fact_fini(&p->facts);
-                p->facts = facts;
-                p->facts_id = f->facts;
-            }
-        }
-        if (p->facts_id == f->facts)
-            ingest_facts(p->h, &p->peer, &p->n, f->facts, &p->facts, p->now_ms);
-    }
-    if (f->procs && !live_knows(p->n, 0, f->procs)) {
-        if (p->procs_id != f->procs && read_blob(p, f->procs, &blob)) {
-            struct proc_list procs = {0};
-            if (wire_procs(&blob, &procs, &err) == 0) {
-                proc_list_fini(&p->procs);
-                p->procs = procs;
-                p->procs_id = f->procs;
-            }
-        }
-        if (p->procs_id == f->procs) {
-            live_procs(p->h->live, p->n, f->procs, &p->procs, p->now_ms);
-            p->peer->rec.procs = f->procs;
-        }
+    if (f->facts && !live_knows(p->n, f->facts, 0) && have_facts(p, f->facts))
+        ingest_facts(p->h, &p->peer, &p->n, f->facts, &p->facts, p->now_ms);
+    if (f->procs && !live_knows(p->n, 0, f->procs) && have_procs(p, f->procs)) {
+        live_procs(p->h->live, p->n, f->procs, &p->procs, p->now_ms);
+        p->peer->rec.procs = f->procs;
     }
 }
 
@@ -405,6 +415,19 @@ static void post_in_force(struct post *p, const struct frame *f)
 static int64_t stamp(const struct post *p, int64_t at_ms)
 {
     return MAX(0, MIN(at_ms + p->peer->shift_ms, p->now_ms + AHEAD_MS));
+}
+
+/* Who was on the devices then: live is further on, but the records want it. */
+static void post_late(struct post *p, const struct frame *f, const struct batch *b)
+{
+    if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || !have_facts(p, f->facts) || !have_procs(p, f->procs))
+        return;
+    int64_t first_ms = stamp(p, b->at_ms[0]), last_ms = stamp(p, b->at_ms[b->n_ticks - 1]);
+    for (size_t i = 0; i < b->n_uses; i++) {
+        const struct proc_use *u = &b->uses[i];
+        if (u->slot >= 1 && u->slot <= p->facts.n_devices && u->proc < p->procs.n)
+            late_see(&p->late, p->facts.devices[u->slot - 1].uuid, &p->procs.v[u->proc], u->mem, first_ms, last_ms);
+    }
 }
 
 static void post_events(struct post *p, const struct batch *b)
@@ -480,6 +503,8 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
     bool newer = newest_ms > p->n->sample_at_ms;
     if (newer)
         post_in_force(p, f);
+    else
+        post_late(p, f, &b);
     post_events(p, &b);
     live_batch(h->live, p->n, &b, p->peer->shift_ms, p->now_ms);
     if (newer && live_knows(p->n, f->facts, f->procs))
@@ -541,6 +566,8 @@ static void post_fini(struct post *p)
     free(p->append);
     node_fact_fini(&p->facts);
     proc_list_fini(&p->procs);
+    if (p->peer)
+        late_put(&p->late, p->h->peers, p->peer);
 }
 
 /* Who it is, if it is known, and what no token changes: looked at before one is bound or minted. False: answered. */

@@ -191,11 +191,12 @@ struct walk {
 };
 
 /* They come in the same order each time. */
-static struct peer_proc *find_proc(struct peer *peer, const char *device, int32_t pid, int64_t start_ms, struct walk *w)
+static struct peer_proc *find_proc(struct peer_proc *v, size_t n, const char *device, int32_t pid, int64_t start_ms,
+                                   struct walk *w)
 {
-    for (size_t i = 0; i < peer->n_procs; i++, w->looked++) {
-        size_t at = (w->hint + i) % peer->n_procs;
-        struct peer_proc *t = &peer->procs[at];
+    for (size_t i = 0; i < n; i++, w->looked++) {
+        size_t at = (w->hint + i) % n;
+        struct peer_proc *t = &v[at];
         if (t->pid == pid && t->start_ms == start_ms && strcmp(t->device, device) == 0) {
             w->hint = at + 1;
             return t;
@@ -204,16 +205,21 @@ static struct peer_proc *find_proc(struct peer *peer, const char *device, int32_
     return NULL;
 }
 
+static void fill_proc(struct peer_proc *t, const char *device, const struct proc_fact *fact)
+{
+    *t = (struct peer_proc){.pid = fact->pid, .start_ms = fact->start_ms, .mem_max = -1};
+    t->fact = mem_alloc(sizeof(*t->fact));
+    *t->fact = *fact;
+    mem_copy_str(t->device, sizeof(t->device), device);
+}
+
 static struct peer_proc *add_proc(struct peer *peer, const char *device, const struct proc_fact *fact)
 {
     if (peer->n_procs >= PEER_PROCS)
         return NULL;
     VEC_ROOM(peer->procs, peer->n_procs, peer->cap_procs);
     struct peer_proc *t = &peer->procs[peer->n_procs++];
-    *t = (struct peer_proc){.pid = fact->pid, .start_ms = fact->start_ms, .mem_max = -1};
-    t->fact = mem_alloc(sizeof(*t->fact));
-    *t->fact = *fact;
-    mem_copy_str(t->device, sizeof(t->device), device);
+    fill_proc(t, device, fact);
     return t;
 }
 
@@ -222,7 +228,7 @@ static void see_proc(struct peers *p, struct peer *peer, const char *device, con
 {
     if (w->looked > LOOKED_MAX)
         return;
-    struct peer_proc *t = find_proc(peer, device, pn->fact->pid, pn->fact->start_ms, w);
+    struct peer_proc *t = find_proc(peer->procs, peer->n_procs, device, pn->fact->pid, pn->fact->start_ms, w);
     bool put = !t;
     if (!t && !(t = add_proc(peer, device, pn->fact)))
         return;
@@ -258,6 +264,45 @@ void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, in
         peer->procs = NULL;
         peer->cap_procs = 0;
     }
+}
+
+void late_see(struct late_procs *l, const char *device, const struct proc_fact *fact, int64_t mem, int64_t first_ms,
+              int64_t last_ms)
+{
+    struct walk w = {l->hint, l->looked};
+    struct peer_proc *t = l->looked > LOOKED_MAX ? NULL : find_proc(l->v, l->n, device, fact->pid, fact->start_ms, &w);
+
+    l->hint = w.hint;
+    l->looked = w.looked;
+    if (!t) {
+        if (l->n >= PEER_PROCS || l->looked > LOOKED_MAX)
+            return;
+        VEC_ROOM(l->v, l->n, l->cap);
+        t = &l->v[l->n++];
+        fill_proc(t, device, fact);
+        t->first_ms = first_ms;
+    }
+    if (!t->fact->user[0] && fact->user[0])
+        *t->fact = *fact;
+    t->first_ms = MIN(t->first_ms, first_ms);
+    t->last_ms = MAX(t->last_ms, last_ms);
+    t->mem_max = MAX(t->mem_max, mem);
+}
+
+void late_put(struct late_procs *l, struct peers *p, struct peer *peer)
+{
+    struct walk w = {0};
+
+    for (size_t i = 0; i < l->n; i++) {
+        struct peer_proc *t = &l->v[i];
+        struct peer_proc *now = find_proc(peer->procs, peer->n_procs, t->device, t->pid, t->start_ms, &w);
+        if (now)
+            now->first_ms = MIN(now->first_ms, t->first_ms);
+        put_proc(p, peer, t, !now);
+        free(t->fact);
+    }
+    free(l->v);
+    *l = (struct late_procs){0};
 }
 
 static void load_proc(void *arg, const struct store_proc *sp)

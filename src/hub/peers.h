@@ -63,6 +63,17 @@ bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number);
 
 /* After a batch went live: processes that came and went, as records. at_ms: of the batch's newest tick. */
 void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, int64_t at_ms);
+/*
+ * Processes out of batches that come late (an agent back after a day), gathered over one request: a day of batches
+ * becomes a few puts. What is still there is extended backwards; what is not has ended.
+ */
+struct late_procs {
+    size_t n, cap, hint, looked;
+    struct peer_proc *v;
+};
+void late_see(struct late_procs *l, const char *device, const struct proc_fact *fact, int64_t mem, int64_t first_ms,
+              int64_t last_ms);
+void late_put(struct late_procs *l, struct peers *p, struct peer *peer); /* and ends l */
 /* Records of processes from before the hub started, so that their end is seen. */
 int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err);
 

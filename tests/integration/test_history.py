@@ -70,6 +70,23 @@ class History(lib.Case):
         got = self.history(f"metric=util&filter=host:dgx1&{span}")
         self.assertEqual([s["node"] for s in got["series"]], ["dgx1"])
 
+    def test_who_was_there_while_the_hub_was_away_is_known_after_the_catch_up(self):
+        now = int(time.time() * 1000)
+        node = sender.Node("dgx1")
+        # live news first, then the backlog: kim's process is still there, lee's came and went meanwhile
+        self.feed(node, [(now - 2000, 5000)], (11, "kim", "python", "x"))
+        self.feed(node, [(now - 3600000 + k * 5000, 5000) for k in range(12)], (11, "kim", "python", "x"), (12, "lee", "train", "x"))
+        self.feed(node, [(now - 3000000 + k * 5000, 5000) for k in range(12)], (11, "kim", "python", "x"))
+
+        def spans():
+            return {s["user"]: s for s in lib.ask_json(self.hub.url + "/api/v1/processes?from=-2h")["spans"]}
+
+        got = lib.wait_until("both are records", lambda: len(spans()) == 2 and spans())
+        self.assertEqual((got["kim"]["first"], got["kim"]["ended"]), (now - 3600000, False))
+        self.assertEqual((got["lee"]["first"], got["lee"]["last"], got["lee"]["ended"]), (now - 3600000, now - 3545000, True))
+        was = lib.ask_json(self.hub.url + f"/api/v1/state?at={now - 3590000}")["nodes"][0]["devices"][0]
+        self.assertEqual(sorted(p["user"] for p in was["processes"]), ["kim", "lee"])
+
     def test_what_cannot_be_answered_says_why(self):
         self.feed(sender.Node("dgx1"), [(int(time.time() * 1000) - 5000, 5000)])
         for query, status, words in (("metric=nonsense", 404, "nonsense"), ("device=dgx1", 400, "which metric"), ("device=x&metric=util", 404, "'x'"),

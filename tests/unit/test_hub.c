@@ -119,6 +119,56 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     store_close(s);
 }
 
+static void find_late(void *arg, const struct store_proc *p)
+{
+    struct seen *s = arg;
+    if (strcmp(p->fact.name, "gone") == 0) {
+        assert_true(p->first_ms == NOW - 9000 && p->last_ms == NOW - 7000 && p->mem_max == 70);
+        assert_true(p->ended); /* nobody sees it now */
+        assert_string_equal(p->fact.user, "lee");
+    } else {
+        assert_true(p->first_ms == NOW - 9000 && p->last_ms == NOW);
+        assert_false(p->ended);
+    }
+    s->n++;
+}
+
+static void processes_of_late_batches_are_records_too(void **unused)
+{
+    struct store *s;
+    bool is_new;
+    struct seen seen = {0};
+    struct proc_fact still = {.pid = 1, .start_ms = 5, .name = "still", .user = "kim"},
+                     gone = {.pid = 2, .start_ms = 6, .name = "gone"};
+    struct proc_now one = {.fact = &still, .mem = 10, .sm = -1};
+    struct device_now d = {.fact = {.uuid = "GPU-1"}, .procs = &one, .n_procs = 1};
+    struct node_now n = {.n_devices = 1, .devices = &d};
+    struct late_procs late = {0};
+    (void)unused;
+    assert_int_equal(store_open_mem(&s, NULL), 0);
+    struct peers *p = peers_new(s);
+    struct peer *peer = peers_get(p, "k", &is_new);
+    peer_track(p, peer, &n, NOW);
+    late_see(&late, "GPU-1", &still, 5, NOW - 9000, NOW - 8000);
+    late_see(&late, "GPU-1", &gone, 70, NOW - 9000, NOW - 8000);
+    memcpy(gone.user, "lee", 4);
+    late_see(&late, "GPU-1", &gone, 60, NOW - 8000, NOW - 7000);
+    assert_int_equal(late.n, 2);
+    late_put(&late, p, peer);
+    store_flush(s, NULL);
+    store_procs(s, NULL, 0, find_late, &seen, NULL);
+    assert_int_equal(seen.n, 2);
+    late_put(&late, p, peer);            /* nothing is left */
+    for (int32_t i = 0; i < 5000; i++) { /* and no request makes it grow without end */
+        gone.pid = 10 + i;
+        late_see(&late, "GPU-1", &gone, 60, NOW - 8000, NOW - 7000);
+    }
+    assert_true(late.n <= 4096);
+    late_put(&late, p, peer);
+    peers_free(p);
+    store_close(s);
+}
+
 /* ---- renderings ---- */
 
 static struct blob *blob_of(const char *text)
@@ -237,4 +287,5 @@ TESTS(cmocka_unit_test(an_address_has_so_many_connections_and_no_more), cmocka_u
       cmocka_unit_test(a_node_has_a_budget_that_comes_back),
       cmocka_unit_test(many_nodes_are_all_found_and_one_is_dropped),
       cmocka_unit_test(a_process_is_a_record_with_a_start_and_an_end),
+      cmocka_unit_test(processes_of_late_batches_are_records_too),
       cmocka_unit_test(a_rendering_is_reused_while_it_is_good), cmocka_unit_test(thresholds_stand_on_their_preset))
