@@ -28,7 +28,7 @@ static void write_start(void *arg, const struct series_frame *f)
     buf_reset(w->out);
     w->frame = *f;
     if (w->csv)
-        render_series_csv_start(w->out);
+        render_series_csv_start(w->out, f);
     else
         render_series_json_start(w->out, f);
 }

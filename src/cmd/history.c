@@ -29,7 +29,7 @@ static const struct opt history_opts[] = {
     OPT(history_conf, agg, 'a', OPT_STR, NULL, "HOW",
         "what of the samples of a step: avg, min, max, sum, last, count, rate, or several with commas (default: avg, "
         "and rate of a counter)"),
-    OPT(history_conf, group, 'g', OPT_STR, NULL, "BY", "one series per node or per model"),
+    OPT(history_conf, group, 'g', OPT_STR, NULL, "BY", "one series per node, model or user"),
     OPT(history_conf, fold, 0, OPT_STR, NULL, "HOW", "what of a group's devices: mean, sum, min or max"),
     OPT(history_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only devices that fit now, as 'user:kim' or 'model:h200'"),
     OPT(history_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: columns of numbers"),
@@ -48,6 +48,7 @@ const struct opt_cmd history_face = {
              "On a terminal it draws a picture; elsewhere it prints a table. Metrics are those of muster(1).",
     .examples = "muster history dgx1:0 util --last 24h  # a day of one GPU\n"
                 "muster history 'dgx*' power --group node --fold sum --last 7d  # watts of each node\n"
+                "muster history '*' util --group user --last 7d  # how busy the GPUs were while each user held them\n"
                 "muster history dgx1 util mem_used --from -2h --step 1m --csv > dgx1.csv",
     .opts = history_opts,
 };
@@ -118,10 +119,12 @@ static char *title_of(const json_t *s, bool one_agg)
     const char *metric = json_string_value(json_object_get(s, "metric"));
     const char *agg = json_string_value(json_object_get(s, "agg"));
     const char *model = json_string_value(json_object_get(s, "model"));
+    json_t *user = json_object_get(s, "user");
     json_t *index = json_object_get(s, "index"), *mig = json_object_get(s, "mig");
     AUTO_BUF b = BUF_INIT(1024);
 
-    buf_adds(&b, node ? node : model ? model : "all");
+    const char *who = json_is_string(user) ? json_string_value(user) : user ? "(unknown)" : NULL;
+    buf_adds(&b, who ? who : node ? node : model ? model : "all");
     if (json_is_integer(index))
         buf_addf(&b, ":%d", (int)json_integer_value(index));
     if (json_is_integer(mig))

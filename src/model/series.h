@@ -3,6 +3,7 @@
 #ifndef MODEL_SERIES_H
 #define MODEL_SERIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct series {
     const char *node_id, *node; /* NULL: a group that is not one node */
     const char *device;         /* uuid; "" is the node itself, NULL a group */
     int32_t index, mig;         /* -1: not a device, not MIG */
+    const char *user;           /* of a group by user; "": could not be found out; NULL: not such a group */
     const char *model;          /* NULL: not known, or of several models */
     size_t devices;             /* in a group; 0: not a group */
     const char *metric, *unit, *agg;
@@ -24,6 +26,7 @@ struct series {
 struct series_frame {
     int64_t from_ms, to_ms, step_ms;
     const char *tier; /* "raw", "minute", "hour" */
+    bool users;       /* groups by user */
     uint32_t damaged; /* columns that could not be read */
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "query/history_plan.h"
+#include "query/holds.h"
 
 #define MINUTE_MS     60000ll
 #define HOUR_MS       3600000ll
@@ -91,11 +92,11 @@ void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg ag
 /* ---- a run ---- */
 
 struct heap { /* of numbers: one group's metric under one agg */
-    const char *node_key, *node, *model;
+    const char *node_key, *node, *model, *user;
     const char *metric, *unit;
     enum agg agg;
     int64_t per; /* of the devices' numbers */
-    size_t devices;
+    size_t devices, at;
     int64_t *v;
     uint32_t *count;
 };
@@ -110,7 +111,10 @@ struct run {
     bool any;
     struct heap *heaps;
     size_t n_heaps, cap_heaps;
-    size_t next_heap; /* likely to be added to: devices come with their metrics in the same order */
+    struct holds holds; /* of the node at hand, where the group is by user */
+    int64_t *held;      /* one series of one user */
+    bool too_much;      /* more groups than are given at once */
+    size_t next_heap;   /* likely to be added to: devices come with their metrics in the same order */
 };
 
 static const char *const tier_words[TIER_COUNT] = {"raw", "minute", "hour"};
@@ -142,8 +146,14 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
         struct heap *k = &r->heaps[(r->next_heap + i) % r->n_heaps];
         if (k->metric != s->metric || k->agg != agg || k->per != s->per) /* names are the query's own */
             continue;
-        if (r->q->group == GROUP_NODE ? k->node_key == s->node_id : strcmp(k->model, s->model) == 0)
+        if (r->q->group == GROUP_NODE   ? k->node_key == s->node_id
+            : r->q->group == GROUP_USER ? k->user == s->user /* one pointer per name */
+                                        : strcmp(k->model, s->model) == 0)
             h = k;
+    }
+    if (!h && (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX)) {
+        r->too_much = true;
+        return;
     }
     if (!h) {
         VEC_ROOM(r->heaps, r->n_heaps, r->cap_heaps);
@@ -151,6 +161,7 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
         *h = (struct heap){.node_key = s->node_id,
                            .node = s->node,
                            .model = s->model,
+                           .user = s->user,
                            .metric = s->metric,
                            .unit = s->unit,
                            .agg = agg,
@@ -177,8 +188,21 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
     }
 }
 
+/* By name; what is equal keeps its order. */
+static int by_user(const void *x, const void *y)
+{
+    const struct heap *a = x, *b = y;
+    int c = strcmp(a->user, b->user);
+
+    return c ? c : (a->at > b->at) - (a->at < b->at);
+}
+
 static void heaps_end(struct run *r, bool tell)
 {
+    for (size_t k = 0; k < r->n_heaps; k++)
+        r->heaps[k].at = k;
+    if (r->q->group == GROUP_USER && r->n_heaps)
+        qsort(r->heaps, r->n_heaps, sizeof(*r->heaps), by_user);
     for (size_t k = 0; k < r->n_heaps; k++) {
         struct heap *h = &r->heaps[k];
         bool by_node = r->q->group == GROUP_NODE;
@@ -194,6 +218,7 @@ static void heaps_end(struct run *r, bool tell)
                            .node = by_node ? h->node : NULL,
                            .index = -1,
                            .mig = -1,
+                           .user = h->user,
                            .model = h->model,
                            .devices = h->devices,
                            .metric = h->metric,
@@ -208,6 +233,21 @@ static void heaps_end(struct run *r, bool tell)
         free(h->count);
     }
     r->n_heaps = 0;
+}
+
+/* To each of those who held it, what it did while they did: whole, also where they shared it. */
+static void give_holders(struct run *r, size_t device, struct series s, enum agg agg)
+{
+    s.v = r->held;
+    for (size_t k = 0; k < r->holds.n; k++) {
+        const struct hold *h = &r->holds.v[k];
+        if (h->device != device)
+            continue;
+        for (size_t i = 0; i < r->n; i++)
+            r->held[i] = hold_has(h, i) ? r->v[i] : SERIES_NONE;
+        s.user = h->user;
+        heap_add(r, &s, agg);
+    }
 }
 
 /* One metric of one device, under every agg. */
@@ -242,6 +282,8 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
             r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
         if (q->group == GROUP_NONE || !d)
             r->sink->each(r->sink->arg, &s);
+        else if (q->group == GROUP_USER)
+            give_holders(r, (size_t)(d - p->devices), s, agg);
         else
             heap_add(r, &s, agg);
     }
@@ -311,11 +353,19 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     r->before = rates ? (size_t)MIN((int64_t)rate_back(step_ms), from_ms / step_ms) : 0;
     r->any = false;
     r->v = mem_zero(r->n, sizeof(*r->v));
+    r->held = mem_zero(r->n, sizeof(*r->held));
+    r->frame.users = q->group == GROUP_USER;
     r->sink->start(r->sink->arg, &r->frame);
     for (size_t i = 0; code == 0 && i < q->n_nodes; i++) {
-        code = ask_node(r, &q->nodes[i], false, err);
-        if (code == 0)
+        bool users = q->group == GROUP_USER;
+        if (users)
+            code = holds_read(&r->holds, r->past, &q->nodes[i], &r->frame, q->now_ms, err);
+        if (code == 0 && (!users || r->holds.n))
+            code = ask_node(r, &q->nodes[i], false, err);
+        if (code == 0 && !users)
             code = ask_node(r, &q->nodes[i], true, err);
+        if (code == 0 && r->too_much)
+            code = err_set(err, -E2BIG, "that is more than is given at once: use a longer step, or fewer devices");
         if (q->group == GROUP_NODE)
             heaps_end(r, code == 0);
         if (code == 0 && r->past->stop && r->past->stop(r->past->stop_arg))
@@ -323,6 +373,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     }
     heaps_end(r, code == 0);
     free(r->v);
+    free(r->held);
     if (code == 0)
         r->sink->end(r->sink->arg, &r->frame);
     return code;
@@ -348,5 +399,6 @@ int history_query_run(const struct history_query *q, const struct past *past, co
     if (code == 0 && !r.any && tried > 1)
         code = run_at(&r, q->step_ms, err);
     free(r.heaps);
+    holds_fini(&r.holds);
     return code;
 }

@@ -43,7 +43,7 @@ void render_rows_json(struct buf *out, const struct rows *r); /* an array of obj
 void render_series_json_start(struct buf *out, const struct series_frame *f);
 void render_series_json(struct buf *out, const struct series *s); /* one element of "series" */
 void render_series_json_end(struct buf *out, const struct series_frame *f);
-void render_series_csv_start(struct buf *out);
+void render_series_csv_start(struct buf *out, const struct series_frame *f);
 void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s);
 
 /* One series as a picture of dots on a terminal. v: NAN is a gap. */

@@ -47,6 +47,9 @@ void render_series_json(struct buf *out, const struct series *s)
             json_none(&j, "index");
         if (s->mig >= 0)
             json_int(&j, "mig", s->mig);
+    } else if (s->user) {
+        json_cstr(&j, "user", s->user[0] ? s->user : NULL);
+        json_uint(&j, "devices", s->devices);
     } else { /* of a group */
         json_cstr(&j, "node", s->node);
         json_cstr(&j, "node_id", s->node_id);
@@ -70,9 +73,9 @@ void render_series_json_end(struct buf *out, const struct series_frame *f)
     buf_adds(out, "}\n");
 }
 
-void render_series_csv_start(struct buf *out)
+void render_series_csv_start(struct buf *out, const struct series_frame *f)
 {
-    buf_adds(out, "time,node,gpu,device,model,metric,agg,unit,value\r\n");
+    buf_addf(out, "time,node,gpu,device,model,%smetric,agg,unit,value\r\n", f->users ? "user," : "");
 }
 
 void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s)
@@ -92,6 +95,10 @@ void render_series_csv(struct buf *out, const struct series_frame *f, const stru
     buf_addc(&middle, ',');
     csv_text(&middle, s->model ? s->model : "");
     buf_addc(&middle, ',');
+    if (f->users) {
+        csv_text(&middle, s->user ? s->user : "");
+        buf_addc(&middle, ',');
+    }
     csv_text(&middle, s->metric);
     buf_addf(&middle, ",%s,%s,", s->agg, s->unit);
     for (size_t i = 0; i < s->n && out->err == 0; i++) {

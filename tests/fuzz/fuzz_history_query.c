@@ -66,6 +66,34 @@ static int thin_past(struct store *s, const struct history_ask *ask, struct hist
     return 0;
 }
 
+/* Two users who share a GPU, one who cannot be named, one long gone. */
+static int some_procs(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
+                      void *each_arg, struct err *err)
+{
+    static const struct {
+        const char *user, *device;
+        int64_t first_ms, last_ms;
+        bool ended;
+    } all[] = {{"kim", "GPU-dgx1-0", NOW - 3600000, NOW - 1000, false},
+               {"lee", "GPU-dgx1-0", NOW - 7200000, NOW - 1800000, true},
+               {"", "GPU-dgx1-1", 5, NOW, true},
+               {"kim", "GPU-dgx1-2", 0, 0, true},
+               {"kim", "GPU-elsewhere", 0, NOW, true}};
+
+    (void)arg, (void)err;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct store_proc p = {.node = node,
+                               .device = all[i].device,
+                               .first_ms = all[i].first_ms,
+                               .last_ms = all[i].last_ms,
+                               .ended = all[i].ended};
+        mem_copy_str(p.fact.user, sizeof(p.fact.user), all[i].user);
+        if (p.last_ms >= from_ms)
+            each(each_arg, &p);
+    }
+    return 0;
+}
+
 static void on_start(void *arg, const struct series_frame *f)
 {
     must(f->step_ms > 0 && f->from_ms < f->to_ms);
@@ -96,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct history_query *q = NULL;
     struct err err = {0};
     struct count count;
-    struct past past = {.history = thin_past};
+    struct past past = {.history = thin_past, .procs = some_procs};
     struct series_sink sink = {&count, on_start, on_each, on_end};
     int r = 0;
 

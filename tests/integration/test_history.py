@@ -87,6 +87,22 @@ class History(lib.Case):
         was = lib.ask_json(self.hub.url + f"/api/v1/state?at={now - 3590000}")["nodes"][0]["devices"][0]
         self.assertEqual(sorted(p["user"] for p in was["processes"]), ["kim", "lee"])
 
+    def test_a_series_for_each_user(self):
+        base = (int(time.time()) - 600) // 60 * 60000
+        node = sender.Node("dgx1")
+        self.feed(node, [(base + k * 1000, 9000) for k in range(60)], (11, "kim", "python", "x"))
+        self.feed(node, [(base + 60000 + k * 1000, 1000) for k in range(60)], (11, "kim", "python", "x"), (12, "lee", "train", "x"))
+        self.feed(node, [(base + 120000 + k * 1000, 2000) for k in range(60)], (12, "lee", "train", "x"))
+        self.feed(node, [(base + 180000, 0)])
+        query = f"metric=util&group=user&from={base}&to={base + 240000}&step=1m"
+        got = lib.wait_until("both are records", lambda: len(self.history(query)["series"]) == 2 and self.history(query))
+        # kim's last sight is in the second minute, lee's in the third; the second they share
+        self.assertEqual([(s["user"], s["devices"], s["v"]) for s in got["series"]], [("kim", 1, [0.9, 0.1, None, None]), ("lee", 1, [None, 0.1, 0.2, None])])
+        rows = list(csv.DictReader(io.StringIO(lib.ask(self.hub.url + "/api/v1/history?format=csv&" + query)[2].decode())))
+        self.assertEqual([(r["user"], r["value"]) for r in rows[:2]], [("kim", "0.9"), ("kim", "0.1")])
+        text = self.run_ok(lib.MUSTER, "history", "--hub", self.hub.url, "*", "util", "--group", "user", "--from", base, "--step", "1m", "--to", base + 240000)
+        self.assertEqual(text.splitlines()[0].split()[1:], ["kim", "util", "lee", "util"])
+
     def test_what_cannot_be_answered_says_why(self):
         self.feed(sender.Node("dgx1"), [(int(time.time() * 1000) - 5000, 5000)])
         for query, status, words in (("metric=nonsense", 404, "nonsense"), ("device=dgx1", 400, "which metric"), ("device=x&metric=util", 404, "'x'"),

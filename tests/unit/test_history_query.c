@@ -93,7 +93,7 @@ static void on_start(void *arg, const struct series_frame *f)
     a->f = *f;
     a->series = 0;
     render_series_json_start(&a->json, f);
-    render_series_csv_start(&a->csv);
+    render_series_csv_start(&a->csv, f);
 }
 
 static void on_each(void *arg, const struct series *s)
@@ -112,11 +112,38 @@ static void on_end(void *arg, const struct series_frame *f)
     render_series_json_end(&a->json, f);
 }
 
+/* ---- who was on dgx1 ---- */
+
+#define MINUTE 60000ll
+static struct held {
+    const char *user, *device;
+    int64_t first_ms, last_ms;
+    bool ended;
+} held[1024];
+static size_t n_held;
+
+static int fake_procs(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
+                      void *each_arg, struct err *err)
+{
+    (void)arg, (void)err;
+    for (size_t i = 0; strcmp(node, "key-dgx1") == 0 && i < n_held; i++) {
+        struct store_proc p = {.node = node,
+                               .device = held[i].device,
+                               .first_ms = held[i].first_ms,
+                               .last_ms = held[i].last_ms,
+                               .ended = held[i].ended};
+        mem_copy_str(p.fact.user, sizeof(p.fact.user), held[i].user);
+        if (p.last_ms >= from_ms)
+            each(each_arg, &p);
+    }
+    return 0;
+}
+
 static int answer_of(const char *text, struct answer_text *a, struct err *err)
 {
     struct cluster *c = cluster_new();
     struct history_query *q = NULL;
-    struct past past = {.history = fake_history};
+    struct past past = {.history = fake_history, .procs = fake_procs};
     struct series_sink sink = {a, on_start, on_each, on_end};
 
     a->json = a->csv = BUF_INIT(16u << 20);
@@ -161,7 +188,9 @@ static void words_are_checked_one_by_one_Q1(void **unused)
         {"device=dgx1:0&metric=util&from=-3h&step=1s", 0, NULL}, /* 10,800 points */
         {"device=dgx1:0&metric=util&from=-4h&step=1s", -E2BIG, "14401 points"},
         {"metric=util&agg=median", -EINVAL, "avg, min, max, sum, last, count, rate"},
-        {"metric=util&group=user", -EINVAL, "there are node, model"},
+        {"metric=util&group=user", 0, NULL},
+        {"metric=util&group=team", -EINVAL, "there are node, model, user"},
+        {"metric=cpu&group=user", -EINVAL, "it has no user"},
         {"metric=util&fold=mode", -EINVAL, "mean, sum, min, max"},
         {"metric=cpu&group=model", -EINVAL, "'cpu' is a metric of nodes"},
         {"metric=tokens", 0, NULL}, /* declared at run time */
@@ -395,6 +424,66 @@ static void groups_fold_their_devices(void **unused)
     }
 }
 
+static void a_users_series_is_of_the_devices_while_he_held_them(void **unused)
+{
+    const int64_t ten = 1794736800000; /* 2026-11-15T10:00:00Z */
+    const struct held some[] = {{"kim", "GPU-dgx1-0", ten + MINUTE / 2, ten + MINUTE + 10, true},
+                                {"kim", "GPU-dgx1-0", ten - 9 * MINUTE, ten - 8 * MINUTE, true}, /* too early */
+                                {"kim", "GPU-dgx1-1", ten + MINUTE, ten + 5 * MINUTE - 1, true},
+                                {"lee", "GPU-dgx1-1", ten + 2 * MINUTE, NOW - 1000, false}, /* still there: shared */
+                                {"", "GPU-dgx1-2", ten, ten, true},
+                                {"lee", "GPU-elsewhere", ten, NOW, true}};
+    static const char *const want[] = {"{\"user\":null,\"devices\":1,",    "\"v\":[0.003,null,null,null,null]}",
+                                       "{\"user\":\"kim\",\"devices\":2,", "\"v\":[0.001,0.203,0.202,null,0.402]}",
+                                       "{\"user\":\"lee\",\"devices\":1,", "\"v\":[null,null,0.202,null,0.402]}"};
+    struct err err = {0};
+    struct answer_text a = {0};
+    int at = 0;
+
+    (void)unused;
+    memcpy(held, some, sizeof(some));
+    n_held = ARRAY_LEN(some);
+    assert_int_equal(answer_of("device=dgx*&metric=power&from=2026-11-15T10:00:00Z&to=2026-11-15T10:05:00Z&step=1m"
+                               "&agg=last&group=user&fold=sum",
+                               &a, &err),
+                     0);
+    print_message("%s\n", a.json.p);
+    assert_int_equal(a.series, 3);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) { /* by name, and in this order */
+        int found = str_find(str_n(a.json.p + at, a.json.len - (size_t)at), want[i]);
+        print_message("%s\n", want[i]);
+        assert_true(found >= 0);
+        at += found;
+    }
+    assert_true(str_starts(buf_str(&a.csv), "time,node,gpu,device,model,user,metric,agg,unit,value\r\n"));
+    assert_true(str_find(buf_str(&a.csv), "2026-11-15T10:01:00.000Z,,,,NVIDIA H200,kim,power,last,watts,0.203\r\n") >
+                0);
+    answer_fini(&a);
+    n_held = 0;
+    assert_int_equal(answer_of("device=dgx*&metric=power&group=user", &a, &err), 0);
+    assert_int_equal(a.series, 0); /* nobody held any */
+    answer_fini(&a);
+}
+
+static void more_users_than_can_be_given_are_refused_Q2(void **unused)
+{
+    static char names[ARRAY_LEN(held)][16];
+    struct err err = {0};
+    struct answer_text a = {0};
+
+    (void)unused;
+    for (n_held = 0; n_held < ARRAY_LEN(held); n_held++) {
+        snprintf(names[n_held], sizeof(names[0]), "u%zu", n_held);
+        held[n_held] = (struct held){names[n_held], "GPU-dgx1-0", NOW - 600000, NOW, true};
+    }
+    assert_int_equal(answer_of("device=dgx1:0&metric=power&group=user&from=-1h&step=1m", &a, &err), 0);
+    assert_int_equal(a.series, ARRAY_LEN(held));
+    answer_fini(&a);
+    assert_int_equal(answer_of("device=dgx1:0&metric=power&group=user&from=-3h&step=1s", &a, &err), -E2BIG);
+    answer_fini(&a);
+    n_held = 0;
+}
+
 static void a_counter_is_a_rate_unless_told(void **unused)
 {
     struct err err = {0};
@@ -438,4 +527,6 @@ TESTS(cmocka_unit_test(words_are_checked_one_by_one_Q1), cmocka_unit_test(too_ma
       cmocka_unit_test(where_the_raw_tier_has_nothing_left_a_coarser_one_answers),
       cmocka_unit_test(bins_become_numbers_Q3_Q4), cmocka_unit_test(numbers_at_the_ends_of_their_range_do_not_wrap),
       cmocka_unit_test(an_answer_is_json_and_csv), cmocka_unit_test(groups_fold_their_devices),
-      cmocka_unit_test(a_counter_is_a_rate_unless_told), cmocka_unit_test(a_query_stops_when_told_to))
+      cmocka_unit_test(a_users_series_is_of_the_devices_while_he_held_them),
+      cmocka_unit_test(more_users_than_can_be_given_are_refused_Q2), cmocka_unit_test(a_counter_is_a_rate_unless_told),
+      cmocka_unit_test(a_query_stops_when_told_to))

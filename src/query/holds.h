@@ -1,0 +1,38 @@
+/*
+ * holds.h: which of a node's devices which user held, bin by bin: the join of process records with a history query. A
+ * user held a device in a bin when a process of his was on it at any moment of the bin. Private to query/.
+ */
+#ifndef QUERY_HOLDS_H
+#define QUERY_HOLDS_H
+
+#include "query/history_plan.h"
+
+#define HOLDS_MAX       4096 /* of one node: (user, device) pairs */
+#define HOLDS_USERS_MAX 4096 /* in all nodes of a query */
+
+struct hold {
+    const char *user; /* the same pointer for the same name, throughout a query; "": could not be found out */
+    size_t device;    /* place in the plan */
+    uint64_t *bins;   /* a bit each */
+};
+
+struct holds {
+    /* for one node */
+    size_t n, cap;
+    struct hold *v;
+    /* throughout */
+    char **users;
+    size_t n_users, cap_users;
+};
+
+/* Those of node p in [from, to) with bins of step. 0; -E2BIG; -errno of the records. What was in h goes. */
+int holds_read(struct holds *h, const struct past *past, const struct plan_node *p, const struct series_frame *f,
+               int64_t now_ms, struct err *err);
+void holds_fini(struct holds *h);
+
+static inline bool hold_has(const struct hold *h, size_t bin)
+{
+    return h->bins[bin / 64] >> (bin % 64) & 1;
+}
+
+#endif
