@@ -1,4 +1,5 @@
 /* bin.c: bins that can be added up: what makes late and split data ordinary. Arithmetic wraps; it never traps. */
+#include "model/metric.h"
 #include "store/table.h"
 
 int64_t tier_bin_ms(int tier)
@@ -56,29 +57,48 @@ void part_bin_add(struct part_bin *to, const struct part_bin *more)
     }
 }
 
+/*
+ * States (a mask, a number without a unit), counters and metrics that others declare are asked for as they were; of
+ * what else is measured, the newest value of a minute says less than its mean, and costs as much as least and most do.
+ */
+bool tier_keeps_last(struct chunk_key key)
+{
+    int m = key.no ? metric_by_no(key.no) : -1;
+
+    return m < 0 || metrics[m].kind == KIND_COUNTER || metrics[m].unit == UNIT_NONE || metrics[m].unit == UNIT_MASK;
+}
+
 void part_bin_get(struct part_bin *ret, const int64_t *lane, size_t stride, int64_t start, int64_t len)
 {
     uint64_t min = (uint64_t)lane[LANE_MIN * stride], count = (uint64_t)lane[LANE_COUNT * stride];
+    uint64_t more = (uint64_t)lane[LANE_SUM * stride], last = (uint64_t)lane[LANE_LAST * stride];
     int64_t pos = lane[LANE_POS * stride];
 
+    if (last == (uint64_t)LAST_IS_MEAN)
+        last = count ? more / count : 0;
     ret->b.count = (uint32_t)count;
     ret->b.min = (int64_t)min;
     ret->b.max = (int64_t)(min + (uint64_t)lane[LANE_MAX * stride]);
-    ret->b.last = (int64_t)(min + (uint64_t)lane[LANE_LAST * stride]);
-    ret->b.sum = (int64_t)(min * count + (uint64_t)lane[LANE_SUM * stride]);
+    ret->b.last = (int64_t)(min + last);
+    ret->b.sum = (int64_t)(min * count + more);
     ret->last_ms = start + (pos < 0 || pos >= LANE_POS_UNITS ? 0 : (pos * len + LANE_POS_UNITS - 1) / LANE_POS_UNITS);
 }
 
-void part_bin_put(const struct part_bin *p, int64_t *lane, size_t stride, int64_t start, int64_t len)
+int64_t lane_pos(int64_t at_ms, int64_t start, int64_t len)
+{
+    return (at_ms - start) * LANE_POS_UNITS / len;
+}
+
+void part_bin_put(const struct part_bin *p, bool keep_last, int64_t *lane, size_t stride, int64_t start, int64_t len)
 {
     uint64_t min = (uint64_t)p->b.min, count = p->b.count;
 
     lane[LANE_COUNT * stride] = (int64_t)count;
     lane[LANE_MIN * stride] = p->b.min;
     lane[LANE_MAX * stride] = (int64_t)((uint64_t)p->b.max - min);
-    lane[LANE_LAST * stride] = (int64_t)((uint64_t)p->b.last - min);
+    lane[LANE_LAST * stride] = keep_last ? (int64_t)((uint64_t)p->b.last - min) : LAST_IS_MEAN;
     lane[LANE_SUM * stride] = (int64_t)((uint64_t)p->b.sum - min * count);
-    lane[LANE_POS * stride] = (p->last_ms - start) * LANE_POS_UNITS / len;
+    lane[LANE_POS * stride] = lane_pos(p->last_ms, start, len);
 }
 
 struct str slot_name(const struct node_fact *f, unsigned slot, char room[24])

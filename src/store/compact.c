@@ -295,7 +295,7 @@ static int merge_group(struct compact *c, const struct chunk_group *q, bool over
     int r = chunks_each(c->db, q->node, q->tier, q->bucket, gather_chunk, &g);
 
     if (r == 0 && g.n > 1)
-        r = chunks_merge(c->writer, q->tier, g.bytes, g.n, &out, &made, &c->damaged);
+        r = chunks_merge(c->writer, q->tier, q->tier, g.bytes, g.n, &out, &made, &c->damaged);
     if (r == 0 && g.n > 1) {
         struct chunk_row row = {.node = q->node,
                                 .tier = q->tier,

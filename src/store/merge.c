@@ -1,7 +1,11 @@
-/* merge.c: several chunks of one tier become one, a metric at a time, so that memory is that of one column. */
+/*
+ * merge.c: several chunks of one tier become one, of the same tier or a coarser one, a metric at a time, so that memory
+ * is that of one column.
+ */
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/rand.h"
 #include "store/table.h"
 
 struct source {
@@ -9,15 +13,16 @@ struct source {
     uint32_t *row; /* of each tick, in what is made */
     uint16_t *dev; /* of each device */
     bool *done;    /* columns */
+    bool alone;    /* no tick shares a row with another, and they follow each other */
 };
 
 struct merge {
-    int tier;
+    int from_tier, tier;
     unsigned lanes;
     struct source *v;
     size_t n;
-    int64_t *ticks;
-    size_t n_ticks, cap_ticks;
+    int64_t *ticks, *usual;
+    size_t n_ticks;
     struct str *devs;
     size_t n_devs, cap_devs;
     struct chunk_cells cells;
@@ -34,6 +39,7 @@ static void merge_fini(struct merge *m)
     }
     free(m->v);
     free(m->ticks);
+    free(m->usual);
     free(m->devs);
     chunk_cells_fini(&m->cells);
 }
@@ -52,10 +58,29 @@ static int by_time(const void *a, const void *b)
     return x->source != y->source ? (x->source < y->source ? -1 : 1) : x->tick < y->tick ? -1 : x->tick > y->tick;
 }
 
+static void find_alone(struct merge *m)
+{
+    AUTO_FREE uint8_t *uses = mem_zero(m->n_ticks, 1);
+
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t k = 0; k < m->v[i].c.n_ticks; k++) {
+            uint8_t *u = &uses[m->v[i].row[k]];
+            *u = (uint8_t)MIN(*u + 1, 2);
+        }
+    for (size_t i = 0; i < m->n; i++) {
+        struct source *s = &m->v[i];
+        s->alone = m->from_tier == m->tier;
+        for (size_t k = 0; k < s->c.n_ticks && s->alone; k++)
+            s->alone = uses[s->row[k]] == 1 && s->row[k] == s->row[0] + k;
+    }
+}
+
 /* Raw ticks are all kept, also those of one moment; bins that begin together become one. */
 static int merge_ticks(struct merge *m)
 {
     size_t n = 0, at = 0;
+    int64_t len = tier_bin_ms(m->tier);
+    bool sorted = true;
 
     for (size_t i = 0; i < m->n; i++)
         n += m->v[i].c.n_ticks;
@@ -64,17 +89,52 @@ static int merge_ticks(struct merge *m)
     AUTO_FREE struct mtick *all = mem_alloc(n * sizeof(*all));
     for (size_t i = 0; i < m->n; i++) {
         m->v[i].row = mem_alloc(m->v[i].c.n_ticks * sizeof(uint32_t));
-        for (size_t k = 0; k < m->v[i].c.n_ticks; k++)
-            all[at++] = (struct mtick){m->v[i].c.ticks[k], (uint32_t)i, (uint32_t)k};
+        for (size_t k = 0; k < m->v[i].c.n_ticks; k++, at++) {
+            all[at] = (struct mtick){floor_to(m->v[i].c.ticks[k], len), (uint32_t)i, (uint32_t)k};
+            sorted &= !at || all[at].at >= all[at - 1].at;
+        }
     }
-    qsort(all, n, sizeof(*all), by_time);
+    if (!sorted)
+        qsort(all, n, sizeof(*all), by_time);
     m->ticks = mem_alloc(n * sizeof(*m->ticks));
     for (size_t i = 0; i < n; i++) {
         if (m->tier == TIER_RAW || !i || all[i].at != all[i - 1].at)
             m->ticks[m->n_ticks++] = all[i].at;
         m->v[all[i].source].row[all[i].tick] = (uint32_t)m->n_ticks - 1;
     }
+    find_alone(m);
     return 0;
+}
+
+/* What is usual in a bin, from what is usual in its parts. */
+static int merge_usual(struct merge *m, struct chunk_writer *w)
+{
+    int64_t *count, *last, *pos, len = tier_bin_ms(m->from_tier);
+    int r;
+
+    if (m->tier == TIER_RAW)
+        return 0;
+    m->usual = mem_zero(3 * m->n_ticks, sizeof(*m->usual));
+    count = m->usual;
+    last = count + m->n_ticks;
+    pos = last + m->n_ticks;
+    for (size_t i = 0; i < m->n_ticks; i++)
+        last[i] = LAST_IS_MEAN;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct chunk *c = &m->v[i].c;
+        for (size_t k = 0; k < c->n_ticks && c->usual[LANE_COUNT] && c->usual[LANE_POS]; k++) {
+            const int64_t lane[LANES] = {[LANE_COUNT] = c->usual[LANE_COUNT][k], [LANE_POS] = c->usual[LANE_POS][k]};
+            size_t row = m->v[i].row[k];
+            struct part_bin b;
+            part_bin_get(&b, lane, 1, c->ticks[k], len);
+            count[row] += (int64_t)b.b.count;
+            pos[row] = MAX(pos[row], lane_pos(b.last_ms, m->ticks[row], tier_bin_ms(m->tier)));
+        }
+    }
+    r = chunk_usual(w, LANE_COUNT, count);
+    if (r == 0)
+        r = chunk_usual(w, LANE_LAST, last);
+    return r < 0 ? r : chunk_usual(w, LANE_POS, pos);
 }
 
 static void merge_devs(struct merge *m)
@@ -96,31 +156,58 @@ static void merge_devs(struct merge *m)
     }
 }
 
-/* One cell of a source into what is made: v and have are those of a device. */
-static void merge_cell(const struct merge *m, int64_t *v, uint64_t *have, size_t row, const int64_t *from, size_t tick)
-{
-    size_t stride = m->n_ticks, from_stride = m->cells.n_ticks;
-    bool there = have[row / 64] >> row % 64 & 1;
+/* A column being made: a metric over some devices. */
+struct made {
+    uint16_t *place, *devs; /* of a device in the column; the devices */
+    size_t n;
+    bool keep_last;
+    int64_t *v;
+    uint64_t *have;
+};
 
-    have[row / 64] |= 1ull << row % 64;
-    if (m->tier == TIER_RAW) {
-        v[row] = from[tick];
-        return;
-    }
-    int64_t start = m->ticks[row], len = tier_bin_ms(m->tier);
-    struct part_bin was = {0}, more;
-    if (there)
-        part_bin_get(&was, v + row, stride, start, len);
-    part_bin_get(&more, from + tick, from_stride, start, len);
-    part_bin_add(&was, &more);
-    part_bin_put(&was, v + row, stride, start, len);
+static void copy_cell(const struct merge *m, int64_t *v, size_t row, const int64_t *from, size_t tick)
+{
+    for (unsigned lane = 0; lane < m->lanes; lane++)
+        v[lane * m->n_ticks + row] = from[lane * m->cells.n_ticks + tick];
 }
 
-static void merge_source(struct merge *m, struct source *s, struct chunk_key key, const uint16_t *place, int64_t *v,
-                         uint64_t *have)
+static void add_cell(const struct merge *m, const struct made *to, int64_t *v, bool there, size_t row,
+                     const int64_t *from, const struct source *s, size_t tick)
 {
-    size_t words = chunk_words(m->n_ticks);
+    int64_t start = m->ticks[row], len = tier_bin_ms(m->tier);
+    struct part_bin was = {0}, more;
 
+    if (there)
+        part_bin_get(&was, v + row, m->n_ticks, start, len);
+    part_bin_get(&more, from + tick, m->cells.n_ticks, s->c.ticks[tick], tier_bin_ms(m->from_tier));
+    part_bin_add(&was, &more);
+    part_bin_put(&was, to->keep_last, v + row, m->n_ticks, start, len);
+}
+
+static void merge_device(const struct merge *m, const struct source *s, size_t d, struct made *to, size_t place)
+{
+    int64_t *v = to->v + place * m->lanes * m->n_ticks;
+    uint64_t *have = to->have + place * chunk_words(m->n_ticks);
+    const int64_t *from = chunk_lane(&m->cells, d, 0);
+    bool copy = m->tier == TIER_RAW || s->alone;
+
+    if (s->alone) /* absent cells are copied along: have says which */
+        for (unsigned lane = 0; lane < m->lanes; lane++)
+            memcpy(v + lane * m->n_ticks + s->row[0], from + lane * s->c.n_ticks, s->c.n_ticks * sizeof(*v));
+    for (size_t i = 0; i < s->c.n_ticks; i++) {
+        size_t row = s->row[i];
+        if (!chunk_has(&m->cells, d, i))
+            continue;
+        if (!copy)
+            add_cell(m, to, v, have[row / 64] >> row % 64 & 1, row, from, s, i);
+        else if (!s->alone)
+            copy_cell(m, v, row, from, i);
+        have[row / 64] |= 1ull << row % 64;
+    }
+}
+
+static void merge_source(struct merge *m, struct source *s, struct chunk_key key, struct made *to)
+{
     for (size_t k = 0; k < s->c.n_columns; k++) {
         const struct chunk_part *p = &s->c.columns[k];
         if (s->done[k] || !chunk_key_eq(p->key, key))
@@ -130,22 +217,17 @@ static void merge_source(struct merge *m, struct source *s, struct chunk_key key
             (*m->damaged)++;
             continue;
         }
-        for (size_t d = 0; d < p->n_devs; d++) {
-            size_t to = place[s->dev[p->devs[d]]];
-            for (size_t i = 0; i < s->c.n_ticks; i++)
-                if (chunk_has(&m->cells, d, i))
-                    merge_cell(m, v + to * m->lanes * m->n_ticks, have + to * words, s->row[i],
-                               chunk_lane(&m->cells, d, 0), i);
-        }
+        for (size_t d = 0; d < p->n_devs; d++)
+            merge_device(m, s, d, to, to->place[s->dev[p->devs[d]]]);
     }
 }
 
 /* Every source's column of this key, as one. */
 static int merge_column(struct merge *m, struct chunk_writer *w, struct chunk_key key)
 {
-    AUTO_FREE uint16_t *place = mem_zero(m->n_devs, sizeof(*place)); /* of a device in the column */
-    AUTO_FREE uint16_t *devs = mem_alloc(m->n_devs * sizeof(*devs));
-    size_t n = 0, words = chunk_words(m->n_ticks);
+    AUTO_FREE uint16_t *place = mem_zero(m->n_devs, sizeof(*place)), *devs = mem_alloc(m->n_devs * sizeof(*devs));
+    struct made to = {.place = place, .devs = devs, .keep_last = tier_keeps_last(key)};
+    size_t words = chunk_words(m->n_ticks);
 
     for (size_t i = 0; i < m->n; i++)
         for (size_t k = 0; k < m->v[i].c.n_columns; k++) {
@@ -155,29 +237,32 @@ static int merge_column(struct merge *m, struct chunk_writer *w, struct chunk_ke
         }
     for (size_t i = 0; i < m->n_devs; i++)
         if (place[i]) {
-            place[i] = (uint16_t)n;
-            devs[n++] = (uint16_t)i;
+            place[i] = (uint16_t)to.n;
+            devs[to.n++] = (uint16_t)i;
         }
-    if (n * m->lanes > CHUNK_CELLS_MAX / m->n_ticks)
+    if (to.n * m->lanes > CHUNK_CELLS_MAX / m->n_ticks)
         return -E2BIG;
-    AUTO_FREE int64_t *v = mem_zero(n * m->lanes * m->n_ticks, sizeof(*v));
-    AUTO_FREE uint64_t *have = mem_zero(n * words, sizeof(*have));
-    AUTO_FREE const uint64_t **have_of = mem_alloc(n * sizeof(*have_of));
+    AUTO_FREE int64_t *v = to.v = mem_alloc(to.n * m->lanes * m->n_ticks * sizeof(*v));
+    AUTO_FREE uint64_t *have = to.have = mem_zero(to.n * words, sizeof(*have));
+    AUTO_FREE const uint64_t **have_of = mem_alloc(to.n * sizeof(*have_of));
     for (size_t i = 0; i < m->n; i++)
-        merge_source(m, &m->v[i], key, place, v, have);
-    for (size_t d = 0; d < n; d++) {
+        merge_source(m, &m->v[i], key, &to);
+    for (size_t d = 0; d < to.n; d++) {
         size_t present = 0;
         for (size_t i = 0; i < words; i++)
             present += (size_t)__builtin_popcountll(have[d * words + i]);
         have_of[d] = present == m->n_ticks ? NULL : have + d * words;
     }
-    return chunk_add(w, &(struct chunk_column){key, n, devs, have_of, v});
+    return chunk_add(w, &(struct chunk_column){key, to.n, devs, have_of, v});
 }
 
-int chunks_merge(struct chunk_writer *w, int tier, const struct str *from, size_t n, struct buf *out,
+int chunks_merge(struct chunk_writer *w, int from_tier, int tier, const struct str *from, size_t n, struct buf *out,
                  struct table_chunk *ret, uint32_t *ret_damaged)
 {
-    struct merge m = {.tier = tier, .lanes = tier == TIER_RAW ? 1 : LANES, .damaged = ret_damaged};
+    struct merge m = {.from_tier = from_tier,
+                      .tier = tier,
+                      .lanes = tier == TIER_RAW ? 1 : LANES,
+                      .damaged = ret_damaged};
     int r = 0;
 
     m.v = mem_zero(n, sizeof(*m.v));
@@ -195,6 +280,8 @@ int chunks_merge(struct chunk_writer *w, int tier, const struct str *from, size_
         merge_devs(&m);
         r = chunk_begin(w, m.lanes, m.ticks, m.n_ticks, m.devs, m.n_devs);
     }
+    if (r == 0)
+        r = merge_usual(&m, w);
     for (size_t i = 0; i < m.n && r == 0; i++)
         for (size_t k = 0; k < m.v[i].c.n_columns && r == 0; k++)
             if (!m.v[i].done[k])
@@ -208,4 +295,17 @@ int chunks_merge(struct chunk_writer *w, int tier, const struct str *from, size_
                                     .bytes = buf_str(out)};
     merge_fini(&m);
     return r;
+}
+
+bool chunk_whole(struct str bytes, int tier)
+{
+    struct chunk c;
+    bool whole = chunk_open(&c, bytes, NULL) == 0 && c.lanes == (tier == TIER_RAW ? 1 : LANES);
+
+    for (size_t i = 0; i < c.n_columns && whole; i++) {
+        const struct chunk_part *p = &c.columns[i];
+        whole = p->off <= bytes.len && p->len <= bytes.len - p->off && crc32c(0, bytes.p + p->off, p->len) == p->crc;
+    }
+    chunk_fini(&c);
+    return whole;
 }

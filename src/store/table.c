@@ -34,6 +34,7 @@ struct table {
     /* for writing */
     struct order *order;
     size_t cap_order;
+    bool in_order; /* rows came as time went */
     struct buf out;
 };
 
@@ -240,6 +241,7 @@ static void table_sort(struct table *t)
         t->order[i] = (struct order){t->at[i], (uint32_t)i};
         sorted &= !i || t->at[i] >= t->at[i - 1];
     }
+    t->in_order = sorted;
     if (!sorted)
         qsort(t->order, t->n_rows, sizeof(*t->order), by_time);
     if (t->n_series)
@@ -250,25 +252,27 @@ static void table_sort(struct table *t)
 
 /* What one write needs: a column's cells, and the ticks of the chunk. */
 struct cells {
-    size_t n_ticks;
+    size_t n_ticks, n_rows;
     unsigned lanes;
-    int64_t *v, *ticks;
+    int64_t *v, *ticks, *usual;
     uint64_t *have;
     const uint64_t **have_of;
     uint16_t *devs;
     struct part_bin *bins;
-    uint32_t *bin_of; /* of each row of the span */
+    uint32_t *bin_of, *bin_end; /* of each row of the span; of each bin, the row behind its last */
 };
 
 static void cells_fini(struct cells *c)
 {
     free(c->v);
     free(c->ticks);
+    free(c->usual);
     free(c->have);
     free(c->have_of);
     free(c->devs);
     free(c->bins);
     free(c->bin_of);
+    free(c->bin_end);
 }
 
 /* Present bits of one device; NULL when every tick has it. False when none has. */
@@ -278,12 +282,33 @@ static bool cells_have(struct cells *c, size_t dev, size_t present)
     return present > 0;
 }
 
-static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o)
+/* Are all of rows [from, from + n) there? */
+static bool have_rows(const uint64_t *h, size_t from, size_t n)
+{
+    size_t at = from, end = from + n;
+
+    for (; at < end && at % 64; at++)
+        if (!(h[at / 64] >> at % 64 & 1))
+            return false;
+    for (; at + 64 <= end; at += 64)
+        if (h[at / 64] != UINT64_MAX)
+            return false;
+    for (; at < end; at++)
+        if (!(h[at / 64] >> at % 64 & 1))
+            return false;
+    return true;
+}
+
+static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, bool plain)
 {
     uint64_t *h = c->have + dev * chunk_words(c->n_ticks);
     int64_t *v = c->v + dev * c->n_ticks;
     size_t present = 0;
 
+    if (plain) {
+        memcpy(v, s->v + o[0].row, c->n_ticks * sizeof(*v));
+        return cells_have(c, dev, c->n_ticks);
+    }
     memset(h, 0, chunk_words(c->n_ticks) * sizeof(*h));
     for (size_t i = 0; i < c->n_ticks; i++) {
         uint32_t row = o[i].row;
@@ -295,8 +320,34 @@ static bool raw_series(struct cells *c, size_t dev, const struct tseries *s, con
     return cells_have(c, dev, present);
 }
 
-static bool tier_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, size_t n_rows,
-                        int64_t len)
+/* Bins of a series that has a value in every row, which lie in order: nearly all are so. */
+static bool plain_tier(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, bool keep_last)
+{
+    int64_t *lane = c->v + dev * c->lanes * c->n_ticks;
+    const int64_t *v = s->v + o[0].row;
+    size_t n = c->n_ticks;
+
+    for (size_t i = 0, at = 0; i < n; i++) {
+        size_t end = c->bin_end[i], count = end - at;
+        int64_t min = v[at], max = min;
+        uint64_t sum = 0;
+        for (; at < end; at++) {
+            sum += (uint64_t)v[at];
+            min = MIN(min, v[at]);
+            max = MAX(max, v[at]);
+        }
+        lane[LANE_COUNT * n + i] = (int64_t)count;
+        lane[LANE_MIN * n + i] = min;
+        lane[LANE_MAX * n + i] = (int64_t)((uint64_t)max - (uint64_t)min);
+        lane[LANE_LAST * n + i] = keep_last ? (int64_t)((uint64_t)v[end - 1] - (uint64_t)min) : LAST_IS_MEAN;
+        lane[LANE_SUM * n + i] = (int64_t)(sum - (uint64_t)min * count);
+        lane[LANE_POS * n + i] = c->usual[LANE_POS * n + i];
+    }
+    return cells_have(c, dev, n);
+}
+
+static bool tier_series(struct cells *c, size_t dev, const struct tseries *s, const struct order *o, int64_t len,
+                        bool keep_last)
 {
     uint64_t *h = c->have + dev * chunk_words(c->n_ticks);
     int64_t *v = c->v + dev * c->lanes * c->n_ticks;
@@ -304,7 +355,7 @@ static bool tier_series(struct cells *c, size_t dev, const struct tseries *s, co
 
     memset(h, 0, chunk_words(c->n_ticks) * sizeof(*h));
     memset(c->bins, 0, c->n_ticks * sizeof(*c->bins));
-    for (size_t i = 0; i < n_rows; i++) {
+    for (size_t i = 0; i < c->n_rows; i++) {
         uint32_t row = o[i].row;
         if (s->have[row / 64] >> row % 64 & 1)
             part_bin_point(&c->bins[c->bin_of[i]], o[i].at, s->v[row]);
@@ -312,11 +363,33 @@ static bool tier_series(struct cells *c, size_t dev, const struct tseries *s, co
     for (size_t i = 0; i < c->n_ticks; i++) {
         if (!c->bins[i].b.count)
             continue;
-        part_bin_put(&c->bins[i], v + i, c->n_ticks, c->ticks[i], len);
+        part_bin_put(&c->bins[i], keep_last, v + i, c->n_ticks, c->ticks[i], len);
         h[i / 64] |= 1ull << i % 64;
         present++;
     }
     return cells_have(c, dev, present);
+}
+
+/* The ticks of a chunk; of tiers also where bins end and what is usual in them: a value from every row. */
+static void span_ticks(struct cells *c, int tier, const struct order *o, size_t n)
+{
+    int64_t len = tier_bin_ms(tier);
+
+    c->n_ticks = 0;
+    c->n_rows = n;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = floor_to(o[i].at, len);
+        if (tier == TIER_RAW || !i || at != c->ticks[c->n_ticks - 1])
+            c->ticks[c->n_ticks++] = at;
+        c->bin_of[i] = (uint32_t)c->n_ticks - 1;
+        c->bin_end[c->n_ticks - 1] = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < c->n_ticks && tier != TIER_RAW; i++) {
+        uint32_t from = i ? c->bin_end[i - 1] : 0, end = c->bin_end[i];
+        c->usual[LANE_COUNT * c->n_ticks + i] = end - from;
+        c->usual[LANE_LAST * c->n_ticks + i] = LAST_IS_MEAN;
+        c->usual[LANE_POS * c->n_ticks + i] = lane_pos(o[end - 1].at, c->ticks[i], len);
+    }
 }
 
 static struct chunk_key key_of(const struct table *t, uint32_t metric)
@@ -325,40 +398,57 @@ static struct chunk_key key_of(const struct table *t, uint32_t metric)
                                 : (struct chunk_key){.name = str_of(t->names[metric - CUSTOM_BASE])};
 }
 
+/* Everything of one metric. */
+static int write_column(const struct table *t, struct chunk_writer *w, int tier, const struct order *o, size_t n,
+                        struct cells *c, size_t *series)
+{
+    uint32_t metric = t->series[*series].metric;
+    struct chunk_column col = {.key = key_of(t, metric), .devs = c->devs, .have = c->have_of, .v = c->v};
+    bool keep_last = tier_keeps_last(col.key);
+
+    for (; *series < t->n_series && t->series[*series].metric == metric; ++*series) {
+        const struct tseries *s = &t->series[*series];
+        bool plain = t->in_order && have_rows(s->have, o[0].row, n);
+        c->devs[col.n_devs] = (uint16_t)s->dev;
+        if (tier == TIER_RAW)
+            col.n_devs += raw_series(c, col.n_devs, s, o, plain);
+        else
+            col.n_devs += plain ? plain_tier(c, col.n_devs, s, o, keep_last)
+                                : tier_series(c, col.n_devs, s, o, tier_bin_ms(tier), keep_last);
+    }
+    return col.n_devs ? chunk_add(w, &col) : 0;
+}
+
 /* Rows o[0..n) all lie in one bucket. */
 static int write_span(struct table *t, struct chunk_writer *w, int tier, const struct order *o, size_t n,
                       struct cells *c)
 {
+    static const unsigned usual[] = {LANE_COUNT, LANE_LAST, LANE_POS};
     AUTO_FREE struct str *names = mem_alloc(t->n_devs * sizeof(*names));
-    int64_t len = tier_bin_ms(tier);
 
-    c->n_ticks = 0;
-    for (size_t i = 0; i < n; i++) {
-        int64_t at = floor_to(o[i].at, len);
-        if (tier == TIER_RAW || !i || at != c->ticks[c->n_ticks - 1])
-            c->ticks[c->n_ticks++] = at;
-        c->bin_of[i] = (uint32_t)c->n_ticks - 1;
-    }
+    span_ticks(c, tier, o, n);
     for (size_t i = 0; i < t->n_devs; i++)
         names[i] = str_of(t->devs[i]);
     int r = chunk_begin(w, c->lanes, c->ticks, c->n_ticks, names, t->n_devs);
-    for (size_t i = 0, end; i < t->n_series && r == 0; i = end) {
-        struct chunk_column col = {.key = key_of(t, t->series[i].metric),
-                                   .devs = c->devs,
-                                   .have = c->have_of,
-                                   .v = c->v};
-        for (end = i; end < t->n_series && t->series[end].metric == t->series[i].metric; end++) {
-            c->devs[col.n_devs] = (uint16_t)t->series[end].dev;
-            col.n_devs += tier == TIER_RAW ? raw_series(c, col.n_devs, &t->series[end], o)
-                                           : tier_series(c, col.n_devs, &t->series[end], o, n, len);
-        }
-        if (col.n_devs)
-            r = chunk_add(w, &col);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(usual) && r == 0 && tier != TIER_RAW; i++)
+        r = chunk_usual(w, usual[i], c->usual + usual[i] * c->n_ticks);
+    for (size_t i = 0; i < t->n_series && r == 0;)
+        r = write_column(t, w, tier, o, n, c, &i);
     if (r < 0)
         return r;
     buf_reset(&t->out);
     return chunk_end(w, &t->out);
+}
+
+/* As many bins as there are at most in a chunk: they are far fewer than rows. */
+static size_t most_bins(const struct table *t, int tier)
+{
+    int64_t len = tier_bin_ms(tier);
+    size_t n = 1;
+
+    for (size_t i = 1; i < t->n_rows; i++)
+        n += floor_to(t->order[i].at, len) != floor_to(t->order[i - 1].at, len);
+    return n;
 }
 
 static int write_tier(struct table *t, struct chunk_writer *w, int tier,
@@ -369,13 +459,16 @@ static int write_tier(struct table *t, struct chunk_writer *w, int tier,
     struct cells c = {.lanes = tier == TIER_RAW ? 1 : LANES};
     int r = 0;
 
-    c.v = mem_zero(MAX(n_devs, 1) * c.lanes * n, sizeof(*c.v));
+    size_t ticks = tier == TIER_RAW ? n : most_bins(t, tier);
+    c.v = mem_zero(MAX(n_devs, 1) * c.lanes * ticks, sizeof(*c.v));
     c.ticks = mem_alloc(n * sizeof(*c.ticks));
+    c.usual = mem_alloc(LANES * ticks * sizeof(*c.usual));
     c.have = mem_alloc(n_devs * chunk_words(n) * sizeof(*c.have));
     c.have_of = mem_zero(n_devs, sizeof(*c.have_of));
     c.devs = mem_alloc(n_devs * sizeof(*c.devs));
     c.bins = mem_alloc(n * sizeof(*c.bins));
     c.bin_of = mem_alloc(n * sizeof(*c.bin_of));
+    c.bin_end = mem_alloc(n * sizeof(*c.bin_end));
     for (size_t i = 0, end; i < n && r == 0; i = end) {
         int64_t bucket = floor_to(t->order[i].at, bucket_ms);
         for (end = i + 1; end < n && t->order[end].at - bucket < bucket_ms; end++)

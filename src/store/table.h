@@ -13,7 +13,8 @@
 
 /* The lanes of a tier's cells. What is written is relative to the least value, since that is smaller. */
 enum tier_lane { LANE_COUNT, LANE_MIN, LANE_MAX, LANE_LAST, LANE_SUM, LANE_POS, LANES };
-#define LANE_POS_UNITS 64 /* where in its bin the newest value was: in parts of the bin's length */
+#define LANE_POS_UNITS 64   /* where in its bin the newest value was: in parts of the bin's length */
+#define LAST_IS_MEAN   (-1) /* in LANE_LAST: the newest value was not kept; the mean stands for it */
 
 int64_t tier_bin_ms(int tier);    /* length of a bin: 1 for raw */
 int64_t tier_bucket_ms(int tier); /* no chunk crosses a multiple of this */
@@ -27,7 +28,9 @@ void part_bin_add(struct part_bin *to, const struct part_bin *more);
 void part_bin_point(struct part_bin *to, int64_t at_ms, int64_t v);
 /* Out of and into lanes: lane[k * stride]. start: of the bin. */
 void part_bin_get(struct part_bin *ret, const int64_t *lane, size_t stride, int64_t start, int64_t len);
-void part_bin_put(const struct part_bin *b, int64_t *lane, size_t stride, int64_t start, int64_t len);
+void part_bin_put(const struct part_bin *b, bool keep_last, int64_t *lane, size_t stride, int64_t start, int64_t len);
+bool tier_keeps_last(struct chunk_key key);
+int64_t lane_pos(int64_t at_ms, int64_t start, int64_t len); /* what LANE_POS is for this moment */
 
 /* Names of a batch's slots and custom metrics; f NULL: not known. */
 struct str slot_name(const struct node_fact *f, unsigned slot, char room[24]);
@@ -56,10 +59,12 @@ int table_write_raw(struct table *t, struct chunk_writer *w, int (*each)(void *a
                     void *arg); /* the samples alone */
 
 /*
- * Chunks of one tier become one: rows are put in order, bins that meet are added up. *ret_damaged grows by the columns
- * that could not be read. -E2BIG: too much for one chunk. ret: from_ms, to_ms and bytes are appended to out.
+ * Chunks of one tier become one, of the same tier or a coarser one: rows are put in order, bins that meet are added up.
+ * Every column must be whole (chunk_whole), or it is left out and *ret_damaged grows. -E2BIG: too much for one chunk.
+ * ret: from_ms, to_ms and bytes are appended to out.
  */
-int chunks_merge(struct chunk_writer *w, int tier, const struct str *from, size_t n, struct buf *out,
+int chunks_merge(struct chunk_writer *w, int from_tier, int tier, const struct str *from, size_t n, struct buf *out,
                  struct table_chunk *ret, uint32_t *ret_damaged);
+bool chunk_whole(struct str bytes, int tier); /* head and columns are as they were written */
 
 #endif

@@ -157,9 +157,15 @@ static inline int64_t h_floor(int64_t v, int64_t step)
     return v - v % step;
 }
 
+/* Of what is measured, tiers do not keep the newest value: a mean stands for it (H4). */
+static inline bool h_keeps_last(int metric, int tier)
+{
+    return tier == TIER_RAW || metric == 2 || metric == 4; /* energy counts, loss is declared by others */
+}
+
 /* The newest value may be any of those within slack of the newest moment. */
 static inline void h_check_bin(const struct h_model *m, const struct history_ask *ask, unsigned node, int device,
-                               int metric, const struct bin *got, int64_t at, int64_t slack)
+                               int metric, const struct bin *got, int64_t at, int64_t slack, int tier)
 {
     struct bin want = {0};
     int64_t newest = 0;
@@ -175,6 +181,8 @@ static inline void h_check_bin(const struct h_model *m, const struct history_ask
         want.count++;
         newest = MAX(newest, s->at);
     }
+    if (!h_keeps_last(metric, tier))
+        last = got->last >= want.min && got->last <= want.max;
     for (size_t i = 0; i < m->n; i++) {
         const struct h_sample *s = &m->v[i];
         last |= s->node == node && s->device == device && s->metric == metric && s->at >= at && s->at <= newest &&
@@ -215,7 +223,7 @@ static inline void h_check(struct store *s, const struct h_model *m, unsigned no
         for (int k = 0; k < H_METRICS; k++)
             for (size_t i = 0; i < h.n; i++)
                 h_check_bin(m, &ask, node, d, k, &h.v[(size_t)(d * H_METRICS + k) * h.n + i],
-                            h.from_ms + (int64_t)i * step, slack);
+                            h.from_ms + (int64_t)i * step, slack, h.tier);
     history_fini(&h);
 }
 
