@@ -26,6 +26,7 @@ struct block_writer {
     int64_t *row; /* something of each series */
     size_t cap_row;
     size_t values, changes; /* of s: all, and those that differ from the one before */
+    uint64_t least;         /* of all */
     struct divisor by;
     uint64_t *d, *e; /* transformed */
     size_t cap_d;
@@ -79,6 +80,7 @@ static struct divisor common(const struct block_writer *w)
 
     for (size_t k = 0; k < w->n && g != 1; k++) {
         const struct series *s = &w->s[k];
+        g = gcd(s->least - w->least, g);
         for (size_t i = 0; i < s->n && g != 1; i += 1 + s->n / 64)
             g = gcd(s->v[i] - s->least, g);
     }
@@ -102,7 +104,7 @@ static struct divisor common(const struct block_writer *w)
 static void take_series(struct block_writer *w, const uint64_t *v, const size_t *n, size_t n_series, uint8_t *flags,
                         size_t *ret_same)
 {
-    uint64_t range = 0;
+    int64_t least_of_all = INT64_MAX, most_of_all = INT64_MIN;
     size_t same = 0;
 
     w->n = w->values = w->changes = 0;
@@ -122,10 +124,12 @@ static void take_series(struct block_writer *w, const uint64_t *v, const size_t 
         w->s[w->n++] = (struct series){.v = v, .n = n[k], .least = (uint64_t)least};
         w->values += n[k];
         w->changes += changes;
-        range = MAX(range, (uint64_t)most - (uint64_t)least);
+        least_of_all = MIN(least_of_all, least);
+        most_of_all = MAX(most_of_all, most);
     }
+    w->least = (uint64_t)least_of_all;
     /* differences of differences that wrap around are not multiples of anything */
-    w->by = w->n && range < 1ull << 61 ? common(w) : divisor_of(1);
+    w->by = w->n && (uint64_t)most_of_all - w->least < 1ull << 61 ? common(w) : divisor_of(1);
     *ret_same = same;
 }
 
@@ -144,6 +148,13 @@ static size_t as_values(const struct block_writer *w, const struct series *s, si
         for (size_t i = from; i < to; i++)
             *ret++ = whole(v[i] - least, by);
     return to - from;
+}
+
+static size_t as_common(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
+{
+    struct series all = {.v = s->v, .least = w->least};
+
+    return as_values(w, &all, from, to, ret);
 }
 
 static size_t as_delta(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret)
@@ -180,8 +191,10 @@ static size_t as_dod(const struct block_writer *w, const struct series *s, size_
 }
 
 typedef size_t as_fn(const struct block_writer *w, const struct series *s, size_t from, size_t to, uint64_t *ret);
-static as_fn *const ways[BLOCK_RUNS] =
-    {[BLOCK_VALUES] = as_values, [BLOCK_DELTA] = as_delta, [BLOCK_ZIGZAG] = as_zigzag, [BLOCK_DOD] = as_dod};
+static as_fn *const ways[BLOCK_RUNS] = {
+    [BLOCK_VALUES] = as_values, [BLOCK_DELTA] = as_delta,   [BLOCK_ZIGZAG] = as_zigzag,
+    [BLOCK_DOD] = as_dod,       [BLOCK_COMMON] = as_common,
+};
 
 static uint64_t least_step(const struct series *s, size_t from, size_t to)
 {
@@ -249,7 +262,7 @@ static void guess(struct block_writer *w, size_t ret[BLOCK_RUNS + 1])
             n += ways[c](w, &run[i].s, run[i].from, run[i].to, w->d + n);
         struct numbers_plan p = numbers_plan(w->numbers, w->d, n, false);
         ret[c] = (n ? (size_t)((double)p.bytes * (double)w->values / (double)n) : 2) +
-                 w->n * (c == BLOCK_DELTA || c == BLOCK_DOD ? 6 : 3);
+                 (c == BLOCK_COMMON ? 3 : w->n * (c == BLOCK_DELTA || c == BLOCK_DOD ? 6 : 3));
     }
 }
 
@@ -277,6 +290,10 @@ static void put_runs(struct block_writer *w, struct buf *out)
 /* What each coding needs of each series to be undone. */
 static void put_rows(struct block_writer *w, struct buf *out, unsigned coding)
 {
+    if (coding == BLOCK_COMMON) {
+        buf_zigzag(out, (int64_t)w->least);
+        return;
+    }
     for (size_t k = 0; k < w->n; k++)
         w->row[k] = (int64_t)(coding == BLOCK_VALUES ? w->s[k].least : w->s[k].v[0]);
     ints_put(out, w->row, w->n);

@@ -62,20 +62,24 @@ static void undo_dod(uint64_t *v, size_t n, const struct undo *u, size_t at, con
 static const struct {
     void (*undo)(uint64_t *v, size_t n, const struct undo *u, size_t at, const uint64_t *from);
     size_t fewer; /* numbers than values */
-    bool two;     /* rows */
+    unsigned rows;
 } codings[BLOCK_RUNS] = {
-    [BLOCK_VALUES] = {undo_values, 0, false},
-    [BLOCK_DELTA] = {undo_delta, 1, true},
-    [BLOCK_ZIGZAG] = {undo_zigzag, 1, false},
-    [BLOCK_DOD] = {undo_dod, 2, true},
+    [BLOCK_VALUES] = {undo_values, 0, 1}, [BLOCK_DELTA] = {undo_delta, 1, 2},   [BLOCK_ZIGZAG] = {undo_zigzag, 1, 1},
+    [BLOCK_DOD] = {undo_dod, 2, 2},       [BLOCK_COMMON] = {undo_values, 0, 0},
 };
 
 static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsigned coding, size_t moving)
 {
     size_t fewer = codings[coding].fewer, numbers = 0, at = 0;
 
-    if (ints_get(r, b->rows[1], moving) < 0 || (codings[coding].two && ints_get(r, b->rows[2], moving) < 0))
-        return false;
+    for (unsigned i = 0; i < codings[coding].rows; i++)
+        if (ints_get(r, b->rows[1 + i], moving) < 0)
+            return false;
+    if (coding == BLOCK_COMMON) {
+        int64_t least = rd_zigzag(r);
+        for (size_t k = 0; k < moving; k++)
+            b->rows[1][k] = least;
+    }
     for (size_t k = 0; k < u->n_series; k++)
         if (!is_same(u, k))
             numbers += u->n[k] - MIN(u->n[k], fewer);

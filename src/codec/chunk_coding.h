@@ -18,7 +18,8 @@ enum block_coding {
     BLOCK_DELTA = 2,  /* (difference - least difference of the series) / divisor */
     BLOCK_ZIGZAG = 3, /* zigzag of difference / divisor */
     BLOCK_DOD = 4,    /* zigzag of difference of differences / divisor */
-    BLOCK_RUNS = 5,   /* lengths, and zigzag of difference / divisor */
+    BLOCK_COMMON = 5, /* (value - least of all series) / divisor */
+    BLOCK_RUNS = 6,   /* lengths, and zigzag of difference / divisor */
 };
 #define BLOCK_SOME_SAME 0x80 /* a bit beside: some series are constant */
 

@@ -76,12 +76,19 @@ void part_bin_get(struct part_bin *ret, const int64_t *lane, size_t stride, int6
 
     if (last == (uint64_t)LAST_IS_MEAN)
         last = count ? more / count : 0;
+    else if (last == (uint64_t)LAST_IS_MOST)
+        last = (uint64_t)lane[LANE_MAX * stride];
     ret->b.count = (uint32_t)count;
     ret->b.min = (int64_t)min;
     ret->b.max = (int64_t)(min + (uint64_t)lane[LANE_MAX * stride]);
     ret->b.last = (int64_t)(min + last);
     ret->b.sum = (int64_t)(min * count + more);
     ret->last_ms = start + (pos < 0 || pos >= LANE_POS_UNITS ? 0 : (pos * len + LANE_POS_UNITS - 1) / LANE_POS_UNITS);
+}
+
+int64_t lane_last(int64_t last, int64_t min, int64_t max)
+{
+    return last == max ? LAST_IS_MOST : (int64_t)((uint64_t)last - (uint64_t)min);
 }
 
 int64_t lane_pos(int64_t at_ms, int64_t start, int64_t len)
@@ -96,7 +103,7 @@ void part_bin_put(const struct part_bin *p, bool keep_last, int64_t *lane, size_
     lane[LANE_COUNT * stride] = (int64_t)count;
     lane[LANE_MIN * stride] = p->b.min;
     lane[LANE_MAX * stride] = (int64_t)((uint64_t)p->b.max - min);
-    lane[LANE_LAST * stride] = keep_last ? (int64_t)((uint64_t)p->b.last - min) : LAST_IS_MEAN;
+    lane[LANE_LAST * stride] = keep_last ? lane_last(p->b.last, p->b.min, p->b.max) : LAST_IS_MEAN;
     lane[LANE_SUM * stride] = (int64_t)((uint64_t)p->b.sum - min * count);
     lane[LANE_POS * stride] = lane_pos(p->last_ms, start, len);
 }

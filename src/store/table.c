@@ -339,7 +339,7 @@ static bool plain_tier(struct cells *c, size_t dev, const struct tseries *s, con
         lane[LANE_COUNT * n + i] = (int64_t)count;
         lane[LANE_MIN * n + i] = min;
         lane[LANE_MAX * n + i] = (int64_t)((uint64_t)max - (uint64_t)min);
-        lane[LANE_LAST * n + i] = keep_last ? (int64_t)((uint64_t)v[end - 1] - (uint64_t)min) : LAST_IS_MEAN;
+        lane[LANE_LAST * n + i] = keep_last ? lane_last(v[end - 1], min, max) : LAST_IS_MEAN;
         lane[LANE_SUM * n + i] = (int64_t)(sum - (uint64_t)min * count);
         lane[LANE_POS * n + i] = c->usual[LANE_POS * n + i];
     }
