@@ -10,14 +10,20 @@
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
 #define VACUUM_LEAST     1024       /* free pages that may stay: the next chunks will use them */
 
+static const char *const upgrades[] = {
+    /* 1 to 2: until then hours were written together with minutes */
+    "ALTER TABLE chunk ADD COLUMN summed INTEGER NOT NULL DEFAULT 1",
+};
+
 const struct db_kind chunks_kind = {
     .magic = DB_MAGIC_HISTORY,
-    .version = 1,
+    .version = 2,
+    .upgrades = upgrades,
     .shrinks = true,
     .schema = "CREATE TABLE node(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);"
               "CREATE TABLE chunk(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, tier INTEGER NOT NULL,"
               " bucket INTEGER NOT NULL, level INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,"
-              " log INTEGER NOT NULL, bytes BLOB NOT NULL);"
+              " log INTEGER NOT NULL, bytes BLOB NOT NULL, summed INTEGER NOT NULL DEFAULT 1);"
               "CREATE INDEX chunk_at ON chunk(tier, bucket, node);"
               "CREATE INDEX chunk_open ON chunk(tier, bucket, node, level) WHERE level < 2;"
               "CREATE TABLE mark(log INTEGER PRIMARY KEY, upto INTEGER NOT NULL, done INTEGER NOT NULL)",
@@ -30,12 +36,14 @@ enum {
     C_PUT,
     C_DROP,
     C_FINAL,
+    C_SUMMED,
     C_EACH,
     C_LIST,
     C_BEGIN,
     C_ROLLBACK,
     C_VERSION,
     C_NEXT,
+    C_NEXT_OPEN,
     C_NEWEST,
     C_GROUPS,
     C_MARKS,
@@ -49,20 +57,25 @@ static const char *const chunks_sql[C_COUNT] = {
     [C_NODE] = "SELECT id FROM node WHERE key = ?1",
     [C_NODE_KEY] = "SELECT key FROM node WHERE id = ?1",
     [C_PUT_NODE] = "INSERT INTO node(key) VALUES(?1)",
-    [C_PUT] = "INSERT INTO chunk(node, tier, bucket, level, from_ms, to_ms, log, bytes)"
-              " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [C_PUT] = "INSERT INTO chunk(node, tier, bucket, level, from_ms, to_ms, log, summed, bytes)"
+              " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [C_DROP] = "DELETE FROM chunk WHERE id = ?1",
-    [C_FINAL] = "UPDATE chunk SET level = 2 WHERE node = ?1 AND tier = ?2 AND bucket = ?3 AND level < 2",
+    [C_FINAL] = "UPDATE chunk SET level = 2 WHERE node = ?1 AND tier = ?2 AND bucket = ?3 AND level < 2"
+                " AND summed >= ?4",
+    [C_SUMMED] = "UPDATE chunk SET summed = 1 WHERE id = ?1",
     /* +: out of the row and not the index, which a damaged page may have made to disagree */
-    [C_EACH] = "SELECT id, level, from_ms, to_ms, log, bytes, +node, +tier, +bucket FROM chunk INDEXED BY chunk_at"
-               " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
-    [C_LIST] =
-        "SELECT id, level, from_ms, to_ms, log, length(bytes), +node, +tier, +bucket FROM chunk INDEXED BY chunk_at"
+    [C_EACH] =
+        "SELECT id, level, from_ms, to_ms, log, bytes, +node, +tier, +bucket, summed FROM chunk INDEXED BY chunk_at"
         " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
+    [C_LIST] = "SELECT id, level, from_ms, to_ms, log, length(bytes), +node, +tier, +bucket, summed FROM chunk INDEXED "
+               "BY chunk_at"
+               " WHERE node = ?1 AND tier = ?2 AND bucket = ?3 ORDER BY id",
     [C_BEGIN] = "BEGIN",
     [C_ROLLBACK] = "ROLLBACK",
     [C_VERSION] = "PRAGMA data_version",
     [C_NEXT] = "SELECT min(bucket) FROM chunk WHERE tier = ?1 AND bucket >= ?2",
+    [C_NEXT_OPEN] =
+        "SELECT min(bucket) FROM chunk INDEXED BY chunk_open WHERE tier = ?1 AND bucket >= ?2 AND level < 2",
     [C_NEWEST] = "SELECT max(to_ms) FROM chunk WHERE tier = 0 AND bucket ="
                  " (SELECT max(bucket) FROM chunk WHERE tier = 0)",
     [C_GROUPS] = "SELECT tier, bucket, node, sum(level = 0), sum(level = 1) FROM chunk INDEXED BY chunk_open"
@@ -71,7 +84,7 @@ static const char *const chunks_sql[C_COUNT] = {
     [C_SET_MARK] = "INSERT OR REPLACE INTO mark(log, upto, done) VALUES(?1, ?2, ?3)",
     [C_DROP_MARK] = "DELETE FROM mark WHERE log = ?1",
     [C_DROP_BUCKET] = "DELETE FROM chunk WHERE id IN"
-                      " (SELECT id FROM chunk WHERE tier = ?1 AND bucket = ?2 LIMIT ?3)",
+                      " (SELECT id FROM chunk WHERE tier = ?1 AND bucket = ?2 AND (tier <> 1 OR summed) LIMIT ?3)",
     [C_REHOME] = "UPDATE chunk SET node = ?2, level = 0 WHERE node = ?1 AND log < ?3",
 };
 
@@ -251,7 +264,8 @@ int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX])
 int chunks_put(struct chunks *c, const struct chunk_row *row)
 {
     sqlite3_stmt *st = db_stmt(&c->st, C_PUT);
-    const int64_t v[] = {row->node, row->tier, row->bucket, row->level, row->from_ms, row->to_ms, row->log};
+    const int64_t v[] = {row->node,    row->tier,  row->bucket, row->level,
+                         row->from_ms, row->to_ms, row->log,    row->summed};
 
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
         db_bind_int(st, (int)i + 1, v[i]);
@@ -267,13 +281,22 @@ int chunks_drop(struct chunks *c, int64_t id)
     return chunks_run(c, st);
 }
 
-int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket)
+int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all)
 {
     sqlite3_stmt *st = db_stmt(&c->st, C_FINAL);
 
     db_bind_int(st, 1, node);
     db_bind_int(st, 2, tier);
     db_bind_int(st, 3, bucket);
+    db_bind_int(st, 4, tier == TIER_MINUTE && !all);
+    return chunks_run(c, st);
+}
+
+int chunks_set_summed(struct chunks *c, int64_t id)
+{
+    sqlite3_stmt *st = db_stmt(&c->st, C_SUMMED);
+
+    db_bind_int(st, 1, id);
     return chunks_run(c, st);
 }
 
@@ -302,7 +325,8 @@ static int chunks_walk(struct chunks *c, int sql, int64_t node, int tier, int64_
                                 .to_ms = INT(3),
                                 .log = INT(4),
                                 .tier = tier,
-                                .level = (int)INT(1)};
+                                .level = (int)INT(1),
+                                .summed = INT(9) != 0};
         if (sql == C_EACH)
             row.bytes = db_bytes(st, 5);
         else
@@ -343,9 +367,9 @@ int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to)
     return rc == SQLITE_ERROR ? -ENOENT : db_errno(c->h, rc);
 }
 
-int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)
+static int chunks_next(struct chunks *c, int sql, int tier, int64_t from, int64_t *ret)
 {
-    sqlite3_stmt *st = db_stmt(&c->st, C_NEXT);
+    sqlite3_stmt *st = db_stmt(&c->st, (size_t)sql);
 
     db_bind_int(st, 1, tier);
     db_bind_int(st, 2, from);
@@ -357,6 +381,16 @@ int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)
         sqlite3_reset(st);
     }
     return r;
+}
+
+int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret)
+{
+    return chunks_next(c, C_NEXT, tier, from, ret);
+}
+
+int chunks_next_open(struct chunks *c, int tier, int64_t from, int64_t *ret)
+{
+    return chunks_next(c, C_NEXT_OPEN, tier, from, ret);
 }
 
 int64_t chunks_newest_ms(struct chunks *c)

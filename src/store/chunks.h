@@ -3,9 +3,10 @@
  * that compaction never holds up a commit, and damage never takes tokens or records along.
  *
  *   node(id, key)
- *   chunk(id, node, tier, bucket, level, from_ms, to_ms, log, bytes)   level 0: fresh, 1: merged, 2: its bucket is over
- *   mark(log, upto, done)   nodes up to number `upto` of this log are in chunks; done: all of them. Log 0: `upto`
- *                           takeovers have been applied to chunks
+ *   chunk(id, node, tier, bucket, level, from_ms, to_ms, log, bytes, summed)
+ *                           level 0: fresh, 1: merged, 2: its bucket is over. summed 0: minutes that are not yet in
+ * hours (level 0 or 1 only) mark(log, upto, done)   nodes up to number `upto` of this log are in chunks; done: all of
+ * them. Log 0: `upto` takeovers have been applied to chunks
  *
  * Chunks and the mark that says so are one transaction (H1). Calls return 0 or -errno; chunks_fail has the sentence.
  */
@@ -34,13 +35,16 @@ void chunks_tidy(struct chunks *c, bool all);       /* checkpoint */
 struct chunk_row {
     int64_t id, node, bucket, from_ms, to_ms, log;
     int tier, level;
+    bool summed;
     struct str bytes; /* borrowed until the next step */
 };
 int chunks_node(struct chunks *c, const char *key, bool make, int64_t *ret); /* 1, 0 (not there), -errno */
 int chunks_node_key(struct chunks *c, int64_t id, char ret[NODE_KEY_MAX]);   /* 1, 0, -errno */
 int chunks_put(struct chunks *c, const struct chunk_row *row);
 int chunks_drop(struct chunks *c, int64_t id);
-int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket); /* its chunks get level 2 */
+int chunks_set_summed(struct chunks *c, int64_t id);
+/* Its chunks get level 2; if not all, only those that are in hours do. */
+int chunks_final(struct chunks *c, int64_t node, int tier, int64_t bucket, bool all);
 
 /* Those of a node in a bucket, oldest first. each returns 0 to go on. -EUCLEAN: some could not be read; each was called
  * for the others. */
@@ -53,6 +57,7 @@ int chunks_list(struct chunks *c, int64_t node, int tier, int64_t bucket,
 int chunks_bytes(struct chunks *c, int64_t id, size_t off, size_t len, void *to);
 /* The first bucket at or after `from` that has anything: 1, 0, -errno. */
 int chunks_next_bucket(struct chunks *c, int tier, int64_t from, int64_t *ret);
+int chunks_next_open(struct chunks *c, int tier, int64_t from, int64_t *ret); /* that has anything of level 0 or 1 */
 int64_t chunks_newest_ms(struct chunks *c); /* the latest time of any raw chunk; 0: none */
 
 struct chunk_group {
@@ -74,7 +79,7 @@ int chunks_drop_mark(struct chunks *c, int64_t log);
 /* Chunks of logs before this one change hands. */
 int chunks_rehome(struct chunks *c, const char *from, const char *to, int64_t before_log);
 
-/* At most n chunks of a tier's bucket go. The number dropped, or -errno. */
+/* At most n chunks of a tier's bucket go, but no minutes that are not in hours. The number dropped, or -errno. */
 int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n);
 int64_t chunks_used_bytes(struct chunks *c); /* without free pages */
 /* Gives free pages back to the system when there are many, at most n of them. 1: there is more to do. */

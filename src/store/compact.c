@@ -8,15 +8,13 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "store/chunks.h"
+#include "store/compact_merge.h"
 #include "store/past.h"
 
 #define TICK_MS      60000     /* a round at least this often */
 #define STEP_BYTES   (1 << 20) /* chunks that go into one transaction, about */
-#define MERGE_FRESH  12        /* fresh chunks of a bucket that become one */
-#define MERGE_BYTES  (64 << 20)
-#define GRACE_MS     900000 /* a bucket is over this long after its end: the last log of it has come by then */
-#define DROP_STEP    64     /* chunks per transaction */
+#define GRACE_MS     900000    /* a bucket is over this long after its end: the last log of it has come by then */
+#define DROP_STEP    64        /* chunks per transaction */
 #define VACUUM_PAGES 256
 
 struct pending { /* a chunk on its way */
@@ -75,7 +73,8 @@ static int keep_chunk(void *arg, const struct table_chunk *t)
                                   .bucket = t->bucket,
                                   .from_ms = t->from_ms,
                                   .to_ms = t->to_ms,
-                                  .log = c->log},
+                                  .log = c->log,
+                                  .summed = t->tier != TIER_MINUTE},
                           .bytes = mem_strn(t->bytes.p, t->bytes.len)};
     p->row.bytes = str_n(p->bytes, t->bytes.len);
     mem_copy_str(p->node, sizeof(p->node), c->owner);
@@ -248,82 +247,12 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
 
 /* ---- merging ---- */
 
-struct gathered {
-    struct chunk_row *rows;
-    struct str *bytes;
-    size_t n, cap, cap_bytes, total;
-    int below; /* only those of a lower level */
-};
-
-static int gather_chunk(void *arg, const struct chunk_row *row)
-{
-    struct gathered *g = arg;
-
-    if (row->level >= g->below)
-        return 0;
-    VEC_ROOM(g->rows, g->n, g->cap);
-    if (g->n == g->cap_bytes) {
-        g->cap_bytes = g->cap;
-        g->bytes = mem_grow(g->bytes, g->cap_bytes, sizeof(*g->bytes));
-    }
-    g->rows[g->n] = *row;
-    g->bytes[g->n++] = str_n(mem_strn(row->bytes.p, row->bytes.len), row->bytes.len);
-    g->total += row->bytes.len;
-    return g->total > MERGE_BYTES ? -E2BIG : 0;
-}
-
-static int replace_chunks(struct compact *c, const struct gathered *g, const struct chunk_row *merged)
-{
-    int r = chunks_begin(c->db, true);
-
-    if (r == 0)
-        r = chunks_put(c->db, merged);
-    for (size_t i = 0; i < g->n && r == 0; i++)
-        r = chunks_drop(c->db, g->rows[i].id);
-    if (r == 0)
-        r = chunks_commit(c->db);
-    if (r < 0)
-        chunks_rollback(c->db);
-    return r;
-}
-
-static int merge_group(struct compact *c, const struct chunk_group *q, bool over)
-{
-    struct gathered g = {.below = over ? CHUNK_FINAL + 1 : q->merged >= MERGE_FRESH ? CHUNK_FINAL : 1};
-    AUTO_BUF out = BUF_INIT(CHUNK_BYTES_MAX);
-    struct table_chunk made;
-    int r = chunks_each(c->db, q->node, q->tier, q->bucket, gather_chunk, &g);
-
-    if (r == 0 && g.n > 1)
-        r = chunks_merge(c->writer, q->tier, q->tier, g.bytes, g.n, &out, &made, &c->damaged);
-    if (r == 0 && g.n > 1) {
-        struct chunk_row row = {.node = q->node,
-                                .tier = q->tier,
-                                .bucket = q->bucket,
-                                .level = over ? CHUNK_FINAL : 1,
-                                .from_ms = made.from_ms,
-                                .to_ms = made.to_ms,
-                                .bytes = made.bytes};
-        for (size_t i = 0; i < g.n; i++)
-            row.log = MAX(row.log, g.rows[i].log);
-        r = replace_chunks(c, &g, &row);
-    } else if (r == 0 || r == -E2BIG) {
-        r = chunks_final(c->db, q->node, q->tier, q->bucket);
-    }
-    for (size_t i = 0; i < g.n; i++)
-        free((char *)g.bytes[i].p);
-    free(g.bytes);
-    free(g.rows);
-    chunks_tidy(c->db, false);
-    return r;
-}
-
 static int64_t now_of(struct compact *c)
 {
     return c->conf.now_ms ? c->conf.now_ms() : chunks_newest_ms(c->db);
 }
 
-static int merge_all(struct compact *c)
+static int merge_tiers(struct compact *c, bool hours)
 {
     AUTO_FREE struct chunk_group *v = NULL;
     size_t n = 0;
@@ -332,14 +261,21 @@ static int merge_all(struct compact *c)
 
     for (size_t i = 0; i < n && r == 0 && !stopping(c); i++) {
         bool over = v[i].bucket + tier_bucket_ms(v[i].tier) + GRACE_MS <= now;
-        if (over || v[i].fresh >= MERGE_FRESH)
-            r = merge_group(c, &v[i], over);
+        if ((v[i].tier == TIER_HOUR) == hours && (over || v[i].fresh >= MERGE_FRESH))
+            r = merge_group(c->db, c->writer, &v[i], over, &c->damaged);
         if (r == -EUCLEAN) { /* these stay as they are; the others need not */
             hurt = r;
             r = 0;
         }
     }
     return r == 0 ? hurt : r;
+}
+
+static int merge_all(struct compact *c)
+{
+    int r = merge_tiers(c, false), hours = r == 0 || r == -EUCLEAN ? merge_tiers(c, true) : 0; /* made of minutes */
+
+    return hours < 0 && hours != -EUCLEAN ? hours : MIN(r, hours);
 }
 
 /* ---- retention ---- */

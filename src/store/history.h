@@ -4,7 +4,8 @@
  *
  * H1 A query sees every durable sample exactly once, whether it is still in a log, compacted, or both for a moment. H2
  * Late batches land where they belong, tiers included. H3 A gap is a bin with count 0, never a zero. H4 Integers are
- * exact in raw; a tier keeps count, sum, min, max and the newest value. H5 Damage costs one column of one chunk, is
+ * exact in raw; a tier keeps count, sum, min and max, and the newest value of counters, states and custom metrics; of
+ * others the mean of the newest bin stands for it. H5 Damage costs one column of one chunk, is
  * counted, and the rest is read. H6 A query does bounded work, runs on any thread, waits for nobody who writes, and
  * stops when told to.
  */

@@ -211,8 +211,9 @@ const struct node_fact *facts_get(struct facts_cache *c, struct records *r, cons
 
 /* ---- a session ---- */
 
-struct next_bucket { /* an answer of chunks_next_bucket */
+struct next_bucket { /* an answer of chunks_next_bucket, or of chunks_next_open */
     int tier, found;
+    bool open;
     int64_t from, bucket;
 };
 
@@ -346,18 +347,19 @@ static int64_t mark_of(const struct past_session *x, int64_t log) /* -1: done */
 }
 
 /* The first bucket at or after `from`: nodes asked in a row ask the same. */
-static int next_bucket(struct past_session *x, int tier, int64_t from, int64_t *ret)
+static int next_bucket(struct past_session *x, int tier, bool open, int64_t from, int64_t *ret)
 {
     struct next_bucket *n;
 
     for (size_t i = 0; i < MIN(x->n_next, ARRAY_LEN(x->next)); i++)
-        if (x->next[i].tier == tier && x->next[i].from == from) {
+        if (x->next[i].tier == tier && x->next[i].open == open && x->next[i].from == from) {
             *ret = x->next[i].bucket;
             return x->next[i].found;
         }
     n = &x->next[x->n_next % ARRAY_LEN(x->next)];
-    *n = (struct next_bucket){.tier = tier, .from = from};
-    n->found = chunks_next_bucket(x->r->chunks, tier, from, &n->bucket);
+    *n = (struct next_bucket){.tier = tier, .open = open, .from = from};
+    n->found = open ? chunks_next_open(x->r->chunks, tier, from, &n->bucket)
+                    : chunks_next_bucket(x->r->chunks, tier, from, &n->bucket);
     if (n->found >= 0)
         x->n_next++;
     *ret = n->bucket;
@@ -396,21 +398,23 @@ static int load_column(void *arg, const struct chunk *c, size_t column, struct s
     return shelf_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, ret);
 }
 
-static int read_group(struct reading *g)
+/* unsummed: only what is not in the next tier. */
+static int read_group(struct reading *g, bool unsummed)
 {
     struct sink *s = g->sink;
-    int r = 0;
+    int r = 0, tier = g->group->tier;
 
     s->load = load_column;
     s->load_arg = g;
     for (size_t i = 0; i < g->group->n && r == 0; i++) {
         struct shelf_chunk *c = g->chunk = &g->group->v[i];
-        if (c->to_ms < s->from_ms || c->from_ms >= s->to_ms || !is_ours(g, c->log, INT64_MAX))
+        if ((unsummed && c->summed) || c->to_ms < s->from_ms || c->from_ms >= s->to_ms ||
+            !is_ours(g, c->log, INT64_MAX))
             continue;
         if (stopped(g))
             r = -ECANCELED;
-        else if (!c->bad && c->c.lanes == (g->tier == TIER_RAW ? 1 : LANES))
-            r = s->chunk(s, &c->c, g->tier);
+        else if (!c->bad && c->c.lanes == (tier == TIER_RAW ? 1 : LANES))
+            r = s->chunk(s, &c->c, tier);
         else
             s->damaged++;
     }
@@ -418,19 +422,19 @@ static int read_group(struct reading *g)
     return r;
 }
 
-static int read_chunks(struct reading *g)
+static int read_tier(struct reading *g, int tier, bool unsummed)
 {
-    int64_t size = tier_bucket_ms(g->tier), bucket = floor_to(MAX(g->sink->from_ms, -(1ll << 52)), size);
+    int64_t size = tier_bucket_ms(tier), bucket = floor_to(MAX(g->sink->from_ms, -(1ll << 52)), size);
     int r = 1;
 
-    while (r == 1 && (r = next_bucket(g->x, g->tier, bucket, &bucket)) == 1) {
+    while (r == 1 && (r = next_bucket(g->x, tier, unsummed, bucket, &bucket)) == 1) {
         if (bucket >= g->sink->to_ms)
             return 0;
         for (size_t i = 0; i < g->names.n && r == 1; i++) {
             g->name = g->names.v[i].key;
-            r = shelf_get(g->r->shelf, g->r->chunks, g->name, g->tier, bucket, &g->group);
+            r = shelf_get(g->r->shelf, g->r->chunks, g->name, tier, bucket, &g->group);
             if (r == 0)
-                r = read_group(g);
+                r = read_group(g, unsummed);
             if (r == 0)
                 r = 1;
             if (r == -EUCLEAN) { /* a damaged page: what else there is can still be read */
@@ -441,6 +445,14 @@ static int read_chunks(struct reading *g)
         bucket += size;
     }
     return r;
+}
+
+/* Hours that are not made yet are what their minutes add up to. */
+static int read_chunks(struct reading *g)
+{
+    int r = read_tier(g, g->tier, false);
+
+    return r == 0 && g->tier == TIER_HOUR ? read_tier(g, TIER_MINUTE, true) : r;
 }
 
 static int read_row(struct reading *g, struct log_reader *l, int64_t log, int64_t row, struct err *err)

@@ -1,9 +1,10 @@
 /*
  * past.h: reading history: chunks and logs of one node, on the caller's thread, over connections of a pool.
  *
- * The list of logs is taken first, then one moment of history.db; where a node's rows are is noted when it is its turn. A
- * log that this moment knows as done is in chunks; any other is read from its file. If a log has left the list since, or
- * its file is gone, it was compacted just now: its rows are forgotten, so the node begins again with a new moment (H1).
+ * The list of logs is taken first, then one moment of history.db; where a node's rows are is noted when it is its turn.
+ * A log that this moment knows as done is in chunks; any other is read from its file. If a log has left the list since,
+ * or its file is gone, it was compacted just now: its rows are forgotten, so the node begins again with a new moment
+ * (H1).
  */
 #ifndef STORE_PAST_H
 #define STORE_PAST_H

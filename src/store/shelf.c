@@ -110,6 +110,7 @@ static int note_chunk(void *arg, const struct chunk_row *row)
                                         .from_ms = row->from_ms,
                                         .to_ms = row->to_ms,
                                         .log = row->log,
+                                        .summed = row->summed,
                                         .c = {.bytes = {.len = row->bytes.len}}};
     return 0;
 }

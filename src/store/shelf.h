@@ -14,6 +14,7 @@
 struct shelf_chunk {
     int64_t id, from_ms, to_ms, log;
     struct chunk c; /* its head */
+    bool summed;    /* as chunk_row.summed */
     bool bad;       /* which makes no sense */
     char *head;
     char **columns; /* bytes of those kept, NULL: not yet */

@@ -498,7 +498,7 @@ int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, 
     if (t->n_rows == 0 || t->n_series == 0)
         return 0;
     table_sort(t);
-    for (int tier = TIER_RAW; tier < TIER_COUNT && r == 0; tier++)
+    for (int tier = TIER_RAW; tier < TIER_HOUR && r == 0; tier++) /* hours are made of minutes, later */
         r = write_tier(t, w, tier, each, arg);
     return r;
 }

@@ -54,7 +54,7 @@ struct table_chunk {
     int64_t bucket, from_ms, to_ms; /* first and last tick */
     struct str bytes;               /* borrowed */
 };
-/* All of it as chunks, raw and tiers. Stops when each returns other than 0. */
+/* All of it as chunks, raw and minutes. Stops when each returns other than 0. */
 int table_write(struct table *t, struct chunk_writer *w, int (*each)(void *arg, const struct table_chunk *c),
                 void *arg);
 

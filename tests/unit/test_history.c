@@ -285,6 +285,68 @@ static void damage_is_counted_and_the_rest_is_read(void **unused)
         whole += got.v[i].count;
     assert_true(whole > 0 && whole < m.n / 3);
     history_fini(&got);
+    /* M2: merging takes the others, and loses no more than was lost */
+    send_live(s, &m, H0 + 120000, 2);
+    send_live(s, &m, H0 + 240000, 2);
+    settle(s);
+    now_ms = H0 + 40 * 24 * H_HOUR;
+    settle(s);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE tier = 0 AND level = 2"), H_NODES + 1);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE level < 2"), 0);
+    assert_int_equal(store_history(s, &q, &got, NULL), 0);
+    assert_int_equal(got.damaged, 1);
+    for (size_t i = 0; i < got.n_series * got.n; i++)
+        whole -= got.v[i].count;
+    assert_int_equal(whole, 0);
+    history_fini(&got);
+    h_check(s, &m, 0, H0, H0 + 360000, 60000, TIER_MINUTE);
+    store_close(s);
+    dir_free(dir);
+    h_fini(&m);
+}
+
+/* M3: hours are what the minutes add up to, made or not; of a file from before that, they are not made again. */
+static void hours_are_counted_once(void **unused)
+{
+    char *dir = dir_new();
+    struct h_model m;
+
+    (void)unused;
+    h_init(&m, 8);
+    now_ms = H0;
+    struct store *s = open_at(dir, NULL);
+    send_live(s, &m, H0, 8);
+    settle(s);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE tier = 2"), 0);
+    for (unsigned node = 0; node < H_NODES; node++)
+        h_check(s, &m, node, H0, H0 + H_HOUR, H_HOUR, TIER_HOUR);
+    now_ms = H0 + 3 * 24 * H_HOUR; /* the day is over */
+    settle(s);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE tier = 2"), H_NODES);
+    assert_int_equal(ask(dir, "SELECT count(*) FROM chunk WHERE summed = 0"), 0);
+    store_close(s);
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
+    sqlite3 *h;
+    assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(h,
+                                  "UPDATE chunk SET level = 0; ALTER TABLE chunk DROP COLUMN summed;"
+                                  " PRAGMA user_version = 1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK); /* as version 1 has them */
+    sqlite3_close(h);
+    s = open_at(dir, NULL);
+    for (int late = 0; late < 2; late++) {
+        for (unsigned node = 0; node < H_NODES; node++) {
+            h_check(s, &m, node, H0, H0 + H_HOUR, H_HOUR, TIER_HOUR);
+            h_send(s, &m, h_batch(&m, node, H0 + 7000 + late, 40, 1500), NULL, NULL);
+        }
+        assert_int_equal(store_flush(s, NULL), 0);
+        for (unsigned node = 0; node < H_NODES; node++)
+            h_check(s, &m, node, H0, H0 + H_HOUR, H_HOUR, TIER_HOUR);
+        settle(s);
+    }
+    for (unsigned node = 0; node < H_NODES; node++)
+        h_check(s, &m, node, H0, H0 + H_HOUR, H_HOUR, TIER_HOUR);
     store_close(s);
     dir_free(dir);
     h_fini(&m);
@@ -477,7 +539,7 @@ TESTS(cmocka_unit_test(history_is_the_same_in_logs_in_chunks_and_merged),
       cmocka_unit_test(the_mem_store_answers_the_same), cmocka_unit_test(a_tool_reads_beside_the_hub),
       cmocka_unit_test(what_is_too_old_goes_tier_by_tier),
       cmocka_unit_test(what_is_beyond_keep_bytes_goes_oldest_first),
-      cmocka_unit_test(damage_is_counted_and_the_rest_is_read),
+      cmocka_unit_test(damage_is_counted_and_the_rest_is_read), cmocka_unit_test(hours_are_counted_once),
       cmocka_unit_test(a_history_that_cannot_be_opened_is_set_aside), cmocka_unit_test(a_nodes_history_moves_with_it),
       cmocka_unit_test(a_question_can_be_stopped_and_has_limits),
       cmocka_unit_test(threads_ask_while_logs_become_chunks))
