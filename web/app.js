@@ -7,7 +7,8 @@ import { Banner } from "./parts/banner.js";
 import { Empty } from "./parts/empty.js";
 import { Help } from "./parts/help.js";
 import { setTheme, theme } from "./prefs.js";
-import { place, usePlace } from "./router.js";
+import { href, place, usePlace } from "./router.js";
+import { useSession } from "./session.js";
 import { navigation, viewFor } from "./views.js";
 
 /** @typedef {import("./types").View} View */
@@ -26,6 +27,14 @@ function ThemeSwitch() {
     return html`<button type="button" class="icon" title=${words} aria-label=${words} onClick=${onClick}>${THEMES[i][1]}</button>`;
 }
 
+/** Who we are, and what only some may do. */
+function Account() {
+    const { role, person, known } = useSession();
+    if (!known) return null;
+    return html`${role === "admin" && html`<a class="tool" href="/add">add a node</a>`}
+        <a class="tool" href=${href("/login", { to: place.path === "/login" ? "" : place.path + location.search })}>${role === "none" ? "log in" : person ?? role}</a>`;
+}
+
 /** @param {{ help: () => void }} props */
 function Header({ help }) {
     const here = viewFor(place.path);
@@ -35,6 +44,7 @@ function Header({ help }) {
             ${navigation.map((v) => html`<a href=${v.path} aria-current=${v === here?.view ? "page" : null}>${v.nav}</a>`)}
         </nav>
         <span class="tools">
+            <${Account} />
             <${ThemeSwitch} />
             <button type="button" class="icon" title="Keys and marks ( ? )" aria-label="Keys and marks" onClick=${help}>?</button>
         </span>

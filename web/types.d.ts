@@ -114,6 +114,12 @@ export interface Problem {
     column?: number;
 }
 
+/** Whom the hub takes us for. */
+export interface Session {
+    role: "none" | "agent" | "enroll" | "relay" | "member" | "admin";
+    person?: string;
+}
+
 /** A view: one line of views.js. */
 export interface View {
     /** "/node/": a path that goes on is the view's argument; "/people": none. */

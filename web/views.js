@@ -6,6 +6,9 @@
 /** @type {View[]} */
 export const views = [
     { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./views/now.js") },
+    { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./views/people.js") },
+    { path: "/login", title: "Log in", load: () => import("./views/login.js") },
+    { path: "/add", title: "Add a node", load: () => import("./views/add.js") },
 ];
 
 export const navigation = views.filter((v) => v.nav);

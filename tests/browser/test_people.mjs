@@ -1,0 +1,91 @@
+/* People, logging in and out, adding a node: what one may not do is not offered. */
+import assert from "node:assert/strict";
+import { clean, demo, hub, looksRight, open, simulate, start, test, token, until, words } from "./lib.mjs";
+
+test("who holds what now, with how much memory, since when, and where", async (t) => {
+    const h = await demo(t);
+    const page = await open(t, h.url + "/people");
+    await page.waitForSelector(".people tbody tr");
+    const rows = await page.locator(".people tbody tr").all();
+    assert.match(await words(page.locator("h1")), /^\d+ people hold \d+ GPUs$/);
+    assert.match(await words(rows[0]), /^tom 8 [\d.]+ (GiB|TiB) .+ dgx3/); /* most GPUs first */
+    const lee = page.locator("tr", { hasText: "lee" });
+    assert.match(await words(lee), /^lee 1 ◐ 1 /);
+    await looksRight(page, "people");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "people-narrow");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "people-dark");
+    await lee.getByRole("link", { name: "lee", exact: true }).click();
+    await until("kim is filtered away", async () => (await page.locator(".cell").count()) === 1);
+    assert.match(await words(page.locator("h1")), /^1 of 48 match/);
+    await page.keyboard.press("g");
+    await page.keyboard.press("p");
+    await page.waitForSelector(".people");
+    clean(page);
+});
+
+test("nobody on anything is said, not an empty table", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/people");
+    await page.getByText("Nobody holds a GPU just now").waitFor();
+    await looksRight(page, "people-nobody");
+});
+
+test("a token logs in and out; a wrong one says why; admins are offered more", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/");
+    await page.getByRole("link", { name: "log in" }).click();
+    await looksRight(page, "login");
+    assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
+    await page.getByLabel("Token").fill("mst_aaaaaaaa_" + "b".repeat(43));
+    await page.getByRole("button", { name: "Log in" }).click();
+    assert.match(await words(page.getByRole("alert")), /not known here, or was revoked/);
+    await looksRight(page, "login-wrong").catch((e) => {
+        if (!String(e).includes("401")) throw e; /* the browser's own word on the refusal */
+    });
+    page.wrong = [];
+    await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "kim" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, "/"); /* back where one was */
+    assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
+    assert.equal(await page.evaluate(() => document.cookie), ""); /* no script sees it */
+    await page.getByRole("link", { name: "kim" }).click();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("link", { name: "log in" }).waitFor();
+    clean(page);
+});
+
+test("an admin adds a node: a command to paste, and the node appears by itself", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/add");
+    await page.getByText("Adding nodes is for admins").waitFor();
+    await page.getByRole("link", { name: "Log in", exact: true }).click();
+    await page.getByLabel("Token").fill(await token(t, h, "admin"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Make the command" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, "/add");
+    await looksRight(page, "add");
+    await page.getByLabel(/^Note/).fill("rack 4");
+    await page.getByRole("button", { name: "Make the command" }).click();
+    const command = await words(page.locator(".copy code"));
+    assert.match(command, new RegExp(`^curl -fsS ${h.url}/install \\| sh -s -- mst_\\w{8}_\\S{43}$`));
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "add-command");
+    await page.getByText("Waiting for the node to report").waitFor();
+    await simulate(t, h, 1);
+    await page.getByText("is here").waitFor();
+    assert.match(await words(page.locator(".arrivals")), /\S+ is here: 8 GPUs, H200/);
+    clean(page);
+});
+
+test("links to log in lead nowhere else", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/login?to=//evil.example/");
+    await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "kim" }).waitFor();
+    assert.equal(new URL(page.url()).href, h.url + "/");
+    clean(page);
+});

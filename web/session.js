@@ -1,0 +1,56 @@
+/* session.js: whom the hub takes us for. What one may not do is not offered; the hub refuses it all the same. */
+import { useEffect, useState } from "preact/hooks";
+import { ask, send } from "./api.js";
+import { watchAgain } from "./live.js";
+
+/** @typedef {import("./types").Session} Session */
+
+/** known: the hub has said who we are. @type {Session & { known: boolean }} */
+export const session = { role: "none", known: false };
+
+/** @type {Set<() => void>} */
+const readers = new Set();
+
+/** @param {Session} now */
+function become(now) {
+    session.role = now.role;
+    session.person = now.person;
+    session.known = true;
+    for (const tell of [...readers]) tell();
+}
+
+async function look() {
+    try {
+        become(await ask("/api/v1/whoami"));
+    } catch {
+        return; /* the banner says that the hub is away */
+    }
+}
+
+/** Throws a Problem. @param {string} token */
+export async function logIn(token) {
+    become(await send("/api/v1/login", { token: token.trim() }));
+    watchAgain();
+}
+
+/** Throws a Problem. */
+export async function logOut() {
+    await send("/api/v1/logout", {});
+    become({ role: "none" });
+    watchAgain();
+}
+
+let looked = false;
+
+/** Who we are, and a new rendering when that changes. */
+export function useSession() {
+    const [, again] = useState({});
+    useEffect(() => {
+        const tell = () => again({});
+        readers.add(tell);
+        if (!looked) void look();
+        looked = true;
+        return () => readers.delete(tell);
+    }, []);
+    return session;
+}

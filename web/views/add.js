@@ -1,0 +1,67 @@
+/* add.js: a node is added with one line to paste, and appears here as soon as it reports. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { send } from "../api.js";
+import { html } from "../html.js";
+import { watch } from "../live.js";
+import { Copy } from "../parts/copy.js";
+import { Empty } from "../parts/empty.js";
+import { modelOf } from "../model.js";
+import { count } from "../format.js";
+import { useSession } from "../session.js";
+import { useLive } from "../use.js";
+
+/** @typedef {import("../types").Problem} Problem */
+
+/** Nodes that were not there when the command was made. @param {{ before: Set<string> }} props */
+function Arrivals({ before }) {
+    const fresh = useLive().nodes.filter((n) => !before.has(n.id));
+    if (!fresh.length) return html`<p class="waiting" role="status">Waiting for the node to report …</p>`;
+    return html`<ul class="arrivals" role="status">
+        ${fresh.map((n) => html`<li><a href="/node/${encodeURIComponent(n.name)}">${n.name}</a> is here${n.devices.length ? `: ${count(n.devices.length, "GPU")}, ${modelOf(n)}` : ""}</li>`)}
+    </ul>`;
+}
+
+export default function Add() {
+    const { role, known } = useSession();
+    const { nodes } = useLive();
+    const [note, setNote] = useState("");
+    const [command, setCommand] = useState("");
+    const [wrong, setWrong] = useState("");
+    const before = useRef(/** @type {Set<string>} */ (new Set()));
+    useEffect(() => watch({}), []);
+
+    if (!known) return null;
+    if (role !== "admin") {
+        return html`<${Empty} title="Adding nodes is for admins">
+            <p><a href="/login?to=/add">Log in</a> with a token of role admin, or on the hub: <code>muster token new --role enroll</code></p>
+        <//>`;
+    }
+
+    /** @param {Event} e */
+    async function onSubmit(e) {
+        e.preventDefault();
+        before.current = new Set(nodes.map((n) => n.id));
+        try {
+            const made = await send("/api/v1/tokens", note.trim() ? { role: "enroll", note: note.trim() } : { role: "enroll" });
+            setCommand(made.command);
+            setWrong("");
+        } catch (problem) {
+            setWrong(/** @type {Problem} */ (problem).detail);
+        }
+    }
+
+    return html`<form class="form" onSubmit=${onSubmit}>
+        <h1>Add a node</h1>
+        <p>One command, run on the machine to add. As root it installs a service; as any other user, a service of that user.</p>
+        ${!command && html`<label>Note to know the token by <span class="dim">(optional)</span>
+            <input name="note" maxlength="100" value=${note} placeholder="rack 4" onInput=${(/** @type {any} */ e) => setNote(e.currentTarget.value)} />
+        </label>`}
+        ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
+        ${command
+            ? html`<${Copy} text=${command} label="The command" />
+                <p class="dim">It holds a token that adds nodes, and is shown this once. It works for as many machines as you like; ${" "}
+                    <code>muster token revoke</code> on the hub ends it. Where hubs and nodes know each other by another address, change the address in it.</p>
+                <${Arrivals} before=${before.current} />`
+            : html`<p><button>Make the command</button></p>`}
+    </form>`;
+}
