@@ -622,7 +622,7 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
             bytes[n_bytes++] = v[i]->v[k].c.bytes;
         }
     }
-    bool ok = n_bytes > 0 && chunks_merge(w, TIER_RAW, bytes, n_bytes, &out, &made, &p->damaged) == 0 &&
+    bool ok = n_bytes > 0 && chunks_merge(w, TIER_RAW, TIER_RAW, bytes, n_bytes, &out, &made, &p->damaged) == 0 &&
               fresh_piece_add(p, made.from_ms, made.to_ms, made.bytes) == 0 &&
               fresh_put(g->x->p->fresh, g->name, log, v, n, p, now_ms);
     if (!ok)
