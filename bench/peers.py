@@ -5,7 +5,7 @@ Each is fed everything in bulk, made to merge what it has, measured on disk, sta
 connection; then each takes the same hosts live, a tick per second. Every store must give the same sum of power, or the run fails. CPU and memory are
 what the kernel counted for the server's process. Prints markdown; peers that are not installed are left out (--install gets them from Debian).
 
-    bench/peers.py [--gpus 1000] [--ticks 600] [--runs 3] [--only muster,victoria,...] [--parts bulk,ask,live] [--live 30] [--json FILE] [--install]
+    bench/peers.py [--gpus 1000] [--ticks 600] [--runs 3] [--only muster,victoria,...] [--parts bulk,ask,live] [--live 30] [--json FILE] [--again FILE] [--install]
 """
 import argparse
 import json
@@ -126,9 +126,13 @@ class Peer:
 
     def __init__(self, data, path):
         self.data, self.path = data, path + "/" + self.name
-        shutil.rmtree(self.path, ignore_errors=True)
-        os.makedirs(self.path)
+        self.again()
         self.port = free_port()
+
+    def again(self):
+        """With an empty folder."""
+        self.end()
+        os.makedirs(self.path)
 
     def end(self):
         shutil.rmtree(self.path, ignore_errors=True)
@@ -217,14 +221,18 @@ class Muster(Peer):
                 time.sleep(seconds)
                 n1, c1, took = self.fed(load), lib.cpu_s(hub.pid), time.monotonic() - t0
                 rss, peak, _ = lib.memory_mb(hub.pid)
-            n = self.fed(load, wait=False)
-        compact, _ = lib.settle(self.path + "/data")  # what the hub would have done of it within ten minutes
-        return {"samples": n1 - n0, "cpu": c1 - c0 + compact / n * (n1 - n0), "cpu_taken": c1 - c0, "rss": rss, "peak": peak, "seconds": took}
+        # The hub compacts after ten minutes, which is longer than this: what that takes is seen of ten minutes of the same batches, sent at once.
+        self.again()
+        with self.start() as hub:
+            fed = lib.feed(hub, min(self.data.gpus, 1000), 600, self.data.t0, "--batch", str(batch), "--per-post", "100")
+        compact = lib.settle(self.path + "/data")[0] / fed["samples"] * (n1 - n0)
+        return {"samples": n1 - n0, "cpu": c1 - c0 + compact, "cpu_taken": c1 - c0, "rss": rss, "peak": peak, "seconds": took}
 
     @staticmethod
-    def fed(load, wait=True):
+    def fed(load):
+        """Samples made so far, by a line of this moment."""
         seen, end = len(load.lines), time.monotonic() + 10
-        while wait and len(load.lines) == seen and time.monotonic() < end:
+        while len(load.lines) == seen and time.monotonic() < end:
             time.sleep(.02)
         return json.loads(load.lines[-1])["samples"]
 
@@ -539,8 +547,10 @@ def report(data, results):
         rows = []
         for q in asked:
             cpu, goal = middle(results.get("muster", []), "ask", q, "cpu_ms"), GOALS.get(q)
-            rows.append([QUESTIONS[q]] + [cell(n, q) for n in names] + ["" if goal is None or cpu is None else f"{goal} {'reached' if cpu <= goal else '**missed**'}"])
-        table(["question: wall ms (server CPU ms)"] + [titles[n] for n in names] + ["goal, CPU ms"], rows)
+            others = [v for v in (middle(results[n], "ask", q.removesuffix("_tier"), "cpu_ms") for n in names if n != "muster") if v]
+            rows.append([QUESTIONS[q]] + [cell(n, q) for n in names] + [f"{min(others) / cpu:.1f}" if others and cpu else "-"] +
+                        ["" if goal is None or cpu is None else f"{goal} {'reached' if cpu <= goal else '**missed**'}"])
+        table(["question: wall ms (server CPU ms)"] + [titles[n] for n in names] + ["times less CPU than the best peer", "goal, CPU ms"], rows)
     rows = []
     for name, runs in results.items():
         for k, label in (("live1", "a request per second"), ("live5", "a request per 5 s")):
@@ -571,6 +581,7 @@ def main():
     p.add_argument("--parts", default="bulk,ask,live")
     p.add_argument("--live", type=int, default=30, help="seconds")
     p.add_argument("--json", help="append what was measured to this file")
+    p.add_argument("--again", help="print what this file of --json holds, and measure nothing")
     p.add_argument("--install", action="store_true", help="install missing peers with apt-get")
     args = p.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -581,6 +592,13 @@ def main():
         print("not installed: " + ", ".join(c.title for c in PEERS if c not in peers) + "; apt-get install " + " ".join(PACKAGES), file=sys.stderr)
     print("versions: " + ", ".join(f"{k} {v}" for k, v in versions().items()))
     results = {c.name: [] for c in peers}
+    if args.again:
+        with open(args.again, encoding="utf-8") as f:
+            for got in map(json.loads, f):
+                if (got["gpus"], got["ticks"]) == (args.gpus, args.ticks) and got["system"] in results:
+                    results[got["system"]].append(got)
+        report(Set(args.gpus, args.ticks, ""), results)
+        return
     with lib.folder() as path:
         data = Set(args.gpus, args.ticks, path)
         data.file("widerb")  # also says what power adds up to
