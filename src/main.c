@@ -17,6 +17,8 @@ const struct cmd cmds[] = {
     {"token", cmd_token, &token_face, false},
     {"backup", cmd_backup, &backup_face, false},
     {"restore", cmd_restore, &restore_face, false},
+    {"export", cmd_export, &export_face, false},
+    {"import", cmd_import, &import_face, false},
     {"config", cmd_config, &config_face, false},
     {"doctor", cmd_doctor, &doctor_face, false},
     {"simulate", cmd_simulate, &simulate_face, false},

@@ -27,10 +27,12 @@ int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_backup(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
 extern const struct opt_cmd up_face, hub_face, agent_face, ls_face, history_face, record_face, jobs_face, token_face,
-    node_face, config_face, doctor_face, simulate_face, man_face, backup_face, restore_face;
+    node_face, config_face, doctor_face, simulate_face, man_face, backup_face, restore_face, export_face, import_face;
 
 #endif

@@ -242,9 +242,9 @@ static void on_stored(void *arg, int result)
         l->failed = result;
 }
 
-static int inlet_flush(struct inlet *l, struct err *err)
+int inlet_sync(struct inlet *l, struct err *err)
 {
-    int r = store_flush(l->store, err);
+    int r = l->store ? store_flush(l->store, err) : 0;
 
     l->flying = 0;
     if (r == 0 && l->failed)
@@ -264,7 +264,7 @@ static int data_batch(struct inlet *l, struct inlet_node *n, const struct batch 
 
     store_append(l->store, &sb, 1, on_stored, l);
     l->flying += l->frame.len;
-    return l->flying > FLUSH_BYTES ? inlet_flush(l, err) : 0;
+    return l->flying > FLUSH_BYTES ? inlet_sync(l, err) : 0;
 }
 
 static int hub_batch(struct inlet *l, struct inlet_node *n, const struct batch *b, struct err *err)
@@ -329,6 +329,8 @@ static int put_node(struct inlet *l, struct inlet_node *n, struct err *err)
         f.rec.facts = n->facts_id ? n->facts_id : f.rec.facts;
         f.rec.procs = n->procs_id;
     }
+    if (!n->seen)
+        n->first_ms = f.rec.first_ms; /* nothing was measured */
     f.rec.first_ms = f.rec.first_ms ? MIN(f.rec.first_ms, n->first_ms) : n->first_ms;
     f.rec.last_ms = MAX(f.rec.last_ms, n->last_ms);
     store_put_node(l->store, &f.rec);
@@ -337,12 +339,12 @@ static int put_node(struct inlet *l, struct inlet_node *n, struct err *err)
 
 int inlet_finish(struct inlet *l, bool settle, struct err *err)
 {
-    int r = l->store ? inlet_flush(l, err) : 0;
+    int r = l->store ? inlet_sync(l, err) : 0;
 
     for (size_t i = 0; i < l->n && r == 0; i++)
         r = l->store ? put_node(l, l->nodes[i], err) : hub_post(l, l->nodes[i], err);
     if (l->store && r == 0)
-        r = inlet_flush(l, err);
+        r = inlet_sync(l, err);
     if (l->store && r == 0 && settle)
         r = store_settle(l->store, err);
     return r;

@@ -32,6 +32,8 @@ int inlet_procs(struct inlet *l, struct inlet_node *n, const struct proc_list *p
 int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct err *err);
 /* What the node's record is to say beside; a data folder only. */
 void inlet_seen(struct inlet *l, struct inlet_node *n, int64_t first_ms, int64_t last_ms);
+/* What was given so far is durable in a data folder, and its store can be asked for it. */
+int inlet_sync(struct inlet *l, struct err *err);
 /* Everything is durable. settle: and a data folder's logs are chunks. */
 int inlet_finish(struct inlet *l, bool settle, struct err *err);
 

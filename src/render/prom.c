@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "render/export.h"
 #include "render/words.h"
 
 /* Everything of one device (or node) that every one of its lines repeats, written once. */
@@ -267,7 +268,7 @@ struct custom_family {
 };
 
 /* muster_custom_<name>[_<unit>], of what a name may have; a counter's samples add _total. */
-static void custom_name(const struct custom_fact *c, char out[128])
+void prom_custom_name(const struct custom_fact *c, char out[128])
 {
     static const char *const reserved[] = {"_total", "_count", "_sum", "_bucket", "_created", "_info"};
     AUTO_BUF b = BUF_INIT(256);
@@ -297,7 +298,7 @@ static bool family_is(const struct custom_family *f, const struct custom_fact *c
 {
     char name[128];
 
-    custom_name(c, name);
+    prom_custom_name(c, name);
     return f->unit == c->unit && f->kind == c->kind && strcmp(f->name, name) == 0;
 }
 
@@ -310,7 +311,7 @@ static size_t list_custom(const struct prom *p, struct custom_family *ret)
         for (size_t k = 0; k < p->v->nodes[i]->fact.n_custom && n < CUSTOM_FAMILIES; k++) {
             const struct custom_fact *c = &p->v->nodes[i]->fact.custom[k];
             size_t at = 0;
-            custom_name(c, ret[n].name);
+            prom_custom_name(c, ret[n].name);
             while (strcmp(ret[at].name, ret[n].name) != 0)
                 at++;
             if (at < n || c->per <= 0)

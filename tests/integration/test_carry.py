@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""History made, kept and carried: simulate --backfill, backup, restore."""
+"""History made, kept and carried: simulate --backfill, backup, restore, export, import."""
 import contextlib
 import os
 import random
@@ -25,6 +25,14 @@ def rows(path, sql):
 class Carry(lib.Case):
     def backfill(self, data, *flags):
         return self.run_any(lib.MUSTER, "simulate", "--backfill", "5h", "--nodes", "2", "--gpus", "3", "--every", "10s", "--until", UNTIL, "--data", data, *flags)
+
+    def limited(self, size, *argv):
+        """Runs it with files bounded to size: a disk that is full."""
+        def bound():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return subprocess.run([str(a) for a in argv], preexec_fn=bound, restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
 
     def chunks(self, data):
         return rows(os.path.join(data, "history.db"), "SELECT n.key, c.tier, c.bucket, c.bytes FROM chunk c JOIN node n ON n.id = c.node ORDER BY 1, 2, 3, 4")
@@ -113,14 +121,6 @@ class Backup(Killed):
         self.data, self.file, self.to = self.path("data"), self.path("backup"), self.path("to")
         self.run_ok(lib.MUSTER, "simulate", "--backfill", "1d", "--nodes", "3", "--gpus", "4", "--every", "10s", "--until", UNTIL, "--data", self.data)
 
-    def limited(self, size, *argv):
-        """Runs it with files bounded to size: a disk that is full."""
-        def bound():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-        return subprocess.run([str(a) for a in argv], preexec_fn=bound, restore_signals=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              check=False)
-
     def test_there_and_back_again_beside_a_hub(self):
         hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0")
         self.run_ok(lib.MUSTER, "backup", self.file, "--data", self.data)
@@ -206,6 +206,133 @@ class Backup(Killed):
             self.assertEqual(got[0], status, got[2])
             self.assertIn(said, got[2])
         self.assertFalse(os.path.exists(self.to))
+
+
+class Export(Killed):
+    formats = ("jsonl", "csv", "openmetrics")
+
+    def setUp(self):
+        super().setUp()
+        self.data, self.to = self.path("data"), self.path("to")
+        self.run_ok(lib.MUSTER, "simulate", "--backfill", "5h", "--nodes", "2", "--gpus", "2", "--every", "10s", "--until", UNTIL, "--data", self.data)
+
+    def export(self, data, kind, *flags):
+        return subprocess.run([lib.MUSTER, "export", "--data", data, "--format", kind, *flags], stdout=subprocess.PIPE, check=True).stdout
+
+    def save(self, name, text):
+        with open(self.path(name), "wb") as f:
+            f.write(text)
+        return self.path(name)
+
+    def test_what_is_exported_and_imported_is_exported_alike(self):
+        for kind in self.formats:
+            text = self.export(self.data, kind)
+            file, to = self.save("export." + kind, text), self.path("to-" + kind)
+            self.run_ok(lib.MUSTER, "import", file, "--data", to)
+            self.assertEqual(self.export(to, kind), text)
+            # again, twice at once, and out of another format: it counts once
+            self.run_ok(lib.MUSTER, "import", file, file, "--data", to)
+            self.run_ok(lib.MUSTER, "import", self.path("export.jsonl"), "--data", to)
+            self.assertEqual(self.export(to, kind), text)
+        self.assertEqual(self.export(self.path("to-csv"), "jsonl"), self.export(self.data, "jsonl"))
+        # what was there before it was exported is there once, too
+        self.run_ok(lib.MUSTER, "import", self.path("export.csv"), "--data", self.data)
+        self.assertEqual(self.export(self.data, "csv"), self.export(self.path("to-csv"), "csv"))
+
+    def test_a_part_of_it(self):
+        lines = self.export(self.data, "csv", "--device", "sim1:1", "--metric", "power", "--kind", "samples", "--from", str(UNTIL_MS - 3600000), "--to", str(UNTIL_MS - 60000)).decode().split("\r\n")
+        samples = [r.split(",") for r in lines if r.startswith("samples")]
+        self.assertEqual(len(samples), 354)
+        self.assertEqual({(s[1] != "", s[4]) for s in samples}, {(True, "power")})
+        self.assertEqual(samples[0][3], "2026-11-15T03:00:00.000Z")
+        steps = self.export(self.data, "csv", "--device", "sim1:1", "--metric", "power", "--metric", "energy", "--kind", "samples", "--step", "10m").decode().split("\r\n")
+        self.assertEqual(len([r for r in steps if ",power," in r]), 30)
+        hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0")  # and beside a hub
+        got = lib.ask_json(hub.url + f"/api/v1/history?device=sim1:1&metric=energy&from={UNTIL_MS - 5 * 3600000}&to={UNTIL_MS}&step=10m&agg=last")
+        self.assertEqual([float(r.split(",")[5]) for r in steps if ",energy," in r], got["series"][0]["v"])
+        self.assertEqual(self.export(self.data, "csv", "--device", "sim1:1", "--metric", "power", "--metric", "energy", "--kind", "samples", "--step", "10m").decode().split("\r\n"), steps)
+
+    def test_openmetrics_is_what_prometheus_takes(self):
+        promtool = shutil.which("promtool")
+        if not promtool:
+            self.skipTest("no promtool")
+        file = self.save("export.om", self.export(self.data, "openmetrics"))
+        out = self.run_ok(promtool, "tsdb", "create-blocks-from", "openmetrics", file, self.path("tsdb"))
+        samples = sum(int(line.split()[4]) for line in out.splitlines() if line.startswith("0"))
+        with open(file, encoding="utf-8") as f:
+            self.assertEqual(samples, sum(1 for line in f if not line.startswith("#")))
+
+    def test_a_bad_line_is_named_and_what_came_before_counts_once(self):
+        for kind, bad, column in (("jsonl", b'{"kind":"samples","node":"aa","metric":"util","t":[5,x],"v":[1,2]}', 54), ("csv", b"samples,aa,,soon,util,1,\r", 13),
+                                  ("openmetrics", b"muster_gpu_power_watts{node=\"m\"} 1 5", 1)):
+            text = self.export(self.data, kind)
+            lines, to = text.split(b"\n"), self.path("to-" + kind)
+            at = len(lines) * 2 // 3
+            broken = self.save("broken", b"\n".join(lines[:at] + [bad] + lines[at:]))
+            for _ in range(2):
+                status, _, err = self.run_any(lib.MUSTER, "import", broken, "--data", to)
+                self.assertEqual(status, 1)
+                self.assertIn(f"{broken}:{at + 1}:{column}: ", err)
+            status, _, err = self.run_any(lib.MUSTER, "import", "--dry-run", broken)
+            self.assertIn(f"{broken}:{at + 1}:{column}: ", err)
+            self.run_ok(lib.MUSTER, "import", self.save("whole", text), "--data", to)
+            self.assertEqual(self.export(to, kind), text)
+        self.save("cut", self.export(self.data, "openmetrics")[:-6])
+        status, _, err = self.run_any(lib.MUSTER, "import", "--dry-run", self.path("cut"))
+        self.assertEqual(status, 1)
+        self.assertIn("# EOF is missing", err)
+        self.run_ok(lib.MUSTER, "import", "--dry-run", self.path("whole"), "--data", self.path("none"))
+        self.assertFalse(os.path.exists(self.path("none")))
+
+    def test_an_import_that_is_killed_is_done_again_without_doubles(self):
+        text = self.export(self.data, "jsonl")
+        file = self.save("export", text)
+        longest, killed = self.how_long(lib.MUSTER, "import", file, "--data", self.path("once")), 0
+        for _ in range(self.kills):
+            killed += self.kill_at_random((lib.MUSTER, "import", file, "--data", self.to), longest)
+        self.run_ok(lib.MUSTER, "import", file, "--data", self.to)
+        self.assertEqual(self.export(self.to, "jsonl"), text)
+        print(f"import killed {killed} times of {self.kills} ", end="", flush=True)
+        self.assertGreater(killed, 0)
+
+    def test_a_full_disk_is_said_and_nothing_is_double_afterwards(self):
+        text = self.export(self.data, "jsonl")
+        file, tried = self.save("export", text), 0
+        for size in (0, 4096, 40000, 70000, 100000, 150000, 200000):
+            got = self.limited(size, lib.MUSTER, "import", file, "--data", self.to)
+            self.assertEqual(got.returncode, 3, (size, got.stderr))
+            tried += 1
+        got = self.limited(100000, lib.MUSTER, "export", "--data", self.data, "-o", self.path("out"))
+        self.assertEqual(got.returncode, 3)
+        self.assertIn(b"cannot write", got.stderr)
+        self.assertFalse([n for n in os.listdir(self.dir) if n.startswith("out")])
+        self.run_ok(lib.MUSTER, "import", file, "--data", self.to)
+        self.assertEqual(self.export(self.to, "jsonl"), text)
+        print(f"{tried} full disks ", end="", flush=True)
+
+    def test_a_hub_takes_it_in(self):
+        text = self.export(self.data, "csv", "--kind", "samples")
+        file, token = self.save("export", text), self.path("token")
+        hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0", data=self.to)
+        with open(token, "w", encoding="ascii") as f:
+            f.write(self.token("enroll", data=self.to))
+        for _ in range(2):
+            self.run_ok(lib.MUSTER, "import", file, "--hub", hub.url, "--token-file", token)
+            with open(token, "w", encoding="ascii") as f:
+                f.write(self.token("enroll", data=self.to))
+        self.assertEqual(self.export(self.to, "csv", "--kind", "samples"), text)
+        status, _, err = self.run_any(lib.MUSTER, "import", file, "--data", self.to)
+        self.assertEqual(status, 3)
+        self.assertIn("another hub is using it", err)
+
+    def test_what_cannot_be_is_said(self):
+        for argv, status, said in ((("import",), 2, "expected FILE"), (("import", "x"), 2, "say where to"), (("import", self.path("x"), "--data", self.to), 3, "No such file"),
+                                   (("import", "--dry-run", "/bin/sh"), 1, "/bin/sh:1:1: this is not an export"), (("export", "--data", self.path("x")), 3, "no hub's data"),
+                                   (("export", "--data", self.data, "--format", "xml"), 2, "format"), (("export", "--data", self.data, "--kind", "x"), 2, "--kind: 'x'"),
+                                   (("export", "--data", self.data, "--from", "x"), 2, "--from")):
+            got = self.run_any(lib.MUSTER, *argv)
+            self.assertEqual(got[0], status, got)
+            self.assertIn(said, got[2])
 
 
 if __name__ == "__main__":
