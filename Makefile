@@ -85,7 +85,7 @@ STUB     := $(BIN)/libnvml-stub.so $(BIN)/libnvml-stub-old.so $(BIN)/libnvml-stu
 # Small programs that integration tests use.
 TOOL     := $(patsubst tests/tool/%.c,$(BIN)/tool/%,$(wildcard tests/tool/*.c))
 unit: $(UNIT)
-stub: $(STUB)
+stub: $(STUB) $(BIN)/libclock-shim.so
 tool: $(TOOL)
 
 $(BIN)/tool/%: $(O)/tests/tool/%.o $(BIN)/libmuster-all.a
@@ -108,6 +108,11 @@ $(BIN)/libnvml-stub-535.so: STUB_FLAG := -DWIDE_V3
 $(STUB): $(STUB_SRC) tests/stub/nvml_stub.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(STUB_FLAG) -fvisibility=hidden -fPIC -shared -pthread -o $@ $(STUB_SRC)
+
+# Preloaded, it sets a program's clock.
+$(BIN)/libclock-shim.so: tests/stub/clock_shim.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fvisibility=hidden -fPIC -shared -o $@ $<
 
 -include $(wildcard $(O)/tests/unit/*.d $(O)/tests/tool/*.d)
 

@@ -10,12 +10,13 @@
 #include "base/rand.h"
 #include "hub/hub.h"
 
-#define BLOBS_MAX    128        /* in one request */
-#define IN_FLIGHT    16         /* requests of one node waiting for the disk */
-#define REQUEST_COST (16 << 10) /* a request's own work, as bytes to unpack */
-#define COST_MAX     (48 << 20) /* of one request */
-#define EVENTS_SAID  8          /* events of one request that are logged */
-#define AHEAD_MS     10000      /* times further ahead are somebody's mistake */
+#define BLOBS_MAX    128            /* in one request */
+#define IN_FLIGHT    16             /* requests of one node waiting for the disk */
+#define REQUEST_COST (16 << 10)     /* a request's own work, as bytes to unpack */
+#define COST_MAX     (48 << 20)     /* of one request */
+#define EVENTS_SAID  8              /* events of one request that are logged */
+#define AHEAD_MS     10000          /* times further ahead are somebody's mistake */
+#define PAST_MS      946684800000ll /* 2000-01-01: so are earlier ones */
 #define ALIVE_MS     30000
 #define REFUSED_MS   60000
 #define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
@@ -417,12 +418,25 @@ static int64_t stamp(const struct post *p, int64_t at_ms)
     return MAX(0, MIN(at_ms + p->peer->shift_ms, p->now_ms + AHEAD_MS));
 }
 
+/*
+ * What to add to a batch's times. They may not fit the clock its node has now, when that was set since they were taken
+ * (at boot, say): what would be in the future or before there were GPUs is taken to end now.
+ */
+static int64_t shift_of(const struct post *p, const struct batch *b)
+{
+    int64_t shift = p->peer->shift_ms;
+    if (!b->n_ticks)
+        return shift;
+    int64_t first = b->at_ms[0] + shift, last = b->at_ms[b->n_ticks - 1] + shift;
+    return last > p->now_ms + AHEAD_MS || first < PAST_MS ? p->now_ms - b->at_ms[b->n_ticks - 1] : shift;
+}
+
 /* Who was on the devices then: live is further on, but the records want it. */
 static void post_late(struct post *p, const struct frame *f, const struct batch *b)
 {
     if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || !have_facts(p, f->facts) || !have_procs(p, f->procs))
         return;
-    int64_t first_ms = stamp(p, b->at_ms[0]), last_ms = stamp(p, b->at_ms[b->n_ticks - 1]);
+    int64_t shift = shift_of(p, b), first_ms = b->at_ms[0] + shift, last_ms = b->at_ms[b->n_ticks - 1] + shift;
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
         if (u->slot >= 1 && u->slot <= p->facts.n_devices && u->proc < p->procs.n)
@@ -488,25 +502,26 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
         return bad_frames(p, err.msg);
     p->work += batch_work(&b);
     peer_spent(p->peer, batch_work(&b));
+    int64_t shift = shift_of(p, &b);
     p->append[(*n_append)++] = (struct store_batch){.node = p->key,
                                                     .run = f->key.run,
                                                     .number = f->key.number,
                                                     .facts = f->facts,
                                                     .procs = f->procs,
-                                                    .at_ms = b.n_ticks ? stamp(p, b.at_ms[0]) : p->now_ms,
-                                                    .shift_ms = p->peer->shift_ms,
+                                                    .at_ms = b.n_ticks ? b.at_ms[0] + shift : p->now_ms,
+                                                    .shift_ms = shift,
                                                     .bytes = f->whole};
     if (!peer_is_news(p->peer, f->key.run, f->key.number))
         return true;
     h->batches++;
-    int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + p->peer->shift_ms : 0;
+    int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + shift : 0;
     bool newer = newest_ms > p->n->sample_at_ms;
     if (newer)
         post_in_force(p, f);
     else
         post_late(p, f, &b);
     post_events(p, &b);
-    live_batch(h->live, p->n, &b, p->peer->shift_ms, p->now_ms);
+    live_batch(h->live, p->n, &b, shift, p->now_ms);
     if (newer && live_knows(p->n, f->facts, f->procs))
         peer_track(h->peers, p->peer, p->n, newest_ms);
     return true;

@@ -1,6 +1,7 @@
 /* term.c: text for terminals, in the frames vesta's users know. What is not known is "-", never 0. */
 #include "render/render.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "render/words.h"
 
@@ -392,13 +393,15 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
     for (size_t i = 0; i < v->n && out->err == 0; i++) {
         const struct node_now *n = v->nodes[i];
         AUTO_BUF b = BUF_INIT(512);
-        char when[32];
+        char when[32], span[24];
         buf_addf(&b, "#### %s :: %s ", n->name, n->address[0] ? n->address : "-");
         buf_addc(out, '\n');
         cell(&p, b.p, MIN(str_width(buf_str(&b)), p.width), FIT_LEFT);
         buf_fill(out, '#', (size_t)MAX(0, p.width - str_width(buf_str(&b))));
         buf_reset(&b);
         buf_addf(&b, "  last update: %s", last_update(n, when));
+        if (n->clock_off_ms)
+            buf_addf(&b, ", clock off by %s", clock_span(n->clock_off_ms, span));
         buf_addc(out, '\n');
         cell(&p, b.p, p.width, FIT_LEFT);
         buf_addc(out, '\n');
