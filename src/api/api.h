@@ -18,6 +18,7 @@
 
 struct api;
 struct filter;
+struct node_now;
 struct live;
 struct past;
 struct route;
@@ -28,7 +29,8 @@ struct param {
     struct str name, value; /* decoded */
 };
 
-#define QUERY_MAX 32
+#define QUERY_MAX   32
+#define EVENTS_LOOK 2000
 
 /* The token a connection sent last and its hash: agents send the same every second. */
 struct token_memo {
@@ -136,8 +138,10 @@ struct api {
     /* administration; rename NULL, retired and maintenance -1: leave */
     int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                       struct err *err);
-    int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out,
-                  struct err *err); /* JSON array */
+    /* JSON array. keep: NULL, or which of the newest EVENTS_LOOK; n NULL: a node that is not known any more */
+    int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit,
+                  bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                  struct err *err);
     /* jobs: the two that write answer when it is durable */
     enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
     enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);

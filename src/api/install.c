@@ -127,12 +127,17 @@ enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
     struct view_ask ask = {.demo = a->demo};
     long long port = request_int(rq, "port", 9100, 1, 65535);
     char text[NAME_MAX_LEN + 16];
+    AUTO_FILTER *filter = NULL;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
     rp->body = BUF_INIT(64u << 20);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);
     for (size_t i = 0; i < v.n; i++) {
         const struct node_now *n = v.nodes[i];
+        if (filter && !filter_match_node(filter, n, rq->now_ms))
+            continue;
         const char *host = n->address[0] && !address_is_loopback(n->address) ? n->address : n->name;
         json_obj(&j, NULL);
         json_arr(&j, "targets");

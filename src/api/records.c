@@ -125,6 +125,24 @@ enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
+struct event_sieve {
+    const struct filter *filter;
+    int64_t now_ms;
+};
+
+/* Events of a GPU that fits now; of a node, where one of its GPUs does. */
+static bool keep_event(void *arg, const struct node_now *n, const char *device)
+{
+    const struct event_sieve *s = arg;
+    if (!n)
+        return false;
+    for (size_t i = 0; device && device[0] && i < n->n_devices; i++)
+        if (strcmp(n->devices[i].fact.uuid, device) == 0)
+            return filter_match(s->filter, n, &n->devices[i], s->now_ms);
+    return device && device[0] ? filter_match(s->filter, n, NULL, s->now_ms)
+                               : filter_match_node(s->filter, n, s->now_ms);
+}
+
 enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), from = request_query(rq, "from");
@@ -134,6 +152,9 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
     const char *key = NULL;
     char name[NAME_MAX_LEN];
     struct err err = {0};
+    AUTO_FILTER *filter = NULL;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
     if (from.len && clock_parse(from.p, from.len, &from_ms) < 0)
         return reply_problem(rp, 400,
                              "from '%.*s' is not a time: write 2026-11-15T10:46:12Z, or milliseconds or seconds since "
@@ -150,7 +171,8 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
         key = v.nodes[0]->key;
     }
     rp->body = BUF_INIT(64u << 20);
-    if (a->events(a->hub, key, from_ms, (size_t)limit, &rp->body, &err) < 0)
+    struct event_sieve sieve = {filter, rq->now_ms};
+    if (a->events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
         return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
     return REPLY_NOW;
 }

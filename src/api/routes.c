@@ -32,7 +32,7 @@ const struct route routes[] = {
     {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",
      .params = "from: time, for processes gone by; to: time, now unless told; device: UUID, with from; user: login, with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
     {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
-     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000", .handle = get_events},
+     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000; filter: of GPUs that fit now, or of nodes that have such a GPU (docs/filter.md); me: whom 'mine' means without a token", .handle = get_events},
     {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Labelled spans: commands of `muster record`, Dask and Slurm jobs, W&B runs; newest start first (docs/jobs.md)",
      .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID; person: login; kind: record, dask, wandb, slurm or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
     {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
@@ -65,7 +65,7 @@ const struct route routes[] = {
     {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh -s -- TOKEN", .handle = get_install},
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
-     .params = "port: of the exporter to scrape there, 9100 unless told", .handle = get_sd},
+     .params = "port: of the exporter to scrape there, 9100 unless told; filter: nodes with a GPU that matches (docs/filter.md)", .handle = get_sd},
     {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing: the page names its own", .handle = get_favicon},
     {0},
 };

@@ -53,7 +53,9 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
 int registry_load(struct hub *h, struct err *err);
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
-int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out, struct err *err);
+int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
+                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                    struct err *err);
 void registry_on_event(void *hub, const struct node_now *n, const struct event *e); /* live's */
 
 /* ---- ask.c ---- */

@@ -94,12 +94,18 @@ void registry_on_event(void *hub, const struct node_now *n, const struct event *
 struct listing {
     struct hub *h;
     struct json j;
+    size_t left; /* to be listed */
+    bool (*keep)(void *arg, const struct node_now *n, const char *device);
+    void *arg;
 };
 
 static void list_event(void *arg, const char *node, const char *device, const struct event *e)
 {
     struct listing *l = arg;
     const struct node_now *n = live_find(l->h->live, node);
+    if (l->left == 0 || (l->keep && !l->keep(l->arg, n, device)))
+        return;
+    l->left--;
     json_obj(&l->j, NULL);
     json_int(&l->j, "at", e->at_ms);
     json_cstr(&l->j, "node", n ? n->name : node);
@@ -113,11 +119,13 @@ static void list_event(void *arg, const char *node, const char *device, const st
     json_end_obj(&l->j);
 }
 
-int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out, struct err *err)
+int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
+                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                    struct err *err)
 {
-    struct listing l = {.h = hub, .j = json_on(out)};
+    struct listing l = {.h = hub, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
     json_arr(&l.j, NULL);
-    int r = store_events(l.h->store, node, from_ms, limit, list_event, &l, err);
+    int r = store_events(l.h->store, node, from_ms, keep ? EVENTS_LOOK : limit, list_event, &l, err);
     json_end_arr(&l.j);
     return r < 0 ? r : 0;
 }

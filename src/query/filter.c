@@ -215,6 +215,39 @@ static int any_proc(const struct filter *f, const struct op *op, const struct su
     return negate(op, any);
 }
 
+/* ---- metrics declared at run time ---- */
+
+static const struct custom_now *custom_of(const struct custom_now *v, size_t n, size_t which)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].metric == METRIC_CUSTOM + which)
+            return &v[i];
+    return NULL;
+}
+
+/* The device's value, or its node's where the device has none. With a pattern: any that fits. */
+static int custom_is(const struct filter *f, const struct op *op, const struct subject *s)
+{
+    const struct node_now *n = s->n;
+    int any = UNKNOWN;
+
+    for (size_t i = 0; i < n->fact.n_custom && any != YES; i++) {
+        const struct custom_fact *fact = &n->fact.custom[i];
+        if (!text_is(f, op, fact->name))
+            continue;
+        const struct custom_now *v = s->d ? custom_of(s->d->custom, s->d->n_custom, i) : NULL;
+        bool seen = v ? in_sight(s->d) : n->state != NODE_DOWN;
+        if (!v)
+            v = custom_of(n->custom, n->n_custom, i);
+        if (!v || !seen)
+            continue;
+        /* v / per against op->v / which, without a division */
+        __int128 have = (__int128)v->v * op->which, want = (__int128)op->v * MAX(fact->per, 1);
+        any = compare(have < want ? -1 : have > want, (enum cmp)op->cmp, 0);
+    }
+    return any;
+}
+
 /* ---- the program ---- */
 
 static bool run(const struct filter *f, const struct subject *s)
@@ -238,6 +271,9 @@ static bool run(const struct filter *f, const struct subject *s)
         case OP_PROC_TEXT:
         case OP_PROC_NUMBER:
             stack[top++] = (uint8_t)any_proc(f, op, s);
+            break;
+        case OP_CUSTOM:
+            stack[top++] = (uint8_t)custom_is(f, op, s);
             break;
         case OP_NOT:
             assert(top >= 1);

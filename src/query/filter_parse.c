@@ -460,6 +460,60 @@ static int take_comparison(struct parser *p, const struct field *f, struct str n
     return emit_condition(p, op, at);
 }
 
+#define CUSTOM_FINE                                                                                                    \
+    10000 /* numbers of custom metrics are compared to a ten-thousandth, or to one where that is too large */
+
+/* What is behind "metric:": a name, a comparison, a number in the unit that the metric is shown in. */
+static int take_custom(struct parser *p, size_t at)
+{
+    struct op op = {.code = OP_CUSTOM};
+    struct field scratch;
+    struct value name = {.at = p->at}, v;
+    struct str sign, share;
+
+    if (peek(p) == '"' || peek(p) == '\'') {
+        int r = take_value(p, &name);
+        if (r < 0)
+            return r;
+    } else {
+        size_t end = p->at;
+        while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr("()\"'=!<>", p->text.p[end]))
+            end++;
+        name.text = str_n(p->text.p + p->at, end - p->at);
+        p->at = end;
+    }
+    if (!name.text.len || name.text.len > VALUE_MAX)
+        return fail(p, name.at, "expected a metric's name after 'metric:'");
+    skip_blanks(p);
+    size_t behind = p->at;
+    int cmp = peek(p) == ':' ? -1 : take_cmp(p, &sign);
+    if (cmp < 0)
+        return fail(p, behind, "expected one of = != < <= > >= and a number after 'metric:%.*s'", shown(name.text),
+                    name.text.p);
+    const struct field *known = name.quoted ? NULL : field_find(name.text, &scratch);
+    if (known == &scratch) /* one of ours, by its whole name */
+        return take_comparison(p, known, name.text, at, sign, (enum cmp)cmp);
+    skip_blanks(p);
+    int r = take_value(p, &v);
+    if (r < 0)
+        return r;
+    op.cmp = (uint8_t)cmp;
+    op.which = CUSTOM_FINE;
+    bool percent = cut_suffix(v.text, "%", &share),
+         good = str_fixed(percent ? share : v.text, percent ? CUSTOM_FINE / 100 : CUSTOM_FINE, &op.v);
+    if (!good) { /* 40G, or more than fits */
+        op.which = 1;
+        good = str_fixed(v.text, 1, &op.v) || str_bytes(v.text, &op.v);
+    }
+    if (!good)
+        return fail(p, v.at, "expected a number such as 4, 40G or 50%% after 'metric:%.*s%.*s'", shown(name.text),
+                    name.text.p, STR_ARG(sign));
+    for (size_t i = 0; i < name.text.len && !name.quoted; i++)
+        op.match |= strchr("*?[", name.text.p[i]) ? TEXT_GLOB : TEXT_WHOLE;
+    pool_add(p, &op, name.text);
+    return emit_condition(p, op, at);
+}
+
 static int take_word(struct parser *p, struct str name, size_t at)
 {
     const struct word *w = word_find(name);
@@ -467,6 +521,8 @@ static int take_word(struct parser *p, struct str name, size_t at)
 
     if (!w) {
         const char *near = name_near(name);
+        if (str_eq_nocase(name, "metric"))
+            return fail(p, at + name.len, "expected ':' and a metric's name, as in metric:tokens>100");
         if (field_find(name, &scratch))
             return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", shown(name),
                         name.p);
@@ -509,6 +565,8 @@ static int take_condition(struct parser *p)
         p->at = behind;
         return take_word(p, name, at);
     }
+    if (str_eq_nocase(name, "metric") && sign.p[0] == ':')
+        return take_custom(p, at);
     const struct field *f = field_find(name, &scratch);
     if (f)
         return take_comparison(p, f, name, at, sign, (enum cmp)cmp);

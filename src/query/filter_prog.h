@@ -48,6 +48,7 @@ enum op_code {
     OP_TEXT,
     OP_PROC_TEXT,
     OP_PROC_NUMBER,
+    OP_CUSTOM, /* a metric declared at run time, by the name at op.to; op.v is in units of 1 / op.which */
     OP_NOT,
     OP_AND,
     OP_OR,

@@ -16,6 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct device_now full, empty;
     static struct proc_fact fact = {.pid = 7, .slurm_job = 77, .user = "kim", .name = "python", .container = "3f9a"};
     static struct proc_now p = {.fact = &fact};
+    static struct custom_fact custom[2] = {{.name = "tokens", .per = INT64_MAX}, {.name = "Queue depth", .per = 1}};
+    static struct custom_now values[2] = {{METRIC_CUSTOM, INT64_MIN, NOW}, {METRIC_CUSTOM + 1, INT64_MAX, NOW}};
     struct filter *f = NULL;
     struct filter_err err = {0};
 
@@ -24,6 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mem_copy_str(n.fact.driver, sizeof(n.fact.driver), "580.65.06");
         mem_copy_str(full.fact.name, sizeof(full.fact.name), "NVIDIA H200");
         mem_copy_str(full.fact.uuid, sizeof(full.fact.uuid), "GPU-1");
+        n.fact.custom = custom;
+        n.fact.n_custom = 2;
+        full.custom = &values[0];
+        n.custom = &values[1];
+        full.n_custom = n.n_custom = 1;
         full.procs = &p;
         full.n_procs = 1;
         full.state = DEV_BUSY;

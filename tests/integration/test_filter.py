@@ -60,6 +60,23 @@ class Filters(HubCase):
             self.assertIn("expected a size such as 40G", problem["detail"])
         self.assertEqual(lib.ask(h.url + "/api/v1/state?filter=" + "(" * 1100)[0], 400)
 
+    def test_events_and_targets_of_a_part_of_the_cluster(self):
+        h = self.hub()
+        a, b = self.node(h, "a"), self.node(h, "b")
+        for n in (a, b):
+            self.post(h, n.stream(n.batch(util=9000 if n is a else 0, events=[(n.now(), 1, 1, 79, "fell off")])), n.token)
+
+        def kinds(filter_text):
+            got = lib.ask_json(h.url + "/api/v1/events?filter=" + quoted(filter_text))
+            return sorted((e["node"], e["kind"]) for e in got if e["kind"] == "xid")
+
+        lib.wait_until("both are records", lambda: len(kinds("host:*")) == 2)
+        self.assertEqual(kinds("util>50%"), [("a", "xid")])
+        self.assertEqual(kinds("host:b"), [("b", "xid")])
+        self.assertEqual(len(lib.ask_json(h.url + "/api/v1/events?limit=1&filter=host:b")), 1)
+        targets = lib.ask_json(h.url + "/sd/prometheus?filter=" + quoted("util>50%"))
+        self.assertEqual([t["labels"]["__meta_muster_node"] for t in targets], ["a"])
+
     def test_what_no_longer_matches_leaves_a_stream(self):
         h = self.hub()
         a, b = self.node(h, "a"), self.node(h, "b")

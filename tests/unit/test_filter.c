@@ -52,6 +52,21 @@ static void check(const struct want *w, size_t n)
 static void every_condition_means_what_the_manual_says(void **unused)
 {
     static const struct want cases[] = {
+        /* metrics declared at run time: a device's, or its node's; in the unit they are shown in */
+        {"metric:tokens>1234.5", "dgx1/0"},
+        {"metric:tokens=1234.567", "dgx1/0"},
+        {"metric:tokens>1234.567", ""},
+        {"metric:TOK*<1300", "dgx1/0"},
+        {"not metric:tokens>2000", "dgx1/0"}, /* others have none: not known */
+        {"metric:tokens<1.5G", "dgx1/0"},
+        {"metric:'queue \"depth\"'=17", ALL_DGX1},
+        {"metric:queue*>=17 busy", "dgx1/0"},
+        {"metric:queue*>17", ""},
+        {"metric:queue*>1700%", ""},
+        {"metric:queue*=1700%", ALL_DGX1},
+        {"metric:nothing>0", ""},
+        {"metric:tokens<99999999999999999", "dgx1/0"},
+        {"metric:power>1W busy", "dgx1/0"}, /* one of ours */
         /* states */
         {"free", "dgx1/2 mig1/0.1 mig1/0.2"},
         {"busy", "dgx1/0"},
@@ -287,6 +302,13 @@ static void errors_name_the_column_and_what_was_expected(void **unused)
     } cases[] = {
         {"", 1, "expected a condition such as free or mem>40G"},
         {"   ", 4, "expected a condition"},
+        {"metric", 7, "as in metric:tokens>100"},
+        {"metric:", 8, "expected a metric's name"},
+        {"metric:tokens", 14, "expected one of = !="},
+        {"metric:tokens:5", 16, "expected one of = !="},
+        {"metric:tokens>", 15, "expected a number such as 4"},
+        {"metric:tokens>many", 15, "after 'metric:tokens>'"},
+        {"metric:util>40G", 13, "expected a share"},
         {"mem>", 5, "expected a size such as 40G, or a share such as 50%, after 'mem>'"},
         {"mem>big", 5, "expected a size such as 40G"},
         {"mem>40", 5, "expected a size such as 40G"}, /* 40 bytes is never meant */

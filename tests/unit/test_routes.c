@@ -77,10 +77,14 @@ static int node_admin(void *hub, const char *who, const char *rename, int retire
     return 0;
 }
 
-static int events(void *hub, const char *node, int64_t from_ms, size_t limit, struct buf *out, struct err *err)
+static int events(void *hub, const char *node, int64_t from_ms, size_t limit,
+                  bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                  struct err *err)
 {
+    const struct node_now *box = live_find(api.live, "box");
     (void)hub, (void)node, (void)from_ms, (void)limit, (void)err;
-    return buf_adds(out, "[]");
+    return buf_addf(out, "[%d,%d,%d]", !keep || keep(arg, box, "GPU-1"), !keep || keep(arg, box, NULL),
+                    !keep || keep(arg, NULL, "GPU-1"));
 }
 
 static bool ready(void *hub, char why[160])
@@ -672,6 +676,13 @@ static void a_filter_leaves_what_matches_everywhere(void **unused)
         int status;
         const char *has, *has_not;
     } cases[] = {
+        {"/api/v1/events?filter=user:kim", false, 200, "[1,1,0]", "[1,1,1]"},
+        {"/api/v1/events?filter=free", false, 200, "[0,0,0]", "[1,1,1]"},
+        {"/api/v1/events", false, 200, "[1,1,1]", "[0"},
+        {"/api/v1/events?filter=mem>", false, 400, "column", "["},
+        {"/sd/prometheus?filter=user:kim", false, 200, "box", "[]"},
+        {"/sd/prometheus?filter=user:lee", false, 200, "[]", "box"},
+        {"/sd/prometheus?filter=lee:", false, 400, "column", "box"},
         {"/api/v1/state?filter=user:kim", false, 200, "GPU-1", "\"nodes\":[]"},
         {"/api/v1/state?filter=user:lee", false, 200, "\"nodes\":[]", "GPU-1"},
         {"/api/v1/state?filter=", false, 200, "GPU-1", "\"filter\""},
