@@ -66,6 +66,8 @@ static void on_worker(struct job *j)
                         .session = store_session(q->h->store),
                         .stop = job_stopped,
                         .stop_arg = j,
+                        .procs_at = store_procs_at,
+                        .was = store_node_at,
                         .procs = procs_beside,
                         .procs_arg = &beside,
                         .jobs = jobs_beside,

@@ -51,6 +51,11 @@ struct past {
     struct history_session *session; /* of this request; may be NULL */
     bool (*stop)(void *arg);
     void *stop_arg;
+    /* store_procs_at; NULL: nobody was ever on a device */
+    int (*procs_at)(struct store *s, const char *node, int64_t at_ms,
+                    void (*each)(void *arg, const struct store_proc *p), void *each_arg, struct err *err);
+    /* store_node_at; NULL: everything was as it is now */
+    int (*was)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
     /* store_procs, from this thread; NULL: nobody was ever on a device */
     int (*procs)(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
                  void *each_arg, struct err *err);

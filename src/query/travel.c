@@ -5,8 +5,7 @@
 
 #include "live/judge.h"
 
-#define MINUTE_MS      60000ll
-#define SEEN_LATELY_MS 600000 /* when a process was last seen is not written down at every tick */
+#define MINUTE_MS 60000ll
 
 struct stop { /* what is kept of a node now */
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN], address[64];
@@ -43,8 +42,9 @@ struct travel *travel_new(const struct view *v, const struct state_rule *rule, i
         mem_copy_str(s->name, sizeof(s->name), n->name);
         mem_copy_str(s->address, sizeof(s->address), n->address);
         s->fact = n->fact;
-        s->fact.n_custom = 0;
-        s->fact.custom = NULL;
+        s->fact.custom = mem_zero(MAX(n->fact.n_custom, 1u), sizeof(*s->fact.custom));
+        if (n->fact.n_custom)
+            memcpy(s->fact.custom, n->fact.custom, n->fact.n_custom * sizeof(*s->fact.custom));
         s->fact.n_devices = n->n_devices;
         s->fact.devices = mem_zero(MAX(n->n_devices, 1u), sizeof(*s->fact.devices));
         for (size_t k = 0; k < n->n_devices; k++)
@@ -73,6 +73,8 @@ size_t travel_count(const struct travel *t)
 struct values { /* of a device or of the node */
     struct sample *now;
     int64_t *v_at_ms, *at_ms;
+    struct custom_now **custom;
+    size_t *n_custom;
 };
 
 /* The newest of the bins, and when: within the bin, but never after the moment asked for. */
@@ -103,6 +105,21 @@ static void take_value(const struct travel *t, const struct history *h, const st
     to->now->at_ms = *to->at_ms;
 }
 
+static void take_custom(const struct travel *t, const struct history *h, const struct bin *b, size_t which, size_t of,
+                        const struct values *to)
+{
+    size_t i;
+    int64_t at_ms;
+
+    if (!newest(t, h, b, &i, &at_ms))
+        return;
+    if (!*to->custom)
+        *to->custom = mem_zero(of, sizeof(**to->custom));
+    (*to->custom)[(*to->n_custom)++] =
+        (struct custom_now){.metric = (uint16_t)(METRIC_CUSTOM + which), .v = b[i].last, .at_ms = at_ms};
+    *to->at_ms = MAX(*to->at_ms, at_ms);
+}
+
 /* Work seen before the newest bin: then the device was busy and is idle since. */
 static void take_work(const struct travel *t, const struct history *h, const struct bin *b, enum metric m,
                       struct device_now *d)
@@ -119,11 +136,12 @@ static void take_work(const struct travel *t, const struct history *h, const str
 static int ask_values(const struct travel *t, const struct past *past, struct node_now *n, enum scope scope,
                       struct err *err)
 {
-    const char *names[M_COUNT], *itself[1] = {""};
+    const char *itself[1] = {""};
     enum metric which[M_COUNT];
-    size_t n_names = 0, n_devices = scope == SCOPE_NODE ? 1 : n->n_devices;
+    size_t n_custom = n->fact.n_custom, n_names = 0, n_known, n_devices = scope == SCOPE_NODE ? 1 : n->n_devices;
     int64_t step_ms = t->minutes ? MINUTE_MS : 1000, last_ms = t->at_ms / step_ms * step_ms;
     AUTO_FREE const char **devices = mem_zero(MAX(n->n_devices, 1u), sizeof(*devices));
+    AUTO_FREE const char **names = mem_zero(M_COUNT + n_custom, sizeof(*names));
     struct history h = {0};
 
     for (int m = 0; m < M_COUNT; m++)
@@ -131,6 +149,9 @@ static int ask_values(const struct travel *t, const struct past *past, struct no
             which[n_names] = (enum metric)m;
             names[n_names++] = metrics[m].name;
         }
+    n_known = n_names;
+    for (size_t i = 0; i < n_custom; i++)
+        names[n_names++] = n->fact.custom[i].name;
     if (n_devices == 0)
         return 0;
     for (size_t i = 0; i < n->n_devices; i++)
@@ -152,10 +173,14 @@ static int ask_values(const struct travel *t, const struct past *past, struct no
         return r;
     for (size_t d = 0; d < n_devices && h.n_series == n_devices * n_names; d++) {
         struct device_now *dev = scope == SCOPE_NODE ? NULL : &n->devices[d];
-        struct values to = dev ? (struct values){&dev->now, dev->v_at_ms, &dev->at_ms}
-                               : (struct values){&n->now, n->v_at_ms, &n->sample_at_ms};
+        struct values to = dev ? (struct values){&dev->now, dev->v_at_ms, &dev->at_ms, &dev->custom, &dev->n_custom}
+                               : (struct values){&n->now, n->v_at_ms, &n->sample_at_ms, &n->custom, &n->n_custom};
         for (size_t m = 0; m < n_names; m++) {
             const struct bin *b = h.v + (d * n_names + m) * h.n;
+            if (m >= n_known) {
+                take_custom(t, &h, b, m - n_known, n_custom, &to);
+                continue;
+            }
             take_value(t, &h, b, which[m], &to);
             if (dev && judge_tells(which[m]))
                 take_work(t, &h, b, which[m], dev);
@@ -218,7 +243,7 @@ static void put_procs(struct device_now *d, size_t device, const struct taking *
 static int ask_procs(const struct travel *t, const struct past *past, struct node_now *n, struct err *err)
 {
     struct taking k = {.t = t, .n = n};
-    int r = past->procs(past->procs_arg, n->key, t->at_ms - SEEN_LATELY_MS, take_proc, &k, err);
+    int r = past->procs_at(past->store, n->key, t->at_ms, take_proc, &k, err);
 
     for (size_t i = 0; r >= 0 && i < n->n_devices; i++)
         put_procs(&n->devices[i], i, &k);
@@ -228,37 +253,55 @@ static int ask_procs(const struct travel *t, const struct past *past, struct nod
 
 /* ---- a node ---- */
 
-static void start_node(const struct stop *s, struct node_now *n)
+/* was: what is known of then; its facts move into n. NULL, or without facts: as it is now. */
+static void start_node(const struct stop *s, struct node_was *was, struct node_now *n)
 {
     *n =
         (struct node_now){.demo = s->demo, .retired = s->retired, .maintenance = s->maintenance, .collect = COLLECT_OK};
     mem_copy_str(n->key, sizeof(n->key), s->key);
-    mem_copy_str(n->name, sizeof(n->name), s->name);
+    mem_copy_str(n->name, sizeof(n->name), was->name[0] ? was->name : s->name);
     mem_copy_str(n->address, sizeof(n->address), s->address);
-    n->fact = s->fact; /* no pointers of it are kept: custom is empty, devices have their own array */
+    struct device_fact *devices = was->has_fact ? was->fact.devices : s->fact.devices;
+    size_t n_devices = was->has_fact ? was->fact.n_devices : s->fact.n_devices;
+    n->fact = was->has_fact ? was->fact : s->fact;
+    if (was->has_fact)
+        was->fact.custom = NULL; /* now the node's */
+    else
+        n->fact.custom = mem_zero(MAX(s->fact.n_custom, 1u), sizeof(*n->fact.custom));
+    if (!was->has_fact && s->fact.n_custom)
+        memcpy(n->fact.custom, s->fact.custom, s->fact.n_custom * sizeof(*n->fact.custom));
     n->fact.devices = NULL;
     n->fact.n_devices = 0;
-    n->devices = mem_zero(MAX(s->fact.n_devices, 1u), sizeof(*n->devices));
-    for (size_t i = 0; i < s->fact.n_devices; i++) {
+    if (was->name[0])
+        n->maintenance = was->maintenance;
+    if (was->hung_since_ms) {
+        n->collect = COLLECT_HUNG;
+        n->collect_since_ms = was->hung_since_ms;
+    }
+    n->devices = mem_zero(MAX(n_devices, 1u), sizeof(*n->devices));
+    for (size_t i = 0; i < n_devices; i++) {
         struct device_now *d = &n->devices[n->n_devices++];
-        d->fact = s->fact.devices[i];
+        d->fact = devices[i];
+        if (was->has_fact)
+            continue;
         d->fact.asleep = false; /* of now, not of then */
         d->fact.note[0] = 0;
     }
+    node_fact_fini(&was->fact);
 }
 
 /* Devices that are gone now and of which nothing is stored of then were not there. */
-static void drop_unknown(struct node_now *n)
+static void drop_unknown(struct node_now *n, bool of_then)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n->n_devices; i++) {
         struct device_now *d = &n->devices[i];
-        if (d->fact.lost && !d->at_ms) {
+        if (d->fact.lost && !d->at_ms && !of_then) {
             device_now_fini(d);
             continue;
         }
-        d->fact.lost = false;
+        d->fact.lost = of_then && !d->at_ms && d->fact.lost;
         if (kept != i)
             n->devices[kept] = *d;
         kept++;
@@ -295,14 +338,21 @@ static void judge(const struct travel *t, struct node_now *n)
 int travel_node(const struct travel *t, size_t i, const struct past *past, struct node_now *ret, struct err *err)
 {
     struct node_now n;
+    struct node_was was = {0};
+    int r = past->was ? past->was(past->store, t->stops[i].key, t->at_ms, &was, err) : 0;
 
-    start_node(&t->stops[i], &n);
-    int r = ask_values(t, past, &n, SCOPE_DEVICE, err);
+    if (r < 0)
+        return r;
+    bool of_then = was.has_fact;
+    start_node(&t->stops[i], &was, &n);
+    r = ask_values(t, past, &n, SCOPE_DEVICE, err);
     if (r == 0)
         r = ask_values(t, past, &n, SCOPE_NODE, err);
-    if (r == 0 && n.at_ms && past->procs)
+    if (n.collect == COLLECT_HUNG) /* its agent went on telling */
+        n.at_ms = t->at_ms;
+    if (r == 0 && n.at_ms && past->procs_at)
         r = ask_procs(t, past, &n, err);
-    drop_unknown(&n);
+    drop_unknown(&n, of_then);
     if (r < 0 || (n.retired && !n.at_ms)) {
         node_now_fini(&n);
         return r < 0 ? r : 0;

@@ -1,7 +1,7 @@
 /*
  * travel.h: the whole cluster as it was at a moment: the newest value of each metric within two minutes before, who was
  * on the devices, and states judged by the rule in force now. Up to two hours back the samples themselves are read,
- * further back the minute tier. What nodes and devices are called is as it is now.
+ * further back the minute tier. Names, devices and custom metrics are those in force then, as far as they are known.
  */
 #ifndef QUERY_TRAVEL_H
 #define QUERY_TRAVEL_H

@@ -42,6 +42,10 @@ struct store_ops {
     int (*history_tier)(struct store *s, const struct history_ask *ask);
     /* everything of a node in the sink's span; -ENOTSUP without a decoder */
     int (*history)(struct store *s, const char *node, int tier, struct sink *sink, struct err *err);
+    /* NULL: nothing is known of then, and nobody was on anything */
+    int (*node_at)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+    int (*procs_at)(struct store *s, const char *node, int64_t at_ms,
+                    void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
     void *(*session)(struct store *s); /* NULL: has none */
     void (*session_end)(struct store *s, void *session);
     void (*set_decoder)(struct store *s, const struct store_decoder *d);

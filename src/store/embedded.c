@@ -291,6 +291,17 @@ static int embedded_setting_put(struct store *s, const char *name, struct str va
     return records_setting_put(emb(s)->rec, name, value, err);
 }
 
+static int embedded_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+{
+    return emb(s)->past ? past_node_at(emb(s)->past, node, at_ms, ret, err) : 0;
+}
+
+static int embedded_procs_at(struct store *s, const char *node, int64_t at_ms,
+                             void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    return emb(s)->past ? past_procs_at(emb(s)->past, node, at_ms, each, arg, err) : 0;
+}
+
 static void *embedded_session(struct store *s)
 {
     return emb(s)->past ? past_session_new(emb(s)->past) : NULL;
@@ -433,6 +444,8 @@ static const struct store_ops embedded_ops = {
     .stat = embedded_stat,
     .history_tier = embedded_history_tier,
     .history = embedded_history,
+    .node_at = embedded_node_at,
+    .procs_at = embedded_procs_at,
     .session = embedded_session,
     .session_end = embedded_session_end,
     .set_decoder = embedded_set_decoder,

@@ -25,6 +25,15 @@ struct store_decoder {
     int (*facts)(void *d, struct str frame, struct node_fact *ret, struct err *err); /* ended with node_fact_fini */
 };
 
+/* A node as it was at a moment. */
+struct node_was {
+    char name[NAME_MAX_LEN];
+    bool maintenance;
+    int64_t hung_since_ms; /* its driver did not answer; 0: it did */
+    bool has_fact;
+    struct node_fact fact; /* in force then; ended with node_fact_fini */
+};
+
 /* What several questions in a row share: one thread's, for as long as a request takes. */
 struct history_session;
 
@@ -72,6 +81,13 @@ int store_points(struct store *s, const char *node, const char *device, const ch
 /* Which metrics of which devices have anything stored for this node in [from, to): each(device uuid, metric name). */
 int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
                  int (*each)(void *arg, const char *device, const char *metric), void *arg, struct err *err);
+
+/* Any thread. ret: 1; 0: nothing is known of then, and ret is all zero but for hung_since_ms; -errno. */
+int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+/* Any thread. Those that were, or may have been, on a device of the node then: seen until ten minutes before, or later.
+ */
+int store_procs_at(struct store *s, const char *node, int64_t at_ms,
+                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 
 /*
  * Seal the log, compact, merge and drop what is due, and wait for it: for tests, benchmarks and a small backup. 0, or

@@ -226,7 +226,8 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 
 int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
 {
-    static const int steps[] = {R_DROP_OLD_PROCS, R_DROP_OLD_EVENTS, R_DROP_OLD_JOB_DEVICES, R_DROP_OLD_JOBS};
+    static const int steps[] = {R_DROP_OLD_PROCS, R_DROP_OLD_EVENTS, R_DROP_OLD_JOB_DEVICES, R_DROP_OLD_JOBS,
+                                R_DROP_OLD_SPANS};
     int64_t gone = 0;
     struct err err;
     int code = records_begin(r, &err);
@@ -234,9 +235,10 @@ int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
     for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
         sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
         db_bind_int(st, 1, before_ms);
-        db_bind_int(st, 2, max);
+        if (steps[i] != R_DROP_OLD_SPANS)
+            db_bind_int(st, 2, max);
         code = run(r, st);
-        if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES)
+        if (code == 0 && steps[i] != R_DROP_OLD_JOB_DEVICES && steps[i] != R_DROP_OLD_SPANS)
             gone = MAX(gone, sqlite3_changes64(r->h));
     }
     if (code < 0) {

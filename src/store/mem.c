@@ -332,6 +332,12 @@ static int ram_procs(struct store *s, const char *node, int64_t from_ms,
     return 0;
 }
 
+static int ram_procs_at(struct store *s, const char *node, int64_t at_ms,
+                        void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    return ram_procs(s, node, at_ms - 600000, each, arg, err);
+}
+
 static int ram_event_order(const void *x, const void *y) /* newest first */
 {
     const struct ram_event *a = x, *b = y;
@@ -650,6 +656,7 @@ static const struct store_ops ram_ops = {
     .stat = ram_stat,
     .history_tier = ram_history_tier,
     .history = ram_history,
+    .procs_at = ram_procs_at,
     .set_decoder = ram_set_decoder,
     .settle = ram_flush,
 };

@@ -814,6 +814,37 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     return code;
 }
 
+/* ---- records of then ---- */
+
+int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+{
+    struct reader *r;
+    uint64_t id = 0;
+    AUTO_BUF bytes = {0};
+    int code = reader_get(p, &r, err);
+
+    if (code < 0)
+        return code;
+    code = records_node_at(r->rec, node, at_ms, ret, &id, err);
+    if (code == 1 && id && records_get_blob(r->rec, node, id, &bytes, NULL) == 1)
+        ret->has_fact = p->dec->facts(r->dec, buf_str(&bytes), &ret->fact, NULL) == 0;
+    reader_put(p, r);
+    return code;
+}
+
+int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(void *arg, const struct store_proc *p),
+                  void *arg, struct err *err)
+{
+    struct reader *r;
+    int code = reader_get(p, &r, err);
+
+    if (code < 0)
+        return code;
+    code = records_procs_at(r->rec, node, at_ms, each, arg, err);
+    reader_put(p, r);
+    return code;
+}
+
 int past_tier(const struct store_conf *conf, const struct history_ask *ask)
 {
     const int64_t keep[] = {conf->keep_raw_ms, conf->keep_minute_ms, conf->keep_hour_ms};

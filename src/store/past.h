@@ -25,6 +25,10 @@ struct past_session *past_session_new(struct past *p);
 void past_session_free(struct past_session *x);
 /* Everything of a node in the sink's span goes into it. tier: which chunks. */
 int past_read(struct past *p, const char *node, int tier, struct sink *s, struct err *err);
+/* As store_node_at and store_procs_at say. */
+int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(void *arg, const struct store_proc *p),
+                  void *arg, struct err *err);
 /* The tier for an ask: its own, or the coarsest whose bins fit and that is still kept. */
 int past_tier(const struct store_conf *conf, const struct history_ask *ask);
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "store/history.h"
 #include "store/records.h"
 #include "store/schema.h"
 
@@ -166,14 +167,11 @@ int records_nodes(struct records *r, void (*each)(void *arg, const struct store_
     return code;
 }
 
-int records_procs(struct records *r, const char *node, int64_t from_ms,
-                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+static int recall_procs(struct records *r, sqlite3_stmt *st, void (*each)(void *arg, const struct store_proc *p),
+                        void *arg, struct err *err)
 {
-    sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_PROCS_OF : R_PROCS);
     int code;
 
-    db_bind_text(st, 1, node);
-    db_bind_int(st, 2, from_ms);
     while ((code = recall_step(r, st, err)) == 1) {
         struct store_proc p = {.node = db_text(st, 0), .device = db_text(st, 1)};
         struct proc_fact *f = &p.fact;
@@ -194,6 +192,55 @@ int records_procs(struct records *r, const char *node, int64_t from_ms,
         p.mem_max = INT(16);
         p.ended = INT(17) != 0;
         each(arg, &p);
+    }
+    return code;
+}
+
+int records_procs(struct records *r, const char *node, int64_t from_ms,
+                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_PROCS_OF : R_PROCS);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, from_ms);
+    return recall_procs(r, st, each, arg, err);
+}
+
+int records_procs_at(struct records *r, const char *node, int64_t at_ms,
+                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PROCS_AT);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, at_ms);
+    return recall_procs(r, st, each, arg, err);
+}
+
+int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
+                    struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_UPSET_AT);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, at_ms);
+    int code = recall_step(r, st, err);
+    if (code == 1) {
+        ret->hung_since_ms = INT(0) == EVENT_HUNG ? INT(1) : 0;
+        sqlite3_reset(st);
+    }
+    if (code < 0)
+        return code;
+    st = db_stmt(&r->st, R_SPAN_AT);
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, at_ms);
+    code = recall_step(r, st, err);
+    if (code == 1) {
+        *ret_facts = (uint64_t)INT(0);
+        TEXT(ret->name, 1);
+        if (!ret->name[0])
+            TEXT(ret->name, 2);
+        ret->maintenance = INT(3) != 0;
+        sqlite3_reset(st);
     }
     return code;
 }

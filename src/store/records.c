@@ -172,8 +172,8 @@ int records_put_event(struct records *r, const char *node, const char *device, c
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row)
 {
     /* what cannot move is there already under the new name */
-    static const int steps[] = {R_MOVE_PROCS, R_DROP_PROCS, R_MOVE_EVENTS, R_DROP_EVENTS,
-                                R_MOVE_JOBS,  R_FIRST_SEEN, R_MOVE_NODE,   R_DROP_NODE};
+    static const int steps[] = {R_MOVE_PROCS, R_DROP_PROCS, R_MOVE_EVENTS, R_DROP_EVENTS, R_MOVE_SPANS,
+                                R_DROP_SPANS, R_MOVE_JOBS,  R_FIRST_SEEN,  R_MOVE_NODE,   R_DROP_NODE};
     sqlite3_stmt *st = db_stmt(&r->st, R_ALIAS);
 
     db_bind_text(st, 1, from);

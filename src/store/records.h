@@ -57,6 +57,12 @@ int records_aliases(struct records *r, struct alias **ret, size_t *ret_n, struct
 int records_has_blob(struct records *r, const char *node, uint64_t id); /* 1, 0, -errno */
 int records_get_blob(struct records *r, const char *node, uint64_t id, struct buf *ret, struct err *err);
 int records_nodes(struct records *r, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
+int records_procs_at(struct records *r, const char *node, int64_t at_ms,
+                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
+/* ret but for its fact, whose id is *ret_facts: 1, 0 (only whether it hung), -errno. */
+struct node_was;
+int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,
+                    struct err *err);
 int records_procs(struct records *r, const char *node, int64_t from_ms,
                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 int records_events(struct records *r, const char *node, int64_t from_ms, size_t limit,

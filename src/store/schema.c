@@ -18,16 +18,42 @@
     "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
     "CREATE INDEX processes_last ON processes(last_ms);"
 
+/* Not OR REPLACE: within a trigger the policy of the statement that fires it counts. */
+#define SPAN_PUT(from_ms)                                                                                              \
+    " DELETE FROM node_spans WHERE node = new.key AND from_ms = " from_ms ";"                                          \
+    " INSERT INTO node_spans VALUES(new.key, " from_ms ", new.facts, new.name, new.own_name, new.maintenance);"
+/*
+ * What a node was called and had, from when on; a change within the same minute takes the place of the one before. The
+ * facts named here are kept. events_upset: when a node's driver hung and when something else became of it.
+ */
+#define SPAN_TABLES                                                                                                    \
+    "CREATE TABLE node_spans(node TEXT NOT NULL, from_ms INTEGER NOT NULL, facts INTEGER NOT NULL, name TEXT NOT "     \
+    "NULL,"                                                                                                            \
+    " own_name TEXT NOT NULL, maintenance INTEGER NOT NULL, PRIMARY KEY(node, from_ms)) WITHOUT ROWID;"                \
+    "CREATE INDEX node_spans_facts ON node_spans(facts);"                                                              \
+    "CREATE TRIGGER nodes_new AFTER INSERT ON nodes BEGIN" SPAN_PUT(                                                   \
+        "0") " END;"                                                                                                   \
+             "CREATE TRIGGER nodes_changed AFTER UPDATE OF facts, name, own_name, maintenance ON nodes"                \
+             " WHEN new.facts <> old.facts OR new.name <> old.name OR new.own_name <> old.own_name"                    \
+             " OR new.maintenance <> old.maintenance BEGIN" SPAN_PUT(                                                  \
+                 "new.last_ms / 60000 * 60000") " END;"                                                                \
+                                                "CREATE INDEX events_upset ON events(node, at_ms) WHERE kind BETWEEN " \
+                                                "4 AND 10 AND device = '';"                                            \
+                                                "CREATE INDEX processes_long ON processes(node, last_ms) WHERE "       \
+                                                "last_ms - first_ms > 86400000;"
+
 static const char *const upgrades[] = {
     /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
     "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",
     /* 2 -> 3: jobs, and processes by when they were last seen */
     JOB_TABLES PROC_INDEXES,
+    /* 3 -> 4: nodes as they were */
+    SPAN_TABLES "INSERT INTO node_spans SELECT key, 0, facts, name, own_name, maintenance FROM nodes",
 };
 
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 3,
+    .version = 4,
     .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
@@ -60,7 +86,7 @@ const struct db_kind records_kind = {
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);" JOB_TABLES PROC_INDEXES,
+        " row INTEGER NOT NULL);" JOB_TABLES PROC_INDEXES SPAN_TABLES,
 };
 
 #define PROC_COLUMNS                                                                                                   \
@@ -105,6 +131,20 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
     [R_MOVE_EVENTS] = "UPDATE OR IGNORE events SET node = ?2 WHERE node = ?1",
     [R_DROP_EVENTS] = "DELETE FROM events WHERE node = ?1",
+    [R_MOVE_SPANS] = "UPDATE OR IGNORE node_spans SET node = ?2 WHERE node = ?1",
+    [R_DROP_SPANS] = "DELETE FROM node_spans WHERE node = ?1",
+    /* all but the one in force then */
+    [R_DROP_OLD_SPANS] = "DELETE FROM node_spans WHERE from_ms < ?1 AND EXISTS (SELECT 1 FROM node_spans n WHERE"
+                         " n.node = node_spans.node AND n.from_ms > node_spans.from_ms AND n.from_ms <= ?1)",
+    [R_SPAN_AT] = "SELECT facts, name, own_name, maintenance FROM node_spans WHERE node = ?1 AND from_ms <= ?2"
+                  " ORDER BY from_ms DESC LIMIT 1",
+    [R_UPSET_AT] = "SELECT kind, at_ms FROM events INDEXED BY events_upset WHERE kind BETWEEN 4 AND 10 AND device = ''"
+                   " AND node = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC, kind DESC LIMIT 1",
+    /* those that ended long after took long */
+    [R_PROCS_AT] = "SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_node_last WHERE node = ?1"
+                   " AND last_ms BETWEEN ?2 - 600000 AND ?2 + 86400000 AND first_ms <= ?2 UNION ALL"
+                   " SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_long WHERE node = ?1"
+                   " AND last_ms > ?2 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms <= ?2 " PROC_ORDER,
     [R_MOVE_JOBS] = "UPDATE jobs SET node = ?2 WHERE node = ?1",
     [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
                      " WHERE key = ?2 AND o.first_ms <> 0 AND (nodes.first_ms = 0 OR o.first_ms < nodes.first_ms)",
@@ -115,7 +155,8 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_LOG] = "DELETE FROM logs WHERE n = ?1",
     [R_DROP_SEEN] = "DELETE FROM seen WHERE last_log < ?1",
     [R_DROP_BLOBS] = "DELETE FROM blobs WHERE last_log < ?1 AND NOT EXISTS"
-                     " (SELECT 1 FROM nodes WHERE key = blobs.node AND (facts = blobs.id OR procs = blobs.id))",
+                     " (SELECT 1 FROM nodes WHERE key = blobs.node AND (facts = blobs.id OR procs = blobs.id))"
+                     " AND NOT EXISTS (SELECT 1 FROM node_spans WHERE facts = blobs.id)",
     /* what has not ended counts from when it was last heard of, or began */
     [R_DROP_OLD_PROCS] = "DELETE FROM processes WHERE (node, device, pid, start_ms) IN"
                          " (SELECT node, device, pid, start_ms FROM processes WHERE last_ms < ?1 LIMIT ?2)",

@@ -162,6 +162,18 @@ void store_session_end(struct history_session *x)
     free(x);
 }
 
+int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
+{
+    *ret = (struct node_was){0};
+    return s->ops->node_at ? s->ops->node_at(s, node, at_ms, ret, err) : 0;
+}
+
+int store_procs_at(struct store *s, const char *node, int64_t at_ms,
+                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    return s->ops->procs_at ? s->ops->procs_at(s, node, at_ms, each, arg, err) : 0;
+}
+
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
     struct bins_sink b;
