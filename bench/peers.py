@@ -32,7 +32,9 @@ PACKAGES = ["victoria-metrics", "prometheus", "clickhouse-server"]
 QUESTIONS = {  # in the order of the table
     "latest": "newest value of everything",
     "node": "newest values of one node (8 GPUs)",
+    "node_wrk": "the same from 32 connections at once",
     "series": "one device, one metric, 10 min at 1 s",
+    "series_wrk": "the same from 32 connections at once",
     "util": "mean utilisation per host, 60 s steps, from samples",
     "util_tier": "the same from kept minutes",
     "power": "power per host over everything, from samples",
@@ -40,7 +42,7 @@ QUESTIONS = {  # in the order of the table
     "all": "all metrics per host over everything, from samples",
     "all_tier": "the same from kept hours",
 }
-GOALS = {"latest": 1, "node": .025, "series": .06, "util": 3, "util_tier": .2, "power_tier": .2, "all": 45, "all_tier": 2}  # CPU ms
+GOALS = {"latest": 1, "node_wrk": .025, "series_wrk": .06, "util": 3, "util_tier": .2, "power_tier": .2, "all": 45, "all_tier": 2}  # CPU ms
 
 
 class Set:
@@ -144,6 +146,10 @@ class Peer:
     def questions(self):
         return {}
 
+    def many(self):
+        """Paths that are asked from many connections at once."""
+        return {}
+
 
 class Muster(Peer):
     name, title = "muster", "muster"
@@ -177,16 +183,23 @@ class Muster(Peer):
 
     def ask_now(self, hub):
         a = lib.Asker(self.port)
+        one = "/api/v1/state?node=" + self.data.host
         return {"latest": lambda: lib.timed(lambda: a.get("/api/v1/state"), hub.pid, 8, 0, lib.new_second),
-                "node": lambda: lib.timed(lambda: a.get("/api/v1/state?node=" + self.data.host), hub.pid)}
+                "node": lambda: lib.timed(lambda: a.get(one), hub.pid), "node_wrk": lambda: lib.wrk(self.port, one, hub.pid)}
 
     def started(self):
         s = self.start()
         self.asker = lib.Asker(self.port)
         return s
 
+    def path_of(self, **q):
+        return "/api/v1/history?" + urlencode({"from": self.data.t0, "to": self.data.end, **q})
+
+    def many(self):
+        return {"series": self.path_of(device=self.data.host + ":3", metric="util", step="1s", to=min(self.data.end, self.data.t0 + 600000))}
+
     def history(self, **q):
-        got = self.asker.get("/api/v1/history?" + urlencode({"from": self.data.t0, "to": self.data.end, **q}))
+        got = self.asker.get(self.path_of(**q))
         if q.get("tier") == "raw" and b'"tier":"raw"' not in got[:200]:
             raise SystemExit("the hub did not read samples")
         return got
@@ -200,10 +213,9 @@ class Muster(Peer):
         return sum(round(v * 1000) for s in got["series"] for v in s["v"] if v is not None)
 
     def questions(self):
-        ten = min(self.data.end, self.data.t0 + 600000)
         over = {"group": "node", "fold": "sum", "agg": "sum", "step": "1h"}
         return {
-            "series": lambda: self.history(device=self.data.host + ":3", metric="util", step="1s", to=ten),
+            "series": lambda: self.asker.get(self.many()["series"]),
             "util": lambda: self.history(metric="util", group="node", step="60s", tier="raw"),
             "util_tier": lambda: self.history(metric="util", group="node", step="60s"),
             "power": lambda: self.history(metric="power", tier="raw", **over),
@@ -241,23 +253,29 @@ class PromQL(Peer):
     """What VictoriaMetrics and Prometheus share: the language of their questions."""
     extra = ""
 
-    def ask(self, path, **q):
-        return self.asker.get(f"/api/v1/{path}?" + urlencode(q) + self.extra)
+    def path_of(self, path, **q):
+        return f"/api/v1/{path}?" + urlencode(q) + self.extra
 
     def instant(self, query):
-        return self.ask("query", query=query, time=self.data.end / 1000)
+        return self.asker.get(self.path_of("query", query=query, time=self.data.end / 1000))
+
+    def many(self):
+        last = (self.data.t0 + min(self.data.ticks, 600) * 1000) / 1000
+        return {"node": self.path_of("query", query=f'{{host="{self.data.host}"}}', time=self.data.end / 1000),
+                "series": self.path_of("query", query=f'gpu_util{{host="{self.data.host}",gpu="3"}}[600s]', time=last)}
 
     def total(self):
         got = json.loads(self.instant(f"sum(sum_over_time(power_mw[{self.data.ticks + 1}s]))"))
         return int(float(got["data"]["result"][0]["value"][1]))
 
     def questions(self):
-        span, last = f"{self.data.ticks + 1}s", (self.data.t0 + min(self.data.ticks, 600) * 1000) / 1000
+        span = f"{self.data.ticks + 1}s"
         return {
             "latest": lambda: self.instant('{host!=""}'),
-            "node": lambda: self.instant(f'{{host="{self.data.host}"}}'),
-            "series": lambda: self.ask("query", query=f'gpu_util{{host="{self.data.host}",gpu="3"}}[600s]', time=last),
-            "util": lambda: self.ask("query_range", query="avg by (host)(avg_over_time(gpu_util[60s]))", start=self.data.t0 / 1000 + 60, end=self.data.end / 1000, step=60),
+            "node": lambda: self.asker.get(self.many()["node"]),
+            "series": lambda: self.asker.get(self.many()["series"]),
+            "util": lambda: self.asker.get(self.path_of("query_range", query="avg by (host)(avg_over_time(gpu_util[60s]))", start=self.data.t0 / 1000 + 60, end=self.data.end / 1000,
+                                                        step=60)),
             "power": lambda: self.instant(f"sum by (host)(sum_over_time(power_mw[{span}]))"),
             "all": lambda: b"".join(self.instant(f"sum by (host)(sum_over_time({m}[{span}]))") for m in NAMES),
         }
@@ -491,6 +509,8 @@ def one_run(cls, data, path, what, seconds):
                         got["ask"][q] = lib.timed(ask, server.pid)
                     except SystemExit as e:
                         print(f"{cls.title}: {q}: {e}", file=sys.stderr)
+                for q, path_of in peer.many().items():
+                    got["ask"][q + "_wrk"] = lib.wrk(peer.port, path_of, server.pid)
                 got["ask_peak"] = lib.memory_mb(server.pid)[1]
         peer.end()
     if "live" in what:
@@ -540,17 +560,21 @@ def report(data, results):
         rows.append([titles[name], size, cpu, f"{million / b('wall'):.1f}", text(b("peak")), text(middle(runs, "ask_peak"))])
     if rows:
         table(["bulk", "bytes per sample, all files", "server CPU s per million samples", "million samples/s while sending", "peak MB taking in", "peak MB answering"], rows)
-    asked = [q for q in QUESTIONS if any(middle(r, "ask", q, "ms") is not None for r in results.values())]
+    asked = [q for q in QUESTIONS if any(middle(r, "ask", q, "cpu_ms") is not None for r in results.values())]
     if asked:
-        names = [n for n in results if middle(results[n], "ask", asked[0], "ms") is not None or any(middle(results[n], "ask", q, "ms") is not None for q in asked)]
-        cell = lambda n, q: "-" if middle(results[n], "ask", q, "ms") is None else f"{text(middle(results[n], 'ask', q, 'ms'))} ({text(middle(results[n], 'ask', q, 'cpu_ms'))})"
+        names = [n for n in results if any(middle(results[n], "ask", q, "cpu_ms") is not None for q in asked)]
+
+        def cell(n, q):
+            ms, cpu, rate = (middle(results[n], "ask", q, k) for k in ("ms", "cpu_ms", "rate"))
+            return "-" if cpu is None else f"{rate:,.0f}/s ({text(cpu)})" if rate else f"{text(ms)} ({text(cpu)})"
+
         rows = []
         for q in asked:
             cpu, goal = middle(results.get("muster", []), "ask", q, "cpu_ms"), GOALS.get(q)
             others = [v for v in (middle(results[n], "ask", q.removesuffix("_tier"), "cpu_ms") for n in names if n != "muster") if v]
             rows.append([QUESTIONS[q]] + [cell(n, q) for n in names] + [f"{min(others) / cpu:.1f}" if others and cpu else "-"] +
                         ["" if goal is None or cpu is None else f"{goal} {'reached' if cpu <= goal else '**missed**'}"])
-        table(["question: wall ms (server CPU ms)"] + [titles[n] for n in names] + ["times less CPU than the best peer", "goal, CPU ms"], rows)
+        table(["question: wall ms, or requests/s (server CPU ms each)"] + [titles[n] for n in names] + ["times less CPU than the best peer", "goal, CPU ms"], rows)
     rows = []
     for name, runs in results.items():
         for k, label in (("live1", "a request per second"), ("live5", "a request per 5 s")):
