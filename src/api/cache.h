@@ -22,6 +22,7 @@ int gzip(struct str in, int level, struct buf *out);
 
 struct cache;
 struct cache *cache_new(size_t max_bytes);
+void cache_sweep(struct cache *c, int64_t now_ms); /* now and then: what nobody asked for lately goes */
 void cache_free(struct cache *c);
 /* A new reference to what is kept under key and still good, or NULL. */
 struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms);

@@ -176,11 +176,11 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
 {
     struct store_proc sp = {.node = peer->rec.key,
                             .device = t->device,
-                            .fact = *t->fact,
                             .first_ms = t->first_ms,
                             .last_ms = t->last_ms,
                             .mem_max = t->mem_max,
                             .ended = ended};
+    proc_fact_unpack(t->fact, &sp.fact);
     t->saved_ms = t->last_ms;
     store_put_proc(p->store, &sp);
 }
@@ -205,11 +205,18 @@ static struct peer_proc *find_proc(struct peer_proc *v, size_t n, const char *de
     return NULL;
 }
 
+static void keep_fact(struct peer_proc *t, const struct proc_fact *fact)
+{
+    free(t->fact);
+    t->fact = mem_alloc(proc_fact_pack(fact, NULL));
+    proc_fact_pack(fact, t->fact);
+    t->named = fact->user[0] != 0;
+}
+
 static void fill_proc(struct peer_proc *t, const char *device, const struct proc_fact *fact)
 {
     *t = (struct peer_proc){.pid = fact->pid, .start_ms = fact->start_ms, .mem_max = -1};
-    t->fact = mem_alloc(sizeof(*t->fact));
-    *t->fact = *fact;
+    keep_fact(t, fact);
     mem_copy_str(t->device, sizeof(t->device), device);
 }
 
@@ -234,8 +241,8 @@ static void see_proc(struct peers *p, struct peer *peer, const char *device, con
         return;
     if (!t->first_ms)
         t->first_ms = at_ms;
-    if (!t->fact->user[0] && pn->fact->user[0]) { /* names come a moment later */
-        *t->fact = *pn->fact;
+    if (!t->named && pn->fact->user[0]) { /* names come a moment later */
+        keep_fact(t, pn->fact);
         put = true;
     }
     t->seen = true;
@@ -282,8 +289,8 @@ void late_see(struct late_procs *l, const char *device, const struct proc_fact *
         fill_proc(t, device, fact);
         t->first_ms = first_ms;
     }
-    if (!t->fact->user[0] && fact->user[0])
-        *t->fact = *fact;
+    if (!t->named && fact->user[0])
+        keep_fact(t, fact);
     t->first_ms = MIN(t->first_ms, first_ms);
     t->last_ms = MAX(t->last_ms, last_ms);
     t->mem_max = MAX(t->mem_max, mem);

@@ -16,7 +16,8 @@ struct peer_proc { /* a process on a device that has not ended */
     bool seen;
     int32_t pid;
     int64_t start_ms;
-    struct proc_fact *fact; /* ours */
+    bool named; /* its user is known */
+    char *fact; /* packed, ours */
 };
 
 struct peer {

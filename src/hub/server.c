@@ -210,6 +210,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     httpd_tick(s->hub.httpd);
     say_store(&s->hub);
     say_notice(&s->hub);
+    cache_sweep(s->hub.api.cache, now_ms);
     if (streams_count(s->hub.streams) > 0)
         s->hub.api.watched_ms = now_ms;
     if (++s->ticks % BEAT_TICKS == 0)

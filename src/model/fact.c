@@ -45,6 +45,59 @@ void proc_list_copy(struct proc_list *to, const struct proc_list *from)
     *to = l;
 }
 
+static const struct {
+    size_t at, size;
+} proc_texts[] = {
+#define TEXT(field)                                                                                                    \
+    {                                                                                                                  \
+        offsetof(struct proc_fact, field), sizeof(((struct proc_fact *)0)->field)                                      \
+    }
+    TEXT(user), TEXT(name), TEXT(cmd), TEXT(runtime), TEXT(container), TEXT(pod),
+#undef TEXT
+};
+
+struct proc_numbers {
+    int64_t start_ms, uid, slurm_job;
+    int32_t pid, ppid, root_pid;
+};
+
+size_t proc_fact_pack(const struct proc_fact *f, char *to)
+{
+    struct proc_numbers n = {f->start_ms, f->uid, f->slurm_job, f->pid, f->ppid, f->root_pid};
+    size_t at = sizeof(n);
+
+    if (to)
+        memcpy(to, &n, sizeof(n));
+    for (size_t i = 0; i < ARRAY_LEN(proc_texts); i++) {
+        const char *text = (const char *)f + proc_texts[i].at;
+        size_t len = strnlen(text, proc_texts[i].size - 1);
+        if (to) {
+            memcpy(to + at, text, len);
+            to[at + len] = 0;
+        }
+        at += len + 1;
+    }
+    return at;
+}
+
+void proc_fact_unpack(const char *from, struct proc_fact *ret)
+{
+    struct proc_numbers n;
+
+    memcpy(&n, from, sizeof(n));
+    *ret = (struct proc_fact){.start_ms = n.start_ms,
+                              .uid = n.uid,
+                              .slurm_job = n.slurm_job,
+                              .pid = n.pid,
+                              .ppid = n.ppid,
+                              .root_pid = n.root_pid};
+    from += sizeof(n);
+    for (size_t i = 0; i < ARRAY_LEN(proc_texts); i++) {
+        mem_copy_str((char *)ret + proc_texts[i].at, proc_texts[i].size, from);
+        from += strlen(from) + 1;
+    }
+}
+
 bool node_id_parse(struct str hex, struct node_id *ret)
 {
     uint64_t hi, lo;

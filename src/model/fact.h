@@ -91,6 +91,13 @@ void node_fact_copy(struct node_fact *to, const struct node_fact *from);
 void proc_list_fini(struct proc_list *l);
 void proc_list_copy(struct proc_list *to, const struct proc_list *from);
 
+/*
+ * A process as few bytes: most of struct proc_fact is room for text that is not there, and a hub keeps one per process
+ * and device. Returns how many bytes it takes; to NULL: only that.
+ */
+size_t proc_fact_pack(const struct proc_fact *f, char *to);
+void proc_fact_unpack(const char *from, struct proc_fact *ret);
+
 struct node_id {
     uint8_t b[NODE_ID_LEN];
 };

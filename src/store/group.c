@@ -34,8 +34,11 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
     }
     case OP_NODE:
         return records_put_node(r, &((struct op_node *)op)->n);
-    case OP_PROC:
-        return records_put_proc(r, &((struct op_proc *)op)->p);
+    case OP_PROC: {
+        struct store_proc p;
+        op_proc_get((struct op_proc *)op, &p);
+        return records_put_proc(r, &p);
+    }
     case OP_EVENT: {
         struct op_event *o = (struct op_event *)op;
         return records_put_event(r, o->node, o->device, &o->e);

@@ -278,6 +278,11 @@ const struct log_sum *log_sum(const struct log *l)
     return &l->sum;
 }
 
+int64_t log_nodes(const struct log *l)
+{
+    return l->nodes;
+}
+
 int64_t log_last_row(const struct log *l)
 {
     return l->rows;

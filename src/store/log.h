@@ -27,6 +27,7 @@ struct log;
 int log_open(struct log **ret, const char *dir, int64_t n, struct index *x, struct err *err);
 void log_close(struct log *l);
 const struct log_sum *log_sum(const struct log *l);
+int64_t log_nodes(const struct log *l); /* that have a batch in it */
 int64_t log_last_row(const struct log *l);
 
 int log_begin(struct log *l, struct err *err);

@@ -10,6 +10,9 @@
 #define ROTATE_MS    3600000
 #define COMPACT_MS   600000 /* with compaction: the span of a fresh chunk */
 #define ROTATE_BYTES (64 << 20)
+#define ROTATE_NODE                                                                                                    \
+    (128 << 10) /* a log of many nodes may grow to this for each: short chunks cost more than long logs … */
+#define ROTATE_MOST  (512 << 20) /* … up to what a start after a crash should have to read */
 #define ROTATE_LEAST (1 << 20)
 #define KEEP_PARTS   8 /* what is kept is at least so many files, so that they go in small steps */
 
@@ -21,7 +24,7 @@ struct logs {
     int64_t opened_ms;
     struct log_sum *sealed; /* by number */
     size_t n, cap;
-    int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes;
+    int64_t keep_ms, keep_bytes, rotate_ms, rotate_bytes, rotate_most;
     bool compacts; /* batches become chunks: those go by the age of what is in them, a log by when it was sealed */
     int64_t (*now_ms)(void);
     uint32_t damaged;
@@ -35,6 +38,7 @@ static void logs_conf(struct logs *g, const struct store_conf *conf)
     g->compacts = conf->decoder != NULL;
     g->rotate_ms = conf->rotate_ms ? conf->rotate_ms : conf->decoder ? COMPACT_MS : ROTATE_MS;
     g->rotate_bytes = conf->rotate_bytes ? conf->rotate_bytes : ROTATE_BYTES;
+    g->rotate_most = conf->rotate_bytes || g->keep_bytes ? 0 : ROTATE_MOST;
     if (!conf->rotate_ms && g->keep_ms)
         g->rotate_ms = MAX(1000, MIN(g->rotate_ms, g->keep_ms / KEEP_PARTS));
     if (!conf->rotate_bytes && g->keep_bytes)
@@ -271,7 +275,10 @@ bool logs_full(const struct logs *g)
 {
     const struct log_sum *s = g->cur ? log_sum(g->cur) : NULL;
 
-    return s && s->batches && (s->bytes >= g->rotate_bytes || clock_mono_ms() - g->opened_ms >= g->rotate_ms);
+    int64_t most = g->rotate_bytes;
+    if (s && g->rotate_most)
+        most = MAX(most, MIN(g->rotate_most, log_nodes(g->cur) * ROTATE_NODE));
+    return s && s->batches && (s->bytes >= most || clock_mono_ms() - g->opened_ms >= g->rotate_ms);
 }
 
 bool logs_any(const struct logs *g)

@@ -45,8 +45,9 @@ struct op_node {
 };
 struct op_proc {
     struct op op;
-    struct store_proc p;
-    char node[NODE_KEY_MAX], device[UUID_MAX];
+    int64_t first_ms, last_ms, mem_max;
+    bool ended;
+    char text[]; /* its node, its device, its fact packed */
 };
 struct op_event {
     struct op op;
@@ -83,6 +84,7 @@ char *op_append_room(struct op_append *a);
 struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
 struct op_proc *op_proc_new(const struct store_proc *p);
+void op_proc_get(const struct op_proc *o, struct store_proc *ret); /* node and device point into o */
 struct op_event *op_event_new(const char *node, const char *device, const struct event *e);
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);

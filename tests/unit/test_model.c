@@ -185,7 +185,35 @@ static void users_come_most_memory_first(void **unused)
     assert_string_equal(b.p, "ana, kim");
 }
 
-TESTS(cmocka_unit_test(every_metric_has_its_own_number_and_name), cmocka_unit_test(a_value_reads_well),
+static void a_process_comes_back_out_of_few_bytes(void **unused)
+{
+    struct proc_fact f = {.pid = 7, .ppid = 1, .root_pid = 6, .start_ms = 1794700000000, .uid = -1, .slurm_job = 99},
+                     got;
+    char room[sizeof(f) + 64];
+    (void)unused;
+    mem_copy_str(f.user, sizeof(f.user), "kim");
+    mem_copy_str(f.name, sizeof(f.name), "python");
+    mem_copy_str(f.pod, sizeof(f.pod), "p");
+    memset(f.cmd, 'x', sizeof(f.cmd) - 1); /* as long as it gets */
+    size_t n = proc_fact_pack(&f, room);
+    assert_true(n < sizeof(f) && n == proc_fact_pack(&f, NULL));
+    memset(&got, 0xff, sizeof(got));
+    proc_fact_unpack(room, &got);
+    assert_true(got.pid == 7 && got.ppid == 1 && got.root_pid == 6 && got.uid == -1 && got.slurm_job == 99);
+    assert_true(got.start_ms == f.start_ms);
+    assert_string_equal(got.user, "kim");
+    assert_string_equal(got.name, "python");
+    assert_string_equal(got.cmd, f.cmd);
+    assert_string_equal(got.runtime, "");
+    f.cmd[0] = 0;
+    assert_true(proc_fact_pack(&f, room) < 80);
+    proc_fact_unpack(room, &got);
+    assert_string_equal(got.cmd, "");
+    assert_string_equal(got.pod, "p");
+}
+
+TESTS(cmocka_unit_test(a_process_comes_back_out_of_few_bytes),
+      cmocka_unit_test(every_metric_has_its_own_number_and_name), cmocka_unit_test(a_value_reads_well),
       cmocka_unit_test(a_node_id_survives_its_text), cmocka_unit_test(names_are_checked_where_they_enter),
       cmocka_unit_test(absent_values_stay_absent_in_a_batch), cmocka_unit_test(ticks_ascend_and_a_batch_is_bounded),
       cmocka_unit_test(the_answer_names_where_the_free_ones_are),

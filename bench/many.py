@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""One hub, as many nodes as it carries: 8 GPUs each at 1 s in batches of 5 s, durable, with compaction and tiers, on the cores that the load shares.
+
+Prints each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
+/api/v1/state answered meanwhile: one node twice a second, all of them (gzip) every ASK seconds, ASK 0 for never.
+
+    bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30]
+"""
+import http.client
+import os
+import re
+import sys
+import threading
+import time
+
+import lib
+
+LINE = r"(\d+) batches made, (\d+) stored, (\d+) waiting, (\d+) samples, (\d+) requests, (\d+) failed; acknowledged after (\d+) ms \(median\), (\d+) ms \(99 %\), (\d+) ms"
+
+
+def newest(load, fresh=True):
+    """The simulator's newest line, as numbers; one that comes after the call if fresh."""
+    seen, end = len(load.lines), time.monotonic() + 15
+    while fresh and time.monotonic() < end and not any(re.search(LINE, x) for x in load.lines[seen:]):
+        time.sleep(0.02)
+    for line in reversed(load.lines):
+        m = re.search(LINE, line)
+        if m:
+            return [int(x) for x in m.groups()]
+    return [0] * 9
+
+
+class Asker(threading.Thread):
+    """Asks for one path over one connection, again and again."""
+
+    def __init__(self, port, path, pause):
+        super().__init__(daemon=True)
+        self.port, self.path, self.pause = port, path, pause
+        self.ms, self.failed, self.size, self.stop = [], 0, 0, threading.Event()
+
+    def run(self):
+        conn = None
+        while not self.stop.wait(self.pause):
+            try:
+                conn = conn or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+                t = time.monotonic()
+                conn.request("GET", self.path, headers={"Accept-Encoding": "gzip"})
+                answer = conn.getresponse()
+                body = answer.read()
+                self.ms.append((time.monotonic() - t) * 1000)
+                self.size = max(self.size, len(body))
+                self.failed += answer.status != 200
+            except (OSError, http.client.HTTPException):
+                conn = None
+                self.failed += 1
+
+    def __str__(self):
+        v = sorted(self.ms) or [0]
+        at = lambda q: v[min(len(v) - 1, int(len(v) * q))]  # noqa: E731
+        return f"median {at(.5):.1f} ms, p99 {at(.99):.1f} ms, worst {v[-1]:.1f} ms of {len(self.ms)}, {self.failed} failed, {self.size / 1e6:.2f} MB on the wire"
+
+
+def threads_cpu(pid):
+    """CPU seconds of each thread in the order they were started: the loop, the writer, compaction, readers."""
+    out = []
+    for t in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+        with open(f"/proc/{pid}/task/{t}/schedstat", encoding="utf-8") as f:
+            out.append(int(f.read().split()[0]) / 1e9)
+    return out
+
+
+def main():
+    nodes, seconds, actors, ask = (int(sys.argv[i]) if len(sys.argv) > i else v for i, v in ((1, 10000), (2, 600), (3, 500), (4, 30)))
+    step = min(60, max(20, seconds // 5))
+    with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(nodes + 1000)) as hub:
+        sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(nodes), "--actors", str(actors), "--interval", "5s",
+               "--duration", f"{seconds + 30}s", "--drain", "60s"]
+        with lib.Server(sim) as load:
+            time.sleep(30)  # all have enrolled
+            askers = [Asker(hub.port, "/api/v1/state?node=sim1", 0.5)] + ([Asker(hub.port, "/api/v1/state", ask)] if ask else [])
+            for a in askers:
+                a.start()
+            at0, t0, cpu0, load0, threads0 = newest(load), time.monotonic(), lib.cpu_s(hub.pid), lib.cpu_s(load.pid), threads_cpu(hub.pid)
+            t1, cpu1, at1 = t0, cpu0, at0
+            print(f"{'minute':>6} {'samples/s':>10} {'hub CPU':>8} {'s per M':>8} {'resident MB':>12} {'disk MB':>8} {'waiting':>8} {'failed':>7}", flush=True)
+            while time.monotonic() - t0 < seconds:
+                time.sleep(max(0, min(step - 5, t0 + seconds - time.monotonic())))
+                at, t, cpu = newest(load), time.monotonic(), lib.cpu_s(hub.pid)
+                rss = lib.memory_mb(hub.pid)[0]
+                made = max(at[3] - at1[3], 1)
+                print(f"{(t - t0) / 60:6.1f} {made / (t - t1):10.0f} {(cpu - cpu1) / (t - t1):8.1%} {(cpu - cpu1) / made * 1e6:8.3f} {rss:12.1f} {lib.disk_bytes(hub.data) / 1e6:8.0f} {at[2]:8d} {at[5]:7d}", flush=True)
+                t1, cpu1, at1 = t, cpu, at
+            for a in askers:
+                a.stop.set()
+            took, cpu, client, threads = t1 - t0, cpu1 - cpu0, lib.cpu_s(load.pid) - load0, threads_cpu(hub.pid)
+            span = max(at1[3] - at0[3], 1)
+            rss, peak, private = lib.memory_mb(hub.pid)
+            load.p.wait()
+            end = newest(load, False)
+    print(f"{nodes} nodes x 8 GPUs, batches of 5 s, {took:.0f} s: made {end[0]}, stored {end[1]}, {'equal' if end[0] == end[1] else 'NOT EQUAL'}; {end[3]} samples, {end[5]} requests failed")
+    print(f"hub CPU {cpu / took:.1%} of a core, {cpu / span * 1e6:.3f} s per million samples; the load's own {client / took:.1%}")
+    print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction"), threads0, threads)))
+    print(f"hub memory: resident {rss:.0f} MB, peak {peak:.0f} MB, private {private:.0f} MB: {private * 1024 / nodes:.1f} KB a node")
+    print(f"acknowledged: median {end[6]} ms, p99 {end[7]} ms, worst {end[8]} ms (from the first request on)")
+    for a in askers:
+        print(f"{a.path}: {a}")
+
+
+if __name__ == "__main__":
+    main()
