@@ -33,7 +33,7 @@
 #define CACHE_BYTES (128u << 20)
 #define READERS     2    /* threads that answer questions about the past */
 #define READ_QUEUE  64   /* questions that may wait for them */
-#define GROUP_MS    100  /* agents are read this often: they wait for a commit anyway */
+#define GROUP_MAX   500  /* agents are read as often as the store commits, which they wait for anyway; ms at most */
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
 #define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
@@ -201,6 +201,12 @@ static void say_notice(struct hub *h)
     streams_tell(h->streams, notice);
 }
 
+static void start(struct event *e, int64_t ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    event_add(e, &tv);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     struct server *s = arg;
@@ -211,8 +217,11 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     say_store(&s->hub);
     say_notice(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
-    if (streams_count(s->hub.streams) > 0)
+    if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
+        if (!event_pending(s->push, EV_TIMEOUT, NULL))
+            start(s->push, PUSH_MS);
+    }
     if (++s->ticks % BEAT_TICKS == 0)
         streams_beat(s->hub.streams, now_ms);
     if (s->stop_ms && (httpd_busy(s->hub.httpd) == 0 || clock_mono_ms() - s->stop_ms > STOP_MS))
@@ -225,6 +234,8 @@ static void on_push(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (streams_count(s->hub.streams) > 0)
         streams_push(s->hub.streams, clock_wall_ms());
+    else
+        event_del(s->push); /* until a tick finds a reader */
 }
 
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
@@ -235,9 +246,8 @@ static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 
 static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
 {
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
     struct event *e = event_new(s->hub.loop, -1, EV_PERSIST, fn, s);
-    event_add(e, &tv);
+    start(e, ms);
     return e;
 }
 
@@ -531,16 +541,16 @@ static void make_api(struct server *s)
 
 static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
 {
-    static const struct httpd_conf limits = {.max_connections = 1024,
-                                             .max_per_address = 1024,
-                                             .max_bodies = 256u << 20,
-                                             .max_replies = 512u << 20,
-                                             .head_ms = 10000,
-                                             .body_ms = 10000,
-                                             .idle_ms = 75000,
-                                             .write_ms = 30000,
-                                             .late_ms = 120000,
-                                             .group_ms = GROUP_MS};
+    const struct httpd_conf limits = {.max_connections = 1024,
+                                      .max_per_address = 1024,
+                                      .max_bodies = 256u << 20,
+                                      .max_replies = 512u << 20,
+                                      .head_ms = 10000,
+                                      .body_ms = 10000,
+                                      .idle_ms = 75000,
+                                      .write_ms = 30000,
+                                      .late_ms = 120000,
+                                      .group_ms = MIN(conf->commit, GROUP_MAX)};
     struct hub *h = &s->hub;
     struct next n = {0};
     const struct httpd_ops ops = {.arg = h, .admit = admit, .max_body = max_body, .handle = handle, .problem = problem};
