@@ -65,10 +65,9 @@ $(O)/src/api/assets.o: src/api/install.sh packaging/systemd/muster-agent.service
 
 # ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/page.md) -------------------------
 WEB_SRC := $(shell find web -name node_modules -prune -o -type f -print)
-build/web/table.c: $(WEB_SRC) tools/build-web tools/fetch-web
+build/web/table.c build/web/bytes.S &: $(WEB_SRC) tools/build-web tools/fetch-web
 	tools/fetch-web
 	node tools/build-web web build/web
-build/web/bytes.S: build/web/table.c
 $(O)/web/%.o: build/web/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

@@ -114,6 +114,41 @@ export interface Problem {
     column?: number;
 }
 
+/** docs/history.md */
+export interface History {
+    from: number;
+    to: number;
+    step: number;
+    tier: "raw" | "minute" | "hour";
+    series: { device: string | null; node: string; node_id: string; index: number | null; metric: string; unit: string; agg: string; v: (number | null)[] }[];
+}
+
+/** A stretch in which somebody was on a device: /api/v1/processes?from= */
+export interface Span {
+    node: string | null;
+    node_id: string;
+    device: string;
+    index: number | null;
+    user: string | null;
+    program: string | null;
+    first: number;
+    last: number;
+    ended: boolean;
+    memory_max: number | null;
+    processes: number;
+}
+
+export interface EventRecord {
+    at: number;
+    node: string;
+    node_id: string;
+    device: string | null;
+    kind: string;
+    code: number;
+    meaning?: string | null;
+    text: string;
+}
+
 /** Whom the hub takes us for. */
 export interface Session {
     role: "none" | "agent" | "enroll" | "relay" | "member" | "admin";

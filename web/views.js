@@ -7,6 +7,9 @@
 export const views = [
     { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./views/now.js") },
     { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./views/people.js") },
+    { path: "/events", title: "Events", nav: "Events", key: "e", load: () => import("./views/events.js") },
+    { path: "/node/", title: "Node", load: () => import("./views/node.js") },
+    { path: "/gpu/", title: "GPU", load: () => import("./views/gpu.js") },
     { path: "/login", title: "Log in", load: () => import("./views/login.js") },
     { path: "/add", title: "Add a node", load: () => import("./views/add.js") },
 ];
