@@ -477,7 +477,7 @@ static int put_by_node(struct export *x, struct err *err)
     x->node = NULL;
     if (r == 0 && wants_kind(x->conf, "jobs") && x->conf->device.n == 0) {
         struct job_ask ask = {.from_ms = x->from_ms, .to_ms = x->to_ms, .limit = INT32_MAX};
-        r = MIN(0, store_jobs(x->store, &ask, take_job, x, err));
+        r = store_jobs(x->store, &ask, take_job, x, err);
         if (r == 0 && x->failed)
             r = err_set(err, x->failed, "cannot write: %s", strerror(-x->failed));
     }

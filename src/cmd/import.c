@@ -223,8 +223,8 @@ static int leave_out(struct import *x, struct err *err)
         return 0;
     int r = inlet_sync(x->in, err); /* what went before is to be seen */
     if (r == 0)
-        r = MIN(0, store_series(s, x->node->key, least, most + 1, note_any, &has, err));
-    for (size_t i = 0, end; i < x->n && r == 0 && has.any; i = end) {
+        r = store_series(s, x->node->key, least, most + 1, note_any, &has, err);
+    for (size_t i = 0, end; i < x->n && r >= 0 && has.any; i = end) {
         const struct point *p = &x->points[i];
         for (end = i; end < x->n && x->points[end].slot == p->slot && x->points[end].metric == p->metric; end++)
             ;
@@ -232,7 +232,7 @@ static int leave_out(struct import *x, struct err *err)
         r = store_points(s, x->node->key, p->slot ? x->node->fact.devices[p->slot - 1].uuid : "",
                          metric_name(x->node, p->metric), p->at_ms, x->points[end - 1].at_ms + 1, strike_out, &st, err);
     }
-    return r;
+    return MIN(r, 0);
 }
 
 /* ---- batches ---- */
@@ -559,7 +559,8 @@ static int run(struct import *x, int argc, char **argv, struct err *err)
     int r = 0;
 
     for (int i = 0; i < argc; i++)
-        total += MAX(0, file_size(argv[i]));
+        if (file_size(argv[i]) > 0)
+            total += file_size(argv[i]);
     if (!x->conf->dry_run)
         r = inlet_open(&x->in, x->conf->data, &x->conf->client, err);
     progress_start(&x->progress, x->conf->dry_run ? "reading" : "import", "bytes", total, x->conf->quiet);

@@ -511,7 +511,7 @@ static int64_t per_of(const struct export_reader *r, const char *node, const cha
 {
     int m = metric_by_name(str_of(metric));
 
-    return m >= 0 ? metrics[m].per : r->per ? r->per(r->arg, node, metric) : 0;
+    return m >= 0 ? metrics[m].per : r->per && metric[0] ? r->per(r->arg, node, metric) : 0;
 }
 
 static int take_samples(struct cursor *c, struct record *ret)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/backend.h"
+#include "store/chunks.h"
 #include "store/compact.h"
 #include "store/lock.h"
 #include "store/log.h"
@@ -394,6 +395,10 @@ static void embedded_set_decoder(struct store *s, const struct store_decoder *d)
 
     if (e->w || e->past)
         return; /* it came with the configuration */
+    AUTO_FREE char *path = mem_fmt("%s/history.db", e->dir);
+    struct chunks *c = NULL;
+    if (access(path, F_OK) == 0 && chunks_open(&c, e->dir, DB_BESIDE, NULL) == 0)
+        chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
     e->conf.dir = e->dir;
     e->conf.decoder = d;
     e->past = past_new(&e->conf, NULL);

@@ -216,6 +216,42 @@ class Export(Killed):
         self.data, self.to = self.path("data"), self.path("to")
         self.run_ok(lib.MUSTER, "simulate", "--backfill", "5h", "--nodes", "2", "--gpus", "2", "--every", "10s", "--until", UNTIL, "--data", self.data)
 
+    def put(self, sql, *rows_):
+        with contextlib.closing(sqlite3.connect(os.path.join(self.data, "muster.db"))) as db, db:
+            db.executemany(sql, rows_)
+
+    def test_events_and_jobs_come_along_but_not_in_openmetrics(self):
+        node, gpu = rows(os.path.join(self.data, "muster.db"), "SELECT node, device FROM processes LIMIT 1")[0]
+        self.put("INSERT INTO events(node, device, at_ms, kind, slot, code, text) VALUES(?, ?, ?, 1, 1, 79, ?)",
+                 *((node, gpu, UNTIL_MS - i * 1000, f'=cmd "{i}", \u00fc') for i in range(5)))
+        job = dict(id=77, parent=0, **{"class": 0}, start_ms=UNTIL_MS - 5000, end_ms=UNTIL_MS - 1000, name="@train, \"x\"", kind="record", person="kim", owner="person:kim", node=node, attrs='{"a":"b"}')
+        columns = [r[1] for r in rows(os.path.join(self.data, "muster.db"), "PRAGMA table_info(jobs)")]
+        values = [job.get(c, "") for c in columns]
+        self.put(f"INSERT INTO jobs({','.join(columns)}) VALUES({','.join('?' * len(columns))})", values)
+        for kind in ("jsonl", "csv"):
+            text = self.export(self.data, kind)
+            self.assertEqual(text.count(b"=cmd"), 5)
+            self.assertEqual(text.count(b"@train"), 1)
+            for line in text.split(b"\n"):
+                for cell in line.split(b"," if kind == "csv" else b"\n"):
+                    self.assertFalse(cell.startswith((b"=", b"@")), line)
+            to = self.path("to-" + kind)
+            self.run_ok(lib.MUSTER, "import", self.save("export", text), "--data", to)
+            self.assertEqual(self.export(to, kind), text)
+        self.assertNotIn(b"train", self.export(self.data, "openmetrics"))
+
+    def test_data_of_a_newer_muster_is_left_alone(self):
+        self.put("PRAGMA user_version = 999", ())
+        file = self.save("whole", b'{"muster_export":1}\n')
+        for argv in (("export", "--data", self.data), ("import", file, "--data", self.data), ("backup", self.path("b"), "--data", self.data)):
+            status, _, err = self.run_any(lib.MUSTER, *argv)
+            self.assertEqual(status, 3)
+            self.assertIn("written by a newer muster", err)
+        self.assertFalse(os.path.exists(self.path("b")))
+        status, _, err = self.run_any(lib.MUSTER, "import", "--dry-run", self.save("newer", b'{"muster_export":2}\n'))
+        self.assertEqual(status, 1)
+        self.assertIn("newer muster", err)
+
     def export(self, data, kind, *flags):
         return subprocess.run([lib.MUSTER, "export", "--data", data, "--format", kind, *flags], stdout=subprocess.PIPE, check=True).stdout
 
