@@ -10,7 +10,7 @@
 #include "query/when.h"
 
 const char *const agg_words[AGGS] = {"avg", "min", "max", "sum", "last", "count", "rate"};
-static const char *const group_words[GROUPS] = {"", "node", "model", "user"};
+static const char *const group_words[GROUPS] = {"", "node", "model", "user", "all"};
 static const char *const fold_words[FOLDS] = {"mean", "sum", "min", "max"};
 static const char *const tier_names[TIER_COUNT + 1] = {"raw", "minute", "hour", "auto"};
 
@@ -195,9 +195,8 @@ static int resolve_metrics(const struct history_words *w, const struct view *v, 
         if (!resolve_metric(q, v, w->metrics[i]))
             return unknown_metric(w->metrics[i], err);
     for (size_t i = 0; i < q->n_metrics; i++)
-        if ((q->group == GROUP_MODEL || q->group == GROUP_USER) && q->metrics[i].no >= 0 &&
-            metrics[q->metrics[i].no].scope == SCOPE_NODE)
-            return err_set(err, -EINVAL, "'%s' is a metric of nodes: it has no %s to be grouped by", q->metrics[i].name,
+        if (q->group > GROUP_NODE && q->metrics[i].no >= 0 && metrics[q->metrics[i].no].scope == SCOPE_NODE)
+            return err_set(err, -EINVAL, "'%s' is a metric of nodes: devices are grouped by %s", q->metrics[i].name,
                            group_words[q->group]);
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #define PLAN_METRICS 320 /* all of metrics.def and all a node may declare */
 
-enum group { GROUP_NONE, GROUP_NODE, GROUP_MODEL, GROUP_USER, GROUPS };
+enum group { GROUP_NONE, GROUP_NODE, GROUP_MODEL, GROUP_USER, GROUP_ALL, GROUPS };
 enum fold { FOLD_MEAN, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLDS };
 
 struct plan_metric {

@@ -148,6 +148,7 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
             continue;
         if (r->q->group == GROUP_NODE   ? k->node_key == s->node_id
             : r->q->group == GROUP_USER ? k->user == s->user /* one pointer per name */
+            : r->q->group == GROUP_ALL  ? true
                                         : strcmp(k->model, s->model) == 0)
             h = k;
     }

@@ -67,6 +67,8 @@ class History(lib.Case):
         got = self.history(f"device=dgx0,dgx2&metric=util&group=model&{span}")
         self.assertEqual([(s["model"], s["devices"], s["v"]) for s in got["series"]], [("NVIDIA Test", 2, [0.2])])
         self.assertEqual(self.history(f"metric=util&group=model&fold=sum&{span}")["series"][0]["v"], [0.6])
+        whole = self.history(f"metric=util&group=all&fold=sum&{span}")["series"]
+        self.assertEqual([(s["v"], s["node"], s["devices"]) for s in whole], [([0.6], None, whole[0]["devices"])])
         got = self.history(f"metric=util&filter=host:dgx1&{span}")
         self.assertEqual([s["node"] for s in got["series"]], ["dgx1"])
 

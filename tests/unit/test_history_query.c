@@ -190,9 +190,10 @@ static void words_are_checked_one_by_one_Q1(void **unused)
         {"metric=util&agg=median", -EINVAL, "avg, min, max, sum, last, count, rate"},
         {"metric=util&group=user", 0, NULL},
         {"metric=util&group=team", -EINVAL, "there are node, model, user"},
-        {"metric=cpu&group=user", -EINVAL, "it has no user"},
+        {"metric=cpu&group=user", -EINVAL, "'cpu' is a metric of nodes"},
         {"metric=util&fold=mode", -EINVAL, "mean, sum, min, max"},
         {"metric=cpu&group=model", -EINVAL, "'cpu' is a metric of nodes"},
+        {"metric=cpu&group=all", -EINVAL, "'cpu' is a metric of nodes"},
         {"metric=tokens", 0, NULL}, /* declared at run time */
     };
     struct cluster *c = cluster_new();
