@@ -498,6 +498,37 @@ int chunks_drop_bucket(struct chunks *c, int tier, int64_t bucket, int n)
     return r < 0 ? r : sqlite3_changes(c->h);
 }
 
+/* Sums over all chunks: those of the rows, or those of an index. */
+static int chunks_sums(struct chunks *c, const char *from, int64_t ret[5])
+{
+    AUTO_FREE char *sql = mem_fmt("SELECT count(*), sum(id), sum(node), sum(tier), sum(bucket / 1000) FROM %s", from);
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(c->h, sql, -1, &st, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    for (int i = 0; i < 5 && rc == SQLITE_ROW; i++)
+        ret[i] = INT(i);
+    sqlite3_finalize(st);
+    return rc == SQLITE_ROW ? 0 : db_errno(c->h, rc);
+}
+
+int chunks_mend(struct chunks *c)
+{
+    int64_t rows[5], index[5];
+    int r = chunks_sums(c, "chunk NOT INDEXED", rows);
+
+    if (r < 0)
+        return r;
+    r = chunks_sums(c, "chunk INDEXED BY chunk_at", index);
+    if (r == 0 && memcmp(rows, index, sizeof(rows)) == 0)
+        return 0;
+    if (r < 0 && r != -EUCLEAN)
+        return r;
+    r = db_errno(c->h, db_exec(c->h, "REINDEX"));
+    return r < 0 ? r : 1;
+}
+
 int64_t chunks_used_bytes(struct chunks *c)
 {
     int64_t pages = 0, spare = 0;

@@ -44,6 +44,7 @@ struct compact {
     char owner_room[NODE_KEY_MAX];
     int64_t log;
     uint32_t damaged;
+    bool look; /* whether the indexes of chunks are sound */
 
     /* under the lock */
     pthread_mutex_t lock;
@@ -399,13 +400,20 @@ static int compact_logs(struct compact *c, struct err *err)
 
 static int compact_round(struct compact *c, struct err *err)
 {
-    int r = compact_logs(c, err), more = 0;
+    int r = 0, more = 0;
 
+    if (c->look) { /* after a start, and after damage was met: an index can be made anew */
+        r = chunks_mend(c->db);
+        c->damaged += r == 1;
+        c->look = r == -ENOSPC;
+    }
+    r = compact_logs(c, err);
     if (r == 0)
         r = merge_all(c);
     if (r != -ECANCELED) /* what fails above must not keep old data for ever, nor a full disk full */
         more = retain(c);
     r = r == 0 ? more : r;
+    c->look |= r == -EUCLEAN;
     if (r < 0 && r != -ECANCELED && !*err->msg)
         err_set(err, r, "cannot compact '%s/history.db': %s", c->dir, strerror(-r));
     chunks_tidy(c->db, true);
@@ -485,6 +493,7 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
     sigset_t all, old;
 
     c->conf = *conf;
+    c->look = true;
     c->dir = mem_str(conf->dir);
     c->w = w;
     pthread_mutex_init(&c->lock, NULL);

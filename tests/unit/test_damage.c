@@ -171,7 +171,7 @@ static void note(void *arg, int result)
 
 struct sum {
     long runs, refused, told, sound, quiet, failed;
-    uint64_t want, got;
+    uint64_t want, got, later_want, later_got; /* later: when the indexes were looked at */
 };
 
 static void add(struct sum *t, const struct seen_all *a, bool told)
@@ -220,6 +220,8 @@ static void play(const char *sound, struct h_model *m, const char *name, enum ha
     store_stat(s, &st);
     told |= st.damaged || st.damaged_columns || st.last_error || st.history_error;
     add(t, &before, told);
+    t->later_want += after.want;
+    t->later_got += after.got;
     if (!told && !before.damaged && !before.failed && !before.quiet) /* sound: nothing goes later */
         assert_true(after.got == after.want);
     store_close(s);
@@ -241,9 +243,10 @@ static void sweep(const char *name)
             play(sound, &m, name, how, seed, &t);
     print_message("%s: %ld places harmed: %ld refused with a sentence, %ld told, %ld without effect, %ld unnoticed, "
                   "%ld "
-                  "questions failed, %.2f %% of samples answered\n",
+                  "questions failed, %.2f %% of samples answered, %.2f %% later\n",
                   name, t.runs, t.refused, t.told, t.sound, t.quiet, t.failed,
-                  t.want ? 100.0 * (double)t.got / (double)t.want : 0.0);
+                  t.want ? 100.0 * (double)t.got / (double)t.want : 0.0,
+                  t.later_want ? 100.0 * (double)t.later_got / (double)t.later_want : 0.0);
     h_fini(&m);
     dir_free(sound);
 }
