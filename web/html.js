@@ -2,7 +2,13 @@
 import { Component, h } from "preact";
 import htm from "htm";
 
-export const html = htm.bind(h);
+/** htm would keep elements without values for ever, each with the tree it was last part of: that tree's nodes with it. */
+/** @this {number[]} @param {any} type @param {any} props @param {any[]} children */
+function element(type, props, ...children) {
+    this[0] = 3; /* htm's word for: changes, do not keep */
+    return h(type, props, ...children);
+}
+export const html = htm.bind(/** @type {any} */ (element));
 
 /** A component that is made anew only when its key changes. @template P @param {(props: P) => any} render @param {(props: P) => unknown} key */
 export function keyed(render, key) {

@@ -34,15 +34,17 @@ void blob_unref(struct blob *b)
         return;
     buf_fini(&b->plain);
     buf_fini(&b->gz);
+    buf_fini(&b->piece);
     free(b);
 }
 
-int gzip(struct str in, int level, struct buf *out)
+/* All of in onto out; bits and flush as zlib has them. */
+static int pack(struct str in, int level, int bits, int flush, struct buf *out)
 {
     z_stream z = {0};
-    if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&z, level, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return -ENOMEM;
-    size_t most = deflateBound(&z, in.len);
+    size_t most = deflateBound(&z, in.len) + 16; /* a flush ends in an empty block */
     char *p = buf_room(out, most);
     int r = -EMSGSIZE;
     if (p) {
@@ -50,12 +52,18 @@ int gzip(struct str in, int level, struct buf *out)
         z.avail_in = (uInt)in.len;
         z.next_out = (Bytef *)p;
         z.avail_out = (uInt)most;
-        r = deflate(&z, Z_FINISH) == Z_STREAM_END ? 0 : -EIO;
+        int got = deflate(&z, flush);
+        r = got == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) && z.avail_in == 0 && z.avail_out > 0 ? 0 : -EIO;
         if (r == 0)
             buf_took(out, z.total_out);
     }
     deflateEnd(&z);
     return r;
+}
+
+int gzip(struct str in, int level, struct buf *out)
+{
+    return pack(in, level, 15 + 16, Z_FINISH, out);
 }
 
 struct str blob_gzip(struct blob *b)
@@ -65,6 +73,15 @@ struct str blob_gzip(struct blob *b)
         gzip(buf_str(&b->plain), b->plain.len > GZIP_BIG ? GZIP_FAST : GZIP_WELL, &b->gz);
     }
     return buf_str(&b->gz);
+}
+
+struct str blob_piece(struct blob *b)
+{
+    if (b->piece.len == 0) {
+        b->piece = BUF_INIT(b->plain.len + (64u << 10));
+        pack(buf_str(&b->plain), GZIP_FAST, -15, Z_FULL_FLUSH, &b->piece);
+    }
+    return buf_str(&b->piece);
 }
 
 struct entry {

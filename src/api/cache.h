@@ -10,12 +10,16 @@
 
 struct blob {
     unsigned refs;
-    struct buf plain, gz; /* gz is made when first asked for */
+    struct buf plain, gz, piece; /* gz and piece are made when first asked for */
 };
 struct blob *blob_new(struct buf *take); /* one reference; take is emptied */
 struct blob *blob_ref(struct blob *b);
 void blob_unref(struct blob *b);
 struct str blob_gzip(struct blob *b); /* compressed, kept; empty when it could not be */
+/* Compressed as a piece of a gzip stream: pieces lean on nothing before them, so that any of them in any order, behind
+ * GZIP_HEAD, are what one reader unpacks, and made once for all readers. Kept; empty when it could not be. */
+struct str blob_piece(struct blob *b);
+#define GZIP_HEAD "\x1f\x8b\x08\0\0\0\0\0\0\x03" /* 10 bytes */
 
 /* A whole gzip member onto out. 0 or -errno. */
 int gzip(struct str in, int level, struct buf *out);

@@ -4,6 +4,7 @@
  */
 #include "hub/httpd.h"
 
+#include <assert.h>
 #include <event2/buffer.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -73,6 +74,7 @@ struct late {
 
 struct stream_conn {
     struct conn *c;
+    bool gz;
     void (*closed)(void *arg);
     void *arg;
 };
@@ -609,13 +611,15 @@ struct stream_conn *httpd_stream(struct request *rq, const char *type, void (*cl
 {
     struct conn *c = rq->conn;
     struct stream_conn *s = mem_zero(1, sizeof(*s));
-    *s = (struct stream_conn){.c = c, .closed = closed, .arg = arg};
+    *s = (struct stream_conn){.c = c, .gz = c->gzip_ok, .closed = closed, .arg = arg};
     c->stream = s;
     conn_enter(c, CONN_STREAM, c->h->conf.write_ms);
     evbuffer_add_printf(io_out(c->io),
                         "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n"
-                        "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-                        type);
+                        "X-Content-Type-Options: nosniff\r\nVary: Accept-Encoding\r\n%sConnection: close\r\n\r\n",
+                        type, s->gz ? "Content-Encoding: gzip\r\n" : "");
+    if (s->gz)
+        evbuffer_add(io_out(c->io), GZIP_HEAD, sizeof(GZIP_HEAD) - 1);
     io_send(c->io);
     return s;
 }
@@ -627,12 +631,18 @@ size_t httpd_stream_queued(const struct stream_conn *s)
 
 void httpd_stream_write(struct stream_conn *s, const void *p, size_t n)
 {
+    /* Within gzip: a block of deflate that is stored as it is. */
+    const uint8_t block[] = {0, (uint8_t)n, (uint8_t)(n >> 8), (uint8_t)~n, (uint8_t)(~n >> 8)};
+    assert(n <= UINT16_MAX);
+    if (s->gz)
+        evbuffer_add(io_out(s->c->io), block, sizeof(block));
     evbuffer_add(io_out(s->c->io), p, n);
 }
 
 void httpd_stream_blob(struct stream_conn *s, struct blob *b)
 {
-    evbuffer_add_reference(io_out(s->c->io), b->plain.p, b->plain.len, unref_blob, blob_ref(b));
+    struct str bytes = s->gz ? blob_piece(b) : buf_str(&b->plain);
+    evbuffer_add_reference(io_out(s->c->io), bytes.p, bytes.len, unref_blob, blob_ref(b));
 }
 
 void httpd_stream_flush(struct stream_conn *s)

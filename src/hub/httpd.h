@@ -65,9 +65,9 @@ struct stream_conn;
 /* Call inside handle(). closed(arg) is called once when the reader is gone; s is no longer valid then. */
 struct stream_conn *httpd_stream(struct request *rq, const char *type, void (*closed)(void *arg), void *arg);
 size_t httpd_stream_queued(const struct stream_conn *s);
-void httpd_stream_write(struct stream_conn *s, const void *p, size_t n);
-void httpd_stream_blob(struct stream_conn *s, struct blob *b); /* by reference */
-void httpd_stream_flush(struct stream_conn *s);                /* writes and blobs since the last go out together */
-void httpd_stream_end(struct stream_conn *s);                  /* closed() is not called */
+void httpd_stream_write(struct stream_conn *s, const void *p, size_t n); /* at most 64 KiB - 1 */
+void httpd_stream_blob(struct stream_conn *s, struct blob *b);           /* by reference */
+void httpd_stream_flush(struct stream_conn *s); /* writes and blobs since the last go out together */
+void httpd_stream_end(struct stream_conn *s);   /* closed() is not called */
 
 #endif

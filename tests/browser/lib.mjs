@@ -216,9 +216,10 @@ export async function looksRight(page, name) {
 
 /* ---- tests ---- */
 
-nodeTest.after(() => browser?.close());
+let named = 0;
 
 /** A test's name is a sentence. */
 export function test(name, run_) {
+    if (!named++) nodeTest.after(() => browser?.close());
     nodeTest(name, { timeout: 4 * LIMIT_MS }, run_);
 }

@@ -12,6 +12,7 @@ import ssl
 import struct
 import time
 import urllib.parse
+import zlib
 
 import lib
 from sender import START, Node, answer, body as unpacked, frame, origin_id, varint, zigzag
@@ -716,6 +717,35 @@ class Reading(HubCase):
                 for node in data["nodes"] if kind == "snapshot" else [data]:
                     if node["devices"][0]["metrics"]["util"] == 0.1234:
                         fresh[node["id"]] = True
+
+    def test_a_stream_is_compressed_for_readers_that_say_so(self):
+        h = self.hub()
+        n = self.node(h)
+        s = socket.create_connection(("127.0.0.1", h.port))
+        self.addCleanup(s.close)
+        s.settimeout(lib.LIMIT_S)
+        s.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
+        raw, text, unpack = b"", "", zlib.decompressobj(31)
+
+        def read_until(word):
+            nonlocal raw, text
+            while word not in text:
+                more = s.recv(65536)
+                self.assertTrue(more, text[-300:])
+                raw += more
+                head, gap, body = raw.partition(b"\r\n\r\n")
+                if gap:
+                    self.assertIn(b"Content-Encoding: gzip", head)
+                    text += unpack.decompress(body if len(raw) - len(more) < len(head) + 4 else more).decode()
+
+        read_until("event: snapshot")
+        self.assertTrue(text.startswith("event: clock\ndata: {\"now\":"), text[:100])
+        self.assertEqual(self.post(h, n.stream(n.batch(util=1234)), n.token)[0], 200)
+        read_until('"util":0.1234')
+        late = Stream(h.url + "/api/v1/stream")  # others are not compressed, and share all the same
+        self.addCleanup(late.close)
+        self.assertEqual(late.event()[0], "snapshot")
+        read_until('"util":0.1234')
 
     def test_a_slow_reader_is_dropped_and_never_waited_for(self):
         h = self.hub()

@@ -20,10 +20,10 @@ export function Answer({ nodes }) {
     const rest = where.slice(NAMED).reduce((n, w) => n + w.free, 0);
     return html`<h1>
         ${!live.filter && !free && devices > 0 ? `none of ${devices} free` : of}${where.length > 0 && ": "}
-        ${where.slice(0, NAMED).map(
-            ({ node, free: n }, i) => html`<span class="where">${i ? ", " : ""}${n} on <a href="/node/${encodeURIComponent(node.name)}">${node.name}</a></span>`,
-        )}
-        ${rest > 0 && html`<span class="where">, ${rest} on ${count(where.length - NAMED, "other node")}</span>`}
+        <span class="where">
+            ${where.slice(0, NAMED).map(({ node, free: n }, i) => [i > 0 && ", ", html`<span>${n} on <a href="/node/${encodeURIComponent(node.name)}">${node.name}</a></span>`])}
+            ${rest > 0 && [", ", html`<span>${rest} on ${count(where.length - NAMED, "other node")}</span>`]}
+        </span>
     </h1>`;
 }
 
@@ -50,5 +50,6 @@ export function Counts({ nodes, now }) {
             </li>`;
         })}
         <li class="dim">${count(nodes.length, "node")}</li>
+        <li class="dim legend" aria-hidden="true"><span class="bar work"><i /></span> use <span class="bar memory"><i /></span> memory</li>
     </ul>`;
 }

@@ -6,6 +6,7 @@ import { html } from "../html.js";
 import { hubNow, live } from "../live.js";
 import { indexOf, isFresh, usersOf } from "../model.js";
 import { useLive, useTick, useWindow } from "../use.js";
+import { viewFor } from "../views.js";
 import { deviceSentence } from "../words.js";
 
 /** @typedef {import("../types").Node} Node */
@@ -151,12 +152,13 @@ export function Details({ of }) {
 
     const found = open && open.cell.isConnected ? find(open.uuid) : null;
     if (!found) return null;
+    const page = `/gpu/${encodeURIComponent(found.d.uuid)}`;
     const stay = () => clearTimeout(timer.current);
     const leave = () => {
         timer.current = window.setTimeout(() => setOpen(null), 2 * SLOW_MS);
     };
     return html`<div class="details" ref=${panel} role="status" onPointerEnter=${stay} onPointerLeave=${leave}>
         <${DeviceFacts} n=${found.n} d=${found.d} />
-        <p class="more"><a href="/gpu/${encodeURIComponent(found.d.uuid)}">history of this GPU</a> <button type="button" class="close" onClick=${() => setOpen(null)}>close</button></p>
+        <p class="more">${viewFor(page) && html`<a href=${page}>history of this GPU</a>`} <button type="button" class="close" onClick=${() => setOpen(null)}>close</button></p>
     </div>`;
 }

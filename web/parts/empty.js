@@ -9,7 +9,7 @@ export function Empty({ title, children }) {
 }
 
 export function NoNodes() {
-    return html`<${Empty} title="No nodes yet">
+    return html`<${Empty} title="Add the first one">
         <ol>
             <li>Make a token on the hub: <code>muster token new --role enroll</code></li>
             <li>Run on the machine to add: <code>curl -fsS ${location.origin}/install | sh -s -- TOKEN</code></li>

@@ -17,7 +17,7 @@ const NARROW = 640;
 const GAP = 8;
 const CELL = { height: 36, gap: 4, least: 112, most: 8 }; /* as .cells */
 const CARD = { least: 320, least_cell: 72 };
-const TILE = { least: 96, height: 48 };
+const TILE = { least: 84, height: 36 };
 
 /** As grid-template-columns: repeat(auto-fill, minmax(least, 1fr)). @param {number} width @param {number} least */
 const columns = (width, least) => Math.max(1, Math.floor((width + GAP) / (least + GAP)));
@@ -33,7 +33,7 @@ function rowHeight(n, width) {
     const narrow = width < NARROW;
     const room = narrow ? width : width - 176 - 72 - 2 * GAP;
     const body = bodyHeight(n, Math.min(CELL.most, columns(room, CELL.least)));
-    return narrow ? 28 + body + 16 : Math.max(44, body) + 17;
+    return narrow ? 28 + body + 16 : Math.max(36, body) + 17;
 }
 
 /** @param {Node[]} nodes @param {number} size @returns {Node[][]} */

@@ -26,8 +26,7 @@ function Head({ n, count }) {
     const model = modelOf(n);
     const load = n.metrics.load1;
     return html`<div class="head">
-        <a class="name" href=${nodeHref(n)}>${n.name}</a>
-        <span class="dim">${model}${count > 1 ? ` ×${count}` : ""}</span>
+        <span class="title"><a class="name" href=${nodeHref(n)}>${n.name}</a> <span class="dim" title=${model}>${model}${count > 1 ? ` ×${count}` : ""}</span></span>
         ${load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
     </div>`;
 }
@@ -52,10 +51,10 @@ export const NodeBox = keyed(
 
 /** @param {Node} n */
 function tileKey(n) {
-    return `${n.id} ${n.name} ${n.state} ${devicesOf(n).map((d) => d.state[0] + d.state[1] + Math.round((d.metrics.util ?? -1) * 4)).join()}`;
+    return `${n.id} ${n.name} ${n.state} ${devicesOf(n).map((d) => d.state[0] + d.state[1] + holderOf(d)).join()}`;
 }
 
-/** Every GPU a mark; the more it works the fuller its colour. */
+/** Every GPU a mark. */
 export const NodeTile = keyed(
     /** @param {{ n: Node }} props */
     ({ n }) => {
@@ -65,7 +64,7 @@ export const NodeTile = keyed(
             <div class="marks">
                 ${devices.map((d, i) => {
                     const who = holderOf(d);
-                    return html`<a key=${d.uuid} class="dot ${d.state} w${Math.round((d.metrics.util ?? 0) * 4)}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
+                    return html`<a key=${d.uuid} class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
                 })}
                 ${!devices.length && html`<span class="dim">${UNKNOWN}</span>`}
             </div>

@@ -5,7 +5,7 @@ import { devicesOf, fullness, modelOf } from "../model.js";
 /** @typedef {{ title: string, ids: string[] }} Group */
 
 /** @type {[string, string][]} */
-export const SORTS = [["name", "name"], ["free", "free first"], ["use", "busiest first"], ["memory", "most memory free"], ["trouble", "trouble first"]];
+export const SORTS = [["name", "name"], ["free", "free first"], ["use", "busiest first"], ["memory", "memory free"], ["trouble", "trouble first"]];
 /** @type {[string, string][]} */
 export const GROUPS = [["none", "none"], ["model", "model"]];
 

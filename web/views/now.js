@@ -48,7 +48,7 @@ export default function Now() {
 
     return html`<div class="now ${status}">
         <div class="lead"><${Answer} nodes=${nodes} /><${FilterBox} /></div>
-        <div class="strip">
+        ${(nodes.length > 0 || filter) && html`<div class="strip">
             <${Counts} nodes=${nodes} now=${hubNow()} />
             <div class="controls">
                 ${sort !== "name" && html`<button type="button" title="Rows keep their place while live" onClick=${() => setResort(resort + 1)}>sort again</button>`}
@@ -56,7 +56,7 @@ export default function Now() {
                 <${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="name" />
                 <${Choice} name="layout" label="as" options=${LAYOUTS} value=${layout} remember />
             </div>
-        </div>
+        </div>`}
         <div class="list ${layout}" ref=${box}>
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}

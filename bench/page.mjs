@@ -1,0 +1,102 @@
+/* What the page costs a browser: Debian's Chromium, headless, against a hub on this machine.
+ * Usage: node bench/page.mjs [--nodes N] [--seconds S] [--loads L]
+ *
+ * cold     the demo, loaded L times with an empty cache: bytes on the wire, requests, and the time from the start of the
+ *          navigation until the answer and the first cells have been painted
+ * frames   N nodes of 8 GPUs that all change each second, for S seconds, as tiles and as rows that scroll: time between
+ *          frames, what the page's main thread did, the heap before and after (collected)
+ */
+import { parseArgs } from "node:util";
+import { chrome, demo, hub, open, simulate } from "../tests/browser/lib.mjs";
+
+const { values } = parseArgs({ options: { nodes: { type: "string", default: "500" }, seconds: { type: "string", default: "20" }, loads: { type: "string", default: "9" } } });
+const ends = [];
+const t = { after: (f) => ends.unshift(f) };
+const sorted = (v) => [...v].sort((a, b) => a - b);
+const at = (v, share) => sorted(v)[Math.min(v.length - 1, Math.floor(v.length * share))];
+const ms = (v) => `${v.toFixed(1)} ms`;
+
+/** Says in window.useful when the first cells were painted. */
+function watchPaint() {
+    new MutationObserver((_, self) => {
+        if (!document.querySelector(".cell, .dot")) return;
+        self.disconnect();
+        requestAnimationFrame(() => setTimeout(() => (window.useful = performance.now())));
+    }).observe(document, { childList: true, subtree: true });
+}
+
+async function load(url) {
+    const page = await open(t, "about:blank");
+    const cdp = await page.context().newCDPSession(page);
+    const kinds = {};
+    let requests = 0;
+    const urls = new Map();
+    await cdp.send("Network.enable");
+    await cdp.send("Network.clearBrowserCache");
+    cdp.on("Network.requestWillBeSent", (e) => urls.set(e.requestId, e.request.url) && requests++);
+    const add = (e) => {
+        const kind = urls.get(e.requestId)?.includes("/api/") ? "state" : "page";
+        kinds[kind] = (kinds[kind] ?? 0) + e.encodedDataLength;
+    };
+    cdp.on("Network.dataReceived", add);
+    cdp.on("Network.responseReceived", (e) => add({ requestId: e.requestId, encodedDataLength: e.response.headersText?.length ?? 0 }));
+    await page.addInitScript(watchPaint);
+    await page.goto(url);
+    await page.waitForFunction(() => window.useful);
+    const got = { useful: await page.evaluate(() => window.useful), page: kinds.page, state: kinds.state, requests };
+    await page.context().close();
+    return got;
+}
+
+async function frames(url, seconds, scroll) {
+    const page = await open(t, url, { width: 1920, height: 1080 });
+    const cdp = await page.context().newCDPSession(page);
+    await page.waitForSelector(".cell, .dot");
+    await page.waitForTimeout(3000);
+    await cdp.send("Performance.enable", { timeDomain: "timeTicks" });
+    const look = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map((m) => [m.name, m.value]));
+    await cdp.send("HeapProfiler.collectGarbage");
+    const before = await look();
+    const gaps = await page.evaluate(
+        ([s, moves]) =>
+            new Promise((done) => {
+                const v = [];
+                let last = performance.now();
+                const end = last + s * 1000;
+                const step = (now) => {
+                    v.push(now - last);
+                    last = now;
+                    if (moves) scrollBy(0, 12);
+                    if (now < end) requestAnimationFrame(step);
+                    else done(v.slice(2));
+                };
+                requestAnimationFrame(step);
+            }),
+        [seconds, scroll],
+    );
+    await cdp.send("HeapProfiler.collectGarbage");
+    const after = await look();
+    const share = (name) => `${(((after[name] - before[name]) / (after.Timestamp - before.Timestamp)) * 100).toFixed(1)} %`;
+    console.log(`  ${gaps.length} frames: median ${ms(at(gaps, 0.5))}, p95 ${ms(at(gaps, 0.95))}, worst ${ms(Math.max(...gaps))}; over 50 ms: ${gaps.filter((g) => g > 50).length}`);
+    console.log(`  main thread busy ${share("TaskDuration")}, of it scripts ${share("ScriptDuration")}, layout ${share("LayoutDuration")}, styles ${share("RecalcStyleDuration")}`);
+    console.log(`  heap ${(before.JSHeapUsedSize / 1e6).toFixed(1)} MB, then ${(after.JSHeapUsedSize / 1e6).toFixed(1)} MB; ${after.Nodes} DOM nodes`);
+    await page.context().close();
+}
+
+try {
+    const d = await demo(t);
+    const loads = [];
+    for (let i = 0; i < Number(values.loads); i++) loads.push(await load(d.url));
+    console.log(`cold, ${values.loads} loads of the demo (48 GPUs)`);
+    console.log(`  first useful paint: median ${ms(at(loads.map((l) => l.useful), 0.5))}, best ${ms(Math.min(...loads.map((l) => l.useful)))}, worst ${ms(Math.max(...loads.map((l) => l.useful)))}`);
+    console.log(`  on the wire: page ${(at(loads.map((l) => l.page), 0.5) / 1000).toFixed(1)} kB in ${loads[0].requests} requests, state ${(at(loads.map((l) => l.state), 0.5) / 1000).toFixed(1)} kB`);
+    const h = await hub(t);
+    await simulate(t, h, values.nodes);
+    for (const [name, query, scroll] of [["tiles", "?layout=tiles", false], ["rows, scrolling", "?layout=rows", true]]) {
+        console.log(`frames, ${values.nodes} nodes x 8 GPUs each second, ${values.seconds} s, ${name}`);
+        await frames(h.url + "/" + query, Number(values.seconds), scroll);
+    }
+} finally {
+    for (const end of ends) await end();
+    await (await chrome()).close();
+}
