@@ -118,6 +118,36 @@ test("any metric can be drawn, and a time with nothing in it says so", async (t)
     await looksRight(page, "gpu-nothing");
 });
 
+test("the whole cluster as it was: the slider, the URL, play, and back to now", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, h.url);
+    await page.waitForSelector(".cell");
+    await page.getByText("time travel").click();
+    await page.waitForSelector(".use-strip path");
+    const slider = page.getByLabel("Moment shown");
+    await slider.evaluate((el) => {
+        el.value = Number(el.max) - 6 * 3600000;
+        el.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await page.getByText("as it was on").waitFor();
+    const at = Number(new URL(page.url()).searchParams.get("at"));
+    const then = await json(`${h.url}/api/v1/state?at=${at}`);
+    const free = then.nodes.flatMap((n) => n.devices).filter((d) => d.state === "free").length;
+    assert.match(await words(page.locator("h1")), new RegExp(`^${free || "none"} of 8 free`));
+    await looksRight(page, "travel");
+    await page.reload(); /* a link reproduces the view */
+    await page.getByText("as it was on").waitFor();
+    await page.getByRole("button", { name: "play" }).click();
+    await until("play goes on", () => Number(new URL(page.url()).searchParams.get("at")) > at);
+    await page.getByRole("button", { name: "pause" }).click();
+    await page.mouse.move(1, 1); /* off the GPUs: they tell about themselves when pointed at */
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "travel-narrow");
+    await page.getByRole("button", { name: "back to now" }).click();
+    await until("now again", async () => !page.url().includes("at=") && (await page.locator(".banner.past").count()) === 0);
+    clean(page);
+});
+
 test("a GPU and a node nobody knows are said to be unknown", async (t) => {
     const h = await hub(t);
     const page = await open(t, h.url + "/node/nowhere");

@@ -10,6 +10,7 @@ import { FilterBox } from "../parts/filterbox.js";
 import { layOut, LAYOUTS } from "../parts/layout.js";
 import { Lines } from "../parts/lines.js";
 import { GROUPS, inOrder, SORTS } from "../parts/order.js";
+import { Travel } from "../parts/travel.js";
 import { usePlace } from "../router.js";
 import { useLive } from "../use.js";
 
@@ -62,6 +63,7 @@ export default function Now() {
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
         </div>
+        <${Travel} />
         <${Details} of=${box} />
     </div>`;
 }
