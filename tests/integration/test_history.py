@@ -158,6 +158,17 @@ class History(lib.Case):
         self.assertEqual(len(got["nodes"]), 1)
         self.assertEqual(lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 60000}&filter=free")["nodes"], [])
 
+    def test_a_node_has_the_name_of_then(self):
+        base = (int(time.time()) - 1200) * 1000
+        node = sender.Node("dgx1")
+        self.feed(node, [(base + k * 1000, 9000) for k in range(90)])
+        auth = {"Authorization": "Bearer " + self.token("admin")}
+        self.assertEqual(lib.ask(self.hub.url + "/api/v1/nodes/dgx1", method="PATCH", body='{"name":"anna"}', headers=auth)[0], 200)
+        self.assertEqual(lib.ask_json(self.hub.url + "/api/v1/state")["nodes"][0]["name"], "anna")
+        lib.wait_until("the change on disk", lambda: lib.ask_json(self.hub.url + "/api/v1/state?at=now")["nodes"][0]["name"] == "anna")
+        got = lib.ask_json(self.hub.url + f"/api/v1/state?at={base + 60000}")["nodes"][0]
+        self.assertEqual((got["name"], got["devices"][0]["state"]), ("dgx1", "busy"))
+
     def test_the_cluster_as_it_was_has_its_processes(self):
         node = sender.Node("dgx1")
         start = int(time.time() * 1000)
