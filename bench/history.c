@@ -3,14 +3,17 @@
  * and asked for. Prints bytes per sample of raw chunks, of the tiers and of the whole file, CPU per million samples,
  * and how long questions take.
  *
- *   build/bench/history [GPUS [SECONDS [DIR [fresh]]]]
+ *   build/bench/history [-BATCH_SECONDS] [GPUS [SECONDS [DIR [fresh]]]]
  *
  * With DIR that folder is filled for a hub to be started on (bench/query.py), ending with the last whole minute, and
  * left there; fresh: the batches stay in their logs, as a hub has them for the first ten minutes.
  */
+#include <dirent.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -19,8 +22,7 @@
 #include "telemetry.h"
 #include "wire/wire.h"
 
-#define PER   TELEMETRY_PER
-#define BATCH 5 /* seconds */
+#define PER TELEMETRY_PER
 
 static double cpu_now(void)
 {
@@ -38,6 +40,40 @@ static void must(bool ok, const char *what)
     }
 }
 
+/* All of the folder, as the issue counts. */
+static int64_t folder_bytes(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int64_t sum = 0;
+
+    must(d != NULL, dir);
+    for (struct dirent *e; (e = readdir(d));) {
+        AUTO_FREE char *path = mem_fmt("%s/%s", dir, e->d_name);
+        struct stat st;
+        if (*e->d_name != '.' && strcmp(e->d_name + strlen(e->d_name) - MIN(strlen(e->d_name), 4), "-shm") != 0 &&
+            stat(path, &st) == 0)
+            sum += st.st_size;
+    }
+    closedir(d);
+    return sum;
+}
+
+static double peak_mb(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss / 1024;
+}
+
+static double thread_cpu(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static int64_t ask(const char *dir, const char *sql)
 {
     AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
@@ -53,6 +89,7 @@ static int64_t ask(const char *dir, const char *sql)
 }
 
 static int64_t T0 = 1700000000000ll; /* the first tick */
+static int batch_s = 5;              /* seconds */
 static int64_t sim_now;              /* the clock of what is fed */
 
 static int64_t now_ms(void)
@@ -60,7 +97,9 @@ static int64_t now_ms(void)
     return sim_now;
 }
 
-/* One node's samples of BATCH seconds. */
+static double appending; /* CPU of this thread within the store */
+
+/* One node's samples of a batch. */
 static void feed(struct store *s, struct wire_enc *enc, struct telemetry *t, int node, int64_t at_ms, uint64_t number,
                  uint64_t facts)
 {
@@ -69,7 +108,7 @@ static void feed(struct store *s, struct wire_enc *enc, struct telemetry *t, int
     struct batch b;
     int64_t power = 0;
 
-    for (int i = 0; i < BATCH; i++)
+    for (int i = 0; i < batch_s; i++)
         telemetry_gather(t, node, at_ms + i * 1000, g, &power);
     gather_batch(g, &b);
     b.key = (struct batch_key){.node = {{1}}, .run = 1, .number = number};
@@ -77,6 +116,7 @@ static void feed(struct store *s, struct wire_enc *enc, struct telemetry *t, int
     AUTO_BUF out = BUF_INIT(1 << 20);
     must(wire_put_batch(enc, &out, &b) == 0, "a batch");
     snprintf(key, sizeof(key), "node%04d", node);
+    double cpu = thread_cpu();
     store_append(s,
                  &(struct store_batch){.node = key,
                                        .run = 1,
@@ -85,6 +125,7 @@ static void feed(struct store *s, struct wire_enc *enc, struct telemetry *t, int
                                        .at_ms = at_ms,
                                        .bytes = buf_str(&out)},
                  1, NULL, NULL);
+    appending += thread_cpu() - cpu;
     gather_free(g);
 }
 
@@ -139,6 +180,13 @@ static void question(struct store *s, const char *what, const char *const *metri
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && argv[1][0] == '-') { /* as agents catching up send: larger batches */
+        int64_t batch = 0;
+        must(str_int(str_of(argv[1] + 1), &batch) && batch > 0 && batch <= 600, argv[1]);
+        batch_s = (int)batch;
+        argc--;
+        argv++;
+    }
     int64_t gpus = 200, seconds = 600;
     char room[] = "/var/tmp/muster-history-XXXXXX", *dir = argc > 3 ? argv[3] : room;
     bool fresh = argc > 4;
@@ -146,8 +194,8 @@ int main(int argc, char **argv)
     struct store *s;
 
     if ((argc > 1 && !str_int(str_of(argv[1]), &gpus)) || (argc > 2 && !str_int(str_of(argv[2]), &seconds)) ||
-        gpus < PER || gpus > 80000 || seconds < BATCH || (dir == room && !mkdtemp(dir))) {
-        fprintf(stderr, "usage: history [GPUS [SECONDS [DIR [fresh]]]]\n");
+        gpus < PER || gpus > 80000 || seconds < batch_s || (dir == room && !mkdtemp(dir))) {
+        fprintf(stderr, "usage: history [-BATCH_SECONDS] [GPUS [SECONDS [DIR [fresh]]]]\n");
         return 2;
     }
     int nodes = (int)(gpus / PER);
@@ -165,15 +213,16 @@ int main(int argc, char **argv)
         devs[i] = telemetry_uuid(v, i);
     for (int i = 0; i < nodes; i++)
         facts[i] = put_facts(s, v, i);
-    double fed = 0, packed = 0;
-    for (int64_t t = 0; t < seconds; t += BATCH) {
-        double cpu = cpu_now();
+    double fed = 0, packed = 0, committing = 0;
+    for (int64_t t = 0; t < seconds; t += batch_s) {
+        double cpu = cpu_now(), mine = thread_cpu();
         sim_now = T0 + t * 1000;
         for (int i = 0; i < nodes; i++)
-            feed(s, enc, v, i, T0 + t * 1000, (uint64_t)(t / BATCH) + 1, facts[i]);
+            feed(s, enc, v, i, T0 + t * 1000, (uint64_t)(t / batch_s) + 1, facts[i]);
         must(store_flush(s, &err) == 0, err.msg);
         fed += cpu_now() - cpu;
-        if (!fresh && ((t + BATCH) % 600 == 0 || t + BATCH >= seconds)) { /* the log is ten minutes old */
+        committing += cpu_now() - cpu - (thread_cpu() - mine);
+        if (!fresh && ((t + batch_s) % 600 == 0 || t + batch_s >= seconds)) { /* the log is ten minutes old */
             cpu = cpu_now();
             must(store_settle(s, &err) == 0, err.msg);
             packed += cpu_now() - cpu;
@@ -196,6 +245,8 @@ int main(int argc, char **argv)
                (double)ask(dir, "SELECT sum(length(bytes)) FROM chunk WHERE tier = 1") / samples,
                (double)ask(dir, "SELECT sum(length(bytes)) FROM chunk WHERE tier = 2") / samples,
                (double)ask(dir, "SELECT page_count * 4096 FROM pragma_page_count()") / samples, packed / samples * 1e6);
+        printf("  everything in the folder %.4f B/sample; peak memory of the process %.1f MB\n",
+               (double)folder_bytes(dir) / samples, peak_mb());
         static const char *const one[] = {"power"};
         const char *all[TELEMETRY_METRICS];
         for (int i = 0; i < TELEMETRY_METRICS; i++)
@@ -208,7 +259,9 @@ int main(int argc, char **argv)
         question(s, "8 devices, all metrics, everything at 60 s, minutes", all, TELEMETRY_METRICS, PER,
                  T0 + seconds * 1000, 60000, -1);
     }
-    printf("feeding (encode, append, commit): CPU %.4f s per million samples\n", fed / samples * 1e6);
+    printf("appending and committing batches of %d s: CPU %.4f s per million samples (inventing and encoding them: "
+           "%.4f)\n",
+           batch_s, (appending + committing) / samples * 1e6, (fed - appending - committing) / samples * 1e6);
     store_close(s);
     static const char *const files[] = {"history.db", "muster.db", "lock"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {

@@ -1,171 +1,203 @@
 /*
- * real.c: recorded telemetry into a data folder, as agents' batches of 5 s, compacted: what does it take there?
+ * real.c: what recorded telemetry takes in chunks: bytes per sample of raw columns and of minutes, names and heads
+ * included, and CPU per million samples. CSV of two kinds is read: the H200 trace (a column per metric, `t` in seconds)
+ * and the Dask recordings of gpu-bdb (a list of one number per GPU in quotes).
  *
- *   build/bench/real h200 data/h200-trace.csv FOLDER      one GPU at 100 ms, recorded on an H200
- *   build/bench/real dask worker_0.csv FOLDER             8 GPUs of a Dask worker, about every 0.23 s:
- * job,dag,timestamp, then a quoted list per metric
- *
- * Prints the number of samples and of ticks.
+ *   build/bench/real FILE...
  */
-#include "base/clock.h"
+#include <stdio.h>
+#include <time.h>
+
 #include "base/file.h"
-#include "collect/replay.h"
-#include "hub/decode.h"
+#include "base/mem.h"
 #include "model/gather.h"
-#include "wire/wire.h"
+#include "store/table.h"
 
-#define BATCH_MS 5000
-#define KEY      "01000000000000000000000000000000"
+#define COLUMNS 64
 
-static const char *const dask_columns[] = {"total-mem", "mem-util", "compute-util"};
-static const struct {
-    enum metric m;
-    int64_t times;
-} dask_metrics[] = {{M_mem_used, 1}, {M_mem_util, 100}, {M_util, 100}};
-
-struct real {
-    struct store *store;
-    struct wire_enc *enc;
-    struct gather *gather;
-    int64_t samples, ticks, first_ms;
-    uint64_t number, facts;
+struct sizes {
+    size_t bytes[TIER_COUNT];
+    size_t chunks;
 };
 
-static void die(const char *what)
+static int take(void *arg, const struct table_chunk *c)
 {
-    fprintf(stderr, "real: %s\n", what);
-    exit(1);
+    struct sizes *s = arg;
+
+    s->bytes[c->tier] += c->bytes.len;
+    s->chunks++;
+    return 0;
 }
 
-static int64_t much_later(void) /* every bucket is over */
+static double cpu_now(void)
 {
-    return clock_wall_ms() + 40ll * 86400000;
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void put_facts(struct real *r, size_t gpus)
+/* The next field of a line of CSV; quotes hold commas together. */
+static bool next_field(struct str *line, struct str *ret)
 {
-    AUTO_FREE struct device_fact *v = mem_zero(gpus, sizeof(*v));
-    struct node_fact f = {.name = "recorded", .n_devices = gpus, .devices = v};
-    AUTO_BUF out = BUF_INIT(1 << 20);
+    size_t n = 0;
 
-    for (size_t i = 0; i < gpus; i++)
-        snprintf(v[i].uuid, sizeof(v[i].uuid), "GPU-4f6c1d52-0000-0000-0000-%012zx", i);
-    if (wire_put_facts(&out, &(struct node_id){{1}}, &f, &r->facts) < 0)
-        die("facts");
-    store_put_blob(r->store, KEY, BLOB_FACTS, r->facts, buf_str(&out));
+    if (!line->p)
+        return false;
+    if (line->len && line->p[0] == '"') {
+        for (n = 1; n < line->len && line->p[n] != '"'; n++)
+            ;
+        *ret = str_n(line->p + 1, n - 1);
+        n = MIN(n + 1, line->len);
+    } else {
+        for (; n < line->len && line->p[n] != ','; n++)
+            ;
+        *ret = str_n(line->p, n);
+    }
+    *line = n < line->len ? str_n(line->p + n + 1, line->len - n - 1) : (struct str){0};
+    return true;
 }
 
-static void seal(struct real *r)
+static const struct {
+    const char *column, *metric; /* of metrics.def, or NULL: any number will do */
+    int64_t times;
+} known[] = {
+    {"gpu_util", "util", 100},
+    {"mem_util", "mem_util", 100},
+    {"mem_used_b", "mem_used", 1},
+    {"mem_reserved_b", "mem_reserved", 1},
+    {"mem_free_b", "mem_total", 1},
+    {"temp_c", "temp", 1000},
+    {"power_mw", "power", 1},
+    {"energy_mj", "energy", 1},
+    {"power_limit_mw", "power_limit", 1},
+    {"sm_clock_mhz", "clock_sm", 1000000},
+    {"mem_clock_mhz", "clock_mem", 1000000},
+    {"throttle_mask", "throttle", 1},
+    {"pstate", "pstate", 1},
+    {"pcie_tx_kbps", "pcie_tx", 1000},
+    {"pcie_rx_kbps", "pcie_rx", 1000},
+    {"pcie_replay", "pcie_replay", 1},
+    {"pcie_gen", "pcie_gen", 1},
+    {"pcie_width", "pcie_width", 1},
+    {"enc_util", "enc", 100},
+    {"dec_util", "dec", 100},
+    {"ecc_ce_vol", "ecc_corrected", 1},
+    {"ecc_ue_vol", "ecc_uncorrected", 1},
+    {"total-mem", "mem_used", 1},
+    {"mem-util", "mem_util", 100},
+    {"compute-util", "util", 100},
+};
+
+struct reading {
+    int64_t at_ms;
+    uint16_t metric[COLUMNS];
+    int64_t times[COLUMNS];
+    size_t n_columns;
+    size_t samples;
+};
+
+static void read_head(struct reading *r, struct str line)
+{
+    struct str field;
+
+    for (; r->n_columns < COLUMNS && next_field(&line, &field); r->n_columns++)
+        for (size_t k = 0; k < ARRAY_LEN(known); k++)
+            if (str_eq(str_trim(field), known[k].column)) {
+                r->metric[r->n_columns] = metrics[metric_by_name(str_of(known[k].metric))].no;
+                r->times[r->n_columns] = known[k].times;
+            } else if (str_eq(field, "t") || str_eq(field, "timestamp")) {
+                r->times[r->n_columns] = -1000; /* the time, in ms */
+            }
+}
+
+static void read_line(struct reading *r, struct str line, struct gather *g, bool time_only)
+{
+    struct str field, one;
+    int64_t v;
+
+    for (size_t i = 0; i < r->n_columns && next_field(&line, &field); i++) {
+        uint16_t slot = 1;
+        if (time_only && r->times[i] == -1000 && str_fixed(str_trim(field), 1000, &v))
+            r->at_ms = v;
+        while (!time_only && r->metric[i] && str_cut(&field, ',', &one)) {
+            if (str_fixed(str_trim(one), r->times[i], &v)) {
+                gather_value(g, slot, r->metric[i], v);
+                r->samples++;
+            }
+            slot++;
+        }
+    }
+}
+
+#define GATHER 1024 /* ticks of a batch */
+
+static void flush(struct gather **g, struct table *t)
 {
     struct batch b;
-    AUTO_BUF out = BUF_INIT(1 << 20);
 
-    gather_batch(r->gather, &b);
-    if (!b.n_ticks)
-        return;
-    b.key = (struct batch_key){.node = {{1}}, .run = 1, .number = ++r->number};
-    b.facts = r->facts;
-    for (size_t c = 0; c < b.n_columns; c++)
-        for (size_t t = 0; t < b.n_ticks; t++)
-            r->samples += column_has(&b.columns[c], t);
-    r->ticks += (int64_t)b.n_ticks;
-    if (wire_put_batch(r->enc, &out, &b) < 0)
-        die("a batch");
-    struct store_batch s = {.node = KEY, .run = 1, .number = r->number, .facts = r->facts, .at_ms = b.at_ms[0]};
-    s.bytes = buf_str(&out);
-    store_append(r->store, &s, 1, NULL, NULL);
-    gather_reset(r->gather);
+    gather_batch(*g, &b);
+    table_add(t, &b, NULL, 0);
+    gather_free(*g);
+    *g = gather_new();
 }
 
-static void tick(struct real *r, int64_t at_ms)
+static int file(const char *path, struct table *t, struct chunk_writer *w)
 {
-    if (gather_ticks(r->gather) && at_ms - r->first_ms >= BATCH_MS)
-        seal(r);
-    if (!gather_ticks(r->gather))
-        r->first_ms = at_ms;
-    gather_tick(r->gather, at_ms);
-}
-
-static void h200(struct real *r, struct str text)
-{
-    struct replay *trace;
+    AUTO_BUF text = {0};
     struct err err = {0};
-    struct str line, field;
-    int64_t at_ms, began_ms = 0;
-    struct sample s;
+    struct reading r = {0};
+    struct sizes all = {0};
+    struct gather *g = gather_new();
+    size_t lines = 0, ticks = 0;
+    double cpu = 0;
 
-    if (replay_load(&trace, text, "the trace", &err) < 0)
-        die(err.msg);
-    put_facts(r, 1);
-    str_line(&text, &line);
-    while (str_line(&text, &line)) {
-        if (!str_cut(&line, ',', &field) || !str_fixed(field, 1000, &at_ms))
-            die("a line without a time");
-        began_ms = began_ms ? began_ms : at_ms;
-        replay_at(trace, at_ms - began_ms, &s);
-        tick(r, at_ms);
-        gather_sample(r->gather, 1, &s);
+    if (file_read(path, 256 << 20, &text, &err) < 0) {
+        fprintf(stderr, "real: %s\n", err.msg);
+        return 1;
     }
-    replay_free(trace);
-}
+    struct str rest = buf_str(&text), line;
 
-/* The next cell, with or without quotes. */
-static bool cut_cell(struct str *line, struct str *ret)
-{
-    if (!str_skip(line, "\""))
-        return str_cut(line, ',', ret);
-    bool ok = str_cut(line, '"', ret);
-    str_skip(line, ",");
-    return ok;
-}
-
-static void dask(struct real *r, struct str text, int64_t t0_ms)
-{
-    struct str line, cell, value;
-    int64_t at_ms, v;
-
-    if (!str_line(&text, &line) || !str_eq(line, "job,dag,timestamp,total-mem,mem-util,compute-util"))
-        die("not a worker's file");
-    put_facts(r, 8);
-    while (str_line(&text, &line)) {
-        if (!cut_cell(&line, &cell) || !cut_cell(&line, &cell) || !cut_cell(&line, &cell) ||
-            !str_fixed(cell, 1000, &at_ms))
-            die("a line without a time");
-        tick(r, t0_ms + at_ms);
-        for (size_t m = 0; m < ARRAY_LEN(dask_metrics) && cut_cell(&line, &cell); m++)
-            for (uint16_t slot = 1; slot <= 8 && str_cut(&cell, ',', &value); slot++) {
-                if (!str_int(str_trim(value), &v))
-                    die(dask_columns[m]);
-                gather_value(r->gather, slot, metrics[dask_metrics[m].m].no, v * dask_metrics[m].times);
-            }
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        if (lines++ == 0) {
+            read_head(&r, line);
+            continue;
+        }
+        if (!line.len)
+            continue;
+        read_line(&r, line, g, true);
+        gather_tick(g, r.at_ms);
+        read_line(&r, line, g, false);
+        if (++ticks % GATHER == 0)
+            flush(&g, t);
     }
+    flush(&g, t);
+    double begun = cpu_now();
+    if (table_write(t, w, take, &all) < 0)
+        fprintf(stderr, "real: '%s' does not fit\n", path);
+    cpu = cpu_now() - begun;
+    printf("%s: %zu ticks, %zu samples: raw %.4f, minutes %.4f, together %.4f B/sample; CPU %.4f s per million; %zu "
+           "chunks\n",
+           path, ticks, r.samples, (double)all.bytes[TIER_RAW] / (double)r.samples,
+           (double)all.bytes[TIER_MINUTE] / (double)r.samples,
+           (double)(all.bytes[TIER_RAW] + all.bytes[TIER_MINUTE]) / (double)r.samples, cpu / (double)r.samples * 1e6,
+           all.chunks);
+    table_reset(t);
+    gather_free(g);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct real r = {0};
-    struct err err = {0};
-    AUTO_BUF text = {0};
+    struct table *t = table_new();
+    struct chunk_writer *w = chunk_writer_new();
+    int r = argc < 2;
 
-    if (argc != 4 || (strcmp(argv[1], "h200") != 0 && strcmp(argv[1], "dask") != 0)) {
-        fprintf(stderr, "usage: real h200|dask FILE FOLDER\n");
-        return 2;
-    }
-    struct store_conf conf = {.dir = argv[3], .now_ms = much_later, .decoder = &hub_decoder};
-    if (file_read(argv[2], 64 << 20, &text, &err) < 0 || store_open(&r.store, &conf, NULL, &err) < 0)
-        die(err.msg);
-    r.enc = wire_enc_new(3);
-    r.gather = gather_new();
-    if (strcmp(argv[1], "h200") == 0)
-        h200(&r, buf_str(&text));
-    else
-        dask(&r, buf_str(&text), (clock_wall_ms() / 86400000 - 1) * 86400000 + 7200000);
-    seal(&r);
-    if (store_flush(r.store, &err) < 0 || store_settle(r.store, &err) < 0)
-        die(err.msg);
-    store_close(r.store);
-    printf("%lld %lld\n", (long long)r.samples, (long long)r.ticks);
-    gather_free(r.gather);
-    wire_enc_free(r.enc);
-    return 0;
+    if (r)
+        fprintf(stderr, "usage: real FILE...\n");
+    for (int i = 1; i < argc; i++)
+        r |= file(argv[i], t, w);
+    chunk_writer_free(w);
+    table_free(t);
+    return r;
 }

@@ -9,9 +9,9 @@
 #define BLOCK_BYTES_MAX (256u << 20)
 #define SAMPLE_RUNS     16u
 #define SAMPLE_RUN      64u
-#define RUNS_ALWAYS     0.12 /* of the values differ from the one before: fewer, and runs are best */
+#define RUNS_ALWAYS     0.05 /* of the values differ from the one before: fewer, and runs are best */
 #define RUNS_NEVER      0.6
-#define CLOSE           1.06 /* a second guess that is no larger than this is worth a try */
+#define CLOSE           1.02 /* a second guess that is no larger than this is worth a try */
 
 struct series {
     const uint64_t *v;
@@ -346,7 +346,7 @@ static void choose_and_put(struct block_writer *w, struct buf *out, uint8_t flag
 
     for (unsigned c = 0; c <= BLOCK_RUNS; c++)
         size[c] = SIZE_MAX;
-    if (moving <= RUNS_ALWAYS && !thorough) {
+    if (moving <= RUNS_ALWAYS) {
         best = BLOCK_RUNS;
     } else {
         guess(w, size);

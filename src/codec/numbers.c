@@ -46,17 +46,44 @@ void numbers_free(struct numbers *x)
     free(x);
 }
 
+/*
+ * ---- sizes ----
+ * What is below 16 is its own size; above, the size tells the highest bit and the three behind it, and the rest
+ * follows.
+ */
+#define SIZES_EXACT 16u
+#define SIZED       0x80u /* beside the low bits */
+#define SIZED_BITS  34u   /* no more fit: what is wider leaves some of its low bits out of this */
+
+static inline uint8_t size_of(uint64_t v, unsigned *ret_bits)
+{
+    if (v < SIZES_EXACT) {
+        *ret_bits = 0;
+        return (uint8_t)v;
+    }
+    unsigned top = bits_of(v) - 1;
+    *ret_bits = top - 3;
+    return (uint8_t)(SIZES_EXACT + (top - 4) * 8 + (v >> (top - 3) & 7));
+}
+
+static inline unsigned size_bits(uint8_t size)
+{
+    return size < SIZES_EXACT ? 0 : (size - SIZES_EXACT) / 8u + 1;
+}
+
+static inline uint64_t size_least(uint8_t size)
+{
+    return size < SIZES_EXACT ? size : (8ull | (size - SIZES_EXACT) % 8u) << size_bits(size);
+}
+
 /* ---- planning ---- */
 
-/* About how many bytes one plane of n numbers takes, from a sample of them. */
-static double plane_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned shift)
+/* About how many bytes a plane of n bytes takes, of which a sample was counted. */
+static double counted_bytes(const struct numbers *x, const uint16_t count[256], size_t n_sample, size_t n)
 {
-    uint16_t count[256] = {0};
     unsigned kinds = 0;
     float sum = 0;
 
-    for (size_t i = 0; i < n_sample; i++)
-        count[(uint8_t)(x->sample[i] >> shift)]++;
     for (unsigned i = 0; i < 256; i++) {
         kinds += count[i] != 0;
         sum += x->x_log_x[count[i]];
@@ -69,6 +96,28 @@ static double plane_bytes(const struct numbers *x, size_t n_sample, size_t n, un
         bits = MIN(2 * bits, 1);
     double bytes = bits * (double)n / 8 + 0.45 * kinds + 12; /* a table and a frame around it */
     return MIN(bytes, (double)n + 1);
+}
+
+static double plane_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned shift)
+{
+    uint16_t count[256] = {0};
+
+    for (size_t i = 0; i < n_sample; i++)
+        count[(uint8_t)(x->sample[i] >> shift)]++;
+    return counted_bytes(x, count, n_sample, n);
+}
+
+static double sized_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned low)
+{
+    uint16_t count[256] = {0};
+    uint64_t bits = (uint64_t)low * n_sample;
+    unsigned more;
+
+    for (size_t i = 0; i < n_sample; i++) {
+        count[size_of(x->sample[i] >> low, &more)]++;
+        bits += more;
+    }
+    return 3 + counted_bytes(x, count, n_sample, n) + (double)bits / 8 * (double)n / (double)n_sample;
 }
 
 static double split_bytes(const struct numbers *x, size_t n_sample, size_t n, unsigned low, unsigned width)
@@ -128,6 +177,15 @@ struct numbers_plan numbers_plan(struct numbers *x, const uint64_t *v, size_t n,
             p.low = low;
         }
     }
+    if (p.width > 8) {
+        unsigned low = p.width > SIZED_BITS ? p.width - SIZED_BITS : 0;
+        double bytes = sized_bytes(x, n_sample, n, low) * 1.01; /* a table of many sizes is guessed too small */
+        if (bytes < best) {
+            best = bytes;
+            p.low = low;
+            p.sized = true;
+        }
+    }
     p.bytes = (size_t)best;
     return p;
 }
@@ -162,12 +220,44 @@ static void put_plane(struct numbers *x, struct buf *out, const uint8_t *p, size
     buf_add(out, p, n);
 }
 
+static void put_sized(struct numbers *x, struct buf *out, const uint64_t *v, size_t n, unsigned low)
+{
+    uint64_t bits = (uint64_t)low * n;
+    unsigned more;
+
+    for (size_t i = 0; i < n; i++) {
+        x->plane[i] = size_of(v[i] >> low, &more);
+        bits += more;
+    }
+    put_plane(x, out, x->plane, n);
+    size_t len = (size_t)((bits + 7) / 8);
+    uint8_t *to = (uint8_t *)buf_room(out, len);
+    if (!to)
+        return;
+    struct packer k = {.p = to};
+    for (size_t i = 0; i < n; i++) {
+        unsigned width = low + size_bits(x->plane[i]);
+        if (width)
+            pack(&k, v[i] & (width == 64 ? UINT64_MAX : (1ull << width) - 1), width);
+    }
+    pack_end(&k);
+    buf_took(out, len);
+}
+
 void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n, const struct numbers_plan *p)
 {
     if (n == 0)
         return;
     buf_u8(out, (uint8_t)p->width);
-    buf_u8(out, (uint8_t)p->low);
+    buf_u8(out, (uint8_t)(p->low | (p->sized ? SIZED : 0)));
+    if (n > x->cap) {
+        x->cap = n;
+        x->plane = mem_grow(x->plane, n, 1);
+    }
+    if (p->sized) {
+        put_sized(x, out, v, n, p->low);
+        return;
+    }
     if (p->low) {
         size_t len = packed_size(n, p->low);
         uint64_t mask = p->low == 64 ? UINT64_MAX : (1ull << p->low) - 1;
@@ -179,10 +269,6 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
             pack(&k, v[i] & mask, p->low);
         pack_end(&k);
         buf_took(out, len);
-    }
-    if (n > x->cap) {
-        x->cap = n;
-        x->plane = mem_grow(x->plane, n, 1);
     }
     for (unsigned shift = p->low; shift < p->width; shift += 8) {
         for (size_t i = 0; i < n; i++)
@@ -224,12 +310,47 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     return ZSTD_isError(z) || z != n ? NULL : (const uint8_t *)to;
 }
 
+static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, unsigned low)
+{
+    const uint8_t *size = get_plane(room, r, n);
+    uint64_t bits = (uint64_t)low * n, bit = 0;
+
+    if (!size || low > 64 - SIZED_BITS)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        bits += size_bits(size[i]);
+    size_t len = (size_t)((bits + 7) / 8);
+    const uint8_t *p = rd_bytes(r, len);
+    if (!p)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        unsigned width = low + size_bits(size[i]);
+        int64_t v = 0;
+        size_t at = (size_t)(bit / 8);
+        if (width <= 56 && len - at >= 8) {
+            uint64_t word;
+            memcpy(&word, p + at, 8);
+            v = (int64_t)(le64toh(word) >> bit % 8 & ((1ull << width) - 1));
+        } else {
+            for (unsigned b = 0; b < width; b++)
+                v |= (int64_t)((uint64_t)(p[(bit + b) / 8] >> (bit + b) % 8 & 1) << b);
+        }
+        ret[i] = (uint64_t)v + (size_least(size[i]) << low);
+        bit += width;
+    }
+    return true;
+}
+
 bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n)
 {
     if (n == 0)
         return true;
     unsigned width = rd_u8(r), low = rd_u8(r);
-    if (r->bad || width > 64 || low > width)
+    if (r->bad || width > 64)
+        return false;
+    if (low & SIZED)
+        return get_sized(room, r, ret, n, low & ~SIZED);
+    if (low > width)
         return false;
     if (low) {
         size_t len = packed_size(n, low);

@@ -16,6 +16,7 @@ void numbers_free(struct numbers *x);
 
 struct numbers_plan {
     unsigned width, low; /* bits of the largest; of which packed as they are */
+    bool sized;          /* by size: low is what is left of the smallest sizes */
     size_t bytes;        /* about so many */
 };
 /* fine: try every place to split, else a few, which is enough to compare ways to write the same thing. */

@@ -225,7 +225,7 @@ static void what_is_beyond_keep_bytes_goes_oldest_first(void **unused)
 {
     char *dir = dir_new();
     struct h_model m;
-    struct store_conf conf = {.keep_bytes = 160000};
+    struct store_conf conf = {.keep_bytes = 110000};
 
     (void)unused;
     h_init(&m, 6);
@@ -235,7 +235,7 @@ static void what_is_beyond_keep_bytes_goes_oldest_first(void **unused)
         send_live(s, &m, H0 + i * 2 * H_HOUR, 8);
         settle(s);
     }
-    assert_true(ask(dir, "PRAGMA page_count") - ask(dir, "PRAGMA freelist_count") <= 160000 / 4096);
+    assert_true(ask(dir, "PRAGMA page_count") - ask(dir, "PRAGMA freelist_count") <= 110000 / 4096);
     assert_true(ask(dir, "SELECT min(from_ms) FROM chunk WHERE tier = 0") > H0 + H_HOUR);
     assert_true(ask(dir, "SELECT max(to_ms) FROM chunk WHERE tier = 0") > H0 + 18 * H_HOUR);
     assert_true(ask(dir, "SELECT min(from_ms) FROM chunk WHERE tier = 1") <= H0); /* the tiers go last */
