@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 #define DB_MAGIC_HISTORY 0x6d737468 /* "msth" */
-#define VACUUM_LEAST     1024       /* free pages that may stay: the next chunks will use them */
+#define VACUUM_LEAST     64         /* free pages that may stay: the next chunks will use them */
 
 static const char *const upgrades[] = {
     /* 1 to 2: until then hours were written together with minutes */
@@ -545,7 +545,7 @@ int chunks_vacuum(struct chunks *c, int n)
 
     db_int(c->h, "PRAGMA page_count", &pages);
     db_int(c->h, "PRAGMA freelist_count", &spare);
-    if (spare < VACUUM_LEAST || spare < pages / 10)
+    if (spare < VACUUM_LEAST || spare < pages / 64)
         return 0;
     snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%d)", n);
     return db_exec(c->h, sql) == SQLITE_OK;
