@@ -1004,6 +1004,6 @@ int export_line(struct export_reader *r, struct str line, struct record *ret, si
         r->complete = true;
     code = r->shape == SHAPE_JSONL ? read_json(&c, ret) : r->shape == SHAPE_CSV ? read_csv(&c, ret) : read_om(&c, ret);
     if (code < 0)
-        *ret_column = c.at + 1;
+        *ret_column = MIN(c.at, c.all.len) + 1;
     return code;
 }

@@ -205,7 +205,7 @@ static void what_is_wrong_has_a_column(void **unused)
         {O, "muster_gpu_power_watts{node=\"m\"} 1 5", 1, "which one this is"},
         {O, "muster_gpu_colour{node=\"n\"} 1 5", 1, "not a metric"},
         {O, "muster_gpu_power_watts{node=\"n\"} one 5", 34, "a number"},
-        {O, "muster_gpu_power_watts{node=\"n\"} 1", 36, "a moment"},
+        {O, "muster_gpu_power_watts{node=\"n\"} 1", 35, "a moment"},
         {O, "muster_gpu_power_watts{node=\"n\" 1", 32, "expected , or }"},
         {O "\n# EOF", "muster_gpu_power_watts{node=\"n\"} 1 5", 1, "follows # EOF"},
     };
