@@ -96,7 +96,7 @@ static bool take_when(json_t *v, const char *name, int64_t now_ms, int64_t *ret,
 
 static bool take_devices(json_t *v, char **ret, struct reply *rp)
 {
-    AUTO_BUF b = BUF_INIT(JOB_DEVICES * UUID_MAX);
+    AUTO_BUF b = BUF_INIT((size_t)JOB_DEVICES * UUID_MAX);
     size_t i;
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_DEVICES)
@@ -115,7 +115,7 @@ static bool take_devices(json_t *v, char **ret, struct reply *rp)
 
 static bool take_pids(json_t *v, char **ret, struct reply *rp)
 {
-    AUTO_BUF b = BUF_INIT(JOB_PIDS * 12);
+    AUTO_BUF b = BUF_INIT((size_t)JOB_PIDS * 12);
     size_t i;
     json_t *one;
     if (!json_is_array(v) || json_array_size(v) > JOB_PIDS)

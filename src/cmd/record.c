@@ -115,14 +115,15 @@ static void take_procs(void *arg, uint64_t id, const struct proc_list *l)
 static pid_t parent_of(pid_t pid)
 {
     char path[64], text[512];
-    int ppid = 0;
+    int64_t ppid;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     AUTO_FILE FILE *f = fopen(path, "re");
     if (!f || !fgets(text, sizeof(text), f))
         return 0;
     const char *end = strrchr(text, ')'); /* a name may hold anything */
-    return end && sscanf(end + 1, " %*c %d", &ppid) == 1 ? ppid : 0;
+    struct str rest = str_of(end ? end + 1 : ""), word;
+    return str_word(&rest, &word) && str_word(&rest, &word) && str_int(word, &ppid) ? (pid_t)ppid : 0;
 }
 
 static bool is_ours(const struct recording *r, pid_t pid)

@@ -84,7 +84,7 @@ int records_change_job(struct records *r, const struct job_change *c)
     AUTO_FREE struct job_fact *old = NULL;
     int code = records_job(r, c->id, &old, NULL);
 
-    if (code <= 0)
+    if (code <= 0 || !old)
         return code;
     struct job_fact j = job_changed(old, c);
     sqlite3_stmt *st = db_stmt(&r->st, R_CHANGE_JOB);
