@@ -142,6 +142,13 @@ def feed(hub, gpus, ticks, t0_ms, *flags):
         return got
 
 
+def chunk_bytes(data):
+    """Bytes of chunks of history.db: raw, minutes, hours."""
+    with contextlib.closing(sqlite3.connect(data + "/history.db")) as db:
+        got = dict(db.execute("SELECT tier, sum(length(bytes)) FROM chunk GROUP BY 1"))
+    return [got.get(tier, 0) for tier in range(3)]
+
+
 def tiers_take(data):
     """How much smaller history.db would be without its tiers: it is written anew with and without."""
     with folder() as tmp:

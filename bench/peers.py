@@ -177,7 +177,8 @@ class Muster(Peer):
             self.now = {q: f() for q, f in self.ask_now(hub).items()} if self.asks else {}
         compact, compact_peak = lib.settle(self.path + "/data")
         whole = lib.disk_bytes(self.path + "/data")
-        return {"cpu": fed["cpu"] + compact, "cpu_taken": fed["cpu"], "wall": fed["ms"] / 1000, "bytes": whole, "raw_bytes": whole - lib.tiers_take(self.path + "/data"), "peak": max(peak, compact_peak)}
+        return {"cpu": fed["cpu"] + compact, "cpu_taken": fed["cpu"], "wall": fed["ms"] / 1000, "bytes": whole, "raw_bytes": whole - lib.tiers_take(self.path + "/data"),
+                "chunks": lib.chunk_bytes(self.path + "/data"), "history": os.path.getsize(self.path + "/data/history.db"), "peak": max(peak, compact_peak)}
 
     asks = True
 
@@ -559,6 +560,9 @@ def report(data, results):
         cpu = f"{b('cpu') / million:.4f}" + (f" ({b('cpu_taken') / million:.4f} to take it, the rest compaction)" if b("cpu_taken") else f" ({also})" if also else "")
         rows.append([titles[name], size, cpu, f"{million / b('wall'):.1f}", text(b("peak")), text(middle(runs, "ask_peak"))])
     if rows:
+        for r in results.get("muster", [])[:1]:
+            parts_of = [f"{v / data.samples:.4f}" for v in (*r["bulk"]["chunks"], r["bulk"]["history"] - sum(r["bulk"]["chunks"]), r["bulk"]["bytes"] - r["bulk"]["history"])]
+            print("muster's bytes per sample: raw {}, minutes {}, hours {}, the rest of history.db {}, other files {}\n".format(*parts_of))
         table(["bulk", "bytes per sample, all files", "server CPU s per million samples", "million samples/s while sending", "peak MB taking in", "peak MB answering"], rows)
     asked = [q for q in QUESTIONS if any(middle(r, "ask", q, "cpu_ms") is not None for r in results.values())]
     if asked:

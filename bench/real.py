@@ -3,10 +3,8 @@
 
     bench/real.py [FILE.csv ...]       more of Dask's files
 """
-import contextlib
 import glob
 import os
-import sqlite3
 import subprocess
 import sys
 
@@ -21,9 +19,7 @@ def main():
     for kind, path in files:
         with lib.folder() as tmp:
             samples = int(subprocess.run([lib.BENCH + "/real", kind, path, tmp + "/data"], check=True, stdout=subprocess.PIPE).stdout.split()[0])
-            with contextlib.closing(sqlite3.connect(tmp + "/data/history.db")) as db:
-                tier = dict(db.execute("SELECT tier, sum(length(bytes)) FROM chunk GROUP BY 1"))
-            tiers = [tier.get(k, 0) / samples for k in range(3)]
+            tiers = [n / samples for n in lib.chunk_bytes(tmp + "/data")]
             size = os.path.getsize(tmp + "/data/history.db") / samples
             print(f"| {os.path.basename(path)} | {samples} | {tiers[0]:.4f} | {sum(tiers):.4f} | {size:.4f} | {tiers[1]:.4f}, {tiers[2]:.4f} |")
 
