@@ -21,6 +21,7 @@
 #define COPY_MAX   (4u << 10) /* smaller bodies are copied behind the head */
 #define GZIP_LEAST 1024
 #define GZIP_BIG   (256u << 10)
+#define PACK_LEAST (1u << 20)  /* larger ones are compressed beside the loop */
 #define RATE       64          /* bytes per ms a client must manage, both ways */
 #define BODY_SMALL (64u << 10) /* smaller ones do not count as one address's */
 
@@ -261,9 +262,45 @@ static size_t reply_holds(const struct reply *rp, struct str bytes)
     return bytes.len <= COPY_MAX ? 0 : rp->blob ? rp->blob->plain.len + rp->blob->gz.len : bytes.len;
 }
 
+/* A reply that waits for its compressed form. */
+struct packed {
+    struct late *late;
+    struct reply rp;
+};
+
+static void on_packed(void *arg)
+{
+    struct packed *k = arg;
+    k->rp.no_gzip |= k->rp.blob->gz.len == 0; /* it could not be made: as it is, then */
+    httpd_late_reply(k->late, &k->rp);
+    free(k);
+}
+
+/* True: it is on its way to be compressed and comes back as a late reply. Takes rp then. */
+static bool conn_pack(struct conn *c, struct reply *rp)
+{
+    struct httpd *h = c->h;
+    if (!c->gzip_ok || c->head_only || rp->no_gzip || !rp->blob || rp->blob->gz.len ||
+        rp->blob->plain.len < PACK_LEAST || !h->ops.pack)
+        return false;
+    struct packed *k = mem_alloc(sizeof(*k));
+    *k = (struct packed){.late = mem_zero(1, sizeof(struct late)), .rp = *rp};
+    k->late->c = c;
+    if (!h->ops.pack(h->ops.arg, rp->blob, on_packed, k)) {
+        free(k->late);
+        free(k);
+        return false;
+    }
+    c->late = k->late;
+    *rp = (struct reply){0};
+    return true;
+}
+
 /* Send the whole reply; conn_step goes on when it has left. Empties rp. */
 static void conn_reply(struct conn *c, struct reply *rp)
 {
+    if (conn_pack(c, rp))
+        return;
     AUTO_BUF head = BUF_INIT(16u << 10), made = {0};
     struct httpd *h = c->h;
     struct evbuffer *out = io_out(c->io);

@@ -32,6 +32,8 @@ struct httpd_ops {
     size_t (*max_body)(void *arg, const struct request *rq);                   /* of an admitted request */
     enum reply_how (*handle)(void *arg, struct request *rq, struct reply *rp); /* rq and its body end with the call */
     void (*problem)(struct reply *rp, int status, const char *why);            /* an error's body */
+    /* Compress a large blob beside the loop and call done(done_arg) on it; NULL, or false: here and now then. */
+    bool (*pack)(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg);
 };
 
 struct httpd_stat {

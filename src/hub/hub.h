@@ -9,6 +9,7 @@
 #include "hub/tokens.h"
 #include "wire/wire.h"
 
+struct press;
 struct streams;
 struct work;
 
@@ -24,6 +25,7 @@ struct hub {
     struct tokens *tokens;
     struct streams *streams;
     struct work *work; /* for questions about the past */
+    struct press *press;
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */

@@ -21,6 +21,7 @@
 #include "hub/decode.h"
 #include "hub/hub.h"
 #include "hub/ports.h"
+#include "hub/press.h"
 #include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
@@ -164,6 +165,12 @@ static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
 {
     struct hub *h = arg;
     return api_handle(&h->api, rq, rp);
+}
+
+static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg)
+{
+    struct hub *h = arg;
+    return h->press && press_add(h->press, b, done, done_arg);
 }
 
 static void problem(struct reply *rp, int status, const char *why)
@@ -553,7 +560,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
                                       .group_ms = MIN(conf->commit, GROUP_MAX)};
     struct hub *h = &s->hub;
     struct next n = {0};
-    const struct httpd_ops ops = {.arg = h, .admit = admit, .max_body = max_body, .handle = handle, .problem = problem};
+    const struct httpd_ops ops =
+        {.arg = h, .admit = admit, .max_body = max_body, .handle = handle, .problem = problem, .pack = pack};
     gethostname(s->own_name, sizeof(s->own_name) - 1);
     for (char *c = s->own_name; *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
@@ -580,6 +588,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         r = open_store(h, err);
     if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
         r = err_set(err, -EAGAIN, "cannot start a thread");
+    if (r == 0)
+        h->press = press_new(h->work);
     if (r == 0) {
         h->peers = peers_new(h->store);
         h->tokens = tokens_new(h->store);
@@ -658,7 +668,8 @@ void hub_close(struct hub *h)
     if (!h)
         return;
     streams_free(h->streams);
-    work_free(h->work);    /* they read from the store */
+    work_free(h->work); /* they read from the store */
+    press_free(h->press);
     store_close(h->store); /* every done is called: late replies go out or away */
     httpd_free(h->httpd);
     peers_free(h->peers);

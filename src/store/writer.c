@@ -6,6 +6,7 @@
 #include "store/writer.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -262,6 +263,7 @@ static void writer_drop_compacted(struct writer *w)
     writer_lock(w);
     int64_t log = w->n_compacted ? w->compacted[--w->n_compacted] : 0;
     writer_unlock(w);
+    bool any = log != 0;
     for (; log;) {
         int64_t oldest = 0;
         if (logs_compacted(w->logs, log, &oldest, NULL) < 0) {
@@ -278,6 +280,8 @@ static void writer_drop_compacted(struct writer *w)
         log = w->n_compacted ? w->compacted[--w->n_compacted] : 0;
         writer_unlock(w);
     }
+    if (any)
+        malloc_trim(0); /* what compaction needed: the next comes in minutes */
 }
 
 static void writer_drop_records(struct writer *w)

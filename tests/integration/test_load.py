@@ -1,6 +1,10 @@
 #!/usr/bin/python3
 """Many nodes out of one process: `simulate --actors`, and what it says of itself."""
+import gzip
+import http.client
+import json
 import re
+import socket
 import subprocess
 
 import lib
@@ -25,6 +29,30 @@ class Crowd(lib.Case):
         self.assertEqual(sorted({n["name"] for n in nodes}), sorted(f"sim{i + 1}" for i in range(40)))
         self.assertEqual(len({d["uuid"] for n in nodes for d in n["devices"]}), 80)
         self.assertEqual({n["state"] for n in nodes}, {"up"})
+
+    def test_a_large_state_is_compressed_once_beside_the_loop(self):
+        hub = self.start_hub()
+        done = self.simulate(hub, "--nodes", "200", "--actors", "4", "--gpus", "8", "--interval", "1s", "--duration", "2s")
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
+        plain = lib.ask(hub.url + "/api/v1/state")[2]
+        self.assertGreater(len(plain), 1 << 20)
+        ask = b"GET /api/v1/state HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n"
+        for _ in range(3):  # some leave before it is done, one asks twice in a row
+            gone = [socket.create_connection(("127.0.0.1", hub.port)) for _ in range(4)]
+            for s in gone:
+                s.sendall(ask)
+            stays = http.client.HTTPConnection("127.0.0.1", hub.port, timeout=30)
+            stays.request("GET", "/api/v1/state", headers={"Accept-Encoding": "gzip"})
+            for s in gone:
+                s.close()
+            for again in (True, False):
+                answer = stays.getresponse()
+                self.assertEqual((answer.status, answer.headers["Content-Encoding"]), (200, "gzip"))
+                self.assertEqual(len(json.loads(gzip.decompress(answer.read()))["nodes"]), 200)
+                if again:
+                    stays.request("GET", "/api/v1/state", headers={"Accept-Encoding": "gzip"})
+            stays.close()
+        self.assertEqual(lib.ask(hub.url + "/healthz")[0], 200)
 
     def test_a_ledger_and_actors_do_not_go_together(self):
         hub = self.start_hub()
