@@ -489,6 +489,10 @@ static void *keep_asking(void *arg)
     while (!__atomic_load_n(a->stop, __ATOMIC_RELAXED)) {
         struct history h;
         size_t n = 0;
+        if (a->rounds % 5 == 0) { /* some questions share a session, some have none */
+            store_session_end(q.session);
+            q.session = a->rounds % 15 ? store_session(a->s) : NULL;
+        }
         if (store_history(a->s, &q, &h, NULL) < 0) {
             a->wrong++;
             continue;
@@ -500,6 +504,7 @@ static void *keep_asking(void *arg)
         a->least = n;
         a->rounds++;
     }
+    store_session_end(q.session);
     return NULL;
 }
 
