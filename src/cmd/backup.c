@@ -61,7 +61,7 @@ static void say(const char *what, const struct backup_sum *s)
 static int check(const char *path, bool quiet)
 {
     struct progress p;
-    struct backup_sum sum;
+    struct backup_sum sum = {0};
     struct err err = {0};
 
     progress_start(&p, "reading", "bytes", 0, quiet);
@@ -97,7 +97,7 @@ static int make(const char *dir, const char *path, struct backup_watch *watch, s
 
 static int backup(const struct backup_conf *conf, const char *path)
 {
-    struct backup_sum sum;
+    struct backup_sum sum = {0};
     struct progress p;
     struct err err = {0};
     char state[4096];

@@ -58,6 +58,11 @@ const struct opt_cmd export_face = {
     .opts = export_opts,
 };
 
+struct a_series {
+    int device; /* -1: the node */
+    char metric[64];
+};
+
 /* A node and what of it is exported. */
 struct a_node {
     struct store_node rec;
@@ -67,10 +72,7 @@ struct a_node {
     bool *wanted;   /* by device */
     int64_t *spans; /* where there is something */
     size_t n_spans, cap_spans;
-    struct {
-        int device; /* -1: the node */
-        char metric[64];
-    } * series;
+    struct a_series *series;
     size_t n_series, cap_series;
 };
 
@@ -197,7 +199,7 @@ static int metric_place(const char *name) /* metrics.def's order, then by name *
 
 static int by_series(const void *a, const void *b)
 {
-    const __typeof__(((struct a_node *)0)->series[0]) *x = a, *y = b;
+    const struct a_series *x = a, *y = b;
 
     if (x->device != y->device)
         return x->device < y->device ? -1 : 1;

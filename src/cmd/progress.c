@@ -18,9 +18,14 @@ void progress_start(struct progress *p, const char *what, const char *unit, int6
     p->said_ms = p->start_ms + FIRST_MS - EVERY_MS; /* what is over at once needs no line */
 }
 
+static bool in_bytes(const char *unit)
+{
+    return strcmp(unit, "bytes") == 0;
+}
+
 static void add_amount(struct buf *b, const char *unit, int64_t v)
 {
-    if (strcmp(unit, "bytes") == 0)
+    if (in_bytes(unit))
         render_amount(b, unit, (double)v);
     else
         buf_addi(b, v);
@@ -41,12 +46,12 @@ void progress_at(struct progress *p, int64_t done)
         int64_t percent = (int64_t)(100.0 * (double)done / (double)p->total);
         buf_adds(&b, " of ");
         add_amount(&b, p->unit, MAX(p->total, done));
-        buf_addf(&b, "%s%s, %d %%", strcmp(p->unit, "bytes") ? " " : "", strcmp(p->unit, "bytes") ? p->unit : "",
+        buf_addf(&b, "%s%s, %d %%", in_bytes(p->unit) ? "" : " ", in_bytes(p->unit) ? "" : p->unit,
                  (int)MIN(percent, 100));
         if (done > 0 && done < p->total && spent > 2000)
             buf_addf(&b, ", %s left",
                      clock_span((int64_t)((double)spent * (double)(p->total - done) / (double)done), span));
-    } else if (strcmp(p->unit, "bytes")) {
+    } else if (!in_bytes(p->unit)) {
         buf_addf(&b, " %s", p->unit);
     }
     p->shown = true;

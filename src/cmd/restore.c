@@ -43,7 +43,7 @@ static void on_progress(void *arg, int64_t done, int64_t total)
 int cmd_restore(int argc, char **argv)
 {
     struct restore_conf conf = {0};
-    struct backup_sum sum;
+    struct backup_sum sum = {0};
     struct progress p;
     struct err err = {0};
     char state[4096], old[4096], iso[32];

@@ -847,9 +847,9 @@ static int om_device(struct cursor *c, const struct label *v, size_t n, struct r
     if (!str_int(str_of(index), &no) || no < -1 || no > INT32_MAX)
         return fail(c, 0, "gpu: expected a number");
     d->index = (int32_t)no;
-    for (uint8_t i = 0; i < VENDOR_COUNT; i++)
+    for (int i = 0; i < VENDOR_COUNT; i++)
         if (strcmp(vendor_words[i], vendor) == 0)
-            d->vendor = i;
+            d->vendor = (uint8_t)i;
     mem_copy_str(d->uuid, sizeof(d->uuid), r->device);
     *ret = (struct record){.kind = REC_DEVICE, .node = r->node, .name = r->name, .device = r->device, .dev = d};
     return 1;

@@ -333,7 +333,7 @@ static int put_file(struct backup *b, const char *name, struct err *err)
 {
     AUTO_FREE char *path = mem_fmt("%s/%s", b->dir, name);
     AUTO_BUF bytes = {0};
-    AUTO_BUF part = BUF_INIT(2 * FILE_MOST);
+    AUTO_BUF part = BUF_INIT(2 * (size_t)FILE_MOST);
     struct stat st;
 
     if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MOST)
