@@ -224,7 +224,7 @@ void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no
         {3, 2, 1, SCENE_DIFFUSE, 4, 12, 25},   {3, 4, 1, SCENE_EVAL, 7, 3, 9},
         {4, 0, 4, SCENE_TRAIN, 0, 90, 9000},   {5, 0, 2, SCENE_TUNE, 2, 50, 9000},
     };
-    init(n, trace, "dgx", no, 8, 20261115, now_ms);
+    init(n, trace, CAST_DEMO_PREFIX, no, CAST_DEMO_GPUS, CAST_DEMO_SEED, now_ms);
     for (unsigned i = 0; i < n->n_gpus; i++)
         n->gpus[i].until_ms = now_ms + 600000 + pick(&n->rng, 3600000);
     for (size_t i = 0; i < ARRAY_LEN(opening); i++)

@@ -36,7 +36,10 @@ struct cast_node {
 void cast_init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
                uint64_t seed, unsigned people, int64_t now_ms);
 /* The demo's six nodes: one down, one with a hung driver, one GPU held and idle, several people at work. */
-#define CAST_DEMO_NODES 6
+#define CAST_DEMO_NODES  6
+#define CAST_DEMO_GPUS   8
+#define CAST_DEMO_PREFIX "dgx"
+#define CAST_DEMO_SEED   20261115
 void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no, int64_t now_ms);
 void cast_fini(struct cast_node *n);
 /* Play up to at_ms and add one tick to g. A hung node adds its own metrics only. */

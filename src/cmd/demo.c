@@ -1,23 +1,51 @@
-/* demo.c: the demo's past. A hub shows nodes it knew before it was started as down; the demo's sixth node is one of
- * those. */
+/* demo.c: the demo's past: a week of it, so that charts and time travel have something to show. A hub shows nodes it
+ * knew before it was started as down; the demo's sixth node is one of those. */
 #include "cmd/demo.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cast.h"
+#include "cmd/simulate.h"
 #include "store/store.h"
 #include "wire/wire.h"
 
+#define MINUTE_MS     60000ll
+#define SILENT_FOR_MS (37 * MINUTE_MS)
+#define PAST_MS       (7 * 1440 * MINUTE_MS)
+
+/* What the nodes did up to a moment. */
+static int make_past(const char *dir, int64_t nodes, int64_t length_ms, int64_t until_ms, struct err *err)
+{
+    AUTO_FREE char *data = mem_str(dir);
+    char prefix[] = CAST_DEMO_PREFIX, until[32];
+    struct simulate_conf conf = {.data = data,
+                                 .prefix = prefix,
+                                 .until = until,
+                                 .nodes = nodes,
+                                 .gpus = CAST_DEMO_GPUS,
+                                 .seed = CAST_DEMO_SEED,
+                                 .backfill = length_ms,
+                                 .every = MINUTE_MS,
+                                 .quiet = true};
+    clock_iso(until_ms, until);
+    return backfill_run(&conf, err);
+}
+
 int demo_prepare(const char *dir, struct err *err)
 {
-    enum { SILENT_FOR_MS = 37 * 60000 };
     struct store *s = NULL;
     struct replay *trace = NULL;
     struct cast_node cast = {0};
     AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
     int64_t now = clock_wall_ms();
+    AUTO_FREE char *history = mem_fmt("%s/history.db", dir);
+    bool fresh = access(history, F_OK) < 0;
     int r = file_mkdirs(dir, 0700, err);
+    if (r == 0 && fresh)
+        r = make_past(dir, CAST_DEMO_NODES, PAST_MS - SILENT_FOR_MS, now - SILENT_FOR_MS, err);
+    if (r == 0 && fresh) /* the sixth has been silent since */
+        r = make_past(dir, CAST_DEMO_NODES - 1, SILENT_FOR_MS, now, err);
     if (r < 0 || (r = replay_load(&trace, cast_trace_text(), "the recorded trace", err)) < 0 ||
         (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
         goto out;

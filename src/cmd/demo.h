@@ -1,10 +1,10 @@
-/* demo.h: what a demo's hub must already know when it starts: the node that went down before. */
+/* demo.h: what a demo's hub must already know when it starts: a week gone by, and the node that went down before. */
 #ifndef CMD_DEMO_H
 #define CMD_DEMO_H
 
 #include "base/err.h"
 
-/* Put the demo's silent node into the (empty or earlier) data folder. */
+/* Put it into the data folder: the week only where there is no history yet. */
 int demo_prepare(const char *dir, struct err *err);
 
 #endif

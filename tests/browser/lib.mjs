@@ -85,7 +85,8 @@ export async function hub(t, { dir, port = 0, flags = [] } = {}) {
 export async function demo(t, ...flags) {
     const dir = await folder(t);
     const h = await listening(start(t, MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", dir, ...flags), dir);
-    await until("the demo's nodes", async () => (await json(h.url + "/api/v1/state")).nodes.filter((n) => n.devices.length).length >= 6);
+    const isUp = (nodes) => nodes.filter((n) => n.state === "up" && n.devices[0]?.metrics?.util !== undefined).length === 4 && nodes.some((n) => n.state === "hung");
+    await until("the demo's nodes", async () => isUp((await json(h.url + "/api/v1/state")).nodes));
     return h;
 }
 

@@ -119,7 +119,7 @@ class Whole(lib.Case):
             self.assertTrue(s["demo"])
             got = {n["name"]: n for n in s["nodes"]}
             measured = [n for n in got.values() if n["devices"] and n["devices"][0].get("metrics")]
-            return got if len(got) == 6 and len(measured) == 4 else None
+            return got if len(got) == 6 and len(measured) == 4 and got["dgx5"]["state"] == "hung" else None
 
         got = wait_until("six nodes", nodes)
         self.assertEqual({n: len(got[n]["devices"]) for n in got}, {f"dgx{i}": 8 for i in range(1, 7)})
