@@ -6,6 +6,7 @@ test("who holds what now, with how much memory, since when, and where", async (t
     const h = await demo(t);
     const page = await open(t, h.url + "/people");
     await page.waitForSelector(".people tbody tr");
+    assert.match(await words(page.locator(".banner")), /^DEMO/);
     const rows = await page.locator(".people tbody tr").all();
     assert.match(await words(page.locator("h1")), /^\d+ people hold \d+ GPUs$/);
     assert.match(await words(rows[0]), /^tom 8 [\d.]+ (GiB|TiB) .+ dgx3/); /* most GPUs first */
