@@ -34,6 +34,11 @@ void httpd_late_reply(struct late *l, struct reply *rp)
     free(l);
 }
 
+void httpd_patient(struct request *rq)
+{
+    (void)rq;
+}
+
 static char admin[64], agent[64], vesta_id[40];
 static struct token tokens[2];
 
