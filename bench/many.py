@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""One hub, as many nodes as it carries: 8 GPUs each at 1 s in batches of 5 s, durable, with compaction and tiers, on the cores that the load shares.
+"""One hub, as many nodes as it carries: 8 GPUs each at 1 s in batches, durable, with compaction and tiers, on the cores that the load shares.
 
 Prints each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
 /api/v1/state answered meanwhile: one node twice a second, all of them (gzip) every ASK seconds, ASK 0 for never.
 
-    bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30]
+    bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s]
 """
 import http.client
 import os
@@ -71,12 +71,15 @@ def threads_cpu(pid):
 
 def main():
     nodes, seconds, actors, ask = (int(sys.argv[i]) if len(sys.argv) > i else v for i, v in ((1, 10000), (2, 600), (3, 500), (4, 30)))
+    interval = sys.argv[5] if len(sys.argv) > 5 else "5s"
     step = min(60, max(20, seconds // 5))
     with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(nodes + 1000)) as hub:
-        sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(nodes), "--actors", str(actors), "--interval", "5s",
+        sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(nodes), "--actors", str(actors), "--interval", interval,
                "--duration", f"{seconds + 30}s", "--drain", "60s"]
         with lib.Server(sim) as load:
             time.sleep(30)  # all have enrolled
+            if load.p.poll() is not None:
+                raise SystemExit("\n".join(load.lines[-5:]))
             askers = [Asker(hub.port, "/api/v1/state?node=sim1", 0.5)] + ([Asker(hub.port, "/api/v1/state", ask)] if ask else [])
             for a in askers:
                 a.start()
@@ -97,7 +100,7 @@ def main():
             rss, peak, private = lib.memory_mb(hub.pid)
             load.p.wait()
             end = newest(load, False)
-    print(f"{nodes} nodes x 8 GPUs, batches of 5 s, {took:.0f} s: made {end[0]}, stored {end[1]}, {'equal' if end[0] == end[1] else 'NOT EQUAL'}; {end[3]} samples, {end[5]} requests failed")
+    print(f"{nodes} nodes x 8 GPUs, batches of {interval}, {took:.0f} s: made {end[0]}, stored {end[1]}, {'equal' if end[0] == end[1] else 'NOT EQUAL'}; {end[3]} samples, {end[5]} requests failed")
     print(f"hub CPU {cpu / took:.1%} of a core, {cpu / span * 1e6:.3f} s per million samples; the load's own {client / took:.1%}")
     print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction"), threads0, threads)))
     print(f"hub memory: resident {rss:.0f} MB, peak {peak:.0f} MB, private {private:.0f} MB: {private * 1024 / nodes:.1f} KB a node")

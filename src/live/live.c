@@ -9,10 +9,15 @@
 #include "base/rand.h"
 #include "live/node.h"
 
-#define CLOCK_OFF_MS    5000  /* below this clocks agree */
-#define RUN_ALIVE_MS    30000 /* a run that spoke this lately is alive */
-#define REFUSED_MS      60000 /* how long a refused twin is shown */
-#define SILENT_EARLY_MS 5000  /* the tick looks once a second or so */
+#define CLOCK_OFF_MS 5000  /* below this clocks agree */
+#define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
+#define REFUSED_MS   60000 /* how long a refused twin is shown */
+
+struct gpu_ref { /* whose a GPU is */
+    struct gpu_ref *next;
+    uint64_t hash; /* of its uuid */
+    struct live_node *n;
+};
 
 struct live {
     struct state_rule rule;
@@ -24,8 +29,9 @@ struct live {
     struct live_node **v;
     size_t buckets; /* a power of two */
     struct live_node **by_key, **by_name;
+    size_t n_gpus, gpu_buckets; /* a power of two */
+    struct gpu_ref **by_gpu;    /* whole ones, MIG instances aside */
     bool unsorted;
-    bool silent; /* as far as we know some node is: its GPUs may come back under another key */
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
     char notice[NOTICE_MAX];
@@ -122,6 +128,65 @@ struct node_now *live_find(const struct live *l, const char *key_or_name)
             best = n;
     }
     return best ? &best->now : NULL;
+}
+
+static struct gpu_ref **gpu_bucket(const struct live *l, uint64_t hash)
+{
+    return &l->by_gpu[hash & (l->gpu_buckets - 1)];
+}
+
+static void gpus_grow(struct live *l)
+{
+    size_t was = l->gpu_buckets;
+    struct gpu_ref **old = l->by_gpu;
+
+    l->gpu_buckets = was ? was * 4 : 256;
+    l->by_gpu = mem_zero(l->gpu_buckets, sizeof(*l->by_gpu));
+    for (size_t i = 0; i < was; i++)
+        while (old[i]) {
+            struct gpu_ref *g = old[i], **at = gpu_bucket(l, g->hash);
+            old[i] = g->next;
+            g->next = *at;
+            *at = g;
+        }
+    free(old);
+}
+
+static uint64_t gpu_hash(const struct device_fact *d)
+{
+    return fnv64(d->uuid, strlen(d->uuid));
+}
+
+static void gpus_add(struct live *l, struct live_node *n)
+{
+    for (size_t i = 0; i < n->now.n_devices; i++) {
+        if (n->now.devices[i].fact.parent[0])
+            continue;
+        if (l->n_gpus >= l->gpu_buckets)
+            gpus_grow(l);
+        struct gpu_ref *g = mem_alloc(sizeof(*g)), **at;
+        g->hash = gpu_hash(&n->now.devices[i].fact);
+        g->n = n;
+        at = gpu_bucket(l, g->hash);
+        g->next = *at;
+        *at = g;
+        l->n_gpus++;
+    }
+}
+
+static void gpus_remove(struct live *l, const struct live_node *n)
+{
+    for (size_t i = 0; i < n->now.n_devices && l->gpu_buckets; i++)
+        for (struct gpu_ref **at = gpu_bucket(l, gpu_hash(&n->now.devices[i].fact)); *at;) {
+            struct gpu_ref *g = *at;
+            if (g->n != n) {
+                at = &g->next;
+                continue;
+            }
+            *at = g->next;
+            free(g);
+            l->n_gpus--;
+        }
 }
 
 /* The name it shows by: an admin's, else its own, else its key. True when that changed. */
@@ -296,6 +361,13 @@ void live_free(struct live *l)
     for (size_t i = 0; i < l->n; i++)
         node_free(l->v[i]);
     free(l->v);
+    for (size_t i = 0; i < l->gpu_buckets; i++)
+        while (l->by_gpu[i]) {
+            struct gpu_ref *g = l->by_gpu[i];
+            l->by_gpu[i] = g->next;
+            free(g);
+        }
+    free(l->by_gpu);
     free(l->by_key);
     free(l->by_name);
     free(l->sorted);
@@ -353,6 +425,7 @@ void live_drop(struct live *l, const char *key)
     while (l->v[i] != n)
         i++;
     index_remove(l, n);
+    gpus_remove(l, n);
     l->v[i] = l->v[--l->n];
     l->version++;
     node_free(n);
@@ -402,12 +475,12 @@ bool live_takeover(struct live *l, const char *new_key, const struct node_fact *
 
     if (heir && heir->now.n_devices)
         return false; /* known with GPUs of its own: not a new id */
-    if (!l->silent && now_ms >= l->tick_ms && now_ms - l->tick_ms < SILENT_EARLY_MS)
-        return false; /* ten thousand that come at once need not look at each other */
-    for (size_t i = 0; i < l->n && !old; i++) {
-        struct live_node *n = l->v[i];
-        if (n != heir && is_silent(n, now_ms) && !n->now.retired && brings_gpus(n, facts))
-            old = n;
+    for (size_t i = 0; i < facts->n_devices && l->gpu_buckets && !old; i++) {
+        uint64_t hash = gpu_hash(&facts->devices[i]);
+        for (struct gpu_ref *g = *gpu_bucket(l, hash); g && !old; g = g->next)
+            if (g->hash == hash && g->n != heir && is_silent(g->n, now_ms) && !g->n->now.retired &&
+                brings_gpus(g->n, facts))
+                old = g->n;
     }
     if (!old)
         return false;
@@ -517,8 +590,11 @@ void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct 
     bool same = id && id == n->facts;
 
     heard(l, n, now_ms);
-    if (!same)
+    if (!same) {
+        gpus_remove(l, n);
         node_take_facts(n, id, f);
+        gpus_add(l, n);
+    }
     judge_again(l, n, !same, now_ms);
 }
 
@@ -541,7 +617,7 @@ void live_batch(struct live *l, struct node_now *now, const struct batch *b, int
     heard(l, n, now_ms);
     for (size_t i = 0; i < b->n_events; i++)
         if (b->events[i].kind == EVENT_STOP && b->key.run == n->run)
-            n->stopped = l->silent = true;
+            n->stopped = true;
     judge_again(l, n, node_take_batch(n, &l->rule, b, shift_ms, now_ms), now_ms);
 }
 
@@ -552,10 +628,8 @@ void live_tick(struct live *l, int64_t now_ms)
     bool back = now_ms < l->tick_ms; /* the clock was set back: every deadline is void */
 
     l->tick_ms = now_ms;
-    l->silent = false;
     for (size_t i = 0; i < l->n; i++) {
         struct live_node *n = l->v[i];
-        l->silent |= is_silent(n, now_ms + SILENT_EARLY_MS);
         if (!n->first_ms)
             n->first_ms = now_ms;
         int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;
