@@ -1,5 +1,5 @@
 /* app.js: the frame around every view: name, navigation, the state of the line, the switch between light and dark. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { facts } from "./facts.js";
 import { html } from "./html.js";
 import { startKeys } from "./keys.js";
@@ -84,7 +84,7 @@ function Outlet({ view, arg }) {
 export function App() {
     const [help, setHelp] = useState(false);
     const { path } = usePlace();
-    useEffect(() => startKeys({ help: () => setHelp(true) }), []);
+    useLayoutEffect(() => startKeys({ help: () => setHelp(true) }), []);
     const found = viewFor(path);
     return html`<${Header} help=${() => setHelp(true)} />
         <${Banner} />

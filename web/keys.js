@@ -25,12 +25,12 @@ function nextCell(from, key) {
 
 /** @param {{ help: () => void }} to */
 export function startKeys({ help }) {
-    let g = 0;
+    let g = -Infinity; /* when g was pressed */
     addEventListener("keydown", (e) => {
         const at = e.target instanceof HTMLElement ? e.target : null;
         if (e.ctrlKey || e.metaKey || e.altKey || at?.matches("input, textarea, select") || document.querySelector("dialog[open]")) return;
         const afterG = e.timeStamp - g < GO_MS;
-        g = 0;
+        g = -Infinity;
         if (afterG) {
             const view = navigation.find((v) => v.key === e.key);
             if (view) go(view.path);

@@ -130,6 +130,7 @@ function take(kind, data) {
     live.heardMs = Date.now();
     if (kind === "snapshot") {
         takeSnapshot(JSON.parse(data));
+        Object.assign(live, { status: "live", problem: null, filterProblem: null, at: undefined });
     } else if (kind === "clock") {
         skew = JSON.parse(data).now - Date.now();
     } else if (kind === "notice") {
@@ -183,7 +184,6 @@ function openLine() {
                 closeNext = () => {};
                 first = false;
             }
-            become({ status: "live", problem: null, filterProblem: null, at: undefined, heardMs: Date.now() });
         },
         event: take,
         lost(why) {

@@ -219,8 +219,18 @@ export async function looksRight(page, name) {
 
 let named = 0;
 
+const ends = [];
+
+/** In place of a test's t: what is started with it serves the whole file. */
+export const file = { after: (end) => ends.unshift(end) };
+
+async function endFile() {
+    for (const end of ends) await end();
+    await browser?.close();
+}
+
 /** A test's name is a sentence. */
 export function test(name, run_) {
-    if (!named++) nodeTest.after(() => browser?.close());
+    if (!named++) nodeTest.after(endFile);
     nodeTest(name, { timeout: 4 * LIMIT_MS }, run_);
 }

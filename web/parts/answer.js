@@ -14,6 +14,7 @@ const LONG_MS = 2 * 3600 * 1000;
 /** @param {{ nodes: Node[] }} props */
 export function Answer({ nodes }) {
     const { devices, by, where } = tally(nodes);
+    if (!nodes.length && live.status === "lost") return html`<h1>not known</h1>`;
     if (!nodes.length) return html`<h1>${live.filter ? `nothing of ${count(live.of ?? 0, "GPU")} matches` : "no nodes yet"}</h1>`;
     const free = by.free ?? 0;
     const of = live.filter ? `${devices} of ${live.of} match, ${free} free` : `${free} of ${devices} free`;

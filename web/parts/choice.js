@@ -21,6 +21,6 @@ export function Choice({ name, label, options, value, otherwise, remember }) {
         setQuery({ [name]: v === otherwise ? undefined : v });
     }
     return html`<label class="choice">${label}
-        <select onChange=${onChange} value=${value}>${options.map(([v, words]) => html`<option value=${v} selected=${v === value}>${words}</option>`)}</select>
+        <select name=${name} onChange=${onChange} value=${value}>${options.map(([v, words]) => html`<option value=${v} selected=${v === value}>${words}</option>`)}</select>
     </label>`;
 }

@@ -1,5 +1,5 @@
 /* details.js: what hovering, focusing or tapping a GPU tells: who is on it since when with how much, how warm, how old. */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { stateOf } from "../facts.js";
 import { bytes, exactTime, metric, span, UNKNOWN } from "../format.js";
 import { html } from "../html.js";
@@ -100,7 +100,8 @@ export function Details({ of }) {
     const timer = useRef(0);
     useLive();
 
-    useEffect(() => {
+    useLayoutEffect(() => {
+        /* before the first paint: a pointer may already be there */
         const box = of.current;
         if (!box) return undefined;
         /** @param {Event} e */

@@ -29,8 +29,16 @@ function useWidth(box) {
     return width;
 }
 
+/** Before the first answer nothing is said: what is not known yet is not none. */
 export default function Now() {
+    const { status, nodes } = useLive();
     const { query } = usePlace();
+    useEffect(() => watch({ filter: query.get("filter") ?? "", at: query.get("at") ?? "" }), [query]);
+    return status === "connecting" && !nodes.length ? null : html`<${Cluster} />`;
+}
+
+function Cluster() {
+    usePlace();
     const { nodes, generation, status, problem, filter } = useLive();
     const box = useRef(/** @type {HTMLElement | null} */ (null));
     const width = useWidth(box);
@@ -40,8 +48,6 @@ export default function Now() {
     const sort = chosen("sort", SORTS, "name");
     const group = chosen("group", GROUPS, "none");
 
-    useEffect(() => watch({ filter: query.get("filter") ?? "", at: query.get("at") ?? "" }), [query]);
-
     /* Rows keep their place while live: their order is made when it is asked for and when nodes come or go. */
     const order = useMemo(() => inOrder(nodes, sort, group), [sort, group, generation, resort]);
     const now = new Map(nodes.map((n) => [n.id, n]));
@@ -49,7 +55,7 @@ export default function Now() {
 
     return html`<div class="now ${status}">
         <div class="lead"><${Answer} nodes=${nodes} /><${FilterBox} /></div>
-        ${(nodes.length > 0 || filter) && html`<div class="strip">
+        ${(nodes.length > 0 || filter) && html`<div class="strip" key="strip">
             <${Counts} nodes=${nodes} now=${hubNow()} />
             <div class="controls">
                 ${sort !== "name" && html`<button type="button" title="Rows keep their place while live" onClick=${() => setResort(resort + 1)}>sort again</button>`}
@@ -58,7 +64,7 @@ export default function Now() {
                 <${Choice} name="layout" label="as" options=${LAYOUTS} value=${layout} remember />
             </div>
         </div>`}
-        <div class="list ${layout}" ref=${box}>
+        <div class="list ${layout}" key="list" ref=${box}>
             <${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />
             ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
             ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
