@@ -104,9 +104,9 @@ static struct made make_named(uint64_t seed, size_t n_ticks, unsigned lanes, boo
         if (plain)
             snprintf(m.name_text[i], 48, "GPU-%zu", i);
         else if (i % 4 == 3) /* as drivers name them */
-            snprintf(m.name_text[i], 48, "GPU-%08zx-0123-4567-89ab-cdef%08zx", i * 7919, i);
+            snprintf(m.name_text[i], 48, "GPU-%08x-0123-4567-89ab-cdef%08x", (unsigned)i * 7919, (unsigned)i);
         else
-            snprintf(m.name_text[i], 48, i % 4 == 2 ? "GPU-%08zX-0123-4567-89ab-cdef01234567" : "GPU-%zu", i);
+            snprintf(m.name_text[i], 48, i % 4 == 2 ? "GPU-%08X-0123-4567-89ab-cdef01234567" : "GPU-%u", (unsigned)i);
         m.names[i] = i ? str_of(m.name_text[i]) : STR("");
     }
     m.columns = mem_zero(m.n_columns, sizeof(*m.columns));
