@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -274,6 +275,23 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
     return 0;
 }
 
+/*
+ * A journal beside a file of ours can only be the one under which it became a WAL file, come back after a loss of
+ * power. SQLite rolls it back, but a connection that found the file in WAL mode then goes on so over a header that says
+ * otherwise, and others do not see what it writes. So one connection does only that.
+ */
+static void db_roll_back(const char *path)
+{
+    AUTO_FREE char *journal = mem_fmt("%s-journal", path);
+    sqlite3 *h = NULL;
+
+    if (access(journal, F_OK) < 0)
+        return;
+    if (sqlite3_open_v2(path, &h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+        db_exec(h, "SELECT count(*) FROM sqlite_schema");
+    sqlite3_close(h);
+}
+
 int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db_mode mode, struct err *err)
 {
     struct stat st;
@@ -284,6 +302,8 @@ int db_open(sqlite3 **ret, const char *path, const struct db_kind *kind, enum db
         return r;
     if (reading && stat(path, &st) < 0)
         return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+    if (!reading)
+        db_roll_back(path);
     for (int i = 0; i < OPEN_TRIES; i++) {
         r = db_try_open(ret, path, kind, mode, err);
         if (r != -EBUSY)
