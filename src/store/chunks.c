@@ -376,9 +376,12 @@ static int chunks_next(struct chunks *c, int sql, int tier, int64_t from, int64_
     int r = chunks_step(c, st);
     if (r == 1) {
         r = sqlite3_column_type(st, 0) != SQLITE_NULL;
-        if (r)
-            *ret = INT(0);
+        int64_t at = r ? INT(0) : 0;
         sqlite3_reset(st);
+        if (r && at < from)
+            return -EUCLEAN; /* a damaged index: whoever goes from bucket to bucket must come to an end */
+        if (r)
+            *ret = at;
     }
     return r;
 }
