@@ -166,6 +166,12 @@ export function layoutProblems(page) {
         const root = document.documentElement;
         if (root.scrollWidth > root.clientWidth) wrong.push(`the page is ${root.scrollWidth} px wide in a window of ${root.clientWidth}`);
         const above = document.querySelector("dialog[open], .details"); /* lies over the rest on purpose */
+        /* What a bar that stays in place while the rest scrolls lies over is not seen. */
+        const covered = (el, x, y) => {
+            for (let over = document.elementFromPoint(x, y); over; over = over.parentElement)
+                if (["fixed", "sticky"].includes(getComputedStyle(over).position)) return !over.contains(el);
+            return false;
+        };
         const texts = [];
         const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
         while (walk.nextNode()) {
@@ -184,6 +190,7 @@ export function layoutProblems(page) {
                     [left, right, top, bottom] = [Math.max(left, b.left), Math.min(right, b.right), Math.max(top, b.top), Math.min(bottom, b.bottom)];
                 }
                 if (right - left < 1 || bottom - top < 1 || bottom < 0 || top > innerHeight) continue;
+                if (covered(el, (left + right) / 2, (top + bottom) / 2)) continue;
                 if (right > innerWidth + 1 || left < -1) wrong.push(`'${text}' sticks out of the window`);
                 texts.push({ text, el, left, right, top: top + 3, bottom: bottom - 3 });
             }
