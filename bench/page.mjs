@@ -3,6 +3,9 @@
  *
  * cold     the demo, loaded L times with an empty cache: bytes on the wire, requests, and the time from the start of the
  *          navigation until the answer and the first cells have been painted
+ * pixel    the demo watched for S seconds at its default settings: from the moment a sample was taken until the frame that
+ *          shows it was painted. The hub says how old a sample is when it sends it, so the way to the browser, on one
+ *          machine, is what this leaves out
  * frames   N nodes of 8 GPUs that all change each second, for S seconds, as tiles and as rows that scroll: time between
  *          frames, what the page's main thread did, the heap before and after (collected)
  */
@@ -48,6 +51,34 @@ async function load(url) {
     return got;
 }
 
+/** From sample to pixel: one number per GPU and sample. */
+async function pixels(url, seconds) {
+    const page = await open(t, url);
+    await page.waitForSelector(".cell");
+    await page.waitForTimeout(6000); /* agents hear that somebody watches with their next answer */
+    const ages = await page.evaluate(async (s) => {
+        const { live, onChange } = await import("/assets/live.js");
+        const seen = new Map();
+        const v = [];
+        const stop = onChange(() =>
+            requestAnimationFrame(() =>
+                setTimeout(() => {
+                    for (const d of live.nodes.flatMap((n) => n.devices)) {
+                        if (d.heard === undefined || (seen.has(d.uuid) && d.heard - seen.get(d.uuid) < 100)) continue;
+                        if (seen.has(d.uuid)) v.push(Date.now() - d.heard);
+                        seen.set(d.uuid, d.heard);
+                    }
+                }),
+            ),
+        );
+        await new Promise((go) => setTimeout(go, s * 1000));
+        stop();
+        return v;
+    }, seconds);
+    console.log(`  ${ages.length} samples: median ${ms(at(ages, 0.5))}, p95 ${ms(at(ages, 0.95))}, worst ${ms(Math.max(...ages))}`);
+    await page.context().close();
+}
+
 async function frames(url, seconds, scroll) {
     const page = await open(t, url, { width: 1920, height: 1080 });
     const cdp = await page.context().newCDPSession(page);
@@ -90,6 +121,8 @@ try {
     console.log(`cold, ${values.loads} loads of the demo (48 GPUs)`);
     console.log(`  first useful paint: median ${ms(at(loads.map((l) => l.useful), 0.5))}, best ${ms(Math.min(...loads.map((l) => l.useful)))}, worst ${ms(Math.max(...loads.map((l) => l.useful)))}`);
     console.log(`  on the wire: page ${(at(loads.map((l) => l.page), 0.5) / 1000).toFixed(1)} kB in ${loads[0].requests} requests, state ${(at(loads.map((l) => l.state), 0.5) / 1000).toFixed(1)} kB`);
+    console.log(`from a sample taken to its pixel, ${values.seconds} s of the demo`);
+    await pixels(d.url, Number(values.seconds));
     const h = await hub(t);
     await simulate(t, h, values.nodes);
     for (const [name, query, scroll] of [["tiles", "?layout=tiles", false], ["rows, scrolling", "?layout=rows", true]]) {
