@@ -104,18 +104,12 @@ static const struct called *called(const struct spans_job *job, const char *key)
 }
 
 static const struct column_spec span_columns[] = {
-    {"node", "NODE", CELL_TEXT, .weight = 1},
-    {"node_id", "ID", CELL_TEXT, .weight = 1},
-    {"device", "DEVICE", CELL_TEXT, .weight = 1},
-    {"index", "GPU", CELL_INT, .right = true},
-    {"user", "USER", CELL_TEXT, .weight = 1},
-    {"program", "PROGRAM", CELL_TEXT, .weight = 1},
-    {"pid", "PID", CELL_INT, .right = true},
-    {"first", "FIRST", CELL_INT, .right = true},
-    {"last", "LAST", CELL_INT, .right = true},
-    {"ended", "ENDED", CELL_BOOL, .weight = 1},
-    {"memory_max", "MEM", CELL_INT, .right = true},
-    {"processes", "PROCESSES", CELL_INT, .right = true},
+    {"node", "NODE", CELL_TEXT, .weight = 1},       {"node_id", "ID", CELL_TEXT, .weight = 1},
+    {"device", "DEVICE", CELL_TEXT, .weight = 1},   {"index", "GPU", CELL_INT, .right = true},
+    {"user", "USER", CELL_TEXT, .weight = 1},       {"program", "PROGRAM", CELL_TEXT, .weight = 1},
+    {"pid", "PID", CELL_INT, .right = true},        {"first", "FIRST", CELL_INT, .right = true},
+    {"last", "LAST", CELL_INT, .right = true},      {"ended", "ENDED", CELL_BOOL, .weight = 1},
+    {"memory_max", "MEM", CELL_INT, .right = true}, {"processes", "PROCESSES", CELL_INT, .right = true},
 };
 enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAST, S_ENDED, S_MEM, S_PROCS };
 

@@ -15,10 +15,10 @@ struct streams *streams_new(struct api *api, size_t max);
 void streams_free(struct streams *s);
 void streams_set_max(struct streams *s, size_t max);
 enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp);
-void streams_push(struct streams *s, int64_t now_ms); /* send what changed; several times a second */
+void streams_push(struct streams *s, int64_t now_ms);     /* send what changed; several times a second */
 void streams_tell(struct streams *s, const char *notice); /* what the hub has to say of itself; "": nothing any more */
-void streams_beat(struct streams *s, int64_t now_ms); /* the time to every reader, so that dead ones are found */
-void streams_reset(struct streams *s);                /* rights changed: everybody connects again */
+void streams_beat(struct streams *s, int64_t now_ms);     /* the time to every reader, so that dead ones are found */
+void streams_reset(struct streams *s);                    /* rights changed: everybody connects again */
 size_t streams_count(const struct streams *s);
 
 #endif

@@ -24,7 +24,7 @@
 #define JUNK    56 /* chunks that are in the way: of a bucket that is too old, and of one that is too much */
 #define JUNK_KB 64
 #define SMALL   (11 << 19) /* 1024 free pages may stay */
-#define GONE    "zz" /* the node that cc takes over */
+#define GONE    "zz"       /* the node that cc takes over */
 
 static int64_t now_ms;
 static long tried;

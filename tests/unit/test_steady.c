@@ -36,7 +36,9 @@ static void what_is_believed(void **unused)
          T0 - 60 * HOUR,
          {{1, 0, 60000 - 60 * HOUR}, {59, 0, 59 * 60000 - 60 * HOUR}, {61, 0, 61 * 60000}}},
         {"started a year ahead, set right after a minute", T0 - HOUR, {{0, YEAR, -HOUR}, {1, 0, 60000 - HOUR}}},
-        {"started with a clock behind what was seen", T0 + 9 * HOUR, {{1, 0, -T0}, {2, 10 * HOUR, 120000 + 9 * HOUR}, {3, 9 * HOUR, 180000 + 9 * HOUR}}},
+        {"started with a clock behind what was seen",
+         T0 + 9 * HOUR,
+         {{1, 0, -T0}, {2, 10 * HOUR, 120000 + 9 * HOUR}, {3, 9 * HOUR, 180000 + 9 * HOUR}}},
     };
 
     (void)unused;
