@@ -6,8 +6,8 @@
 
 #include <event2/event.h>
 
-#include "agent/packet.h"
 #include "spool/spool.h"
+#include "wire/packet.h"
 
 typedef void backlog_dropped_fn(void *arg, uint64_t n, const char *why); /* batches given up */
 

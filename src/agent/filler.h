@@ -9,9 +9,9 @@
 #ifndef AGENT_FILLER_H
 #define AGENT_FILLER_H
 
-#include "agent/packet.h"
 #include "collect/child.h"
 #include "collect/host.h"
+#include "wire/packet.h"
 
 /* One closed batch, borrowed for the length of the call. */
 struct filled {

@@ -13,8 +13,8 @@
 #define AGENT_SENDER_H
 
 #include "agent/conf.h"
-#include "agent/packet.h"
 #include "link/http.h"
+#include "wire/packet.h"
 
 struct pace {
     int64_t interval_ms; /* 0: this hub has not said */

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/crew.h"
 #include "collect/piped.h"
 #include "collect/roster.h"
 #include "collect/who.h"
@@ -49,10 +50,10 @@ struct child {
     struct source sources[SOURCES_MAX];
     struct roster roster;
     struct who *who;
-    struct proc_list procs, procs_sent;
-    size_t cap_procs;
-    struct proc_use *uses, *uses_sent;
-    size_t n_uses, cap_uses, n_uses_sent;
+    struct crew crew;
+    struct proc_list procs_sent;
+    struct proc_use *uses_sent;
+    size_t n_uses_sent;
     bool procs_were_sent, uses_were_sent;
     struct buf out, facts_sent;
     int64_t sent_mono, swept_mono;
@@ -106,18 +107,18 @@ static bool child_send_facts(struct child *c)
 
 static bool child_send_procs(struct child *c)
 {
-    size_t n = c->procs.n, at = 0;
+    size_t n = c->crew.procs.n, at = 0;
     uint64_t part = 0;
 
     if (c->procs_were_sent && n == c->procs_sent.n &&
-        (n == 0 || memcmp(c->procs.v, c->procs_sent.v, n * sizeof(*c->procs.v)) == 0))
+        (n == 0 || memcmp(c->crew.procs.v, c->procs_sent.v, n * sizeof(*c->crew.procs.v)) == 0))
         return true;
     c->procs_were_sent = c->uses_were_sent = false;
     do
-        if (!child_send(c, child_msg_procs(&c->out, &c->procs, &at, part++)))
+        if (!child_send(c, child_msg_procs(&c->out, &c->crew.procs, &at, part++)))
             return false;
     while (at < n);
-    proc_list_copy(&c->procs_sent, &c->procs);
+    proc_list_copy(&c->procs_sent, &c->crew.procs);
     c->procs_were_sent = true;
     return true;
 }
@@ -127,107 +128,30 @@ static void child_send_tick(struct child *c)
     struct child_tick t = {.at_ms = c->roster.at_ms,
                            .n_slots = c->roster.n_samples,
                            .samples = c->roster.samples,
-                           .n_uses = c->n_uses,
-                           .uses = c->uses,
+                           .n_uses = c->crew.n_uses,
+                           .uses = c->crew.uses,
                            .n_custom = c->roster.n_custom,
                            .custom = c->roster.custom};
 
-    t.uses_changed = !c->uses_were_sent || c->n_uses != c->n_uses_sent ||
-                     (c->n_uses && memcmp(c->uses, c->uses_sent, c->n_uses * sizeof(*c->uses)) != 0);
+    t.uses_changed =
+        !c->uses_were_sent || c->crew.n_uses != c->n_uses_sent ||
+        (c->crew.n_uses && memcmp(c->crew.uses, c->uses_sent, c->crew.n_uses * sizeof(*c->crew.uses)) != 0);
     if (!child_send(c, child_msg_tick(&c->out, &t)) || !t.uses_changed)
         return;
-    c->uses_sent = mem_grow(c->uses_sent, MAX(c->n_uses, 1u), sizeof(*c->uses));
-    if (c->n_uses)
-        memcpy(c->uses_sent, c->uses, c->n_uses * sizeof(*c->uses));
-    c->n_uses_sent = c->n_uses;
+    c->uses_sent = mem_grow(c->uses_sent, MAX(c->crew.n_uses, 1u), sizeof(*c->crew.uses));
+    if (c->crew.n_uses)
+        memcpy(c->uses_sent, c->crew.uses, c->crew.n_uses * sizeof(*c->crew.uses));
+    c->n_uses_sent = c->crew.n_uses;
     c->uses_were_sent = true;
 }
 
 /* ---- who is on the devices ---- */
 
-/* Where it is in the list, which is by pid, or would be. */
-static size_t child_proc_at(const struct child *c, int32_t pid)
+static int child_ask(void *arg, int32_t pid, struct proc_fact *ret)
 {
-    size_t lo = 0, hi = c->procs.n;
+    struct child *c = arg;
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (c->procs.v[mid].pid < pid)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-static void child_proc_add(struct child *c, const struct raw_use *u)
-{
-    size_t at = child_proc_at(c, u->pid);
-    struct proc_fact p;
-
-    memset(&p, 0, sizeof(p)); /* padding too: lists are compared as bytes */
-    if (c->procs.n == PROCS_MAX || (at < c->procs.n && c->procs.v[at].pid == u->pid))
-        return;
-    if (u->known) {
-        p = *u->known;
-        p.pid = u->pid;
-    } else {
-        int r = who_ask(c->who, u->pid, c->roster.at_ms, &p);
-        if (r == -ESRCH) /* it ended; the driver will notice */
-            return;
-        if (r < 0) { /* of another pid namespace: its memory counts, whose it is we cannot know */
-            p.pid = p.root_pid = u->pid;
-            p.uid = -1;
-        }
-    }
-    VEC_ROOM(c->procs.v, c->procs.n, c->cap_procs);
-    memmove(&c->procs.v[at + 1], &c->procs.v[at], (c->procs.n - at) * sizeof(p));
-    memcpy(&c->procs.v[at], &p, sizeof(p));
-    c->procs.n++;
-}
-
-static int use_order(const void *a, const void *b)
-{
-    const struct proc_use *x = a, *y = b;
-
-    return x->slot != y->slot ? (x->slot > y->slot) - (x->slot < y->slot) : (x->proc > y->proc) - (x->proc < y->proc);
-}
-
-/* Both lists in a fixed order, whatever the driver's: they are compared with what was sent last. */
-static void child_procs(struct child *c)
-{
-    size_t kept = 0;
-
-    c->procs.n = c->n_uses = 0;
-    for (size_t i = 0; i < c->roster.n_uses; i++)
-        child_proc_add(c, c->roster.uses[i].use);
-    for (size_t i = 0; i < c->roster.n_uses; i++) {
-        const struct raw_use *u = c->roster.uses[i].use;
-        size_t at = child_proc_at(c, u->pid);
-        if (at == c->procs.n || c->procs.v[at].pid != u->pid)
-            continue;
-        VEC_ROOM(c->uses, c->n_uses, c->cap_uses);
-        struct proc_use *to = &c->uses[c->n_uses++];
-        memset(to, 0, sizeof(*to)); /* they are compared as bytes */
-        to->proc = (uint16_t)at;
-        to->slot = c->roster.uses[i].slot;
-        to->kind = u->kind & (PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS);
-        to->mem = MAX(u->mem, -1);
-        to->sm = MAX(u->sm, -1);
-    }
-    if (c->n_uses)
-        qsort(c->uses, c->n_uses, sizeof(*c->uses), use_order);
-    for (size_t i = 0; i < c->n_uses; i++) { /* one that computes and draws may come twice */
-        struct proc_use *u = &c->uses[i], *last = kept ? &c->uses[kept - 1] : NULL;
-        if (last && last->proc == u->proc && last->slot == u->slot) {
-            last->kind |= u->kind;
-            last->mem = MAX(last->mem, u->mem);
-            last->sm = MAX(last->sm, u->sm);
-        } else {
-            c->uses[kept++] = *u;
-        }
-    }
-    c->n_uses = kept;
+    return who_ask(c->who, pid, c->roster.at_ms, ret);
 }
 
 /* Names that were asked for just now may be here in a moment; then ask again, so that the list is sent once. */
@@ -235,11 +159,11 @@ static void child_who(struct child *c)
 {
     bool unnamed = false;
 
-    child_procs(c);
-    for (size_t i = 0; i < c->procs.n; i++)
-        unnamed |= c->procs.v[i].uid >= 0 && !c->procs.v[i].user[0];
+    crew_fill(&c->crew, &c->roster, child_ask, c);
+    for (size_t i = 0; i < c->crew.procs.n; i++)
+        unnamed |= c->crew.procs.v[i].uid >= 0 && !c->crew.procs.v[i].user[0];
     if (unnamed && !who_settle(c->who, 0) && who_settle(c->who, NAMES_WAIT_MS))
-        child_procs(c);
+        crew_fill(&c->crew, &c->roster, child_ask, c);
 }
 
 /* ---- collectors ---- */
@@ -442,9 +366,8 @@ static void child_fini(struct child *c)
     }
     roster_fini(&c->roster);
     who_free(c->who);
-    proc_list_fini(&c->procs);
+    crew_fini(&c->crew);
     proc_list_fini(&c->procs_sent);
-    free(c->uses);
     free(c->uses_sent);
     buf_fini(&c->out);
     buf_fini(&c->facts_sent);

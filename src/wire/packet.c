@@ -1,5 +1,5 @@
 /* packet.c: counted references. One thread only; the count is a plain number. */
-#include "agent/packet.h"
+#include "wire/packet.h"
 
 #include <stdlib.h>
 

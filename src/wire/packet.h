@@ -1,9 +1,9 @@
 /*
- * packet.h: what leaves the agent, as bytes that several hubs and the spool share: a packet (one encoded batch) and its
+ * packet.h: what leaves a node, as bytes that several hubs and the spool share: a packet (one encoded batch) and its
  * enclosures (the blobs it names: facts and a process list). Both are counted references and never change once made.
  */
-#ifndef AGENT_PACKET_H
-#define AGENT_PACKET_H
+#ifndef WIRE_PACKET_H
+#define WIRE_PACKET_H
 
 #include "base/buf.h"
 #include "model/batch.h"
