@@ -3,10 +3,8 @@
  * Each is its own process: a crash of one is seen, said and mended, not shared.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -18,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/demo.h"
 #include "cmd/local_token.h"
+#include "cmd/part.h"
 #include "collect/collect.h"
 
 /* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
@@ -76,58 +75,6 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
         }
     }
     return -1;
-}
-
-struct part { /* one of the processes */
-    const char *what;
-    pid_t pid;
-    char *argv[64];
-    int argc, out;                /* out: its standard output, or -1 */
-    int64_t started_ms, again_ms; /* monotonic; again_ms: when to start it again, 0 not due */
-};
-
-static void part_arg(struct part *p, const char *a)
-{
-    if (p->argc < (int)ARRAY_LEN(p->argv) - 1)
-        p->argv[p->argc++] = mem_str(a);
-}
-
-static void part_fini(struct part *p)
-{
-    for (int i = 0; i < p->argc; i++)
-        free(p->argv[i]);
-    if (p->out >= 0)
-        close(p->out);
-}
-
-static int part_start(struct part *p, bool capture, struct err *err)
-{
-    int fds[2] = {-1, -1};
-    if (capture && pipe2(fds, O_CLOEXEC))
-        return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    pid_t parent = getpid();
-    p->pid = fork();
-    if (p->pid < 0)
-        return err_set(err, -errno, "cannot start the %s: %s", p->what, strerror(errno));
-    if (p->pid == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        setpgid(0, 0); /* ctrl-C in a terminal is for us alone: we end them in order, so that nothing is lost */
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent)
-            _exit(0);
-        if (capture)
-            dup2(fds[1], STDOUT_FILENO);
-        execv("/proc/self/exe", p->argv);
-        _exit(127);
-    }
-    if (capture) {
-        close(fds[1]);
-        p->out = fds[0];
-    }
-    p->started_ms = clock_mono_ms();
-    return 0;
 }
 
 /* The hub says where it listens on its standard output; pass its lines on and pick the address and the pin out. */
@@ -211,16 +158,12 @@ static void source_args(struct part *p, bool demo, const char *url, struct str p
     }
 }
 
-/* Until a signal, or until the hub ends by itself: start the other part again when it dies, a little later each time.
- */
+/* Until a signal, or until the hub ends by itself. */
 static int watch(struct part *hub, struct part *source, int sigfd)
 {
-    enum { AGAIN_MS = 2000, STEADY_MS = 60000, AGAIN_MAX_MS = 60000 };
-    int64_t pause = AGAIN_MS;
     for (;;) {
         struct pollfd fds[2] = {{.fd = sigfd, .events = POLLIN}, {.fd = hub->out, .events = POLLIN}};
-        int64_t wait = source->again_ms ? MAX(0, source->again_ms - clock_mono_ms()) : -1;
-        poll(fds, 2, (int)wait);
+        poll(fds, 2, (int)part_due(source));
         if (fds[1].revents) {
             char chunk[1024];
             ssize_t n = read(hub->out, chunk, sizeof(chunk));
@@ -243,31 +186,10 @@ static int watch(struct part *hub, struct part *source, int sigfd)
                 hub->pid = 0;
                 return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_REACH;
             }
-            if (pid == source->pid) {
-                source->pid = 0;
-                if (clock_mono_ms() - source->started_ms > STEADY_MS)
-                    pause = AGAIN_MS;
-                log_warn("up", "the %s ended; starting it again in %lld s", source->what, (long long)pause / 1000);
-                source->again_ms = clock_mono_ms() + pause;
-                pause = MIN(pause * 2, AGAIN_MAX_MS);
-            }
-        }
-        if (source->again_ms && clock_mono_ms() >= source->again_ms) {
-            struct err err = {0};
-            source->again_ms = 0;
-            if (part_start(source, false, &err) < 0)
-                source->again_ms = clock_mono_ms() + pause;
+            if (pid == source->pid)
+                part_ended(source, status);
         }
     }
-}
-
-static void stop(struct part *p)
-{
-    if (p->pid <= 0)
-        return;
-    kill(p->pid, SIGTERM);
-    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
 }
 
 /* With what a part that is about to end, ends. */
@@ -320,7 +242,7 @@ int cmd_up(int argc, char **argv)
 {
     struct up_conf conf = {0};
     struct err err = {0};
-    struct part hub = {.what = "hub", .out = -1}, source = {.out = -1};
+    struct part hub = {.what = "hub", .area = "up", .out = -1}, source = {.area = "up", .out = -1};
     char state[512];
     int r = up_flags(&conf, argc, argv);
     if (r >= 0)
@@ -347,8 +269,8 @@ int cmd_up(int argc, char **argv)
         r = cli_fail(&up_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
         r = watch(&hub, &source, sigfd);
-    stop(&source);
-    stop(&hub);
+    part_stop(&source);
+    part_stop(&hub);
     close(sigfd);
 out:
     part_fini(&hub);
