@@ -9,6 +9,8 @@ const struct cmd cmds[] = {
     {"up", cmd_up, &up_face, false},
     {"hub", cmd_hub, &hub_face, false},
     {"agent", cmd_agent, &agent_face, false},
+    {"relay", cmd_relay, &relay_face, false},
+    {"fetch", cmd_fetch, &fetch_face, false},
     {"ls", cmd_ls, &ls_face, false},
     {"history", cmd_history, &history_face, false},
     {"record", cmd_record, &record_face, false},

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "cmd/tender.h"
 #include "hub/conf.h"
 
 enum { CONFIG_MAX = 1 << 20 };
@@ -39,6 +40,8 @@ static int check(const char *path)
     r = opt_yaml(hub_opts, &scratch, buf_str(&text), in ? "standard input" : path, &err);
     if (r == 0)
         r = hub_conf_check(&scratch, &err);
+    if (r == 0)
+        r = tender_check(&scratch.ssh, &err);
     opt_fini(hub_opts, &scratch);
     if (r < 0)
         return cli_fail(&config_face, EXIT_NO, "%s", err.msg);

@@ -7,6 +7,7 @@
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/local_token.h"
+#include "cmd/tender.h"
 #include "hub/conf.h"
 #include "hub/server.h"
 
@@ -19,13 +20,15 @@ const struct opt_cmd hub_face = {
              "when what was taken is on disk.",
     .examples = "muster hub  # on http://127.0.0.1:8765\n"
                 "muster hub --listen 0.0.0.0:8765 --tls  # for the whole network; prints the pin for agents\n"
-                "muster hub --config muster.yaml --read token  # readers elsewhere need a token",
+                "muster hub --config muster.yaml --read token  # readers elsewhere need a token\n"
+                "muster hub --nodes gpu[01-20] --ssh-user monitor  # read twenty machines over ssh, without agents",
     .opts = hub_opts,
 };
 
 struct command_line {
     int argc;
     char **argv;
+    struct tender *relay;
 };
 
 static int reload(void *arg, struct hub_conf *ret, struct err *err)
@@ -33,7 +36,15 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     const struct command_line *c = arg;
     int argi;
     int r = cli_load(&hub_face, ret, c->argc, c->argv, true, &argi, err);
+    if (r == 0)
+        r = tender_check(&ret->ssh, err);
     return r > 0 ? -EINVAL : r;
+}
+
+static void taken(void *arg)
+{
+    const struct command_line *c = arg;
+    tender_renew(c->relay);
 }
 
 /* What other machines call it by; "" when they cannot reach it. 0.0.0.0 is no address for them: this machine's name is.
@@ -87,7 +98,7 @@ int cmd_hub(int argc, char **argv)
     struct hub_conf conf = {0};
     struct hub *h = NULL;
     struct err err = {0};
-    struct command_line line = {argc, argv};
+    struct command_line line = {argc, argv, NULL};
     int argi, r = cli_parse_file(&hub_face, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
@@ -101,6 +112,8 @@ int cmd_hub(int argc, char **argv)
     r = hub_conf_data(&conf, data, sizeof(data), &err);
     if (r == 0)
         r = hub_conf_check(&conf, &err);
+    if (r == 0)
+        r = tender_check(&conf.ssh, &err);
     if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", &err);
     bool demo = conf.demo;
@@ -111,7 +124,9 @@ int cmd_hub(int argc, char **argv)
         goto out;
     }
     announce(h, data, demo);
-    r = hub_run(h, reload, &line) < 0 ? EXIT_REACH : EXIT_OK;
+    line.relay = tender_new(h, data);
+    r = hub_run(h, reload, taken, &line) < 0 ? EXIT_REACH : EXIT_OK;
+    tender_free(line.relay);
     hub_close(h);
 out:
     opt_fini(hub_opts, &conf);

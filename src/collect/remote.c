@@ -19,7 +19,7 @@ struct ps { /* what ps said of a pid */
 struct remote {
     int64_t every_ms, began_ms, heard_ms; /* monotonic */
     struct smi_tables tables;
-    bool gpus_ended, hung;
+    bool gpus_ended, hung, bare;
     char why[160];
     uint64_t skipped;
     struct sample node;
@@ -53,7 +53,7 @@ void remote_begin(struct remote *r, int64_t mono_ms)
     smi_tables_gpus_anew(&r->tables);
     smi_tables_apps_anew(&r->tables);
     r->began_ms = r->heard_ms = mono_ms;
-    r->gpus_ended = r->hung = false;
+    r->gpus_ended = r->hung = r->bare = false;
     r->why[0] = 0;
     r->cpu_all = 0;
 }
@@ -305,7 +305,7 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
         return take_end(r);
     case 'X':
         collect_text(r->why, sizeof(r->why), rest);
-        r->gpus_ended = true;
+        r->gpus_ended = r->bare = true;
         return REMOTE_FAILED;
     case 'N':
         collect_text(r->fact.name, sizeof(r->fact.name), rest);
@@ -341,6 +341,10 @@ enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
     int64_t limit = (r->heard_ms == r->began_ms ? FIRST_MS : SILENCE_MS) + 2 * r->every_ms;
     if (r->gpus_ended || mono_ms - r->heard_ms <= limit)
         return REMOTE_NONE;
+    if (r->tables.words[0] && r->heard_ms == r->began_ms) { /* it says something, again and again, but no table */
+        snprintf(r->why, sizeof(r->why), "nvidia-smi prints no table but: %.100s", r->tables.words);
+        return REMOTE_FAILED;
+    }
     bool first = !r->hung;
     r->hung = true;
     snprintf(r->why, sizeof(r->why), "nvidia-smi has not answered for %lld s",
@@ -356,6 +360,11 @@ const char *remote_why(const struct remote *r)
 bool remote_hung(const struct remote *r)
 {
     return r->hung;
+}
+
+bool remote_bare(const struct remote *r)
+{
+    return r->bare;
 }
 
 uint64_t remote_skipped(const struct remote *r)

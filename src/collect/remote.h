@@ -31,6 +31,7 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
 enum remote_news remote_wait(struct remote *r, int64_t mono_ms);
 const char *remote_why(const struct remote *r); /* in words; empty: nothing is wrong */
 bool remote_hung(const struct remote *r);       /* what is wrong is that nvidia-smi does not answer */
+bool remote_bare(const struct remote *r);       /* there is no nvidia-smi: the machine tells of itself alone */
 uint64_t remote_skipped(const struct remote *r);
 
 /* The devices and who is on them, as of the last whole table; node metrics into ret->node. False: nothing yet. */

@@ -3,6 +3,7 @@
 #define HUB_CONF_H
 
 #include "base/opt.h"
+#include "link/ssh_settings.h"
 #include "live/live.h"
 
 enum hub_read { READ_OPEN, READ_TOKEN };
@@ -21,6 +22,7 @@ struct hub_conf {
         *rule_down_after, *rule_hung_after;
     int64_t keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, rotate, commit, interval, watch_interval,
         max_connections, max_per_address, max_streams, max_nodes;
+    struct ssh_settings ssh; /* machines without an agent: a relay reads them */
     char *vesta_token, *vesta_token_file;
     char *proxy_header;
     struct opt_list proxy_from, proxy_admins;

@@ -52,6 +52,7 @@ struct server {     /* what only this file knows */
     unsigned ticks;
     int64_t stop_ms; /* stopping since; 0: not */
     hub_reload_fn *reload;
+    void (*taken)(void *arg);
     void *reload_arg;
 };
 
@@ -449,6 +450,8 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
             log_error("hub", "reload: nothing was changed: %s", err.msg);
         else
             log_info("hub", "reloaded");
+        if (!err.msg[0] && s->taken)
+            s->taken(s->reload_arg);
         notify("READY=1");
         return;
     }
@@ -636,12 +639,29 @@ const char *hub_pin(const struct hub *h)
     return s->pin[0] ? s->pin : NULL;
 }
 
-int hub_run(struct hub *h, hub_reload_fn *reload, void *arg)
+struct event_base *hub_loop(struct hub *h)
+{
+    return h->loop;
+}
+
+const struct hub_conf *hub_settings(const struct hub *h)
+{
+    return &h->conf;
+}
+
+bool hub_own_pin(const struct hub *h, char out[64])
+{
+    const struct server *s = (const struct server *)h;
+    return s->tls && tls_pin(s->tls, out) == 0;
+}
+
+int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void *arg)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
     struct server *s = own(h);
     int64_t watchdog_ms = notify_watchdog_ms();
     s->reload = reload;
+    s->taken = taken;
     s->reload_arg = arg;
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         s->signals[i] = evsignal_new(h->loop, signals[i], on_signal, s);

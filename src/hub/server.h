@@ -14,8 +14,13 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err);
 /* One line per address, "https://127.0.0.1:8765". */
 int hub_addresses(const struct hub *h, struct buf *out);
 const char *hub_pin(const struct hub *h); /* of a certificate made here; NULL: none */
-/* Until SIGTERM or SIGINT: 0. */
-int hub_run(struct hub *h, hub_reload_fn *reload, void *arg);
+/* For processes of its own that speak to it: its loop, its settings, and the pin of whatever certificate it has (false:
+ * none, it speaks no TLS). */
+struct event_base *hub_loop(struct hub *h);
+const struct hub_conf *hub_settings(const struct hub *h);
+bool hub_own_pin(const struct hub *h, char out[64]);
+/* Until SIGTERM or SIGINT: 0. taken (may be NULL) is called after each reload that was taken. */
+int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void *arg);
 void hub_close(struct hub *h); /* what was taken is made durable first */
 
 #endif

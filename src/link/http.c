@@ -142,7 +142,7 @@ int http_new(struct http **ret, struct event_base *base, struct err *err)
     h->curl.multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
     h->curl.multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, want_timer);
     h->curl.multi_setopt(h->multi, CURLMOPT_TIMERDATA, h);
-    h->curl.multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, 16L);
+    h->curl.multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, 64L);
     *ret = h;
     return 0;
 }

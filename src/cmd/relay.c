@@ -1,0 +1,187 @@
+/* relay.c: `muster relay`: machines without an agent, read over ssh and sent to a hub. */
+#include "cmd/relay.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/notify.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+#include "relay/relay.h"
+
+#define TELL_S 600 /* how it does, to the log */
+
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+
+const struct opt relay_opts[] = {
+    OPT(relay_conf, config, 'c', OPT_PATH, NULL, "FILE", "settings in YAML, read again at SIGHUP", .no_file = true),
+    OPT(relay_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to"),
+    OPT(relay_conf, token, 0, OPT_SECRET, NULL, "TOKEN",
+        "a token of role relay; better in a file: flags show in process lists"),
+    OPT(relay_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds it"),
+    OPT(relay_conf, pin, 0, OPT_STR, NULL, "PIN", "the hub's public key, sha256//…, as the hub prints it"),
+    OPT(relay_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
+    OPT(relay_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too"),
+    SSH_OPTS(relay_conf, ssh),
+    OPT(relay_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
+    OPT(relay_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
+    {0},
+};
+const struct opt_cmd relay_face = {
+    .name = "muster relay",
+    .summary = "read machines without an agent over ssh and send them to a hub",
+    .about =
+        "One ssh connection per machine is kept open; on it a small shell script prints a sample every few seconds. "
+        "Nothing is installed or written there, and root is not needed. ssh never asks: host keys must be known and "
+        "the key must be accepted beforehand. A hub whose settings name `nodes` starts a relay by itself; this command "
+        "is for running one elsewhere.\n\n"
+        "SIGHUP reads the settings again: machines that are new are connected to, those that are gone are shown as "
+        "unlisted for ten minutes.",
+    .examples =
+        "muster relay --hub http://hub:8765 --token-file relay.token --nodes gpu[01-20]  # twenty machines\n"
+        "muster relay --hub http://hub:8765 --token-file relay.token --nodes a --nodes root@b:2222 --ssh-jump gate",
+    .opts = relay_opts,
+};
+
+struct run {
+    struct event_base *loop;
+    struct relay *relay;
+    int argc;
+    char **argv;
+};
+
+static void on_stop(evutil_socket_t sig, short what, void *arg)
+{
+    struct run *r = arg;
+    (void)sig, (void)what;
+    event_base_loopbreak(r->loop);
+}
+
+static void on_reload(evutil_socket_t sig, short what, void *arg)
+{
+    struct run *r = arg;
+    struct relay_conf conf = {0};
+    struct err err = {0};
+    int argi;
+    (void)sig, (void)what;
+    int got = cli_load(&relay_face, &conf, r->argc, r->argv, true, &argi, &err);
+    if (got == 0)
+        got = relay_set(r->relay, &conf.ssh, &err);
+    if (got < 0)
+        log_error("relay", "settings not taken, the old ones stay: %s", err.msg);
+    else
+        log_info("relay", "settings read again");
+    opt_fini(relay_opts, &conf);
+}
+
+static void on_tell(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *r = arg;
+    struct relay_stat st;
+    (void)fd, (void)what;
+    relay_stat(r->relay, &st);
+    log_info("relay", "%zu machines: %zu ok, %zu failed, %zu hung, %zu without nvidia-smi; %llu rounds so far",
+             st.nodes, st.states[COLLECT_OK], st.states[COLLECT_FAILED], st.states[COLLECT_HUNG],
+             st.states[COLLECT_NONE], (unsigned long long)st.rounds);
+}
+
+/* Three pipes for each machine. */
+static void raise_files(void)
+{
+    struct rlimit rl;
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+        rl.rlim_cur = rl.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &rl);
+    }
+}
+
+static int read_token(const struct relay_conf *c, struct buf *ret, struct err *err)
+{
+    if (!c->hub)
+        return err_set(err, -EINVAL, "no hub is given: --hub http://hub:8765");
+    if (c->token)
+        return buf_adds(ret, c->token);
+    if (!c->token_file)
+        return err_set(err, -EINVAL,
+                       "no token is given: `muster token new --role relay` on the hub makes one; then "
+                       "--token-file FILE");
+    int r = file_read_secret(c->token_file, ret, err);
+    if (r == 0 && err->msg[0])
+        log_warn("relay", "%s", err->msg);
+    return r;
+}
+
+static int dispatch(struct run *run)
+{
+    static const struct {
+        int sig;
+        event_callback_fn call;
+    } signals[] = {{SIGTERM, on_stop}, {SIGINT, on_stop}, {SIGHUP, on_reload}};
+    struct event *events[ARRAY_LEN(signals) + 1];
+    struct timeval tell = {.tv_sec = TELL_S};
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+        events[i] = evsignal_new(run->loop, signals[i].sig, signals[i].call, run);
+        event_add(events[i], NULL);
+    }
+    events[ARRAY_LEN(signals)] = event_new(run->loop, -1, EV_PERSIST, on_tell, run);
+    event_add(events[ARRAY_LEN(signals)], &tell);
+    notify("READY=1");
+    int r = event_base_dispatch(run->loop) < 0 ? EXIT_REACH : EXIT_OK;
+    on_tell(-1, 0, run);
+    for (size_t i = 0; i < ARRAY_LEN(events); i++)
+        event_free(events[i]);
+    return r;
+}
+
+int cmd_relay(int argc, char **argv)
+{
+    struct relay_conf conf = {0};
+    struct err err = {0};
+    struct run run = {.argc = argc, .argv = argv};
+    struct post *post = NULL;
+    AUTO_BUF token = BUF_INIT(4096);
+    int argi, r = cli_parse_file(&relay_face, &conf, argc, argv, &argi);
+    if (r >= 0)
+        goto out;
+    if (argi != argc) {
+        r = cli_fail(&relay_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        goto out;
+    }
+    log_set_level((enum log_level)conf.log_level);
+    log_set_json(conf.log_format == 1);
+    mallopt(M_ARENA_MAX, 1);
+    signal(SIGPIPE, SIG_IGN);
+    raise_files();
+    run.loop = event_base_new();
+    r = read_token(&conf, &token, &err);
+    if (r == 0) {
+        struct post_conf pc = {.hub = conf.hub,
+                               .token = token.p,
+                               .ca_file = conf.ca_file,
+                               .pin = conf.pin,
+                               .proxy = conf.proxy};
+        r = post_open(&post, run.loop, &pc, &err);
+    }
+    if (r == 0) {
+        run.relay = relay_new(run.loop, post);
+        r = relay_set(run.relay, &conf.ssh, &err);
+    }
+    if (r < 0)
+        r = cli_fail(&relay_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+    else
+        r = dispatch(&run);
+    relay_free(run.relay);
+    post_close(post);
+    event_base_free(run.loop);
+out:
+    opt_fini(relay_opts, &conf);
+    return r;
+}

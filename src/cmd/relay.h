@@ -1,0 +1,15 @@
+/* relay.h: what can be told to `muster relay`; a hub writes it to a file for the relay it starts. */
+#ifndef CMD_RELAY_H
+#define CMD_RELAY_H
+
+#include "link/ssh_settings.h"
+
+struct relay_conf {
+    char *config;
+    char *hub, *token, *token_file, *pin, *ca_file, *proxy;
+    struct ssh_settings ssh;
+    int log_level, log_format;
+};
+extern const struct opt relay_opts[];
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * tender.h: the relay that a hub starts for its `nodes`: a process of its own, so that nothing a machine says is parsed
+ * in the hub, with a token of its own in the hub's data folder.
+ */
+#ifndef CMD_TENDER_H
+#define CMD_TENDER_H
+
+#include "hub/server.h"
+
+/* Would these settings do? 0 or -errno with a sentence. */
+int tender_check(const struct ssh_settings *s, struct err *err);
+
+struct tender;
+/* Looks at the hub's settings; without nodes nothing is started until a reload names some. */
+struct tender *tender_new(struct hub *h, const char *data);
+void tender_renew(struct tender *t); /* after a reload */
+void tender_free(struct tender *t);
+
+#endif

@@ -1,0 +1,212 @@
+/* relay.c: the list, and turns to connect. */
+#include "relay/relay.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+
+struct relay {
+    struct event_base *loop;
+    struct post *post;
+    struct outpost_conf conf; /* its text is ours */
+    uint64_t run;
+    size_t max, connecting;
+    size_t n, cap;
+    struct outpost **v;
+    size_t n_line, cap_line;
+    struct outpost **line; /* who wants to connect, first come first */
+    struct event *sweep;
+};
+
+static void conf_fini(struct outpost_conf *c)
+{
+    const char *all[] = {c->ssh.program,     c->ssh.config, c->ssh.key,
+                         c->ssh.known_hosts, c->ssh.jump,   c->ssh.control_dir};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        free((char *)all[i]);
+    *c = (struct outpost_conf){0};
+}
+
+/* ---- turns ---- */
+
+static void turns(struct relay *r)
+{
+    while (r->n_line && r->connecting < r->max) {
+        struct outpost *o = r->line[0];
+        memmove(r->line, r->line + 1, --r->n_line * sizeof(*r->line));
+        r->connecting++;
+        outpost_connect(o);
+    }
+}
+
+static void on_want(void *arg, struct outpost *o)
+{
+    struct relay *r = arg;
+    VEC_ROOM(r->line, r->n_line, r->cap_line);
+    r->line[r->n_line++] = o;
+    turns(r);
+}
+
+static void on_settled(void *arg, struct outpost *o)
+{
+    struct relay *r = arg;
+    (void)o;
+    r->connecting--;
+    turns(r);
+}
+
+static const struct outpost_hooks hooks = {.want = on_want, .settled = on_settled};
+
+/* ---- the list ---- */
+
+static void drop(struct relay *r, size_t i)
+{
+    struct outpost *o = r->v[i];
+    for (size_t k = 0; k < r->n_line; k++)
+        if (r->line[k] == o) {
+            memmove(&r->line[k], &r->line[k + 1], (r->n_line - k - 1) * sizeof(*r->line));
+            r->n_line--;
+            break;
+        }
+    outpost_free(o);
+    memmove(&r->v[i], &r->v[i + 1], (r->n - i - 1) * sizeof(*r->v));
+    r->n--;
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *arg)
+{
+    struct relay *r = arg;
+    int64_t now = clock_mono_ms();
+    (void)fd, (void)what;
+    for (size_t i = r->n; i-- > 0;) {
+        int64_t since = outpost_unlisted_ms(r->v[i]);
+        if (since && now - since > UNLISTED_MS) {
+            log_info("relay", "%s: forgotten", outpost_name(r->v[i]));
+            drop(r, i);
+        }
+    }
+}
+
+struct relay *relay_new(struct event_base *loop, struct post *post)
+{
+    struct relay *r = mem_zero(1, sizeof(*r));
+    struct timeval minute = {.tv_sec = 60};
+    r->loop = loop;
+    r->post = post;
+    r->run = rand_u64() | 1;
+    r->sweep = event_new(loop, -1, EV_PERSIST, on_sweep, r);
+    event_add(r->sweep, &minute);
+    return r;
+}
+
+void relay_free(struct relay *r)
+{
+    if (!r)
+        return;
+    r->max = 0; /* nobody's turn any more */
+    while (r->n)
+        drop(r, r->n - 1);
+    event_free(r->sweep);
+    conf_fini(&r->conf);
+    free(r->v);
+    free(r->line);
+    free(r);
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+static bool same_way(const struct outpost_conf *a, const struct outpost_conf *b)
+{
+    return a->every_ms == b->every_ms && a->ssh.connect_ms == b->ssh.connect_ms &&
+           !differ(a->ssh.program, b->ssh.program) && !differ(a->ssh.config, b->ssh.config) &&
+           !differ(a->ssh.key, b->ssh.key) && !differ(a->ssh.known_hosts, b->ssh.known_hosts) &&
+           !differ(a->ssh.jump, b->ssh.jump) && !differ(a->ssh.control_dir, b->ssh.control_dir);
+}
+
+static struct outpost *find(const struct relay *r, const char *name, size_t *at)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(outpost_name(r->v[i]), name) == 0) {
+            *at = i;
+            return r->v[i];
+        }
+    return NULL;
+}
+
+static bool listed(const struct target_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->v[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Every machine of the list has its outpost, by the way that leads there now; the others are unlisted. */
+static void take_list(struct relay *r, const struct target_list *l)
+{
+    size_t at;
+    for (size_t i = 0; i < r->n; i++)
+        if (!listed(l, outpost_name(r->v[i])))
+            outpost_unlist(r->v[i]);
+    for (size_t i = 0; i < l->n; i++) {
+        struct outpost *o = find(r, l->v[i].name, &at);
+        if (o && !outpost_same(o, &l->v[i])) {
+            drop(r, at);
+            o = NULL;
+        }
+        if (o) {
+            outpost_list(o);
+            continue;
+        }
+        VEC_ROOM(r->v, r->n, r->cap);
+        r->v[r->n++] = NULL; /* its place, should it ask for its turn at once */
+        r->v[r->n - 1] = outpost_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);
+    }
+}
+
+int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
+{
+    struct target_list l = {0};
+    char *key = NULL;
+    int got = target_list_of(s, &l, &key, err);
+    if (got < 0)
+        return got;
+    struct outpost_conf next = {.every_ms = s->every,
+                                .ssh = {.program = mem_str(s->program),
+                                        .config = mem_str(s->config),
+                                        .key = key,
+                                        .known_hosts = mem_str(s->known_hosts),
+                                        .jump = mem_str(s->jump),
+                                        .control_dir = mem_str(s->control_dir),
+                                        .connect_ms = s->connect}};
+    if (same_way(&r->conf, &next)) {
+        conf_fini(&next);
+    } else { /* all anew: what reads a machine is made for its settings */
+        r->max = 0;
+        while (r->n)
+            drop(r, r->n - 1);
+        conf_fini(&r->conf);
+        r->conf = next;
+    }
+    r->max = (size_t)s->connections;
+    take_list(r, &l);
+    target_list_fini(&l);
+    return 0;
+}
+
+void relay_stat(const struct relay *r, struct relay_stat *ret)
+{
+    *ret = (struct relay_stat){.nodes = r->n, .connecting = r->connecting, .waiting = r->n_line};
+    for (size_t i = 0; i < r->n; i++) {
+        struct outpost_stat st;
+        outpost_stat(r->v[i], &st);
+        ret->states[st.collect]++;
+        ret->rounds += st.rounds;
+    }
+}

@@ -1,0 +1,27 @@
+/*
+ * relay.h: all machines that are read over ssh, and who of them may connect next.
+ * R1 At most `connections` are being opened at once; those that stand do not count. R2 Machines come and go with the
+ * list; one that is gone is kept as unlisted for UNLISTED_MS. R3 Nothing that happens to one machine is seen by
+ * another.
+ */
+#ifndef RELAY_RELAY_H
+#define RELAY_RELAY_H
+
+#include "relay/outpost.h"
+
+#define UNLISTED_MS (10 * 60000)
+
+struct relay;
+struct relay *relay_new(struct event_base *loop, struct post *post);
+void relay_free(struct relay *r); /* before its post */
+/* The settings and the list of now. 0 or -errno with a sentence; then nothing has changed. */
+int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err);
+
+struct relay_stat {
+    size_t nodes, connecting, waiting;
+    size_t states[COLLECT_STATES];
+    uint64_t rounds;
+};
+void relay_stat(const struct relay *r, struct relay_stat *ret);
+
+#endif

@@ -1,0 +1,215 @@
+"""Real sshd's of this machine, on loopback, each with its own key and port, and machines behind them that have a fake nvidia-smi.
+
+A machine is a name in an ssh configuration that leads to one of the sshd's with FAKE set to its folder: what the fake
+nvidia-smi says there is written in files of that folder, and may change while it runs.
+"""
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+import lib
+
+SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+
+# Fields as nvidia-smi titles them, and one GPU's values as recorded on an H200 (shared/fixtures/h200/busy.query-gpu.csv).
+FIELDS = {
+    "index": ("index", "@"), "count": ("count", "#"), "uuid": ("uuid", "GPU-00000000-0000-4000-8000-0000000000@@"),
+    "gpu_uuid": ("uuid", "GPU-00000000-0000-4000-8000-0000000000@@"), "name": ("name", "NVIDIA H200"), "gpu_name": ("name", "NVIDIA H200"),
+    "pci.bus_id": ("pci.bus_id", "00000000:@@:00.0"), "serial": ("serial", "[N/A]"), "driver_version": ("driver_version", "580.159.04"),
+    "utilization.gpu": ("utilization.gpu [%]", "97 %"), "utilization.memory": ("utilization.memory [%]", "41 %"),
+    "memory.total": ("memory.total [MiB]", "143771 MiB"), "memory.used": ("memory.used [MiB]", "5169 MiB"), "memory.reserved": ("memory.reserved [MiB]", "616 MiB"),
+    "temperature.gpu": ("temperature.gpu", "54"), "temperature.memory": ("temperature.memory", "56"), "power.draw": ("power.draw [W]", "512.45 W"),
+    "enforced.power.limit": ("enforced.power.limit [W]", "700.00 W"), "clocks.sm": ("clocks.current.sm [MHz]", "1980 MHz"),
+    "clocks.mem": ("clocks.current.memory [MHz]", "3201 MHz"), "clocks.max.sm": ("clocks.max.sm [MHz]", "1980 MHz"),
+    "clocks_event_reasons.active": ("clocks_event_reasons.active", "0x0000000000000000"), "pstate": ("pstate", "P0"), "fan.speed": ("fan.speed [%]", "[N/A]"),
+    "pcie.link.gen.current": ("pcie.link.gen.current", "5"), "pcie.link.width.current": ("pcie.link.width.current", "16"),
+    "mig.mode.current": ("mig.mode.current", "Disabled"),
+}
+
+# Loops by itself, as the real one does with -l; builtins and sleep alone, for there are many of it.
+FAKE = r"""#!/bin/sh
+every= fields= apps= nounits=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --query-gpu=*) fields=${1#*=} ;;
+    --query-compute-apps=*) apps=${1#*=} ;;
+    --format=*nounits*) nounits=1 ;;
+    -l) every=$2; shift ;;
+  esac
+  shift
+done
+value() { # title in t, value in v
+  [ "$1" = clocks_throttle_reasons.active ] && { echo "Field \"$1\" is not a valid field to query."; echo; exit 2; }
+  if [ -r "$FAKE/../fields/$1" ]; then { IFS= read -r t; IFS= read -r v; } <"$FAKE/../fields/$1"; else t=$1 v='[N/A]'; fi
+  [ -r "$FAKE/$1" ] && IFS= read -r v <"$FAKE/$1"
+  ii=$i; [ ${#i} = 1 ] && ii=0$i
+  case $v in *@@*) v=${v%%@@*}$ii${v#*@@} ;; *@*) v=$i ;; '#') v=$gpus ;; esac
+  [ -n "$nounits" ] && v=${v% %} && v=${v% MiB} && v=${v% W} && v=${v% MHz}
+}
+line() { # of titles (t) or values (v) of $2
+  out= sep=
+  old=$IFS; IFS=,
+  for f in $2; do IFS=$old; value $f; if [ $1 = t ]; then out=$out$sep$t; else out=$out$sep$v; fi; sep=', '; done
+  IFS=$old
+}
+round=0 i=0
+while :; do
+  mode=ok; read -r mode <"$FAKE/mode"
+  read -r gpus <"$FAKE/gpus"
+  round=$((round + 1))
+  case $mode in
+    garbage) echo 'Segmentation fault ]]> 12, 13'; [ -n "$every" ] || exit 1; sleep $every; continue ;;
+    broken) echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running."; exit 9 ;;
+    hang) while :; do sleep 3600; done ;;
+    half) [ -n "$fields" ] && { printf '0, 1'; while :; do sleep 3600; done; } ;;
+  esac
+  if [ -n "$fields" ]; then
+    i=0
+    [ $round = 1 ] && line t $fields && echo "$out"
+    while [ $i -lt $gpus ]; do line v $fields; echo "$out"; i=$((i + 1)); done
+    echo >>"$FAKE/rounds" # whole ones, one line each
+  else
+    if [ $round = 1 ]; then case $apps in pid,*) echo 'pid, gpu_uuid' ;; *) echo 'gpu_uuid, pid, used_gpu_memory [MiB]' ;; esac; fi
+    while read -r uuid pid mem; do
+      [ -n "$nounits" ] && mem=${mem% MiB}
+      case $apps in pid,*) echo "$pid, $uuid" ;; *) echo "$uuid, $pid, $mem" ;; esac
+    done <"$FAKE/apps"
+  fi
+  [ -n "$every" ] || exit 0
+  sleep $every
+done
+"""
+
+
+def uuid(i):
+    return f"GPU-00000000-0000-4000-8000-0000000000{i:02}"
+
+
+class Sshd:
+    """One sshd. stop() and start() leave its port and key as they are."""
+
+    def __init__(self, farm, name, smi=True):
+        self.farm, self.dir = farm, os.path.join(farm.dir, "sshd-" + name)
+        os.makedirs(self.dir)
+        self.port, self.p = lib.free_port(), None
+        self.new_key()
+        with open(os.path.join(self.dir, "config"), "w") as f:
+            f.write(f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.dir}/key\nPidFile none\nAuthorizedKeysFile {farm.dir}/authorized_keys\n"
+                    f"UsePAM no\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAcceptEnv FAKE\nPrintMotd no\n"
+                    f"MaxStartups 500\nMaxSessions 500\nLogLevel ERROR\nSetEnv PATH={farm.dir + '/bin:' if smi else ''}/usr/bin:/bin\n")
+        self.start()
+
+    def new_key(self):
+        for end in ("", ".pub"):
+            if os.path.exists(os.path.join(self.dir, "key" + end)):
+                os.unlink(os.path.join(self.dir, "key" + end))
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.dir, "key")], check=True)
+
+    def start(self):
+        self.p = lib.Process([SSHD, "-D", "-e", "-f", os.path.join(self.dir, "config")], start_new_session=True)
+
+        def listens():
+            with socket.socket() as s:
+                return s.connect_ex(("127.0.0.1", self.port)) == 0
+        lib.wait_until(f"sshd listens: {self.p.text}", listens)
+
+    def pids(self):
+        """It and all its descendants."""
+        of = {}
+        for line in subprocess.run(["ps", "-eo", "pid=,ppid="], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines():
+            pid, parent = map(int, line.split())
+            of.setdefault(parent, []).append(pid)
+        out, todo = [], [self.p.p.pid]
+        while todo:
+            out.append(todo.pop())
+            todo += of.get(out[-1], [])
+        return out
+
+    def kill(self):
+        """At once, with every connection it has."""
+        for pid in self.pids():
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+        self.p.p.wait()
+        self.p.end()
+
+    def end(self):
+        if self.p.p.poll() is None:
+            self.kill()
+
+
+class Farm:
+    """Machines by name. Give `config` and `key` to whoever reads them."""
+
+    def __init__(self, case):
+        self.dir = case.path("farm")
+        os.makedirs(os.path.join(self.dir, "bin"))
+        os.makedirs(os.path.join(self.dir, "fields"))
+        self.case, self.key, self.config, self.known = case, os.path.join(self.dir, "id"), os.path.join(self.dir, "config"), os.path.join(self.dir, "known_hosts")
+        for name, (title, value) in FIELDS.items():
+            self.write(os.path.join("fields", name), f"{title}\n{value}\n")
+        self.write("bin/nvidia-smi", FAKE)
+        os.chmod(os.path.join(self.dir, "bin/nvidia-smi"), 0o755)
+        for name in ("id", "stranger"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.dir, name)], check=True)
+        shutil.copy(self.key + ".pub", os.path.join(self.dir, "authorized_keys"))
+        self.write("known_hosts", "")
+        self.write("config", "")
+        if os.getuid() == 0:
+            os.makedirs("/run/sshd", 0o755, exist_ok=True)
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w") as f:
+            f.write(text)
+
+    def sshd(self, name, smi=True, trust=True):
+        s = Sshd(self, name, smi)
+        self.case.addCleanup(s.end)
+        if trust:
+            self.trust(s)
+        return s
+
+    def trust(self, s):
+        with open(os.path.join(s.dir, "key.pub")) as f, open(self.known, "a") as to:
+            to.write(f"[127.0.0.1]:{s.port} {' '.join(f.read().split()[:2])}\n")
+
+    def machine(self, name, sshd=None, port=None, gpus=2, mode="ok", apps="", key=None, options=""):
+        os.makedirs(os.path.join(self.dir, name), exist_ok=True)
+        self.write(name + "/gpus", f"{gpus}\n")
+        self.write(name + "/apps", apps)
+        self.mode(name, mode)
+        with open(self.config, "a") as f:
+            f.write(f"Host {name}\n HostName 127.0.0.1\n Port {port or sshd.port}\n User {getpass.getuser()}\n IdentityFile {key or self.key}\n IdentitiesOnly yes\n"
+                    f" UserKnownHostsFile {self.known}\n GlobalKnownHostsFile /dev/null\n SetEnv FAKE={self.dir}/{name}\n{options}")
+
+    def mode(self, name, mode):
+        tmp = os.path.join(self.dir, name, "mode.new")
+        with open(tmp, "w") as f:
+            f.write(mode + "\n")
+        os.rename(tmp, os.path.join(self.dir, name, "mode"))
+
+    def set(self, name, field, value):
+        self.write(f"{name}/{field}", value + "\n")
+
+    def rounds(self, name):
+        """How many whole tables its nvidia-smi has printed."""
+        try:
+            return os.path.getsize(os.path.join(self.dir, name, "rounds"))
+        except FileNotFoundError:
+            return 0
+
+
+def left_over(farm, limit=20):
+    """Processes of the far side that nobody reads any more."""
+    end = time.monotonic() + limit
+    while True:
+        out = subprocess.run(["ps", "-eo", "pid=,args="], stdout=subprocess.PIPE, check=True).stdout.decode()
+        left = [line for line in out.splitlines() if farm.dir + "/bin/nvidia-smi" in line]
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.2)

@@ -1,0 +1,299 @@
+#!/usr/bin/python3
+"""Machines without an agent, read over ssh by the relay that a hub starts: against real sshd's of this machine (sshd.py)."""
+import getpass
+import json
+import os
+import re
+import signal
+import unittest
+
+import lib
+import sshd
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        words = f.read().rsplit(")", 1)[1].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(w) for w in f.read().split()]
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().replace(b"\0", b" ").decode()
+    except OSError:  # gone since
+        return ""
+
+
+@unittest.skipUnless(sshd.SSHD, "there is no sshd here")
+class Relay(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.farm = sshd.Farm(self)
+
+    def hub_with(self, *flags, every="1s"):
+        hub = self.start_hub("--ssh-config", self.farm.config, "--ssh-every", every, *flags)
+        self.hub = hub
+        return hub
+
+    def node(self, name):
+        for n in lib.ask_json(self.hub.url + "/api/v1/nodes"):
+            if n["name"] == name:
+                return n
+        return None
+
+    def wait_node(self, name, check, limit=lib.LIMIT_S):
+        seen = [None]
+
+        def look():
+            seen[0] = self.node(name)
+            return seen[0] if seen[0] and check(seen[0]) else None
+        try:
+            return lib.wait_until("x", look, limit=limit, pause=0.2)
+        except AssertionError:
+            raise AssertionError(f"{name} is {seen[0]}\n{self.hub.text}") from None
+
+    def wait_ok(self, name, limit=lib.LIMIT_S):
+        return self.wait_node(name, lambda n: n["collect"] == "ok" and n["devices"], limit)
+
+    def wait_why(self, name, pattern, limit=lib.LIMIT_S):
+        return self.wait_node(name, lambda n: re.search(pattern, n["reason"] or ""), limit)
+
+    def samples(self, name, index=0):
+        """How many samples of this GPU are stored."""
+        status, _, body = lib.ask(f"{self.hub.url}/api/v1/history?device={name}:{index}&metric=util&from=-1h&step=1h&agg=count")
+        self.assertEqual(status, 200, body)
+        return sum(v or 0 for s in json.loads(body)["series"] for v in s["v"])
+
+    def never_missed(self, name, rounds):
+        """Every round that was whole before now is stored: rounds is what farm.rounds() said then."""
+        lib.wait_until(f"{name}: {rounds} rounds were printed, {self.samples(name)} are stored", lambda: self.samples(name) >= rounds, pause=0.3)
+
+    def relay_pid(self):
+        return next(pid for pid in children(self.hub.p.pid) if " relay " in name_of(pid))
+
+    def test_a_machine_shows_its_gpus_its_people_and_itself(self):
+        """Processes with owner, start and program; load, RAM and disks; the name as it was listed."""
+        a = self.farm.sshd("a")
+        work = self.start("/bin/sleep", "1000")
+        self.farm.machine("gpu01", a, gpus=2, apps=f"{sshd.uuid(1)} {work.p.pid} 5160 MiB\n")
+        hub = self.hub_with("--nodes", "gpu01", "--show-cmdlines")
+        n = self.wait_ok("gpu01")
+        self.assertEqual((n["id"], n["devices"], n["driver"], n["collector"]), ("ssh:gpu01", 2, "580.159.04", "ssh"))
+
+        def proc():
+            got = lib.ask_json(hub.url + "/api/v1/processes")
+            return got[0] if got and got[0].get("user") else None
+        p = lib.wait_until(f"the process: {lib.ask_json(hub.url + '/api/v1/processes')}", proc, pause=0.3)
+        self.assertEqual((p["pid"], p["user"], p["program"]), (work.p.pid, getpass.getuser(), "sleep"))
+        state = lib.ask_json(hub.url + "/api/v1/state")
+        node = state["nodes"][0]
+        text = str(node)
+        for word in ("load1", "ram_total", "disk_total"):
+            self.assertIn(word, text)
+        self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", hub.url), r"gpu01 +1 .*" + getpass.getuser())
+        self.assertNotIn("mst_", name_of(self.relay_pid()))  # no token in a process list
+        hub.stop()
+        self.assertEqual(sshd.left_over(self.farm), [])  # nothing goes on there
+
+    def test_every_trouble_has_words_and_none_is_anothers(self):
+        a, b, bare = self.farm.sshd("a"), self.farm.sshd("b"), self.farm.sshd("bare", smi=False)
+        stranger = self.farm.sshd("stranger", trust=False)
+        b.kill()
+        b.new_key()
+        b.start()
+        farm = self.farm
+        farm.machine("fine", a)
+        farm.machine("many", a, gpus=16)
+        farm.machine("unsaid", a)
+        for field in ("utilization.gpu", "memory.used", "temperature.gpu", "power.draw"):
+            farm.set("unsaid", field, "[N/A]")
+        farm.machine("wrongkey", a, key=os.path.join(farm.dir, "stranger"))
+        farm.machine("changed", b)
+        farm.machine("unknown", stranger)
+        farm.machine("refused", port=lib.free_port())
+        farm.machine("nowhere", a, options=" ProxyCommand /bin/false\n")
+        farm.machine("nosmi", bare)
+        farm.machine("broken", a, mode="broken")
+        farm.machine("garbage", a, mode="garbage")
+        farm.machine("half", a, mode="half")
+        farm.machine("hangs", a, mode="hang")
+        names = ["fine", "many", "unsaid", "wrongkey", "changed", "unknown", "refused", "nowhere", "nosmi", "broken", "garbage", "half", "hangs"]
+        hub = self.hub_with(*[w for n in names for w in ("--nodes", n)])
+        self.wait_ok("fine")
+        self.assertEqual(self.wait_ok("many")["devices"], 16)
+        self.wait_ok("unsaid")
+        words = [("wrongkey", "does not let us in"), ("changed", "host key has changed"), ("unknown", "host key is not known"), ("refused", "refuses connections"),
+                 ("nowhere", "ssh: "), ("nosmi", "there is no nvidia-smi"), ("broken", "couldn't communicate with the NVIDIA driver")]
+        for name, why in words:
+            self.wait_why(name, why)
+        slow = [("garbage", "prints no table but: Segmentation fault"), ("half", "driver does not answer"), ("hangs", "driver does not answer")]
+        for name, why in slow:  # the first table may take a minute: without persistence mode the driver wakes every GPU
+            self.wait_why(name, why, limit=150)
+        self.assertEqual(self.node("hangs")["collect"], "hung")
+        self.assertEqual(self.node("nosmi")["collect"], "none")
+        text, state = self.run_ok(lib.MUSTER, "ls", "--width", "300", "--hub", hub.url), str(lib.ask_json(hub.url + "/api/v1/state"))
+        for name, why in words + slow:
+            self.assertRegex(text, rf"(?m)^{name} .*{why[:40]}")
+            self.assertIn(why, state.replace("\\'", "'"))
+        rounds = {n: self.farm.rounds(n) for n in ("fine", "many")}
+        self.assertGreater(rounds["fine"], 10)
+        for name, n in rounds.items():
+            self.never_missed(name, n)
+        self.assertEqual(lib.ask_json(hub.url + "/api/v1/history?device=unsaid:0&metric=util&from=-1h&step=1h&agg=count")["series"], [])
+
+    def test_an_sshd_killed_in_the_middle_of_a_line_comes_back(self):
+        a, b = self.farm.sshd("a"), self.farm.sshd("b")
+        self.farm.machine("stays", a)
+        self.farm.machine("goes", b)
+        self.hub_with("--nodes", "stays,goes")
+        self.wait_ok("stays")
+        self.wait_ok("goes")
+        self.farm.mode("goes", "half")
+        lib.wait_until("its next table is half a line", lambda: any(name_of(p).startswith("sleep 3600") for p in b.pids()))
+        whole = self.farm.rounds("goes")
+        b.kill()
+        self.wait_node("goes", lambda n: n["collect"] == "failed" and n["reason"])
+        self.assertEqual(self.node("stays")["collect"], "ok")
+        self.farm.mode("goes", "ok")
+        b.start()
+        self.wait_ok("goes")
+        self.never_missed("goes", whole + 2)
+        self.never_missed("stays", self.farm.rounds("stays"))
+
+    def test_the_list_may_change(self):
+        a = self.farm.sshd("a")
+        for name in ("gpu01", "gpu02", "gpu03"):
+            self.farm.machine(name, a)
+        conf = self.path("muster.yaml")
+
+        def write(nodes):
+            with open(conf, "w") as f:
+                f.write(f"nodes: [{nodes}]\nssh: {{config: {self.farm.config}, every: 1s}}\n")
+        write('"gpu[01-02]"')
+        self.hub = hub = self.start_hub("--config", conf)
+        self.wait_ok("gpu01")
+        self.wait_ok("gpu02")
+        relay = self.relay_pid()
+        with open(conf, "w") as f:
+            f.write('nodes: ["gpu[1-"]\n')
+        hub.p.send_signal(signal.SIGHUP)
+        hub.wait_line("nothing was changed: nodes: ")
+        write("gpu02, gpu03")
+        hub.p.send_signal(signal.SIGHUP)
+        self.wait_ok("gpu03")
+        self.wait_why("gpu01", "unlisted")
+        self.assertEqual(self.relay_pid(), relay)  # connections that stand are kept
+        self.never_missed("gpu02", self.farm.rounds("gpu02"))
+
+    def test_a_relay_that_dies_is_started_again(self):
+        a = self.farm.sshd("a")
+        self.farm.machine("gpu01", a)
+        hub = self.hub_with("--nodes", "gpu01")
+        self.wait_ok("gpu01")
+        os.kill(self.relay_pid(), signal.SIGKILL)
+        hub.wait_line("the relay ended .signal 9.")
+        before = self.farm.rounds("gpu01")
+        lib.wait_until("it is read again", lambda: self.farm.rounds("gpu01") > before + 2)
+        count = self.samples("gpu01")
+        lib.wait_until("and stored", lambda: self.samples("gpu01") > count)
+
+    def test_a_relay_elsewhere_keeps_what_a_hub_misses(self):
+        a = self.farm.sshd("a")
+        self.farm.machine("gpu01", a)
+        port = lib.free_port()
+        flags = ["--listen", f"127.0.0.1:{port}", "--data", self.path("data")]
+        self.hub = self.start(lib.MUSTER, "hub", *flags)
+        self.hub.wait_line("http://")
+        self.hub.url = f"http://127.0.0.1:{port}"
+        with open(self.path("token"), "w") as f:
+            f.write(self.token("relay"))
+        os.chmod(self.path("token"), 0o600)
+        relay = self.start(lib.MUSTER, "relay", "--hub", self.hub.url, "--token-file", self.path("token"), "--nodes", "gpu01", "--ssh-config", self.farm.config, "--ssh-every", "1s")
+        self.wait_ok("gpu01")
+        self.hub.kill9()
+        before = self.farm.rounds("gpu01")
+        relay.wait_line("the hub does not take our batches")
+        lib.wait_until("rounds pass meanwhile", lambda: self.farm.rounds("gpu01") > before + 5)
+        url, self.hub = self.hub.url, self.start(lib.MUSTER, "hub", *flags)
+        self.hub.wait_line("http://")
+        self.hub.url = url
+        self.never_missed("gpu01", self.farm.rounds("gpu01"))
+        self.assertEqual(relay.stop(), 0)
+        status, _, err = self.run_any(lib.MUSTER, "relay", "--nodes", "gpu01")
+        self.assertEqual((status, "no hub is given" in err), (2, True), err)
+
+    def test_forty_machines_five_of_them_broken(self):
+        """The healthy never miss a round; what it costs is printed."""
+        all_sshd = [self.farm.sshd(str(i)) for i in range(4)]
+        for i in range(35):
+            self.farm.machine(f"gpu{i:02}", all_sshd[i % 4], gpus=8)
+        self.farm.machine("bad35", all_sshd[0], key=os.path.join(self.farm.dir, "stranger"))
+        self.farm.machine("bad36", port=lib.free_port())
+        self.farm.machine("bad37", all_sshd[1], mode="broken")
+        self.farm.machine("bad38", all_sshd[2], mode="hang")
+        self.farm.machine("bad39", all_sshd[3], options=" ProxyCommand /bin/sleep 60\n")
+        ini = self.path("config.ini")
+        with open(ini, "w") as f:
+            hosts = ", ".join([f"gpu{i:02}" for i in range(35)] + [f"bad{i}" for i in range(35, 40)])
+            f.write(f"[common]\nuser = {getpass.getuser()}\nhosts = {hosts}\nkey_filename = {self.farm.key}\n")
+        hub = self.hub_with("--ssh-ini", ini, "--ssh-connections", "8", every="5s")
+        names = [f"gpu{i:02}" for i in range(35)]
+        lib.wait_until("35 are well", lambda: sum(n["collect"] == "ok" for n in lib.ask_json(hub.url + "/api/v1/nodes")) >= 35, limit=180, pause=1)
+        relay = self.relay_pid()
+        cpu, began, rounds = {p: cpu_s(p) for p in (hub.p.pid, relay)}, self.farm.rounds("gpu00"), {n: self.farm.rounds(n) for n in names}
+        lib.wait_until("four rounds more", lambda: self.farm.rounds("gpu00") >= began + 4, pause=0.5)
+        spent = {p: cpu_s(p) - was for p, was in cpu.items()}
+        connections = len([c for c in children(relay) if name_of(c).startswith("ssh")])
+        print(f"\n40 machines, 8 GPUs each, 4 rounds: hub {spent[hub.p.pid]:.2f} s CPU, relay {spent[relay]:.2f} s CPU, {connections} ssh processes", flush=True)
+        for n in names:
+            self.never_missed(n, rounds[n] + 3)
+        nodes = {n["name"]: n for n in lib.ask_json(hub.url + "/api/v1/nodes")}
+        for i in (35, 36, 37):
+            self.assertEqual(nodes[f"bad{i}"]["collect"], "failed")
+        for i in (38, 39):
+            self.assertNotEqual(nodes[f"bad{i}"]["collect"], "ok")
+
+    def test_fetch_writes_the_old_file(self):
+        """load_data.csv to the byte; a host that cannot be read has no rows and is named."""
+        a = self.farm.sshd("a")
+        me = getpass.getuser()
+        work = self.start("/bin/sleep", "1000")
+        gone = self.start("/bin/true")
+        gone.p.wait()
+        self.farm.machine("host1", a, gpus=2, apps=f"{sshd.uuid(1)} {work.p.pid} 1 MiB\n{sshd.uuid(1)} {work.p.pid} 2 MiB\n{sshd.uuid(0)} {gone.p.pid} 1 MiB\n")
+        self.farm.machine("host2", a, gpus=1)
+        self.farm.machine("down", port=lib.free_port())
+        self.farm.machine("broken", a, mode="broken")
+        self.farm.machine("hangs", a, mode="hang")
+        ini, out = self.path("config.ini"), self.path("load_data.csv")
+
+        def write(hosts):
+            with open(ini, "w") as f:
+                f.write(f"[common]\nuser = {me}\nhosts = {hosts}\nkey_filename = {self.farm.key}\n")
+        write("host2, down,host1,broken,hangs")
+        status, _, err = self.run_any(lib.MUSTER, "fetch", "-c", ini, "-o", out, "--ssh-config", self.farm.config, "--timeout", "15s")
+        self.assertEqual(status, 0, err)
+        with open(out) as f:
+            got = f.read()
+        self.assertEqual(got, ",load,load_mem,gpu_idx,gpu_name,gpu_uuid,hostname,username\n"
+                         f"0,97,41,0, NVIDIA H200, {sshd.uuid(0)},host2,\n"
+                         f"0,97,41,0, NVIDIA H200, {sshd.uuid(0)},host1,Zombie\n"
+                         f'1,97,41,1, NVIDIA H200, {sshd.uuid(1)},host1,"{me}, {me}"\n')
+        self.assertRegex(err, r"(?m)^muster fetch: down: ssh: down refuses connections")
+        self.assertRegex(err, r"(?m)^muster fetch: broken: NVIDIA-SMI has failed")
+        self.assertRegex(err, r"(?m)^muster fetch: hangs: it has not told everything in time")
+        write("down")
+        status, _, err = self.run_any(lib.MUSTER, "fetch", "-c", ini, "-o", out, "--ssh-config", self.farm.config)
+        self.assertEqual(status, 3, err)
+        with open(out) as f:
+            self.assertEqual(f.read(), got)  # the old file stays
+
+
+if __name__ == "__main__":
+    lib.main()
