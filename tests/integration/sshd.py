@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
+import zlib
 
 import lib
 
@@ -16,8 +17,8 @@ SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 # Fields as nvidia-smi titles them, and one GPU's values as recorded on an H200 (shared/fixtures/h200/busy.query-gpu.csv).
 FIELDS = {
-    "index": ("index", "@"), "count": ("count", "#"), "uuid": ("uuid", "GPU-00000000-0000-4000-8000-0000000000@@"),
-    "gpu_uuid": ("uuid", "GPU-00000000-0000-4000-8000-0000000000@@"), "name": ("name", "NVIDIA H200"), "gpu_name": ("name", "NVIDIA H200"),
+    "index": ("index", "@"), "count": ("count", "#"), "uuid": ("uuid", "[N/A]"),
+    "gpu_uuid": ("uuid", "[N/A]"), "name": ("name", "NVIDIA H200"), "gpu_name": ("name", "NVIDIA H200"),
     "pci.bus_id": ("pci.bus_id", "00000000:@@:00.0"), "serial": ("serial", "[N/A]"), "driver_version": ("driver_version", "580.159.04"),
     "utilization.gpu": ("utilization.gpu [%]", "97 %"), "utilization.memory": ("utilization.memory [%]", "41 %"),
     "memory.total": ("memory.total [MiB]", "143771 MiB"), "memory.used": ("memory.used [MiB]", "5169 MiB"), "memory.reserved": ("memory.reserved [MiB]", "616 MiB"),
@@ -82,10 +83,6 @@ while :; do
   sleep $every
 done
 """
-
-
-def uuid(i):
-    return f"GPU-00000000-0000-4000-8000-0000000000{i:02}"
 
 
 class Sshd:
@@ -181,11 +178,17 @@ class Farm:
     def machine(self, name, sshd=None, port=None, gpus=2, mode="ok", apps="", key=None, options=""):
         os.makedirs(os.path.join(self.dir, name), exist_ok=True)
         self.write(name + "/gpus", f"{gpus}\n")
+        for field in ("uuid", "gpu_uuid"):
+            self.set(name, field, self.uuid(name, "@@"))
         self.write(name + "/apps", apps)
         self.mode(name, mode)
         with open(self.config, "a") as f:
             f.write(f"Host {name}\n HostName 127.0.0.1\n Port {port or sshd.port}\n User {getpass.getuser()}\n IdentityFile {key or self.key}\n IdentitiesOnly yes\n"
                     f" UserKnownHostsFile {self.known}\n GlobalKnownHostsFile /dev/null\n SetEnv FAKE={self.dir}/{name}\n{options}")
+
+    @staticmethod
+    def uuid(name, i):
+        return f"GPU-{zlib.crc32(name.encode()):08x}-0000-4000-8000-0000000000{i:02}" if i != "@@" else Farm.uuid(name, 0)[:-2] + i
 
     def mode(self, name, mode):
         tmp = os.path.join(self.dir, name, "mode.new")
