@@ -11,12 +11,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/notify.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "relay/relay.h"
 
-#define TELL_S 600 /* how it does, to the log */
+#define TELL_S 600  /* how it does, to the log */
+#define END_MS 5000 /* for the ssh processes to end in */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -133,7 +133,6 @@ static int dispatch(struct run *run)
     }
     events[ARRAY_LEN(signals)] = event_new(run->loop, -1, EV_PERSIST, on_tell, run);
     event_add(events[ARRAY_LEN(signals)], &tell);
-    notify("READY=1");
     int r = event_base_dispatch(run->loop) < 0 ? EXIT_REACH : EXIT_OK;
     on_tell(-1, 0, run);
     for (size_t i = 0; i < ARRAY_LEN(events); i++)
@@ -180,6 +179,9 @@ int cmd_relay(int argc, char **argv)
         r = dispatch(&run);
     relay_free(run.relay);
     post_close(post);
+    int64_t limit = clock_mono_ms() + END_MS;
+    while (clock_mono_ms() < limit && event_base_get_num_events(run.loop, EVENT_BASE_COUNT_ADDED) > 0)
+        event_base_loop(run.loop, EVLOOP_ONCE); /* until every ssh has ended: they look every few ms */
     event_base_free(run.loop);
 out:
     opt_fini(relay_opts, &conf);

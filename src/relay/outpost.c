@@ -20,6 +20,8 @@
 #define MUTE_MS      30000  /* let in, but not a line from the shell there */
 #define RENEW_MS     600000 /* no nvidia-smi, or one that hangs: begin anew, something may have changed */
 #define FRAME_MAX    (8u << 20)
+#define FLOOD_MS     60000
+#define FLOOD_BYTES  (16u << 20) /* in that time; sixteen GPUs with a thousand processes say less than 4 MB */
 #define EVENTS_MAX   64
 
 enum phase { AWAY, WANTING, CONNECTING, OPEN };
@@ -40,6 +42,8 @@ struct outpost {
     struct event *beat;
     int64_t begun_ms, retry_ms, unlisted_ms; /* monotonic; retry: when to want a connection again */
     int64_t pause_ms;                        /* the last pause */
+    int64_t flood_ms;                        /* said is what came since then */
+    size_t said;
     uint8_t collect;
     int64_t since_ms; /* wall */
     char why[160];
@@ -69,6 +73,8 @@ static void flush(struct outpost *o)
     b.facts = o->facts ? o->facts->id : 0;
     b.procs = o->procs ? o->procs->id : 0;
     int r = wire_put_batch(post_enc(o->post), &frame, &b);
+    gather_reset(o->g);
+    o->n_events = 0;
     if (r == 0) {
         struct packet *p = packet_new(&b.key, clock_wall_ms(), o->facts, o->procs, &frame);
         lane_push(o->lane, p);
@@ -76,8 +82,6 @@ static void flush(struct outpost *o)
     } else {
         log_error("relay", "%s: a batch cannot be encoded and is lost: %s", o->to.name, strerror(-r));
     }
-    gather_reset(o->g);
-    o->n_events = 0;
 }
 
 static void tell_event(struct outpost *o, const struct event *e)
@@ -277,9 +281,18 @@ static void on_news(struct outpost *o, enum remote_news news)
 static void on_line(void *arg, struct str line)
 {
     struct outpost *o = arg;
+    int64_t now = clock_mono_ms();
     if (o->phase == CONNECTING)
         settle(o, OPEN);
-    on_news(o, remote_line(o->remote, line, clock_mono_ms()));
+    if (now - o->flood_ms > FLOOD_MS) {
+        o->flood_ms = now;
+        o->said = 0;
+    }
+    o->said += line.len + 1;
+    if (o->said > FLOOD_BYTES)
+        failed(o, "its shell prints more than anybody can read");
+    else
+        on_news(o, remote_line(o->remote, line, now));
 }
 
 static void on_ended(void *arg, const char *sentence)
@@ -301,6 +314,8 @@ void outpost_connect(struct outpost *o)
         return;
     }
     o->begun_ms = clock_mono_ms();
+    o->flood_ms = o->begun_ms;
+    o->said = 0;
     remote_begin(o->remote, o->begun_ms);
     remote_script(o->remote, &script);
     if (ssh_start(&o->ssh, o->loop, &o->conf->ssh, &to, buf_str(&script), &calls, o, &err) < 0) {

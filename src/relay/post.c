@@ -31,6 +31,7 @@ struct lane {
     char key[NODE_KEY_MAX];
     struct http_call *call;
     size_t n, bytes;
+    uint64_t gone; /* given up, not told yet: that can only be heard when the hub listens */
     struct entry queue[LANE_MAX];
     uint64_t known[4]; /* blobs the hub has: facts and processes of now, and those before */
     size_t n_known;
@@ -128,8 +129,7 @@ void lane_push(struct lane *l, struct packet *p)
     }
     l->queue[l->n++] = (struct entry){.p = packet_ref(p)};
     l->bytes += more;
-    if (gone)
-        l->hooks.dropped(l->arg, gone, "the hub did not take it for too long");
+    l->gone += gone;
 }
 
 static bool knows(const struct lane *l, uint64_t id)
@@ -263,8 +263,7 @@ static void lane_left(struct lane *l)
         } else {
             l->queue[i++].sent = false;
         }
-    if (gone)
-        l->hooks.dropped(l->arg, gone, "the hub would not store it");
+    l->gone += gone;
 }
 
 static void lane_taken(struct lane *l, const struct answer *a)
@@ -282,6 +281,9 @@ static void lane_taken(struct lane *l, const struct answer *a)
                 break;
             }
     lane_left(l);
+    if (l->gone)
+        l->hooks.dropped(l->arg, l->gone, "the hub did not take it in time");
+    l->gone = 0;
     if (a->retry_ms)
         lane_pause(l, a->retry_ms);
     else if (l->n)
@@ -372,6 +374,11 @@ void lane_free(struct lane *l)
     while (l->n)
         lane_remove(l, l->n - 1);
     free(l);
+}
+
+void lane_stat(const struct lane *l, struct lane_stat *ret)
+{
+    *ret = (struct lane_stat){.packets = l->n, .bytes = l->bytes, .gone = l->gone};
 }
 
 int64_t lane_interval_ms(const struct lane *l)

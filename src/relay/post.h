@@ -30,7 +30,7 @@ struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
 
 struct lane_hooks {
     void (*hello)(void *arg, struct hello *ret);             /* all but sent_ms and backlog */
-    void (*dropped)(void *arg, uint64_t n, const char *why); /* packets given up */
+    void (*dropped)(void *arg, uint64_t n, const char *why); /* packets given up, told when the hub listens again */
 };
 
 struct lane;
@@ -38,7 +38,12 @@ struct lane *lane_new(struct post *p, const char *key, const struct lane_hooks *
 void lane_free(struct lane *l);
 void lane_push(struct lane *l, struct packet *p); /* takes a reference of its own */
 void lane_speak(struct lane *l);                  /* with a HELLO; now, unless a pause is due after a failure */
-int64_t lane_interval_ms(const struct lane *l);   /* as the hub asks; 0: it has not said */
-int64_t lane_spoke_ms(const struct lane *l);      /* when the last request began, monotonic; 0: never */
+struct lane_stat {
+    size_t packets, bytes;
+    uint64_t gone; /* given up since the hub last listened */
+};
+void lane_stat(const struct lane *l, struct lane_stat *ret);
+int64_t lane_interval_ms(const struct lane *l); /* as the hub asks; 0: it has not said */
+int64_t lane_spoke_ms(const struct lane *l);    /* when the last request began, monotonic; 0: never */
 
 #endif

@@ -67,6 +67,8 @@ class Relay(lib.Case):
     def samples(self, name, index=0):
         """How many samples of this GPU are stored."""
         status, _, body = lib.ask(f"{self.hub.url}/api/v1/history?device={name}:{index}&metric=util&from=-1h&step=1h&agg=count")
+        if status == 404:  # nothing is known of it yet
+            return 0
         self.assertEqual(status, 200, body)
         return sum(v or 0 for s in json.loads(body)["series"] for v in s["v"])
 
@@ -120,16 +122,22 @@ class Relay(lib.Case):
         farm.machine("nowhere", a, options=" ProxyCommand /bin/false\n")
         farm.machine("nosmi", bare)
         farm.machine("broken", a, mode="broken")
+        farm.machine("flood", a)
+        ssh = self.path("ssh")  # a shell that never stops talking, faster than any sshd would let it
+        with open(ssh, "w") as f:
+            f.write("#!/bin/sh\nfor a; do case $a in flood) exec yes 'G 0, 1, 2' ;; esac; done\nexec ssh \"$@\"\n")
+        os.chmod(ssh, 0o755)
         farm.machine("garbage", a, mode="garbage")
         farm.machine("half", a, mode="half")
         farm.machine("hangs", a, mode="hang")
-        names = ["fine", "many", "unsaid", "wrongkey", "changed", "unknown", "refused", "nowhere", "nosmi", "broken", "garbage", "half", "hangs"]
-        hub = self.hub_with(*[w for n in names for w in ("--nodes", n)])
+        names = ["fine", "many", "unsaid", "wrongkey", "changed", "unknown", "refused", "nowhere", "nosmi", "broken", "flood", "garbage", "half", "hangs"]
+        hub = self.hub_with("--ssh-program", ssh, *[w for n in names for w in ("--nodes", n)])
         self.wait_ok("fine")
         self.assertEqual(self.wait_ok("many")["devices"], 16)
         self.wait_ok("unsaid")
         words = [("wrongkey", "does not let us in"), ("changed", "host key has changed"), ("unknown", "host key is not known"), ("refused", "refuses connections"),
-                 ("nowhere", "ssh: "), ("nosmi", "there is no nvidia-smi"), ("broken", "couldn't communicate with the NVIDIA driver")]
+                 ("nowhere", "ssh: "), ("nosmi", "there is no nvidia-smi"), ("broken", "couldn't communicate with the NVIDIA driver"),
+                 ("flood", "more than anybody can read")]
         for name, why in words:
             self.wait_why(name, why)
         slow = [("garbage", "prints no table but: Segmentation fault"), ("half", "driver does not answer"), ("hangs", "driver does not answer")]

@@ -1,0 +1,64 @@
+/* test_post.c: what a relay keeps while its hub is away (P1 of post.h). */
+#include <event2/event.h>
+
+#include "base/mem.h"
+#include "relay/post.h"
+
+#include "test.h"
+
+static void no_hello(void *arg, struct hello *ret)
+{
+    (void)arg;
+    (void)ret;
+}
+
+static void no_dropped(void *arg, uint64_t n, const char *why)
+{
+    (void)arg, (void)n, (void)why;
+    fail_msg("told although nobody listens");
+}
+
+static void push(struct lane *l, uint64_t number, size_t bytes)
+{
+    struct batch_key key = {.run = 1, .number = number};
+    struct buf frame = BUF_INIT(4u << 20);
+    buf_fill(&frame, 'x', bytes);
+    struct packet *p = packet_new(&key, 1, NULL, NULL, &frame);
+    lane_push(l, p);
+    packet_unref(p);
+}
+
+static void a_lane_keeps_the_newest_and_counts_what_it_gives_up(void **unused)
+{
+    static const struct lane_hooks hooks = {.hello = no_hello, .dropped = no_dropped};
+    struct event_base *loop = event_base_new();
+    struct post_conf conf = {.hub = "http://127.0.0.1:1/", .token = "none"};
+    struct post *post = NULL;
+    struct lane_stat st;
+    struct err err = {0};
+    (void)unused;
+    assert_int_equal(post_open(&post, loop, &conf, &err), 0);
+    struct lane *l = lane_new(post, "ssh:gpu01", &hooks, NULL);
+    for (uint64_t i = 1; i <= LANE_MAX + 10; i++)
+        push(l, i, 100);
+    lane_stat(l, &st);
+    assert_int_equal(st.packets, LANE_MAX);
+    assert_int_equal(st.bytes, LANE_MAX * 100);
+    assert_int_equal(st.gone, 10);
+    for (uint64_t i = 100; i < 110; i++) /* few, but large */
+        push(l, i, LANE_BYTES / 4);
+    lane_stat(l, &st);
+    assert_in_range(st.packets, 1, 4);
+    assert_in_range(st.bytes, 1, LANE_BYTES);
+    assert_int_equal(st.gone, LANE_MAX + 20 - st.packets);
+    lane_free(l);
+    assert_true(post_quiet(post));
+    post_close(post);
+    event_base_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_lane_keeps_the_newest_and_counts_what_it_gives_up)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
