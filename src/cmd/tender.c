@@ -13,7 +13,7 @@
 #include "cmd/relay.h"
 #include "relay/list.h"
 
-#define LOOK_MS    500
+#define LOOK_MS    500l
 #define CONFIG_MAX (4u << 20)
 
 struct tender {

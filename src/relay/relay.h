@@ -9,7 +9,7 @@
 
 #include "relay/outpost.h"
 
-#define UNLISTED_MS (10 * 60000)
+#define UNLISTED_MS 600000
 
 struct relay;
 struct relay *relay_new(struct event_base *loop, struct post *post);
