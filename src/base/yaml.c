@@ -1,6 +1,7 @@
 /*
- * yaml.c: a config file's text, as libyaml events walked over the option table. The only file that knows libyaml; the
- * lean agent does without. Bounded: 1 MiB of text, 8 levels, no anchors, aliases or tags, one document.
+ * yaml.c: a config file's text, as libyaml events walked over the option table. link/found_read.c apart, nothing else
+ * knows libyaml; the lean agent does without. Bounded: 1 MiB of text, 8 levels, no anchors, aliases or tags, one
+ * document.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@ struct http_call {
     const struct curl_lib *curl; /* http's */
     CURL *easy;
     struct curl_slist *headers;
-    struct buf body, answer;
+    struct buf body, answer, head;
     char error[CURL_ERROR_SIZE];
     int64_t begun_mono;
     bool busy;
@@ -47,11 +47,12 @@ static void call_finish(struct http_call *c, CURLcode code)
         if (c->curl->easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK && after > 0)
             r.retry_after_ms = (int64_t)MIN(after, 3600) * 1000;
     } else if (c->answer.err) {
-        snprintf(r.error, sizeof(r.error), "the answer is longer than %u bytes", HTTP_BODY_MAX);
+        snprintf(r.error, sizeof(r.error), "the answer is longer than %zu bytes", c->answer.max);
     } else {
         snprintf(r.error, sizeof(r.error), "%s", c->error[0] ? c->error : c->curl->easy_strerror(code));
     }
     r.body = buf_str(&c->answer);
+    r.head = buf_str(&c->head);
     buf_fini(&c->body);
     c->body = (struct buf){0};
     c->done(c->arg, &r); /* may post again, or free c */
@@ -166,6 +167,17 @@ static size_t take_answer(char *p, size_t size, size_t n, void *arg)
     return buf_add(&c->answer, p, size * n) < 0 ? 0 : size * n;
 }
 
+/* The lines of the last answer: one that only says to go on, or a proxy's, comes before it. */
+static size_t take_head(char *p, size_t size, size_t n, void *arg)
+{
+    struct http_call *c = arg;
+
+    if (str_starts(str_n(p, size * n), "HTTP/"))
+        buf_reset(&c->head);
+    buf_add(&c->head, p, size * n);
+    return size * n;
+}
+
 static void call_trust(struct http_call *c, const struct http_conf *conf)
 {
     if (conf->ca_file)
@@ -192,7 +204,8 @@ struct http_call *http_call_new(struct http *h, const struct http_conf *conf, ht
                             .easy = e,
                             .done = done,
                             .arg = arg,
-                            .answer = BUF_INIT(HTTP_BODY_MAX)};
+                            .answer = BUF_INIT(HTTP_BODY_MAX),
+                            .head = BUF_INIT(HTTP_HEAD_MAX)};
     h->curl.easy_setopt(e, CURLOPT_PRIVATE, c);
     h->curl.easy_setopt(e, CURLOPT_URL, conf->url);
     h->curl.easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);
@@ -225,6 +238,7 @@ void http_call_free(struct http_call *c)
     c->curl->easy_cleanup(c->easy);
     c->curl->slist_free_all(c->headers);
     buf_fini(&c->answer);
+    buf_fini(&c->head);
     free(c);
 }
 
@@ -255,17 +269,11 @@ static void call_headers(struct http_call *c, const char *token)
     c->curl->easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
 }
 
-int http_post(struct http_call *c, const char *token, struct buf *body, int64_t timeout_ms, struct err *err)
+static int call_begin(struct http_call *c, int64_t timeout_ms, struct err *err)
 {
-    http_cancel(c);
-    c->body = *body;
-    *body = (struct buf){.max = body->max};
     buf_reset(&c->answer);
+    buf_reset(&c->head);
     c->error[0] = 0;
-    call_headers(c, token);
-    c->curl->easy_setopt(c->easy, CURLOPT_POST, 1L);
-    c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->body.p ? c->body.p : "");
-    c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len);
     c->curl->easy_setopt(c->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     c->begun_mono = clock_mono_ms();
     CURLMcode code = c->curl->multi_add_handle(c->http->multi, c->easy);
@@ -273,4 +281,50 @@ int http_post(struct http_call *c, const char *token, struct buf *body, int64_t 
         return err_set(err, -EIO, "%s", c->curl->multi_strerror(code));
     c->busy = true;
     return 0;
+}
+
+int http_post(struct http_call *c, const char *token, struct buf *body, int64_t timeout_ms, struct err *err)
+{
+    http_cancel(c);
+    c->body = *body;
+    *body = (struct buf){.max = body->max};
+    c->answer.max = HTTP_BODY_MAX;
+    call_headers(c, token);
+    c->curl->easy_setopt(c->easy, CURLOPT_POST, 1L);
+    c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->body.p ? c->body.p : "");
+    c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len);
+    return call_begin(c, timeout_ms, err);
+}
+
+int http_get(struct http_call *c, const char *url, const char *const *headers, size_t body_max, int64_t timeout_ms,
+             struct err *err)
+{
+    http_cancel(c);
+    c->answer.max = body_max;
+    c->curl->slist_free_all(c->headers);
+    c->headers = NULL;
+    for (size_t i = 0; headers && headers[i]; i++)
+        c->headers = c->curl->slist_append(c->headers, headers[i]);
+    c->curl->easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
+    c->curl->easy_setopt(c->easy, CURLOPT_HTTPGET, 1L);
+    c->curl->easy_setopt(c->easy, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
+    c->curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, take_head);
+    c->curl->easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
+    if (url)
+        c->curl->easy_setopt(c->easy, CURLOPT_URL, url);
+    return call_begin(c, timeout_ms, err);
+}
+
+bool http_header(const struct http_result *r, const char *name, struct str *ret)
+{
+    struct str rest = r->head, line;
+
+    while (str_line(&rest, &line)) {
+        int colon = str_find(line, ":");
+        if (colon > 0 && str_eq_nocase(str_n(line.p, (size_t)colon), name)) {
+            *ret = str_trim(str_n(line.p + colon + 1, line.len - (size_t)colon - 1));
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,6 +1,6 @@
 /*
- * http.h: POSTs on the loop. One libcurl multi for the process; a call is a handle that is used again and keeps its
- * connection. Redirects are not followed, since a token goes with every request.
+ * http.h: POSTs and GETs on the loop. One libcurl multi for the process; a call is a handle that is used again and
+ * keeps its connection. Redirects are not followed, since a token goes with every request.
  */
 #ifndef LINK_HTTP_H
 #define LINK_HTTP_H
@@ -19,12 +19,14 @@ struct http_conf {
 
 struct http_result {
     int status;      /* 0: no answer, error says why */
-    struct str body; /* at most HTTP_BODY_MAX; more is an error */
+    struct str body; /* at most HTTP_BODY_MAX, or what the GET allows; more is an error */
+    struct str head; /* a GET's: the answer's header lines; at most HTTP_HEAD_MAX, the rest is passed over */
     char error[320];
     int64_t retry_after_ms; /* 0: not said */
     int64_t took_ms;
 };
 #define HTTP_BODY_MAX (256u << 10)
+#define HTTP_HEAD_MAX (16u << 10)
 
 struct http;
 int http_new(struct http **ret, struct event_base *base, struct err *err);
@@ -37,6 +39,14 @@ void http_call_free(struct http_call *c); /* done is not called any more */
 bool http_busy(const struct http_call *c);
 /* Takes body's memory until the call is done; its contents are sent as they are. token NULL: none. */
 int http_post(struct http_call *c, const char *token, struct buf *body, int64_t timeout_ms, struct err *err);
+/*
+ * headers: whole lines, NULL-ended; NULL: none. url NULL: the call's own; another one must be of the same server, since
+ * trust and headers are. body_max: what is taken of the answer.
+ */
+int http_get(struct http_call *c, const char *url, const char *const *headers, size_t body_max, int64_t timeout_ms,
+             struct err *err);
+/* A header of a GET's answer, by name, trimmed. */
+bool http_header(const struct http_result *r, const char *name, struct str *ret);
 void http_cancel(struct http_call *c); /* done is not called */
 
 #endif
