@@ -19,14 +19,17 @@
 
 void part_arg(struct part *p, const char *a)
 {
-    if (p->argc < (int)ARRAY_LEN(p->argv) - 1)
-        p->argv[p->argc++] = mem_str(a);
+    VEC_ROOM(p->argv, p->argc, p->cap);
+    p->argv[p->argc++] = mem_str(a);
+    VEC_ROOM(p->argv, p->argc, p->cap);
+    p->argv[p->argc] = NULL;
 }
 
 void part_fini(struct part *p)
 {
-    for (int i = 0; i < p->argc; i++)
+    for (size_t i = 0; i < p->argc; i++)
         free(p->argv[i]);
+    free(p->argv);
     if (p->out >= 0)
         close(p->out);
 }

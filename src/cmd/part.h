@@ -15,8 +15,9 @@
 struct part {
     const char *what, *area; /* for the log: "the agent ended", said by "up" */
     pid_t pid;               /* 0: it does not run */
-    char *argv[64];
-    int argc, out;                          /* out: its standard output, or -1 */
+    char **argv;             /* ends with NULL */
+    size_t argc, cap;
+    int out;                                /* its standard output, or -1 */
     int64_t started_ms, again_ms, pause_ms; /* monotonic; again_ms: when to start it again, 0 not due */
 };
 

@@ -446,12 +446,13 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
     if (sig == SIGHUP) {
         snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
         notify(state);
-        if (do_reload(s, &err) < 0)
+        if (do_reload(s, &err) < 0) {
             log_error("hub", "reload: nothing was changed: %s", err.msg);
-        else
+        } else {
             log_info("hub", "reloaded");
-        if (!err.msg[0] && s->taken)
-            s->taken(s->reload_arg);
+            if (s->taken)
+                s->taken(s->reload_arg);
+        }
         notify("READY=1");
         return;
     }
