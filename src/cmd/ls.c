@@ -175,6 +175,14 @@ static int from_here(const struct ls_conf *conf, struct picture *p, struct err *
     return look(conf, p);
 }
 
+/* Why nodes cannot be read, where the screen is too narrow for the column that says so. */
+static void unread(const struct view *v, struct buf *out)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if ((v->nodes[i]->n_devices == 0 || v->nodes[i]->collect == COLLECT_FAILED) && v->nodes[i]->reason[0])
+            buf_addf(out, "! %s: %s\n", v->nodes[i]->name, v->nodes[i]->reason);
+}
+
 static int show(const struct ls_conf *conf, const struct picture *p)
 {
     AUTO_BUF out = BUF_INIT(256 << 20);
@@ -196,8 +204,11 @@ static int show(const struct ls_conf *conf, const struct picture *p)
             buf_addf(&out, "! %s\n", p->view.notice);
         view_answer(&p->view, &out);
         buf_addc(&out, '\n');
+        size_t table = out.len;
         if (r.n || !conf->filter)
             render_rows_text(&out, &r, &t);
+        if (str_find(str_n(out.p + table, out.len - table), " REASON") < 0)
+            unread(&p->view, &out);
     }
     bool none = r.n == 0;
     rows_fini(&r);

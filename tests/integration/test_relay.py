@@ -146,8 +146,10 @@ class Relay(lib.Case):
         self.assertEqual(self.node("hangs")["collect"], "hung")
         self.assertEqual(self.node("nosmi")["collect"], "none")
         text, state = self.run_ok(lib.MUSTER, "ls", "--width", "300", "--hub", hub.url), str(lib.ask_json(hub.url + "/api/v1/state"))
+        narrow = self.run_ok(lib.MUSTER, "ls", "--width", "80", "--hub", hub.url)
         for name, why in words + slow:
             self.assertRegex(text, rf"(?m)^{name} .*{why[:40]}")
+            self.assertRegex(narrow, rf"(?m)^! {name}: .*{why[:40]}")
             self.assertIn(why, state.replace("\\'", "'"))
         rounds = {n: self.farm.rounds(n) for n in ("fine", "many")}
         self.assertGreater(rounds["fine"], 10)
