@@ -355,8 +355,12 @@ static void on_retry(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    if (k->paused_until_ms && clock_mono_ms() >= k->paused_until_mono)
-        k->paused_until_ms = 0;
+    int64_t left = k->paused_until_ms ? k->paused_until_mono - clock_mono_ms() : 0;
+    if (left > 0) { /* the loop's clock is a little behind: timers may come a moment early */
+        arm(k->retry, left);
+        return;
+    }
+    k->paused_until_ms = 0;
     keeper_launch(k);
 }
 
