@@ -19,6 +19,7 @@
 #define RETRY_MAX_MS 300000
 #define MUTE_MS      30000  /* let in, but not a line from the shell there */
 #define RENEW_MS     600000 /* no nvidia-smi, or one that hangs: begin anew, something may have changed */
+#define HUNG_MAX     2      /* but not for ever: each leaves a process there that may never end */
 #define FRAME_MAX    (8u << 20)
 #define FLOOD_MS     60000
 #define FLOOD_BYTES  (16u << 20) /* in that time; sixteen GPUs with a thousand processes say less than 4 MB */
@@ -42,6 +43,7 @@ struct outpost {
     struct event *beat;
     int64_t begun_ms, retry_ms, unlisted_ms; /* monotonic; retry: when to want a connection again */
     int64_t pause_ms;                        /* the last pause */
+    unsigned hung_again;                     /* connections made anew because nvidia-smi hangs */
     int64_t flood_ms;                        /* said is what came since then */
     size_t said;
     uint8_t collect;
@@ -208,6 +210,7 @@ static void on_round(struct outpost *o)
     gather_round(o, at_ms);
     o->rounds++;
     o->pause_ms = 0; /* O3 */
+    o->hung_again = 0;
     if (bare)
         set_state(o, COLLECT_NONE, remote_why(o->remote));
     else
@@ -330,8 +333,11 @@ static void beat_open(struct outpost *o, int64_t now)
         failed(o, "ssh: connected, but the shell there does not say a word");
     else if (o->phase == OPEN)
         on_news(o, remote_wait(o->remote, now));
-    if (o->phase == OPEN && now - o->begun_ms > RENEW_MS && (o->collect == COLLECT_HUNG || o->collect == COLLECT_NONE))
+    bool again = o->collect == COLLECT_NONE || (o->collect == COLLECT_HUNG && o->hung_again < HUNG_MAX);
+    if (o->phase == OPEN && now - o->begun_ms > RENEW_MS && again) {
+        o->hung_again += o->collect == COLLECT_HUNG;
         away(o, 0);
+    }
 }
 
 static void on_beat(evutil_socket_t fd, short what, void *arg)
