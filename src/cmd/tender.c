@@ -11,7 +11,7 @@
 #include "cmd/local_token.h"
 #include "cmd/part.h"
 #include "cmd/relay.h"
-#include "relay/list.h"
+#include "relay/finder.h"
 
 #define LOOK_MS    500l
 #define CONFIG_MAX (4u << 20)
@@ -32,12 +32,12 @@ int tender_check(const struct ssh_settings *s, struct err *err)
     int r = target_list_of(s, &l, &key, err);
     target_list_fini(&l);
     free(key);
-    return r;
+    return r < 0 ? r : finder_check(s, err);
 }
 
 static bool wanted(const struct ssh_settings *s)
 {
-    return s->nodes.n || s->ini;
+    return s->nodes.n || s->ini || s->sources.n;
 }
 
 /* The hub's first address as this machine reaches it. */

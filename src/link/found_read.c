@@ -68,8 +68,11 @@ static void label_meta(struct found_list *l, struct found *f, json_t *meta)
 {
     const char *key;
     json_t *v;
-    json_object_foreach(meta, key, v) if (!str_starts(str_of(key), "consul-"))
-        found_label(l, f, str_of(key), text_of(v));
+    json_object_foreach(meta, key, v)
+    {
+        if (!str_starts(str_of(key), "consul-"))
+            found_label(l, f, str_of(key), text_of(v));
+    }
 }
 
 /* The worst of its checks. */
@@ -78,8 +81,12 @@ static struct str health_of(const json_t *checks)
     static const char *const order[] = {"passing", "warning", "critical", "maintenance"};
     size_t i, worst = 0;
     json_t *c;
-    json_array_foreach(checks, i, c) for (size_t k = worst + 1; k < ARRAY_LEN(order);
-                                          k++) if (str_eq(text_at(c, "Status"), order[k])) worst = k;
+    json_array_foreach(checks, i, c)
+    {
+        for (size_t k = worst + 1; k < ARRAY_LEN(order); k++)
+            if (str_eq(text_at(c, "Status"), order[k]))
+                worst = k;
+    }
     return str_of(order[worst]);
 }
 
@@ -111,7 +118,10 @@ int found_consul(struct found_list *l, struct str text, struct err *err)
     size_t i;
     if (!all)
         return -EBADMSG;
-    json_array_foreach(all, i, one) consul_one(l, one);
+    json_array_foreach(all, i, one)
+    {
+        consul_one(l, one);
+    }
     json_decref(all);
     return filled(l, err);
 }
@@ -148,8 +158,11 @@ static int sd_groups(struct found_list *l, const json_t *all, struct err *err)
         json_array_foreach(targets, k, target)
         {
             struct found *f = sd_target(l, text_of(target));
-            json_object_foreach(labels, key, v) if (f && !str_starts(str_of(key), "__"))
-                found_label(l, f, str_of(key), text_of(v));
+            json_object_foreach(labels, key, v)
+            {
+                if (f && !str_starts(str_of(key), "__"))
+                    found_label(l, f, str_of(key), text_of(v));
+            }
         }
     }
     return filled(l, err);

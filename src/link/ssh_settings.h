@@ -8,7 +8,8 @@
 #include "base/opt.h"
 
 struct ssh_settings {
-    struct opt_list nodes;
+    struct opt_list nodes, sources;
+    char *source_token_file, *source_ca_file, *source_only;
     char *user, *key, *config, *known_hosts, *jump, *control_dir, *ini, *program;
     int64_t every, connections, connect;
 };
@@ -17,6 +18,15 @@ struct ssh_settings {
 #define SSH_OPTS(strct, m)                                                                                             \
     OPTN(strct, "nodes", m.nodes, 0, OPT_LIST, NULL, "HOST",                                                           \
          "machines without an agent, read over ssh: host, user@host, host:port, gpu[01-20]; may be repeated"),         \
+        OPTN(strct, "sources", m.sources, 0, OPT_LIST, NULL, "KIND:WHAT",                                              \
+             "where names of more such machines come from: consul:URL, file_sd:FILE, http_sd:URL, ssh_config:FILE, "   \
+             "sinfo:PARTITION, dns_srv:NAME; may be repeated"),                                                        \
+        OPTN(strct, "source.token_file", m.source_token_file, 0, OPT_PATH, NULL, "FILE",                               \
+             "file that holds the token for consul and http_sd"),                                                      \
+        OPTN(strct, "source.ca_file", m.source_ca_file, 0, OPT_PATH, NULL, "FILE",                                     \
+             "certificates to trust there instead of the system's"),                                                   \
+        OPTN(strct, "source.only", m.source_only, 0, OPT_STR, NULL, "PATTERNS",                                        \
+             "take only names that fit one of these, as gpu*,dgx-??"),                                                 \
         OPTN(strct, "ssh.user", m.user, 0, OPT_STR, NULL, "USER",                                                      \
              "log in there as this user (ssh's choice unless told)"),                                                  \
         OPTN(strct, "ssh.key", m.key, 0, OPT_PATH, NULL, "FILE", "with this private key"),                             \

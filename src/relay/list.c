@@ -48,6 +48,25 @@ static bool split_port(struct str s, struct str *host, int *port)
     return true;
 }
 
+static bool has(const struct target_list *l, struct str name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (str_eq(name, l->v[i].name))
+            return true;
+    return false;
+}
+
+bool target_list_put(struct target_list *l, struct str name, const char *host, const char *user, int port)
+{
+    if (!name_ok(name, ORIGIN_NAME_MAX) || has(l, name) || l->n == TARGETS_MAX)
+        return false;
+    VEC_ROOM(l->v, l->n, l->cap);
+    struct target *t = &l->v[l->n++];
+    *t = (struct target){.host = mem_str(host), .user = user && user[0] ? mem_str(user) : NULL, .port = port};
+    memcpy(t->name, name.p, name.len);
+    return true;
+}
+
 static int add_one(struct target_list *l, struct str entry, const char *user, struct err *err)
 {
     struct str host, name = entry, who = str_n("", 0);
@@ -61,16 +80,10 @@ static int add_one(struct target_list *l, struct str entry, const char *user, st
     if (!name_ok(name, ORIGIN_NAME_MAX))
         return err_set(err, -EINVAL, "'%.*s' cannot be a node's name: too long, or with characters no host has",
                        STR_ARG(entry));
-    for (size_t i = 0; i < l->n; i++)
-        if (str_eq(name, l->v[i].name))
-            return 0;
-    if (l->n == TARGETS_MAX)
+    AUTO_FREE char *at_host = mem_strn(host.p, host.len);
+    AUTO_FREE char *as_user = who.len ? mem_strn(who.p, who.len) : mem_str(user);
+    if (!target_list_put(l, name, at_host, as_user, port) && l->n == TARGETS_MAX && !has(l, name))
         return err_set(err, -EINVAL, "more than %d nodes", TARGETS_MAX);
-    VEC_ROOM(l->v, l->n, l->cap);
-    struct target *t = &l->v[l->n++];
-    *t = (struct target){.host = mem_strn(host.p, host.len), .port = port};
-    t->user = who.len ? mem_strn(who.p, who.len) : user && user[0] ? mem_str(user) : NULL;
-    memcpy(t->name, name.p, name.len);
     return 0;
 }
 

@@ -28,6 +28,9 @@ void target_list_fini(struct target_list *l);
  * may be NULL. 0 or -EINVAL with a sentence. */
 int target_list_add(struct target_list *l, struct str text, const char *user, struct err *err);
 
+/* One machine by its parts; false: its name is there already, or none, or the list is full. */
+bool target_list_put(struct target_list *l, struct str name, const char *host, const char *user, int port);
+
 /* [common] user, hosts, key_filename, as Python's configparser reads them; blanks around hosts go. Text is the caller's
  * to free; NULL: not there. */
 struct ini {

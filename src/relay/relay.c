@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "relay/finder.h"
 
 struct relay {
     struct event_base *loop;
@@ -19,6 +20,8 @@ struct relay {
     size_t n_line, cap_line;
     struct outpost **line; /* who wants to connect, first come first */
     struct event *sweep;
+    struct target_list fixed; /* the settings' own; more of them are found */
+    struct finder *finder;
 };
 
 static void conf_fini(struct outpost_conf *c)
@@ -90,6 +93,8 @@ static void on_sweep(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+static void take_lists(void *arg);
+
 struct relay *relay_new(struct event_base *loop, struct post *post)
 {
     struct relay *r = mem_zero(1, sizeof(*r));
@@ -99,6 +104,7 @@ struct relay *relay_new(struct event_base *loop, struct post *post)
     r->run = rand_u64() | 1;
     r->sweep = event_new(loop, -1, EV_PERSIST, on_sweep, r);
     event_add(r->sweep, &minute);
+    r->finder = finder_new(loop, take_lists, r);
     return r;
 }
 
@@ -110,6 +116,8 @@ void relay_free(struct relay *r)
     while (r->n)
         drop(r, r->n - 1);
     event_free(r->sweep);
+    finder_free(r->finder);
+    target_list_fini(&r->fixed);
     conf_fini(&r->conf);
     free(r->v);
     free(r->line);
@@ -170,11 +178,29 @@ static void take_list(struct relay *r, const struct target_list *l)
     }
 }
 
+/* Those of the settings first: they say best how to get there. */
+static void take_lists(void *arg)
+{
+    struct relay *r = arg;
+    struct target_list all = {0};
+    for (size_t i = 0; i < r->fixed.n; i++) {
+        const struct target *t = &r->fixed.v[i];
+        target_list_put(&all, str_of(t->name), t->host, t->user, t->port);
+    }
+    finder_add(r->finder, &all);
+    take_list(r, &all);
+    target_list_fini(&all);
+}
+
 int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
 {
     struct target_list l = {0};
     char *key = NULL;
     int got = target_list_of(s, &l, &key, err);
+    if (got == 0 && (got = finder_set(r->finder, s, err)) < 0) {
+        target_list_fini(&l);
+        free(key);
+    }
     if (got < 0)
         return got;
     struct outpost_conf next = {.every_ms = s->every,
@@ -195,8 +221,9 @@ int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
         r->conf = next;
     }
     r->max = (size_t)s->connections;
-    take_list(r, &l);
-    target_list_fini(&l);
+    target_list_fini(&r->fixed);
+    r->fixed = l;
+    take_lists(r);
     return 0;
 }
 

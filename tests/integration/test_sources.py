@@ -3,7 +3,9 @@
 import http.server
 import json
 import os
+import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -224,6 +226,70 @@ class Sources(lib.Case):
         state.update(targets=[], rcode=3)
         p.wait_line(r"^failing n=1 gpu02@\S+ \| there is no SRV record of that name$")
         p.wait_line(r"^list n=0 \| there is no such name$")
+
+    # ---- in use: a hub's own relay ----
+    def test_a_hub_reads_what_consul_names(self):
+        c = self.consul(token="s3cret")
+        c.register("gpu01", "10.0.0.1")
+        c.register("web01", "10.0.0.9")
+        ssh = self.path("ssh", '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\necho "ssh: connect to host $2 port 22: Connection refused" >&2\nexit 255\n', 0o755)
+        token = self.path("token", "s3cret\n", 0o600)
+        hub = self.start_hub("--sources", f"consul:{c.url}/v1/health/service/gpu", "--source-token-file", token, "--source-only", "gpu*", "--nodes", "fixed", "--ssh-program", ssh)
+
+        def nodes():
+            return {n["name"]: n["reason"] for n in lib.ask_json(hub.url + "/api/v1/nodes")}
+
+        def wait(name, words):
+            try:
+                lib.wait_until("x", lambda: words in (nodes().get(name) or ""))
+            except AssertionError:
+                raise AssertionError(f"{name}: {words}: {nodes()}\n{hub.text}") from None
+        wait("gpu01", "10.0.0.1 refuses connections")
+        wait("fixed", "fixed refuses connections")
+        c.register("gpu02", "10.0.0.2")
+        wait("gpu02", "10.0.0.2 refuses connections")
+        c.deregister("gpu01")
+        wait("gpu01", "unlisted")
+        c.stop()
+        hub.wait_line(r"consul:\S+: Consul does not answer: .*; its 1 machines stay as they are")
+        wait("gpu02", "10.0.0.2 refuses connections")
+        c.nodes.clear()
+        c.start()
+        c.register("gpu01", "10.0.0.1")
+        wait("gpu01", "10.0.0.1 refuses connections")
+        wait("gpu02", "unlisted")
+        self.assertEqual(sorted(nodes()), ["fixed", "gpu01", "gpu02"])
+        self.assertEqual(hub.stop(), 0)
+
+    def test_sources_change_with_the_settings(self):
+        """A source that stays keeps its machines all the while; one that is gone leaves them unlisted; settings that are wrong change nothing."""
+        ssh = self.path("ssh", "#!/bin/sh\nexec sleep 600\n", 0o755)
+        for name in "ab":
+            self.path(name + ".json", f'[{{"targets": ["{name}1", "{name}2:9400"]}}]')
+
+        def settings(text):
+            return self.path("relay.yaml", f"hub: http://127.0.0.1:9\ntoken: mst_x\nssh: {{program: {ssh}}}\n{text}\n")
+        relay = self.start(lib.MUSTER, "relay", "--config", settings(f"sources: ['file_sd:{self.dir}/a.json']"))
+
+        def reload(text, says):
+            seen = len(relay.lines)
+            settings(text)
+            relay.p.send_signal(signal.SIGHUP)
+            lib.wait_until(says, lambda: any(re.search(says, line) for line in relay.lines[seen:]))
+        relay.wait_line(r"a.json: 2 machines")
+        reload(f"sources: ['file_sd:{self.dir}/a.json', 'file_sd:{self.dir}/b.json']", "b.json: 2 machines")
+        reload("sources: ['etcd:x']", "settings not taken, the old ones stay: sources: 'etcd:x' does not begin with a kind")
+        reload(f"sources: ['file_sd:{self.dir}/b.json', 'file_sd:{self.dir}/none.txt']", "settings not taken.*none.txt")
+        reload(f"sources: ['file_sd:{self.dir}/b.json']\nsource: {{only: b1}}", "b.json: 1 machines")
+        reload("nodes: [c]", "settings read again")
+        self.assertEqual(len([line for line in relay.lines if "a.json: 2 machines" in line]), 1)  # it was left alone
+        self.assertEqual(relay.stop(), 0)
+        self.assertRegex(relay.text, r"5 machines: ")  # c, and four that are unlisted
+
+    def test_settings_with_odd_sources_are_refused(self):
+        for spec in ("consul", "etcd:x"):
+            got = self.run_any(lib.MUSTER, "hub", "--data", self.path("data"), "--sources", spec)
+            self.assertIn("does not begin with a kind (consul:, file_sd:", str(got))
 
     def test_what_cannot_be_meant_is_refused(self):
         for spec in ("nothing:x", "consul:", "consul:ftp://x", "file_sd:/x.txt", "http_sd:x", "sinfo:-x", "dns_srv:x@y"):
