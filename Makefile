@@ -39,7 +39,7 @@ MAIN_OBJ  := $(O)/src/main.o
 
 # libcurl is loaded at run time (src/link/curl_lib.h says why): only its header is needed here.
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
-LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -lresolv -ldl -lm
+LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -lresolv -ldl -lm -lncursesw -ltinfo
 
 .PHONY: all agent check unit fuzz lint install bench bench-programs clean man includes stub tool
 all: $(BIN)/muster $(BIN)/muster-agent man

@@ -12,6 +12,7 @@ const struct cmd cmds[] = {
     {"relay", cmd_relay, &relay_face, false},
     {"fetch", cmd_fetch, &fetch_face, false},
     {"ls", cmd_ls, &ls_face, false},
+    {"top", cmd_top, &top_face, false},
     {"history", cmd_history, &history_face, false},
     {"record", cmd_record, &record_face, false},
     {"jobs", cmd_jobs, &jobs_face, false},

@@ -541,3 +541,28 @@ int str_width(struct str s)
     }
     return columns;
 }
+
+int str_natural(const char *a, const char *b)
+{
+    const char *a0 = a, *b0 = b;
+
+    while (*a && *b) {
+        if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
+            a += strspn(a, "0");
+            b += strspn(b, "0");
+            size_t na = strspn(a, "0123456789"), nb = strspn(b, "0123456789");
+            int r = na != nb ? (na < nb ? -1 : 1) : memcmp(a, b, na);
+            if (r)
+                return r;
+            a += na;
+            b += nb;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    int r = (unsigned char)*a - (unsigned char)*b;
+    return r ? r : strcmp(a0, b0);
+}

@@ -39,6 +39,8 @@ bool str_word(struct str *rest, struct str *ret); /* next run of non-blanks */
 int str_find(struct str s, const char *what);     /* offset, or -1 */
 int str_rfind(struct str s, const char *what);
 int str_cmp(struct str a, struct str b);
+/* As people count, dgx2 before dgx10: runs of digits are numbers; leading zeros only break ties. */
+int str_natural(const char *a, const char *b);
 
 /* Whole-string numbers: false for empty, junk, or out of range; *ret untouched then. */
 bool str_int(struct str s, int64_t *ret);

@@ -4,7 +4,9 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <jansson.h>
+#include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -61,15 +63,27 @@ static void set_trust(CURL *c, const struct client_conf *conf)
     }
 }
 
-/* own_token NULL: the configured one. *ret_status: HTTP's, 0 without an answer. */
-static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
-               const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
+/* A request's handle and what it points to, ended with asking_fini. */
+struct asking {
+    CURL *c;
+    struct curl_slist *headers;
+    char why[CURL_ERROR_SIZE];
+};
+
+static void asking_fini(struct asking *q)
+{
+    curl_slist_free_all(q->headers);
+    curl_easy_cleanup(q->c);
+}
+
+/* own_token NULL: the configured one. */
+static int asking_init(struct asking *q, const struct client_conf *conf, const char *own_token, const char *method,
+                       const char *path, const char *type, struct str body, struct err *err)
 {
     AUTO_BUF token = BUF_INIT(4096);
     AUTO_BUF kind = BUF_INIT(256);
     AUTO_BUF url = BUF_INIT(8192);
     AUTO_BUF auth = BUF_INIT(8192);
-    AUTO_BUF answer = BUF_INIT(ANSWER_MAX);
     int r = own_token ? buf_adds(&token, own_token) : find_token(conf, &token, err);
     if (r < 0)
         return r;
@@ -81,41 +95,60 @@ static int ask(const struct client_conf *conf, const char *own_token, const char
     CURL *c = curl_easy_init();
     if (!c)
         return err_set(err, -ENOMEM, "cannot start an HTTP request");
+    q->c = c;
     buf_addf(&kind, "Content-Type:%s%s", body.len ? " " : "", body.len ? type : "");
-    struct curl_slist *headers = curl_slist_append(NULL, kind.p);
+    q->headers = curl_slist_append(NULL, kind.p);
     if (token.len) {
         buf_addf(&auth, "Authorization: Bearer %s", token.p);
-        headers = curl_slist_append(headers, auth.p);
+        q->headers = curl_slist_append(q->headers, auth.p);
     }
-    char why[CURL_ERROR_SIZE] = "";
+    q->why[0] = 0;
     curl_easy_setopt(c, CURLOPT_URL, url.p);
     curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
-    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c, CURLOPT_HTTPHEADER, q->headers);
     curl_easy_setopt(c, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(c, CURLOPT_WRITEDATA, &answer);
-    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, why);
+    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, q->why);
     set_trust(c, conf);
     if (body.len) {
         curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
         curl_easy_setopt(c, CURLOPT_POSTFIELDS, body.p);
     }
-    CURLcode rc = curl_easy_perform(c);
+    return 0;
+}
+
+static int unreachable(const struct client_conf *conf, const struct asking *q, CURLcode rc, struct err *err)
+{
+    return err_set(err, -EHOSTUNREACH, "cannot reach the hub at '%s': %s", client_url(conf),
+                   q->why[0] ? q->why : curl_easy_strerror(rc));
+}
+
+/* *ret_status: HTTP's, 0 without an answer. */
+static int ask(const struct client_conf *conf, const char *own_token, const char *method, const char *path,
+               const char *type, struct str body, struct buf *ret, int *ret_status, struct err *err)
+{
+    AUTO_BUF answer = BUF_INIT(ANSWER_MAX);
+    struct asking q = {0};
+    int r = asking_init(&q, conf, own_token, method, path, type, body, err);
+    if (r < 0)
+        return r;
+    curl_easy_setopt(q.c, CURLOPT_TIMEOUT_MS, conf->limit_ms ? (long)conf->limit_ms : (long)TOTAL_MS);
+    curl_easy_setopt(q.c, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(q.c, CURLOPT_WRITEDATA, &answer);
+    CURLcode rc = curl_easy_perform(q.c);
     long status = 0;
-    curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(q.c, CURLINFO_RESPONSE_CODE, &status);
     *ret_status = rc == CURLE_OK ? (int)status : 0;
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(c);
     if (rc != CURLE_OK)
-        return err_set(err, -EHOSTUNREACH, "cannot reach the hub at '%s': %s", client_url(conf),
-                       why[0] ? why : curl_easy_strerror(rc));
-    if (status < 200 || status > 299)
-        return problem(conf, status, &answer, err);
+        r = unreachable(conf, &q, rc, err);
+    else if (status < 200 || status > 299)
+        r = problem(conf, status, &answer, err);
+    asking_fini(&q);
+    if (r < 0)
+        return r;
     *ret = answer;
     answer = (struct buf){0};
     return 0;
@@ -148,4 +181,116 @@ int client_post(const struct client_conf *conf, const char *token, const char *p
                 struct buf *ret, int *ret_status, struct err *err)
 {
     return ask(conf, token, "POST", path, type, body, ret, ret_status, err);
+}
+
+/* ---- an answer that lasts ---- */
+
+struct client_line {
+    const struct client_conf *conf;
+    CURLM *multi;
+    atomic_bool stop;
+    /* of the request that is followed */
+    struct asking q;
+    struct buf refusal; /* the body of an answer other than 200 */
+    int (*take)(void *arg, struct str piece);
+    void *arg;
+    int taken; /* what take said when it said no */
+    int64_t news_ms;
+};
+
+struct client_line *client_line_new(const struct client_conf *conf)
+{
+    struct client_line *l = mem_zero(1, sizeof(*l));
+    l->conf = conf;
+    l->multi = curl_multi_init();
+    return l;
+}
+
+void client_line_free(struct client_line *l)
+{
+    if (!l)
+        return;
+    curl_multi_cleanup(l->multi);
+    free(l);
+}
+
+static size_t take_line(char *p, size_t size, size_t n, void *arg)
+{
+    struct client_line *l = arg;
+    long status = 0;
+    l->news_ms = clock_mono_ms();
+    curl_easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200)
+        return buf_add(&l->refusal, p, size * n) == 0 ? size * n : 0;
+    l->taken = l->take(l->arg, str_n(p, size * n));
+    return l->taken < 0 ? 0 : size * n;
+}
+
+/* Why it ended; every end is one. */
+static int line_end(struct client_line *l, CURLcode rc, struct err *err)
+{
+    long status = 0;
+    curl_easy_getinfo(l->q.c, CURLINFO_RESPONSE_CODE, &status);
+    if (l->taken < 0)
+        return err_set(err, l->taken, "'%s' answered something else than a hub would", client_url(l->conf));
+    if (status && status != 200)
+        return problem(l->conf, status, &l->refusal, err);
+    return rc != CURLE_OK ? unreachable(l->conf, &l->q, rc, err)
+                          : err_set(err, -EPIPE, "the hub at '%s' ended the connection", client_url(l->conf));
+}
+
+int client_line_follow(struct client_line *l, const char *path, int64_t quiet_ms,
+                       int (*take_piece)(void *arg, struct str piece), void (*tick)(void *arg), void *arg,
+                       struct err *err)
+{
+    int r = asking_init(&l->q, l->conf, NULL, "GET", path, "", str_of(""), err), running = 1;
+    if (r < 0)
+        return r;
+    l->refusal = BUF_INIT(65536);
+    l->take = take_piece;
+    l->arg = arg;
+    l->taken = 0;
+    l->news_ms = clock_mono_ms();
+    curl_easy_setopt(l->q.c, CURLOPT_WRITEFUNCTION, take_line);
+    curl_easy_setopt(l->q.c, CURLOPT_WRITEDATA, l);
+    curl_multi_add_handle(l->multi, l->q.c);
+    int64_t ticked = l->news_ms;
+    while (running && !l->stop && clock_mono_ms() - l->news_ms < quiet_ms) {
+        if (curl_multi_perform(l->multi, &running) != CURLM_OK)
+            break;
+        if (clock_mono_ms() - ticked >= 1000) {
+            ticked = clock_mono_ms();
+            tick(arg);
+        }
+        if (running && !l->stop)
+            curl_multi_poll(l->multi, NULL, 0, 1000, NULL);
+    }
+    CURLcode rc = CURLE_OPERATION_TIMEDOUT;
+    int left;
+    for (CURLMsg *m; (m = curl_multi_info_read(l->multi, &left));)
+        if (m->msg == CURLMSG_DONE)
+            rc = m->data.result;
+    curl_multi_remove_handle(l->multi, l->q.c);
+    r = l->stop ? -ECANCELED : line_end(l, rc, err);
+    asking_fini(&l->q);
+    buf_fini(&l->refusal);
+    return r;
+}
+
+void client_line_sleep(struct client_line *l, int64_t ms)
+{
+    int64_t until = clock_mono_ms() + ms;
+    for (int64_t now; !l->stop && (now = clock_mono_ms()) < until;)
+        curl_multi_poll(l->multi, NULL, 0, (int)MIN(until - now, 1000), NULL);
+}
+
+void client_line_stop(struct client_line *l)
+{
+    l->stop = true;
+    curl_multi_wakeup(l->multi);
+}
+
+bool client_line_stopped(const struct client_line *l)
+{
+    return l->stop;
 }

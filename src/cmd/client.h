@@ -34,4 +34,19 @@ int client_post(const struct client_conf *conf, const char *token, const char *p
 void client_param(struct buf *path, const char *name, const char *value);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use */
 
+/*
+ * An answer read as it comes, for as long as it lasts: server-sent events. One thread follows; another may stop it at
+ * any time, which ends a wait at once. conf is borrowed.
+ */
+struct client_line;
+struct client_line *client_line_new(const struct client_conf *conf);
+void client_line_free(struct client_line *l);
+/* Until it ends, take says no (negative), nothing came for quiet_ms, or it is stopped. tick: about once a second.
+ * -ECANCELED when stopped; else -errno with a sentence. */
+int client_line_follow(struct client_line *l, const char *path, int64_t quiet_ms,
+                       int (*take)(void *arg, struct str piece), void (*tick)(void *arg), void *arg, struct err *err);
+void client_line_sleep(struct client_line *l, int64_t ms); /* or until it is stopped */
+void client_line_stop(struct client_line *l);              /* from any thread, for good */
+bool client_line_stopped(const struct client_line *l);
+
 #endif

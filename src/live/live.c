@@ -202,36 +202,10 @@ static bool take_name(struct live *l, struct live_node *n)
     return true;
 }
 
-/* dgx2 before dgx10: runs of digits count as numbers; leading zeros only break ties. */
-static int natural_cmp(const char *a, const char *b)
-{
-    const char *a0 = a, *b0 = b;
-
-    while (*a && *b) {
-        if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
-            a += strspn(a, "0");
-            b += strspn(b, "0");
-            size_t na = strspn(a, "0123456789"), nb = strspn(b, "0123456789");
-            int r = na != nb ? (na < nb ? -1 : 1) : memcmp(a, b, na);
-            if (r)
-                return r;
-            a += na;
-            b += nb;
-        } else if (*a != *b) {
-            break;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    int r = (unsigned char)*a - (unsigned char)*b;
-    return r ? r : strcmp(a0, b0);
-}
-
 static int node_cmp(const void *pa, const void *pb)
 {
     const struct node_now *a = *(const struct node_now *const *)pa, *b = *(const struct node_now *const *)pb;
-    int r = natural_cmp(a->name, b->name);
+    int r = str_natural(a->name, b->name);
 
     return r ? r : strcmp(a->key, b->key);
 }

@@ -1,0 +1,37 @@
+/* device.c: one GPU from near: its state in a sentence, its utilisation as a plot, every value the driver gives. */
+#include "base/mem.h"
+#include "render/words.h"
+#include "tui/top.h"
+
+int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
+                const struct device_now *d)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+    uint8_t state = (uint8_t)(STYLE_STATE + d->state);
+    int plot = h >= 40 ? 8 : h >= 16 ? 4 : 2;
+    size_t len;
+
+    int x = sheet_putf(s, y, 1, s->w / 2, STYLE_PLAIN | STYLE_BOLD, "%s:%d", n->name, d->fact.index);
+    x = sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_PLAIN, "%s", d->fact.name);
+    sheet_putf(s, y++, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, "%s", d->fact.uuid);
+    device_sentence(&b, d, t->all.at_ms);
+    sheet_putf(s, y++, 1, s->w - 1, state, "%s %s", s->ascii ? dev_states[d->state].ascii : dev_states[d->state].mark,
+               b.p);
+    const uint8_t *v = trails_of(t->trails, d->fact.uuid, &len);
+    if (v)
+        sheet_plot(s, y, 1, MIN(s->w - 2, TRAIL_LEN / (s->ascii ? 1 : 2)), plot, v, len, STYLE_METER);
+    y += plot;
+    /* Values in columns, top down, of what is known. */
+    int columns = MAX(1, (s->w - 1) / 26), shown = 0, most = MAX(2, h / 3) * columns;
+    for (enum metric m = 0; m < M_COUNT && shown < most && d->state <= DEV_BUSY; m++) {
+        if (metrics[m].scope == SCOPE_NODE || !sample_has(&d->now, m))
+            continue;
+        buf_reset(&b);
+        metric_human(&b, m, d->now.v[m]);
+        int at = 1 + shown % columns * 26;
+        sheet_put(s, y + shown / columns, at, 9, STYLE_PLAIN | STYLE_DIM, metrics[m].label ? metrics[m].label : "");
+        sheet_put(s, y + shown / columns, at + 10, 15, STYLE_PLAIN, b.p);
+        shown++;
+    }
+    return y + (shown + columns - 1) / columns;
+}

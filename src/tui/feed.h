@@ -1,0 +1,28 @@
+/*
+ * feed.h: where a screen's rows come from: this machine or a hub; cmd/ plugs one in. No call waits for data.
+ */
+#ifndef TUI_FEED_H
+#define TUI_FEED_H
+
+#include "model/now.h"
+
+struct feed_event {
+    int64_t at_ms;
+    char node[NAME_MAX_LEN], device[UUID_MAX], kind[16], text[240];
+};
+
+struct feed {
+    void *arg;
+    const char *name; /* "this machine", or the hub's address */
+    bool local;
+    int (*fd)(void *arg);                      /* readable: read() has something to take */
+    bool (*read)(void *arg);                   /* take what came; true: the view is another */
+    void (*view)(void *arg, struct view *ret); /* borrowed until the next read() */
+    /* What keeps data from coming, in words; NULL: nothing. */
+    const char *(*status)(void *arg);
+    /* What happened, newest first, borrowed until the next read(). Asking is what makes a feed get them. False: not
+     * known yet. */
+    bool (*events)(void *arg, const struct feed_event **ret, size_t *ret_n);
+};
+
+#endif

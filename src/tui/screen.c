@@ -1,0 +1,268 @@
+/* screen.c: ncurses, kept to this file. */
+#include "tui/screen.h"
+
+#include "base/mem.h"
+#include "tui/top.h" /* before term.h, which defines words such as `columns` */
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* By style: 16 colours as the terminal paints them, then 256 and true colours for a dark and a light ground. */
+static const struct {
+    short ansi, dark256, light256;
+    int dark, light;
+} colours[STYLES] = {
+    [DEV_FREE] = {COLOR_GREEN, 72, 29, 0x3fb97c, 0x1a7f4b},
+    [DEV_HELD] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x9a6700},
+    [DEV_BUSY] = {COLOR_RED, 203, 124, 0xef6a60, 0xb3261e},
+    [DEV_STALE] = {-1, 245, 242, 0x8b949e, 0x6e7781},
+    [DEV_HUNG] = {COLOR_MAGENTA, 176, 97, 0xd38ae6, 0x9c36b5},
+    [DEV_LOST] = {COLOR_MAGENTA, 176, 97, 0xd38ae6, 0x9c36b5},
+    [STYLE_PLAIN] = {-1, -1, -1, -1, -1},
+    [STYLE_METER] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
+    [STYLE_WARN] = {COLOR_YELLOW, 179, 94, 0xe3b341, 0x9a6700},
+    [STYLE_HOT] = {COLOR_RED, 203, 124, 0xef6a60, 0xb3261e},
+    [STYLE_TITLE] = {COLOR_CYAN, 74, 25, 0x5fafd7, 0x005faf},
+};
+
+static struct {
+    bool open, colour;
+    struct termios before;
+    char restore[512]; /* what a signal handler writes */
+    size_t restore_len;
+    int pipe[2];
+} me = {.pipe = {-1, -1}};
+
+/* ---- signals ---- */
+
+static const int wanted[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGWINCH};
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static void on_signal(int no)
+{
+    int keep = errno;
+    char c = (char)no;
+
+    if (write(me.pipe[1], &c, 1) < 0) {
+        /* full: the loop has enough to read */
+    }
+    errno = keep;
+}
+
+/* Only what is safe here: write and tcsetattr. The signal comes again, to the default action, when this returns. */
+static void on_crash(int no)
+{
+    (void)no;
+    if (me.open) {
+        if (write(STDOUT_FILENO, me.restore, me.restore_len) < 0) {
+            /* nothing left to do */
+        }
+        tcsetattr(STDIN_FILENO, TCSANOW, &me.before);
+    }
+    raise(no);
+}
+
+static void handlers(bool on)
+{
+    static char stack[65536];
+    struct sigaction a = {.sa_handler = on ? on_signal : SIG_DFL, .sa_flags = SA_RESTART};
+
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+        sigaction(wanted[i], &a, NULL);
+    if (on)
+        sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
+    a.sa_handler = on ? on_crash : SIG_DFL;
+    a.sa_flags = (int)(SA_RESETHAND | SA_ONSTACK);
+    for (size_t i = 0; i < ARRAY_LEN(crashes); i++)
+        sigaction(crashes[i], &a, NULL);
+}
+
+static void keep_cap(const char *name)
+{
+    char cap[8];
+
+    mem_copy_str(cap, sizeof(cap), name);
+    const char *s = tigetstr(cap);
+    if (!s || s == (const char *)-1)
+        return;
+    size_t n = strlen(s);
+    if (me.restore_len + n < sizeof(me.restore)) {
+        memcpy(me.restore + me.restore_len, s, n);
+        me.restore_len += n;
+    }
+}
+
+int screen_signal_fd(void)
+{
+    return me.pipe[0];
+}
+
+int screen_signal(void)
+{
+    char c;
+
+    return read(me.pipe[0], &c, 1) == 1 ? c : 0;
+}
+
+/* ---- open and close ---- */
+
+static void set_colours(bool light)
+{
+    start_color();
+    if (use_default_colors() == ERR)
+        assume_default_colors(light ? COLOR_BLACK : COLOR_WHITE, light ? COLOR_WHITE : COLOR_BLACK);
+    for (int i = 0; i < STYLES; i++) {
+        int c = COLORS >= 0x1000000 ? (light ? colours[i].light : colours[i].dark)
+                : COLORS >= 256     ? (light ? colours[i].light256 : colours[i].dark256)
+                                    : colours[i].ansi;
+        if (i == DEV_STALE && COLORS >= 16 && COLORS < 256)
+            c = 8; /* bright black: grey */
+        init_extended_pair(i + 1, c, -1);
+    }
+}
+
+int screen_open(const struct screen_conf *conf, bool *ascii, struct err *err)
+{
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        return err_set(err, -ENOTTY, "it needs a terminal; `muster ls` is for pipes");
+    setlocale(LC_CTYPE, "");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+        *ascii = true;
+    tcgetattr(STDIN_FILENO, &me.before);
+    if (pipe2(me.pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+        return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    const char *term = getenv("TERM");
+    if (!newterm(NULL, stdout, stdin))
+        return err_set(err, -EINVAL, "the terminal '%s' (TERM) is not known here", term ? term : "");
+    static const char *const caps[] = {"rmkx", "sgr0", "cnorm", "rmcup"};
+    static const char mouse_off[] = "\033[?1000l\033[?1002l\033[?1006l";
+    memcpy(me.restore, mouse_off, sizeof(mouse_off) - 1);
+    me.restore_len = sizeof(mouse_off) - 1;
+    for (size_t i = 0; i < ARRAY_LEN(caps); i++)
+        keep_cap(caps[i]);
+    me.open = true;
+    cbreak();
+    noecho();
+    nonl();
+    curs_set(0);
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    set_escdelay(25);
+    mouseinterval(0);
+    mousemask(BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    me.colour = conf->colour && has_colors();
+    if (me.colour)
+        set_colours(conf->light);
+    handlers(true);
+    return 0;
+}
+
+void screen_close(void)
+{
+    if (me.open) {
+        endwin();
+        tcsetattr(STDIN_FILENO, TCSANOW, &me.before);
+        me.open = false;
+        handlers(false);
+    }
+    for (int i = 0; i < 2; i++)
+        if (me.pipe[i] >= 0)
+            close(me.pipe[i]);
+    me.pipe[0] = me.pipe[1] = -1;
+}
+
+void screen_measure(int *ret_w, int *ret_h)
+{
+    struct winsize ws;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col && ws.ws_row &&
+        (ws.ws_col != COLS || ws.ws_row != LINES))
+        resizeterm(ws.ws_row, ws.ws_col);
+    *ret_w = COLS;
+    *ret_h = LINES;
+}
+
+void screen_redraw(void)
+{
+    clearok(curscr, TRUE);
+}
+
+static attr_t attr_of(uint8_t style)
+{
+    attr_t a = 0;
+
+    if (style & STYLE_PICK)
+        a |= A_REVERSE;
+    if (style & STYLE_BOLD)
+        a |= A_BOLD;
+    if (style & STYLE_DIM && !(style & STYLE_PICK))
+        a |= A_DIM;
+    return a;
+}
+
+void screen_show(const struct sheet *s)
+{
+    AUTO_FREE cchar_t *line = mem_zero((size_t)s->w + 1, sizeof(*line));
+
+    for (int y = 0; y < s->h; y++) {
+        int n = 0;
+        for (int x = 0; x < s->w; x++) {
+            const struct glyph *g = &s->v[y * s->w + x];
+            wchar_t text[2] = {(wchar_t)g->c, 0};
+            int style = g->style & 0x1f;
+            if (g->c == 0)
+                continue;
+            setcchar(&line[n++], text, attr_of(g->style), me.colour ? (short)(style + 1) : 0, NULL);
+        }
+        mvadd_wchnstr(y, 0, line, n);
+    }
+    refresh();
+}
+
+/* ---- keys ---- */
+
+int screen_key(int *ret_y, bool *ret_twice)
+{
+    static const struct {
+        wint_t from;
+        int to;
+    } named[] = {{KEY_UP, TOP_UP},           {KEY_DOWN, TOP_DOWN},           {KEY_PPAGE, TOP_PAGE_UP},
+                 {KEY_NPAGE, TOP_PAGE_DOWN}, {KEY_HOME, TOP_HOME},           {KEY_END, TOP_END},
+                 {KEY_ENTER, TOP_ENTER},     {KEY_BACKSPACE, TOP_BACKSPACE}, {KEY_RESIZE, TOP_REDRAW}};
+    wint_t c;
+    MEVENT m;
+    int r = get_wch(&c);
+
+    if (r == ERR)
+        return KEY__NONE;
+    if (r == KEY_CODE_YES) {
+        if (c == KEY_MOUSE && getmouse(&m) == OK) {
+            if (m.bstate & BUTTON4_PRESSED)
+                return TOP_UP;
+            if (m.bstate & BUTTON5_PRESSED)
+                return TOP_DOWN;
+            *ret_y = m.y;
+            *ret_twice = (m.bstate & BUTTON1_DOUBLE_CLICKED) != 0;
+            return KEY__CLICK;
+        }
+        for (size_t i = 0; i < ARRAY_LEN(named); i++)
+            if (c == named[i].from)
+                return named[i].to;
+        return TOP_REDRAW;
+    }
+    return c == '\r' || c == '\n' ? TOP_ENTER
+           : c == 27              ? TOP_ESC
+           : c == 127 || c == 8   ? TOP_BACKSPACE
+           : c == 12              ? TOP_REDRAW
+                                  : (int)c;
+}

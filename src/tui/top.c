@@ -1,0 +1,471 @@
+/* top.c: the state of the screen, what keys do to it, and the frame around the lists. */
+#include "tui/top.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "render/words.h"
+
+enum { EVERY_MIN_MS = 250, EVERY_MAX_MS = 16000, HEAD_ROWS = 3, FOOT_ROWS = 1 };
+
+static const struct {
+    char key;
+    const char *word;
+} looks[] = {[LOOK_OVERVIEW] = {'o', "overview"},
+             [LOOK_DEVICES] = {'d', "devices"},
+             [LOOK_PROCS] = {'p', "processes"},
+             [LOOK_PEOPLE] = {'u', "people"},
+             [LOOK_EVENTS] = {'e', "events"}};
+
+void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms)
+{
+    *t = (struct top){.feed = feed, .me = me, .every_ms = every_ms, .trails = trails_new()};
+    for (enum look l = 0; l < LOOKS; l++)
+        t->home[l].look = l;
+}
+
+void top_fini(struct top *t)
+{
+    people_fini(&t->people);
+    trails_free(t->trails);
+    filter_free(t->filter);
+    arena_fini(&t->arena);
+    free(t->items);
+    *t = (struct top){0};
+}
+
+struct place *top_place(struct top *t)
+{
+    return t->n_deep ? &t->deep[t->n_deep - 1] : &t->home[t->look];
+}
+
+void top_refresh(struct top *t, bool tick)
+{
+    t->feed->view(t->feed->arg, &t->all);
+    t->shown = t->all;
+    arena_reset(&t->arena);
+    if (t->filter)
+        view_filter(&t->shown, t->filter, &t->arena);
+    if (tick)
+        trails_tick(t->trails, &t->all);
+    list_make(t);
+}
+
+/* ---- keys ---- */
+
+static void move(struct top *t, long by)
+{
+    struct place *p = top_place(t);
+
+    if (!t->n_items)
+        return;
+    long to = (long)p->at + by;
+    p->at = to < 0 ? 0 : to >= (long)t->n_items ? t->n_items - 1 : (size_t)to;
+    p->picked = t->items[p->at].id;
+}
+
+static void go_home(struct top *t, enum look look)
+{
+    t->n_deep = 0;
+    t->look = look;
+    list_make(t);
+}
+
+static struct place *go_deep(struct top *t, enum look look)
+{
+    if (t->n_deep == PLACES_MAX) /* back and forth: the oldest step is forgotten */
+        memmove(t->deep, t->deep + 1, --t->n_deep * sizeof(*t->deep));
+    t->deep[t->n_deep] = (struct place){.look = look};
+    return &t->deep[t->n_deep++];
+}
+
+/* What is chosen, from nearer: a node's devices, a device, a person's processes. */
+static void enter(struct top *t)
+{
+    struct place *from = top_place(t);
+
+    if (from->at >= t->n_items)
+        return;
+    struct item i = t->items[from->at];
+    if (i.who) {
+        struct place *p = go_deep(t, LOOK_PROCS);
+        mem_copy_str(p->user, sizeof(p->user), i.who->name);
+        p->of_user = true;
+    } else if (i.d) {
+        if (from->look == LOOK_DEVICE)
+            return;
+        mem_copy_str(go_deep(t, LOOK_DEVICE)->device, UUID_MAX, i.d->fact.uuid);
+    } else if (i.n) {
+        mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, i.n->key);
+    } else {
+        for (size_t k = 0; i.e && k < t->all.n; k++)
+            if (strcmp(t->all.nodes[k]->name, i.e->node) == 0) {
+                mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, t->all.nodes[k]->key);
+                break;
+            }
+    }
+    list_make(t);
+}
+
+/* The filter as typed so far takes effect at once; one that is not whole yet leaves what is shown as it was. */
+static void set_filter(struct top *t)
+{
+    struct filter *f = NULL;
+
+    t->filter_err = (struct filter_err){0};
+    if (str_trim(str_of(t->typed)).len && filter_new(str_of(t->typed), t->me, &f, &t->filter_err) < 0)
+        return;
+    filter_free(t->filter);
+    t->filter = f;
+    t->shown = t->all;
+    arena_reset(&t->arena);
+    if (f)
+        view_filter(&t->shown, f, &t->arena);
+    list_make(t);
+}
+
+static void type_key(struct top *t, int key)
+{
+    size_t n = strlen(t->typed);
+
+    if (key == TOP_ENTER) {
+        t->typing = t->filter_err.column != 0; /* not whole: stay, so that it can be mended */
+        return;
+    }
+    if (key == TOP_ESC) {
+        t->typing = false;
+        t->typed[0] = 0;
+    } else if (key == TOP_BACKSPACE) {
+        while (n && (t->typed[n - 1] & 0xc0) == 0x80)
+            n--;
+        t->typed[n ? n - 1 : 0] = 0;
+    } else if (key == 0x15) { /* ^U */
+        t->typed[0] = 0;
+    } else if (key >= ' ' && key < 0x7f && n + 1 < sizeof(t->typed)) {
+        t->typed[n] = (char)key;
+        t->typed[n + 1] = 0;
+    } else {
+        return;
+    }
+    set_filter(t);
+}
+
+static bool list_key(struct top *t, int key)
+{
+    int page = MAX(1, t->list_h - 1);
+
+    switch (key) {
+    case TOP_UP:
+    case 'k':
+        move(t, -1);
+        return true;
+    case TOP_DOWN:
+    case 'j':
+        move(t, 1);
+        return true;
+    case TOP_PAGE_UP:
+        move(t, -page);
+        return true;
+    case TOP_PAGE_DOWN:
+        move(t, page);
+        return true;
+    case TOP_HOME:
+    case 'g':
+        move(t, -(long)t->n_items);
+        return true;
+    case TOP_END:
+    case 'G':
+        move(t, (long)t->n_items);
+        return true;
+    case TOP_ENTER:
+        enter(t);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void go_back(struct top *t)
+{
+    if (t->n_deep) {
+        t->n_deep--;
+        list_make(t);
+    } else if (t->filter) {
+        t->typed[0] = 0;
+        set_filter(t);
+    }
+}
+
+bool top_key(struct top *t, int key)
+{
+    if (t->typing) {
+        type_key(t, key);
+        return true;
+    }
+    if (t->help) { /* any key closes it */
+        t->help = false;
+        return key != 'q';
+    }
+    for (enum look l = 0; l < ARRAY_LEN(looks); l++)
+        if (key == looks[l].key) {
+            go_home(t, l);
+            return true;
+        }
+    if (list_key(t, key))
+        return true;
+    enum look look = top_place(t)->look;
+    switch (key) {
+    case 'q':
+        return false;
+    case TOP_ESC:
+    case TOP_BACKSPACE:
+        go_back(t);
+        break;
+    case '/':
+        t->typing = true;
+        break;
+    case 's':
+        t->order[look] = (t->order[look] + 1) % list_orders(look);
+        list_make(t);
+        break;
+    case 'r':
+        t->turned[look] = !t->turned[look];
+        list_make(t);
+        break;
+    case ' ':
+        t->paused = !t->paused;
+        break;
+    case '?':
+    case 'h':
+        t->help = true;
+        break;
+    case '+':
+        t->every_ms = MAX(t->every_ms / 2, EVERY_MIN_MS);
+        break;
+    case '-':
+        t->every_ms = MIN(t->every_ms * 2, EVERY_MAX_MS);
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+void top_click(struct top *t, int y, bool twice)
+{
+    struct place *p = top_place(t);
+    long i = (long)p->first + y - t->list_y;
+
+    if (t->typing || t->help || y < t->list_y || y >= t->list_y + t->list_h || i >= (long)t->n_items)
+        return;
+    move(t, i - (long)p->at);
+    if (twice)
+        enter(t);
+}
+
+/* ---- the frame ---- */
+
+static void draw_totals(const struct top *t, struct sheet *s)
+{
+    AUTO_BUF right = BUF_INIT(128);
+    struct tally all;
+    char when[32], span[24];
+
+    if (t->paused)
+        buf_adds(&right, "PAUSED");
+    else if (t->all.at_ms)
+        buf_addf(&right, "%s", local_time(t->all.at_ms, false, when) + 11);
+    if (t->every_ms % 1000)
+        buf_addf(&right, "  %lld ms", (long long)t->every_ms);
+    else
+        buf_addf(&right, "  %s", clock_span(t->every_ms, span));
+    int w = str_width(buf_str(&right)), end = MAX(0, s->w - w - 1);
+    sheet_right(s, 0, s->w - w, w, t->paused ? STYLE_WARN | STYLE_BOLD : STYLE_PLAIN, right.p);
+    view_tally(&t->all, &all);
+    int x = sheet_put(s, 0, 0, end, STYLE_TITLE | STYLE_BOLD, "muster top");
+    if (s->w >= 120)
+        x = sheet_put(s, 0, x + 2, MIN(40, end - x - 2), STYLE_PLAIN, t->feed->name);
+    if (t->all.demo)
+        x = sheet_put(s, 0, x + 2, MIN(8, end - x - 2), STYLE_WARN | STYLE_BOLD, "DEMO");
+    if (all.nodes)
+        x = sheet_putf(s, 0, x + 2, end - x - 2, STYLE_PLAIN, "%zu GPUs", all.devices);
+    for (int i = 0; i < DEV_STATES; i++)
+        if (all.by_state[i]) {
+            x = sheet_putf(s, 0, x + 2, end - x - 2, (uint8_t)(STYLE_STATE + i), "%s %zu",
+                           s->ascii ? dev_states[i].ascii : dev_states[i].mark, all.by_state[i]);
+            if (i <= DEV_BUSY || s->w >= 100) /* the others' marks say it where room is scarce */
+                x = sheet_putf(s, 0, x, end - x, (uint8_t)(STYLE_STATE + i), " %s", dev_states[i].word);
+        }
+}
+
+/* What one must know first: why there is no data, what the hub says of itself, else what is free. */
+static void draw_answer(struct top *t, struct sheet *s)
+{
+    const char *status = t->feed->status(t->feed->arg);
+    AUTO_BUF order = BUF_INIT(64);
+    int w = s->w;
+
+    if (!status && !t->help && t->n_items > 1) {
+        buf_addf(&order, "by %s%s", list_order(t), t->turned[top_place(t)->look] ? ", turned" : "");
+        w = MAX(0, s->w - (int)order.len - 2);
+        sheet_right(s, 1, w + 2, s->w - w - 2, STYLE_PLAIN | STYLE_DIM, order.p);
+    }
+    if (status) {
+        sheet_put(s, 1, 0, w, STYLE_WARN, status);
+    } else if (t->all.notice && t->all.notice[0]) {
+        sheet_putf(s, 1, 0, w, STYLE_WARN | STYLE_BOLD, "! %s", t->all.notice);
+    } else {
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        view_answer(&t->shown, &b);
+        sheet_put(s, 1, 0, w, STYLE_PLAIN, b.len ? b.p : "");
+    }
+}
+
+static void draw_foot(struct top *t, struct sheet *s)
+{
+    int y = s->h - 1, x = 1;
+
+    if (t->typing) {
+        x = sheet_putf(s, y, 0, s->w, STYLE_PLAIN | STYLE_BOLD, "/%s_", t->typed);
+        if (t->filter_err.column)
+            sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_WARN, "column %u: %s", t->filter_err.column,
+                       t->filter_err.message);
+        else if (!t->typed[0])
+            sheet_put(s, y, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM,
+                      "free  user:kim  model:h200  'memfree>=40G'  Enter keeps it, Esc drops it");
+        return;
+    }
+    struct place *p = top_place(t);
+    for (enum look l = 0; l < ARRAY_LEN(looks); l++) {
+        uint8_t style = p->look == l ? STYLE_PLAIN | STYLE_PICK : STYLE_PLAIN;
+        x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", looks[l].key);
+        x = sheet_putf(s, y, x, 16, style, " %s", looks[l].word) + 1;
+    }
+    sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 84 ? "/ filter s sort ? help q" : "/ filter s sort ? help q quit");
+}
+
+static void draw_help(struct sheet *s)
+{
+    static const char *const lines[] = {
+        "o  overview: a line per node      Enter  look nearer",
+        "d  devices                        Esc    back; then drops the filter",
+        "p  processes                      arrows, j k, PgUp PgDn, g G  move",
+        "u  people                         s      sort by the next column",
+        "e  events                         r      the other way round",
+        "/  filter, as on the page and in `muster ls`:",
+        "   free   held 'idle>2h'   user:kim model:h200   host:dgx* 'memfree>=40G'",
+        "space  pause                      + -    faster, slower",
+        "q  quit                           ^L     draw again",
+        "",
+        "Any key goes back.",
+    };
+    int y = HEAD_ROWS;
+
+    sheet_put(s, y - 1, 0, s->w, STYLE_TITLE | STYLE_BOLD, " Keys");
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        sheet_put(s, y++, 1, s->w - 1, STYLE_PLAIN, lines[i]);
+    int x = 1;
+    for (int i = 0; i < DEV_STATES; i++) {
+        if (i && i % 2 == 0) {
+            y++;
+            x = 1;
+        }
+        x = sheet_putf(s, y, x, 40, (uint8_t)(STYLE_STATE + i), "%s %s",
+                       s->ascii ? dev_states[i].ascii : dev_states[i].mark, dev_states[i].word);
+        x = sheet_putf(s, y, x, 40, STYLE_PLAIN, ": %s   ", dev_states[i].meaning) + 2;
+    }
+}
+
+/* Below the overview: the chosen node's devices. Returns how many lines the list above may have. */
+static int draw_below(struct top *t, struct sheet *s, int room)
+{
+    struct place *p = top_place(t);
+
+    if (p->look != LOOK_OVERVIEW || room < 12 || p->at >= t->n_items)
+        return room;
+    const struct node_now *n = t->items[p->at].n;
+    int most = room - 1 - MIN((int)t->n_items, MAX(4, room / 2)), show = MIN((int)n->n_devices, most);
+    if (show <= 0)
+        return room;
+    int y = s->h - FOOT_ROWS - show;
+    sheet_rule(s, y - 1);
+    bool cut = (size_t)show < n->n_devices;
+    for (int i = 0; i < show - cut; i++)
+        line_device(t, s, y + i, n, &n->devices[i]);
+    if (cut)
+        sheet_putf(s, y + show - 1, 1, s->w, STYLE_PLAIN | STYLE_DIM, "and %zu more: Enter",
+                   n->n_devices - (size_t)(show - 1));
+    return room - show - 1;
+}
+
+static void draw_title(struct top *t, struct sheet *s, int y)
+{
+    struct place *p = top_place(t);
+
+    line_title(t, s, y, p->look);
+    AUTO_BUF where = BUF_INIT(512);
+    if (p->of_user)
+        buf_addf(&where, " %s ", p->user[0] ? p->user : "(unknown)");
+    for (size_t i = 0; p->node[0] && i < t->all.n; i++)
+        if (strcmp(t->all.nodes[i]->key, p->node) == 0)
+            buf_addf(&where, " %s ", t->all.nodes[i]->name);
+    sheet_row(s, y, STYLE_BOLD);
+    if (where.len)
+        sheet_right(s, y, s->w / 2, s->w - s->w / 2, STYLE_TITLE | STYLE_PICK, where.p);
+}
+
+static const char *nothing(const struct top *t, enum look look)
+{
+    if (t->feed->status(t->feed->arg) || !t->all.at_ms)
+        return "";
+    if (t->filter)
+        return "nothing matches the filter; Esc drops it";
+    return look == LOOK_PROCS || look == LOOK_DEVICE ? "no processes"
+           : look == LOOK_PEOPLE                     ? "nobody is on a GPU"
+           : look == LOOK_EVENTS                     ? (t->no_events ? "asking…" : "nothing happened yet")
+                                                     : "no GPUs";
+}
+
+void top_draw(struct top *t, struct sheet *s)
+{
+    struct place *p = top_place(t);
+    int y = 2;
+
+    draw_totals(t, s);
+    draw_answer(t, s);
+    if (t->help) {
+        draw_help(s);
+        return;
+    }
+    if (p->look == LOOK_DEVICE) {
+        const struct node_now *n = NULL;
+        const struct device_now *d = list_device(t, p->device, &n);
+        if (d)
+            y = device_page(t, s, y, s->h - FOOT_ROWS - y, n, d);
+        else
+            sheet_put(s, y++, 1, s->w, STYLE_WARN, "this GPU is not there any more");
+    }
+    draw_title(t, s, y++);
+    int room = draw_below(t, s, s->h - FOOT_ROWS - y);
+    t->list_y = y;
+    t->list_h = MAX(room, 0);
+    if (p->at < p->first)
+        p->first = p->at;
+    if (room > 0 && p->at >= p->first + (size_t)room)
+        p->first = p->at - (size_t)room + 1;
+    if (p->first + (size_t)MAX(room, 0) > t->n_items) /* no empty lines while there is something above */
+        p->first = t->n_items > (size_t)MAX(room, 0) ? t->n_items - (size_t)MAX(room, 0) : 0;
+    for (int i = 0; i < room && p->first + (size_t)i < t->n_items; i++) {
+        const struct item *it = &t->items[p->first + (size_t)i];
+        line_item(t, s, y + i, p->look, it);
+        if (p->first + (size_t)i == p->at) {
+            sheet_put(s, y + i, 0, 1, STYLE_PLAIN, ">");
+            sheet_row(s, y + i, STYLE_PICK);
+        }
+    }
+    if (!t->n_items && room > 0)
+        sheet_put(s, y, 1, s->w, STYLE_PLAIN | STYLE_DIM, nothing(t, p->look));
+    draw_foot(t, s);
+}

@@ -1,0 +1,104 @@
+/*
+ * top.h: what `muster top` shows and what its keys do, without a terminal: state in, a sheet out. run.c adds the
+ * terminal and the loop, tests add keys.
+ */
+#ifndef TUI_TOP_H
+#define TUI_TOP_H
+
+#include "query/people.h"
+#include "query/view.h"
+#include "tui/feed.h"
+#include "tui/sheet.h"
+#include "tui/trail.h"
+
+enum look { LOOK_OVERVIEW, LOOK_DEVICES, LOOK_PROCS, LOOK_PEOPLE, LOOK_EVENTS, LOOK_DEVICE, LOOKS };
+
+/* Keys beyond Unicode. */
+enum key {
+    KEY__NONE = -1,
+    KEY__FIRST = 0x110000,
+    TOP_UP,
+    TOP_DOWN,
+    TOP_PAGE_UP,
+    TOP_PAGE_DOWN,
+    TOP_HOME,
+    TOP_END,
+    TOP_ENTER,
+    TOP_ESC,
+    TOP_BACKSPACE,
+    TOP_REDRAW,
+};
+
+/* One line of a list. What a look does not speak of is NULL. */
+struct item {
+    uint64_t id; /* the same thing has the same one at the next frame */
+    size_t came; /* before it was sorted: equal ones keep this order */
+    const struct node_now *n;
+    const struct device_now *d;
+    const struct proc_now *p;
+    const struct person_now *who;
+    const struct feed_event *e;
+};
+
+/* A look at something: where Enter leads, and what is chosen there. */
+struct place {
+    enum look look;
+    char node[NODE_KEY_MAX], device[UUID_MAX], user[64]; /* only of these; empty: all */
+    bool of_user;
+    uint64_t picked;
+    size_t at, first; /* index of what is picked, and of the first line shown */
+};
+
+#define PLACES_MAX 8
+
+struct top {
+    const struct feed *feed;
+    const char *me; /* whom `mine` means, and whose processes are not dim */
+    struct view all, shown;
+    struct filter *filter;
+    struct arena arena; /* of shown */
+    struct people people;
+    struct trails *trails;
+    size_t n_items, cap_items;
+    struct item *items;
+
+    enum look look; /* the home that is shown, when deep is empty */
+    struct place home[LOOKS], deep[PLACES_MAX];
+    size_t n_deep;
+    unsigned order[LOOKS];
+    bool turned[LOOKS]; /* the other way round */
+    bool paused, help, typing;
+    bool no_events; /* the feed does not know them yet */
+    char typed[256];
+    struct filter_err filter_err;
+    int64_t every_ms;
+    /* as last drawn, for the mouse and for pages */
+    int list_y, list_h;
+};
+
+void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms);
+void top_fini(struct top *t);
+/* The feed's newest, chosen by the filter. tick: also a value for the plots. */
+void top_refresh(struct top *t, bool tick);
+/* False: quit. */
+bool top_key(struct top *t, int key);
+void top_click(struct top *t, int y, bool twice);
+void top_draw(struct top *t, struct sheet *s);
+
+struct place *top_place(struct top *t);
+
+/* list.c: the lines of the place that is shown, in order. */
+void list_make(struct top *t);
+const char *list_order(const struct top *t); /* what it is sorted by, in a word */
+unsigned list_orders(enum look look);
+const struct device_now *list_device(const struct top *t, const char *uuid, const struct node_now **ret_node);
+
+/* lines.c: one line of each list, and its title. */
+void line_title(const struct top *t, struct sheet *s, int y, enum look look);
+void line_item(const struct top *t, struct sheet *s, int y, enum look look, const struct item *i);
+void line_device(const struct top *t, struct sheet *s, int y, const struct node_now *n, const struct device_now *d);
+/* device.c: the upper part of a device's page; returns the line below it. */
+int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
+                const struct device_now *d);
+
+#endif

@@ -1,0 +1,19 @@
+/* trail.h: the utilisation of every device and node since `muster top` began, a value a tick, for small plots. */
+#ifndef TUI_TRAIL_H
+#define TUI_TRAIL_H
+
+#include "model/now.h"
+
+#define TRAIL_LEN 240 /* ticks kept */
+
+struct trails;
+struct trails *trails_new(void);
+void trails_free(struct trails *t);
+void trails_tick(struct trails *t, const struct view *v); /* take a value of each; those not in v any more go */
+/* Percent, oldest first, above 100: not known; n in *ret_n. NULL: never seen. key: a device's uuid or a node's key. */
+const uint8_t *trails_of(const struct trails *t, const char *key, size_t *ret_n);
+
+/* The mean utilisation of a node's devices in 0.01 %; -1: not known. */
+int64_t node_util(const struct node_now *n);
+
+#endif

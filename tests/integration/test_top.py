@@ -1,0 +1,258 @@
+#!/usr/bin/python3
+"""`muster top` in a terminal (tmux), against the demo cluster: every view and key, two sizes, and a terminal as it was afterwards."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lib  # noqa: E402
+
+
+class Terminal:
+    """A tmux of its own: one window with a shell in it."""
+    made = 0
+
+    def __init__(self, case, w, h, env=None):
+        Terminal.made += 1
+        self.socket = case.path(f"tmux{Terminal.made}")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("MUSTER_", "TMUX", "COLOR", "NO_COLOR"))}
+        self.env.update({"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}, **(env or {}))
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(w), "-y", str(h), "env PS1='READY> ' sh")
+        case.addCleanup(lambda: subprocess.run(["tmux", "-S", self.socket, "kill-server"], stderr=subprocess.DEVNULL, check=False))
+        self.wait("READY>")
+
+    def tmux(self, *args):
+        return subprocess.run(["tmux", "-S", self.socket, *args], env=self.env, stdout=subprocess.PIPE, check=True, timeout=30).stdout.decode("utf-8", "replace")
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def run(self, line):
+        self.tmux("send-keys", "-l", line)
+        self.keys("Enter")
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p")
+
+    def wait(self, pattern, but=None):
+        """The screen once it fits pattern (and not `but`)."""
+        seen = ""
+
+        def look():
+            nonlocal seen
+            seen = self.screen()
+            return re.search(pattern, seen, re.M) and not (but and re.search(but, seen, re.M))
+        try:
+            lib.wait_until(pattern, look)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; the screen is:\n{seen}") from None
+        return seen
+
+    def mode(self):
+        return self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{mouse_any_flag} #{keypad_cursor_flag}").strip()
+
+
+@unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
+class Top(lib.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.hub_case = lib.Case()
+        cls.hub_case.setUp()
+        hub = cls.hub_case.start(lib.MUSTER, "up", "--demo", "--listen", "127.0.0.1:0", "--data", cls.hub_case.path("data"))
+        cls.url = hub.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+
+        def settled():
+            nodes = {n["name"]: n for n in lib.ask_json(cls.url + "/api/v1/state")["nodes"]}
+            seen = [d["state"] for n in nodes.values() for d in n.get("devices", [])]
+            return len(nodes) == 6 and seen.count("free") == 10 and nodes["dgx5"]["state"] == "hung" and nodes["dgx6"]["state"] == "down"
+        lib.wait_until("the demo's nodes", settled, limit=120)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.hub_case.doCleanups()
+
+    def top(self, w=80, h=24, *flags, env=None):
+        t = Terminal(self, w, h, env)
+        t.before = t.mode()
+        t.run(f"stty -g > {self.path('before')}; {lib.MUSTER} top --hub {self.url} {' '.join(flags)}; echo status $?; stty -g > {self.path('after')}")
+        t.wait(r"^muster top +.*48 GPUs|^muster top  DEMO  48 GPUs", but="^READY>$")
+        return t
+
+    def pid(self, t):
+        shell = t.tmux("display-message", "-p", "#{pane_pid}").strip()
+        return int(subprocess.run(["ps", "-o", "pid=", "--ppid", shell], stdout=subprocess.PIPE, check=True).stdout.split()[0])
+
+    def sane(self, t):
+        """The terminal is as it was before: line discipline, normal screen, cursor, no mouse."""
+        t.wait(r"^READY>$")
+        lib.wait_until("modes", lambda: t.mode() == t.before)
+        lib.wait_until("stty", lambda: os.path.exists(self.path("after")) and os.path.getsize(self.path("after")))
+        with open(self.path("before"), encoding="utf-8") as a, open(self.path("after"), encoding="utf-8") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_each_view_has_its_key_at_80x24(self):
+        t = self.top()
+        s = t.wait(r"^>dgx1 +[●◐○]{8} +H200")
+        self.assertRegex(s, r"(?m)^\d+ of 48 free: ")
+        self.assertRegex(s, r"dgx5 +✕ hung, driver does not answer")
+        self.assertRegex(s, r"dgx6 +◌ down, no news")
+        self.assertRegex(s, r"dgx1:7 .*ana")  # the chosen node's devices below
+        self.assertRegex(s, r"o overview d devices p processes u people e events")
+        t.keys("d")
+        s = t.wait(r"^>dgx1:0 ● kim +\d+% [█░]{6} .* \d+\.\d/140G [█░]{6} +\d+W [█░]{4} +\d+° [█░]{4}")
+        self.assertTrue(all(len(line) <= 80 for line in s.splitlines()))
+        t.keys("p")
+        t.wait(r"^ +PID USER +GPU +SM +MEM +TIME COMMAND")
+        t.wait(r"^> +\d+ zoe +dgx4:[01] .* 114G .* python3")
+        t.keys("u")
+        t.wait(r"^ PERSON +GPUS +IDLE +MEM +LONGEST +WHERE")
+        t.wait(r"^>tom +8 +\d .*dgx3:0 dgx3:1")
+        t.keys("e")
+        t.wait(r"^ WHEN +NODE +EVENT +WHAT")
+        t.wait(r"dgx\d|nothing happened yet")
+        t.keys("o")
+        t.wait(r"^>dgx1")
+        t.keys("q")
+        t.wait(r"^status 0$")
+        self.sane(t)
+
+    def test_enter_looks_nearer_and_escape_goes_back(self):
+        t = self.top()
+        t.keys("j")
+        t.wait(r"^>dgx2 ")
+        t.keys("Enter")
+        t.wait(r"^>dgx2:0 ", but=r"dgx1:0")
+        t.keys("G")
+        t.wait(r"^>dgx2:7 ")
+        t.keys("Enter")
+        s = t.wait(r"^ dgx2:7  NVIDIA H200  GPU-")
+        self.assertRegex(s, r"POWER +\d+ W")
+        self.assertRegex(s, r"(?m)^> +\d+ raj +dgx2:7")
+        t.keys("Escape")
+        t.wait(r"^>dgx2:7 ")
+        t.keys("Escape")
+        t.wait(r"^>dgx2 ")
+        t.keys("u")
+        t.wait(r"^>tom")
+        t.keys("j", "Enter")
+        t.wait(r"^> +\d+ kim .*dgx1:\d", but=r"^.{9}tom ")
+
+    def test_filter_is_live_and_names_the_column_of_an_error(self):
+        t = self.top()
+        t.keys("d")
+        t.keys("/")
+        t.tmux("send-keys", "-l", "user:kim")
+        t.wait(r"^4 of 48 match 'user:kim': 4 on dgx1", but=r"raj")
+        t.tmux("send-keys", "-l", " mem<")
+        t.wait(r"^/user:kim mem<_ +column 14: expected")
+        t.wait(r"^4 of 48 match 'user:kim'")  # what was whole last stays
+        t.keys("C-u")
+        t.wait(r"^/_ ")
+        t.tmux("send-keys", "-l", "free host:dgx2")
+        t.keys("Enter")
+        t.wait(r"^6 of 48 match 'free host:dgx2': 6 on dgx2")
+        t.keys("p")
+        t.wait(r"nothing matches the filter")
+        t.keys("Escape")
+        t.wait(r"^\d+ of 48 free")
+        t.wait(r"python")
+
+    def test_sort_reverse_pause_speed_and_help(self):
+        t = self.top(100, 30)
+        t.keys("p")
+        t.wait(r"by memory$")
+        t.keys("s", "s")
+        t.wait(r"by user$")
+        t.keys("g")
+        t.wait(r"^> +\d+ ana ")
+        t.keys("r")
+        t.wait(r"by user, turned$")
+        t.keys("g")
+        t.wait(r"^> +\d+ zoe ")
+        t.keys("Space")
+        s = t.wait(r"PAUSED")
+        time.sleep(2.5)  # two frames' time in which nothing may change
+        self.assertEqual(t.screen(), s)
+        t.keys("Space")
+        t.wait(r"\d\d:\d\d:\d\d  1 s$", but="PAUSED")
+        t.keys("+")
+        t.wait(r"  500 ms$")
+        t.keys("-", "-")
+        t.wait(r"  2 s$")
+        t.keys("?")
+        t.wait(r"^ Keys$")
+        t.wait(r"○ free: nobody, nothing booked")
+        t.keys("x")
+        t.wait(r"PID USER", but=r"^ Keys$")
+
+    def test_wide_screens_show_more_and_resizing_follows(self):
+        t = self.top(200, 60)
+        t.wait(r"CPU  RAM")
+        s = t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* stale .* hung")
+        self.assertRegex(s, r"dgx1:7 .*python")
+        for w, h in ((80, 24), (120, 40), (81, 24), (40, 10), (20, 4), (300, 70), (80, 24)):
+            t.tmux("resize-window", "-x", str(w), "-y", str(h))
+        t.wait(r"^ o overview .*/ filter s sort \? help q$", but=r"CPU  RAM")
+        s = t.wait(r"^>dgx1 ")
+        self.assertEqual(len(s.splitlines()), 24)
+        t.keys("q")
+        self.sane(t)
+
+    def test_signals_and_a_crash_leave_a_sane_terminal(self):
+        for sig, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 0), (signal.SIGSEGV, 139), (signal.SIGABRT, 134)):
+            with self.subTest(sig.name):
+                t = self.top()
+                self.assertNotEqual(t.mode(), t.before)
+                os.kill(self.pid(t), sig)
+                t.wait(rf"^status {status}$")
+                self.sane(t)
+                t.tmux("kill-server")
+                os.unlink(self.path("after"))
+
+    def test_ascii_and_no_color(self):
+        t = self.top(80, 24, "--ascii", "-v", "devices", env={"NO_COLOR": "1"})
+        s = t.wait(r"^>dgx1:0 # kim +\d+% [#.]{6}")
+        self.assertTrue(s.isascii(), s)
+        self.assertNotRegex(t.tmux("capture-pane", "-p", "-e"), r"\x1b\[[0-9;]*(3[0-7]|38;5;)")
+        t.keys("q")
+        self.sane(t)
+
+    def test_colours_by_state(self):
+        t = self.top(80, 24, "-v", "devices", "user:kim")
+        t.wait(r"^>dgx1:0 ● kim", but="raj")
+        self.assertRegex(t.tmux("capture-pane", "-p", "-e"), r"\x1b\[[0-9;]*38;5;203m")  # busy
+
+    def test_a_hub_that_is_away_is_said_and_keys_work(self):
+        t = Terminal(self, 80, 24)
+        t.run(f"{lib.MUSTER} top --hub http://127.0.0.1:{lib.free_port()}")
+        t.wait(r"^cannot reach the hub")
+        t.keys("u")
+        t.wait(r"^ PERSON")
+        t.keys("q")
+        t.wait(r"^READY>$")
+
+    def test_without_a_hub_it_shows_this_machine(self):
+        t = Terminal(self, 80, 24)
+        t.run(f"{lib.MUSTER} top")
+        t.wait(r"^muster top")
+        t.wait(r"no GPUs|\d+ GPUs")
+        t.keys("d")
+        t.wait(r"^ GPU +WHO")
+        t.keys("q")
+        t.wait(r"^READY>$")
+
+    def test_without_a_terminal_it_says_so(self):
+        status, out, err = self.run_any(lib.MUSTER, "top")
+        self.assertEqual((status, out, err), (2, "", "muster top: it needs a terminal; `muster ls` is for pipes\n"))
+        status, _, err = self.run_any(lib.MUSTER, "top", "mem<")
+        self.assertEqual(status, 2)
+        self.assertIn("column 5 of 'mem<'", err)
+
+
+if __name__ == "__main__":
+    lib.main()

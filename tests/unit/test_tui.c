@@ -1,0 +1,250 @@
+/* The screen of `muster top` without a terminal: sheets, plots, keys over a small cluster; and the stream's events. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "cmd/sse.h"
+#include "tui/top.h"
+#include "view_fixture.h"
+
+static void text_is_clipped_to_its_column(void **unused)
+{
+    static const struct {
+        const char *text;
+        int x, width;
+        const char *want;
+    } cases[] = {{"abc", 0, 5, "abc"},     {"abcdef", 0, 4, "abc…"}, {"abcdef", 0, 0, ""},
+                 {"é日本", 0, 5, "é日本"}, {"é日本", 0, 4, "é日…"},  {"abcdef", 8, 9, "        a…"},
+                 {"abc", 10, 3, ""},       {"\xff!", 0, 5, "?!"}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct sheet s = {0};
+        AUTO_BUF out = BUF_INIT(4096);
+        print_message("'%s'\n", cases[i].text);
+        sheet_size(&s, 10, 1);
+        sheet_put(&s, 0, cases[i].x, cases[i].width, STYLE_PLAIN, cases[i].text);
+        sheet_text(&s, &out);
+        buf_cut(&out, out.len - 1);
+        assert_string_equal(out.p ? out.p : "", cases[i].want);
+        sheet_fini(&s);
+    }
+}
+
+static void meters_and_plots_are_exact(void **unused)
+{
+    static const uint8_t v[] = {0, 50, 100, 255, 100, 100};
+    struct sheet s = {0};
+    AUTO_BUF out = BUF_INIT(4096);
+
+    (void)unused;
+    sheet_size(&s, 8, 5);
+    sheet_meter(&s, 0, 0, 4, 5000, STYLE_METER);
+    sheet_meter(&s, 1, 0, 4, 1, STYLE_METER); /* a little is not nothing */
+    sheet_meter(&s, 2, 0, 4, -1, STYLE_METER);
+    sheet_plot(&s, 3, 0, 4, 1, v, sizeof(v), STYLE_METER);
+    s.ascii = true;
+    sheet_plot(&s, 4, 0, 8, 1, v, sizeof(v), STYLE_METER);
+    sheet_text(&s, &out);
+    assert_string_equal(out.p, "██░░\n█░░░\n░░░░\n ⣠⡇⣿\n  _=@ @@\n");
+    sheet_fini(&s);
+}
+
+/* ---- a feed of the fixture ---- */
+
+static const char *feed_status;
+static int fd(void *arg)
+{
+    (void)arg;
+    return -1;
+}
+static bool nothing_new(void *arg)
+{
+    (void)arg;
+    return false;
+}
+static void view(void *arg, struct view *ret)
+{
+    *ret = ((struct cluster *)arg)->v;
+}
+static const char *status(void *arg)
+{
+    (void)arg;
+    return feed_status;
+}
+static bool events(void *arg, const struct feed_event **ret, size_t *ret_n)
+{
+    static const struct feed_event e[] = {{NOW - 1000, "dgx2", "", "hung", "the driver does not answer"},
+                                          {NOW - 9000, "dgx1", "GPU-dgx1-3", "lost", "GPU 3 is gone"}};
+    (void)arg;
+    *ret = e;
+    *ret_n = ARRAY_LEN(e);
+    return true;
+}
+
+static struct cluster *cluster;
+static struct feed feed;
+static struct top top;
+
+static int begin(void **unused)
+{
+    (void)unused;
+    cluster = cluster_new();
+    feed_status = NULL;
+    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events};
+    top_init(&top, &feed, "lee", 1000);
+    top_refresh(&top, true);
+    return 0;
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    top_fini(&top);
+    cluster_free(cluster);
+    return 0;
+}
+
+/* The sheet after these keys; the caller frees it. */
+static char *after(const char *keys, int w, int h)
+{
+    struct sheet s = {0};
+    AUTO_BUF out = BUF_INIT(1 << 20);
+
+    for (; *keys; keys++)
+        assert_true(top_key(&top, *keys == '\n' ? TOP_ENTER : *keys == '\033' ? TOP_ESC : *keys));
+    sheet_size(&s, w, h);
+    top_draw(&top, &s);
+    sheet_text(&s, &out);
+    sheet_fini(&s);
+    return buf_take(&out);
+}
+
+static void has(const char *text, const char *what)
+{
+    if (!strstr(text, what))
+        fail_msg("no '%s' in\n%s", what, text);
+}
+static void has_not(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        fail_msg("'%s' in\n%s", what, text);
+}
+
+static void each_key_shows_what_it_says(void **unused)
+{
+    static const struct {
+        const char *keys, *want, *not_want;
+    } cases[] = {
+        {"o", ">dgx1", "PID USER"},
+        {"d", ">dgx1:0 ● kim", "PID USER"},
+        {"p", ">  48121 kim", "lost"},
+        {"ps", "by sm", "by memory"},
+        {"u", " PERSON", "PID USER"},
+        {"e", "the driver does not answer", "PID USER"},
+        {"o\n", ">dgx1:0", "dgx2"},
+        {"o\n\n", "NVIDIA H200  GPU-dgx1-0", "dgx2"},
+        {"o\n\n\033", ">dgx1:0", "GPU-dgx1-0"},
+        {"o\n\n\033\033", ">dgx1 ", "GPU-dgx1-0"},
+        {"d/user:lee\n", "matches 'user:lee'", "kim"},
+        {"d/mem<", "column 5: ", NULL},
+        {"?", " Keys", "by place"},
+        {"?x", ">dgx1", " Keys"},
+        {" ", "PAUSED", NULL},
+        {"+", "500 ms", NULL},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s\n", cases[i].keys);
+        end(NULL);
+        begin(NULL);
+        AUTO_FREE char *text = after(cases[i].keys, 80, 24);
+        has(text, cases[i].want);
+        if (cases[i].not_want)
+            has_not(text, cases[i].not_want);
+    }
+    assert_false(top_key(&top, 'q'));
+}
+
+static void what_is_chosen_stays_chosen(void **unused)
+{
+    (void)unused;
+    free(after("pG", 80, 24));
+    AUTO_FREE char *last = after("", 80, 24);
+    has(last, ">    500 lee"); /* its memory is not known: last */
+    AUTO_FREE char *turned = after("r", 80, 24);
+    has(turned, "COMMAND\n>    500 lee");
+}
+
+static void any_size_is_drawn_within_itself(void **unused)
+{
+    static const char looks[] = "odpue?";
+    (void)unused;
+    for (const char *k = looks; *k; k++)
+        for (int w = 1; w <= 240; w = w < 30 ? w + 1 : w + 35)
+            for (int h = 1; h <= 70; h = h < 12 ? h + 1 : h + 29) {
+                char keys[2] = {*k, 0};
+                top.help = false;
+                AUTO_FREE char *text = after(keys, w, h);
+                int lines = 0;
+                for (struct str rest = str_of(text), line; str_line(&rest, &line); lines++)
+                    assert_true(str_width(line) <= w);
+                assert_int_equal(lines, h);
+            }
+}
+
+static void what_keeps_data_from_coming_is_said(void **unused)
+{
+    (void)unused;
+    feed_status = "cannot reach the hub";
+    AUTO_FREE char *text = after("", 80, 24);
+    has(text, "\ncannot reach the hub\n");
+}
+
+static void plots_hold_what_was_seen(void **unused)
+{
+    size_t n;
+    (void)unused;
+    for (int i = 0; i < TRAIL_LEN + 5; i++)
+        trails_tick(top.trails, &cluster->v);
+    const uint8_t *v = trails_of(top.trails, "GPU-dgx1-0", &n);
+    assert_int_equal(n, TRAIL_LEN);
+    assert_int_equal(v[n - 1], 98);
+    v = trails_of(top.trails, "GPU-dgx1-3", &n); /* lost */
+    assert_int_equal(v[n - 1], 255);
+    assert_null(trails_of(top.trails, "GPU-none", &n));
+    struct view none = {0};
+    trails_tick(top.trails, &none);
+    assert_null(trails_of(top.trails, "GPU-dgx1-0", &n));
+}
+
+/* ---- server-sent events ---- */
+
+static int note(void *arg, struct str name, struct str data)
+{
+    buf_addf(arg, "%.*s=%.*s;", STR_ARG(name), STR_ARG(data));
+    return str_eq(name, "bad") ? -EBADMSG : 0;
+}
+
+static void events_come_whole_whatever_the_pieces(void **unused)
+{
+    static const char text[] =
+        "retry: 5\nevent: a\ndata: 1\n\n: hi\n\ndata: x\ndata: y\n\nevent:b\ndata:2\n\nevent: c\n";
+    (void)unused;
+    for (size_t step = 1; step < sizeof(text); step++) {
+        struct sse s = SSE_INIT;
+        AUTO_BUF out = BUF_INIT(4096);
+        for (size_t i = 0; i < sizeof(text) - 1; i += step)
+            assert_int_equal(sse_take(&s, str_n(text + i, MIN(step, sizeof(text) - 1 - i)), note, &out), 0);
+        assert_string_equal(out.p, "a=1;=x\ny;b=2;");
+        assert_int_equal(sse_take(&s, STR("\nevent: bad\ndata: 3\n\n"), note, &out), -EBADMSG);
+        sse_fini(&s);
+    }
+}
+
+TESTS(cmocka_unit_test(text_is_clipped_to_its_column), cmocka_unit_test(meters_and_plots_are_exact),
+      cmocka_unit_test_setup_teardown(each_key_shows_what_it_says, begin, end),
+      cmocka_unit_test_setup_teardown(what_is_chosen_stays_chosen, begin, end),
+      cmocka_unit_test_setup_teardown(any_size_is_drawn_within_itself, begin, end),
+      cmocka_unit_test_setup_teardown(what_keeps_data_from_coming_is_said, begin, end),
+      cmocka_unit_test_setup_teardown(plots_hold_what_was_seen, begin, end),
+      cmocka_unit_test(events_come_whole_whatever_the_pieces))
