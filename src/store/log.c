@@ -574,6 +574,12 @@ int log_reader_get(struct log_reader *l, int64_t row, struct store_batch *ret, s
     sqlite3_reset(st); /* of the last call */
     db_bind_int(st, 1, row);
     int r = reader_step(l, st, err);
+    if (r == 0 &&
+        !sqlite3_get_autocommit(l->h)) { /* it came after this moment: a log only grows, so take a later one */
+        log_reader_end(l);
+        log_reader_begin(l);
+        r = reader_step(l, st, err);
+    }
     if (r == 1)
         *ret = (struct store_batch){
             .run = (uint64_t)sqlite3_column_int64(st, 0),

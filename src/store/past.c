@@ -586,8 +586,12 @@ static int make_piece(struct reading *g, struct open_log *l, const int64_t *rows
         struct store_batch sb;
         struct batch b;
         r = stopped(g) ? -ECANCELED : log_reader_get(l->l, rows[i], &sb, err);
-        if (r != 1)
+        if (r < 0)
             continue;
+        if (r == 0) { /* a piece must leave none out */
+            r = 1;
+            break;
+        }
         r = table_full(t);
         if (dec->batch(g->r->dec, sb.bytes, &b, NULL) < 0)
             p->damaged++;

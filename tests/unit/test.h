@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -17,6 +18,7 @@
     int main(void)                                                                                                     \
     {                                                                                                                  \
         const struct CMUnitTest tests[] = {__VA_ARGS__};                                                               \
+        cmocka_set_test_filter(getenv("MUSTER_TEST_ONLY")); /* a pattern; NULL: all */                                 \
         return cmocka_run_group_tests(tests, NULL, NULL);                                                              \
     }
 
