@@ -81,6 +81,10 @@ static void on_line(void *arg, struct str line)
 {
     struct call *c = arg;
     sheet_line(c->sheet, line);
+    if (sheet_ended(c->sheet)) {
+        ssh_stop(c->ssh);
+        call_done(c, "nvidia-smi said nothing");
+    }
 }
 
 static void on_ended(void *arg, const char *sentence)

@@ -45,7 +45,8 @@ const char *sheet_script(void)
 {
     return "LC_ALL=C; export LC_ALL\n"
            "PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/nvidia/bin:/opt/bin; export PATH\n"
-           "if ! command -v nvidia-smi >/dev/null; then echo 'X there is no nvidia-smi'; exit; fi\n"
+           "(\n"
+           "if ! command -v nvidia-smi >/dev/null; then echo 'X there is no nvidia-smi'; echo Z; exit; fi\n"
            "nvidia-smi --query-gpu=utilization.gpu,utilization.memory,index,gpu_name,gpu_uuid --format=csv </dev/null "
            "2>&1 | while IFS= read -r l; do printf 'G %s\\n' \"$l\"; done\n"
            "nvidia-smi --query-compute-apps=pid,gpu_uuid --format=csv </dev/null 2>/dev/null | while IFS= read -r l; "
@@ -56,7 +57,10 @@ const char *sheet_script(void)
            "  printf 'A %s, %s\\n' \"$u\" \"${l#*, }\"\n"
            "done\n"
            "echo Z\n"
-           "exit\n";
+           ") </dev/null &\n"
+           /* The other end went away: so does all of this. */
+           "trap 'trap - TERM; kill 0' EXIT TERM HUP INT\n"
+           "while read -r l; do :; done\n";
 }
 
 /* ---- lines ---- */
@@ -133,6 +137,11 @@ void sheet_line(struct sheet *s, struct str line)
         s->header = true;
     else if (str_trim(line).len && (!s->header || !take_gpu(s, line)))
         fail(s, line);
+}
+
+bool sheet_ended(const struct sheet *s)
+{
+    return s->whole;
 }
 
 bool sheet_whole(const struct sheet *s)

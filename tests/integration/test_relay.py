@@ -300,6 +300,7 @@ class Relay(lib.Case):
         self.assertRegex(err, r"(?m)^muster fetch: down: ssh: down refuses connections")
         self.assertRegex(err, r"(?m)^muster fetch: broken: NVIDIA-SMI has failed")
         self.assertRegex(err, r"(?m)^muster fetch: hangs: it has not told everything in time")
+        self.assertEqual(sshd.left_over(self.farm), [])
         write("down")
         status, _, err = self.run_any(lib.MUSTER, "fetch", "-c", ini, "-o", out, "--ssh-config", self.farm.config)
         self.assertEqual(status, 3, err)
