@@ -24,6 +24,9 @@ struct block_reader { /* room; zeroed at first */
     size_t cap, cap_rows;
 };
 bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series);
+/* Only series [first, last), each where block_get puts it. None of them: the block is passed over; ret is not used. */
+bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series, size_t first,
+                    size_t last);
 void block_reader_fini(struct block_reader *b);
 
 #endif

@@ -8,9 +8,9 @@
 struct undo {
     uint64_t *ret;
     const size_t *n;
-    size_t n_series;
-    const uint8_t *same;  /* a bit per series; NULL: none is constant */
-    const int64_t *a, *b; /* what the coding left of each that is not */
+    size_t n_series, first, last; /* [first, last) are wanted */
+    const uint8_t *same;          /* a bit per series; NULL: none is constant */
+    const int64_t *a, *b;         /* what the coding left of each that is not */
     uint64_t by;
     const uint64_t *v; /* numbers */
 };
@@ -70,7 +70,7 @@ static const struct {
 
 static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsigned coding, size_t moving)
 {
-    size_t fewer = codings[coding].fewer, numbers = 0, at = 0;
+    size_t fewer = codings[coding].fewer, numbers = 0, at = 0, from = 0, to = 0;
 
     for (unsigned i = 0; i < codings[coding].rows; i++)
         if (ints_get(r, b->rows[1 + i], moving) < 0)
@@ -80,18 +80,27 @@ static bool get_coded(struct block_reader *b, struct rd *r, struct undo *u, unsi
         for (size_t k = 0; k < moving; k++)
             b->rows[1][k] = least;
     }
-    for (size_t k = 0; k < u->n_series; k++)
+    for (size_t k = 0; k < u->n_series; k++) {
+        if (k == u->first)
+            from = numbers;
         if (!is_same(u, k))
             numbers += u->n[k] - MIN(u->n[k], fewer);
-    if (!numbers_get(&b->numbers, r, b->v, numbers))
+        if (k < u->last)
+            to = numbers;
+    }
+    if (u->first == u->last)
+        from = to = 0;
+    if (!numbers_get_part(&b->numbers, r, b->v, numbers, from, to))
         return false;
-    const uint64_t *from = b->v;
-    uint64_t *to = u->ret;
-    for (size_t k = 0; k < u->n_series; to += u->n[k++]) {
+    const uint64_t *v = b->v;
+    uint64_t *ret = u->ret;
+    for (size_t k = 0; k < u->last; ret += u->n[k++]) {
         if (is_same(u, k))
             continue;
-        codings[coding].undo(to, u->n[k], u, at++, from);
-        from += u->n[k] - MIN(u->n[k], fewer);
+        if (k >= u->first)
+            codings[coding].undo(ret, u->n[k], u, at, v);
+        at++;
+        v += u->n[k] - MIN(u->n[k], fewer);
     }
     return true;
 }
@@ -111,8 +120,12 @@ static bool get_runs(struct block_reader *b, struct rd *r, struct undo *u, size_
     }
     /* lengths and differences fit side by side: there are fewer runs than values, and b->v has twice the room */
     uint64_t *diffs = b->v + runs;
-    if (!numbers_get(&b->numbers, r, b->v, runs) || !numbers_get(&b->numbers, r, diffs, runs - moving))
+    bool none = u->first == u->last;
+    if (!numbers_get_part(&b->numbers, r, b->v, runs, 0, none ? 0 : runs) ||
+        !numbers_get_part(&b->numbers, r, diffs, runs - moving, 0, none ? 0 : runs - moving))
         return false;
+    if (none)
+        return true;
     const uint64_t *len = b->v;
     uint64_t *to = u->ret;
     for (size_t k = 0; k < u->n_series; to += u->n[k++]) {
@@ -149,18 +162,19 @@ static void room_for(struct block_reader *b, size_t values, size_t n_series)
     }
 }
 
-bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series)
+bool block_get_part(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series, size_t first,
+                    size_t last)
 {
-    struct undo u = {.ret = ret, .n = n, .n_series = n_series};
-    unsigned first = rd_u8(r), coding = first & ~(unsigned)BLOCK_SOME_SAME;
+    struct undo u = {.ret = ret, .n = n, .n_series = n_series, .first = first, .last = last};
+    unsigned kind = rd_u8(r), coding = kind & ~(unsigned)BLOCK_SOME_SAME;
     size_t same = 0, values = 0;
 
-    if (r->bad || coding > BLOCK_RUNS || (coding == BLOCK_SAME && first != BLOCK_SAME))
+    if (r->bad || coding > BLOCK_RUNS || (coding == BLOCK_SAME && kind != BLOCK_SAME))
         return false;
     for (size_t k = 0; k < n_series; k++)
         values += n[k];
     room_for(b, values, n_series);
-    if (first & BLOCK_SOME_SAME) {
+    if (kind & BLOCK_SOME_SAME) {
         u.same = rd_bytes(r, (n_series + 7) / 8);
         if (!u.same)
             return false;
@@ -172,11 +186,11 @@ bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t
     if (ints_get(r, b->rows[0], same) < 0)
         return false;
     uint64_t *to = ret;
-    for (size_t k = 0, at = 0; k < n_series; to += n[k++]) {
+    for (size_t k = 0, at = 0; k < last && same; to += n[k++]) {
         if (coding != BLOCK_SAME && !is_same(&u, k))
             continue;
         uint64_t one = (uint64_t)b->rows[0][at++];
-        for (size_t i = 0; i < n[k]; i++)
+        for (size_t i = 0; k >= first && i < n[k]; i++)
             to[i] = one;
     }
     if (coding == BLOCK_SAME)
@@ -187,6 +201,11 @@ bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t
     if (r->bad || same == n_series)
         return false;
     return coding == BLOCK_RUNS ? get_runs(b, r, &u, n_series - same) : get_coded(b, r, &u, coding, n_series - same);
+}
+
+bool block_get(struct block_reader *b, struct rd *r, uint64_t *ret, const size_t *n, size_t n_series)
+{
+    return block_get_part(b, r, ret, n, n_series, 0, n_series);
 }
 
 void block_reader_fini(struct block_reader *b)

@@ -98,6 +98,17 @@ struct chunk_cells {
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err); /* 0 or -EBADMSG */
 /* The same where the column's p->len bytes are elsewhere. */
 int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err);
+/*
+ * Less of a column: devices [first, last) of its own, and the lanes whose bits are set. What else ret->v holds then
+ * does not matter. bytes.p NULL: those of the chunk. The checksum is that of the whole column; what is passed over is
+ * not looked at closely.
+ */
+struct chunk_want {
+    size_t first, last;
+    unsigned lanes;
+};
+int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
+                    struct chunk_cells *ret, struct err *err);
 void chunk_cells_fini(struct chunk_cells *c);
 
 static inline size_t chunk_words(size_t n_ticks)

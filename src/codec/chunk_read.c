@@ -1,5 +1,7 @@
 /* chunk_read.c: reading chunks: the head at once, columns as they are asked for. Any bytes are survived (K2). */
+#include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <zstd.h>
 
 #include "base/mem.h"
@@ -260,19 +262,26 @@ static void add_usual(int64_t *v, const int64_t *usual, const uint64_t *h, size_
             v[i] = (int64_t)((uint64_t)v[i] + (uint64_t)usual[i]);
 }
 
-static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero)
+/* Devices [first, last) of it; none: it is passed over. */
+static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells *c, unsigned lane, bool zero,
+                     size_t first, size_t last)
 {
-    size_t words = chunk_words(c->n_ticks), n = 0, at = 0, *some = c->present + c->n_devs;
+    size_t words = chunk_words(c->n_ticks), n = 0, at = 0, begin = 0, end = 0, *some = c->present + c->n_devs;
     uint64_t *flat = c->lanes == 1 ? (uint64_t *)c->v : c->flat;
 
     for (size_t k = 0; k < c->n_devs; k++) {
-        at += c->present[k];
+        if (k == first)
+            begin = n;
+        if (k < last)
+            at += c->present[k];
         if (c->present[k])
             some[n++] = c->present[k];
+        if (k < last)
+            end = n;
     }
-    if (!zero && !block_get(&c->block, r, flat, some, n))
+    if (!zero && !block_get_part(&c->block, r, flat, some, n, first == last ? end : begin, end))
         return false;
-    for (size_t k = c->n_devs; k-- > 0;) {
+    for (size_t k = last; k-- > first;) {
         int64_t *v = c->v + (k * c->lanes + lane) * c->n_ticks;
         const uint64_t *h = c->have + k * words;
         at -= c->present[k];
@@ -286,14 +295,16 @@ static bool get_lane(struct rd *r, const struct chunk *from, struct chunk_cells 
     return true;
 }
 
-static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c)
+static bool get_column(struct rd *r, const struct chunk *from, struct chunk_cells *c, const struct chunk_want *want)
 {
     if (!get_presence(r, c))
         return false;
     unsigned zero = c->lanes > 1 ? rd_u8(r) : 0;
-    for (unsigned lane = 0; lane < c->lanes; lane++)
-        if (!get_lane(r, from, c, lane, zero >> lane & 1))
+    for (unsigned lane = 0; lane < c->lanes && want->lanes >> lane; lane++) {
+        bool wanted = want->lanes >> lane & 1;
+        if (!get_lane(r, from, c, lane, zero >> lane & 1, wanted ? want->first : 0, wanted ? want->last : 0))
             return false;
+    }
     return true;
 }
 
@@ -323,27 +334,38 @@ static void cells_room(struct chunk_cells *c, size_t n_devs, size_t n_ticks, uns
     c->lanes = lanes;
 }
 
-int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err)
+int chunk_read_part(const struct chunk *c, size_t column, struct str bytes, const struct chunk_want *want,
+                    struct chunk_cells *ret, struct err *err)
 {
     const struct chunk_part *p = &c->columns[column];
+    bool all_lanes = want->lanes >> (c->lanes - 1) & 1;
 
+    assert(want->first < want->last && want->last <= p->n_devs);
+    if (!bytes.p && (p->off > c->bytes.len || p->len > c->bytes.len - p->off))
+        return err_set(err, -EBADMSG, "a column is cut off");
+    if (!bytes.p)
+        bytes = str_n(c->bytes.p + p->off, p->len);
     if (bytes.len != p->len)
         return err_set(err, -EBADMSG, "a column is cut off");
     if (crc32c(0, bytes.p, p->len) != p->crc)
         return err_set(err, -EBADMSG, "a column is damaged");
     cells_room(ret, p->n_devs, c->n_ticks, c->lanes);
     struct rd r = rd_of(bytes.p, p->len);
-    bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret);
-    return ok && rd_left(&r) == 0 ? 0 : err_set(err, -EBADMSG, "a column makes no sense");
+    bool ok = c->version == 1 ? chunk_v1_column(&r, ret) : get_column(&r, c, ret, want);
+    ok = ok && (!all_lanes || rd_left(&r) == 0);
+    return ok ? 0 : err_set(err, -EBADMSG, "a column makes no sense");
+}
+
+int chunk_read_bytes(const struct chunk *c, size_t column, struct str bytes, struct chunk_cells *ret, struct err *err)
+{
+    struct chunk_want all = {.last = c->columns[column].n_devs, .lanes = UINT_MAX};
+
+    return chunk_read_part(c, column, bytes, &all, ret, err);
 }
 
 int chunk_read(const struct chunk *c, size_t column, struct chunk_cells *ret, struct err *err)
 {
-    const struct chunk_part *p = &c->columns[column];
-
-    if (p->off > c->bytes.len || p->len > c->bytes.len - p->off)
-        return err_set(err, -EBADMSG, "a column is cut off");
-    return chunk_read_bytes(c, column, str_n(c->bytes.p + p->off, p->len), ret, err);
+    return chunk_read_bytes(c, column, (struct str){0}, ret, err);
 }
 
 void chunk_cells_fini(struct chunk_cells *c)

@@ -266,7 +266,7 @@ static int get_pack(struct rd *r, int64_t *ret, size_t n)
     const uint8_t *p = rd_bytes(r, len);
     if (!p)
         return -EBADMSG;
-    unpack(p, len, ret, n, width, min);
+    unpack(p, len, ret, 0, n, width, min);
     return 0;
 }
 

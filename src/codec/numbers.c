@@ -279,7 +279,8 @@ void numbers_put(struct numbers *x, struct buf *out, const uint64_t *v, size_t n
 
 /* ---- reading ---- */
 
-static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t n)
+/* skip: it is only passed over, and what is returned is not to be read. */
+static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t n, bool skip)
 {
     uint64_t word = rd_varint(r);
     size_t len = (size_t)(word >> 2);
@@ -288,6 +289,8 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
         return NULL;
     if (word == SECTION_PLAIN)
         return rd_bytes(r, n);
+    if (skip)
+        return (word & 3) == SECTION_ZSTD ? rd_bytes(r, len) : word == SECTION_FILL ? rd_bytes(r, 1) : NULL;
     buf_reset(&room->plane);
     room->plane.max = ZSTD_BYTES;
     char *to = buf_room(&room->plane, n);
@@ -310,20 +313,24 @@ static const uint8_t *get_plane(struct numbers_room *room, struct rd *r, size_t 
     return ZSTD_isError(z) || z != n ? NULL : (const uint8_t *)to;
 }
 
-static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, unsigned low)
+static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to,
+                      unsigned low)
 {
-    const uint8_t *size = get_plane(room, r, n);
-    uint64_t bits = (uint64_t)low * n, bit = 0;
+    const uint8_t *size = get_plane(room, r, n, false);
+    uint64_t bits = 0, bit = (uint64_t)low * from;
 
     if (!size || low > 64 - SIZED_BITS)
         return false;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < from; i++)
+        bit += size_bits(size[i]);
+    bits = bit + (uint64_t)low * (n - from);
+    for (size_t i = from; i < n; i++)
         bits += size_bits(size[i]);
     size_t len = (size_t)((bits + 7) / 8);
     const uint8_t *p = rd_bytes(r, len);
     if (!p)
         return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = from; i < to; i++) {
         unsigned width = low + size_bits(size[i]);
         int64_t v = 0;
         size_t at = (size_t)(bit / 8);
@@ -341,7 +348,7 @@ static bool get_sized(struct numbers_room *room, struct rd *r, uint64_t *ret, si
     return true;
 }
 
-bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n)
+bool numbers_get_part(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n, size_t from, size_t to)
 {
     if (n == 0)
         return true;
@@ -349,7 +356,7 @@ bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t 
     if (r->bad || width > 64)
         return false;
     if (low & SIZED)
-        return get_sized(room, r, ret, n, low & ~SIZED);
+        return get_sized(room, r, ret, n, from, to, low & ~SIZED);
     if (low > width)
         return false;
     if (low) {
@@ -357,18 +364,27 @@ bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t 
         const uint8_t *p = rd_bytes(r, len);
         if (!p)
             return false;
-        unpack(p, len, (int64_t *)ret, n, low, 0);
-    } else {
-        memset(ret, 0, n * sizeof(*ret));
+        unpack(p, len, (int64_t *)ret, from, to, low, 0);
+    } else if (!width && from < to) {
+        memset(ret + from, 0, (to - from) * sizeof(*ret));
     }
     for (unsigned shift = low; shift < width; shift += 8) {
-        const uint8_t *p = get_plane(room, r, n);
+        const uint8_t *p = get_plane(room, r, n, from == to);
         if (!p)
             return false;
-        for (size_t i = 0; i < n; i++)
-            ret[i] |= (uint64_t)p[i] << shift;
+        if (shift == 0)
+            for (size_t i = from; i < to; i++)
+                ret[i] = p[i];
+        else
+            for (size_t i = from; i < to; i++)
+                ret[i] |= (uint64_t)p[i] << shift;
     }
     return true;
+}
+
+bool numbers_get(struct numbers_room *room, struct rd *r, uint64_t *ret, size_t n)
+{
+    return numbers_get_part(room, r, ret, n, 0, n);
 }
 
 void numbers_room_fini(struct numbers_room *room)

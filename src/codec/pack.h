@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 static inline unsigned bits_of(uint64_t v)
 {
     return v ? 64u - (unsigned)__builtin_clzll(v) : 0;
@@ -45,12 +47,23 @@ static inline uint8_t *pack_end(struct packer *k)
     return k->p;
 }
 
-/* ---- reading: n numbers at p, which has len bytes. Whole words are read while there are 9 bytes to read from. ---- */
-static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t n, unsigned width, uint64_t add)
+/*
+ * ---- reading: numbers [from, to) of those at p, which has len bytes, into ret[from..to). Whole words are read while
+ * there are 9 bytes to read from. ----
+ */
+static inline void unpack(const uint8_t *p, size_t len, int64_t *ret, size_t from, size_t to, unsigned width,
+                          uint64_t add)
 {
-    uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = 0;
+    uint64_t mask = width == 64 ? UINT64_MAX : (1ull << width) - 1, bit = (uint64_t)from * width;
+    size_t i = from;
 
-    for (size_t i = 0; i < n; i++, bit += width) {
+    if (width && width <= 56 && len >= 8) /* one word has it, wherever it begins */
+        for (size_t end = MIN(to, (len - 8) * 8 / width); i < end; i++, bit += width) {
+            uint64_t word;
+            memcpy(&word, p + bit / 8, 8);
+            ret[i] = (int64_t)((le64toh(word) >> bit % 8 & mask) + add);
+        }
+    for (; i < to; i++, bit += width) {
         size_t at = (size_t)(bit / 8);
         unsigned shift = (unsigned)(bit % 8);
         uint64_t v = 0, high = 0;

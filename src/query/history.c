@@ -207,6 +207,7 @@ static int resolve_metrics(const struct history_words *w, const struct view *v, 
 struct aim {
     struct str all, node, index; /* node:index, where there is a colon */
     bool pattern, colon, hit;
+    bool placed; /* a node is called what stands before the colon: it is no uuid */
 };
 
 static bool fits(struct str word, bool pattern, const char *text)
@@ -269,9 +270,11 @@ static bool pick_devices(struct aims *w, const struct node_now *n, bool *picked)
             continue;
         }
         bool here = a->colon && names_node(a->node, a->pattern, n);
+        if (a->placed && !here)
+            continue;
         for (size_t k = 0; k < n->n_devices; k++) {
             const struct device_fact *f = &n->devices[k].fact;
-            if (fits(a->all, a->pattern, f->uuid) || (here && names_index(a, f)))
+            if ((!a->placed && fits(a->all, a->pattern, f->uuid)) || (here && names_index(a, f)))
                 picked[k] = a->hit = true;
         }
     }
@@ -331,6 +334,9 @@ static int resolve_devices(const struct history_words *words, const struct view 
 
     for (size_t i = 0; i < words->n_devices; i++)
         aim_at(&w->v[w->n++], words->devices[i]);
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t k = 0; k < v->n && w->v[i].colon && !w->v[i].pattern && !w->v[i].placed; k++)
+            w->v[i].placed = names_node(w->v[i].node, false, v->nodes[k]);
     q->nodes = mem_zero(MAX(v->n, 1u), sizeof(*q->nodes));
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *n = v->nodes[i];

@@ -107,7 +107,8 @@ struct run {
     const struct series_sink *sink;
     struct series_frame frame;
     size_t n, before;
-    int64_t *v; /* one series */
+    unsigned fields; /* of bins */
+    int64_t *v;      /* one series */
     bool any;
     struct heap *heaps;
     size_t n_heaps, cap_heaps;
@@ -290,6 +291,27 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
     }
 }
 
+/* What of the bins the aggs need. */
+static unsigned fields_of(const struct history_query *q)
+{
+    static const unsigned needs[AGGS] = {
+        [AGG_AVG] = BIN_SUM,
+        [AGG_MIN] = BIN_MIN,
+        [AGG_MAX] = BIN_MAX,
+        [AGG_SUM] = BIN_SUM,
+        [AGG_LAST] = BIN_LAST,
+        [AGG_COUNT] = 0,
+        [AGG_RATE] = BIN_LAST | BIN_MIN,
+    };
+    unsigned fields = 0;
+
+    for (size_t a = 0; a < q->n_aggs && !q->usual; a++)
+        fields |= needs[q->aggs[a]];
+    for (size_t i = 0; i < q->n_metrics && q->usual; i++)
+        fields |= q->metrics[i].no >= 0 && metrics[q->metrics[i].no].kind != KIND_COUNTER ? BIN_SUM : BIN_ALL;
+    return fields ? fields : BIN_SUM;
+}
+
 /* The node's devices, or the node itself: one question to the store, all metrics at once. */
 static int ask_node(struct run *r, const struct plan_node *p, bool self, struct err *err)
 {
@@ -318,6 +340,7 @@ static int ask_node(struct run *r, const struct plan_node *p, bool self, struct 
                               .from_ms = r->frame.from_ms - back_ms,
                               .to_ms = r->frame.to_ms,
                               .step_ms = r->frame.step_ms,
+                              .fields = r->fields,
                               .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms),
                               .session = r->past->session,
                               .stop = r->past->stop,
@@ -384,7 +407,7 @@ int history_query_run(const struct history_query *q, const struct past *past, co
                       struct err *err)
 {
     const int64_t tries[] = {q->step_ms, MINUTE_MS, HOUR_MS};
-    struct run r = {.q = q, .past = past, .sink = sink};
+    struct run r = {.q = q, .past = past, .sink = sink, .fields = fields_of(q)};
     int code = 0;
     size_t i, tried = 0;
 

@@ -42,6 +42,8 @@ struct bin {        /* [at, at + step) */
     int64_t sum, min, max, last;
 };
 
+enum bin_field { BIN_SUM = 1, BIN_MIN = 2, BIN_MAX = 4, BIN_LAST = 8, BIN_ALL = 15 }; /* count is always there */
+
 struct history_ask {
     const char *node;           /* key */
     const char *const *devices; /* uuids; "" is the node itself */
@@ -49,6 +51,7 @@ struct history_ask {
     size_t n_devices, n_metrics;
     int64_t from_ms, to_ms;  /* [from, to), made larger to whole bins */
     int64_t step_ms;         /* bins at multiples of it since 1970; at least 100 */
+    unsigned fields;         /* of enum bin_field, those needed; 0: all. The others of a bin may be anything */
     int tier;                /* enum tier, or -1: the coarsest whose bins fit into step, and that from_ms is kept in */
     bool (*stop)(void *arg); /* asked now and then; NULL: never */
     void *arg;

@@ -427,7 +427,15 @@ static int read_tier(struct reading *g, int tier, bool unsummed)
     int64_t size = tier_bucket_ms(tier), bucket = floor_to(MAX(g->sink->from_ms, -(1ll << 52)), size);
     int r = 1;
 
-    while (r == 1 && (r = next_bucket(g->x, tier, unsummed, bucket, &bucket)) == 1) {
+    while (r == 1) {
+        int64_t asked = bucket;
+        r = next_bucket(g->x, tier, unsummed, asked, &bucket);
+        if (r != 1)
+            break;
+        if (bucket < asked) { /* a damaged index: going on from there would never end (H6) */
+            g->sink->damaged++;
+            return 0;
+        }
         if (bucket >= g->sink->to_ms)
             return 0;
         for (size_t i = 0; i < g->names.n && r == 1; i++) {

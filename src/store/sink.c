@@ -37,30 +37,35 @@ static size_t first_tick(const struct chunk *c, int64_t at)
     return low;
 }
 
-static int find_device(const struct chunk *c, const char *name)
+/* guess: where it is likely to be. */
+static int find_device(const struct chunk *c, struct str name, size_t guess)
 {
-    for (size_t i = 0; i < c->n_devices; i++)
-        if (str_eq(c->devices[i], name))
-            return (int)i;
+    for (size_t i = 0; i < c->n_devices; i++) {
+        size_t at = guess + i < c->n_devices ? guess + i : (guess + i) % c->n_devices;
+        if (c->devices[at].len == name.len && memcmp(c->devices[at].p, name.p, name.len) == 0)
+            return (int)at;
+    }
     return -1;
 }
 
 static int place_of(const struct chunk_part *p, int dev)
 {
+    if ((size_t)dev < p->n_devs && p->devs[dev] == dev) /* most columns have all devices */
+        return dev;
     for (size_t i = 0; i < p->n_devs; i++)
         if (p->devs[i] == dev)
             return (int)i;
     return -1;
 }
 
-/* A column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
-static int read_column(struct sink *s, const struct chunk *c, size_t k)
+/* What is wanted of a column into s->cells: 0, 1 when it is damaged (and counted), or what ends the reading. */
+static int read_column(struct sink *s, const struct chunk *c, size_t k, const struct chunk_want *want)
 {
-    struct str bytes;
+    struct str bytes = {0};
     int r = s->load ? s->load(s->load_arg, c, k, &bytes) : 0;
 
     if (r == 0)
-        r = s->load ? chunk_read_bytes(c, k, bytes, &s->cells, NULL) : chunk_read(c, k, &s->cells, NULL);
+        r = chunk_read_part(c, k, bytes, want, &s->cells, NULL);
     if (r != -EBADMSG)
         return r;
     s->damaged++;
@@ -69,29 +74,36 @@ static int read_column(struct sink *s, const struct chunk *c, size_t k)
 
 /* ---- bins ---- */
 
-static void bins_add(struct bins_sink *b, size_t series, int64_t at, const struct part_bin *p)
+static void bins_add(struct bins_sink *b, size_t at, const struct part_bin *p)
 {
-    size_t i = series * b->h.n + (size_t)((at - b->h.from_ms) / b->h.step_ms);
+    struct bin *to = &b->h.v[at];
 
-    if (b->h.v[i].count == 0) {
-        b->h.v[i] = p->b;
-        b->last_ms[i] = p->last_ms;
+    if (to->count == 0) {
+        *to = p->b;
+        if (b->last_ms)
+            b->last_ms[at] = p->last_ms;
         return;
     }
-    struct part_bin was = {b->h.v[i], b->last_ms[i]};
+    struct part_bin was = {*to, b->last_ms ? b->last_ms[at] : 0};
     part_bin_add(&was, p);
-    b->h.v[i] = was.b;
-    b->last_ms[i] = was.last_ms;
+    *to = was.b;
+    if (b->last_ms)
+        b->last_ms[at] = was.last_ms;
 }
 
-/* [i, end) of v, all of them there and in one bin. */
-static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_t last_ms)
+/* n values, all of them there and in one bin. */
+static void part_of_run(struct part_bin *ret, const int64_t *v, size_t n, int64_t last_ms, unsigned fields)
 {
     uint64_t sum = 0;
     int64_t min = v[0], max = v[0];
 
-    for (size_t i = 0; i < n; i++) {
+    if (n == 1) {
+        *ret = (struct part_bin){{1, v[0], v[0], v[0], v[0]}, last_ms};
+        return;
+    }
+    for (size_t i = 0; i < n && fields & BIN_SUM; i++)
         sum += (uint64_t)v[i];
+    for (size_t i = 0; i < n && fields & (BIN_MIN | BIN_MAX); i++) {
         min = v[i] < min ? v[i] : min;
         max = v[i] > max ? v[i] : max;
     }
@@ -114,68 +126,127 @@ static size_t run_of(const uint64_t *have, size_t i, size_t end, bool there)
 
 static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev)
 {
-    size_t end = b->end, i = b->begin;
     const int64_t *v = chunk_lane(&b->s.cells, dev, 0);
     const uint64_t *have = b->s.cells.have + dev * chunk_words(c->n_ticks);
+    size_t i = b->begin, row = series * b->h.n;
 
-    while (i < end) {
-        i += run_of(have, i, end, false);
-        size_t stop = i < end ? i + run_of(have, i, end, true) : end;
-        while (i < stop) {
-            int64_t begin = floor_to(c->ticks[i], b->h.step_ms), over = begin + b->h.step_ms;
-            size_t n = 1;
+    for (size_t k = 0; k < b->n_cuts; k++)
+        for (size_t end = b->cuts[k].end; i < end;) {
             struct part_bin part;
-            while (i + n < stop && c->ticks[i + n] < over)
-                n++;
-            part_of_run(&part, v + i, n, c->ticks[i + n - 1]);
-            bins_add(b, series, begin, &part);
+            i += run_of(have, i, end, false);
+            size_t n = i < end ? run_of(have, i, end, true) : 0;
+            if (n == 0)
+                continue;
+            part_of_run(&part, v + i, n, c->ticks[i + n - 1], b->fields);
+            bins_add(b, row + b->cuts[k].bin, &part);
             i += n;
         }
-    }
 }
 
 static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev, int tier)
 {
     const int64_t *lanes = chunk_lane(&b->s.cells, dev, 0);
+    size_t i = b->begin, row = series * b->h.n, stride = c->n_ticks;
 
-    for (size_t i = b->begin; i < b->end; i++) {
-        struct part_bin part;
-        if (!chunk_has(&b->s.cells, dev, i))
-            continue;
-        part_bin_get(&part, lanes + i, c->n_ticks, c->ticks[i], tier_bin_ms(tier));
-        bins_add(b, series, c->ticks[i], &part);
+    for (size_t k = 0; k < b->n_cuts; k++)
+        for (; i < b->cuts[k].end; i++) {
+            struct part_bin part;
+            if (!chunk_has(&b->s.cells, dev, i))
+                continue;
+            if (b->fields & BIN_LAST) {
+                part_bin_get(&part, lanes + i, stride, c->ticks[i], tier_bin_ms(tier));
+            } else {
+                uint64_t count = (uint64_t)lanes[LANE_COUNT * stride + i], min = (uint64_t)lanes[LANE_MIN * stride + i];
+                part.b.count = (uint32_t)count;
+                part.b.sum = b->fields & BIN_SUM ? (int64_t)(min * count + (uint64_t)lanes[LANE_SUM * stride + i]) : 0;
+                part.b.min = (int64_t)min;
+                part.b.max = b->fields & BIN_MAX ? (int64_t)(min + (uint64_t)lanes[LANE_MAX * stride + i]) : 0;
+                part.b.last = part.last_ms = 0;
+            }
+            bins_add(b, row + b->cuts[k].bin, &part);
+        }
+}
+
+/* Which of the chunk's ticks are in which bin: the same for all its series. */
+static void bins_cut(struct bins_sink *b, const struct chunk *c)
+{
+    size_t end = first_tick(c, b->s.to_ms);
+    int64_t begin = b->h.from_ms, step = b->h.step_ms;
+    uint32_t bin = 0;
+
+    b->n_cuts = 0;
+    b->begin = first_tick(c, b->s.from_ms);
+    for (size_t i = b->begin; i < end;) {
+        int64_t later = c->ticks[i] - begin;
+        if (later >= 2 * step) {
+            bin += (uint32_t)(later / step);
+            begin += later / step * step;
+        } else if (later >= step) {
+            bin++;
+            begin += step;
+        }
+        while (i < end && c->ticks[i] - begin < step)
+            i++;
+        VEC_ROOM(b->cuts, b->n_cuts, b->cap_cuts);
+        b->cuts[b->n_cuts++] = (struct cut){(uint32_t)i, bin};
     }
+}
+
+/* The lanes of a tier that tell the fields. */
+static unsigned lanes_for(unsigned fields)
+{
+    if (fields & BIN_LAST)
+        return (1u << LANES) - 1;
+    return 1u << LANE_COUNT | (fields & (BIN_SUM | BIN_MIN | BIN_MAX) ? 1u << LANE_MIN : 0) |
+           (fields & BIN_MAX ? 1u << LANE_MAX : 0) | (fields & BIN_SUM ? 1u << LANE_SUM : 0);
+}
+
+static int bins_column_of(struct bins_sink *b, const struct chunk *c, size_t column, size_t metric, int tier)
+{
+    const struct chunk_part *p = &c->columns[column];
+    size_t n = b->ask->n_devices;
+    struct chunk_want want = {.first = p->n_devs, .lanes = tier == TIER_RAW ? 1 : lanes_for(b->fields)};
+    int *at = b->place + n;
+
+    for (size_t d = 0; d < n; d++) {
+        at[d] = b->place[d] < 0 ? -1 : place_of(p, b->place[d]);
+        if (at[d] < 0)
+            continue;
+        want.first = MIN(want.first, (size_t)at[d]);
+        want.last = MAX(want.last, (size_t)at[d] + 1);
+    }
+    if (want.first >= want.last)
+        return 0;
+    int r = read_column(&b->s, c, column, &want);
+    for (size_t d = 0; d < n && r == 0; d++) {
+        if (at[d] >= 0 && tier == TIER_RAW)
+            bins_raw(b, d * b->ask->n_metrics + metric, c, (size_t)at[d]);
+        else if (at[d] >= 0)
+            bins_tier(b, d * b->ask->n_metrics + metric, c, (size_t)at[d], tier);
+    }
+    return MIN(r, 0);
 }
 
 static int bins_chunk(struct sink *s, const struct chunk *c, int tier)
 {
     struct bins_sink *b = (struct bins_sink *)s;
     const struct history_ask *ask = b->ask;
+    size_t guess = 0;
+    int r = 0;
 
-    b->begin = first_tick(c, s->from_ms);
-    b->end = first_tick(c, s->to_ms);
-    for (size_t d = 0; d < ask->n_devices; d++)
-        b->place[d] = find_device(c, ask->devices[d]);
-    for (size_t k = 0; k < c->n_columns; k++) {
-        const struct chunk_part *p = &c->columns[k];
-        for (size_t m = 0; m < ask->n_metrics; m++) {
-            int r = -1; /* not read yet */
-            if (!chunk_key_eq(p->key, b->keys[m]))
-                continue;
-            for (size_t d = 0; d < ask->n_devices && r <= 0; d++) {
-                int at = b->place[d] < 0 ? -1 : place_of(p, b->place[d]);
-                if (at < 0)
-                    continue;
-                if (r < 0 && (r = read_column(s, c, k)) < 0)
-                    return r;
-                if (r == 0 && tier == TIER_RAW)
-                    bins_raw(b, d * ask->n_metrics + m, c, (size_t)at);
-                else if (r == 0)
-                    bins_tier(b, d * ask->n_metrics + m, c, (size_t)at, tier);
-            }
-        }
+    bins_cut(b, c);
+    if (b->n_cuts == 0)
+        return 0;
+    for (size_t d = 0; d < ask->n_devices; d++) {
+        b->place[d] = find_device(c, b->names[d], guess);
+        if (b->place[d] >= 0)
+            guess = (size_t)b->place[d] + 1;
     }
-    return 0;
+    for (size_t k = 0; k < c->n_columns && r == 0; k++)
+        for (size_t m = 0; m < ask->n_metrics && r == 0; m++)
+            if (chunk_key_eq(c->columns[k].key, b->keys[m]))
+                r = bins_column_of(b, c, k, m, tier);
+    return r;
 }
 
 static void bins_column(struct bins_sink *b, size_t series, const struct batch *from, const struct column *c,
@@ -185,7 +256,8 @@ static void bins_column(struct bins_sink *b, size_t series, const struct batch *
         int64_t at = from->at_ms[i] + shift_ms;
         if (at < b->s.from_ms || at >= b->s.to_ms || !column_has(c, i))
             continue;
-        bins_add(b, series, at, &(struct part_bin){{1, c->v[i], c->v[i], c->v[i], c->v[i]}, at});
+        bins_add(b, series * b->h.n + (size_t)((at - b->h.from_ms) / b->h.step_ms),
+                 &(struct part_bin){{1, c->v[i], c->v[i], c->v[i], c->v[i]}, at});
     }
 }
 
@@ -225,7 +297,8 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
                                   .reset = bins_reset,
                                   .stop = ask->stop,
                                   .stop_arg = ask->arg},
-                            .ask = ask};
+                            .ask = ask,
+                            .fields = ask->fields ? ask->fields : BIN_ALL};
     if (ask->step_ms < 100 || ask->to_ms <= ask->from_ms || ask->from_ms < -(1ll << 52) || ask->to_ms > 1ll << 52 ||
         ask->step_ms > 1ll << 52)
         return err_set(err, -EINVAL, "a span needs an end behind its beginning, and a step of at least 100 ms");
@@ -241,9 +314,13 @@ int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, stru
     b->h.tier = tier;
     b->s.to_ms = b->h.from_ms + (int64_t)n * ask->step_ms;
     b->h.v = mem_zero(b->h.n_series * b->h.n, sizeof(*b->h.v));
-    b->last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->last_ms));
+    if (b->fields & BIN_LAST)
+        b->last_ms = mem_zero(b->h.n_series * b->h.n, sizeof(*b->last_ms));
     b->keys = mem_zero(ask->n_metrics, sizeof(*b->keys));
-    b->place = mem_zero(ask->n_devices, sizeof(*b->place));
+    b->place = mem_zero(ask->n_devices, 2 * sizeof(*b->place));
+    b->names = mem_zero(ask->n_devices, sizeof(*b->names));
+    for (size_t i = 0; i < ask->n_devices; i++)
+        b->names[i] = str_of(ask->devices[i]);
     for (size_t i = 0; i < ask->n_metrics; i++)
         b->keys[i] = metric_key(ask->metrics[i]);
     return 0;
@@ -255,6 +332,8 @@ void bins_fini(struct bins_sink *b)
     free(b->last_ms);
     free(b->keys);
     free(b->place);
+    free(b->names);
+    free(b->cuts);
     chunk_cells_fini(&b->s.cells);
 }
 
@@ -272,13 +351,14 @@ static int points_add(struct points_sink *p, int64_t at, int64_t v)
 static int points_chunk(struct sink *s, const struct chunk *c, int tier)
 {
     struct points_sink *p = (struct points_sink *)s;
-    int dev = find_device(c, p->device), r = 0;
+    int dev = find_device(c, str_of(p->device), 0), r = 0;
 
     for (size_t k = 0; tier == TIER_RAW && dev >= 0 && k < c->n_columns && r == 0; k++) {
         int at = chunk_key_eq(c->columns[k].key, p->key) ? place_of(&c->columns[k], dev) : -1;
         if (at < 0)
             continue;
-        r = read_column(s, c, k);
+        struct chunk_want want = {.first = (size_t)at, .last = (size_t)at + 1, .lanes = 1};
+        r = read_column(s, c, k, &want);
         if (r) {
             r = MIN(r, 0);
             continue;

@@ -30,10 +30,16 @@ struct bins_sink {
     struct sink s;
     const struct history_ask *ask;
     struct history h;
-    int64_t *last_ms; /* when each bin's newest value was */
+    unsigned fields;  /* as ask says, never 0 */
+    int64_t *last_ms; /* when each bin's newest value was; NULL: BIN_LAST is not asked for */
+    struct str *names;
     struct chunk_key *keys;
-    int *place;        /* of each device in the chunk at hand */
-    size_t begin, end; /* its ticks that are asked for */
+    int *place;   /* of each device in the chunk at hand, -1: not there; behind them: in its column at hand */
+    size_t begin; /* its first tick that is asked for */
+    struct cut {  /* ticks up to this one, from the cut before, are in this bin */
+        uint32_t end, bin;
+    } * cuts;
+    size_t n_cuts, cap_cuts;
 };
 int bins_init(struct bins_sink *b, const struct history_ask *ask, int tier, struct err *err);
 void bins_fini(struct bins_sink *b); /* h too, unless it was taken */

@@ -174,11 +174,29 @@ static bool same_cells(const struct made *m, const struct chunk_column *want, co
     return true;
 }
 
+/* Of every column that can be read, any part: some devices, some lanes; into cells that held something else before. */
+static void check_parts(const struct chunk *c, size_t column, const struct chunk_cells *whole, struct chunk_cells *room)
+{
+    for (unsigned try = 0; try < 12; try++) {
+        struct chunk_want want = {.first = try % whole->n_devs, .lanes = 1u << try % whole->lanes};
+        want.last = want.first + 1 + try / 3 % (whole->n_devs - want.first);
+        if (try % 2)
+            want.lanes |= 0x13;
+        assert_int_equal(chunk_read_part(c, column, (struct str){0}, &want, room, NULL), 0);
+        assert_memory_equal(room->have, whole->have, whole->n_devs * chunk_words(whole->n_ticks) * sizeof(uint64_t));
+        for (size_t k = want.first; k < want.last; k++)
+            for (unsigned lane = 0; lane < whole->lanes; lane++)
+                if (want.lanes >> lane & 1)
+                    assert_memory_equal(chunk_lane(room, k, lane), chunk_lane(whole, k, lane),
+                                        whole->n_ticks * sizeof(int64_t));
+    }
+}
+
 /* How many columns came back as they were; the others must say that they did not. -1: the head was refused. */
 static int check_chunk(const struct made *m, struct str bytes)
 {
     struct chunk c;
-    struct chunk_cells cells = {0};
+    struct chunk_cells cells = {0}, part = {0};
     int good = 0;
 
     if (chunk_open(&c, bytes, NULL) < 0) {
@@ -197,9 +215,11 @@ static int check_chunk(const struct made *m, struct str bytes)
             continue;
         if (!same_cells(m, &m->columns[i], &cells))
             fail_msg("column %zu differs", i);
+        check_parts(&c, i, &cells, &part);
         good++;
     }
     chunk_cells_fini(&cells);
+    chunk_cells_fini(&part);
     chunk_fini(&c);
     return good;
 }
