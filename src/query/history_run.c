@@ -35,6 +35,13 @@ static int64_t divided(__int128 v, __int128 by)
     return clip((v + (v < 0 ? -by / 2 : by / 2)) / by);
 }
 
+static inline int64_t average(const struct bin *b)
+{
+    if (b->sum < 0 || b->sum > INT64_MAX / 2 / AVERAGE_EXTRA)
+        return divided((__int128)b->sum * AVERAGE_EXTRA, b->count);
+    return (int64_t)(((uint64_t)b->sum * AVERAGE_EXTRA + b->count / 2) / b->count);
+}
+
 static size_t rate_back(int64_t step_ms)
 {
     return (size_t)MAX((RATE_BACK_MS + step_ms - 1) / step_ms, 1);
@@ -66,7 +73,7 @@ void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg ag
         }
         switch (agg) {
         case AGG_AVG:
-            v[i] = divided((__int128)one->sum * AVERAGE_EXTRA, one->count);
+            v[i] = average(one);
             break;
         case AGG_MIN:
             v[i] = one->min;

@@ -143,6 +143,23 @@ static void bins_raw(struct bins_sink *b, size_t series, const struct chunk *c, 
         }
 }
 
+/* A bin of a tier where its newest value is not asked for, and when that was does not matter. */
+static inline void bin_add_lanes(struct bin *to, const int64_t *lane, size_t stride, unsigned fields)
+{
+    uint64_t count = (uint64_t)lane[LANE_COUNT * stride];
+    int64_t min = lane[LANE_MIN * stride];
+
+    if (fields & BIN_SUM)
+        to->sum = (int64_t)((uint64_t)to->sum + (uint64_t)min * count + (uint64_t)lane[LANE_SUM * stride]);
+    if (fields & BIN_MAX) {
+        int64_t max = (int64_t)((uint64_t)min + (uint64_t)lane[LANE_MAX * stride]);
+        to->max = to->count ? MAX(to->max, max) : max;
+    }
+    if (fields & BIN_MIN)
+        to->min = to->count ? MIN(to->min, min) : min;
+    to->count += (uint32_t)count;
+}
+
 static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c, size_t dev, int tier)
 {
     const int64_t *lanes = chunk_lane(&b->s.cells, dev, 0);
@@ -153,17 +170,13 @@ static void bins_tier(struct bins_sink *b, size_t series, const struct chunk *c,
             struct part_bin part;
             if (!chunk_has(&b->s.cells, dev, i))
                 continue;
-            if (b->fields & BIN_LAST) {
-                part_bin_get(&part, lanes + i, stride, c->ticks[i], tier_bin_ms(tier));
-            } else {
-                uint64_t count = (uint64_t)lanes[LANE_COUNT * stride + i], min = (uint64_t)lanes[LANE_MIN * stride + i];
-                part.b.count = (uint32_t)count;
-                part.b.sum = b->fields & BIN_SUM ? (int64_t)(min * count + (uint64_t)lanes[LANE_SUM * stride + i]) : 0;
-                part.b.min = (int64_t)min;
-                part.b.max = b->fields & BIN_MAX ? (int64_t)(min + (uint64_t)lanes[LANE_MAX * stride + i]) : 0;
-                part.b.last = part.last_ms = 0;
+            size_t at = row + b->cuts[k].bin;
+            if (!(b->fields & BIN_LAST)) {
+                bin_add_lanes(&b->h.v[at], lanes + i, stride, b->fields);
+                continue;
             }
-            bins_add(b, row + b->cuts[k].bin, &part);
+            part_bin_get(&part, lanes + i, stride, c->ticks[i], tier_bin_ms(tier));
+            bins_add(b, at, &part);
         }
 }
 
