@@ -172,11 +172,18 @@ class Asker:
     """One keep-alive connection."""
 
     def __init__(self, port):
-        self.port, self.c = port, http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+        self.c = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
 
     def get(self, path, body=None, headers=None):
-        self.c.request("GET" if body is None else "POST", path, body, headers or {})
-        r = self.c.getresponse()
+        for again in (True, False):
+            try:
+                self.c.request("GET" if body is None else "POST", path, body, headers or {})
+                r = self.c.getresponse()
+                break
+            except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
+                self.c.close()  # it was idle for longer than the server keeps one; the next request opens it anew
+                if not again:
+                    raise
         text = r.read()
         if r.status >= 300:
             raise SystemExit(f"HTTP {r.status} for {path[:200]}: {text[:400]!r}")

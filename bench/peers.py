@@ -348,7 +348,7 @@ class Prometheus(PromQL):
         _, status, used = os.wait4(p.pid, 0)
         if status:
             raise SystemExit("promtool failed")
-        return {"cpu": used.ru_utime + used.ru_stime, "wall": time.monotonic() - t0, "bytes": lib.disk_bytes(self.path + "/data"), "peak": used.ru_maxrss / 1024}
+        return {"cpu": used.ru_utime + used.ru_stime, "wall": time.monotonic() - t0, "bytes": lib.disk_bytes(self.path + "/data"), "peak": used.ru_maxrss / 1024}  # far above what this process has had
 
     started = Victoria.started
 
