@@ -1,5 +1,5 @@
 /* What the page costs a browser: Debian's Chromium, headless, against a hub on this machine.
- * Usage: node bench/page.mjs [--nodes N] [--seconds S] [--loads L]
+ * Usage: node bench/page.mjs [--nodes N] [--seconds S] [--loads L] [--minutes M]
  *
  * cold     the demo, loaded L times with an empty cache: bytes on the wire, requests, and the time from the start of the
  *          navigation until the answer and the first cells have been painted
@@ -8,11 +8,12 @@
  *          machine, is what this leaves out
  * frames   N nodes of 8 GPUs that all change each second, for S seconds, as tiles and as rows that scroll: time between
  *          frames, what the page's main thread did, the heap before and after (collected)
+ * heap     with --minutes, and nothing else then: those nodes watched so long, the heap (collected) each minute
  */
 import { parseArgs } from "node:util";
 import { chrome, demo, hub, open, simulate } from "../tests/browser/lib.mjs";
 
-const { values } = parseArgs({ options: { nodes: { type: "string", default: "500" }, seconds: { type: "string", default: "20" }, loads: { type: "string", default: "9" } } });
+const { values } = parseArgs({ options: { nodes: { type: "string", default: "500" }, seconds: { type: "string", default: "20" }, loads: { type: "string", default: "9" }, minutes: { type: "string", default: "0" } } });
 const ends = [];
 const t = { after: (f) => ends.unshift(f) };
 const sorted = (v) => [...v].sort((a, b) => a - b);
@@ -114,7 +115,23 @@ async function frames(url, seconds, scroll) {
     await page.context().close();
 }
 
-try {
+async function heap(url, minutes) {
+    const page = await open(t, url, { width: 1920, height: 1080 });
+    const cdp = await page.context().newCDPSession(page);
+    await page.waitForSelector(".cell, .dot");
+    const sizes = [];
+    for (let i = 0; i <= minutes; i++) {
+        await page.waitForTimeout(i ? 60000 : 10000);
+        await cdp.send("HeapProfiler.collectGarbage");
+        const { usedSize } = await cdp.send("Runtime.getHeapUsage");
+        const { nodes } = await cdp.send("Memory.getDOMCounters");
+        sizes.push(`${(usedSize / 1e6).toFixed(1)} MB, ${nodes} DOM nodes`);
+    }
+    console.log(`  by the minute: ${sizes.join("; ")}`);
+    await page.context().close();
+}
+
+async function all() {
     const d = await demo(t);
     const loads = [];
     for (let i = 0; i < Number(values.loads); i++) loads.push(await load(d.url));
@@ -128,6 +145,17 @@ try {
     for (const [name, query, scroll] of [["tiles", "?layout=tiles", false], ["rows, scrolling", "?layout=rows", true]]) {
         console.log(`frames, ${values.nodes} nodes x 8 GPUs each second, ${values.seconds} s, ${name}`);
         await frames(h.url + "/" + query, Number(values.seconds), scroll);
+    }
+}
+
+try {
+    if (Number(values.minutes)) {
+        const h = await hub(t);
+        await simulate(t, h, values.nodes);
+        console.log(`heap, ${values.nodes} nodes x 8 GPUs each second, ${values.minutes} minutes`);
+        await heap(h.url, Number(values.minutes));
+    } else {
+        await all();
     }
 } finally {
     for (const end of ends) await end();
