@@ -15,7 +15,7 @@ import lib
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
-# Fields as nvidia-smi titles them, and one GPU's values as recorded on an H200 (shared/fixtures/h200/busy.query-gpu.csv).
+# Fields as nvidia-smi titles them, and one GPU's values in the manner of an H200.
 FIELDS = {
     "index": ("index", "@"), "count": ("count", "#"), "uuid": ("uuid", "[N/A]"),
     "gpu_uuid": ("uuid", "[N/A]"), "name": ("name", "NVIDIA H200"), "gpu_name": ("name", "NVIDIA H200"),
