@@ -5,7 +5,11 @@ import { live, onChange } from "./live.js";
 /** The store, and a new rendering whenever it changes. */
 export function useLive() {
     const [, again] = useState({});
-    useEffect(() => onChange(() => again({})), []);
+    useEffect(() => {
+        const stop = onChange(() => again({}));
+        again({}); /* what came between the first rendering and now was told to nobody */
+        return stop;
+    }, []);
     return live;
 }
 
