@@ -17,6 +17,7 @@
 #include "model/job.h"
 
 struct api;
+struct census;
 struct filter;
 struct node_now;
 struct live;
@@ -105,7 +106,8 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 struct api {
     struct live *live;
     struct cache *cache;
-    struct blob *page; /* index.html as rendered for page_name; NULL: not yet */
+    struct census *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
+    struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
     uint64_t page_name, page_hash;
     bool demo, show_cmd, read_open; /* reading without a token: on loopback always, elsewhere if read_open */
     const char *version, *name;     /* the cluster's name on screens */

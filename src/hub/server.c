@@ -26,6 +26,7 @@
 #include "hub/streams.h"
 #include "hub/tls.h"
 #include "hub/work.h"
+#include "people/census.h"
 
 #define TICK_MS     1000
 #define PUSH_MS     200
@@ -529,6 +530,7 @@ static void make_api(struct server *s)
     h->api = (struct api){
         .live = h->live,
         .cache = cache_new(CACHE_BYTES),
+        .census = census_empty(),
         .version = MUSTER_VERSION,
         .nonce = (uint32_t)rand_u64(),
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
@@ -697,6 +699,7 @@ void hub_close(struct hub *h)
     tokens_free(h->tokens);
     live_free(h->live);
     cache_free(h->api.cache);
+    census_unref(h->api.census);
     blob_unref(h->api.page);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);
