@@ -1,0 +1,249 @@
+/* GPU Monitor's files: what its page made of them, and what it got wrong. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "collect/readings.h"
+
+#define WRITTEN 1794732099000ll /* 2026-11-15T08:41:39Z */
+
+static const struct readings_zone automatic = {.automatic = true};
+
+static const char gpus[] = "0, GPU-a, Tesla V100, 100, 16160, 1, 1, 50, 2026/11/15 09:41:10.100\n"
+                           "1, GPU-b, Tesla V100, 4, 16160, 0, 0, 33, 2026/11/15 09:41:10.110\n"
+                           "1, GPU-b, Tesla V100, 4, 16160, 0, 0, 33, 2026/11/15 09:41:30.130\n"
+                           "0, GPU-a, Tesla V100, 8018, 16160, 92, 40, 61, 2026/11/15 09:41:30.123\n";
+static const char apps[] = "2026/11/15 09:40:55.000, GPU-a, 1, /bin/gone, 7\n"
+                           "2026/11/15 09:41:31.000, GPU-a, 6400, /opt/my env, 2/bin/python, 31415\n"
+                           "2026/11/15 09:41:31.002, GPU-b, [N/A], sleeper, 99\n"
+                           "2026/11/15 09:41:31.002, GPU-a, 10, worker, 50\n"
+                           "2026/11/15 09:41:31.002, GPU-a, 12, ghost, 60\n";
+static const char users[] = "{\"31415\": [\"31416\"], \"50\": [\"51\", \"52\"], \"60\": []}\n"
+                            "31415 raj                  Sat Nov 14 22:10:01 2026\n"
+                            "   52 mei                  Sun Nov 15 09:00:00 2026\n";
+static const char status[] = "/dev/sda1      1000 250 750  25% /\n"
+                             "Mem:          64323       12001       40000         100       12322       51000\n"
+                             "32\n"
+                             " 09:41:39 up 3 days,  1:02,  2 users,  load average: 16.52, 0.58, 0.59\n";
+static const char disks[] = "Filesystem     1024-blocks      Used Available Capacity Mounted on\n"
+                            "/dev/sda1        4000  1000 3000      25% /\n"
+                            "/dev/sda1        4000  1000 3000      25% /bind\n"
+                            "tmpfs 1 1 0 100% /run\n"
+                            "/dev/sdb1        2000  1500 500      75% /var/opt\n";
+
+static void take(struct readings *r, enum readings_file which, const char *text)
+{
+    readings_take(r, which, str_of(text), WRITTEN);
+}
+
+static void files_become_a_reading(void **unused)
+{
+    struct readings *r = readings_new();
+    struct reading got = {0};
+    (void)unused;
+    assert_false(readings_read(r, &automatic, &got));
+    take(r, READINGS_GPUS, gpus);
+    take(r, READINGS_PROCESSES, apps);
+    take(r, READINGS_USERS, users);
+    take(r, READINGS_STATUS, status);
+    take(r, READINGS_DISKS, disks);
+    assert_true(readings_read(r, &automatic, &got));
+    assert_int_equal(readings_at(r, &automatic), WRITTEN - 9000 + 130); /* the node is an hour east */
+    assert_int_equal(readings_cpus(r), 32);
+    assert_int_equal(readings_skipped(r), 0);
+
+    assert_int_equal(got.n_devices, 2);
+    const struct device_reading *a = &got.devices[0], *b = &got.devices[1];
+    assert_string_equal(a->fact.uuid, "GPU-a");
+    assert_int_equal(a->sample.v[M_mem_used], 8018ll << 20);
+    assert_int_equal(a->sample.v[M_util], 9200);
+    assert_int_equal(a->sample.v[M_mem_util], 4000);
+    assert_int_equal(a->sample.v[M_temp], 61000);
+    assert_int_equal(a->n_uses, 3); /* of 7 the last row is too old */
+    assert_string_equal(a->uses[0].known->name, "python");
+    assert_string_equal(a->uses[0].known->user, "raj");
+    assert_int_equal(a->uses[0].known->start_ms, 1794690601000ll); /* 21:10:01Z */
+    assert_int_equal(a->uses[0].mem, 6400ll << 20);
+    assert_string_equal(a->uses[1].known->user, "mei"); /* its child's; 51 is not known either */
+    assert_string_equal(a->fact.note, "process 50 has ended but its children keep the memory: 52");
+    assert_string_equal(a->uses[2].known->user, "");
+    assert_int_equal(b->n_uses, 0); /* nobody knows 99, and there is nothing of it */
+
+    assert_int_equal(got.node.v[M_ram_total], 64323ll << 20);
+    assert_int_equal(got.node.v[M_ram_used], 12001ll << 20);
+    assert_int_equal(got.node.v[M_load1], 1652);
+    assert_false(sample_has(&got.node, M_cpu));
+    assert_int_equal(got.node.v[M_disk_total], 6000ll << 10);
+    assert_int_equal(got.node.v[M_disk_used], 2500ll << 10);
+    assert_int_equal(got.n_custom, 2);
+    assert_string_equal(got.custom[0].name, "disk:");
+    assert_string_equal(got.custom[1].name, "disk:var:opt");
+    assert_int_equal(got.custom[1].v, 7500);
+    reading_fini(&got);
+    readings_free(r);
+}
+
+static void rows_of_another_shape_are_passed_over(void **unused)
+{
+    static const struct {
+        enum readings_file which;
+        const char *text;
+        size_t devices, skipped;
+    } cases[] = {
+        {READINGS_GPUS, "", 0, 0},
+        {READINGS_GPUS, "NVIDIA-SMI has failed\n", 0, 1},
+        {READINGS_GPUS, "0, GPU-a, X, 1, 2, 3, 4, 5, 2026/11/15 09:41:10.100", 0, 1}, /* still being written */
+        {READINGS_GPUS, "0, GPU-a, X, 1, 2, 3, 4, 5\n0, GPU-a, X, 1, 2, 3, 4, 5, 2026/11/15 09:41:10.100, 6\n", 0, 2},
+        {READINGS_GPUS, "0, GPU-a, X, 1, 2, 3, 4, 5, 2026/13/15 09:41:10.100\n", 0, 1},
+        {READINGS_GPUS, "0, GPU/a, X, 1, 2, 3, 4, 5, 2026/11/15 09:41:10.100\n", 0, 1},
+        {READINGS_GPUS, "0, GPU-a, X, [N/A], [N/A], -3, 400, x, 2026/11/15 09:41:10.100\n", 1, 0},
+        {READINGS_PROCESSES, "2026/11/15 09:41:10.100, GPU-a, 1, x\n2026/11/15 09:41:10.100, GPU-a, 1, x, -4\n", 0, 2},
+        {READINGS_USERS, "x y z\n", 0, 1},
+        {READINGS_STATUS, "Mem: a b\n\nodd\n load average: x\n-3\n", 0, 1},
+        {READINGS_DISKS, "/dev/a 1 2 3 9% /\n/dev/b\n", 0, 0},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct readings *r = readings_new();
+        struct reading got = {0};
+        print_message("%zu: '%s'\n", i, cases[i].text);
+        take(r, cases[i].which, cases[i].text);
+        assert_int_equal(readings_read(r, &automatic, &got), cases[i].devices > 0);
+        assert_int_equal(got.n_devices, cases[i].devices);
+        assert_int_equal(readings_skipped(r), cases[i].skipped);
+        for (int m = 0; got.n_devices && m < M_COUNT; m++)
+            assert_false(sample_has(&got.devices[0].sample, (enum metric)m));
+        reading_fini(&got);
+        readings_free(r);
+    }
+}
+
+/* The page kept it until its rows left the file. */
+static void a_gpu_that_is_gone_is_not_shown_and_one_that_did_not_fit_is(void **unused)
+{
+    struct readings *r = readings_new();
+    struct reading got = {0};
+    AUTO_BUF text = BUF_INIT(1u << 16);
+    (void)unused;
+    take(r, READINGS_GPUS,
+         "0, GPU-a, X, 1, 2, 3, 4, 5, 2026/11/15 09:40:10.100\n1, GPU-b, X, 1, 2, 3, 4, 5, 2026/11/15 09:41:30.1\n");
+    assert_true(readings_read(r, &automatic, &got));
+    assert_int_equal(got.n_devices, 1);
+    assert_string_equal(got.devices[0].fact.uuid, "GPU-b");
+
+    for (int i = 0; i < 20; i++) /* 0 to 19: the first lines of a sweep of 24 */
+        buf_addf(&text, "%d, GPU-%d, X, 1, 2, 3, 4, 5, 2026/11/15 09:41:30.1\n", i, i);
+    take(r, READINGS_GPUS, text.p);
+    buf_reset(&text);
+    for (int i = 4; i < 24; i++)
+        buf_addf(&text, "%d, GPU-%d, X, 1, 2, 3, 4, 5, 2026/11/15 09:43:30.1\n", i, i);
+    take(r, READINGS_GPUS, text.p);
+    reading_reset(&got);
+    assert_true(readings_read(r, &automatic, &got));
+    assert_int_equal(got.n_devices, 26); /* GPU-a and GPU-b too: who can tell */
+    assert_string_equal(got.devices[0].fact.uuid, "GPU-0");
+    assert_false(sample_has(&got.devices[0].sample, M_util));
+    assert_true(sample_has(&got.devices[25].sample, M_util));
+    reading_fini(&got);
+    readings_free(r);
+}
+
+static void processes_of_an_old_sweep_are_over(void **unused)
+{
+    struct readings *r = readings_new();
+    struct reading got = {0};
+    (void)unused;
+    take(r, READINGS_GPUS, gpus);
+    take(r, READINGS_PROCESSES, "2026/11/15 09:40:20.000, GPU-a, 6400, x, 7\n");
+    assert_true(readings_read(r, &automatic, &got));
+    assert_int_equal(got.devices[0].n_uses, 0);
+    assert_true(got.devices[0].uses_known);
+    reading_fini(&got);
+    readings_free(r);
+}
+
+static void a_zone_is_told_or_seen(void **unused)
+{
+    static const struct {
+        const char *uptime;
+        int64_t hours4; /* in quarters of an hour */
+    } seen[] = {{"08:41:39", 0},  {"08:43:59", 0},  {"08:35:00", 0},   {"03:41:39", -20}, {"17:41:40", 36},
+                {"21:41:39", 52}, {"22:41:30", 56}, {"22:56:39", -39}, {"14:26:39", 23},  {"25:99:00", 0}};
+    static const struct {
+        const char *text;
+        int want;
+        bool automatic;
+        int64_t offset_ms;
+    } told[] = {{"auto", 0, true, 0},
+                {"UTC", 0, false, 0},
+                {"+02:00", 0, false, 7200000},
+                {"-0330", 0, false, -12600000},
+                {"+09", 0, false, 32400000},
+                {"", -EINVAL, false, 0},
+                {"Europe/Paris", -EINVAL, false, 0},
+                {"+15:00", -EINVAL, false, 0},
+                {"+2", -EINVAL, false, 0},
+                {"+02:60", -EINVAL, false, 0},
+                {"+-2:00", -EINVAL, false, 0}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
+        struct readings *r = readings_new();
+        AUTO_FREE char *text = mem_fmt(" %s up 1 min,  load average: 0.1, 0.1, 0.1\n", seen[i].uptime);
+        print_message("%s\n", seen[i].uptime);
+        take(r, READINGS_GPUS, gpus);
+        take(r, READINGS_STATUS, text);
+        int64_t utc = readings_at(r, &(struct readings_zone){0});
+        assert_int_equal(utc - readings_at(r, &automatic), seen[i].hours4 * 900000);
+        readings_free(r);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+        struct readings_zone z = {0};
+        struct err err = {0};
+        print_message("%s\n", told[i].text);
+        assert_int_equal(readings_zone(told[i].text, &z, &err), told[i].want);
+        assert_int_equal(z.automatic, told[i].automatic);
+        assert_int_equal(z.offset_ms, told[i].offset_ms);
+    }
+}
+
+static void names_of_files_say_whose_they_are(void **unused)
+{
+    static const struct {
+        const char *file, *host;
+        enum readings_file which;
+    } cases[] = {{"gpu01_gpus.csv", "gpu01", READINGS_GPUS},
+                 {"a_b_users.csv", "a_b", READINGS_USERS},
+                 {"x_disks.csv", "x", READINGS_DISKS},
+                 {"_gpus.csv", NULL, 0},
+                 {"gpus.csv", NULL, 0},
+                 {"x_cpus.csv", NULL, 0},
+                 {"a/b_gpus.csv", NULL, 0},
+                 {"x_gpus.csv.tmp", NULL, 0},
+                 {"x_processes.csv", "x", READINGS_PROCESSES},
+                 {"x_status.csv", "x", READINGS_STATUS}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str host;
+        enum readings_file which;
+        print_message("%s\n", cases[i].file);
+        assert_int_equal(readings_name(str_of(cases[i].file), &host, &which), cases[i].host != NULL);
+        if (cases[i].host) {
+            assert_true(str_eq(host, cases[i].host));
+            assert_int_equal(which, cases[i].which);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_become_a_reading),
+        cmocka_unit_test(rows_of_another_shape_are_passed_over),
+        cmocka_unit_test(a_gpu_that_is_gone_is_not_shown_and_one_that_did_not_fit_is),
+        cmocka_unit_test(processes_of_an_old_sweep_are_over),
+        cmocka_unit_test(a_zone_is_told_or_seen),
+        cmocka_unit_test(names_of_files_say_whose_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
