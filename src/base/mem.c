@@ -100,6 +100,33 @@ bool mem_copy_str(char *dst, size_t size, const char *src)
     return false;
 }
 
+static const char **text_at(const void *s, size_t at)
+{
+    return (const char **)((char *)(uintptr_t)s + at);
+}
+
+size_t mem_text_bytes(const void *s, const size_t *at, size_t n)
+{
+    size_t bytes = n;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += *text_at(s, at[i]) ? strlen(*text_at(s, at[i])) : 0;
+    return bytes;
+}
+
+void mem_text_move(void *s, const size_t *at, size_t n, char *room)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *from = *text_at(s, at[i]);
+        size_t len = from ? strlen(from) : 0;
+        if (len)
+            memcpy(room, from, len);
+        room[len] = 0;
+        *text_at(s, at[i]) = room;
+        room += len + 1;
+    }
+}
+
 void mem_free_ptr(void *p)
 {
     void *target;

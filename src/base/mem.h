@@ -27,6 +27,13 @@ char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Copy src into dst[size], cut where it must be at a UTF-8 boundary, always terminated. False if it was cut. */
 bool mem_copy_str(char *dst, size_t size, const char *src);
 
+/*
+ * Text that structs point at: at[] are the offsets of their const char * members. How many bytes it takes; and that
+ * text copied into room, where the struct points then. NULL becomes "".
+ */
+size_t mem_text_bytes(const void *s, const size_t *at, size_t n);
+void mem_text_move(void *s, const size_t *at, size_t n, char *room);
+
 /* Grow a vector: makes room for one more element behind v[n]. cap is doubled. */
 #define VEC_ROOM(v, n, cap)                                                                                            \
     do {                                                                                                               \

@@ -7,36 +7,17 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define TEXTS 8
-
-static void texts_of(struct job_fact *j, const char **v[TEXTS])
-{
-    const char **all[TEXTS] = {&j->name, &j->kind, &j->person, &j->owner, &j->node, &j->devices, &j->pids, &j->attrs};
-
-    memcpy(v, all, sizeof(all));
-}
+static const size_t texts[] = {offsetof(struct job_fact, name),   offsetof(struct job_fact, kind),
+                               offsetof(struct job_fact, person), offsetof(struct job_fact, owner),
+                               offsetof(struct job_fact, node),   offsetof(struct job_fact, devices),
+                               offsetof(struct job_fact, pids),   offsetof(struct job_fact, attrs)};
 
 struct job_fact *job_copy(const struct job_fact *j)
 {
-    struct job_fact from = *j;
-    const char **text[TEXTS];
-    size_t bytes = 0;
+    struct job_fact *to = mem_alloc(sizeof(*to) + mem_text_bytes(j, texts, ARRAY_LEN(texts)));
 
-    texts_of(&from, text);
-    for (size_t i = 0; i < ARRAY_LEN(text); i++)
-        bytes += (*text[i] ? strlen(*text[i]) : 0) + 1;
-    struct job_fact *to = mem_alloc(sizeof(*to) + bytes);
-    *to = from;
-    char *room = (char *)(to + 1);
-    texts_of(to, text);
-    for (size_t i = 0; i < ARRAY_LEN(text); i++) {
-        size_t n = *text[i] ? strlen(*text[i]) : 0;
-        if (n)
-            memcpy(room, *text[i], n);
-        room[n] = 0;
-        *text[i] = room;
-        room += n + 1;
-    }
+    *to = *j;
+    mem_text_move(to, texts, ARRAY_LEN(texts), (char *)(to + 1));
     return to;
 }
 

@@ -249,11 +249,11 @@ static void give_holders(struct run *r, size_t device, struct series s, enum agg
 {
     s.v = r->held;
     for (size_t k = 0; k < r->holds.n; k++) {
-        const struct hold *h = &r->holds.v[k];
+        const struct user_hold *h = &r->holds.v[k];
         if (h->device != device)
             continue;
         for (size_t i = 0; i < r->n; i++)
-            r->held[i] = hold_has(h, i) ? r->v[i] : SERIES_NONE;
+            r->held[i] = user_hold_has(h, i) ? r->v[i] : SERIES_NONE;
         s.user = h->user;
         heap_add(r, &s, agg);
     }

@@ -45,7 +45,7 @@ static const char *user_of(struct holds *h, const char *name)
 }
 
 /* Records come by device: the pair is among the last. */
-static struct hold *hold_of(struct reading *k, size_t device, const char *name)
+static struct user_hold *hold_of(struct reading *k, size_t device, const char *name)
 {
     struct holds *h = k->h;
 
@@ -58,7 +58,7 @@ static struct hold *hold_of(struct reading *k, size_t device, const char *name)
         return NULL;
     }
     VEC_ROOM(h->v, h->n, h->cap);
-    h->v[h->n] = (struct hold){user, device, mem_zero((k->n_bins + 63) / 64, sizeof(uint64_t))};
+    h->v[h->n] = (struct user_hold){user, device, mem_zero((k->n_bins + 63) / 64, sizeof(uint64_t))};
     return &h->v[h->n++];
 }
 
@@ -84,7 +84,7 @@ static void take_record(void *arg, const struct store_proc *p)
         return;
     while (d < k->p->n_devices && strcmp(k->p->devices[d].uuid, p->device) != 0)
         d++;
-    struct hold *h = d < k->p->n_devices ? hold_of(k, d, p->fact.user) : NULL;
+    struct user_hold *h = d < k->p->n_devices ? hold_of(k, d, p->fact.user) : NULL;
     if (h)
         set_bins(h->bins, (size_t)((MAX(p->first_ms, f->from_ms) - f->from_ms) / f->step_ms),
                  (size_t)((MIN(last_ms, f->to_ms - 1) - f->from_ms) / f->step_ms));

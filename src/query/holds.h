@@ -10,7 +10,7 @@
 #define HOLDS_MAX       4096 /* of one node: (user, device) pairs */
 #define HOLDS_USERS_MAX 4096 /* in all nodes of a query */
 
-struct hold {
+struct user_hold {
     const char *user; /* the same pointer for the same name, throughout a query; "": could not be found out */
     size_t device;    /* place in the plan */
     uint64_t *bins;   /* a bit each */
@@ -19,7 +19,7 @@ struct hold {
 struct holds {
     /* for one node */
     size_t n, cap;
-    struct hold *v;
+    struct user_hold *v;
     /* throughout */
     char **users;
     size_t n_users, cap_users;
@@ -30,7 +30,7 @@ int holds_read(struct holds *h, const struct past *past, const struct plan_node 
                int64_t now_ms, struct err *err);
 void holds_fini(struct holds *h);
 
-static inline bool hold_has(const struct hold *h, size_t bin)
+static inline bool user_hold_has(const struct user_hold *h, size_t bin)
 {
     return h->bins[bin / 64] >> (bin % 64) & 1;
 }

@@ -30,6 +30,10 @@ struct store_ops {
     int (*job_get)(struct store *s, int64_t id, struct job_fact **ret, struct err *err);
     int (*jobs)(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                 void *arg, struct err *err);
+    void (*hold_put)(struct store *s, const struct hold *h, store_done_fn *done, void *arg);
+    int (*hold_get)(struct store *s, int64_t id, struct hold **ret, struct err *err);
+    int (*holds)(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                 void *arg, struct err *err);
     int (*token_put)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_put_soon)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_get)(struct store *s, const char *id, struct store_token *ret, struct err *err);

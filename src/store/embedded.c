@@ -229,7 +229,26 @@ static void embedded_job_change(struct store *s, const struct job_change *c, sto
         embedded_refuse(emb(s), done, arg);
 }
 
+static void embedded_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
+{
+    if (emb(s)->w)
+        writer_put_hold(emb(s)->w, h, done, arg);
+    else
+        embedded_refuse(emb(s), done, arg);
+}
+
 /* ---- questions ---- */
+
+static int embedded_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
+{
+    return records_hold(emb(s)->rec, id, ret, err);
+}
+
+static int embedded_holds(struct store *s, int64_t from_ms, int64_t to_ms,
+                          void (*each)(void *arg, const struct hold *h), void *arg, struct err *err)
+{
+    return records_holds(emb(s)->rec, from_ms, to_ms, each, arg, err);
+}
 
 static int embedded_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
 {
@@ -439,6 +458,9 @@ static const struct store_ops embedded_ops = {
     .job_change = embedded_job_change,
     .job_get = embedded_job_get,
     .jobs = embedded_jobs,
+    .hold_put = embedded_hold_put,
+    .hold_get = embedded_hold_get,
+    .holds = embedded_holds,
     .token_put = embedded_token_put,
     .token_put_soon = embedded_token_put_soon,
     .token_get = embedded_token_get,

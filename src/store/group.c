@@ -51,8 +51,13 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
     }
     case OP_JOB: {
         struct op_job *o = (struct op_job *)op;
-        o->result = o->put ? records_put_job(r, o->put) : records_change_job(r, &o->change);
-        return o->result;
+        o->told.result = o->put ? records_put_job(r, o->put) : records_change_job(r, &o->change);
+        return o->told.result;
+    }
+    case OP_HOLD: {
+        struct op_hold *o = (struct op_hold *)op;
+        o->told.result = records_put_hold(r, &o->h);
+        return o->told.result;
     }
     case OP_APPEND:
         break;

@@ -50,6 +50,7 @@ struct ram {
     VEC(struct ram_proc) procs;
     VEC(struct ram_event) events;
     VEC(struct job_fact *) jobs;
+    VEC(struct hold *) holds;
     VEC(struct store_token) tokens;
     unsigned long long tokens_version;
     VEC(struct ram_setting) settings;
@@ -106,6 +107,9 @@ static void ram_close(struct store *s)
     for (size_t i = 0; i < m->jobs.n; i++)
         free(m->jobs.v[i]);
     free(m->jobs.v);
+    for (size_t i = 0; i < m->holds.n; i++)
+        free(m->holds.v[i]);
+    free(m->holds.v);
     free(m->batches.v);
     free(m->blobs.v);
     free(m->nodes.v);
@@ -458,6 +462,59 @@ static int ram_jobs(struct store *s, const struct job_ask *ask, void (*each)(voi
     return 0;
 }
 
+/* ---- holds ---- */
+
+static struct hold **ram_find_hold(struct ram *m, int64_t id)
+{
+    struct hold **most = NULL;
+
+    for (size_t i = 0; i < m->holds.n; i++) {
+        if (id && m->holds.v[i]->id == id)
+            return &m->holds.v[i];
+        if (!id && (!most || m->holds.v[i]->id > (*most)->id))
+            most = &m->holds.v[i];
+    }
+    return most;
+}
+
+static void ram_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
+{
+    struct ram *m = ram(s);
+    struct hold **at = ram_find_hold(m, h->id);
+
+    if (!m->fail) {
+        if (!at)
+            VEC_PUSH(at, m->holds);
+        free(*at);
+        *at = hold_copy(h);
+    }
+    ram_done(m, done, arg);
+}
+
+static int ram_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
+{
+    struct hold **at = ram_find_hold(ram(s), id);
+
+    (void)err;
+    if (at)
+        *ret = hold_copy(*at);
+    return at != NULL;
+}
+
+static int ram_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                     void *arg, struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    if (m->holds.n)
+        qsort(m->holds.v, m->holds.n, sizeof(m->holds.v[0]), hold_order);
+    for (size_t i = 0; i < m->holds.n; i++)
+        if (m->holds.v[i]->until_ms > from_ms && (!to_ms || m->holds.v[i]->from_ms < to_ms))
+            each(arg, m->holds.v[i]);
+    return 0;
+}
+
 /* ---- takeover ---- */
 
 static void ram_take_over(struct store *s, const char *from, const char *to)
@@ -646,6 +703,9 @@ static const struct store_ops ram_ops = {
     .job_change = ram_job_change,
     .job_get = ram_job_get,
     .jobs = ram_jobs,
+    .hold_put = ram_hold_put,
+    .hold_get = ram_hold_get,
+    .holds = ram_holds,
     .token_put = ram_token_put,
     .token_put_soon = ram_token_put,
     .token_get = ram_token_get,

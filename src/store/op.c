@@ -120,7 +120,7 @@ static struct op_job *op_job_make(const char **v[], size_t n, size_t more)
     for (size_t i = 0; i < n; i++)
         bytes += *v[i] ? strlen(*v[i]) + 1 : 0;
     struct op_job *o = op_new(OP_JOB, sizeof(*o) + bytes);
-    *o = (struct op_job){.op = o->op};
+    *o = (struct op_job){.told = {.op = o->told.op}};
     char *room = (char *)(o + 1) + more;
     for (size_t i = 0; i < n; i++) {
         size_t len = *v[i] ? strlen(*v[i]) + 1 : 0;
@@ -151,6 +151,15 @@ struct op_job *op_job_change_new(const struct job_change *from)
     struct op_job *o = op_job_make(v, ARRAY_LEN(v), 0);
 
     o->change = c;
+    return o;
+}
+
+struct op_hold *op_hold_new(const struct hold *h)
+{
+    struct op_hold *o = op_new(OP_HOLD, sizeof(*o) + hold_text_bytes(h));
+
+    o->h = *h;
+    hold_move_text(&o->h, (char *)(o + 1));
     return o;
 }
 

@@ -8,7 +8,7 @@
 #include "store/index.h"
 #include "store/store.h"
 
-enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TOKEN, OP_TAKE_OVER, OP_JOB };
+enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TOKEN, OP_TAKE_OVER, OP_JOB, OP_HOLD };
 
 struct op {
     struct op *next;
@@ -63,14 +63,28 @@ struct op_take_over {
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
 };
 
-struct op_job { /* one of the two */
+struct op_told { /* a record whose giver is told how it went: op_job, op_hold */
     struct op op;
     store_done_fn *done;
     void *arg;
-    int result;           /* set by the writer: 0, or why it was not taken though the commit went well */
+    int result; /* set by the writer: 0, or why it was not taken though the commit went well */
+};
+
+struct op_job { /* one of the two */
+    struct op_told told;
     struct job_fact *put; /* behind the op; NULL: a change */
     struct job_change change;
 };
+
+struct op_hold {
+    struct op_told told;
+    struct hold h; /* text behind the op */
+};
+
+static inline bool op_is_told(const struct op *op)
+{
+    return op->kind == OP_JOB || op->kind == OP_HOLD;
+}
 
 struct op_list {
     struct op *head, **tail; /* tail NULL: empty and never used */
@@ -88,6 +102,7 @@ void op_proc_get(const struct op_proc *o, struct store_proc *ret); /* node and d
 struct op_event *op_event_new(const char *node, const char *device, const struct event *e);
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);
+struct op_hold *op_hold_new(const struct hold *h);
 struct op_token *op_token_new(const struct store_token *t);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 

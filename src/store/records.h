@@ -31,6 +31,7 @@ int records_put_proc(struct records *r, const struct store_proc *p);
 int records_put_event(struct records *r, const char *node, const char *device, const struct event *e);
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);
+int records_put_hold(struct records *r, const struct hold *h); /* hold_table.c: new, or as it is now */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row);
 int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
 int records_put_seen(struct records *r, const char *node, const struct seen_run *run);
@@ -38,7 +39,7 @@ int records_drop_log(struct records *r, int64_t n);
 int records_compacted(struct records *r, int64_t n);             /* that log is in chunks, all of it */
 int records_drop_old_logs(struct records *r, int64_t before_ms); /* compacted ones whose newest batch is older */
 int records_oldest_log(struct records *r, int64_t *ret);         /* 0: none */
-/* Processes, events and jobs that were over before then, at most max of each: how many went, or -errno. */
+/* Processes, events, jobs and holds that were over before then, at most max of each: how many went, or -errno. */
 int records_drop_old(struct records *r, int64_t before_ms, int64_t max);
 /* Forget runs and blobs that only logs before this one spoke of; a node's newest blobs stay. */
 int records_drop_before(struct records *r, int64_t oldest_log);
@@ -72,6 +73,10 @@ int records_events(struct records *r, const char *node, int64_t from_ms, size_t 
 int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno */
 int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                  void *arg, struct err *err);
+
+int records_hold(struct records *r, int64_t id, struct hold **ret, struct err *err); /* 0: the newest; 1, 0, -errno */
+int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                  void *arg, struct err *err);
 
 /* Tokens and settings: each put is a transaction of its own. */
 int records_token_put(struct records *r, const struct store_token *t, struct err *err);

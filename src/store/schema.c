@@ -14,6 +14,12 @@
     "CREATE TABLE job_devices(device TEXT NOT NULL, class INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                \
     " job INTEGER NOT NULL, PRIMARY KEY(device, class, start_ms, job)) WITHOUT ROWID;"                                 \
     "CREATE INDEX job_devices_job ON job_devices(job);"
+#define HOLD_TABLES                                                                                                    \
+    "CREATE TABLE holds(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, changes INTEGER NOT NULL,"                      \
+    " count INTEGER NOT NULL, from_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, created_ms INTEGER NOT NULL,"       \
+    " changed_ms INTEGER NOT NULL, released_ms INTEGER NOT NULL, person TEXT NOT NULL, made_by TEXT NOT NULL,"         \
+    " devices TEXT NOT NULL, places TEXT NOT NULL, model TEXT NOT NULL, place TEXT NOT NULL, comment TEXT NOT NULL);"  \
+    "CREATE INDEX holds_until ON holds(until_ms);"
 #define PROC_INDEXES                                                                                                   \
     "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
     "CREATE INDEX processes_last ON processes(last_ms);"
@@ -49,11 +55,13 @@ static const char *const upgrades[] = {
     JOB_TABLES PROC_INDEXES,
     /* 3 -> 4: nodes as they were */
     SPAN_TABLES "INSERT INTO node_spans SELECT key, 0, facts, name, own_name, maintenance FROM nodes",
+    /* 4 -> 5: bookings and waits */
+    HOLD_TABLES,
 };
 
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 4,
+    .version = 5,
     .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
@@ -86,7 +94,7 @@ const struct db_kind records_kind = {
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);" JOB_TABLES PROC_INDEXES SPAN_TABLES,
+        " row INTEGER NOT NULL);" JOB_TABLES PROC_INDEXES SPAN_TABLES HOLD_TABLES,
 };
 
 #define PROC_COLUMNS                                                                                                   \
@@ -95,9 +103,12 @@ const struct db_kind records_kind = {
 #define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
 #define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
 #define JOB_COLUMNS   "id, parent, start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
-#define JOB_SPAN      "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
-#define JOB_ORDER     " ORDER BY start_ms DESC"
-#define EVENT_ORDER   "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
+#define HOLD_COLUMNS                                                                                                   \
+    "id, kind, changes, count, from_ms, until_ms, created_ms, changed_ms, released_ms, person, made_by, devices,"      \
+    " places, model, place, comment"
+#define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
+#define JOB_ORDER   " ORDER BY start_ms DESC"
+#define EVENT_ORDER "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
 
 const char *const records_sql[R_COUNT] = {
     [R_PUT_BLOB] = "INSERT INTO blobs(node, id, kind, last_log, bytes) VALUES(?1, ?2, ?3, ?4, ?5)"
@@ -126,6 +137,8 @@ const char *const records_sql[R_COUNT] = {
                      " person = ?8, owner = ?9, node = ?10, devices = ?11, pids = ?12, attrs = ?13 WHERE id = ?1",
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
+    [R_PUT_HOLD] = "INSERT OR REPLACE INTO holds(" HOLD_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+                   " ?12, ?13, ?14, ?15, ?16)",
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
@@ -166,6 +179,9 @@ const char *const records_sql[R_COUNT] = {
                                " WHERE max(start_ms, end_ms) < ?1 ORDER BY max(start_ms, end_ms), id LIMIT ?2)",
     [R_DROP_OLD_JOBS] = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs"
                         " WHERE max(start_ms, end_ms) < ?1 ORDER BY max(start_ms, end_ms), id LIMIT ?2)",
+    /* the newest stays: it tells which numbers were given out */
+    [R_DROP_OLD_HOLDS] = "DELETE FROM holds WHERE id IN (SELECT id FROM holds WHERE until_ms < ?1"
+                         " AND id < (SELECT max(id) FROM holds) ORDER BY until_ms LIMIT ?2)",
     [R_SEEN] = "SELECT node, run, last_log, ranges FROM seen ORDER BY last_log, node, run",
     [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms, compacted FROM logs ORDER BY n",
     [R_COMPACTED] = "UPDATE logs SET compacted = 1 WHERE n = ?1",
@@ -192,6 +208,9 @@ const char *const records_sql[R_COUNT] = {
                          " AND d.start_ms BETWEEN ?2 AND ?3 ORDER BY d.start_ms DESC",
     [R_JOBS_OF_NODE] = "SELECT " JOB_COLUMNS " FROM jobs WHERE node = ?4 AND " JOB_SPAN JOB_ORDER,
     [R_JOBS_OF_PERSON] = "SELECT " JOB_COLUMNS " FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
+    [R_HOLD] = "SELECT " HOLD_COLUMNS " FROM holds WHERE id = ?1",
+    [R_LAST_HOLD] = "SELECT " HOLD_COLUMNS " FROM holds ORDER BY id DESC LIMIT 1",
+    [R_HOLDS] = "SELECT " HOLD_COLUMNS " FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
     [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [R_TOKEN_NOTE] =

@@ -1,4 +1,5 @@
-/* schema.h: the tables of muster.db and every statement run on them, for records.c, recall.c and job_table.c. */
+/* schema.h: the tables of muster.db and every statement run on them, for records.c, recall.c and the *_table.c files.
+ */
 #ifndef STORE_SCHEMA_H
 #define STORE_SCHEMA_H
 
@@ -14,6 +15,7 @@ enum {
     R_CHANGE_JOB,
     R_PUT_JOB_DEVICE,
     R_DROP_JOB_DEVICES,
+    R_PUT_HOLD,
     R_ALIAS,
     R_MOVE_PROCS,
     R_DROP_PROCS,
@@ -38,6 +40,7 @@ enum {
     R_DROP_OLD_EVENTS,
     R_DROP_OLD_JOB_DEVICES,
     R_DROP_OLD_JOBS,
+    R_DROP_OLD_HOLDS,
     R_SEEN,
     R_LOGS,
     R_COMPACTED,
@@ -58,6 +61,9 @@ enum {
     R_JOBS_OF_DEVICE,
     R_JOBS_OF_NODE,
     R_JOBS_OF_PERSON,
+    R_HOLD,
+    R_LAST_HOLD,
+    R_HOLDS,
     R_TOKEN_PUT,
     R_TOKEN_NOTE,
     R_TOKEN_GET,

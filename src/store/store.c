@@ -105,6 +105,22 @@ int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *ar
     return s->ops->jobs(s, ask, each, arg, err);
 }
 
+void store_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
+{
+    s->ops->hold_put(s, h, done, arg);
+}
+
+int store_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
+{
+    return s->ops->hold_get(s, id, ret, err);
+}
+
+int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                void *arg, struct err *err)
+{
+    return s->ops->holds(s, from_ms, to_ms, each, arg, err);
+}
+
 int store_token_put(struct store *s, const struct store_token *t, struct err *err)
 {
     return s->ops->token_put(s, t, err);

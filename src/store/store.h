@@ -20,6 +20,7 @@
 #include "model/batch.h"
 #include "model/event.h"
 #include "model/fact.h"
+#include "model/hold.h"
 #include "model/job.h"
 
 struct event_base;
@@ -30,7 +31,7 @@ struct store_conf {
     int64_t commit_ms;   /* group commit, default 200 */
     int64_t keep_raw_ms; /* samples older than this go; 0: for ever. So for the tiers of history.h: */
     int64_t keep_minute_ms, keep_hour_ms;
-    int64_t keep_records_ms;             /* so for processes, events and jobs: since they were over */
+    int64_t keep_records_ms;             /* so for processes, events, jobs and holds: since they were over */
     int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
     int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL, or 0: not known, and
                                             nothing goes by age */
@@ -146,6 +147,19 @@ int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err
  * and one of parent, device, node, person are looked up, the others compared. -ECANCELED when stopped. */
 int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j), void *arg,
                struct err *err);
+
+/*
+ * Holds (model/hold.h). A put is of a new one, or of one as it is now, by its id; done as with jobs.
+ */
+void store_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg);
+/* A durable one, for free(): 1, 0 or -errno. id 0: the one with the highest id ever given. */
+int store_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err);
+/*
+ * Those that were to cover some of [from, to), by start; to 0: without end. Released and cancelled ones are among them:
+ * hold_overlaps tells what they really covered.
+ */
+int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                void *arg, struct err *err);
 
 /* Tokens are written at once (the command line beside a running hub) and looked up by their public part, always fresh.
  */

@@ -178,7 +178,7 @@ static void writer_publish(struct writer *w, struct op *ops, int r, const struct
 
     for (struct op *op = ops, *next; op; op = next) {
         next = op->next;
-        if (op->kind != OP_APPEND && op->kind != OP_JOB && !op->durable) {
+        if (op->kind != OP_APPEND && !op_is_told(op) && !op->durable) {
             op_push(&again, op);
             continue;
         }
@@ -224,9 +224,9 @@ static void writer_commit(struct writer *w, struct op *ops)
             struct op_append *a = (struct op_append *)op;
             failed |= a->fresh && r < 0;
             done_add(w->done, (struct done){a->done, a->arg, a->fresh ? r : 0});
-        } else if (op->kind == OP_JOB) {
-            struct op_job *j = (struct op_job *)op;
-            done_add(w->done, (struct done){j->done, j->arg, op->durable ? j->result : r});
+        } else if (op_is_told(op)) {
+            struct op_told *t = (struct op_told *)op;
+            done_add(w->done, (struct done){t->done, t->arg, op->durable ? t->result : r});
         }
     done_wake(w->done);
     op_free_all(old.head);
@@ -567,7 +567,7 @@ void writer_put_event(struct writer *w, const char *node, const char *device, co
 }
 
 /* As an append: refused when too much is waiting, told when it is durable. */
-static void writer_job(struct writer *w, struct op_job *o, store_done_fn *done, void *arg)
+static void writer_tell(struct writer *w, struct op_told *o, store_done_fn *done, void *arg)
 {
     o->done = done;
     o->arg = arg;
@@ -585,12 +585,17 @@ static void writer_job(struct writer *w, struct op_job *o, store_done_fn *done, 
 
 void writer_put_job(struct writer *w, const struct job_fact *j, store_done_fn *done, void *arg)
 {
-    writer_job(w, op_job_new(j), done, arg);
+    writer_tell(w, &op_job_new(j)->told, done, arg);
 }
 
 void writer_change_job(struct writer *w, const struct job_change *c, store_done_fn *done, void *arg)
 {
-    writer_job(w, op_job_change_new(c), done, arg);
+    writer_tell(w, &op_job_change_new(c)->told, done, arg);
+}
+
+void writer_put_hold(struct writer *w, const struct hold *h, store_done_fn *done, void *arg)
+{
+    writer_tell(w, &op_hold_new(h)->told, done, arg);
 }
 
 void writer_take_over(struct writer *w, const char *from, const char *to)

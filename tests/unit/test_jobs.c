@@ -1,4 +1,6 @@
-/* test_jobs.c: jobs in the store, over both backends: puts and changes, what overlaps a time, and what is dropped. */
+/* test_jobs.c: jobs and holds in the store, over both backends: puts and changes, what overlaps a time, what is
+ * dropped.
+ */
 #include "test.h"
 
 #include <errno.h>
@@ -279,6 +281,14 @@ static void count_event(void *arg, const char *node, const char *device, const s
     ++*(size_t *)arg;
 }
 
+static void count_hold(void *arg, const struct hold *h)
+{
+    (void)h;
+    ++*(size_t *)arg;
+}
+
+static struct hold hold_make(int64_t id, int64_t from_ms, int64_t until_ms);
+
 static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
 {
     enum { OLD = 700, NEW = 10 }; /* more than go at once */
@@ -299,6 +309,8 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         store_job_put(f.s, &j, on_done, &f);
         store_put_proc(f.s, &p);
         store_put_event(f.s, "n1", "GPU-a", &e);
+        struct hold h = hold_make(OLD + NEW - i, at, at + 10); /* the oldest has the highest number: it stays */
+        store_hold_put(f.s, &h, on_done, &f);
     }
     flush(&f);
     assert_int_equal(find(&f, (struct job_ask){0}).n, OLD + NEW); /* none is old yet */
@@ -316,6 +328,9 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     store_events(f.s, NULL, 0, 10000, count_event, &events, NULL);
     assert_int_equal(procs, NEW);
     assert_int_equal(events, NEW);
+    size_t holds = 0;
+    store_holds(f.s, 0, 0, count_hold, &holds, NULL);
+    assert_int_equal(holds, NEW + 1);
     assert_int_equal(find(&f, (struct job_ask){.device = "GPU-a"}).n, NEW);
     store_close(f.s);
     dir_free(dir);
@@ -340,6 +355,129 @@ static void a_full_store_says_so(void **unused)
     assert_int_equal(result, -ENOSPC);
     assert_int_equal(store_job_get(s, 7, &got, NULL), 0);
     store_close(s);
+}
+
+/* ---- holds ---- */
+
+static struct hold hold_make(int64_t id, int64_t from_ms, int64_t until_ms)
+{
+    return (struct hold){.id = id,
+                         .from_ms = from_ms,
+                         .until_ms = until_ms,
+                         .created_ms = 5,
+                         .changed_ms = 6,
+                         .person = "Robert'); DROP TABLE holds; --",
+                         .by = "<img onerror=alert(1)>",
+                         .devices = "GPU-a,GPU-b",
+                         .places = "dgx2:0,1",
+                         .model = "H200",
+                         .where = "dgx*",
+                         .comment = "\xc3\xa4"};
+}
+
+static void put_hold(struct fix *f, const struct hold *h)
+{
+    f->result = 1;
+    store_hold_put(f->s, h, on_done, f);
+    flush(f);
+    assert_int_equal(f->result, 0);
+}
+
+static void on_hold(void *arg, const struct hold *h)
+{
+    struct found *got = arg;
+
+    assert_in_range(got->n, 0, ARRAY_LEN(got->ids) - 1);
+    got->ids[got->n++] = h->id;
+}
+
+static struct found find_holds(struct fix *f, int64_t from_ms, int64_t to_ms)
+{
+    struct found got = {0};
+    struct err err = {0};
+
+    if (store_holds(f->s, from_ms, to_ms, on_hold, &got, &err) < 0)
+        fail_msg("%s", err.msg);
+    return got;
+}
+
+BOTH(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
+{
+    struct hold h = hold_make(7, 1000, 2000), *got = NULL;
+
+    assert_int_equal(store_hold_get(f->s, 0, &got, NULL), 0);
+    put_hold(f, &h);
+    h.until_ms = 3000;
+    h.changes = 1;
+    h.count = 2;
+    h.kind = HOLD_WAIT;
+    h.released_ms = 2500;
+    put_hold(f, &h);
+    if (f->disk) {
+        store_close(f->s);
+        fix_open(f);
+    }
+    assert_int_equal(store_hold_get(f->s, 7, &got, NULL), 1);
+    const int64_t numbers[][2] = {{got->id, 7},         {got->from_ms, 1000}, {got->until_ms, 3000},
+                                  {got->changes, 1},    {got->count, 2},      {got->kind, HOLD_WAIT},
+                                  {got->created_ms, 5}, {got->changed_ms, 6}, {got->released_ms, 2500}};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        assert_int_equal(numbers[i][0], numbers[i][1]);
+    const char *const texts[][2] = {{got->person, h.person},  {got->by, h.by},       {got->devices, h.devices},
+                                    {got->places, h.places},  {got->model, h.model}, {got->where, h.where},
+                                    {got->comment, h.comment}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        assert_string_equal(texts[i][0], texts[i][1]);
+    free(got);
+    assert_int_equal(store_hold_get(f->s, 8, &got, NULL), 0);
+}
+
+BOTH(holds_of_a_time_come_by_start)
+{
+    struct hold h = hold_make(1, 5000, 6000);
+
+    put_hold(f, &h);
+    h = hold_make(2, 1000, 2000);
+    put_hold(f, &h);
+    h = hold_make(3, 1000, 9000);
+    put_hold(f, &h);
+    struct found all = find_holds(f, 0, 0), some = find_holds(f, 2000, 5000);
+    assert_int_equal(all.n, 3);
+    assert_int_equal(all.ids[0], 2);
+    assert_int_equal(all.ids[1], 3);
+    assert_int_equal(all.ids[2], 1);
+    assert_int_equal(some.n, 1); /* what ends when it begins, and begins when it ends, does not count */
+    assert_int_equal(some.ids[0], 3);
+    struct hold *got = NULL;
+    assert_int_equal(store_hold_get(f->s, 0, &got, NULL), 1);
+    assert_int_equal(got->id, 3); /* the highest number there was */
+    free(got);
+}
+
+static void what_a_hold_covers_depends_on_when_it_was_given_back(void **unused)
+{
+    static const struct {
+        int64_t released_ms, now_ms, end_ms;
+        enum hold_state state;
+        bool before, at, after; /* covers some of [500, 1000), [1000, 1500), [1500, 2000) */
+    } cases[] = {{0, 999, 2000, HOLD_PLANNED, false, true, true},
+                 {0, 1000, 2000, HOLD_ACTIVE, false, true, true},
+                 {0, 2000, 2000, HOLD_OVER, false, true, true},
+                 {1500, 1600, 1500, HOLD_RELEASED, false, true, false},
+                 {700, 1600, 700, HOLD_RELEASED, false, false, false},
+                 {2500, 2600, 2000, HOLD_OVER, false, true, true}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hold h = hold_make(1, 1000, 2000);
+        h.released_ms = cases[i].released_ms;
+        print_message("case %zu\n", i);
+        assert_int_equal(hold_state(&h, cases[i].now_ms), cases[i].state);
+        assert_int_equal(hold_end_ms(&h), cases[i].end_ms);
+        assert_int_equal(hold_overlaps(&h, 500, 1000), cases[i].before);
+        assert_int_equal(hold_overlaps(&h, 1000, 1500), cases[i].at);
+        assert_int_equal(hold_overlaps(&h, 1500, 2000), cases[i].after);
+    }
 }
 
 static void beside_a_hub_jobs_are_only_read(void **unused)
@@ -374,6 +512,9 @@ int main(void)
         cmocka_unit_test(a_question_can_be_stopped),
         cmocka_unit_test(old_records_go_in_small_steps_and_new_ones_stay),
         cmocka_unit_test(a_full_store_says_so),
+        cmocka_unit_test(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart),
+        cmocka_unit_test(holds_of_a_time_come_by_start),
+        cmocka_unit_test(what_a_hold_covers_depends_on_when_it_was_given_back),
         cmocka_unit_test(beside_a_hub_jobs_are_only_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
