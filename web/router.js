@@ -1,5 +1,5 @@
 /* router.js: everything that makes a view what it is stands in the URL: the path says which view, the query the rest. */
-import { useEffect, useState } from "preact/hooks";
+import { useNews } from "./use.js";
 
 /** @typedef {import("./types").Place} Place */
 
@@ -48,8 +48,7 @@ export function setQuery(changes, push = false) {
 
 /** The place, and a new rendering when it changes. */
 export function usePlace() {
-    const [, again] = useState({});
-    useEffect(() => onMove(() => again({})), []);
+    useNews(onMove);
     return place;
 }
 

@@ -1,7 +1,7 @@
 /* session.js: whom the hub takes us for. What one may not do is not offered; the hub refuses it all the same. */
-import { useEffect, useState } from "preact/hooks";
 import { ask, send } from "./api.js";
 import { watchAgain } from "./live.js";
+import { useNews } from "./use.js";
 
 /** @typedef {import("./types").Session} Session */
 
@@ -42,15 +42,16 @@ export async function logOut() {
 
 let looked = false;
 
+/** @param {() => void} tell @returns {() => void} stop */
+function onSession(tell) {
+    readers.add(tell);
+    if (!looked) void look();
+    looked = true;
+    return () => readers.delete(tell);
+}
+
 /** Who we are, and a new rendering when that changes. */
 export function useSession() {
-    const [, again] = useState({});
-    useEffect(() => {
-        const tell = () => again({});
-        readers.add(tell);
-        if (!looked) void look();
-        looked = true;
-        return () => readers.delete(tell);
-    }, []);
+    useNews(onSession);
     return session;
 }

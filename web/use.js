@@ -2,14 +2,19 @@
 import { useEffect, useState } from "preact/hooks";
 import { live, onChange } from "./live.js";
 
-/** The store, and a new rendering whenever it changes. */
-export function useLive() {
+/** A new rendering at each news while this is on the screen. @param {(tell: () => void) => () => void} on gives the end of it */
+export function useNews(on) {
     const [, again] = useState({});
     useEffect(() => {
-        const stop = onChange(() => again({}));
+        const stop = on(() => again({}));
         again({}); /* what came between the first rendering and now was told to nobody */
         return stop;
     }, []);
+}
+
+/** The store, and a new rendering whenever it changes. */
+export function useLive() {
+    useNews(onChange);
     return live;
 }
 

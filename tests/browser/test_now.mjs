@@ -267,6 +267,23 @@ test("a node that was replaced by its next news is let go", async (t) => {
     });
 });
 
+test("what changes between a first rendering and its effect is not missed", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await page.waitForSelector(".cell");
+    await page.evaluate(async () => {
+        const { h, render } = await import("preact");
+        const { setQuery, usePlace } = await import("/assets/router.js");
+        const { session, useSession } = await import("/assets/session.js");
+        const box = document.createElement("output");
+        document.body.append(box);
+        render(h(() => `${usePlace().query.get("turn")} ${useSession().person}`), box);
+        setQuery({ turn: "second" }); /* effects come after the next frame */
+        session.person = "kim";
+    });
+    await until("both", async () => (await words(page.locator("body > output"))) === "second kim");
+    clean(page);
+});
+
 test("names that try to be scripts are just names", async (t) => {
     const h = await hub(t);
     await run(t, "/usr/bin/python3", path.join(TOP, "tests/browser/evil.py"), h.url, await token(t, h, "enroll"));
