@@ -71,7 +71,8 @@ const struct opt *opt_near(const struct opt *opts, struct str name)
     for (char *c = wanted; *c; c++)
         *c = opt_fold(*c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c);
     for (const struct opt *o = opts; o->name; o++) {
-        int d = o->hidden ? -1 : str_near(str_of(wanted), str_of(opt_flag_name(o->name, have)));
+        int d =
+            o->hidden || o->type == OPT_SECTION ? -1 : str_near(str_of(wanted), str_of(opt_flag_name(o->name, have)));
         if (d >= 0 && (!best || d < least)) {
             best = o;
             least = d;
@@ -175,6 +176,8 @@ static int opt_value(const struct opt *o, void *conf, struct str value, struct e
 {
     void *at = opt_at(o, conf);
 
+    if (o->type == OPT_SECTION)
+        return err_set(err, -EINVAL, "can be told in a file alone");
     if (opt_is_text(o->type) || o->type == OPT_LIST) {
         int r = opt_check_text(o, value, err);
         if (r < 0)
@@ -211,6 +214,11 @@ void opt_clear(const struct opt *o, void *conf)
 
     if (o->type == OPT_LIST) {
         opt_clear_list(at);
+    } else if (o->type == OPT_SECTION) {
+        struct opt_section *s = at;
+        free(s->text);
+        free(s->path);
+        *s = (struct opt_section){0};
     } else if (opt_is_text(o->type)) {
         char **text = at;
         free(*text);
@@ -250,6 +258,9 @@ void opt_defaults(const struct opt *opts, void *conf)
         case OPT_LIST:
             *(struct opt_list *)at = (struct opt_list){0};
             break;
+        case OPT_SECTION:
+            *(struct opt_section *)at = (struct opt_section){0};
+            break;
         case OPT_STR:
         case OPT_PATH:
         case OPT_SECRET:
@@ -280,7 +291,7 @@ int opt_env(const struct opt *opts, void *conf, struct err *err)
     char name[OPT_NAME_MAX + sizeof(OPT_ENV_PREFIX)];
 
     for (const struct opt *o = opts; o->name; o++) {
-        const char *v = getenv(opt_env_name(o, name, sizeof(name)));
+        const char *v = o->type == OPT_SECTION ? NULL : getenv(opt_env_name(o, name, sizeof(name)));
         int r = v && *v ? opt_set_whole(o, conf, str_of(v), err) : 0;
         if (r < 0)
             return err_prefix(err, r, "%s", name);
@@ -293,7 +304,7 @@ static const struct opt *opt_find_env(const struct opt *opts, struct str name)
     char have[OPT_NAME_MAX + sizeof(OPT_ENV_PREFIX)];
 
     for (const struct opt *o = opts; o->name; o++)
-        if (str_eq(name, opt_env_name(o, have, sizeof(have))))
+        if (o->type != OPT_SECTION && str_eq(name, opt_env_name(o, have, sizeof(have))))
             return o;
     return NULL;
 }

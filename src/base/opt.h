@@ -25,11 +25,18 @@ enum opt_type {
     OPT_PERCENT,  /* int64_t in 0.01 %: "5" or "5%" is 500 */
     OPT_CHOICE,   /* int, index into choices */
     OPT_LIST,     /* struct opt_list: repeated flag, comma list in env, sequence in YAML */
+    OPT_SECTION,  /* struct opt_section: keys or a list in YAML that somebody else reads; no flag, no environment */
 };
 
 struct opt_list {
     char **v;
     size_t n;
+};
+
+/* A part of muster.yaml as it was written. Its owner reads it with base/ytree.h, from line `line` of path. */
+struct opt_section {
+    char *text, *path; /* NULL: there is none */
+    uint32_t line;     /* lines before it */
 };
 
 struct opt {

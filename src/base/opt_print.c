@@ -100,6 +100,13 @@ static void show_leaf(struct buf *out, const struct opt *o, const void *conf, co
         buf_addf(out, "# %s: %s\n", key, *(char *const *)at ? "(set)" : "(not set)");
         return;
     }
+    if (o->type == OPT_SECTION) {
+        const struct opt_section *s = at;
+        buf_addf(out, "%s:%s\n%s", key, s->text ? "" : " {}", s->text ? s->text : "");
+        if (s->text && !str_ends(buf_str(out), "\n"))
+            buf_addc(out, '\n');
+        return;
+    }
     buf_addf(out, "%s: ", key);
     switch (o->type) {
     case OPT_BOOL:
@@ -291,12 +298,12 @@ static void help_options(struct buf *out, const struct opt *opts)
     for (const struct opt *o = opts; o && o->name; o++) {
         buf_reset(&left);
         help_left(&left, o);
-        if (!o->hidden && left.len + 2 <= HELP_LEFT)
+        if (!o->hidden && o->type != OPT_SECTION && left.len + 2 <= HELP_LEFT)
             width = MAX(width, left.len + 2);
     }
     buf_adds(out, "\nOptions:\n");
     for (const struct opt *o = opts; o && o->name; o++) {
-        if (o->hidden)
+        if (o->hidden || o->type == OPT_SECTION)
             continue;
         buf_reset(&left);
         buf_reset(&text);
@@ -306,6 +313,16 @@ static void help_options(struct buf *out, const struct opt *opts)
         help_row(out, buf_str(&left), width, buf_str(&text));
     }
     help_row(out, opt_shadows_help(opts) ? STR("      --help") : STR("  -h, --help"), width, STR("show this help"));
+    for (const struct opt *o = opts; o && o->name; o++) {
+        if (o->type != OPT_SECTION || o->hidden)
+            continue;
+        if (width)
+            buf_adds(out, "\nIn the configuration file alone:\n");
+        width = 0;
+        buf_reset(&left);
+        buf_addf(&left, "  %s:", o->name);
+        help_row(out, buf_str(&left), 14, str_of(o->help));
+    }
 }
 
 /* Paragraphs are parted by an empty line; a line that starts with a blank is kept as it is. */
@@ -455,6 +472,24 @@ static void man_option(struct buf *out, const struct opt *o)
     buf_addf(out, ".\nEnvironment: \\%%%s.\n", opt_env_name(o, env, sizeof(env)));
 }
 
+static void man_sections(struct buf *out, const struct opt *opts)
+{
+    bool begun = false;
+
+    for (const struct opt *o = opts; o && o->name; o++) {
+        if (o->type != OPT_SECTION || o->hidden)
+            continue;
+        if (!begun)
+            buf_adds(out, ".SH IN THE CONFIGURATION FILE ALONE\n");
+        begun = true;
+        buf_adds(out, ".TP\n");
+        man_bold(out, o->name);
+        buf_adds(out, ":\n");
+        man_text(out, str_of(o->help));
+        buf_adds(out, ".\n");
+    }
+}
+
 int opt_man(const struct opt_cmd *cmd, struct buf *out)
 {
     struct str line, rest;
@@ -479,10 +514,11 @@ int opt_man(const struct opt_cmd *cmd, struct buf *out)
     }
     buf_adds(out, ".SH OPTIONS\n");
     for (const struct opt *o = cmd->opts; o && o->name; o++)
-        if (!o->hidden)
+        if (!o->hidden && o->type != OPT_SECTION)
             man_option(out, o);
     buf_addf(out, ".TP\n%s\\fB\\-\\-help\\fR\nshow a summary and leave.\n",
              opt_shadows_help(cmd->opts) ? "" : "\\fB\\-h\\fR, ");
+    man_sections(out, cmd->opts);
     rest = str_of(cmd->examples ? cmd->examples : "");
     if (rest.len) {
         bool on = true;

@@ -1,91 +1,27 @@
-/*
- * yaml.c: a config file's text, as libyaml events walked over the option table. link/found_read.c apart, nothing else
- * knows libyaml; the lean agent does without. Bounded: 1 MiB of text, 8 levels, no anchors, aliases or tags, one
- * document.
- */
+/* yaml.c: a config file's text, as a tree walked over the option table. */
 #include <errno.h>
 #include <stdio.h>
-#include <yaml.h>
 
-#include "base/mem.h"
 #include "base/opt.h"
+#include "base/ytree.h"
 
-#define YAML_TEXT_MAX (1u << 20)
-#define YAML_DEPTH    8
 #define YAML_PATH_MAX 200
 
 struct walk {
-    yaml_parser_t parser;
-    yaml_event_t ev; /* the event at hand; freed by the next step */
-    bool have_ev;
+    struct ytree tree;
+    struct str text;
     const struct opt *opts;
     void *conf;
     bool *seen; /* by row: a key given twice is a mistake */
-    const char *path;
     struct err *err;
 };
 
-static int walk_fail(struct walk *w, yaml_mark_t at, struct str key, const char *what)
+static int walk_fail(struct walk *w, const struct ynode *at, struct str key, const char *what)
 {
     bool named = key.len > 0;
 
-    return err_set(w->err, -EINVAL, "%s:%zu:%zu: %.*s%s%s", w->path, at.line + 1, at.column + 1, (int)MIN(key.len, 80u),
-                   named ? key.p : "", named ? ": " : "", what);
-}
-
-/* The next event into w->ev. What we never take is refused here, once for all places. */
-static int walk_next(struct walk *w)
-{
-    if (w->have_ev)
-        yaml_event_delete(&w->ev);
-    w->have_ev = false;
-    if (!yaml_parser_parse(&w->parser, &w->ev)) {
-        const char *what = w->parser.problem ? w->parser.problem : "not YAML";
-        yaml_mark_t at = w->parser.problem_mark;
-        if (w->parser.error == YAML_MEMORY_ERROR)
-            return err_set(w->err, -ENOMEM, "%s: out of memory", w->path);
-        if (w->parser.error == YAML_READER_ERROR)
-            return err_set(w->err, -EINVAL, "%s: %s at byte %zu", w->path, what, w->parser.problem_offset);
-        return walk_fail(w, at, STR(""), what);
-    }
-    w->have_ev = true;
-    yaml_char_t *anchor = NULL, *tag = NULL;
-    switch (w->ev.type) {
-    case YAML_ALIAS_EVENT:
-        return walk_fail(w, w->ev.start_mark, STR(""), "aliases are not supported: write the value out");
-    case YAML_SCALAR_EVENT:
-        anchor = w->ev.data.scalar.anchor;
-        tag = w->ev.data.scalar.tag;
-        break;
-    case YAML_SEQUENCE_START_EVENT:
-        anchor = w->ev.data.sequence_start.anchor;
-        tag = w->ev.data.sequence_start.tag;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        anchor = w->ev.data.mapping_start.anchor;
-        tag = w->ev.data.mapping_start.tag;
-        break;
-    default:
-        break;
-    }
-    if (anchor)
-        return walk_fail(w, w->ev.start_mark, STR(""), "anchors are not supported: write the value out");
-    if (tag)
-        return walk_fail(w, w->ev.start_mark, STR(""), "tags are not supported");
-    return 0;
-}
-
-static struct str walk_text(const struct walk *w)
-{
-    return str_n(w->ev.data.scalar.value, w->ev.data.scalar.length);
-}
-
-static bool walk_null(const struct walk *w)
-{
-    struct str s = walk_text(w);
-
-    return w->ev.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-           (s.len == 0 || str_eq(s, "~") || str_eq_nocase(s, "null"));
+    return ytree_fail(&w->tree, at, w->err, "%.*s%s%s", (int)MIN(key.len, 80u), named ? key.p : "", named ? ": " : "",
+                      what);
 }
 
 /* ---- keys ---- */
@@ -137,7 +73,7 @@ static struct str walk_near(const struct walk *w, struct str key)
     return best;
 }
 
-static int walk_unknown(struct walk *w, yaml_mark_t at, struct str key)
+static int walk_unknown(struct walk *w, const struct ynode *at, struct str key)
 {
     struct str near = walk_near(w, key);
     char what[300];
@@ -173,64 +109,79 @@ static const char *walk_expected(enum opt_type type)
 }
 
 /* A scalar for the option; the sentence of opt_set names the option, the mark says where. */
-static int walk_set(struct walk *w, const struct opt *o)
+static int walk_set(struct walk *w, const struct opt *o, const struct ynode *v)
 {
     struct err why = {0};
-    int r = opt_set(o, w->conf, walk_text(w), &why);
+    int r = opt_set(o, w->conf, v->text, &why);
 
-    return r < 0 ? walk_fail(w, w->ev.start_mark, STR(""), why.msg) : 0;
+    return r < 0 ? walk_fail(w, v, STR(""), why.msg) : 0;
 }
 
-static int walk_list(struct walk *w, const struct opt *o)
+static int walk_list(struct walk *w, const struct opt *o, const struct ynode *list)
 {
+    int r = 0;
+
     opt_clear(o, w->conf);
-    for (;;) {
-        int r = walk_next(w);
-        if (r < 0 || w->ev.type == YAML_SEQUENCE_END_EVENT)
-            return r;
-        if (w->ev.type != YAML_SCALAR_EVENT || walk_null(w))
-            return walk_fail(w, w->ev.start_mark, str_of(o->name), "expected a list of plain texts");
-        r = walk_set(w, o);
-        if (r < 0)
-            return r;
+    for (size_t i = 0; i < list->n && r == 0; i++) {
+        const struct ynode *v = &list->v[i];
+        if (v->kind != YNODE_TEXT || v->null)
+            return walk_fail(w, v, str_of(o->name), "expected a list of plain texts");
+        r = walk_set(w, o, v);
     }
+    return r;
 }
 
-/* The value of an option: w->ev is its first event. null takes the default back, where that is nothing. */
-static int walk_value(struct walk *w, const struct opt *o, yaml_mark_t key_at)
+/* A section is kept as it was written, behind as many blanks as stood before it: its owner reads it, and says where. */
+static int walk_section(struct walk *w, const struct opt *o, const struct ynode *v)
+{
+    struct opt_section *s = (struct opt_section *)(void *)((char *)w->conf + o->offset);
+
+    if (v->kind == YNODE_TEXT && !v->null)
+        return walk_fail(w, v, str_of(o->name), "expected keys or a list under it");
+    opt_clear(o, w->conf);
+    if (v->n)
+        *s = (struct opt_section){.text = mem_fmt("%*s%.*s", (int)MIN(v->column - 1, 1u << 16), "",
+                                                  (int)(v->to - v->from), w->text.p + v->from),
+                                  .path = mem_str(w->tree.path),
+                                  .line = v->line - 1};
+    return 0;
+}
+
+/* null takes the default back, where that is nothing. */
+static int walk_value(struct walk *w, const struct opt *o, const struct ynode *key, const struct ynode *v)
 {
     bool *seen = &w->seen[o - w->opts];
     bool text = o->type == OPT_STR || o->type == OPT_PATH || o->type == OPT_SECRET || o->type == OPT_LIST;
 
     if (o->no_file)
-        return walk_fail(w, key_at, str_of(o->name), "cannot be set in a file");
+        return walk_fail(w, key, str_of(o->name), "cannot be set in a file");
     if (*seen)
-        return walk_fail(w, key_at, str_of(o->name), "given twice");
+        return walk_fail(w, key, str_of(o->name), "given twice");
     *seen = true;
-    if (o->type == OPT_LIST && w->ev.type == YAML_SEQUENCE_START_EVENT)
-        return walk_list(w, o);
-    if (w->ev.type != YAML_SCALAR_EVENT || (!text && walk_null(w)))
-        return walk_fail(w, w->ev.start_mark, str_of(o->name), walk_expected(o->type));
-    if (walk_null(w)) {
+    if (o->type == OPT_SECTION)
+        return walk_section(w, o, v);
+    if (o->type == OPT_LIST && v->kind == YNODE_LIST)
+        return walk_list(w, o, v);
+    if (v->kind != YNODE_TEXT || (!text && v->null))
+        return walk_fail(w, v, str_of(o->name), walk_expected(o->type));
+    if (v->null) {
         opt_clear(o, w->conf);
         return 0;
     }
     if (o->type == OPT_LIST)
-        return walk_fail(w, w->ev.start_mark, str_of(o->name), walk_expected(o->type));
-    return walk_set(w, o);
+        return walk_fail(w, v, str_of(o->name), walk_expected(o->type));
+    return walk_set(w, o, v);
 }
 
-/* Keys and values until the mapping ends. path[] holds the dotted name of the mapping and grows by each key in turn. */
-static int walk_mapping(struct walk *w, char path[YAML_PATH_MAX], size_t len, int depth)
+/* Keys and values of a mapping. path[] holds its dotted name and grows by each key in turn; the tree bounds the depth.
+ */
+static int walk_mapping(struct walk *w, const struct ynode *map, char path[YAML_PATH_MAX], size_t len)
 {
-    for (;;) {
-        int r = walk_next(w);
-        if (r < 0 || w->ev.type == YAML_MAPPING_END_EVENT)
-            return r;
-        yaml_mark_t at = w->ev.start_mark;
-        if (w->ev.type != YAML_SCALAR_EVENT)
-            return walk_fail(w, at, str_n(path, len), "expected a key");
-        struct str key = walk_text(w);
+    int r = 0;
+
+    for (size_t i = 0; i < map->n && r == 0; i++) {
+        const struct ynode *at = &map->keys[i], *v = &map->v[i];
+        struct str key = at->text;
         if (key.len == 0 || !str_utf8_ok(key) || len + key.len + 2 > YAML_PATH_MAX)
             return walk_fail(w, at, str_n(path, len), key.len ? "that is no key" : "an empty key");
         size_t now = len;
@@ -242,65 +193,32 @@ static int walk_mapping(struct walk *w, char path[YAML_PATH_MAX], size_t len, in
         const struct opt *o = opt_find(w->opts, name);
         if (!o && !walk_find_group(w, name))
             return walk_unknown(w, at, name);
-        r = walk_next(w);
-        if (r < 0)
-            return r;
         if (o)
-            r = walk_value(w, o, at);
-        else if (w->ev.type == YAML_MAPPING_START_EVENT && depth >= YAML_DEPTH)
-            r = walk_fail(w, at, name, "nested too deeply");
-        else if (w->ev.type == YAML_MAPPING_START_EVENT)
-            r = walk_mapping(w, path, now, depth + 1);
-        else if (w->ev.type != YAML_SCALAR_EVENT || !walk_null(w))
-            r = walk_fail(w, w->ev.start_mark, name, "expected keys under it, each on its own line");
-        if (r < 0)
-            return r;
+            r = walk_value(w, o, at, v);
+        else if (v->kind == YNODE_MAP)
+            r = walk_mapping(w, v, path, now);
+        else if (v->kind != YNODE_TEXT || !v->null)
+            r = walk_fail(w, v, name, "expected keys under it, each on its own line");
     }
-}
-
-static int walk_document(struct walk *w)
-{
-    char path[YAML_PATH_MAX];
-    int r = walk_next(w); /* stream start */
-
-    if (r == 0)
-        r = walk_next(w);
-    if (r < 0 || w->ev.type == YAML_STREAM_END_EVENT) /* nothing but comments: every default holds */
-        return r;
-    r = walk_next(w);
-    if (r < 0)
-        return r;
-    if (w->ev.type == YAML_MAPPING_START_EVENT)
-        r = walk_mapping(w, path, 0, 1);
-    else if (w->ev.type != YAML_SCALAR_EVENT || !walk_null(w))
-        r = walk_fail(w, w->ev.start_mark, STR(""), "expected 'name: value' lines");
-    if (r == 0)
-        r = walk_next(w); /* document end */
-    if (r == 0)
-        r = walk_next(w);
-    if (r == 0 && w->ev.type != YAML_STREAM_END_EVENT)
-        r = walk_fail(w, w->ev.start_mark, STR(""), "a second document: there can be one");
     return r;
 }
 
 int opt_yaml(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err)
 {
-    struct walk w = {.opts = opts, .conf = conf, .path = path, .err = err};
+    struct walk w = {.text = text, .opts = opts, .conf = conf, .err = err};
+    char name[YAML_PATH_MAX];
     size_t rows = 0;
 
-    if (text.len > YAML_TEXT_MAX)
-        return err_set(err, -EMSGSIZE, "%s: larger than %u bytes", path, YAML_TEXT_MAX);
-    if (!yaml_parser_initialize(&w.parser))
-        return err_set(err, -ENOMEM, "%s: out of memory", path);
     while (opts[rows].name)
         rows++;
     w.seen = mem_zero(rows, sizeof(bool));
-    yaml_parser_set_encoding(&w.parser, YAML_UTF8_ENCODING); /* not guessed from the first bytes */
-    yaml_parser_set_input_string(&w.parser, (const unsigned char *)text.p, text.len);
-    int r = walk_document(&w);
-    if (w.have_ev)
-        yaml_event_delete(&w.ev);
-    yaml_parser_delete(&w.parser);
+    int r = ytree_read(text, &(struct ytree_ask){.path = path}, &w.tree, err);
+    const struct ynode *root = w.tree.root; /* NULL, nothing but comments: every default holds */
+    if (r == 0 && root && root->kind == YNODE_MAP)
+        r = walk_mapping(&w, root, name, 0);
+    else if (r == 0 && root && !(root->kind == YNODE_TEXT && root->null))
+        r = walk_fail(&w, root, STR(""), "expected 'name: value' lines");
+    ytree_fini(&w.tree);
     free(w.seen);
     return r;
 }

@@ -11,6 +11,7 @@ struct conf {
     int collector, level;
     struct opt_list node, tags;
     char *only_flag;
+    struct opt_section people;
 };
 
 static const char *const collector_names[] = {"auto", "nvml", "smi", NULL};
@@ -33,6 +34,7 @@ static const struct opt table[] = {
     OPTN(conf, "log.level", level, 0, OPT_CHOICE, "info", "LEVEL", "least weight of a line", .choices = level_names),
     OPTN(conf, "rule.offset", offset, 0, OPT_INT, "0", "N", "may be negative", .min = -5, .max = 5, .hidden = true),
     OPT(conf, only_flag, 0, OPT_STR, NULL, "X", "not for files", .no_file = true),
+    OPT(conf, people, 0, OPT_SECTION, NULL, NULL, "who is who"),
     {0},
 };
 

@@ -244,11 +244,75 @@ static void config_show_nests_groups_and_hides_secrets(void **unused)
                                "  - \"b\"\n"
                                "tags: []\n"
                                "log:\n"
-                               "  level: info\n");
+                               "  level: info\n"
+                               "people: {}\n");
     opt_fini(table, &c);
 }
 
-TESTS(cmocka_unit_test(good_yaml_fills_the_conf), cmocka_unit_test(yaml_with_nothing_in_it_keeps_the_defaults),
+static void a_section_is_kept_as_written_for_its_owner(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+        unsigned line;
+    } cases[] = {
+        {"people:\n  kim: {logins: [a]}\n  lee:\n    uids: [1]\ninterval: 7\n",
+         "  kim: {logins: [a]}\n  lee:\n    uids: [1]\n", 1},
+        {"interval: 7\npeople: {kim: 1,\n lee: 2}", "        {kim: 1,\n lee: 2}", 1},
+        {"# \xc3\xa9\xe2\x82\xac\n\npeople:\n- x\n- y # why\n# more\ninterval: 7\n", "- x\n- y # why\n# more\n", 3},
+        {"{interval: 7, people: [\xc3\xa9]}", "                      [\xc3\xa9]", 0},
+        {"interval: 7\npeople:\n", NULL, 0},
+        {"interval: 7\npeople: {}\n", NULL, 0},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF one = BUF_INIT(10000), two = BUF_INIT(10000);
+        struct conf a, b;
+        struct err err = {0};
+        print_message("'%s'\n", cases[i].text);
+        opt_defaults(table, &a);
+        opt_defaults(table, &b);
+        assert_int_equal(opt_yaml(table, &a, str_of(cases[i].text), "m.yaml", &err), 0);
+        assert_int_equal(a.interval, 7);
+        if (cases[i].want) {
+            assert_string_equal(a.people.text, cases[i].want);
+            assert_string_equal(a.people.path, "m.yaml");
+            assert_int_equal(a.people.line, cases[i].line);
+        } else {
+            assert_null(a.people.text);
+        }
+        assert_int_equal(opt_show(table, &a, &one), 0);
+        assert_int_equal(opt_yaml(table, &b, buf_str(&one), "show", &err), 0);
+        assert_int_equal(opt_show(table, &b, &two), 0);
+        assert_string_equal(one.p, two.p);
+        opt_fini(table, &a);
+        opt_fini(table, &b);
+    }
+}
+
+static void a_section_has_no_flag_and_no_variable(void **unused)
+{
+    char *argv[] = {"x", "--people", "kim", NULL};
+    struct conf c;
+    struct err err = {0};
+    int argi;
+
+    (void)unused;
+    opt_defaults(table, &c);
+    assert_int_equal(opt_args(table, &c, 3, argv, &argi, &err), -EINVAL);
+    assert_string_equal(err.msg, "--people: can be told in a file alone");
+    assert_int_equal(opt_env_text(table, &c, STR("MUSTER_PEOPLE=kim"), "f", &err), -EINVAL);
+    assert_int_equal(opt_yaml(table, &c, STR("people: kim"), "m.yaml", &err), -EINVAL);
+    assert_string_equal(err.msg, "m.yaml:1:9: people: expected keys or a list under it");
+    assert_int_equal(opt_yaml(table, &c, STR("people: {a: {b: {c: {d: {e: {f: {g: {h: 1}}}}}}}}"), "m.yaml", &err),
+                     -EINVAL);
+    assert_int_equal(opt_yaml(table, &c, STR("people: {a: &x 1, b: *x}"), "m.yaml", &err), -EINVAL);
+    opt_fini(table, &c);
+}
+
+TESTS(cmocka_unit_test(a_section_is_kept_as_written_for_its_owner),
+      cmocka_unit_test(a_section_has_no_flag_and_no_variable), cmocka_unit_test(good_yaml_fills_the_conf),
+      cmocka_unit_test(yaml_with_nothing_in_it_keeps_the_defaults),
       cmocka_unit_test(bad_yaml_is_refused_with_its_place),
       cmocka_unit_test(text_that_is_no_yaml_is_refused_with_its_place),
       cmocka_unit_test(yaml_is_bounded_in_size_and_depth),
