@@ -25,6 +25,7 @@ const struct cmd cmds[] = {
     {"config", cmd_config, &config_face, false},
     {"doctor", cmd_doctor, &doctor_face, false},
     {"simulate", cmd_simulate, &simulate_face, false},
+    {"completion", cmd_completion, &completion_face, false},
     {"man", cmd_man, &man_face, true},
     {0},
 };

@@ -101,8 +101,11 @@ int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
 const struct opt *opt_near(const struct opt *opts, struct str name); /* what a mistyped name was meant to be, or NULL */
 void opt_clear(const struct opt *o, void *conf); /* a text or a list: empty again; others are kept */
 const char *opt_env_name(const struct opt *o, char *out, size_t size); /* "MUSTER_RULE_UTIL" */
-const char *opt_number(const struct opt *o, int64_t v, char out[48]);  /* as opt_set reads it: "5m", "40G", "12.5%" */
-bool opt_has_max(const struct opt *o);                                 /* with min alone there is no upper end */
+#define OPT_FLAG_MAX 100
+const char *opt_flag(const struct opt *o, char out[OPT_FLAG_MAX]);    /* "rule-util" */
+bool opt_is_on(const struct opt *o);                                  /* a bool that is true unless told */
+const char *opt_number(const struct opt *o, int64_t v, char out[48]); /* as opt_set reads it: "5m", "40G", "12.5%" */
+bool opt_has_max(const struct opt *o);                                /* with min alone there is no upper end */
 int opt_env_text(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
 
 /* base/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and

@@ -188,9 +188,9 @@ int opt_show(const struct opt *opts, const void *conf, struct buf *out)
 
 /* ---- help ---- */
 
-static const char *opt_print_flag(const struct opt *o, char out[100])
+const char *opt_flag(const struct opt *o, char out[OPT_FLAG_MAX])
 {
-    mem_copy_str(out, 100, o->name);
+    mem_copy_str(out, OPT_FLAG_MAX, o->name);
     for (char *c = out; *c; c++)
         if (*c == '_' || *c == '.')
             *c = '-';
@@ -220,7 +220,7 @@ static void help_wrap(struct buf *out, struct str s, size_t at, size_t indent)
     buf_addc(out, '\n');
 }
 
-static bool help_default_on(const struct opt *o)
+bool opt_is_on(const struct opt *o)
 {
     bool on = false;
 
@@ -240,7 +240,7 @@ static void help_facts(struct buf *out, const struct opt *o)
         sep = "; ";
     }
     if (o->type == OPT_BOOL)
-        set = help_default_on(o);
+        set = opt_is_on(o);
     if (set) {
         buf_addf(out, "%sdefault %s", sep, o->type == OPT_BOOL ? "on" : o->def);
         sep = "; ";
@@ -261,10 +261,10 @@ static void help_facts(struct buf *out, const struct opt *o)
 
 static void help_left(struct buf *out, const struct opt *o)
 {
-    char flag[100];
+    char flag[OPT_FLAG_MAX];
 
     buf_addf(out, o->letter ? "  -%c, --%s%s" : "  %c   --%s%s", o->letter ? o->letter : ' ',
-             help_default_on(o) ? "[no-]" : "", opt_print_flag(o, flag));
+             opt_is_on(o) ? "[no-]" : "", opt_flag(o, flag));
     if (o->type != OPT_BOOL)
         buf_addf(out, " %s", o->arg ? o->arg : "VALUE");
 }
@@ -448,14 +448,14 @@ static void man_about(struct buf *out, struct str about)
 static void man_option(struct buf *out, const struct opt *o)
 {
     AUTO_BUF text = BUF_INIT(4000);
-    char flag[100], dashed[104], env[120];
+    char flag[OPT_FLAG_MAX], dashed[104], env[120];
 
     buf_adds(out, ".TP\n");
     if (o->letter)
         buf_addf(out, "\\fB\\-%c\\fR, ", o->letter);
-    snprintf(dashed, sizeof(dashed), "--%s", opt_print_flag(o, flag));
+    snprintf(dashed, sizeof(dashed), "--%s", opt_flag(o, flag));
     man_bold(out, dashed);
-    if (help_default_on(o)) {
+    if (opt_is_on(o)) {
         snprintf(dashed, sizeof(dashed), "--no-%.90s", flag);
         buf_adds(out, ", ");
         man_bold(out, dashed);

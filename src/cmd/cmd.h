@@ -34,10 +34,11 @@ int cmd_restore(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, ls_face, top_face, history_face,
     record_face, jobs_face, token_face, node_face, config_face, doctor_face, simulate_face, man_face, backup_face,
-    restore_face, export_face, import_face;
+    restore_face, export_face, import_face, completion_face;
 
 #endif

@@ -1,0 +1,287 @@
+/*
+ * completion.c: `muster completion SHELL`: what Tab offers, out of the table of subcommands and their options. A verb
+ * is a lower-case word that begins an alternative of a face's args ("new|list|revoke [ID]").
+ */
+#include <ctype.h>
+
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/cmd.h"
+
+static const struct opt completion_opts[] = {{0}};
+const struct opt_cmd completion_face = {
+    .name = "muster completion",
+    .summary = "what Tab completes, for bash, zsh or fish",
+    .args = "bash | zsh | fish",
+    .about = "Prints a script for the shell to read. `make install` puts all three where the shells look for them.",
+    .examples = "source <(muster completion bash)  # in this shell, or in ~/.bashrc\n"
+                "muster completion zsh > ~/.zfunc/_muster  # with ~/.zfunc in fpath before compinit\n"
+                "muster completion fish > ~/.config/fish/completions/muster.fish",
+    .opts = completion_opts,
+};
+
+/* ---- what a face's args say ---- */
+
+/* The next alternative's first word; false: there is none left. */
+static bool next_alternative(struct str *args, struct str *word)
+{
+    while (args->len) {
+        const char *bar = memchr(args->p, '|', args->len);
+        struct str one = str_n(args->p, bar ? (size_t)(bar - args->p) : args->len);
+        *args = str_n(one.p + one.len + !!bar, args->len - one.len - !!bar);
+        while (one.len && (one.p[0] == ' ' || one.p[0] == '['))
+            one = str_n(one.p + 1, one.len - 1);
+        size_t n = 0;
+        while (n < one.len && (isalnum((unsigned char)one.p[n]) || one.p[n] == '-'))
+            n++;
+        *word = str_n(one.p, n);
+        if (n)
+            return true;
+    }
+    return false;
+}
+
+/* The verbs with blanks between; empty: none. */
+static void verbs_of(const struct opt_cmd *face, struct buf *out)
+{
+    struct str args = str_of(face->args ? face->args : ""), word;
+    const char *sep = "";
+
+    buf_reset(out);
+    while (next_alternative(&args, &word))
+        if (islower((unsigned char)word.p[0])) {
+            buf_adds(out, sep);
+            buf_addstr(out, word);
+            sep = " ";
+        }
+}
+
+static bool takes_files(const struct opt_cmd *face)
+{
+    return face->args && (strstr(face->args, "FILE") || strstr(face->args, "DIR"));
+}
+
+static bool takes_command(const struct opt_cmd *face)
+{
+    return face->args && strstr(face->args, "COMMAND");
+}
+
+/* ---- text inside the shells' quotes ---- */
+
+/* Within single quotes; also without what _arguments and _describe of zsh would read as their own. */
+static void add_quoted(struct buf *out, const char *s, const char *escape)
+{
+    for (; *s; s++) {
+        if (*s == '\'')
+            buf_adds(out, "'\\''");
+        else {
+            if (strchr(escape, *s))
+                buf_addc(out, '\\');
+            buf_addc(out, *s == '\n' ? ' ' : *s);
+        }
+    }
+}
+
+/* The first option at or after o that is shown; NULL: no more. */
+static const struct opt *shown(const struct opt *o)
+{
+    while (o->name && o->hidden)
+        o++;
+    return o->name ? o : NULL;
+}
+
+static bool is_file(const struct opt *o)
+{
+    return o->type == OPT_PATH;
+}
+
+static void add_choices(struct buf *out, const struct opt *o)
+{
+    for (size_t i = 0; o->choices[i]; i++)
+        buf_addf(out, "%s%s", i ? " " : "", o->choices[i]);
+}
+
+/* --name, and --no-name where the option is on unless told. */
+static const char *flag_of(const struct opt *o, char out[OPT_FLAG_MAX + 6])
+{
+    char name[OPT_FLAG_MAX];
+
+    snprintf(out, OPT_FLAG_MAX + 6, "%s%s", opt_is_on(o) ? "no-" : "", opt_flag(o, name));
+    return out;
+}
+
+/* ---- bash ---- */
+
+static void bash(struct buf *out)
+{
+    AUTO_BUF verbs = BUF_INIT(2000);
+    char flag[OPT_FLAG_MAX + 6];
+
+    buf_adds(out, "# bash completion for muster; made by `muster completion bash`\n"
+                  "_muster() {\n"
+                  "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} flags= words= rest=none\n"
+                  "    COMPREPLY=()\n"
+                  "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"--help --version");
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (!c->hidden)
+            buf_addf(out, " %s", c->name);
+    buf_adds(out, "\" -- \"$cur\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
+    for (const struct cmd *c = cmds; c->name; c++) {
+        if (c->hidden)
+            continue;
+        buf_addf(out, "    %s)\n        case $prev in\n", c->name);
+        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
+            if (o->type == OPT_BOOL)
+                continue;
+            buf_addf(out, "        --%s", flag_of(o, flag));
+            if (o->letter)
+                buf_addf(out, " | -%c", o->letter);
+            if (o->type == OPT_CHOICE) {
+                buf_adds(out, ") COMPREPLY=($(compgen -W \"");
+                add_choices(out, o);
+                buf_adds(out, "\" -- \"$cur\")); return ;;\n");
+            } else {
+                buf_adds(out, is_file(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n" : ") return ;;\n");
+            }
+        }
+        buf_adds(out, "        esac\n        flags=\"--help");
+        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
+            buf_addf(out, " --%s", flag_of(o, flag));
+        verbs_of(c->face, &verbs);
+        buf_addf(out, "\" words=\"%s\" rest=%s ;;\n", buf_str(&verbs).p,
+                 takes_files(c->face)     ? "file"
+                 : takes_command(c->face) ? "command"
+                                          : "none");
+    }
+    buf_adds(out, "    esac\n"
+                  "    case $cur:$rest in\n"
+                  "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")) ;;\n"
+                  "    *:file) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- \"$cur\")) ;;\n"
+                  "    *:command) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+                  "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+                  "    esac\n}\ncomplete -o filenames -F _muster muster\n");
+}
+
+/* ---- zsh ---- */
+
+static void zsh_option(struct buf *out, const struct opt *o)
+{
+    char flag[OPT_FLAG_MAX + 6];
+    const char *again = o->type == OPT_LIST ? "*" : "";
+
+    flag_of(o, flag);
+    if (o->letter && !opt_is_on(o) && o->type != OPT_LIST)
+        buf_addf(out, " \\\n            '(-%c --%s)'{-%c,--%s}'[", o->letter, flag, o->letter, flag);
+    else
+        buf_addf(out, " \\\n            '%s--%s[", again, flag);
+    add_quoted(out, o->help, "[]\\:");
+    buf_addc(out, ']');
+    if (o->type != OPT_BOOL) {
+        buf_addc(out, ':');
+        add_quoted(out, o->arg ? o->arg : "VALUE", "[]\\:");
+        if (o->type == OPT_CHOICE) {
+            buf_adds(out, ":(");
+            add_choices(out, o);
+            buf_addc(out, ')');
+        } else {
+            buf_adds(out, is_file(o) ? ":_files" : ": ");
+        }
+    }
+    buf_addc(out, '\'');
+}
+
+static void zsh(struct buf *out)
+{
+    AUTO_BUF verbs = BUF_INIT(2000);
+
+    buf_adds(out, "#compdef muster\n# zsh completion for muster; made by `muster completion zsh`\n"
+                  "_muster() {\n    local -a commands=(\n");
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (!c->hidden) {
+            buf_addf(out, "        '%s:", c->name);
+            add_quoted(out, c->face->summary, "\\:");
+            buf_adds(out, "'\n");
+        }
+    buf_adds(out, "    )\n"
+                  "    if ((CURRENT == 2)); then\n        _describe command commands\n        return\n    fi\n"
+                  "    shift words\n    ((CURRENT--))\n    case $words[1] in\n");
+    for (const struct cmd *c = cmds; c->name; c++) {
+        if (c->hidden)
+            continue;
+        buf_addf(out, "    %s)\n        _arguments '--help[show this help]'", c->name);
+        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
+            zsh_option(out, o);
+        verbs_of(c->face, &verbs);
+        if (verbs.len)
+            buf_addf(out, " \\\n            '1:verb:(%s)'", buf_str(&verbs).p);
+        if (takes_command(c->face))
+            buf_adds(out, " \\\n            '*::command: _normal'");
+        else if (takes_files(c->face))
+            buf_adds(out, " \\\n            '*:file:_files'");
+        buf_adds(out, " ;;\n");
+    }
+    buf_adds(out, "    esac\n}\nif [[ $funcstack[1] == _muster ]]; then\n    _muster \"$@\"\nelse\n"
+                  "    compdef _muster muster\nfi\n");
+}
+
+/* ---- fish ---- */
+
+static void fish(struct buf *out)
+{
+    AUTO_BUF verbs = BUF_INIT(2000);
+    char flag[OPT_FLAG_MAX + 6];
+
+    buf_adds(out, "# fish completion for muster; made by `muster completion fish`\ncomplete -c muster -f\n"
+                  "complete -c muster -n __fish_use_subcommand -l help -d 'list the commands'\n"
+                  "complete -c muster -n __fish_use_subcommand -l version -d 'which version this is'\n");
+    for (const struct cmd *c = cmds; c->name; c++) {
+        if (c->hidden)
+            continue;
+        buf_addf(out, "complete -c muster -n __fish_use_subcommand -a %s -d '", c->name);
+        add_quoted(out, c->face->summary, "\\");
+        buf_adds(out, "'\n");
+        AUTO_FREE char *here = mem_fmt("complete -c muster -n '__fish_seen_subcommand_from %s'", c->name);
+        verbs_of(c->face, &verbs);
+        if (verbs.len)
+            buf_addf(out, "%s -a '%s'\n", here, buf_str(&verbs).p);
+        if (takes_files(c->face))
+            buf_addf(out, "%s -F\n", here);
+        if (takes_command(c->face))
+            buf_addf(out, "%s -a '(__fish_complete_subcommand)'\n", here);
+        buf_addf(out, "%s -l help -d 'show this help'\n", here);
+        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
+            buf_addf(out, "%s -l %s", here, flag_of(o, flag));
+            if (o->letter && !opt_is_on(o))
+                buf_addf(out, " -s %c", o->letter);
+            if (o->type == OPT_CHOICE) {
+                buf_adds(out, " -x -a '");
+                add_choices(out, o);
+                buf_addc(out, '\'');
+            } else if (o->type != OPT_BOOL) {
+                buf_adds(out, is_file(o) ? " -r -F" : " -x");
+            }
+            buf_adds(out, " -d '");
+            add_quoted(out, o->help, "\\");
+            buf_adds(out, "'\n");
+        }
+    }
+}
+
+int cmd_completion(int argc, char **argv)
+{
+    static const struct {
+        const char *shell;
+        void (*write)(struct buf *out);
+    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    int argi, r = cli_parse(&completion_face, NULL, argc, argv, &argi);
+
+    if (r >= 0)
+        return r;
+    for (size_t i = 0; argi + 1 == argc && i < ARRAY_LEN(shells); i++)
+        if (strcmp(argv[argi], shells[i].shell) == 0) {
+            AUTO_BUF out = BUF_INIT(1 << 20);
+            shells[i].write(&out);
+            return cli_print(&completion_face, &out);
+        }
+    return cli_fail(&completion_face, EXIT_USAGE, "expected %s", completion_face.args);
+}
