@@ -15,7 +15,9 @@
 
 struct ls_conf {
     struct client_conf client;
-    bool detail, json, csv, free, mine, watch, ascii;
+    bool detail, json, csv, free, mine, watch, ascii, wide;
+    char *columns;
+    struct opt_list picked; /* columns, one by one */
     int64_t every, width;
     struct filter *filter; /* of the operands, --free and --mine; NULL: none */
     const char *me;
@@ -26,6 +28,9 @@ static const struct opt ls_opts[] = {
     OPT(ls_conf, free, 0, OPT_BOOL, NULL, NULL, "only free GPUs: short for the filter 'free'"),
     OPT(ls_conf, mine, 0, OPT_BOOL, NULL, NULL, "only GPUs that my processes are on: short for the filter 'mine'"),
     OPT(ls_conf, detail, 'l', OPT_BOOL, NULL, NULL, "a line per process too"),
+    OPT(ls_conf, wide, 0, OPT_BOOL, NULL, NULL, "every column, however wide the screen is"),
+    OPT(ls_conf, columns, 'o', OPT_STR, NULL, "NAMES",
+        "only these columns, in this order, with commas between: names as in JSON and CSV"),
     OPT(ls_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: an array with an object per GPU"),
     OPT(ls_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     OPT(ls_conf, watch, 'w', OPT_BOOL, NULL, NULL, "show it again and again, until interrupted"),
@@ -49,6 +54,7 @@ const struct opt_cmd ls_face = {
                 "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
                 "muster ls free model:h200 'memfree>=40G'  # a free H200 with room\n"
                 "muster ls held 'idle>2h' not user:root  # held by somebody, and idle\n"
+                "muster ls -o node,gpu,user,mem_used  # only what I need\n"
                 "muster ls '(hung or lost) host:dgx*'  # what is broken\n"
                 "muster ls --json | jq '.[] | select(.state == \"held\")'",
     .opts = ls_opts,
@@ -186,11 +192,15 @@ static void unread(const struct view *v, struct buf *out)
 static int show(const struct ls_conf *conf, const struct picture *p)
 {
     AUTO_BUF out = BUF_INIT(256 << 20);
-    struct term t = {.width = conf->width ? (int)conf->width : cli_width(160),
+    struct term t = {.width = conf->wide    ? 0
+                              : conf->width ? (int)conf->width
+                                            : cli_width(160),
                      .colour = cli_colour(),
                      .ascii = conf->ascii};
     struct rows r;
-    ls_rows(&p->view, conf->detail, &r);
+    ls_rows(&p->view, conf->detail || conf->wide || conf->columns, &r);
+    if (conf->columns)
+        rows_pick(&r, conf->picked.v, conf->picked.n, NULL);
     if (conf->watch)
         buf_adds(&out, "\033[H\033[2J");
     if (conf->json)
@@ -283,6 +293,26 @@ static int read_filter(struct ls_conf *conf, char **words, int n)
     return -1;
 }
 
+/* --columns, taken apart and checked before anything is asked. -1: go on; or an exit code. */
+static int read_columns(struct ls_conf *conf)
+{
+    struct view nothing = {0};
+    struct err err = {0};
+    struct rows r;
+
+    if (!conf->columns)
+        return -1;
+    struct str rest = str_of(conf->columns), one;
+    while (str_cut(&rest, ',', &one)) {
+        conf->picked.v = mem_grow(conf->picked.v, conf->picked.n + 1, sizeof(*conf->picked.v));
+        conf->picked.v[conf->picked.n++] = mem_strn(one.p, one.len);
+    }
+    ls_rows(&nothing, true, &r);
+    int bad = rows_pick(&r, conf->picked.v, conf->picked.n, &err);
+    rows_fini(&r);
+    return bad ? cli_fail(&ls_face, EXIT_USAGE, "%s", err.msg) : -1;
+}
+
 int cmd_ls(int argc, char **argv)
 {
     struct ls_conf conf = {0};
@@ -290,6 +320,8 @@ int cmd_ls(int argc, char **argv)
     if (r >= 0)
         goto out;
     r = read_filter(&conf, argv + argi, argc - argi);
+    if (r < 0)
+        r = read_columns(&conf);
     if (r >= 0)
         goto out;
     if (conf.json && conf.csv) {
@@ -307,6 +339,9 @@ int cmd_ls(int argc, char **argv)
     } while (conf.watch && r != EXIT_REACH);
 out:
     filter_free(conf.filter);
+    for (size_t i = 0; i < conf.picked.n; i++)
+        free(conf.picked.v[i]);
+    free(conf.picked.v);
     opt_fini(ls_opts, &conf);
     return r;
 }

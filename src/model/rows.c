@@ -1,6 +1,8 @@
 /* rows.c: a flat table of typed cells. */
 #include "model/rows.h"
 
+#include <errno.h>
+
 #include "base/mem.h"
 
 void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols)
@@ -50,14 +52,61 @@ void cell_screen(struct cell *c, const char *fmt, ...)
     c->screen = buf_take(&b);
 }
 
+static void cell_fini(struct cell *c)
+{
+    free(c->json_text);
+    free(c->screen);
+}
+
+static size_t column_named(const struct rows *r, const char *name)
+{
+    size_t k = 0;
+    while (k < r->n_cols && strcmp(r->cols[k].name, name) != 0)
+        k++;
+    return k;
+}
+
+int rows_pick(struct rows *r, char *const *names, size_t n, struct err *err)
+{
+    AUTO_FREE size_t *at = mem_zero(n + 1, sizeof(*at));
+    AUTO_FREE bool *wanted = mem_zero(r->n_cols + 1, sizeof(*wanted));
+    for (size_t i = 0; i < n; i++) {
+        at[i] = column_named(r, names[i]);
+        if (at[i] == r->n_cols) {
+            AUTO_BUF all = BUF_INIT(4096);
+            for (size_t k = 0; k < r->n_cols; k++)
+                buf_addf(&all, "%s%s", k ? ", " : "", r->cols[k].name);
+            return err_set(err, -ENOENT, "there is no column '%.60s'; there are %s", names[i], all.p);
+        }
+        if (wanted[at[i]])
+            return err_set(err, -EEXIST, "column '%.60s' is named twice", names[i]);
+        wanted[at[i]] = true;
+    }
+    struct column_spec *cols = mem_zero(n + 1, sizeof(*cols));
+    struct cell *cells = mem_zero(r->n * n + 1, sizeof(*cells));
+    for (size_t k = 0; k < n; k++)
+        cols[k] = r->cols[at[k]];
+    for (size_t i = 0; i < r->n; i++) {
+        struct cell *from = r->cells + i * r->n_cols;
+        for (size_t k = 0; k < n; k++)
+            cells[i * n + k] = from[at[k]];
+        for (size_t k = 0; k < r->n_cols; k++)
+            if (!wanted[k])
+                cell_fini(&from[k]);
+    }
+    free(r->cells);
+    free(r->picked);
+    *r = (struct rows){.cols = cols, .n_cols = n, .n = r->n, .cap = r->n, .cells = cells, .picked = cols};
+    return 0;
+}
+
 void rows_fini(struct rows *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->n * r->n_cols; i++) {
-        free(r->cells[i].json_text);
-        free(r->cells[i].screen);
-    }
+    for (size_t i = 0; i < r->n * r->n_cols; i++)
+        cell_fini(&r->cells[i]);
     free(r->cells);
+    free(r->picked);
     *r = (struct rows){0};
 }

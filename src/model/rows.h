@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 enum cell_type { CELL_TEXT, CELL_INT, CELL_FIXED, CELL_BOOL };
 
@@ -30,7 +31,8 @@ struct cell {
 struct rows {
     const struct column_spec *cols;
     size_t n_cols, n, cap;
-    struct cell *cells; /* n * n_cols */
+    struct cell *cells;         /* n * n_cols */
+    struct column_spec *picked; /* cols, after rows_pick */
 };
 
 void rows_init(struct rows *r, const struct column_spec *cols, size_t n_cols);
@@ -39,6 +41,9 @@ void cell_text(struct cell *c, struct str s);
 void cell_some_text(struct cell *c, const char *s); /* empty: it stays absent */
 void cell_int(struct cell *c, int64_t v);
 void cell_screen(struct cell *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Only these columns, in this order, each once. -ENOENT with a sentence that lists what there is; then r is as it was.
+ */
+int rows_pick(struct rows *r, char *const *names, size_t n, struct err *err);
 void rows_fini(struct rows *r);
 
 #endif
