@@ -87,8 +87,9 @@ static void on_line(void *arg, struct str line)
     }
 }
 
-static void on_ended(void *arg, const char *sentence)
+static void on_ended(void *arg, const char *sentence, int status)
 {
+    (void)status;
     call_done(arg, sentence);
 }
 

@@ -63,6 +63,15 @@ void remote_begin(struct remote *r, int64_t mono_ms)
 static const char head[] =
     "LC_ALL=C; export LC_ALL\n"
     "PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/nvidia/bin:/opt/bin; export PATH\n"
+    /* One command for the shell: it is read whole before what stands behind it on the standard input is passed over. */
+    "if [ $agent = 1 ] && command -v muster-agent >/dev/null; then\n"
+    "  echo W\n"
+    "  exec 3<&0\n"
+    "  (while read -r l; do :; done; kill 0) <&3 >/dev/null 2>&1 &\n"
+    "  muster-agent --stdout --interval ${every}s --log-level error </dev/null 3<&-\n"
+    "  kill $!\n"
+    "  exit $ended\n"
+    "fi\n"
     "exec 2>/dev/null\n"
     "field() { while IFS= read -r l; do case $l in \"$1\"*) printf '%s\\n' \"${l#*\"$2\"}\"; return; esac; done; }\n"
     "printf 'N %s\\n' \"$(uname -n)\"\n"
@@ -108,9 +117,10 @@ static const char tail[] =
     "trap 'trap - TERM; kill 0' EXIT TERM HUP INT\n"
     "while read -r l; do :; done\n";
 
-void remote_script(const struct remote *r, struct buf *out)
+void remote_script(const struct remote *r, bool agent, struct buf *out)
 {
-    buf_addf(out, "every=%lld apps=" SMI_APP_FIELDS " lines=%d fields=", (long long)(r->every_ms / 1000), LINES_MAX);
+    buf_addf(out, "agent=%d ended=%d every=%lld apps=" SMI_APP_FIELDS " lines=%d fields=", agent, REMOTE_AGENT_ENDED,
+             (long long)(r->every_ms / 1000), LINES_MAX);
     smi_tables_fields(&r->tables, out);
     buf_addc(out, '\n');
     buf_adds(out, head);
@@ -307,6 +317,9 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
         collect_text(r->why, sizeof(r->why), rest);
         r->gpus_ended = r->bare = true;
         return REMOTE_FAILED;
+    case 'W':
+        r->gpus_ended = true;
+        return REMOTE_AGENT;
     case 'N':
         collect_text(r->fact.name, sizeof(r->fact.name), rest);
         break;

@@ -14,8 +14,11 @@ struct remote;
 struct remote *remote_new(int64_t every_ms);
 void remote_free(struct remote *r);
 
-/* For /bin/sh on the far side; ends when its standard input does. */
-void remote_script(const struct remote *r, struct buf *out);
+/* For /bin/sh on the far side; ends when its standard input does. agent: where muster-agent is on the PATH it is
+ * started instead of all else, and what follows REMOTE_AGENT is its wire stream; when it ends the shell's status is
+ * REMOTE_AGENT_ENDED. */
+#define REMOTE_AGENT_ENDED 97
+void remote_script(const struct remote *r, bool agent, struct buf *out);
 /* A new connection: what was known of devices and processes stays, what comes next begins anew. */
 void remote_begin(struct remote *r, int64_t mono_ms);
 
@@ -24,6 +27,7 @@ enum remote_news {
     REMOTE_TICK,   /* a sample is whole: remote_read */
     REMOTE_AGAIN,  /* this driver does not know a field: end the connection and begin again without it */
     REMOTE_FAILED, /* there is nothing to read: remote_why says what it said */
+    REMOTE_AGENT,  /* the line was the last one: what comes now is an agent's */
 };
 /* One line without its end. What makes no sense is counted and passed over. */
 enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms);

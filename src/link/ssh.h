@@ -4,8 +4,7 @@
  *
  * S1 Never asks anybody anything (BatchMode) and never takes a host key that is not known. S2 Lines come whole; one
  * longer than SSH_LINE_MAX is cut and its rest passed over. S3 ended is called exactly once for each start, with a
- * sentence that says what to do, unless it was stopped first. S4 Bounded: at most SSH_READ_MAX bytes of each host are
- * taken per turn of the loop.
+ * sentence that says what to do, unless it was stopped first. S4 Bounded: as link/process.h says.
  */
 #ifndef LINK_SSH_H
 #define LINK_SSH_H
@@ -14,7 +13,6 @@
 #include "base/err.h"
 
 #define SSH_LINE_MAX 16384
-#define SSH_READ_MAX 65536
 #define SSH_ARGS_MAX 48
 
 struct event_base;
@@ -36,14 +34,19 @@ struct ssh_target {
 };
 
 struct ssh_calls {
-    void (*line)(void *arg, struct str line);       /* of its standard output, without the end */
-    void (*ended)(void *arg, const char *sentence); /* the struct ssh is gone when this is called */
+    void (*line)(void *arg, struct str line);   /* of its standard output, without the end */
+    void (*bytes)(void *arg, struct str bytes); /* the same, as it is, after ssh_bytes; may be NULL without it */
+    /* The struct ssh is gone when this is called. status: the far side's exit status, 255 when it is ssh's own trouble,
+     * -1 when ssh was killed. */
+    void (*ended)(void *arg, const char *sentence, int status);
 };
 
 struct ssh;
 /* /bin/sh there reads script from its standard input, which stays open until the end. 0 or -errno. */
 int ssh_start(struct ssh **ret, struct event_base *loop, const struct ssh_conf *conf, const struct ssh_target *to,
               struct str script, const struct ssh_calls *calls, void *arg, struct err *err);
+/* What comes from now on are no lines: for calls.bytes. May be called from calls.line. */
+void ssh_bytes(struct ssh *s);
 void ssh_stop(struct ssh *s); /* accepts NULL; no call comes after it */
 
 /* ---- pure, for tests ---- */

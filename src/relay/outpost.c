@@ -11,6 +11,7 @@
 #include "collect/crew.h"
 #include "collect/remote.h"
 #include "model/gather.h"
+#include "relay/carry.h"
 #include "wire/wire.h"
 
 #define BEAT_MS      1000
@@ -24,8 +25,10 @@
 #define FLOOD_MS     60000
 #define FLOOD_BYTES  (16u << 20) /* in that time; sixteen GPUs with a thousand processes say less than 4 MB */
 #define EVENTS_MAX   64
+#define AGENT_MS     15000   /* an agent over there says something every few seconds, whatever the driver does */
+#define NO_AGENT_MS  3600000 /* one that was of no use: not tried again for this long */
 
-enum phase { AWAY, WANTING, CONNECTING, OPEN };
+enum phase { AWAY, WANTING, CONNECTING, OPEN, CARRYING }; /* open: with a shell; carrying: with an agent */
 
 struct outpost {
     struct event_base *loop;
@@ -50,6 +53,11 @@ struct outpost {
     int64_t since_ms; /* wall */
     char why[160];
     uint64_t rounds;
+
+    struct carry carry;
+    int64_t heard_ms, no_agent_ms; /* monotonic: of the agent, the last time; no agent until then */
+    int64_t ahead_ms;              /* the agent's clock, against ours */
+    uint64_t carried;              /* batches of this connection */
 
     struct reading reading;
     struct roster roster;
@@ -139,7 +147,13 @@ static void renew_procs(struct outpost *o)
 static void on_hello(void *arg, struct hello *ret)
 {
     struct outpost *o = arg;
-    *ret = (struct hello){.node = o->id, .run = o->run, .state_since_ms = o->since_ms, .collect = o->collect};
+    int64_t ahead =
+        o->phase == CARRYING ? o->ahead_ms : 0; /* its batches are by its own clock, which the hub measures */
+    *ret = (struct hello){.node = o->id,
+                          .run = o->run,
+                          .sent_ms = clock_wall_ms() + ahead,
+                          .state_since_ms = o->since_ms + ahead,
+                          .collect = o->collect};
     mem_copy_str(ret->name, sizeof(ret->name), o->to.name);
     mem_copy_str(ret->why, sizeof(ret->why), o->why);
 }
@@ -258,6 +272,25 @@ static void failed(struct outpost *o, const char *why)
     away(o, next_pause(o));
 }
 
+static void begin_carrying(struct outpost *o)
+{
+    flush(o);
+    o->phase = CARRYING;
+    o->heard_ms = clock_mono_ms();
+    o->carried = 0;
+    carry_begin(&o->carry);
+    ssh_bytes(o->ssh);
+}
+
+/* What is there is too old, broken, or no agent at all: the shell does without it. */
+static void no_agent(struct outpost *o, const char *why)
+{
+    log_warn("relay", "%s: its muster-agent is of no use, a shell reads it: %s", o->to.name, why);
+    o->no_agent_ms = clock_mono_ms() + NO_AGENT_MS;
+    away(o, 0);
+    want(o);
+}
+
 static void on_news(struct outpost *o, enum remote_news news)
 {
     switch (news) {
@@ -278,7 +311,20 @@ static void on_news(struct outpost *o, enum remote_news news)
         else
             failed(o, remote_why(o->remote));
         break;
+    case REMOTE_AGENT:
+        begin_carrying(o);
+        break;
     }
+}
+
+static bool flooded(struct outpost *o, size_t bytes, int64_t now)
+{
+    if (now - o->flood_ms > FLOOD_MS) {
+        o->flood_ms = now;
+        o->said = 0;
+    }
+    o->said += bytes;
+    return o->said > FLOOD_BYTES;
 }
 
 static void on_line(void *arg, struct str line)
@@ -287,27 +333,72 @@ static void on_line(void *arg, struct str line)
     int64_t now = clock_mono_ms();
     if (o->phase == CONNECTING)
         settle(o, OPEN);
-    if (now - o->flood_ms > FLOOD_MS) {
-        o->flood_ms = now;
-        o->said = 0;
-    }
-    o->said += line.len + 1;
-    if (o->said > FLOOD_BYTES)
+    if (flooded(o, line.len + 1, now))
         failed(o, "its shell prints more than anybody can read");
     else
         on_news(o, remote_line(o->remote, line, now));
 }
 
-static void on_ended(void *arg, const char *sentence)
+static void keep_enclosure(struct enclosure **mine, struct enclosure *b)
+{
+    enclosure_ref(b);
+    enclosure_unref(*mine);
+    *mine = b;
+}
+
+static void on_packet(struct outpost *o, struct packet *p)
+{
+    keep_enclosure(&o->facts, p->facts);
+    keep_enclosure(&o->procs, p->procs);
+    lane_push(o->lane, p);
+    packet_unref(p);
+    o->number++;
+    o->carried++;
+    o->rounds++;
+    o->pause_ms = 0; /* O3 */
+    if (clock_mono_ms() - lane_spoke_ms(o->lane) + o->conf->every_ms > lane_interval_ms(o->lane))
+        lane_speak(o->lane);
+}
+
+static void on_bytes(void *arg, struct str bytes)
+{
+    struct outpost *o = arg;
+    struct err err = {0};
+    struct packet *p = NULL;
+    int got = CARRY_HELLO;
+    o->heard_ms = clock_mono_ms();
+    carry_add(&o->carry, bytes);
+    while (got > 0 && o->phase == CARRYING) {
+        struct batch_key next = {.node = o->id, .run = o->run, .number = o->number + 1};
+        got = carry_next(&o->carry, post_dec(o->post), &next, &p, &err);
+        if (got == CARRY_HELLO) {
+            o->ahead_ms = o->carry.hello.sent_ms - clock_wall_ms();
+            set_state(o, o->carry.hello.collect, o->carry.hello.why);
+        } else if (got == CARRY_PACKET) {
+            on_packet(o, p);
+        }
+    }
+    if (got < 0)
+        no_agent(o, err.msg);
+    else if (flooded(o, bytes.len, o->heard_ms))
+        no_agent(o, "it says more than anybody can read");
+}
+
+static void on_ended(void *arg, const char *sentence, int status)
 {
     struct outpost *o = arg;
     o->ssh = NULL;
-    failed(o, sentence);
+    if (o->phase != CARRYING || status != REMOTE_AGENT_ENDED)
+        failed(o, sentence);
+    else if (o->carried)
+        failed(o, "muster-agent has ended there");
+    else
+        no_agent(o, sentence);
 }
 
 void outpost_connect(struct outpost *o)
 {
-    static const struct ssh_calls calls = {.line = on_line, .ended = on_ended};
+    static const struct ssh_calls calls = {.line = on_line, .bytes = on_bytes, .ended = on_ended};
     AUTO_BUF script = BUF_INIT(64u << 10);
     struct ssh_target to = {.host = o->to.host, .user = o->to.user, .port = o->to.port};
     struct err err = {0};
@@ -320,7 +411,7 @@ void outpost_connect(struct outpost *o)
     o->flood_ms = o->begun_ms;
     o->said = 0;
     remote_begin(o->remote, o->begun_ms);
-    remote_script(o->remote, &script);
+    remote_script(o->remote, o->begun_ms >= o->no_agent_ms, &script);
     if (ssh_start(&o->ssh, o->loop, &o->conf->ssh, &to, buf_str(&script), &calls, o, &err) < 0) {
         o->ssh = NULL;
         failed(o, err.msg);
@@ -333,6 +424,8 @@ static void beat_open(struct outpost *o, int64_t now)
         failed(o, "ssh: connected, but the shell there does not say a word");
     else if (o->phase == OPEN)
         on_news(o, remote_wait(o->remote, now));
+    else if (o->phase == CARRYING && now - o->heard_ms > AGENT_MS + 2 * o->conf->every_ms)
+        no_agent(o, "it does not say a word");
     bool again = o->collect == COLLECT_NONE || (o->collect == COLLECT_HUNG && o->hung_again < HUNG_MAX);
     if (o->phase == OPEN && now - o->begun_ms > RENEW_MS && again) {
         o->hung_again += o->collect == COLLECT_HUNG;
@@ -347,7 +440,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (o->phase == AWAY && !o->unlisted_ms && now >= o->retry_ms) {
         want(o);
-    } else if (o->phase == CONNECTING || o->phase == OPEN) {
+    } else if (o->phase != AWAY && o->phase != WANTING) {
         beat_open(o, now);
     }
     if (now - lane_spoke_ms(o->lane) >= HELLO_MS) { /* O2 */
@@ -368,6 +461,7 @@ struct outpost *outpost_new(struct event_base *loop, struct post *post, const st
     o->to.user = mem_str(to->user);
     snprintf(o->key, sizeof(o->key), "ssh:%s", to->name);
     node_origin_id(str_of(o->key), &o->id);
+    carry_init(&o->carry, &o->id, o->to.name);
     o->remote = remote_new(conf->every_ms);
     o->g = gather_new();
     o->post = post;
@@ -391,6 +485,7 @@ void outpost_free(struct outpost *o)
     event_free(o->beat);
     lane_free(o->lane);
     remote_free(o->remote);
+    carry_fini(&o->carry);
     reading_fini(&o->reading);
     roster_fini(&o->roster);
     crew_fini(&o->crew);

@@ -52,6 +52,7 @@ struct post {
     char trouble[256];
     struct answer answer;
     struct wire_enc *enc;
+    struct wire_dec *dec;
 };
 
 static void on_done(void *arg, const struct http_result *r);
@@ -69,6 +70,7 @@ int post_open(struct post **ret, struct event_base *loop, const struct post_conf
     p->pin = mem_str(conf->pin);
     p->proxy = mem_str(conf->proxy);
     p->enc = wire_enc_new(ZSTD_LEVEL);
+    p->dec = wire_dec_new();
     int r = http_new(&p->http, loop, err);
     if (r < 0) {
         post_close(p);
@@ -84,6 +86,7 @@ void post_close(struct post *p)
         return;
     http_free(p->http);
     wire_enc_free(p->enc);
+    wire_dec_free(p->dec);
     if (p->token)
         explicit_bzero(p->token, strlen(p->token));
     free(p->url);
@@ -102,6 +105,11 @@ bool post_quiet(const struct post *p)
 struct wire_enc *post_enc(struct post *p)
 {
     return p->enc;
+}
+
+struct wire_dec *post_dec(struct post *p)
+{
+    return p->dec;
 }
 
 /* ---- the queue ---- */
@@ -165,7 +173,6 @@ static void lane_send(struct lane *l)
     struct buf body = BUF_INIT(WIRE_BODY_MAX);
     struct err err = {0};
     l->hooks.hello(l->arg, &h);
-    h.sent_ms = clock_wall_ms();
     h.backlog = (uint32_t)(l->n > AT_ONCE ? l->n - AT_ONCE : 0);
     wire_start(&body);
     wire_put_hello(&body, &h);

@@ -27,9 +27,10 @@ int post_open(struct post **ret, struct event_base *loop, const struct post_conf
 void post_close(struct post *p);           /* after its lanes */
 bool post_quiet(const struct post *p);     /* nothing is under way */
 struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
+struct wire_dec *post_dec(struct post *p); /* the same */
 
 struct lane_hooks {
-    void (*hello)(void *arg, struct hello *ret);             /* all but sent_ms and backlog */
+    void (*hello)(void *arg, struct hello *ret);             /* all but backlog */
     void (*dropped)(void *arg, uint64_t n, const char *why); /* packets given up, told when the hub listens again */
 };
 

@@ -85,10 +85,28 @@ done
 """
 
 
+# muster-agent as it may be found there: the real one with a fake driver, or something that bears its name.
+AGENT = r"""#!/bin/sh
+echo >>"$FAKE/agent-starts"
+mode=ok; read -r mode <"$FAKE/agent"
+real() { env MUSTER_NVML_STUB="$FAKE/stub" @AGENT@ --collector nvml --nvml-lib @STUB@ --state-dir "$FAKE/state" "$@"; }
+case $mode in
+  ok) real "$@" ;;
+  old) echo "muster-agent: unknown option '--stdout'" >&2; exit 2 ;;
+  dies) exit 1 ;;
+  newer) printf 'MUST\002'; exec sleep 1000 ;;
+  noise) echo 'Segmentation fault (core dumped)'; exec sleep 1000 ;;
+  mute) exec sleep 1000 ;;
+  half) real "$@" | { dd bs=1 count=1500 2>/dev/null; echo >"$FAKE/agent-half"; exec sleep 1000; } ;;
+  spoilt) real "$@" | { dd bs=1 count=1500 2>/dev/null; head -c 4000 /dev/zero; exec sleep 1000; } ;;
+esac
+"""
+
+
 class Sshd:
     """One sshd. stop() and start() leave its port and key as they are."""
 
-    def __init__(self, farm, name, smi=True):
+    def __init__(self, farm, name, smi=True, agent=False):
         self.farm, self.dir = farm, os.path.join(farm.dir, "sshd-" + name)
         os.makedirs(self.dir)
         self.port, self.p = lib.free_port(), None
@@ -96,7 +114,7 @@ class Sshd:
         with open(os.path.join(self.dir, "config"), "w") as f:
             f.write(f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.dir}/key\nPidFile none\nAuthorizedKeysFile {farm.dir}/authorized_keys\n"
                     f"UsePAM no\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAcceptEnv FAKE\nPrintMotd no\n"
-                    f"MaxStartups 500\nMaxSessions 500\nLogLevel ERROR\nSetEnv PATH={farm.dir + '/bin:' if smi else ''}/usr/bin:/bin\n")
+                    f"MaxStartups 500\nMaxSessions 500\nLogLevel ERROR\nSetEnv PATH={farm.dir + '/agent:' if agent else ''}{farm.dir + '/bin:' if smi else ''}/usr/bin:/bin\n")
         self.start()
 
     def new_key(self):
@@ -152,6 +170,9 @@ class Farm:
             self.write(os.path.join("fields", name), f"{title}\n{value}\n")
         self.write("bin/nvidia-smi", FAKE)
         os.chmod(os.path.join(self.dir, "bin/nvidia-smi"), 0o755)
+        os.makedirs(os.path.join(self.dir, "agent"))
+        self.write("agent/muster-agent", AGENT.replace("@AGENT@", lib.AGENT).replace("@STUB@", lib.STUB))
+        os.chmod(os.path.join(self.dir, "agent/muster-agent"), 0o755)
         for name in ("id", "stranger"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.dir, name)], check=True)
         shutil.copy(self.key + ".pub", os.path.join(self.dir, "authorized_keys"))
@@ -164,8 +185,8 @@ class Farm:
         with open(os.path.join(self.dir, name), "w") as f:
             f.write(text)
 
-    def sshd(self, name, smi=True, trust=True):
-        s = Sshd(self, name, smi)
+    def sshd(self, name, smi=True, trust=True, agent=False):
+        s = Sshd(self, name, smi, agent)
         self.case.addCleanup(s.end)
         if trust:
             self.trust(s)
@@ -175,9 +196,11 @@ class Farm:
         with open(os.path.join(s.dir, "key.pub")) as f, open(self.known, "a") as to:
             to.write(f"[127.0.0.1]:{s.port} {' '.join(f.read().split()[:2])}\n")
 
-    def machine(self, name, sshd=None, port=None, gpus=2, mode="ok", apps="", key=None, options=""):
+    def machine(self, name, sshd=None, port=None, gpus=2, mode="ok", apps="", key=None, options="", agent="ok"):
         os.makedirs(os.path.join(self.dir, name), exist_ok=True)
         self.write(name + "/gpus", f"{gpus}\n")
+        self.write(name + "/agent", agent + "\n")
+        self.write(name + "/stub", f"gpus {gpus}\n")
         for field in ("uuid", "gpu_uuid"):
             self.set(name, field, self.uuid(name, "@@"))
         self.write(name + "/apps", apps)
@@ -212,7 +235,7 @@ def left_over(farm, limit=20):
     end = time.monotonic() + limit
     while True:
         out = subprocess.run(["ps", "-eo", "pid=,args="], stdout=subprocess.PIPE, check=True).stdout.decode()
-        left = [line for line in out.splitlines() if farm.dir + "/bin/nvidia-smi" in line]
+        left = [line for line in out.splitlines() if farm.dir + "/bin/nvidia-smi" in line or farm.dir + "/agent/muster-agent" in line or (lib.AGENT in line and farm.dir in line)]
         if not left or time.monotonic() > end:
             return left
         time.sleep(0.2)

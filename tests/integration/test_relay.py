@@ -273,6 +273,74 @@ class Relay(lib.Case):
         for i in (38, 39):
             self.assertNotEqual(nodes[f"bad{i}"]["collect"], "ok")
 
+    def history(self, name, metric, index=0):
+        """How many samples of this metric are stored."""
+        status, _, body = lib.ask(f"{self.hub.url}/api/v1/history?device={name}:{index}&metric={metric}&from=-1h&step=1h&agg=count")
+        return sum(v or 0 for s in json.loads(body)["series"] for v in s["v"]) if status == 200 else 0
+
+    def starts(self, name):
+        """How often muster-agent was started there."""
+        try:
+            return os.path.getsize(os.path.join(self.farm.dir, name, "agent-starts"))
+        except FileNotFoundError:
+            return 0
+
+    def test_an_agent_that_is_there_is_used(self):
+        """Everything it reads comes here, under the name of the list; it writes no file and ends with the connection."""
+        a, b = self.farm.sshd("a", agent=True), self.farm.sshd("b", agent=True)
+        self.farm.machine("gpu01", a, gpus=3)
+        work = self.start("/bin/sleep", "1000")
+        self.farm.write("gpu01/stub", f"gpus 3\nproc 1 {work.p.pid} 1048576\n")
+        self.farm.machine("gpu02", b)
+        self.farm.machine("cut", b, agent="half")
+        hub = self.hub_with("--nodes", "gpu01,gpu02,cut")
+        half = os.path.join(self.farm.dir, "cut", "agent-half")
+        lib.wait_until("half a frame has come", lambda: os.path.exists(half))
+        self.wait_ok("gpu02")
+        count = self.history("gpu02", "util")
+        b.kill()
+        for name in ("gpu02", "cut"):
+            self.wait_node(name, lambda n: n["collect"] == "failed" and n["reason"])
+        n = self.wait_ok("gpu01")
+        self.assertEqual((n["id"], n["devices"], n["collector"]), ("ssh:gpu01", 3, "ssh,nvml"))
+        self.assertTrue(n["agent"])
+        lib.wait_until("the energy counter, which no table of nvidia-smi has", lambda: self.history("gpu01", "energy") > 1, pause=0.3)
+        p = lib.wait_until("the process", lambda: [p for p in lib.ask_json(hub.url + "/api/v1/processes") if p.get("user")], pause=0.3)[0]
+        self.assertEqual((p["pid"], p["user"], p["program"]), (work.p.pid, getpass.getuser(), "sleep"))
+        self.assertFalse(os.path.exists(os.path.join(self.farm.dir, "gpu01", "state")))
+        with open(os.path.join(self.farm.dir, "gpu01", "stub"), "w") as f:
+            f.write("gpus 3\nhang all\n")  # the driver, not the agent
+        self.wait_node("gpu01", lambda n: n["collect"] == "hung")
+        with open(os.path.join(self.farm.dir, "gpu01", "stub"), "w") as f:
+            f.write("gpus 3\n")
+        self.wait_ok("gpu01")
+        self.farm.write("cut/agent", "ok\n")
+        b.start()
+        for name in ("gpu02", "cut"):
+            self.assertEqual(self.wait_ok(name)["collector"], "ssh,nvml")
+        lib.wait_until("it goes on", lambda: self.history("gpu02", "util") > count, pause=0.3)
+        self.assertEqual(self.farm.rounds("gpu01") + self.farm.rounds("gpu02"), 0)  # nobody asked nvidia-smi
+        hub.stop()
+        self.assertEqual(sshd.left_over(self.farm), [])
+
+    def test_an_agent_of_no_use_is_done_without(self):
+        """Too old, dead at once, from another time, no agent at all, spoilt on the way: a shell reads the machine then."""
+        a = self.farm.sshd("a", agent=True)
+        modes = ("old", "dies", "newer", "noise", "mute", "spoilt")
+        for mode in modes:
+            self.farm.machine(mode, a, agent=mode)
+        hub = self.hub_with("--nodes", ",".join(modes))
+        for mode in modes:
+            self.wait_node(mode, lambda n: n["collect"] == "ok" and n["collector"] == "ssh" and n["devices"] >= 2)
+            self.assertEqual(self.starts(mode), 1, mode)
+            self.never_missed(mode, self.farm.rounds(mode))
+        hub.wait_line("old: its muster-agent is of no use, a shell reads it: ssh: muster-agent: unknown option '--stdout'")
+        hub.wait_line("newer: its muster-agent is of no use, a shell reads it: the stream has version 2")
+        hub.wait_line("noise: .* these bytes are not a muster stream")
+        hub.wait_line("spoilt: .* fails its checksum|spoilt: .* of type 0")
+        hub.stop()
+        self.assertEqual(sshd.left_over(self.farm), [])
+
     def test_fetch_writes_the_old_file(self):
         """load_data.csv to the byte; a host that cannot be read has no rows and is named."""
         a = self.farm.sshd("a")

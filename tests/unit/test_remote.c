@@ -100,7 +100,7 @@ static void what_is_wrong_is_told_in_its_own_words(void **unused)
     remote_begin(r, 0);
     line(r, "G Field \"remapped_rows.pending\" is not a valid field to query.", 0);
     assert_int_equal(line(r, "E", 0), REMOTE_AGAIN);
-    remote_script(r, &script);
+    remote_script(r, false, &script);
     assert_null(strstr(script.p, "remapped_rows.pending"));
     assert_non_null(strstr(script.p, "remapped_rows.correctable"));
     remote_begin(r, 0);
@@ -223,7 +223,7 @@ static void the_script_runs_in_a_plain_shell_and_leaves_nothing_behind(void **un
     fputs(text, file);
     fclose(file);
     chmod(smi, 0700);
-    remote_script(r, &script);
+    remote_script(r, false, &script);
     remote_begin(r, clock_mono_ms());
     struct shell sh = shell_start(dir, buf_str(&script));
     FILE *lines = fdopen(sh.out, "r");

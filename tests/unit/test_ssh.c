@@ -89,9 +89,9 @@ static void its_words_become_ours(void **unused)
 struct heard {
     struct event_base *loop;
     struct ssh *ssh;
-    size_t lines, longest, stop_after;
-    char last[64], words[160];
-    int ended;
+    size_t lines, longest, stop_after, bytes_after, bytes;
+    char last[64], words[160], raw[64];
+    int ended, status;
 };
 
 static void on_line(void *arg, struct str line)
@@ -104,11 +104,21 @@ static void on_line(void *arg, struct str line)
         ssh_stop(h->ssh);
         event_base_loopbreak(h->loop);
     }
+    if (h->lines == h->bytes_after)
+        ssh_bytes(h->ssh);
 }
 
-static void on_ended(void *arg, const char *words)
+static void on_bytes(void *arg, struct str bytes)
 {
     struct heard *h = arg;
+    for (size_t i = 0; i < bytes.len && h->bytes < sizeof(h->raw) - 1; i++)
+        h->raw[h->bytes++] = bytes.p[i];
+}
+
+static void on_ended(void *arg, const char *words, int status)
+{
+    struct heard *h = arg;
+    h->status = status;
     snprintf(h->words, sizeof(h->words), "%s", words);
     h->ended++;
     event_base_loopbreak(h->loop);
@@ -127,7 +137,7 @@ static char *stand_in(const char *text)
 
 static void run(struct heard *h, const char *text, const char *script)
 {
-    static const struct ssh_calls calls = {on_line, on_ended};
+    static const struct ssh_calls calls = {on_line, on_bytes, on_ended};
     AUTO_FREE char *path = stand_in(text);
     struct ssh_conf conf = {.program = path};
     h->loop = event_base_new();
@@ -152,6 +162,18 @@ static void lines_come_whole_and_its_end_is_told_once(void **unused)
     assert_string_equal(h.last, "second");
     assert_int_equal(h.ended, 1);
     assert_string_equal(h.words, "ssh: gpu01 refuses connections: is sshd running there?");
+    assert_int_equal(h.status, 255);
+}
+
+static void bytes_come_as_they_are_once_asked_for(void **unused)
+{
+    struct heard h = {.bytes_after = 2};
+    (void)unused;
+    run(&h, "#!/bin/sh\nprintf 'one\\ntwo\\nth\\nr'; sleep 0.05; printf 'ee'; exit 97\n", "");
+    assert_int_equal(h.lines, 2);
+    assert_string_equal(h.raw, "th\nree");
+    assert_int_equal(h.ended, 1);
+    assert_int_equal(h.status, 97);
 }
 
 static void a_line_without_end_is_cut(void **unused)
@@ -175,5 +197,6 @@ static void one_that_is_stopped_says_nothing_more_and_ends(void **unused)
 
 TESTS(cmocka_unit_test(arguments_never_ask_and_never_trust),
       cmocka_unit_test(what_could_be_an_option_or_a_command_is_no_host), cmocka_unit_test(its_words_become_ours),
-      cmocka_unit_test(lines_come_whole_and_its_end_is_told_once), cmocka_unit_test(a_line_without_end_is_cut),
+      cmocka_unit_test(lines_come_whole_and_its_end_is_told_once),
+      cmocka_unit_test(bytes_come_as_they_are_once_asked_for), cmocka_unit_test(a_line_without_end_is_cut),
       cmocka_unit_test(one_that_is_stopped_says_nothing_more_and_ends))

@@ -1,0 +1,257 @@
+/* process.c: a child with three pipes, listened to and reaped without ever being waited for. */
+#include "link/process.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define REAP_MS     20   /* how often to look whether it has ended, once its output has */
+#define PATIENCE_MS 3000 /* between asking it to end and making it */
+#define INPUT_MAX   (1u << 20)
+
+enum { IN, OUT, ERR, ENDS };
+
+struct process {
+    struct process_calls calls;
+    void *arg;
+    pid_t pid;
+    int fd[ENDS]; /* our ends of its standard input, output and error; -1: closed */
+    struct event *on_fd[ENDS], *on_time;
+    struct buf in; /* what it is told */
+    size_t written;
+    char said[PROCESS_SAID_MAX];
+    size_t n_said;
+    bool stopped, asked, killed;
+    int64_t ending_ms; /* monotonic: its output ended, or it was told to end; 0: it runs */
+};
+
+static void drop_event(struct event **e)
+{
+    if (*e)
+        event_free(*e);
+    *e = NULL;
+}
+
+static void close_end(struct process *p, int i)
+{
+    drop_event(&p->on_fd[i]);
+    if (p->fd[i] >= 0)
+        close(p->fd[i]);
+    p->fd[i] = -1;
+}
+
+static void process_free(struct process *p)
+{
+    for (int i = 0; i < ENDS; i++)
+        close_end(p, i);
+    drop_event(&p->on_time);
+    buf_fini(&p->in);
+    free(p);
+}
+
+static void look_again(struct process *p)
+{
+    struct timeval soon = {.tv_usec = REAP_MS * 1000};
+    event_add(p->on_time, &soon);
+}
+
+static void ending(struct process *p)
+{
+    if (!p->ending_ms)
+        p->ending_ms = clock_mono_ms();
+    look_again(p);
+}
+
+/* Its output has ended, or it was told to end: has it? */
+static void on_time(evutil_socket_t fd, short what, void *arg)
+{
+    struct process *p = arg;
+    int status = 0;
+    (void)fd, (void)what;
+    pid_t got = waitpid(p->pid, &status, WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR)) {
+        int64_t late = clock_mono_ms() - p->ending_ms;
+        if (late > PATIENCE_MS && !p->killed) {
+            kill(-p->pid, SIGKILL);
+            p->killed = true;
+        } else if (late > PATIENCE_MS / 2 && !p->asked) {
+            kill(-p->pid, SIGTERM);
+            p->asked = true;
+        }
+        look_again(p);
+        return;
+    }
+    p->calls.ended(p->arg, status);
+    process_free(p);
+}
+
+static void on_out(evutil_socket_t fd, short what, void *arg)
+{
+    struct process *p = arg;
+    char bytes[16384];
+    (void)what;
+    for (size_t taken = 0; taken < PROCESS_READ_MAX && !p->stopped;) {
+        ssize_t n = read(fd, bytes, sizeof(bytes));
+        if (n > 0) {
+            taken += (size_t)n;
+            p->calls.out(p->arg, str_n(bytes, (size_t)n));
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close_end(p, OUT);
+            ending(p);
+            return;
+        } else if (errno == EAGAIN) {
+            return;
+        }
+    }
+}
+
+/* The end of what it says is what counts: the first half goes when there is no more room. */
+static void on_err(evutil_socket_t fd, short what, void *arg)
+{
+    struct process *p = arg;
+    (void)what;
+    if (p->n_said == sizeof(p->said)) {
+        memmove(p->said, p->said + PROCESS_SAID_MAX / 2, PROCESS_SAID_MAX / 2);
+        p->n_said = PROCESS_SAID_MAX / 2;
+    }
+    ssize_t n = read(fd, p->said + p->n_said, sizeof(p->said) - p->n_said);
+    if (n > 0)
+        p->n_said += (size_t)n;
+    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        close_end(p, ERR);
+}
+
+static void on_in(evutil_socket_t fd, short what, void *arg)
+{
+    struct process *p = arg;
+    (void)what;
+    ssize_t n = write(fd, p->in.p + p->written, p->in.len - p->written);
+    if (n > 0)
+        p->written += (size_t)n;
+    if (p->written == p->in.len || (n < 0 && errno != EAGAIN && errno != EINTR))
+        drop_event(&p->on_fd[IN]); /* the pipe stays open: its end means something to whoever reads it */
+}
+
+/* ---- beginning and end ---- */
+
+/* Between fork and exec: only calls that are safe when other threads hold locks. */
+static void process_exec(char *const *argv, char *const *env, int fds[ENDS][2], pid_t parent)
+{
+    sigset_t none;
+    int in = fds[IN][0] >= 0 ? fds[IN][0] : open("/dev/null", O_RDONLY);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    dup2(in, STDIN_FILENO);
+    dup2(fds[OUT][1], STDOUT_FILENO);
+    dup2(fds[ERR][1], STDERR_FILENO);
+    execvpe(argv[0], argv, env);
+    _exit(127);
+}
+
+/* The strings are the environment's own. */
+static char **process_env(void)
+{
+    size_t n = 0, kept = 0;
+    while (environ[n])
+        n++;
+    char **env = mem_zero(n + 2, sizeof(*env));
+    for (size_t i = 0; i < n; i++)
+        if (!str_starts(str_of(environ[i]), "LC_ALL=") && !str_starts(str_of(environ[i]), "MUSTER_"))
+            env[kept++] = environ[i];
+    env[kept] = (char *)"LC_ALL=C";
+    return env;
+}
+
+static void close_pairs(int fds[ENDS][2])
+{
+    for (int i = 0; i < ENDS; i++)
+        for (int k = 0; k < 2; k++)
+            if (fds[i][k] >= 0)
+                close(fds[i][k]);
+}
+
+int process_start(struct process **ret, struct event_base *loop, const char *const *argv, struct str in,
+                  const struct process_calls *calls, void *arg, struct err *err)
+{
+    static const struct {
+        int theirs; /* which end of the pipe is the child's */
+        short what;
+        event_callback_fn call;
+    } ends[ENDS] = {{0, EV_WRITE, on_in}, {1, EV_READ, on_out}, {1, EV_READ, on_err}};
+    int fds[ENDS][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    int r = 0;
+    for (int i = in.p ? IN : OUT; i < ENDS && r == 0; i++)
+        if (pipe2(fds[i], O_CLOEXEC) < 0)
+            r = err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    AUTO_FREE char **env = process_env();
+    pid_t parent = getpid(), pid = r == 0 ? fork() : -1;
+    if (pid == 0)
+        process_exec((char *const *)argv, env, fds, parent);
+    if (r == 0 && pid < 0)
+        r = err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
+    if (r < 0) {
+        close_pairs(fds);
+        return r;
+    }
+    setpgid(pid, pid); /* both sides do: whoever is first */
+    struct process *p = mem_zero(1, sizeof(*p));
+    *p = (struct process){.calls = *calls, .arg = arg, .pid = pid, .in = BUF_INIT(INPUT_MAX)};
+    if (in.p)
+        buf_addstr(&p->in, in);
+    for (int i = 0; i < ENDS; i++) {
+        p->fd[i] = fds[i][!ends[i].theirs];
+        if (p->fd[i] < 0)
+            continue;
+        close(fds[i][ends[i].theirs]);
+        fcntl(p->fd[i], F_SETFL, O_NONBLOCK);
+        p->on_fd[i] = event_new(loop, p->fd[i], (short)(ends[i].what | EV_PERSIST), ends[i].call, p);
+        event_add(p->on_fd[i], NULL);
+    }
+    p->on_time = evtimer_new(loop, on_time, p);
+    *ret = p;
+    return 0;
+}
+
+void process_stop(struct process *p)
+{
+    p->stopped = true;
+    close_end(p, IN);
+    close_end(p, OUT);
+    if (!p->asked)
+        kill(-p->pid, SIGTERM);
+    p->asked = true;
+    ending(p);
+}
+
+/* ---- what it said ---- */
+
+struct str process_said(const struct process *p)
+{
+    return str_n(p->said, p->n_said);
+}
+
+void process_last_words(struct str said, char *ret, size_t size)
+{
+    struct str line, last = STR("");
+    size_t n = 0;
+    while (str_line(&said, &line))
+        if (str_trim(line).len)
+            last = str_trim(line);
+    for (; n < last.len && n + 1 < size; n++)
+        ret[n] = (unsigned char)last.p[n] < 32 || (unsigned char)last.p[n] > 126 ? '?' : last.p[n];
+    ret[n] = 0;
+}

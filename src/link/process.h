@@ -1,0 +1,35 @@
+/*
+ * process.h: a program that runs beside us, on the loop: its pipes, and its end. Beneath command.h and ssh.h.
+ *
+ * C1 Nothing here waits for it. C2 ended is called exactly once for each start, after a stop too; what the owner keeps
+ * of it can go then. C3 At most PROCESS_READ_MAX bytes of it are taken per turn of the loop. C4 It has a process group
+ * of its own, which is asked to end and, after a while, made to; it ends when we do. C5 No shell is involved; its
+ * environment is ours, less MUSTER_ settings, with LC_ALL=C.
+ */
+#ifndef LINK_PROCESS_H
+#define LINK_PROCESS_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define PROCESS_READ_MAX 65536
+#define PROCESS_SAID_MAX 4096
+
+struct event_base;
+
+struct process_calls {
+    void (*out)(void *arg, struct str bytes); /* of its standard output, as they come */
+    void (*ended)(void *arg, int status);     /* as of waitpid; the struct process is gone after it */
+};
+
+struct process;
+/* in: for its standard input, which then stays open until the end; in.p NULL: it has none. 0 or -errno. */
+int process_start(struct process **ret, struct event_base *loop, const char *const *argv, struct str in,
+                  const struct process_calls *calls, void *arg, struct err *err);
+/* Nothing of its output is taken any more, and it is told to end. May be called from out. */
+void process_stop(struct process *p);
+struct str process_said(const struct process *p); /* the end of what came on its standard error */
+/* The last line of that which is not empty, without what cannot be shown. */
+void process_last_words(struct str said, char *ret, size_t size);
+
+#endif
