@@ -11,6 +11,7 @@ const struct cmd cmds[] = {
     {"agent", cmd_agent, &agent_face, false},
     {"relay", cmd_relay, &relay_face, false},
     {"fetch", cmd_fetch, &fetch_face, false},
+    {"render", cmd_render, &render_face, false},
     {"ls", cmd_ls, &ls_face, false},
     {"top", cmd_top, &top_face, false},
     {"history", cmd_history, &history_face, false},

@@ -19,6 +19,7 @@ int cmd_hub(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
 int cmd_fetch(int argc, char **argv);
+int cmd_render(int argc, char **argv);
 
 int cmd_ls(int argc, char **argv);
 int cmd_top(int argc, char **argv);
@@ -37,8 +38,8 @@ int cmd_simulate(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
-extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, ls_face, top_face, history_face,
-    record_face, jobs_face, token_face, node_face, config_face, doctor_face, simulate_face, man_face, backup_face,
-    restore_face, export_face, import_face, completion_face;
+extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
+    history_face, record_face, jobs_face, token_face, node_face, config_face, doctor_face, simulate_face, man_face,
+    backup_face, restore_face, export_face, import_face, completion_face;
 
 #endif

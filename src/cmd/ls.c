@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
-#include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/state.h"
 #include "query/ls.h"
 #include "query/view.h"
 #include "render/render.h"
@@ -60,61 +60,30 @@ const struct opt_cmd ls_face = {
     .opts = ls_opts,
 };
 
-/* What is shown: nodes that somebody owns, ended with picture_fini. */
+/* What is shown, ended with picture_fini. */
 struct picture {
-    struct live *live;      /* this machine */
-    struct node_now *nodes; /* a hub's */
+    struct live *live;    /* this machine */
+    struct hub_state hub; /* or a hub's */
     const struct node_now **list;
-    size_t n;
     struct view view;
-    char notice[NOTICE_MAX];
     struct arena arena; /* of the filtered view */
 };
 
 static void picture_fini(struct picture *p)
 {
     live_free(p->live);
-    for (size_t i = 0; i < p->n; i++)
-        node_now_fini(&p->nodes[i]);
-    free(p->nodes);
+    hub_state_fini(&p->hub);
     free(p->list);
     arena_fini(&p->arena);
     *p = (struct picture){0};
 }
 
-static void add_escaped(struct buf *out, const char *s)
-{
-    for (; *s; s++)
-        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9'))
-            buf_addc(out, *s);
-        else
-            buf_addf(out, "%%%02x", (unsigned char)*s);
-}
-
 static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *err)
 {
-    AUTO_BUF json = {0};
-    AUTO_BUF path = BUF_INIT(8192);
-    buf_adds(&path, "/api/v1/state");
-    if (conf->filter) {
-        buf_adds(&path, "?filter=");
-        add_escaped(&path, filter_text(conf->filter));
-        buf_adds(&path, "&me=");
-        add_escaped(&path, conf->me);
-    }
-    int r = client_ask(&conf->client, "GET", path.p, str_of(""), &json, err);
-    if (r < 0)
-        return r;
-    if (state_parse(buf_str(&json), &p->nodes, &p->n, &p->view.demo, &p->view.at_ms, &p->view.of, p->notice, err) < 0)
-        return err_prefix(err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&conf->client));
-    p->list = mem_zero(p->n + 1, sizeof(*p->list));
-    for (size_t i = 0; i < p->n; i++)
-        p->list[i] = &p->nodes[i];
-    p->view.nodes = p->list;
-    p->view.n = p->n;
-    p->view.filter = conf->filter ? filter_text(conf->filter) : NULL;
-    p->view.notice = p->notice[0] ? p->notice : NULL;
-    return 0;
+    int r = hub_state_ask(&conf->client, conf->filter ? filter_text(conf->filter) : NULL, conf->me, &p->hub, err);
+    if (r == 0)
+        p->view = p->hub.view;
+    return r;
 }
 
 /* ---- this machine: the four things of local.h into a live state of its own ---- */

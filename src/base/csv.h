@@ -1,0 +1,31 @@
+/*
+ * csv.h: records of comma-separated text (RFC 4180): quotes doubled inside quotes, commas and line ends inside quotes
+ * belong to the cell, lines end with \n or \r\n. Bounded by what it was given; never writes into it.
+ */
+#ifndef BASE_CSV_H
+#define BASE_CSV_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define CSV_RECORD_MAX (1u << 20) /* bytes */
+
+struct csv {
+    struct str rest;
+    size_t line;        /* where the newest record began, from 1: for error messages */
+    size_t lines;       /* ended so far */
+    struct buf scratch; /* cells with quotes in them */
+};
+
+void csv_init(struct csv *c, struct str text); /* borrows text; a byte order mark is passed over */
+void csv_fini(struct csv *c);
+#define AUTO_CSV __attribute__((cleanup(csv_fini))) struct csv
+
+/*
+ * The next record: how many cells it has, of which at most max are in cells, valid until the next call. 0 at the end.
+ * Empty lines are passed over. -EINVAL with the line in err: a quote that nothing ends or that something but a comma
+ * follows, or a record past CSV_RECORD_MAX.
+ */
+int csv_next(struct csv *c, struct str *cells, size_t max, struct err *err);
+
+#endif

@@ -1,0 +1,40 @@
+/* html.c: one escape for every place text may stand in. */
+#include "render/html.h"
+
+static const char *entity(uint32_t point)
+{
+    switch (point) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return (point < 32 && point != '\t' && point != '\n') || (point >= 127 && point < 160) ? "\xef\xbf\xbd" : NULL;
+    }
+}
+
+void html_text(struct buf *out, struct str s)
+{
+    while (s.len) {
+        uint32_t point = 0;
+        size_t n = str_utf8(s, &point);
+        const char *other = n ? entity(point) : "\xef\xbf\xbd";
+        n = n ? n : 1;
+        if (other)
+            buf_adds(out, other);
+        else
+            buf_add(out, s.p, n);
+        s = str_n(s.p + n, s.len - n);
+    }
+}
+
+void html_cstr(struct buf *out, const char *s)
+{
+    html_text(out, str_of(s));
+}

@@ -1,0 +1,38 @@
+/* load_data.csv: any bytes become a board or an error; a page of it has no markup but its own. */
+#include <stdlib.h>
+
+#include "render/board.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct board_page page = {"x", 60, 900};
+    struct board b = {0};
+    struct err err = {0};
+    struct buf out = BUF_INIT(BOARD_HTML_MAX);
+    size_t gpus = 0, scripts = 0;
+
+    if (board_csv(str_n(data, size), 1, &b, &err) < 0) {
+        if (!err.msg[0] || b.v)
+            abort();
+        return 0;
+    }
+    for (size_t i = 0; i < b.n; i++)
+        gpus += b.v[i].n;
+    if (gpus > BOARD_GPUS_MAX || gpus < b.n)
+        abort();
+    board_html(&out, &b, &page);
+    for (struct str rest = buf_str(&out); rest.len;) {
+        int at = str_find(rest, "<script");
+        if (at < 0)
+            break;
+        scripts++;
+        rest = str_n(rest.p + at + 1, rest.len - (size_t)at - 1);
+    }
+    if (!out.err && scripts != 1)
+        abort();
+    buf_fini(&out);
+    board_fini(&b);
+    return 0;
+}
