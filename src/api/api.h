@@ -13,6 +13,7 @@
 #include "auth/auth.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "book/may.h"
 #include "model/fact.h"
 #include "model/job.h"
 
@@ -22,7 +23,9 @@ struct filter;
 struct node_now;
 struct live;
 struct past;
+struct book;
 struct route;
+struct zone;
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
 
@@ -148,6 +151,12 @@ struct api {
     enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
     enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
     int (*job_get)(void *hub, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno; for free() */
+    /* bookings. put: as it is to be (id 0: a new one), by whom; answers when it is durable, or with a 409 */
+    struct book *book;
+    enum book_auth book_auth;
+    const struct zone *zone; /* of times that name none */
+    enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
+    int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
     bool (*ready)(void *hub, char why[160]); /* why: also where batches can be stored but something else is wrong */
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
@@ -168,6 +177,13 @@ struct route {
 };
 /* A job as JSON; all: its command line too. */
 void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
+
+/* A booking as JSON; me: whose are "mine". */
+void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, const char *me, int64_t now_ms,
+                int status);
+/* 409: what h overlaps, in a sentence and as rows. */
+enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct hold *h, const char *me,
+                              int64_t now_ms);
 
 extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */
 

@@ -27,6 +27,10 @@ bool job_shows_all(const struct api *a, const struct request *rq, const struct j
 /* The job of the path, for free(). Other than 1: rp has the answer. */
 int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
 #define MAX_JOB_BODY 65536
+/* bookings.c, bookings_put.c */
+handler get_bookings, get_booking, post_booking, patch_booking, delete_booking;
+bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
+#define MAX_BOOKING_BODY 32768
 /* send.c: what comes in */
 handler post_batches, get_register, post_update;
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);

@@ -12,10 +12,14 @@ const char *status_words(int status)
         return "Continue";
     case 200:
         return "OK";
+    case 201:
+        return "Created";
     case 204:
         return "No Content";
     case 302:
         return "Found";
+    case 303:
+        return "See Other";
     case 304:
         return "Not Modified";
     case 400:

@@ -57,6 +57,15 @@ static int jobs_beside(void *arg, const struct job_ask *ask, void (*each)(void *
     return r < 0 ? r : store_jobs(b->store, ask, each, each_arg, err);
 }
 
+static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                        void *each_arg, struct err *err)
+{
+    struct beside *b = arg;
+    int r = open_beside(b, err);
+
+    return r < 0 ? r : store_holds(b->store, from_ms, to_ms, each, each_arg, err);
+}
+
 static void on_worker(struct job *j)
 {
     struct question *q = (struct question *)j;
@@ -71,6 +80,7 @@ static void on_worker(struct job *j)
                         .procs = procs_beside,
                         .procs_arg = &beside,
                         .jobs = jobs_beside,
+                        .holds = holds_beside,
                         .token_put = token_put_beside};
     struct reply *rp = &q->rp;
 

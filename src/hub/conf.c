@@ -6,6 +6,7 @@
 #include "auth/auth.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "book/may.h"
 
 static const char *const read_words[] = {"open", "token", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -36,7 +37,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, keep_raw, 0, OPT_DURATION, "14d", "TIME", "keep every sample this long; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPT(hub_conf, keep_minute, 0, OPT_DURATION, "400d", "TIME", "keep count, sum, least, most and newest of each minute this long; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPT(hub_conf, keep_hour, 0, OPT_DURATION, "0", "TIME", "the same of each hour; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
-    OPT(hub_conf, keep_records, 0, OPT_DURATION, "400d", "TIME", "keep processes, events and jobs this long after their end; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
+    OPT(hub_conf, keep_records, 0, OPT_DURATION, "400d", "TIME", "keep processes, events, jobs and bookings this long after their end; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPT(hub_conf, keep_bytes, 0, OPT_BYTES, "0", "BYTES", "drop the oldest history beyond this; 0: no limit", .min = 0, .max = 1ll << 60),
     OPT(hub_conf, rotate, 0, OPT_DURATION, "0", "TIME", "what came in becomes compact history after this long; 0: ten minutes, sooner when little is kept", .min = 0, .max = DAY_MS),
     OPT(hub_conf, commit, 0, OPT_DURATION, "200ms", "TIME", "write to disk this often; agents wait for it", .min = 10, .max = 10000),
@@ -52,6 +53,7 @@ const struct opt hub_opts[] = {
     OPTN(hub_conf, "proxy.header", proxy_header, 0, OPT_STR, NULL, "NAME", "header in which a proxy that logs people in names them, as X-Remote-User"),
     OPTN(hub_conf, "proxy.from", proxy_from, 0, OPT_LIST, NULL, "CIDR", "addresses of such proxies; the header counts from nowhere else"),
     OPTN(hub_conf, "proxy.admins", proxy_admins, 0, OPT_LIST, NULL, "LOGIN", "people who are admins when the proxy names them"),
+    OPTN(hub_conf, "bookings.auth", bookings_auth, 0, OPT_CHOICE, "token", "HOW", "who may book: token (members and admins), proxy (also whom proxy.header names), or open (whoever may read types a name: for a trusted lab)", .choices = book_auth_words),
     OPT(hub_conf, session, 0, OPT_DURATION, "30d", "TIME", "a browser stays logged in this long", .min = 60000, .max = 3660 * DAY_MS),
     OPT(hub_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(hub_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
@@ -133,6 +135,8 @@ int hub_conf_check(const struct hub_conf *conf, struct err *err)
         if (!address_block_ok(conf->proxy_from.v[i]))
             return err_set(err, -EINVAL, "proxy.from '%s' is not an address or a block as 10.0.0.0/8",
                            conf->proxy_from.v[i]);
+    if (conf->bookings_auth == BOOK_PROXY && !conf->proxy_header)
+        return err_set(err, -EINVAL, "bookings.auth: proxy needs proxy.header, in which the proxy names people");
     if (conf->vesta_token && conf->vesta_token_file)
         return err_set(err, -EINVAL, "vesta_token and vesta_token_file say the same thing twice: leave one out");
     return hub_conf_rule(conf, &rule, err);

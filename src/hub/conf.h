@@ -26,6 +26,7 @@ struct hub_conf {
     char *vesta_token, *vesta_token_file;
     char *proxy_header;
     struct opt_list proxy_from, proxy_admins;
+    int bookings_auth; /* enum book_auth */
     int64_t session;
     int log_level, log_format;
     bool demo;

@@ -3,6 +3,7 @@
 #define HUB_HUB_H
 
 #include "api/api.h"
+#include "book/book.h"
 #include "hub/conf.h"
 #include "hub/httpd.h"
 #include "hub/peers.h"
@@ -23,6 +24,8 @@ struct hub {
     struct api api;
     struct peers *peers;
     struct tokens *tokens;
+    struct book *book;
+    struct zone *zone; /* of times in sentences: the system's */
     struct streams *streams;
     struct work *work; /* for questions about the past */
     struct press *press;
@@ -69,6 +72,14 @@ enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct 
 enum reply_how jobs_put(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
 enum reply_how jobs_change(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
 int jobs_get(void *hub, int64_t id, struct job_fact **ret, struct err *err);
+
+/* ---- bookings.c ---- */
+enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by);
+int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err);
+/* The same without a request: late NULL, nobody waits. x gets its id if it has none. As book_begin; by: who. */
+int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me, struct late *late);
+int bookings_load(struct hub *h, struct err *err); /* after the registry */
+void bookings_tick(struct hub *h, int64_t now_ms);
 
 /* ---- vesta.c ---- */
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

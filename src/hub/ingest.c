@@ -448,6 +448,8 @@ static void post_events(struct post *p, const struct batch *b)
 {
     for (size_t i = 0; i < b->n_events; i++) {
         struct event e = b->events[i];
+        if (e.kind >= EVENT_BOOKED) /* the hub's own to say */
+            continue;
         const char *device = NULL;
         if (e.slot > 0 && live_knows(p->n, b->facts, 0) && e.slot <= p->n->n_devices)
             device = p->n->devices[e.slot - 1].fact.uuid;

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/rand.h"
+#include "base/zone.h"
 #include "hub/decode.h"
 #include "hub/hub.h"
 #include "hub/ports.h"
@@ -222,6 +223,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     int64_t now_ms = clock_wall_ms();
     (void)fd, (void)what;
     live_tick(s->hub.live, now_ms);
+    bookings_tick(&s->hub, now_ms);
     httpd_tick(s->hub.httpd);
     say_store(&s->hub);
     say_notice(&s->hub);
@@ -404,6 +406,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->admins = (const char *const *)h->conf.proxy_admins.v;
     a->n_admins = h->conf.proxy_admins.n;
     a->session_ms = h->conf.session;
+    a->book_auth = (enum book_auth)h->conf.bookings_auth;
 }
 
 /* ---- signals ---- */
@@ -547,6 +550,10 @@ static void make_api(struct server *s)
         .job_put = jobs_put,
         .job_change = jobs_change,
         .job_get = jobs_get,
+        .book = h->book,
+        .zone = h->zone,
+        .hold_put = bookings_put,
+        .hold_get = bookings_get,
         .ready = ready,
         .self_metrics = self_metrics,
     };
@@ -575,12 +582,16 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     s->addresses = BUF_INIT(64u << 10);
     h->started_ms = clock_wall_ms();
     h->live = live_new(NULL, registry_on_event, h);
+    h->book = book_new();
+    int r = zone_load(NULL, &h->zone, err);
+    if (r < 0)
+        h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
     h->streams = streams_new(&h->api, 0);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
-    int r = hub_conf_data(conf, h->data, sizeof(h->data), err);
+    r = hub_conf_data(conf, h->data, sizeof(h->data), err);
     h->conf.commit = conf->commit;
     h->conf.keep_raw = conf->keep_raw;
     h->conf.keep_minute = conf->keep_minute;
@@ -604,6 +615,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0) {
         apply(s, conf, &n);
         r = registry_load(h, err);
+        if (r >= 0)
+            r = bookings_load(h, err);
     }
     if (r == 0)
         steady_start(h->newest_ms);
@@ -698,6 +711,8 @@ void hub_close(struct hub *h)
     peers_free(h->peers);
     tokens_free(h->tokens);
     live_free(h->live);
+    book_free(h->book);
+    zone_free(h->zone);
     cache_free(h->api.cache);
     census_unref(h->api.census);
     blob_unref(h->api.page);

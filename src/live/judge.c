@@ -81,7 +81,7 @@ static void set_span(struct verdict *v, int64_t now_ms, int64_t since_ms)
     v->until_ms = MIN(v->until_ms, now_ms + step - ms % step);
 }
 
-static bool holds(const struct state_rule *rule, const struct proc_now *p)
+bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
 {
     if (p->kind != PROC_GRAPHICS || rule->graphics_mem <= 0)
         return true;
@@ -176,23 +176,29 @@ static bool works(const struct state_rule *rule, const struct device_now *d, boo
     return work;
 }
 
+bool live_held_memory(const struct state_rule *rule, const struct device_now *d)
+{
+    int64_t display = 0;
+
+    for (size_t i = 0; i < d->n_procs; i++)
+        display += state_rule_holds(rule, &d->procs[i]) ? 0 : MAX(d->procs[i].mem, 0);
+    return rule->held_mem >= 0 && sample_has(&d->now, M_mem_used) && d->now.v[M_mem_used] > rule->held_mem + display;
+}
+
 /* Somebody's: the processes on it, or memory that no visible process explains. */
 static bool is_held(const struct state_rule *rule, const struct device_now *d, bool known, struct verdict *v)
 {
-    int64_t holders = 0, display = 0;
+    int64_t holders = 0;
 
     for (size_t i = 0; i < d->n_procs; i++)
-        if (holds(rule, &d->procs[i]))
-            holders++;
-        else
-            display += MAX(d->procs[i].mem, 0);
+        holders += state_rule_holds(rule, &d->procs[i]);
     if (holders) {
         v->state = DEV_HELD;
         v->why = known ? WHY_PROCS : WHY_PROCS_UNKNOWN;
         v->amount = holders;
         return true;
     }
-    if (rule->held_mem >= 0 && sample_has(&d->now, M_mem_used) && d->now.v[M_mem_used] > rule->held_mem + display) {
+    if (live_held_memory(rule, d)) {
         v->state = DEV_HELD;
         v->why = WHY_MEMORY;
         v->amount = MAX(d->now.v[M_mem_used] / MEMORY_GRAIN, 1) * MEMORY_GRAIN;

@@ -27,6 +27,11 @@ int state_rule_preset(const char *name, struct state_rule *ret); /* 0 or -ENOENT
 enum dev_state state_of(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                         int64_t now_ms, char reason[160]);
 
+/* This process holds the device it is on: it is not a display server or the like. */
+bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p);
+/* Memory is in use on it that no visible process explains. */
+bool live_held_memory(const struct state_rule *rule, const struct device_now *d);
+
 struct live;
 /* Called for node events the hub itself finds (new, down, back, clock): to be stored and told. Not for retired nodes.
  */

@@ -18,6 +18,11 @@ enum event_kind {
     EVENT_CLOCK,   /* clock off; code: ms */
     EVENT_DROPPED, /* spool full or damaged; code: batches given up */
     EVENT_REFUSED, /* a second agent with the node's id was turned away */
+    EVENT_BOOKED,  /* devices of it are booked; code: the booking's id, here and in the next three. Only the hub says so
+                    */
+    EVENT_REBOOKED, /* a booking was changed */
+    EVENT_RELEASED, /* given back before its end */
+    EVENT_EXPIRED,  /* a booking is over */
     EVENT_KINDS
 };
 extern const char *const event_words[EVENT_KINDS];

@@ -63,6 +63,9 @@ struct past {
     /* store_jobs, from this thread */
     int (*jobs)(void *procs_arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                 void *each_arg, struct err *err);
+    /* store_holds, from this thread */
+    int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                 void *each_arg, struct err *err);
     /* store_token_put, from this thread */
     int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };

@@ -1,0 +1,257 @@
+/* book.c: a vector of holds, kept by start. There are few: what one asks is answered by looking at all of them. */
+#include "book/book.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+struct entry {
+    struct hold *h;        /* as it is, or is about to be */
+    struct hold *was;      /* being changed: as it was; NULL: new, or not being changed */
+    bool pending;          /* being written */
+    enum hold_state state; /* as last told */
+};
+
+struct book {
+    struct entry *v;
+    size_t n, cap;
+    int64_t last_id;
+    int64_t due_ms; /* nothing begins or ends before */
+    const struct hold **all;
+    size_t cap_all;
+};
+
+struct book *book_new(void)
+{
+    struct book *b = mem_zero(1, sizeof(*b));
+
+    b->due_ms = INT64_MAX;
+    return b;
+}
+
+static void entry_fini(struct entry *e)
+{
+    free(e->h);
+    free(e->was);
+}
+
+void book_free(struct book *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n; i++)
+        entry_fini(&b->v[i]);
+    free(b->v);
+    free(b->all);
+    free(b);
+}
+
+static struct entry *find(const struct book *b, int64_t id)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->v[i].h->id == id)
+            return &b->v[i];
+    return NULL;
+}
+
+static void forget(struct book *b, struct entry *e)
+{
+    entry_fini(e);
+    *e = b->v[--b->n];
+}
+
+static struct entry *add(struct book *b, const struct hold *h)
+{
+    VEC_ROOM(b->v, b->n, b->cap);
+    b->v[b->n] = (struct entry){.h = hold_copy(h)};
+    b->last_id = MAX(b->last_id, h->id);
+    return &b->v[b->n++];
+}
+
+void book_load(struct book *b, const struct hold *h, int64_t now_ms)
+{
+    if (find(b, h->id) || b->n >= BOOK_MAX)
+        return;
+    struct entry *e = add(b, h);
+    e->state = hold_state(h, now_ms);
+    b->due_ms = INT64_MIN;
+}
+
+void book_set_last(struct book *b, int64_t id)
+{
+    b->last_id = MAX(b->last_id, id);
+}
+
+int64_t book_next_id(struct book *b)
+{
+    return ++b->last_id;
+}
+
+/* ---- overlap ---- */
+
+static bool shares_device(const struct hold *a, const struct hold *b)
+{
+    struct str rest = str_of(a->devices), one;
+
+    while (str_cut(&rest, ',', &one))
+        if (one.len && hold_has_device(b, one))
+            return true;
+    return false;
+}
+
+/* Either as it is or as it was. */
+static bool entry_overlaps(const struct entry *e, int64_t from_ms, int64_t until_ms)
+{
+    return hold_overlaps(e->h, from_ms, until_ms) || (e->was && hold_overlaps(e->was, from_ms, until_ms));
+}
+
+static bool entry_conflicts(const struct entry *e, const struct hold *h)
+{
+    return (hold_overlaps(e->h, h->from_ms, hold_end_ms(h)) && shares_device(h, e->h)) ||
+           (e->was && hold_overlaps(e->was, h->from_ms, hold_end_ms(h)) && shares_device(h, e->was));
+}
+
+size_t book_conflicts(const struct book *b, const struct hold *h, const struct hold **ret, size_t max)
+{
+    size_t n = 0, kept = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->v[i].h->id == h->id || !entry_conflicts(&b->v[i], h))
+            continue;
+        n++;
+        size_t at = kept < max ? kept++ : max;
+        for (; at > 0 && ret[at - 1]->from_ms > b->v[i].h->from_ms; at--)
+            if (at < max)
+                ret[at] = ret[at - 1];
+        if (at < max)
+            ret[at] = b->v[i].h;
+    }
+    return n;
+}
+
+bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct entry *e = &b->v[i];
+        if (e->h->id == except || !entry_overlaps(e, from_ms, until_ms))
+            continue;
+        if (hold_has_device(e->h, uuid) || (e->was && hold_has_device(e->was, uuid)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- changes ---- */
+
+int book_begin(struct book *b, const struct hold *h)
+{
+    struct entry *e = find(b, h->id);
+
+    if (e && e->pending)
+        return -EBUSY;
+    if (hold_end_ms(h) > h->from_ms && book_conflicts(b, h, NULL, 0))
+        return -EEXIST;
+    if (!e && b->n >= BOOK_MAX)
+        return -ENOSPC;
+    if (e) {
+        e->was = e->h;
+        e->h = hold_copy(h);
+    } else {
+        e = add(b, h);
+        e->state = HOLD_PLANNED;
+    }
+    e->pending = true;
+    return 0;
+}
+
+void book_settle(struct book *b, int64_t id, bool durable)
+{
+    struct entry *e = find(b, id);
+
+    if (!e || !e->pending)
+        return;
+    e->pending = false;
+    if (!durable && !e->was) {
+        forget(b, e);
+        return;
+    }
+    if (!durable) {
+        free(e->h);
+        e->h = e->was;
+    } else {
+        free(e->was);
+    }
+    e->was = NULL;
+    b->due_ms = INT64_MIN;
+}
+
+/* ---- questions ---- */
+
+static const struct hold *durable(const struct entry *e)
+{
+    return e->pending ? e->was : e->h;
+}
+
+const struct hold *book_find(const struct book *b, int64_t id)
+{
+    const struct entry *e = find(b, id);
+
+    return e ? durable(e) : NULL;
+}
+
+const struct hold *const *book_all(struct book *b, size_t *ret_n)
+{
+    if (b->n > b->cap_all) {
+        b->cap_all = b->cap;
+        b->all = mem_grow(b->all, b->cap_all, sizeof(*b->all));
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct hold *h = durable(&b->v[i]);
+        if (h)
+            b->all[n++] = h;
+    }
+    if (n)
+        qsort(b->all, n, sizeof(*b->all), hold_order);
+    *ret_n = n;
+    return b->all;
+}
+
+void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const struct hold **ret_now,
+                    const struct hold **ret_next)
+{
+    *ret_now = *ret_next = NULL;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct hold *h = durable(&b->v[i]);
+        if (!h || hold_end_ms(h) <= MAX(now_ms, h->from_ms) || !hold_has_device(h, uuid))
+            continue;
+        if (h->from_ms <= now_ms)
+            *ret_now = h;
+        else if (!*ret_next || h->from_ms < (*ret_next)->from_ms)
+            *ret_next = h;
+    }
+}
+
+/* ---- time ---- */
+
+void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const struct hold *h, enum hold_state to),
+               void *arg)
+{
+    if (now_ms < b->due_ms)
+        return;
+    b->due_ms = INT64_MAX;
+    for (size_t i = b->n; i-- > 0;) {
+        struct entry *e = &b->v[i];
+        if (e->pending)
+            continue;
+        enum hold_state to = hold_state(e->h, now_ms);
+        bool moved = to != e->state;
+        e->state = to;
+        if (moved)
+            each(arg, e->h, to);
+        if (to == HOLD_OVER || to == HOLD_RELEASED)
+            forget(b, e);
+        else
+            b->due_ms = MIN(b->due_ms, to == HOLD_PLANNED ? e->h->from_ms : e->h->until_ms);
+    }
+}

@@ -1,0 +1,289 @@
+/* pick.c: names to devices, and which to take when any will do. */
+#include "book/pick.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/mem.h"
+
+#define NEAR_MS 600000 /* a booking that begins within this is one from now on */
+
+const struct device_now *pick_find(struct live *l, struct str uuid, const struct node_now **ret_node)
+{
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(l, true, &n);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < nodes[i]->n_devices; k++)
+            if (str_eq(uuid, nodes[i]->devices[k].fact.uuid)) {
+                *ret_node = nodes[i];
+                return &nodes[i]->devices[k];
+            }
+    return NULL;
+}
+
+static bool listed(const struct buf *list, const char *uuid)
+{
+    struct str rest = buf_str(list), one;
+
+    while (str_cut(&rest, ',', &one))
+        if (str_eq(one, uuid))
+            return true;
+    return false;
+}
+
+static int take(const struct node_now *n, const struct device_now *d, struct buf *ret, struct err *err)
+{
+    if (device_is_parent(n, d))
+        return err_set(err, -EINVAL, "%s:%d is split into MIG instances: book those, as %s:%d.0", n->name,
+                       (int)d->fact.index, n->name, (int)d->fact.index);
+    if (listed(ret, d->fact.uuid))
+        return 0;
+    buf_addf(ret, "%s%s", ret->len ? "," : "", d->fact.uuid);
+    return ret->err ? err_set(err, -E2BIG, "a booking has at most %d GPUs", HOLD_DEVICES) : 0;
+}
+
+/* ---- by name ---- */
+
+struct span_of {
+    bool all;
+    int64_t first, last, mig; /* mig -1: whole ones */
+};
+
+/* "3", "0-3", "0.1", "*" */
+static bool span_parse(struct str s, struct span_of *ret)
+{
+    struct str first;
+    *ret = (struct span_of){.mig = -1};
+    s = str_trim(s);
+    if (str_eq(s, "*") || str_eq(s, "all")) {
+        ret->all = true;
+        return true;
+    }
+    if (str_find(s, "-") > 0) {
+        str_cut(&s, '-', &first);
+        return str_int(first, &ret->first) && str_int(s, &ret->last) && ret->first >= 0 && ret->first <= ret->last &&
+               ret->last < DEVICES_MAX;
+    }
+    if (str_find(s, ".") > 0) {
+        str_cut(&s, '.', &first);
+        bool ok = str_int(first, &ret->first) && str_int(s, &ret->mig) && ret->first >= 0 && ret->mig >= 0;
+        ret->last = ret->first;
+        return ok;
+    }
+    bool ok = str_int(s, &ret->first) && ret->first >= 0;
+    ret->last = ret->first;
+    return ok;
+}
+
+static int take_span(const struct node_now *n, const struct span_of *s, struct str said, struct buf *ret,
+                     struct err *err)
+{
+    int64_t want = s->all ? 1 : s->last - s->first + 1, found = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < n->n_devices && r == 0; i++) {
+        const struct device_now *d = &n->devices[i];
+        bool fits = s->all ? !d->fact.lost && !device_is_parent(n, d)
+                           : d->fact.index >= s->first && d->fact.index <= s->last &&
+                                 (s->mig >= 0 ? d->fact.mig == s->mig && d->fact.parent[0] : !d->fact.parent[0]);
+        if (!fits)
+            continue;
+        found++;
+        r = take(n, d, ret, err);
+    }
+    if (r == 0 && found < want)
+        r = err_set(err, -ENOENT, "%s has no GPU %.*s; it has %zu", n->name, (int)MIN(said.len, 40u), said.p,
+                    n->n_devices);
+    return r;
+}
+
+/* One word between commas: "dgx2:0", or "1" of the node named before, or a UUID. */
+static int take_word(struct live *l, struct str w, const struct node_now **node, struct buf *ret, struct err *err)
+{
+    const struct node_now *n;
+    const struct device_now *d = pick_find(l, w, &n);
+    struct span_of s;
+    int colon = str_rfind(w, ":");
+
+    if (d)
+        return take(n, d, ret, err);
+    if (colon > 0) {
+        char name[NAME_MAX_LEN] = "";
+        snprintf(name, sizeof(name), "%.*s", MIN(colon, (int)sizeof(name) - 1), w.p);
+        *node = live_find(l, name);
+        if (!*node || (*node)->retired)
+            return err_set(err, -ENOENT, "no node is called '%s'; /api/v1/nodes lists them", name);
+        w = str_n(w.p + colon + 1, w.len - (size_t)colon - 1);
+    }
+    if (!*node || !span_parse(w, &s))
+        return err_set(err, -EINVAL, "'%.*s' is no GPU: write NODE:INDEX as dgx2:0,1, dgx2:0-3, dgx2:*, or a UUID",
+                       (int)MIN(w.len, 60u), w.p);
+    return take_span(*node, &s, w, ret, err);
+}
+
+int pick_named(struct live *l, struct str words, struct buf *ret, struct err *err)
+{
+    const struct node_now *node = NULL;
+    struct str list, w;
+    int r = 0;
+
+    while (r == 0 && str_word(&words, &list))
+        while (r == 0 && str_cut(&list, ',', &w))
+            if (str_trim(w).len)
+                r = take_word(l, str_trim(w), &node, ret, err);
+    if (r == 0 && !ret->len)
+        r = err_set(err, -EINVAL, "no GPU is named: write NODE:INDEX as dgx2:0,1");
+    return r;
+}
+
+/* ---- any of a kind ---- */
+
+static bool fits_pattern(struct str pattern, const char *text, bool part)
+{
+    AUTO_BUF p = BUF_INIT(512);
+    AUTO_BUF t = BUF_INIT(512);
+
+    if (!pattern.len)
+        return true;
+    part &= !memchr(pattern.p, '*', pattern.len);
+    buf_addf(&p, "%s%.*s%s", part ? "*" : "", STR_ARG(pattern), part ? "*" : "");
+    buf_adds(&t, text);
+    for (size_t i = 0; i < p.len; i++)
+        p.p[i] = p.p[i] >= 'A' && p.p[i] <= 'Z' ? (char)(p.p[i] + 32) : p.p[i];
+    for (size_t i = 0; i < t.len; i++)
+        t.p[i] = t.p[i] >= 'A' && t.p[i] <= 'Z' ? (char)(t.p[i] + 32) : t.p[i];
+    return str_glob(buf_str(&p), buf_str(&t));
+}
+
+/* Nobody else is on it, as far as is known. */
+static bool usable_now(const struct device_now *d, const char *person)
+{
+    if (d->state == DEV_FREE)
+        return true;
+    if ((d->state != DEV_HELD && d->state != DEV_BUSY) || !person || !person[0])
+        return false;
+    for (size_t i = 0; i < d->n_procs; i++)
+        if (strcmp(d->procs[i].fact->user, person) != 0)
+            return false;
+    return d->n_procs > 0;
+}
+
+struct counts {
+    size_t like, unbooked; /* of that kind; of these not booked then */
+};
+
+/* The devices of n that would do, into v. */
+static size_t candidates(const struct book *b, const struct pick_wish *w, const struct node_now *n,
+                         const struct device_now **v, struct counts *c)
+{
+    size_t found = 0;
+
+    if (n->maintenance || !fits_pattern(w->node, n->name, false))
+        return 0;
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_now *d = &n->devices[i];
+        if (d->fact.lost || device_is_parent(n, d) || !fits_pattern(w->model, d->fact.name, true))
+            continue;
+        c->like++;
+        if (!book_free_between(b, str_of(d->fact.uuid), w->from_ms, w->until_ms, w->except))
+            continue;
+        c->unbooked++;
+        if (w->from_ms - w->now_ms < NEAR_MS ? usable_now(d, w->person) : d->state != DEV_HUNG)
+            v[found++] = d;
+    }
+    return found;
+}
+
+static int too_few(const struct pick_wish *w, const struct counts *c, size_t usable, struct err *err)
+{
+    char what[120];
+
+    snprintf(what, sizeof(what), "%s%.*s%s%.*s", w->model.len ? " like " : "", (int)MIN(w->model.len, 40u),
+             w->model.p ? w->model.p : "", w->node.len ? " on " : "", (int)MIN(w->node.len, 40u),
+             w->node.p ? w->node.p : "");
+    if (!c->like)
+        return err_set(err, -ENOENT, "there is no GPU%s", what);
+    if (usable < c->unbooked)
+        return err_set(err, -EBUSY,
+                       "%" PRId64
+                       " asked for: of %zu GPUs%s %zu are free now and not booked then, %zu more are not booked "
+                       "but in use or out of sight",
+                       w->count, c->like, what, usable, c->unbooked - usable);
+    return err_set(err, -EBUSY, "%" PRId64 " asked for: of %zu GPUs%s %zu are not booked then", w->count, c->like, what,
+                   usable);
+}
+
+struct shelf {
+    const struct node_now *n;
+    size_t free;
+};
+
+static int by_most(const void *x, const void *y)
+{
+    const struct shelf *a = x, *b = y;
+
+    if (a->free != b->free)
+        return a->free > b->free ? -1 : 1;
+    return str_natural(a->n->name, b->n->name);
+}
+
+int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err)
+{
+    const struct device_now *v[DEVICES_MAX];
+    struct counts c = {0};
+    size_t n, total = 0, shelves = 0, best = SIZE_MAX;
+    const struct node_now *const *nodes = live_nodes(l, false, &n);
+    int r = 0;
+
+    if (w->count < 1 || w->count > HOLD_DEVICES)
+        return err_set(err, -EINVAL, "count must be from 1 to %d", HOLD_DEVICES);
+    AUTO_FREE struct shelf *s = mem_zero(MAX(n, 1u), sizeof(*s));
+    for (size_t i = 0; i < n; i++) {
+        s[shelves] = (struct shelf){nodes[i], candidates(b, w, nodes[i], v, &c)};
+        total += s[shelves].free;
+        if (s[shelves].free)
+            shelves++;
+    }
+    if (total < (size_t)w->count)
+        return too_few(w, &c, total, err);
+    for (size_t i = 0; i < shelves; i++) /* the fullest that still has room: large gaps stay whole */
+        if (s[i].free >= (size_t)w->count && (best == SIZE_MAX || s[i].free < s[best].free))
+            best = i;
+    if (best == SIZE_MAX)
+        qsort(s, shelves, sizeof(*s), by_most);
+    size_t left = (size_t)w->count;
+    for (size_t i = best == SIZE_MAX ? 0 : best; left && i < shelves && r == 0; i++) {
+        size_t have = candidates(b, w, s[i].n, v, &c);
+        for (size_t k = 0; k < have && left && r == 0; k++, left--)
+            r = take(s[i].n, v[k], ret, err);
+    }
+    return r;
+}
+
+/* ---- and back ---- */
+
+void pick_places(struct live *l, struct str devices, struct buf *ret)
+{
+    const struct node_now *last = NULL, *n;
+    struct str one;
+
+    while (str_cut(&devices, ',', &one)) {
+        const struct device_now *d = one.len ? pick_find(l, one, &n) : NULL;
+        if (!one.len)
+            continue;
+        if (!d) {
+            buf_addf(ret, "%s%.*s", ret->len ? " " : "", STR_ARG(one));
+            last = NULL;
+            continue;
+        }
+        if (n == last)
+            buf_addc(ret, ',');
+        else
+            buf_addf(ret, "%s%s:", ret->len ? " " : "", n->name);
+        buf_addi(ret, d->fact.index);
+        if (d->fact.mig >= 0 && d->fact.parent[0])
+            buf_addf(ret, ".%d", (int)d->fact.mig);
+        last = n;
+    }
+}

@@ -1,0 +1,35 @@
+/* pick.h: from words to devices: "dgx2:0,1", or any two of a model; and back. Reads live, changes nothing. */
+#ifndef BOOK_PICK_H
+#define BOOK_PICK_H
+
+#include "base/buf.h"
+#include "book/book.h"
+#include "live/live.h"
+
+/* Where a device is now; NULL: not known any more. Retired nodes count. */
+const struct device_now *pick_find(struct live *l, struct str uuid, const struct node_now **ret_node);
+
+/*
+ * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, into uuids with commas between. 0; -EINVAL;
+ * -ENOENT: no such node or device; -E2BIG.
+ */
+int pick_named(struct live *l, struct str words, struct buf *ret, struct err *err);
+
+struct pick_wish {
+    int64_t count;
+    struct str model, node; /* patterns, any case; a model's part will do: "h200". Empty: any */
+    int64_t from_ms, until_ms, now_ms;
+    const char *person; /* what only he uses counts as free */
+    int64_t except;     /* id of a hold that does not count */
+};
+/*
+ * That many that nobody has booked then; from now on also that nobody else uses now. All on one node where there is
+ * one, the one that fits best; else on as few nodes as can be. 0; -EINVAL; -ENOENT: nothing is like that at all;
+ * -EBUSY: too few are left, with a sentence that counts them.
+ */
+int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err);
+
+/* uuids as people say it: "dgx2:0,1 dgx3:4"; a device that is not known any more by its uuid. */
+void pick_places(struct live *l, struct str devices, struct buf *ret);
+
+#endif

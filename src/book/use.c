@@ -1,0 +1,71 @@
+/* use.c: persons on the devices of a hold, told apart into its own and others. */
+#include "book/use.h"
+
+#include "book/pick.h"
+
+const char *const use_words[USES] = {NULL, "unused", "own", "others", "shared"};
+
+struct seen {
+    bool own, others, unknown;
+    const char **names;
+    size_t n;
+};
+
+static void see_person(struct seen *s, const char *person, const char *owner)
+{
+    if (!person[0]) {
+        s->unknown = true;
+        return;
+    }
+    if (strcmp(person, owner) == 0) {
+        s->own = true;
+        return;
+    }
+    s->others = true;
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->names[i], person) == 0)
+            return;
+    if (s->n < USE_NAMES)
+        s->names[s->n++] = person;
+}
+
+static void see_device(struct seen *s, const struct state_rule *rule, const struct census *c, const struct node_now *n,
+                       const struct device_now *d, const char *owner)
+{
+    size_t holders = 0;
+
+    if (d->state != DEV_FREE && d->state != DEV_HELD && d->state != DEV_BUSY)
+        s->unknown = true;
+    for (size_t i = 0; i < d->n_procs; i++) {
+        const struct proc_fact *f = d->procs[i].fact;
+        if (!state_rule_holds(rule, &d->procs[i]) || census_ignored(c, n->key, f->user, f->uid))
+            continue;
+        holders++;
+        see_person(s, census_person(c, n->key, f->user, f->uid), owner);
+    }
+    if (!holders && (d->state == DEV_BUSY || live_held_memory(rule, d)))
+        s->unknown = true;
+}
+
+enum hold_use hold_use(struct live *l, const struct census *c, const struct hold *h, const char *others[USE_NAMES],
+                       size_t *ret_n)
+{
+    struct seen s = {.names = others};
+    struct str rest = str_of(h->devices), one;
+    const char *owner = census_person(c, NULL, h->person, -1);
+
+    if (!owner[0])
+        owner = h->person;
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        const struct device_now *d = one.len ? pick_find(l, one, &n) : NULL;
+        if (d)
+            see_device(&s, live_rule(l), c, n, d, owner);
+        else if (one.len)
+            s.unknown = true;
+    }
+    *ret_n = s.n;
+    if (s.own && s.others)
+        return USE_SHARED;
+    return s.others ? USE_OTHERS : s.own ? USE_OWN : s.unknown ? USE_UNKNOWN : USE_UNUSED;
+}

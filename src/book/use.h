@@ -1,0 +1,21 @@
+/* use.h: a booking beside what really happens on its devices. */
+#ifndef BOOK_USE_H
+#define BOOK_USE_H
+
+#include "live/live.h"
+#include "model/hold.h"
+#include "people/census.h"
+
+enum hold_use { USE_UNKNOWN, USE_UNUSED, USE_OWN, USE_OTHERS, USE_SHARED, USES };
+extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", "others", "shared" */
+
+#define USE_NAMES 16
+
+/*
+ * Who is on h's devices now: persons other than h's into others (at most USE_NAMES, borrowed from live and the census).
+ * Unknown: nothing is heard of a device, or somebody is on it and nobody knows who. A display server is nobody.
+ */
+enum hold_use hold_use(struct live *l, const struct census *c, const struct hold *h, const char *others[USE_NAMES],
+                       size_t *ret_n);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * bookings.c: every hold's way in, one after the other on the loop: checked against those there are, written, and only
+ * when it is durable shown, told and answered.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/zone.h"
+#include "book/moment.h"
+#include "book/pick.h"
+#include "hub/hub.h"
+
+#define AWAY_MS (7 * 86400000ll)
+
+/* ---- what happened ---- */
+
+static const char *verb(enum event_kind kind)
+{
+    switch (kind) {
+    case EVENT_BOOKED:
+        return "booked";
+    case EVENT_REBOOKED:
+        return "changed the booking of";
+    case EVENT_RELEASED:
+        return "released";
+    default:
+        return "had";
+    }
+}
+
+/* One event per node: of its device when there is one there, else of the node. */
+static void tell(struct hub *h, const struct hold *x, enum event_kind kind, const char *by, int64_t at_ms)
+{
+    struct event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
+    char until[MOMENT_TEXT];
+    bool own = strcmp(by, x->person) == 0;
+    struct str rest = str_of(x->devices), one;
+    AUTO_BUF text = BUF_INIT(4096);
+    AUTO_BUF told = BUF_INIT(HOLD_DEVICES * (size_t)(NODE_KEY_MAX + 1));
+    moment_text(kind == EVENT_EXPIRED ? hold_end_ms(x) : x->until_ms, at_ms, h->zone, until);
+    own |= kind == EVENT_EXPIRED;
+    buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by, verb(kind), x->places, own ? "" : " for ",
+             own ? "" : x->person, kind == EVENT_RELEASED ? ", booked" : "", until, x->comment[0] ? ": " : "",
+             x->comment);
+    mem_copy_str(e.text, sizeof(e.text), text.p);
+    log_debug("book", "booking %" PRId64 ": %s", x->id, e.text);
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        const struct device_now *d = one.len ? pick_find(h->live, one, &n) : NULL;
+        if (!d || str_find(buf_str(&told), n->key) >= 0)
+            continue;
+        buf_addf(&told, "%s ", n->key);
+        bool only = strlen(x->devices) == one.len;
+        store_put_event(h->store, n->key, only ? d->fact.uuid : NULL, &e);
+    }
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    struct hub *h;
+    struct late *late; /* NULL: nobody waits for an answer */
+    int64_t id;
+    int status; /* when it went well */
+    enum event_kind kind;
+    char by[HOLD_PERSON_MAX], me[HOLD_PERSON_MAX];
+};
+
+static void on_moved(void *arg, const struct hold *x, enum hold_state to)
+{
+    struct hub *h = arg;
+    if (to == HOLD_OVER)
+        tell(h, x, EVENT_EXPIRED, x->person, x->until_ms);
+}
+
+void bookings_tick(struct hub *h, int64_t now_ms)
+{
+    book_tick(h->book, now_ms, on_moved, h);
+}
+
+static void written(void *arg, int result)
+{
+    struct writing *w = arg;
+    struct hub *h = w->h;
+    struct reply rp = {0};
+    int64_t now_ms = clock_wall_ms();
+    book_settle(h->book, w->id, result == 0);
+    const struct hold *x = result == 0 ? book_find(h->book, w->id) : NULL;
+    if (x)
+        tell(h, x, w->kind, w->by, x->changed_ms);
+    if (w->late && x)
+        reply_hold(&rp, &h->api, x, w->me, now_ms, w->status);
+    else if (w->late && result == -ENOSPC)
+        reply_problem(&rp, 507, "the hub's disk is full: nothing was booked; try again later");
+    else if (w->late)
+        reply_problem(&rp, 503, "the hub cannot store it, nothing was changed: %s", strerror(-result));
+    if (w->late)
+        httpd_late_reply(w->late, &rp);
+    bookings_tick(h, now_ms);
+    free(w);
+}
+
+int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me, struct late *late)
+{
+    const struct hold *was = x->id ? book_find(h->book, x->id) : NULL;
+    bool fresh = !x->id;
+    if (fresh)
+        x->id = book_next_id(h->book);
+    int r = book_begin(h->book, x);
+    if (r < 0)
+        return r;
+    struct writing *w = mem_alloc(sizeof(*w));
+    *w = (struct writing){.h = h, .late = late, .id = x->id, .status = fresh ? 201 : 200};
+    w->kind = !was ? EVENT_BOOKED : x->released_ms && !was->released_ms ? EVENT_RELEASED : EVENT_REBOOKED;
+    mem_copy_str(w->by, sizeof(w->by), by);
+    mem_copy_str(w->me, sizeof(w->me), me);
+    store_hold_put(h->store, x, written, w);
+    return 0;
+}
+
+enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by)
+{
+    struct hub *h = hub;
+    struct hold to = *x;
+    const char *me = rq->token.person[0] ? rq->token.person : by;
+    int r = book_conflicts(h->book, x, NULL, 0) && hold_end_ms(x) > x->from_ms ? -EEXIST : 0;
+    if (r == 0) {
+        struct late *late = httpd_late(rq);
+        r = bookings_write(h, &to, by, me, late);
+        if (r == 0)
+            return REPLY_LATER;
+        struct reply answer = {0};
+        if (r == -EBUSY)
+            reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
+        else if (r == -ENOSPC)
+            reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
+        else
+            reply_problem(&answer, 409, "somebody else was faster: try again");
+        httpd_late_reply(late, &answer);
+        return REPLY_LATER;
+    }
+    return reply_conflict(rp, &h->api, x, me, rq->now_ms);
+}
+
+/* ---- reading ---- */
+
+int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err)
+{
+    struct hub *h = hub;
+    const struct hold *x = book_find(h->book, id);
+    if (!x)
+        return store_hold_get(h->store, id, ret, err);
+    *ret = hold_copy(x);
+    return 1;
+}
+
+/* One that ended while no hub ran is told of now; told before, the store keeps it once. */
+static void load_one(void *arg, const struct hold *x)
+{
+    struct hub *h = arg;
+    if (hold_end_ms(x) > h->started_ms)
+        book_load(h->book, x, h->started_ms);
+    else if (hold_state(x, h->started_ms) == HOLD_OVER)
+        tell(h, x, EVENT_EXPIRED, x->person, x->until_ms);
+}
+
+int bookings_load(struct hub *h, struct err *err)
+{
+    AUTO_FREE struct hold *last = NULL;
+    int r = store_hold_get(h->store, 0, &last, err);
+    if (r == 1)
+        book_set_last(h->book, last->id);
+    return r < 0 ? r : store_holds(h->store, h->started_ms - AWAY_MS, 0, load_one, h, err);
+}

@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+"""Bookings over HTTP against a real hub: made, changed, released; who may; two hundred at once; kill -9 in between."""
+import csv
+import io
+import json
+import threading
+import time
+import urllib.parse
+
+import lib
+import sender
+
+HOUR = 3600 * 1000
+ROBERT, IMG = "Robert'); DROP TABLE", "<img onerror>"
+
+
+def now():
+    return int(time.time() * 1000)
+
+
+class Bookings(lib.Case):
+    def open(self, *flags):
+        self.hub = self.start_hub(*flags)
+        return self.hub
+
+    def ask(self, method, path, token=None, body=None, **headers):
+        if token:
+            headers["Authorization"] = "Bearer " + token
+        raw = None if body is None else json.dumps(body).encode()
+        status, head, answer = lib.ask(self.hub.url + path, method=method, body=raw, headers={k.replace("_", "-"): v for k, v in headers.items()})
+        if head.get("content-type", "").startswith("text/csv"):
+            return status, list(csv.DictReader(io.StringIO(answer.decode())))
+        return status, json.loads(answer)
+
+    def node(self, name, gpus=1, busy=None):
+        node, token = sender.Node(name), self.token("agent")
+        node.all = [node.uuid] + [f"GPU-{name}-{i}" for i in range(1, gpus)]
+        procs = [(100, busy, "train", "train")] if busy else []
+        raw = node.stream(node.facts(more=node.all[1:]), node.procs(*procs), node.batch(util=5000 if busy else 0))
+        status, _, body = lib.ask(self.hub.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+        self.assertEqual(status, 200, body)
+        return node
+
+    def book(self, token=None, **body):
+        return self.ask("POST", "/api/v1/bookings", token, body)
+
+    def booked(self, token=None, **body):
+        status, row = self.book(token, **body)
+        self.assertEqual(status, 201, row)
+        return row
+
+    def rows(self, query="", token=None):
+        status, got = self.ask("GET", "/api/v1/bookings?" + query, token)
+        self.assertEqual(status, 200, got)
+        return got["rows"]
+
+    def events(self):
+        return [(e["kind"], e["code"], e["text"]) for e in self.ask("GET", "/api/v1/events?limit=50")[1] if e["kind"] in ("booked", "rebooked", "released", "expired")]
+
+    def test_a_booking_from_first_to_last(self):
+        self.open()
+        kim, lee, admin = (self.token("member", "--person", "kim"), self.token("member", "--person", "lee"), self.token("admin"))
+        n = self.node("dgx1", gpus=2)
+        row = self.booked(kim, gpus="dgx1:0,1", **{"for": "2d 4h"}, comment="grüße")
+        self.assertEqual((row["person"], row["by"], row["node"], row["node_id"], row["devices"], row["gpus"], row["models"], row["comment"], row["state"], row["mine"], row["where"]),
+                         ("kim", "kim", "dgx1", n.key, n.all, [0, 1], ["NVIDIA Test"] * 2, "grüße", "active", True, "dgx1:0,1"))
+        self.assertEqual(row["until"] - row["from"], 52 * HOUR)
+        status, no = self.book(lee, devices=[n.all[1]], **{"for": "1h"})
+        self.assertEqual((status, no["conflicts"][0]["id"], no["conflicts"][0]["mine"]), (409, row["id"], False))
+        self.assertRegex(no["error"], r"^dgx1:1 is booked by kim until \w{3} \d+ \w{3}( \d{4})? \d\d:\d\d$")
+        # what begins when it ends does not overlap
+        later = self.booked(lee, devices=[n.all[1]], **{"from": row["until"]}, until=row["until"] + HOUR)
+        self.assertEqual(later["state"], "planned")
+        path = f"/api/v1/bookings/{row['id']}"
+        self.assertEqual(self.ask("PATCH", path, lee, {"comment": "mine"})[0], 403)
+        self.assertEqual(self.ask("DELETE", path, lee)[0], 403)
+        status, no = self.ask("PATCH", path, kim, {"extend": "30m"})
+        self.assertEqual((status, no["conflicts"][0]["id"]), (409, later["id"]))
+        self.assertIn("booked by lee from ", no["error"])
+        status, row = self.ask("PATCH", path, kim, {"until": row["until"] - HOUR, "comment": "less", "devices": [n.all[1]]})
+        self.assertEqual((status, row["gpus"], row["comment"], row["changes"]), (200, [1], "less", 1))
+        self.assertEqual(self.ask("PATCH", path, kim, {"from": row["from"] + HOUR})[0], 400)  # it has begun
+        self.assertEqual(self.ask("PATCH", path, admin, {"extend": "30m"})[1]["until"], row["until"] + HOUR // 2)
+        status, row = self.ask("DELETE", path, kim)
+        self.assertEqual((status, row["state"]), (200, "released"))
+        self.assertEqual(self.ask("DELETE", path, kim)[0], 409)
+        self.assertEqual(self.ask("PATCH", path, kim, {"extend": "1h"})[0], 409)
+        self.assertEqual([r["id"] for r in self.rows()], [later["id"]])
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{later['id']}", lee)[1]["state"], "released")
+        self.assertEqual(self.rows(), [])
+        self.assertEqual([r["id"] for r in self.rows("all")], [row["id"], later["id"]])
+        self.assertEqual([r["id"] for r in self.rows(f"from={row['from']}&to={row['from'] + 1}")], [row["id"]])
+        self.assertEqual([r["id"] for r in self.rows("all&person=lee")], [later["id"]])
+        lib.wait_until("the events", lambda: len(self.events()) == 6)
+        self.assertEqual([e[:2] for e in self.events()], [("released", later["id"]), ("released", row["id"]), ("rebooked", row["id"]), ("rebooked", row["id"]),
+                                                         ("booked", later["id"]), ("booked", row["id"])])
+        self.assertIn("for kim", self.events()[2][2])  # the admin's change says whose it is
+
+    def test_what_is_not_a_booking_is_refused_with_a_sentence(self):
+        self.open("--bookings.auth", "open")
+        self.node("dgx1")
+        for body, say in (({}, "which GPUs"), ({"gpus": "dgx1:0"}, "until when"), ({"gpus": "dgx1:0", "for": "2 cows"}, "not a length of time"),
+                          ({"gpus": "dgx1:7", "for": "1h"}, "has no GPU 7"), ({"gpus": "nowhere:0", "for": "1h"}, "no node is called 'nowhere'"),
+                          ({"gpus": "dgx1:0", "for": "1h", "until": "tomorrow"}, "in one way"), ({"gpus": "dgx1:0", "until": 5}, "in the past"),
+                          ({"gpus": "dgx1:0", "for": "20000d"}, "ten years"), ({"gpus": "dgx1:0", "for": "1h", "count": 2}, "in one way"),
+                          ({"gpus": "dgx1:0", "for": "1h", "bananas": 2}, "not understood"), ({"count": 9, "model": "test", "for": "1h"}, "9 asked for: of 1 GPUs like test 1 are not booked then"),
+                          ({"count": 1, "model": "B300", "for": "1h"}, "there is no GPU like B300"), ({"gpus": "dgx1:0", "for": "1h", "comment": "x" * 500}, "at most 400"),
+                          ({"gpus": "dgx1:0", "for": "1h", "person": "a\nb"}, "person must be"), ({"gpus": "dgx1:0", "for": "1h", "person": None}, "for whom")):
+            status, no = self.book(**{"person": "kim", **body})
+            self.assertIn(status, (400, 404, 409), body)
+            self.assertIn(say, no["detail"], body)
+        self.assertEqual(self.ask("GET", "/api/v1/bookings/99")[0], 404)
+        self.assertEqual(self.ask("DELETE", "/api/v1/bookings/-1")[0], 404)
+        self.assertEqual(self.rows("all"), [])
+
+    def test_any_of_a_model_takes_what_is_free_on_one_node(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", busy="tom")
+        self.node("b1")
+        self.node("b2")
+        self.assertEqual(self.booked(person="kim", count=1, model="nvidia test", **{"for": "1h"})["where"], "b1:0")
+        self.assertEqual(self.booked(person="kim", count=1, node="b*", **{"for": "1h"})["where"], "b2:0")
+        status, no = self.book(person="kim", count=1, **{"for": "1h"})
+        self.assertEqual((status, no["detail"]), (409, "1 asked for: of 3 GPUs 0 are free now and not booked then, 1 more are not booked but in use or out of sight"))
+        # what he uses himself is his to book; what comes later is anybody's
+        self.assertEqual(self.booked(person="tom", count=1, **{"for": "1h"})["use"], "own")
+        self.assertEqual(self.booked(person="kim", count=2, **{"from": now() + 5 * HOUR, "for": "1h"})["where"], "a1:0 b1:0")
+
+    def test_a_booking_beside_the_real_use(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", busy="tom")
+        self.node("b1")
+        self.assertEqual((lambda r: (r["use"], r["others"]))(self.booked(person="kim", gpus="a1:0", **{"for": "1h"})), ("others", ["tom"]))
+        self.assertEqual((lambda r: (r["use"], r["others"]))(self.booked(person="kim", gpus="b1:0", **{"for": "1h"})), ("unused", []))
+
+    def test_who_may(self):
+        self.open("--proxy.header", "X-Remote-User", "--proxy.from", "127.0.0.1", "--proxy.admins", "root")
+        self.node("a1")
+        self.node("b1")
+        one = {"gpus": "a1:0", "for": "1h"}
+        kim, agent = self.token("member", "--person", "kim"), self.token("agent")
+        # token: only those
+        self.assertEqual(self.book(**one)[0], 401)
+        self.assertEqual(self.ask("POST", "/api/v1/bookings", None, one, X_Remote_User="lee", Origin=self.hub.url)[0], 401)
+        self.assertEqual(self.book(agent, **one)[0], 403)
+        self.assertEqual(self.book(kim, person="lee", **one)[0], 403)
+        mine = self.booked(kim, **one)
+        self.assertEqual(self.book(self.token("admin"), gpus="b1:0", **{"for": "1h"})[0], 400)  # for whom?
+        row = self.booked(self.token("admin"), gpus="b1:0", **{"for": "1h"}, person="lee")
+        self.assertEqual((row["person"], row["by"][:6]), ("lee", "token "))
+        self.assertEqual(self.hub.stop(), 0)
+        # proxy: whom it names, with an Origin
+        self.open("--proxy.header", "X-Remote-User", "--proxy.from", "127.0.0.1", "--proxy.admins", "root", "--bookings.auth", "proxy")
+        later = {"gpus": "a1:0", "from": now() + 24 * HOUR, "for": "1h"}
+        self.assertEqual(self.ask("POST", "/api/v1/bookings", None, later)[0], 401)
+        self.assertEqual(self.ask("POST", "/api/v1/bookings", None, later, X_Remote_User="zoe")[0], 403)
+        self.assertEqual(self.ask("POST", "/api/v1/bookings", None, later, X_Remote_User="zoe", Origin="http://evil.example")[0], 403)
+        status, row = self.ask("POST", "/api/v1/bookings", None, later, X_Remote_User="zoe", Origin=self.hub.url)
+        self.assertEqual((status, row["person"]), (201, "zoe"))
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{mine['id']}", None, None, X_Remote_User="zoe", Origin=self.hub.url)[0], 403)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{mine['id']}", None, None, X_Remote_User="root", Origin=self.hub.url)[0], 200)
+        self.assertEqual(self.hub.stop(), 0)
+        # open: a name is typed; it owns what it booked. Another site's page still may not
+        self.open("--bookings.auth", "open")
+        self.assertEqual(self.ask("POST", "/api/v1/bookings", None, {**one, "person": "mia"}, Origin="http://evil.example")[0], 403)
+        row = self.booked(person="mia", **one)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{row['id']}")[0], 403)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{row['id']}?person=kim")[0], 403)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{row['id']}?person=mia")[0], 200)
+
+    def test_two_hundred_at_once_for_one_gpu(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1")
+        answers, gate = [], threading.Barrier(200)
+
+        def one(i):
+            gate.wait()
+            answers.append((i, *self.book(person=f"p{i}", gpus="a1:0", **{"for": "1h"})))
+
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(200)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        won = [(i, row) for i, status, row in answers if status == 201]
+        lost = [row for _, status, row in answers if status == 409]
+        self.assertEqual((len(won), len(lost)), (1, 199))
+        for row in lost:
+            self.assertRegex(row["error"], rf"^a1:0 is booked by p{won[0][0]} until ")
+        self.assertEqual([r["person"] for r in self.rows()], [f"p{won[0][0]}"])
+
+    def test_kill_9_loses_no_booking_that_was_answered(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", gpus=8)
+        kept, start = {}, now() + HOUR
+
+        def many(worker):
+            for i in range(200):
+                try:
+                    status, row = self.book(person=f"w{worker}", gpus=f"a1:{worker}", **{"from": start + i * HOUR, "for": "30m"})
+                except (OSError, ValueError, lib.http.client.HTTPException):
+                    return
+                if status == 201:
+                    kept[row["id"]] = (row["person"], row["from"], row["until"])
+
+        threads = [threading.Thread(target=many, args=(w,)) for w in range(8)]
+        for t in threads:
+            t.start()
+        lib.wait_until("some bookings", lambda: len(kept) >= 40)
+        self.hub.kill9()
+        for t in threads:
+            t.join()
+        self.open("--bookings.auth", "open")
+        found = {r["id"]: (r["person"], r["from"], r["until"]) for r in self.rows()}
+        self.assertEqual({k: found.get(k) for k in kept}, kept)
+        self.assertLessEqual(len(found) - len(kept), 8)  # at most those that were under way
+        fresh = self.booked(person="w0", gpus="a1:0", **{"from": start + 5000 * HOUR, "for": "30m"})
+        self.assertGreater(fresh["id"], max(found))
+
+    def test_names_that_would_be_code(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", gpus=2)
+        one = self.booked(person=ROBERT, gpus="a1:0", **{"for": "1h"}, comment="=1+1")
+        two = self.booked(person=IMG, gpus="a1:1", **{"for": "1h"}, comment="a,b;c\\d\"e\u2028")
+        self.assertEqual([(r["person"], r["comment"]) for r in self.rows()], [(ROBERT, "=1+1"), (IMG, "a,b;c\\d\"e\u2028")])
+        status, table = self.ask("GET", "/api/v1/bookings?format=csv")
+        self.assertEqual([(r["person"], r["comment"]) for r in table], [(ROBERT, "'=1+1"), (IMG, "a,b;c\\d\"e\u2028")])
+        status, no = self.book(person="kim", gpus="a1:0,1", **{"for": "1h"})
+        self.assertIn(f"a1:0 is booked by {ROBERT} until", no["error"])
+        who = urllib.parse.quote(ROBERT)
+        self.assertEqual([r["mine"] for r in self.rows("me=" + who)], [True, False])
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{two['id']}?person={who}")[0], 403)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{one['id']}?person={who}")[0], 200)
+        self.assertEqual(len(self.rows("all&person=" + who)), 1)
+
+
+if __name__ == "__main__":
+    lib.main()
