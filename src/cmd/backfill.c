@@ -68,7 +68,8 @@ static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool e
                            .first_ms = on->first_ms,
                            .last_ms = on->last_ms,
                            .mem_max = on->mem_max,
-                           .ended = ended};
+                           .ended = ended,
+                           .sm = -1};
 
     store_put_proc(inlet_store(b->in), &p);
     b->procs++;

@@ -466,7 +466,8 @@ static int take(struct import *x, const struct record *r, struct err *err)
                                                    .first_ms = r->first_ms,
                                                    .last_ms = r->last_ms,
                                                    .mem_max = r->mem_max,
-                                                   .ended = r->ended});
+                                                   .ended = r->ended,
+                                                   .sm = -1});
         /* they wait in memory for the disk, a bounded number of them */
         return s && x->processes % 1000 == 0 ? store_flush(s, err) : 0;
     case REC_EVENT:

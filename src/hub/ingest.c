@@ -440,7 +440,7 @@ static void post_late(struct post *p, const struct frame *f, const struct batch 
     for (size_t i = 0; i < b->n_uses; i++) {
         const struct proc_use *u = &b->uses[i];
         if (u->slot >= 1 && u->slot <= p->facts.n_devices && u->proc < p->procs.n)
-            late_see(&p->late, p->facts.devices[u->slot - 1].uuid, &p->procs.v[u->proc], u->mem, first_ms, last_ms);
+            late_see(&p->late, p->facts.devices[u->slot - 1].uuid, &p->procs.v[u->proc], u, first_ms, last_ms);
     }
 }
 

@@ -179,7 +179,9 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
                             .first_ms = t->first_ms,
                             .last_ms = t->last_ms,
                             .mem_max = t->mem_max,
-                            .ended = ended};
+                            .ended = ended,
+                            .kind = t->kind,
+                            .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
     proc_fact_unpack(t->fact, &sp.fact);
     t->saved_ms = t->last_ms;
     store_put_proc(p->store, &sp);
@@ -220,6 +222,13 @@ static void fill_proc(struct peer_proc *t, const char *device, const struct proc
     mem_copy_str(t->device, sizeof(t->device), device);
 }
 
+static void see_more(struct peer_proc *t, uint8_t kind, int32_t sm)
+{
+    t->kind |= kind;
+    t->sm_sum += MAX(sm, 0);
+    t->sm_n += sm >= 0;
+}
+
 static struct peer_proc *add_proc(struct peer *peer, const char *device, const struct proc_fact *fact)
 {
     if (peer->n_procs >= PEER_PROCS)
@@ -248,6 +257,7 @@ static void see_proc(struct peers *p, struct peer *peer, const char *device, con
     t->seen = true;
     t->last_ms = MAX(t->last_ms, at_ms);
     t->mem_max = MAX(t->mem_max, pn->mem);
+    see_more(t, pn->kind, pn->sm);
     if (put || t->last_ms - t->saved_ms >= SAVE_PROC_MS)
         put_proc(p, peer, t, false);
 }
@@ -273,8 +283,8 @@ void peer_track(struct peers *p, struct peer *peer, const struct node_now *n, in
     }
 }
 
-void late_see(struct late_procs *l, const char *device, const struct proc_fact *fact, int64_t mem, int64_t first_ms,
-              int64_t last_ms)
+void late_see(struct late_procs *l, const char *device, const struct proc_fact *fact, const struct proc_use *use,
+              int64_t first_ms, int64_t last_ms)
 {
     struct walk w = {l->hint, l->looked};
     struct peer_proc *t = l->looked > LOOKED_MAX ? NULL : find_proc(l->v, l->n, device, fact->pid, fact->start_ms, &w);
@@ -293,7 +303,8 @@ void late_see(struct late_procs *l, const char *device, const struct proc_fact *
         keep_fact(t, fact);
     t->first_ms = MIN(t->first_ms, first_ms);
     t->last_ms = MAX(t->last_ms, last_ms);
-    t->mem_max = MAX(t->mem_max, mem);
+    t->mem_max = MAX(t->mem_max, use->mem);
+    see_more(t, use->kind, use->sm);
 }
 
 void late_put(struct late_procs *l, struct peers *p, struct peer *peer)
@@ -322,6 +333,7 @@ static void load_proc(void *arg, const struct store_proc *sp)
     t->first_ms = sp->first_ms;
     t->last_ms = t->saved_ms = sp->last_ms;
     t->mem_max = sp->mem_max;
+    see_more(t, sp->kind, sp->sm);
 }
 
 int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err)

@@ -17,7 +17,9 @@ struct peer_proc { /* a process on a device that has not ended */
     int32_t pid;
     int64_t start_ms;
     bool named; /* its user is known */
-    char *fact; /* packed, ours */
+    uint8_t kind;
+    int64_t sm_sum, sm_n; /* shares of the multiprocessors that were told */
+    char *fact;           /* packed, ours */
 };
 
 struct peer {
@@ -72,8 +74,8 @@ struct late_procs {
     size_t n, cap, hint, looked;
     struct peer_proc *v;
 };
-void late_see(struct late_procs *l, const char *device, const struct proc_fact *fact, int64_t mem, int64_t first_ms,
-              int64_t last_ms);
+void late_see(struct late_procs *l, const char *device, const struct proc_fact *fact, const struct proc_use *use,
+              int64_t first_ms, int64_t last_ms);
 void late_put(struct late_procs *l, struct peers *p, struct peer *peer); /* and ends l */
 /* Records of processes from before the hub started, so that their end is seen. */
 int peers_load_procs(struct peers *p, int64_t from_ms, struct err *err);

@@ -21,6 +21,8 @@ struct store_ops {
     void (*put_proc)(struct store *s, const struct store_proc *p);
     int (*procs)(struct store *s, const char *node, int64_t from_ms,
                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
+    int (*procs_in)(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                    void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
     void (*put_event)(struct store *s, const char *node, const char *device, const struct event *e);
     int (*events)(struct store *s, const char *node, int64_t from_ms, size_t limit,
                   void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
@@ -34,6 +36,14 @@ struct store_ops {
     int (*hold_get)(struct store *s, int64_t id, struct hold **ret, struct err *err);
     int (*holds)(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
                  void *arg, struct err *err);
+    void (*usage_put)(struct store *s, const struct usage_put *u);
+    void (*usage_mark)(struct store *s, const char *node, int64_t at_ms, int64_t seq);
+    int (*usage)(struct store *s, const struct usage_ask *ask,
+                 int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg, struct err *err);
+    int (*usage_marks)(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq),
+                       void *arg, struct err *err);
+    int (*usage_reach)(struct store *s, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
+                       void *arg, struct err *err);
     int (*token_put)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_put_soon)(struct store *s, const struct store_token *t, struct err *err);
     int (*token_get)(struct store *s, const char *id, struct store_token *ret, struct err *err);

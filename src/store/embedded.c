@@ -14,6 +14,7 @@
 #include "store/log.h"
 #include "store/past.h"
 #include "store/records.h"
+#include "store/usage_table.h"
 #include "store/writer.h"
 
 struct embedded {
@@ -273,11 +274,49 @@ static int embedded_procs(struct store *s, const char *node, int64_t from_ms,
     return records_procs(emb(s)->rec, node, from_ms, each, arg, err);
 }
 
+static int embedded_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                             void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    return records_procs_in(emb(s)->rec, node, from_ms, to_ms, each, arg, err);
+}
+
 static int embedded_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
                            void (*each)(void *arg, const char *node, const char *device, const struct event *e),
                            void *arg, struct err *err)
 {
     return records_events(emb(s)->rec, node, from_ms, limit, each, arg, err);
+}
+
+static void embedded_usage_put(struct store *s, const struct usage_put *u)
+{
+    if (emb(s)->w)
+        writer_put_usage(emb(s)->w, u);
+}
+
+static void embedded_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq)
+{
+    if (emb(s)->w)
+        writer_mark_usage(emb(s)->w, node, at_ms, seq);
+}
+
+static int embedded_usage(struct store *s, const struct usage_ask *ask,
+                          int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg,
+                          struct err *err)
+{
+    return records_usage(emb(s)->rec, ask, each, arg, err);
+}
+
+static int embedded_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq),
+                                void *arg, struct err *err)
+{
+    return records_usage_marks(emb(s)->rec, each, arg, err);
+}
+
+static int embedded_usage_reach(struct store *s,
+                                void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms), void *arg,
+                                struct err *err)
+{
+    return records_usage_reach(emb(s)->rec, each, arg, err);
 }
 
 static int embedded_token_put(struct store *s, const struct store_token *t, struct err *err)
@@ -452,6 +491,7 @@ static const struct store_ops embedded_ops = {
     .take_over = embedded_take_over,
     .put_proc = embedded_put_proc,
     .procs = embedded_procs,
+    .procs_in = embedded_procs_in,
     .put_event = embedded_put_event,
     .events = embedded_events,
     .job_put = embedded_job_put,
@@ -461,6 +501,11 @@ static const struct store_ops embedded_ops = {
     .hold_put = embedded_hold_put,
     .hold_get = embedded_hold_get,
     .holds = embedded_holds,
+    .usage_put = embedded_usage_put,
+    .usage_mark = embedded_usage_mark,
+    .usage = embedded_usage,
+    .usage_marks = embedded_usage_marks,
+    .usage_reach = embedded_usage_reach,
     .token_put = embedded_token_put,
     .token_put_soon = embedded_token_put_soon,
     .token_get = embedded_token_get,

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "store/usage_table.h"
 
 void group_fini(struct group *g)
 {
@@ -58,6 +59,16 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
         struct op_hold *o = (struct op_hold *)op;
         o->told.result = records_put_hold(r, &o->h);
         return o->told.result;
+    }
+    case OP_USAGE: {
+        AUTO_ARENA mem = {0};
+        struct usage_put u;
+        int code = op_usage_get((struct op_usage *)op, &mem, &u);
+        return code < 0 ? code : records_put_usage(r, &u);
+    }
+    case OP_MARK: {
+        struct op_mark *o = (struct op_mark *)op;
+        return records_mark_usage(r, o->node, o->at_ms, o->seq);
     }
     case OP_APPEND:
         break;

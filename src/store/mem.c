@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "store/backend.h"
 #include "store/index.h"
+#include "store/mem_usage.h"
 #include "store/past.h"
 
 struct ram_batch {
@@ -51,6 +52,7 @@ struct ram {
     VEC(struct ram_event) events;
     VEC(struct job_fact *) jobs;
     VEC(struct hold *) holds;
+    struct ram_usage usage;
     VEC(struct store_token) tokens;
     unsigned long long tokens_version;
     VEC(struct ram_setting) settings;
@@ -110,6 +112,7 @@ static void ram_close(struct store *s)
     for (size_t i = 0; i < m->holds.n; i++)
         free(m->holds.v[i]);
     free(m->holds.v);
+    ram_usage_fini(&m->usage);
     free(m->batches.v);
     free(m->blobs.v);
     free(m->nodes.v);
@@ -281,6 +284,8 @@ static void ram_put_proc(struct store *s, const struct store_proc *p)
     struct ram_proc *to = NULL;
     int64_t first = p->first_ms, last = p->last_ms, mem_max = p->mem_max;
     bool ended = p->ended;
+    uint8_t kind = 0;
+    int32_t sm = -1;
 
     for (size_t i = 0; i < m->procs.n && !to; i++) {
         struct ram_proc *q = &m->procs.v[i];
@@ -293,6 +298,8 @@ static void ram_put_proc(struct store *s, const struct store_proc *p)
         first = MIN(first, to->p.first_ms);
         last = MAX(last, to->p.last_ms);
         mem_max = MAX(mem_max, to->p.mem_max);
+        kind = to->p.kind;
+        sm = to->p.sm;
     } else {
         VEC_PUSH(to, m->procs);
         mem_copy_str(to->node, sizeof(to->node), p->node);
@@ -306,6 +313,8 @@ static void ram_put_proc(struct store *s, const struct store_proc *p)
     to->p.last_ms = last;
     to->p.mem_max = mem_max;
     to->p.ended = ended;
+    to->p.kind = p->kind ? p->kind : kind;
+    to->p.sm = p->sm >= 0 ? p->sm : sm;
 }
 
 static int ram_proc_order(const void *x, const void *y)
@@ -462,6 +471,67 @@ static int ram_jobs(struct store *s, const struct job_ask *ask, void (*each)(voi
     return 0;
 }
 
+struct ram_in { /* ram_procs, cut off */
+    int64_t to_ms;
+    void (*each)(void *arg, const struct store_proc *p);
+    void *arg;
+};
+
+static void ram_before(void *arg, const struct store_proc *p)
+{
+    struct ram_in *k = arg;
+
+    if (p->first_ms < k->to_ms)
+        k->each(k->arg, p);
+}
+
+static int ram_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                        void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    struct ram_in k = {to_ms, each, arg};
+
+    return ram_procs(s, node, from_ms, ram_before, &k, err);
+}
+
+/* ---- usage ---- */
+
+static void ram_put_usage(struct store *s, const struct usage_put *u)
+{
+    ram_usage_put(&ram(s)->usage, u);
+}
+
+static void ram_mark_usage(struct store *s, const char *node, int64_t at_ms, int64_t seq)
+{
+    ram_usage_mark(&ram(s)->usage, node, at_ms, seq);
+}
+
+static int ram_ask_usage(struct store *s, const struct usage_ask *ask,
+                         int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg,
+                         struct err *err)
+{
+    return ram_usage_ask(&ram(s)->usage, ask, each, arg, err);
+}
+
+static int ram_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq),
+                           void *arg, struct err *err)
+{
+    struct ram_usage *u = &ram(s)->usage;
+
+    (void)err;
+    for (size_t i = 0; i < u->n_marks; i++)
+        each(arg, u->marks[i].node, u->marks[i].at_ms, u->marks[i].seq);
+    return 0;
+}
+
+static int ram_reach_usage(struct store *s,
+                           void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms), void *arg,
+                           struct err *err)
+{
+    (void)err;
+    ram_usage_reach(&ram(s)->usage, each, arg);
+    return 0;
+}
+
 /* ---- holds ---- */
 
 static struct hold **ram_find_hold(struct ram *m, int64_t id)
@@ -537,6 +607,7 @@ static void ram_take_over(struct store *s, const char *from, const char *to)
     for (size_t i = 0; i < m->jobs.n; i++)
         if (strcmp(m->jobs.v[i]->node, from) == 0)
             ram_job_to(&m->jobs.v[i], &(struct job_change){.end_ms = -1, .node = to});
+    ram_usage_move(&m->usage, from, to);
     if (old && new) {
         new->first_ms = ram_earlier(new->first_ms, old->first_ms);
         *old = m->nodes.v[--m->nodes.n];
@@ -697,12 +768,18 @@ static const struct store_ops ram_ops = {
     .take_over = ram_take_over,
     .put_proc = ram_put_proc,
     .procs = ram_procs,
+    .procs_in = ram_procs_in,
     .put_event = ram_put_event,
     .events = ram_events,
     .job_put = ram_job_put,
     .job_change = ram_job_change,
     .job_get = ram_job_get,
     .jobs = ram_jobs,
+    .usage_put = ram_put_usage,
+    .usage_mark = ram_mark_usage,
+    .usage = ram_ask_usage,
+    .usage_marks = ram_usage_marks,
+    .usage_reach = ram_reach_usage,
     .hold_put = ram_hold_put,
     .hold_get = ram_hold_get,
     .holds = ram_holds,

@@ -1,7 +1,12 @@
 /* op.c: making, listing and freeing what waits for the writer. */
 #include "store/op.h"
 
+#include <errno.h>
+
 #include "base/mem.h"
+#include "store/usage_code.h"
+
+#define ZONE_MAX 128
 
 void op_push(struct op_list *l, struct op *op)
 {
@@ -83,6 +88,8 @@ struct op_proc *op_proc_new(const struct store_proc *p)
     o->last_ms = p->last_ms;
     o->mem_max = p->mem_max;
     o->ended = p->ended;
+    o->kind = p->kind;
+    o->sm = p->sm;
     memcpy(o->text, node, n);
     memcpy(o->text + n, device, d);
     proc_fact_pack(&p->fact, o->text + n + d);
@@ -99,6 +106,8 @@ void op_proc_get(const struct op_proc *o, struct store_proc *ret)
     ret->last_ms = o->last_ms;
     ret->mem_max = o->mem_max;
     ret->ended = o->ended;
+    ret->kind = o->kind;
+    ret->sm = o->sm;
     proc_fact_unpack(device + strlen(device) + 1, &ret->fact);
 }
 
@@ -160,6 +169,70 @@ struct op_hold *op_hold_new(const struct hold *h)
 
     o->h = *h;
     hold_move_text(&o->h, (char *)(o + 1));
+    return o;
+}
+
+struct op_usage *op_usage_new(const struct usage_put *u)
+{
+    struct usage_names names = usage_text_names(NULL);
+    AUTO_BUF b = BUF_INIT(16 * (size_t)USAGE_BYTES_MAX);
+
+    buf_text(&b, str_of(u->node));
+    buf_varint(&b, u->n);
+    buf_varint(&b, u->n_days);
+    for (size_t i = 0; i < u->n; i++) {
+        buf_zigzag(&b, u->hours[i].at_ms);
+        buf_zigzag(&b, u->hours[i].end_ms);
+        buf_zigzag(&b, u->marks ? u->marks[i] : 0);
+        usage_encode(&u->hours[i], &names, &b);
+    }
+    buf_text(&b, str_of(u->zone));
+    for (size_t i = 0; i < u->n_days; i++) {
+        buf_zigzag(&b, u->days[i].from_ms);
+        buf_zigzag(&b, u->days[i].to_ms);
+    }
+    if (b.err)
+        return NULL;
+    struct op_usage *o = op_new(OP_USAGE, sizeof(*o) + b.len);
+    o->n = b.len;
+    memcpy(o->bytes, b.p, b.len);
+    return o;
+}
+
+int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret)
+{
+    struct usage_names names = usage_text_names(mem);
+    struct rd in = rd_of(o->bytes, o->n);
+    struct str node = rd_text(&in, NODE_KEY_MAX);
+    size_t n = rd_varint(&in), n_days = rd_varint(&in);
+    struct usage_span *hours = arena_alloc(mem, n + 1, sizeof(*hours));
+    int64_t *marks = arena_alloc(mem, n + 1, sizeof(*marks));
+    struct usage_day *days = arena_alloc(mem, n_days + 1, sizeof(*days));
+
+    *ret = (struct usage_put){arena_strn(mem, node.p, node.len), n, n_days, hours, marks, NULL, days};
+    for (size_t i = 0; i < n; i++) {
+        hours[i].at_ms = rd_zigzag(&in);
+        hours[i].end_ms = rd_zigzag(&in);
+        marks[i] = rd_zigzag(&in);
+        if (usage_decode(&in, &names, mem, &hours[i]) < 0)
+            return -EINVAL;
+    }
+    struct str zone = rd_text(&in, ZONE_MAX);
+    ret->zone = arena_strn(mem, zone.p, zone.len);
+    for (size_t i = 0; i < n_days; i++) {
+        days[i].from_ms = rd_zigzag(&in);
+        days[i].to_ms = rd_zigzag(&in);
+    }
+    return in.bad ? -EINVAL : 0;
+}
+
+struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq)
+{
+    struct op_mark *o = op_new(OP_MARK, sizeof(*o));
+
+    o->at_ms = at_ms;
+    o->seq = seq;
+    mem_copy_str(o->node, sizeof(o->node), node);
     return o;
 }
 

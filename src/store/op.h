@@ -8,7 +8,19 @@
 #include "store/index.h"
 #include "store/store.h"
 
-enum op_kind { OP_APPEND, OP_BLOB, OP_NODE, OP_PROC, OP_EVENT, OP_TOKEN, OP_TAKE_OVER, OP_JOB, OP_HOLD };
+enum op_kind {
+    OP_APPEND,
+    OP_BLOB,
+    OP_NODE,
+    OP_PROC,
+    OP_EVENT,
+    OP_TOKEN,
+    OP_TAKE_OVER,
+    OP_JOB,
+    OP_HOLD,
+    OP_USAGE,
+    OP_MARK
+};
 
 struct op {
     struct op *next;
@@ -47,6 +59,8 @@ struct op_proc {
     struct op op;
     int64_t first_ms, last_ms, mem_max;
     bool ended;
+    uint8_t kind;
+    int32_t sm;
     char text[]; /* its node, its device, its fact packed */
 };
 struct op_event {
@@ -61,6 +75,17 @@ struct op_token {
 struct op_take_over {
     struct op op;
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
+};
+
+struct op_usage { /* a usage_put as text: op_usage_get */
+    struct op op;
+    size_t n;
+    char bytes[];
+};
+struct op_mark {
+    struct op op;
+    int64_t at_ms, seq;
+    char node[NODE_KEY_MAX];
 };
 
 struct op_told { /* a record whose giver is told how it went: op_job, op_hold */
@@ -103,6 +128,9 @@ struct op_event *op_event_new(const char *node, const char *device, const struct
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);
 struct op_hold *op_hold_new(const struct hold *h);
+struct op_usage *op_usage_new(const struct usage_put *u); /* NULL: too large */
+int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
+struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq);
 struct op_token *op_token_new(const struct store_token *t);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
 

@@ -191,6 +191,8 @@ static int recall_procs(struct records *r, sqlite3_stmt *st, void (*each)(void *
         p.last_ms = INT(15);
         p.mem_max = INT(16);
         p.ended = INT(17) != 0;
+        p.kind = (uint8_t)INT(18);
+        p.sm = (int32_t)INT(19);
         each(arg, &p);
     }
     return code;
@@ -213,6 +215,17 @@ int records_procs_at(struct records *r, const char *node, int64_t at_ms,
 
     db_bind_text(st, 1, node);
     db_bind_int(st, 2, at_ms);
+    return recall_procs(r, st, each, arg, err);
+}
+
+int records_procs_in(struct records *r, const char *node, int64_t from_ms, int64_t to_ms,
+                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&r->st, R_PROCS_IN);
+
+    db_bind_text(st, 1, node);
+    db_bind_int(st, 2, from_ms);
+    db_bind_int(st, 3, to_ms);
     return recall_procs(r, st, each, arg, err);
 }
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "store/schema.h"
+#include "store/usage_table.h"
 
 #define SEEN_BYTES_MAX (SEEN_RANGES * (size_t)20) /* two varints each */
 
@@ -33,6 +34,7 @@ void records_close(struct records *r)
 {
     if (!r)
         return;
+    usage_known_free(r->known);
     db_stmts_fini(&r->st);
     db_close(r->h);
     free(r);
@@ -61,6 +63,8 @@ void records_rollback(struct records *r)
 {
     if (!sqlite3_get_autocommit(r->h))
         db_exec(r->h, "ROLLBACK");
+    usage_known_free(r->known); /* some of them may be undone */
+    r->known = NULL;
 }
 
 int records_commit(struct records *r, struct err *err)
@@ -152,6 +156,8 @@ int records_put_proc(struct records *r, const struct store_proc *p)
     db_bind_int(st, 16, p->last_ms);
     db_bind_int(st, 17, p->mem_max);
     db_bind_int(st, 18, p->ended);
+    db_bind_int(st, 19, p->kind);
+    db_bind_int(st, 20, p->sm);
     return records_run(r, st);
 }
 
@@ -188,7 +194,7 @@ int records_take_over(struct records *r, const char *from, const char *to, int64
             db_bind_text(st, 2, to);
         code = records_run(r, st);
     }
-    return code;
+    return code < 0 ? code : records_move_usage(r, from, to);
 }
 
 int records_put_log(struct records *r, const struct log_sum *sum)

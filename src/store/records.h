@@ -60,6 +60,9 @@ int records_get_blob(struct records *r, const char *node, uint64_t id, struct bu
 int records_nodes(struct records *r, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
 int records_procs_at(struct records *r, const char *node, int64_t at_ms,
                      void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
+/* Those seen at or after from_ms that came before to_ms. */
+int records_procs_in(struct records *r, const char *node, int64_t from_ms, int64_t to_ms,
+                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 /* ret but for its fact, whose id is *ret_facts: 1, 0 (only whether it hung), -errno. */
 struct node_was;
 int records_node_at(struct records *r, const char *node, int64_t at_ms, struct node_was *ret, uint64_t *ret_facts,

@@ -24,6 +24,18 @@
     "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
     "CREATE INDEX processes_last ON processes(last_ms);"
 
+/* Counted hours, days of them, hours still to be counted; usage_table.c. A day's row is long for a tree of keys alone.
+ */
+#define USAGE_TABLES                                                                                                   \
+    "CREATE TABLE usage_names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"                                     \
+    "CREATE TABLE usage_hours(at_ms INTEGER NOT NULL, node INTEGER NOT NULL, end_ms INTEGER NOT NULL,"                 \
+    " bytes BLOB NOT NULL, PRIMARY KEY(at_ms, node)) WITHOUT ROWID;"                                                   \
+    "CREATE TABLE usage_days(zone INTEGER NOT NULL, at_ms INTEGER NOT NULL, node INTEGER NOT NULL, end_ms INTEGER "    \
+    "NOT NULL,"                                                                                                        \
+    " bytes BLOB NOT NULL, PRIMARY KEY(zone, at_ms, node));"                                                           \
+    "CREATE TABLE usage_marks(node TEXT NOT NULL, at_ms INTEGER NOT NULL, seq INTEGER NOT NULL,"                       \
+    " PRIMARY KEY(node, at_ms)) WITHOUT ROWID;"
+
 /* Not OR REPLACE: within a trigger the policy of the statement that fires it counts. */
 #define SPAN_PUT(from_ms)                                                                                              \
     " DELETE FROM node_spans WHERE node = new.key AND from_ms = " from_ms ";"                                          \
@@ -57,11 +69,14 @@ static const char *const upgrades[] = {
     SPAN_TABLES "INSERT INTO node_spans SELECT key, 0, facts, name, own_name, maintenance FROM nodes",
     /* 4 -> 5: bookings and waits */
     HOLD_TABLES,
+    /* 5 -> 6: usage; which kind of process it was, and its share of the multiprocessors */
+    USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+                 "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
 };
 
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 5,
+    .version = 6,
     .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
@@ -76,7 +91,8 @@ const struct db_kind records_kind = {
         " start_ms INTEGER NOT NULL, ppid INTEGER NOT NULL, root_pid INTEGER NOT NULL, uid INTEGER NOT NULL,"
         " user TEXT NOT NULL, name TEXT NOT NULL, cmd TEXT NOT NULL, runtime TEXT NOT NULL, container TEXT NOT NULL,"
         " pod TEXT NOT NULL, slurm_job INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,"
-        " mem_max INTEGER NOT NULL, ended INTEGER NOT NULL, PRIMARY KEY(node, device, pid, start_ms)) WITHOUT ROWID;"
+        " mem_max INTEGER NOT NULL, ended INTEGER NOT NULL, kind INTEGER NOT NULL DEFAULT 0,"
+        " sm INTEGER NOT NULL DEFAULT -1, PRIMARY KEY(node, device, pid, start_ms)) WITHOUT ROWID;"
         "CREATE TABLE events(node TEXT NOT NULL, at_ms INTEGER NOT NULL, device TEXT NOT NULL, kind INTEGER NOT NULL,"
         " code INTEGER NOT NULL, slot INTEGER NOT NULL, text TEXT NOT NULL,"
         " PRIMARY KEY(node, at_ms, device, kind, code)) WITHOUT ROWID;"
@@ -94,12 +110,12 @@ const struct db_kind records_kind = {
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);" JOB_TABLES PROC_INDEXES SPAN_TABLES HOLD_TABLES,
+        " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES HOLD_TABLES,
 };
 
 #define PROC_COLUMNS                                                                                                   \
     "node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container, pod, slurm_job,"           \
-    " first_ms, last_ms, mem_max, ended"
+    " first_ms, last_ms, mem_max, ended, kind, sm"
 #define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
 #define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
 #define JOB_COLUMNS   "id, parent, start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
@@ -122,13 +138,14 @@ const char *const records_sql[R_COUNT] = {
         " last_ms = max(last_ms, ?9), facts = ?10, procs = ?11, secret = ?12",
     [R_PUT_PROC] =
         "INSERT INTO processes(node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container,"
-        " pod, slurm_job, first_ms, last_ms, mem_max, ended)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+        " pod, slurm_job, first_ms, last_ms, mem_max, ended, kind, sm)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
         " ON CONFLICT(node, device, pid, start_ms) DO UPDATE SET ppid = ?5, root_pid = ?6, uid = ?7, user = iif(?8 = "
         "'', user, ?8),"
         " name = ?9, cmd = ?10, runtime = ?11, container = ?12, pod = ?13, slurm_job = ?14,"
         " first_ms = min(first_ms, ?15), last_ms = max(last_ms, ?16), mem_max = max(mem_max, ?17),"
-        " ended = CASE WHEN ?16 >= last_ms THEN ?18 ELSE ended END",
+        " ended = CASE WHEN ?16 >= last_ms THEN ?18 ELSE ended END, kind = iif(?19 = 0, kind, ?19),"
+        " sm = iif(?20 < 0, sm, ?20)",
     [R_PUT_EVENT] = "INSERT OR IGNORE INTO events(node, device, at_ms, kind, slot, code, text)"
                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [R_PUT_JOB] = "INSERT OR IGNORE INTO jobs(id, parent, start_ms, end_ms, class, name, kind, person, owner, node,"
@@ -158,6 +175,11 @@ const char *const records_sql[R_COUNT] = {
                    " AND last_ms BETWEEN ?2 - 600000 AND ?2 + 86400000 AND first_ms <= ?2 UNION ALL"
                    " SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_long WHERE node = ?1"
                    " AND last_ms > ?2 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms <= ?2 " PROC_ORDER,
+    /* the same for a time */
+    [R_PROCS_IN] = "SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_node_last WHERE node = ?1"
+                   " AND last_ms BETWEEN ?2 AND ?3 + 86400000 AND first_ms < ?3 UNION ALL"
+                   " SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_long WHERE node = ?1"
+                   " AND last_ms > ?3 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms < ?3 " PROC_ORDER,
     [R_MOVE_JOBS] = "UPDATE jobs SET node = ?2 WHERE node = ?1",
     [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
                      " WHERE key = ?2 AND o.first_ms <> 0 AND (nodes.first_ms = 0 OR o.first_ms < nodes.first_ms)",
@@ -211,6 +233,35 @@ const char *const records_sql[R_COUNT] = {
     [R_HOLD] = "SELECT " HOLD_COLUMNS " FROM holds WHERE id = ?1",
     [R_LAST_HOLD] = "SELECT " HOLD_COLUMNS " FROM holds ORDER BY id DESC LIMIT 1",
     [R_HOLDS] = "SELECT " HOLD_COLUMNS " FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
+    [R_USAGE_NAME] = "SELECT id FROM usage_names WHERE text = ?1",
+    [R_PUT_USAGE_NAME] = "INSERT INTO usage_names(text) VALUES(?1) RETURNING id",
+    [R_USAGE_NAMES] = "SELECT id, text FROM usage_names",
+    [R_PUT_USAGE_HOUR] = "INSERT OR REPLACE INTO usage_hours(at_ms, node, end_ms, bytes) VALUES(?1, ?2, ?3, ?4)",
+    [R_PUT_USAGE_DAY] =
+        "INSERT OR REPLACE INTO usage_days(at_ms, node, end_ms, bytes, zone) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [R_DROP_USAGE_HOUR] = "DELETE FROM usage_hours WHERE at_ms = ?1 AND node = ?2",
+    [R_DROP_USAGE_DAY] = "DELETE FROM usage_days WHERE at_ms = ?1 AND node = ?2 AND zone = ?3",
+    [R_USAGE_HOURS] = "SELECT at_ms, node, end_ms, bytes FROM usage_hours WHERE at_ms >= ?1 AND at_ms < ?2"
+                      " ORDER BY at_ms, node",
+    [R_USAGE_HOURS_OF] = "SELECT end_ms, bytes FROM usage_hours WHERE at_ms >= ?2 AND at_ms < ?3 AND node = ?1"
+                         " ORDER BY at_ms",
+    [R_USAGE_DAYS] = "SELECT at_ms, node, end_ms, bytes FROM usage_days WHERE zone = ?3 AND at_ms >= ?1 AND at_ms < ?2"
+                     " ORDER BY at_ms, node",
+    [R_USAGE_REACH] =
+        "SELECT text, min(at_ms), max(at_ms) FROM usage_hours JOIN usage_names ON id = node GROUP BY node",
+    [R_PUT_USAGE_MARK] = "INSERT INTO usage_marks(node, at_ms, seq) VALUES(?1, ?2, ?3)"
+                         " ON CONFLICT(node, at_ms) DO UPDATE SET seq = max(seq, ?3)",
+    [R_DROP_USAGE_MARK] = "DELETE FROM usage_marks WHERE node = ?1 AND at_ms = ?2 AND seq <= ?3",
+    [R_USAGE_MARKS] = "SELECT node, at_ms, seq FROM usage_marks ORDER BY node, at_ms",
+    [R_MOVE_USAGE_HOURS] = "UPDATE OR IGNORE usage_hours SET node = ?2 WHERE node = ?1",
+    [R_DROP_USAGE_HOURS] = "DELETE FROM usage_hours WHERE node = ?1",
+    [R_MOVE_USAGE_DAYS] = "UPDATE OR IGNORE usage_days SET node = ?2 WHERE node = ?1",
+    [R_DROP_USAGE_DAYS] = "DELETE FROM usage_days WHERE node = ?1",
+    [R_MOVE_USAGE_MARKS] = "UPDATE OR IGNORE usage_marks SET node = ?2 WHERE node = ?1",
+    [R_DROP_USAGE_MARKS] = "DELETE FROM usage_marks WHERE node = ?1",
+    [R_DROP_OLD_USAGE_HOURS] = "DELETE FROM usage_hours WHERE at_ms < ?1",
+    [R_DROP_OLD_USAGE_DAYS] = "DELETE FROM usage_days WHERE at_ms < ?1",
+    [R_DROP_OLD_USAGE_MARKS] = "DELETE FROM usage_marks WHERE at_ms < ?1",
     [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [R_TOKEN_NOTE] =

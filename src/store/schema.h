@@ -27,6 +27,7 @@ enum {
     R_SPAN_AT,
     R_UPSET_AT,
     R_PROCS_AT,
+    R_PROCS_IN,
     R_MOVE_JOBS,
     R_FIRST_SEEN,
     R_MOVE_NODE,
@@ -64,6 +65,29 @@ enum {
     R_HOLD,
     R_LAST_HOLD,
     R_HOLDS,
+    R_USAGE_NAME,
+    R_PUT_USAGE_NAME,
+    R_USAGE_NAMES,
+    R_PUT_USAGE_HOUR,
+    R_PUT_USAGE_DAY,
+    R_DROP_USAGE_HOUR,
+    R_DROP_USAGE_DAY,
+    R_USAGE_HOURS,
+    R_USAGE_HOURS_OF,
+    R_USAGE_DAYS,
+    R_USAGE_REACH,
+    R_PUT_USAGE_MARK,
+    R_DROP_USAGE_MARK,
+    R_USAGE_MARKS,
+    R_MOVE_USAGE_HOURS,
+    R_DROP_USAGE_HOURS,
+    R_MOVE_USAGE_DAYS,
+    R_DROP_USAGE_DAYS,
+    R_MOVE_USAGE_MARKS,
+    R_DROP_USAGE_MARKS,
+    R_DROP_OLD_USAGE_HOURS,
+    R_DROP_OLD_USAGE_DAYS,
+    R_DROP_OLD_USAGE_MARKS,
     R_TOKEN_PUT,
     R_TOKEN_NOTE,
     R_TOKEN_GET,
@@ -80,6 +104,7 @@ struct records {
     sqlite3 *h;
     struct db_stmts st;
     int wal_pages;
+    struct usage_known *known; /* usage_table.c */
 };
 
 #endif

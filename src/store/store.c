@@ -72,6 +72,12 @@ int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)
     return s->ops->procs(s, node ? node : "", from_ms, each, arg, err);
 }
 
+int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
+{
+    return s->ops->procs_in(s, node, from_ms, to_ms, each, arg, err);
+}
+
 void store_put_event(struct store *s, const char *node, const char *device, const struct event *e)
 {
     s->ops->put_event(s, node ? node : "", device ? device : "", e);
@@ -119,6 +125,34 @@ int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(vo
                 void *arg, struct err *err)
 {
     return s->ops->holds(s, from_ms, to_ms, each, arg, err);
+}
+
+void store_usage_put(struct store *s, const struct usage_put *u)
+{
+    s->ops->usage_put(s, u);
+}
+
+void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq)
+{
+    s->ops->usage_mark(s, node, at_ms, seq);
+}
+
+int store_usage(struct store *s, const struct usage_ask *ask,
+                int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg, struct err *err)
+{
+    return s->ops->usage(s, ask, each, arg, err);
+}
+
+int store_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq), void *arg,
+                      struct err *err)
+{
+    return s->ops->usage_marks(s, each, arg, err);
+}
+
+int store_usage_reach(struct store *s, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
+                      void *arg, struct err *err)
+{
+    return s->ops->usage_reach(s, each, arg, err);
 }
 
 int store_token_put(struct store *s, const struct store_token *t, struct err *err)

@@ -22,6 +22,7 @@
 #include "model/fact.h"
 #include "model/hold.h"
 #include "model/job.h"
+#include "model/usage.h"
 
 struct event_base;
 struct store_decoder;
@@ -32,6 +33,7 @@ struct store_conf {
     int64_t keep_raw_ms; /* samples older than this go; 0: for ever. So for the tiers of history.h: */
     int64_t keep_minute_ms, keep_hour_ms;
     int64_t keep_records_ms;             /* so for processes, events, jobs and holds: since they were over */
+    int64_t keep_usage_ms;               /* so for counted hours and days */
     int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
     int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL, or 0: not known, and
                                             nothing goes by age */
@@ -65,6 +67,8 @@ struct store_proc {            /* a process on a device: start and end */
     int64_t first_ms, last_ms; /* seen */
     int64_t mem_max;
     bool ended;
+    uint8_t kind; /* enum proc_kind bits; 0 unknown */
+    int32_t sm;   /* mean, 0.01 %, so far; -1 unknown */
 };
 
 struct store_token {
@@ -128,6 +132,9 @@ void store_put_proc(struct store *s, const struct store_proc *p); /* insert or e
 /* Those seen at or after from_ms, by node, device, start. node NULL: all. */
 int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
                 void *arg, struct err *err);
+/* Of one node, those of them that came before to_ms: it costs what it returns. */
+int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
+                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 /* Given twice (same node, device, moment, kind, code) it is kept once. */
 void store_put_event(struct store *s, const char *node, const char *device, const struct event *e);
 /* The newest limit of those at or after from_ms, newest first. node NULL: all. */
@@ -160,6 +167,44 @@ int store_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *e
  */
 int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
                 void *arg, struct err *err);
+
+/*
+ * Usage (model/usage.h): counted hours of nodes, and days, which are those hours added up. A mark says that an hour is
+ * to be counted (again); it is durable no later than what is appended after it.
+ */
+struct usage_day {
+    int64_t from_ms, to_ms; /* its hours are those that begin in between */
+};
+struct usage_put {
+    const char *node;
+    size_t n, n_days;
+    const struct usage_span *hours; /* each takes the place of what was kept of that hour; without devices: it goes */
+    const int64_t *marks;           /* of each hour: its mark goes if it is this one or older; 0: stays; NULL: all */
+    const char *zone;               /* whose days these are */
+    const struct usage_day *days;   /* to be added up again */
+};
+void store_usage_put(struct store *s, const struct usage_put *u);
+/* seq counts up. 0: the hour needs no mark any more. */
+void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq);
+
+struct usage_ask { /* hours that begin in [from, to); in [days_from, days_to) days instead of them */
+    int64_t from_ms, to_ms, days_from_ms, days_to_ms;
+    const char *zone;        /* of the days */
+    const char *node;        /* key; NULL: all */
+    bool (*stop)(void *arg); /* asked now and then; NULL: never */
+    void *stop_arg;
+};
+/*
+ * By time; nodes of one hour in any order. Within one call the same name is the same pointer. Stops when each returns
+ * other than 0, and returns that. -ECANCELED when stopped.
+ */
+int store_usage(struct store *s, const struct usage_ask *ask,
+                int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg, struct err *err);
+int store_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq), void *arg,
+                      struct err *err);
+/* The first and the last counted hour of each node. */
+int store_usage_reach(struct store *s, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
+                      void *arg, struct err *err);
 
 /* Tokens are written at once (the command line beside a running hub) and looked up by their public part, always fresh.
  */

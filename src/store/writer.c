@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "store/group.h"
+#include "store/usage_table.h"
 
 #define COMMIT_MS   200
 #define QUEUE_BYTES (64 << 20)
@@ -38,7 +39,7 @@ struct writer {
     struct logs *logs;
     struct group group;
     unsigned rounds;
-    int64_t keep_records_ms;
+    int64_t keep_records_ms, keep_usage_ms;
     int64_t (*now_ms)(void);
     bool dropping;  /* there are more old records: go on in the next round */
     int64_t listed; /* the current log when logs_now was made */
@@ -289,6 +290,13 @@ static void writer_drop_records(struct writer *w)
     int64_t before_ms = w->now_ms && w->keep_records_ms ? w->now_ms() - w->keep_records_ms : 0;
 
     w->dropping = before_ms > 0 && records_drop_old(w->rec, before_ms, DROP_ROWS) == DROP_ROWS;
+    before_ms = w->now_ms && w->keep_usage_ms ? w->now_ms() - w->keep_usage_ms : 0;
+    if (before_ms > 0 && records_begin(w->rec, NULL) == 0) {
+        if (records_drop_usage(w->rec, before_ms) == 0)
+            records_commit(w->rec, NULL);
+        else
+            records_rollback(w->rec);
+    }
 }
 
 static void writer_upkeep(struct writer *w, bool quiet)
@@ -598,6 +606,19 @@ void writer_put_hold(struct writer *w, const struct hold *h, store_done_fn *done
     writer_tell(w, &op_hold_new(h)->told, done, arg);
 }
 
+void writer_put_usage(struct writer *w, const struct usage_put *u)
+{
+    struct op_usage *o = op_usage_new(u);
+
+    if (o)
+        writer_put(w, &o->op);
+}
+
+void writer_mark_usage(struct writer *w, const char *node, int64_t at_ms, int64_t seq)
+{
+    writer_put(w, &op_mark_new(node, at_ms, seq)->op);
+}
+
 void writer_take_over(struct writer *w, const char *from, const char *to)
 {
     writer_lock(w);
@@ -716,6 +737,7 @@ int writer_open(struct writer **ret, const struct store_conf *conf, struct done_
     w->done = done;
     w->dir = mem_str(conf->dir);
     w->keep_records_ms = conf->keep_records_ms;
+    w->keep_usage_ms = conf->keep_usage_ms;
     w->now_ms = conf->now_ms;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->flushed, NULL);

@@ -149,10 +149,10 @@ static void processes_of_late_batches_are_records_too(void **unused)
     struct peers *p = peers_new(s);
     struct peer *peer = peers_get(p, "k", &is_new);
     peer_track(p, peer, &n, NOW);
-    late_see(&late, "GPU-1", &still, 5, NOW - 9000, NOW - 8000);
-    late_see(&late, "GPU-1", &gone, 70, NOW - 9000, NOW - 8000);
+    late_see(&late, "GPU-1", &still, &(struct proc_use){.mem = 5, .sm = -1}, NOW - 9000, NOW - 8000);
+    late_see(&late, "GPU-1", &gone, &(struct proc_use){.mem = 70, .sm = -1}, NOW - 9000, NOW - 8000);
     memcpy(gone.user, "lee", 4);
-    late_see(&late, "GPU-1", &gone, 60, NOW - 8000, NOW - 7000);
+    late_see(&late, "GPU-1", &gone, &(struct proc_use){.mem = 60, .sm = -1}, NOW - 8000, NOW - 7000);
     assert_int_equal(late.n, 2);
     late_put(&late, p, peer);
     store_flush(s, NULL);
@@ -161,7 +161,7 @@ static void processes_of_late_batches_are_records_too(void **unused)
     late_put(&late, p, peer);            /* nothing is left */
     for (int32_t i = 0; i < 5000; i++) { /* and no request makes it grow without end */
         gone.pid = 10 + i;
-        late_see(&late, "GPU-1", &gone, 60, NOW - 8000, NOW - 7000);
+        late_see(&late, "GPU-1", &gone, &(struct proc_use){.mem = 60, .sm = -1}, NOW - 8000, NOW - 7000);
     }
     assert_true(late.n <= 4096);
     late_put(&late, p, peer);

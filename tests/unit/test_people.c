@@ -68,7 +68,7 @@ static int procs(void *arg, const char *node, int64_t from_ms, void (*each)(void
     assert_true(!node || strcmp(node, "n") == 0);
     for (size_t i = 0; i < ARRAY_LEN(records); i++) {
         const struct record *r = &records[i];
-        struct store_proc p = {r->node, r->device, {.pid = r->pid}, r->first, r->last, r->mem, r->ended};
+        struct store_proc p = {r->node, r->device, {.pid = r->pid}, r->first, r->last, r->mem, r->ended, 0, -1};
         snprintf(p.fact.user, sizeof(p.fact.user), "%s", r->user);
         if (r->last >= from_ms)
             each(each_arg, &p);

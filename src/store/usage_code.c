@@ -1,0 +1,174 @@
+/* usage_code.c: varints both ways, and days out of hours. */
+#include "store/usage_code.h"
+
+#include <errno.h>
+
+#define VERSION      1
+#define DEVICES_MOST 4096
+#define LOGINS_MOST  65536
+#define NAME_MOST    256
+
+static void put_numbers(struct buf *out, const int64_t *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_varint(out, (uint64_t)MAX(v[i], 0));
+}
+
+int usage_encode(const struct usage_span *s, const struct usage_names *names, struct buf *out)
+{
+    int r = 0;
+
+    buf_u8(out, VERSION);
+    buf_varint(out, s->n);
+    for (size_t i = 0; i < s->n && r == 0; i++) {
+        const struct usage_device *d = &s->devices[i];
+        r = names->put(names->arg, out, d->device);
+        if (r == 0)
+            r = names->put(names->arg, out, d->model);
+        put_numbers(out, (const int64_t[]){d->free_ms, d->unused_ms, d->down_ms, d->mj}, 4);
+        buf_varint(out, d->n);
+        for (size_t k = 0; k < d->n && r == 0; k++) {
+            const struct usage_sum *u = &d->held[k].s;
+            r = names->put(names->arg, out, d->held[k].login);
+            put_numbers(out, (const int64_t[]){u->held_ms, u->busy_ms, u->long_ms, u->mib_s, u->mj}, 5);
+        }
+    }
+    return r < 0 ? r : out->err;
+}
+
+static int64_t get_number(struct rd *in)
+{
+    uint64_t v = rd_varint(in);
+
+    if (v > INT64_MAX / 2)
+        in->bad = true;
+    return in->bad ? 0 : (int64_t)v;
+}
+
+int usage_decode(struct rd *in, const struct usage_names *names, struct arena *mem, struct usage_span *ret)
+{
+    uint8_t version = rd_u8(in);
+    uint64_t n = rd_varint(in);
+
+    if (in->bad || version != VERSION || n > DEVICES_MOST || n > rd_left(in))
+        return -EBADMSG;
+    ret->n = n;
+    ret->devices = arena_alloc(mem, MAX(n, 1u), sizeof(*ret->devices));
+    for (size_t i = 0; i < n; i++) {
+        struct usage_device *d = &ret->devices[i];
+        d->device = names->get(names->arg, in);
+        d->model = names->get(names->arg, in);
+        d->free_ms = get_number(in);
+        d->unused_ms = get_number(in);
+        d->down_ms = get_number(in);
+        d->mj = get_number(in);
+        uint64_t held = rd_varint(in);
+        if (in->bad || !d->device || !d->model || held > LOGINS_MOST || held > rd_left(in))
+            return -EBADMSG;
+        d->n = held;
+        d->held = arena_alloc(mem, MAX(held, 1u), sizeof(*d->held));
+        for (size_t k = 0; k < held; k++) {
+            struct usage_held *u = &d->held[k];
+            u->login = names->get(names->arg, in);
+            u->s.held_ms = get_number(in);
+            u->s.busy_ms = get_number(in);
+            u->s.long_ms = get_number(in);
+            u->s.mib_s = get_number(in);
+            u->s.mj = get_number(in);
+            if (in->bad || !u->login)
+                return -EBADMSG;
+        }
+    }
+    return in->bad ? -EBADMSG : 0;
+}
+
+static int put_text(void *arg, struct buf *out, const char *name)
+{
+    (void)arg;
+    return buf_text(out, str_of(name));
+}
+
+static const char *get_text(void *arg, struct rd *in)
+{
+    struct str s = rd_text(in, NAME_MOST);
+
+    return in->bad ? NULL : arena_strn(arg, s.p, s.len);
+}
+
+struct usage_names usage_text_names(struct arena *mem)
+{
+    return (struct usage_names){put_text, get_text, mem};
+}
+
+/* ---- sums ---- */
+
+static struct usage_device *sum_device(struct usage_sum_up *u, const struct usage_device *d)
+{
+    for (size_t i = 0; i < u->n; i++) { /* they come in the same order each time */
+        size_t at = (u->hint + i) % u->n;
+        if (strcmp(u->v[at].device, d->device) == 0) {
+            u->hint = at + 1;
+            return &u->v[at];
+        }
+    }
+    if (u->n == u->cap) {
+        size_t cap = u->cap ? u->cap * 2 : 8;
+        struct usage_device *v = arena_alloc(u->mem, cap, sizeof(*v));
+        size_t *caps = arena_alloc(u->mem, cap, sizeof(*caps));
+        if (u->n) {
+            memcpy(v, u->v, u->n * sizeof(*v));
+            memcpy(caps, u->caps, u->n * sizeof(*caps));
+        }
+        u->v = v;
+        u->caps = caps;
+        u->cap = cap;
+    }
+    u->caps[u->n] = 0;
+    u->v[u->n] = (struct usage_device){.device = d->device, .model = d->model};
+    u->hint = u->n + 1;
+    return &u->v[u->n++];
+}
+
+/* By login, as they are within each span. */
+static struct usage_held *sum_login(struct usage_sum_up *u, struct usage_device *d, const char *login, size_t *hint)
+{
+    size_t *cap = &u->caps[d - u->v], at = *hint;
+
+    while (at < d->n && strcmp(d->held[at].login, login) < 0)
+        at++;
+    *hint = at + 1;
+    if (at < d->n && strcmp(d->held[at].login, login) == 0)
+        return &d->held[at];
+    if (d->n == *cap) {
+        *cap = *cap ? *cap * 2 : 4;
+        struct usage_held *v = arena_alloc(u->mem, *cap, sizeof(*v));
+        if (d->n)
+            memcpy(v, d->held, d->n * sizeof(*v));
+        d->held = v;
+    }
+    memmove(&d->held[at + 1], &d->held[at], (d->n - at) * sizeof(*d->held));
+    d->n++;
+    d->held[at] = (struct usage_held){.login = login};
+    return &d->held[at];
+}
+
+void usage_sum_add(struct usage_sum_up *u, const struct usage_span *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct usage_device *from = &s->devices[i];
+        struct usage_device *to = sum_device(u, from);
+        size_t hint = 0;
+        to->model = from->model; /* the newest */
+        to->free_ms += from->free_ms;
+        to->unused_ms += from->unused_ms;
+        to->down_ms += from->down_ms;
+        to->mj += from->mj;
+        for (size_t k = 0; k < from->n; k++)
+            usage_add(&sum_login(u, to, from->held[k].login, &hint)->s, &from->held[k].s);
+    }
+}
+
+struct usage_span usage_sum_span(const struct usage_sum_up *u, int64_t at_ms, int64_t end_ms)
+{
+    return (struct usage_span){at_ms, end_ms, u->n, u->v};
+}

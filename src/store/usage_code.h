@@ -1,0 +1,39 @@
+/*
+ * usage_code.h: a span of usage as few bytes and back. Names are written by whoever calls: as text for the writer's
+ * queue and the mem store, as numbers of a table on disk.
+ *
+ * u8 1; varint devices; of each: name of the device, name of its model, varints free, unused and down in ms and energy
+ * in mJ, varint logins; of each: name, varints held, busy, long, MiB*s, mJ.
+ */
+#ifndef STORE_USAGE_CODE_H
+#define STORE_USAGE_CODE_H
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "model/usage.h"
+
+#define USAGE_BYTES_MAX (8u << 20) /* of one span */
+
+struct usage_names {
+    int (*put)(void *arg, struct buf *out, const char *name); /* 0 or -errno */
+    const char *(*get)(void *arg, struct rd *in);             /* NULL: not known */
+    void *arg;
+};
+
+int usage_encode(const struct usage_span *s, const struct usage_names *names, struct buf *out);
+/* Everything but the names is mem's. -EBADMSG. at_ms and end_ms are not part of it. */
+int usage_decode(struct rd *in, const struct usage_names *names, struct arena *mem, struct usage_span *ret);
+/* Names as text; get copies into mem. */
+struct usage_names usage_text_names(struct arena *mem);
+
+/* Spans of one node added up. sum is zero at first; names and devices are borrowed, or mem's. */
+struct usage_sum_up {
+    struct arena *mem;
+    struct usage_device *v;
+    size_t n, cap, hint;
+    size_t *caps; /* of each device's held */
+};
+void usage_sum_add(struct usage_sum_up *u, const struct usage_span *s);
+struct usage_span usage_sum_span(const struct usage_sum_up *u, int64_t at_ms, int64_t end_ms);
+
+#endif

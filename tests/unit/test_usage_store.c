@@ -1,0 +1,259 @@
+/* test_usage_store.c: counted hours in the store, over both backends: put again, days, marks, a node taken over,
+ * backup. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "store/backup.h"
+#include "store_dir.h"
+
+#define H 3600000ll
+
+struct fix {
+    bool disk;
+    char *dir;
+    struct store *s;
+};
+
+static void fix_open(struct fix *f)
+{
+    struct err err = {0};
+
+    if (f->disk && store_open(&f->s, &(struct store_conf){.dir = f->dir, .commit_ms = 1}, NULL, &err) < 0)
+        fail_msg("%s", err.msg);
+    if (!f->disk)
+        assert_int_equal(store_open_mem(&f->s, NULL), 0);
+}
+
+static void each_backend(void (*test)(struct fix *f))
+{
+    for (int disk = 0; disk < 2; disk++) {
+        struct fix f = {.disk = disk, .dir = disk ? dir_new() : NULL};
+        print_message("%s\n", disk ? "embedded" : "mem");
+        fix_open(&f);
+        test(&f);
+        store_close(f.s);
+        if (disk)
+            dir_free(f.dir);
+    }
+}
+
+#define BOTH(name)                                                                                                     \
+    static void name##_(struct fix *f);                                                                                \
+    static void name(void **unused)                                                                                    \
+    {                                                                                                                  \
+        (void)unused;                                                                                                  \
+        each_backend(name##_);                                                                                         \
+    }                                                                                                                  \
+    static void name##_(struct fix *f)
+
+/* What is kept, as text. */
+static int say(void *arg, const char *node, const struct usage_span *s)
+{
+    struct buf *out = arg;
+
+    buf_addf(out, "%s@%lld-%lld", node, (long long)(s->at_ms / H), (long long)(s->end_ms / H));
+    for (size_t i = 0; i < s->n; i++) {
+        const struct usage_device *d = &s->devices[i];
+        buf_addf(out, " %s/%s f%lld u%lld d%lld e%lld", d->device, d->model, (long long)d->free_ms,
+                 (long long)d->unused_ms, (long long)d->down_ms, (long long)d->mj);
+        for (size_t k = 0; k < d->n; k++) {
+            const struct usage_sum *x = &d->held[k].s;
+            buf_addf(out, " %s=%lld,%lld,%lld,%lld,%lld", d->held[k].login, (long long)x->held_ms,
+                     (long long)x->busy_ms, (long long)x->long_ms, (long long)x->mib_s, (long long)x->mj);
+        }
+    }
+    buf_adds(out, "; ");
+    return 0;
+}
+
+static void expect(struct fix *f, const struct usage_ask *ask, const char *want)
+{
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    assert_int_equal(store_flush(f->s, NULL), 0);
+    assert_int_equal(store_usage(f->s, ask, say, &b, NULL), 0);
+    assert_string_equal(b.p ? b.p : "", want);
+}
+
+static void say_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
+{
+    buf_addf(arg, "%s@%lld:%lld ", node, (long long)(at_ms / H), (long long)seq);
+}
+
+static void expect_marks(struct fix *f, const char *want)
+{
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    assert_int_equal(store_flush(f->s, NULL), 0);
+    assert_int_equal(store_usage_marks(f->s, say_mark, &b, NULL), 0);
+    assert_string_equal(b.p ? b.p : "", want);
+}
+
+static struct usage_held kim[] = {{"ann", {1, 1, 0, 0, 0}}, {"kim", {1000, 400, 100, 7, 50}}};
+static struct usage_held lee[] = {{"kim", {5, 5, 0, 1, 1}}, {"lee", {2000, 0, 2000, 9, 60}}};
+static struct usage_device first[] = {{"GPU-1", "H200", 10, 20, 30, 40, 2, kim},
+                                      {"GPU-2", "H200", 99, 0, 0, 0, 0, NULL}};
+static struct usage_device second[] = {{"GPU-1", "H200", 1, 2, 3, 4, 2, lee}};
+
+static void put(struct fix *f, const char *node, int64_t hour, struct usage_device *d, size_t n, int64_t mark)
+{
+    struct usage_span s = {hour * H, (hour + 1) * H, n, d};
+    struct usage_day day = {hour / 24 * 24 * H, (hour / 24 + 1) * 24 * H};
+
+    store_usage_put(f->s, &(struct usage_put){node, 1, 1, &s, &mark, "UTC", &day});
+}
+
+static const struct usage_ask all = {.from_ms = 0, .to_ms = 1000 * H};
+static const struct usage_ask days = {.from_ms = 0,
+                                      .to_ms = 1000 * H,
+                                      .days_from_ms = 0,
+                                      .days_to_ms = 1000 * H,
+                                      .zone = "UTC"};
+
+BOTH(an_hour_put_again_takes_the_place_of_the_old_one)
+{
+    put(f, "a", 30, second, 1, 0);
+    put(f, "b", 30, first, 2, 0);
+    put(f, "b", 25, second, 1, 0);
+    expect(f, &all,
+           "b@25-26 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; "
+           "a@30-31 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; "
+           "b@30-31 GPU-1/H200 f10 u20 d30 e40 ann=1,1,0,0,0 kim=1000,400,100,7,50 GPU-2/H200 f99 u0 d0 e0; ");
+    put(f, "b", 30, NULL, 0, 0);
+    put(f, "a", 30, first + 1, 1, 0);
+    expect(f, &all,
+           "b@25-26 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; "
+           "a@30-31 GPU-2/H200 f99 u0 d0 e0; ");
+    expect(f, &(struct usage_ask){.from_ms = 0, .to_ms = 1000 * H, .node = "a"}, "a@30-31 GPU-2/H200 f99 u0 d0 e0; ");
+    expect(f, &(struct usage_ask){.from_ms = 26 * H, .to_ms = 30 * H}, "");
+}
+
+BOTH(days_are_their_hours_added_up)
+{
+    put(f, "a", 24, first, 2, 0);
+    put(f, "a", 47, second, 1, 0);
+    put(f, "a", 48, second, 1, 0);
+    expect(f, &days,
+           "a@24-48 GPU-1/H200 f11 u22 d33 e44 ann=1,1,0,0,0 kim=1005,405,100,8,51 lee=2000,0,2000,9,60 GPU-2/H200 f99 "
+           "u0 "
+           "d0 e0; a@48-49 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
+    put(f, "a", 24, NULL, 0, 0); /* late data: what was there is gone */
+    put(f, "a", 48, NULL, 0, 0);
+    expect(f, &days, "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
+    expect(f, &(struct usage_ask){.to_ms = 1000 * H, .days_to_ms = 1000 * H, .zone = "Asia/Tokyo"}, "");
+    put(f, "a", 60, first + 1, 1, 0); /* hours around, days between */
+    expect(f,
+           &(struct usage_ask){.from_ms = 24 * H,
+                               .to_ms = 61 * H,
+                               .days_from_ms = 24 * H,
+                               .days_to_ms = 48 * H,
+                               .zone = "UTC"},
+           "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; a@60-61 GPU-2/H200 f99 u0 d0 e0; ");
+}
+
+BOTH(a_mark_stays_until_its_hour_was_counted)
+{
+    store_usage_mark(f->s, "a", 5 * H, 7);
+    store_usage_mark(f->s, "a", 6 * H, 8);
+    expect_marks(f, "a@5:7 a@6:8 ");
+    put(f, "a", 5, second, 1, 6); /* more has come since that was counted */
+    expect_marks(f, "a@5:7 a@6:8 ");
+    put(f, "a", 5, second, 1, 0);
+    put(f, "a", 6, second, 1, 8);
+    expect_marks(f, "a@5:7 ");
+    store_usage_mark(f->s, "a", 5 * H, 9);
+    expect_marks(f, "a@5:9 ");
+    store_usage_mark(f->s, "a", 5 * H, 0);
+    expect_marks(f, "");
+}
+
+static void say_reach(void *arg, const char *node, int64_t first_ms, int64_t last_ms)
+{
+    buf_addf(arg, "%s %lld to %lld ", node, (long long)(first_ms / H), (long long)(last_ms / H));
+}
+
+BOTH(a_node_that_is_taken_over_brings_its_hours)
+{
+    AUTO_BUF b = BUF_INIT(1000);
+
+    put(f, "old", 3, first + 1, 1, 0);
+    put(f, "old", 4, first + 1, 1, 0);
+    put(f, "new", 4, second, 1, 0);
+    store_usage_mark(f->s, "old", 4 * H, 3);
+    store_take_over(f->s, "old", "new");
+    expect(f, &all,
+           "new@3-4 GPU-2/H200 f99 u0 d0 e0; new@4-5 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
+    expect_marks(f, "new@4:3 ");
+    assert_int_equal(store_usage_reach(f->s, say_reach, &b, NULL), 0);
+    assert_string_equal(b.p, "new 3 to 4 ");
+}
+
+static int stop_at_once(void *arg, const char *node, const struct usage_span *s)
+{
+    (void)node, (void)s;
+    ++*(int *)arg;
+    return -EPIPE;
+}
+
+static bool yes(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+BOTH(reading_stops_when_told)
+{
+    struct usage_ask stopped = all;
+    int n = 0;
+    AUTO_BUF b = BUF_INIT(1000);
+
+    put(f, "a", 3, second, 1, 0);
+    put(f, "a", 4, second, 1, 0);
+    assert_int_equal(store_flush(f->s, NULL), 0);
+    assert_int_equal(store_usage(f->s, &all, stop_at_once, &n, NULL), -EPIPE);
+    assert_int_equal(n, 1);
+    stopped.stop = yes;
+    assert_int_equal(store_usage(f->s, &stopped, say, &b, NULL), -ECANCELED);
+}
+
+static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
+{
+    struct fix f = {.disk = true, .dir = dir_new()};
+    char *elsewhere = dir_new(), old[4096];
+    AUTO_FREE char *file = mem_fmt("%s/backup", elsewhere), *back = mem_fmt("%s/back", elsewhere);
+    struct backup_sum sum;
+    const char *want = "a@24-25 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ";
+
+    (void)unused;
+    fix_open(&f);
+    put(&f, "a", 24, second, 1, 0);
+    store_usage_mark(f.s, "a", 25 * H, 5);
+    store_close(f.s);
+    fix_open(&f);
+    expect(&f, &all, want);
+    expect(&f, &days, want);
+    put(&f, "a", 24, second, 1, 0); /* names are known by the same numbers */
+    expect(&f, &all, want);
+    int fd = open(file, O_CREAT | O_RDWR, 0600);
+    assert_int_equal(store_backup(f.dir, fd, 1, NULL, &sum, NULL), 0);
+    close(fd);
+    store_close(f.s);
+    assert_int_equal(store_restore(file, back, false, NULL, &sum, old, NULL), 0);
+    struct fix g = {.disk = true, .dir = back};
+    fix_open(&g);
+    expect(&g, &all, want);
+    expect(&g, &days, want);
+    expect_marks(&g, "a@25:5 ");
+    store_close(g.s);
+    dir_empty(back);
+    rmdir(back);
+    dir_free(elsewhere);
+    dir_free(f.dir);
+}
+
+TESTS(cmocka_unit_test(an_hour_put_again_takes_the_place_of_the_old_one),
+      cmocka_unit_test(days_are_their_hours_added_up), cmocka_unit_test(a_mark_stays_until_its_hour_was_counted),
+      cmocka_unit_test(a_node_that_is_taken_over_brings_its_hours), cmocka_unit_test(reading_stops_when_told),
+      cmocka_unit_test(usage_survives_a_restart_and_is_in_a_backup))
