@@ -16,7 +16,14 @@
 #include "cmd/sse.h"
 #include "render/render.h"
 
-enum { QUIET_MS = 20000, AGAIN_MS = 1000, AGAIN_MAX_MS = 15000, EVENTS_EVERY_MS = 5000, EVENTS_MAX = 300 };
+enum {
+    QUIET_MS = 20000,
+    AGAIN_MS = 1000,
+    AGAIN_MAX_MS = 15000,
+    EVENTS_EVERY_MS = 5000,
+    EVENTS_MAX = 300,
+    LANE_EVERY_MS = 10000
+};
 
 /* Nodes by key. An entry of what waits may be NULL: that node is gone. */
 struct nodes {
@@ -32,11 +39,13 @@ struct hub_feed {
     struct client_line *line;
     pthread_t thread;
     int wake;
-    struct sse sse;       /* the thread's */
-    int64_t again_ms;     /* the thread's */
-    int64_t asked_ms;     /* the thread's: for events, last */
-    atomic_bool wanted;   /* events are */
-    pthread_mutex_t lock; /* of what follows */
+    struct sse sse;            /* the thread's */
+    int64_t again_ms;          /* the thread's */
+    int64_t asked_ms;          /* the thread's: for events, last */
+    atomic_bool wanted;        /* events are */
+    struct lanes_ask answered; /* the thread's: what was asked of the past, last, */
+    int64_t answered_ms;       /* and when; 0: never */
+    pthread_mutex_t lock;      /* of what follows */
     struct nodes waiting;
     bool whole;       /* what waits is everything: others are gone */
     bool demo;        /* as the last snapshot has it */
@@ -45,6 +54,8 @@ struct hub_feed {
     char notice[NOTICE_MAX], why[400];
     struct feed_event *news; /* newer than events; NULL: none */
     size_t n_news;
+    struct lanes_ask ask;     /* what the screen would see of the past; n 0: nothing */
+    struct lanes *lanes_news; /* newer than past; NULL: none */
     /* the screen's */
     struct nodes now;
     const struct node_now **list;
@@ -54,6 +65,7 @@ struct hub_feed {
     char shown_notice[NOTICE_MAX], status[460];
     struct feed_event *events;
     size_t n_events;
+    struct lanes *past;
 };
 
 /* ---- nodes by key ---- */
@@ -246,12 +258,106 @@ static void ask_events(struct hub_feed *f)
     wake(f);
 }
 
+/* ---- the past ---- */
+
+static void take_series(struct lanes *p, const json_t *body)
+{
+    size_t i, k;
+    json_t *one, *v;
+
+    json_array_foreach(json_object_get(body, "series"), i, one)
+    {
+        const char *device = json_string_value(json_object_get(one, "device"));
+        struct lane *r = device ? (struct lane *)lanes_find(p, device) : NULL;
+        int64_t shift = (json_integer_value(json_object_get(body, "from")) - p->from_ms) / p->step_ms;
+        json_array_foreach(json_object_get(one, "v"), k, v)
+        {
+            int64_t at = (int64_t)k + shift;
+            if (r && json_is_number(v) && at >= 0 && at < (int64_t)p->bins)
+                r->util[at] = (uint8_t)MIN(MAX(json_number_value(v) * 100 + 0.5, 0), 100);
+        }
+    }
+}
+
+static void take_spans(struct lanes *p, const json_t *body, int64_t now_ms)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(json_object_get(body, "spans"), i, one)
+    {
+        const char *device = json_string_value(json_object_get(one, "device"));
+        const char *user = json_string_value(json_object_get(one, "user"));
+        bool ended = json_is_true(json_object_get(one, "ended"));
+        int64_t first = json_integer_value(json_object_get(one, "first"));
+        int64_t last = ended ? json_integer_value(json_object_get(one, "last")) : now_ms;
+        if (device)
+            lanes_held(p, device, user && str_utf8_ok(str_of(user)) ? user : "", first, last);
+    }
+}
+
+static json_t *ask_json(const struct client_conf *conf, const char *path)
+{
+    AUTO_BUF body = {0};
+    struct err err = {0};
+
+    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
+        return NULL;
+    return json_loadb(body.p, body.len, 0, NULL);
+}
+
+static void ask_past(struct hub_feed *f)
+{
+    struct client_conf conf = f->conf;
+    const struct lanes_ask *ask = &f->answered;
+    int64_t to = ask->from_ms + (int64_t)ask->bins * ask->step_ms;
+    AUTO_BUF path = BUF_INIT(8000);
+
+    f->answered_ms = clock_mono_ms();
+    conf.limit_ms = 5000;
+    buf_adds(&path, "/api/v1/history?metric=util&agg=avg&device=");
+    for (size_t i = 0; i < ask->n; i++)
+        buf_addf(&path, "%s%s", i ? "," : "", ask->devices[i]);
+    buf_addf(&path, "&from=%lld&to=%lld&step=%lldms", (long long)ask->from_ms, (long long)to, (long long)ask->step_ms);
+    json_t *series = path.err ? NULL : ask_json(&conf, path.p);
+    buf_reset(&path);
+    buf_addf(&path, "/api/v1/processes?by=user&limit=20000&from=%lld&to=%lld", (long long)ask->from_ms, (long long)to);
+    json_t *spans = series ? ask_json(&conf, path.p) : NULL;
+    if (spans) {
+        struct lanes *p = lanes_new(ask);
+        take_series(p, series);
+        take_spans(p, spans, f->clock_ms + clock_mono_ms());
+        pthread_mutex_lock(&f->lock);
+        lanes_free(f->lanes_news);
+        f->lanes_news = p;
+        pthread_mutex_unlock(&f->lock);
+        wake(f);
+    }
+    json_decref(series);
+    json_decref(spans);
+}
+
+/* What is asked for has changed, or may be old by now. */
+static bool past_due(struct hub_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool other = f->ask.n && memcmp(&f->ask, &f->answered, sizeof(f->ask)) != 0;
+    bool due = f->ask.n && (other || clock_mono_ms() - f->answered_ms >= LANE_EVERY_MS);
+    if (due)
+        f->answered = f->ask;
+    f->ask.n = 0; /* asked for anew by each frame that shows it */
+    pthread_mutex_unlock(&f->lock);
+    return due;
+}
+
 static void on_tick(void *arg)
 {
     struct hub_feed *f = arg;
 
     if (f->wanted && (!f->asked_ms || clock_mono_ms() - f->asked_ms >= EVENTS_EVERY_MS))
         ask_events(f);
+    if (past_due(f))
+        ask_past(f);
 }
 
 static void *follow(void *arg)
@@ -343,6 +449,11 @@ static bool hub_read(void *arg)
         f->n_events = f->n_news;
         f->news = NULL;
     }
+    if (f->lanes_news) {
+        lanes_free(f->past);
+        f->past = f->lanes_news;
+        f->lanes_news = NULL;
+    }
     pthread_mutex_unlock(&f->lock);
     bool changed = whole || news.n;
     if (changed)
@@ -380,6 +491,16 @@ static bool hub_events(void *arg, const struct feed_event **ret, size_t *ret_n)
     return f->events != NULL;
 }
 
+static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
+{
+    struct hub_feed *f = arg;
+
+    pthread_mutex_lock(&f->lock);
+    f->ask = *ask;
+    pthread_mutex_unlock(&f->lock);
+    return f->past;
+}
+
 int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err)
 {
     struct hub_feed *f = mem_zero(1, sizeof(*f));
@@ -395,7 +516,7 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
         free(f);
         return err_set(err, r, "cannot start: %s", strerror(-r));
     }
-    *ret = (struct feed){f, client_url(conf), false, hub_fd, hub_read, hub_view, hub_status, hub_events};
+    *ret = (struct feed){f, client_url(conf), false, hub_fd, hub_read, hub_view, hub_status, hub_events, hub_past};
     return 0;
 }
 
@@ -413,6 +534,8 @@ void feed_hub_close(struct feed *feed)
     free(f->list);
     free(f->news);
     free(f->events);
+    lanes_free(f->past);
+    lanes_free(f->lanes_news);
     close(f->wake);
     free(f);
 }

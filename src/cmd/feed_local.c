@@ -138,7 +138,7 @@ int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
         struct local_sink sink = {h, take_hello, take_facts, take_procs, take_batch};
         r = local_open(&h->local, &h->agent, &sink, err);
     }
-    struct feed f = {h, "this machine", true, here_fd, here_read, here_view, here_status, here_events};
+    struct feed f = {h, "this machine", true, here_fd, here_read, here_view, here_status, here_events, NULL};
     if (r < 0)
         feed_local_close(&f);
     else

@@ -16,7 +16,7 @@
 
 enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT };
 static const char *const theme_words[] = {"auto", "dark", "light", NULL};
-static const char *const look_words[] = {"overview", "devices", "processes", "people", "events", NULL};
+static const char *const look_words[] = {"overview", "devices", "processes", "people", "history", "events", NULL};
 
 struct top_conf {
     struct client_conf client;
@@ -41,7 +41,7 @@ const struct opt_cmd top_face = {
     .args = "[FILTER…]",
     .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
              "shows every node, live.\n\n"
-             "Keys: o overview, d devices, p processes, u people, e events; Enter looks nearer, Esc goes back; / "
+             "Keys: o overview, d devices, p processes, u people, h history, e events; Enter looks nearer, Esc goes back; / "
              "filters, s sorts, r turns the order round, space pauses, + and - set the speed, ? lists them all, q "
              "quits. NO_COLOR in the environment means no colours.",
     .examples = "muster top  # this machine\n"

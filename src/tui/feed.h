@@ -5,6 +5,7 @@
 #define TUI_FEED_H
 
 #include "model/now.h"
+#include "tui/lanes.h"
 
 struct feed_event {
     int64_t at_ms;
@@ -23,6 +24,9 @@ struct feed {
     /* What happened, newest first, borrowed until the next read(). Asking is what makes a feed get them. False: not
      * known yet. */
     bool (*events)(void *arg, const struct feed_event **ret, size_t *ret_n);
+    /* What was, borrowed until the next read(): the newest answer, perhaps to what was asked before. NULL: not known
+     * yet. A feed without this has no past but what was seen. */
+    const struct lanes *(*past)(void *arg, const struct lanes_ask *ask);
 };
 
 #endif

@@ -240,8 +240,8 @@ static const char *device_place(const struct node_now *n, const struct device_no
 }
 
 /* A place too long for its column loses its head: the number counts. */
-static void put_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
-                      const struct device_now *d)
+void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
+                const struct device_now *d)
 {
     char text[192];
     AUTO_BUF b = BUF_INIT(1024);
@@ -258,7 +258,7 @@ void line_device(const struct top *t, struct sheet *s, int y, const struct node_
     char text[64], who[160];
     int x = 1;
 
-    put_place(s, y, x, c.place, STYLE_PLAIN | STYLE_BOLD, n, d);
+    line_place(s, y, x, c.place, STYLE_PLAIN | STYLE_BOLD, n, d);
     x += c.place + 1;
     sheet_put(s, y, x, 1, state, s->ascii ? dev_states[d->state].ascii : dev_states[d->state].mark);
     x += 2;
@@ -333,7 +333,7 @@ static void line_proc(const struct top *t, struct sheet *s, int y, const struct 
     snprintf(text, sizeof(text), "%d", f->pid);
     sheet_right(s, y, x, 7, style, text);
     sheet_put(s, y, x += 8, wide, style | STYLE_BOLD, f->user[0] ? f->user : "-");
-    put_place(s, y, x += wide + 1, place, style, i->n, i->d);
+    line_place(s, y, x += wide + 1, place, style, i->n, i->d);
     sheet_right(s, y, x += place + 1, 4, style, percent(i->p->sm, text));
     sheet_right(s, y, x += 5, 6, style, i->p->mem >= 0 ? mem_short(i->p->mem, text) : "-");
     sheet_right(s, y, x += 7, 9, style, f->start_ms > 0 ? clock_span(MAX(0, t->all.at_ms - f->start_ms), text) : "-");
@@ -415,6 +415,8 @@ void line_title(const struct top *t, struct sheet *s, int y, enum look look)
         title_device(t, s, y);
     else if (look == LOOK_PEOPLE)
         title_person(s, y);
+    else if (look == LOOK_HISTORY)
+        history_title(t, s, y);
     else if (look == LOOK_EVENTS)
         title_event(s, y);
     else
@@ -429,6 +431,8 @@ void line_item(const struct top *t, struct sheet *s, int y, enum look look, cons
         line_device(t, s, y, i->n, i->d);
     else if (look == LOOK_PEOPLE)
         line_person(t, s, y, i->who);
+    else if (look == LOOK_HISTORY)
+        history_line(t, s, y, i);
     else if (look == LOOK_EVENTS)
         line_event(s, y, i->e);
     else

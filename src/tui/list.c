@@ -31,6 +31,7 @@ static const struct {
     [LOOK_DEVICES] = {7, {BY_PLACE, BY_STATE, BY_UTIL, BY_MEM, BY_POWER, BY_TEMP, BY_USER}},
     [LOOK_PROCS] = {6, {BY_MEM, BY_SM, BY_USER, BY_PLACE, BY_SINCE, BY_COMMAND}},
     [LOOK_PEOPLE] = {5, {BY_GPUS, BY_MEM, BY_IDLE, BY_SINCE, BY_USER}},
+    [LOOK_HISTORY] = {4, {BY_PLACE, BY_STATE, BY_UTIL, BY_USER}},
     [LOOK_EVENTS] = {1, {BY_SINCE}},
     [LOOK_DEVICE] = {6, {BY_MEM, BY_SM, BY_USER, BY_PLACE, BY_SINCE, BY_COMMAND}},
 };
@@ -209,7 +210,7 @@ static void add_nodes(struct top *t, const struct place *p)
             const struct device_now *d = &n->devices[k];
             if (p->device[0] && strcmp(p->device, d->fact.uuid) != 0)
                 continue;
-            if (p->look == LOOK_DEVICES)
+            if (p->look == LOOK_DEVICES || p->look == LOOK_HISTORY)
                 add(t, (struct item){.n = n, .d = d});
             else
                 add_procs(t, p, n, d);

@@ -24,7 +24,7 @@ void sheet_fini(struct sheet *s)
     *s = (struct sheet){0};
 }
 
-static void set(struct sheet *s, int y, int x, uint32_t c, uint8_t style)
+void sheet_glyph(struct sheet *s, int y, int x, uint32_t c, uint8_t style)
 {
     if (y >= 0 && y < s->h && x >= 0 && x < s->w)
         s->v[y * s->w + x] = (struct glyph){c, style};
@@ -50,15 +50,15 @@ int sheet_put(struct sheet *s, int y, int x, int width, uint8_t style, const cha
         }
         if (x + wide > end - cut)
             break;
-        set(s, y, x, c, style);
+        sheet_glyph(s, y, x, c, style);
         if (wide == 2)
-            set(s, y, x + 1, 0, style);
+            sheet_glyph(s, y, x + 1, 0, style);
         x += wide;
         rest.p += n;
         rest.len -= n;
     }
     if (cut && x < end)
-        set(s, y, x++, s->ascii ? '~' : 0x2026, style);
+        sheet_glyph(s, y, x++, s->ascii ? '~' : 0x2026, style);
     return x;
 }
 
@@ -83,7 +83,7 @@ void sheet_right(struct sheet *s, int y, int x, int width, uint8_t style, const 
 void sheet_rule(struct sheet *s, int y)
 {
     for (int x = 0; x < s->w; x++)
-        set(s, y, x, s->ascii ? '-' : 0x2500, STYLE_PLAIN | STYLE_DIM);
+        sheet_glyph(s, y, x, s->ascii ? '-' : 0x2500, STYLE_PLAIN | STYLE_DIM);
 }
 
 void sheet_row(struct sheet *s, int y, uint8_t add)
@@ -100,9 +100,9 @@ void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_
         full = 1; /* a little is not nothing */
     for (int i = 0; i < width; i++)
         if (i < full)
-            set(s, y, x + i, s->ascii ? '#' : 0x2588, style);
+            sheet_glyph(s, y, x + i, s->ascii ? '#' : 0x2588, style);
         else
-            set(s, y, x + i, s->ascii ? '.' : 0x2591, STYLE_PLAIN | STYLE_DIM);
+            sheet_glyph(s, y, x + i, s->ascii ? '.' : 0x2591, STYLE_PLAIN | STYLE_DIM);
 }
 
 /* How many of `rows` dots a value fills; the lowest is there whenever it is known. */
@@ -133,7 +133,8 @@ void sheet_plot(struct sheet *s, int y, int x, int width, int h, const uint8_t *
                         cell |= bit[half][k];
             }
             if (s->ascii ? level > 0 : cell)
-                set(s, y + h - 1 - row, x + col, s->ascii ? (uint32_t)step[MIN(level, 8) - 1] : 0x2800 + cell, style);
+                sheet_glyph(s, y + h - 1 - row, x + col, s->ascii ? (uint32_t)step[MIN(level, 8) - 1] : 0x2800 + cell,
+                            style);
         }
 }
 

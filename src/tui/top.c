@@ -13,11 +13,8 @@ enum { EVERY_MIN_MS = 250, EVERY_MAX_MS = 16000, HEAD_ROWS = 3, FOOT_ROWS = 1 };
 static const struct {
     char key;
     const char *word;
-} looks[] = {[LOOK_OVERVIEW] = {'o', "overview"},
-             [LOOK_DEVICES] = {'d', "devices"},
-             [LOOK_PROCS] = {'p', "processes"},
-             [LOOK_PEOPLE] = {'u', "people"},
-             [LOOK_EVENTS] = {'e', "events"}};
+} looks[] = {[LOOK_OVERVIEW] = {'o', "overview"}, [LOOK_DEVICES] = {'d', "devices"}, [LOOK_PROCS] = {'p', "processes"},
+             [LOOK_PEOPLE] = {'u', "people"},     [LOOK_HISTORY] = {'h', "history"}, [LOOK_EVENTS] = {'e', "events"}};
 
 void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms)
 {
@@ -237,8 +234,10 @@ bool top_key(struct top *t, int key)
     case ' ':
         t->paused = !t->paused;
         break;
+    case 't':
+        history_next(t);
+        break;
     case '?':
-    case 'h':
         t->help = true;
         break;
     case '+':
@@ -308,7 +307,9 @@ static void draw_answer(struct top *t, struct sheet *s)
     int w = s->w;
 
     if (!status && !t->help && t->n_items > 1) {
-        buf_addf(&order, "by %s%s", list_order(t), t->turned[top_place(t)->look] ? ", turned" : "");
+        buf_addf(&order, "%s%sby %s%s", top_place(t)->look == LOOK_HISTORY ? history_span(t) : "",
+                 top_place(t)->look == LOOK_HISTORY ? ", " : "", list_order(t),
+                 t->turned[top_place(t)->look] ? ", turned" : "");
         w = MAX(0, s->w - (int)order.len - 2);
         sheet_right(s, 1, w + 2, s->w - w - 2, STYLE_PLAIN | STYLE_DIM, order.p);
     }
@@ -343,7 +344,7 @@ static void draw_foot(struct top *t, struct sheet *s)
         x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", looks[l].key);
         x = sheet_putf(s, y, x, 16, style, " %s", looks[l].word) + 1;
     }
-    sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 84 ? "/ filter s sort ? help q" : "/ filter s sort ? help q quit");
+    sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 94 ? "/ filter ? q" : "/ filter s sort ? help q quit");
 }
 
 static void draw_help(struct sheet *s)
@@ -353,7 +354,8 @@ static void draw_help(struct sheet *s)
         "d  devices                        Esc    back; then drops the filter",
         "p  processes                      arrows, j k, PgUp PgDn, g G  move",
         "u  people                         s      sort by the next column",
-        "e  events                         r      the other way round",
+        "h  history: who was on which GPU  r      the other way round",
+        "e  events                         t      history: hour, 6 h, day, week",
         "/  filter, as on the page and in `muster ls`:",
         "   free   held 'idle>2h'   user:kim model:h200   host:dgx* 'memfree>=40G'",
         "space  pause                      + -    faster, slower",
@@ -457,6 +459,8 @@ void top_draw(struct top *t, struct sheet *s)
         p->first = p->at - (size_t)room + 1;
     if (p->first + (size_t)MAX(room, 0) > t->n_items) /* no empty lines while there is something above */
         p->first = t->n_items > (size_t)MAX(room, 0) ? t->n_items - (size_t)MAX(room, 0) : 0;
+    if (p->look == LOOK_HISTORY)
+        history_ask(t, s);
     for (int i = 0; i < room && p->first + (size_t)i < t->n_items; i++) {
         const struct item *it = &t->items[p->first + (size_t)i];
         line_item(t, s, y + i, p->look, it);

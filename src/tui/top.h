@@ -11,7 +11,7 @@
 #include "tui/sheet.h"
 #include "tui/trail.h"
 
-enum look { LOOK_OVERVIEW, LOOK_DEVICES, LOOK_PROCS, LOOK_PEOPLE, LOOK_EVENTS, LOOK_DEVICE, LOOKS };
+enum look { LOOK_OVERVIEW, LOOK_DEVICES, LOOK_PROCS, LOOK_PEOPLE, LOOK_HISTORY, LOOK_EVENTS, LOOK_DEVICE, LOOKS };
 
 /* Keys beyond Unicode. */
 enum key {
@@ -72,6 +72,9 @@ struct top {
     char typed[256];
     struct filter_err filter_err;
     int64_t every_ms;
+    unsigned span;            /* of the history look: which of its spans */
+    struct lanes_ask ask;     /* what it shows, and */
+    const struct lanes *past; /* what is known of that; NULL: nothing yet */
     /* as last drawn, for the mouse and for pages */
     int list_y, list_h;
 };
@@ -97,6 +100,14 @@ const struct device_now *list_device(const struct top *t, const char *uuid, cons
 void line_title(const struct top *t, struct sheet *s, int y, enum look look);
 void line_item(const struct top *t, struct sheet *s, int y, enum look look, const struct item *i);
 void line_device(const struct top *t, struct sheet *s, int y, const struct node_now *n, const struct device_now *d);
+void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
+                const struct device_now *d);
+/* history.c: the history look: what it asks for, once the list has its place, and its lines. */
+void history_ask(struct top *t, const struct sheet *s);
+void history_title(const struct top *t, struct sheet *s, int y);
+void history_line(const struct top *t, struct sheet *s, int y, const struct item *i);
+const char *history_span(const struct top *t); /* "the last hour" */
+void history_next(struct top *t);              /* the next span */
 /* device.c: the upper part of a device's page; returns the line below it. */
 int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
                 const struct device_now *d);

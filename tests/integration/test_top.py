@@ -59,7 +59,7 @@ class Top(lib.Case):
         self.assertRegex(s, r"dgx5 +✕ hung, driver does not answer")
         self.assertRegex(s, r"dgx6 +◌ down, no news")
         self.assertRegex(s, r"dgx1:7 .*ana")  # the chosen node's devices below
-        self.assertRegex(s, r"o overview d devices p processes u people e events")
+        self.assertRegex(s, r"(?m)o overview d devices p processes u people h history e events +/ filter \? q$")
         t.keys("d")
         s = t.wait(r"^>dgx1:0 ● kim +\d+% [█░]{6} .* \d+\.\d/140G [█░]{6} +\d+W [█░]{4} +\d+° [█░]{4}")
         self.assertTrue(all(len(line) <= 80 for line in s.splitlines()))
@@ -69,6 +69,14 @@ class Top(lib.Case):
         t.keys("u")
         t.wait(r"^ PERSON +GPUS +IDLE +MEM +LONGEST +WHERE")
         t.wait(r"^>tom +8 +\d .*dgx3:0 dgx3:1")
+        t.keys("h")
+        t.wait(r"the last hour, by place$")
+        t.wait(r"^ GPU +\d\d:\d\d +\d\d:\d\d ")
+        t.wait(r"^ dgx1:\d +● .*[a-z]{3}[█▇▆▅▄▃▂▁]{5,}.*[█▇▆▅▄▃▂▁]$")  # somebody's, and at work now
+        t.keys("t", "t")
+        t.wait(r"the last day, by place$")
+        t.keys("Enter")
+        t.wait(r"^ dgx1:0  NVIDIA H200")
         t.keys("e")
         t.wait(r"^ WHEN +NODE +EVENT +WHAT")
         t.wait(r"dgx\d|nothing happened yet")
@@ -154,7 +162,7 @@ class Top(lib.Case):
         self.assertRegex(s, r"dgx1:7 .*python")
         for w, h in ((80, 24), (120, 40), (81, 24), (40, 10), (20, 4), (300, 70), (80, 24)):
             t.tmux("resize-window", "-x", str(w), "-y", str(h))
-        t.wait(r"^ o overview .*/ filter s sort \? help q$", but=r"CPU  RAM")
+        t.wait(r"^ o overview .*/ filter \? q$", but=r"CPU  RAM")
         s = t.wait(r"^>dgx1 ")
         self.assertEqual(len(s.splitlines()), 24)
         t.keys("q")

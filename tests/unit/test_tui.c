@@ -49,6 +49,43 @@ static void meters_and_plots_are_exact(void **unused)
     sheet_fini(&s);
 }
 
+static void lanes_show_who_was_there_and_what_it_did(void **unused)
+{
+    struct lanes_ask ask = {.from_ms = 1000000, .step_ms = 1000, .bins = 12, .n = 2, .devices = {"GPU-a", "GPU-b"}};
+    struct lanes *l = lanes_new(&ask);
+    struct sheet s = {0};
+    AUTO_BUF out = BUF_INIT(4096);
+
+    (void)unused;
+    for (size_t i = 0; i < 12; i++)
+        l->rows[0].util[i] = i == 11 ? LANE_UNKNOWN : (uint8_t)(i * 10);
+    memset(l->rows[1].util, 0, 12);
+    lanes_held(l, "GPU-a", "kim", 0, 1005999); /* began before it */
+    lanes_held(l, "GPU-a", "lee", 1008000, 1009500);
+    lanes_held(l, "GPU-b", "christine", 1003000, 9999999); /* and goes on */
+    lanes_held(l, "GPU-b", "nobody", 0, 999999);           /* before */
+    lanes_held(l, "GPU-b", "nobody", 1012000, 1013000);    /* after */
+    lanes_held(l, "GPU-c", "nobody", 1000000, 1009000);    /* elsewhere */
+    lanes_held(l, "GPU-b", "nobody", 1005000, 1004000);    /* backwards */
+    sheet_size(&s, 14, 3);
+    lane_draw(l, lanes_find(l, "GPU-a"), &s, 0, 1, 12);
+    lane_draw(l, lanes_find(l, "GPU-b"), &s, 1, 1, 12);
+    lane_draw(l, lanes_find(l, "GPU-b"), &s, 2, 1, 4); /* no room: the newest */
+    sheet_text(&s, &out);
+    assert_string_equal(out.p, " kim▃▄▅▅▆▇██\n ···christ…▁▁\n c…▁▁\n");
+    assert_int_equal(s.v[1 * 14 + 12].style, STYLE_WARN); /* held without work */
+    assert_null(lanes_find(l, "GPU-c"));
+    for (int i = 0; i < 2 * LANE_USERS; i++) { /* more than can be told apart */
+        char name[16];
+        snprintf(name, sizeof(name), "u%d", i);
+        lanes_held(l, "GPU-a", name, 1000000, 1000000);
+    }
+    assert_int_equal(l->n_users, LANE_USERS);
+    assert_string_equal(l->users[LANE_USERS - 1], "?");
+    sheet_fini(&s);
+    lanes_free(l);
+}
+
 /* ---- a feed of the fixture ---- */
 
 static const char *feed_status;
@@ -90,7 +127,7 @@ static int begin(void **unused)
     (void)unused;
     cluster = cluster_new();
     feed_status = NULL;
-    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events};
+    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events, NULL};
     top_init(&top, &feed, "lee", 1000);
     top_refresh(&top, true);
     return 0;
@@ -242,6 +279,7 @@ static void events_come_whole_whatever_the_pieces(void **unused)
 }
 
 TESTS(cmocka_unit_test(text_is_clipped_to_its_column), cmocka_unit_test(meters_and_plots_are_exact),
+      cmocka_unit_test(lanes_show_who_was_there_and_what_it_did),
       cmocka_unit_test_setup_teardown(each_key_shows_what_it_says, begin, end),
       cmocka_unit_test_setup_teardown(what_is_chosen_stays_chosen, begin, end),
       cmocka_unit_test_setup_teardown(any_size_is_drawn_within_itself, begin, end),
