@@ -210,6 +210,12 @@ const char *const *census_group_names(const struct census *c, enum group_kind ki
     return c ? c->groups[kind].names : NULL;
 }
 
+const char *const *census_unix_groups(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_wanted : 0;
+    return c ? c->wanted : NULL;
+}
+
 int64_t census_next_change(const struct census *c, int64_t at_ms)
 {
     size_t lo = 0, hi = c ? c->n_changes : 0;

@@ -56,6 +56,8 @@ const char *const *census_group_names(const struct census *c, enum group_kind ki
  * So a sum over months asks once per stretch, not once per hour.
  */
 int64_t census_next_change(const struct census *c, int64_t at_ms);
+/* Unix groups that sections name, for whoever asks the system for them. */
+const char *const *census_unix_groups(const struct census *c, size_t *n);
 
 /* ---- companies ---- */
 

@@ -41,10 +41,11 @@ struct groups {
 struct census {
     atomic_uint refs;
     struct arena arena;
-    size_t n_persons, n_companies, n_ignored, n_changes;
+    size_t n_persons, n_companies, n_ignored, n_changes, n_wanted;
     struct person *persons; /* by name */
     struct rules logins, patterns, uids, aliases;
     const char **ignored; /* patterns of logins */
+    const char **wanted;  /* Unix groups that sections name, each once */
     struct groups groups[GROUP_KINDS];
     struct company *companies; /* by name */
     struct group *lands;       /* patterns of nodes, one of these for each company */

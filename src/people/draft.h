@@ -1,0 +1,68 @@
+/*
+ * draft.h: within people/: a census while it is written: lists that only grow, in the order things were told. What is
+ * told twice is put together, or refused, when they are sorted at the end: no list is searched while it grows.
+ */
+#ifndef PEOPLE_DRAFT_H
+#define PEOPLE_DRAFT_H
+
+#include "base/ytree.h"
+#include "people/census_body.h"
+#include "people/census_build.h"
+
+#define PERSON_MAX 63  /* bytes of a person's name and of a login: as much as the record of a process keeps */
+#define GROUP_MAX  127 /* of a group's name */
+
+struct draft_rules {
+    size_t n, cap;
+    struct draft_rule {
+        struct login_rule r;
+        const struct ynode *at; /* NULL: not from a section */
+        size_t order;
+    } * v;
+};
+
+struct draft_group {
+    const char *name;
+    size_t n, cap;
+    struct member *v;
+};
+
+struct draft_groups {
+    size_t n, cap;
+    struct draft_group *v;
+};
+
+struct draft_company {
+    struct company co;
+    size_t cap_teams, cap_steps;
+    const char **teams;
+    struct company_step *steps;
+    struct draft_group lands; /* patterns of nodes */
+    const struct ynode *at;
+    const struct ytree *tree;
+};
+
+struct draft {
+    struct census *c; /* where it goes */
+    const struct census_src *src;
+    struct ytree people, teams, projects, companies, wandb; /* alive until the end: places are in them */
+    size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted;
+    struct person *persons;
+    struct draft_rules logins, patterns, uids, aliases;
+    struct draft_groups groups[GROUP_KINDS];
+    struct draft_company *companies_told;
+    const char **wanted; /* Unix groups that sections name */
+    struct err *err;
+};
+
+const char *draft_keep(struct draft *d, struct str s);         /* a copy that lives with the census */
+struct person *draft_person(struct draft *d, struct str name); /* good until the next one */
+struct draft_group *draft_group(struct draft *d, enum group_kind kind, const char *name); /* likewise */
+void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_t until_ms);
+void draft_join_unix(struct draft *d, struct draft_group *g, const char *unix_group); /* as far as it was read */
+void draft_rule(struct draft_rules *r, const char *login, const char *node, const char *person, const struct ynode *at);
+
+int draft_sections(struct draft *d); /* census_read.c */
+int draft_aliases(struct draft *d, struct str text, const char *path);
+
+#endif
