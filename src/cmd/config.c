@@ -6,6 +6,7 @@
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/tender.h"
+#include "hub/census.h"
 #include "hub/conf.h"
 
 enum { CONFIG_MAX = 1 << 20 };
@@ -30,6 +31,8 @@ static int check(const char *path)
     AUTO_BUF text = BUF_INIT(CONFIG_MAX);
     struct err err = {0};
     struct hub_conf scratch = {0};
+    struct census_files files = {0};
+    struct census *census = NULL;
     bool in = strcmp(path, "-") == 0;
     int r = in ? buf_read_fd(&text, STDIN_FILENO) : file_read(path, CONFIG_MAX, &text, &err);
     if (r < 0 && in)
@@ -42,6 +45,10 @@ static int check(const char *path)
         r = hub_conf_check(&scratch, &err);
     if (r == 0)
         r = tender_check(&scratch.ssh, &err);
+    if (r == 0)
+        r = census_load(&scratch, NULL, &files, &census, &err);
+    census_files_fini(&files);
+    census_unref(census);
     opt_fini(hub_opts, &scratch);
     if (r < 0)
         return cli_fail(&config_face, EXIT_NO, "%s", err.msg);

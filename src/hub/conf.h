@@ -28,6 +28,9 @@ struct hub_conf {
     struct opt_list proxy_from, proxy_admins;
     int bookings_auth; /* enum book_auth */
     int64_t session;
+    struct opt_section people, teams, projects, companies; /* who is who: docs/people.md */
+    char *people_aliases, *people_companies;
+    struct opt_list people_unix_groups, people_ignore;
     int log_level, log_format;
     bool demo;
 };

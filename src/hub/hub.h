@@ -10,6 +10,7 @@
 #include "hub/tokens.h"
 #include "wire/wire.h"
 
+struct census_desk;
 struct press;
 struct streams;
 struct work;
@@ -29,6 +30,7 @@ struct hub {
     struct streams *streams;
     struct work *work; /* for questions about the past */
     struct press *press;
+    struct census_desk *census; /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */

@@ -19,6 +19,7 @@
 #include "base/notify.h"
 #include "base/rand.h"
 #include "base/zone.h"
+#include "hub/census.h"
 #include "hub/decode.h"
 #include "hub/hub.h"
 #include "hub/ports.h"
@@ -27,7 +28,6 @@
 #include "hub/streams.h"
 #include "hub/tls.h"
 #include "hub/work.h"
-#include "people/census.h"
 
 #define TICK_MS     1000
 #define PUSH_MS     200
@@ -269,6 +269,8 @@ struct next {
     struct state_rule rule;
     SSL_CTX *tls;
     char *vesta_token;
+    struct census *census;
+    struct census_files census_files;
     size_t n_new;
     const char **new_listen; /* addresses opened for it */
 };
@@ -297,6 +299,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
         r = hub_conf_rule(conf, &ret->rule, err);
     if (r == 0)
         r = next_vesta(conf, ret, err);
+    if (r == 0)
+        r = census_load(conf, census_desk_groups(s->hub.census), &ret->census_files, &ret->census, err);
     if (r == 0 && conf->tls_cert)
         r = tls_load(conf->tls_cert, conf->tls_key, &ret->tls, err);
     else if (r == 0 && conf->tls)
@@ -324,6 +328,8 @@ static void next_fini(struct server *s, struct next *n, bool undo)
         ports_close(httpd_ports(s->hub.httpd), n->new_listen[i]);
     free(n->new_listen);
     free(n->vesta_token);
+    census_unref(n->census);
+    census_files_fini(&n->census_files);
     SSL_CTX_free(n->tls);
 }
 
@@ -382,8 +388,8 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     live_set_rule(h->live, &n->rule);
     httpd_set_max(h->httpd, connections_allowed(&h->conf), (size_t)h->conf.max_per_address);
     streams_set_max(h->streams, (size_t)h->conf.max_streams);
-    streams_reset(h->streams);
-    cache_reset(a->cache);
+    census_desk_take(h->census, n->census, &n->census_files); /* drops streams and what was rendered */
+    n->census = NULL;
 
     free(s->names);
     s->n_names = 0;
@@ -589,6 +595,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
     h->streams = streams_new(&h->api, 0);
+    h->census = census_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -703,6 +710,7 @@ void hub_close(struct hub *h)
     struct server *s = own(h);
     if (!h)
         return;
+    census_desk_free(h->census);
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */
     press_free(h->press);

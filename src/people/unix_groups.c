@@ -18,14 +18,22 @@ static void join(struct unix_groups *all, struct unix_group *g, struct str login
     all->members++;
 }
 
+static bool wanted(const struct opt_list *only, struct str name)
+{
+    for (size_t i = 0; only && i < only->n; i++)
+        if (str_glob(str_of(only->v[i]), name))
+            return true;
+    return !only;
+}
+
 /* "ml:x:1500:kim,lee" */
-void unix_groups_add(struct unix_groups *all, struct str text)
+void unix_groups_add(struct unix_groups *all, struct str text, const struct opt_list *only)
 {
     struct str line, name, password, gid, login;
     int64_t id;
     while (str_line(&text, &line)) {
         if (!str_cut(&line, ':', &name) || !str_cut(&line, ':', &password) || !str_cut(&line, ':', &gid) ||
-            !name_ok(name, NAME_MAX_LEN - 1) || !str_int(gid, &id))
+            !name_ok(name, NAME_MAX_LEN - 1) || !str_int(gid, &id) || !wanted(only, name))
             continue;
         if (all->n >= UNIX_GROUPS_MAX)
             return;

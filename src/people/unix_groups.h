@@ -6,6 +6,7 @@
 #define PEOPLE_UNIX_GROUPS_H
 
 #include "base/mem.h"
+#include "base/opt.h"
 #include "base/str.h"
 
 #define UNIX_GROUPS_MAX  4096
@@ -24,7 +25,7 @@ struct unix_groups {
     struct unix_group *v;
 };
 /* Lines that are none, and names that cannot be, are passed over; so is what is beyond the limits. */
-void unix_groups_add(struct unix_groups *g, struct str getent_group);
+void unix_groups_add(struct unix_groups *g, struct str getent_group, const struct opt_list *only); /* NULL: all */
 void unix_groups_primary(struct unix_groups *g, struct str getent_passwd); /* after the groups */
 bool unix_groups_same(const struct unix_groups *a, const struct unix_groups *b);
 void unix_groups_fini(struct unix_groups *g);

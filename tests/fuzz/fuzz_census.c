@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         src.wandb_path = "fuzz";
         break;
     default:
-        unix_groups_add(&groups, str_of(text));
+        unix_groups_add(&groups, str_of(text), NULL);
         unix_groups_primary(&groups, str_of(text));
         break;
     }

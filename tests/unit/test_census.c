@@ -366,8 +366,10 @@ static void unix_groups_make_teams_and_fill_others(void **unused)
     struct err err = {0};
     size_t n;
     (void)unused;
-    unix_groups_add(&g, STR("ml:x:1500:kim1,lee\nproj-a:*:1501:\nother:x:1502:bob\nstaff:x:50:bob\nbad\n:x:1:a\nml::x:"
-                            "q\n"));
+    unix_groups_add(&g,
+                    STR("ml:x:1500:kim1,lee\nproj-a:*:1501:\nother:x:1502:bob\nstaff:x:50:bob\nbad\n:x:1:a\nml::x:"
+                        "q\n"),
+                    NULL);
     unix_groups_primary(&g, STR("zoe:x:1:1500:Zoe:/:/bin/sh\nyan:x:2:1501::/:\nno\nx:y:z:w\n"));
     assert_int_equal(g.n, 4);
     assert_int_equal(census_new(&src, &c, &err), 0);
@@ -385,7 +387,7 @@ static void unix_groups_make_teams_and_fill_others(void **unused)
     assert_string_equal(all[0], "staff");
     census_unref(c);
     struct unix_groups again = {0};
-    unix_groups_add(&again, STR("ml:x:1500:kim1,lee\n"));
+    unix_groups_add(&again, STR("ml:x:1500:kim1,lee\n"), NULL);
     assert_false(unix_groups_same(&g, &again));
     assert_true(unix_groups_same(&g, &g));
     unix_groups_fini(&again);
