@@ -1,0 +1,54 @@
+/*
+ * runs.h: run-days out of what agents saw, for the report. A run is a labelled job (model/job.h), else all processes of
+ * one Slurm job, else one process tree of a login on a node. It has the devices its processes were on: while their
+ * number changes, a day has one run-day per number, so that minutes * gpus is what was held.
+ *
+ * U1 Whose it is is asked of the census, day by day: the company of the person, else that of the node. U2 Utilisation
+ * is that of its devices while it was on them, from the minute tier (the hour tier where minutes are not kept any
+ * more); what was not measured stays absent. U3 Work and memory are bounded, and it stops when told to.
+ */
+#ifndef USAGE_RUNS_H
+#define USAGE_RUNS_H
+
+#include "base/mem.h"
+#include "base/zone.h"
+#include "store/history.h"
+#include "usage/report.h"
+
+struct runs_node {
+    const char *key, *name;
+    int64_t last_ms; /* heard of */
+};
+
+/* Where it comes from. Text is borrowed by the result: census, nodes. */
+struct runs_ask {
+    const struct census *census;
+    const struct zone *zone;
+    int32_t from, to; /* days, both counted */
+    int64_t now_ms;
+    size_t n_nodes;
+    const struct runs_node *nodes;
+    void *arg; /* for the four below; history, jobs: NULL is none */
+    int (*procs)(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p), void *each_arg,
+                 struct err *err);
+    int (*jobs)(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
+                void *each_arg, struct err *err);
+    int (*history)(void *arg, const struct history_ask *ask, struct history *ret, struct err *err);
+    bool (*stop)(void *arg);
+};
+
+struct runs {
+    size_t n, cap;
+    struct run_day *v;
+    struct arena arena; /* its text */
+};
+
+#define RUNS_PIECES_MAX 4000000 /* stretches of a process on a device */
+#define RUNS_JOBS_MAX   200000
+#define RUNS_DAYS_MAX   40000
+
+/* 0; -E2BIG: more than that; -ECANCELED; what the three gave. ret is ended with runs_fini in any case. */
+int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err);
+void runs_fini(struct runs *r);
+
+#endif
