@@ -44,6 +44,8 @@ void own_url(const struct request *rq, char out[OWN_URL_MAX]);
 handler post_tokens;
 /* people.c: who is on what; get_spans is get_processes with from= */
 handler get_people, get_spans;
+/* report.c: companies' hours against what was assigned */
+handler get_report;
 /* who.c */
 handler get_whoami;
 /* openapi.c */

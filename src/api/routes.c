@@ -49,6 +49,8 @@ const struct route routes[] = {
      .summary = "Change a booking: {\"from\", \"until\" or \"for\" or \"extend\", \"comment\", \"devices\" or \"gpus\"}, each optional", .params = "person: who asks, where names are typed", .handle = patch_booking},
     {METHOD_DELETE, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
      .summary = "Release a booking: one that is planned is cancelled, one that is active ends now", .params = "person: who asks, where names are typed", .handle = delete_booking},
+    {GET, "/api/v1/report", ROLE_NONE, .summary = "What companies used of the nodes assigned to them (docs/report.md)",
+     .params = "period: daily, weekly, monthly, overall or summary, daily unless told; company: one of them, all unless told; from: day, the first with nodes unless told, or of a summary the first of the week; to: day, yesterday unless told; last: so long up to then, as 30d, instead of from; zone: whose days, as Europe/Berlin, the hub's unless told; week-start: monday to sunday, sunday unless told; partial: the month that is not over, too; headings: en or ja, for all but json; format: json, csv, table, or html for a mail; width: columns of a table; colour: with colours", .handle = get_report},
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},

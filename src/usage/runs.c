@@ -44,7 +44,7 @@ struct counts {
 };
 
 /* What a run's day gathers before it is run-days. */
-struct tally {
+struct measured {
     struct counts util, mem;
 };
 
@@ -251,7 +251,7 @@ struct run {
     struct piece *v;
     size_t n;
     int64_t from_ms, until_ms;
-    struct tally *days;
+    struct measured *days;
     int32_t first_day, n_days;
     const char *id;
 };
@@ -389,7 +389,7 @@ static int64_t per_cent(int64_t sum, int64_t n)
     return (int64_t)((top * 2 + n) / (n * 2));
 }
 
-static void tell_tally(struct run_day *r, const struct tally *t)
+static void tell_measured(struct run_day *r, const struct measured *t)
 {
     if (t->util.n) {
         r->have |= RUN_UTIL;
@@ -447,7 +447,7 @@ static void run_days(struct making *k, struct run *run)
     for (size_t i = first; i < k->to->n; i++) {
         int32_t at = k->to->v[i].day - run->first_day;
         if (run->days && at >= 0 && at < run->n_days)
-            tell_tally(&k->to->v[i], &run->days[at]);
+            tell_measured(&k->to->v[i], &run->days[at]);
     }
 }
 

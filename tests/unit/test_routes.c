@@ -252,6 +252,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/bookings/{id}", "GET", "++133++3"},
         {"/api/v1/bookings/{id}", "PATCH", "11133++3"},
         {"/api/v1/bookings/{id}", "DELETE", "11133++3"},
+        {"/api/v1/report", "GET", "++133++3"},
         {"/api/v1/batches", "POST", "111++33+"},
         {"/api/v1/login", "POST", "++++++++"},
         {"/api/v1/logout", "POST", "++++++++"},

@@ -1,0 +1,277 @@
+/* report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the zone's
+ * file, the records and the arithmetic are a worker's. */
+#include "usage/report.h"
+
+#include <errno.h>
+
+#include "api/handlers.h"
+#include "api/report_write.h"
+#include "base/mem.h"
+#include "base/zone.h"
+#include "query/history.h"
+#include "query/view.h"
+#include "query/when.h"
+#include "usage/runs.h"
+
+#define DAY_MS 86400000ll
+
+#define SUNDAY 6
+
+struct report_job {
+    struct past_ask ask; /* first */
+    struct census *census;
+    int64_t now_ms;
+    int period;
+    struct report_look look;
+    bool partial;
+    char *company, *from, *to, *last, *zone;
+    size_t n;
+    struct runs_node *nodes; /* with copies of their names */
+};
+
+/* ---- the days ---- */
+
+/* A date, "today", "yesterday", or a moment as elsewhere; its day. */
+static int day_parse(const char *s, const char *what, const struct zone *z, int64_t now_ms, int32_t *ret,
+                     struct err *err)
+{
+    int32_t today = zone_date(z, now_ms);
+    int64_t ms;
+
+    if (strcmp(s, "today") == 0 || strcmp(s, "yesterday") == 0) {
+        *ret = today - (s[0] == 'y');
+        return 0;
+    }
+    if (date_parse(str_of(s), ret))
+        return 0;
+    int r = when_parse(str_of(s), what, now_ms, &ms, err);
+    if (r < 0)
+        return err_set(err, r, "%s '%.60s' is not a day: write 2026-11-15, today, yesterday, or a moment as -30d", what,
+                       s);
+    *ret = zone_date(z, ms);
+    return 0;
+}
+
+/* The first day any company (or the one asked for) had nodes. */
+static int32_t first_day(const struct report_job *job, int32_t to)
+{
+    size_t n;
+    const struct company *v = census_companies(job->census, &n);
+    int32_t first = to, day, end;
+
+    for (size_t i = 0; i < n; i++)
+        if ((!job->company || strcmp(v[i].name, job->company) == 0) && company_period(&v[i], &day, &end))
+            first = MIN(first, day);
+    return first;
+}
+
+/* Days to come are not reported on. */
+static int days_of(const struct report_job *job, const struct zone *z, struct report_ask *ask, struct err *err)
+{
+    int32_t today = zone_date(z, job->now_ms), from = 0, to = today - 1;
+    int64_t last_ms = 0;
+    int r = job->to ? day_parse(job->to, "to", z, job->now_ms, &to, err) : 0;
+
+    if (r < 0)
+        return r;
+    if (job->last && (!str_duration_ms(str_of(job->last), &last_ms) || last_ms < DAY_MS))
+        return err_set(err, -EINVAL, "last '%.60s' is not a length of at least a day: write 30d or 4w", job->last);
+    if (job->last && job->from)
+        return err_set(err, -EINVAL, "from and last exclude each other");
+    if (job->from && (r = day_parse(job->from, "from", z, job->now_ms, &from, err)) < 0)
+        return r;
+    if (job->from && from > to)
+        return err_set(err, -EINVAL, "from is after to");
+    to = MIN(to, today);
+    if (job->last)
+        from = (int32_t)MAX(to - last_ms / DAY_MS + 1, 0);
+    else if (!job->from)
+        from = job->period == REPORT_SUMMARY ? report_week(to, job->look.week_start) : first_day(job, to);
+    ask->from = MIN(from, to);
+    ask->to = to;
+    if (job->from && from > to)
+        return err_set(err, -EINVAL, "from lies in the future: there is nothing to report yet");
+    return 0;
+}
+
+static int32_t day_minutes(void *arg, int32_t day)
+{
+    return (int32_t)((zone_date_ms(arg, day + 1) - zone_date_ms(arg, day)) / 60000);
+}
+
+/* ---- the store, as runs ask for it ---- */
+
+static int procs_of(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p),
+                    void *each_arg, struct err *err)
+{
+    const struct past *past = arg;
+    return past->procs ? past->procs(past->procs_arg, NULL, from_ms, each, each_arg, err) : 0;
+}
+
+static int jobs_of(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
+                   void *each_arg, struct err *err)
+{
+    const struct past *past = arg;
+    struct job_ask own = *ask;
+    own.stop_arg = past->stop_arg;
+    return past->jobs ? past->jobs(past->procs_arg, &own, each, each_arg, err) : 0;
+}
+
+static int history_of(void *arg, const struct history_ask *ask, struct history *ret, struct err *err)
+{
+    const struct past *past = arg;
+    struct history_ask own = *ask;
+    own.session = past->session;
+    own.stop = past->stop;
+    own.arg = past->stop_arg;
+    return past->history(past->store, &own, ret, err);
+}
+
+static bool stopped(void *arg)
+{
+    const struct past *past = arg;
+    return past->stop && past->stop(past->stop_arg);
+}
+
+/* ---- the answer ---- */
+
+static int report_read(const struct report_job *job, const struct past *past, const struct zone *z,
+                       const struct report_ask *ask, struct runs *runs, struct report *ret, struct err *err)
+{
+    size_t n;
+    const struct company *companies = census_companies(job->census, &n);
+    struct runs_ask from = {.census = job->census,
+                            .zone = z,
+                            .from = ask->from,
+                            .to = ask->to,
+                            .now_ms = job->now_ms,
+                            .n_nodes = job->n,
+                            .nodes = job->nodes,
+                            .arg = (void *)past,
+                            .procs = procs_of,
+                            .jobs = jobs_of,
+                            .history = history_of,
+                            .stop = stopped};
+
+    if (!n)
+        return err_set(err, -ENOENT,
+                       "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
+                       "config.yaml as people.companies (docs/report.md)");
+    int r = runs_of(&from, runs, err);
+    return r < 0 ? r : report_make(ask, companies, n, runs->v, runs->n, ret, err);
+}
+
+static void report_run(struct past_ask *k, const struct past *past, struct reply *rp)
+{
+    struct report_job *job = (struct report_job *)k;
+    struct zone *z = NULL;
+    struct report report = {0};
+    struct runs runs = {0};
+    struct err err = {0};
+    struct report_ask ask = {.period = (enum report_period)job->period,
+                             .company = job->company,
+                             .week_start = job->look.week_start,
+                             .partial = job->partial,
+                             .day_minutes = day_minutes};
+    int r = zone_load(job->zone, &z, &err);
+
+    if (r == -ENOENT)
+        r = -EINVAL;
+    if (r >= 0)
+        r = days_of(job, z, &ask, &err);
+    ask.arg = z;
+    job->look.zone = z;
+    if (r >= 0)
+        r = report_read(job, past, z, &ask, &runs, &report, &err);
+    if (r < 0)
+        reply_failed(rp, r, &err);
+    else
+        report_write(rp, &report, &job->look);
+    report_fini(&report);
+    runs_fini(&runs);
+    zone_free(z);
+}
+
+static void report_end(struct past_ask *k)
+{
+    struct report_job *job = (struct report_job *)k;
+
+    for (size_t i = 0; i < job->n; i++) {
+        free((char *)job->nodes[i].key);
+        free((char *)job->nodes[i].name);
+    }
+    free(job->nodes);
+    free(job->company);
+    free(job->from);
+    free(job->to);
+    free(job->last);
+    free(job->zone);
+    census_unref(job->census);
+    free(job);
+}
+
+/* ---- the question ---- */
+
+/* Which of words (ends with NULL) the parameter is; def when it is not there. -1: rp says what there is. */
+static int choice(const struct request *rq, struct reply *rp, const char *name, const char *const *words, int def)
+{
+    struct str s = request_query(rq, name);
+    AUTO_BUF all = BUF_INIT(400);
+
+    if (!s.len)
+        return def;
+    for (int i = 0; words[i]; i++) {
+        if (str_eq_nocase(s, words[i]))
+            return i;
+        buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    reply_problem(rp, 400, "%s '%.*s' is not known: there are %s", name, (int)MIN(s.len, 40u), s.p, all.p);
+    return -1;
+}
+
+static char *text_of(const struct request *rq, const char *name)
+{
+    struct str s = request_query(rq, name);
+    return s.len ? mem_strn(s.p, s.len) : NULL;
+}
+
+static void call_nodes(struct report_job *job, const struct view *v)
+{
+    job->nodes = mem_zero(v->n + 1, sizeof(*job->nodes));
+    job->n = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        job->nodes[i] = (struct runs_node){mem_str(v->nodes[i]->key), mem_str(v->nodes[i]->name), v->nodes[i]->at_ms};
+}
+
+enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct view_ask all = {.all = true, .demo = a->demo};
+    const struct node_now *one[1];
+    struct view v;
+    struct report_job want = {.ask = {report_run, report_end}, .now_ms = rq->now_ms};
+    int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
+    int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
+    int week_start = format < 0 ? -1 : choice(rq, rp, "week-start", week_days, SUNDAY);
+
+    want.period = week_start < 0 ? -1 : choice(rq, rp, "period", report_words, REPORT_DAILY);
+    if (want.period < 0)
+        return REPLY_NOW;
+    want.look = (struct report_look){.format = (enum report_format)format,
+                                     .headings = (enum headings)headings,
+                                     .week_start = week_start,
+                                     .now_ms = rq->now_ms,
+                                     .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
+                                              .colour = request_flag(rq, "colour")}};
+    want.partial = request_flag(rq, "partial");
+    want.company = text_of(rq, "company");
+    want.from = text_of(rq, "from");
+    want.to = text_of(rq, "to");
+    want.last = text_of(rq, "last");
+    want.zone = text_of(rq, "zone");
+    want.census = census_ref(a->census);
+    struct report_job *job = mem_alloc(sizeof(*job));
+    *job = want;
+    view_of(a->live, &all, rq->now_ms, one, &v);
+    call_nodes(job, &v);
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

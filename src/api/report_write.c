@@ -1,0 +1,168 @@
+/* report_write.c: one report, its looks. Companies stand one after the other; where there is a row per day, week or
+ * month, each has a table and a chart of its own. */
+#include "api/report_write.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "render/mail.h"
+
+#define REPORT_MAX (128u << 20)
+#define RATE_FULL  1000 /* 100.0 % */
+
+const char *const report_formats[REPORT_FORMATS + 1] = {"json", "csv", "table", "html", NULL};
+const char *const week_days[8] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", NULL};
+
+const char *const report_titles[REPORT_PERIODS] = {[REPORT_DAILY] = "GPU usage by day",
+                                                   [REPORT_WEEKLY] = "GPU usage by week",
+                                                   [REPORT_MONTHLY] = "GPU usage by month",
+                                                   [REPORT_OVERALL] = "GPU usage",
+                                                   [REPORT_SUMMARY] = "GPU usage by project"};
+
+void report_subtitle(struct buf *out, const struct report *r, const struct report_look *look)
+{
+    char from[16], to[16];
+
+    buf_addf(out, "%s to %s, %s", date_text(r->from, from), date_text(r->to, to), zone_name(look->zone));
+}
+
+/* ---- JSON, text ---- */
+
+static void left_json(struct json *j, const char *key, int64_t gpu_minutes)
+{
+    json_fixed(j, key, (gpu_minutes * 10 + 3) / 6, 100);
+}
+
+static void write_json(struct buf *out, const struct report *r, const struct report_look *look)
+{
+    struct report_table t;
+    struct json j = json_on(out);
+    AUTO_BUF rows = BUF_INIT(REPORT_MAX);
+    AUTO_BUF notes = BUF_INIT(4096);
+    struct str rest, line;
+    char day[16];
+
+    report_table(r, NAMING_KEY, look->headings, &t);
+    render_rows_json(&rows, &t.rows);
+    report_table_fini(&t);
+    report_notes(&notes, r);
+    json_obj(&j, NULL);
+    json_cstr(&j, "period", report_words[r->period]);
+    json_cstr(&j, "from", date_text(r->from, day));
+    json_cstr(&j, "to", date_text(r->to, day));
+    json_cstr(&j, "zone", zone_name(look->zone));
+    json_cstr(&j, "week_start", week_days[look->week_start]);
+    json_cstr(&j, "source", "agents");
+    json_raw(&j, "rows", str_trim(buf_str(&rows)));
+    json_obj(&j, "left_out"); /* GPU-hours */
+    left_json(&j, "no_company", r->no_company);
+    left_json(&j, "unassigned", r->unassigned);
+    left_json(&j, "not_counted", r->not_counted);
+    json_end_obj(&j);
+    json_arr(&j, "notes");
+    for (rest = buf_str(&notes); str_line(&rest, &line);)
+        json_str(&j, NULL, line);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+    if (rows.err)
+        out->err = rows.err;
+}
+
+static void write_table(struct buf *out, const struct report *r, const struct report_look *look)
+{
+    struct report_table t;
+
+    report_table(r, NAMING_SHORT, look->headings, &t);
+    render_rows_text(out, &t.rows, &look->term);
+    report_table_fini(&t);
+    buf_addf(out, "\n%s, ", report_words[r->period]);
+    report_subtitle(out, r, look);
+    buf_addc(out, '\n');
+    report_notes(out, r);
+}
+
+static void write_csv(struct buf *out, const struct report *r, const struct report_look *look)
+{
+    struct report_table t;
+
+    report_table(r, NAMING_FULL, look->headings, &t);
+    render_rows_csv(out, &t.rows);
+    report_table_fini(&t);
+}
+
+/* ---- company by company ---- */
+
+bool report_has_periods(const struct report *r)
+{
+    return r->period == REPORT_DAILY || r->period == REPORT_WEEKLY || r->period == REPORT_MONTHLY;
+}
+
+/* Where the rows of the company of row i end. */
+size_t report_company_end(const struct report *r, size_t i)
+{
+    size_t end = i;
+
+    while (end < r->n && strcmp(r->rows[end].company, r->rows[i].company) == 0)
+        end++;
+    return end;
+}
+
+static size_t rate_column(const struct report *r)
+{
+    return r->period == REPORT_SUMMARY ? SIZE_MAX : r->period == REPORT_OVERALL ? 2 : 3;
+}
+
+static void write_html(struct buf *out, const struct report *r, const struct report_look *look)
+{
+    AUTO_BUF sub = BUF_INIT(256);
+    AUTO_BUF notes = BUF_INIT(4096);
+    struct report_table t;
+
+    report_subtitle(&sub, r, look);
+    report_notes(&notes, r);
+    struct mail m = {report_titles[r->period], sub.p, buf_str(&notes)};
+    report_table(r, NAMING_FULL, look->headings, &t);
+    mail_start(out, &m);
+    struct mail_table table = {.rows = &t.rows, .n = r->n, .bar = rate_column(r), .bar_full = RATE_FULL};
+    if (!report_has_periods(r))
+        mail_table(out, &table);
+    for (size_t i = 0, end; report_has_periods(r) && i < r->n; i = end) {
+        end = report_company_end(r, i);
+        table.title = r->rows[i].company;
+        table.first = i;
+        table.n = end - i;
+        table.skip = 1;
+        mail_table(out, &table);
+    }
+    mail_end(out, &m);
+    report_table_fini(&t);
+}
+
+/* ---- the whole ---- */
+
+void report_write(struct reply *rp, const struct report *r, const struct report_look *look)
+{
+    static const char *const types[REPORT_FORMATS] = {[REPORT_JSON] = NULL,
+                                                      [REPORT_CSV] = "text/csv; charset=utf-8",
+                                                      [REPORT_TABLE] = "text/plain; charset=utf-8",
+                                                      [REPORT_HTML] = "text/html; charset=utf-8"};
+
+    rp->body = BUF_INIT(REPORT_MAX);
+    rp->type = types[look->format];
+    switch (look->format) {
+    case REPORT_CSV:
+        write_csv(&rp->body, r, look);
+        break;
+    case REPORT_TABLE:
+        write_table(&rp->body, r, look);
+        break;
+    case REPORT_HTML:
+        write_html(&rp->body, r, look);
+        break;
+    default:
+        write_json(&rp->body, r, look);
+    }
+    if (rp->body.err)
+        reply_problem(rp, 413, "the report is larger than %u MiB: ask for a shorter time, or for one company",
+                      REPORT_MAX >> 20);
+}

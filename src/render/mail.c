@@ -1,0 +1,116 @@
+/* mail.c: rows as HTML for mail. What is a colour or a width is an attribute too where old readers want it so. */
+#include "render/mail.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "render/html.h"
+
+#define FONT   "font-family:Segoe UI,Helvetica,Arial,sans-serif;"
+#define INK    "#1f2430"
+#define FAINT  "#667085"
+#define RULE   "#d9dde5"
+#define BAR    "#2f6fde"
+#define TRACK  "#e8ecf3"
+#define HEAD   "#f3f5f9"
+#define BAR_PX 90
+
+void mail_start(struct buf *out, const struct mail *m)
+{
+    buf_adds(out, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\">"
+                  "<meta name=\"viewport\" content=\"width=device-width\"><title>");
+    html_cstr(out, m->title);
+    buf_adds(out,
+             "</title></head>\n<body bgcolor=\"#ffffff\" style=\"margin:0;padding:16px;background:#ffffff;color:" INK
+             ";" FONT "font-size:14px\">\n<h1 style=\"margin:0 0 4px;font-size:20px;font-weight:600\">");
+    html_cstr(out, m->title);
+    buf_adds(out, "</h1>\n<p style=\"margin:0 0 16px;color:" FAINT "\">");
+    html_cstr(out, m->subtitle);
+    buf_adds(out, "</p>\n");
+}
+
+void mail_end(struct buf *out, const struct mail *m)
+{
+    struct str rest = m->notes, line;
+
+    while (str_line(&rest, &line)) {
+        buf_adds(out, "<p style=\"margin:0 0 4px;color:" FAINT ";font-size:13px\">");
+        html_text(out, line);
+        buf_adds(out, "</p>\n");
+    }
+    buf_adds(out, "</body></html>\n");
+}
+
+static void bar(struct buf *out, int64_t v, int64_t full)
+{
+    int px = full > 0 ? (int)((MAX(MIN(v, full), 0) * BAR_PX + full / 2) / full) : 0;
+
+    if (v > 0 && px == 0)
+        px = 1; /* little is not nothing */
+    buf_addf(out,
+             "<td width=\"%d\" style=\"padding:5px 10px;border-bottom:1px solid " RULE
+             "\"><table cellpadding=\"0\" cellspacing=\"0\" border=\"0\" width=\"%d\" bgcolor=\"" TRACK
+             "\" style=\"border-collapse:collapse;background:" TRACK "\"><tr>",
+             BAR_PX, BAR_PX);
+    if (px)
+        buf_addf(out,
+                 "<td width=\"%d\" height=\"10\" bgcolor=\"" BAR "\" style=\"width:%dpx;height:10px;font-size:0;"
+                 "line-height:10px;background:" BAR "\">&nbsp;</td>",
+                 px, px);
+    if (px < BAR_PX)
+        buf_adds(out, "<td height=\"10\" style=\"height:10px;font-size:0;line-height:10px\">&nbsp;</td>");
+    buf_adds(out, "</tr></table></td>");
+}
+
+static void cell(struct buf *out, const struct column_spec *col, const struct cell *c)
+{
+    buf_addf(out, "<td%s style=\"padding:5px 10px;border-bottom:1px solid " RULE ";white-space:nowrap%s\">",
+             col->right ? " align=\"right\"" : "", col->right ? ";text-align:right" : "");
+    if (c->absent)
+        buf_adds(out, "&ndash;");
+    else if (c->screen)
+        html_cstr(out, c->screen);
+    else if (col->type == CELL_TEXT)
+        html_cstr(out, c->json_text ? c->json_text : "");
+    else if (col->type == CELL_BOOL)
+        buf_adds(out, c->i ? "yes" : "no");
+    else if (col->type == CELL_FIXED)
+        buf_fixed(out, c->i, col->per);
+    else
+        buf_addi(out, c->i);
+    buf_adds(out, "</td>");
+}
+
+void mail_table(struct buf *out, const struct mail_table *t)
+{
+    const struct rows *r = t->rows;
+
+    if (t->title) {
+        buf_adds(out, "<h2 style=\"margin:0 0 6px;font-size:16px;font-weight:600\">");
+        html_cstr(out, t->title);
+        buf_adds(out, "</h2>\n");
+    }
+    buf_adds(out, "<table cellpadding=\"0\" cellspacing=\"0\" border=\"0\" style=\"border-collapse:collapse;" FONT
+                  "font-size:13px;margin:0 0 20px\">\n<tr bgcolor=\"" HEAD "\" style=\"background:" HEAD "\">");
+    for (size_t k = t->skip; k < r->n_cols; k++) {
+        buf_addf(out,
+                 "<th%s valign=\"bottom\" style=\"padding:6px 10px;border-bottom:2px solid " RULE
+                 ";font-weight:600;text-align:%s\">",
+                 r->cols[k].right ? " align=\"right\"" : " align=\"left\"", r->cols[k].right ? "right" : "left");
+        html_cstr(out, r->cols[k].title);
+        buf_adds(out, "</th>");
+        if (k == t->bar)
+            buf_adds(out, "<th style=\"border-bottom:2px solid " RULE "\">&nbsp;</th>");
+    }
+    buf_adds(out, "</tr>\n");
+    for (size_t i = t->first; i < t->first + t->n && i < r->n && !out->err; i++) {
+        buf_adds(out, "<tr>");
+        for (size_t k = t->skip; k < r->n_cols; k++) {
+            const struct cell *c = &r->cells[i * r->n_cols + k];
+            cell(out, &r->cols[k], c);
+            if (k == t->bar)
+                bar(out, c->absent ? 0 : c->i, t->bar_full);
+        }
+        buf_adds(out, "</tr>\n");
+    }
+    buf_adds(out, "</table>\n");
+}

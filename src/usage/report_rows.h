@@ -1,0 +1,28 @@
+/* report_rows.h: a report as a table: columns in their order, with the headings people know. */
+#ifndef USAGE_REPORT_ROWS_H
+#define USAGE_REPORT_ROWS_H
+
+#include "model/rows.h"
+#include "usage/report.h"
+
+enum headings { HEADINGS_EN, HEADINGS_JA, HEADINGS_COUNT };
+extern const char *const headings_words[HEADINGS_COUNT + 1]; /* "en", "ja"; ends with NULL */
+
+/* What the columns are named: for programs (JSON), in full (CSV, HTML, PDF), or short for a terminal. Of the last two
+ * the headings' language is asked; a summary's are the same in both. */
+enum naming { NAMING_KEY, NAMING_FULL, NAMING_SHORT };
+
+#define REPORT_COLUMNS 13
+
+struct report_table {
+    struct rows rows; /* its cols are these: do not move it */
+    struct column_spec cols[REPORT_COLUMNS];
+};
+void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret);
+void report_table_fini(struct report_table *t);
+
+/* What a reader must know beside the rows, a sentence each with a line end: what was left out. Nothing when there is
+ * nothing. */
+void report_notes(struct buf *out, const struct report *r);
+
+#endif

@@ -1,0 +1,134 @@
+/* What a report looks like: headings, numbers, and names that mean no good. */
+#include "api/report_write.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "test.h"
+
+static const struct company_step steps[] = {{20000, 1}};
+static struct company companies[] = {
+    {.name = "=cmd|' /C calc'!A0", .n_steps = 1, .steps = steps, .gpus_per_node = 8},
+    {.name = "<img onerror=alert(1)>", .n_steps = 1, .steps = steps, .gpus_per_node = 8},
+    {.name = "Robert'); DROP TABLE", .n_steps = 1, .steps = steps, .gpus_per_node = 8},
+};
+static const struct run_day runs[] = {
+    {.day = 20000,
+     .minutes = 90,
+     .gpus = 8,
+     .company = "Robert'); DROP TABLE",
+     .project = "-1+1",
+     .run_id = "r1",
+     .have = RUN_UTIL | RUN_MEM,
+     .util_avg = 12250000000,
+     .util_max = 100 * PERCENT_ONE,
+     .mem_avg = 5 * PERCENT_ONE,
+     .mem_max = 6 * PERCENT_ONE},
+    {.day = 20001, .minutes = 60, .gpus = 8, .company = "nobody's", .run_id = "r2"},
+};
+
+static char *look_at(enum report_period period, enum report_format format, enum headings headings, int width)
+{
+    struct zone *z = zone_utc();
+    struct report_ask ask = {.period = period, .from = 20000, .to = 20001, .week_start = 6};
+    struct report_look look = {.format = format,
+                               .headings = headings,
+                               .zone = z,
+                               .week_start = 6,
+                               .now_ms = 1728200000000,
+                               .term = {.width = width}};
+    struct report r;
+    struct reply rp = {0};
+    struct err err = {0};
+    assert_int_equal(report_make(&ask, companies, ARRAY_LEN(companies), runs, ARRAY_LEN(runs), &r, &err), 0);
+    report_write(&rp, &r, &look);
+    assert_int_equal(rp.status, 0);
+    char *text = buf_take(&rp.body);
+    reply_fini(&rp);
+    report_fini(&r);
+    zone_free(z);
+    return text;
+}
+
+static void csv_has_the_original_headings_and_plain_numbers(void **unused)
+{
+    AUTO_FREE char *ja = look_at(REPORT_DAILY, REPORT_CSV, HEADINGS_JA, 0);
+    AUTO_FREE char *en = look_at(REPORT_WEEKLY, REPORT_CSV, HEADINGS_EN, 0);
+    AUTO_FREE char *month = look_at(REPORT_MONTHLY, REPORT_CSV, HEADINGS_JA, 0);
+    AUTO_FREE char *all = look_at(REPORT_OVERALL, REPORT_CSV, HEADINGS_JA, 0);
+    AUTO_FREE char *week = look_at(REPORT_WEEKLY, REPORT_CSV, HEADINGS_JA, 0);
+    AUTO_FREE char *summary = look_at(REPORT_SUMMARY, REPORT_CSV, HEADINGS_JA, 0);
+#define NUMBERS                                                                                                                                          \
+    "合計GPU使用時間(h),GPU稼働率(%),平均GPUパフォーマンス率(%),最大GPUパフォーマンス率(%),平均GPUメモリ利用率(%)," \
+    "最大GPUメモリ利用率(%),n_runs,assigned_gpu_node,assigned_gpu_hour,_total_gpu_hour,total_metrics_hour\r\n"
+    (void)unused;
+    assert_ptr_equal(strstr(ja, "企業名,日付," NUMBERS), ja);
+    assert_ptr_equal(strstr(week, "企業名,週開始日," NUMBERS), week);
+    assert_ptr_equal(strstr(month, "企業名,年月," NUMBERS), month);
+    assert_ptr_equal(strstr(all, "企業名," NUMBERS), all);
+    assert_ptr_equal(strstr(summary, "company_name,project,Total hours,Total runs,master_node_runs,overlap_runs,"
+                                     "ignore_runs\r\n"),
+                     summary);
+    assert_ptr_equal(strstr(en, "Company,Week start,Total GPU hours (h),GPU utilization rate (%),"), en);
+    assert_non_null(strstr(ja, "\r\nRobert'); DROP TABLE,2024-10-04,12,6.3,12.3,100,5,6,1,1,192,12,1.5\r\n"));
+    /* a cell that a spreadsheet would run is text */
+    assert_non_null(strstr(ja, "\r\n'=cmd|' /C calc'!A0,2024-10-05,0,0,0,0,0,0,0,1,192,0,0\r\n"));
+    assert_null(strstr(ja, "\n="));
+    assert_non_null(strstr(summary, "\r\nRobert'); DROP TABLE,'-1+1,12,1,0,0,0\r\n"));
+    assert_non_null(strstr(summary, "\r\n<img onerror=alert(1)>,,0,0,0,0,0\r\n"));
+}
+
+static void json_has_keys_and_what_was_left_out(void **unused)
+{
+    AUTO_FREE char *text = look_at(REPORT_DAILY, REPORT_JSON, HEADINGS_JA, 0);
+    (void)unused;
+    assert_ptr_equal(strstr(text,
+                            "{\"period\":\"daily\",\"from\":\"2024-10-04\",\"to\":\"2024-10-05\",\"zone\":\"UTC\","
+                            "\"week_start\":\"sunday\",\"source\":\"agents\",\"rows\":[{\"company\":"),
+                     text);
+    assert_non_null(strstr(text, "{\"company\":\"Robert'); DROP TABLE\",\"date\":\"2024-10-04\",\"total_gpu_hour\":12,"
+                                 "\"utilization_rate\":6.3,\"average_performance\":12.3,\"max_performance\":100,"
+                                 "\"average_memory\":5,\"max_memory\":6,\"n_runs\":1,\"assigned_gpu_node\":1,"
+                                 "\"assigned_gpu_hour\":192,\"_total_gpu_hour\":12,\"total_metrics_hour\":1.5}"));
+    assert_non_null(strstr(text, "\"left_out\":{\"no_company\":8,\"unassigned\":0,\"not_counted\":0},\"notes\":[\"8.0 "
+                                 "GPU-hours were of nobody who belongs to a company and are in no row.\"]}\n"));
+}
+
+static void a_table_drops_columns_where_it_is_narrow(void **unused)
+{
+    AUTO_FREE char *wide = look_at(REPORT_DAILY, REPORT_TABLE, HEADINGS_EN, 0);
+    AUTO_FREE char *narrow = look_at(REPORT_DAILY, REPORT_TABLE, HEADINGS_EN, 60);
+    AUTO_FREE char *ja = look_at(REPORT_DAILY, REPORT_TABLE, HEADINGS_JA, 80);
+    (void)unused;
+    assert_non_null(strstr(wide, "Robert'); DROP TABLE    2024-10-04   12.0    6.3   12.3  100.0   5.0"));
+    assert_non_null(strstr(wide, "MEASURED"));
+    assert_null(strstr(narrow, "MEASURED"));
+    assert_non_null(strstr(narrow, "RATE%"));
+    assert_non_null(strstr(narrow, "\ndaily, 2024-10-04 to 2024-10-05, UTC\n8.0 GPU-hours were of nobody"));
+    for (struct str rest = str_of(narrow), line; str_line(&rest, &line) && line.len;)
+        assert_true(str_width(line) <= 60);
+    for (struct str rest = str_of(ja), line; str_line(&rest, &line) && line.len;)
+        assert_true(str_width(line) <= 80);
+}
+
+static void a_mail_is_whole_by_itself_and_runs_nothing(void **unused)
+{
+    AUTO_FREE char *text = look_at(REPORT_DAILY, REPORT_HTML, HEADINGS_EN, 0);
+    AUTO_FREE char *summary = look_at(REPORT_SUMMARY, REPORT_HTML, HEADINGS_EN, 0);
+    static const char *const never[] = {"<img", "<script", "<link", "<style", "src=", "href=", "url(", "class="};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(never); i++) {
+        print_message("%s\n", never[i]);
+        assert_null(strstr(text, never[i]));
+        assert_null(strstr(summary, never[i]));
+    }
+    assert_non_null(strstr(text, "&lt;img onerror=alert(1)&gt;</h2>"));
+    assert_non_null(strstr(text, ">12.0</td>"));
+    /* 6.3 % of 90 pixels */
+    assert_non_null(strstr(text, "<td width=\"6\" height=\"10\" bgcolor=\"#2f6fde\""));
+    assert_non_null(strstr(summary, ">&ndash;</td>"));
+}
+
+TESTS(cmocka_unit_test(csv_has_the_original_headings_and_plain_numbers),
+      cmocka_unit_test(json_has_keys_and_what_was_left_out), cmocka_unit_test(a_table_drops_columns_where_it_is_narrow),
+      cmocka_unit_test(a_mail_is_whole_by_itself_and_runs_nothing))
