@@ -146,7 +146,7 @@ static void conflict_words(const struct api *a, const struct hold *h, const stru
             buf_addf(&both, "%s%.*s", both.len ? "," : "", STR_ARG(one));
     pick_places(a->live, buf_str(&both), out);
     buf_addf(out, " %s booked by %s ", memchr(both.p ? both.p : "", ',', both.len) ? "are" : "is", with->person);
-    if (with->from_ms > MAX(h->from_ms, now_ms))
+    if (with->from_ms - MAX(h->from_ms, now_ms) >= 60000)
         buf_addf(out, "from %s ", moment_text(with->from_ms, now_ms, a->zone, from));
     buf_addf(out, "until %s", moment_text(with->until_ms, now_ms, a->zone, until));
     if (more)

@@ -57,6 +57,49 @@ static void tell(struct hub *h, const struct hold *x, enum event_kind kind, cons
     }
 }
 
+/* ---- on the screens ---- */
+
+static const struct hold_now *as_now(const struct hub *h, const struct hold *x, int64_t now_ms, struct hold_now *ret)
+{
+    if (!x)
+        return NULL;
+    memset(ret, 0, sizeof(*ret)); /* live compares them */
+    ret->id = x->id;
+    ret->from_ms = x->from_ms;
+    ret->until_ms = x->until_ms;
+    mem_copy_str(ret->person, sizeof(ret->person), x->person);
+    mem_copy_str(ret->comment, sizeof(ret->comment), x->comment);
+    moment_text(x->until_ms, now_ms, h->zone, ret->until);
+    return ret;
+}
+
+/* judge_ms 0: the next tick says what it means. */
+static void show_device(struct hub *h, struct node_now *n, size_t device, int64_t now_ms, int64_t judge_ms)
+{
+    const struct hold *now, *next;
+    struct hold_now a = {0}, b = {0};
+    book_of_device(h->book, str_of(n->devices[device].fact.uuid), now_ms, &now, &next);
+    live_book(h->live, n, device, as_now(h, now, now_ms, &a), as_now(h, next, now_ms, &b), judge_ms);
+}
+
+void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        show_device(h, n, i, now_ms, now_ms);
+}
+
+/* The nodes that have a device of these. */
+static void show_all(struct hub *h, const char *devices, int64_t now_ms)
+{
+    struct str rest = str_of(devices), one;
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        const struct device_now *d = one.len ? pick_find(h->live, one, &n) : NULL;
+        if (d)
+            show_device(h, live_find(h->live, n->key), (size_t)(d - n->devices), now_ms, now_ms);
+    }
+}
+
 /* ---- writing ---- */
 
 struct writing {
@@ -68,16 +111,23 @@ struct writing {
     char by[HOLD_PERSON_MAX], me[HOLD_PERSON_MAX];
 };
 
+struct moving {
+    struct hub *h;
+    int64_t now_ms;
+};
+
 static void on_moved(void *arg, const struct hold *x, enum hold_state to)
 {
-    struct hub *h = arg;
+    struct moving *m = arg;
+    show_all(m->h, x->devices, m->now_ms);
     if (to == HOLD_OVER)
-        tell(h, x, EVENT_EXPIRED, x->person, x->until_ms);
+        tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
 }
 
 void bookings_tick(struct hub *h, int64_t now_ms)
 {
-    book_tick(h->book, now_ms, on_moved, h);
+    struct moving m = {h, now_ms};
+    book_tick(h->book, now_ms, on_moved, &m);
 }
 
 static void written(void *arg, int result)
@@ -86,10 +136,15 @@ static void written(void *arg, int result)
     struct hub *h = w->h;
     struct reply rp = {0};
     int64_t now_ms = clock_wall_ms();
+    const struct hold *was = book_find(h->book, w->id);
+    AUTO_FREE char *left = mem_str(was ? was->devices : ""); /* it may have others now */
     book_settle(h->book, w->id, result == 0);
     const struct hold *x = result == 0 ? book_find(h->book, w->id) : NULL;
-    if (x)
+    if (x) {
         tell(h, x, w->kind, w->by, x->changed_ms);
+        show_all(h, left, now_ms);
+        show_all(h, x->devices, now_ms);
+    }
     if (w->late && x)
         reply_hold(&rp, &h->api, x, w->me, now_ms, w->status);
     else if (w->late && result == -ENOSPC)
@@ -172,5 +227,12 @@ int bookings_load(struct hub *h, struct err *err)
     int r = store_hold_get(h->store, 0, &last, err);
     if (r == 1)
         book_set_last(h->book, last->id);
-    return r < 0 ? r : store_holds(h->store, h->started_ms - AWAY_MS, 0, load_one, h, err);
+    if (r >= 0)
+        r = store_holds(h->store, h->started_ms - AWAY_MS, 0, load_one, h, err);
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(h->live, true, &n);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        for (size_t k = 0; k < nodes[i]->n_devices; k++)
+            show_device(h, live_find(h->live, nodes[i]->key), k, h->started_ms, 0);
+    return r;
 }

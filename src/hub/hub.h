@@ -82,6 +82,7 @@ int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err);
 int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me, struct late *late);
 int bookings_load(struct hub *h, struct err *err); /* after the registry */
 void bookings_tick(struct hub *h, int64_t now_ms);
+void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
 
 /* ---- vesta.c ---- */
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

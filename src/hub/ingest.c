@@ -353,6 +353,7 @@ void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64
         (*peer)->saved_ms = 0;
     }
     live_facts(h->live, *n, id, f, now_ms);
+    bookings_show(h, *n, now_ms);
     id = shown_facts(h, *n, id, f);
     if ((*peer)->rec.facts != id) {
         (*peer)->rec.facts = id;

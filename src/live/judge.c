@@ -228,6 +228,9 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
     } else if (n->maintenance) {
         v.state = DEV_HELD;
         v.why = WHY_MAINTENANCE;
+    } else if (d->booking) {
+        v.state = DEV_HELD;
+        v.why = WHY_BOOKED;
     } else {
         v.state = DEV_FREE;
         v.why = d->fact.asleep ? WHY_ASLEEP : d->n_procs ? WHY_DISPLAY : WHY_NOBODY;
@@ -287,6 +290,7 @@ static const struct {
     [WHY_DISPLAY] = {.before = "only a display on it"},
     [WHY_ASLEEP] = {.before = "asleep, not woken to be asked"},
     [WHY_MAINTENANCE] = {.before = "in maintenance"},
+    [WHY_BOOKED] = {.before = "booked by "},
     [WHY_PROCS] = {.amount = COUNT, .after = " process, no work", .after_many = " processes, no work"},
     [WHY_PROCS_UNKNOWN] = {.amount = COUNT,
                            .after = " process, not known to work",
@@ -309,6 +313,14 @@ static const struct {
     [WHY_NO_DEVICE] = {.before = "no device to read", .told = true},
 };
 
+const char *judge_booked(const struct device_now *d, char out[160])
+{
+    const struct hold_now *h = d->booking;
+
+    snprintf(out, 160, "%s%s%s", h ? h->person : "", h && h->until[0] ? " until " : "", h ? h->until : "");
+    return out;
+}
+
 void judge_words(const struct verdict *v, const char *told, char reason[160])
 {
     AUTO_BUF b = BUF_INIT(512);
@@ -324,7 +336,9 @@ void judge_words(const struct verdict *v, const char *told, char reason[160])
         metric_human(&b, M_mem_used, v->amount);
     buf_adds(&b, after ? after : "");
     const char *more = v->why == WHY_HUNG ? strchr(told, ';') : NULL; /* that the driver hangs is said already */
-    if (words[v->why].told && told[0])
+    if (v->why == WHY_BOOKED)
+        buf_adds(&b, told);
+    else if (words[v->why].told && told[0])
         buf_addf(&b, ": %s", told);
     else if (more)
         buf_adds(&b, more);
@@ -336,6 +350,7 @@ enum dev_state state_of(const struct state_rule *rule, const struct node_now *n,
 {
     struct verdict v = judge_device(rule, n, d, now_ms);
 
-    judge_words(&v, d->fact.note, reason);
+    char booked[160];
+    judge_words(&v, v.why == WHY_BOOKED ? judge_booked(d, booked) : d->fact.note, reason);
     return (enum dev_state)v.state;
 }

@@ -15,6 +15,7 @@ enum why {
     WHY_DISPLAY,
     WHY_ASLEEP,
     WHY_MAINTENANCE,
+    WHY_BOOKED,
     WHY_PROCS,         /* amount: how many */
     WHY_PROCS_UNKNOWN, /* the same, but nothing tells whether they work */
     WHY_MEMORY,        /* amount: bytes */
@@ -49,7 +50,9 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
                             int64_t now_ms);
 /* stopped: its agent said it was stopped in good order. */
 struct verdict judge_node(const struct state_rule *rule, const struct node_now *n, bool stopped, int64_t now_ms);
-/* told: what the agent says of its collector, or a device's note; may be empty. */
+/* told: what the agent says of its collector, or a device's note, or who has booked it until when; may be empty. */
+/* The last: "kim until Tue 17 Nov 14:00". */
+const char *judge_booked(const struct device_now *d, char out[160]);
 void judge_words(const struct verdict *v, const char *told, char reason[160]);
 
 #endif

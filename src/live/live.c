@@ -256,7 +256,11 @@ static bool judge_one(struct live *l, struct live_node *n, size_t i, int64_t now
     d->state = (enum dev_state)v.state;
     ld->why = v.why;
     ld->amount = v.amount;
-    judge_words(&v, v.why == WHY_UNREADABLE || v.why == WHY_PAUSED ? n->why_told : d->fact.note, d->reason);
+    char booked[160];
+    const char *told = v.why == WHY_UNREADABLE || v.why == WHY_PAUSED ? n->why_told
+                       : v.why == WHY_BOOKED                          ? judge_booked(d, booked)
+                                                                      : d->fact.note;
+    judge_words(&v, told, d->reason);
     return true;
 }
 
@@ -616,6 +620,35 @@ void live_tick(struct live *l, int64_t now_ms)
         if ((back || now_ms >= n->next_ms) && judge_all(l, n, now_ms))
             changed(l, n);
     }
+}
+
+static bool set_hold(struct hold_now **at, const struct hold_now *to)
+{
+    if (!*at && !to)
+        return false;
+    if (*at && to && memcmp(*at, to, sizeof(*to)) == 0)
+        return false;
+    free(*at);
+    *at = NULL;
+    if (to) {
+        *at = mem_alloc(sizeof(*to));
+        **at = *to;
+    }
+    return true;
+}
+
+void live_book(struct live *l, struct node_now *node, size_t device, const struct hold_now *booking,
+               const struct hold_now *next, int64_t now_ms)
+{
+    struct live_node *n = own(node);
+    struct device_now *d = &node->devices[device];
+    bool differs = set_hold(&d->booking, booking);
+
+    if (differs && n->devs[device].why == WHY_BOOKED)
+        n->devs[device].why = WHY_NOT_YET; /* its words are others now */
+    differs |= set_hold(&d->next, next);
+    if (differs)
+        judge_again(l, n, true, now_ms);
 }
 
 void live_set_notice(struct live *l, const char *text)

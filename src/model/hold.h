@@ -59,6 +59,7 @@ struct hold_now {
     int64_t id, from_ms, until_ms;
     char person[HOLD_PERSON_MAX];
     char comment[HOLD_COMMENT_MAX + 1];
+    char until[32]; /* "Tue 17 Nov 14:00": for sentences; empty: not told */
 };
 
 #endif

@@ -120,6 +120,8 @@ void device_now_fini(struct device_now *d)
         return;
     free(d->procs);
     free(d->custom);
+    free(d->booking);
+    free(d->next);
     *d = (struct device_now){0};
 }
 

@@ -7,6 +7,7 @@
 
 #include "model/batch.h"
 #include "model/fact.h"
+#include "model/hold.h"
 #include "model/state.h"
 
 /* One process on one device. */
@@ -34,7 +35,8 @@ struct device_now {
     size_t n_procs, n_custom;
     struct proc_now *procs;
     struct custom_now *custom;
-    bool split; /* in a filtered view: it has MIG instances, listed or not */
+    struct hold_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
+    bool split;                      /* in a filtered view: it has MIG instances, listed or not */
 };
 
 struct node_now {

@@ -154,7 +154,8 @@ static int set_is(const struct op *op, const struct subject *s)
     else if (op->get == GET_THROTTLE && !device_metric(s->d, M_throttle, &v))
         return UNKNOWN;
     else if (op->get == GET_FLAGS && s->d)
-        v |= (s->d->fact.asleep ? FLAG_ASLEEP : 0) | (s->d->fact.parent[0] ? FLAG_MIG : 0);
+        v |= (s->d->fact.asleep ? FLAG_ASLEEP : 0) | (s->d->fact.parent[0] ? FLAG_MIG : 0) |
+             (s->d->booking ? FLAG_BOOKED : 0);
     if (op->get == GET_THROTTLE && op->v == 0) /* none */
         return negate(op, v == 0 ? YES : NO);
     return negate(op, v & op->v ? YES : NO);
@@ -183,6 +184,8 @@ static int field_is(const struct filter *f, const struct op *op, const struct su
 {
     const char *base = op->get == GET_NODE_TEXT ? (const char *)s->n : (const char *)s->d;
 
+    if (op->get == GET_BOOKER && s->d) /* nobody is somebody else */
+        return negate(op, s->d->booking && text_is(f, op, s->d->booking->person) ? YES : NO);
     if (!base || !base[op->which])
         return UNKNOWN;
     return negate(op, text_is(f, op, base + op->which) ? YES : NO);

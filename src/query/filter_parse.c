@@ -46,6 +46,7 @@ static const struct field {
     {"mig", NULL, TAKE_COUNT, GET_MIG, 0},
     {"state", NULL, TAKE_STATE, GET_STATE, 0},
     {"user", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, user)},
+    {"booker", NULL, TAKE_NAME, GET_BOOKER, 0},
     {"program", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, name)},
     {"container", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, container)},
     {"runtime", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, runtime)},
@@ -72,7 +73,7 @@ static const struct word {
     {"hung", GET_STATE, 1 << DEV_HUNG},  {"lost", GET_STATE, 1 << DEV_LOST},
     {"broken", GET_STATE, OUT_OF_SIGHT}, {"asleep", GET_FLAGS, FLAG_ASLEEP},
     {"mig", GET_FLAGS, FLAG_MIG},        {"maintenance", GET_FLAGS, FLAG_MAINTENANCE},
-    {"mine", GET_PROC_TEXT, 0},
+    {"booked", GET_FLAGS, FLAG_BOOKED},  {"mine", GET_PROC_TEXT, 0},
 };
 
 const char *filter_name(size_t i)

@@ -24,6 +24,7 @@ enum get {
     /* text at op.which of … */
     GET_NODE_TEXT,
     GET_DEVICE_TEXT,
+    GET_BOOKER, /* who has it booked now */
     /* any process */
     GET_PROC_TEXT,
     GET_SLURM,
@@ -38,7 +39,7 @@ static inline bool get_is_set(enum get g)
     return g >= GET_STATE && g <= GET_FLAGS;
 }
 
-enum { FLAG_ASLEEP = 1, FLAG_MIG = 2, FLAG_MAINTENANCE = 4 };
+enum { FLAG_ASLEEP = 1, FLAG_MIG = 2, FLAG_MAINTENANCE = 4, FLAG_BOOKED = 8 };
 enum cmp { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE };
 enum text_match { TEXT_WHOLE, TEXT_PART, TEXT_GLOB };
 

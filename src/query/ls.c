@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 enum { NODE, GPU, STATE, USER, UTIL, MEM_USED, MEM_TOTAL, TEMP, POWER, NAME, SINCE, IDLE, AGE, REASON, PLAIN };
-enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, DETAIL };
+enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, DETAIL };
 
 #define GIB ((int64_t)1 << 30)
 
@@ -31,6 +31,8 @@ static const struct column_spec columns[DETAIL] = {
     [CLOCK_SM] = {.name = "clock_sm", .title = "SM/MHz", .type = CELL_INT, .right = true, .weight = 25},
     [THROTTLE] = {.name = "throttle", .title = "THROTTLE", .type = CELL_TEXT, .weight = 28},
     [PROCESSES] = {.name = "processes", .title = "PROCESSES", .type = CELL_TEXT, .weight = 70},
+    [BOOKED] = {.name = "booked", .title = "BOOKED BY", .type = CELL_TEXT, .weight = 65},
+    [BOOKED_UNTIL] = {.name = "booked_until", .title = "STILL", .type = CELL_INT, .right = true, .weight = 64},
 };
 
 static void text(struct cell *c, const char *s)
@@ -88,7 +90,14 @@ static void processes(struct cell *c, const struct view *v, const struct device_
 
 static void add_detail(struct cell *row, const struct view *v, const struct device_now *d)
 {
+    char span[24];
+
     text(&row[UUID], d->fact.uuid);
+    if (d->booking) {
+        text(&row[BOOKED], d->booking->person);
+        cell_int(&row[BOOKED_UNTIL], d->booking->until_ms);
+        cell_screen(&row[BOOKED_UNTIL], "%s", clock_span(MAX(0, d->booking->until_ms - v->at_ms), span));
+    }
     if (d->state <= DEV_BUSY) {
         value(&row[POWER_LIMIT], &d->now, M_power_limit, 1000);
         value(&row[CLOCK_SM], &d->now, M_clock_sm, 1000000);
@@ -115,6 +124,8 @@ static void add_device(struct cell *row, const struct view *v, const struct node
     if (d->state == DEV_HELD || d->state == DEV_BUSY) {
         AUTO_BUF b = BUF_INIT(1024);
         device_users(d, &b);
+        if (!b.len && d->state == DEV_HELD && d->booking)
+            buf_addf(&b, "(%s)", d->booking->person);
         if (b.len)
             cell_text(&row[USER], buf_str(&b));
     }

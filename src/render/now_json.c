@@ -114,6 +114,19 @@ static void put_proc(struct json *j, const struct view *v, const struct proc_now
     json_end_obj(j);
 }
 
+static void put_hold(struct json *j, const char *key, const struct hold_now *h)
+{
+    if (!h)
+        return;
+    json_obj(j, key);
+    json_int(j, "id", h->id);
+    json_str(j, "person", str_of(h->person));
+    json_int(j, "from", h->from_ms);
+    json_int(j, "until", h->until_ms);
+    text(j, "comment", h->comment);
+    json_end_obj(j);
+}
+
 static void put_device(struct json *j, const struct view *v, const struct node_now *n, const struct device_now *d)
 {
     const struct device_fact *f = &d->fact;
@@ -137,6 +150,8 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
     text(j, "note", f->note);
+    put_hold(j, "booking", d->booking);
+    put_hold(j, "next", d->next);
     put_metrics(j, &d->now);
     put_ages(j, &d->now, d->v_at_ms, d->at_ms, v->at_ms);
     if (sample_has(&d->now, M_throttle))

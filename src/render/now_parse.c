@@ -302,6 +302,27 @@ static int get_device_fact(struct parse *p, const json_t *o, struct device_fact 
     return 0;
 }
 
+static int get_hold(struct parse *p, const json_t *o, const char *key, struct hold_now **ret)
+{
+    struct hold_now h = {0};
+    json_t *v;
+    int r = get_object(p, o, key, &v);
+
+    if (r < 0 || !v)
+        return r;
+    if (p->budget < sizeof(h))
+        return refuse(p, key, "is one too many");
+    p->budget -= sizeof(h);
+    if ((r = get_int(p, v, "id", 0, INT64_MAX, &h.id)) < 0 ||
+        (r = get_text(p, v, "person", h.person, sizeof(h.person), true)) < 0 ||
+        (r = get_text(p, v, "comment", h.comment, sizeof(h.comment), false)) < 0 ||
+        (r = get_ms(p, v, "from", &h.from_ms)) < 0 || (r = get_ms(p, v, "until", &h.until_ms)) < 0)
+        return r;
+    *ret = mem_alloc(sizeof(h));
+    **ret = h;
+    return 0;
+}
+
 static int get_device(struct parse *p, const json_t *o, const struct node_fact *nf, int64_t now_ms,
                       struct device_now *d)
 {
@@ -316,7 +337,8 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
     if ((r = get_device_fact(p, o, &d->fact)) < 0 || (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
         (r = get_text(p, o, "reason", d->reason, sizeof(d->reason), false)) < 0 ||
         (r = get_ms(p, o, "since", &d->since_ms)) < 0 || (r = get_ms(p, o, "idle_since", &d->idle_since_ms)) < 0 ||
-        (r = get_ms(p, o, "age_ms", &age)) < 0 || (r = get_bool(p, o, "split", &d->split)) < 0)
+        (r = get_ms(p, o, "age_ms", &age)) < 0 || (r = get_bool(p, o, "split", &d->split)) < 0 ||
+        (r = get_hold(p, o, "booking", &d->booking)) < 0 || (r = get_hold(p, o, "next", &d->next)) < 0)
         return r;
     r = dev_state_by_word(str_of(state));
     if (r < 0)

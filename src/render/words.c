@@ -45,6 +45,8 @@ struct str holders(const struct device_now *d, char out[160])
 
     if (d->state == DEV_HELD || d->state == DEV_BUSY)
         device_users(d, &b);
+    if (!b.len && d->state == DEV_HELD && d->booking)
+        buf_addf(&b, "(%s)", d->booking->person);
     return keep(&b, out, 160);
 }
 
@@ -59,6 +61,10 @@ void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms
             buf_addf(out, " for %s", clock_span(MAX(0, now_ms - d->since_ms), span));
         if (d->reason[0] && (d->state != DEV_FREE || strcmp(d->reason, "nobody on it") != 0))
             buf_addf(out, ": %s", d->reason);
+        return;
+    }
+    if (d->state == DEV_HELD && !d->n_procs && d->booking) {
+        buf_addf(out, ": %s", d->reason);
         return;
     }
     for (size_t i = 0; i < d->n_procs; i++)

@@ -133,6 +133,33 @@ class Bookings(lib.Case):
         self.assertEqual((lambda r: (r["use"], r["others"]))(self.booked(person="kim", gpus="a1:0", **{"for": "1h"})), ("others", ["tom"]))
         self.assertEqual((lambda r: (r["use"], r["others"]))(self.booked(person="kim", gpus="b1:0", **{"for": "1h"})), ("unused", []))
 
+    def device(self, query=""):
+        return lib.ask_json(self.hub.url + "/api/v1/state?" + query)["nodes"][0]["devices"][0]
+
+    def test_a_booked_gpu_is_held_and_says_by_whom(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1")
+        self.assertEqual(self.device()["state"], "free")
+        row = self.booked(person=IMG, gpus="a1:0", **{"for": "2h"}, comment="hi")
+        then = self.booked(person=ROBERT, gpus="a1:0", **{"from": row["until"] + HOUR, "for": "2h"})
+        d = self.device()
+        self.assertEqual((d["state"], d["booking"]), ("held", {"id": row["id"], "person": IMG, "from": row["from"], "until": row["until"], "comment": "hi"}))
+        self.assertEqual(d["next"], {"id": then["id"], "person": ROBERT, "from": then["from"], "until": then["until"]})
+        self.assertRegex(d["reason"], rf"^booked by {IMG} until \w{{3}} \d+ \w{{3}}")
+        self.assertEqual(self.device("filter=booked")["booking"]["id"], row["id"])
+        self.assertEqual(lib.ask_json(self.hub.url + "/api/v1/state?filter=free")["nodes"], [])
+        table = self.run_ok(lib.MUSTER, "ls", "--hub", self.hub.url)
+        self.assertIn(f"({IMG})", table)
+        self.assertIn("none of 1 free", table)
+        # after a kill -9 the hub knows it before the node speaks again
+        self.hub.kill9()
+        self.open("--bookings.auth", "open")
+        self.assertEqual(self.device()["booking"]["person"], IMG)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{row['id']}?person=" + urllib.parse.quote(IMG))[0], 200)
+        d = self.device()
+        self.assertNotIn("booking", d)
+        self.assertEqual(d["next"]["id"], then["id"])
+
     def test_who_may(self):
         self.open("--proxy.header", "X-Remote-User", "--proxy.from", "127.0.0.1", "--proxy.admins", "root")
         self.node("a1")

@@ -168,6 +168,11 @@ static void a_sleeping_device_and_one_in_maintenance(void **unused)
     n.maintenance = true; /* not to be offered to anybody */
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_HELD);
     assert_string_equal(reason, "in maintenance");
+    n.maintenance = false;
+    struct hold_now h = {.person = "kim", .until = "Tue 17 Nov 14:00"};
+    d.booking = &h;
+    assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_HELD);
+    assert_string_equal(reason, "booked by kim until Tue 17 Nov 14:00");
     d.fact.lost = true;
     snprintf(d.fact.note, sizeof(d.fact.note), "fell off the bus");
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_LOST);
