@@ -5,8 +5,7 @@
 #include "base/mem.h"
 #include "render/words.h"
 
-/* What a person sees in a cell, onto b. */
-static void cell_shown(struct buf *b, const struct column_spec *col, const struct cell *c)
+void cell_shown(struct buf *b, const struct column_spec *col, const struct cell *c)
 {
     if (c->absent)
         buf_addc(b, '-');

@@ -3,6 +3,7 @@
 #define RENDER_WORDS_H
 
 #include "model/now.h"
+#include "model/rows.h"
 
 extern const char *const vendor_words[VENDOR_COUNT]; /* "" for unknown */
 const char *kind_words(uint8_t kind); /* enum proc_kind bits: "compute", "compute+graphics"; "" for none */
@@ -31,6 +32,9 @@ bool memory_left(const struct sample *s, int64_t *ret);
 
 /* Who holds it, when it is held or busy; "" otherwise. A view of out. */
 struct str holders(const struct device_now *d, char out[160]);
+
+/* What a person sees in a cell of rows; "-" where it is absent. */
+void cell_shown(struct buf *b, const struct column_spec *col, const struct cell *c);
 
 /* A cell of CSV. A spreadsheet runs what begins like a formula; ' says that it is text. */
 void csv_text(struct buf *out, const char *s);

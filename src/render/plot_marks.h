@@ -1,0 +1,39 @@
+/* plot_marks.h: what stands between a chart's axes, and the frame that says where. For plot.c. */
+#ifndef RENDER_PLOT_MARKS_H
+#define RENDER_PLOT_MARKS_H
+
+#include "render/pen.h"
+#include "render/plot.h"
+#include "render/scale.h"
+
+#define LABEL_MAX 90.0 /* points of a name under a slot, turned */
+
+struct frame {
+    const struct plot *p;
+    const struct zone *zone; /* never NULL */
+    struct zone *utc;
+    size_t n_series; /* that are drawn */
+    double width, height;
+    double left, right, top, bottom; /* of the field between the axes */
+    struct scale x, y;
+    bool timed;  /* x is a time axis; else there are slots */
+    bool dated;  /* slots are periods of a calendar */
+    bool turned; /* their names stand aslant */
+    size_t thin; /* one of so many slots has a name */
+    double slot; /* width of one */
+    int64_t step_ms;
+};
+
+/* Everything but top and bottom, which need to know what stands above and below. */
+void frame_init(struct frame *f, const struct plot *p, double width, double height);
+void frame_foot(struct frame *f, double below); /* sets bottom; below: points of text under the axis' own */
+void frame_fini(struct frame *f);
+double frame_y(const struct frame *f, double v);
+double frame_time(const struct frame *f, double at_ms);
+double frame_slot(const struct frame *f, size_t i); /* its middle */
+void slot_tick(const struct frame *f, size_t i, struct tick *ret);
+uint32_t series_colour(const struct plot *p, size_t i);
+
+void plot_marks(struct pen *pen, const struct frame *f);
+
+#endif
