@@ -17,6 +17,7 @@ const struct cmd cmds[] = {
     {"history", cmd_history, &history_face, false},
     {"record", cmd_record, &record_face, false},
     {"jobs", cmd_jobs, &jobs_face, false},
+    {"book", cmd_book, &book_face, false},
     {"report", cmd_report, &report_face, false},
     {"node", cmd_node, &node_face, false},
     {"token", cmd_token, &token_face, false},

@@ -11,9 +11,11 @@
 #include "book/pick.h"
 #include "book/use.h"
 #include "query/history.h"
+#include "render/ics.h"
 #include "render/render.h"
 
-#define ROWS_BYTES (64u << 20)
+#define ROWS_BYTES  (64u << 20)
+#define ICS_BACK_MS (30 * 86400000ll)
 
 /* ---- who ---- */
 
@@ -284,12 +286,26 @@ static void list_csv(const struct listing *l, struct api *a, const struct hold *
     rows_fini(&rows);
 }
 
+static void list_ics(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+{
+    char name[200];
+    snprintf(name, sizeof(name), "%s bookings", a->name);
+    rp->type = "text/calendar; charset=utf-8";
+    render_ics_start(&rp->body, name);
+    for (size_t i = 0; i < n && !rp->body.err; i++)
+        if (listed(l, a, v[i]))
+            render_ics_hold(&rp->body, v[i]);
+    render_ics_end(&rp->body);
+}
+
 static void list_give(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
 {
     rp->body = BUF_INIT(ROWS_BYTES);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     if (l->shape == SHAPE_CSV)
         list_csv(l, a, v, n, rp);
+    else if (l->shape == SHAPE_ICS)
+        list_ics(l, a, v, n, rp);
     else
         list_json(l, a, v, n, rp);
     if (rp->body.err)
@@ -347,19 +363,12 @@ static bool list_span(const struct api *a, const struct request *rq, struct list
     return false;
 }
 
-enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how list_start(struct api *a, struct request *rq, const struct listing *span, struct reply *rp)
 {
-    struct str format = request_query(rq, "format"), person = request_query(rq, "person"),
-               device = request_query(rq, "device"), node = request_query(rq, "node");
-    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
-    struct listing span = {.shape = csv ? SHAPE_CSV : SHAPE_JSON, .now_ms = rq->now_ms};
-    if (format.len && !csv && !str_eq(format, "json"))
-        return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
-                             format.p);
-    if (!list_span(a, rq, &span, rp))
-        return REPLY_NOW;
+    struct str person = request_query(rq, "person"), device = request_query(rq, "device"),
+               node = request_query(rq, "node");
     struct listing *l = mem_alloc(sizeof(*l));
-    *l = span;
+    *l = *span;
     l->ask = (struct past_ask){list_run, list_end};
     l->person = mem_strn(person.p, person.len);
     l->device = mem_strn(device.p, device.len);
@@ -372,6 +381,26 @@ enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
     list_give(l, a, v, n, rp);
     list_end(&l->ask);
     return REPLY_NOW;
+}
+
+/* What was up to a month ago too, and what was cancelled: a calendar takes out what it is told is off. */
+enum reply_how get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct listing l = {.shape = SHAPE_ICS, .now_ms = rq->now_ms, .from_ms = rq->now_ms - ICS_BACK_MS, .all = true};
+    return list_start(a, rq, &l, rp);
+}
+
+enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str format = request_query(rq, "format");
+    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
+    struct listing span = {.shape = csv ? SHAPE_CSV : SHAPE_JSON, .now_ms = rq->now_ms};
+    if (format.len && !csv && !str_eq(format, "json"))
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
+                             format.p);
+    if (!list_span(a, rq, &span, rp))
+        return REPLY_NOW;
+    return list_start(a, rq, &span, rp);
 }
 
 enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)

@@ -28,7 +28,7 @@ bool job_shows_all(const struct api *a, const struct request *rq, const struct j
 int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
 #define MAX_JOB_BODY 65536
 /* bookings.c, bookings_put.c */
-handler get_bookings, get_booking, post_booking, patch_booking, delete_booking;
+handler get_bookings, get_bookings_ics, get_booking, post_booking, patch_booking, delete_booking;
 bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_BOOKING_BODY 32768
 /* send.c: what comes in */

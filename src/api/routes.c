@@ -44,6 +44,8 @@ const struct route routes[] = {
      .params = "from: time, now unless told; to: time; person: name; device: UUID; node: id or name; all: those that are over and those that were cancelled, too; me: whose are 'mine' where names are typed; format: json or csv", .handle = get_bookings},
     {METHOD_POST, "/api/v1/bookings", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
      .summary = "Book: {\"gpus\": \"dgx2:0,1\" or \"devices\": [UUID] or \"count\", \"model\", \"node\", \"from\", \"until\" or \"for\": \"2d 4h\", \"comment\", \"person\"}; 409 says what is in the way", .handle = post_booking},
+    {GET, "/api/v1/bookings.ics", ROLE_NONE, .summary = "The same as a calendar to subscribe to (RFC 5545)",
+     .params = "person: name; device: UUID; node: id or name", .handle = get_bookings_ics},
     {GET, "/api/v1/bookings/{id}", ROLE_NONE, .summary = "One booking", .params = "me: whose are 'mine' where names are typed", .handle = get_booking},
     {METHOD_PATCH, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
      .summary = "Change a booking: {\"from\", \"until\" or \"for\" or \"extend\", \"comment\", \"devices\" or \"gpus\"}, each optional", .params = "person: who asks, where names are typed", .handle = patch_booking},

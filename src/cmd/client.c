@@ -41,7 +41,11 @@ static int find_token(const struct client_conf *conf, struct buf *ret, struct er
 /* What went wrong, in the hub's words when it sent a problem, in HTTP's when not. */
 static int problem(const struct client_conf *conf, long status, const struct buf *body, struct err *err)
 {
-    int code = status == 404 ? -ENOENT : status == 401 || status == 403 ? -EACCES : -EREMOTEIO;
+    int code = status == 404                    ? -ENOENT
+               : status == 401 || status == 403 ? -EACCES
+               : status == 409                  ? -EEXIST
+               : status == 400                  ? -EINVAL
+                                                : -EREMOTEIO;
     json_t *j = body->len ? json_loadb(body->p, body->len, 0, NULL) : NULL;
     const char *detail = json_string_value(json_object_get(j, "detail"));
     if (detail)

@@ -260,6 +260,68 @@ class Bookings(lib.Case):
         self.assertEqual(self.ask("DELETE", f"/api/v1/bookings/{one['id']}?person={who}")[0], 200)
         self.assertEqual(len(self.rows("all&person=" + who)), 1)
 
+    def test_a_calendar_to_subscribe_to(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", gpus=2)
+        one = self.booked(person=ROBERT, gpus="a1:0,1", **{"for": "1h"}, comment="line; one, two \\ ä" + "x" * 100)
+        two = self.booked(person=IMG, gpus="a1:0", **{"from": one["until"], "for": "1h"})
+        self.ask("DELETE", f"/api/v1/bookings/{two['id']}?person=" + urllib.parse.quote(IMG))
+        status, head, raw = lib.ask(self.hub.url + "/api/v1/bookings.ics")
+        self.assertEqual((status, head["content-type"]), (200, "text/calendar; charset=utf-8"))
+        self.assertTrue(raw.endswith(b"END:VCALENDAR\r\n") and b"\n" not in raw.replace(b"\r\n", b""))
+        self.assertLessEqual(max(len(line) for line in raw.split(b"\r\n")), 75)
+        events = raw.decode().replace("\r\n ", "").split("BEGIN:VEVENT\r\n")[1:]
+        self.assertEqual(len(events), 2)
+        self.assertIn("SUMMARY:Robert')\\; DROP TABLE: a1:0\\,1\r\n", events[0])
+        self.assertIn("DESCRIPTION:line\\; one\\, two \\\\ äx", events[0])
+        self.assertIn(time.strftime("DTSTART:%Y%m%dT%H%M%SZ\r\n", time.gmtime(one["from"] // 1000)), events[0])
+        self.assertIn("STATUS:CANCELLED", events[1])
+        self.assertIn("SEQUENCE:1", events[1])
+
+    def cli(self, *args, **kw):
+        return self.run_any(lib.MUSTER, "book", "--hub", self.hub.url, *args, **kw)
+
+    def test_the_command_line(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1", gpus=2)
+        code, out, err = self.cli("a1:0,1", "--for", "2d", "--comment", "paper", "--person", IMG)
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, rf"^booked 1: a1:0,1 for {IMG} until \w{{3}} \d+ \w{{3}}.* \d\d:\d\d\n$")
+        code, out, err = self.cli("a1:1", "--for", "2h", "--person", ROBERT)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn(f"a1:1 is booked by {IMG} until", err)
+        code, out, err = self.cli("a1:1", "--from", "2030-01-02 10:00", "--until", "2030-01-02T12:00:00Z", "--person", ROBERT, env={"TZ": "Europe/Berlin"})
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("from Wed 2 Jan 2030 10:00 until Wed 2 Jan 2030 13:00", out)
+        self.assertEqual([(r["from"], r["until"]) for r in self.rows("person=" + urllib.parse.quote(ROBERT))], [(1893574800000, 1893585600000)])
+        code, out, _ = self.cli("--list")
+        self.assertEqual(code, 0)
+        self.assertIn(ROBERT, out)
+        self.assertRegex(out, rf"1  {IMG} +a1:0,1 +active .* paper")
+        self.assertEqual([r["person"] for r in json.loads(self.cli("--list", "--json")[1])["rows"]], [IMG, ROBERT])
+        self.assertEqual([r["person"] for r in csv.DictReader(io.StringIO(self.cli("--list", "--csv")[1]))], [IMG, ROBERT])
+        self.assertEqual(self.cli("--extend", "1", "2h")[0], 1)  # not ours
+        code, out, err = self.cli("--extend", "1", "2h", "--person", IMG)
+        self.assertEqual((code, err, out[:11]), (0, "", "extended 1:"))
+        code, out, err = self.cli("--change", "2", "a1:0", "--comment", "later", "--person", ROBERT)
+        self.assertEqual((code, err, out[:15]), (0, "", "changed 2: a1:0"))
+        self.assertEqual(self.cli("--release", "1", "--person", IMG)[:2], (0, f"released 1: a1:0,1 for {IMG}\n"))
+        self.assertEqual(self.cli("--release", "2", "--person", ROBERT)[0], 0)
+        self.assertEqual(self.cli("--list")[0], 1)
+        self.assertEqual(self.cli("--list", "--all")[0], 0)
+        for args, want in ((("a1:0",), 2), ((), 2), (("a1:0", "--for", "2 cows"), 2), (("--extend", "1"), 2), (("--release", "x"), 2), (("--list", "--release", "1"), 2),
+                           (("--count", "2", "--model", "B300", "--for", "1h"), 1), (("--release", "99"), 1), (("nowhere:0", "--for", "1h"), 1)):
+            self.assertEqual(self.cli(*args)[0], want, args)
+        self.assertEqual(self.run_any(lib.MUSTER, "book", "--hub", "http://127.0.0.1:1", "--list")[0], 3)
+        # with a token the person is its own; beside the hub an admin's token names our login
+        self.assertEqual(self.hub.stop(), 0)
+        self.open()
+        code, out, _ = self.cli("a1:0", "--for", "1h", "--token", self.token("member", "--person", "kim"))
+        self.assertIn("for kim until", out)
+        self.assertEqual(self.cli("a1:1", "--for", "1h")[0], 1)
+        code, out, _ = self.cli("a1:1", "--for", "1h", "--token", self.token("admin"), "--person", "lee")
+        self.assertIn("for lee until", out)
+
 
 if __name__ == "__main__":
     lib.main()

@@ -8,6 +8,7 @@
 #include "book/book.h"
 #include "book/may.h"
 #include "book/moment.h"
+#include "render/ics.h"
 
 #define NOW  1794733200000ll /* 2026-11-15T09:00:00Z, a Sunday */
 #define HOUR 3600000ll
@@ -341,6 +342,61 @@ static void who_books_for_whom(void **unused)
     }
 }
 
+/* ---- a calendar ---- */
+
+static void a_calendar_line_is_escaped_folded_and_ends_with_crlf(void **unused)
+{
+    struct hold h =
+        {.id = 7,
+         .changes = 2,
+         .created_ms = NOW - HOUR,
+         .changed_ms = NOW,
+         .from_ms = NOW,
+         .until_ms = NOW + 52 * HOUR,
+         .person = "Robert'); DROP TABLE",
+         .by = "x",
+         .devices = "GPU-a",
+         .places = "dgx2:0,1",
+         .comment = "a\\b;c,d\nBEGIN:VEVENT \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                    "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 end"};
+    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_BUF whole = BUF_INIT(65536);
+    struct str rest, l;
+
+    (void)unused;
+    render_ics_start(&b, "lab, one");
+    render_ics_hold(&b, &h);
+    render_ics_end(&b);
+    rest = buf_str(&b);
+    while (str_cut(&rest, '\n', &l)) { /* unfold as a reader does */
+        if (!l.len && !rest.len)
+            break;
+        assert_true(l.len <= 76 && l.p[l.len - 1] == '\r' && str_utf8_ok(str_n(l.p, l.len - 1)));
+        if (l.p[0] == ' ')
+            buf_cut(&whole, whole.len - 1);
+        buf_addf(&whole, "%.*s\n", (int)(l.len - 1 - (l.p[0] == ' ')), l.p + (l.p[0] == ' '));
+    }
+    static const char *const want[] =
+        {"BEGIN:VCALENDAR\nVERSION:2.0\n",
+         "X-WR-CALNAME:lab\\, one\n",
+         "\nUID:booking-7-1794729600000@muster\nSEQUENCE:2\nDTSTAMP:20261115T090000Z\n",
+         "\nDTSTART:20261115T090000Z\nDTEND:20261117T130000Z\nSUMMARY:Robert')\\; DROP TABLE: dgx2:0\\,1\n",
+         "\nDESCRIPTION:a\\\\b\\;c\\,d\\nBEGIN:VEVENT \xc3\xa4",
+         "\xc3\xa4 end\nSTATUS:CONFIRMED\n",
+         "END:VEVENT\nEND:VCALENDAR\n"};
+    print_message("%s", whole.p);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_non_null(strstr(whole.p, want[i]));
+    buf_reset(&b);
+    h.released_ms = NOW - 1; /* cancelled before it began */
+    render_ics_hold(&b, &h);
+    assert_non_null(strstr(b.p, "STATUS:CANCELLED\r\n"));
+    buf_reset(&b);
+    h.released_ms = NOW + HOUR;
+    render_ics_hold(&b, &h);
+    assert_non_null(strstr(b.p, "DTEND:20261115T100000Z\r\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +407,7 @@ int main(void)
         cmocka_unit_test(b2_what_is_being_written_counts_and_is_not_shown),
         cmocka_unit_test(what_begins_and_ends_is_told_once),
         cmocka_unit_test(who_books_for_whom),
+        cmocka_unit_test(a_calendar_line_is_escaped_folded_and_ends_with_crlf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

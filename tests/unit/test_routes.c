@@ -249,6 +249,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/jobs/{id}", "PATCH", "111+3++3"},
         {"/api/v1/bookings", "GET", "++133++3"}, /* bookings.auth is token here */
         {"/api/v1/bookings", "POST", "11133++3"},
+        {"/api/v1/bookings.ics", "GET", "++133++3"},
         {"/api/v1/bookings/{id}", "GET", "++133++3"},
         {"/api/v1/bookings/{id}", "PATCH", "11133++3"},
         {"/api/v1/bookings/{id}", "DELETE", "11133++3"},
