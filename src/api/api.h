@@ -52,9 +52,10 @@ struct request {
     char peer[64];   /* address, after proxy rules */
     bool loopback, tls;
     struct str (*header)(const struct request *rq, const char *name); /* empty: absent */
-    void *conn;              /* the server's handle: pass it back for late replies and streams */
-    struct token_memo *memo; /* this connection's; NULL: none is kept */
-    int64_t now_ms;          /* when its head arrived */
+    void *conn;                  /* the server's handle: pass it back for late replies and streams */
+    struct token_memo *memo;     /* this connection's; NULL: none is kept */
+    int64_t now_ms;              /* when its head arrived */
+    const struct census *census; /* to know whom `mine` speaks of; the api's, set by api_admit */
     /* settled by api_admit */
     const struct route *route;
     enum role role;

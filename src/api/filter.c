@@ -2,6 +2,7 @@
 #include "query/filter.h"
 
 #include "api/api.h"
+#include "people/census.h"
 
 bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret)
 {
@@ -15,6 +16,9 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
     snprintf(who, sizeof(who), "%.*s", (int)MIN(me.len, sizeof(who) - 1), me.p);
     if (rq->token.person[0])
         mem_copy_str(who, sizeof(who), rq->token.person);
+    const char *person = who[0] ? census_person(rq->census, NULL, who, -1) : ""; /* a token may be a login's */
+    if (person[0] && person != who)
+        mem_copy_str(who, sizeof(who), person);
     /* As it was sent, not trimmed: columns are counted from where the reader began. */
     if (filter_new(request_query(rq, "filter"), who, ret, &err) == 0)
         return true;

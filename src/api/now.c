@@ -275,6 +275,7 @@ static const struct column_spec process_columns[] = {
     {"container", "CONTAINER", CELL_TEXT, .weight = 1},
     {"pod", "POD", CELL_TEXT, .weight = 1},
     {"slurm_job", "JOB", CELL_INT, .right = true, .weight = 1},
+    {"person", "PERSON", CELL_TEXT, .weight = 1},
 };
 enum {
     P_NODE,
@@ -291,7 +292,8 @@ enum {
     P_RUNTIME,
     P_CONTAINER,
     P_POD,
-    P_JOB
+    P_JOB,
+    P_PERSON
 };
 
 static void process_row(struct rows *r, const struct view *v, const struct node_now *n, const struct device_now *d,
@@ -305,7 +307,7 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
     cell_int(&c[P_PID], p->fact->pid);
     cell_some_text(&c[P_USER], p->fact->user);
     cell_some_text(&c[P_PROGRAM], p->fact->name);
-    if (v->show_cmd || (v->reader[0] && strcmp(v->reader, p->fact->user) == 0))
+    if (view_shows_cmd(v, p))
         cell_some_text(&c[P_COMMAND], p->fact->cmd);
     if (p->mem >= 0)
         cell_int(&c[P_MEM], p->mem);
@@ -318,6 +320,7 @@ static void process_row(struct rows *r, const struct view *v, const struct node_
     cell_some_text(&c[P_POD], p->fact->pod);
     if (p->fact->slurm_job > 0)
         cell_int(&c[P_JOB], p->fact->slurm_job);
+    cell_some_text(&c[P_PERSON], proc_person(p));
 }
 
 struct process_ask {

@@ -55,6 +55,12 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         const struct person_now *p = &people.v[i];
         json_obj(&j, NULL);
         json_cstr(&j, "person", p->name[0] ? p->name : NULL);
+        if (p->n_logins && !(p->n_logins == 1 && strcmp(p->logins[0], p->name) == 0)) {
+            json_arr(&j, "logins");
+            for (size_t k = 0; k < p->n_logins; k++)
+                json_cstr(&j, NULL, p->logins[k]);
+            json_end_arr(&j);
+        }
         json_uint(&j, "gpus", p->n);
         json_uint(&j, "idle", p->idle);
         json_int(&j, "memory", p->mem);

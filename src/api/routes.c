@@ -195,6 +195,7 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
 {
     int allowed;
     struct str host = rq->header(rq, "Host");
+    rq->census = a->census;
     if (host.len && !host_allowed(host, a->host_names, a->n_host_names)) {
         reply_problem(rp, 421, "this hub is not known as '%.*s'; if it should be, add that name to host_names",
                       (int)MIN(host.len, 200u), host.p);

@@ -27,6 +27,7 @@ void census_desk_free(struct census_desk *d);
 const struct unix_groups *census_desk_groups(const struct census_desk *d);
 /* The census in force from now on, and the files it was made of; takes both. Asks for Unix groups where it needs them.
  */
+void census_desk_tick(struct census_desk *d, int64_t now_ms); /* memberships begin and end with days */
 void census_desk_take(struct census_desk *d, struct census *c, struct census_files *files);
 
 #endif

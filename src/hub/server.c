@@ -223,6 +223,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     int64_t now_ms = clock_wall_ms();
     (void)fd, (void)what;
     live_tick(s->hub.live, now_ms);
+    census_desk_tick(s->hub.census, now_ms);
     bookings_tick(&s->hub, now_ms);
     httpd_tick(s->hub.httpd);
     say_store(&s->hub);
@@ -710,6 +711,8 @@ void hub_close(struct hub *h)
     struct server *s = own(h);
     if (!h)
         return;
+    if (h->live)
+        live_who(h->live, NULL, NULL); /* what it shows of people goes */
     census_desk_free(h->census);
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */

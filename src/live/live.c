@@ -23,6 +23,8 @@ struct live {
     struct state_rule rule;
     live_event_fn *on_event;
     void *arg;
+    live_who_fn *who;
+    void *who_arg;
     uint64_t version;
     int64_t tick_ms;
     size_t n, cap; /* nodes in no order */
@@ -588,6 +590,15 @@ void live_procs(struct live *l, struct node_now *now, uint64_t id, const struct 
     proc_list_copy(&n->procs_next, p);
 }
 
+static void ask_who(struct live *l, struct live_node *n)
+{
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        for (size_t k = 0; k < n->now.devices[i].n_procs; k++) {
+            struct proc_now *p = &n->now.devices[i].procs[k];
+            p->who = l->who ? l->who(l->who_arg, &n->now, p->fact) : NULL;
+        }
+}
+
 void live_batch(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)
 {
     struct live_node *n = own(now);
@@ -596,7 +607,20 @@ void live_batch(struct live *l, struct node_now *now, const struct batch *b, int
     for (size_t i = 0; i < b->n_events; i++)
         if (b->events[i].kind == EVENT_STOP && b->key.run == n->run)
             n->stopped = true;
-    judge_again(l, n, node_take_batch(n, &l->rule, b, shift_ms, now_ms), now_ms);
+    bool newest = node_take_batch(n, &l->rule, b, shift_ms, now_ms);
+    if (newest && l->who)
+        ask_who(l, n);
+    judge_again(l, n, newest, now_ms);
+}
+
+void live_who(struct live *l, live_who_fn *who, void *arg)
+{
+    l->who = who;
+    l->who_arg = arg;
+    for (size_t i = 0; i < l->n; i++) {
+        ask_who(l, l->v[i]);
+        changed(l, l->v[i]);
+    }
 }
 
 /* ---- time ---- */

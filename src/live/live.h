@@ -39,6 +39,10 @@ typedef void live_event_fn(void *arg, const struct node_now *n, const struct eve
 
 struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg);
 void live_free(struct live *l);
+/* Who the login of a process on n is; NULL: as the login says. What it returns lives until live_who is called again. */
+typedef const struct identity *live_who_fn(void *arg, const struct node_now *n, const struct proc_fact *f);
+/* From now on, and for every process there is: all are asked for again. NULL: nobody knows more than the login. */
+void live_who(struct live *l, live_who_fn *who, void *arg);
 void live_set_rule(struct live *l, const struct state_rule *rule);
 const struct state_rule *live_rule(const struct live *l);
 

@@ -67,10 +67,18 @@ int view_answer(const struct view *v, struct buf *out)
     return out->err;
 }
 
+bool view_shows_cmd(const struct view *v, const struct proc_now *p)
+{
+    return v->show_cmd ||
+           (v->reader[0] && (strcmp(v->reader, p->fact->user) == 0 || strcmp(v->reader, proc_person(p)) == 0));
+}
+
 int64_t device_age_ms(const struct device_now *d, int64_t now_ms)
 {
     return d->at_ms ? MAX(0, now_ms - d->at_ms) : -1;
 }
+
+const char *const identity_words[IDENTITY_GROUPS] = {"teams", "projects", "companies"};
 
 int device_users(const struct device_now *d, struct buf *out)
 {
@@ -80,15 +88,16 @@ int device_users(const struct device_now *d, struct buf *out)
     size_t n = 0;
     for (size_t i = 0; i < d->n_procs; i++) {
         const struct proc_now *p = &d->procs[i];
-        if (!p->fact->user[0])
+        const char *who = proc_person(p)[0] ? proc_person(p) : p->fact->user; /* nobody's: at least the login */
+        if (!who[0])
             continue;
         size_t k = 0;
-        while (k < n && strcmp(name[k], p->fact->user) != 0)
+        while (k < n && strcmp(name[k], who) != 0)
             k++;
         if (k == NAMED)
             continue;
         if (k == n) {
-            name[n] = p->fact->user;
+            name[n] = who;
             mem[n++] = 0;
         }
         mem[k] += MAX(p->mem, 0);

@@ -10,13 +10,27 @@
 #include "model/hold.h"
 #include "model/state.h"
 
+/* Who a login is, where more is known than the login itself (people/). Groups: those of the moment. */
+#define IDENTITY_GROUPS 3 /* teams, projects, companies: as enum group_kind has them */
+struct identity {
+    const char *person;                  /* "": nobody, as told of root and the like */
+    const char *groups[IDENTITY_GROUPS]; /* names with '\n' between; "": none */
+};
+extern const char *const identity_words[IDENTITY_GROUPS]; /* "teams", "projects", "companies": in JSON */
+
 /* One process on one device. */
 struct proc_now {
     struct proc_fact *fact; /* borrowed: of the node's list, or behind the device's procs in the same block */
     uint8_t kind;
-    int64_t mem; /* -1 unknown */
-    int32_t sm;  /* -1 unknown */
+    int64_t mem;                /* -1 unknown */
+    int32_t sm;                 /* -1 unknown */
+    const struct identity *who; /* borrowed like the fact; NULL: the login is all there is to know */
 };
+/* Whose it is: a person, or the login where nobody said who that is; "": not known, or nobody's. */
+static inline const char *proc_person(const struct proc_now *p)
+{
+    return p->who ? p->who->person : p->fact->user;
+}
 
 struct custom_now {
     uint16_t metric; /* METRIC_CUSTOM + position in the node's custom list */
@@ -84,8 +98,11 @@ void view_tally(const struct view *v, struct tally *ret);
 /* "11 of 48 free: 6 on dgx2, 4 on dgx5, 1 on ws3"; of a filtered view "3 of 48 match 'mem>40G': …" */
 int view_answer(const struct view *v, struct buf *out);
 
+/* Whether this reader may see the process's whole command line. */
+bool view_shows_cmd(const struct view *v, const struct proc_now *p);
+
 int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never */
-/* Who holds it: the distinct users, most memory first, comma separated; "" when nobody. */
+/* Who holds it: the distinct persons, most memory first, comma separated; "" when nobody. */
 int device_users(const struct device_now *d, struct buf *out);
 /* A MIG parent with instances cannot itself be free: its instances are what one takes. */
 bool device_is_parent(const struct node_now *n, const struct device_now *d);

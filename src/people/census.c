@@ -32,6 +32,12 @@ void census_unref(struct census *c)
     free(c);
 }
 
+bool census_knows(const struct census *c)
+{
+    return c && (c->logins.n || c->patterns.n || c->uids.n || c->aliases.n || c->n_ignored || c->groups[GROUP_TEAM].n ||
+                 c->groups[GROUP_PROJECT].n || c->groups[GROUP_COMPANY].n);
+}
+
 /* ---- persons ---- */
 
 static bool node_fits(const struct login_rule *r, const char *node)

@@ -17,6 +17,7 @@
 struct census;
 struct census *census_empty(void);                 /* knows nobody; the caller unrefs it */
 struct census *census_ref(const struct census *c); /* one more owner, on any thread; NULL stays NULL */
+bool census_knows(const struct census *c);         /* anything at all: false for an empty one */
 void census_unref(struct census *c);               /* the last one frees it; accepts NULL */
 
 /* ---- persons ---- */

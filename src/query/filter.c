@@ -5,6 +5,7 @@
 #include "query/filter.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "query/filter_prog.h"
@@ -191,6 +192,26 @@ static int field_is(const struct filter *f, const struct op *op, const struct su
     return negate(op, text_is(f, op, base + op->which) ? YES : NO);
 }
 
+/* Whether it is theirs; UNKNOWN where not even the login is known. */
+static int whose(const struct filter *f, const struct op *op, const struct proc_now *p)
+{
+    const char *person = proc_person(p);
+
+    if (op->which >= WHO_GROUP && op->which < WHO_GROUP + IDENTITY_GROUPS) {
+        struct str rest = p->who ? str_of(p->who->groups[op->which - WHO_GROUP]) : STR(""), name;
+        char text[NAME_MAX_LEN];
+        while (rest.len && str_cut(&rest, '\n', &name)) {
+            snprintf(text, sizeof(text), "%.*s", (int)MIN(name.len, sizeof(text) - 1), name.p);
+            if (text_is(f, op, text))
+                return YES;
+        }
+    } else if ((person[0] && text_is(f, op, person)) ||
+               (op->which == WHO_ME && p->fact->user[0] && text_is(f, op, p->fact->user))) {
+        return YES;
+    }
+    return p->fact->user[0] || p->who ? NO : UNKNOWN;
+}
+
 /* Whether any process is like this. What a process would not say could be anything; a container may just not be. */
 static int any_proc(const struct filter *f, const struct op *op, const struct subject *s)
 {
@@ -201,7 +222,12 @@ static int any_proc(const struct filter *f, const struct op *op, const struct su
     for (size_t i = 0; i < s->n_procs; i++) {
         const struct proc_fact *p = s->procs[i].fact;
         bool yes;
-        if (op->code == OP_PROC_TEXT) {
+        if (op->code == OP_PROC_WHO) {
+            int is = whose(f, op, &s->procs[i]);
+            if (is == UNKNOWN)
+                any = UNKNOWN;
+            yes = is == YES;
+        } else if (op->code == OP_PROC_TEXT) {
             const char *text = (const char *)p + op->which;
             bool must = op->which == offsetof(struct proc_fact, user) || op->which == offsetof(struct proc_fact, name);
             if (!text[0] && must)
@@ -272,6 +298,7 @@ static bool run(const struct filter *f, const struct subject *s)
             stack[top++] = (uint8_t)field_is(f, op, s);
             break;
         case OP_PROC_TEXT:
+        case OP_PROC_WHO:
         case OP_PROC_NUMBER:
             stack[top++] = (uint8_t)any_proc(f, op, s);
             break;

@@ -47,6 +47,10 @@ static const struct field {
     {"state", NULL, TAKE_STATE, GET_STATE, 0},
     {"user", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, user)},
     {"booker", NULL, TAKE_NAME, GET_BOOKER, 0},
+    {"person", NULL, TAKE_NAME, GET_PROC_WHO, WHO_PERSON},
+    {"team", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP},
+    {"project", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP + 1},
+    {"company", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP + 2},
     {"program", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, name)},
     {"container", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, container)},
     {"runtime", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, runtime)},
@@ -73,7 +77,7 @@ static const struct word {
     {"hung", GET_STATE, 1 << DEV_HUNG},  {"lost", GET_STATE, 1 << DEV_LOST},
     {"broken", GET_STATE, OUT_OF_SIGHT}, {"asleep", GET_FLAGS, FLAG_ASLEEP},
     {"mig", GET_FLAGS, FLAG_MIG},        {"maintenance", GET_FLAGS, FLAG_MAINTENANCE},
-    {"booked", GET_FLAGS, FLAG_BOOKED},  {"mine", GET_PROC_TEXT, 0},
+    {"booked", GET_FLAGS, FLAG_BOOKED},  {"mine", GET_PROC_WHO, 0},
 };
 
 const char *filter_name(size_t i)
@@ -457,7 +461,10 @@ static int take_comparison(struct parser *p, const struct field *f, struct str n
     else if (get_is_set(op.get))
         op.code = OP_SET;
     else
-        op.code = op.get == GET_PROC_TEXT ? OP_PROC_TEXT : op.get >= GET_SLURM ? OP_PROC_NUMBER : OP_TEXT;
+        op.code = op.get == GET_PROC_TEXT  ? OP_PROC_TEXT
+                  : op.get == GET_PROC_WHO ? OP_PROC_WHO
+                  : op.get >= GET_SLURM    ? OP_PROC_NUMBER
+                                           : OP_TEXT;
     return emit_condition(p, op, at);
 }
 
@@ -533,11 +540,11 @@ static int take_word(struct parser *p, struct str name, size_t at)
                     name.p, shown(name), name.p);
     }
     struct op op = {.code = OP_SET, .get = (uint8_t)w->get, .v = w->bits};
-    if (w->get == GET_PROC_TEXT) {
+    if (w->get == GET_PROC_WHO) {
         if (!p->me || !p->me[0])
             return fail(p, at, "'mine' needs to know who asks: send a member's token, or write user:NAME");
-        op.code = OP_PROC_TEXT;
-        op.which = offsetof(struct proc_fact, user);
+        op.code = OP_PROC_WHO;
+        op.which = WHO_ME;
         op.match = TEXT_WHOLE;
         if (!p->f->mine) /* once, however often it is asked for */
             pool_add(p, &p->mine, str_n(p->me, strnlen(p->me, VALUE_MAX)));

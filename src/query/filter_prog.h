@@ -27,6 +27,7 @@ enum get {
     GET_BOOKER, /* who has it booked now */
     /* any process */
     GET_PROC_TEXT,
+    GET_PROC_WHO, /* op.which: enum who */
     GET_SLURM,
     GET_PID,
 };
@@ -40,6 +41,8 @@ static inline bool get_is_set(enum get g)
 }
 
 enum { FLAG_ASLEEP = 1, FLAG_MIG = 2, FLAG_MAINTENANCE = 4, FLAG_BOOKED = 8 };
+/* Whose a process is: the person; one of the groups, from here on as struct identity has them; the one who asks. */
+enum who { WHO_PERSON, WHO_GROUP, WHO_ME = WHO_GROUP + IDENTITY_GROUPS };
 enum cmp { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE };
 enum text_match { TEXT_WHOLE, TEXT_PART, TEXT_GLOB };
 
@@ -48,6 +51,7 @@ enum op_code {
     OP_SET,
     OP_TEXT,
     OP_PROC_TEXT,
+    OP_PROC_WHO,
     OP_PROC_NUMBER,
     OP_CUSTOM, /* a metric declared at run time, by the name at op.to; op.v is in units of 1 / op.which */
     OP_NOT,

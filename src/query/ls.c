@@ -76,7 +76,7 @@ static void processes(struct cell *c, const struct view *v, const struct device_
 
     for (size_t i = 0; i < d->n_procs; i++) {
         const struct proc_now *p = &d->procs[i];
-        bool cmd = p->fact->cmd[0] && (v->show_cmd || (v->reader[0] && strcmp(v->reader, p->fact->user) == 0));
+        bool cmd = p->fact->cmd[0] && view_shows_cmd(v, p);
         buf_addf(&b, "%s%d %s %s", i ? "; " : "", (int)p->fact->pid, p->fact->user[0] ? p->fact->user : "?",
                  cmd ? p->fact->cmd : p->fact->name);
         if (p->mem >= 0) {

@@ -14,9 +14,21 @@ static struct person_now *person(struct people *p, const char *name)
     return &p->v[p->n++];
 }
 
+static void see_login(struct person_now *p, const char *login)
+{
+    size_t i = 0;
+    while (i < p->n_logins && strcmp(p->logins[i], login) != 0)
+        i++;
+    if (i == p->n_logins && i < PERSON_LOGINS && login[0])
+        p->logins[p->n_logins++] = login;
+}
+
 static void see(struct people *people, const struct node_now *n, const struct device_now *d, const struct proc_now *use)
 {
-    struct person_now *p = person(people, use->fact->user);
+    if (use->who && !use->who->person[0])
+        return; /* nobody's */
+    struct person_now *p = person(people, proc_person(use));
+    see_login(p, use->fact->user);
     struct holding *h = p->n ? &p->v[p->n - 1] : NULL;
     if (!h || h->device != d) {
         VEC_ROOM(p->v, p->n, p->cap);

@@ -16,8 +16,11 @@ struct holding {
     size_t n_procs;
 };
 
+#define PERSON_LOGINS 8
 struct person_now {
-    const char *name; /* a login; "" is whoever could not be found out */
+    const char *name; /* a person, or a login that nobody is told of; "" is whoever could not be found out */
+    size_t n_logins;
+    const char *logins[PERSON_LOGINS]; /* under which they are on devices now, the first few */
     size_t n, cap, idle;
     struct holding *v; /* by node, then as the node counts them */
     int64_t mem, since_ms;

@@ -89,6 +89,23 @@ static void put_throttle(struct json *j, uint64_t mask)
     json_end_arr(j);
 }
 
+static void put_who(struct json *j, const struct proc_now *p)
+{
+    if (!p->who)
+        return;
+    if (strcmp(p->who->person, p->fact->user) != 0)
+        json_cstr(j, "person", p->who->person[0] ? p->who->person : NULL);
+    for (int i = 0; i < IDENTITY_GROUPS; i++) {
+        struct str rest = str_of(p->who->groups[i]), name;
+        if (!rest.len)
+            continue;
+        json_arr(j, identity_words[i]);
+        while (str_cut(&rest, '\n', &name))
+            json_str(j, NULL, name);
+        json_end_arr(j);
+    }
+}
+
 static void put_proc(struct json *j, const struct view *v, const struct proc_now *p)
 {
     const struct proc_fact *f = p->fact;
@@ -98,8 +115,9 @@ static void put_proc(struct json *j, const struct view *v, const struct proc_now
     number(j, "ppid", f->ppid, 0);
     text(j, "user", f->user);
     number(j, "uid", f->uid, -1);
+    put_who(j, p);
     text(j, "name", f->name);
-    if (v->show_cmd || (v->reader[0] && strcmp(v->reader, f->user) == 0))
+    if (view_shows_cmd(v, p))
         text(j, "cmd", f->cmd);
     number(j, "mem", p->mem, -1);
     if (p->sm >= 0)

@@ -279,6 +279,61 @@ static int get_proc(struct parse *p, const json_t *o, struct proc_now *ret)
     return 0;
 }
 
+/* ---- who the logins are ---- */
+
+/* Bytes of text that a process has of it, ends included; 0: nothing is told. */
+static size_t who_bytes(const json_t *o)
+{
+    const json_t *person = json_object_get(o, "person");
+    size_t n = person ? json_string_length(person) + 1 : 0;
+
+    for (int i = 0; i < IDENTITY_GROUPS; i++) {
+        const json_t *names = json_object_get(o, identity_words[i]);
+        for (size_t k = 0; k < json_array_size(names); k++)
+            n += json_string_length(json_array_get(names, k)) + 1;
+    }
+    return n;
+}
+
+static const char *put_text(char **at, const char *s, char end)
+{
+    char *from = *at;
+    size_t n = s ? strlen(s) : 0;
+
+    if (n)
+        memcpy(from, s, n);
+    from[n] = end;
+    *at += n + 1;
+    return from;
+}
+
+/* Into room of who_bytes(o) at *at. What is no plain text is left out: nothing hangs on it. */
+static void get_who(const json_t *o, struct proc_now *p, struct identity *who, char **at)
+{
+    const json_t *person = json_object_get(o, "person");
+
+    if (!who_bytes(o))
+        return;
+    p->who = who;
+    who->person = p->fact->user;
+    if (person)
+        who->person = put_text(at, json_string_value(person), 0);
+    for (int i = 0; i < IDENTITY_GROUPS; i++) {
+        const json_t *names = json_object_get(o, identity_words[i]);
+        char *from = *at;
+        who->groups[i] = "";
+        for (size_t k = 0; k < json_array_size(names); k++) {
+            const json_t *name = json_array_get(names, k);
+            if (str_utf8_ok(str_n(json_string_value(name), json_string_length(name))) && json_string_length(name))
+                put_text(at, json_string_value(name), '\n');
+        }
+        if (*at > from) {
+            (*at)[-1] = 0;
+            who->groups[i] = from;
+        }
+    }
+}
+
 static int get_device_fact(struct parse *p, const json_t *o, struct device_fact *f)
 {
     char vendor[16] = "";
@@ -349,17 +404,25 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
         d->v_at_ms[m] = d->at_ms;
     if ((r = get_metrics(p, o, &d->now)) < 0 || (r = get_ages(p, o, now_ms, d->v_at_ms)) < 0 ||
         (r = get_custom(p, o, nf, d->at_ms, &d->custom, &d->n_custom)) < 0 ||
-        (r = get_array(p, o, "processes", PROCS_MAX, sizeof(*d->procs) + sizeof(struct proc_fact), &procs, &n)) < 0)
+        (r = get_array(p, o, "processes", PROCS_MAX,
+                       sizeof(*d->procs) + sizeof(struct proc_fact) + sizeof(struct identity), &procs, &n)) < 0)
         return r;
     if (!n)
         return 0;
-    d->procs = mem_zero(n, sizeof(*d->procs) + sizeof(struct proc_fact));
+    size_t each = sizeof(*d->procs) + sizeof(struct proc_fact) + sizeof(struct identity), text = 0;
+    for (size_t i = 0; i < n; i++)
+        text += who_bytes(json_array_get(procs, i));
+    d->procs = mem_zero(1, n * each + text);
+    struct identity *who = (struct identity *)((struct proc_fact *)(d->procs + n) + n);
+    char *at = (char *)(who + n);
     d->n_procs = n;
     for (size_t i = 0; i < n; i++)
         d->procs[i].fact = (struct proc_fact *)(d->procs + n) + i;
     for (size_t i = 0; i < n; i++)
         if ((r = get_proc(p, json_array_get(procs, i), &d->procs[i])) < 0)
             return r;
+    for (size_t i = 0; i < n; i++)
+        get_who(json_array_get(procs, i), &d->procs[i], &who[i], &at);
     return 0;
 }
 

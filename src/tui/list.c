@@ -141,8 +141,8 @@ static const char *text(const struct item *i, enum order by)
     if (i->who)
         return i->who->name;
     if (i->p)
-        return by == BY_USER ? i->p->fact->user : i->p->fact->cmd[0] ? i->p->fact->cmd : i->p->fact->name;
-    return i->d && i->d->n_procs ? i->d->procs[0].fact->user : "~";
+        return by == BY_USER ? proc_person(i->p) : i->p->fact->cmd[0] ? i->p->fact->cmd : i->p->fact->name;
+    return i->d && i->d->n_procs ? proc_person(&i->d->procs[0]) : "~";
 }
 
 static int by_order(const void *pa, const void *pb, void *arg)
@@ -188,7 +188,7 @@ static void add_procs(struct top *t, const struct place *p, const struct node_no
 {
     for (size_t u = 0; u < d->n_procs; u++) {
         const struct proc_now *proc = &d->procs[u];
-        if (p->of_user && strcmp(proc->fact->user, p->user) != 0)
+        if (p->of_user && strcmp(proc_person(proc), p->user) != 0)
             continue;
         if (t->filter && p->look != LOOK_DEVICE && !filter_match_proc(t->filter, n, d, proc, t->shown.at_ms))
             continue;

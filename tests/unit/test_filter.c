@@ -488,7 +488,47 @@ static void the_manual_has_every_name(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(every_condition_means_what_the_manual_says),
+static void persons_and_groups_are_those_of_the_processes(void **unused)
+{
+    static const struct identity kim = {"kim doe", {"vision\nNLP", "", "acme, inc"}}, nobody = {"", {"", "", ""}};
+    static const struct want cases[] = {
+        {"person:'kim doe'", "dgx1/0"},
+        {"person:kim*", "dgx1/0"},
+        {"person:kim", ""},
+        {"person:lee", "dgx1/1"}, /* nobody said who that is: the login */
+        {"person:ana", ""},       /* told to be nobody */
+        {"user:ana", "dgx1/0"},
+        {"team:vision", "dgx1/0"},
+        {"team:nlp", "dgx1/0"},
+        {"team:vis", ""},
+        {"team:vi*", "dgx1/0"},
+        {"team!=vision user:*", "dgx1/1"},
+        {"not team:* user:*", "dgx1/1"},
+        {"project:*", ""},
+        {"company:'acme, inc'", "dgx1/0"},
+        {"mine", "dgx1/1"},
+    };
+    struct cluster *c = cluster_new();
+    (void)unused;
+    struct device_now *d = &((struct node_now *)c->v.nodes[0])->devices[0];
+    assert_string_equal(c->v.nodes[0]->name, "dgx1");
+    for (size_t i = 0; i < d->n_procs; i++)
+        d->procs[i].who = strcmp(d->procs[i].fact->user, "ana") == 0 ? &nobody : &kim;
+    for (size_t i = 0; i < ARRAY_LEN(cases) + 1; i++) {
+        bool me = i == ARRAY_LEN(cases); /* `mine` of a person with another login */
+        struct filter_err err = {0};
+        AUTO_FILTER *f = NULL;
+        AUTO_BUF b = BUF_INIT(65536);
+        print_message("'%s'\n", me ? "mine" : cases[i].text);
+        assert_int_equal(filter_new(str_of(me ? "mine" : cases[i].text), me ? "Kim Doe" : "lee", &f, &err), 0);
+        matches(&c->v, f, &b);
+        assert_string_equal(b.p ? b.p : "", me ? "dgx1/0" : cases[i].found);
+    }
+    cluster_free(c);
+}
+
+TESTS(cmocka_unit_test(persons_and_groups_are_those_of_the_processes),
+      cmocka_unit_test(every_condition_means_what_the_manual_says),
       cmocka_unit_test(conditions_join_as_people_write_them), cmocka_unit_test(what_is_not_known_never_matches),
       cmocka_unit_test(a_user_not_known_could_be_anybody),
       cmocka_unit_test(whoever_is_on_a_gpu_that_broke_is_still_told), cmocka_unit_test(a_process_is_asked_alone),

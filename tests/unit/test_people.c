@@ -45,6 +45,33 @@ static void people_hold_what_their_processes_are_on(void **unused)
     cluster_free(c);
 }
 
+static void logins_of_a_person_are_gathered_and_nobodys_are_left_out(void **unused)
+{
+    static const struct identity kim = {"kim", {"vision", "", ""}}, nobody = {"", {"", "", ""}};
+    struct cluster *c = mem_zero(1, sizeof(*c));
+    struct people p;
+    AUTO_BUF b = BUF_INIT(100);
+    (void)unused;
+    struct node_now *a = add_host(c, "a", "10.0.0.1", 2);
+    add_proc(&a->devices[0], 1, "kim", "train", GIB)->who = &kim;
+    add_proc(&a->devices[0], 2, "kdoe", "eval", GIB)->who = &kim;
+    add_proc(&a->devices[0], 3, "gdm", "Xorg", 9 * GIB)->who = &nobody;
+    add_proc(&a->devices[1], 4, "kdoe", "old", GIB)->who = &kim;
+    add_proc(&a->devices[1], 5, "lee", "x", 2 * GIB);
+    people_of(&c->v, &p);
+    assert_int_equal(p.n, 2);
+    assert_string_equal(p.v[0].name, "kim");
+    assert_int_equal(p.v[0].n, 2);
+    assert_int_equal(p.v[0].v[0].n_procs, 2);
+    assert_int_equal(p.v[0].n_logins, 2);
+    assert_string_equal(p.v[0].logins[1], "kdoe");
+    assert_int_equal(p.v[1].n_logins, 1);
+    device_users(&a->devices[0], &b);
+    assert_string_equal(b.p, "gdm, kim"); /* the login stays visible */
+    people_fini(&p);
+    cluster_free(c);
+}
+
 /* ---- the past ---- */
 
 struct record {
@@ -130,6 +157,7 @@ static void a_persons_stretches_are_joined_over_small_gaps_only(void **unused)
     spans_fini(&s);
 }
 
-TESTS(cmocka_unit_test(people_hold_what_their_processes_are_on),
+TESTS(cmocka_unit_test(logins_of_a_person_are_gathered_and_nobodys_are_left_out),
+      cmocka_unit_test(people_hold_what_their_processes_are_on),
       cmocka_unit_test(spans_are_those_that_touch_the_time_asked_for),
       cmocka_unit_test(a_persons_stretches_are_joined_over_small_gaps_only))

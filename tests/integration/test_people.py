@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+"""Who is who through a real hub: logins become persons wherever people appear, and the logins stay to be seen."""
+import os
+import signal
+import urllib.parse
+
+import lib
+from test_hub import HubCase
+
+CONFIG = """\
+people:
+  kim:
+    logins: [kim, kdoe]
+    name: Kim Doe
+  ann:
+    logins: ["guest@b"]
+teams:
+  vision: [kim]
+  past: [{name: kim, until: 2020-12-31}]
+companies:
+- company: Acme
+  teams: [vision]
+  schedule: [{date: 2026-01-01, assigned_gpu_node: 1}]
+people_ignore: [root]
+"""
+
+
+class People(HubCase):
+    def configured(self, text=CONFIG):
+        self.config = self.path("muster.yaml")
+        with open(self.config, "w") as f:
+            f.write(text)
+        return self.hub("--config", self.config)
+
+    def use(self, h, n, *users):
+        procs = [(4711 + i, user, "python", "python train.py --secret") for i, user in enumerate(users)]
+        status, _, body = self.post(h, n.stream(n.procs(*procs), n.batch(util=9000)), n.token)
+        self.assertEqual(status, 200, body)
+
+    def procs(self, h):
+        return {p["user"]: p for n in self.state(h)["nodes"] for d in n["devices"] for p in d["processes"]}
+
+    def names(self, h, text):
+        return [n["name"] for n in self.state(h, "?filter=" + urllib.parse.quote(text))["nodes"]]
+
+    def test_logins_of_one_person_are_one(self):
+        h = self.configured()
+        a, b = self.node(h, "a"), self.node(h, "b")
+        self.use(h, a, "kim")
+        self.use(h, b, "kdoe")
+        people = lib.ask_json(h.url + "/api/v1/people")
+        self.assertEqual([(p["person"], p["gpus"], p.get("logins")) for p in people], [("kim", 2, ["kim", "kdoe"])])
+        got = self.procs(h)
+        self.assertNotIn("person", got["kim"])
+        self.assertEqual((got["kdoe"]["person"], got["kdoe"]["teams"], got["kdoe"]["companies"]), ("kim", ["vision"], ["Acme"]))
+        for text in ("person:kim", "team:vision", "company:acme"):
+            self.assertEqual(self.names(h, text), ["a", "b"], text)
+        self.assertEqual(self.names(h, "user:kdoe"), ["b"])
+        self.assertEqual(self.names(h, "team:past"), [])
+        rows = lib.ask_json(h.url + "/api/v1/processes?filter=person:kim")
+        self.assertEqual([(r["user"], r["person"]) for r in rows], [("kim", "kim"), ("kdoe", "kim")])
+        out = self.run_ok(lib.MUSTER, "ls", "--hub", h.url, "team:vision")
+        self.assertEqual(out.count("kim"), 2, out)
+        self.assertNotIn("kdoe", out)
+
+    def test_a_login_can_be_somebody_on_one_node_and_nobody_everywhere(self):
+        h = self.configured()
+        a, b = self.node(h, "a"), self.node(h, "b")
+        self.use(h, a, "guest")
+        self.use(h, b, "guest")
+        self.assertEqual(self.names(h, "person:ann"), ["b"])
+        self.use(h, a, "root")
+        got = self.procs(h)
+        self.assertIsNone(got["root"]["person"])
+        self.assertEqual([p["person"] for p in lib.ask_json(h.url + "/api/v1/people")], ["ann"])
+
+    def test_mine_and_the_command_line_are_the_persons_under_every_login(self):
+        h = self.configured()
+        a = self.node(h, "a")
+        self.use(h, a, "kdoe", "lee")
+        for person in ("kim", "kdoe"):  # a token may name a login, too
+            auth = {"Authorization": "Bearer " + self.token("member", "--person", person)}
+            got = lib.ask_json(h.url + "/api/v1/processes?filter=mine", headers=auth)
+            self.assertEqual([(r["user"], r["command"]) for r in got], [("kdoe", "python train.py --secret")], person)
+        auth = {"Authorization": "Bearer " + self.token("member", "--person", "lee")}
+        shown = {r["user"]: r["command"] for r in lib.ask_json(h.url + "/api/v1/processes", headers=auth)}
+        self.assertEqual(shown, {"kdoe": None, "lee": "python train.py --secret"})
+
+    def test_a_reload_takes_all_of_it_or_none(self):
+        h = self.configured()
+        a = self.node(h, "a")
+        self.use(h, a, "kdoe")
+        self.assertEqual(self.names(h, "person:kim"), ["a"])
+        with open(self.config, "w") as f:
+            f.write("people:\n  lee: [kdoe]\n  ann: [kdoe]\n")
+        h.p.send_signal(signal.SIGHUP)
+        h.wait_line(r"nothing was changed: .*muster.yaml:3:9: login 'kdoe' of 'ann' is one of 'lee' already")
+        self.assertEqual(self.names(h, "person:kim"), ["a"])
+        with open(self.config, "w") as f:
+            f.write("people:\n  lee: [kdoe]\n")
+        h.p.send_signal(signal.SIGHUP)
+        h.wait_line(r"reloaded")
+        self.assertEqual(self.names(h, "person:kim"), [])
+        self.assertEqual(self.names(h, "person:lee"), ["a"])
+        self.assertEqual([p["person"] for p in lib.ask_json(h.url + "/api/v1/people")], ["lee"])
+
+    def test_unix_groups_of_the_system_are_teams(self):
+        fake = self.path("bin")
+        os.mkdir(fake)
+        with open(fake + "/getent", "w") as f:
+            f.write("#!/bin/sh\n"
+                    "[ $1 = passwd ] && echo 'zoe:x:7:1500::/:' && exit 0\n"
+                    "[ $# = 1 ] && printf 'ml:x:1500:kdoe\\nml-old:x:1501:lee\\nother:x:1502:lee\\n' && exit 0\n"
+                    "exit 2\n")
+        os.chmod(fake + "/getent", 0o755)
+        self.config = self.path("muster.yaml")
+        with open(self.config, "w") as f:
+            f.write("people: {kim: [kdoe]}\npeople_unix_groups: ['ml*', nothere]\n")
+        h = self.hub("--config", self.config, env={"PATH": fake + ":" + os.environ["PATH"]})
+        a = self.node(h, "a")
+        h.wait_line(r"2 Unix groups with 3 members")
+        self.use(h, a, "kdoe", "lee", "zoe")
+        got = self.procs(h)
+        self.assertEqual([got[u].get("teams") for u in ("kdoe", "lee", "zoe")], [["ml"], ["ml-old"], ["ml"]])
+
+    def test_config_check_covers_the_sections(self):
+        for text, words in (("teams: {t: [{name: kim, from: yesterday}]}", "2026-01-31"),
+                            ("companies: [{teams: [a]}]", "'company' is missing"),
+                            ("people_aliases: /nonexistent/aliases.csv", "cannot open"),
+                            ("people: 5", "expected keys")):
+            status, _, err = self.run_any(lib.MUSTER, "config", "check", "-", stdin=text.encode())
+            self.assertEqual(status, 1, err)
+            self.assertIn(words, err)
+        self.configured()
+        shown = self.run_ok(lib.MUSTER, "config", "show", "--config", self.config)
+        self.assertIn("logins: [kim, kdoe]", shown)
+        self.run_ok(lib.MUSTER, "config", "check", "-", stdin=shown.encode())
+
+
+if __name__ == "__main__":
+    lib.main()
