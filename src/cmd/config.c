@@ -44,7 +44,7 @@ static int check(const char *path)
     if (r == 0)
         r = hub_conf_check(&scratch, &err);
     if (r == 0)
-        r = tender_check(&scratch.ssh, &err);
+        r = tender_check(&scratch, &err);
     if (r == 0)
         r = census_load(&scratch, NULL, &files, &census, &err);
     census_files_fini(&files);

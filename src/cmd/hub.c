@@ -37,7 +37,7 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     int argi;
     int r = cli_load(&hub_face, ret, c->argc, c->argv, true, &argi, err);
     if (r == 0)
-        r = tender_check(&ret->ssh, err);
+        r = tender_check(ret, err);
     return r > 0 ? -EINVAL : r;
 }
 
@@ -113,7 +113,7 @@ int cmd_hub(int argc, char **argv)
     if (r == 0)
         r = hub_conf_check(&conf, &err);
     if (r == 0)
-        r = tender_check(&conf.ssh, &err);
+        r = tender_check(&conf, &err);
     if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", &err);
     bool demo = conf.demo;

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "relay/files.h"
 #include "relay/relay.h"
 
 #define TELL_S 600  /* how it does, to the log */
@@ -31,18 +32,21 @@ const struct opt relay_opts[] = {
     OPT(relay_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
     OPT(relay_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too"),
     SSH_OPTS(relay_conf, ssh),
+    FILES_OPTS(relay_conf, files),
     OPT(relay_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(relay_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
     {0},
 };
 const struct opt_cmd relay_face = {
     .name = "muster relay",
-    .summary = "read machines without an agent over ssh and send them to a hub",
+    .summary = "read machines without an agent, over ssh or by their files, and send them to a hub",
     .about =
         "One ssh connection per machine is kept open; on it a small shell script prints a sample every few seconds. "
         "Nothing is installed or written there, and root is not needed. ssh never asks: host keys must be known and "
         "the key must be accepted beforehand. A hub whose settings name `nodes` starts a relay by itself; this command "
         "is for running one elsewhere.\n\n"
+        "Machines on which GPU Monitor's scripts run are known by the files these leave: pulled over HTTP "
+        "(--files-pull) or pushed into a folder (--files-watch).\n\n"
         "SIGHUP reads the settings again: machines that are new are connected to, those that are gone are shown as "
         "unlisted for ten minutes.",
     .examples =
@@ -54,6 +58,7 @@ const struct opt_cmd relay_face = {
 struct run {
     struct event_base *loop;
     struct relay *relay;
+    struct files *files;
     int argc;
     char **argv;
 };
@@ -65,6 +70,15 @@ static void on_stop(evutil_socket_t sig, short what, void *arg)
     event_base_loopbreak(r->loop);
 }
 
+/* All of it or none: files_set fails only where files_check does, or where a source cannot be opened at all. */
+static int take_settings(struct run *r, const struct relay_conf *conf, struct err *err)
+{
+    int got = files_check(&conf->files, &conf->ssh, err);
+    if (got == 0)
+        got = relay_set(r->relay, &conf->ssh, err);
+    return got < 0 ? got : files_set(r->files, &conf->files, &conf->ssh, err);
+}
+
 static void on_reload(evutil_socket_t sig, short what, void *arg)
 {
     struct run *r = arg;
@@ -74,7 +88,7 @@ static void on_reload(evutil_socket_t sig, short what, void *arg)
     (void)sig, (void)what;
     int got = cli_load(&relay_face, &conf, r->argc, r->argv, true, &argi, &err);
     if (got == 0)
-        got = relay_set(r->relay, &conf.ssh, &err);
+        got = take_settings(r, &conf, &err);
     if (got < 0)
         log_error("relay", "settings not taken, the old ones stay: %s", err.msg);
     else
@@ -88,6 +102,7 @@ static void on_tell(evutil_socket_t fd, short what, void *arg)
     struct relay_stat st;
     (void)fd, (void)what;
     relay_stat(r->relay, &st);
+    st.nodes += files_count(r->files, st.states);
     log_info("relay", "%zu machines: %zu ok, %zu failed, %zu hung, %zu without nvidia-smi; %llu rounds so far",
              st.nodes, st.states[COLLECT_OK], st.states[COLLECT_FAILED], st.states[COLLECT_HUNG],
              st.states[COLLECT_NONE], (unsigned long long)st.rounds);
@@ -169,15 +184,16 @@ int cmd_relay(int argc, char **argv)
                                .proxy = conf.proxy};
         r = post_open(&post, run.loop, &pc, &err);
     }
-    if (r == 0) {
+    if (r == 0 && (r = files_new(&run.files, run.loop, post, &err)) == 0) {
         run.relay = relay_new(run.loop, post);
-        r = relay_set(run.relay, &conf.ssh, &err);
+        r = take_settings(&run, &conf, &err);
     }
     if (r < 0)
         r = cli_fail(&relay_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
         r = dispatch(&run);
     relay_free(run.relay);
+    files_free(run.files);
     post_close(post);
     int64_t limit = clock_mono_ms() + END_MS;
     while (clock_mono_ms() < limit && event_base_get_num_events(run.loop, EVENT_BASE_COUNT_ADDED) > 0)

@@ -2,12 +2,14 @@
 #ifndef CMD_RELAY_H
 #define CMD_RELAY_H
 
+#include "link/files_settings.h"
 #include "link/ssh_settings.h"
 
 struct relay_conf {
     char *config;
     char *hub, *token, *token_file, *pin, *ca_file, *proxy;
     struct ssh_settings ssh;
+    struct files_settings files;
     int log_level, log_format;
 };
 extern const struct opt relay_opts[];

@@ -11,6 +11,7 @@
 #include "cmd/local_token.h"
 #include "cmd/part.h"
 #include "cmd/relay.h"
+#include "relay/files.h"
 #include "relay/finder.h"
 
 #define LOOK_MS    500l
@@ -25,19 +26,21 @@ struct tender {
     char pin[64];
 };
 
-int tender_check(const struct ssh_settings *s, struct err *err)
+int tender_check(const struct hub_conf *c, struct err *err)
 {
     struct target_list l = {0};
     char *key = NULL;
-    int r = target_list_of(s, &l, &key, err);
+    int r = target_list_of(&c->ssh, &l, &key, err);
     target_list_fini(&l);
     free(key);
-    return r < 0 ? r : finder_check(s, err);
+    if (r == 0)
+        r = finder_check(&c->ssh, err);
+    return r < 0 ? r : files_check(&c->files, &c->ssh, err);
 }
 
-static bool wanted(const struct ssh_settings *s)
+static bool wanted(const struct hub_conf *c)
 {
-    return s->nodes.n || s->ini || s->sources.n;
+    return c->ssh.nodes.n || c->ssh.ini || c->ssh.sources.n || files_wanted(&c->files);
 }
 
 /* The hub's first address as this machine reaches it. */
@@ -64,7 +67,10 @@ static char *own_url(const struct hub *h)
 static int write_config(const struct tender *t, struct err *err)
 {
     const struct hub_conf *hub = hub_settings(t->hub);
-    struct relay_conf c = {.ssh = hub->ssh, .log_level = hub->log_level, .log_format = hub->log_format}; /* borrowed */
+    struct relay_conf c = {.ssh = hub->ssh, /* borrowed */
+                           .files = hub->files,
+                           .log_level = hub->log_level,
+                           .log_format = hub->log_format};
     AUTO_BUF text = BUF_INIT(CONFIG_MAX);
     opt_show(relay_opts, &c, &text);
     return file_write(t->config, 0600, text.p, text.len, err);
@@ -97,7 +103,7 @@ static void start(struct tender *t)
     set_args(t);
     if (local_token(t->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
         part_start(&t->part, false, &err) < 0)
-        log_error("hub", "machines are not read over ssh: %s", err.msg);
+        log_error("hub", "machines without an agent are not read: %s", err.msg);
 }
 
 void tender_renew(struct tender *t)
@@ -111,10 +117,10 @@ void tender_renew(struct tender *t)
     t->url = url;
     memcpy(t->pin, pin, sizeof(pin));
     bool runs = t->part.pid > 0 || t->part.again_ms;
-    if (!wanted(&hub_settings(t->hub)->ssh) && !runs)
+    if (!wanted(hub_settings(t->hub)) && !runs)
         return;
     if (write_config(t, &err) < 0) {
-        log_error("hub", "machines are not read over ssh: %s", err.msg);
+        log_error("hub", "machines without an agent are not read: %s", err.msg);
         return;
     }
     if (runs && !moved) {

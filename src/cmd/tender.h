@@ -1,6 +1,6 @@
 /*
- * tender.h: the relay that a hub starts for its `nodes`: a process of its own, so that nothing a machine says is parsed
- * in the hub, with a token of its own in the hub's data folder.
+ * tender.h: the relay that a hub starts for its `nodes`, `sources` and `files`: a process of its own, so that nothing a
+ * machine says is parsed in the hub, with a token of its own in the hub's data folder.
  */
 #ifndef CMD_TENDER_H
 #define CMD_TENDER_H
@@ -8,7 +8,7 @@
 #include "hub/server.h"
 
 /* Would these settings do? 0 or -errno with a sentence. */
-int tender_check(const struct ssh_settings *s, struct err *err);
+int tender_check(const struct hub_conf *c, struct err *err);
 
 struct tender;
 /* Looks at the hub's settings; without nodes nothing is started until a reload names some. */

@@ -48,6 +48,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, max_streams, 0, OPT_INT, "512", "N", "live readers at once", .min = 0, .max = 100000),
     OPT(hub_conf, max_nodes, 0, OPT_INT, "65536", "N", "nodes ever", .min = 1, .max = 10000000),
     SSH_OPTS(hub_conf, ssh),
+    FILES_OPTS(hub_conf, files),
     OPT(hub_conf, vesta_token, 0, OPT_SECRET, NULL, "TOKEN", "the token vesta's senders use; without one they are refused"),
     OPT(hub_conf, vesta_token_file, 0, OPT_PATH, NULL, "FILE", "file that holds it"),
     OPTN(hub_conf, "proxy.header", proxy_header, 0, OPT_STR, NULL, "NAME", "header in which a proxy that logs people in names them, as X-Remote-User"),

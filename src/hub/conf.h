@@ -3,6 +3,7 @@
 #define HUB_CONF_H
 
 #include "base/opt.h"
+#include "link/files_settings.h"
 #include "link/ssh_settings.h"
 #include "live/live.h"
 
@@ -23,6 +24,7 @@ struct hub_conf {
     int64_t keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, rotate, commit, interval, watch_interval,
         max_connections, max_per_address, max_streams, max_nodes;
     struct ssh_settings ssh; /* machines without an agent: a relay reads them */
+    struct files_settings files;
     char *vesta_token, *vesta_token_file;
     char *proxy_header;
     struct opt_list proxy_from, proxy_admins;

@@ -72,6 +72,13 @@ static int64_t at_least_ticks(const struct node_now *n, int64_t ms)
     return MAX(ms, 3 * (int64_t)n->fact.tick_ms);
 }
 
+/* GPU Monitor's scripts leave a sample every 20 s or so and may stop for a while; its page called 500 s too old. */
+static int64_t stale_after(const struct state_rule *rule, const struct node_now *n)
+{
+    bool files = str_starts(str_of(n->key), "file:");
+    return at_least_ticks(n, files ? MAX(rule->stale_after_ms, FILES_STALE_MS) : rule->stale_after_ms);
+}
+
 /* A span as a reason tells it: coarser as it grows, so that a silent cluster does not change its words every second. */
 static void set_span(struct verdict *v, int64_t now_ms, int64_t since_ms)
 {
@@ -92,7 +99,7 @@ bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
 static bool out_of_sight(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                          int64_t now_ms, struct verdict *v)
 {
-    int64_t stale_ms = at_least_ticks(n, rule->stale_after_ms), down_ms = at_least_ticks(n, rule->down_after_ms);
+    int64_t stale_ms = stale_after(rule, n), down_ms = at_least_ticks(n, rule->down_after_ms);
 
     v->state = DEV_STALE;
     if (d->fact.lost) {

@@ -108,6 +108,7 @@ const char *node_id_text(const struct node_id *id, char out[33]);
  * that: FNV-1a of the key, and FNV-1a of those eight bytes xor its length. (vesta's are the hub's own business.)
  */
 #define ORIGIN_NAME_MAX (NODE_KEY_MAX - 6)
+#define FILES_STALE_MS  500000 /* a sample of a `file:` node may be this old, as GPU Monitor's page had it */
 bool node_origin_ok(struct str key);
 void node_origin_id(struct str key, struct node_id *ret);
 

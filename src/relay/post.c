@@ -39,6 +39,7 @@ struct lane {
     int64_t pause_until, spoke_ms, interval_ms; /* monotonic; monotonic; asked for */
     struct event *timer;
     bool wants; /* a turn; then it is in post's line */
+    bool again; /* asked to speak while a request was under way */
     struct lane *next;
 };
 
@@ -172,6 +173,7 @@ static void lane_send(struct lane *l)
     struct hello h = {0};
     struct buf body = BUF_INIT(WIRE_BODY_MAX);
     struct err err = {0};
+    l->again = false;
     l->hooks.hello(l->arg, &h);
     h.backlog = (uint32_t)(l->n > AT_ONCE ? l->n - AT_ONCE : 0);
     wire_start(&body);
@@ -211,6 +213,7 @@ static void post_turns(struct post *p)
 void lane_speak(struct lane *l)
 {
     struct post *p = l->post;
+    l->again |= http_busy(l->call); /* what is under way may not say it yet */
     if (l->wants || http_busy(l->call) || clock_mono_ms() < l->pause_until)
         return;
     l->wants = true;
@@ -293,7 +296,7 @@ static void lane_taken(struct lane *l, const struct answer *a)
     l->gone = 0;
     if (a->retry_ms)
         lane_pause(l, a->retry_ms);
-    else if (l->n)
+    else if (l->n || l->again)
         lane_speak(l);
 }
 

@@ -1,0 +1,21 @@
+/*
+ * files.h: machines known by GPU Monitor's files: those that are asked for them, listed or found by sources, and those
+ * whose files come into a folder.
+ */
+#ifndef RELAY_FILES_H
+#define RELAY_FILES_H
+
+#include "link/files_settings.h"
+#include "link/ssh_settings.h"
+#include "relay/ledger.h"
+
+struct files;
+int files_new(struct files **ret, struct event_base *loop, struct post *post, struct err *err);
+void files_free(struct files *f); /* before its post */
+/* What source.* says holds for these sources, too. 0 or -errno with a sentence; then nothing has changed. */
+int files_set(struct files *f, const struct files_settings *s, const struct ssh_settings *sources, struct err *err);
+int files_check(const struct files_settings *s, const struct ssh_settings *sources, struct err *err);
+bool files_wanted(const struct files_settings *s);
+size_t files_count(const struct files *f, size_t ret_states[COLLECT_STATES]); /* adds to the states */
+
+#endif

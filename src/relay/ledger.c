@@ -1,0 +1,203 @@
+/* ledger.c: files taken, rounds told. */
+#include "relay/ledger.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "relay/teller.h"
+
+#define LOOK_MS   5000
+#define DAY_MS    86400000ll
+#define TICK_MS   20000 /* of the node scripts */
+#define AHEAD_MS  5000
+#define ALONE_MS  60000 /* GPUs have not been read for this long: the machine speaks alone */
+#define OLD_WORDS "the newest reading in its files is more than 500 s old"
+
+struct ledger {
+    struct ledgers *all;
+    const void *owner; /* NULL: nobody's any more */
+    char name[ORIGIN_NAME_MAX + 1];
+    struct readings *readings;
+    struct teller *teller;
+    int64_t told_at;      /* of the newest reading told, as it says */
+    int64_t at;           /* of the newest reading there is; 0: none */
+    int64_t tick_ms;      /* of the last round */
+    int64_t left_mono;    /* owner NULL since */
+    bool machine, warned; /* machine: something new of the machine itself */
+};
+
+struct ledgers {
+    struct event_base *loop;
+    struct post *post;
+    uint64_t run;
+    struct readings_zone zone;
+    struct reading reading; /* used by all, one after the other */
+    struct event *look;
+    size_t n, cap;
+    struct ledger **v;
+};
+
+static void ledger_free(struct ledger *l)
+{
+    teller_free(l->teller);
+    readings_free(l->readings);
+    free(l);
+}
+
+/* ---- a round ---- */
+
+static void tell_age(struct ledger *l)
+{
+    int64_t now = clock_wall_ms();
+    if (!l->at)
+        teller_state(l->teller, COLLECT_NONE, "its files name no GPU");
+    else if (now - l->at > FILES_STALE_MS)
+        teller_state(l->teller, COLLECT_FAILED, OLD_WORDS); /* L3 */
+    else
+        teller_state(l->teller, COLLECT_OK, "");
+}
+
+void ledger_round(struct ledger *l)
+{
+    struct reading *r = &l->all->reading;
+    int64_t now = clock_wall_ms();
+    struct node_fact host = {.tick_ms = TICK_MS, .cpus = readings_cpus(l->readings)};
+    l->at = readings_at(l->readings, &l->all->zone);
+    bool news = l->at > l->told_at;
+    if (l->at > now + AHEAD_MS && !l->warned) {
+        l->warned = true;
+        log_warn("relay", "%s: its readings are %lld s ahead of this clock: is files.zone right, and the clock there?",
+                 l->name, (long long)(l->at - now) / 1000);
+    }
+    bool alone = !news && l->machine && now - l->at > ALONE_MS;
+    if ((news && l->at > now - DAY_MS) || alone) { /* L1, L2 */
+        reading_reset(r);
+        r->at_ms = MAX(news ? MIN(l->at, now) : now, l->tick_ms + 1); /* older ones would count as long past */
+        l->tick_ms = r->at_ms;
+        mem_copy_str(host.collector, sizeof(host.collector), "files");
+        if (readings_read(l->readings, &l->all->zone, r))
+            teller_round(l->teller, r, &host, news);
+    }
+    l->told_at = l->at;
+    l->machine = false;
+    tell_age(l);
+}
+
+void ledger_take(struct ledger *l, enum readings_file which, struct str text, int64_t written_ms)
+{
+    readings_take(l->readings, which, text, written_ms);
+    l->machine |= which == READINGS_STATUS || which == READINGS_DISKS;
+}
+
+void ledger_fail(struct ledger *l, const char *why)
+{
+    teller_state(l->teller, COLLECT_FAILED, why);
+}
+
+void ledger_leave(struct ledger *l, const char *why)
+{
+    l->owner = NULL;
+    l->left_mono = MAX(clock_mono_ms(), 1);
+    teller_state(l->teller, COLLECT_PAUSED, why);
+}
+
+const char *ledger_name(const struct ledger *l)
+{
+    return l->name;
+}
+
+/* ---- all of them ---- */
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct ledgers *all = arg;
+    int64_t now = clock_mono_ms();
+    (void)fd, (void)what;
+    for (size_t i = all->n; i-- > 0;) {
+        struct ledger *l = all->v[i];
+        if (l->owner) {
+            if (teller_collect(l->teller) == COLLECT_OK)
+                tell_age(l);
+        } else if (now - l->left_mono > FILES_FORGET_MS) {
+            log_info("relay", "%s: forgotten", l->name);
+            ledger_free(l);
+            memmove(&all->v[i], &all->v[i + 1], (--all->n - i) * sizeof(struct ledger *));
+        }
+    }
+}
+
+struct ledgers *ledgers_new(struct event_base *loop, struct post *post)
+{
+    struct ledgers *all = mem_zero(1, sizeof(*all));
+    struct timeval tv = {.tv_sec = LOOK_MS / 1000};
+    *all = (struct ledgers){.loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true}};
+    all->look = event_new(loop, -1, EV_PERSIST, on_look, all);
+    event_add(all->look, &tv);
+    return all;
+}
+
+void ledgers_free(struct ledgers *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        ledger_free(all->v[i]);
+    event_free(all->look);
+    reading_fini(&all->reading);
+    free(all->v);
+    free(all);
+}
+
+void ledgers_zone(struct ledgers *all, const struct readings_zone *z)
+{
+    if (all->zone.automatic != z->automatic || all->zone.offset_ms != z->offset_ms)
+        for (size_t i = 0; i < all->n; i++) {
+            all->v[i]->told_at = 0;
+            all->v[i]->warned = false;
+        }
+    all->zone = *z;
+}
+
+size_t ledgers_count(const struct ledgers *all, size_t ret_states[COLLECT_STATES])
+{
+    for (size_t i = 0; i < all->n; i++)
+        ret_states[teller_collect(all->v[i]->teller)]++;
+    return all->n;
+}
+
+struct ledger *ledgers_get(struct ledgers *all, struct str host, const void *owner)
+{
+    char key[NODE_KEY_MAX];
+    for (size_t i = 0; i < all->n; i++) {
+        struct ledger *l = all->v[i];
+        if (!str_eq(host, l->name))
+            continue;
+        if (!l->owner)
+            l->owner = owner;
+        return l->owner == owner ? l : NULL;
+    }
+    if (all->n == LEDGERS_MAX || host.len > ORIGIN_NAME_MAX)
+        return NULL;
+    snprintf(key, sizeof(key), "file:%.*s", STR_ARG(host));
+    if (!node_origin_ok(str_of(key)))
+        return NULL;
+    struct ledger *l = mem_zero(1, sizeof(*l));
+    l->all = all;
+    l->owner = owner;
+    snprintf(l->name, sizeof(l->name), "%.*s", STR_ARG(host));
+    l->readings = readings_new();
+    l->teller = teller_new(all->loop, all->post, key, all->run, "its files have not been read yet");
+    VEC_ROOM(all->v, all->n, all->cap);
+    all->v[all->n++] = l;
+    return l;
+}
+
+void ledgers_each(struct ledgers *all, const void *owner, void (*call)(void *arg, struct ledger *l), void *arg)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i]->owner == owner)
+            call(arg, all->v[i]);
+}

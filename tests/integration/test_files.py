@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+"""Machines known by GPU Monitor's files: pulled from their folders on the web, or pushed into one; on every screen like any other."""
+import os
+import re
+import signal
+
+import consul
+import lib
+import readings
+
+
+class Files(lib.Case):
+    def machine(self, host, folder=None, **kw):
+        return readings.Machine(self.path(folder or host), host, **kw)
+
+    def web(self, folder, port=0):
+        w = readings.Web(self.path(folder), port)
+        self.addCleanup(w.stop)
+        return w
+
+    def hub_with(self, *flags):
+        self.hub = self.start_hub("--files-every", "1s", *flags)
+        return self.hub
+
+    def wait_node(self, name, check):
+        seen = [None]
+
+        def look():
+            for n in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]:
+                if n["name"] == name:
+                    seen[0] = n
+                    return n if check(n) else None
+            return None
+        try:
+            return lib.wait_until("x", look, pause=0.2)
+        except AssertionError:
+            raise AssertionError(f"{name} is {seen[0]}\n{self.hub.text}") from None
+
+    def check_whole(self, name):
+        """What the files say is what every screen shows."""
+        n = self.wait_node(name, lambda n: n["collect"] == "ok" and len(n["devices"]) == 2)
+        self.assertEqual(n["id"], "file:" + name)
+        self.assertEqual(n["collector"], "files")
+        self.assertEqual(n["cpus"], 32)
+        self.assertEqual(n["metrics"]["load1"], 16.52)
+        self.assertEqual(n["metrics"]["ram_total"], 64000 << 20)
+        self.assertEqual(n["custom"], {"disk:": 0.25, "disk:var:opt": 0.75})
+        a, b = n["devices"]
+        self.assertEqual((a["state"], b["state"]), ("busy", "free"))
+        self.assertEqual((a["name"], a["index"]), ("Tesla V100-PCIE-16GB", 0))
+        self.assertEqual((a["metrics"]["mem_used"], a["metrics"]["util"], a["metrics"]["temp"]), (8018 << 20, 0.92, 61))
+        self.assertLess(a["age_ms"], 120000)  # its times were read in its zone
+        p = a["processes"][0]
+        self.assertEqual((p["pid"], p["user"], p["name"], p["mem"]), (31415, "raj", "python", 6400 << 20))
+        now = lib.ask_json(self.hub.url + "/api/v1/state")["at"]
+        self.assertAlmostEqual(now - p["start"], 3600000, delta=120000)
+        old = lib.ask_json(self.hub.url + "/states/")[name]
+        self.assertEqual(old["status"], "running")
+        gpu = old["data"][0]["gpu_data"]["gpu:0"]
+        self.assertEqual((gpu["used_memory"], gpu["total_memory"], gpu["gpu_volatile"], gpu["temperature"]), (8018, 16160, 92, 61))
+        self.assertEqual(gpu["processes"][0]["user"], "raj")
+        text = lib.ask(self.hub.url + "/?term=true")[2].decode()
+        self.assertIn(name, text)
+        self.assertIn("V100", text)
+        out = self.run_ok(lib.MUSTER, "ls", "--hub", self.hub.url)
+        self.assertRegex(out, name + r".*V100")
+        self.assertIn("raj", out)
+
+    # ---- pulled ----
+    def test_machines_are_pulled_from_their_folders(self):
+        near, far = self.machine("gpu01"), self.machine("gpu02", hours=9)
+        near.write()
+        far.write()
+        w1, w2 = self.web("gpu01"), self.web("gpu02")
+        with open(os.path.join(near.folder, "hosts & more.json"), "w", encoding="utf-8") as f:
+            f.write("{}")
+        self.hub_with("--files-pull", f"127.0.0.1:{w1.port}", "--files-pull", f"localhost:{w2.port}")
+        self.check_whole("gpu01")
+        self.check_whole("gpu02")
+        lib.wait_until("a file that has not changed is not sent again", lambda: ("/gpu01_gpus.csv", 304) in w1.asked)
+        self.assertFalse([p for p, _ in w1.asked if "hosts" in p])
+        near.write(ago_s=-2)  # newer
+        lib.wait_until("a file that has changed is", lambda: w1.asked.count(("/gpu01_gpus.csv", 200)) == 2)
+        self.assertEqual(self.hub.stop(), 0)
+
+    def test_a_machine_that_does_not_answer_says_so_and_comes_back(self):
+        port = lib.free_port()
+        good, late = self.machine("gpu01"), self.machine("127.0.0.1")
+        good.write()
+        late.write()
+        w = self.web("gpu01")
+        self.hub_with("--files-pull", f"localhost:{w.port}", "--files-pull", f"127.0.0.1:{port}")
+        self.wait_node("127.0.0.1", lambda n: re.search(f"port {port} there does not answer: .*[Cc]onnect", n["reason"]))
+        self.check_whole("gpu01")
+        back = self.web("127.0.0.1", port)
+        self.check_whole("127.0.0.1")
+        back.stop()
+        n = self.wait_node("127.0.0.1", lambda n: "does not answer" in n["reason"])
+        self.assertEqual([d["state"] for d in n["devices"]], ["busy", "free"])  # for 500 s
+        self.check_whole("gpu01")
+
+    def test_folders_without_files_and_of_garbage(self):
+        os.makedirs(self.path("empty"))
+        odd = self.machine("odd")
+        for kind in odd.texts():
+            with open(odd.path(kind), "wb") as f:
+                f.write(os.urandom(2000) + b"\n{{{\n,,,,,,,,\n" + b"9" * 5000 + b"\n")
+        w1, w2 = self.web("empty"), self.web("odd")
+        self.hub_with("--files-pull", f"127.0.0.1:{w1.port}", "--files-pull", f"localhost:{w2.port}")
+        self.wait_node("127.0.0.1", lambda n: "none of the files HOST_gpus.csv" in n["reason"])
+        self.wait_node("odd", lambda n: n["collect"] == "none" and "its files name no GPU" in n["reason"])
+
+    def test_old_readings_are_stale(self):
+        m = self.machine("gpu01")
+        m.write(ago_s=400)
+        w = self.web("gpu01")
+        self.hub_with("--files-pull", f"127.0.0.1:{w.port}", "--files-zone", "UTC")
+        n = self.wait_node("gpu01", lambda n: len(n["devices"]) == 2)
+        self.assertEqual([d["state"] for d in n["devices"]], ["busy", "free"])
+        old = self.machine("gpu02")
+        old.write(ago_s=700)
+        w2 = self.web("gpu02")
+        self.hub.stop()
+        self.hub_with("--files-pull", f"127.0.0.1:{w2.port}", "--files-zone", "UTC")
+        n = self.wait_node("gpu02", lambda n: n["collect"] == "failed" and len(n["devices"]) == 2)
+        self.assertIn("more than 500 s old", n["reason"])
+        self.assertEqual([d["state"] for d in n["devices"]], ["stale", "stale"])
+
+    def test_consul_names_whom_to_pull_from(self):
+        """fetch_stats_conf.json, as it was."""
+        m = self.machine("gpu01")
+        m.write()
+        w = self.web("gpu01")
+        c = consul.Consul()
+        self.addCleanup(lambda: c.up and c.stop())
+        c.register("gpu01.lab.example", "127.0.0.1")
+        with open(self.path("fetch_stats_conf.json"), "w", encoding="utf-8") as f:
+            f.write('{"CONSUL_SERVICE_URI": "%s/v1/catalog/service/gpu"}' % c.url)
+        self.hub_with("--files-sources", "consul:" + self.path("fetch_stats_conf.json"), "--files-port", w.port)
+        self.check_whole("gpu01")
+        c.deregister("gpu01.lab.example")
+        self.wait_node("gpu01", lambda n: "unlisted" in n["reason"])
+        c.register("gpu01.lab.example", "127.0.0.1")
+        self.check_whole("gpu01")
+
+    # ---- pushed ----
+    def test_files_pushed_into_a_folder(self):
+        a, b = self.machine("gpu01", "drop", hours=-5), self.machine("gpu02", "drop", hours=5.5)
+        a.write()
+        self.hub_with("--files-watch", self.path("drop"))
+        self.check_whole("gpu01")
+        b.write()
+        self.check_whole("gpu02")
+        for kind in b.texts():
+            os.unlink(b.path(kind))
+        self.wait_node("gpu02", lambda n: "unlisted: its files are no longer in the folder" in n["reason"])
+        self.check_whole("gpu01")
+        self.assertEqual(self.hub.stop(), 0)
+
+    def test_a_file_that_is_being_written_is_not_read(self):
+        m = self.machine("gpu01", "drop")
+        text = m.texts()["gpus"]
+        self.hub_with("--files-watch", self.path("drop"))
+        m.write(kinds=("status",))  # a round of its own, before the others
+        self.wait_node("gpu01", lambda n: "its files name no GPU" in n["reason"])
+        with open(m.path("gpus"), "w", encoding="utf-8") as f:
+            for i in range(12):
+                f.write(text[:len(text) * 3 // 4] if i == 0 else "\n")
+                f.flush()
+                self.assertEqual([x["devices"] for x in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]], [[]])
+            f.seek(0)
+            f.truncate()
+            f.write(text)
+        self.wait_node("gpu01", lambda n: len(n["devices"]) == 2)
+
+    def test_a_folder_that_is_not_there_yet(self):
+        self.hub_with("--files-watch", self.path("drop"))
+        self.hub.wait_line(r"cannot read the folder '.*drop': No such file")
+        m = self.machine("gpu01", "drop")
+        m.write()
+        self.check_whole("gpu01")
+
+    # ---- settings ----
+    def test_settings_change(self):
+        m1, m2 = self.machine("gpu01"), self.machine("gpu02")
+        m1.write()
+        m2.write()
+        w1, w2 = self.web("gpu01"), self.web("gpu02")
+
+        def settings(pull, more=""):
+            with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+                f.write(f"files:\n  every: 1s\n  pull: [{pull}]\n{more}")
+        settings(f"'127.0.0.1:{w1.port}'")
+        self.hub = self.start_hub("--config", self.path("muster.yaml"))
+        self.check_whole("gpu01")
+        settings(f"'127.0.0.1:{w2.port}'")
+        self.hub.p.send_signal(signal.SIGHUP)
+        self.check_whole("gpu02")
+        self.wait_node("gpu01", lambda n: "unlisted" in n["reason"])
+        settings("x", "  zone: Mars\n")
+        self.hub.p.send_signal(signal.SIGHUP)
+        self.hub.wait_line("files.zone: 'Mars' is no zone")
+        self.check_whole("gpu02")
+
+    def test_settings_that_cannot_be_meant_are_refused(self):
+        for flags, words in ((["--files-zone", "x"], "is no zone"), (["--files-sources", "etcd:x"], "does not begin with a kind"),
+                             (["--files-pull", "gpu[2-1]"], "files.pull")):
+            status, _, err = self.run_any(lib.MUSTER, "hub", "--data", self.path("data"), *flags)
+            self.assertEqual(status, 2, err)
+            self.assertIn(words, err)
+
+
+lib.main()
