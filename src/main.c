@@ -38,7 +38,7 @@ static int help(FILE *to)
     fprintf(to, "muster " MUSTER_VERSION ": roll call for every GPU\n\nUsage: muster COMMAND [OPTIONS]\n\n");
     for (const struct cmd *c = cmds; c->name; c++)
         if (!c->hidden)
-            fprintf(to, "  %-10s %s\n", c->name, c->face->summary);
+            fprintf(to, "  %-11s %s\n", c->name, c->face->summary);
     fprintf(to,
             "\n`muster COMMAND --help` explains one. Start with `muster up`, or `muster ls` for this machine alone.\n");
     return to == stderr ? EXIT_USAGE : EXIT_OK;

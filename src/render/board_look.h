@@ -14,13 +14,13 @@
     "header,main,footer{max-width:1600px;margin:0 auto 16px}\n"                                                        \
     "h1,h2,p{margin:0 0 4px;overflow-wrap:anywhere}h1{font-size:20px;line-height:28px}h2{font-size:16px}\n"            \
     "h1,h2{font-weight:600}b{font-weight:600}\n"                                                                       \
-    "main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:16px;"                  \
+    "main{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,380px),1fr));gap:16px;"                  \
     "align-items:start}\n"                                                                                             \
     "section{border:1px solid var(--line);border-radius:6px;padding:12px;min-width:0}\n"                               \
     "table{border-collapse:collapse;width:100%;margin-top:8px}\n"                                                      \
-    "td,th{padding:4px 8px;text-align:left;font-weight:400;vertical-align:bottom}\n"                                   \
+    "td,th{padding:4px 6px;text-align:left;font-weight:400;vertical-align:bottom}\n"                                   \
     "thead th{color:var(--dim);font-size:13px;line-height:16px}\n"                                                     \
-    "th.num{width:22%}.num{text-align:right}.dim{color:var(--dim)}td.num{white-space:nowrap}\n"                        \
+    ".num{text-align:right}.dim{color:var(--dim)}td{white-space:nowrap}\n"                                             \
     "tbody tr{position:relative;border-top:1px solid var(--line)}\n"                                                   \
     ".free{background:var(--free)}.taken{background:var(--taken)}.unknown{background:var(--unknown)}\n"                \
     "tbody .dim{color:inherit;opacity:.85}\n"                                                                          \
@@ -49,7 +49,7 @@
     "    setInterval(age, 5000);\n"                                                                                    \
     "})();\n"
 
-#define BOARD_STYLE_HASH  "sha256-E8en1UkwpuScUOZaj6hSd9h9oArmqC/7QDGyxJfBQFM="
+#define BOARD_STYLE_HASH  "sha256-4elSxSwquubocrfYUjBN+KK6zik43SB9kN4TklZ7fSA="
 #define BOARD_SCRIPT_HASH "sha256-R0Ex//bJQMzBrMMF7Ej5fmlRNgUMyMyRwVaAKibNh0c="
 
 #endif
