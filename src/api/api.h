@@ -19,6 +19,7 @@
 
 struct api;
 struct census;
+struct usage_now;
 struct filter;
 struct node_now;
 struct live;
@@ -158,6 +159,9 @@ struct api {
     const struct zone *zone; /* of times that name none */
     enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
     int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
+    /* usage: usage.h; recount: how many hours are to be counted again */
+    void (*usage_now)(void *hub, struct usage_now *ret);
+    size_t (*usage_recount)(void *hub);
     bool (*ready)(void *hub, char why[160]); /* why: also where batches can be stored but something else is wrong */
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };

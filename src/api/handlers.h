@@ -46,6 +46,8 @@ handler post_tokens;
 handler get_people, get_spans;
 /* report.c: companies' hours against what was assigned */
 handler get_report;
+/* usage.c: who used how much */
+handler get_usage, post_recount;
 /* who.c */
 handler get_whoami;
 /* openapi.c */

@@ -66,6 +66,16 @@ static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(
     return r < 0 ? r : store_holds(b->store, from_ms, to_ms, each, each_arg, err);
 }
 
+static int usage_beside(void *arg, const struct usage_ask *ask,
+                        int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg,
+                        struct err *err)
+{
+    struct beside *b = arg;
+    int r = open_beside(b, err);
+
+    return r < 0 ? r : store_usage(b->store, ask, each, each_arg, err);
+}
+
 static void on_worker(struct job *j)
 {
     struct question *q = (struct question *)j;
@@ -81,6 +91,7 @@ static void on_worker(struct job *j)
                         .procs_arg = &beside,
                         .jobs = jobs_beside,
                         .holds = holds_beside,
+                        .usage = usage_beside,
                         .token_put = token_put_beside};
     struct reply *rp = &q->rp;
 

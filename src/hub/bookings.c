@@ -11,6 +11,7 @@
 #include "book/moment.h"
 #include "book/pick.h"
 #include "hub/hub.h"
+#include "hub/ledger.h"
 
 #define AWAY_MS (7 * 86400000ll)
 
@@ -171,6 +172,10 @@ int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me
     w->kind = !was ? EVENT_BOOKED : x->released_ms && !was->released_ms ? EVENT_RELEASED : EVENT_REBOOKED;
     mem_copy_str(w->by, sizeof(w->by), by);
     mem_copy_str(w->me, sizeof(w->me), me);
+    if (was)
+        ledger_mark_all(h->ledger, MIN(was->from_ms, x->from_ms), MAX(was->until_ms, x->until_ms), clock_wall_ms());
+    else
+        ledger_mark_all(h->ledger, x->from_ms, x->until_ms, clock_wall_ms());
     store_hold_put(h->store, x, written, w);
     return 0;
 }

@@ -63,6 +63,14 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, people_companies, 0, OPT_PATH, NULL, "FILE", "config.yaml of a W&B dashboard, for its companies"),
     OPT(hub_conf, people_unix_groups, 0, OPT_LIST, NULL, "GROUP", "groups of the system (LDAP and SSSD too) that are teams; patterns too"),
     OPT(hub_conf, people_ignore, 0, OPT_LIST, NULL, "LOGIN", "logins that are nobody, as root or gdm; patterns too"),
+    OPT(hub_conf, keep_usage, 0, OPT_DURATION, "0", "TIME", "keep who held what, hour by hour, this long; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
+    OPTN(hub_conf, "usage.zone", usage_zone, 0, OPT_STR, NULL, "ZONE", "whose days usage is counted in, as Europe/Berlin; this machine's unless told"),
+    OPTN(hub_conf, "usage.split", usage_split, 0, OPT_CHOICE, "memory", "RULE", "whose part of a shared GPU is how large: by memory, equal, or by sm (share of the multiprocessors, where known)", .choices = usage_split_words),
+    OPTN(hub_conf, "usage.idle_spell", usage_idle_spell, 0, OPT_DURATION, "30m", "TIME", "held without work for so long at a stretch is counted apart", .min = 60000, .max = DAY_MS),
+    OPTN(hub_conf, "usage.every", usage_every, 0, OPT_DURATION, "1m", "TIME", "the hour under way is counted this often", .min = 1000, .max = 3600000),
+    OPTN(hub_conf, "usage.price", usage_price, 0, OPT_LIST, NULL, "MODEL=PRICE", "what an hour of a GPU costs, by part of its model's name, as H200=2.50; may be repeated"),
+    OPTN(hub_conf, "usage.currency", usage_currency, 0, OPT_STR, "EUR", "NAME", "of these prices"),
+    OPTN(hub_conf, "usage.co2", usage_co2, 0, OPT_STR, NULL, "GRAMS", "of CO2 per kWh"),
     OPT(hub_conf, session, 0, OPT_DURATION, "30d", "TIME", "a browser stays logged in this long", .min = 60000, .max = 3660 * DAY_MS),
     OPT(hub_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(hub_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
@@ -121,6 +129,20 @@ int hub_conf_rule(const struct hub_conf *conf, struct state_rule *ret, struct er
     return 0;
 }
 
+void hub_conf_count(const struct hub_conf *conf, const struct state_rule *rule, struct count_rule *ret)
+{
+    *ret = (struct count_rule){.split = (enum usage_split)conf->usage_split,
+                               .busy_util = rule->busy_util,
+                               .held_mem = rule->held_mem,
+                               .graphics_mem = rule->graphics_mem,
+                               .spell_ms = conf->usage_idle_spell};
+}
+
+int hub_conf_tariff(const struct hub_conf *conf, struct tariff *ret, struct err *err)
+{
+    return tariff_parse(conf->usage_price.v, conf->usage_price.n, conf->usage_currency, conf->usage_co2, ret, err);
+}
+
 int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct err *err)
 {
     if (conf->data && conf->data[0])
@@ -148,5 +170,8 @@ int hub_conf_check(const struct hub_conf *conf, struct err *err)
         return err_set(err, -EINVAL, "bookings.auth: proxy needs proxy.header, in which the proxy names people");
     if (conf->vesta_token && conf->vesta_token_file)
         return err_set(err, -EINVAL, "vesta_token and vesta_token_file say the same thing twice: leave one out");
-    return hub_conf_rule(conf, &rule, err);
+    struct tariff tariff;
+    int r = hub_conf_tariff(conf, &tariff, err);
+    tariff_fini(&tariff);
+    return r < 0 ? r : hub_conf_rule(conf, &rule, err);
 }

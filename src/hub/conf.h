@@ -6,6 +6,8 @@
 #include "link/files_settings.h"
 #include "link/ssh_settings.h"
 #include "live/live.h"
+#include "usage/count.h"
+#include "usage/tariff.h"
 
 enum hub_read { READ_OPEN, READ_TOKEN };
 
@@ -30,6 +32,10 @@ struct hub_conf {
     struct opt_list proxy_from, proxy_admins;
     int bookings_auth; /* enum book_auth */
     int64_t session;
+    char *usage_zone, *usage_currency, *usage_co2;
+    int usage_split; /* enum usage_split */
+    int64_t usage_idle_spell, usage_every, keep_usage;
+    struct opt_list usage_price;
     struct opt_section people, teams, projects, companies; /* who is who: docs/people.md */
     char *people_aliases, *people_companies;
     struct opt_list people_unix_groups, people_ignore;
@@ -40,6 +46,9 @@ extern const struct opt hub_opts[];
 
 /* What no single option can tell: a key has its certificate, the preset is known, thresholds and blocks parse. */
 int hub_conf_check(const struct hub_conf *conf, struct err *err);
+/* What usage is counted by, and priced. ret is ended with tariff_fini, also on failure. */
+void hub_conf_count(const struct hub_conf *conf, const struct state_rule *rule, struct count_rule *ret);
+int hub_conf_tariff(const struct hub_conf *conf, struct tariff *ret, struct err *err);
 int hub_conf_rule(const struct hub_conf *conf, struct state_rule *ret, struct err *err);
 /* The data folder to use: as told, or the usual one. 0 or -errno. */
 int hub_conf_data(const struct hub_conf *conf, char *out, size_t size, struct err *err);

@@ -12,6 +12,7 @@
 
 struct census_desk;
 struct press;
+struct ledger;
 struct streams;
 struct work;
 
@@ -28,6 +29,8 @@ struct hub {
     struct book *book;
     struct zone *zone; /* of times in sentences: the system's */
     struct streams *streams;
+    struct ledger *ledger; /* usage, counted */
+    struct tariff tariff;
     struct work *work; /* for questions about the past */
     struct press *press;
     struct census_desk *census; /* who is who; api has the one in force */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/hub.h"
+#include "hub/ledger.h"
 
 #define BLOBS_MAX    128            /* in one request */
 #define IN_FLIGHT    16             /* requests of one node waiting for the disk */
@@ -344,6 +345,7 @@ void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64
         struct peer *old = peers_find(h->peers, old_key);
         log_info("hub", "node %s takes over %s: it brings the same GPUs", key, old_key);
         store_take_over(h->store, old_key, key);
+        ledger_move(h->ledger, old_key, key, now_ms);
         if (old) {
             mem_copy_str((*peer)->rec.name, sizeof((*peer)->rec.name), old->rec.name);
             (*peer)->rec.first_ms = old->rec.first_ms;
@@ -514,6 +516,8 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
                                                     .at_ms = b.n_ticks ? b.at_ms[0] + shift : p->now_ms,
                                                     .shift_ms = shift,
                                                     .bytes = f->whole};
+    if (b.n_ticks)
+        ledger_mark(h->ledger, p->key, b.at_ms[0] + shift, b.at_ms[b.n_ticks - 1] + shift, p->now_ms);
     if (!peer_is_news(p->peer, f->key.run, f->key.number))
         return true;
     h->batches++;

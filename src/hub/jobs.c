@@ -1,7 +1,9 @@
 /* jobs.c: labelled spans on their way to the store: the answer comes when they are durable. */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "hub/hub.h"
+#include "hub/ledger.h"
 
 struct labelling {
     struct hub *h;
@@ -41,10 +43,19 @@ static struct labelling *labelling_new(struct hub *h, struct request *rq, int64_
     return l;
 }
 
+/* Who has what from Slurm counts. */
+static void mark_job(struct hub *h, const struct job_fact *j)
+{
+    int64_t now_ms = clock_wall_ms();
+    if (strcmp(j->kind, "slurm") == 0 && j->node[0])
+        ledger_mark(h->ledger, j->node, j->start_ms, now_ms, now_ms);
+}
+
 enum reply_how jobs_put(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j)
 {
     struct hub *h = hub;
     (void)rp;
+    mark_job(h, j);
     store_job_put(h->store, j, labelled, labelling_new(h, rq, j->id, 201));
     return REPLY_LATER;
 }
@@ -53,6 +64,9 @@ enum reply_how jobs_change(void *hub, struct request *rq, struct reply *rp, cons
 {
     struct hub *h = hub;
     (void)rp;
+    AUTO_FREE struct job_fact *old = NULL;
+    if (store_job_get(h->store, c->id, &old, NULL) == 1)
+        mark_job(h, old);
     store_job_change(h->store, c, labelled, labelling_new(h, rq, c->id, 200));
     return REPLY_LATER;
 }

@@ -2,6 +2,7 @@
 #include "hub/peers.h"
 
 #include "base/rand.h"
+#include "usage/recount.h"
 
 #define SAVE_MS      60000 /* "last heard" on disk is at most this old */
 #define PEER_PROCS   4096  /* whose end is waited for */
@@ -16,6 +17,8 @@ struct peers {
     struct store *store;
     size_t n, buckets;
     struct peer **by_key;
+    void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms);
+    void *arg;
 };
 
 struct peers *peers_new(struct store *store)
@@ -25,6 +28,13 @@ struct peers *peers_new(struct store *store)
     p->buckets = 256;
     p->by_key = mem_zero(p->buckets, sizeof(*p->by_key));
     return p;
+}
+
+void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms),
+                 void *arg)
+{
+    p->changed = changed;
+    p->arg = arg;
 }
 
 static void peer_free(struct peer *peer)
@@ -172,6 +182,19 @@ bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
 
 /* ---- processes ---- */
 
+/* What of its time counts otherwise now: all of it when its beginning or its weight changed, else what is new. */
+static void tell_change(struct peers *p, const struct peer *peer, struct peer_proc *t)
+{
+    int64_t weight = recount_weight(t->mem_max) ^ recount_weight(t->sm_n ? t->sm_sum / t->sm_n : -1) << 24;
+    bool all = !t->saved_ms || t->saved_first_ms != t->first_ms || t->saved_weight != weight || !t->was_named;
+    int64_t from_ms = all ? MIN(t->first_ms, t->saved_first_ms ? t->saved_first_ms : t->first_ms) : t->saved_ms;
+    t->saved_first_ms = t->first_ms;
+    t->saved_weight = weight;
+    t->was_named = t->named;
+    if (p->changed)
+        p->changed(p->arg, peer->rec.key, from_ms, MAX(t->last_ms, t->saved_ms) + RECOUNT_LATE_MS);
+}
+
 static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc *t, bool ended)
 {
     struct store_proc sp = {.node = peer->rec.key,
@@ -183,6 +206,7 @@ static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc 
                             .kind = t->kind,
                             .sm = t->sm_n ? (int32_t)(t->sm_sum / t->sm_n) : -1};
     proc_fact_unpack(t->fact, &sp.fact);
+    tell_change(p, peer, t);
     t->saved_ms = t->last_ms;
     store_put_proc(p->store, &sp);
 }

@@ -13,10 +13,11 @@
 struct peer_proc { /* a process on a device that has not ended */
     char device[UUID_MAX];
     int64_t first_ms, last_ms, mem_max, saved_ms;
+    int64_t saved_first_ms, saved_weight; /* as the record has them; 0: there is none */
     bool seen;
     int32_t pid;
     int64_t start_ms;
-    bool named; /* its user is known */
+    bool named, was_named; /* its user is known; the record knows it */
     uint8_t kind;
     int64_t sm_sum, sm_n; /* shares of the multiprocessors that were told */
     char *fact;           /* packed, ours */
@@ -49,6 +50,9 @@ struct peer {
 
 struct peers;
 struct peers *peers_new(struct store *store);
+/* Told before a record is put: something about who was there in [from, to] is different now. */
+void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms),
+                 void *arg);
 void peers_free(struct peers *p);
 struct peer *peers_find(const struct peers *p, const char *key);
 struct peer *peers_get(struct peers *p, const char *key, bool *ret_new); /* made if it is not there */

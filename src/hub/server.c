@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "api/usage.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@
 #include "hub/census.h"
 #include "hub/decode.h"
 #include "hub/hub.h"
+#include "hub/ledger.h"
 #include "hub/ports.h"
 #include "hub/press.h"
 #include "hub/steady.h"
@@ -96,6 +98,32 @@ static void notice_of(struct hub *h, char out[NOTICE_MAX])
                  doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
     else
         out[0] = 0;
+}
+
+static void usage_now(void *hub, struct usage_now *ret)
+{
+    struct hub *h = hub;
+    struct ledger_stat st;
+    ledger_stat(h->ledger, clock_wall_ms(), &st);
+    *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
+                              .waiting = st.waiting,
+                              .days = st.days,
+                              .zone = st.zone,
+                              .tariff = &h->tariff,
+                              .split = usage_split_words[h->conf.usage_split]};
+}
+
+static size_t usage_recount(void *hub)
+{
+    struct hub *h = hub;
+    return ledger_recount(h->ledger, clock_wall_ms());
+}
+
+/* Who was there in that time is known otherwise now. */
+static void procs_changed(void *hub, const char *node, int64_t from_ms, int64_t to_ms)
+{
+    struct hub *h = hub;
+    ledger_mark(h->ledger, node, from_ms, to_ms, clock_wall_ms());
 }
 
 static bool ready(void *hub, char why[160])
@@ -229,6 +257,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     say_store(&s->hub);
     say_notice(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
+    ledger_tick(s->hub.ledger, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -269,6 +298,7 @@ static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
 struct next {
     struct state_rule rule;
     SSL_CTX *tls;
+    struct tariff tariff;
     char *vesta_token;
     struct census *census;
     struct census_files census_files;
@@ -299,6 +329,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
     if (r == 0)
         r = hub_conf_rule(conf, &ret->rule, err);
     if (r == 0)
+        r = hub_conf_tariff(conf, &ret->tariff, err);
+    if (r == 0)
         r = next_vesta(conf, ret, err);
     if (r == 0)
         r = census_load(conf, census_desk_groups(s->hub.census), &ret->census_files, &ret->census, err);
@@ -328,6 +360,7 @@ static void next_fini(struct server *s, struct next *n, bool undo)
     for (size_t i = 0; undo && i < n->n_new; i++)
         ports_close(httpd_ports(s->hub.httpd), n->new_listen[i]);
     free(n->new_listen);
+    tariff_fini(&n->tariff);
     free(n->vesta_token);
     census_unref(n->census);
     census_files_fini(&n->census_files);
@@ -362,6 +395,20 @@ static bool keeps(const struct opt_list *list, const char *address)
     return false;
 }
 
+static struct ledger_conf ledger_settings(const struct hub *h, const struct state_rule *rule)
+{
+    const struct hub_conf *c = &h->conf;
+    struct ledger_conf lc = {.every_ms = c->usage_every};
+    hub_conf_count(c, rule, &lc.rule);
+    if (c->keep_minute && c->keep_records)
+        lc.keep_ms = MIN(c->keep_minute, c->keep_records);
+    else
+        lc.keep_ms = MAX(c->keep_minute, c->keep_records);
+    if (c->keep_usage)
+        lc.keep_ms = lc.keep_ms ? MIN(lc.keep_ms, c->keep_usage) : c->keep_usage;
+    return lc;
+}
+
 /* Nothing here can fail. Takes conf. */
 static void apply(struct server *s, struct hub_conf *conf, struct next *n)
 {
@@ -387,6 +434,11 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     if (s->tls && h->conf.tls)
         tls_pin(s->tls, s->pin);
     live_set_rule(h->live, &n->rule);
+    tariff_fini(&h->tariff);
+    h->tariff = n->tariff;
+    n->tariff = (struct tariff){0};
+    struct ledger_conf lc = ledger_settings(h, &n->rule);
+    ledger_set(h->ledger, &lc);
     httpd_set_max(h->httpd, connections_allowed(&h->conf), (size_t)h->conf.max_per_address);
     streams_set_max(h->streams, (size_t)h->conf.max_streams);
     census_desk_take(h->census, n->census, &n->census_files); /* drops streams and what was rendered */
@@ -431,12 +483,16 @@ static int do_reload(struct server *s, struct err *err)
         r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
     if (r == 0 && (conf.keep_raw != s->hub.conf.keep_raw || conf.keep_minute != s->hub.conf.keep_minute ||
                    conf.keep_hour != s->hub.conf.keep_hour || conf.keep_records != s->hub.conf.keep_records ||
-                   conf.keep_bytes != s->hub.conf.keep_bytes || conf.rotate != s->hub.conf.rotate ||
-                   conf.commit != s->hub.conf.commit))
+                   conf.keep_bytes != s->hub.conf.keep_bytes || conf.keep_usage != s->hub.conf.keep_usage ||
+                   conf.rotate != s->hub.conf.rotate || conf.commit != s->hub.conf.commit))
         r = err_set(err, -EINVAL,
-                    "keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, rotate and commit cannot change while "
+                    "keep_raw, keep_minute, keep_hour, keep_records, keep_usage, keep_bytes, rotate and commit cannot "
+                    "change while "
                     "the "
                     "hub runs: start it again");
+    if (r == 0 &&
+        strcmp(conf.usage_zone ? conf.usage_zone : "", s->hub.conf.usage_zone ? s->hub.conf.usage_zone : "") != 0)
+        r = err_set(err, -EINVAL, "usage.zone cannot change while the hub runs: start it again");
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
     if (r == 0)
@@ -518,6 +574,7 @@ static int open_store(struct hub *h, struct err *err)
                             .keep_minute_ms = h->conf.keep_minute,
                             .keep_hour_ms = h->conf.keep_hour,
                             .keep_records_ms = h->conf.keep_records,
+                            .keep_usage_ms = h->conf.keep_usage,
                             .decoder = &hub_decoder,
                             .keep_bytes = h->conf.keep_bytes,
                             .rotate_ms = h->conf.rotate,
@@ -561,9 +618,25 @@ static void make_api(struct server *s)
         .zone = h->zone,
         .hold_put = bookings_put,
         .hold_get = bookings_get,
+        .usage_now = usage_now,
+        .usage_recount = usage_recount,
         .ready = ready,
         .self_metrics = self_metrics,
     };
+}
+
+static int open_ledger(struct hub *h, struct err *err)
+{
+    struct ledger_conf lc = ledger_settings(h, live_rule(h->live));
+    struct zone *zone = NULL;
+    int r = zone_load(h->conf.usage_zone, &zone, err);
+    if (r < 0)
+        return err_prefix(err, r, "usage.zone");
+    h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zone, &lc);
+    if (!h->ledger)
+        return err_set(err, -EAGAIN, "cannot start a thread");
+    peers_watch(h->peers, procs_changed, h);
+    return ledger_load(h->ledger, clock_wall_ms(), err);
 }
 
 static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
@@ -605,6 +678,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->conf.keep_minute = conf->keep_minute;
     h->conf.keep_hour = conf->keep_hour;
     h->conf.keep_records = conf->keep_records;
+    h->conf.keep_usage = conf->keep_usage;
     h->conf.keep_bytes = conf->keep_bytes;
     h->conf.rotate = conf->rotate;
     if (r == 0)
@@ -626,6 +700,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         if (r >= 0)
             r = bookings_load(h, err);
     }
+    if (r == 0)
+        r = open_ledger(h, err);
     if (r == 0)
         steady_start(h->newest_ms);
     next_fini(s, &n, r < 0);
@@ -716,6 +792,9 @@ void hub_close(struct hub *h)
     census_desk_free(h->census);
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */
+    ledger_free(h->ledger);
+    h->ledger = NULL; /* what is answered late does not ask for it */
+    tariff_fini(&h->tariff);
     press_free(h->press);
     store_close(h->store); /* every done is called: late replies go out or away */
     httpd_free(h->httpd);

@@ -2,3 +2,6 @@
 #include "model/usage.h"
 
 const char *const usage_split_words[] = {[SPLIT_MEMORY] = "memory", [SPLIT_EQUAL] = "equal", [SPLIT_SM] = "sm", NULL};
+const char *const usage_by_words[] = {[BY_PERSON] = "person",   [BY_TEAM] = "team", [BY_PROJECT] = "project",
+                                      [BY_COMPANY] = "company", [BY_NODE] = "node", [BY_MODEL] = "model",
+                                      [BY_DEVICE] = "device",   [BY_JOB] = "job",   NULL};

@@ -5,6 +5,7 @@
 #ifndef MODEL_USAGE_H
 #define MODEL_USAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,37 @@ static inline void usage_add(struct usage_sum *to, const struct usage_sum *s)
     to->mib_s += s->mib_s;
     to->mj += s->mj;
 }
+
+/* ---- what a question about it is answered with ---- */
+
+enum usage_by { BY_PERSON, BY_TEAM, BY_PROJECT, BY_COMPANY, BY_NODE, BY_MODEL, BY_DEVICE, BY_JOB, USAGE_BYS };
+extern const char *const usage_by_words[]; /* "person", ..., NULL */
+
+struct usage_row {
+    const char *key;  /* a person, a team, ... a uuid, a job's id; NULL: nobody known, in no group, on no job */
+    const char *name; /* of a device "dgx1:0", of a job its name; else NULL */
+    const char *node, *model, *person; /* where the key has one: of a device, a job; else NULL */
+    int64_t at_ms;
+    char label[24]; /* of the period */
+    struct usage_sum s;
+    int64_t free_ms, unused_ms, down_ms; /* where has_wall; energy of nobody is in s.mj then */
+    uint32_t gpus;                       /* different devices held; with has_wall: there were */
+    int64_t cost;                        /* in millionths */
+    int64_t co2_mg;
+};
+
+struct usage_table {
+    enum usage_by by;
+    int64_t from_ms, to_ms, counted_to_ms;
+    size_t waiting;     /* hours that are still to be counted */
+    const char *period; /* a word of base/zone.h */
+    char zone[64], currency[16];
+    const char *split;
+    bool has_wall, has_cost, has_co2, total_wall;
+    size_t n;
+    struct usage_row *v;    /* by time, then by time held */
+    struct usage_row total; /* everything once */
+};
 
 /* Which part of a shared device is whose. */
 enum usage_split { SPLIT_MEMORY, SPLIT_EQUAL, SPLIT_SM, SPLITS };

@@ -66,6 +66,9 @@ struct past {
     /* store_holds, from this thread */
     int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
                  void *each_arg, struct err *err);
+    /* store_usage, from this thread */
+    int (*usage)(void *procs_arg, const struct usage_ask *ask,
+                 int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg, struct err *err);
     /* store_token_put, from this thread */
     int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };

@@ -242,6 +242,8 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/nodes/{id}", "PATCH", "111333+3"},
         {"/api/v1/people", "GET", "++133++3"},
         {"/api/v1/processes", "GET", "++133++3"},
+        {"/api/v1/usage", "GET", "++133++3"},
+        {"/api/v1/usage/recount", "POST", "111333+3"},
         {"/api/v1/events", "GET", "++133++3"},
         {"/api/v1/jobs", "GET", "++133++3"},
         {"/api/v1/jobs", "POST", "111+3++3"},

@@ -1,0 +1,291 @@
+/* usage.c: who used how much: parsed, summed and rendered beside the loop; what nodes are called is copied on it. */
+#include <errno.h>
+
+#include "api/handlers.h"
+#include "api/usage.h"
+#include "base/json.h"
+#include "query/filter.h"
+#include "query/history.h"
+#include "query/view.h"
+#include "query/when.h"
+#include "render/render.h"
+#include "render/usage.h"
+#include "usage/sums.h"
+
+#define USAGE_MAX (64u << 20)
+#define DAY_MS    86400000ll
+#define LAST      (30 * DAY_MS)
+
+enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_HTML, FORMATS };
+static const char *const format_words[] = {"json", "csv", "html", NULL};
+static const char *const format_types[FORMATS] = {"application/json", "text/csv; charset=utf-8",
+                                                  "text/html; charset=utf-8"};
+static const char *const day_words[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                        "friday", "saturday", "sunday",    NULL};
+
+/* Parameters that are text, copied. */
+enum {
+    P_BY,
+    P_FROM,
+    P_TO,
+    P_LAST,
+    P_PERIOD,
+    P_ZONE,
+    P_WEEK,
+    P_FORMAT,
+    P_PERSON,
+    P_TEAM,
+    P_PROJECT,
+    P_COMPANY,
+    P_NODE,
+    P_MODEL,
+    P_DEVICE,
+    PARAMS
+};
+static const char *const param_words[PARAMS] = {"by",      "from",       "to",     "last",   "period",
+                                                "zone",    "week-start", "format", "person", "team",
+                                                "project", "company",    "node",   "model",  "device"};
+
+struct usage_job {
+    struct past_ask ask; /* first */
+    struct arena mem;
+    const char *text[PARAMS]; /* NULL: not given */
+    int64_t now_ms;
+    const char *title;
+    struct usage_now now;
+    struct tariff tariff;
+    struct census *census;
+    size_t n_nodes, n_kept;
+    struct sums_node *nodes;
+    const char **kept; /* devices a filter lets through, sorted */
+    bool filtered;
+    /* made on the worker */
+    struct zone *zone;
+    enum format format;
+};
+
+/* ---- reading the question ---- */
+
+static int word_of(const char *text, const char *const *words, const char *what, int usual, int *ret, struct err *err)
+{
+    AUTO_BUF all = BUF_INIT(512);
+
+    *ret = usual;
+    for (int i = 0; text && words[i]; i++) {
+        if (str_eq_nocase(str_of(text), words[i])) {
+            *ret = i;
+            return 0;
+        }
+        buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    return text ? err_set(err, -EINVAL, "%s '%.60s' is not known: there are %s", what, text, all.p) : 0;
+}
+
+/* A date is its day in the zone: from its beginning, to its end. */
+static int moment(const struct usage_job *k, int which, bool end, int64_t *ret, struct err *err)
+{
+    int32_t date;
+    struct str s = str_trim(str_of(k->text[which]));
+
+    if (date_parse(s, &date)) {
+        *ret = zone_date_ms(k->zone, date + end);
+        return 0;
+    }
+    return when_parse(s, param_words[which], k->now_ms, ret, err);
+}
+
+static int read_span(struct usage_job *k, struct sums_ask *a, struct err *err)
+{
+    int64_t last_ms = LAST;
+    int r = 0;
+
+    a->to_ms = k->now_ms;
+    if (k->text[P_TO])
+        r = moment(k, P_TO, true, &a->to_ms, err);
+    if (r == 0 && k->text[P_LAST]) {
+        if (k->text[P_FROM])
+            return err_set(err, -EINVAL, "from and last exclude each other");
+        if (!str_duration_ms(str_of(k->text[P_LAST]), &last_ms) || last_ms <= 0)
+            return err_set(err, -EINVAL, "last '%.40s' is not a time, as 30d or 12h", k->text[P_LAST]);
+    }
+    a->from_ms = a->to_ms - MIN(last_ms, a->to_ms);
+    if (r == 0 && k->text[P_FROM])
+        r = moment(k, P_FROM, false, &a->from_ms, err);
+    else if (last_ms % DAY_MS == 0) /* whole days are those of the calendar, and today */
+        a->from_ms = zone_date_ms(k->zone, zone_date(k->zone, a->from_ms));
+    if (r < 0)
+        return r;
+    a->from_ms = MAX(0, a->from_ms) / 60000 * 60000;
+    if (a->from_ms >= a->to_ms)
+        return err_set(err, -EINVAL, "from is not before to");
+    return 0;
+}
+
+static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
+{
+    int by, format, period = PERIOD_ALL;
+    int r = word_of(k->text[P_BY], usage_by_words, "by", BY_PERSON, &by, err);
+
+    if (r == 0)
+        r = word_of(k->text[P_FORMAT], format_words, "format", FORMAT_JSON, &format, err);
+    if (r == 0)
+        r = word_of(k->text[P_PERIOD], period_words, "period", PERIOD_ALL, &period, err);
+    if (r == 0)
+        r = word_of(k->text[P_WEEK], day_words, "week-start", 0, &a->week_start, err);
+    if (r == 0)
+        r = zone_load(k->text[P_ZONE] ? k->text[P_ZONE] : zone_name(k->now.zone), &k->zone, err);
+    if (r == -ENOENT)
+        r = -EINVAL;
+    if (r == 0)
+        r = read_span(k, a, err);
+    if (r < 0)
+        return r;
+    a->by = (enum usage_by)by;
+    a->period = (enum period)period;
+    k->format = (enum format)format;
+    a->zone = k->zone;
+    return 0;
+}
+
+/* ---- the worker's part ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_kept(void *arg, const char *uuid)
+{
+    struct usage_job *k = arg;
+
+    return k->n_kept && bsearch(&uuid, k->kept, k->n_kept, sizeof(*k->kept), by_text);
+}
+
+static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+{
+    struct usage_job *k = (struct usage_job *)ask;
+    struct sums_ask a = {.days_zone = k->now.days ? zone_name(k->now.zone) : NULL,
+                         .person = k->text[P_PERSON],
+                         .team = k->text[P_TEAM],
+                         .project = k->text[P_PROJECT],
+                         .company = k->text[P_COMPANY],
+                         .node = k->text[P_NODE],
+                         .model = k->text[P_MODEL],
+                         .device = k->text[P_DEVICE],
+                         .keep = k->filtered ? is_kept : NULL,
+                         .keep_arg = k,
+                         .census = k->census,
+                         .tariff = &k->tariff,
+                         .nodes = k->nodes,
+                         .n_nodes = k->n_nodes,
+                         .usage = past->usage,
+                         .jobs = past->jobs,
+                         .arg = past->procs_arg,
+                         .stop = past->stop,
+                         .stop_arg = past->stop_arg};
+    struct usage_table t;
+    struct rows rows;
+    struct err err = {0};
+    int r = read_question(k, &a, &err);
+
+    if (r == 0)
+        r = sums_run(&a, &k->mem, &t, &err);
+    if (r < 0) {
+        reply_failed(rp, r, &err);
+        return;
+    }
+    t.counted_to_ms = MIN(k->now.counted_to_ms, t.to_ms);
+    t.waiting = k->now.waiting;
+    t.split = k->now.split;
+    rp->body = BUF_INIT(USAGE_MAX);
+    rp->type = format_types[k->format];
+    if (k->format == FORMAT_JSON) {
+        render_usage_json(&rp->body, &t);
+    } else if (k->format == FORMAT_HTML) {
+        render_usage_html(&rp->body, &t, k->title);
+    } else {
+        usage_rows(&t, false, &rows);
+        render_rows_csv(&rp->body, &rows);
+        rows_fini(&rows);
+    }
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", USAGE_MAX >> 20);
+}
+
+static void usage_end(struct past_ask *ask)
+{
+    struct usage_job *k = (struct usage_job *)ask;
+
+    zone_free(k->zone);
+    tariff_fini(&k->tariff);
+    census_unref(k->census);
+    arena_fini(&k->mem);
+    free(k);
+}
+
+/* ---- the loop's part ---- */
+
+static const char *keep_text(struct usage_job *k, const char *s)
+{
+    return arena_strn(&k->mem, s, strlen(s));
+}
+
+static void call_nodes(struct usage_job *k, const struct view *v, const struct filter *filter)
+{
+    size_t devices = 0;
+
+    k->nodes = arena_alloc(&k->mem, v->n + 1, sizeof(*k->nodes));
+    k->n_nodes = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        devices += v->nodes[i]->n_devices;
+    k->kept = arena_alloc(&k->mem, devices + 1, sizeof(*k->kept));
+    k->filtered = filter != NULL;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        struct sums_node *to = &k->nodes[i];
+        *to = (struct sums_node){keep_text(k, n->key), keep_text(k, n->name), n->n_devices,
+                                 arena_alloc(&k->mem, n->n_devices + 1, sizeof(*to->devices))};
+        for (size_t d = 0; d < n->n_devices; d++) {
+            const struct device_fact *f = &n->devices[d].fact;
+            to->devices[d] = (struct sums_device){keep_text(k, f->uuid), f->index, f->mig};
+            if (filter && filter_match(filter, n, &n->devices[d], k->now_ms))
+                k->kept[k->n_kept++] = to->devices[d].uuid;
+        }
+    }
+    if (k->n_kept)
+        qsort(k->kept, k->n_kept, sizeof(*k->kept), by_text);
+}
+
+enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FILTER *filter = NULL;
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask all = {.all = true, .demo = a->demo};
+
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    struct usage_job *k = mem_zero(1, sizeof(*k));
+    k->ask = (struct past_ask){usage_run, usage_end};
+    k->now_ms = rq->now_ms;
+    a->usage_now(a->hub, &k->now);
+    tariff_copy(&k->tariff, k->now.tariff);
+    k->census = census_ref(a->census);
+    k->title = keep_text(k, a->name);
+    for (size_t i = 0; i < PARAMS; i++) {
+        struct str s = str_trim(request_query(rq, param_words[i]));
+        k->text[i] = s.len ? arena_strn(&k->mem, s.p, s.len) : NULL;
+    }
+    view_of(a->live, &all, rq->now_ms, one, &v);
+    call_nodes(k, &v, filter);
+    return a->ask(a->hub, rq, rp, &k->ask);
+}
+
+enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)rq;
+    rp->status = 202;
+    rp->body = BUF_INIT(256);
+    buf_addf(&rp->body, "{\"hours\":%zu}\n", a->usage_recount(a->hub));
+    return REPLY_NOW;
+}

@@ -1,0 +1,537 @@
+/*
+ * ledger.c: marks in memory and on disk, and one thread that counts. Hours begin where the wall clock's do in the zone
+ * that was in force when the folder's first hour was counted; that never changes, so that an hour stays an hour.
+ */
+#include "hub/ledger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "hub/work.h"
+#include "usage/recount.h"
+
+#define HOUR_MS   COUNT_HOUR_MS
+#define QUIET_MS  3000   /* what comes late is counted when no more of it came for so long, */
+#define LATE_MS   60000  /* but at least this often */
+#define LIMIT_MS  600000 /* for one job */
+#define RETRY_MS  60000
+#define ROLL_DAYS 64 /* added up again in one put */
+#define SETTING   "usage_clock"
+
+struct mark {
+    int64_t at_ms, seq;
+    int64_t since_ms, touched_ms; /* dirty since, and last */
+    int64_t until_ms, counted_ms; /* counted up to, and when; 0: not by us */
+    bool dirty, flying;
+};
+
+struct led_node {
+    char key[NODE_KEY_MAX];
+    int64_t first_ms, last_ms; /* hours that were ever marked or counted; first 0: none */
+    struct mark *v;            /* by at_ms */
+    size_t n, cap;
+};
+
+struct counting {   /* a job: some hours of a node */
+    struct job job; /* first */
+    struct ledger *l;
+    char node[NODE_KEY_MAX];
+    size_t n;
+    int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
+    struct count_rule rule;
+    struct recounted out;
+    int result;
+    struct err err;
+};
+
+struct ledger {
+    struct store *store;
+    struct live *live;
+    char *dir;
+    struct zone *zone;
+    struct ledger_conf conf;
+    struct work *work;
+    struct store *beside;    /* the thread's */
+    struct led_node **nodes; /* by key */
+    size_t n, cap, at;       /* at: whose turn it is */
+    int64_t grid_ms;         /* hours begin at multiples of an hour plus this */
+    int64_t hour_ms;         /* the one under way when we last looked */
+    int64_t seq, retry_ms;
+    bool flying, days;
+    size_t roll_node;
+    int64_t roll_ms;
+    char error[200];
+};
+
+static int64_t hour_of(const struct ledger *l, int64_t at_ms)
+{
+    int64_t v = at_ms - l->grid_ms;
+
+    return v / HOUR_MS * HOUR_MS - (v % HOUR_MS < 0 ? HOUR_MS : 0) + l->grid_ms;
+}
+
+/* ---- nodes and marks ---- */
+
+static struct led_node *node_get(struct ledger *l, const char *key)
+{
+    size_t lo = 0, hi = l->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int c = strcmp(l->nodes[mid]->key, key);
+        if (c == 0)
+            return l->nodes[mid];
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    VEC_ROOM(l->nodes, l->n, l->cap);
+    memmove(&l->nodes[lo + 1], &l->nodes[lo], (l->n - lo) * sizeof(*l->nodes));
+    l->n++;
+    struct led_node *n = l->nodes[lo] = mem_zero(1, sizeof(*n));
+    mem_copy_str(n->key, sizeof(n->key), key);
+    return n;
+}
+
+static size_t mark_place(const struct led_node *n, int64_t at_ms)
+{
+    size_t lo = 0, hi = n->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (n->v[mid].at_ms < at_ms)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct mark *mark_find(struct led_node *n, int64_t at_ms)
+{
+    size_t i = mark_place(n, at_ms);
+
+    return i < n->n && n->v[i].at_ms == at_ms ? &n->v[i] : NULL;
+}
+
+static void mark_drop(struct led_node *n, struct mark *m)
+{
+    size_t i = (size_t)(m - n->v);
+
+    memmove(&n->v[i], &n->v[i + 1], (n->n - i - 1) * sizeof(*n->v));
+    n->n--;
+}
+
+static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, int64_t now_ms)
+{
+    struct mark *m = mark_find(n, at_ms);
+
+    if (!m) {
+        size_t i = mark_place(n, at_ms);
+        VEC_ROOM(n->v, n->n, n->cap);
+        memmove(&n->v[i + 1], &n->v[i], (n->n - i) * sizeof(*n->v));
+        n->n++;
+        m = &n->v[i];
+        *m = (struct mark){.at_ms = at_ms};
+    }
+    m->touched_ms = now_ms;
+    if (m->dirty && !m->flying)
+        return; /* known already, on disk too */
+    if (!m->dirty)
+        m->since_ms = now_ms;
+    m->dirty = true;
+    m->flying = false; /* what is being counted now is not all of it */
+    m->seq = ++l->seq;
+    store_usage_mark(l->store, n->key, at_ms, m->seq);
+}
+
+/* Hours before this cannot be counted: what they were made of is gone. */
+static int64_t oldest_hour(const struct ledger *l, int64_t now_ms)
+{
+    return l->conf.keep_ms ? hour_of(l, now_ms - l->conf.keep_ms) + HOUR_MS : l->grid_ms;
+}
+
+/* L2: whatever lies between is marked, too. */
+static void mark_span(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t last_ms, int64_t now_ms)
+{
+    first_ms = MAX(first_ms, oldest_hour(l, now_ms));
+    last_ms = MIN(last_ms, hour_of(l, now_ms));
+    if (first_ms > last_ms)
+        return;
+    if (n->first_ms && last_ms < n->first_ms - HOUR_MS)
+        last_ms = n->first_ms - HOUR_MS;
+    if (n->first_ms && first_ms > n->last_ms + HOUR_MS)
+        first_ms = n->last_ms + HOUR_MS;
+    for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS)
+        mark_hour(l, n, at_ms, now_ms);
+    n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
+    n->first_ms = n->first_ms ? MIN(n->first_ms, first_ms) : first_ms;
+}
+
+void ledger_mark(struct ledger *l, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms)
+{
+    if (l && to_ms >= from_ms)
+        mark_span(l, node_get(l, node), hour_of(l, from_ms - count_ahead_ms(&l->conf.rule)),
+                  hour_of(l, to_ms + count_reach_ms(&l->conf.rule)), now_ms);
+}
+
+void ledger_mark_all(struct ledger *l, int64_t from_ms, int64_t to_ms, int64_t now_ms)
+{
+    for (size_t i = 0; l && i < l->n; i++)
+        if (l->nodes[i]->first_ms) {
+            int64_t first_ms = MAX(from_ms, l->nodes[i]->first_ms);
+            if (first_ms <= to_ms)
+                ledger_mark(l, l->nodes[i]->key, first_ms, to_ms, now_ms);
+        }
+}
+
+void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now_ms)
+{
+    if (!l)
+        return;
+    struct led_node *old = node_get(l, from);
+    int64_t first_ms = old->first_ms, last_ms = old->last_ms;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->nodes[i] == old) {
+            memmove(&l->nodes[i], &l->nodes[i + 1], (l->n - i - 1) * sizeof(*l->nodes));
+            l->n--;
+            break;
+        }
+    struct led_node *n = node_get(l, to);
+    for (size_t i = 0; i < old->n; i++)
+        mark_hour(l, n, old->v[i].at_ms, now_ms);
+    if (first_ms) { /* what is counted came along; where both had hours the last days are counted again */
+        n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
+        n->first_ms = n->first_ms ? MIN(n->first_ms, first_ms) : first_ms;
+        mark_span(l, n, hour_of(l, now_ms - 2 * 86400000ll), hour_of(l, now_ms), now_ms);
+    }
+    free(old->v);
+    free(old);
+}
+
+size_t ledger_recount(struct ledger *l, int64_t now_ms)
+{
+    size_t hours = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        struct led_node *n = l->nodes[i];
+        if (n->first_ms)
+            mark_span(l, n, n->first_ms, n->last_ms, now_ms);
+        for (size_t k = 0; k < n->n; k++) {
+            n->v[k].since_ms = n->v[k].touched_ms = 0; /* at once */
+            hours += n->v[k].dirty;
+        }
+    }
+    ledger_tick(l, now_ms);
+    return hours;
+}
+
+/* ---- counting ---- */
+
+static bool mark_due(const struct ledger *l, const struct mark *m, int64_t now_ms)
+{
+    int64_t end_ms = m->at_ms + HOUR_MS;
+
+    if (!m->dirty || m->flying)
+        return false;
+    if (now_ms < end_ms)
+        return now_ms - m->counted_ms >= l->conf.every_ms && now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS > m->until_ms;
+    if (now_ms < end_ms + count_ahead_ms(&l->conf.rule) + LATE_MS && m->until_ms >= end_ms)
+        return false; /* only idle spells can change, and they will again */
+    return now_ms - m->touched_ms >= QUIET_MS || now_ms - m->since_ms >= LATE_MS;
+}
+
+static void on_worker(struct job *j)
+{
+    struct counting *c = (struct counting *)j;
+    struct ledger *l = c->l;
+    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, job_stopped, j};
+
+    c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, &c->err);
+    if (c->result == 0)
+        c->result = recount(l->store, l->beside, &c->rule, &ask, &c->out, &c->err);
+}
+
+static void put_counted(struct ledger *l, struct counting *c)
+{
+    struct usage_day days[RECOUNT_HOURS];
+    size_t n_days = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        int32_t date = zone_date(l->zone, c->hours[i]);
+        struct usage_day day = {zone_date_ms(l->zone, date), zone_date_ms(l->zone, date + 1)};
+        if (!n_days || days[n_days - 1].from_ms != day.from_ms)
+            days[n_days++] = day;
+        if (c->now_ms < c->hours[i] + HOUR_MS)
+            c->seqs[i] = 0; /* its mark stays until it is over */
+    }
+    store_usage_put(l->store,
+                    &(struct usage_put){c->node, c->n, n_days, c->out.hours, c->seqs, zone_name(l->zone), days});
+}
+
+static void say_error(struct ledger *l, const char *text)
+{
+    if (text[0] && strcmp(text, l->error) != 0)
+        log_warn("usage", "hours cannot be counted: %s", text);
+    mem_copy_str(l->error, sizeof(l->error), text);
+}
+
+static void start_next(struct ledger *l, int64_t now_ms);
+
+static void on_counted(struct job *j)
+{
+    struct counting *c = (struct counting *)j;
+    struct ledger *l = c->l;
+    struct led_node *n = node_get(l, c->node);
+    bool ok = j->ran && c->result == 0;
+
+    l->flying = false;
+    if (ok)
+        put_counted(l, c);
+    for (size_t i = 0; i < c->n; i++) {
+        struct mark *m = mark_find(n, c->hours[i]);
+        bool over = c->now_ms >= c->hours[i] + HOUR_MS;
+        if (!m)
+            continue;
+        if (ok) {
+            m->until_ms = MIN(c->hours[i] + HOUR_MS, c->until_ms);
+            m->counted_ms = c->now_ms;
+        }
+        if (ok && m->flying && over)
+            mark_drop(n, m);
+        else
+            m->flying = false; /* the hour under way is always to be counted again */
+    }
+    if (!ok && j->ran && c->result != -ECANCELED) {
+        say_error(l, c->err.msg);
+        l->retry_ms = clock_wall_ms() + RETRY_MS;
+    } else if (ok) {
+        say_error(l, "");
+    }
+    bool ran = j->ran;
+    recounted_fini(&c->out);
+    free(c);
+    if (ran)
+        start_next(l, clock_wall_ms());
+}
+
+static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t now_ms)
+{
+    struct counting *c = NULL;
+
+    for (size_t i = 0; i < n->n; i++) {
+        struct mark *m = &n->v[i];
+        if (c && (c->n == RECOUNT_HOURS || m->at_ms - c->hours[0] >= 24 * HOUR_MS))
+            break;
+        if (!mark_due(l, m, now_ms))
+            continue;
+        if (!c) {
+            c = mem_zero(1, sizeof(*c));
+            c->job.run = on_worker;
+            c->job.done = on_counted;
+            c->l = l;
+            c->rule = l->conf.rule;
+            c->now_ms = now_ms;
+            c->until_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS;
+            memcpy(c->node, n->key, sizeof(c->node));
+        }
+        c->hours[c->n] = m->at_ms;
+        c->seqs[c->n++] = m->seq;
+        m->flying = true;
+    }
+    return c;
+}
+
+/* ---- days of a new zone ---- */
+
+/* A few at a time; true: done. */
+static bool roll_some(struct ledger *l)
+{
+    struct usage_day days[ROLL_DAYS];
+    size_t n_days = 0;
+
+    if (l->roll_node >= l->n)
+        return true;
+    struct led_node *n = l->nodes[l->roll_node];
+    if (!l->roll_ms)
+        l->roll_ms = n->first_ms;
+    while (n->first_ms && n_days < ROLL_DAYS && l->roll_ms <= n->last_ms) {
+        int32_t date = zone_date(l->zone, l->roll_ms);
+        days[n_days] = (struct usage_day){zone_date_ms(l->zone, date), zone_date_ms(l->zone, date + 1)};
+        l->roll_ms = days[n_days++].to_ms;
+    }
+    if (n_days)
+        store_usage_put(l->store, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(l->zone), days});
+    if (!n->first_ms || l->roll_ms > n->last_ms) {
+        l->roll_node++;
+        l->roll_ms = 0;
+    }
+    return l->roll_node >= l->n;
+}
+
+static void save_clock(struct ledger *l)
+{
+    AUTO_BUF b = BUF_INIT(200);
+    struct err err = {0};
+
+    buf_addf(&b, "%lld %s", (long long)l->grid_ms, zone_name(l->zone));
+    if (store_setting_put(l->store, SETTING, buf_str(&b), &err) < 0)
+        log_warn("usage", "%s", err.msg);
+}
+
+static void start_next(struct ledger *l, int64_t now_ms)
+{
+    if (l->flying || now_ms < l->retry_ms)
+        return;
+    for (size_t i = 0; i < l->n && !l->flying; i++) {
+        l->at = (l->at + 1) % l->n;
+        struct counting *c = take_node(l, l->nodes[l->at], now_ms);
+        if (!c)
+            continue;
+        l->flying = work_add(l->work, &c->job, LIMIT_MS) == 0;
+        if (!l->flying) {
+            for (size_t k = 0; k < c->n; k++)
+                mark_find(l->nodes[l->at], c->hours[k])->flying = false;
+            free(c);
+            return;
+        }
+    }
+}
+
+void ledger_tick(struct ledger *l, int64_t now_ms)
+{
+    if (!l)
+        return;
+    if (hour_of(l, now_ms) != l->hour_ms) { /* L2 */
+        size_t n;
+        const struct node_now *const *v = live_nodes(l->live, false, &n);
+        l->hour_ms = hour_of(l, now_ms);
+        for (size_t i = 0; i < n; i++) {
+            struct led_node *x = node_get(l, v[i]->key);
+            if (x->first_ms)
+                mark_span(l, x, l->hour_ms, l->hour_ms, now_ms);
+        }
+    }
+    if (!l->days && roll_some(l)) {
+        l->days = true;
+        save_clock(l);
+    }
+    start_next(l, now_ms);
+}
+
+/* ---- from start to end ---- */
+
+static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
+{
+    struct ledger *l = arg;
+    struct led_node *n = node_get(l, node);
+    int64_t now_ms = l->hour_ms; /* kept there while loading */
+
+    l->seq = MAX(l->seq, seq);
+    mark_span(l, n, hour_of(l, at_ms), hour_of(l, at_ms + HOUR_MS - 1), now_ms);
+    if (hour_of(l, at_ms) != at_ms || at_ms < oldest_hour(l, now_ms))
+        store_usage_mark(l->store, node, at_ms, 0); /* made by another clock, or too old */
+}
+
+static void load_reach(void *arg, const char *node, int64_t first_ms, int64_t last_ms)
+{
+    struct led_node *n = node_get(arg, node);
+
+    n->first_ms = first_ms;
+    n->last_ms = last_ms;
+}
+
+static void load_node(void *arg, const struct store_node *s)
+{
+    struct ledger *l = arg;
+    struct led_node *n = node_get(l, s->key);
+    int64_t now_ms = l->hour_ms;
+
+    if (s->retired)
+        return;
+    if (!n->first_ms && s->first_ms)
+        mark_span(l, n, hour_of(l, s->first_ms), hour_of(l, now_ms), now_ms);
+    else if (n->first_ms)
+        mark_span(l, n, n->last_ms, hour_of(l, now_ms), now_ms);
+}
+
+int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(256);
+    int r = store_setting_get(l->store, SETTING, &b, err);
+    struct str rest = buf_str(&b), grid = {0};
+
+    if (r == 1 && str_cut(&rest, ' ', &grid) && str_int(grid, &l->grid_ms))
+        l->days = str_eq(rest, zone_name(l->zone));
+    else if (r >= 0)
+        l->grid_ms = ((zone_offset(l->zone, now_ms, NULL) * -1000ll) % HOUR_MS + HOUR_MS) % HOUR_MS;
+    if (r == 0) {
+        l->days = true;
+        save_clock(l);
+    }
+    l->seq = now_ms;
+    l->hour_ms = now_ms;
+    if (r >= 0)
+        r = store_usage_reach(l->store, load_reach, l, err);
+    if (r >= 0)
+        r = store_usage_marks(l->store, load_mark, l, err);
+    if (r >= 0)
+        r = store_nodes(l->store, load_node, l, err);
+    l->hour_ms = 0;
+    return MIN(r, 0);
+}
+
+struct ledger *ledger_new(struct event_base *loop, struct store *store, const char *dir, struct live *live,
+                          struct zone *zone, const struct ledger_conf *conf)
+{
+    struct ledger *l = mem_zero(1, sizeof(*l));
+
+    *l = (struct ledger){.store = store, .live = live, .dir = mem_str(dir), .zone = zone, .conf = *conf};
+    l->work = work_new(loop, 1, 4);
+    if (!l->work) {
+        ledger_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void ledger_free(struct ledger *l)
+{
+    if (!l)
+        return;
+    work_free(l->work);
+    store_close(l->beside);
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->nodes[i]->v);
+        free(l->nodes[i]);
+    }
+    free(l->nodes);
+    zone_free(l->zone);
+    free(l->dir);
+    free(l);
+}
+
+void ledger_set(struct ledger *l, const struct ledger_conf *conf)
+{
+    if (l)
+        l->conf = *conf;
+}
+
+void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret)
+{
+    *ret = (struct ledger_stat){.counted_to_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS,
+                                .days = l->days,
+                                .zone = l->zone};
+    mem_copy_str(ret->error, sizeof(ret->error), l->error);
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->nodes[i]->n; k++) {
+            const struct mark *m = &l->nodes[i]->v[k];
+            if (!m->dirty)
+                continue;
+            ret->waiting += m->until_ms < m->at_ms + HOUR_MS && now_ms >= m->at_ms + HOUR_MS;
+            ret->counted_to_ms = MIN(ret->counted_to_ms, MAX(m->until_ms, m->at_ms));
+        }
+}

@@ -1,0 +1,18 @@
+/* usage.h: usage as JSON, rows for text and CSV, and a page. */
+#ifndef RENDER_USAGE_H
+#define RENDER_USAGE_H
+
+#include "base/buf.h"
+#include "model/rows.h"
+#include "model/usage.h"
+
+void render_usage_json(struct buf *out, const struct usage_table *t);
+/* For render_rows_text and render_rows_csv: CSV has seconds, joules; screens hours and kWh. total: a last row of all.
+ * Ended with rows_fini. */
+void usage_rows(const struct usage_table *t, bool total, struct rows *ret);
+/* Leave the columns that say something on a screen. */
+void usage_rows_pick(const struct usage_table *t, struct rows *r);
+/* One HTML file that needs nothing else. title: the cluster's name. */
+void render_usage_html(struct buf *out, const struct usage_table *t, const char *title);
+
+#endif

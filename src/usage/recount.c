@@ -1,0 +1,334 @@
+/*
+ * recount.c: devices out of the facts that were in force, minutes out of the minute tier, uses out of process records
+ * and Slurm's jobs, bookings out of holds; then count.c.
+ */
+#include "usage/recount.h"
+
+#include <errno.h>
+
+#define LOST_MS   (7 * 86400000ll) /* a device that is gone counts as down for so long */
+#define JOBS_MOST 10000
+#define MJ_MOST   10000000000ll /* of a minute; what is more was no energy */
+
+enum { B_UTIL, B_MEM, B_ENERGY, B_POWER, B_BUSY, BINS };
+static const char *const bin_names[BINS] = {"util", "mem_used", "energy", "power", "busy"};
+
+struct dev {
+    const char *uuid, *model;
+    struct count_use *uses;
+    size_t n_uses, cap_uses;
+    struct count_booked *booked;
+    size_t n_booked, cap_booked;
+    uint32_t in; /* bit i: it belongs to hours[i] */
+};
+
+struct work {
+    const struct count_rule *rule;
+    const struct recount_ask *ask;
+    struct recounted *ret;
+    struct dev *devs;
+    size_t n, cap, hint;
+    int64_t from_ms, to_ms; /* of all that is read */
+    int64_t tick_ms;
+    bool mixed;             /* it was sampled more or less often in some of the hours */
+    struct usage_span *out; /* of the first hour */
+};
+
+int64_t recount_weight(int64_t v)
+{
+    int bits = v > 0 ? 63 - __builtin_clzll((unsigned long long)v) : 0;
+
+    return bits > 4 ? v >> (bits - 4) << (bits - 4) : v;
+}
+
+static struct dev *find_dev(struct work *w, const char *uuid)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        struct dev *d = &w->devs[(w->hint + i) % w->n];
+        if (strcmp(d->uuid, uuid) == 0) {
+            w->hint = (size_t)(d - w->devs);
+            return d;
+        }
+    }
+    return NULL;
+}
+
+static bool is_split(const struct node_fact *f, const struct device_fact *d)
+{
+    for (size_t i = 0; i < f->n_devices; i++)
+        if (!f->devices[i].lost && strcmp(f->devices[i].parent, d->uuid) == 0)
+            return true;
+    return false;
+}
+
+/* Those there were at that moment are the hour's. */
+static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint32_t in, struct err *err)
+{
+    struct node_was was;
+    int r = store_node_at(past, w->ask->node, at_ms, &was, err);
+
+    for (size_t i = 0; r >= 0 && was.has_fact && i < was.fact.n_devices; i++) {
+        const struct device_fact *f = &was.fact.devices[i];
+        struct dev *d = find_dev(w, f->uuid);
+        if (f->lost || is_split(&was.fact, f))
+            continue;
+        if (!d) {
+            VEC_ROOM(w->devs, w->n, w->cap);
+            d = &w->devs[w->n++];
+            *d = (struct dev){.uuid = arena_strn(&w->ret->mem, f->uuid, strlen(f->uuid)),
+                              .model = arena_strn(&w->ret->mem, f->name, strlen(f->name))};
+        }
+        d->in |= in;
+    }
+    if (r >= 0 && was.has_fact && was.fact.tick_ms > 0) {
+        w->mixed |= w->tick_ms && w->tick_ms != was.fact.tick_ms;
+        w->tick_ms = was.fact.tick_ms;
+    }
+    node_fact_fini(&was.fact);
+    return MIN(r, 0);
+}
+
+/* Lost ones: were they there not long before? */
+static int take_lost(struct work *w, struct store *past, int64_t at_ms, uint32_t in, struct err *err)
+{
+    struct node_was was;
+    int r = store_node_at(past, w->ask->node, at_ms, &was, err);
+    bool any = false;
+
+    for (size_t i = 0; r >= 0 && was.has_fact && i < was.fact.n_devices; i++)
+        any |= was.fact.devices[i].lost;
+    node_fact_fini(&was.fact);
+    return r < 0 || !any ? MIN(r, 0) : take_devices(w, past, at_ms - LOST_MS, in, err);
+}
+
+static int find_devices(struct work *w, struct store *past, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < w->ask->n_hours && r == 0; i++) {
+        int64_t at_ms = w->ask->hours[i], end_ms = MIN(at_ms + COUNT_HOUR_MS, w->ask->until_ms) - 1;
+        r = take_devices(w, past, at_ms, 1u << i, err);
+        if (r == 0)
+            r = take_devices(w, past, MAX(end_ms, at_ms), 1u << i, err);
+        if (r == 0)
+            r = take_lost(w, past, at_ms, 1u << i, err);
+    }
+    return r;
+}
+
+/* ---- who was on them ---- */
+
+static void add_use(struct work *w, const char *uuid, const struct count_use *u)
+{
+    struct dev *d = find_dev(w, uuid);
+
+    if (!d || u->to_ms <= w->from_ms || u->from_ms >= w->to_ms)
+        return;
+    VEC_ROOM(d->uses, d->n_uses, d->cap_uses);
+    d->uses[d->n_uses] = *u;
+    d->uses[d->n_uses++].login = arena_strn(&w->ret->mem, u->login, strlen(u->login));
+}
+
+static void take_proc(void *arg, const struct store_proc *p)
+{
+    struct work *w = arg;
+    int64_t last_ms = p->last_ms + w->tick_ms + (p->ended ? 0 : RECOUNT_LATE_MS);
+
+    add_use(w, p->device,
+            &(struct count_use){p->fact.user, p->first_ms, last_ms, recount_weight(p->mem_max),
+                                (int32_t)recount_weight(p->sm), p->kind == PROC_GRAPHICS});
+}
+
+static void take_job(void *arg, const struct job_fact *j)
+{
+    struct work *w = arg;
+    struct str rest = str_of(j->devices), one;
+    char uuid[UUID_MAX];
+
+    while (j->person[0] && str_cut(&rest, ',', &one)) {
+        if (!one.len || one.len >= sizeof(uuid))
+            continue;
+        memcpy(uuid, one.p, one.len);
+        uuid[one.len] = 0;
+        add_use(w, uuid, &(struct count_use){j->person, j->start_ms, j->end_ms ? j->end_ms : INT64_MAX, 0, 0, false});
+    }
+}
+
+static void take_hold(void *arg, const struct hold *h)
+{
+    struct work *w = arg;
+    struct count_booked b = {h->from_ms, hold_end_ms(h)};
+
+    if (h->kind != HOLD_BOOKING || b.to_ms <= b.from_ms || b.to_ms <= w->from_ms || b.from_ms >= w->to_ms)
+        return;
+    for (size_t i = 0; i < w->n; i++) {
+        struct dev *d = &w->devs[i];
+        if (!hold_has_device(h, str_of(d->uuid)))
+            continue;
+        VEC_ROOM(d->booked, d->n_booked, d->cap_booked);
+        d->booked[d->n_booked++] = b;
+    }
+}
+
+static int find_uses(struct work *w, struct store *records, struct err *err)
+{
+    struct job_ask jobs = {.from_ms = w->from_ms,
+                           .to_ms = w->to_ms,
+                           .node = w->ask->node,
+                           .kind = "slurm",
+                           .limit = JOBS_MOST};
+    int64_t late_ms = w->tick_ms + RECOUNT_LATE_MS;
+    int r = store_procs_in(records, w->ask->node, w->from_ms - late_ms, w->to_ms, take_proc, w, err);
+
+    if (r >= 0)
+        r = store_jobs(records, &jobs, take_job, w, err);
+    if (r >= 0)
+        r = store_holds(records, w->from_ms, w->to_ms, take_hold, w, err);
+    return MIN(r, 0);
+}
+
+/* ---- minutes ---- */
+
+static int64_t mean(const struct bin *b)
+{
+    return b->count ? b->sum / b->count : -1;
+}
+
+/* How much a counter grew since the newest value before, at most COUNT_CARRY minutes ago; -1: it does not say. */
+static int64_t grew(const struct bin *b, size_t i, size_t *ret_minutes)
+{
+    for (size_t k = 1; b[i].count && k <= COUNT_CARRY && k <= i; k++)
+        if (b[i - k].count) {
+            *ret_minutes = k;
+            return b[i].last >= b[i - k].last ? b[i].last - b[i - k].last : -1;
+        }
+    return -1;
+}
+
+static void make_minutes(const struct history *h, size_t d, struct count_minute *m)
+{
+    const struct bin *v[BINS];
+    size_t over = 1;
+
+    for (size_t k = 0; k < BINS; k++)
+        v[k] = h->v + (d * BINS + k) * h->n;
+    for (size_t i = 0; i < h->n; i++) {
+        int64_t util = mean(&v[B_UTIL][i]), busy_us = grew(v[B_BUSY], i, &over);
+        m[i] = (struct count_minute){.mem = mean(&v[B_MEM][i]), .busy_ms = -1};
+        for (size_t k = 0; k < BINS; k++)
+            m[i].seen |= v[k][i].count > 0;
+        if (busy_us >= 0)
+            m[i].busy_ms = (int32_t)MIN(busy_us / 1000 / (int64_t)over, COUNT_MINUTE_MS);
+        else if (util >= 0)
+            m[i].busy_ms = (int32_t)(MIN(util, 10000) * (COUNT_MINUTE_MS / 10000));
+        int64_t mj = grew(v[B_ENERGY], i, &over), mw = mean(&v[B_POWER][i]);
+        m[i].mj = mj >= 0 ? mj : mw > 0 && mw < MJ_MOST ? mw * 60 : 0;
+        m[i].mj = m[i].mj > MJ_MOST ? 0 : m[i].mj;
+    }
+}
+
+static int count_all(struct work *w, const struct history *h, struct err *err)
+{
+    const struct recount_ask *ask = w->ask;
+    AUTO_FREE struct count_minute *minutes = mem_alloc((h->n + 1) * sizeof(*minutes));
+    AUTO_FREE struct usage_device *out = mem_zero(ask->n_hours, sizeof(*out));
+    struct count_input in = {w->from_ms, h->n, ask->until_ms, 1, ask->n_hours, ask->hours};
+
+    in.carry = (int)MAX(1, MIN((w->tick_ms + COUNT_MINUTE_MS - 1) / COUNT_MINUTE_MS, COUNT_CARRY));
+    for (size_t i = 0; i < w->n; i++) {
+        struct dev *d = &w->devs[i];
+        struct count_device cd = {d->uuid, d->model, minutes, d->n_uses, d->n_booked, d->uses, d->booked};
+        if (ask->stop && ask->stop(ask->arg))
+            return err_set(err, -ECANCELED, "stopped");
+        make_minutes(h, i, minutes);
+        count_device(w->rule, &in, &cd, &w->ret->mem, out);
+        for (size_t k = 0; k < ask->n_hours; k++) {
+            struct usage_span *s = &w->out[k];
+            if (!(d->in >> k & 1) || ask->until_ms <= s->at_ms)
+                continue;
+            s->devices[s->n++] = out[k];
+        }
+    }
+    return 0;
+}
+
+static int run(struct work *w, struct store *past, struct store *records, struct err *err)
+{
+    const struct recount_ask *ask = w->ask;
+    int r = w->n ? find_uses(w, records, err) : 0;
+
+    AUTO_FREE const char **uuids = mem_zero(w->n + 1, sizeof(*uuids));
+    for (size_t i = 0; i < w->n; i++)
+        uuids[i] = w->devs[i].uuid;
+    for (size_t k = 0; k < ask->n_hours; k++) {
+        w->out[k].at_ms = ask->hours[k];
+        w->out[k].end_ms = MAX(ask->hours[k], MIN(ask->hours[k] + COUNT_HOUR_MS, ask->until_ms));
+        w->out[k].devices = arena_alloc(&w->ret->mem, w->n + 1, sizeof(struct usage_device));
+    }
+    if (r < 0 || !w->n)
+        return r;
+    struct history h = {0};
+    struct history_ask ha = {.node = ask->node,
+                             .devices = uuids,
+                             .metrics = bin_names,
+                             .n_devices = w->n,
+                             .n_metrics = BINS,
+                             .from_ms = w->from_ms,
+                             .to_ms = w->to_ms,
+                             .step_ms = COUNT_MINUTE_MS,
+                             .fields = BIN_SUM | BIN_LAST,
+                             .tier = TIER_MINUTE,
+                             .stop = ask->stop,
+                             .arg = ask->arg};
+    r = store_history(past, &ha, &h, err);
+    if (r == 0)
+        r = count_all(w, &h, err);
+    history_fini(&h);
+    return r;
+}
+
+/* -EAGAIN: one hour at a time, for how often it was sampled decides how long a sample counts. */
+static int run_part(struct store *past, struct store *records, const struct count_rule *rule,
+                    const struct recount_ask *ask, struct recounted *ret, struct usage_span *out, struct err *err)
+{
+    struct work w = {.rule = rule, .ask = ask, .ret = ret, .out = out};
+
+    w.from_ms = ask->hours[0] - count_reach_ms(rule);
+    w.to_ms = ask->hours[ask->n_hours - 1] + COUNT_HOUR_MS + count_ahead_ms(rule);
+    int r = find_devices(&w, past, err);
+    w.tick_ms = w.tick_ms ? w.tick_ms : 1000;
+    if (r == 0)
+        r = w.mixed && ask->n_hours > 1 ? -EAGAIN : run(&w, past, records, err);
+    for (size_t i = 0; i < w.n; i++) {
+        free(w.devs[i].uses);
+        free(w.devs[i].booked);
+    }
+    free(w.devs);
+    return r;
+}
+
+int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
+            struct recounted *ret, struct err *err)
+{
+    struct err why = {0};
+
+    *ret = (struct recounted){.n = ask->n_hours};
+    if (!ask->n_hours || ask->n_hours > RECOUNT_HOURS)
+        return err_set(err, -EINVAL, "too many hours at once");
+    ret->hours = arena_alloc(&ret->mem, ask->n_hours, sizeof(*ret->hours));
+    int r = run_part(past, records, rule, ask, ret, ret->hours, &why);
+    for (size_t i = 0; r == -EAGAIN && i < ask->n_hours; i++) {
+        struct recount_ask one = *ask;
+        one.n_hours = 1;
+        one.hours = ask->hours + i;
+        ret->hours[i] = (struct usage_span){0};
+        r = run_part(past, records, rule, &one, ret, &ret->hours[i], &why);
+        r = r == 0 && i + 1 < ask->n_hours ? -EAGAIN : r; /* go on */
+    }
+    return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
+}
+
+void recounted_fini(struct recounted *r)
+{
+    arena_fini(&r->mem);
+}

@@ -1,0 +1,38 @@
+/*
+ * recount.h: what the store has of a node and some hours -> who held its devices. Nothing else goes in: the same store
+ * gives the same numbers, now or later (count.h). On any thread, with records read through a store of that thread's
+ * own.
+ */
+#ifndef USAGE_RECOUNT_H
+#define USAGE_RECOUNT_H
+
+#include "store/history.h"
+#include "usage/count.h"
+
+#define RECOUNT_HOURS   26       /* at once: they lie within so many hours of the first */
+#define RECOUNT_LATE_MS 600000ll /* a process that has not ended was there so long after it was last written down */
+
+struct recount_ask {
+    const char *node; /* key */
+    size_t n_hours;
+    const int64_t *hours; /* where they begin, ascending */
+    int64_t until_ms;     /* now, whole minutes: what comes after is not counted */
+    bool (*stop)(void *arg);
+    void *arg;
+};
+
+struct recounted {
+    struct arena mem;
+    size_t n;
+    struct usage_span *hours; /* as asked for; one in which the node had no devices has none */
+};
+
+/* past: samples; records: processes, jobs, bookings. ret is ended with recounted_fini in any case. */
+int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
+            struct recounted *ret, struct err *err);
+void recounted_fini(struct recounted *r);
+
+/* Memory and shares as weights: in steps, so that a process that grows a little does not change its past. */
+int64_t recount_weight(int64_t v);
+
+#endif

@@ -1,0 +1,26 @@
+/* tariff.h: what a GPU-hour costs, by model, and what a kilowatt-hour does to the air. */
+#ifndef USAGE_TARIFF_H
+#define USAGE_TARIFF_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct tariff_price {
+    char *model;   /* part of a name, whatever the case; or a pattern */
+    int64_t micro; /* millionths per hour */
+};
+struct tariff {
+    size_t n;
+    struct tariff_price *v; /* the first that fits counts */
+    char currency[16];
+    int64_t co2_mg; /* per kWh; -1: not told */
+};
+
+/* "H200=2.50", several; co2: grams per kWh as text, empty: not told. ret is ended with tariff_fini, also on failure. */
+int tariff_parse(char *const *prices, size_t n, const char *currency, const char *co2, struct tariff *ret,
+                 struct err *err);
+void tariff_copy(struct tariff *to, const struct tariff *from);
+void tariff_fini(struct tariff *t);
+int64_t tariff_price(const struct tariff *t, const char *model); /* -1: none */
+
+#endif
