@@ -32,6 +32,37 @@ static int make_past(const char *dir, int64_t nodes, int64_t length_ms, int64_t 
     return backfill_run(&conf, err);
 }
 
+int demo_config(const char *dir, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/demo.yaml", dir);
+    AUTO_BUF text = BUF_INIT(4096);
+    char from[32];
+
+    if (access(path, F_OK) == 0)
+        return 0;
+    clock_iso(clock_wall_ms() - PAST_MS, from);
+    buf_addf(&text,
+             "# The demo's people. `muster up --demo` writes this file where it is not; change it as you like.\n"
+             "teams:\n"
+             "  vision: [kim, lee, ana]\n"
+             "  language: [raj, mia]\n"
+             "  robotics: [tom, zoe, ben]\n"
+             "projects:\n"
+             "  atlas: [kim, raj, tom]\n"
+             "companies:\n"
+             "- company: Acme\n"
+             "  teams: [vision]\n"
+             "  schedule: [{date: %.10s, assigned_gpu_node: 3}]\n"
+             "- company: Globex\n"
+             "  teams: [language, robotics]\n"
+             "  schedule: [{date: %.10s, assigned_gpu_node: 3}]\n"
+             "bookings:\n"
+             "  auth: open # whoever looks at the demo may book: no token is needed\n",
+             from, from);
+    int r = file_mkdirs(dir, 0700, err);
+    return r < 0 ? r : file_write(path, 0600, text.p, text.len, err);
+}
+
 int demo_prepare(const char *dir, struct err *err)
 {
     struct store *s = NULL;

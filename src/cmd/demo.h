@@ -6,5 +6,7 @@
 
 /* Put it into the data folder: the week only where there is no history yet. */
 int demo_prepare(const char *dir, struct err *err);
+/* DIR/demo.yaml: the invented people's teams and companies, and bookings for whoever looks. Written where it is not. */
+int demo_config(const char *dir, struct err *err);
 
 #endif

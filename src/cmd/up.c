@@ -22,6 +22,7 @@
 /* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
 struct up_conf {
     bool demo, no_agent;
+    bool config; /* a file for the hub was named */
     char *data;
 };
 
@@ -63,6 +64,7 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
         }
         conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
         conf->no_agent |= strcmp(a, "--no-agent") == 0;
+        conf->config |= strcmp(a, "-c") == 0 || strcmp(a, "--config") == 0 || strncmp(a, "--config=", 9) == 0;
         const char *dir = strncmp(a, "--data=", 7) == 0 ? a + 7 : NULL;
         if (strcmp(a, "--data") == 0 || strcmp(a, "-d") == 0) {
             if (i + 1 == argc)
@@ -112,7 +114,7 @@ static bool machine_has_gpu(void)
 }
 
 /* Everything that is not ours goes to the hub. argv is left as it is. */
-static void hub_args(struct part *hub, int argc, char **argv, const char *data, bool demo)
+static void hub_args(struct part *hub, int argc, char **argv, const char *data, bool demo, const char *config)
 {
     part_arg(hub, "muster");
     part_arg(hub, "hub");
@@ -131,6 +133,10 @@ static void hub_args(struct part *hub, int argc, char **argv, const char *data, 
     part_arg(hub, data);
     if (demo)
         part_arg(hub, "--demo");
+    if (config) {
+        part_arg(hub, "--config");
+        part_arg(hub, config);
+    }
 }
 
 static void source_args(struct part *p, bool demo, const char *url, struct str pin, const char *data)
@@ -260,7 +266,13 @@ int cmd_up(int argc, char **argv)
     if (demo && !conf.demo)
         fprintf(stderr, "no GPU driver on this machine: showing a recorded demo cluster (`muster up --no-agent` starts "
                         "the hub alone)\n");
-    hub_args(&hub, argc, argv, conf.data, demo);
+    bool told = conf.config || getenv("MUSTER_CONFIG") || access("/etc/muster/muster.yaml", F_OK) == 0;
+    AUTO_FREE char *config = demo && !told ? mem_fmt("%s/demo.yaml", conf.data) : NULL;
+    if (config && demo_config(conf.data, &err) < 0) {
+        r = cli_fail(&up_face, EXIT_REACH, "%s", err.msg);
+        goto out;
+    }
+    hub_args(&hub, argc, argv, conf.data, demo, config);
     int sigfd = signals_as_fd();
     r = start_all(&hub, &source, conf.data, demo, conf.no_agent, &err);
     if (r == -ECHILD) /* the hub has said why */

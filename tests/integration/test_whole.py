@@ -130,6 +130,12 @@ class Whole(lib.Case):
             _, _, body = ask(url + path, headers={"User-Agent": agent})
             self.assertIn("DEMO", body.decode(), f"{path} for {agent}")
         self.assertIn("DEMO", self.run_ok(lib.MUSTER, "ls", "--hub", url))
+        # its people have teams and companies, and whoever looks may book
+        self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", url, "team:vision"), r"dgx1 +\d +busy +(kim|lee|ana)")
+        report = self.run_ok(lib.MUSTER, "report", "--hub", url, "--period", "overall")
+        self.assertRegex(report, r"(?m)^Acme +\d+\.\d +\d+\.\d ")
+        self.assertRegex(report, r"(?m)^Globex +\d+\.\d +\d+\.\d ")
+        self.assertIn("dgx2:0 for guest", self.run_ok(lib.MUSTER, "book", "--hub", url, "dgx2:0", "--for", "2h", "--person", "guest"))
         self.assertEqual(p.stop(), 0, p.text)
 
     def test_up_ends_with_its_parts_and_starts_a_dead_agent_again(self):
