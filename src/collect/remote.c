@@ -2,6 +2,8 @@
 #include "collect/remote.h"
 
 #include "base/mem.h"
+#include "collect/cards.h"
+#include "collect/remote_script.h"
 #include "collect/smi_tables.h"
 
 #define FIRST_MS   60000 /* without persistence mode the driver wakes every GPU first */
@@ -19,6 +21,7 @@ struct ps { /* what ps said of a pid */
 struct remote {
     int64_t every_ms, began_ms, heard_ms; /* monotonic */
     struct smi_tables tables;
+    struct cards *cards; /* NULL until something other than nvidia-smi tells of GPUs */
     bool gpus_ended, hung, bare;
     char why[160];
     uint64_t skipped;
@@ -43,6 +46,7 @@ void remote_free(struct remote *r)
     if (!r)
         return;
     smi_tables_fini(&r->tables);
+    cards_free(r->cards);
     node_fact_fini(&r->fact);
     free(r->ps);
     free(r);
@@ -53,6 +57,8 @@ void remote_begin(struct remote *r, int64_t mono_ms)
     smi_tables_gpus_anew(&r->tables);
     smi_tables_apps_anew(&r->tables);
     r->began_ms = r->heard_ms = mono_ms;
+    if (r->cards)
+        cards_begin(r->cards);
     r->gpus_ended = r->hung = r->bare = false;
     r->why[0] = 0;
     r->cpu_all = 0;
@@ -60,71 +66,13 @@ void remote_begin(struct remote *r, int64_t mono_ms)
 
 /* ---- the script ---- */
 
-static const char head[] =
-    "LC_ALL=C; export LC_ALL\n"
-    "PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/local/nvidia/bin:/opt/bin; export PATH\n"
-    /* One command for the shell: it is read whole before what stands behind it on the standard input is passed over. */
-    "if [ $agent = 1 ] && command -v muster-agent >/dev/null; then\n"
-    "  echo W\n"
-    "  exec 3<&0\n"
-    "  (while read -r l; do :; done; kill 0) <&3 >/dev/null 2>&1 &\n"
-    "  muster-agent --stdout --interval ${every}s --log-level error </dev/null 3<&-\n"
-    "  kill $!\n"
-    "  exit $ended\n"
-    "fi\n"
-    "exec 2>/dev/null\n"
-    "field() { while IFS= read -r l; do case $l in \"$1\"*) printf '%s\\n' \"${l#*\"$2\"}\"; return; esac; done; }\n"
-    "printf 'N %s\\n' \"$(uname -n)\"\n"
-    "printf 'K %s\\n' \"$(uname -r)\"\n"
-    "printf 'R %s\\n' \"$(uname -m)\"\n"
-    "printf 'O %s\\n' \"$(field PRETTY_NAME= = </etc/os-release)\"\n"
-    "printf 'Y %s\\n' \"$(field 'model name' ': ' </proc/cpuinfo)\"\n"
-    "printf 'J %s\\n' \"$(getconf _NPROCESSORS_ONLN)\"\n"
-    "read -r l </proc/sys/kernel/random/boot_id && printf 'B %s\\n' \"$l\"\n"
-    "left=0\n"
-    /* builtins only: nothing is started here, but df once in a while */
-    "node() {\n"
-    "  read -r h </proc/loadavg && printf 'L %s\\n' \"$h\"\n"
-    "  read -r h </proc/uptime && printf 'U %s\\n' \"$h\"\n"
-    "  read -r h </proc/stat && printf 'C %s\\n' \"$h\"\n"
-    "  while read -r k v x; do case $k in MemTotal:|MemAvailable:) printf 'M %s %s\\n' $k $v; esac; done "
-    "</proc/meminfo\n"
-    "  left=$((left - every))\n"
-    "  if [ $left -le 0 ]; then left=60; echo 'D {'; df -lPk | while IFS= read -r l; do printf 'D %s\\n' \"$l\"; done; "
-    "echo 'D }'; fi\n"
-    "}\n";
-
-static const char tail[] =
-    "if ! command -v nvidia-smi >/dev/null; then\n"
-    "  echo 'X there is no nvidia-smi'\n"
-    "  (while :; do node; echo T; sleep $every; done) </dev/null &\n"
-    "else\n"
-    "  (nvidia-smi --query-gpu=$fields --format=csv,nounits -l $every 2>&1 </dev/null | while IFS= read -r l; do\n"
-    "    case $l in 0,*) node; esac; printf 'G %s\\n' \"$l\"; done; echo E) &\n"
-    "  (nvidia-smi --query-compute-apps=$apps --format=csv,nounits -l $every </dev/null | {\n"
-    "    seen= n=0\n"
-    "    while IFS= read -r l; do\n"
-    "      printf 'A %s\\n' \"$l\"\n"
-    "      p=${l#*, }; p=${p%%,*}\n"
-    "      n=$((n + 1)); if [ $n -gt $lines ]; then n=0 seen=; fi\n"
-    "      case $p in ''|*[!0-9]*) continue; esac\n"
-    "      case \" $seen \" in *\" $p \"*) continue; esac\n"
-    "      seen=\"$seen $p\"\n"
-    "      ps -o pid= -o user:63= -o etimes= -o args= -p $p | while IFS= read -r l; do printf 'P %s\\n' \"$l\"; done\n"
-    "    done; }) &\n"
-    "fi\n"
-    /* The other end went away: so does all of this. */
-    "trap 'trap - TERM; kill 0' EXIT TERM HUP INT\n"
-    "while read -r l; do :; done\n";
-
 void remote_script(const struct remote *r, bool agent, struct buf *out)
 {
     buf_addf(out, "agent=%d ended=%d every=%lld apps=" SMI_APP_FIELDS " lines=%d fields=", agent, REMOTE_AGENT_ENDED,
              (long long)(r->every_ms / 1000), LINES_MAX);
     smi_tables_fields(&r->tables, out);
     buf_addc(out, '\n');
-    buf_adds(out, head);
-    buf_adds(out, tail);
+    buf_adds(out, remote_script_text);
 }
 
 /* ---- lines ---- */
@@ -266,6 +214,13 @@ static enum remote_news take_end(struct remote *r)
     return REMOTE_FAILED;
 }
 
+static struct cards *cards(struct remote *r)
+{
+    if (!r->cards)
+        r->cards = cards_new();
+    return r->cards;
+}
+
 enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
 {
     bool was_fresh = r->tables.fresh, fine = true;
@@ -307,8 +262,26 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
     case 'D':
         fine = take_disk(r, rest);
         break;
-    case 'T': /* a machine without nvidia-smi tells of itself */
+    case 'Q':
+        smi_tables_list(&r->tables, rest);
+        break;
+    case 'S':
+        fine = cards_line(cards(r), rest, mono_ms);
+        break;
+    case 'I':
+        cards_json_begin(cards(r));
+        break;
+    case 'H':
+        cards_json_line(cards(r), rest);
+        break;
+    case 'F':
+        r->why[0] = 0;
+        if (!cards_json_end(cards(r)))
+            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s", cards_words(r->cards));
+        break;
+    case 'T': /* a round of a machine without nvidia-smi */
         r->heard_ms = mono_ms;
+        r->hung = false;
         return REMOTE_TICK;
     case 'E':
         r->gpus_ended = true;
@@ -360,7 +333,7 @@ enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
     }
     bool first = !r->hung;
     r->hung = true;
-    snprintf(r->why, sizeof(r->why), "nvidia-smi has not answered for %lld s",
+    snprintf(r->why, sizeof(r->why), "%s has not answered for %lld s", r->cards ? "the driver" : "nvidia-smi",
              (long long)(mono_ms - r->heard_ms) / 1000);
     return first ? REMOTE_FAILED : REMOTE_NONE;
 }
@@ -407,7 +380,7 @@ static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64
 bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct reading *ret)
 {
     int64_t keep_ms = r->every_ms * 5 / 2;
-    bool any = smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
+    bool any = r->cards ? cards_read(r->cards, r->fact.name, ret) : smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
     ret->node = r->node;
     for (size_t i = 0; i < ret->n_devices; i++)
         for (size_t k = 0; k < ret->devices[i].n_uses; k++)

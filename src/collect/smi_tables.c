@@ -49,6 +49,7 @@ void smi_tables_fini(struct smi_tables *t)
     reading_fini(&t->coming);
     reading_fini(&t->now);
     free(t->seen);
+    free(t->migs);
     *t = (struct smi_tables){0};
 }
 
@@ -158,6 +159,68 @@ void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms)
         t->seen[i] = (struct smi_seen){a, mono_ms};
 }
 
+/* ---- the list of instances ---- */
+
+/* "GPU 0: NVIDIA H200 (UUID: GPU-…)", "  MIG 3g.40gb     Device  0: (UUID: MIG-…)" */
+static bool list_uuid(struct str line, struct str *ret)
+{
+    int at = str_rfind(line, "(UUID: ");
+    if (at < 0)
+        return false;
+    struct str rest = str_n(line.p + at + 7, line.len - (size_t)at - 7);
+    return str_cut(&rest, ')', ret) && ret->len > 4 && ret->len < UUID_MAX;
+}
+
+void smi_tables_list(struct smi_tables *t, struct str line)
+{
+    struct str uuid, word, number, profile, rest = line;
+    int64_t n;
+    if (str_eq(line, "{")) {
+        t->n_migs = 0;
+        t->parent[0] = 0;
+        return;
+    }
+    if (!str_word(&rest, &word) || !list_uuid(line, &uuid))
+        return;
+    if (str_eq(word, "GPU")) {
+        collect_text(t->parent, sizeof(t->parent), uuid);
+        return;
+    }
+    if (!str_eq(word, "MIG") || !t->parent[0] || !str_word(&rest, &profile) || !str_word(&rest, &word) ||
+        !str_eq(word, "Device") || !str_word(&rest, &word) || t->n_migs == DEVICES_MAX)
+        return;
+    if (!str_cut(&word, ':', &number) || !str_int(number, &n) || n < 0 || n > 64)
+        return;
+    VEC_ROOM(t->migs, t->n_migs, t->cap_migs);
+    struct device_fact *f = &t->migs[t->n_migs++];
+    *f = (struct device_fact){.minor = -1, .mig = (int32_t)n, .vendor = VENDOR_NVIDIA};
+    collect_text(f->uuid, sizeof(f->uuid), uuid);
+    memcpy(f->parent, t->parent, sizeof(f->parent));
+    snprintf(f->name, sizeof(f->name), "MIG %.*s", (int)MIN(profile.len, 40u), profile.p);
+    mem_copy_str(f->note, sizeof(f->note), "nvidia-smi's tables do not tell of MIG instances");
+}
+
+static void add_uses(const struct smi_tables *t, struct device_reading *d)
+{
+    d->uses_known = t->apps_known;
+    for (size_t k = 0; k < t->n_seen; k++)
+        if (strcmp(t->seen[k].app.uuid, d->fact.uuid) == 0)
+            device_reading_use(d, (struct raw_use){t->seen[k].app.pid, PROC_COMPUTE, t->seen[k].app.mem, -1, NULL});
+}
+
+static void add_migs(const struct smi_tables *t, const struct device_fact *gpu, struct reading *ret)
+{
+    for (size_t i = 0; i < t->n_migs && ret->n_devices < DEVICES_MAX; i++) {
+        if (strcmp(t->migs[i].parent, gpu->uuid) != 0)
+            continue;
+        struct device_reading *d = reading_add(ret);
+        d->fact = t->migs[i];
+        d->fact.index = gpu->index;
+        memcpy(d->fact.pci, gpu->pci, sizeof(d->fact.pci));
+        add_uses(t, d);
+    }
+}
+
 bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, struct reading *ret)
 {
     size_t kept = 0;
@@ -174,10 +237,9 @@ bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, str
         d->fact = t->now.devices[i].fact;
         if (t->fresh)
             d->sample = t->now.devices[i].sample;
-        d->uses_known = t->apps_known;
-        for (size_t k = 0; k < t->n_seen; k++)
-            if (strcmp(t->seen[k].app.uuid, d->fact.uuid) == 0)
-                device_reading_use(d, (struct raw_use){t->seen[k].app.pid, PROC_COMPUTE, t->seen[k].app.mem, -1, NULL});
+        struct device_fact gpu = d->fact; /* adding moves it */
+        add_uses(t, d);
+        add_migs(t, &gpu, ret);
     }
     t->fresh = false;
     return true;

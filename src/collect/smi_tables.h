@@ -14,6 +14,9 @@ struct smi_tables {
     bool dropped[SMI_FIELDS]; /* fields this driver does not know */
     struct smi_table gpus, apps;
     struct reading coming, now; /* a table being printed, and the last whole one */
+    size_t n_migs, cap_migs;
+    struct device_fact *migs; /* instances, as a list named them */
+    char parent[UUID_MAX];    /* of those that come next in it */
     bool fresh, apps_known;
     size_t n_seen, cap_seen;
     struct smi_seen {
@@ -32,6 +35,9 @@ void smi_tables_gpus_anew(struct smi_tables *t);
 void smi_tables_apps_anew(struct smi_tables *t);
 void smi_tables_gpu(struct smi_tables *t, struct str line);
 void smi_tables_app(struct smi_tables *t, struct str line, int64_t mono_ms);
+/* A line of `nvidia-smi -L` between "{" and "}": MIG instances are in none of the tables. They come without values:
+ * which process is on which nvidia-smi does not tell in them. */
+void smi_tables_list(struct smi_tables *t, struct str line);
 /* The last whole table into ret, values only when they were not read before, and who is on it: processes told of within
  * keep_ms. False: there is none yet. */
 bool smi_tables_read(struct smi_tables *t, int64_t mono_ms, int64_t keep_ms, struct reading *ret);

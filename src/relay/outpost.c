@@ -227,6 +227,8 @@ static void on_round(struct outpost *o)
     o->hung_again = 0;
     if (bare)
         set_state(o, COLLECT_NONE, remote_why(o->remote));
+    else if (o->reading.n_devices == 0 && remote_why(o->remote)[0]) /* a tool that tells of no GPU */
+        set_state(o, COLLECT_FAILED, remote_why(o->remote));
     else
         set_state(o, COLLECT_OK, "");
     int64_t interval = lane_interval_ms(o->lane);

@@ -38,6 +38,7 @@ while [ $# -gt 0 ]; do
     --query-gpu=*) fields=${1#*=} ;;
     --query-compute-apps=*) apps=${1#*=} ;;
     --format=*nounits*) nounits=1 ;;
+    -L) [ -r "$FAKE/list" ] && while IFS= read -r l; do echo "$l"; done <"$FAKE/list"; exit 0 ;;
     -l) every=$2; shift ;;
   esac
   shift
@@ -106,7 +107,7 @@ esac
 class Sshd:
     """One sshd. stop() and start() leave its port and key as they are."""
 
-    def __init__(self, farm, name, smi=True, agent=False):
+    def __init__(self, farm, name, tools=("nvidia",)):
         self.farm, self.dir = farm, os.path.join(farm.dir, "sshd-" + name)
         os.makedirs(self.dir)
         self.port, self.p = lib.free_port(), None
@@ -114,7 +115,7 @@ class Sshd:
         with open(os.path.join(self.dir, "config"), "w") as f:
             f.write(f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.dir}/key\nPidFile none\nAuthorizedKeysFile {farm.dir}/authorized_keys\n"
                     f"UsePAM no\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAcceptEnv FAKE\nPrintMotd no\n"
-                    f"MaxStartups 500\nMaxSessions 500\nLogLevel ERROR\nSetEnv PATH={farm.dir + '/agent:' if agent else ''}{farm.dir + '/bin:' if smi else ''}/usr/bin:/bin\n")
+                    f"MaxStartups 500\nMaxSessions 500\nLogLevel ERROR\nSetEnv PATH={''.join(f'{farm.dir}/{t}:' for t in tools)}/usr/bin:/bin\n")
         self.start()
 
     def new_key(self):
@@ -163,16 +164,14 @@ class Farm:
 
     def __init__(self, case):
         self.dir = case.path("farm")
-        os.makedirs(os.path.join(self.dir, "bin"))
-        os.makedirs(os.path.join(self.dir, "fields"))
+        for name in ("nvidia", "amd", "agent", "fields"):
+            os.makedirs(os.path.join(self.dir, name))
         self.case, self.key, self.config, self.known = case, os.path.join(self.dir, "id"), os.path.join(self.dir, "config"), os.path.join(self.dir, "known_hosts")
         for name, (title, value) in FIELDS.items():
             self.write(os.path.join("fields", name), f"{title}\n{value}\n")
-        self.write("bin/nvidia-smi", FAKE)
-        os.chmod(os.path.join(self.dir, "bin/nvidia-smi"), 0o755)
-        os.makedirs(os.path.join(self.dir, "agent"))
-        self.write("agent/muster-agent", AGENT.replace("@AGENT@", lib.AGENT).replace("@STUB@", lib.STUB))
-        os.chmod(os.path.join(self.dir, "agent/muster-agent"), 0o755)
+        self.tool("nvidia/nvidia-smi", FAKE)
+        self.tool("amd/rocm-smi", '#!/bin/sh\necho "WARNING: AMD GPU device(s) is/are in a low-power state."\ncat "$FAKE/rocm"\n')
+        self.tool("agent/muster-agent", AGENT.replace("@AGENT@", lib.AGENT).replace("@STUB@", lib.STUB))
         for name in ("id", "stranger"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.dir, name)], check=True)
         shutil.copy(self.key + ".pub", os.path.join(self.dir, "authorized_keys"))
@@ -185,8 +184,13 @@ class Farm:
         with open(os.path.join(self.dir, name), "w") as f:
             f.write(text)
 
-    def sshd(self, name, smi=True, trust=True, agent=False):
-        s = Sshd(self, name, smi, agent)
+    def tool(self, name, text):
+        self.write(name, text)
+        os.chmod(os.path.join(self.dir, name), 0o755)
+
+    def sshd(self, name, tools=("nvidia",), trust=True):
+        """tools: what is on the PATH there: nvidia, amd, agent."""
+        s = Sshd(self, name, tools)
         self.case.addCleanup(s.end)
         if trust:
             self.trust(s)
@@ -235,7 +239,7 @@ def left_over(farm, limit=20):
     end = time.monotonic() + limit
     while True:
         out = subprocess.run(["ps", "-eo", "pid=,args="], stdout=subprocess.PIPE, check=True).stdout.decode()
-        left = [line for line in out.splitlines() if farm.dir + "/bin/nvidia-smi" in line or farm.dir + "/agent/muster-agent" in line or (lib.AGENT in line and farm.dir in line)]
+        left = [line for line in out.splitlines() if farm.dir + "/nvidia/nvidia-smi" in line or farm.dir + "/agent/muster-agent" in line or (lib.AGENT in line and farm.dir in line)]
         if not left or time.monotonic() > end:
             return left
         time.sleep(0.2)

@@ -106,7 +106,7 @@ class Relay(lib.Case):
         self.assertEqual(sshd.left_over(self.farm), [])  # nothing goes on there
 
     def test_every_trouble_has_words_and_none_is_anothers(self):
-        a, b, bare = self.farm.sshd("a"), self.farm.sshd("b"), self.farm.sshd("bare", smi=False)
+        a, b, bare = self.farm.sshd("a"), self.farm.sshd("b"), self.farm.sshd("bare", tools=())
         stranger = self.farm.sshd("stranger", trust=False)
         b.kill()
         b.new_key()
@@ -273,6 +273,30 @@ class Relay(lib.Case):
         for i in (38, 39):
             self.assertNotEqual(nodes[f"bad{i}"]["collect"], "ok")
 
+    def test_gpus_that_are_not_nvidias_and_instances_of_those_that_are(self):
+        a, b = self.farm.sshd("a"), self.farm.sshd("b", tools=("amd",))
+        self.farm.machine("mig", a, gpus=1)
+        gpu = self.farm.uuid("mig", 0)
+        self.farm.write("mig/list", f"GPU 0: NVIDIA A100-SXM4-40GB (UUID: {gpu})\n  MIG 3g.20gb     Device  0: (UUID: MIG-aa)\n  MIG 1g.5gb      Device  1: (UUID: MIG-bb)\n")
+        self.farm.set("mig", "utilization.gpu", "[N/A]")
+        self.farm.machine("amd01", b)
+        self.farm.write("amd01/rocm", json.dumps({f"card{i}": {"GPU use (%)": "37", "VRAM Total Memory (B)": "34342961152", "VRAM Total Used Memory (B)": "6782976", "Unique ID": f"0x1{i}",
+                                                             "PCI Bus": f"0000:{i}E:00.0", "Card series": "Instinct MI100", "Average Graphics Package Power (W)": "39.0"} for i in range(2)} | {"system": {"Driver version": "6.2.4"}}))
+        self.farm.machine("driverless", b)
+        self.farm.write("driverless/rocm", "ERROR: no amdgpu driver")
+        hub = self.hub_with("--nodes", "mig,amd01,driverless")
+        self.assertEqual(self.wait_ok("amd01")["driver"], "6.2.4")
+        self.wait_node("mig", lambda n: n["devices"] == 3)
+        nodes = {n["name"]: n["devices"] for n in lib.ask_json(hub.url + "/api/v1/state")["nodes"]}
+        self.assertEqual([(d["uuid"], d["vendor"], d["name"], d["metrics"]["util"]) for d in nodes["amd01"]], [(f"amd-1{i}", "amd", "Instinct MI100", 0.37) for i in range(2)])
+        whole, *parts = nodes["mig"]
+        self.assertEqual([(d["uuid"], d["parent"], d["name"]) for d in parts], [("MIG-aa", gpu, "MIG 3g.20gb"), ("MIG-bb", gpu, "MIG 1g.5gb")])
+        self.assertEqual((whole["uuid"], whole["state"]), (gpu, "held"))  # cut up: nobody can take the whole
+        self.assertNotIn("free", [d["state"] for d in parts])  # for nobody knows
+        self.wait_why("driverless", "AMD's tool prints no JSON of GPUs but: WARNING")
+        hub.stop()
+        self.assertEqual(sshd.left_over(self.farm), [])
+
     def history(self, name, metric, index=0):
         """How many samples of this metric are stored."""
         status, _, body = lib.ask(f"{self.hub.url}/api/v1/history?device={name}:{index}&metric={metric}&from=-1h&step=1h&agg=count")
@@ -287,7 +311,7 @@ class Relay(lib.Case):
 
     def test_an_agent_that_is_there_is_used(self):
         """Everything it reads comes here, under the name of the list; it writes no file and ends with the connection."""
-        a, b = self.farm.sshd("a", agent=True), self.farm.sshd("b", agent=True)
+        a, b = self.farm.sshd("a", tools=("agent", "nvidia")), self.farm.sshd("b", tools=("agent", "nvidia"))
         self.farm.machine("gpu01", a, gpus=3)
         work = self.start("/bin/sleep", "1000")
         self.farm.write("gpu01/stub", f"gpus 3\nproc 1 {work.p.pid} 1048576\n")
@@ -325,7 +349,7 @@ class Relay(lib.Case):
 
     def test_an_agent_of_no_use_is_done_without(self):
         """Too old, dead at once, from another time, no agent at all, spoilt on the way: a shell reads the machine then."""
-        a = self.farm.sshd("a", agent=True)
+        a = self.farm.sshd("a", tools=("agent", "nvidia"))
         modes = ("old", "dies", "newer", "noise", "mute", "spoilt")
         for mode in modes:
             self.farm.machine(mode, a, agent=mode)

@@ -177,6 +177,7 @@ static void nonsense_is_counted_and_passed_over(void **unused)
     "case \"$*\" in\n"                                                                                                 \
     "*compute-apps*) echo 'gpu_uuid, pid, used_gpu_memory [MiB]'\n"                                                    \
     "  while :; do echo \"GPU-b, %d, 100\"; sleep 0.05; done;;\n"                                                      \
+    "-L) echo 'GPU 0: NVIDIA A100 (UUID: GPU-a)'; echo '  MIG 3g.20gb     Device  1: (UUID: MIG-x)'; exit;;\n"         \
     "esac\n"                                                                                                           \
     "echo $$ > %s/pid; echo 'index, count, uuid, utilization.gpu [%%]'\n"                                              \
     "while :; do echo '0, 2, GPU-a, 3'; echo '1, 2, GPU-b, 4'; sleep 0.05; done\n"
@@ -208,6 +209,59 @@ static struct shell shell_start(const char *dir, struct str script)
     return (struct shell){pid, in[1], out[0]};
 }
 
+/* Until its lines make a reading that looks as it should. Fails by the alarm when none ever does. */
+static void run_until(struct remote *r, struct shell *sh, struct reading *got, bool (*whole)(const struct reading *))
+{
+    FILE *lines = fdopen(sh->out, "r");
+    char *one = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    bool done = false;
+    alarm(120);
+    while (!done && (n = getline(&one, &cap, lines)) > 0)
+        if (remote_line(r, str_n(one, (size_t)n - 1), clock_mono_ms()) == REMOTE_TICK) {
+            reading_reset(got);
+            done = remote_read(r, WALL, clock_mono_ms(), got) && whole(got);
+        }
+    assert_true(done);
+    /* Its standard input ends: everything it started ends with it, and the pipe is closed by all of them. */
+    close(sh->in);
+    while (getline(&one, &cap, lines) > 0)
+        ;
+    int status;
+    assert_int_equal(waitpid(sh->pid, &status, 0), sh->pid);
+    alarm(0);
+    free(one);
+    fclose(lines);
+}
+
+static void put_file(const char *path, const char *text, mode_t mode)
+{
+    AUTO_FREE char *dir = mem_str(path);
+    for (char *at = strchr(dir + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        mkdir(dir, 0755);
+        *at = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    chmod(path, mode);
+}
+
+static void remove_all(const char *dir)
+{
+    AUTO_FREE char *command = mem_fmt("rm -rf %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static bool two_gpus_and_an_instance(const struct reading *got)
+{
+    return got->n_devices == 3 && got->devices[2].n_uses == 1 && got->devices[2].uses[0].known &&
+           sample_has(&got->node, M_load1) && sample_has(&got->node, M_ram_used);
+}
+
 static void the_script_runs_in_a_plain_shell_and_leaves_nothing_behind(void **unused)
 {
     char dir[] = "/tmp/muster-remote-XXXXXX";
@@ -217,45 +271,193 @@ static void the_script_runs_in_a_plain_shell_and_leaves_nothing_behind(void **un
     struct node_fact f = {0};
     (void)unused;
     assert_non_null(mkdtemp(dir));
-    AUTO_FREE char *smi = mem_fmt("%s/nvidia-smi", dir), *pid_file = mem_fmt("%s/pid", dir);
-    AUTO_FREE char *text = mem_fmt(FAKE, (int)getpid(), dir);
-    FILE *file = fopen(smi, "w");
-    fputs(text, file);
-    fclose(file);
-    chmod(smi, 0700);
+    AUTO_FREE char *smi = mem_fmt("%s/nvidia-smi", dir), *text = mem_fmt(FAKE, (int)getpid(), dir);
+    put_file(smi, text, 0700);
     remote_script(r, false, &script);
     remote_begin(r, clock_mono_ms());
     struct shell sh = shell_start(dir, buf_str(&script));
-    FILE *lines = fdopen(sh.out, "r");
-    char *one = NULL;
-    size_t cap = 0;
-    ssize_t n;
-    bool whole = false;
-    while (!whole && (n = getline(&one, &cap, lines)) > 0)
-        if (remote_line(r, str_n(one, (size_t)n - 1), clock_mono_ms()) == REMOTE_TICK) {
-            reading_reset(&got);
-            assert_true(remote_read(r, WALL, clock_mono_ms(), &got));
-            whole = got.n_devices == 2 && got.devices[1].n_uses == 1 && got.devices[1].uses[0].known &&
-                    sample_has(&got.node, M_load1) && sample_has(&got.node, M_ram_used);
-        }
-    assert_true(whole);
-    assert_true(got.devices[1].uses[0].known->user[0]);
-    assert_string_equal(got.devices[1].uses[0].known->name, "test_remote");
+    run_until(r, &sh, &got, two_gpus_and_an_instance);
+    assert_string_equal(got.devices[1].fact.uuid, "MIG-x");
+    assert_string_equal(got.devices[1].fact.parent, "GPU-a");
+    assert_int_equal(got.devices[1].fact.mig, 1);
+    assert_true(got.devices[2].uses[0].known->user[0]);
+    assert_string_equal(got.devices[2].uses[0].known->name, "test_remote");
     remote_fact(r, &f);
     assert_true(f.name[0] && f.kernel[0] && f.arch[0] && f.cpus > 0);
     assert_int_equal(remote_skipped(r), 0);
+    remove_all(dir);
+    reading_fini(&got);
+    remote_free(r);
+}
 
-    /* Its standard input ends: everything it started ends with it, and the pipe is closed by all of them. */
-    close(sh.in);
-    while (getline(&one, &cap, lines) > 0)
-        ;
-    int status;
-    assert_int_equal(waitpid(sh.pid, &status, 0), sh.pid);
-    free(one);
-    fclose(lines);
-    unlink(smi);
-    unlink(pid_file);
-    rmdir(dir);
+/* The script with another /sys. */
+static void script_below(const struct remote *r, const char *root, struct buf *out)
+{
+    AUTO_BUF script = BUF_INIT(65536);
+    remote_script(r, false, &script);
+    for (const char *at = script.p, *next; *at; at = next) {
+        next = strstr(at, "/sys/");
+        next = next ? next : at + strlen(at);
+        buf_add(out, at, (size_t)(next - at));
+        if (*next) {
+            buf_adds(out, next[5] == 'k' ? "/sys/" : root); /* /proc/sys/kernel stays */
+            next += 5;
+        }
+    }
+}
+
+static bool four_cards(const struct reading *got)
+{
+    return got->n_devices == 4 && got->devices[0].n_uses == 1 && got->devices[0].uses[0].known &&
+           sample_has(&got->devices[2].sample, M_util);
+}
+
+static void cards_of_others_are_read_out_of_sys(void **unused)
+{
+    static const struct {
+        const char *path, *text;
+    } files[] = {
+        {"class/drm/card0-DP-1/status", "connected\n"},
+        {"class/drm/card1/device/vendor", "0x1002\n"},
+        {"class/drm/card1/device/device", "0x740f\n"},
+        {"class/drm/card1/device/uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=0000:83:00.0\n"},
+        {"class/drm/card1/device/unique_id", "1c4a9d6a0b1f2e3d\n"},
+        {"class/drm/card1/device/product_name", "AMD Instinct MI210\n"},
+        {"class/drm/card1/device/power/runtime_status", "active\n"},
+        {"class/drm/card1/device/gpu_busy_percent", "87\n"},
+        {"class/drm/card1/device/mem_busy_percent", "12\n"},
+        {"class/drm/card1/device/mem_info_vram_total", "68702699520\n"},
+        {"class/drm/card1/device/mem_info_vram_used", "10854400\n"},
+        {"class/drm/card1/device/current_link_speed", "16.0 GT/s PCIe\n"},
+        {"class/drm/card1/device/current_link_width", "16\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/temp2_label", "junction\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/temp2_input", "41000\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/temp3_label", "mem\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/temp3_input", "45000\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/power1_average", "41000000\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/power1_cap", "300000000\n"},
+        {"class/drm/card1/device/hwmon/hwmon3/freq1_input", "800000000\n"},
+        {"class/drm/card2/device/vendor", "0x1002\n"},
+        {"class/drm/card2/device/device", "0x73df\n"},
+        {"class/drm/card2/device/uevent", "PCI_SLOT_NAME=0000:07:00.0\n"},
+        {"class/drm/card2/device/power/runtime_status", "suspended\n"},
+        {"class/drm/card2/device/gpu_busy_percent", "99\n"},
+        {"class/drm/card3/device/vendor", "0x8086\n"},
+        {"class/drm/card3/device/device", "0x56c0\n"},
+        {"class/drm/card3/device/uevent", "PCI_SLOT_NAME=0000:03:00.0\n"},
+        {"class/drm/card3/gt_act_freq_mhz", "2050\n"},
+        {"class/drm/card3/gt/gt0/rc6_residency_ms", "1000\n"},
+        {"class/drm/card3/device/hwmon/hwmon4/energy1_input", "5000000\n"},
+        {"class/drm/card4/device/vendor", "0x8086\n"},
+        {"class/drm/card4/device/device", "0x4680\n"},
+        {"class/drm/card4/device/uevent", "PCI_SLOT_NAME=0000:00:02.0\n"},
+        {"class/drm/card4/gt_act_freq_mhz", "300\n"},
+        {"class/drm/card5/device/vendor", "0x1a03\n"},
+        {"class/kfd/kfd/topology/nodes/0/gpu_id", "0\n"},
+        {"class/kfd/kfd/topology/nodes/1/gpu_id", "51202\n"},
+        {"class/kfd/kfd/topology/nodes/1/properties", "simd_count 416\nlocation_id 33536\ndomain 0\n"},
+        {"module/amdgpu/version", "6.10.5\n"},
+    };
+    char dir[] = "/tmp/muster-remote-XXXXXX";
+    AUTO_BUF script = BUF_INIT(65536);
+    struct remote *r = remote_new(1000);
+    struct reading got = {0};
+    (void)unused;
+    assert_non_null(mkdtemp(dir));
+    AUTO_FREE char *root = mem_fmt("%s/sys/", dir);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        AUTO_FREE char *path = mem_fmt("%s%s", root, files[i].path);
+        put_file(path, files[i].text, 0644);
+    }
+    AUTO_FREE char *proc = mem_fmt("%sclass/kfd/kfd/proc/%d/vram_51202", root, (int)getpid());
+    put_file(proc, "4096\n", 0644);
+    script_below(r, root, &script);
+    remote_begin(r, clock_mono_ms());
+    struct shell sh = shell_start(dir, buf_str(&script));
+    run_until(r, &sh, &got, four_cards);
+    const struct device_reading *mi = &got.devices[0], *asleep = &got.devices[1], *flex = &got.devices[2],
+                                *igpu = &got.devices[3];
+    assert_string_equal(got.driver, "6.10.5");
+    assert_string_equal(mi->fact.uuid, "amd-1c4a9d6a0b1f2e3d");
+    assert_string_equal(mi->fact.name, "AMD Instinct MI210");
+    assert_string_equal(mi->fact.pci, "0000:83:00.0");
+    assert_int_equal(mi->fact.vendor, VENDOR_AMD);
+    assert_int_equal(mi->fact.index, 0);
+    assert_int_equal(mi->sample.v[M_util], 8700);
+    assert_int_equal(mi->sample.v[M_mem_used], 10854400);
+    assert_int_equal(mi->sample.v[M_temp], 41000);
+    assert_int_equal(mi->sample.v[M_temp_mem], 45000);
+    assert_int_equal(mi->sample.v[M_power], 41000);
+    assert_int_equal(mi->sample.v[M_power_limit], 300000);
+    assert_int_equal(mi->sample.v[M_pcie_gen], 4);
+    assert_int_equal(mi->uses[0].mem, 4096);
+    assert_string_equal(mi->uses[0].known->name, "test_remote");
+    assert_true(asleep->fact.asleep && !sample_has(&asleep->sample, M_util));
+    assert_string_equal(asleep->fact.name, "AMD GPU 73df");
+    assert_int_equal(flex->fact.vendor, VENDOR_INTEL);
+    assert_int_equal(flex->sample.v[M_util], 10000); /* not idle since the round before */
+    assert_int_equal(flex->sample.v[M_power], 0);
+    assert_int_equal(flex->sample.v[M_clock_sm], 2050000000);
+    assert_non_null(strstr(flex->fact.uuid, "0000:03:00.0"));
+    assert_string_equal(igpu->fact.note, "its driver does not tell how busy it is");
+    assert_false(sample_has(&igpu->sample, M_clock_sm));
+    assert_int_equal(remote_skipped(r), 0);
+    remove_all(dir);
+    reading_fini(&got);
+    remote_free(r);
+}
+
+static bool one_card(const struct reading *got)
+{
+    return got->n_devices == 1 && sample_has(&got->devices[0].sample, M_util);
+}
+
+static void amds_tool_is_asked_where_sys_shows_nothing(void **unused)
+{
+    char dir[] = "/tmp/muster-remote-XXXXXX";
+    AUTO_BUF script = BUF_INIT(65536);
+    struct remote *r = remote_new(1000);
+    struct reading got = {0};
+    (void)unused;
+    assert_non_null(mkdtemp(dir));
+    AUTO_FREE char *root = mem_fmt("%s/sys/", dir), *tool = mem_fmt("%s/rocm-smi", dir);
+    put_file(tool,
+             "#!/bin/sh\necho 'WARNING: something is deprecated'\n"
+             "echo '{\"card0\": {\"GPU use (%)\": \"42\", \"Unique ID\": \"0xabc\", \"Card series\": \"MI50\"}}'\n",
+             0700);
+    script_below(r, root, &script);
+    remote_begin(r, clock_mono_ms());
+    struct shell sh = shell_start(dir, buf_str(&script));
+    run_until(r, &sh, &got, one_card);
+    assert_string_equal(got.devices[0].fact.uuid, "amd-abc");
+    assert_string_equal(got.devices[0].fact.name, "MI50");
+    assert_int_equal(got.devices[0].sample.v[M_util], 4200);
+    remove_all(dir);
+    reading_fini(&got);
+    remote_free(r);
+}
+
+static bool node_alone(const struct reading *got)
+{
+    return got->n_devices == 0 && sample_has(&got->node, M_load1);
+}
+
+static void a_machine_without_gpus_tells_of_itself(void **unused)
+{
+    char dir[] = "/tmp/muster-remote-XXXXXX";
+    AUTO_BUF script = BUF_INIT(65536);
+    struct remote *r = remote_new(1000);
+    struct reading got = {0};
+    (void)unused;
+    assert_non_null(mkdtemp(dir));
+    AUTO_FREE char *root = mem_fmt("%s/sys/", dir);
+    script_below(r, root, &script);
+    remote_begin(r, clock_mono_ms());
+    struct shell sh = shell_start(dir, buf_str(&script));
+    run_until(r, &sh, &got, node_alone);
+    assert_true(remote_bare(r));
+    assert_string_equal(remote_why(r), "there is no nvidia-smi, and no AMD or Intel GPU");
+    remove_all(dir);
     reading_fini(&got);
     remote_free(r);
 }
@@ -263,4 +465,7 @@ static void the_script_runs_in_a_plain_shell_and_leaves_nothing_behind(void **un
 TESTS(cmocka_unit_test(lines_become_a_sample), cmocka_unit_test(what_is_wrong_is_told_in_its_own_words),
       cmocka_unit_test(silence_is_noticed_once_and_ends_with_an_answer),
       cmocka_unit_test(nonsense_is_counted_and_passed_over),
-      cmocka_unit_test(the_script_runs_in_a_plain_shell_and_leaves_nothing_behind))
+      cmocka_unit_test(the_script_runs_in_a_plain_shell_and_leaves_nothing_behind),
+      cmocka_unit_test(cards_of_others_are_read_out_of_sys),
+      cmocka_unit_test(amds_tool_is_asked_where_sys_shows_nothing),
+      cmocka_unit_test(a_machine_without_gpus_tells_of_itself))
