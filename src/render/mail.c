@@ -1,4 +1,5 @@
-/* mail.c: rows as HTML for mail. What is a colour or a width is an attribute too where old readers want it so. */
+/* mail.c: rows as HTML for mail. What attributes can say they say: old readers know them best, and Gmail
+ * cuts what is longer than 100 KB, so a cell must be short. */
 #include "render/mail.h"
 
 #include "base/json.h"
@@ -8,10 +9,10 @@
 #define FONT   "font-family:Segoe UI,Helvetica,Arial,sans-serif;"
 #define INK    "#1f2430"
 #define FAINT  "#667085"
-#define RULE   "#d9dde5"
 #define BAR    "#2f6fde"
 #define TRACK  "#e8ecf3"
-#define HEAD   "#f3f5f9"
+#define HEAD   "#dfe5ef"
+#define STRIPE "#f5f7fa"
 #define BAR_PX 90
 
 void mail_start(struct buf *out, const struct mail *m)
@@ -47,24 +48,19 @@ static void bar(struct buf *out, int64_t v, int64_t full)
     if (v > 0 && px == 0)
         px = 1; /* little is not nothing */
     buf_addf(out,
-             "<td width=\"%d\" style=\"padding:5px 10px;border-bottom:1px solid " RULE
-             "\"><table cellpadding=\"0\" cellspacing=\"0\" border=\"0\" width=\"%d\" bgcolor=\"" TRACK
-             "\" style=\"border-collapse:collapse;background:" TRACK "\"><tr>",
+             "<td width=\"%d\"><table cellpadding=\"0\" cellspacing=\"0\" width=\"%d\" bgcolor=\"" TRACK
+             "\" style=\"font-size:8px;line-height:10px\"><tr>",
              BAR_PX, BAR_PX);
     if (px)
-        buf_addf(out,
-                 "<td width=\"%d\" height=\"10\" bgcolor=\"" BAR "\" style=\"width:%dpx;height:10px;font-size:0;"
-                 "line-height:10px;background:" BAR "\">&nbsp;</td>",
-                 px, px);
+        buf_addf(out, "<td width=\"%d\" height=\"10\" bgcolor=\"" BAR "\"></td>", px);
     if (px < BAR_PX)
-        buf_adds(out, "<td height=\"10\" style=\"height:10px;font-size:0;line-height:10px\">&nbsp;</td>");
+        buf_addf(out, "<td width=\"%d\" height=\"10\"></td>", BAR_PX - px);
     buf_adds(out, "</tr></table></td>");
 }
 
 static void cell(struct buf *out, const struct column_spec *col, const struct cell *c)
 {
-    buf_addf(out, "<td%s style=\"padding:5px 10px;border-bottom:1px solid " RULE ";white-space:nowrap%s\">",
-             col->right ? " align=\"right\"" : "", col->right ? ";text-align:right" : "");
+    buf_adds(out, col->right ? "<td align=\"right\" nowrap>" : "<td nowrap>");
     if (c->absent)
         buf_adds(out, "&ndash;");
     else if (c->screen)
@@ -80,6 +76,18 @@ static void cell(struct buf *out, const struct column_spec *col, const struct ce
     buf_adds(out, "</td>");
 }
 
+/* A name of a column may be broken after each underscore, but for one it begins with. */
+static void heading(struct buf *out, const char *title)
+{
+    struct str rest = str_of(title), word;
+
+    while (str_cut(&rest, '_', &word)) {
+        html_text(out, word);
+        if (rest.len)
+            buf_adds(out, word.len ? "_<wbr>" : "_");
+    }
+}
+
 void mail_table(struct buf *out, const struct mail_table *t)
 {
     const struct rows *r = t->rows;
@@ -89,23 +97,21 @@ void mail_table(struct buf *out, const struct mail_table *t)
         html_cstr(out, t->title);
         buf_adds(out, "</h2>\n");
     }
-    buf_adds(out, "<table cellpadding=\"0\" cellspacing=\"0\" border=\"0\" style=\"border-collapse:collapse;" FONT
-                  "font-size:13px;margin:0 0 20px\">\n<tr bgcolor=\"" HEAD "\" style=\"background:" HEAD "\">");
+    buf_adds(out, "<table cellpadding=\"5\" cellspacing=\"0\" border=\"0\" style=\"border-collapse:collapse;" FONT
+                  "font-size:13px;margin:0 0 20px\">\n<tr bgcolor=\"" HEAD "\">");
     for (size_t k = t->skip; k < r->n_cols; k++) {
-        buf_addf(out,
-                 "<th%s valign=\"bottom\" style=\"padding:6px 10px;border-bottom:2px solid " RULE
-                 ";font-weight:600;text-align:%s\">",
-                 r->cols[k].right ? " align=\"right\"" : " align=\"left\"", r->cols[k].right ? "right" : "left");
-        html_cstr(out, r->cols[k].title);
+        buf_adds(out,
+                 r->cols[k].right ? "<th align=\"right\" valign=\"bottom\">" : "<th align=\"left\" valign=\"bottom\">");
+        heading(out, r->cols[k].title);
         buf_adds(out, "</th>");
         if (k == t->bar)
-            buf_adds(out, "<th style=\"border-bottom:2px solid " RULE "\">&nbsp;</th>");
+            buf_adds(out, "<th></th>");
     }
     buf_adds(out, "</tr>\n");
-    for (size_t i = t->first; i < t->first + t->n && i < r->n && !out->err; i++) {
-        buf_adds(out, "<tr>");
+    for (size_t i = 0; i < t->n && t->first + i < r->n && !out->err; i++) {
+        buf_adds(out, i % 2 ? "<tr bgcolor=\"" STRIPE "\">" : "<tr>");
         for (size_t k = t->skip; k < r->n_cols; k++) {
-            const struct cell *c = &r->cells[i * r->n_cols + k];
+            const struct cell *c = &r->cells[(t->first + i) * r->n_cols + k];
             cell(out, &r->cols[k], c);
             if (k == t->bar)
                 bar(out, c->absent ? 0 : c->i, t->bar_full);

@@ -47,7 +47,7 @@ static const struct heading summary[] = {
 static void column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
 {
     const char *full = lang == HEADINGS_JA && h->ja ? h->ja : h->en;
-    const char *shown = naming == NAMING_SHORT && full == h->en ? h->shorter : full;
+    const char *shown = naming == NAMING_SHORT && lang == HEADINGS_EN ? h->shorter : full;
 
     t->cols[t->rows.n_cols++] = (struct column_spec){.name = naming == NAMING_KEY ? h->key : full,
                                                      .title = shown,

@@ -125,7 +125,7 @@ static void a_mail_is_whole_by_itself_and_runs_nothing(void **unused)
     assert_non_null(strstr(text, "&lt;img onerror=alert(1)&gt;</h2>"));
     assert_non_null(strstr(text, ">12.0</td>"));
     /* 6.3 % of 90 pixels */
-    assert_non_null(strstr(text, "<td width=\"6\" height=\"10\" bgcolor=\"#2f6fde\""));
+    assert_non_null(strstr(text, "<td width=\"6\" height=\"10\" bgcolor=\"#2f6fde\"></td><td width=\"84\""));
     assert_non_null(strstr(summary, ">&ndash;</td>"));
 }
 
