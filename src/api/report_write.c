@@ -2,6 +2,8 @@
  * month, each has a table and a chart of its own. */
 #include "api/report_write.h"
 
+#include <errno.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "render/mail.h"
@@ -9,7 +11,7 @@
 #define REPORT_MAX (128u << 20)
 #define RATE_FULL  1000 /* 100.0 % */
 
-const char *const report_formats[REPORT_FORMATS + 1] = {"json", "csv", "table", "html", NULL};
+const char *const report_formats[REPORT_FORMATS + 1] = {"json", "csv", "table", "html", "pdf", NULL};
 const char *const week_days[8] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", NULL};
 
 const char *const report_titles[REPORT_PERIODS] = {[REPORT_DAILY] = "GPU usage by day",
@@ -145,7 +147,10 @@ void report_write(struct reply *rp, const struct report *r, const struct report_
     static const char *const types[REPORT_FORMATS] = {[REPORT_JSON] = NULL,
                                                       [REPORT_CSV] = "text/csv; charset=utf-8",
                                                       [REPORT_TABLE] = "text/plain; charset=utf-8",
-                                                      [REPORT_HTML] = "text/html; charset=utf-8"};
+                                                      [REPORT_HTML] = "text/html; charset=utf-8",
+                                                      [REPORT_PDF] = "application/pdf"};
+    struct err err = {0};
+    int code = 0;
 
     rp->body = BUF_INIT(REPORT_MAX);
     rp->type = types[look->format];
@@ -159,10 +164,15 @@ void report_write(struct reply *rp, const struct report *r, const struct report_
     case REPORT_HTML:
         write_html(&rp->body, r, look);
         break;
+    case REPORT_PDF:
+        code = report_pdf(&rp->body, r, look, &err);
+        break;
     default:
         write_json(&rp->body, r, look);
     }
     if (rp->body.err)
         reply_problem(rp, 413, "the report is larger than %u MiB: ask for a shorter time, or for one company",
                       REPORT_MAX >> 20);
+    else if (code < 0)
+        reply_problem(rp, code == -ENOENT ? 501 : 500, "the PDF cannot be made: %s", err.msg);
 }

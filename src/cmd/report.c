@@ -11,8 +11,8 @@
 
 #define LIMIT_MS 60000
 
-static const char *const formats[] = {"table", "csv", "json", "html", NULL};
-enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
+static const char *const formats[] = {"table", "csv", "json", "html", "pdf", NULL};
+enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
 static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
                                         "friday", "saturday", "sunday",    NULL};
 
@@ -39,8 +39,8 @@ static const struct opt report_opts[] = {
     OPT(report_conf, partial, 0, OPT_BOOL, NULL, NULL, "monthly: the month that is not over, too"),
     OPT(report_conf, headings, 0, OPT_CHOICE, "en", "LANGUAGE", "English, or the original Japanese headings",
         .choices = headings_words),
-    OPT(report_conf, format, 'f', OPT_CHOICE, "table", "FORMAT", "for a screen, a spreadsheet, a program, or a mail",
-        .choices = formats),
+    OPT(report_conf, format, 'f', OPT_CHOICE, "table", "FORMAT",
+        "for a screen, a spreadsheet, a program, a mail, or paper", .choices = formats),
     OPT(report_conf, output, 'o', OPT_PATH, NULL, "FILE", "write to this file"),
     OPT(report_conf, width, 0, OPT_INT, NULL, "COLUMNS", "of a table (default: the terminal)", .min = 20, .max = 1000),
     {0},
@@ -54,7 +54,7 @@ const struct opt_cmd report_face = {
     .examples = "muster report --last 30d  # day by day\n"
                 "muster report --period monthly --format csv > months.csv\n"
                 "muster report --period weekly --company Acme --headings ja\n"
-                "muster report --period overall --format html -o report.html",
+                "muster report --period overall --format pdf -o report.pdf",
     .opts = report_opts,
 };
 
@@ -98,6 +98,8 @@ int cmd_report(int argc, char **argv)
         goto out;
     if (argi < argc)
         r = cli_fail(&report_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+    else if (conf.format == FORMAT_PDF && !conf.output && isatty(STDOUT_FILENO))
+        r = cli_fail(&report_face, EXIT_USAGE, "a PDF is nothing for a terminal: write it to a file with -o FILE");
     else if (ask_hub(&conf, &answer, &err) < 0)
         r = cli_fail(&report_face,
                      err.code == -EINVAL   ? EXIT_USAGE
