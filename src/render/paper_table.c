@@ -79,6 +79,12 @@ static double widths(struct layout *l, bool wrapped)
     return sum;
 }
 
+/* Letters do not shrink quite as their size does: what fitted by a hair must not be broken for that. */
+static double head_width(const struct layout *l, size_t k)
+{
+    return l->width[k] - 2 * PAD * l->size / SIZE + l->size / 4;
+}
+
 static void lay_out(struct layout *l, const struct paper_table *t, double room)
 {
     *l = (struct layout){.t = t, .size = SIZE, .n_cols = MIN(t->n_cols, (size_t)PAPER_COLS_MAX)};
@@ -97,7 +103,7 @@ static void lay_out(struct layout *l, const struct paper_table *t, double room)
         struct str rest = str_of(text_of(t->cols[k].title));
         int n = 0;
         while (rest.len && n < HEAD_LINES) {
-            paper_wrap(&rest, l->size, true, l->width[k] - 2 * PAD * l->size / SIZE);
+            paper_wrap(&rest, l->size, true, head_width(l, k));
             n++;
         }
         l->head_lines = MAX(l->head_lines, n);
@@ -110,7 +116,7 @@ static void cell(struct paper *p, const struct layout *l, double x, double y, si
     bool right = l->t->cols[k].right;
     char fits[1024];
 
-    s = font_fit(s, l->size, bold, l->width[k] - 2 * pad + 0.5, fits, sizeof(fits));
+    s = font_fit(s, l->size, bold, head_width(l, k), fits, sizeof(fits));
     pen_text(&p->pen, right ? x + l->width[k] - pad : x + pad, y, s, l->size, bold, right ? PEN_END : PEN_START, 0,
              (struct ink){INK_TEXT, 1});
 }
@@ -126,14 +132,14 @@ static double total(const struct layout *l)
 
 static void header(struct paper *p, const struct layout *l)
 {
-    double x = p->left, lead = l->size * 1.25, pad = PAD * l->size / SIZE;
+    double x = p->left, lead = l->size * 1.25;
 
     for (size_t k = 0; k < l->n_cols; k++) {
         struct str rest = str_of(text_of(l->t->cols[k].title)), v[HEAD_LINES];
         int n = 0;
         while (rest.len && n < HEAD_LINES) {
             struct str all = rest;
-            v[n] = paper_wrap(&rest, l->size, true, l->width[k] - 2 * pad);
+            v[n] = paper_wrap(&rest, l->size, true, head_width(l, k));
             if (++n == HEAD_LINES && rest.len)
                 v[n - 1] = all; /* cut, and it shows */
         }

@@ -192,6 +192,13 @@ class Report(lib.Case):
         self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--to", "2024-11-05", "--format", "html", "-o", self.path("mail.html"))
         with open(self.path("mail.html"), encoding="utf-8") as f:
             self.assertIn("Acme, Inc</h2>", f.read())
+        for period in ("daily", "overall", "summary"):
+            self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--to", "2024-11-05", "--period", period, "--format", "pdf", "-o", self.path("report.pdf"))
+            with open(self.path("report.pdf"), "rb") as f:
+                pages = f.read()
+            self.assertTrue(pages.startswith(b"%PDF-") and pages.rstrip().endswith(b"%%EOF"), period)
+        status, headers, _ = lib.ask(f"{hub.url}/api/v1/report?to=2024-11-05&format=pdf")
+        self.assertEqual((status, headers["content-type"]), (200, "application/pdf"))
         summary = json.loads(report("--format", "json", "--period", "summary", "--last", "20d"))
         self.assertEqual(summary["from"], "2024-10-17")
         self.assertEqual([r["project"] for r in summary["rows"] if r["company_name"] == "Calm"], [None])
