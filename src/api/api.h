@@ -111,6 +111,7 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 struct api {
     struct live *live;
     struct cache *cache;
+    struct sources_said *sources; /* what relays say of theirs */
     struct census *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
     struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
     uint64_t page_name, page_hash;

@@ -60,6 +60,9 @@ const struct route routes[] = {
     {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
      .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
+    {GET, "/api/v1/sources", ROLE_NONE, .summary = "Where relays have names of nodes from, how many, and which sources fail and why (docs/discovery.md)", .handle = get_sources},
+    {METHOD_POST, "/api/v1/sources", ROLE_RELAY, .write = true, .max_body = 256u << 10,
+     .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}]; kept for two minutes", .handle = post_sources},
     {METHOD_POST, "/api/v1/login", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Swap a token for a cookie: {\"token\"}", .handle = post_login},
     {METHOD_POST, "/api/v1/logout", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
@@ -151,6 +154,8 @@ static bool may(const struct api *a, const struct request *rq)
         return reads(a, rq);
     case ROLE_AGENT:
         return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL || rq->role == ROLE_RELAY;
+    case ROLE_RELAY:
+        return rq->role == ROLE_RELAY;
     case ROLE_MEMBER:
         return rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN || (r->agents && rq->role == ROLE_AGENT);
     default:

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
@@ -16,8 +17,9 @@
 #include "relay/files.h"
 #include "relay/relay.h"
 
-#define TELL_S 600  /* how it does, to the log */
-#define END_MS 5000 /* for the ssh processes to end in */
+#define TELL_S     600 /* how it does, to the log */
+#define SOURCES_MS 30000
+#define END_MS     5000 /* for the ssh processes to end in */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -59,6 +61,9 @@ struct run {
     struct event_base *loop;
     struct relay *relay;
     struct files *files;
+    struct post *post;
+    struct buf said; /* of the sources, the last time */
+    int64_t said_ms; /* monotonic; 0: never */
     int argc;
     char **argv;
 };
@@ -108,6 +113,27 @@ static void on_tell(evutil_socket_t fd, short what, void *arg)
              st.states[COLLECT_NONE], (unsigned long long)st.rounds);
 }
 
+/* What there is to say of sources, when it is new and now and then: every screen shows which of them fail. */
+static void on_sources(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *r = arg;
+    AUTO_BUF text = BUF_INIT(256u << 10);
+    struct json j = json_on(&text);
+    int64_t now = clock_mono_ms();
+    (void)fd, (void)what;
+    json_arr(&j, NULL);
+    relay_sources(r->relay, &j);
+    files_sources(r->files, &j);
+    json_end_arr(&j);
+    bool none = text.len == 2 && !r->said_ms, same = str_eq_str(buf_str(&text), buf_str(&r->said));
+    if (none || text.err || (same && now - r->said_ms < SOURCES_MS))
+        return;
+    r->said_ms = MAX(now, 1);
+    buf_reset(&r->said);
+    buf_addstr(&r->said, buf_str(&text));
+    post_tell_sources(r->post, &text);
+}
+
 /* Three pipes for each machine. */
 static void raise_files(void)
 {
@@ -140,14 +166,16 @@ static int dispatch(struct run *run)
         int sig;
         event_callback_fn call;
     } signals[] = {{SIGTERM, on_stop}, {SIGINT, on_stop}, {SIGHUP, on_reload}};
-    struct event *events[ARRAY_LEN(signals) + 1];
-    struct timeval tell = {.tv_sec = TELL_S};
+    struct event *events[ARRAY_LEN(signals) + 2];
+    struct timeval tell = {.tv_sec = TELL_S}, look = {.tv_sec = 1};
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         events[i] = evsignal_new(run->loop, signals[i].sig, signals[i].call, run);
         event_add(events[i], NULL);
     }
     events[ARRAY_LEN(signals)] = event_new(run->loop, -1, EV_PERSIST, on_tell, run);
     event_add(events[ARRAY_LEN(signals)], &tell);
+    events[ARRAY_LEN(signals) + 1] = event_new(run->loop, -1, EV_PERSIST, on_sources, run);
+    event_add(events[ARRAY_LEN(signals) + 1], &look);
     int r = event_base_dispatch(run->loop) < 0 ? EXIT_REACH : EXIT_OK;
     on_tell(-1, 0, run);
     for (size_t i = 0; i < ARRAY_LEN(events); i++)
@@ -186,6 +214,8 @@ int cmd_relay(int argc, char **argv)
     }
     if (r == 0 && (r = files_new(&run.files, run.loop, post, &err)) == 0) {
         run.relay = relay_new(run.loop, post);
+        run.post = post;
+        run.said = BUF_INIT(256u << 10);
         r = take_settings(&run, &conf, &err);
     }
     if (r < 0)
@@ -195,6 +225,7 @@ int cmd_relay(int argc, char **argv)
     relay_free(run.relay);
     files_free(run.files);
     post_close(post);
+    buf_fini(&run.said);
     int64_t limit = clock_mono_ms() + END_MS;
     while (clock_mono_ms() < limit && event_base_get_num_events(run.loop, EVENT_BASE_COUNT_ADDED) > 0)
         event_base_loop(run.loop, EVLOOP_ONCE); /* until every ssh has ended: they look every few ms */

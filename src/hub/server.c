@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "api/sources.h"
 #include "api/usage.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -97,7 +98,7 @@ static void notice_of(struct hub *h, char out[NOTICE_MAX])
                  "the hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
                  doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
     else
-        out[0] = 0;
+        sources_said_notice(h->api.sources, clock_wall_ms(), out);
 }
 
 static void usage_now(void *hub, struct usage_now *ret)
@@ -597,6 +598,7 @@ static void make_api(struct server *s)
     h->api = (struct api){
         .live = h->live,
         .cache = cache_new(CACHE_BYTES),
+        .sources = sources_said_new(),
         .census = census_empty(),
         .version = MUSTER_VERSION,
         .nonce = (uint32_t)rand_u64(),
@@ -804,6 +806,7 @@ void hub_close(struct hub *h)
     book_free(h->book);
     zone_free(h->zone);
     cache_free(h->api.cache);
+    sources_said_free(h->api.sources);
     census_unref(h->api.census);
     blob_unref(h->api.page);
     wire_dec_free(h->dec);

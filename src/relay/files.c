@@ -8,7 +8,7 @@
 #include "relay/watch.h"
 
 struct files {
-    struct ledgers *all;
+    struct filehosts *all;
     struct pull *pull;
     struct watch *watch;
     struct finder *finder;
@@ -94,7 +94,7 @@ int files_set(struct files *f, const struct files_settings *s, const struct ssh_
     f->port = (int)s->port;
     f->every_ms = s->every;
     f->at_once = (size_t)s->connections;
-    ledgers_zone(f->all, &z);
+    filehosts_zone(f->all, &z);
     take_lists(f);
     watch_set(f->watch, s->watch);
     return 0;
@@ -103,7 +103,7 @@ int files_set(struct files *f, const struct files_settings *s, const struct ssh_
 int files_new(struct files **ret, struct event_base *loop, struct post *post, struct err *err)
 {
     struct files *f = mem_zero(1, sizeof(*f));
-    f->all = ledgers_new(loop, post);
+    f->all = filehosts_new(loop, post);
     f->watch = watch_new(loop, f->all);
     f->finder = finder_new(loop, take_lists, f);
     int r = pull_new(&f->pull, loop, f->all, err);
@@ -122,12 +122,18 @@ void files_free(struct files *f)
     finder_free(f->finder);
     pull_free(f->pull);
     watch_free(f->watch);
-    ledgers_free(f->all);
+    filehosts_free(f->all);
     target_list_fini(&f->fixed);
     free(f);
 }
 
+void files_sources(const struct files *f, struct json *j)
+{
+    finder_tell(f->finder, "files", j);
+    watch_tell(f->watch, j);
+}
+
 size_t files_count(const struct files *f, size_t ret_states[COLLECT_STATES])
 {
-    return ledgers_count(f->all, ret_states);
+    return filehosts_count(f->all, ret_states);
 }

@@ -7,7 +7,7 @@
 
 #include "link/files_settings.h"
 #include "link/ssh_settings.h"
-#include "relay/ledger.h"
+#include "relay/filehost.h"
 
 struct files;
 int files_new(struct files **ret, struct event_base *loop, struct post *post, struct err *err);
@@ -16,6 +16,8 @@ void files_free(struct files *f); /* before its post */
 int files_set(struct files *f, const struct files_settings *s, const struct ssh_settings *sources, struct err *err);
 int files_check(const struct files_settings *s, const struct ssh_settings *sources, struct err *err);
 bool files_wanted(const struct files_settings *s);
+struct json;
+void files_sources(const struct files *f, struct json *j); /* finder_tell of its sources; the folder is one */
 size_t files_count(const struct files *f, size_t ret_states[COLLECT_STATES]); /* adds to the states */
 
 #endif

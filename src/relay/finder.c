@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "link/source.h"
 
 struct entry { /* one source */
     struct finder *finder;
-    char *spec;
+    char *spec, *name; /* name: as it is shown */
     struct source *source;
     struct target_list list;
+    char error[200]; /* why it fails; empty: it does not */
+    int64_t since_ms;
 };
 
 struct finder {
@@ -25,20 +28,41 @@ struct finder {
     struct entry **v;
 };
 
+/* As it was written, less who logs in: "consul:http://ops:secret@consul/…". */
+static char *shown(const char *spec)
+{
+    AUTO_BUF out = BUF_INIT(4096);
+    struct str s = str_of(spec);
+    int slashes = str_find(s, "://"), at = str_find(s, "@");
+    int blank = str_find(s, " ");
+    if (blank >= 0)
+        s.len = (size_t)blank;
+    if (slashes > 0 && at > slashes && at < (int)s.len) {
+        buf_add(&out, s.p, (size_t)slashes + 3);
+        s = str_n(s.p + at + 1, s.len - (size_t)at - 1);
+    }
+    buf_addstr(&out, s);
+    return buf_take(&out);
+}
+
 static void on_list(void *arg, struct source *s, const struct found *v, size_t n, const char *error)
 {
     struct entry *e = arg;
     bool ssh_port = !source_ops_of(s)->service_port;
     if (error) {
-        log_warn("relay", "%s: %s; its %zu machines stay as they are", e->spec, error, e->list.n);
+        if (!e->error[0])
+            e->since_ms = clock_wall_ms();
+        mem_copy_str(e->error, sizeof(e->error), error);
+        log_warn("relay", "%s: %s; its %zu machines stay as they are", e->name, error, e->list.n);
         return;
     }
     struct target_list next = {0};
+    e->error[0] = 0;
     for (size_t i = 0; i < n; i++)
         target_list_put(&next, str_of(v[i].name), v[i].address, v[i].user, ssh_port ? v[i].port : 0);
     target_list_fini(&e->list);
     e->list = next;
-    log_info("relay", "%s: %zu machines%s%s", e->spec, n, source_note(s)[0] ? "; " : "", source_note(s));
+    log_info("relay", "%s: %zu machines%s%s", e->name, n, source_note(s)[0] ? "; " : "", source_note(s));
     e->finder->changed(e->finder->arg);
 }
 
@@ -47,6 +71,7 @@ static void entry_free(struct entry *e)
     source_close(e->source);
     target_list_fini(&e->list);
     free(e->spec);
+    free(e->name);
     free(e);
 }
 
@@ -75,6 +100,51 @@ void finder_free(struct finder *f)
     free(f);
 }
 
+/* "KIND:WHAT token_file=FILE ca_file=FILE only=PATTERNS user=NAME": what follows the first blank holds for this one. */
+struct spec {
+    char *what; /* all of it, ended at the first blank */
+    const char *token_file, *ca_file, *only, *user;
+    char *words;
+};
+
+static void spec_fini(struct spec *s)
+{
+    free(s->what);
+    free(s->words);
+}
+
+static int spec_parse(const char *text, struct spec *ret, struct err *err)
+{
+    struct spec s = {.what = mem_str(text), .words = mem_str("")};
+    char *blank = strchr(s.what, ' '), *rest = NULL;
+    int r = 0;
+    if (blank) {
+        *blank = 0;
+        free(s.words);
+        s.words = mem_str(blank + 1);
+    }
+    for (char *w = strtok_r(s.words, " ", &rest); w && r == 0; w = strtok_r(NULL, " ", &rest)) {
+        const struct {
+            const char *name;
+            const char **to;
+        } keys[] = {{"token_file=", &s.token_file}, {"ca_file=", &s.ca_file}, {"only=", &s.only}, {"user=", &s.user}};
+        struct str word = str_of(w);
+        size_t i = 0;
+        while (i < ARRAY_LEN(keys) && !str_skip(&word, keys[i].name))
+            i++;
+        if (i == ARRAY_LEN(keys) || !word.len)
+            r = err_set(err, -EINVAL, "sources: '%.60s' is not token_file=, ca_file=, only= or user=", w);
+        else
+            *keys[i].to = word.p;
+    }
+    if (r < 0) {
+        spec_fini(&s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
 int finder_check(const struct ssh_settings *s, struct err *err)
 {
     const char *what;
@@ -90,6 +160,11 @@ int finder_check(const struct ssh_settings *s, struct err *err)
                 buf_addf(&kinds, "%s%s:", k ? ", " : "", sources[k]->name);
             return err_set(err, -EINVAL, "sources: '%.120s' does not begin with a kind (%s)", s->sources.v[i], kinds.p);
         }
+        struct spec words;
+        int r = spec_parse(s->sources.v[i], &words, err);
+        if (r < 0)
+            return r;
+        spec_fini(&words);
     }
     return 0;
 }
@@ -102,14 +177,37 @@ static struct entry *old_entry(struct finder *f, const char *spec)
     return NULL;
 }
 
+static int read_token(const char *path, struct buf *ret, struct err *err)
+{
+    struct err said = {0};
+    int r = file_read_secret(path, ret, &said);
+    if (r < 0)
+        return err_set(err, r, "%s", said.msg);
+    if (said.msg[0])
+        log_warn("relay", "%s", said.msg);
+    return 0;
+}
+
 static int open_one(struct finder *f, const struct ssh_settings *s, const char *spec, const char *token,
                     struct entry **ret, struct err *err)
 {
-    struct source_conf conf = {.only = s->source_only, .user = s->user, .token = token, .ca_file = s->source_ca_file};
-    const struct source_ops *ops = source_kind(spec, &conf.what);
+    AUTO_BUF own = {0};
+    struct spec words;
+    int r = spec_parse(spec, &words, err);
+    if (r < 0)
+        return r;
+    struct source_conf conf = {.only = words.only ? words.only : s->source_only,
+                               .user = words.user ? words.user : s->user,
+                               .token = token,
+                               .ca_file = words.ca_file ? words.ca_file : s->source_ca_file};
+    if (words.token_file && (r = read_token(words.token_file, &own, err)) == 0)
+        conf.token = own.p;
     struct entry *e = mem_zero(1, sizeof(*e));
-    *e = (struct entry){.finder = f, .spec = mem_str(spec)};
-    int r = source_open(&e->source, ops, f->loop, f->http, &conf, on_list, e, err);
+    *e = (struct entry){.finder = f, .spec = mem_str(spec), .name = shown(spec)};
+    const struct source_ops *ops = source_kind(words.what, &conf.what);
+    if (r == 0)
+        r = source_open(&e->source, ops, f->loop, f->http, &conf, on_list, e, err);
+    spec_fini(&words);
     if (r < 0) {
         entry_free(e);
         return r;
@@ -121,16 +219,11 @@ static int open_one(struct finder *f, const struct ssh_settings *s, const char *
 int finder_set(struct finder *f, const struct ssh_settings *s, struct err *err)
 {
     AUTO_BUF token = {0};
-    struct err said = {0};
     int r = finder_check(s, err);
     if (r == 0 && s->sources.n && !f->http)
         r = http_new(&f->http, f->loop, err);
-    if (r == 0 && s->source_token_file) {
-        if ((r = file_read_secret(s->source_token_file, &token, &said)) < 0)
-            r = err_set(err, r, "%s", said.msg);
-        else if (said.msg[0])
-            log_warn("relay", "%s", said.msg);
-    }
+    if (r == 0 && s->source_token_file)
+        r = read_token(s->source_token_file, &token, err);
     if (r < 0)
         return r;
     char *way = mem_fmt("%s\n%s\n%s\n%s", token.p ? token.p : "", s->source_only ? s->source_only : "",
@@ -173,6 +266,22 @@ int finder_set(struct finder *f, const struct ssh_settings *s, struct err *err)
     f->n = n;
     f->way = way;
     return 0;
+}
+
+void finder_tell(const struct finder *f, const char *way, struct json *j)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        const struct entry *e = f->v[i];
+        json_obj(j, NULL);
+        json_cstr(j, "source", e->name);
+        json_cstr(j, "way", way);
+        json_uint(j, "nodes", e->list.n);
+        if (e->error[0]) {
+            json_cstr(j, "error", e->error);
+            json_int(j, "since", e->since_ms);
+        }
+        json_end_obj(j);
+    }
 }
 
 void finder_add(const struct finder *f, struct target_list *l)

@@ -6,6 +6,7 @@
 #ifndef RELAY_FINDER_H
 #define RELAY_FINDER_H
 
+#include "base/json.h"
 #include "relay/list.h"
 
 #define SOURCES_MAX 64
@@ -18,6 +19,8 @@ void finder_free(struct finder *f);
 /* 0 or -errno with a sentence; then nothing has changed. */
 int finder_set(struct finder *f, const struct ssh_settings *s, struct err *err);
 int finder_check(const struct ssh_settings *s, struct err *err); /* are they sources? Opens nothing */
-void finder_add(const struct finder *f, struct target_list *l);  /* names that are there already stay as they are */
+/* Each source as {"source", "way", "nodes"} and, while it fails, "error" and "since". */
+void finder_tell(const struct finder *f, const char *way, struct json *j);
+void finder_add(const struct finder *f, struct target_list *l); /* names that are there already stay as they are */
 
 #endif

@@ -54,9 +54,25 @@ struct post {
     struct answer answer;
     struct wire_enc *enc;
     struct wire_dec *dec;
+    struct http_call *sources;
 };
 
 static void on_done(void *arg, const struct http_result *r);
+
+/* That the hub is away is said by the lanes; an older hub does not know the route. */
+static void on_sources(void *arg, const struct http_result *r)
+{
+    (void)arg;
+    if (r->status >= 400)
+        log_debug("relay", "the hub does not take what is said of sources: HTTP %d", r->status);
+}
+
+void post_tell_sources(struct post *p, struct buf *json)
+{
+    struct err err = {0};
+    if (http_post(p->sources, p->token, json, TIMEOUT_MS, &err) < 0)
+        log_debug("relay", "hub: %s", err.msg);
+}
 
 int post_open(struct post **ret, struct event_base *loop, const struct post_conf *conf, struct err *err)
 {
@@ -77,6 +93,8 @@ int post_open(struct post **ret, struct event_base *loop, const struct post_conf
         post_close(p);
         return r;
     }
+    AUTO_FREE char *sources = mem_fmt("%.*s/api/v1/sources", STR_ARG(hub));
+    p->sources = http_call_new(p->http, &(struct http_conf){sources, p->ca_file, p->pin, p->proxy}, on_sources, p);
     *ret = p;
     return 0;
 }
@@ -85,6 +103,8 @@ void post_close(struct post *p)
 {
     if (!p)
         return;
+    if (p->sources)
+        http_call_free(p->sources);
     http_free(p->http);
     wire_enc_free(p->enc);
     wire_dec_free(p->dec);

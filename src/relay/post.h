@@ -24,10 +24,11 @@ struct post_conf {
 
 struct post;
 int post_open(struct post **ret, struct event_base *loop, const struct post_conf *conf, struct err *err);
-void post_close(struct post *p);           /* after its lanes */
-bool post_quiet(const struct post *p);     /* nothing is under way */
-struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
-struct wire_dec *post_dec(struct post *p); /* the same */
+void post_close(struct post *p);                          /* after its lanes */
+void post_tell_sources(struct post *p, struct buf *json); /* takes its memory; what is under way is given up for it */
+bool post_quiet(const struct post *p);                    /* nothing is under way */
+struct wire_enc *post_enc(struct post *p);                /* one for all: it is large */
+struct wire_dec *post_dec(struct post *p);                /* the same */
 
 struct lane_hooks {
     void (*hello)(void *arg, struct hello *ret);             /* all but backlog */

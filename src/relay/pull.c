@@ -36,7 +36,7 @@ struct well { /* one machine that is asked */
 
 struct pull {
     struct event_base *loop;
-    struct ledgers *all;
+    struct filehosts *all;
     struct http *http;
     int port;
     int64_t every_ms;
@@ -65,9 +65,9 @@ static void later(struct well *w, int64_t ms)
     event_add(w->timer, &tv);
 }
 
-static void fail_one(void *arg, struct ledger *l)
+static void fail_one(void *arg, struct filehost *l)
 {
-    ledger_fail(l, arg);
+    filehost_fail(l, arg);
 }
 
 static void turns(struct pull *p);
@@ -89,8 +89,8 @@ static void fail(struct well *w, const char *why)
 {
     w->failed++;
     if (!w->heard) /* its files would say what it is called */
-        ledgers_get(w->pull->all, str_of(w->name), w);
-    ledgers_each(w->pull->all, w, fail_one, (void *)why);
+        filehosts_get(w->pull->all, str_of(w->name), w);
+    filehosts_each(w->pull->all, w, fail_one, (void *)why);
     rest(w);
 }
 
@@ -139,10 +139,10 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* ---- answers ---- */
 
-static void one_round(void *arg, struct ledger *l)
+static void one_round(void *arg, struct filehost *l)
 {
     (void)arg;
-    ledger_round(l);
+    filehost_round(l);
 }
 
 static void next_file(struct well *w)
@@ -156,7 +156,7 @@ static void next_file(struct well *w)
         return;
     }
     w->failed = 0;
-    ledgers_each(w->pull->all, w, one_round, NULL);
+    filehosts_each(w->pull->all, w, one_round, NULL);
     rest(w);
 }
 
@@ -193,11 +193,11 @@ static void take_listing(struct well *w, struct str html)
 }
 
 /* The placeholder that said why there are no files has another name: it goes. */
-static void leave_placeholder(void *arg, struct ledger *l)
+static void leave_placeholder(void *arg, struct filehost *l)
 {
     struct well *w = arg;
-    if (strcmp(ledger_name(l), w->name) == 0)
-        ledger_leave(l, "its files come under another name");
+    if (strcmp(filehost_name(l), w->name) == 0)
+        filehost_leave(l, "its files come under another name");
 }
 
 static void take_file(struct well *w, struct file *f, const struct http_result *r)
@@ -212,11 +212,11 @@ static void take_file(struct well *w, struct file *f, const struct http_result *
         written_ms = listing_date_ms(when);
     }
     if (!w->heard && !str_eq(host, w->name))
-        ledgers_each(w->pull->all, w, leave_placeholder, w);
+        filehosts_each(w->pull->all, w, leave_placeholder, w);
     w->heard = true;
-    struct ledger *l = ledgers_get(w->pull->all, host, w);
+    struct filehost *l = filehosts_get(w->pull->all, host, w);
     if (l)
-        ledger_take(l, which, r->body, written_ms);
+        filehost_take(l, which, r->body, written_ms);
     else
         log_debug("relay", "%s: %s is somebody else's already", w->name, f->name);
 }
@@ -244,10 +244,10 @@ static void on_answer(void *arg, const struct http_result *r)
 
 /* ---- the list ---- */
 
-static void leave_one(void *arg, struct ledger *l)
+static void leave_one(void *arg, struct filehost *l)
 {
     (void)arg;
-    ledger_leave(l, "unlisted: it is no longer in the list of machines to pull from");
+    filehost_leave(l, "unlisted: it is no longer in the list of machines to pull from");
 }
 
 static void well_free(struct well *w)
@@ -259,7 +259,7 @@ static void well_free(struct well *w)
             break;
         }
     p->busy -= w->asking;
-    ledgers_each(p->all, w, leave_one, NULL);
+    filehosts_each(p->all, w, leave_one, NULL);
     http_call_free(w->call);
     event_free(w->timer);
     free(w->files);
@@ -315,7 +315,7 @@ void pull_set(struct pull *p, const struct target_list *l, int port, int64_t eve
     turns(p);
 }
 
-int pull_new(struct pull **ret, struct event_base *loop, struct ledgers *all, struct err *err)
+int pull_new(struct pull **ret, struct event_base *loop, struct filehosts *all, struct err *err)
 {
     struct pull *p = mem_zero(1, sizeof(*p));
     *p = (struct pull){.loop = loop, .all = all, .at_once = 1, .every_ms = 20000};

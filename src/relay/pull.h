@@ -7,12 +7,12 @@
 #ifndef RELAY_PULL_H
 #define RELAY_PULL_H
 
-#include "relay/ledger.h"
+#include "relay/filehost.h"
 #include "relay/list.h"
 
 struct pull;
-int pull_new(struct pull **ret, struct event_base *loop, struct ledgers *all, struct err *err);
-void pull_free(struct pull *p); /* before the ledgers */
+int pull_new(struct pull **ret, struct event_base *loop, struct filehosts *all, struct err *err);
+void pull_free(struct pull *p); /* before the filehosts */
 /* Whom to ask, and how: those that are new are asked at once, those that are gone are left. port: of those that name
  * none. */
 void pull_set(struct pull *p, const struct target_list *l, int port, int64_t every_ms, size_t at_once);

@@ -227,6 +227,11 @@ int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
     return 0;
 }
 
+void relay_sources(const struct relay *r, struct json *j)
+{
+    finder_tell(r->finder, "ssh", j);
+}
+
 void relay_stat(const struct relay *r, struct relay_stat *ret)
 {
     *ret = (struct relay_stat){.nodes = r->n, .connecting = r->connecting, .waiting = r->n_line};

@@ -17,6 +17,9 @@ void relay_free(struct relay *r); /* before its post */
 /* The settings and the list of now. 0 or -errno with a sentence; then nothing has changed. */
 int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err);
 
+struct json;
+void relay_sources(const struct relay *r, struct json *j); /* finder_tell of its sources */
+
 struct relay_stat {
     size_t nodes, connecting, waiting;
     size_t states[COLLECT_STATES];

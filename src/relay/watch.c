@@ -11,11 +11,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 
 #define LOOK_MS   3000
 #define ROUND_MS  300 /* after the last file of a machine: they come together */
-#define FILES_MAX (LEDGERS_MAX * READINGS_FILES)
+#define FILES_MAX (FILEHOSTS_MAX * READINGS_FILES)
 
 struct file {
     char name[256];
@@ -25,9 +26,10 @@ struct file {
 
 struct watch {
     struct event_base *loop;
-    struct ledgers *all;
+    struct filehosts *all;
     char *dir, why[200];
-    int fd; /* inotify; -1: none */
+    int64_t since_ms; /* why is so */
+    int fd;           /* inotify; -1: none */
     struct event *news, *look, *round;
     size_t n, cap;
     struct file *files; /* sorted by name */
@@ -62,7 +64,7 @@ static void read_file(struct watch *w, struct file *f, struct str host, enum rea
     AUTO_FREE char *path = mem_fmt("%s/%s", w->dir, f->name);
     AUTO_BUF text = {0};
     struct err err = {0};
-    struct ledger *l = ledgers_get(w->all, host, w);
+    struct filehost *l = filehosts_get(w->all, host, w);
     f->read = true;
     if (!l)
         return; /* somebody else's */
@@ -70,7 +72,7 @@ static void read_file(struct watch *w, struct file *f, struct str host, enum rea
         log_warn("relay", "%s", err.msg);
         return;
     }
-    ledger_take(l, which, buf_str(&text), f->written_ns / 1000000);
+    filehost_take(l, which, buf_str(&text), f->written_ns / 1000000);
     struct timeval tv = {.tv_usec = ROUND_MS * 1000l};
     if (!event_pending(w->round, EV_TIMEOUT, NULL))
         event_add(w->round, &tv);
@@ -99,17 +101,17 @@ static void look_at(struct watch *w, const char *name, bool closed)
         read_file(w, f, host, which);
 }
 
-static void one_round(void *arg, struct ledger *l)
+static void one_round(void *arg, struct filehost *l)
 {
     (void)arg;
-    ledger_round(l);
+    filehost_round(l);
 }
 
 static void on_round(evutil_socket_t fd, short what, void *arg)
 {
     struct watch *w = arg;
     (void)fd, (void)what;
-    ledgers_each(w->all, w, one_round, NULL);
+    filehosts_each(w->all, w, one_round, NULL);
 }
 
 /* ---- the folder ---- */
@@ -126,15 +128,15 @@ static bool has_files(const struct watch *w, const char *name)
     return false;
 }
 
-static void leave_if_gone(void *arg, struct ledger *l)
+static void leave_if_gone(void *arg, struct filehost *l)
 {
-    if (!has_files(arg, ledger_name(l)))
-        ledger_leave(l, "unlisted: its files are no longer in the folder"); /* W3 */
+    if (!has_files(arg, filehost_name(l)))
+        filehost_leave(l, "unlisted: its files are no longer in the folder"); /* W3 */
 }
 
-static void fail_one(void *arg, struct ledger *l)
+static void fail_one(void *arg, struct filehost *l)
 {
-    ledger_fail(l, arg);
+    filehost_fail(l, arg);
 }
 
 static void look_all(struct watch *w)
@@ -144,10 +146,12 @@ static void look_all(struct watch *w)
     if (!d) {
         char why[sizeof(w->why)];
         snprintf(why, sizeof(why), "cannot read the folder '%.100s': %.60s", w->dir, strerror(errno));
-        if (strcmp(why, w->why) != 0)
+        if (strcmp(why, w->why) != 0) {
             log_warn("relay", "%s", why);
+            w->since_ms = clock_wall_ms();
+        }
         memcpy(w->why, why, sizeof(why));
-        ledgers_each(w->all, w, fail_one, w->why);
+        filehosts_each(w->all, w, fail_one, w->why);
         for (size_t i = 0; i < w->n; i++)
             w->files[i].read = false; /* to be told again when they are back */
         return;
@@ -164,7 +168,7 @@ static void look_all(struct watch *w)
     bool gone = n < w->n;
     w->n = n;
     if (gone)
-        ledgers_each(w->all, w, leave_if_gone, w);
+        filehosts_each(w->all, w, leave_if_gone, w);
 }
 
 static void forget_news(struct watch *w)
@@ -217,10 +221,10 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     look_all(w);
 }
 
-static void leave_one(void *arg, struct ledger *l)
+static void leave_one(void *arg, struct filehost *l)
 {
     (void)arg;
-    ledger_leave(l, "unlisted: the folder is no longer watched");
+    filehost_leave(l, "unlisted: the folder is no longer watched");
 }
 
 void watch_set(struct watch *w, const char *dir)
@@ -230,7 +234,7 @@ void watch_set(struct watch *w, const char *dir)
         return;
     forget_news(w);
     event_del(w->look);
-    ledgers_each(w->all, w, leave_one, NULL);
+    filehosts_each(w->all, w, leave_one, NULL);
     free(w->dir);
     w->dir = mem_str(dir);
     w->n = 0;
@@ -241,12 +245,31 @@ void watch_set(struct watch *w, const char *dir)
     on_look(-1, 0, w);
 }
 
-const char *watch_why(const struct watch *w)
+static void count_one(void *arg, struct filehost *l)
 {
-    return w->why;
+    (void)l;
+    ++*(size_t *)arg;
 }
 
-struct watch *watch_new(struct event_base *loop, struct ledgers *all)
+void watch_tell(const struct watch *w, struct json *j)
+{
+    size_t n = 0;
+    if (!w->dir)
+        return;
+    AUTO_FREE char *source = mem_fmt("watch:%s", w->dir);
+    filehosts_each(w->all, w, count_one, &n);
+    json_obj(j, NULL);
+    json_cstr(j, "source", source);
+    json_cstr(j, "way", "files");
+    json_uint(j, "nodes", n);
+    if (w->why[0]) {
+        json_cstr(j, "error", w->why);
+        json_int(j, "since", w->since_ms);
+    }
+    json_end_obj(j);
+}
+
+struct watch *watch_new(struct event_base *loop, struct filehosts *all)
 {
     struct watch *w = mem_zero(1, sizeof(*w));
     *w = (struct watch){.loop = loop, .all = all, .fd = -1};

@@ -7,12 +7,13 @@
 #ifndef RELAY_WATCH_H
 #define RELAY_WATCH_H
 
-#include "relay/ledger.h"
+#include "relay/filehost.h"
 
 struct watch;
-struct watch *watch_new(struct event_base *loop, struct ledgers *all);
-void watch_free(struct watch *w);                 /* before the ledgers */
+struct watch *watch_new(struct event_base *loop, struct filehosts *all);
+void watch_free(struct watch *w);                 /* before the filehosts */
 void watch_set(struct watch *w, const char *dir); /* NULL: none */
-const char *watch_why(const struct watch *w);     /* why the folder cannot be read; "": it can, or there is none */
+struct json;
+void watch_tell(const struct watch *w, struct json *j); /* the folder as a source, as finder_tell has them */
 
 #endif

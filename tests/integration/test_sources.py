@@ -234,7 +234,7 @@ class Sources(lib.Case):
         c.register("web01", "10.0.0.9")
         ssh = self.path("ssh", '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\necho "ssh: connect to host $2 port 22: Connection refused" >&2\nexit 255\n', 0o755)
         token = self.path("token", "s3cret\n", 0o600)
-        hub = self.start_hub("--sources", f"consul:{c.url}/v1/health/service/gpu", "--source-token-file", token, "--source-only", "gpu*", "--nodes", "fixed", "--ssh-program", ssh)
+        hub = self.start_hub("--sources", f"consul:{c.url}/v1/health/service/gpu token_file={token}", "--source-only", "gpu*", "--nodes", "fixed", "--ssh-program", ssh)
 
         def nodes():
             return {n["name"]: n["reason"] for n in lib.ask_json(hub.url + "/api/v1/nodes")}
@@ -252,12 +252,26 @@ class Sources(lib.Case):
         wait("gpu01", "unlisted")
         c.stop()
         hub.wait_line(r"consul:\S+: Consul does not answer: .*; its 1 machines stay as they are")
+        words = "a source of nodes fails, its 1 nodes stay as they are: consul:http://127.0.0.1"
+        lib.wait_until("every screen says so", lambda: words in lib.ask_json(hub.url + "/api/v1/state").get("notice", ""))
+        self.assertIn(words, lib.ask(hub.url + "/?term=true")[2].decode())
+        self.assertIn(words, str(self.run_any(lib.MUSTER, "ls", "--hub", hub.url)))
+        said = lib.ask_json(hub.url + "/api/v1/sources")
+        self.assertEqual([(s["way"], s["nodes"], s["failing"]) for s in said], [("ssh", 1, True)])
+        self.assertIn("Consul does not answer", said[0]["error"])
         wait("gpu02", "10.0.0.2 refuses connections")
         c.nodes.clear()
         c.start()
         c.register("gpu01", "10.0.0.1")
         wait("gpu01", "10.0.0.1 refuses connections")
         wait("gpu02", "unlisted")
+        lib.wait_until("nothing is said any more", lambda: "notice" not in lib.ask_json(hub.url + "/api/v1/state"))
+        self.assertEqual([s["failing"] for s in lib.ask_json(hub.url + "/api/v1/sources")], [False])
+        status, _, _ = lib.ask(hub.url + "/api/v1/sources", "POST", b"[]", {"Authorization": "Bearer " + self.token("member", "--person", "mei")})
+        self.assertEqual(status, 403)
+        relay = {"Authorization": "Bearer " + self.token("relay")}
+        for bad in (b"", b"{}", b"[1]", b'[{"source": 1}]', b'[{"source": "x", "nodes": -1}]', b"[" * 5000):
+            self.assertEqual(lib.ask(hub.url + "/api/v1/sources", "POST", bad, relay)[0], 400, bad)
         self.assertEqual(sorted(nodes()), ["fixed", "gpu01", "gpu02"])
         self.assertEqual(hub.stop(), 0)
 
@@ -287,6 +301,8 @@ class Sources(lib.Case):
         self.assertRegex(relay.text, r"5 machines: ")  # c, and four that are unlisted
 
     def test_settings_with_odd_sources_are_refused(self):
+        status, _, err = self.run_any(lib.MUSTER, "hub", "--data", self.path("data"), "--sources", "consul:x tokn=y")
+        self.assertEqual((status, "'tokn=y' is not token_file=" in err), (2, True), err)
         for spec in ("consul", "etcd:x"):
             got = self.run_any(lib.MUSTER, "hub", "--data", self.path("data"), "--sources", spec)
             self.assertIn("does not begin with a kind (consul:, file_sd:", str(got))

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "api/api.h"
+#include "api/sources.h"
 #include "api/web.h"
 #include "base/mem.h"
 #include "live/live.h"
@@ -121,6 +122,7 @@ static int setup(void **state)
         by_role[r] = token_of((enum role)r, r == ROLE_MEMBER ? "kim" : "");
     api = (struct api){.live = live_new(NULL, NULL, NULL),
                        .cache = cache_new(1 << 20),
+                       .sources = sources_said_new(),
                        .version = "test",
                        .name = "lab",
                        .session_ms = 60000,
@@ -145,6 +147,7 @@ static int teardown(void **state)
     (void)state;
     live_free(api.live);
     cache_free(api.cache);
+    sources_said_free(api.sources);
     blob_unref(api.page);
     return 0;
 }
@@ -257,6 +260,8 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/bookings/{id}", "DELETE", "11133++3"},
         {"/api/v1/report", "GET", "++133++3"},
         {"/api/v1/batches", "POST", "111++33+"},
+        {"/api/v1/sources", "GET", "++133++3"},
+        {"/api/v1/sources", "POST", "1113333+"},
         {"/api/v1/login", "POST", "++++++++"},
         {"/api/v1/logout", "POST", "++++++++"},
         {"/api/v1/whoami", "GET", "++++++++"},

@@ -1,5 +1,5 @@
-/* ledger.c: files taken, rounds told. */
-#include "relay/ledger.h"
+/* filehost.c: files taken, rounds told. */
+#include "relay/filehost.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #define ALONE_MS  60000 /* GPUs have not been read for this long: the machine speaks alone */
 #define OLD_WORDS "the newest reading in its files is more than 500 s old"
 
-struct ledger {
-    struct ledgers *all;
+struct filehost {
+    struct filehosts *all;
     const void *owner; /* NULL: nobody's any more */
     char name[ORIGIN_NAME_MAX + 1];
     struct readings *readings;
@@ -29,7 +29,7 @@ struct ledger {
     bool machine, warned; /* machine: something new of the machine itself */
 };
 
-struct ledgers {
+struct filehosts {
     struct event_base *loop;
     struct post *post;
     uint64_t run;
@@ -37,10 +37,10 @@ struct ledgers {
     struct reading reading; /* used by all, one after the other */
     struct event *look;
     size_t n, cap;
-    struct ledger **v;
+    struct filehost **v;
 };
 
-static void ledger_free(struct ledger *l)
+static void filehost_free(struct filehost *l)
 {
     teller_free(l->teller);
     readings_free(l->readings);
@@ -49,7 +49,7 @@ static void ledger_free(struct ledger *l)
 
 /* ---- a round ---- */
 
-static void tell_age(struct ledger *l)
+static void tell_age(struct filehost *l)
 {
     int64_t now = clock_wall_ms();
     if (!l->at)
@@ -60,7 +60,7 @@ static void tell_age(struct ledger *l)
         teller_state(l->teller, COLLECT_OK, "");
 }
 
-void ledger_round(struct ledger *l)
+void filehost_round(struct filehost *l)
 {
     struct reading *r = &l->all->reading;
     int64_t now = clock_wall_ms();
@@ -86,25 +86,25 @@ void ledger_round(struct ledger *l)
     tell_age(l);
 }
 
-void ledger_take(struct ledger *l, enum readings_file which, struct str text, int64_t written_ms)
+void filehost_take(struct filehost *l, enum readings_file which, struct str text, int64_t written_ms)
 {
     readings_take(l->readings, which, text, written_ms);
     l->machine |= which == READINGS_STATUS || which == READINGS_DISKS;
 }
 
-void ledger_fail(struct ledger *l, const char *why)
+void filehost_fail(struct filehost *l, const char *why)
 {
     teller_state(l->teller, COLLECT_FAILED, why);
 }
 
-void ledger_leave(struct ledger *l, const char *why)
+void filehost_leave(struct filehost *l, const char *why)
 {
     l->owner = NULL;
     l->left_mono = MAX(clock_mono_ms(), 1);
     teller_state(l->teller, COLLECT_PAUSED, why);
 }
 
-const char *ledger_name(const struct ledger *l)
+const char *filehost_name(const struct filehost *l)
 {
     return l->name;
 }
@@ -113,45 +113,45 @@ const char *ledger_name(const struct ledger *l)
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-    struct ledgers *all = arg;
+    struct filehosts *all = arg;
     int64_t now = clock_mono_ms();
     (void)fd, (void)what;
     for (size_t i = all->n; i-- > 0;) {
-        struct ledger *l = all->v[i];
+        struct filehost *l = all->v[i];
         if (l->owner) {
             if (teller_collect(l->teller) == COLLECT_OK)
                 tell_age(l);
         } else if (now - l->left_mono > FILES_FORGET_MS) {
             log_info("relay", "%s: forgotten", l->name);
-            ledger_free(l);
-            memmove(&all->v[i], &all->v[i + 1], (--all->n - i) * sizeof(struct ledger *));
+            filehost_free(l);
+            memmove(&all->v[i], &all->v[i + 1], (--all->n - i) * sizeof(struct filehost *));
         }
     }
 }
 
-struct ledgers *ledgers_new(struct event_base *loop, struct post *post)
+struct filehosts *filehosts_new(struct event_base *loop, struct post *post)
 {
-    struct ledgers *all = mem_zero(1, sizeof(*all));
+    struct filehosts *all = mem_zero(1, sizeof(*all));
     struct timeval tv = {.tv_sec = LOOK_MS / 1000};
-    *all = (struct ledgers){.loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true}};
+    *all = (struct filehosts){.loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true}};
     all->look = event_new(loop, -1, EV_PERSIST, on_look, all);
     event_add(all->look, &tv);
     return all;
 }
 
-void ledgers_free(struct ledgers *all)
+void filehosts_free(struct filehosts *all)
 {
     if (!all)
         return;
     for (size_t i = 0; i < all->n; i++)
-        ledger_free(all->v[i]);
+        filehost_free(all->v[i]);
     event_free(all->look);
     reading_fini(&all->reading);
     free(all->v);
     free(all);
 }
 
-void ledgers_zone(struct ledgers *all, const struct readings_zone *z)
+void filehosts_zone(struct filehosts *all, const struct readings_zone *z)
 {
     if (all->zone.automatic != z->automatic || all->zone.offset_ms != z->offset_ms)
         for (size_t i = 0; i < all->n; i++) {
@@ -161,30 +161,30 @@ void ledgers_zone(struct ledgers *all, const struct readings_zone *z)
     all->zone = *z;
 }
 
-size_t ledgers_count(const struct ledgers *all, size_t ret_states[COLLECT_STATES])
+size_t filehosts_count(const struct filehosts *all, size_t ret_states[COLLECT_STATES])
 {
     for (size_t i = 0; i < all->n; i++)
         ret_states[teller_collect(all->v[i]->teller)]++;
     return all->n;
 }
 
-struct ledger *ledgers_get(struct ledgers *all, struct str host, const void *owner)
+struct filehost *filehosts_get(struct filehosts *all, struct str host, const void *owner)
 {
     char key[NODE_KEY_MAX];
     for (size_t i = 0; i < all->n; i++) {
-        struct ledger *l = all->v[i];
+        struct filehost *l = all->v[i];
         if (!str_eq(host, l->name))
             continue;
         if (!l->owner)
             l->owner = owner;
         return l->owner == owner ? l : NULL;
     }
-    if (all->n == LEDGERS_MAX || host.len > ORIGIN_NAME_MAX)
+    if (all->n == FILEHOSTS_MAX || host.len > ORIGIN_NAME_MAX)
         return NULL;
     snprintf(key, sizeof(key), "file:%.*s", STR_ARG(host));
     if (!node_origin_ok(str_of(key)))
         return NULL;
-    struct ledger *l = mem_zero(1, sizeof(*l));
+    struct filehost *l = mem_zero(1, sizeof(*l));
     l->all = all;
     l->owner = owner;
     snprintf(l->name, sizeof(l->name), "%.*s", STR_ARG(host));
@@ -195,7 +195,7 @@ struct ledger *ledgers_get(struct ledgers *all, struct str host, const void *own
     return l;
 }
 
-void ledgers_each(struct ledgers *all, const void *owner, void (*call)(void *arg, struct ledger *l), void *arg)
+void filehosts_each(struct filehosts *all, const void *owner, void (*call)(void *arg, struct filehost *l), void *arg)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->v[i]->owner == owner)
