@@ -163,7 +163,7 @@ static void find_slurm(struct str path, struct proc_fact *ret)
 
 void cgroup_parse(struct str text, struct proc_fact *ret)
 {
-    struct str path = cgroup_path(text);
+    struct str path = cgroup_path(text), line;
 
     path.len = MIN(path.len, (size_t)PATH_LEN);
     memset(ret->runtime, 0, sizeof(ret->runtime));
@@ -174,4 +174,6 @@ void cgroup_parse(struct str text, struct proc_fact *ret)
         find_named(path, ret);
     find_pod(path, ret);
     find_slurm(path, ret);
+    while (ret->slurm_job == 0 && str_line(&text, &line)) /* hybrid: the job is in a tree of version 1 alone */
+        find_slurm(str_n(line.p, MIN(line.len, (size_t)PATH_LEN)), ret);
 }

@@ -430,6 +430,7 @@ int child_run(int fd, const struct collector_ops *const *table, const char *coll
         if (c->choice.use >> i & 1 && c->n_sources < SOURCES_MAX)
             c->sources[c->n_sources++].ops = table[i];
     c->who = who_new(proc_root, conf->cmdline);
+    who_set_pods(c->who, "/var/log/pods");
     child_take(c, true);
     r = child_loop(c);
     child_fini(c);

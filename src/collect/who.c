@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "collect/collect.h"
+#include "collect/owner.h"
 #include "collect/worker.h"
 
 #define WHO_MAX        4096 /* processes and users remembered */
@@ -22,6 +23,7 @@
 #define WHO_NAME_MS    600000 /* a name is looked up again after this */
 #define WHO_NO_NAME_MS 60000  /* and one that was not found after this */
 #define WHO_ANCESTORS  64
+#define WHO_ENVIRON    65536 /* bytes of it looked at */
 
 struct who_entry {
     int32_t pid;
@@ -29,6 +31,7 @@ struct who_entry {
     bool gone;
     int64_t asked_ms, verified_ms, read_ms;
     struct proc_fact fact;
+    char told[64]; /* whose it is, where that is not a uid's name; else empty */
 };
 
 struct who_user {
@@ -45,7 +48,7 @@ struct who_users {
 };
 
 struct who {
-    char *proc;
+    char *proc, *pods;
     bool cmdline;
     int64_t boot_ms, hz;
     size_t n, cap;
@@ -254,6 +257,36 @@ static void who_cmdline(const struct who *w, struct proc_fact *f)
     collect_text(f->cmd, sizeof(f->cmd), str_n(text, (size_t)n));
 }
 
+static int64_t who_loginuid(const struct who *w, int32_t pid)
+{
+    char text[32];
+    uint64_t uid;
+    int n = who_file(w, pid, "loginuid", text, sizeof(text));
+
+    return n > 0 && str_uint(str_trim(str_n(text, (size_t)n)), &uid) && uid < UINT32_MAX ? (int64_t)uid : -1;
+}
+
+/* f->uid is the process's own until here. */
+static void who_owner(const struct who *w, struct who_entry *e, struct str cgroup)
+{
+    struct proc_fact *f = &e->fact;
+    struct owner_ask ask = {.uid = f->uid, .loginuid = -1, .cgroup = cgroup, .pods = w->pods};
+    struct owner owner;
+    AUTO_FREE char *environ = NULL;
+
+    if (owner_system(f->uid)) {
+        ask.loginuid = who_loginuid(w, f->pid);
+        if (f->slurm_job > 0) {
+            environ = mem_alloc(WHO_ENVIRON);
+            int n = who_file(w, f->pid, "environ", environ, WHO_ENVIRON);
+            ask.environ = str_n(environ, n < 0 ? 0 : (size_t)n);
+        }
+    }
+    owner_of(&ask, f, &owner);
+    f->uid = owner.uid;
+    memcpy(e->told, owner.user, sizeof(e->told));
+}
+
 /* Read all of it. The start time must be the same at the end, or we mixed two processes: then it is gone. */
 static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
 {
@@ -275,6 +308,7 @@ static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
     int n = who_file(w, pid, "cgroup", text, sizeof(text));
     cgroup_parse(str_n(text, n < 0 ? 0 : (size_t)n), f);
     f->root_pid = who_root(w, pid, s.ppid, f->uid);
+    who_owner(w, ret, str_n(text, n < 0 ? 0 : (size_t)n));
     r = who_stat(w, pid, &again);
     if (r < 0)
         return r;
@@ -315,7 +349,10 @@ static void who_insert(struct who *w, size_t at, const struct who_entry *e)
 static int who_answer(struct who *w, struct who_entry *e, int64_t now_ms, struct proc_fact *ret)
 {
     e->asked_ms = now_ms;
-    who_name(w, e->fact.uid, now_ms, e->fact.user);
+    if (e->told[0])
+        memcpy(e->fact.user, e->told, sizeof(e->told));
+    else
+        who_name(w, e->fact.uid, now_ms, e->fact.user);
     *ret = e->fact;
     return 0;
 }
@@ -384,6 +421,12 @@ struct who *who_new(const char *proc_root, bool cmdline)
     return w;
 }
 
+void who_set_pods(struct who *w, const char *dir)
+{
+    free(w->pods);
+    w->pods = mem_str(dir);
+}
+
 void who_free(struct who *w)
 {
     if (!w)
@@ -393,5 +436,6 @@ void who_free(struct who *w)
         free(w->v[i]);
     free(w->v);
     free(w->proc);
+    free(w->pods);
     free(w);
 }

@@ -10,7 +10,10 @@
 struct who;
 struct who *who_new(const char *proc_root, bool cmdline); /* "/proc", or a recorded tree in tests */
 void who_free(struct who *w);
+void who_set_pods(struct who *w,
+                  const char *dir); /* the kubelet's folder of logs, for names of pods; NULL: not asked */
 /*
+ * user and uid are the owner's (owner.h), who need not be the one it runs as.
  * 0; -ESRCH when it is gone; -ENOENT when /proc never had it (a pid of another pid namespace, or hidden from us).
  * root_pid is the topmost ancestor that still belongs to the same job: going up, the walk stops below another user's
  * process, below one that starts jobs for people (sshd, systemd, cron, tmux, slurmstepd, a container's shim, Jupyter;

@@ -75,7 +75,7 @@ struct proc_fact {
     char cmd[CMD_MAX]; /* arguments joined by blanks; shown to others only if configured */
     char runtime[16];  /* docker, podman, containerd, crio, nerdctl; empty when none */
     char container[72];
-    char pod[48];      /* Kubernetes pod uid */
+    char pod[48];      /* Kubernetes: "namespace/name" where it can be found, cut; else the pod's uid */
     int64_t slurm_job; /* 0: none */
     int32_t root_pid;  /* the topmost ancestor of the same user and session: a worker pool shows as one job */
 };

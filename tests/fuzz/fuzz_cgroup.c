@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "collect/host.h"
+#include "collect/owner.h"
 #include "collect/who.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,6 +25,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     clean(p.container, sizeof(p.container));
     clean(p.pod, sizeof(p.pod));
     if (p.slurm_job < 0)
+        abort();
+    struct owner who;
+    struct owner_ask ask = {.uid = 0, .loginuid = -1, .cgroup = str_n(data, size), .environ = str_n(data, size)};
+    owner_of(&ask, &p, &who);
+    clean(who.user, sizeof(who.user));
+    if (who.uid < -1)
         abort();
     if (host_mounts(str_n(data, size), disks, ARRAY_LEN(disks)) > ARRAY_LEN(disks))
         abort();

@@ -104,6 +104,47 @@ static void names_of_users_come_by_themselves(void **unused)
     who_free(w);
 }
 
+static void what_root_runs_for_others_is_theirs(void **unused)
+{
+    static const struct {
+        int32_t pid;
+        int64_t uid, job;
+        const char *told, *pod;
+    } cases[] = {
+        {1601, 1000, 0, NULL, ""},                         /* sudo: who logged in */
+        {1602, 1004, 77, NULL, ""},                        /* Slurm, version 1: the path says */
+        {1603, 1004, 78, "kim", ""},                       /* version 2: the job's environment */
+        {1604, -1, 0, "k8s:research", "research/llama-0"}, /* a pod: its namespace */
+        {1605, 0, 0, NULL, ""},                            /* a service: root's own */
+        {1606, 0, 0, NULL, ""},                            /* a container: who started the daemon does not matter */
+        {1607, 1000, 0, NULL, ""},                         /* a rootless container */
+        {1608, 1000, 79, NULL, ""},                        /* what an ordinary user claims is not believed */
+        {1609, 1000, 0, NULL, ""},                         /* no audit: whose session it is in */
+    };
+    char pods[] = "/tmp/muster-pods-XXXXXX";
+    (void)unused;
+    assert_non_null(mkdtemp(pods));
+    AUTO_FREE char *one = mem_fmt("%s/research_llama-0_8c2b5a1e-4f6d-4c7b-9a3e-1d2f3a4b5c6d", pods),
+                   *other = mem_fmt("%s/kube-system_x_9c2b5a1e-4f6d-4c7b-9a3e-1d2f3a4b5c6d", pods),
+                   *cmd = mem_fmt("rm -r %s", pods);
+    assert_int_equal(mkdir(one, 0700), 0);
+    assert_int_equal(mkdir(other, 0700), 0);
+    struct who *w = who_new(PROC, true);
+    who_set_pods(w, pods);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct proc_fact p = {0};
+        print_message("pid %d\n", cases[i].pid);
+        assert_int_equal(who_ask(w, cases[i].pid, NOW, &p), 0);
+        assert_int_equal(p.uid, cases[i].uid);
+        assert_int_equal(p.slurm_job, cases[i].job);
+        assert_string_equal(p.pod, cases[i].pod);
+        if (cases[i].told)
+            assert_string_equal(p.user, cases[i].told);
+    }
+    who_free(w);
+    assert_int_equal(system(cmd), 0);
+}
+
 /* ---- a tree that changes ---- */
 
 static void put(const char *dir, const char *name, const char *text)
@@ -159,6 +200,7 @@ static void a_pid_used_again_is_another_process(void **unused)
     assert_int_equal(system(cmd), 0);
 }
 
-TESTS(cmocka_unit_test(a_pid_becomes_a_process_with_its_job), cmocka_unit_test(a_long_command_line_is_cut_and_ends),
-      cmocka_unit_test(command_lines_are_not_read_when_told_so), cmocka_unit_test(what_is_not_in_proc_was_never_seen),
-      cmocka_unit_test(names_of_users_come_by_themselves), cmocka_unit_test(a_pid_used_again_is_another_process))
+TESTS(cmocka_unit_test(what_root_runs_for_others_is_theirs), cmocka_unit_test(a_pid_becomes_a_process_with_its_job),
+      cmocka_unit_test(a_long_command_line_is_cut_and_ends), cmocka_unit_test(command_lines_are_not_read_when_told_so),
+      cmocka_unit_test(what_is_not_in_proc_was_never_seen), cmocka_unit_test(names_of_users_come_by_themselves),
+      cmocka_unit_test(a_pid_used_again_is_another_process))
