@@ -17,6 +17,7 @@ struct face {
 };
 
 struct weight {
+    FcFontSet *set; /* what letters point into */
     size_t n;
     struct face v[FONTS_MAX];
 };
@@ -34,7 +35,7 @@ static void find(struct weight *w, const char *name)
 
     c->fc_substitute(config, want, FcMatchPattern);
     c->fc_default(want);
-    FcFontSet *set = c->fc_sort(config, want, FcTrue, NULL, &result); /* kept for good: patterns and sets are in it */
+    FcFontSet *set = w->set = c->fc_sort(config, want, FcTrue, NULL, &result); /* kept for good */
     for (int i = 0; set && i < set->nfont && w->n < FONTS_MAX; i++) {
         struct face f = {0};
         FcChar8 *format = NULL;

@@ -17,12 +17,10 @@
 
 int paper_open(const struct paper_conf *conf, struct buf *out, struct paper **ret, struct err *err)
 {
-    const struct cairo_lib *c;
+    const struct cairo_lib *c = NULL;
     int r = font_load(err);
 
-    if (r == 0)
-        r = cairo_lib_load(&c, err);
-    if (r < 0)
+    if (r < 0 || (r = cairo_lib_load(&c, err)) < 0)
         return r;
     struct paper *p = mem_zero(1, sizeof(*p));
     p->wide = conf->landscape ? A4_LONG : A4_SHORT;

@@ -146,6 +146,18 @@ static void y_axis(struct pen *pen, const struct frame *f)
     pen_group_end(pen);
 }
 
+/* The day or year below a tick, where there is room for it behind the last one. */
+static void under(struct pen *pen, const struct frame *f, double x, const char *text, double *before)
+{
+    double half = font_width(str_of(text), TEXT, false) / 2;
+
+    x = MAX(half + 2, MIN(x, f->width - half - 2));
+    if (!text[0] || x - half < *before)
+        return;
+    pen_text(pen, x, f->bottom + 4 + TEXT + LEAD, str_of(text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_DIM, 1});
+    *before = x + half + 8;
+}
+
 static void time_axis(struct pen *pen, const struct frame *f)
 {
     double before = -1e9;
@@ -155,19 +167,29 @@ static void time_axis(struct pen *pen, const struct frame *f)
         double x = frame_time(f, t->at);
         pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
         pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
-        double half = font_width(str_of(t->under), TEXT, false) / 2;
-        if (!t->under[0] || x - half < before)
-            continue;
-        x = MAX(x, half + 2); /* the first may stand at the very left */
-        pen_text(pen, x, f->bottom + 4 + TEXT + LEAD, str_of(t->under), TEXT, false, PEN_MIDDLE, 0,
-                 (struct ink){INK_DIM, 1});
-        before = x + half + 8;
+        under(pen, f, x, t->under, &before);
     }
     const char *zone = f->p->zone ? zone_name(f->p->zone) : "UTC";
-    double wide = font_width(str_of(zone), TEXT, false);
-    if (f->right - wide > before)
+    if (f->right - font_width(str_of(zone), TEXT, false) > before)
         pen_text(pen, f->right, f->bottom + 4 + TEXT + LEAD, str_of(zone), TEXT, false, PEN_END, 0,
                  (struct ink){INK_DIM, 1});
+}
+
+/* Too many periods for a name each: those at which something of the calendar begins. */
+static void period_axis(struct pen *pen, const struct frame *f)
+{
+    double before = -1e9;
+    size_t slot = 0;
+
+    for (size_t i = 0; i < f->x.n; i++) {
+        const struct tick *t = &f->x.v[i];
+        while (slot + 1 < f->p->n && (double)f->p->at_ms[slot] < t->at)
+            slot++;
+        double x = frame_slot(f, slot);
+        pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
+        pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
+        under(pen, f, x, t->under, &before);
+    }
 }
 
 /* One name or period under each slot, as many as there is room for. */
@@ -188,11 +210,8 @@ static void slot_axis(struct pen *pen, const struct frame *f)
         else
             pen_text(pen, x, f->bottom + 4 + TEXT, fitted(text, TEXT, false, MAX(f->slot * (double)every, 30.0), out),
                      TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
-        double half = font_width(str_of(t.under), TEXT, false) / 2;
-        if (f->dated && strcmp(t.under, last.under) != 0 && x - half > before) {
-            pen_text(pen, x, f->bottom + 4 + TEXT + LEAD, str_of(t.under), TEXT, false, PEN_MIDDLE, 0,
-                     (struct ink){INK_DIM, 1});
-            before = x + half + 8;
+        if (f->dated && strcmp(t.under, last.under) != 0) {
+            under(pen, f, x, t.under, &before);
             last = t;
         }
     }
@@ -204,6 +223,8 @@ static void x_axis(struct pen *pen, const struct frame *f)
     pen_line(pen, f->left, f->bottom, f->right, f->bottom, 0.8, (struct ink){0x8c959f, 1});
     if (f->timed)
         time_axis(pen, f);
+    else if (f->x.n)
+        period_axis(pen, f);
     else
         slot_axis(pen, f);
     pen_group_end(pen);
@@ -294,7 +315,7 @@ static int draw_svg(const struct plot *p, double width, double height, struct bu
 static int draw_cairo(const struct plot *p, enum plot_format format, double width, double height, struct buf *out,
                       struct err *err)
 {
-    const struct cairo_lib *c;
+    const struct cairo_lib *c = NULL;
     double scale = format == PLOT_PNG ? clamp(p->scale, 2, 0.25, 8) : 1;
     int r = cairo_lib_load(&c, err);
 

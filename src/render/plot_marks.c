@@ -8,11 +8,13 @@
 #include "base/mem.h"
 #include "render/plot_draw.h"
 
-#define MARGIN 12.0
-#define TEXT   9.0
-#define LEAD   13.0
-#define TICK_W 64.0 /* of a time axis */
-#define SLOTS  4000 /* that are drawn at most: of more, one in so many */
+#define MARGIN   12.0
+#define TEXT     9.0
+#define LEAD     13.0
+#define TICK_W   64.0 /* of a time axis */
+#define PERIOD_W 48.0 /* of an axis of periods */
+#define DAY_MS   86400000ll
+#define SLOTS    4000 /* that are drawn at most: of more, one in so many */
 
 uint32_t series_colour(const struct plot *p, size_t i)
 {
@@ -41,15 +43,17 @@ static double part(double v)
     return isfinite(v) && v > 0 ? v : 0;
 }
 
-static struct span span_of(const struct frame *f)
+static struct span span_of(struct frame *f)
 {
     const struct plot *p = f->p;
     struct span s = {INFINITY, -INFINITY};
 
     for (size_t i = 0; i < p->n; i++) {
         double stack = 0;
+        bool known = false;
         for (size_t k = 0; k < f->n_series; k++) {
             const struct plot_series *one = &p->series[k];
+            known = known || isfinite(one->y[i]);
             if (p->kind == PLOT_BARS && !one->line)
                 stack += part(one->y[i]);
             else
@@ -59,14 +63,15 @@ static struct span span_of(const struct frame *f)
                 widen(&s, one->high[i]);
             }
         }
-        if (p->kind == PLOT_BARS)
+        if (p->kind == PLOT_BARS && known)
             widen(&s, stack);
         if (p->kind == PLOT_BOXES && p->boxes) {
             widen(&s, p->boxes[i].min);
             widen(&s, p->boxes[i].max);
         }
     }
-    if (s.lo > s.hi)
+    f->empty = s.lo > s.hi;
+    if (f->empty)
         return (struct span){0, 1};
     if (p->kind == PLOT_BARS)
         s.lo = MIN(s.lo, 0);
@@ -120,7 +125,9 @@ static void x_slots(struct frame *f)
 
     f->dated = p->at_ms && !p->labels;
     f->slot = (f->right - f->left) / (double)MAX(p->n, (size_t)1);
-    f->step_ms = f->dated && p->n > 1 ? MIN(MAX(p->at_ms[1] - p->at_ms[0], 1), 400 * 86400000ll) : 86400000;
+    f->step_ms = DAY_MS;
+    if (f->dated && p->n > 1 && p->at_ms[0] >= 0 && p->at_ms[1] > p->at_ms[0]) /* their difference is in range */
+        f->step_ms = p->at_ms[1] - p->at_ms[0];
     for (size_t i = 0; i < p->n && i < SLOTS; i++) {
         slot_tick(f, i, &t);
         const char *text = f->dated ? t.text : p->labels && p->labels[i] ? p->labels[i] : "";
@@ -135,8 +142,11 @@ static void x_slots(struct frame *f)
         f->turned = true;
         need = TEXT + 3;
     }
-    if (f->slot < need)
-        f->thin = (size_t)ceil(need / f->slot);
+    if (f->slot >= need)
+        return;
+    f->thin = (size_t)ceil(need / f->slot);
+    if (f->dated) /* weeks, months and years begin where the calendar says, not at every so many bars */
+        scale_time(&f->x, f->zone, p->at_ms[0], p->at_ms[p->n - 1], MAX(2, (int)((f->right - f->left) / PERIOD_W)));
 }
 
 void frame_init(struct frame *f, const struct plot *p, double width, double height)
@@ -453,6 +463,9 @@ void plot_marks(struct pen *pen, const struct frame *f)
 {
     const struct plot *p = f->p;
 
+    if (f->empty)
+        pen_text(pen, (f->left + f->right) / 2, (f->top + f->bottom) / 2, STR("no data"), TEXT, false, PEN_MIDDLE, 0,
+                 (struct ink){INK_DIM, 1});
     if (p->kind == PLOT_BOXES) {
         draw_boxes(pen, f);
         return;

@@ -16,6 +16,7 @@ struct frame {
     double width, height;
     double left, right, top, bottom; /* of the field between the axes */
     struct scale x, y;
+    bool empty;  /* not one value is known */
     bool timed;  /* x is a time axis; else there are slots */
     bool dated;  /* slots are periods of a calendar */
     bool turned; /* their names stand aslant */

@@ -230,7 +230,7 @@ void scale_time(struct scale *ret, const struct zone *z, int64_t from_ms, int64_
 {
     static const int64_t year_9000 = 221845392000000;
     const struct step *step = steps;
-    struct civil c, before;
+    struct civil c, before = {0};
 
     from_ms = MAX(0, MIN(from_ms, year_9000));
     to_ms = MAX(from_ms + 1000, MIN(to_ms, year_9000 + 1000));

@@ -175,6 +175,54 @@ static void report(const char *name, bool japanese)
     put(name, "pdf", &out);
 }
 
+/* What is easily drawn badly: a year of days, sixteen people, one value, none, little room. */
+static void edges(const struct zone *z)
+{
+    enum { YEAR = 365, MANY = 16 };
+    static double y[MANY][YEAR];
+    static int64_t year[YEAR];
+    static char text[MANY][48];
+    static const double none[] = {NAN, NAN, NAN};
+    struct plot_series s[MANY];
+    unsigned seed = 3;
+    for (int d = 0; d < YEAR; d++) {
+        year[d] = zone_date_ms(z, 20454 + d);
+        for (int k = 0; k < MANY; k++)
+            y[k][d] = 3600 * 24 * noise(&seed) * (d % 7 > 4 ? 0.4 : 1);
+    }
+    for (int k = 0; k < MANY; k++) {
+        snprintf(text[k], sizeof(text[k]), k == 3 ? "a person with a very long name, and then some" : "person %d",
+                 k + 1);
+        s[k] = (struct plot_series){.name = text[k], .y = y[k]};
+    }
+    struct plot p = {.kind = PLOT_BARS,
+                     .title = "GPU time held, by person",
+                     .n = YEAR,
+                     .at_ms = year,
+                     .zone = z,
+                     .y = {.label = "GPU time", .unit = "seconds"},
+                     .n_series = MANY,
+                     .series = s};
+    show("year", &p);
+    p.n = 12;
+    p.n_series = 3;
+    p.width = 320, p.height = 200;
+    show("narrow", &p);
+    p = (struct plot){.kind = PLOT_LINES,
+                      .title = "Power, one value",
+                      .n = 1,
+                      .at_ms = year,
+                      .zone = z,
+                      .y = {.label = "Power", .unit = "watts"},
+                      .n_series = 1,
+                      .series = &(struct plot_series){.y = y[0]}};
+    show("one", &p);
+    p.n = 3;
+    p.title = "Nothing known";
+    p.series = &(struct plot_series){.name = "dgx1", .y = none};
+    show("none", &p);
+}
+
 int main(int argc, char **argv)
 {
     struct zone *z;
@@ -189,6 +237,7 @@ int main(int argc, char **argv)
     show("bars", &bars);
     show("boxes", &boxes);
     show("names", &names);
+    edges(z);
     report("report", false);
     report("report-ja", true);
     zone_free(z);

@@ -1,6 +1,7 @@
 /* test_plot.c: charts and pages by what is in them: SVG's text and geometry against the values, signatures, page
  * counts; and absurd input. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -283,6 +284,67 @@ static void more_than_can_be_drawn_is_said(void **unused)
     assert_int_equal(plot_draw(&p, PLOT_SVG, &out, &err), -EINVAL);
 }
 
+static void *draw_again(void *arg)
+{
+    static const double y[] = {1, 2, 3};
+    static const char *const labels[] = {"kim", "Łukasz", "会社"};
+    static const struct plot_series s[] = {{.name = "x", .y = y}};
+    const struct plot p =
+        {.kind = PLOT_BARS, .n = 3, .labels = labels, .n_series = 1, .series = s, .width = 300, .height = 150};
+    struct buf *out = arg;
+    struct err err = {0};
+    for (int i = 0; i < 5; i++) {
+        buf_reset(out);
+        for (int f = 0; f < PLOT_FORMATS; f++)
+            plot_draw(&p, (enum plot_format)f, out, &err);
+    }
+    return NULL;
+}
+
+static void threads_draw_side_by_side(void **unused)
+{
+    enum { THREADS = 4 };
+    pthread_t t[THREADS];
+    struct buf out[THREADS];
+    (void)unused;
+    for (int i = 0; i < THREADS; i++) {
+        out[i] = BUF_INIT(PLOT_BYTES_MAX);
+        assert_int_equal(pthread_create(&t[i], NULL, draw_again, &out[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(t[i], NULL);
+        assert_true(out[i].len > 1000 && out[i].len == out[0].len && memcmp(out[i].p, out[0].p, out[0].len) == 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        buf_fini(&out[i]);
+}
+
+static void a_year_of_days_is_marked_by_months(void **unused)
+{
+    enum { N = 365 };
+    static double y[N];
+    static int64_t at[N];
+    static const struct plot_series s[] = {{.y = y}};
+    struct plot p = {.kind = PLOT_BARS, .n = N, .at_ms = at, .n_series = 1, .series = s};
+    AUTO_BUF svg = {0};
+    (void)unused;
+    for (int i = 0; i < N; i++) {
+        at[i] = 1767225600000 + i * DAY; /* 2026-01-01 */
+        y[i] = i + 1;
+    }
+    draw(&p, PLOT_SVG, &svg);
+    struct str x = group(&svg, "x"), bars = group(&svg, "bars");
+    static const char *const months[] = {">Jan<", ">Feb<", ">Jul<", ">Dec<", ">2026<"};
+    for (size_t i = 0; i < ARRAY_LEN(months); i++)
+        assert_true(str_find(x, months[i]) > 0);
+    assert_int_equal(count(bars, "<rect"), N);
+    assert_true(str_find(bars, "<title>31 Dec 2026: 365</title>") > 0);
+    p.n = 0;
+    AUTO_BUF none = {0};
+    draw(&p, PLOT_SVG, &none);
+    assert_true(str_find(buf_str(&none), ">no data<") > 0);
+}
+
 /* ---- pages ---- */
 
 static size_t pages(const struct buf *pdf)
@@ -474,6 +536,7 @@ TESTS(cmocka_unit_test(bars_are_as_high_as_their_values), cmocka_unit_test(a_lin
       cmocka_unit_test(boxes_stand_where_their_quartiles_are),
       cmocka_unit_test(a_million_points_are_few_strokes_that_keep_the_extremes),
       cmocka_unit_test(files_are_what_they_say), cmocka_unit_test(anything_can_be_drawn),
+      cmocka_unit_test(threads_draw_side_by_side), cmocka_unit_test(a_year_of_days_is_marked_by_months),
       cmocka_unit_test(more_than_can_be_drawn_is_said), cmocka_unit_test(a_table_goes_on_over_pages_under_its_header),
       cmocka_unit_test(a_chart_that_does_not_fit_begins_a_page), cmocka_unit_test(an_empty_document_has_a_page),
       cmocka_unit_test(any_text_can_be_set), cmocka_unit_test(a_document_has_a_greatest_length),
