@@ -5,8 +5,8 @@
 /** @param {Response} r @returns {Promise<Problem>} */
 export async function problemOf(r) {
     try {
-        const { detail, column } = await r.json();
-        if (detail) return { status: r.status, detail, column };
+        const { detail, error, column } = await r.json();
+        if (detail ?? error) return { status: r.status, detail: detail ?? error, column };
     } catch {
         /* a proxy's page: its status has to do */
     }

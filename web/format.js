@@ -89,6 +89,19 @@ export function exactTime(ms) {
     return whole.format(new Date(ms));
 }
 
+const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const DAY_MS = 86400000;
+
+/** To the minute, as short as it is clear: "14:00", "Tue 14:00", "24 Nov 14:00". @param {number} ms @param {number} now */
+export function moment(ms, now) {
+    const d = new Date(ms);
+    const at = minute.format(d);
+    if (d.toDateString() === new Date(now).toDateString()) return at;
+    return `${(Math.abs(ms - now) < 6 * DAY_MS ? weekday : date).format(d)}${NBSP}${at}`;
+}
+
 /** "1 GPU", "2 GPUs" @param {number} n @param {string} noun */
 export function count(n, noun) {
     return n + NBSP + noun + (n === 1 ? "" : "s");

@@ -45,8 +45,11 @@ export function usersOf(d) {
 export function holderOf(d) {
     if (d.state !== "held" && d.state !== "busy") return "";
     const users = usersOf(d);
-    return users.length > 1 ? `${users[0].user} +${users.length - 1}` : users[0]?.user ?? "";
+    return users.length > 1 ? `${users[0].user} +${users.length - 1}` : users[0]?.user ?? d.booking?.person ?? "";
 }
+
+/** Held by a booking alone: nobody is on it. @param {Device} d */
+export const isReserved = (d) => d.state === "held" && !d.processes.length && !!d.booking;
 
 /** How full its memory is, 0 to 1. @param {Device} d @returns {number | undefined} */
 export function fullness(d) {

@@ -41,8 +41,66 @@ export interface Device {
     throttle?: string[];
     processes: Process[];
     custom?: Record<string, number>;
+    /** The one under way. */
+    booking?: DeviceBooking;
+    /** The one to come first. */
+    next?: DeviceBooking;
     /** When its newest sample was taken; absent: never. Made by the store. */
     heard?: number;
+}
+
+export interface DeviceBooking {
+    id: number;
+    person: string;
+    from: number;
+    until: number;
+    comment?: string;
+}
+
+/** docs/bookings.md: of /api/v1/bookings */
+export interface Booking {
+    id: number;
+    kind: "booking" | "wait";
+    person: string;
+    node: string | null;
+    node_id: string | null;
+    devices: string[];
+    gpus: (number | null)[];
+    models: string[];
+    from: number;
+    until: number;
+    /** Given back before its end. */
+    released?: number;
+    comment?: string | null;
+    by?: string | null;
+    created: number;
+    state: "planned" | "active" | "over" | "released";
+    /** What is really done with it, while it is active. */
+    use: "unused" | "own" | "others" | "shared" | null;
+    others?: string[];
+    mine: boolean;
+}
+
+export interface Bookings {
+    auth: "open" | "token" | "proxy";
+    me: string | null;
+    rows: Booking[];
+}
+
+/** What is to be booked, or changed where id is. */
+export interface Draft {
+    id?: number;
+    /** Its start cannot be changed any more. */
+    begun?: boolean;
+    devices: string[];
+    from?: number;
+    until?: number;
+    comment?: string;
+    person?: string;
+    /** Somebody else's: only said. */
+    words?: string;
+    /** What the hub said to it last. */
+    wrong?: string;
 }
 
 export interface Node {
@@ -147,6 +205,71 @@ export interface EventRecord {
     code: number;
     meaning?: string | null;
     text: string;
+}
+
+/** docs/usage.md: seconds, byte-seconds, joules, grams; what does not apply is absent. */
+export interface UsageRow {
+    /** null: nobody known, in no team. */
+    key: string | null;
+    /** A device's "dgx2:0", a job's name. */
+    name?: string;
+    node?: string;
+    model?: string;
+    person?: string;
+    at: number;
+    label?: string;
+    held?: number;
+    busy?: number;
+    idle?: number;
+    idle_long?: number;
+    memory?: number;
+    energy?: number;
+    gpus?: number;
+    cost?: number;
+    co2?: number;
+    wall?: number;
+    free?: number;
+    booked_unused?: number;
+    down?: number;
+}
+
+export interface Usage {
+    from: number;
+    to: number;
+    by: string;
+    period: string;
+    zone?: string;
+    counted_to?: number;
+    split?: string;
+    currency?: string;
+    rows: UsageRow[];
+    total?: UsageRow;
+}
+
+/** Of /api/v1/people: what "who to ask" needs. */
+export interface Asked {
+    person: string | null;
+    gpus: number;
+    booked?: number;
+    /** GPUs held, a shared one by memory. */
+    used?: number;
+    ema?: { "2h": number; "24h": number; "1w": number };
+}
+
+/** A GPU held without work: /api/v1/idle */
+export interface IdleRow {
+    person: string | null;
+    login: string | null;
+    node: string;
+    node_id: string;
+    device: string;
+    index: number | null;
+    model: string | null;
+    since: number;
+    idle: number;
+    memory: number | null;
+    program: string | null;
+    cost: number | null;
 }
 
 /** Whom the hub takes us for. */

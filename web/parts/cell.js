@@ -1,11 +1,14 @@
 /* cell.js: one GPU: its number, the mark of its state, whose it is, how much it works, and bars of work and memory. It
  * is made anew only when something it shows changed. What hovering tells is details.js. */
 import { stateOf } from "../facts.js";
-import { percent, UNKNOWN } from "../format.js";
+import { moment, percent, UNKNOWN } from "../format.js";
 import { html, keyed } from "../html.js";
-import { fullness, holderOf, indexOf, isFresh } from "../model.js";
+import { hubNow } from "../live.js";
+import { fullness, holderOf, indexOf, isFresh, isReserved } from "../model.js";
 
 /** @typedef {import("../types").Device} Device */
+
+const SOON_MS = 24 * 3600 * 1000; /* a booking to come is said of a free GPU */
 
 /** @param {number | undefined} v */
 const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
@@ -13,18 +16,25 @@ const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
 /** The words beside the mark. @param {Device} d */
 function caption(d) {
     if (d.state === "held" || d.state === "busy") return holderOf(d) || d.state;
-    return d.state;
+    return d.state === "free" && d.next && d.next.from - hubNow() < SOON_MS ? `free until ${moment(d.next.from, hubNow())}` : d.state;
+}
+
+/** What stands at its end. @param {Device} d */
+function atEnd(d) {
+    if (isReserved(d)) return "booked";
+    if (d.state !== "held" && d.state !== "busy") return "";
+    return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
 }
 
 /** @param {Device} d */
 export function cellKey(d) {
-    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
 }
 
 /** For those who do not see it. @param {Device} d */
 function label(d) {
     const who = holderOf(d);
-    const parts = [`GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}`];
+    const parts = [`GPU ${indexOf(d)}: ${d.state === "free" ? caption(d) : d.state}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
     if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
     const full = fullness(d);
     if (isFresh(d) && full !== undefined) parts.push(`memory ${percent(full)} full`);
@@ -41,13 +51,13 @@ export const Cell = keyed(
     /** @param {{ d: Device, first?: boolean }} props */
     ({ d, first }) => {
         const fresh = isFresh(d);
-        const works = d.state === "held" || d.state === "busy";
+        const end = atEnd(d);
         return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d)}>
             <span class="line">
                 <span class="index">${indexOf(d)}</span>
                 <span class="mark">${stateOf.get(d.state)?.mark}</span>
                 <span class="who">${caption(d)}</span>
-                ${works && html`<span class="use">${d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util)}</span>`}
+                ${end && html`<span class="use">${end}</span>`}
             </span>
             <${Bar} kind="work" v=${fresh ? d.metrics.util : undefined} />
             <${Bar} kind="memory" v=${fresh ? fullness(d) : undefined} />

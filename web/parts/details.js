@@ -1,7 +1,8 @@
 /* details.js: what hovering, focusing or tapping a GPU tells: who is on it since when with how much, how warm, how old. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { book } from "../book.js";
 import { stateOf } from "../facts.js";
-import { bytes, exactTime, metric, span, UNKNOWN } from "../format.js";
+import { bytes, exactTime, metric, moment, span, UNKNOWN } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, live } from "../live.js";
 import { indexOf, isFresh, usersOf } from "../model.js";
@@ -70,6 +71,17 @@ function Take({ d }) {
     return html`<p class="take"><code>${line}</code> <button type="button" onClick=${copy}>${done ? "copied" : "copy"}</button></p>`;
 }
 
+/** Whose it is by booking, and the way to book it. In the past nothing can be booked. @param {{ d: Device }} props */
+function Booked({ d }) {
+    const { booking, next } = d;
+    const now = hubNow();
+    const words = (/** @type {import("../types").DeviceBooking} */ b) => `${b.person}${b.comment ? ` (${b.comment})` : ""}`;
+    const can = live.at === undefined && d.state !== "lost" && !booking;
+    return html`${booking && html`<p>booked until <span title=${exactTime(booking.until)}>${moment(booking.until, now)}</span> by ${words(booking)}</p>`}
+        ${next && html`<p>booked from <span title=${exactTime(next.from)}>${moment(next.from, now)}</span> by ${words(next)}</p>`}
+        ${can && html`<p><button type="button" class="main" onClick=${() => book({ devices: [d.uuid] })}>book</button></p>`}`;
+}
+
 /** @param {{ n: Node, d: Device }} props */
 export function DeviceFacts({ n, d }) {
     useTick();
@@ -80,6 +92,7 @@ export function DeviceFacts({ n, d }) {
         <${Users} d=${d} />
         ${!isFresh(d) && html`<p class="dim">when last seen:</p>`}
         <${Numbers} d=${d} />
+        <${Booked} d=${d} />
         <${Take} d=${d} />
         <p class="dim" title=${d.heard === undefined ? "" : exactTime(d.heard)}>${age}</p>`;
 }
