@@ -10,7 +10,7 @@
 #include "link/ssh_settings.h"
 #include "model/fact.h"
 
-#define TARGETS_MAX 8192
+#define TARGETS_MAX 16384
 
 struct target {
     char name[ORIGIN_NAME_MAX + 1];
@@ -21,6 +21,8 @@ struct target {
 struct target_list {
     struct target *v;
     size_t n, cap;
+    uint32_t *slots; /* by name: a place in v, counted from 1; 0: free */
+    size_t n_slots;  /* a power of two, at least twice n */
 };
 void target_list_fini(struct target_list *l);
 
@@ -30,6 +32,9 @@ int target_list_add(struct target_list *l, struct str text, const char *user, st
 
 /* One machine by its parts; false: its name is there already, or none, or the list is full. */
 bool target_list_put(struct target_list *l, struct str name, const char *host, const char *user, int port);
+
+/* Where the machine of this name is in v, or -1. */
+int64_t target_list_find(const struct target_list *l, struct str name);
 
 /* [common] user, hosts, key_filename, as Python's configparser reads them; blanks around hosts go. Text is the caller's
  * to free; NULL: not there. */

@@ -75,8 +75,7 @@ static void drop(struct relay *r, size_t i)
             break;
         }
     outpost_free(o);
-    memmove(&r->v[i], &r->v[i + 1], (r->n - i - 1) * sizeof(*r->v));
-    r->n--;
+    r->v[i] = r->v[--r->n];
 }
 
 static void on_sweep(evutil_socket_t fd, short what, void *arg)
@@ -137,41 +136,26 @@ static bool same_way(const struct outpost_conf *a, const struct outpost_conf *b)
            !differ(a->ssh.jump, b->ssh.jump) && !differ(a->ssh.control_dir, b->ssh.control_dir);
 }
 
-static struct outpost *find(const struct relay *r, const char *name, size_t *at)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (strcmp(outpost_name(r->v[i]), name) == 0) {
-            *at = i;
-            return r->v[i];
-        }
-    return NULL;
-}
-
-static bool listed(const struct target_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->v[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Every machine of the list has its outpost, by the way that leads there now; the others are unlisted. */
 static void take_list(struct relay *r, const struct target_list *l)
 {
-    size_t at;
-    for (size_t i = 0; i < r->n; i++)
-        if (!listed(l, outpost_name(r->v[i])))
+    AUTO_FREE bool *there = mem_zero(l->n + 1, sizeof(*there));
+    for (size_t i = 0; i < r->n; i++) {
+        int64_t at = target_list_find(l, str_of(outpost_name(r->v[i])));
+        if (at < 0) {
             outpost_unlist(r->v[i]);
-    for (size_t i = 0; i < l->n; i++) {
-        struct outpost *o = find(r, l->v[i].name, &at);
-        if (o && !outpost_same(o, &l->v[i])) {
-            drop(r, at);
-            o = NULL;
-        }
-        if (o) {
-            outpost_list(o);
             continue;
         }
+        if (outpost_same(r->v[i], &l->v[at])) {
+            outpost_list(r->v[i]);
+            there[at] = true;
+        } else { /* the last one takes its place, and is looked at next */
+            drop(r, i--);
+        }
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        if (there[i])
+            continue;
         VEC_ROOM(r->v, r->n, r->cap);
         r->v[r->n++] = NULL; /* its place, should it ask for its turn at once */
         r->v[r->n - 1] = outpost_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);

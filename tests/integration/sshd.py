@@ -15,19 +15,22 @@ import lib
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
-# Fields as nvidia-smi titles them, and one GPU's values in the manner of an H200.
-FIELDS = {
-    "index": ("index", "@"), "count": ("count", "#"), "uuid": ("uuid", "[N/A]"),
-    "gpu_uuid": ("uuid", "[N/A]"), "name": ("name", "NVIDIA H200"), "gpu_name": ("name", "NVIDIA H200"),
-    "pci.bus_id": ("pci.bus_id", "00000000:@@:00.0"), "serial": ("serial", "[N/A]"), "driver_version": ("driver_version", "580.159.04"),
-    "utilization.gpu": ("utilization.gpu [%]", "97 %"), "utilization.memory": ("utilization.memory [%]", "41 %"),
-    "memory.total": ("memory.total [MiB]", "143771 MiB"), "memory.used": ("memory.used [MiB]", "5169 MiB"), "memory.reserved": ("memory.reserved [MiB]", "616 MiB"),
-    "temperature.gpu": ("temperature.gpu", "54"), "temperature.memory": ("temperature.memory", "56"), "power.draw": ("power.draw [W]", "512.45 W"),
-    "enforced.power.limit": ("enforced.power.limit [W]", "700.00 W"), "clocks.sm": ("clocks.current.sm [MHz]", "1980 MHz"),
-    "clocks.mem": ("clocks.current.memory [MHz]", "3201 MHz"), "clocks.max.sm": ("clocks.max.sm [MHz]", "1980 MHz"),
-    "clocks_event_reasons.active": ("clocks_event_reasons.active", "0x0000000000000000"), "pstate": ("pstate", "P0"), "fan.speed": ("fan.speed [%]", "[N/A]"),
-    "pcie.link.gen.current": ("pcie.link.gen.current", "5"), "pcie.link.width.current": ("pcie.link.width.current", "16"),
-    "mig.mode.current": ("mig.mode.current", "Disabled"),
+
+
+def recorded(state):
+    """What an H200 said to --query-gpu in that state (tests/data/h200): field -> (title, value)."""
+    with open(os.path.join(lib.TOP, "tests/data/h200", state + ".query-gpu.csv"), encoding="utf-8") as f:
+        titles, values = (line.rstrip("\n").split(", ") for line in f)
+    out = {t.split(" [")[0]: (t, v) for t, v in zip(titles, values)}
+    out |= {"clocks." + k.rsplit(".", 1)[1]: v for k, v in out.items() if k.startswith("clocks.current.")}  # two names for one thing
+    out["clocks.mem"] = out["clocks.memory"]
+    return out
+
+
+# As recorded; which GPU of which machine it is, is put in.
+FIELDS = recorded("busy") | {
+    "index": ("index", "@"), "count": ("count", "#"), "uuid": ("uuid", "[N/A]"), "gpu_uuid": ("uuid", "[N/A]"),
+    "gpu_name": ("name", "NVIDIA H200"), "pci.bus_id": ("pci.bus_id", "00000000:@@:00.0"), "serial": ("serial", "[N/A]"),
 }
 
 # Loops by itself, as the real one does with -l; builtins and sleep alone, for there are many of it.
@@ -49,6 +52,7 @@ value() { # title in t, value in v
   [ -r "$FAKE/$1" ] && IFS= read -r v <"$FAKE/$1"
   ii=$i; [ ${#i} = 1 ] && ii=0$i
   case $v in *@@*) v=${v%%@@*}$ii${v#*@@} ;; *@*) v=$i ;; '#') v=$gpus ;; esac
+  [ "$LC_ALL" = C ] || case $v in *.*' W') v=${v%.*},${v##*.} ;; esac # a decimal comma
   [ -n "$nounits" ] && v=${v% %} && v=${v% MiB} && v=${v% W} && v=${v% MHz}
 }
 line() { # of titles (t) or values (v) of $2

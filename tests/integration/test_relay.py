@@ -87,6 +87,8 @@ class Relay(lib.Case):
         hub = self.hub_with("--nodes", "gpu01", "--show-cmdlines")
         n = self.wait_ok("gpu01")
         self.assertEqual((n["id"], n["devices"], n["driver"], n["collector"]), ("ssh:gpu01", 2, "580.159.04", "ssh"))
+        now = lib.ask_json(hub.url + "/api/v1/state")["nodes"][0]["devices"][1]["metrics"]
+        self.assertEqual((now["util"], now["mem_used"], now["power"], now["temp"]), (0.27, 5169 << 20, 265.89, 40))  # as the H200 was, and in no locale
 
         def proc():
             got = lib.ask_json(hub.url + "/api/v1/processes")
@@ -242,10 +244,10 @@ class Relay(lib.Case):
         self.assertEqual((status, "no hub is given" in err), (2, True), err)
 
     def test_forty_machines_five_of_them_broken(self):
-        """The healthy never miss a round; what it costs is printed."""
-        all_sshd = [self.farm.sshd(str(i)) for i in range(4)]
+        """The healthy never miss a round, also while one sshd is killed in the middle of a line and comes back; what it costs is printed."""
+        all_sshd, own = [self.farm.sshd(str(i)) for i in range(4)], self.farm.sshd("own")
         for i in range(35):
-            self.farm.machine(f"gpu{i:02}", all_sshd[i % 4], gpus=8)
+            self.farm.machine(f"gpu{i:02}", all_sshd[i % 4] if i < 34 else own, gpus=8)
         self.farm.machine("bad35", self.farm.sshd("stranger", trust=False))
         self.farm.machine("bad36", port=lib.free_port())
         self.farm.machine("bad37", all_sshd[1], mode="broken")
@@ -264,9 +266,20 @@ class Relay(lib.Case):
         lib.wait_until("four rounds more", lambda: self.farm.rounds("gpu00") >= began + 4, pause=0.5)
         spent = {p: cpu_s(p) - was for p, was in cpu.items() if name_of(p)}
         ssh = [spent[p] for p in ours[2:] if p in spent]
-        print(f"\n40 machines, 8 GPUs each, 4 rounds of 5 s: CPU of the hub {spent[hub.p.pid]:.2f} s, of the relay {spent[relay]:.2f} s, of {len(ssh)} ssh processes {sum(ssh):.2f} s", flush=True)
+        print(f"\n40 machines, 8 GPUs each, 4 rounds of 5 s: CPU of the hub {spent[hub.p.pid]:.2f} s, of the relay {spent[relay]:.2f} s, of {len(ssh)} ssh processes (one connection each) {sum(ssh):.2f} s", flush=True)
         for n in names:
             self.never_missed(n, rounds[n] + 3)
+        self.farm.mode("gpu34", "half")
+        lib.wait_until("its next table is half a line", lambda: any(name_of(p).startswith("sleep 3600") for p in own.pids()))
+        whole = self.farm.rounds("gpu34")
+        own.kill()
+        self.wait_node("gpu34", lambda n: n["collect"] == "failed" and n["reason"])
+        self.farm.mode("gpu34", "ok")
+        own.start()
+        self.wait_ok("gpu34")
+        self.never_missed("gpu34", whole + 2)
+        for n in names[:34]:
+            self.never_missed(n, self.farm.rounds(n) - 1)
         nodes = {n["name"]: n for n in lib.ask_json(hub.url + "/api/v1/nodes")}
         for i in (35, 36, 37):
             self.assertEqual(nodes[f"bad{i}"]["collect"], "failed")
@@ -388,9 +401,9 @@ class Relay(lib.Case):
         with open(out) as f:
             got = f.read()
         self.assertEqual(got, ",load,load_mem,gpu_idx,gpu_name,gpu_uuid,hostname,username\n"
-                         f"0,97,41,0, NVIDIA H200, {self.farm.uuid('host2', 0)},host2,\n"
-                         f"0,97,41,0, NVIDIA H200, {self.farm.uuid('host1', 0)},host1,Zombie\n"
-                         f"1,97,41,1, NVIDIA H200, {self.farm.uuid('host1', 1)},host1,\"{me}, {me}\"\n")
+                         f"0,27,5,0, NVIDIA H200, {self.farm.uuid('host2', 0)},host2,\n"
+                         f"0,27,5,0, NVIDIA H200, {self.farm.uuid('host1', 0)},host1,Zombie\n"
+                         f"1,27,5,1, NVIDIA H200, {self.farm.uuid('host1', 1)},host1,\"{me}, {me}\"\n")
         self.assertRegex(err, r"(?m)^muster fetch: down: ssh: down refuses connections")
         self.assertRegex(err, r"(?m)^muster fetch: broken: NVIDIA-SMI has failed")
         self.assertRegex(err, r"(?m)^muster fetch: hangs: it has not told everything in time")

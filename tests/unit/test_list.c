@@ -105,12 +105,33 @@ static void the_old_file_is_read_as_it_is(void **unused)
     }
 }
 
+static void ten_thousand_names_are_each_found_and_each_once(void **unused)
+{
+    struct target_list l = {0};
+    struct err err = {0};
+    char name[32];
+    (void)unused;
+    assert_int_equal(target_list_find(&l, STR("gpu00001")), -1);
+    assert_int_equal(target_list_add(&l, STR("gpu[00001-10000]"), NULL, &err), 0);
+    assert_int_equal(target_list_add(&l, STR("gpu[05000-10000]"), "raj", &err), 0);
+    assert_int_equal(l.n, 10000);
+    for (int i = 1; i <= 10000; i++) {
+        snprintf(name, sizeof(name), "gpu%05d", i);
+        assert_int_equal(target_list_find(&l, str_of(name)), i - 1);
+    }
+    assert_int_equal(target_list_find(&l, STR("gpu10001")), -1);
+    assert_int_equal(target_list_add(&l, STR("x[1-10000]"), NULL, &err), -EINVAL);
+    assert_string_equal(err.msg, "more than 16384 nodes");
+    target_list_fini(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_become_machines),
         cmocka_unit_test(a_user_is_for_those_who_name_none),
         cmocka_unit_test(the_old_file_is_read_as_it_is),
+        cmocka_unit_test(ten_thousand_names_are_each_found_and_each_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
