@@ -154,7 +154,7 @@ static int from_here(const struct ls_conf *conf, struct picture *p, struct err *
 static void unread(const struct view *v, struct buf *out)
 {
     for (size_t i = 0; i < v->n; i++)
-        if ((v->nodes[i]->n_devices == 0 || v->nodes[i]->collect == COLLECT_FAILED) && v->nodes[i]->reason[0])
+        if ((v->nodes[i]->n_devices == 0 || v->nodes[i]->collect != COLLECT_OK) && v->nodes[i]->reason[0])
             buf_addf(out, "! %s: %s\n", v->nodes[i]->name, v->nodes[i]->reason);
 }
 

@@ -151,6 +151,8 @@ static void add_node(struct cell *row, const struct view *v, const struct node_n
 {
     text(&row[NODE], n->name);
     text(&row[STATE], node_words[n->state]);
+    if (n->state == NODE_UP && n->collect == COLLECT_FAILED) /* whoever reads it is up: of the node nothing is known */
+        cell_screen(&row[STATE], "%s", collect_words[n->collect]);
     row[STATE].ansi = n->state == NODE_UP ? 0 : dev_states[DEV_STALE].ansi;
     moment(&row[SINCE], n->since_ms, v->at_ms);
     text(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");

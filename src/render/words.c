@@ -85,9 +85,14 @@ void node_sentence(struct buf *out, const struct node_now *n)
 {
     char span[24];
 
-    buf_adds(out, node_words[n->state]);
-    if (n->reason[0] && strcmp(n->reason, "in maintenance") != 0)
-        buf_addf(out, ", %s", n->reason);
+    bool told = n->reason[0] && strcmp(n->reason, "in maintenance") != 0;
+    /* "up, cannot be read" would be half a lie, "paused, reading is paused" says it twice */
+    bool alone = told && ((n->state == NODE_UP && n->collect == COLLECT_FAILED) || n->state == NODE_PAUSED);
+
+    if (!alone)
+        buf_adds(out, node_words[n->state]);
+    if (told)
+        buf_addf(out, "%s%s", alone ? "" : ", ", n->reason);
     if (n->clock_off_ms)
         buf_addf(out, ", clock off by %s", clock_span(n->clock_off_ms, span));
 }

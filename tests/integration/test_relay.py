@@ -155,6 +155,7 @@ class Relay(lib.Case):
             self.assertRegex(text, rf"(?m)^{name} .*{why[:40]}")
             self.assertRegex(narrow, rf"(?m)^! {name}: .*{why[:40]}")
             self.assertIn(why, state.replace("\\'", "'"))
+        self.assertRegex(narrow, r"(?m)^changed +- +failed ")
         rounds = {n: self.farm.rounds(n) for n in ("fine", "many")}
         self.assertGreater(rounds["fine"], 10)
         for name, n in rounds.items():
@@ -203,6 +204,7 @@ class Relay(lib.Case):
         hub.p.send_signal(signal.SIGHUP)
         self.wait_ok("gpu03")
         self.wait_why("gpu01", "unlisted")
+        self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--width", "80", "--hub", hub.url), r"(?m)^! gpu01: reading is paused: unlisted")
         self.assertEqual(self.relay_pid(), relay)  # connections that stand are kept
         self.never_missed("gpu02", self.farm.rounds("gpu02"))
 
