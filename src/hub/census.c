@@ -52,7 +52,7 @@ static int make(const struct hub_conf *conf, const struct unix_groups *groups, c
                 struct census **ret, struct err *err)
 {
     struct zone *zone = NULL;
-    int r = zone_load(NULL, &zone, err);
+    int r = zone_load(conf->usage_zone, &zone, err);
     if (r < 0)
         return r;
     const struct census_src src = {.people = &conf->people,

@@ -9,6 +9,7 @@
 #include "book/may.h"
 
 static const char *const read_words[] = {"open", "token", NULL};
+static const char *const slurm_words[] = {"auto", "on", "off", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
@@ -71,6 +72,8 @@ const struct opt hub_opts[] = {
     OPTN(hub_conf, "usage.price", usage_price, 0, OPT_LIST, NULL, "MODEL=PRICE", "what an hour of a GPU costs, by part of its model's name, as H200=2.50; may be repeated"),
     OPTN(hub_conf, "usage.currency", usage_currency, 0, OPT_STR, "EUR", "NAME", "of these prices"),
     OPTN(hub_conf, "usage.co2", usage_co2, 0, OPT_STR, NULL, "GRAMS", "of CO2 per kWh"),
+    OPT(hub_conf, slurm, 0, OPT_CHOICE, "auto", "WHEN", "ask squeue who has which GPUs, so that they count as held; auto: where there is a squeue", .choices = slurm_words),
+    OPT(hub_conf, slurm_every, 0, OPT_DURATION, "60s", "TIME", "so often", .min = 30000, .max = DAY_MS),
     OPT(hub_conf, session, 0, OPT_DURATION, "30d", "TIME", "a browser stays logged in this long", .min = 60000, .max = 3660 * DAY_MS),
     OPT(hub_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(hub_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),

@@ -9,6 +9,7 @@
 #include "usage/count.h"
 #include "usage/tariff.h"
 
+enum hub_slurm { SLURM_AUTO, SLURM_ON, SLURM_OFF };
 enum hub_read { READ_OPEN, READ_TOKEN };
 
 struct hub_conf {
@@ -31,7 +32,8 @@ struct hub_conf {
     char *proxy_header;
     struct opt_list proxy_from, proxy_admins;
     int bookings_auth; /* enum book_auth */
-    int64_t session;
+    int slurm;         /* enum hub_slurm */
+    int64_t slurm_every, session;
     char *usage_zone, *usage_currency, *usage_co2;
     int usage_split; /* enum usage_split */
     int64_t usage_idle_spell, usage_every, keep_usage;

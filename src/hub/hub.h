@@ -12,6 +12,7 @@
 
 struct census_desk;
 struct press;
+struct slurm_desk;
 struct ledger;
 struct streams;
 struct work;
@@ -33,6 +34,7 @@ struct hub {
     struct tariff tariff;
     struct work *work; /* for questions about the past */
     struct press *press;
+    struct slurm_desk *slurm;
     struct census_desk *census; /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;

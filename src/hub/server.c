@@ -27,6 +27,7 @@
 #include "hub/ledger.h"
 #include "hub/ports.h"
 #include "hub/press.h"
+#include "hub/slurm.h"
 #include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
@@ -444,6 +445,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     streams_set_max(h->streams, (size_t)h->conf.max_streams);
     census_desk_take(h->census, n->census, &n->census_files); /* drops streams and what was rendered */
     n->census = NULL;
+    slurm_desk_set(h->slurm);
 
     free(s->names);
     s->n_names = 0;
@@ -672,6 +674,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->httpd = httpd_new(h->loop, &limits, &ops);
     h->streams = streams_new(&h->api, 0);
     h->census = census_desk_new(h);
+    h->slurm = slurm_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -791,6 +794,7 @@ void hub_close(struct hub *h)
         return;
     if (h->live)
         live_who(h->live, NULL, NULL); /* what it shows of people goes */
+    slurm_desk_free(h->slurm);
     census_desk_free(h->census);
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */

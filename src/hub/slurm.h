@@ -1,0 +1,18 @@
+/*
+ * slurm.h: GPUs that Slurm gave to somebody, as jobs of kind slurm in the store: one for each job and node, begun when
+ * it is first seen and ended when squeue no longer lists it. So an allocation without a process counts as held.
+ *
+ * One squeue per poll for the whole cluster, and one scontrol when there is a job whose GPUs are not known yet; never
+ * more often than every 30 s. While squeue fails nothing changes.
+ */
+#ifndef HUB_SLURM_H
+#define HUB_SLURM_H
+
+#include "hub/hub.h"
+
+struct slurm_desk;
+struct slurm_desk *slurm_desk_new(struct hub *h);
+void slurm_desk_free(struct slurm_desk *d);
+void slurm_desk_set(struct slurm_desk *d); /* the hub's settings may have changed: look now, where that is asked for */
+
+#endif
