@@ -6,6 +6,7 @@
 
 #include "api/handlers.h"
 #include "api/report_write.h"
+#include "api/usage.h"
 #include "base/mem.h"
 #include "base/zone.h"
 #include "query/history.h"
@@ -235,6 +236,16 @@ static char *text_of(const struct request *rq, const char *name)
     return s.len ? mem_strn(s.p, s.len) : NULL;
 }
 
+/* The zone usage is counted in, by name; NULL: the system's. */
+static char *own_zone(const struct api *a)
+{
+    struct usage_now now = {0};
+
+    if (a->usage_now)
+        a->usage_now(a->hub, &now);
+    return now.zone && strcmp(zone_name(now.zone), "local") != 0 ? mem_str(zone_name(now.zone)) : NULL;
+}
+
 static void call_nodes(struct report_job *job, const struct view *v)
 {
     job->nodes = mem_zero(v->n + 1, sizeof(*job->nodes));
@@ -268,6 +279,8 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.to = text_of(rq, "to");
     want.last = text_of(rq, "last");
     want.zone = text_of(rq, "zone");
+    if (!want.zone)
+        want.zone = own_zone(a);
     want.census = census_ref(a->census);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;

@@ -152,13 +152,14 @@ GPUS = {"Acme, Inc": 8, "=Bolt": 2, "Calm": 8}
 
 
 class Report(lib.Case):
-    def hub(self, world, env=None):
+    def hub(self, world, zone="UTC"):
         with open(self.path("past.jsonl"), "w", encoding="utf-8") as f:
             f.writelines(json.dumps(line) + "\n" for line in world.lines())
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG)
-        self.run_ok(lib.MUSTER, "import", self.path("past.jsonl"), "--data", self.path("data"))
-        return self.start_hub("--config", self.path("muster.yaml"), "--keep-raw", "0", "--keep-minute", "0", "--keep-records", "0", env={"TZ": "UTC", **(env or {})})
+        data = self.path(f"data-{zone.replace('/', '-')}")
+        self.run_ok(lib.MUSTER, "import", self.path("past.jsonl"), "--data", data)
+        return self.start_hub("--config", self.path("muster.yaml"), "--usage-zone", zone, "--keep-raw", "0", "--keep-minute", "0", "--keep-records", "0", data=data, env={"TZ": "UTC"})
 
     def test_daily_rows_are_what_the_minutes_say_in_any_zone(self):
         world = World(7)
@@ -170,6 +171,9 @@ class Report(lib.Case):
                 want = world.daily(zone, datetime.date(2024, 10, 20), datetime.date(2024, 11, 5), ASSIGNED, GPUS)
                 self.assertEqual(got["zone"], name)
                 self.assertEqual(want, got["rows"])
+        own = self.hub(world, zone="Asia/Tokyo")
+        got = lib.ask_json(f"{own.url}/api/v1/report?from=2024-10-20&to=2024-11-05")
+        self.assertEqual((got["zone"], got["rows"]), ("Asia/Tokyo", world.daily(zoneinfo.ZoneInfo("Asia/Tokyo"), datetime.date(2024, 10, 20), datetime.date(2024, 11, 5), ASSIGNED, GPUS)))
         berlin = {r["date"]: r["assigned_gpu_hour"] for r in lib.ask_json(f"{hub.url}/api/v1/report?zone=Europe/Berlin&company=Calm&from=2024-10-26&to=2024-10-28")["rows"]}
         self.assertEqual(berlin, {"2024-10-26": 576, "2024-10-27": 600, "2024-10-28": 576})
 
