@@ -145,13 +145,14 @@ static int report_read(const struct report_job *job, const struct past *past, co
                             .zone = z,
                             .from = ask->from,
                             .to = ask->to,
+                            .company = ask->company,
                             .now_ms = job->now_ms,
                             .n_nodes = job->n,
                             .nodes = job->nodes,
                             .arg = (void *)past,
                             .procs = procs_of,
                             .jobs = jobs_of,
-                            .history = history_of,
+                            .history = ask->period == REPORT_SUMMARY ? NULL : history_of, /* has no utilisation */
                             .stop = stopped};
 
     if (!n)

@@ -584,6 +584,21 @@ static int tally(struct making *k, struct run *runs, size_t n_runs, struct err *
 
 /* ---- the whole ---- */
 
+static bool wanted(const struct making *k, const struct run *run)
+{
+    const struct zone *z = k->ask->zone;
+
+    if (!k->ask->company)
+        return true;
+    int32_t last = zone_date(z, MIN(run->until_ms, k->to_ms - 1));
+    for (int32_t day = zone_date(z, MAX(run->from_ms, k->from_ms)); day <= last; day++) {
+        const char *company = company_of(k, run, MAX(run->from_ms, zone_date_ms(z, day)));
+        if (company && strcmp(company, k->ask->company) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int make(struct making *k, struct err *err)
 {
     size_t n_runs = 0, cap_runs = 0;
@@ -602,6 +617,8 @@ static int make(struct making *k, struct err *err)
         }
         qsort(run.v, next - i, sizeof(*run.v), by_device);
         run.n = join(run.v, next - i);
+        if (!wanted(k, &run))
+            continue;
         VEC_ROOM(runs, n_runs, cap_runs);
         runs[n_runs++] = run;
     }

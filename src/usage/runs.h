@@ -24,7 +24,8 @@ struct runs_node {
 struct runs_ask {
     const struct census *census;
     const struct zone *zone;
-    int32_t from, to; /* days, both counted */
+    int32_t from, to;    /* days, both counted */
+    const char *company; /* runs that are never of it are left out; NULL: all */
     int64_t now_ms;
     size_t n_nodes;
     const struct runs_node *nodes;
