@@ -19,6 +19,7 @@
 
 struct api;
 struct census;
+struct trend;
 struct usage_now;
 struct filter;
 struct node_now;
@@ -163,6 +164,7 @@ struct api {
     /* usage: usage.h; recount: how many hours are to be counted again */
     void (*usage_now)(void *hub, struct usage_now *ret);
     size_t (*usage_recount)(void *hub);
+    const struct trend *(*trend)(void *hub); /* who used how much lately */
     bool (*ready)(void *hub, char why[160]); /* why: also where batches can be stored but something else is wrong */
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };

@@ -50,6 +50,8 @@ handler get_people, get_spans;
 handler get_report;
 /* usage.c: who used how much */
 handler get_usage, post_recount;
+/* idle.c: held without work */
+handler get_idle;
 /* who.c */
 handler get_whoami;
 /* openapi.c */

@@ -5,9 +5,11 @@
 
 #include "api/handlers.h"
 #include "base/json.h"
+#include "book/book.h"
 #include "query/view.h"
 #include "query/when.h"
 #include "render/render.h"
+#include "usage/trend.h"
 
 #define PEOPLE_MAX (64u << 20)
 #define SPANS      2000 /* unless told */
@@ -32,6 +34,56 @@ static void holding_json(struct json *j, const struct holding *h)
     json_cstr(j, "program", h->program[0] ? h->program : NULL);
     json_uint(j, "processes", h->n_procs);
     json_end_obj(j);
+}
+
+/* Devices that are theirs now by a booking. */
+static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
+{
+    size_t n, devices = 0;
+    const struct hold *const *v = a->book ? book_all(a->book, &n) : NULL;
+    for (size_t i = 0; v && i < n; i++) {
+        struct str rest = str_of(v[i]->devices), one;
+        if (v[i]->kind != HOLD_BOOKING || hold_state(v[i], now_ms) != HOLD_ACTIVE || strcmp(v[i]->person, person) != 0)
+            continue;
+        while (str_cut(&rest, ',', &one))
+            devices += one.len > 0;
+    }
+    return devices;
+}
+
+/* Lately: bookings, GPUs used, moving averages. */
+static void lately_json(struct json *j, struct api *a, const char *person, int64_t now_ms)
+{
+    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    const struct trend_person *p = t ? trend_find(t, person) : NULL;
+    json_uint(j, "booked", booked_by(a, person, now_ms));
+    json_fixed(j, "used", p ? (int64_t)(p->used * 1000 + 0.5) : 0, 1000);
+    json_obj(j, "ema");
+    for (size_t i = 0; i < TRENDS; i++)
+        json_fixed(j, trend_words[i], p ? (int64_t)(p->ema[i] * 1000 + 0.5) : 0, 1000);
+    json_end_obj(j);
+}
+
+/* Those who are on nothing now but used GPUs lately. */
+static void recent_json(struct json *j, struct api *a, const struct people *now, int64_t now_ms)
+{
+    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    for (size_t i = 0; t && i < t->n; i++) {
+        bool here = false;
+        for (size_t k = 0; k < now->n && !here; k++)
+            here = strcmp(now->v[k].name, t->v[i].name) == 0;
+        if (here)
+            continue;
+        json_obj(j, NULL);
+        json_cstr(j, "person", t->v[i].name);
+        json_uint(j, "gpus", 0);
+        json_uint(j, "idle", 0);
+        json_int(j, "memory", 0);
+        lately_json(j, a, t->v[i].name, now_ms);
+        json_arr(j, "devices");
+        json_end_arr(j);
+        json_end_obj(j);
+    }
 }
 
 enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
@@ -66,12 +118,16 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         json_int(&j, "memory", p->mem);
         if (p->since_ms)
             json_int(&j, "since", p->since_ms);
+        if (p->name[0])
+            lately_json(&j, a, p->name, rq->now_ms);
         json_arr(&j, "devices");
         for (size_t k = 0; k < p->n; k++)
             holding_json(&j, &p->v[k]);
         json_end_arr(&j);
         json_end_obj(&j);
     }
+    if (request_flag(rq, "recent"))
+        recent_json(&j, a, &people, rq->now_ms);
     json_end_arr(&j);
     buf_addc(&rp->body, '\n');
     people_fini(&people);

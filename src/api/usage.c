@@ -16,10 +16,15 @@
 #define DAY_MS    86400000ll
 #define LAST      (30 * DAY_MS)
 
-enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_HTML, FORMATS };
-static const char *const format_words[] = {"json", "csv", "html", NULL};
-static const char *const format_types[FORMATS] = {"application/json", "text/csv; charset=utf-8",
-                                                  "text/html; charset=utf-8"};
+enum format { FORMAT_JSON, FORMAT_TABLE, FORMAT_CSV, FORMAT_HTML, FORMAT_PDF, FORMAT_SVG, FORMAT_PNG, FORMATS };
+static const char *const format_words[] = {"json", "table", "csv", "html", "pdf", "svg", "png", NULL};
+static const char *const format_types[FORMATS] = {"application/json",
+                                                  "text/plain; charset=utf-8",
+                                                  "text/csv; charset=utf-8",
+                                                  "text/html; charset=utf-8",
+                                                  "application/pdf",
+                                                  "image/svg+xml",
+                                                  "image/png"};
 static const char *const day_words[] = {"monday", "tuesday",  "wednesday", "thursday",
                                         "friday", "saturday", "sunday",    NULL};
 
@@ -52,6 +57,7 @@ struct usage_job {
     const char *text[PARAMS]; /* NULL: not given */
     int64_t now_ms;
     const char *title;
+    struct term term;
     struct usage_now now;
     struct tariff tariff;
     struct census *census;
@@ -161,6 +167,37 @@ static bool is_kept(void *arg, const char *uuid)
     return k->n_kept && bsearch(&uuid, k->kept, k->n_kept, sizeof(*k->kept), by_text);
 }
 
+static int write_table(const struct usage_job *k, const struct usage_table *t, struct buf *out, struct err *err)
+{
+    struct rows rows;
+
+    switch (k->format) {
+    case FORMAT_TABLE:
+        usage_rows(t, true, &rows);
+        usage_rows_pick(t, &rows);
+        render_rows_text(out, &rows, &k->term);
+        rows_fini(&rows);
+        return 0;
+    case FORMAT_CSV:
+        usage_rows(t, false, &rows);
+        render_rows_csv(out, &rows);
+        rows_fini(&rows);
+        return 0;
+    case FORMAT_HTML:
+        render_usage_html(out, t, k->title);
+        return 0;
+    case FORMAT_PDF:
+        return render_usage_pdf(out, t, k->title, k->now_ms, err);
+    case FORMAT_SVG:
+        return render_usage_plot(out, t, k->title, PLOT_SVG, err);
+    case FORMAT_PNG:
+        return render_usage_plot(out, t, k->title, PLOT_PNG, err);
+    default:
+        render_usage_json(out, t);
+        return 0;
+    }
+}
+
 static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
 {
     struct usage_job *k = (struct usage_job *)ask;
@@ -184,7 +221,6 @@ static void usage_run(struct past_ask *ask, const struct past *past, struct repl
                          .stop = past->stop,
                          .stop_arg = past->stop_arg};
     struct usage_table t;
-    struct rows rows;
     struct err err = {0};
     int r = read_question(k, &a, &err);
 
@@ -199,14 +235,12 @@ static void usage_run(struct past_ask *ask, const struct past *past, struct repl
     t.split = k->now.split;
     rp->body = BUF_INIT(USAGE_MAX);
     rp->type = format_types[k->format];
-    if (k->format == FORMAT_JSON) {
-        render_usage_json(&rp->body, &t);
-    } else if (k->format == FORMAT_HTML) {
-        render_usage_html(&rp->body, &t, k->title);
-    } else {
-        usage_rows(&t, false, &rows);
-        render_rows_csv(&rp->body, &rows);
-        rows_fini(&rows);
+    r = write_table(k, &t, &rp->body, &err);
+    if (r < 0 && r != -EMSGSIZE) {
+        buf_fini(&rp->body);
+        rp->type = NULL;
+        reply_problem(rp, 503, "%s", err.msg);
+        return;
     }
     if (rp->body.err)
         reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", USAGE_MAX >> 20);
@@ -268,6 +302,7 @@ enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
     struct usage_job *k = mem_zero(1, sizeof(*k));
     k->ask = (struct past_ask){usage_run, usage_end};
     k->now_ms = rq->now_ms;
+    k->term = (struct term){.width = (int)request_int(rq, "width", 0, 0, 1000), .colour = request_flag(rq, "colour")};
     a->usage_now(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);
     k->census = census_ref(a->census);

@@ -13,6 +13,7 @@
 struct census_desk;
 struct press;
 struct slurm_desk;
+struct asked;
 struct ledger;
 struct streams;
 struct work;
@@ -31,6 +32,7 @@ struct hub {
     struct zone *zone; /* of times in sentences: the system's */
     struct streams *streams;
     struct ledger *ledger; /* usage, counted */
+    struct asked *asked;   /* who to ask for a GPU */
     struct tariff tariff;
     struct work *work; /* for questions about the past */
     struct press *press;

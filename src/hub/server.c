@@ -21,6 +21,7 @@
 #include "base/notify.h"
 #include "base/rand.h"
 #include "base/zone.h"
+#include "hub/asked.h"
 #include "hub/census.h"
 #include "hub/decode.h"
 #include "hub/hub.h"
@@ -113,6 +114,11 @@ static void usage_now(void *hub, struct usage_now *ret)
                               .zone = st.zone,
                               .tariff = &h->tariff,
                               .split = usage_split_words[h->conf.usage_split]};
+}
+
+static const struct trend *trend_now(void *hub)
+{
+    return asked_trend(((struct hub *)hub)->asked);
 }
 
 static size_t usage_recount(void *hub)
@@ -260,6 +266,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     say_notice(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
     ledger_tick(s->hub.ledger, now_ms);
+    asked_tick(s->hub.asked, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -624,6 +631,7 @@ static void make_api(struct server *s)
         .hold_get = bookings_get,
         .usage_now = usage_now,
         .usage_recount = usage_recount,
+        .trend = trend_now,
         .ready = ready,
         .self_metrics = self_metrics,
     };
@@ -640,6 +648,7 @@ static int open_ledger(struct hub *h, struct err *err)
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
     peers_watch(h->peers, procs_changed, h);
+    h->asked = asked_new(h);
     return ledger_load(h->ledger, clock_wall_ms(), err);
 }
 
@@ -798,6 +807,8 @@ void hub_close(struct hub *h)
     census_desk_free(h->census);
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */
+    asked_free(h->asked);
+    h->asked = NULL;
     ledger_free(h->ledger);
     h->ledger = NULL; /* what is answered late does not ask for it */
     tariff_fini(&h->tariff);

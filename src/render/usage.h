@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "model/rows.h"
 #include "model/usage.h"
+#include "render/plot.h"
 
 void render_usage_json(struct buf *out, const struct usage_table *t);
 /* For render_rows_text and render_rows_csv: CSV has seconds, joules; screens hours and kWh. total: a last row of all.
@@ -14,5 +15,9 @@ void usage_rows(const struct usage_table *t, bool total, struct rows *ret);
 void usage_rows_pick(const struct usage_table *t, struct rows *r);
 /* One HTML file that needs nothing else. title: the cluster's name. */
 void render_usage_html(struct buf *out, const struct usage_table *t, const char *title);
+/* A chart; and a document with a chart and the table. As plot_draw and paper_close fail. */
+int render_usage_plot(struct buf *out, const struct usage_table *t, const char *title, enum plot_format format,
+                      struct err *err);
+int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *title, int64_t now_ms, struct err *err);
 
 #endif

@@ -1,31 +1,8 @@
 /* usage_html.c: usage as one page: a bar per row and a table. Text is escaped; nothing is loaded from anywhere. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "render/html.h"
 #include "render/usage.h"
-
-static void text(struct buf *out, const char *s)
-{
-    for (; *s; s++)
-        switch (*s) {
-        case '&':
-            buf_adds(out, "&amp;");
-            break;
-        case '<':
-            buf_adds(out, "&lt;");
-            break;
-        case '>':
-            buf_adds(out, "&gt;");
-            break;
-        case '"':
-            buf_adds(out, "&quot;");
-            break;
-        case '\'':
-            buf_adds(out, "&#39;");
-            break;
-        default:
-            buf_addc(out, *s);
-        }
-}
 
 static void bar(struct buf *out, const struct usage_row *r, int64_t most)
 {
@@ -49,7 +26,7 @@ static void page_row(struct buf *out, const struct rows *rows, size_t i, const s
         else if (!c->absent)
             buf_addi(&b, c->i);
         buf_adds(out, rows->cols[k].right ? "<td class=n>" : "<td>");
-        text(out, b.p ? b.p : "");
+        html_cstr(out, b.p ? b.p : "");
         buf_adds(out, "</td>");
     }
     buf_adds(out, "<td>");
@@ -70,10 +47,10 @@ static void page_head(struct buf *out, const struct usage_table *t, const char *
              ".n{text-align:right;font-variant-numeric:tabular-nums}.total{font-weight:600}"
              "i,u{display:inline-block;height:.8em;background:#2563a8}u{background:#e0a030}"
              "p{color:#555}</style>\n<h1>");
-    text(out, title);
+    html_cstr(out, title);
     buf_addf(out, ": usage by %s</h1>\n<p>%.16s to %.16s UTC, days of ", usage_by_words[t->by],
              clock_iso(t->from_ms, from), clock_iso(t->to_ms, to));
-    text(out, t->zone);
+    html_cstr(out, t->zone);
     buf_addf(out,
              "; shared GPUs split by %s. Bars: <i style=\"width:1em\"></i> busy, <u style=\"width:1em\"></u> held "
              "without work.</p>\n",
@@ -93,7 +70,7 @@ void render_usage_html(struct buf *out, const struct usage_table *t, const char 
     buf_adds(out, "<table><tr>");
     for (size_t k = 0; k < rows.n_cols; k++) {
         buf_adds(out, rows.cols[k].right ? "<th class=n>" : "<th>");
-        text(out, rows.cols[k].title);
+        html_cstr(out, rows.cols[k].title);
         buf_adds(out, "</th>");
     }
     buf_adds(out, "<th></th></tr>\n");

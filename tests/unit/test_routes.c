@@ -247,6 +247,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/people", "GET", "++133++3"},
         {"/api/v1/processes", "GET", "++133++3"},
         {"/api/v1/usage", "GET", "++133++3"},
+        {"/api/v1/idle", "GET", "++133++3"},
         {"/api/v1/usage/recount", "POST", "111333+3"},
         {"/api/v1/events", "GET", "++133++3"},
         {"/api/v1/jobs", "GET", "++133++3"},
