@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+"""Usage against a real hub: sums add up, late data corrects, counting again changes nothing, kill -9 loses nothing, days of a zone, CSV and pages are harmless."""
+import csv
+import datetime
+import io
+import json
+import time
+
+import lib
+
+HOUR = 3600
+NOW = int(time.time())
+FIELDS = ("held", "busy", "idle", "idle_long", "memory", "energy")
+
+
+class Usage(lib.Case):
+    def backfill(self, data=None, hub=None, **flags):
+        argv = [lib.MUSTER, "simulate", "--every", "60s", "--nodes", "2", "--gpus", "3", "--people", "12", "--quiet"]
+        argv += ["--data", data] if data else ["--hub", hub, "--token-file", self.path("enroll")]
+        for k, v in flags.items():
+            argv += ["--" + k, str(v)]
+        self.run_ok(*argv, limit=300)
+
+    def hub_with(self, *flags, **back):
+        data = self.path("data")
+        self.backfill(data=data, **back)
+        hub = self.start_hub(*flags, data=data)
+        self.counted(hub)
+        return hub
+
+    def counted(self, hub):
+        lib.wait_until("every hour is counted", lambda: self.ask(hub, "last=1h")["waiting"] == 0, limit=180)
+        time.sleep(0.5)  # the last put reaches the disk
+
+    def ask(self, hub, query):
+        return lib.ask_json(hub.url + "/api/v1/usage?" + query)
+
+    def check_rows(self, answer):
+        for row in answer["rows"] + [answer["total"]]:
+            self.assertAlmostEqual(row["busy"] + row["idle"], row["held"], places=6)
+            self.assertLessEqual(row["idle_long"], row["idle"] + 1e-9)
+            if "wall" in row:
+                self.assertAlmostEqual(row["held"] + row["free"] + row["booked_unused"] + row["down"], row["wall"], places=6)
+
+    def total(self, rows, field):
+        return sum(r[field] for r in rows)
+
+    def same(self, a, b, fields=FIELDS):
+        for f in fields:
+            self.assertAlmostEqual(a[f], b[f], delta=max(1e-6, abs(a[f]) * 1e-12), msg=f)
+
+    def test_sums_add_up_whatever_is_asked(self):
+        hub = self.hub_with(backfill="5d")
+        span = f"from={(NOW - 6 * 86400) * 1000}&to={NOW // HOUR * HOUR * 1000}"
+        hours = self.ask(hub, span + "&by=device&period=hour")
+        self.check_rows(hours)
+        self.assertGreater(len(hours["rows"]), 5 * 24 * 6 - 24)
+        self.assertEqual({r["wall"] for r in hours["rows"]}, {HOUR})  # every device, every hour, to the millisecond
+        first = hours["total"]
+        self.assertGreater(first["held"], 0)
+        self.assertGreater(first["busy"], 0)
+        self.assertGreater(first["energy"], 0)
+        self.assertAlmostEqual(self.total(hours["rows"], "wall"), first["wall"], places=3)
+        for by in ("person", "team", "project", "company", "node", "model", "device", "job"):
+            for period in ("hour", "day", "week", "month", "year", "all"):
+                got = self.ask(hub, f"{span}&by={by}&period={period}")
+                self.check_rows(got)
+                self.same(got["total"], first)
+                self.assertEqual(got["total"]["wall"], first["wall"])
+                for f in ("held", "busy", "idle_long"):
+                    self.assertAlmostEqual(self.total(got["rows"], f), first[f], places=3, msg=(by, period, f))
+        people = [r["key"] for r in self.ask(hub, span)["rows"]]
+        self.assertGreater(len(people), 5)
+        self.assertEqual(len(people), len(set(people)))
+        by_person = [self.ask(hub, f"{span}&by=device&person={p}")["total"] for p in people if p]
+        self.assertAlmostEqual(self.total(by_person, "held") + sum(r["held"] for r in self.ask(hub, span)["rows"] if not r["key"]), first["held"], places=3)
+        self.assertNotIn("wall", by_person[0])
+        # days of a zone that the store has no days of are made of hours: the same sums
+        for zone in ("Asia/Tokyo", "America/New_York", "Asia/Kolkata"):
+            self.same(self.ask(hub, f"{span}&period=day&zone={zone}")["total"], first)
+
+    def test_counting_again_and_late_data(self):
+        with open(self.path("enroll"), "w") as f:
+            f.write("")
+        hub = self.start_hub(data=self.path("data"))
+        with open(self.path("enroll"), "w") as f:
+            f.write(self.token("enroll", data=self.path("data")))
+        until = NOW - 2 * HOUR
+        iso = lambda t: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
+        self.backfill(hub=hub.url, backfill="1d", until=iso(until))
+        self.counted(hub)
+        day = self.ask(hub, "last=5d&by=device&period=hour")
+        self.check_rows(day)
+        # two days that come late, before those that are there: hours are counted without a gap
+        self.backfill(hub=hub.url, backfill="6h", until=iso(until - 2 * 86400), seed=7)
+        self.counted(hub)
+        span = f"from={(NOW - 6 * 86400) * 1000}&to={(NOW - HOUR) * 1000}&by=device&period=hour"
+        late = self.ask(hub, span)
+        self.check_rows(late)
+        self.assertGreater(late["total"]["wall"], day["total"]["wall"] + 40 * HOUR)
+        # killed while data comes: what was acknowledged is counted after the restart
+        self.backfill(hub=hub.url, backfill="3h", until=iso(until - 86400 - 5 * HOUR), seed=9)
+        hub.kill9()
+        hub = self.start_hub(data=self.path("data"))
+        self.counted(hub)
+        before = self.ask(hub, span)
+        self.check_rows(before)
+        admin = self.token("admin", data=self.path("data"))
+        with open(self.path("admin"), "w") as f:
+            f.write(admin)
+        out = self.run_ok(lib.MUSTER, "usage", "--recount", "--hub", hub.url, "--token-file", self.path("admin"), "--last", "5d", limit=180)
+        self.assertIn("total", out)
+        time.sleep(0.5)
+        after = self.ask(hub, span)
+        self.assertEqual(before["rows"], after["rows"])
+        self.assertEqual(before["total"], after["total"])
+        self.assertEqual(self.run_any(lib.MUSTER, "usage", "--recount", "--hub", hub.url)[0], 3)
+
+    def test_days_are_those_of_the_zone(self):
+        if not 1793102400 < NOW < 1793102400 + 300 * 86400:
+            self.skipTest("the change of October 2026 is not within the time that is kept")
+        hub = self.hub_with("--usage-zone", "Europe/Berlin", backfill="4d", until="2026-10-27T12:00:00Z")
+        got = self.ask(hub, "from=2026-10-24&to=2026-10-26&by=node&period=day")
+        days = {}
+        for r in got["rows"]:
+            days[r["label"]] = days.get(r["label"], 0) + r["wall"]
+        self.assertEqual(days, {"2026-10-24": 24 * HOUR * 6, "2026-10-25": 25 * HOUR * 6, "2026-10-26": 24 * HOUR * 6})
+        self.assertEqual(got["zone"], "Europe/Berlin")
+        begins = datetime.datetime.fromtimestamp(got["from"] / 1000, datetime.timezone.utc)
+        self.assertEqual((begins.day, begins.hour), (23, 22))
+        hours = self.ask(hub, "from=2026-10-25&to=2026-10-25&by=model&period=hour")
+        self.assertEqual(len(hours["rows"]), 25)
+        self.assertEqual([r["label"] for r in hours["rows"]].count("2026-10-25 02:00"), 2)
+        utc = self.ask(hub, "from=2026-10-25&to=2026-10-25&by=model&period=day&zone=UTC")
+        self.assertEqual(utc["total"]["wall"], 24 * HOUR * 6)
+
+    def test_names_are_harmless_and_questions_refused_in_words(self):
+        hub = self.hub_with("--usage-price", "H200=2.50", "--usage-co2", "400", "--usage-split", "equal", backfill="8h")
+        data = self.path("data")
+        nodes = lib.ask_json(hub.url + "/api/v1/state")["nodes"]
+        free = nodes[0]["devices"][0]
+        auth = {"Authorization": "Bearer " + self.token("admin", data=data)}
+        start = (NOW // HOUR - 5) * HOUR * 1000
+        names = ["=1+cmd|'C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "<img src=x onerror=alert(1)>", "Robert'); DROP TABLE usage;--"]
+        for i, name in enumerate(names):
+            body = {"name": "j", "kind": "slurm", "person": name, "node": nodes[0]["name"], "devices": [free["uuid"]], "start": start + i * 600000, "end": start + (i + 1) * 600000, "key": f"k{i}"}
+            status, _, answer = lib.ask(hub.url + "/api/v1/jobs", method="POST", body=json.dumps(body).encode(), headers=auth)
+            self.assertEqual(status, 201, answer)
+        lib.wait_until("the jobs are counted", lambda: set(names) <= {r["key"] for r in self.ask(hub, "last=2d")["rows"]}, limit=120)
+        rows = self.ask(hub, "last=2d")["rows"]
+        text = lib.ask(hub.url + "/api/v1/usage?last=2d&format=csv")[2].decode()
+        back = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual(len(back), len(rows))
+        for got in back:
+            for cell in got.values():
+                self.assertFalse(cell[:1] in "=+@\t\r" and cell, got)  # a spreadsheet runs none of them
+        keys = {g["key"] for g in back}
+        for name in names:
+            self.assertIn(("'" + name) if name[0] in "=+-@" else name, keys)
+        self.assertAlmostEqual(sum(float(g["held_s"]) for g in back), sum(r["held"] for r in rows), places=3)
+        page = lib.ask(hub.url + "/api/v1/usage?last=2d&format=html")[2].decode()
+        self.assertNotIn("<img", page)
+        self.assertIn("&lt;img src=x", page)
+        for f, magic in (("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<svg")):
+            status, head, body = lib.ask(hub.url + "/api/v1/usage?last=2d&format=" + f)
+            self.assertEqual(status, 200, body[:200])
+            self.assertTrue(body.startswith(magic), body[:20])
+            self.assertNotIn(b"<img", body)
+        table = self.run_ok(lib.MUSTER, "usage", "--hub", hub.url, "--last", "2d")
+        self.assertIn("EUR", table)
+        row = max(rows, key=lambda r: r["held"])
+        self.assertAlmostEqual(row["cost"], row["held"] / 3600 * 2.5, places=5)
+        self.assertAlmostEqual(row["co2"], row["energy"] / 3.6e6 * 400, delta=0.01)
+        for query, word in (("by=nobody", "by"), ("period=fortnight", "period"), ("zone=Mars/Base", "time zone"), ("last=x", "last"), ("from=x", "from"),
+                            ("from=2026-01-02&to=2026-01-01", "before"), ("format=exe", "format"), ("week-start=noday", "week-start"), ("from=1&last=3d", "exclude"),
+                            ("filter=((", "filter"), ("from=0&period=hour", "hours")):
+            status, _, body = lib.ask(hub.url + "/api/v1/usage?" + query)
+            self.assertIn(status, (400, 413), query)
+            self.assertIn(word, json.loads(body)["detail"], query)
+
+    def test_who_to_ask_and_who_holds_without_work(self):
+        self.assertEqual(self.hub_with(backfill="2d").stop(), 0)
+        hub = self.start_hub(data=self.path("data"))
+        people = lambda: lib.ask_json(hub.url + "/api/v1/people?recent=1")
+        lib.wait_until("the averages are read back", lambda: people() and any(p["ema"]["24h"] > 0.2 for p in people()), limit=60)
+        for p in people():
+            self.assertEqual(sorted(p["ema"]), ["1w", "24h", "2h"])
+            self.assertGreaterEqual(p["ema"]["24h"], 0)
+        self.assertIn("24 H", self.run_ok(lib.MUSTER, "people", "--hub", hub.url))
+        self.assertEqual(lib.ask_json(hub.url + "/api/v1/idle?longer=1s"), [])
+        self.assertEqual(self.run_any(lib.MUSTER, "idle", "--hub", hub.url)[0], 1)
+        self.assertEqual(lib.ask(hub.url + "/api/v1/idle?longer=soon")[0], 400)
+
+
+if __name__ == "__main__":
+    lib.main()
