@@ -62,13 +62,25 @@ export function isFresh(d) {
     return d.state === "free" || d.state === "held" || d.state === "busy";
 }
 
+/** What screens call it; its real name is what links and filters use. @param {Node} n */
+export const nodeName = (n) => n.display ?? n.name;
+
+/** @param {Device} d */
+export const modelName = (d) => d.display ?? d.name;
+
+/** The model where there is little room; the same as modelOf where nobody said. @param {Node} n */
+export function modelBrief(n) {
+    const d = n.devices.find((one) => !one.parent);
+    return modelOf(n) === "several" || !d?.short ? modelOf(n) : d.short;
+}
+
 /** Common model without the maker's name; "several". @param {Node} n */
 export function modelOf(n) {
     let model = "";
     for (const d of n.devices) {
-        if (d.parent || d.name === model) continue;
+        if (d.parent || modelName(d) === model) continue;
         if (model) return "several";
-        model = d.name;
+        model = modelName(d);
     }
     return model.replace(/^(NVIDIA|AMD|Intel) /i, "");
 }

@@ -22,6 +22,9 @@ export interface Device {
     uuid: string;
     index: number;
     name: string;
+    /** What screens call its model, and where there is little room. */
+    display?: string;
+    short?: string;
     state: State;
     reason: string;
     since?: number;
@@ -106,6 +109,8 @@ export interface Draft {
 export interface Node {
     id: string;
     name: string;
+    /** What screens call it. */
+    display?: string;
     state: "up" | "down" | "hung" | "paused" | "maintenance";
     reason: string;
     since?: number;
@@ -159,6 +164,8 @@ export interface Metric {
 export interface Facts {
     muster: string;
     name: string;
+    /** By whose limits to colour; absent: our own. */
+    colours?: string;
     states: { word: State; mark: string; ascii: string; meaning: string }[];
     node_states: string[];
     events: string[];

@@ -1,6 +1,6 @@
 /* words.js: states in sentences, as the terminal has them (src/render/words.c). Spans go on counting, so they are made here. */
 import { count, span } from "./format.js";
-import { holderOf, usersOf } from "./model.js";
+import { holderOf, nodeName, usersOf } from "./model.js";
 
 /** @typedef {import("./types").Node} Node */
 /** @typedef {import("./types").Device} Device */
@@ -35,5 +35,5 @@ export function nodeTrouble(n) {
 /** "8 GPUs, 3 free" for a screen reader. @param {Node} n @param {Device[]} devices */
 export function nodeLabel(n, devices) {
     const free = devices.filter((d) => d.state === "free").length;
-    return `${n.name}, ${count(devices.length, "GPU")}, ${free} free`;
+    return `${nodeName(n)}, ${count(devices.length, "GPU")}, ${free} free`;
 }

@@ -118,6 +118,7 @@ struct api {
     uint64_t page_name, page_hash;
     bool demo, show_cmd, read_open; /* reading without a token: on loopback always, elsewhere if read_open */
     const char *version, *name;     /* the cluster's name on screens */
+    const char *colours;            /* by whose limits the page colours; NULL: its own */
     const char *agent_path;         /* the agent binary to hand out; NULL: none */
     const char *pin;                /* of a certificate we made ourselves; NULL: none */
     const char *const *host_names;  /* patterns */

@@ -9,10 +9,10 @@
 #define PAGE_MAX (256u << 10)
 
 /* Facts as text of an element: nothing in them may look like its end. */
-static void put_facts(struct buf *out, const char *name)
+static void put_facts(struct buf *out, const struct api *a)
 {
     AUTO_BUF facts = BUF_INIT(PAGE_MAX);
-    render_facts(&facts, name);
+    render_facts(&facts, a->name, a->colours);
     for (size_t i = 0; i < facts.len; i++)
         if (facts.p[i] == '<')
             buf_adds(out, "\\u003c");
@@ -20,15 +20,15 @@ static void put_facts(struct buf *out, const char *name)
             buf_addc(out, facts.p[i]);
 }
 
-/* Made once per name of the cluster. */
+/* Made once per name of the cluster and colours. */
 static struct blob *page_blob(struct api *a)
 {
-    uint64_t name = fnv64(a->name, strlen(a->name));
+    uint64_t name = fnv64(a->name, strlen(a->name)) + (a->colours ? fnv64(a->colours, strlen(a->colours)) : 0);
     if (a->page && a->page_name == name)
         return a->page;
     struct buf b = BUF_INIT(PAGE_MAX);
     buf_addstr(&b, web_index_head);
-    put_facts(&b, a->name);
+    put_facts(&b, a);
     buf_addstr(&b, web_index_tail);
     blob_unref(a->page);
     a->page_name = name;
@@ -74,7 +74,7 @@ enum reply_how get_asset(struct api *a, struct request *rq, struct reply *rp)
 enum reply_how get_facts(struct api *a, struct request *rq, struct reply *rp)
 {
     rp->body = BUF_INIT(PAGE_MAX);
-    render_facts(&rp->body, a->name);
+    render_facts(&rp->body, a->name, a->colours);
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
     snprintf(rp->etag, sizeof(rp->etag), "W/\"%llx\"", (unsigned long long)fnv64(rp->body.p, rp->body.len));
     if (unchanged(rq, rp))

@@ -131,6 +131,30 @@ static int walk_list(struct walk *w, const struct opt *o, const struct ynode *li
     return r;
 }
 
+/* names: {a: b, c: [d, e]} is the list a=b, c=d=e. */
+static int walk_pairs(struct walk *w, const struct opt *o, const struct ynode *map)
+{
+    int r = 0;
+
+    opt_clear(o, w->conf);
+    for (size_t i = 0; i < map->n && r == 0; i++) {
+        const struct ynode *v = &map->v[i], *one = v->kind == YNODE_LIST ? v->v : v;
+        size_t n = v->kind == YNODE_LIST ? v->n : 1;
+        AUTO_BUF pair = BUF_INIT(4096);
+        buf_addstr(&pair, map->keys[i].text);
+        for (size_t k = 0; k < n; k++) {
+            if (one[k].kind != YNODE_TEXT || one[k].null)
+                return walk_fail(w, v, str_of(o->name), "expected a text, or a list of plain texts");
+            buf_addc(&pair, '=');
+            buf_addstr(&pair, one[k].text);
+        }
+        struct ynode whole = *v;
+        whole.text = buf_str(&pair);
+        r = pair.err ? walk_fail(w, v, str_of(o->name), "too long") : walk_set(w, o, &whole);
+    }
+    return r;
+}
+
 /* A section is kept as it was written, behind as many blanks as stood before it: its owner reads it, and says where. */
 static int walk_section(struct walk *w, const struct opt *o, const struct ynode *v)
 {
@@ -162,6 +186,8 @@ static int walk_value(struct walk *w, const struct opt *o, const struct ynode *k
         return walk_section(w, o, v);
     if (o->type == OPT_LIST && v->kind == YNODE_LIST)
         return walk_list(w, o, v);
+    if (o->type == OPT_LIST && v->kind == YNODE_MAP)
+        return walk_pairs(w, o, v);
     if (v->kind != YNODE_TEXT || (!text && v->null))
         return walk_fail(w, v, str_of(o->name), walk_expected(o->type));
     if (v->null) {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "book/may.h"
 
+static const char *const colour_words[] = {"muster", "gpu-monitor", NULL};
 static const char *const read_words[] = {"open", "token", NULL};
 static const char *const slurm_words[] = {"auto", "on", "off", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -21,6 +22,8 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, listen, 'l', OPT_LIST, "127.0.0.1:8765", "ADDR:PORT", "where to listen, may be repeated; port 0 takes a free one; 0.0.0.0:8765 is the whole network"),
     OPT(hub_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder for history, records and tokens; $XDG_STATE_HOME/muster, or /var/lib/muster for root"),
     OPT(hub_conf, name, 'n', OPT_STR, "muster", "NAME", "the cluster's name on screens"),
+    OPT(hub_conf, names, 0, OPT_LIST, NULL, "REAL=SHOWN", "what screens call a host or a model of GPU: REAL=SHOWN or REAL=SHOWN=SHORTER, patterns too; in muster.yaml a map, names: {gpu01: Vision, 'Tesla V100*': [V100, V1]}"),
+    OPTN(hub_conf, "page.colours", page_colours, 0, OPT_CHOICE, "muster", "WHOSE", "colours of the page: muster (by state), or gpu-monitor: bars, RAM, CPU and disks by that page's limits", .choices = colour_words),
     OPT(hub_conf, tls, 0, OPT_BOOL, NULL, NULL, "speak TLS with a certificate made here and kept in the data folder; prints the pin for agents"),
     OPT(hub_conf, tls_cert, 0, OPT_PATH, NULL, "FILE", "certificate chain (PEM) to speak TLS with"),
     OPT(hub_conf, tls_key, 0, OPT_PATH, NULL, "FILE", "its private key (PEM)"),

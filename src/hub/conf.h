@@ -16,6 +16,8 @@ struct hub_conf {
     char *config; /* which file was read */
     struct opt_list listen;
     char *data, *name;
+    struct opt_list names;
+    int page_colours;
     bool tls;
     char *tls_cert, *tls_key;
     int read; /* enum hub_read */

@@ -33,6 +33,7 @@
 #include "hub/streams.h"
 #include "hub/tls.h"
 #include "hub/work.h"
+#include "model/names.h"
 
 #define TICK_MS     1000
 #define PUSH_MS     200
@@ -306,6 +307,7 @@ static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
 /* What of a configuration can fail: made first, then put in place all at once. */
 struct next {
     struct state_rule rule;
+    struct names *names;
     SSL_CTX *tls;
     struct tariff tariff;
     char *vesta_token;
@@ -337,6 +339,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
     int r = hub_conf_check(conf, err);
     if (r == 0)
         r = hub_conf_rule(conf, &ret->rule, err);
+    if (r == 0)
+        r = names_parse(conf->names.v, conf->names.n, &ret->names, err);
     if (r == 0)
         r = hub_conf_tariff(conf, &ret->tariff, err);
     if (r == 0)
@@ -370,6 +374,7 @@ static void next_fini(struct server *s, struct next *n, bool undo)
         ports_close(httpd_ports(s->hub.httpd), n->new_listen[i]);
     free(n->new_listen);
     tariff_fini(&n->tariff);
+    names_free(n->names);
     free(n->vesta_token);
     census_unref(n->census);
     census_files_fini(&n->census_files);
@@ -443,6 +448,8 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     if (s->tls && h->conf.tls)
         tls_pin(s->tls, s->pin);
     live_set_rule(h->live, &n->rule);
+    live_set_names(h->live, n->names);
+    n->names = NULL;
     tariff_fini(&h->tariff);
     h->tariff = n->tariff;
     n->tariff = (struct tariff){0};
@@ -467,6 +474,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->show_cmd = h->conf.show_cmdlines;
     a->read_open = h->conf.read == READ_OPEN;
     a->name = h->conf.name ? h->conf.name : "muster";
+    a->colours = h->conf.page_colours ? "gpu-monitor" : NULL;
     a->pin = s->pin[0] ? s->pin : NULL;
     a->vesta_token = s->vesta_token;
     a->proxy_header = h->conf.proxy_header;

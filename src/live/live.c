@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/rand.h"
 #include "live/node.h"
+#include "model/names.h"
 
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
 #define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
@@ -21,6 +22,7 @@ struct gpu_ref { /* whose a GPU is */
 
 struct live {
     struct state_rule rule;
+    struct names *names; /* NULL: none */
     live_event_fn *on_event;
     void *arg;
     live_who_fn *who;
@@ -191,6 +193,17 @@ static void gpus_remove(struct live *l, const struct live_node *n)
         }
 }
 
+static void call_by_names(struct live *l, struct live_node *n)
+{
+    const char *none;
+
+    names_find(l->names, n->now.name, &n->now.display, &none);
+    for (size_t i = 0; i < n->now.n_devices; i++) {
+        struct device_now *d = &n->now.devices[i];
+        names_find(l->names, d->fact.name, &d->display, &d->brief);
+    }
+}
+
 /* The name it shows by: an admin's, else its own, else its key. True when that changed. */
 static bool take_name(struct live *l, struct live_node *n)
 {
@@ -200,6 +213,7 @@ static bool take_name(struct live *l, struct live_node *n)
         return false;
     index_remove(l, n);
     mem_copy_str(n->now.name, sizeof(n->now.name), name);
+    call_by_names(l, n);
     index_add(l, n);
     return true;
 }
@@ -352,7 +366,18 @@ void live_free(struct live *l)
     free(l->by_name);
     free(l->sorted);
     free(l->shown);
+    names_free(l->names);
     free(l);
+}
+
+void live_set_names(struct live *l, struct names *names)
+{
+    names_free(l->names);
+    l->names = names;
+    for (size_t i = 0; i < l->n; i++) {
+        call_by_names(l, l->v[i]);
+        judge_again(l, l->v[i], true, l->tick_ms);
+    }
 }
 
 void live_set_rule(struct live *l, const struct state_rule *rule)
@@ -383,6 +408,7 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
     mem_copy_str(n->now.key, sizeof(n->now.key), key);
     mem_copy_str(n->own_name, sizeof(n->own_name), name ? name : "");
     mem_copy_str(n->now.name, sizeof(n->now.name), n->own_name[0] ? n->own_name : n->now.key);
+    call_by_names(l, n);
     n->now.state = NODE_DOWN;
     n->first_ms = now_ms;
     VEC_ROOM(l->v, l->n, l->cap);
@@ -574,6 +600,7 @@ void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct 
         gpus_remove(l, n);
         node_take_facts(n, id, f);
         gpus_add(l, n);
+        call_by_names(l, n);
     }
     judge_again(l, n, !same, now_ms);
 }

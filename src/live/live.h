@@ -81,6 +81,10 @@ void live_admin(struct live *l, struct node_now *n, const char *name, bool retir
 void live_book(struct live *l, struct node_now *n, size_t device, const struct hold_now *booking,
                const struct hold_now *next, int64_t now_ms);
 
+/* What screens call nodes and models from now on; takes them. NULL: as they are. */
+struct names;
+void live_set_names(struct live *l, struct names *names);
+
 /* What the hub has to say of itself, in a sentence, for every screen; "" or NULL: nothing. A change raises the version.
  */
 void live_set_notice(struct live *l, const char *text);

@@ -56,7 +56,7 @@ int view_answer(const struct view *v, struct buf *out)
         }
         if (!best)
             break;
-        buf_addf(out, "%s%zu on %s", named ? ", " : ": ", best, v->nodes[best_i]->name);
+        buf_addf(out, "%s%zu on %s", named ? ", " : ": ", best, node_shown(v->nodes[best_i]));
         told += best;
         last = best;
         last_i = best_i;

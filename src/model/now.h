@@ -50,12 +50,14 @@ struct device_now {
     struct proc_now *procs;
     struct custom_now *custom;
     struct hold_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
+    const char *display, *brief;     /* what screens call its model, and where there is little room; NULL: as it is */
     bool split;                      /* in a filtered view: it has MIG instances, listed or not */
 };
 
 struct node_now {
     char key[NODE_KEY_MAX];  /* id in text; the public "id" */
     char name[NAME_MAX_LEN]; /* an admin's name for it, else its own */
+    const char *display;     /* what screens call it (names.h); NULL: its name */
     char address[64];        /* where it last came from */
     enum node_state state;
     char reason[160];
@@ -106,6 +108,15 @@ int64_t device_age_ms(const struct device_now *d, int64_t now_ms); /* -1: never 
 int device_users(const struct device_now *d, struct buf *out);
 /* A MIG parent with instances cannot itself be free: its instances are what one takes. */
 bool device_is_parent(const struct node_now *n, const struct device_now *d);
+
+static inline const char *node_shown(const struct node_now *n)
+{
+    return n->display ? n->display : n->name;
+}
+static inline const char *device_shown(const struct device_now *d)
+{
+    return d->display ? d->display : d->fact.name;
+}
 
 void device_now_fini(struct device_now *d);
 void node_now_fini(struct node_now *n);

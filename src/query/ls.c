@@ -116,6 +116,8 @@ static void add_device(struct cell *row, const struct view *v, const struct node
     int64_t age = device_age_ms(d, v->at_ms);
 
     text(&row[NODE], n->name);
+    if (n->display)
+        cell_screen(&row[NODE], "%s", n->display);
     cell_int(&row[GPU], d->fact.index);
     if (d->fact.parent[0] && d->fact.mig >= 0)
         cell_screen(&row[GPU], "%d.%d", (int)d->fact.index, (int)d->fact.mig);
@@ -138,6 +140,8 @@ static void add_device(struct cell *row, const struct view *v, const struct node
     }
     memory(&row[MEM_TOTAL], &d->now, M_mem_total);
     text(&row[NAME], d->fact.name);
+    if (d->display)
+        cell_screen(&row[NAME], "%s", d->display);
     moment(&row[SINCE], d->since_ms, v->at_ms);
     if (age >= 0) {
         cell_int(&row[AGE], age);
@@ -150,6 +154,8 @@ static void add_device(struct cell *row, const struct view *v, const struct node
 static void add_node(struct cell *row, const struct view *v, const struct node_now *n)
 {
     text(&row[NODE], n->name);
+    if (n->display)
+        cell_screen(&row[NODE], "%s", n->display);
     text(&row[STATE], node_words[n->state]);
     if (n->state == NODE_UP && n->collect == COLLECT_FAILED) /* whoever reads it is up: of the node nothing is known */
         cell_screen(&row[STATE], "%s", collect_words[n->collect]);

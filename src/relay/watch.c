@@ -92,12 +92,13 @@ static void look_at(struct watch *w, const char *name, bool closed)
         return;
     int64_t written = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     bool same = st.st_size == f->size && written == f->written_ns;
+    bool rests = f->size < 0 && clock_wall_ms() - written / 1000000 > LOOK_MS; /* it was there before us */
     f->there = true;
     f->size = st.st_size;
     f->written_ns = written;
     if (!same)
         f->read = false;
-    if (!f->read && (same || closed))
+    if (!f->read && (same || closed || rests))
         read_file(w, f, host, which);
 }
 

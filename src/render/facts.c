@@ -25,12 +25,14 @@ static void put_words(struct json *j, const char *key, const char *const *words,
     json_end_arr(j);
 }
 
-void render_facts(struct buf *out, const char *name)
+void render_facts(struct buf *out, const char *name, const char *colours)
 {
     struct json j = json_on(out);
     json_obj(&j, NULL);
     json_cstr(&j, "muster", MUSTER_VERSION);
     json_cstr(&j, "name", name);
+    if (colours)
+        json_cstr(&j, "colours", colours);
     json_arr(&j, "states");
     for (int i = 0; i < DEV_STATES; i++) {
         const struct state_info *s = &dev_states[i];

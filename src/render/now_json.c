@@ -153,6 +153,10 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     json_str(j, "uuid", str_of(f->uuid));
     json_int(j, "index", f->index);
     json_str(j, "name", str_of(f->name));
+    if (d->display)
+        json_str(j, "display", str_of(d->display));
+    if (d->brief)
+        json_str(j, "short", str_of(d->brief));
     json_cstr(j, "state", dev_states[d->state].word);
     json_str(j, "reason", str_of(d->reason));
     number(j, "since", d->since_ms, 0);
@@ -206,6 +210,8 @@ static void put_node(struct json *j, const struct view *v, const struct node_now
     json_obj(j, NULL);
     json_str(j, "id", str_of(n->key));
     json_str(j, "name", str_of(n->name));
+    if (n->display)
+        json_str(j, "display", str_of(n->display));
     json_cstr(j, "state", node_words[n->state]);
     json_str(j, "reason", str_of(n->reason));
     number(j, "since", n->since_ms, 0);

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "model/names.h"
 #include "render/words.h"
 
 #define TEXT_MAX ((size_t)512 << 20)
@@ -50,6 +51,16 @@ static int get_text(struct parse *p, const json_t *o, const char *key, char *ret
     memcpy(ret, s.p, s.len);
     ret[s.len] = 0;
     return 0;
+}
+
+/* What screens call it: one that cannot be kept is as good as none. */
+static int get_shown(struct parse *p, const json_t *o, const char *key, const char **ret)
+{
+    char text[NAME_MAX_LEN] = "";
+    int r = get_text(p, o, key, text, sizeof(text), false);
+
+    *ret = r == 0 && text[0] ? names_keep(str_of(text)) : NULL;
+    return r;
 }
 
 static int get_int(struct parse *p, const json_t *o, const char *key, int64_t min, int64_t max, int64_t *ret)
@@ -389,6 +400,8 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
 
     if (!json_is_object(o))
         return refuse(p, "devices", "is not an array of objects");
+    if ((r = get_shown(p, o, "display", &d->display)) < 0 || (r = get_shown(p, o, "short", &d->brief)) < 0)
+        return r;
     if ((r = get_device_fact(p, o, &d->fact)) < 0 || (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
         (r = get_text(p, o, "reason", d->reason, sizeof(d->reason), false)) < 0 ||
         (r = get_ms(p, o, "since", &d->since_ms)) < 0 || (r = get_ms(p, o, "idle_since", &d->idle_since_ms)) < 0 ||
@@ -453,6 +466,7 @@ static int get_node(struct parse *p, const json_t *o, int64_t now_ms, struct nod
         return refuse(p, "nodes", "is not an array of objects");
     if ((r = get_text(p, o, "id", n->key, sizeof(n->key), true)) < 0 ||
         (r = get_text(p, o, "name", n->name, sizeof(n->name), true)) < 0 ||
+        (r = get_shown(p, o, "display", &n->display)) < 0 ||
         (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
         (r = get_text(p, o, "reason", n->reason, sizeof(n->reason), false)) < 0 ||
         (r = get_text(p, o, "address", n->address, sizeof(n->address), false)) < 0 ||

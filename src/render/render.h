@@ -17,7 +17,8 @@ void render_state_end(struct buf *out);
 void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
 
 /* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
-void render_facts(struct buf *out, const char *name);
+/* colours: by whose limits the page colours, a word for it; NULL: its own. */
+void render_facts(struct buf *out, const char *name, const char *colours);
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics);
 

@@ -143,7 +143,7 @@ static void frame_status(struct pen *p, const struct node_now *n)
     cell(p, b.p, p->width - 11, FIT_LEFT);
     sgr(p, 0);
     buf_adds(p->out, "|\n|   ");
-    cell(p, n->name, p->width - 42 - ip_wide, FIT_LEFT);
+    cell(p, node_shown(n), p->width - 42 - ip_wide, FIT_LEFT);
     buf_adds(p->out, " (");
     cell(p, ip, ip_wide, FIT_LEFT);
     buf_adds(p->out, ") last update: ");
@@ -155,7 +155,7 @@ static void gpu_cell(struct pen *p, const struct device_now *d, int width)
 {
     AUTO_BUF b = BUF_INIT(256);
 
-    buf_addf(&b, "%2d:%s", (int)d->fact.index, d->fact.name);
+    buf_addf(&b, "%2d:%s", (int)d->fact.index, device_shown(d));
     sgr(p, dev_states[d->state].ansi);
     cell(p, b.p, width, FIT_LEFT);
     sgr(p, 0);
@@ -222,7 +222,7 @@ void render_term_summary(struct buf *out, const struct view *v, const struct ter
             const struct device_now *d = &node->devices[k];
             char who[160];
             buf_addc(out, '|');
-            cell(&p, k ? "" : node->name, w[0], FIT_LEFT);
+            cell(&p, k ? "" : node_shown(node), w[0], FIT_LEFT);
             buf_addc(out, '|');
             gpu_cell(&p, d, w[1]);
             buf_addc(out, '|');
@@ -266,7 +266,7 @@ void render_term_table(struct buf *out, const struct view *v, const struct term 
             const struct device_now *d = &node->devices[k];
             char who[160];
             buf_addc(out, '|');
-            cell(&p, k ? "" : node->name, w[0], FIT_LEFT);
+            cell(&p, k ? "" : node_shown(node), w[0], FIT_LEFT);
             buf_addc(out, '|');
             gpu_cell(&p, d, w[1]);
             buf_addc(out, '|');
@@ -302,7 +302,7 @@ static void box_top(struct pen *p, const struct device_now *d)
     AUTO_BUF b = BUF_INIT(512);
     char when[32];
 
-    buf_addf(&b, "[ gpu:%d %s %s ]", (int)d->fact.index, d->fact.name,
+    buf_addf(&b, "[ gpu:%d %s %s ]", (int)d->fact.index, device_shown(d),
              d->at_ms ? local_time(d->at_ms, true, when) : "no sample yet");
     int wide = MIN(str_width(buf_str(&b)), p->width - 6);
     buf_addf(p->out, "  %s", p->g->down_right);

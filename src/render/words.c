@@ -123,11 +123,12 @@ const char *node_model(const struct node_now *n)
 
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_fact *f = &n->devices[i].fact;
-        if (f->parent[0] || strcmp(f->name, model) == 0)
+        const char *shown = device_shown(&n->devices[i]);
+        if (f->parent[0] || strcmp(shown, model) == 0)
             continue;
         if (model[0])
             return "several";
-        model = f->name;
+        model = shown;
     }
     return model;
 }

@@ -11,8 +11,8 @@ int device_page(const struct top *t, struct sheet *s, int y, int h, const struct
     int plot = h >= 40 ? 8 : h >= 16 ? 4 : 2;
     size_t len;
 
-    int x = sheet_putf(s, y, 1, s->w / 2, STYLE_PLAIN | STYLE_BOLD, "%s:%d", n->name, d->fact.index);
-    x = sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_PLAIN, "%s", d->fact.name);
+    int x = sheet_putf(s, y, 1, s->w / 2, STYLE_PLAIN | STYLE_BOLD, "%s:%d", node_shown(n), d->fact.index);
+    x = sheet_putf(s, y, x + 2, s->w - x - 2, STYLE_PLAIN, "%s", device_shown(d));
     sheet_putf(s, y++, x + 2, s->w - x - 2, STYLE_PLAIN | STYLE_DIM, "%s", d->fact.uuid);
     device_sentence(&b, d, t->all.at_ms);
     sheet_putf(s, y++, 1, s->w - 1, state, "%s %s", s->ascii ? dev_states[d->state].ascii : dev_states[d->state].mark,

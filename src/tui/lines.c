@@ -91,7 +91,7 @@ static struct node_cols node_cols(const struct top *t, const struct sheet *s)
     int longest = 0, most = 0;
 
     for (size_t i = 0; i < t->all.n; i++) {
-        longest = MAX(longest, str_width(str_of(t->all.nodes[i]->name)));
+        longest = MAX(longest, str_width(str_of(node_shown(t->all.nodes[i]))));
         most = MAX(most, (int)t->all.nodes[i]->n_devices);
     }
     c.name = MIN(MAX(longest, 4), 12 + extra / 6);
@@ -128,7 +128,7 @@ static void line_node(const struct top *t, struct sheet *s, int y, const struct 
     bool has_power = false, has_mem = false;
     int x = 1;
 
-    sheet_put(s, y, x, c.name, STYLE_PLAIN | STYLE_BOLD, n->name);
+    sheet_put(s, y, x, c.name, STYLE_PLAIN | STYLE_BOLD, node_shown(n));
     x += c.name + 1;
     if (node_is_dark(n)) {
         AUTO_BUF b = BUF_INIT(1024);
@@ -222,7 +222,7 @@ static struct device_cols device_cols(const struct top *t, const struct sheet *s
                             .temp = 4 + extra / 12};
 
     for (size_t i = 0; i < t->all.n; i++)
-        longest = MAX(longest, str_width(str_of(t->all.nodes[i]->name)));
+        longest = MAX(longest, str_width(str_of(node_shown(t->all.nodes[i]))));
     c.place = MIN(MAX(longest + 2, 6), 9 + extra / 6);
     c.who = 7 + MIN(extra / 10, 9);
     c.program = s->w >= 130 ? 14 + (s->w - 130) / 5 : 0;
@@ -233,9 +233,9 @@ static struct device_cols device_cols(const struct top *t, const struct sheet *s
 static const char *device_place(const struct node_now *n, const struct device_now *d, char out[192])
 {
     if (d->fact.mig >= 0)
-        snprintf(out, 192, "%s:%d.%d", n->name, d->fact.index, d->fact.mig);
+        snprintf(out, 192, "%s:%d.%d", node_shown(n), d->fact.index, d->fact.mig);
     else
-        snprintf(out, 192, "%s:%d", n->name, d->fact.index);
+        snprintf(out, 192, "%s:%d", node_shown(n), d->fact.index);
     return out;
 }
 

@@ -180,6 +180,25 @@ class Files(lib.Case):
         m.write()
         self.check_whole("gpu01")
 
+    def test_names_on_screens(self):
+        self.machine("gpu01", "drop").write()
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(f"names: {{gpu01: Vision 1, 'Tesla V100*': [V100, V1]}}\npage: {{colours: gpu-monitor}}\nfiles: {{watch: {self.path('drop')}}}\n")
+        self.hub = self.start_hub("--config", self.path("muster.yaml"))
+        n = self.wait_node("gpu01", lambda n: len(n["devices"]) == 2)
+        self.assertEqual((n["display"], n["devices"][0]["display"], n["devices"][0]["short"]), ("Vision 1", "V100", "V1"))
+        self.assertEqual(n["devices"][0]["name"], "Tesla V100-PCIE-16GB")
+        text = lib.ask(self.hub.url + "/?term=true")[2].decode()
+        self.assertRegex(text, r"Vision 1 +\| 0:V100 ")
+        self.assertRegex(self.run_ok(lib.MUSTER, "ls", "--hub", self.hub.url, "host:gpu01", "model:tesla"), r"Vision 1 +0 .* V100 ")
+        self.assertIn('"node":"gpu01"', self.run_ok(lib.MUSTER, "ls", "--hub", self.hub.url, "--json"))
+        self.assertEqual(lib.ask_json(self.hub.url + "/api/v1/metrics")["colours"], "gpu-monitor")
+        self.assertEqual(list(lib.ask_json(self.hub.url + "/states/")), ["gpu01"])
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(f"files: {{watch: {self.path('drop')}}}\n")
+        self.hub.p.send_signal(signal.SIGHUP)
+        self.wait_node("gpu01", lambda n: "display" not in n and "display" not in n["devices"][0])
+
     # ---- settings ----
     def test_settings_change(self):
         m1, m2 = self.machine("gpu01"), self.machine("gpu02")

@@ -3,7 +3,7 @@ import { states } from "../facts.js";
 import { count } from "../format.js";
 import { html } from "../html.js";
 import { live } from "../live.js";
-import { devicesOf, tally } from "../model.js";
+import { devicesOf, nodeName, tally } from "../model.js";
 import { href, place } from "../router.js";
 
 /** @typedef {import("../types").Node} Node */
@@ -22,7 +22,7 @@ export function Answer({ nodes }) {
     return html`<h1>
         ${!live.filter && !free && devices > 0 ? `none of ${devices} free` : of}${where.length > 0 && ": "}
         <span class="where">
-            ${where.slice(0, NAMED).map(({ node, free: n }, i) => [i > 0 && ", ", html`<span>${n} on <a href="/node/${encodeURIComponent(node.name)}">${node.name}</a></span>`])}
+            ${where.slice(0, NAMED).map(({ node, free: n }, i) => [i > 0 && ", ", html`<span>${n} on <a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a></span>`])}
             ${rest > 0 && [", ", html`<span>${rest} on ${count(where.length - NAMED, "other node")}</span>`]}
         </span>
     </h1>`;

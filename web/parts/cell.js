@@ -2,6 +2,7 @@
  * is made anew only when something it shows changed. What hovering tells is details.js. */
 import { stateOf } from "../facts.js";
 import { moment, percent, UNKNOWN } from "../format.js";
+import { level } from "../host.js";
 import { html, keyed } from "../html.js";
 import { hubNow } from "../live.js";
 import { fullness, holderOf, indexOf, isFresh, isReserved } from "../model.js";
@@ -43,7 +44,7 @@ function label(d) {
 
 /** @param {{ kind: string, v: number | undefined }} props */
 function Bar({ kind, v }) {
-    return html`<span class="bar ${kind}">${v === undefined ? null : html`<i style=${{ width: `${step(v)}%` }} />`}</span>`;
+    return html`<span class="bar ${kind} ${level("gpu", v)}">${v === undefined ? null : html`<i style=${{ width: `${step(v)}%` }} />`}</span>`;
 }
 
 /** first: the one that Tab reaches; the arrows lead to the others. */

@@ -5,7 +5,7 @@ import { stateOf } from "../facts.js";
 import { bytes, exactTime, metric, moment, span, UNKNOWN } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, live } from "../live.js";
-import { indexOf, isFresh, usersOf } from "../model.js";
+import { indexOf, isFresh, modelName, nodeName, usersOf } from "../model.js";
 import { useLive, useTick, useWindow } from "../use.js";
 import { viewFor } from "../views.js";
 import { deviceSentence } from "../words.js";
@@ -86,7 +86,7 @@ function Booked({ d }) {
 export function DeviceFacts({ n, d }) {
     useTick();
     const age = d.heard === undefined ? "no sample yet" : `${span(hubNow() - d.heard)} old`;
-    return html`<h2>${n.name} · GPU ${indexOf(d)} <span class="dim">${d.name}</span></h2>
+    return html`<h2>${nodeName(n)} · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h2>
         <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>
         ${d.note && html`<p class="dim">${d.note}</p>`}
         <${Users} d=${d} />

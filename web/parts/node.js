@@ -1,21 +1,22 @@
 /* node.js: a node with its cells, as a row or as a card; and as a tile of marks for clusters that fill a screen. */
 import { stateOf } from "../facts.js";
 import { metric, spanShort, UNKNOWN } from "../format.js";
+import { byLimits, heardOf, hostShares } from "../host.js";
 import { html, keyed } from "../html.js";
 import { hubNow } from "../live.js";
-import { devicesOf, holderOf, indexOf, modelOf } from "../model.js";
+import { devicesOf, holderOf, indexOf, modelBrief, modelOf, nodeName } from "../model.js";
 import { useTick } from "../use.js";
 import { nodeLabel, nodeTrouble } from "../words.js";
 import { Cell } from "./cell.js";
 
 /** @typedef {import("../types").Node} Node */
 
-/** @param {{ heard?: number }} props */
-export function Age({ heard }) {
+/** @param {{ heard?: number, old?: number }} props */
+export function Age({ heard, old = 15000 }) {
     useTick();
     if (heard === undefined) return html`<span class="age">never heard</span>`;
     const ms = Math.max(0, hubNow() - heard);
-    return html`<span class="age ${ms > 15000 ? "old" : ""}">${spanShort(ms)} ago</span>`;
+    return html`<span class="age ${ms > old ? "old" : ""}">${spanShort(ms)} ago</span>`;
 }
 
 /** @param {Node} n */
@@ -24,10 +25,13 @@ const nodeHref = (n) => `/node/${encodeURIComponent(n.name)}`;
 /** @param {{ n: Node, count: number }} props */
 function Head({ n, count }) {
     const model = modelOf(n);
+    const full = n.devices[0]?.display ? n.devices[0].name : model;
     const load = n.metrics.load1;
+    const shares = byLimits && n.state === "up" ? hostShares(n) : [];
     return html`<div class="head">
-        <span class="title"><a class="name" href=${nodeHref(n)}>${n.name}</a> <span class="dim" title=${model}>${model}${count > 1 ? ` ×${count}` : ""}</span></span>
-        ${load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
+        <span class="title"><a class="name" href=${nodeHref(n)} title=${n.display ? n.name : ""}>${nodeName(n)}</a> <span class="dim" title=${full}><span class="wide">${model}</span><span class="brief">${modelBrief(n)}</span>${count > 1 ? ` ×${count}` : ""}</span></span>
+        ${shares.length > 0 && html`<span class="dim load shares" title=${shares.map((s) => `${s.name} ${s.text}`).join(", ")}>${shares.map((s) => html`<span class=${s.level}>${s.name} ${s.text}</span> `)}</span>`}
+        ${!shares.length && load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
     </div>`;
 }
 
@@ -43,7 +47,7 @@ export const NodeBox = keyed(
                 ${trouble && html`<p class="trouble">${trouble}</p>`}
                 ${devices.length > 0 && html`<div class="cells">${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} first=${i === 0} />`)}</div>`}
             </div>
-            <${Age} heard=${n.heard} />
+            <${Age} ...${heardOf(n)} />
         </section>`;
     },
     ({ n, card, height }) => `${n.id} ${n.version} ${n.heard} ${devicesOf(n).length} ${card} ${height}`,
@@ -60,7 +64,7 @@ export const NodeTile = keyed(
     ({ n }) => {
         const devices = devicesOf(n);
         return html`<section class="node tile ${n.state}" aria-label=${nodeLabel(n, devices)}>
-            <a class="name" href=${nodeHref(n)}>${n.name}</a>
+            <a class="name" href=${nodeHref(n)} title=${n.display ? n.name : ""}>${nodeName(n)}</a>
             <div class="marks">
                 ${devices.map((d, i) => {
                     const who = holderOf(d);

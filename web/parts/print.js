@@ -4,7 +4,7 @@ import { facts } from "../facts.js";
 import { exactTime, metric, UNKNOWN } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, live } from "../live.js";
-import { devicesOf, indexOf, isFresh, usersOf } from "../model.js";
+import { devicesOf, indexOf, isFresh, modelName, nodeName, usersOf } from "../model.js";
 
 function Table() {
     return html`<h1>${facts.name}, ${exactTime(hubNow())}</h1>
@@ -16,7 +16,7 @@ function Table() {
                     devicesOf(n).map((d) => {
                         const m = isFresh(d) ? d.metrics : {};
                         return html`<tr>
-                            <td>${n.name}</td><td>${indexOf(d)}</td><td>${d.name}</td><td>${d.state}</td>
+                            <td>${nodeName(n)}</td><td>${indexOf(d)}</td><td>${modelName(d)}</td><td>${d.state}</td>
                             <td>${usersOf(d).map((u) => u.user).join(", ") || UNKNOWN}</td>
                             <td class="num">${metric("util", m.util)}</td><td class="num">${metric("mem_used", m.mem_used)}</td><td class="num">${metric("mem_total", d.metrics.mem_total)}</td>
                         </tr>`;

@@ -5,7 +5,7 @@ import { html } from "../html.js";
 import { watch } from "../live.js";
 import { Copy } from "../parts/copy.js";
 import { Empty } from "../parts/empty.js";
-import { modelOf } from "../model.js";
+import { modelOf, nodeName } from "../model.js";
 import { count } from "../format.js";
 import { useSession } from "../session.js";
 import { useLive } from "../use.js";
@@ -17,7 +17,7 @@ function Arrivals({ before }) {
     const fresh = useLive().nodes.filter((n) => !before.has(n.id));
     if (!fresh.length) return html`<p class="waiting" role="status">Waiting for the node to report …</p>`;
     return html`<ul class="arrivals" role="status">
-        ${fresh.map((n) => html`<li><a href="/node/${encodeURIComponent(n.name)}">${n.name}</a> is here${n.devices.length ? `: ${count(n.devices.length, "GPU")}, ${modelOf(n)}` : ""}</li>`)}
+        ${fresh.map((n) => html`<li><a href="/node/${encodeURIComponent(n.name)}">${nodeName(n)}</a> is here${n.devices.length ? `: ${count(n.devices.length, "GPU")}, ${modelOf(n)}` : ""}</li>`)}
     </ul>`;
 }
 

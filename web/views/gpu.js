@@ -4,7 +4,7 @@ import { metrics, stateOf } from "../facts.js";
 import { metric, span } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, live, watch } from "../live.js";
-import { indexOf, isFresh } from "../model.js";
+import { indexOf, isFresh, modelName, nodeName } from "../model.js";
 import { Refused } from "../parts/empty.js";
 import { FactList } from "../parts/facts.js";
 import { Pick } from "../parts/pick.js";
@@ -50,7 +50,7 @@ export default function Gpu({ arg }) {
     return html`<div class="one">
         <div class="lead">
             ${node && d
-                ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${node.name}</a> · GPU ${indexOf(d)} <span class="dim">${d.name}</span></h1>
+                ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
                     <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>`
                 : html`<h1>${uuid}</h1><p class="dim">No node has this GPU now. What is stored of it is below.</p>`}
         </div>

@@ -1,9 +1,10 @@
 /* node.js: one machine: its GPUs now, its past as charts with a line per GPU, who was on them, its facts, its events. */
 import { useEffect, useRef } from "preact/hooks";
-import { metric, span } from "../format.js";
+import { metric, percent, span } from "../format.js";
+import { cpuShare, disks, heardOf, level } from "../host.js";
 import { html } from "../html.js";
 import { hubNow, live, watch } from "../live.js";
-import { devicesOf, modelOf } from "../model.js";
+import { devicesOf, modelOf, nodeName } from "../model.js";
 import { Cell } from "../parts/cell.js";
 import { Details } from "../parts/details.js";
 import { Empty, Refused } from "../parts/empty.js";
@@ -51,18 +52,21 @@ export default function NodeView({ arg }) {
     const top = (/** @type {string} */ of) => Math.max(0, ...devices.map((d) => d.metrics[of] ?? 0)) || undefined;
     const tops = { util: 1, mem_util: 1, enc: 1, dec: 1, fan: 1, sm_active: 1, sm_occupancy: 1, tensor_active: 1, dram_active: 1, cpu: 1, mem_used: top("mem_total"), power: top("power_limit"), ram_used: m.ram_total };
     const trouble = nodeTrouble(n);
+    const { heard } = heardOf(n);
     return html`<div class="one">
         <div class="lead">
-            <h1>${n.name} <span class="dim">${devices.length ? `${modelOf(n)} ×${devices.length}` : ""}</span></h1>
-            <p class="sentence ${n.state}">${trouble || "up"}${n.heard === undefined ? "" : html`, <span class="dim">heard ${span(hubNow() - n.heard)} ago</span>`}</p>
+            <h1>${nodeName(n)} <span class="dim">${devices.length ? `${modelOf(n)} ×${devices.length}` : ""}</span></h1>
+            <p class="sentence ${n.state}">${trouble || "up"}${heard === undefined ? "" : html`, <span class="dim">heard ${span(hubNow() - heard)} ago</span>`}</p>
         </div>
         <div class="sides">
             <aside>
                 <${FactList} label="Now" rows=${[
                     ["load", m.load1 === undefined ? undefined : `${m.load1.toFixed(1)}${n.cpus ? ` of ${n.cpus}` : ""}`],
-                    ["CPU", m.cpu === undefined ? undefined : metric("cpu", m.cpu)],
+                    ["CPU", m.cpu === undefined ? undefined : html`<span class=${level("host", m.cpu)}>${metric("cpu", m.cpu)}</span>`],
+                    ["load per CPU", m.cpu !== undefined || cpuShare(n) === undefined ? undefined : html`<span class=${level("host", cpuShare(n))}>${percent(cpuShare(n) ?? 0)}</span>`],
                     ["RAM", m.ram_total === undefined ? undefined : `${metric("ram_used", m.ram_used)} of ${metric("ram_total", m.ram_total)}`],
                     ["disks", m.disk_total === undefined ? undefined : `${metric("disk_used", m.disk_used)} of ${metric("disk_total", m.disk_total)}`],
+                    ...disks(n).filter(([where]) => where !== "disks").map(([where, v]) => [where, html`<span class=${level("host", v)}>${percent(v)}</span>`]),
                     ["up for", m.uptime === undefined ? undefined : metric("uptime", m.uptime)],
                 ]} />
                 <${FactList} label="Facts" rows=${[
@@ -75,6 +79,7 @@ export default function NodeView({ arg }) {
                     ["agent", n.agent],
                     ["read with", n.collector],
                     ["id", n.id],
+                    ["real name", n.display ? n.name : undefined],
                 ]} />
             </aside>
             <div class="main">

@@ -4,7 +4,7 @@ import { stateOf } from "../facts.js";
 import { bytes, count, exactTime, span, UNKNOWN } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, watch } from "../live.js";
-import { peopleOf } from "../model.js";
+import { nodeName, peopleOf } from "../model.js";
 import { Empty, NoMatch, Refused } from "../parts/empty.js";
 import { FilterBox } from "../parts/filterbox.js";
 import { href, usePlace } from "../router.js";
@@ -15,7 +15,7 @@ import { useLive, useTick } from "../use.js";
 /** One node's GPUs of a person, each a mark. @param {{ place: Person["places"][number] }} props */
 function Place({ place: { node, devices } }) {
     return html`<span class="held-at">
-        <a href="/node/${encodeURIComponent(node.name)}">${node.name}</a>
+        <a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a>
         ${devices.map(({ d, index }) => html`<a class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" title="${node.name} GPU ${index}: ${d.state}"
             aria-label="${node.name} GPU ${index}, ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span></a>`)}
     </span>`;

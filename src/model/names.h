@@ -1,0 +1,26 @@
+/*
+ * names.h: what machines and models of GPUs are called on screens: `names:` of muster.yaml. The real names stay what
+ * they are known, searched and asked for by.
+ */
+#ifndef MODEL_NAMES_H
+#define MODEL_NAMES_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define NAMES_MAX 4096
+
+struct names;
+/* Each text is REAL=DISPLAY, or REAL=DISPLAY=SHORTER; REAL may be a pattern, and the first that fits counts. 0 or
+ * -EINVAL with a sentence. */
+int names_parse(char *const *texts, size_t n, struct names **ret, struct err *err);
+void names_free(struct names *s);
+/* Both last for good; NULL where there is none. all may be NULL. False: nothing is said of it. */
+bool names_find(const struct names *all, const char *real, const char **ret_display, const char **ret_brief);
+/* A copy that lasts for good, the same for the same text. NULL: there are NAMES_MAX of them, or it is no name. Not for
+ * several threads. */
+const char *names_keep(struct str text);
+
+#endif
