@@ -63,12 +63,16 @@ struct request {
     enum role role;
     struct token token; /* id empty: nobody, or a person the proxy names */
     bool by_cookie;
+    bool back; /* a form: when its write is durable the browser is sent back to the page */
 };
 /*
  * Method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the target.
  * 0 or -EINVAL with a sentence: bad escapes, control characters, more than QUERY_MAX parameters.
  */
 int request_target(struct request *rq, struct str target, char *scratch, struct err *err);
+/* A form's body (application/x-www-form-urlencoded): at most QUERY_MAX fields; scratch as long as the body. Control
+ * characters are blanks. */
+int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err);
 int method_of(struct str word);                                       /* enum method, or -1 */
 struct str request_query(const struct request *rq, const char *name); /* empty: absent */
 bool request_flag(const struct request *rq, const char *name);        /* present and not "false"/"0" */

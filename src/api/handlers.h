@@ -29,6 +29,8 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
 #define MAX_JOB_BODY 65536
 /* bookings.c, bookings_put.c */
 handler get_bookings, get_bookings_ics, get_booking, post_booking, patch_booking, delete_booking;
+handler post_form; /* form.c */
+bool form_allowed(struct api *a, struct request *rq, struct reply *rp);
 bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_BOOKING_BODY 32768
 /* send.c: what comes in */

@@ -11,8 +11,9 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent decoding into *out, which moves on. False: a bad escape, or a control character. */
-static bool decode(struct str in, bool plus, char **out, struct str *ret)
+/* Percent decoding into *out, which moves on. False: a bad escape, or a control character; where they are blanks, only
+ * the first. */
+static bool decode(struct str in, bool plus, bool controls, char **out, struct str *ret)
 {
     char *to = *out;
     for (size_t i = 0; i < in.len; i++) {
@@ -27,18 +28,41 @@ static bool decode(struct str in, bool plus, char **out, struct str *ret)
         } else if (c == '+' && plus) {
             c = ' ';
         }
-        if ((unsigned char)c < 32 || c == 127)
+        bool control = (unsigned char)c < 32 || c == 127;
+        if (control && !controls)
             return false;
-        *to++ = c;
+        *to++ = control ? ' ' : c;
     }
     *ret = str_n(*out, (size_t)(to - *out));
     *out = to;
     return true;
 }
 
+/* "a=b&c=d" */
+static int pairs(struct str rest, const char *what, bool controls, char *scratch, struct param *ret, size_t *ret_n,
+                 struct err *err)
+{
+    struct str pair;
+    *ret_n = 0;
+    while (str_cut(&rest, '&', &pair)) {
+        if (pair.len == 0)
+            continue;
+        if (*ret_n == QUERY_MAX)
+            return err_set(err, -EINVAL, "more than %d %ss", QUERY_MAX, what);
+        struct param *p = &ret[(*ret_n)++];
+        const char *equals = memchr(pair.p, '=', pair.len);
+        struct str name = str_n(pair.p, equals ? (size_t)(equals - pair.p) : pair.len);
+        struct str value = equals ? str_n(equals + 1, pair.len - name.len - 1) : str_n("", 0);
+        if (!decode(name, true, controls, &scratch, &p->name) || !decode(value, true, controls, &scratch, &p->value) ||
+            !str_utf8_ok(p->name) || !str_utf8_ok(p->value))
+            return err_set(err, -EINVAL, "%s %zu has a bad %% escape or a control character", what, *ret_n);
+    }
+    return 0;
+}
+
 int request_target(struct request *rq, struct str target, char *scratch, struct err *err)
 {
-    struct str path, pair, name;
+    struct str path;
     if (target.len == 0 || target.p[0] != '/')
         return err_set(err, -EINVAL, "the request's target must begin with '/'");
     const char *hash = memchr(target.p, '#', target.len);
@@ -47,23 +71,14 @@ int request_target(struct request *rq, struct str target, char *scratch, struct 
     const char *question = memchr(target.p, '?', target.len);
     path = str_n(target.p, question ? (size_t)(question - target.p) : target.len);
     struct str rest = question ? str_n(question + 1, target.len - path.len - 1) : str_n("", 0);
-    if (!decode(path, false, &scratch, &rq->path) || !str_utf8_ok(rq->path))
+    if (!decode(path, false, false, &scratch, &rq->path) || !str_utf8_ok(rq->path))
         return err_set(err, -EINVAL, "the request's path has a bad %% escape or a control character");
-    rq->n_query = 0;
-    while (str_cut(&rest, '&', &pair)) {
-        if (pair.len == 0)
-            continue;
-        if (rq->n_query == QUERY_MAX)
-            return err_set(err, -EINVAL, "more than %d query parameters", QUERY_MAX);
-        struct param *p = &rq->query[rq->n_query++];
-        const char *equals = memchr(pair.p, '=', pair.len);
-        name = str_n(pair.p, equals ? (size_t)(equals - pair.p) : pair.len);
-        struct str value = equals ? str_n(equals + 1, pair.len - name.len - 1) : str_n("", 0);
-        if (!decode(name, true, &scratch, &p->name) || !decode(value, true, &scratch, &p->value) ||
-            !str_utf8_ok(p->name) || !str_utf8_ok(p->value))
-            return err_set(err, -EINVAL, "query parameter %zu has a bad %% escape or a control character", rq->n_query);
-    }
-    return 0;
+    return pairs(rest, "query parameter", false, scratch, rq->query, &rq->n_query, err);
+}
+
+int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err)
+{
+    return pairs(body, "field", true, scratch, ret, ret_n, err);
 }
 
 int method_of(struct str word)

@@ -7,6 +7,10 @@
 const struct route routes[] = {
     {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
      .params = "term: plain text; detail: boxes instead of a table; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
+    {METHOD_POST, "/", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
+     .summary = "GPU Monitor: its reservation form (host, id, name, date, comment, save or reset), where bookings.auth is open", .handle = post_form},
+    {METHOD_POST, "/index.php", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
+     .summary = "The same", .handle = post_form},
     {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table; the page for browsers",
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
     {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},

@@ -12,6 +12,7 @@
 #include "book/pick.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
+#include "hub/mirror.h"
 
 #define AWAY_MS (7 * 86400000ll)
 
@@ -106,8 +107,11 @@ static void show_all(struct hub *h, const char *devices, int64_t now_ms)
 struct writing {
     struct hub *h;
     struct late *late; /* NULL: nobody waits for an answer */
+    store_done_fn *done;
+    void *arg;
     int64_t id;
     int status; /* when it went well */
+    bool back;  /* to the page, instead of the row */
     enum event_kind kind;
     char by[HOLD_PERSON_MAX], me[HOLD_PERSON_MAX];
 };
@@ -121,6 +125,7 @@ static void on_moved(void *arg, const struct hold *x, enum hold_state to)
 {
     struct moving *m = arg;
     show_all(m->h, x->devices, m->now_ms);
+    mirror_look(m->h->mirror);
     if (to == HOLD_OVER)
         tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
 }
@@ -148,17 +153,25 @@ static void written(void *arg, int result)
     }
     if (w->late && x)
         reply_hold(&rp, &h->api, x, w->me, now_ms, w->status);
-    else if (w->late && result == -ENOSPC)
+    if (w->late && x && w->back) {
+        rp.status = 303;
+        snprintf(rp.location, sizeof(rp.location), "/");
+    }
+    if (w->late && !x && result == -ENOSPC)
         reply_problem(&rp, 507, "the hub's disk is full: nothing was booked; try again later");
-    else if (w->late)
+    else if (w->late && !x)
         reply_problem(&rp, 503, "the hub cannot store it, nothing was changed: %s", strerror(-result));
     if (w->late)
         httpd_late_reply(w->late, &rp);
     bookings_tick(h, now_ms);
+    mirror_look(h->mirror);
+    if (w->done)
+        w->done(w->arg, result);
     free(w);
 }
 
-int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me, struct late *late)
+/* tell_whom: who waits for it; copied. */
+static int start(struct hub *h, struct hold *x, const char *by, const struct writing *tell_whom)
 {
     const struct hold *was = x->id ? book_find(h->book, x->id) : NULL;
     bool fresh = !x->id;
@@ -168,16 +181,23 @@ int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me
     if (r < 0)
         return r;
     struct writing *w = mem_alloc(sizeof(*w));
-    *w = (struct writing){.h = h, .late = late, .id = x->id, .status = fresh ? 201 : 200};
+    *w = *tell_whom;
+    w->h = h;
+    w->id = x->id;
+    w->status = fresh ? 201 : 200;
     w->kind = !was ? EVENT_BOOKED : x->released_ms && !was->released_ms ? EVENT_RELEASED : EVENT_REBOOKED;
     mem_copy_str(w->by, sizeof(w->by), by);
-    mem_copy_str(w->me, sizeof(w->me), me);
     if (was)
         ledger_mark_all(h->ledger, MIN(was->from_ms, x->from_ms), MAX(was->until_ms, x->until_ms), clock_wall_ms());
     else
         ledger_mark_all(h->ledger, x->from_ms, x->until_ms, clock_wall_ms());
     store_hold_put(h->store, x, written, w);
     return 0;
+}
+
+int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn *done, void *arg)
+{
+    return start(h, x, by, &(struct writing){.done = done, .arg = arg});
 }
 
 enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by)
@@ -188,7 +208,9 @@ enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, con
     int r = book_conflicts(h->book, x, NULL, 0) && hold_end_ms(x) > x->from_ms ? -EEXIST : 0;
     if (r == 0) {
         struct late *late = httpd_late(rq);
-        r = bookings_write(h, &to, by, me, late);
+        struct writing w = {.late = late, .back = rq->back};
+        mem_copy_str(w.me, sizeof(w.me), me);
+        r = start(h, &to, by, &w);
         if (r == 0)
             return REPLY_LATER;
         struct reply answer = {0};

@@ -77,6 +77,7 @@ const struct opt hub_opts[] = {
     OPTN(hub_conf, "usage.co2", usage_co2, 0, OPT_STR, NULL, "GRAMS", "of CO2 per kWh"),
     OPT(hub_conf, slurm, 0, OPT_CHOICE, "auto", "WHEN", "ask squeue who has which GPUs, so that they count as held; auto: where there is a squeue", .choices = slurm_words),
     OPT(hub_conf, slurm_every, 0, OPT_DURATION, "60s", "TIME", "so often", .min = 30000, .max = DAY_MS),
+    OPTN(hub_conf, "bookings.mirror", bookings_mirror, 0, OPT_PATH, NULL, "FILE", "GPU Monitor's data/comments.json, kept in step with the bookings both ways (docs/bookings.md)"),
     OPT(hub_conf, session, 0, OPT_DURATION, "30d", "TIME", "a browser stays logged in this long", .min = 60000, .max = 3660 * DAY_MS),
     OPT(hub_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(hub_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),

@@ -36,6 +36,8 @@ struct hub_conf {
     int bookings_auth; /* enum book_auth */
     int slurm;         /* enum hub_slurm */
     int64_t slurm_every, session;
+    char *bookings_mirror;
+    int64_t session;
     char *usage_zone, *usage_currency, *usage_co2;
     int usage_split; /* enum usage_split */
     int64_t usage_idle_spell, usage_every, keep_usage;

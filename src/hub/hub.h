@@ -11,6 +11,7 @@
 #include "wire/wire.h"
 
 struct census_desk;
+struct mirror;
 struct press;
 struct slurm_desk;
 struct asked;
@@ -29,6 +30,7 @@ struct hub {
     struct peers *peers;
     struct tokens *tokens;
     struct book *book;
+    struct mirror *mirror; /* comments.json */
     struct zone *zone; /* of times in sentences: the system's */
     struct streams *streams;
     struct ledger *ledger; /* usage, counted */
@@ -85,8 +87,9 @@ int jobs_get(void *hub, int64_t id, struct job_fact **ret, struct err *err);
 /* ---- bookings.c ---- */
 enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by);
 int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err);
-/* The same without a request: late NULL, nobody waits. x gets its id if it has none. As book_begin; by: who. */
-int bookings_write(struct hub *h, struct hold *x, const char *by, const char *me, struct late *late);
+/* The same without a request: done is told how it went (NULL: nobody wants to know). x gets its id if it has none.
+ * As book_begin; by: who. */
+int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn *done, void *arg);
 int bookings_load(struct hub *h, struct err *err); /* after the registry */
 void bookings_tick(struct hub *h, int64_t now_ms);
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */

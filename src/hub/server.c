@@ -26,6 +26,7 @@
 #include "hub/decode.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
+#include "hub/mirror.h"
 #include "hub/ports.h"
 #include "hub/press.h"
 #include "hub/slurm.h"
@@ -262,6 +263,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     live_tick(s->hub.live, now_ms);
     census_desk_tick(s->hub.census, now_ms);
     bookings_tick(&s->hub, now_ms);
+    mirror_tick(s->hub.mirror, now_ms);
     httpd_tick(s->hub.httpd);
     say_store(&s->hub);
     say_notice(&s->hub);
@@ -484,6 +486,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->n_admins = h->conf.proxy_admins.n;
     a->session_ms = h->conf.session;
     a->book_auth = (enum book_auth)h->conf.bookings_auth;
+    mirror_set(h->mirror, h->conf.bookings_mirror);
 }
 
 /* ---- signals ---- */
@@ -684,6 +687,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->started_ms = clock_wall_ms();
     h->live = live_new(NULL, registry_on_event, h);
     h->book = book_new();
+    h->mirror = mirror_new(h);
     int r = zone_load(NULL, &h->zone, err);
     if (r < 0)
         h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
@@ -826,6 +830,7 @@ void hub_close(struct hub *h)
     peers_free(h->peers);
     tokens_free(h->tokens);
     live_free(h->live);
+    mirror_free(h->mirror);
     book_free(h->book);
     zone_free(h->zone);
     cache_free(h->api.cache);

@@ -1,6 +1,7 @@
 /* hold.c: what a hold is at a moment, copying and comparing them. */
 #include "model/hold.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 const char *const hold_kind_words[HOLD_KINDS] = {"booking", "wait"};
@@ -35,6 +36,15 @@ bool hold_has_device(const struct hold *h, struct str uuid)
         if (one.len && str_eq_str(one, uuid))
             return true;
     return false;
+}
+
+void hold_without(const struct hold *h, struct str uuid, struct buf *out)
+{
+    struct str rest = str_of(h->devices), one;
+
+    while (str_cut(&rest, ',', &one))
+        if (one.len && !str_eq_str(one, uuid))
+            buf_addf(out, "%s%.*s", out->len ? "," : "", STR_ARG(one));
 }
 
 static const size_t texts[] = {offsetof(struct hold, person),  offsetof(struct hold, by),

@@ -44,6 +44,10 @@ int64_t hold_end_ms(const struct hold *h);
 bool hold_overlaps(const struct hold *h, int64_t from_ms, int64_t to_ms);
 bool hold_has_device(const struct hold *h, struct str uuid);
 
+struct buf;
+/* Its devices but this one, with commas between. */
+void hold_without(const struct hold *h, struct str uuid, struct buf *out);
+
 /* A copy in one piece, for free(). */
 struct hold *hold_copy(const struct hold *h);
 size_t hold_text_bytes(const struct hold *h);
