@@ -79,7 +79,7 @@ static const char *distinct(struct board *b, const char *users)
 {
     enum { NAMED = 16 };
     struct str rest = str_of(users), one, name[NAMED];
-    AUTO_BUF all = BUF_INIT(BOARD_CELL_MAX * 2);
+    AUTO_BUF all = BUF_INIT((size_t)BOARD_CELL_MAX * 2);
     size_t n = 0, k;
 
     while (str_cut(&rest, ',', &one)) {

@@ -232,17 +232,31 @@ struct trace {
     double x, first, least, most, last;
     double alone_x, alone_y; /* a point that nothing has been joined to yet */
     size_t joined;           /* points since the last gap */
+    size_t strokes;          /* since the path began */
+    bool dashed;
     struct ink ink;
 };
 
+static void trace_end(struct trace *t)
+{
+    pen_stroke(t->pen, 1.4, t->dashed, t->ink);
+}
+
 static void trace_to(struct trace *t, double x, double v)
 {
+    enum { STROKES = 100 };
     double y = frame_y(t->f, v);
 
     pen_to(t->pen, x, y, t->joined == 0);
     t->alone_x = x;
     t->alone_y = y;
     t->joined++;
+    if (t->pen->cr && ++t->strokes == STROKES) { /* cairo's time grows with how often one path crosses itself */
+        trace_end(t);
+        pen_begin(t->pen);
+        pen_to(t->pen, x, y, true);
+        t->strokes = 0;
+    }
 }
 
 static void trace_flush(struct trace *t)
@@ -289,7 +303,7 @@ static void trace_add(struct trace *t, double x, double v)
 static void draw_line(struct pen *pen, const struct frame *f, size_t k)
 {
     const struct plot_series *s = &f->p->series[k];
-    struct trace t = {.pen = pen, .f = f, .column = -1, .ink = {series_colour(f->p, k), 1}};
+    struct trace t = {.pen = pen, .f = f, .column = -1, .dashed = s->line, .ink = {series_colour(f->p, k), 1}};
     AUTO_BUF dots = BUF_INIT(1u << 20);
     /* Where points lie closer than can be seen, a gap is one that leaves a half point empty. */
     double reach = (double)f->p->n > 2 * (f->right - f->left) ? 1 : 0;
@@ -310,7 +324,7 @@ static void draw_line(struct pen *pen, const struct frame *f, size_t k)
         trace_add(&t, x, s->y[i]);
     }
     trace_gap(&t, &dots);
-    pen_stroke(pen, 1.4, s->line, t.ink);
+    trace_end(&t);
     for (size_t i = 0; i + 2 * sizeof(double) <= dots.len; i += 2 * sizeof(double)) {
         double at[2];
         memcpy(at, dots.p + i, sizeof(at));

@@ -205,6 +205,11 @@ static void step_on(struct civil *c, const struct step *s)
     *part[s->unit] += s->n;
 }
 
+static const char *month_word(const struct civil *c)
+{
+    return c->month >= 1 && c->month <= 12 ? months[c->month - 1] : "";
+}
+
 static void tick_text(struct tick *t, const struct civil *c, int unit, const struct civil *before)
 {
     bool new_day = !before || c->day != before->day || c->month != before->month || c->year != before->year;
@@ -213,15 +218,15 @@ static void tick_text(struct tick *t, const struct civil *c, int unit, const str
         snprintf(t->text, sizeof(t->text), unit == SECOND ? "%02d:%02d:%02d" : "%02d:%02d", c->hour % 24,
                  c->minute % 60, c->second % 60);
         if (new_day)
-            snprintf(t->under, sizeof(t->under), "%d %s %d", c->day, months[(c->month - 1) % 12], c->year);
+            snprintf(t->under, sizeof(t->under), "%d %s %d", c->day, month_word(c), c->year);
         return;
     }
     if (unit == YEAR)
         snprintf(t->text, sizeof(t->text), "%d", c->year);
     else if (unit == MONTH)
-        snprintf(t->text, sizeof(t->text), "%s", months[(c->month - 1) % 12]);
+        snprintf(t->text, sizeof(t->text), "%s", month_word(c));
     else
-        snprintf(t->text, sizeof(t->text), "%d %s", c->day, months[(c->month - 1) % 12]);
+        snprintf(t->text, sizeof(t->text), "%d %s", c->day, month_word(c));
     if (unit != YEAR && (!before || c->year != before->year))
         snprintf(t->under, sizeof(t->under), "%d", c->year);
 }
@@ -230,7 +235,7 @@ void scale_time(struct scale *ret, const struct zone *z, int64_t from_ms, int64_
 {
     static const int64_t year_9000 = 221845392000000;
     const struct step *step = steps;
-    struct civil c, before = {0};
+    struct civil c = {0}, before = {0};
 
     from_ms = MAX(0, MIN(from_ms, year_9000));
     to_ms = MAX(from_ms + 1000, MIN(to_ms, year_9000 + 1000));
@@ -248,7 +253,7 @@ void scale_time(struct scale *ret, const struct zone *z, int64_t from_ms, int64_
         if (at < from_ms || (ret->n && (double)at <= ret->v[ret->n - 1].at))
             continue; /* before the axis, or an hour that does not exist */
         struct tick *t = &ret->v[ret->n];
-        struct civil real;
+        struct civil real = {0};
         zone_civil(z, at, &real);
         *t = (struct tick){.at = (double)at};
         tick_text(t, &real, step->unit, ret->n ? &before : NULL);
@@ -259,7 +264,7 @@ void scale_time(struct scale *ret, const struct zone *z, int64_t from_ms, int64_
 
 void scale_period(const struct zone *z, int64_t at_ms, int64_t step_ms, struct tick *ret)
 {
-    struct civil c;
+    struct civil c = {0};
 
     *ret = (struct tick){.at = (double)at_ms};
     zone_civil(z, at_ms, &c);
