@@ -72,7 +72,8 @@ int font_load(struct err *err)
     if (r < 0)
         return r;
     pthread_mutex_lock(&lock);
-    c = lib;
+    if (!c) /* once: who has come through here may read it without the lock */
+        c = lib;
     if (!weights[0].n) {
         config = config ? config : c->fc_load();
         if (config)
