@@ -21,7 +21,7 @@
 struct report_job {
     struct past_ask ask; /* first */
     struct census *census;
-    int64_t now_ms;
+    int64_t now_ms, graphics_mem;
     int period;
     struct report_look look;
     bool partial;
@@ -147,6 +147,7 @@ static int report_read(const struct report_job *job, const struct past *past, co
                             .to = ask->to,
                             .company = ask->company,
                             .now_ms = job->now_ms,
+                            .graphics_mem = job->graphics_mem,
                             .n_nodes = job->n,
                             .nodes = job->nodes,
                             .arg = (void *)past,
@@ -158,7 +159,7 @@ static int report_read(const struct report_job *job, const struct past *past, co
     if (!n)
         return err_set(err, -ENOENT,
                        "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
-                       "config.yaml as people.companies (docs/report.md)");
+                       "config.yaml as people_companies (docs/report.md)");
     int r = runs_of(&from, runs, err);
     return r < 0 ? r : report_make(ask, companies, n, runs->v, runs->n, ret, err);
 }
@@ -283,6 +284,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     if (!want.zone)
         want.zone = own_zone(a);
     want.census = census_ref(a->census);
+    want.graphics_mem = runs_graphics_mem(a->live);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
     view_of(a->live, &all, rq->now_ms, one, &v);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "live/live.h"
+
 #define SEEN_LATELY_MS 600000 /* when a process was last seen is written down this often */
 #define GAP_MS         600000 /* a tree that was off its devices for longer is another run */
 #define CHUNK_DAYS     8      /* of a node's minutes are read at once */
@@ -196,6 +198,8 @@ static void take_process(void *arg, const struct store_proc *p)
     int64_t last_ms = still ? MAX(k->ask->now_ms, p->last_ms) : p->last_ms;
 
     if (k->code < 0 || p->first_ms >= k->to_ms || last_ms < k->from_ms)
+        return;
+    if (p->kind == PROC_GRAPHICS && p->mem_max < k->ask->graphics_mem)
         return;
     uint32_t node = host_of(k, p->node);
     if (census_ignored(k->ask->census, k->hosts[node].name, p->fact.user, p->fact.uid))
@@ -659,6 +663,11 @@ int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err)
     free(k.jobs);
     free(k.pieces);
     return r;
+}
+
+int64_t runs_graphics_mem(const struct live *l)
+{
+    return live_rule(l)->graphics_mem;
 }
 
 void runs_fini(struct runs *r)

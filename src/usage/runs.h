@@ -27,6 +27,7 @@ struct runs_ask {
     int32_t from, to;    /* days, both counted */
     const char *company; /* runs that are never of it are left out; NULL: all */
     int64_t now_ms;
+    int64_t graphics_mem; /* a graphics process with less memory is a display server, and no run */
     size_t n_nodes;
     const struct runs_node *nodes;
     void *arg; /* for the four below; history, jobs: NULL is none */
@@ -47,6 +48,9 @@ struct runs {
 #define RUNS_PIECES_MAX 4000000 /* stretches of a process on a device */
 #define RUNS_JOBS_MAX   200000
 #define RUNS_DAYS_MAX   40000
+
+struct live;
+int64_t runs_graphics_mem(const struct live *l); /* by the rule of states */
 
 /* 0; -E2BIG: more than that; -ECANCELED; what the three gave. ret is ended with runs_fini in any case. */
 int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err);

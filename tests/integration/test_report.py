@@ -76,9 +76,9 @@ class World:
                 yield {"kind": "process", "node": r["node"], "device": uuid(r["node"], gpu), "pid": r["root"] + k, "start": a, "ppid": 1, "root_pid": r["root"], "uid": 1000,
                        "user": r["user"], "name": "python", "slurm_job": 0, "first": a, "last": b, "mem_max": 1 << 30, "ended": True}
 
-    def company(self, run, moment):
-        """As CONFIG says; memberships change with the hub's days, which are UTC in these tests."""
-        day = moment.astimezone(datetime.timezone.utc).date()
+    def company(self, run, moment, hub_zone):
+        """As CONFIG says; memberships change with the hub's days, whatever zone the report has."""
+        day = moment.astimezone(hub_zone).date()
         if run["user"] == "root":
             return None
         if run["user"] == "ann" or (run["user"] == "bob" and day <= datetime.date(2024, 10, 25)):
@@ -113,12 +113,12 @@ class World:
                             days[day][2][metric].append(v)
             yield r, days
 
-    def daily(self, zone, day_from, day_to, nodes, gpus_per_node):
+    def daily(self, zone, day_from, day_to, nodes, gpus_per_node, hub_zone=datetime.timezone.utc):
         table = {}
         for r, days in self.run_days(zone):
             for day, (minutes, gpu_minutes, seen) in days.items():
                 begin = max(datetime.datetime.combine(day, datetime.time(), zone), datetime.datetime.fromtimestamp(r["start"] / 1000, zone))
-                company = self.company(r, begin)
+                company = self.company(r, begin, hub_zone)
                 if company:
                     table.setdefault((company, day), []).append((r["root"], minutes, gpu_minutes, seen))
         rows = []
@@ -177,7 +177,9 @@ class Report(lib.Case):
             self.assertEqual(one["rows"], [r for r in got["rows"] if r["company"] == company])
         own = self.hub(world, zone="Asia/Tokyo")
         got = lib.ask_json(f"{own.url}/api/v1/report?from=2024-10-20&to=2024-11-05")
-        self.assertEqual((got["zone"], got["rows"]), ("Asia/Tokyo", world.daily(zoneinfo.ZoneInfo("Asia/Tokyo"), datetime.date(2024, 10, 20), datetime.date(2024, 11, 5), ASSIGNED, GPUS)))
+        tokyo = zoneinfo.ZoneInfo("Asia/Tokyo")
+        self.assertEqual(got["zone"], "Asia/Tokyo")
+        self.assertEqual(got["rows"], world.daily(tokyo, datetime.date(2024, 10, 20), datetime.date(2024, 11, 5), ASSIGNED, GPUS, hub_zone=tokyo))
         berlin = {r["date"]: r["assigned_gpu_hour"] for r in lib.ask_json(f"{hub.url}/api/v1/report?zone=Europe/Berlin&company=Calm&from=2024-10-26&to=2024-10-28")["rows"]}
         self.assertEqual(berlin, {"2024-10-26": 576, "2024-10-27": 600, "2024-10-28": 576})
 

@@ -6,9 +6,10 @@
 
 #include "test.h"
 
-#define MIN_MS 60000ll
-#define DAY_MS 86400000ll
-#define DAY    20000
+#define MIN_MS       60000ll
+#define DAY_MS       86400000ll
+#define DAY          20000
+#define GRAPHICS_MEM 1000
 
 /* A moment of the days around DAY. */
 static int64_t at(int day, int h, int m, int s)
@@ -91,6 +92,7 @@ static void read_runs(struct world *w, const struct zone *z, int from, int to, i
                            .from = DAY + from,
                            .to = DAY + to,
                            .now_ms = now_ms,
+                           .graphics_mem = GRAPHICS_MEM,
                            .n_nodes = 3,
                            .nodes = nodes,
                            .arg = w,
@@ -267,6 +269,25 @@ static void a_slurm_job_is_one_run_on_all_its_nodes(void **unused)
     zone_free(z);
 }
 
+static void a_display_server_is_no_run(void **unused)
+{
+    struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "gdm", at(0, 1, 0, 0), at(0, 1, 59, 59)),
+                                 PROC("k1", "g1", 12, 12, "kim", at(0, 2, 0, 0), at(0, 2, 59, 59)),
+                                 PROC("k1", "g1", 13, 13, "kim", at(0, 3, 0, 0), at(0, 3, 59, 59))};
+    struct world w = {procs, ARRAY_LEN(procs), .n_jobs = 0};
+    struct zone *z = zone_utc();
+    (void)unused;
+    procs[0].kind = procs[1].kind = PROC_GRAPHICS;
+    procs[2].kind = PROC_GRAPHICS | PROC_COMPUTE;
+    procs[1].mem_max = GRAPHICS_MEM; /* it renders */
+    read_runs(&w, z, 0, 0, NOW);
+    assert_int_equal(runs.n, 2);
+    assert_int_equal(runs.v[0].from_ms, at(0, 2, 0, 0));
+    assert_int_equal(runs.v[1].from_ms, at(0, 3, 0, 0));
+    runs_fini(&runs);
+    zone_free(z);
+}
+
 static void a_run_that_goes_on_counts_to_now(void **unused)
 {
     struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "kim", at(0, 1, 0, 0), at(0, 1, 52, 0)),
@@ -390,7 +411,7 @@ TESTS(cmocka_unit_test(a_tree_is_one_run_on_the_devices_of_its_processes),
       cmocka_unit_test(devices_that_come_and_go_count_as_long_as_they_were_held),
       cmocka_unit_test(a_pid_that_comes_back_much_later_is_another_run),
       cmocka_unit_test(a_labelled_job_takes_its_processes), cmocka_unit_test(a_slurm_job_is_one_run_on_all_its_nodes),
-      cmocka_unit_test(a_run_that_goes_on_counts_to_now),
+      cmocka_unit_test(a_display_server_is_no_run), cmocka_unit_test(a_run_that_goes_on_counts_to_now),
       cmocka_unit_test(days_are_those_of_the_zone_and_so_is_their_utilisation),
       cmocka_unit_test(a_run_over_the_day_the_clocks_change_has_all_its_minutes),
       cmocka_unit_test(where_minutes_are_gone_hours_are_asked),
