@@ -36,7 +36,7 @@ struct hub_conf {
     int bookings_auth; /* enum book_auth */
     int slurm;         /* enum hub_slurm */
     char *bookings_mirror;
-    int64_t session;
+    int64_t slurm_every, session;
     char *usage_zone, *usage_currency, *usage_co2;
     int usage_split; /* enum usage_split */
     int64_t usage_idle_spell, usage_every, keep_usage;
