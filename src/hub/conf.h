@@ -35,7 +35,6 @@ struct hub_conf {
     struct opt_list proxy_from, proxy_admins;
     int bookings_auth; /* enum book_auth */
     int slurm;         /* enum hub_slurm */
-    int64_t slurm_every;
     char *bookings_mirror;
     int64_t slurm_every, session;
     char *usage_zone, *usage_currency, *usage_co2;
