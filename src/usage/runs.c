@@ -30,6 +30,8 @@ struct piece {
 struct labelled {
     struct job_fact *j;
     uint32_t node;
+    int64_t slurm; /* number of the Slurm job this is, on one of its nodes; 0: it is none */
+    bool part;     /* of a Slurm job that is here, too */
 };
 
 /* A node of the records: those asked about, and others as they turn up. */
@@ -61,7 +63,7 @@ struct making {
     struct labelled *jobs;
     size_t n_jobs, cap_jobs;
     struct piece *pieces;
-    size_t n_pieces, cap_pieces;
+    size_t n_pieces, cap_pieces, looked;
     int code;
 };
 
@@ -113,6 +115,19 @@ static void piece_add(struct making *k, const struct piece *p)
     k->pieces[k->n_pieces++] = *p;
 }
 
+/* The hub labels each node of a Slurm job, with the job's number first in its attributes. */
+static int64_t slurm_number(const struct job_fact *j)
+{
+    struct str rest = str_of(j->attrs), digits;
+    int64_t v = 0;
+
+    if (strcmp(j->kind, "slurm") != 0 || !str_skip(&rest, "{\"job\":") || !str_cut(&rest, ',', &digits))
+        return 0;
+    while (digits.len && digits.p[digits.len - 1] == '}')
+        digits.len--;
+    return str_int(digits, &v) && v > 0 ? v : 0;
+}
+
 static void take_job(void *arg, const struct job_fact *j)
 {
     struct making *k = arg;
@@ -120,7 +135,7 @@ static void take_job(void *arg, const struct job_fact *j)
     if (j->parent || !j->node[0]) /* a part of a job that is there itself, or on no node */
         return;
     VEC_ROOM(k->jobs, k->n_jobs, k->cap_jobs);
-    k->jobs[k->n_jobs++] = (struct labelled){job_copy(j), host_of(k, j->node)};
+    k->jobs[k->n_jobs++] = (struct labelled){.j = job_copy(j), .node = host_of(k, j->node), .slurm = slurm_number(j)};
 }
 
 static int by_node(const void *a, const void *b)
@@ -152,6 +167,32 @@ static bool pid_listed(const char *list, int32_t pid)
     return listed(list, str_of(text));
 }
 
+/* Is a within b: the same person's, on no other devices, at no other time? */
+static bool within(const struct making *k, const struct labelled *a, const struct labelled *b)
+{
+    struct str rest = str_of(a->j->devices), uuid;
+
+    if (strcmp(a->j->person, b->j->person) != 0 || a->j->start_ms < b->j->start_ms - GAP_MS ||
+        job_until(k, a) > job_until(k, b) + GAP_MS)
+        return false;
+    while (str_cut(&rest, ',', &uuid))
+        if (str_trim(uuid).len && !listed(b->j->devices, str_trim(uuid)))
+            return false;
+    return true;
+}
+
+/* What somebody labels inside a Slurm job is on that job's devices: it is no run beside it. */
+static void mark_parts(struct making *k, const struct host *h)
+{
+    bool any = false;
+
+    for (size_t i = h->first_job; i < h->first_job + h->n_jobs && !any; i++)
+        any = k->jobs[i].slurm != 0;
+    for (size_t i = h->first_job; i < h->first_job + h->n_jobs; i++)
+        for (size_t s = h->first_job; any && !k->jobs[i].slurm && !k->jobs[i].part && s < h->first_job + h->n_jobs; s++)
+            k->jobs[i].part = k->jobs[s].slurm && within(k, &k->jobs[i], &k->jobs[s]);
+}
+
 /* The devices a job was labelled with are its own as long as it lasted. */
 static void job_pieces(struct making *k, const struct labelled *l)
 {
@@ -161,10 +202,10 @@ static void job_pieces(struct making *k, const struct labelled *l)
         uuid = str_trim(uuid);
         if (!uuid.len)
             continue;
-        struct piece p = {.kind = RUN_JOB,
+        struct piece p = {.kind = l->slurm ? RUN_SLURM : RUN_JOB,
                           .node = l->node,
                           .device = device_of(k, l->node, uuid),
-                          .key = l->j->id,
+                          .key = l->slurm ? l->slurm : l->j->id,
                           .login = login_of(k, l->j->person),
                           .uid = -1,
                           .from_ms = l->j->start_ms,
@@ -174,19 +215,19 @@ static void job_pieces(struct making *k, const struct labelled *l)
 }
 
 /* The job a process is part of; NULL: none. */
-static const struct job_fact *claimed(const struct making *k, uint32_t node, const struct store_proc *p,
+static const struct labelled *claimed(const struct making *k, uint32_t node, const struct store_proc *p,
                                       int64_t last_ms)
 {
     const struct host *h = &k->hosts[node];
 
     for (size_t i = h->first_job; i < h->first_job + h->n_jobs; i++) {
         const struct job_fact *j = k->jobs[i].j;
-        if (p->first_ms > job_until(k, &k->jobs[i]) || last_ms < j->start_ms)
+        if (k->jobs[i].part || p->first_ms > job_until(k, &k->jobs[i]) || last_ms < j->start_ms)
             continue;
         if (pid_listed(j->pids, p->fact.pid) || pid_listed(j->pids, p->fact.root_pid))
-            return j;
+            return &k->jobs[i];
         if (listed(j->devices, str_of(p->device)) && (!j->person[0] || strcmp(j->person, p->fact.user) == 0))
-            return j;
+            return &k->jobs[i];
     }
     return NULL;
 }
@@ -197,6 +238,8 @@ static void take_process(void *arg, const struct store_proc *p)
     bool still = !p->ended && p->last_ms >= k->ask->now_ms - SEEN_LATELY_MS;
     int64_t last_ms = still ? MAX(k->ask->now_ms, p->last_ms) : p->last_ms;
 
+    if (k->code == 0 && ++k->looked % 1024 == 0 && k->ask->stop && k->ask->stop(k->ask->arg))
+        k->code = -ECANCELED;
     if (k->code < 0 || p->first_ms >= k->to_ms || last_ms < k->from_ms)
         return;
     if (p->kind == PROC_GRAPHICS && p->mem_max < k->ask->graphics_mem)
@@ -204,17 +247,19 @@ static void take_process(void *arg, const struct store_proc *p)
     uint32_t node = host_of(k, p->node);
     if (census_ignored(k->ask->census, k->hosts[node].name, p->fact.user, p->fact.uid))
         return;
-    const struct job_fact *j = claimed(k, node, p, last_ms);
-    struct piece piece = {.kind = j                       ? RUN_JOB
-                                  : p->fact.slurm_job > 0 ? RUN_SLURM
-                                                          : RUN_TREE,
+    const struct labelled *l = claimed(k, node, p, last_ms);
+    bool named = l && l->j->person[0];
+    int64_t slurm = l ? l->slurm : p->fact.slurm_job;
+    struct piece piece = {.kind = slurm > 0 ? RUN_SLURM
+                                  : l       ? RUN_JOB
+                                            : RUN_TREE,
                           .node = node,
                           .device = device_of(k, node, str_of(p->device)),
-                          .key = j                       ? j->id
-                                 : p->fact.slurm_job > 0 ? p->fact.slurm_job
-                                                         : p->fact.root_pid,
-                          .login = login_of(k, j && j->person[0] ? j->person : p->fact.user),
-                          .uid = j && j->person[0] ? -1 : p->fact.uid,
+                          .key = slurm > 0 ? slurm
+                                 : l       ? l->j->id
+                                           : p->fact.root_pid,
+                          .login = login_of(k, named ? l->j->person : p->fact.user),
+                          .uid = named ? -1 : p->fact.uid,
                           .from_ms = p->first_ms,
                           .until_ms = last_ms};
     piece_add(k, &piece);
@@ -240,8 +285,12 @@ static int gather(struct making *k, struct err *err)
         struct host *h = &k->hosts[k->jobs[i].node];
         if (!h->n_jobs++)
             h->first_job = i;
-        job_pieces(k, &k->jobs[i]);
     }
+    for (size_t i = 0; i < k->n_hosts; i++)
+        mark_parts(k, &k->hosts[i]);
+    for (size_t i = 0; i < k->n_jobs; i++)
+        if (!k->jobs[i].part)
+            job_pieces(k, &k->jobs[i]);
     r = ask->procs(ask->arg, k->from_ms - SEEN_LATELY_MS, take_process, k, err);
     if (r >= 0 && k->code < 0)
         r = err_set(err, k->code, "there are too many processes in that time: ask for a shorter one");

@@ -269,6 +269,58 @@ static void a_slurm_job_is_one_run_on_all_its_nodes(void **unused)
     zone_free(z);
 }
 
+static void an_allocation_of_slurm_is_a_run_and_what_is_labelled_in_it_is_not(void **unused)
+{
+    struct store_proc procs[] = {
+        PROC("k1", "g1", 11, 11, "kim", at(0, 1, 10, 0), at(0, 1, 59, 59)), /* of both */
+        PROC("k2", "g2", 12, 12, "kim", at(0, 1, 10, 0), at(0, 1, 59, 59)),
+    };
+#define ALLOCATION(i, n, gpus)                                                                                         \
+    {                                                                                                                  \
+        .id = (i), .start_ms = at(0, 1, 0, 0), .end_ms = at(0, 1, 59, 59), .name = "x", .kind = "slurm",               \
+        .person = "kim", .owner = "slurm", .node = (n), .devices = (gpus), .pids = "",                                 \
+        .attrs = "{\"job\":4711,\"account\":\"a\"}"                                                                    \
+    }
+    const struct job_fact jobs[] = {
+        ALLOCATION(21, "k1", "g1,g2"),
+        ALLOCATION(22, "k2", "g2"),
+        {.id = 23,
+         .start_ms = at(0, 1, 10, 0),
+         .end_ms = at(0, 1, 59, 59),
+         .name = "train",
+         .kind = "record",
+         .person = "kim",
+         .owner = "",
+         .node = "k1",
+         .devices = "g1",
+         .pids = "11",
+         .attrs = ""},
+        {.id = 24,
+         .start_ms = at(0, 1, 10, 0),
+         .end_ms = at(0, 1, 59, 59),
+         .name = "train",
+         .kind = "record",
+         .person = "lee",
+         .owner = "",
+         .node = "k1",
+         .devices = "g1",
+         .pids = "",
+         .attrs = ""}, /* not kim's: beside it */
+    };
+    struct world w = {procs, ARRAY_LEN(procs), jobs, ARRAY_LEN(jobs), .stopped = false};
+    struct zone *z = zone_utc();
+    (void)unused;
+    procs[0].fact.slurm_job = 4711; /* the other's is not known: its device says it */
+    read_runs(&w, z, 0, 0, NOW);
+    assert_int_equal(runs.n, 2);
+    check(0, "job:0000000000000018", 0, 50, 1, 64 * PERCENT_ONE, 100 * PERCENT_ONE);
+    assert_string_equal(runs.v[1].run_id, "slurm:4711");
+    assert_int_equal(runs.v[1].minutes, 60);
+    assert_int_equal(runs.v[1].gpus, 3);
+    runs_fini(&runs);
+    zone_free(z);
+}
+
 static void a_display_server_is_no_run(void **unused)
 {
     struct store_proc procs[] = {PROC("k1", "g1", 11, 11, "gdm", at(0, 1, 0, 0), at(0, 1, 59, 59)),
@@ -411,6 +463,7 @@ TESTS(cmocka_unit_test(a_tree_is_one_run_on_the_devices_of_its_processes),
       cmocka_unit_test(devices_that_come_and_go_count_as_long_as_they_were_held),
       cmocka_unit_test(a_pid_that_comes_back_much_later_is_another_run),
       cmocka_unit_test(a_labelled_job_takes_its_processes), cmocka_unit_test(a_slurm_job_is_one_run_on_all_its_nodes),
+      cmocka_unit_test(an_allocation_of_slurm_is_a_run_and_what_is_labelled_in_it_is_not),
       cmocka_unit_test(a_display_server_is_no_run), cmocka_unit_test(a_run_that_goes_on_counts_to_now),
       cmocka_unit_test(days_are_those_of_the_zone_and_so_is_their_utilisation),
       cmocka_unit_test(a_run_over_the_day_the_clocks_change_has_all_its_minutes),
