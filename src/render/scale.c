@@ -114,8 +114,10 @@ void scale_linear(struct scale *ret, const char *unit, double lo, double hi, boo
     }
     double step = round_step((hi - lo) / MAX(want, 1));
     if (!exact) {
-        lo = floor(lo / step + 1e-9) * step;
-        hi = ceil(hi / step - 1e-9) * step;
+        double low = floor(lo / step + 1e-9) * step, high = ceil(hi / step - 1e-9) * step, over = (hi - lo) * 0.04;
+        /* To the next tick, unless that leaves much of the field empty. */
+        lo = lo - low > step / 2 ? lo - over : low;
+        hi = high - hi > step / 2 ? hi + over : high;
     }
     int decimals = decimals_of(step);
     for (double v = ceil(lo / step - 1e-9) * step; v <= hi + step * 1e-6 && s->n < TICKS_MAX; v += step) {

@@ -28,16 +28,15 @@ static void numbers_are_round(void **unused)
         {"seconds", 0, 3600, false, 4, "0 | 20 | 40 | 60 in min"},
         {"seconds", 0, 1080000, false, 4, "0 | 100 | 200 | 300 in h"},
         {"celsius", 62, 78, false, 4, "60 | 65 | 70 | 75 | 80 in °C"},
-        {"celsius", -5, 31, false, 4, "-10 | 0 | 10 | 20 | 30 | 40 in °C"},
+        {"celsius", -5, 31, false, 4, "-10 | 0 | 10 | 20 | 30 in °C"},
         {"joules", 0, 7.2e6, false, 4, "0.0 | 0.5 | 1.0 | 1.5 | 2.0 in kWh"},
         {"watts", 0, 48000, false, 5, "0 | 10 | 20 | 30 | 40 | 50 in kW"},
         {"hertz", 0, 1.98e9, false, 4, "0.0 | 0.5 | 1.0 | 1.5 | 2.0 in GHz"},
         {"EUR", 0, 123456, false, 3,
          "0 | 50\xe2\x80\x89"
          "000 | 100\xe2\x80\x89"
-         "000 | 150\xe2\x80\x89"
          "000 in EUR"},
-        {NULL, 7, 7, false, 4, "6.0 | 6.5 | 7.0 | 7.5 | 8.0"},
+        {NULL, 7, 7, false, 4, "6.5 | 7.0 | 7.5"},
         {NULL, 0, 0, false, 4, "0.0 | 0.5 | 1.0"},
         {NULL, 3, -2, false, 4, "-2 | 0 | 2 | 4"},
     };
