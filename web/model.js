@@ -26,13 +26,13 @@ export function indexOf(d) {
     return d.mig === undefined ? `${d.index}` : `${d.index}.${d.mig}`;
 }
 
-/** Whose it is: its users, most memory first. @param {Device} d */
+/** Whose it is: persons, or logins that nobody is told of, most memory first. nobody: not to be counted. @param {Device} d */
 export function usersOf(d) {
-    /** @type {Map<string, { user: string, mem: number, start: number, programs: Set<string> }>} */
+    /** @type {Map<string, { user: string, nobody: boolean, mem: number, start: number, programs: Set<string> }>} */
     const users = new Map();
     for (const p of d.processes) {
-        const name = p.user ?? "?";
-        const u = users.get(name) ?? { user: name, mem: 0, start: Infinity, programs: new Set() };
+        const name = p.person ?? p.user ?? "?";
+        const u = users.get(name) ?? { user: name, nobody: p.person === null, mem: 0, start: Infinity, programs: new Set() };
         u.mem += p.mem ?? 0;
         u.start = Math.min(u.start, p.start ?? Infinity);
         if (p.name) u.programs.add(p.name);
@@ -118,6 +118,7 @@ export function peopleOf(nodes) {
         for (const d of devicesOf(node)) {
             if (!isFresh(d)) continue;
             for (const u of usersOf(d)) {
+                if (u.nobody) continue;
                 const name = u.user === "?" ? "" : u.user;
                 const p = people.get(name) ?? { name, gpus: 0, idle: 0, mem: 0, since: undefined, places: [] };
                 people.set(name, p);

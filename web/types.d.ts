@@ -5,6 +5,11 @@ export type State = "free" | "held" | "busy" | "stale" | "hung" | "lost";
 export interface Process {
     pid: number;
     user?: string;
+    /** where it differs from user; null: nobody's, as root's where the hub was told so */
+    person?: string | null;
+    teams?: string[];
+    projects?: string[];
+    companies?: string[];
     name?: string;
     cmd?: string;
     mem?: number;

@@ -110,6 +110,7 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
         reply_failed(rp, r, &err);
         return REPLY_NOW;
     }
+    history_query_census(query, a->census);
     struct history_job *job = mem_zero(1, sizeof(*job));
     *job = (struct history_job){.ask = {history_run, history_end}, .query = query, .csv = csv};
     return a->ask(a->hub, rq, rp, &job->ask);

@@ -3,6 +3,7 @@
 
 #include "api/handlers.h"
 #include "base/mem.h"
+#include "people/roll.h"
 #include "query/filter.h"
 #include "query/travel.h"
 #include "query/view.h"
@@ -15,6 +16,7 @@ struct travel_job {
     struct past_ask ask; /* first */
     struct travel *travel;
     struct filter *filter; /* NULL: everything */
+    struct roll *roll;     /* who was who then */
     struct view view;      /* its nodes come one by one */
 };
 
@@ -57,6 +59,7 @@ static void travel_run(struct past_ask *k, const struct past *past, struct reply
         }
         if (r == 0)
             continue;
+        roll_node(job->roll, &n);
         if (sift(job, &n)) {
             if (!first)
                 buf_addc(out, ',');
@@ -75,6 +78,7 @@ static void travel_end(struct past_ask *k)
     struct travel_job *job = (struct travel_job *)k;
     travel_free(job->travel);
     filter_free(job->filter);
+    roll_free(job->roll);
     free(job);
 }
 
@@ -104,6 +108,7 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     *job = (struct travel_job){.ask = {travel_run, travel_end},
                                .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),
                                .filter = filter,
+                               .roll = roll_new(a->census, at_ms),
                                .view = v};
     job->view.at_ms = at_ms;
     job->view.n = 0;

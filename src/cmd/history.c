@@ -29,7 +29,8 @@ static const struct opt history_opts[] = {
     OPT(history_conf, agg, 'a', OPT_STR, NULL, "HOW",
         "what of the samples of a step: avg, min, max, sum, last, count, rate, or several with commas (default: avg, "
         "and rate of a counter)"),
-    OPT(history_conf, group, 'g', OPT_STR, NULL, "BY", "one series per node, model or user, or one of all"),
+    OPT(history_conf, group, 'g', OPT_STR, NULL, "BY",
+        "one series per node, model, user, person or team, or one of all"),
     OPT(history_conf, fold, 0, OPT_STR, NULL, "HOW", "what of a group's devices: mean, sum, min or max"),
     OPT(history_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only devices that fit now, as 'user:kim' or 'model:h200'"),
     OPT(history_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: columns of numbers"),

@@ -11,29 +11,20 @@
 #include "hub/streams.h"
 #include "link/command.h"
 #include "people/census_build.h"
+#include "people/roll.h"
 
 #define FILE_MAX   (1u << 20)
 #define GETENT_MAX (8u << 20)
 #define GETENT_MS  60000
 #define AGAIN_MS   900000 /* groups change seldom, and asking for them may cost a directory server much */
 #define ARGS_MAX   256
-#define MET_MAX    65536
-
-#define GROUPS_SHOWN 16u /* of one person and kind */
 
 enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
 
-/* Persons met, and what is known of each: for live, which shows it with every process. */
-struct met {
-    struct arena arena;
-    size_t n, cap;
-    struct identity **v; /* by person */
-};
-
 struct census_desk {
     struct hub *h;
-    struct met *met;
-    int64_t next_ms; /* when somebody's groups change; INT64_MAX: never */
+    struct roll *roll; /* for live, which shows it with every process */
+    int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
     struct census_files files;
     struct unix_groups groups, fresh;
     struct event *timer;
@@ -129,68 +120,21 @@ static void again(struct census_desk *d, int64_t ms)
     event_add(d->timer, &tv);
 }
 
-static struct identity *met_new(struct met *m, const struct census *c, const char *person, int64_t now_ms)
-{
-    const char *names[GROUPS_SHOWN];
-    struct identity *who = arena_alloc(&m->arena, 1, sizeof(*who));
-    who->person = arena_strn(&m->arena, person, strlen(person));
-    for (int kind = 0; kind < GROUP_KINDS; kind++) {
-        AUTO_BUF b = BUF_INIT(GROUPS_SHOWN * 256);
-        size_t n = census_groups(c, (enum group_kind)kind, person, now_ms, names, GROUPS_SHOWN);
-        for (size_t i = 0; i < MIN(n, GROUPS_SHOWN); i++)
-            buf_addf(&b, "%s%s", i ? "\n" : "", names[i]);
-        who->groups[kind] = b.len ? arena_strn(&m->arena, b.p, b.len) : "";
-    }
-    return who;
-}
-
 /* For live: who logs in so on that node. */
 static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    struct census_desk *d = arg;
-    struct met *m = d->met;
-    const char *person = census_person(d->h->api.census, n->name, f->user, f->uid);
-    size_t lo = 0, hi = m->n;
-    if (!person[0] && !f->user[0])
-        return NULL;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (strcmp(m->v[mid]->person, person) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == m->n || strcmp(m->v[lo]->person, person) != 0) {
-        if (m->n >= MET_MAX)
-            return NULL;
-        VEC_ROOM(m->v, m->n, m->cap);
-        memmove(m->v + lo + 1, m->v + lo, (m->n - lo) * sizeof(*m->v));
-        m->v[lo] = met_new(m, d->h->api.census, person, clock_wall_ms());
-        m->n++;
-    }
-    const struct identity *who = m->v[lo];
-    bool plain = strcmp(person, f->user) == 0 && !who->groups[0][0] && !who->groups[1][0] && !who->groups[2][0];
-    return plain ? NULL : who;
-}
-
-static void met_free(struct met *m)
-{
-    if (!m)
-        return;
-    arena_fini(&m->arena);
-    free(m->v);
-    free(m);
+    return roll_who(((struct census_desk *)arg)->roll, n->name, f);
 }
 
 /* Everybody is asked for again; what live has borrowed goes afterwards. */
 static void meet(struct census_desk *d)
 {
-    struct met *before = d->met;
+    struct roll *before = d->roll;
     int64_t now_ms = clock_wall_ms();
-    d->met = mem_zero(1, sizeof(*d->met));
+    d->roll = roll_new(d->h->api.census, now_ms);
     d->next_ms = census_next_change(d->h->api.census, now_ms);
     live_who(d->h->live, census_knows(d->h->api.census) ? who_is : NULL, d);
-    met_free(before);
+    roll_free(before);
 }
 
 static void put(struct census_desk *d, struct census *c)
@@ -313,7 +257,7 @@ void census_desk_free(struct census_desk *d)
         return;
     command_stop(d->running);
     event_free(d->timer);
-    met_free(d->met);
+    roll_free(d->roll);
     unix_groups_fini(&d->groups);
     unix_groups_fini(&d->fresh);
     census_files_fini(&d->files);

@@ -6,11 +6,12 @@
 
 #include <errno.h>
 
+#include "people/census.h"
 #include "query/history_plan.h"
 #include "query/when.h"
 
 const char *const agg_words[AGGS] = {"avg", "min", "max", "sum", "last", "count", "rate"};
-static const char *const group_words[GROUPS] = {"", "node", "model", "user", "all"};
+static const char *const grouping_words[GROUPS] = {"", "node", "model", "user", "person", "team", "all"};
 static const char *const fold_words[FOLDS] = {"mean", "sum", "min", "max"};
 static const char *const tier_names[TIER_COUNT + 1] = {"raw", "minute", "hour", "auto"};
 
@@ -197,7 +198,7 @@ static int resolve_metrics(const struct history_words *w, const struct view *v, 
     for (size_t i = 0; i < q->n_metrics; i++)
         if (q->group > GROUP_NODE && q->metrics[i].no >= 0 && metrics[q->metrics[i].no].scope == SCOPE_NODE)
             return err_set(err, -EINVAL, "'%s' is a metric of nodes: devices are grouped by %s", q->metrics[i].name,
-                           group_words[q->group]);
+                           grouping_words[q->group]);
     return 0;
 }
 
@@ -375,7 +376,7 @@ static int parse_how(const struct history_words *w, struct history_query *q, str
         q->usual = true;
         q->n_aggs = 1;
     }
-    int group = word_of(w->group, group_words, GROUPS, "group", err);
+    int group = word_of(w->group, grouping_words, GROUPS, "group", err);
     if (group < 0)
         return group;
     int fold = w->fold.len ? word_of(w->fold, fold_words, FOLDS, "fold", err) : FOLD_MEAN;
@@ -421,11 +422,17 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
     return 0;
 }
 
+void history_query_census(struct history_query *q, const struct census *c)
+{
+    q->census = census_ref(c);
+}
+
 void history_query_free(struct history_query *q)
 {
     if (!q)
         return;
     arena_fini(&q->mem);
+    census_unref(q->census);
     free(q->nodes);
     free(q);
 }

@@ -42,6 +42,9 @@ struct history_query; /* owns copies of everything it needs */
 int history_query_new(const struct history_words *w, const struct view *v, int64_t now_ms,
                       bool (*keep)(void *arg, const struct node_now *n, const struct device_now *d), void *arg,
                       struct history_query **ret, struct err *err);
+/* Who is who, for group=person and group=team; before it is answered. Without: logins are persons, in no team. */
+struct census;
+void history_query_census(struct history_query *q, const struct census *c);
 void history_query_free(struct history_query *q);
 
 /* What a thread beside the loop works on: store_history, or a test's, and the store's records. */

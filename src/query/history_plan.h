@@ -6,7 +6,11 @@
 
 #define PLAN_METRICS 320 /* all of metrics.def and all a node may declare */
 
-enum group { GROUP_NONE, GROUP_NODE, GROUP_MODEL, GROUP_USER, GROUP_ALL, GROUPS };
+enum group { GROUP_NONE, GROUP_NODE, GROUP_MODEL, GROUP_USER, GROUP_PERSON, GROUP_OF_TEAM, GROUP_ALL, GROUPS };
+static inline bool group_by_holder(enum group g)
+{
+    return g >= GROUP_USER && g <= GROUP_OF_TEAM;
+}
 enum fold { FOLD_MEAN, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLDS };
 
 struct plan_metric {
@@ -47,6 +51,7 @@ struct history_query {
     size_t n_read; /* series of devices, before they are grouped */
     struct plan_metric metrics[PLAN_METRICS];
     struct plan_node *nodes;
+    struct census *census; /* who is who; NULL: logins are persons */
 };
 
 #endif

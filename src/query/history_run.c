@@ -154,10 +154,10 @@ static void heap_add(struct run *r, const struct series *s, enum agg agg)
         struct heap *k = &r->heaps[(r->next_heap + i) % r->n_heaps];
         if (k->metric != s->metric || k->agg != agg || k->per != s->per) /* names are the query's own */
             continue;
-        if (r->q->group == GROUP_NODE   ? k->node_key == s->node_id
-            : r->q->group == GROUP_USER ? k->user == s->user /* one pointer per name */
-            : r->q->group == GROUP_ALL  ? true
-                                        : strcmp(k->model, s->model) == 0)
+        if (r->q->group == GROUP_NODE      ? k->node_key == s->node_id
+            : group_by_holder(r->q->group) ? k->user == s->user /* one pointer per name */
+            : r->q->group == GROUP_ALL     ? true
+                                           : strcmp(k->model, s->model) == 0)
             h = k;
     }
     if (!h && (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX)) {
@@ -210,7 +210,7 @@ static void heaps_end(struct run *r, bool tell)
 {
     for (size_t k = 0; k < r->n_heaps; k++)
         r->heaps[k].at = k;
-    if (r->q->group == GROUP_USER && r->n_heaps)
+    if (group_by_holder(r->q->group) && r->n_heaps)
         qsort(r->heaps, r->n_heaps, sizeof(*r->heaps), by_user);
     for (size_t k = 0; k < r->n_heaps; k++) {
         struct heap *h = &r->heaps[k];
@@ -291,7 +291,7 @@ static void give(struct run *r, const struct plan_node *p, const struct plan_dev
             r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
         if (q->group == GROUP_NONE || !d)
             r->sink->each(r->sink->arg, &s);
-        else if (q->group == GROUP_USER)
+        else if (group_by_holder(q->group))
             give_holders(r, (size_t)(d - p->devices), s, agg);
         else
             heap_add(r, &s, agg);
@@ -385,12 +385,12 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     r->any = false;
     r->v = mem_zero(r->n, sizeof(*r->v));
     r->held = mem_zero(r->n, sizeof(*r->held));
-    r->frame.users = q->group == GROUP_USER;
+    r->frame.users = group_by_holder(q->group);
     r->sink->start(r->sink->arg, &r->frame);
     for (size_t i = 0; code == 0 && i < q->n_nodes; i++) {
-        bool users = q->group == GROUP_USER;
+        bool users = group_by_holder(q->group);
         if (users)
-            code = holds_read(&r->holds, r->past, &q->nodes[i], &r->frame, q->now_ms, err);
+            code = holds_read(&r->holds, r->past, q, i, &r->frame, err);
         if (code == 0 && (!users || r->holds.n))
             code = ask_node(r, &q->nodes[i], false, err);
         if (code == 0 && !users)

@@ -3,12 +3,16 @@
 
 #include <errno.h>
 
+#include "people/census.h"
 #include "store/store.h"
 
 #define SEEN_LATELY_MS 600000 /* when a process was last seen is written down this often */
 
+#define TEAMS_MAX 32 /* of one person at a time */
+
 struct reading {
     struct holds *h;
+    const struct history_query *q;
     const struct plan_node *p;
     const struct series_frame *f;
     size_t n_bins;
@@ -72,6 +76,25 @@ static void set_bins(uint64_t *bins, size_t from, size_t to)
         bins[from / 64] |= 1ull << from % 64;
 }
 
+/* Under which names a record counts. Teams are those of when it began, or of the beginning of what is asked for. */
+static size_t names_of(const struct reading *k, const struct store_proc *p, const char *names[TEAMS_MAX])
+{
+    const struct census *c = k->q->census;
+
+    names[0] = p->fact.user;
+    if (k->q->group == GROUP_USER)
+        return 1;
+    if (census_ignored(c, k->p->name, p->fact.user, p->fact.uid))
+        return 0;
+    names[0] = census_person(c, k->p->name, p->fact.user, p->fact.uid);
+    if (k->q->group == GROUP_PERSON)
+        return 1;
+    size_t n = census_groups(c, GROUP_TEAM, names[0], MAX(p->first_ms, k->f->from_ms), names, TEAMS_MAX);
+    if (n == 0)
+        names[0] = "";
+    return MAX(1u, MIN(n, TEAMS_MAX));
+}
+
 static void take_record(void *arg, const struct store_proc *p)
 {
     struct reading *k = arg;
@@ -84,16 +107,23 @@ static void take_record(void *arg, const struct store_proc *p)
         return;
     while (d < k->p->n_devices && strcmp(k->p->devices[d].uuid, p->device) != 0)
         d++;
-    struct user_hold *h = d < k->p->n_devices ? hold_of(k, d, p->fact.user) : NULL;
-    if (h)
-        set_bins(h->bins, (size_t)((MAX(p->first_ms, f->from_ms) - f->from_ms) / f->step_ms),
-                 (size_t)((MIN(last_ms, f->to_ms - 1) - f->from_ms) / f->step_ms));
+    if (d == k->p->n_devices)
+        return;
+    const char *names[TEAMS_MAX];
+    size_t n = names_of(k, p, names);
+    for (size_t i = 0; i < n; i++) {
+        struct user_hold *h = hold_of(k, d, names[i]);
+        if (h)
+            set_bins(h->bins, (size_t)((MAX(p->first_ms, f->from_ms) - f->from_ms) / f->step_ms),
+                     (size_t)((MIN(last_ms, f->to_ms - 1) - f->from_ms) / f->step_ms));
+    }
 }
 
-int holds_read(struct holds *h, const struct past *past, const struct plan_node *p, const struct series_frame *f,
-               int64_t now_ms, struct err *err)
+int holds_read(struct holds *h, const struct past *past, const struct history_query *q, size_t node,
+               const struct series_frame *f, struct err *err)
 {
-    struct reading k = {h, p, f, (size_t)((f->to_ms - f->from_ms) / f->step_ms), now_ms, 0};
+    const struct plan_node *p = &q->nodes[node];
+    struct reading k = {h, q, p, f, (size_t)((f->to_ms - f->from_ms) / f->step_ms), q->now_ms, 0};
 
     holds_reset(h);
     int r = past->procs ? past->procs(past->procs_arg, p->key, f->from_ms - SEEN_LATELY_MS, take_record, &k, err) : 0;

@@ -1,6 +1,7 @@
 /*
- * holds.h: which of a node's devices which user held, bin by bin: the join of process records with a history query. A
- * user held a device in a bin when a process of his was on it at any moment of the bin. Private to query/.
+ * holds.h: which of a node's devices which user (or person, or team) held, bin by bin: the join of process records with
+ * a history query. A user held a device in a bin when a process of his was on it at any moment of the bin. Private to
+ * query/.
  */
 #ifndef QUERY_HOLDS_H
 #define QUERY_HOLDS_H
@@ -25,9 +26,10 @@ struct holds {
     size_t n_users, cap_users;
 };
 
-/* Those of node p in [from, to) with bins of step. 0; -E2BIG; -errno of the records. What was in h goes. */
-int holds_read(struct holds *h, const struct past *past, const struct plan_node *p, const struct series_frame *f,
-               int64_t now_ms, struct err *err);
+/* Those of a node in [from, to) with bins of step; users are persons or teams where q groups by these. 0; -E2BIG;
+ * -errno of the records. What was in h goes. */
+int holds_read(struct holds *h, const struct past *past, const struct history_query *q, size_t node,
+               const struct series_frame *f, struct err *err);
 void holds_fini(struct holds *h);
 
 static inline bool user_hold_has(const struct user_hold *h, size_t bin)

@@ -63,6 +63,26 @@ class People(HubCase):
         self.assertEqual(out.count("kim"), 2, out)
         self.assertNotIn("kdoe", out)
 
+    def test_the_past_is_theirs_too_and_history_goes_by_person_and_team(self):
+        h = self.configured()
+        a, b = self.node(h, "a"), self.node(h, "b")
+        self.use(h, a, "kdoe")
+        self.use(h, b, "lee")
+
+        def holders(group):
+            got = lib.ask_json(f"{h.url}/api/v1/history?metric=util&group={group}&from=-5m&step=1m")
+            return [(s["user"], s["devices"]) for s in got["series"]]
+
+        lib.wait_until("both are records", lambda: holders("user") == [("kdoe", 1), ("lee", 1)])
+        self.assertEqual(holders("person"), [("kim", 1), ("lee", 1)])
+        self.assertEqual(sorted(holders("team"), key=str), [("vision", 1), (None, 1)])
+
+        def then():
+            got = self.state(h, f"?at={a.now()}&filter=team:vision")
+            return [(p["user"], p["person"]) for n in got["nodes"] for d in n["devices"] for p in d["processes"]]
+
+        lib.wait_until("the past is read", lambda: then() == [("kdoe", "kim")])
+
     def test_a_login_can_be_somebody_on_one_node_and_nobody_everywhere(self):
         h = self.configured()
         a, b = self.node(h, "a"), self.node(h, "b")

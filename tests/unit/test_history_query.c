@@ -189,7 +189,7 @@ static void words_are_checked_one_by_one_Q1(void **unused)
         {"device=dgx1:0&metric=util&from=-4h&step=1s", -E2BIG, "14401 points"},
         {"metric=util&agg=median", -EINVAL, "avg, min, max, sum, last, count, rate"},
         {"metric=util&group=user", 0, NULL},
-        {"metric=util&group=team", -EINVAL, "there are node, model, user"},
+        {"metric=util&group=herd", -EINVAL, "there are node, model, user"},
         {"metric=cpu&group=user", -EINVAL, "'cpu' is a metric of nodes"},
         {"metric=util&fold=mode", -EINVAL, "mean, sum, min, max"},
         {"metric=cpu&group=model", -EINVAL, "'cpu' is a metric of nodes"},

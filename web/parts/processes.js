@@ -20,7 +20,7 @@ export function Processes({ devices }) {
             <tbody>${rows.map(
                 ({ d, p }) => html`<tr key=${`${d.uuid} ${p.pid}`}>
                     ${several && html`<td class="num">${indexOf(d)}</td>`}
-                    <td>${p.user ? html`<a href=${href("/people", { filter: `user:"${p.user.replaceAll(/["\\]/g, "")}"` })}>${p.user}</a>` : UNKNOWN}</td>
+                    <td>${p.user ? html`<a href=${href("/people", { filter: `user:"${p.user.replaceAll(/["\\]/g, "")}"` })}>${p.user}</a>${p.person && html` <span class="dim">(${p.person})</span>`}` : UNKNOWN}</td>
                     <td class="num">${p.pid}</td>
                     <td class="program" title=${p.cmd ?? ""}>${p.cmd ?? p.name ?? UNKNOWN}</td>
                     <td class="num">${p.mem === undefined ? UNKNOWN : bytes(p.mem)}</td>

@@ -24,7 +24,7 @@ function Place({ place: { node, devices } }) {
 /** @param {{ p: Person, now: number }} props */
 function Row({ p, now }) {
     return html`<tr>
-        <th scope="row">${p.name ? html`<a href=${href("/", { filter: `user:"${p.name.replaceAll(/["\\]/g, "")}"` })}>${p.name}</a>` : html`<span class="dim" title="the owner of these processes could not be found out">unknown</span>`}</th>
+        <th scope="row">${p.name ? html`<a href=${href("/", { filter: `person:"${p.name.replaceAll(/["\\]/g, "")}"` })}>${p.name}</a>` : html`<span class="dim" title="the owner of these processes could not be found out">unknown</span>`}</th>
         <td class="num">${p.gpus}</td>
         <td class="num">${p.idle ? html`<span class="held"><span class="mark">${stateOf.get("held")?.mark}</span> ${p.idle}</span>` : ""}</td>
         <td class="num">${p.mem ? bytes(p.mem) : UNKNOWN}</td>

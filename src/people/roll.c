@@ -1,0 +1,80 @@
+/* roll.c: identities by person, made when they are first asked for. */
+#include "people/roll.h"
+
+#include <stdlib.h>
+
+#define ROLL_MAX     65536 /* persons; agents may send any login */
+#define GROUPS_SHOWN 16u   /* of one person and kind */
+
+struct roll {
+    struct census *census;
+    int64_t at_ms;
+    struct arena arena;
+    size_t n, cap;
+    struct identity **v; /* by person */
+};
+
+struct roll *roll_new(const struct census *c, int64_t at_ms)
+{
+    struct roll *r = mem_zero(1, sizeof(*r));
+    r->census = census_ref(c);
+    r->at_ms = at_ms;
+    return r;
+}
+
+void roll_free(struct roll *r)
+{
+    if (!r)
+        return;
+    census_unref(r->census);
+    arena_fini(&r->arena);
+    free(r->v);
+    free(r);
+}
+
+static struct identity *add(struct roll *r, size_t at, const char *person)
+{
+    const char *names[GROUPS_SHOWN];
+    struct identity *who = arena_alloc(&r->arena, 1, sizeof(*who));
+    who->person = arena_strn(&r->arena, person, strlen(person));
+    for (int kind = 0; kind < GROUP_KINDS; kind++) {
+        AUTO_BUF b = BUF_INIT(GROUPS_SHOWN * 256);
+        size_t n = census_groups(r->census, (enum group_kind)kind, person, r->at_ms, names, GROUPS_SHOWN);
+        for (size_t i = 0; i < MIN(n, GROUPS_SHOWN); i++)
+            buf_addf(&b, "%s%s", i ? "\n" : "", names[i]);
+        who->groups[kind] = b.len ? arena_strn(&r->arena, b.p, b.len) : "";
+    }
+    VEC_ROOM(r->v, r->n, r->cap);
+    memmove(r->v + at + 1, r->v + at, (r->n - at) * sizeof(*r->v));
+    r->v[at] = who;
+    r->n++;
+    return who;
+}
+
+const struct identity *roll_who(struct roll *r, const char *node, const struct proc_fact *f)
+{
+    const char *person = census_person(r->census, node, f->user, f->uid);
+    size_t lo = 0, hi = r->n;
+    if (!person[0] && !f->user[0])
+        return NULL;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (strcmp(r->v[mid]->person, person) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    bool met = lo < r->n && strcmp(r->v[lo]->person, person) == 0;
+    if (!met && r->n >= ROLL_MAX)
+        return NULL;
+    const struct identity *who = met ? r->v[lo] : add(r, lo, person);
+    bool plain = strcmp(person, f->user) == 0 && !who->groups[0][0] && !who->groups[1][0] && !who->groups[2][0];
+    return plain ? NULL : who;
+}
+
+void roll_node(struct roll *r, struct node_now *n)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        for (size_t k = 0; k < n->devices[i].n_procs; k++)
+            n->devices[i].procs[k].who = roll_who(r, n->name, n->devices[i].procs[k].fact);
+}

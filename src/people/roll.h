@@ -1,0 +1,18 @@
+/*
+ * roll.h: who the processes of a moment belong to: a census asked for logins, with the groups of that moment, each
+ * person looked up once. For one thread.
+ */
+#ifndef PEOPLE_ROLL_H
+#define PEOPLE_ROLL_H
+
+#include "model/now.h"
+#include "people/census.h"
+
+struct roll;
+struct roll *roll_new(const struct census *c, int64_t at_ms); /* takes a reference of its own */
+void roll_free(struct roll *r);                               /* with all it ever returned */
+/* NULL: the login says all there is to know. */
+const struct identity *roll_who(struct roll *r, const char *node, const struct proc_fact *f);
+void roll_node(struct roll *r, struct node_now *n); /* every process of it */
+
+#endif
