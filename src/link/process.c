@@ -60,7 +60,7 @@ static void process_free(struct process *p)
 
 static void look_again(struct process *p)
 {
-    struct timeval soon = {.tv_usec = REAP_MS * 1000};
+    struct timeval soon = {.tv_usec = REAP_MS * 1000L};
     event_add(p->on_time, &soon);
 }
 
