@@ -250,6 +250,7 @@ int cmd_up(int argc, char **argv)
     struct err err = {0};
     struct part hub = {.what = "hub", .area = "up", .out = -1}, source = {.area = "up", .out = -1};
     char state[512];
+    AUTO_FREE char *config = NULL; /* up here: no goto may jump over it */
     int r = up_flags(&conf, argc, argv);
     if (r >= 0)
         goto out;
@@ -267,7 +268,8 @@ int cmd_up(int argc, char **argv)
         fprintf(stderr, "no GPU driver on this machine: showing a recorded demo cluster (`muster up --no-agent` starts "
                         "the hub alone)\n");
     bool told = conf.config || getenv("MUSTER_CONFIG") || access("/etc/muster/muster.yaml", F_OK) == 0;
-    AUTO_FREE char *config = demo && !told ? mem_fmt("%s/demo.yaml", conf.data) : NULL;
+    if (demo && !told)
+        config = mem_fmt("%s/demo.yaml", conf.data);
     if (config && demo_config(conf.data, &err) < 0) {
         r = cli_fail(&up_face, EXIT_REACH, "%s", err.msg);
         goto out;
