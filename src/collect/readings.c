@@ -280,7 +280,7 @@ static bool app_row(struct str line, struct app *ret)
         pid > INT32_MAX)
         return false;
     line.len = (size_t)last;
-    if (!str_cut(&line, ',', &at) || !str_cut(&line, ',', &uuid) || !str_cut(&line, ',', &mem) ||
+    if (!str_cut(&line, ',', &at) || !str_cut(&line, ',', &uuid) || !str_cut(&line, ',', &mem) || !line.p ||
         !stamp(str_trim(at), &a.at))
         return false;
     a.pid = (int32_t)pid;
@@ -288,8 +288,8 @@ static bool app_row(struct str line, struct app *ret)
         a.mem = -1;
     collect_text(a.uuid, sizeof(a.uuid), uuid);
     line = str_trim(line);
-    int slash = str_rfind(line, "/");
-    collect_text(a.name, sizeof(a.name), str_n(line.p + slash + 1, line.len - (size_t)(slash + 1)));
+    size_t path = (size_t)(str_rfind(line, "/") + 1);
+    collect_text(a.name, sizeof(a.name), str_n(line.p + path, line.len - path));
     *ret = a;
     return true;
 }

@@ -99,6 +99,7 @@ static void rows_of_another_shape_are_passed_over(void **unused)
         {READINGS_GPUS, "0, GPU/a, X, 1, 2, 3, 4, 5, 2026/11/15 09:41:10.100\n", 0, 1},
         {READINGS_GPUS, "0, GPU-a, X, [N/A], [N/A], -3, 400, x, 2026/11/15 09:41:10.100\n", 1, 0},
         {READINGS_PROCESSES, "2026/11/15 09:41:10.100, GPU-a, 1, x\n2026/11/15 09:41:10.100, GPU-a, 1, x, -4\n", 0, 2},
+        {READINGS_PROCESSES, "2026/11/15 09:41:10.100, GPU-a, 1, 7\n", 0, 1},
         {READINGS_USERS, "x y z\n", 0, 1},
         {READINGS_STATUS, "Mem: a b\n\nodd\n load average: x\n-3\n", 0, 1},
         {READINGS_DISKS, "/dev/a 1 2 3 9% /\n/dev/b\n", 0, 0},
