@@ -438,8 +438,8 @@ static struct run_day *run_day_of(struct making *k, size_t first, const struct r
 
 static int64_t per_cent(int64_t sum, int64_t n)
 {
-    __int128 top = (__int128)sum * UTIL_UNITS;
-    return (int64_t)((top * 2 + n) / (n * 2));
+    __int128 top = (__int128)sum * UTIL_UNITS, below = n;
+    return (int64_t)((top * 2 + below) / (below * 2));
 }
 
 static void tell_measured(struct run_day *r, const struct measured *t)
