@@ -212,7 +212,7 @@ static int row_add(struct making *k, const struct company *co, struct sum *s, st
         .company = co->name,
         .day = s->key,
         .total = s->total,
-        .rate = s->total > assigned || assigned == 0 ? 1000 : rounded((wide)s->total * 1000, assigned),
+        .rate = assigned ? rounded((wide)s->total * 1000, assigned) : 0, /* total is never more */
         .util_avg = s->util_minutes ? rounded(s->util * 10, (wide)s->util_minutes * PERCENT_ONE) : 0,
         .util_max = rounded((wide)s->util_max * 10, PERCENT_ONE),
         .mem_avg = s->mem_minutes ? rounded(s->mem * 10, (wide)s->mem_minutes * PERCENT_ONE) : 0,

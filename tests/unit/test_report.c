@@ -526,6 +526,23 @@ static void only_projects_that_are_included_count(void **unused)
     report_fini(&r);
 }
 
+static void nodes_without_gpus_are_used_by_nobody(void **unused)
+{
+    struct company_step step = {may(1), 1};
+    struct company co = {.name = "A", .n_steps = 1, .steps = &step, .gpus_per_node = 0};
+    struct run_day run = {.day = may(1), .minutes = 60, .gpus = 1, .company = "A", .run_id = "1"};
+    struct report r;
+    struct err err;
+    (void)unused;
+    assert_int_equal(report_make(&(struct report_ask){.period = REPORT_DAILY, .from = may(1), .to = may(1)}, &co, 1,
+                                 &run, 1, &r, &err),
+                     0);
+    assert_int_equal(r.rows[0].total, 0);
+    assert_int_equal(r.rows[0].uncapped, 10);
+    assert_int_equal(r.rows[0].rate, 0);
+    report_fini(&r);
+}
+
 static void nobody_and_nothing_make_an_empty_table(void **unused)
 {
     struct report r;
@@ -548,4 +565,5 @@ TESTS(HAND(runs_are_cut_into_days_by_whole_minutes), HAND(the_daily_table_is_the
       HAND(one_company_is_the_same_rows_alone), cmocka_unit_test(a_run_that_ends_before_it_begins_has_no_minutes),
       cmocka_unit_test(weeks_begin_when_told), cmocka_unit_test(a_day_of_23_or_25_hours_has_as_many),
       cmocka_unit_test(runs_on_other_devices_of_a_host_do_not_overlap),
-      cmocka_unit_test(only_projects_that_are_included_count), cmocka_unit_test(nobody_and_nothing_make_an_empty_table))
+      cmocka_unit_test(only_projects_that_are_included_count), cmocka_unit_test(nodes_without_gpus_are_used_by_nobody),
+      cmocka_unit_test(nobody_and_nothing_make_an_empty_table))
