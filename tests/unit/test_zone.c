@@ -158,7 +158,7 @@ static void periods_have_names(void **unused)
     struct zone *z = load("Asia/Kathmandu");
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        int32_t at, from;
+        int32_t at = 0, from = 0;
         int64_t next_ms;
         char label[24];
         print_message("%s of %s\n", period_words[cases[i].p], cases[i].at);
