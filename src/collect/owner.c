@@ -52,10 +52,10 @@ int64_t cgroup_owner(struct str text, bool *ret_slurm)
 }
 
 /* NAME=value; empty: not there. */
-static struct str environ_get(struct str environ, const char *name)
+static struct str environ_get(struct str all, const char *name)
 {
     struct str one;
-    while (environ.len && str_cut(&environ, 0, &one))
+    while (all.len && str_cut(&all, 0, &one))
         if (str_skip(&one, name) && str_skip(&one, "="))
             return one;
     return STR("");

@@ -272,14 +272,14 @@ static void who_owner(const struct who *w, struct who_entry *e, struct str cgrou
     struct proc_fact *f = &e->fact;
     struct owner_ask ask = {.uid = f->uid, .loginuid = -1, .cgroup = cgroup, .pods = w->pods};
     struct owner owner;
-    AUTO_FREE char *environ = NULL;
+    AUTO_FREE char *text = NULL;
 
     if (owner_system(f->uid)) {
         ask.loginuid = who_loginuid(w, f->pid);
         if (f->slurm_job > 0) {
-            environ = mem_alloc(WHO_ENVIRON);
-            int n = who_file(w, f->pid, "environ", environ, WHO_ENVIRON);
-            ask.environ = str_n(environ, n < 0 ? 0 : (size_t)n);
+            text = mem_alloc(WHO_ENVIRON);
+            int n = who_file(w, f->pid, "environ", text, WHO_ENVIRON);
+            ask.environ = str_n(text, n < 0 ? 0 : (size_t)n);
         }
     }
     owner_of(&ask, f, &owner);
