@@ -201,7 +201,7 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
 static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
 {
     struct usage_job *k = (struct usage_job *)ask;
-    struct sums_ask a = {.days_zone = k->now.days ? zone_name(k->now.zone) : NULL,
+    struct sums_ask a = {.days_zone = k->now.days ? k->now.zone : NULL,
                          .person = k->text[P_PERSON],
                          .team = k->text[P_TEAM],
                          .project = k->text[P_PROJECT],

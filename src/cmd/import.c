@@ -468,6 +468,8 @@ static int take(struct import *x, const struct record *r, struct err *err)
                                                    .mem_max = r->mem_max,
                                                    .ended = r->ended,
                                                    .sm = -1});
+        if (s)
+            inlet_mark(x->in, r->node, r->first_ms, r->last_ms);
         /* they wait in memory for the disk, a bounded number of them */
         return s && x->processes % 1000 == 0 ? store_flush(s, err) : 0;
     case REC_EVENT:

@@ -262,6 +262,8 @@ static int data_batch(struct inlet *l, struct inlet_node *n, const struct batch 
                              .at_ms = b->n_ticks ? b->at_ms[0] : 0,
                              .bytes = buf_str(&l->frame)};
 
+    if (b->n_ticks)
+        inlet_mark(l, n->key, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
     store_append(l->store, &sb, 1, on_stored, l);
     l->flying += l->frame.len;
     return l->flying > FLUSH_BYTES ? inlet_sync(l, err) : 0;
@@ -292,6 +294,15 @@ int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct e
     if (b->n_ticks)
         inlet_seen(l, n, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
     return l->store ? data_batch(l, n, b, err) : hub_batch(l, n, b, err);
+}
+
+/* The hub that opens this folder next counts these hours; those around them too, for idle spells reach across. */
+void inlet_mark(struct inlet *l, const char *node, int64_t first_ms, int64_t last_ms)
+{
+    const int64_t hour_ms = 3600000;
+
+    for (int64_t at = (first_ms / hour_ms - 1) * hour_ms; l->store && at <= last_ms + hour_ms; at += hour_ms)
+        store_usage_mark(l->store, node, at, MAX(1, clock_wall_ms()));
 }
 
 void inlet_seen(struct inlet *l, struct inlet_node *n, int64_t first_ms, int64_t last_ms)

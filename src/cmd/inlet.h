@@ -31,6 +31,8 @@ int inlet_procs(struct inlet *l, struct inlet_node *n, const struct proc_list *p
 /* key.node, facts and procs are filled in here. 0, or -E2BIG (split it), or -errno. */
 int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct err *err);
 /* What the node's record is to say beside; a data folder only. */
+/* What is put into a folder of this time changes who held what: to be counted again. */
+void inlet_mark(struct inlet *l, const char *node, int64_t first_ms, int64_t last_ms);
 void inlet_seen(struct inlet *l, struct inlet_node *n, int64_t first_ms, int64_t last_ms);
 /* What was given so far is durable in a data folder, and its store can be asked for it. */
 int inlet_sync(struct inlet *l, struct err *err);

@@ -125,18 +125,23 @@ static void mark_drop(struct led_node *n, struct mark *m)
     n->n--;
 }
 
-static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, int64_t now_ms)
+static struct mark *mark_get(struct led_node *n, int64_t at_ms)
 {
-    struct mark *m = mark_find(n, at_ms);
+    size_t i = mark_place(n, at_ms);
 
-    if (!m) {
-        size_t i = mark_place(n, at_ms);
+    if (i == n->n || n->v[i].at_ms != at_ms) {
         VEC_ROOM(n->v, n->n, n->cap);
         memmove(&n->v[i + 1], &n->v[i], (n->n - i) * sizeof(*n->v));
         n->n++;
-        m = &n->v[i];
-        *m = (struct mark){.at_ms = at_ms};
+        n->v[i] = (struct mark){.at_ms = at_ms};
     }
+    return &n->v[i];
+}
+
+static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, int64_t now_ms)
+{
+    struct mark *m = mark_get(n, at_ms);
+
     m->touched_ms = now_ms;
     if (m->dirty && !m->flying)
         return; /* known already, on disk too */
@@ -430,10 +435,17 @@ static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
     struct led_node *n = node_get(l, node);
     int64_t now_ms = l->hour_ms; /* kept there while loading */
 
+    bool ours = hour_of(l, at_ms) == at_ms && at_ms >= oldest_hour(l, now_ms) && at_ms <= hour_of(l, now_ms);
+
     l->seq = MAX(l->seq, seq);
+    if (ours) { /* it is on disk already */
+        struct mark *m = mark_get(n, at_ms);
+        m->seq = seq;
+        m->dirty = true;
+    }
     mark_span(l, n, hour_of(l, at_ms), hour_of(l, at_ms + HOUR_MS - 1), now_ms);
-    if (hour_of(l, at_ms) != at_ms || at_ms < oldest_hour(l, now_ms))
-        store_usage_mark(l->store, node, at_ms, 0); /* made by another clock, or too old */
+    if (!ours)
+        store_usage_mark(l->store, node, at_ms, 0); /* made by another clock, too old, or of the future */
 }
 
 static void load_reach(void *arg, const char *node, int64_t first_ms, int64_t last_ms)

@@ -169,27 +169,27 @@ int ram_usage_ask(struct ram_usage *u, const struct usage_ask *ask,
     AUTO_ARENA mem = {0};
     struct pool pool = {.mem = &text};
     struct usage_names names = {NULL, pool_get, &pool};
-    bool days = ask->days_from_ms < ask->days_to_ms;
-    const struct {
-        struct ram_spans *from;
-        int64_t from_ms, to_ms;
-    } parts[] = {{&u->hours, ask->from_ms, days ? ask->days_from_ms : ask->to_ms},
-                 {&u->days, ask->days_from_ms, ask->days_to_ms},
-                 {&u->hours, days ? ask->days_to_ms : ask->to_ms, ask->to_ms}};
+    int64_t at_ms = ask->from_ms;
     int code = 0;
 
-    for (size_t k = 0; k < ARRAY_LEN(parts); k++)
-        for (size_t i = 0; i < parts[k].from->n && code == 0; i++) {
-            struct ram_span *r = &parts[k].from->v[i];
+    for (size_t k = 0; k < 2 * ask->n_days + 1 && code == 0; k++) { /* hours, days, hours ... */
+        bool days = k % 2;
+        const struct usage_day *d = k < 2 * ask->n_days ? &ask->days[k / 2] : NULL;
+        struct ram_spans *from = days ? &u->days : &u->hours;
+        int64_t to_ms = !d ? ask->to_ms : days ? d->to_ms : d->from_ms;
+        for (size_t i = 0; i < from->n && code == 0; i++) {
+            struct ram_span *r = &from->v[i];
             struct usage_span s;
-            if (r->at_ms < parts[k].from_ms || r->at_ms >= parts[k].to_ms ||
-                (ask->node && strcmp(ask->node, r->node) != 0) || (k == 1 && strcmp(r->zone, ask->zone) != 0))
+            if (r->at_ms < at_ms || r->at_ms >= to_ms || (ask->node && strcmp(ask->node, r->node) != 0) ||
+                (days && strcmp(r->zone, ask->zone) != 0))
                 continue;
             arena_reset(&mem);
             if (span_get(r, &names, &mem, &s) == 0)
                 code = ask->stop && ask->stop(ask->stop_arg) ? err_set(err, -ECANCELED, "stopped")
                                                              : each(arg, pool_name(&pool, r->node), &s);
         }
+        at_ms = to_ms;
+    }
     free(pool.v);
     return code;
 }

@@ -187,8 +187,10 @@ void store_usage_put(struct store *s, const struct usage_put *u);
 /* seq counts up. 0: the hour needs no mark any more. */
 void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq);
 
-struct usage_ask { /* hours that begin in [from, to); in [days_from, days_to) days instead of them */
-    int64_t from_ms, to_ms, days_from_ms, days_to_ms;
+struct usage_ask { /* hours that begin in [from, to) */
+    int64_t from_ms, to_ms;
+    const struct usage_day *days; /* stretches of whole days in between, rising: there days are given instead */
+    size_t n_days;
     const char *zone;        /* of the days */
     const char *node;        /* key; NULL: all */
     bool (*stop)(void *arg); /* asked now and then; NULL: never */

@@ -308,6 +308,7 @@ struct reading {
     struct arena mem;
     int (*each)(void *arg, const char *node, const struct usage_span *s);
     void *arg;
+    size_t rows;
 };
 
 /* zone -1: hours. */
@@ -331,8 +332,9 @@ static int read_rows(struct reading *k, int64_t zone, int64_t from_ms, int64_t t
         arena_reset(&k->mem);
         if (usage_decode(&in, &names, &k->mem, &s) < 0)
             continue; /* damage costs that row; counting again mends it */
-        code = k->ask->stop && k->ask->stop(k->ask->stop_arg) ? err_set(err, -ECANCELED, "stopped")
-                                                              : k->each(k->arg, node, &s);
+        code = k->rows++ % 64 == 0 && k->ask->stop && k->ask->stop(k->ask->stop_arg)
+                   ? err_set(err, -ECANCELED, "stopped")
+                   : k->each(k->arg, node, &s);
     }
     if (code == 0 && rc != SQLITE_DONE)
         code = db_fail(k->r->h, rc, "read", err);
@@ -344,20 +346,21 @@ int records_usage(struct records *r, const struct usage_ask *ask,
                   int (*each)(void *arg, const char *node, const struct usage_span *s), void *arg, struct err *err)
 {
     struct reading k = {.r = r, .ask = ask, .each = each, .arg = arg};
-    bool days = ask->days_from_ms < ask->days_to_ms;
-    int64_t zone = 0;
+    int64_t zone = 0, at_ms = ask->from_ms;
     int code = db_exec(r->h, "BEGIN") == SQLITE_OK ? 0 : records_fail(r, err); /* hours and days of one moment */
 
     if (code == 0)
         code = names_load(r, &k.names, err);
-    if (code == 0 && days && (code = name_ask(r, R_USAGE_NAME, ask->zone, &zone)) > 0)
+    if (code == 0 && ask->n_days && (code = name_ask(r, R_USAGE_NAME, ask->zone, &zone)) > 0)
         code = 0; /* a zone that has no number has no days */
+    for (size_t i = 0; i < ask->n_days && code == 0; i++) {
+        code = read_rows(&k, -1, at_ms, ask->days[i].from_ms, err);
+        if (code == 0)
+            code = read_rows(&k, zone, ask->days[i].from_ms, ask->days[i].to_ms, err);
+        at_ms = ask->days[i].to_ms;
+    }
     if (code == 0)
-        code = read_rows(&k, -1, ask->from_ms, days ? ask->days_from_ms : ask->to_ms, err);
-    if (code == 0 && days)
-        code = read_rows(&k, zone, ask->days_from_ms, ask->days_to_ms, err);
-    if (code == 0 && days)
-        code = read_rows(&k, -1, ask->days_to_ms, ask->to_ms, err);
+        code = read_rows(&k, -1, at_ms, ask->to_ms, err);
     records_rollback(r);
     names_fini(&k.names);
     arena_fini(&k.mem);

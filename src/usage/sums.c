@@ -11,6 +11,7 @@
 
 #define GROUPS_MAX  16
 #define PERIODS_MAX 20000
+#define SEEN_WORDS  4
 #define MJ_PER_KWH  3600000000ll
 
 /* ---- 64-bit numbers -> numbers ---- */
@@ -61,13 +62,15 @@ struct line { /* a key in a period */
     uint32_t key, period;
     struct usage_sum s;
     int64_t free_ms, unused_ms, down_ms;
-    __int128 cost; /* millionths times ms */
-    uint32_t gpus;
+    __int128 cost;             /* millionths times ms */
+    uint64_t seen[SEEN_WORDS]; /* devices, by number */
+    uint32_t more;             /* beyond those: counted by first_seen */
 };
 
 struct key {
     const char *text; /* NULL: nobody */
     const char *name, *node, *model, *person;
+    uint32_t line; /* its newest, and 1; 0: none */
 };
 
 struct somebody {
@@ -78,10 +81,23 @@ struct somebody {
     bool wanted;
 };
 
+struct device {
+    uint32_t number;
+    int64_t price; /* -1: none */
+};
+
+struct node {
+    const char *name;
+    const struct sums_node *now; /* NULL: not known any more */
+    bool wanted;
+    uint32_t *people; /* by number of login: place in people, and 1 */
+    size_t n_people;
+};
+
 struct sums {
     const struct sums_ask *ask;
     struct arena *mem;
-    struct map lines_by, keys_by_ptr, keys_by_text, people_by, seen, models_by;
+    struct map keys_by_ptr, keys_by_text, logins_by, seen, devices_by, nodes_by;
     struct line *lines;
     size_t n_lines, cap_lines;
     struct key *keys;
@@ -90,8 +106,11 @@ struct sums {
     size_t n_people, cap_people;
     int64_t *periods; /* beginnings, ascending; one more at the end */
     size_t n_periods, at_period;
-    int64_t *prices; /* of models, by number */
-    size_t n_models, cap_models;
+    struct device *devices;
+    size_t n_devices, cap_devices;
+    struct node *nodes;
+    size_t n_nodes, cap_nodes, node_at;
+    uint32_t n_logins;
     struct line total;
     int64_t change_ms; /* of anybody's groups */
     /* of the span at hand */
@@ -101,6 +120,8 @@ struct sums {
     uint32_t period;
     struct job_fact **jobs;
     size_t n_jobs, cap_jobs;
+    struct job_fact **open;  /* those that may reach into the span at hand */
+    size_t n_open, next_job; /* next: from the end of jobs, the oldest */
     bool too_much, people_only;
 };
 
@@ -134,19 +155,19 @@ static uint32_t key_of(struct sums *s, const char *text)
     return key;
 }
 
+/* Spans come by time, so a key's newest line is that of this period, or there is none yet. */
 static struct line *line_of(struct sums *s, uint32_t key)
 {
-    bool fresh;
-    uint32_t *at = map_at(&s->lines_by, (uint64_t)key << 32 | s->period, &fresh);
+    struct key *k = &s->keys[key];
 
-    if (fresh) {
+    if (!k->line || s->lines[k->line - 1].period != s->period) {
         if (s->n_lines >= SUMS_ROWS_MAX)
             s->too_much = true;
         VEC_ROOM(s->lines, s->n_lines, s->cap_lines);
         s->lines[s->n_lines++] = (struct line){.key = key, .period = s->period};
-        *at = (uint32_t)s->n_lines;
+        k->line = (uint32_t)s->n_lines;
     }
-    return &s->lines[*at - 1];
+    return &s->lines[k->line - 1];
 }
 
 /* True the first time this device is seen in that row. */
@@ -159,40 +180,45 @@ static bool first_seen(struct sums *s, uint64_t row, const char *device)
     return fresh;
 }
 
-static int64_t price_of(struct sums *s, const char *model)
+/* Its price is that of the model it is now. */
+static struct device *device_of(struct sums *s, const struct usage_device *d)
 {
     bool fresh;
-    uint32_t *at = map_at(&s->models_by, (uint64_t)(uintptr_t)model, &fresh);
+    uint32_t *at = map_at(&s->devices_by, (uint64_t)(uintptr_t)d->device, &fresh);
 
     if (fresh) {
-        VEC_ROOM(s->prices, s->n_models, s->cap_models);
-        s->prices[s->n_models++] = s->ask->tariff ? tariff_price(s->ask->tariff, model) : -1;
-        *at = (uint32_t)s->n_models;
+        VEC_ROOM(s->devices, s->n_devices, s->cap_devices);
+        s->devices[s->n_devices] =
+            (struct device){(uint32_t)s->n_devices, s->ask->tariff ? tariff_price(s->ask->tariff, d->model) : -1};
+        *at = (uint32_t)++s->n_devices;
     }
-    return s->prices[*at - 1];
+    return &s->devices[*at - 1];
 }
 
-static void line_held(struct sums *s, struct line *l, const struct usage_device *d, const struct usage_sum *u)
+static void line_sees(struct sums *s, struct line *l, const struct usage_device *d, const struct device *x)
 {
-    int64_t price = price_of(s, d->model);
-
-    usage_add(&l->s, u);
-    if (price > 0)
-        l->cost += (__int128)price * u->held_ms;
-    if (l == &s->total ? first_seen(s, UINT64_MAX, d->device)
-                       : first_seen(s, (uint64_t)l->key << 32 | l->period, d->device))
-        l->gpus++;
+    if (x->number < 64 * SEEN_WORDS)
+        l->seen[x->number / 64] |= 1ull << x->number % 64;
+    else
+        l->more += first_seen(s, l == &s->total ? UINT64_MAX : (uint64_t)l->key << 32 | l->period, d->device);
 }
 
-static void line_rest(struct sums *s, struct line *l, const struct usage_device *d)
+static void line_held(struct sums *s, struct line *l, const struct usage_device *d, const struct device *x,
+                      const struct usage_sum *u)
+{
+    usage_add(&l->s, u);
+    if (x->price > 0)
+        l->cost += (__int128)x->price * u->held_ms;
+    line_sees(s, l, d, x);
+}
+
+static void line_rest(struct sums *s, struct line *l, const struct usage_device *d, const struct device *x)
 {
     l->free_ms += d->free_ms;
     l->unused_ms += d->unused_ms;
     l->down_ms += d->down_ms;
     l->s.mj += d->mj;
-    if (l == &s->total ? first_seen(s, UINT64_MAX, d->device)
-                       : first_seen(s, (uint64_t)l->key << 32 | l->period, d->device))
-        l->gpus++;
+    line_sees(s, l, d, x);
 }
 
 /* ---- people ---- */
@@ -227,16 +253,25 @@ static void person_groups(struct sums *s, struct somebody *p)
 static struct somebody *person_of(struct sums *s, const char *login)
 {
     bool fresh;
-    uint32_t *at = map_at(&s->people_by, mix((uint64_t)(uintptr_t)s->node_key) ^ (uint64_t)(uintptr_t)login, &fresh);
+    uint32_t *number = map_at(&s->logins_by, (uint64_t)(uintptr_t)login, &fresh);
+    struct node *n = &s->nodes[s->node_at];
 
-    if (fresh) {
+    if (fresh)
+        *number = ++s->n_logins;
+    if (*number >= n->n_people) { /* by the login's number */
+        size_t more = MAX(64u, 2u * *number);
+        n->people = mem_grow(n->people, more, sizeof(*n->people));
+        memset(n->people + n->n_people, 0, (more - n->n_people) * sizeof(*n->people));
+        n->n_people = more;
+    }
+    if (!n->people[*number]) {
         const char *name = census_person(s->ask->census, s->node_name, login, -1);
         VEC_ROOM(s->people, s->n_people, s->cap_people);
         s->people[s->n_people++] =
             (struct somebody){.name = arena_strn(s->mem, name, strlen(name)), .until_ms = INT64_MIN};
-        *at = (uint32_t)s->n_people;
+        n->people[*number] = (uint32_t)s->n_people;
     }
-    struct somebody *p = &s->people[*at - 1];
+    struct somebody *p = &s->people[n->people[*number] - 1];
     if (p->until_ms <= s->at_ms)
         person_groups(s, p);
     return p;
@@ -244,11 +279,12 @@ static struct somebody *person_of(struct sums *s, const char *login)
 
 /* ---- jobs: a person's time on a device goes to the jobs he had there then, as far as they reach ---- */
 
-static bool job_on(const struct job_fact *j, const char *node, const char *device, const char *login)
+static bool job_on(const struct job_fact *j, const char *node, const char *device, const char *login,
+                   const char *person)
 {
     struct str rest = str_of(j->devices), one;
 
-    if (strcmp(j->person, login) != 0 || (j->node[0] && strcmp(j->node, node) != 0))
+    if ((strcmp(j->person, login) != 0 && strcmp(j->person, person) != 0) || (j->node[0] && strcmp(j->node, node) != 0))
         return false;
     if (!j->devices[0])
         return j->node[0] != 0;
@@ -269,6 +305,21 @@ static void take_part(struct usage_sum *from, int64_t part, int64_t whole, struc
                               scaled(from->mib_s, part, whole), scaled(from->mj, part, whole)};
 }
 
+/* Spans come by time: what has begun is open until it ended. */
+static void open_jobs(struct sums *s, const struct usage_span *span)
+{
+    size_t kept = 0;
+
+    if (!s->open)
+        s->open = mem_zero(s->n_jobs + 1, sizeof(*s->open));
+    for (size_t i = 0; i < s->n_open; i++)
+        if (!s->open[i]->end_ms || s->open[i]->end_ms > span->at_ms)
+            s->open[kept++] = s->open[i];
+    s->n_open = kept;
+    while (s->next_job > 0 && s->jobs[s->next_job - 1]->start_ms < span->end_ms)
+        s->open[s->n_open++] = s->jobs[--s->next_job];
+}
+
 static uint32_t key_of_job(struct sums *s, const struct job_fact *j)
 {
     char id[JOB_ID_LEN];
@@ -286,19 +337,19 @@ static uint32_t key_of_job(struct sums *s, const struct job_fact *j)
 }
 
 static void held_by_jobs(struct sums *s, const struct usage_span *span, const struct usage_device *d,
-                         const struct usage_held *h)
+                         const struct device *x, const struct usage_held *h, const char *person)
 {
     struct usage_sum left = h->s;
 
-    for (size_t i = 0; i < s->n_jobs && left.held_ms > 0; i++) {
-        const struct job_fact *j = s->jobs[i];
+    for (size_t i = 0; i < s->n_open && left.held_ms > 0; i++) {
+        const struct job_fact *j = s->open[i];
         int64_t from_ms = MAX(j->start_ms, span->at_ms), to_ms = MIN(j->end_ms ? j->end_ms : INT64_MAX, span->end_ms);
-        if (to_ms <= from_ms || !job_on(j, s->node_key, d->device, h->login))
+        if (to_ms <= from_ms || !job_on(j, s->node_key, d->device, h->login, person))
             continue;
         int64_t part = MIN(scaled(h->s.held_ms, to_ms - from_ms, span->end_ms - span->at_ms), left.held_ms);
         struct usage_sum u;
         take_part(&left, part, left.held_ms, &u);
-        line_held(s, line_of(s, key_of_job(s, j)), d, &u);
+        line_held(s, line_of(s, key_of_job(s, j)), d, x, &u);
         left.held_ms -= u.held_ms;
         left.busy_ms -= u.busy_ms;
         left.long_ms -= u.long_ms;
@@ -306,7 +357,7 @@ static void held_by_jobs(struct sums *s, const struct usage_span *span, const st
         left.mj -= u.mj;
     }
     if (left.held_ms > 0)
-        line_held(s, line_of(s, key_of(s, NULL)), d, &left);
+        line_held(s, line_of(s, key_of(s, NULL)), d, x, &left);
 }
 
 /* ---- a span ---- */
@@ -322,13 +373,6 @@ static bool wants_device(const struct sums *s, const struct usage_device *d)
 
     return (!a->device || strcmp(a->device, d->device) == 0) && (!a->model || pattern_fits(a->model, d->model)) &&
            (!a->keep || a->keep(a->keep_arg, d->device));
-}
-
-static bool wants_node(const struct sums *s)
-{
-    const char *want = s->ask->node;
-
-    return !want || strcmp(want, s->node_key) == 0 || str_glob(str_of(want), str_of(s->node_name));
 }
 
 static void name_device(struct sums *s, struct key *k, const struct usage_device *d)
@@ -370,57 +414,76 @@ static struct line *own_line(struct sums *s, const struct usage_device *d)
 
 static void add_device(struct sums *s, const struct usage_span *span, const struct usage_device *d)
 {
+    const struct device *x = device_of(s, d);
     struct line *own = own_line(s, d);
-    const char *company = NULL;
 
     if (!s->people_only) {
-        line_rest(s, &s->total, d);
+        line_rest(s, &s->total, d, x);
         if (own)
-            line_rest(s, own, d);
+            line_rest(s, own, d, x);
     }
     for (size_t k = 0; k < d->n; k++) {
         const struct usage_held *h = &d->held[k];
-        const struct somebody *p = person_of(s, h->login);
+        struct somebody *p = person_of(s, h->login);
         if (!p->wanted)
             continue;
-        line_held(s, &s->total, d, &h->s);
-        if (s->ask->by == BY_JOB) {
-            held_by_jobs(s, span, d, h);
-            continue;
-        }
-        if ((own = own_line(s, d))) {
-            line_held(s, own, d, &h->s);
-            continue;
-        }
-        if (p->n == 0 && s->ask->by == BY_COMPANY)
-            company = census_company_of_node(s->ask->census, s->node_name, s->at_ms);
-        for (size_t i = 0; i < MAX(p->n, 1u); i++)
-            line_held(s, line_of(s, p->n ? p->groups[i] : key_of(s, company)), d, &h->s);
+        line_held(s, &s->total, d, x, &h->s);
+        if (own) /* no line is added while rows are of devices */
+            line_held(s, own, d, x, &h->s);
+        else if (s->ask->by == BY_JOB)
+            held_by_jobs(s, span, d, x, h, p->name);
+        else if (p->n == 0)
+            line_held(s,
+                      line_of(s, key_of(s, s->ask->by == BY_COMPANY
+                                               ? census_company_of_node(s->ask->census, s->node_name, s->at_ms)
+                                               : NULL)),
+                      d, x, &h->s);
+        for (size_t i = 0; !own && i < p->n; i++)
+            line_held(s, line_of(s, p->groups[i]), d, x, &h->s);
     }
+}
+
+static const struct node *node_of(struct sums *s, const char *key)
+{
+    const struct sums_ask *a = s->ask;
+    bool fresh;
+    uint32_t *at = map_at(&s->nodes_by, (uint64_t)(uintptr_t)key, &fresh);
+
+    if (fresh) {
+        struct node n = {.name = key};
+        for (size_t i = 0; i < a->n_nodes && !n.now; i++)
+            if (strcmp(a->nodes[i].key, key) == 0)
+                n.now = &a->nodes[i];
+        n.name = n.now ? n.now->name : arena_strn(s->mem, key, strlen(key));
+        n.wanted = !a->node || strcmp(a->node, key) == 0 || str_glob(str_of(a->node), str_of(n.name));
+        VEC_ROOM(s->nodes, s->n_nodes, s->cap_nodes);
+        s->nodes[s->n_nodes++] = n;
+        *at = (uint32_t)s->n_nodes;
+    }
+    return &s->nodes[*at - 1];
 }
 
 static int take_span(void *arg, const char *node, const struct usage_span *span)
 {
     struct sums *s = arg;
+    const struct node *n = node_of(s, node);
 
+    if (!n->wanted)
+        return 0;
     s->at_ms = span->at_ms;
+    s->node_at = (size_t)(n - s->nodes);
+    s->node_key = node;
+    s->node_name = n->name;
+    s->node = n->now;
     if (s->at_ms >= s->change_ms || s->change_ms == INT64_MIN)
         s->change_ms = census_next_change(s->ask->census, s->at_ms);
-    if (node != s->node_key) {
-        s->node_key = node;
-        s->node = NULL;
-        for (size_t i = 0; i < s->ask->n_nodes && !s->node; i++)
-            if (strcmp(s->ask->nodes[i].key, node) == 0)
-                s->node = &s->ask->nodes[i];
-        s->node_name = s->node ? s->node->name : node;
-    }
-    if (!wants_node(s))
-        return 0;
     if (span->at_ms < s->periods[s->at_period])
         s->at_period = 0;
     while (s->at_period + 1 < s->n_periods && span->at_ms >= s->periods[s->at_period + 1])
         s->at_period++;
     s->period = (uint32_t)s->at_period;
+    if (s->n_jobs)
+        open_jobs(s, span);
     for (size_t i = 0; i < span->n; i++)
         if (wants_device(s, &span->devices[i]))
             add_device(s, span, &span->devices[i]);
@@ -465,45 +528,30 @@ static void row_of(const struct sums *s, const struct line *l, struct usage_row 
                             .free_ms = l->free_ms,
                             .unused_ms = l->unused_ms,
                             .down_ms = l->down_ms,
-                            .gpus = l->gpus,
+                            .gpus = l->more,
                             .cost = (int64_t)((l->cost + 1800000) / 3600000)};
+    for (size_t i = 0; i < SEEN_WORDS; i++)
+        r->gpus += (uint32_t)__builtin_popcountll(l->seen[i]);
     r->co2_mg = t && t->co2_mg > 0 ? (int64_t)((__int128)l->s.mj * t->co2_mg / MJ_PER_KWH) : 0;
 }
 
-static int by_time(const void *x, const void *y)
+static int by_time(const void *x, const void *y, void *arg)
 {
-    const struct usage_row *a = x, *b = y;
+    const struct sums *s = arg;
+    const struct line *a = &s->lines[*(const uint32_t *)x], *b = &s->lines[*(const uint32_t *)y];
+    const char *p = s->keys[a->key].text, *q = s->keys[b->key].text;
 
-    if (a->at_ms != b->at_ms)
-        return a->at_ms < b->at_ms ? -1 : 1;
+    if (a->period != b->period)
+        return a->period < b->period ? -1 : 1;
     if (a->s.held_ms != b->s.held_ms)
         return a->s.held_ms > b->s.held_ms ? -1 : 1;
-    return !a->key || !b->key ? !a->key - !b->key : str_natural(a->key, b->key);
+    return !p || !q ? !p - !q : str_natural(p, q);
 }
 
-static void make_table(const struct sums *s, struct usage_table *t)
+static void describe(const struct sums *s, struct usage_table *t)
 {
     const struct sums_ask *a = s->ask;
 
-    t->n = s->n_lines;
-    t->v = arena_alloc(s->mem, t->n + 1, sizeof(*t->v));
-    for (size_t i = 0; i < t->n; i++) {
-        const struct line *l = &s->lines[i];
-        const struct key *k = &s->keys[l->key];
-        row_of(s, l, &t->v[i]);
-        t->v[i].key = k->text;
-        t->v[i].name = k->name ? arena_strn(s->mem, k->name, strlen(k->name)) : NULL;
-        t->v[i].node = k->node;
-        t->v[i].model = k->model;
-        t->v[i].person = k->person ? arena_strn(s->mem, k->person, strlen(k->person)) : NULL;
-        t->v[i].at_ms = s->periods[l->period];
-        zone_period_label(a->zone, a->period, a->week_start, t->v[i].at_ms, t->v[i].label);
-    }
-    if (t->n)
-        qsort(t->v, t->n, sizeof(*t->v), by_time);
-    row_of(s, &s->total, &t->total);
-    t->total.at_ms = a->from_ms;
-    zone_period_label(a->zone, PERIOD_DAY, 0, a->from_ms, t->total.label);
     t->by = a->by;
     t->from_ms = a->from_ms;
     t->to_ms = a->to_ms;
@@ -517,21 +565,67 @@ static void make_table(const struct sums *s, struct usage_table *t)
         mem_copy_str(t->currency, sizeof(t->currency), a->tariff->currency);
 }
 
-/* Whole days in the middle are read as days. */
-static void plan_days(const struct sums *s, struct usage_ask *u)
+static void make_table(struct sums *s, struct usage_table *t)
+{
+    const struct sums_ask *a = s->ask;
+    AUTO_FREE uint32_t *order = mem_zero(s->n_lines + 1, sizeof(*order));
+
+    for (size_t i = 0; i < s->n_lines; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, s->n_lines, sizeof(*order), by_time, s);
+    for (size_t i = 0; i < s->n_keys; i++) { /* what a job is called goes with the jobs */
+        struct key *k = &s->keys[i];
+        k->name = k->name ? arena_strn(s->mem, k->name, strlen(k->name)) : NULL;
+        k->person = k->person ? arena_strn(s->mem, k->person, strlen(k->person)) : NULL;
+    }
+    t->n = s->n_lines;
+    t->v = arena_alloc(s->mem, t->n + 1, sizeof(*t->v));
+    for (size_t i = 0; i < t->n; i++) {
+        const struct line *l = &s->lines[order[i]];
+        const struct key *k = &s->keys[l->key];
+        struct usage_row *r = &t->v[i];
+        row_of(s, l, r);
+        r->key = k->text;
+        r->name = k->name;
+        r->node = k->node;
+        r->model = k->model;
+        r->person = k->person;
+        r->at_ms = s->periods[l->period];
+        if (i && r[-1].at_ms == r->at_ms)
+            memcpy(r->label, r[-1].label, sizeof(r->label));
+        else
+            zone_period_label(a->zone, a->period, a->week_start, r->at_ms, r->label);
+    }
+    row_of(s, &s->total, &t->total);
+    t->total.at_ms = a->from_ms;
+    zone_period_label(a->zone, PERIOD_DAY, 0, a->from_ms, t->total.label);
+    describe(s, t);
+}
+
+/*
+ * Days of the store that lie wholly within a period are read as days; they are the hub's, whatever zone the periods are
+ * of. By hour, by job, and per day of another zone every hour is read.
+ */
+static void plan_days(const struct sums *s, const struct zone *zone, struct usage_ask *u, struct usage_day *days)
 {
     const struct sums_ask *a = s->ask;
 
-    if (!a->days_zone || a->period == PERIOD_HOUR || a->by == BY_JOB || strcmp(a->days_zone, zone_name(a->zone)) != 0)
+    if (!zone || a->period == PERIOD_HOUR || (a->by == BY_JOB && s->n_jobs))
         return;
-    int32_t first = zone_date(a->zone, a->from_ms), last = zone_date(a->zone, a->to_ms);
-    if (zone_date_ms(a->zone, first) < a->from_ms)
-        first++;
-    u->days_from_ms = zone_date_ms(a->zone, first);
-    u->days_to_ms = zone_date_ms(a->zone, last);
-    if (u->days_to_ms <= u->days_from_ms)
-        u->days_from_ms = u->days_to_ms = 0;
-    u->zone = a->days_zone;
+    for (size_t i = 0; i < s->n_periods; i++) {
+        int64_t from_ms = s->periods[i], to_ms = i + 1 < s->n_periods ? s->periods[i + 1] : a->to_ms;
+        int32_t first = zone_date(zone, from_ms), last = zone_date(zone, to_ms);
+        first += zone_date_ms(zone, first) < from_ms;
+        struct usage_day d = {zone_date_ms(zone, first), zone_date_ms(zone, last)};
+        if (d.from_ms >= d.to_ms)
+            continue;
+        if (u->n_days && days[u->n_days - 1].to_ms == d.from_ms)
+            days[u->n_days - 1].to_ms = d.to_ms;
+        else
+            days[u->n_days++] = d;
+    }
+    u->days = days;
+    u->zone = zone_name(zone);
 }
 
 int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *ret, struct err *err)
@@ -546,10 +640,15 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
 
     *ret = (struct usage_table){0};
     s.people_only = a->person || a->team || a->project || a->company;
-    plan_days(&s, &u);
     int r = make_periods(&s, err);
     if (r == 0 && a->by == BY_JOB)
         r = a->jobs(a->arg, &jobs, take_job, &s, err);
+    if (s.n_jobs)
+        qsort(s.jobs, s.n_jobs, sizeof(*s.jobs), job_order); /* newest first */
+    s.next_job = s.n_jobs;
+    AUTO_FREE struct usage_day *days = mem_zero(s.n_periods + 1, sizeof(*days));
+    if (r >= 0)
+        plan_days(&s, a->days_zone, &u, days);
     if (r >= 0)
         r = a->usage(a->arg, &u, take_span, &s, err);
     if (r == -E2BIG && s.too_much)
@@ -559,16 +658,20 @@ int sums_run(const struct sums_ask *a, struct arena *mem, struct usage_table *re
     for (size_t i = 0; i < s.n_jobs; i++)
         free(s.jobs[i]);
     free(s.jobs);
+    free(s.open);
     free(s.lines);
     free(s.keys);
     free(s.people);
     free(s.periods);
-    free(s.prices);
-    free(s.lines_by.v);
+    free(s.devices);
+    for (size_t i = 0; i < s.n_nodes; i++)
+        free(s.nodes[i].people);
+    free(s.nodes);
     free(s.keys_by_ptr.v);
     free(s.keys_by_text.v);
-    free(s.people_by.v);
+    free(s.logins_by.v);
     free(s.seen.v);
-    free(s.models_by.v);
+    free(s.devices_by.v);
+    free(s.nodes_by.v);
     return MIN(r, 0);
 }

@@ -30,7 +30,7 @@ struct sums_ask {
     int week_start; /* 0 Monday */
     int64_t from_ms, to_ms;
     const struct zone *zone;
-    const char *days_zone; /* days of this zone are in the store; NULL: none are */
+    const struct zone *days_zone; /* days of this zone are in the store; NULL: none are */
     /* only these; NULL: all */
     const char *person, *team, *project, *company;
     const char *node, *model, *device; /* a name, a pattern; a uuid */

@@ -106,11 +106,8 @@ static void put(struct fix *f, const char *node, int64_t hour, struct usage_devi
 }
 
 static const struct usage_ask all = {.from_ms = 0, .to_ms = 1000 * H};
-static const struct usage_ask days = {.from_ms = 0,
-                                      .to_ms = 1000 * H,
-                                      .days_from_ms = 0,
-                                      .days_to_ms = 1000 * H,
-                                      .zone = "UTC"};
+static const struct usage_day always[] = {{0, 1000 * H}}, one_day[] = {{24 * H, 48 * H}};
+static const struct usage_ask days = {.from_ms = 0, .to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "UTC"};
 
 BOTH(an_hour_put_again_takes_the_place_of_the_old_one)
 {
@@ -142,14 +139,9 @@ BOTH(days_are_their_hours_added_up)
     put(f, "a", 24, NULL, 0, 0); /* late data: what was there is gone */
     put(f, "a", 48, NULL, 0, 0);
     expect(f, &days, "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ");
-    expect(f, &(struct usage_ask){.to_ms = 1000 * H, .days_to_ms = 1000 * H, .zone = "Asia/Tokyo"}, "");
+    expect(f, &(struct usage_ask){.to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "Asia/Tokyo"}, "");
     put(f, "a", 60, first + 1, 1, 0); /* hours around, days between */
-    expect(f,
-           &(struct usage_ask){.from_ms = 24 * H,
-                               .to_ms = 61 * H,
-                               .days_from_ms = 24 * H,
-                               .days_to_ms = 48 * H,
-                               .zone = "UTC"},
+    expect(f, &(struct usage_ask){.from_ms = 24 * H, .to_ms = 61 * H, .days = one_day, .n_days = 1, .zone = "UTC"},
            "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; a@60-61 GPU-2/H200 f99 u0 d0 e0; ");
 }
 
