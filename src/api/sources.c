@@ -102,7 +102,7 @@ int sources_said_take(struct sources_said *s, const char *who, struct str json, 
     struct relay *to = r == 0 ? place(s, who, now_ms) : NULL;
     if (r == 0 && !to)
         r = err_set(err, -EINVAL, "there are more than %d relays", RELAYS_MAX);
-    if (r == 0) {
+    if (to) {
         free(to->v);
         to->v = v;
         to->n = n;

@@ -11,11 +11,12 @@
 #define SWEEP_MS     3000
 #define FRESH_MS     60000
 #define LITTLE_BYTES (10ll << 20)
-#define DAY_S        86400
-#define QUARTER_S    900
-#define EAST_S       (14 * 3600) /* no zone is further east */
+#define DAY_S        86400ll
+#define QUARTER_S    900ll
+#define EAST_S       (14ll * 3600) /* no zone is further east */
 #define DISKS_MAX    16
 #define CHILDREN_MAX 8192
+#define PEOPLE_MAX   8192
 
 struct row {
     struct device_fact fact;
@@ -103,7 +104,7 @@ bool readings_name(struct str file, struct str *ret_host, enum readings_file *re
 
 int readings_zone(const char *text, struct readings_zone *ret, struct err *err)
 {
-    struct str s = str_of(text), hours = s, minutes = STR("0");
+    struct str s = str_of(text), hours, minutes = STR("0");
     int64_t h, m;
     if (str_eq_nocase(s, "auto") || str_eq_nocase(s, "utc")) {
         *ret = (struct readings_zone){.automatic = str_eq_nocase(s, "auto")};
@@ -288,7 +289,8 @@ static bool app_row(struct str line, struct app *ret)
         a.mem = -1;
     collect_text(a.uuid, sizeof(a.uuid), uuid);
     line = str_trim(line);
-    size_t path = (size_t)(str_rfind(line, "/") + 1);
+    int slash = str_rfind(line, "/");
+    size_t path = slash < 0 ? 0 : (size_t)slash + 1;
     collect_text(a.name, sizeof(a.name), str_n(line.p + path, line.len - path));
     *ret = a;
     return true;
@@ -363,7 +365,7 @@ static void take_users(struct readings *r, struct str text)
             r->skipped++;
             continue;
         }
-        if (r->n_people == PROCS_MAX * 8)
+        if (r->n_people == PEOPLE_MAX)
             return;
         VEC_ROOM(r->people, r->n_people, r->cap_people);
         struct person *p = &r->people[r->n_people++];

@@ -13,7 +13,7 @@
 #define LISTING_MAX  (1u << 20)
 #define ASK_MS       10000
 #define RETRY_MAX_MS 60000
-#define FILES_MAX    (FILES_MACHINES_MAX * READINGS_FILES)
+#define FILES_MAX    ((size_t)FILES_MACHINES_MAX * READINGS_FILES)
 
 struct file { /* one that its listing names */
     char name[LISTING_NAME_MAX + 1];

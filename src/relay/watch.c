@@ -16,7 +16,7 @@
 
 #define LOOK_MS   3000
 #define ROUND_MS  300 /* after the last file of a machine: they come together */
-#define FILES_MAX (FILEHOSTS_MAX * READINGS_FILES)
+#define FILES_MAX ((size_t)FILEHOSTS_MAX * READINGS_FILES)
 
 struct file {
     char name[256];
