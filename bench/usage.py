@@ -103,11 +103,11 @@ def main():
             assert check(asker, args.days, span) == first
             print(f"counting {hours} hours again: {took:.0f} s, {cpu:.1f} s of CPU, and every row is the same")
         for name, path in questions(span):
-            wall, cpu, size = lib.timed(lambda p=path: asker.get(p), hub.pid, least=5, seconds=0.5)
-            out["rows"].append((name, wall, cpu, size))
-            print(f"{name:55} {wall:8.1f} ms {cpu:8.1f} ms of CPU {size:10} bytes", flush=True)
-        worst = max(out["rows"], key=lambda r: r[1])
-        print(f"slowest: {worst[0]}, {worst[1]:.1f} ms; median {statistics.median(r[1] for r in out['rows']):.1f} ms; hub {lib.memory_mb(hub.pid)} MB")
+            got = lib.timed(lambda p=path: asker.get(p), hub.pid, least=5, seconds=0.5)
+            out["rows"].append({"name": name, **got})
+            print(f"{name:55} {got['ms']:8.1f} ms {got['cpu_ms']:8.1f} ms of CPU {got['bytes']:10} bytes", flush=True)
+        worst = max(out["rows"], key=lambda r: r["cpu_ms"])
+        print(f"most: {worst['name']}, {worst['cpu_ms']:.1f} ms of CPU; median {statistics.median(r['cpu_ms'] for r in out['rows']):.1f} ms; hub {lib.memory_mb(hub.pid)[0]:.0f} MB")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(out, f)

@@ -130,63 +130,78 @@ static const struct column_spec columns[COLS] = {
 
 static void hours(struct cell *c, int64_t ms)
 {
-    cell_int(c, ms);
     cell_screen(c, "%.1f h", (double)ms / 3600000.0);
 }
 
-static void add_row(struct rows *rows, const struct usage_table *t, const struct usage_row *r, bool wall,
-                    const char *who)
+static void add_row(struct rows *rows, const struct usage_table *t, const struct usage_row *r, bool wall)
 {
     struct cell *c = rows_add(rows);
     int64_t held = r->s.held_ms;
 
     cell_int(&c[U_AT], r->at_ms);
-    cell_some_text(&c[U_PERIOD], strcmp(t->period, "all") == 0 && r != &t->total ? "" : r->label);
-    if (who) {
-        cell_text(&c[U_KEY], str_of(who));
-        c[U_PERIOD].absent = true;
-    } else if (r->key) {
+    if (strcmp(t->period, "all") != 0 && r != &t->total)
+        cell_text(&c[U_PERIOD], str_of(r->label));
+    if (r->key)
         cell_text(&c[U_KEY], str_of(r->key));
-    } else {
-        c[U_KEY].absent = false;
-        cell_screen(&c[U_KEY], "(%s)", t->by == BY_PERSON ? "unknown" : "none");
-    }
-    cell_some_text(&c[U_NAME], r->name ? r->name : "");
+    if (r->name)
+        cell_text(&c[U_NAME], str_of(r->name));
     cell_int(&c[U_GPUS], r->gpus);
-    hours(&c[U_HELD], held);
-    hours(&c[U_BUSY], r->s.busy_ms);
-    if (held > 0) {
+    cell_int(&c[U_HELD], held);
+    cell_int(&c[U_BUSY], r->s.busy_ms);
+    if (held > 0)
         cell_int(&c[U_RATE], (int64_t)((__int128)r->s.busy_ms * 10000 / held));
-        cell_screen(&c[U_RATE], "%d %%", (int)((__int128)r->s.busy_ms * 100 / held));
-    }
-    hours(&c[U_IDLE], held - r->s.busy_ms);
-    hours(&c[U_LONG], r->s.long_ms);
+    cell_int(&c[U_IDLE], held - r->s.busy_ms);
+    cell_int(&c[U_LONG], r->s.long_ms);
     if (wall) {
-        hours(&c[U_WALL], held + r->free_ms + r->unused_ms + r->down_ms);
-        hours(&c[U_FREE], r->free_ms);
-        hours(&c[U_UNUSED], r->unused_ms);
-        hours(&c[U_DOWN], r->down_ms);
+        cell_int(&c[U_WALL], held + r->free_ms + r->unused_ms + r->down_ms);
+        cell_int(&c[U_FREE], r->free_ms);
+        cell_int(&c[U_UNUSED], r->unused_ms);
+        cell_int(&c[U_DOWN], r->down_ms);
     }
     cell_int(&c[U_MEMORY], r->s.mib_s);
     cell_int(&c[U_ENERGY], r->s.mj);
-    cell_screen(&c[U_ENERGY], "%.1f", (double)r->s.mj / 3.6e9);
-    if (t->has_cost) {
+    if (t->has_cost)
         cell_int(&c[U_COST], r->cost);
-        cell_screen(&c[U_COST], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
-    }
-    if (t->has_co2) {
+    if (t->has_co2)
         cell_int(&c[U_CO2], r->co2_mg);
-        cell_screen(&c[U_CO2], "%.1f", (double)r->co2_mg / 1e6);
-    }
 }
 
-void usage_rows(const struct usage_table *t, bool total, struct rows *ret)
+/* What people see of the newest row: hours, kWh, money. */
+static void show_row(struct rows *rows, const struct usage_table *t, const struct usage_row *r)
+{
+    static const int spans[] = {U_HELD, U_BUSY, U_IDLE, U_LONG, U_WALL, U_FREE, U_UNUSED, U_DOWN};
+    struct cell *c = rows->cells + (rows->n - 1) * rows->n_cols;
+
+    for (size_t i = 0; i < ARRAY_LEN(spans); i++)
+        if (!c[spans[i]].absent)
+            hours(&c[spans[i]], c[spans[i]].i);
+    if (r == &t->total)
+        cell_text(&c[U_KEY], STR("total"));
+    if (c[U_KEY].absent) {
+        c[U_KEY].absent = false;
+        cell_screen(&c[U_KEY], "(%s)", t->by == BY_PERSON ? "unknown" : "none");
+    }
+    if (!c[U_RATE].absent)
+        cell_screen(&c[U_RATE], "%d %%", (int)(c[U_RATE].i / 100));
+    cell_screen(&c[U_ENERGY], "%.1f", (double)r->s.mj / 3.6e9);
+    if (t->has_cost)
+        cell_screen(&c[U_COST], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
+    if (t->has_co2)
+        cell_screen(&c[U_CO2], "%.1f", (double)r->co2_mg / 1e6);
+}
+
+void usage_rows(const struct usage_table *t, bool screen, struct rows *ret)
 {
     rows_init(ret, columns, COLS);
-    for (size_t i = 0; i < t->n; i++)
-        add_row(ret, t, &t->v[i], t->has_wall, NULL);
-    if (t->n && total)
-        add_row(ret, t, &t->total, t->total_wall, "total");
+    for (size_t i = 0; i < t->n; i++) {
+        add_row(ret, t, &t->v[i], t->has_wall);
+        if (screen)
+            show_row(ret, t, &t->v[i]);
+    }
+    if (t->n && screen) {
+        add_row(ret, t, &t->total, t->total_wall);
+        show_row(ret, t, &t->total);
+    }
 }
 
 void usage_rows_pick(const struct usage_table *t, struct rows *r)
