@@ -38,7 +38,7 @@ static void drop_comments(struct str text, struct buf *out)
 int comments_parse(struct str text, struct comments **ret, struct err *err)
 {
     AUTO_BUF plain = BUF_INIT(COMMENTS_BYTES);
-    json_error_t e;
+    json_error_t e = {0};
 
     if (text.len > COMMENTS_BYTES)
         return err_set(err, -E2BIG, "it is larger than %u KiB", COMMENTS_BYTES >> 10);

@@ -464,7 +464,7 @@ void mirror_tick(struct mirror *m, int64_t now_ms)
     }
     if (m->file && m->agreed && (m->unwritten || m->unsaved) && !m->pending) {
         if (m->unwritten) {
-            m->text = BUF_INIT(2 * COMMENTS_BYTES);
+            m->text = BUF_INIT(2 * (size_t)COMMENTS_BYTES);
             comments_write(m->file, &m->text);
         }
         m->agreed_text = BUF_INIT(AGREED_MAX);
