@@ -45,7 +45,7 @@ static void put_places(struct json *j, const struct api *a, const struct hold *h
     bool same = true;
     json_arr(j, "places");
     while (str_cut(&rest, ',', &one)) {
-        const struct device_now *d = one.len ? pick_find(a->live, one, &n) : NULL;
+        const struct device_now *d = one.len ? live_find_device(a->live, one, &n) : NULL;
         if (!one.len)
             continue;
         json_obj(j, NULL);
@@ -76,7 +76,7 @@ static void put_devices(struct json *j, const struct api *a, const struct hold *
         json_arr(j, keys[k]);
         while (str_cut(&rest, ',', &one)) {
             const struct node_now *n;
-            const struct device_now *d = one.len && k ? pick_find(a->live, one, &n) : NULL;
+            const struct device_now *d = one.len && k ? live_find_device(a->live, one, &n) : NULL;
             if (!one.len)
                 continue;
             if (k == 0)
@@ -211,8 +211,8 @@ static bool listed(const struct listing *l, struct api *a, const struct hold *h)
     bool there = !l->node[0];
     while (!there && str_cut(&rest, ',', &one)) {
         const struct node_now *n;
-        there =
-            one.len && pick_find(a->live, one, &n) && (strcmp(n->name, l->node) == 0 || strcmp(n->key, l->node) == 0);
+        there = one.len && live_find_device(a->live, one, &n) &&
+                (strcmp(n->name, l->node) == 0 || strcmp(n->key, l->node) == 0);
     }
     return there;
 }

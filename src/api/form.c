@@ -55,14 +55,15 @@ static bool form_read(const struct request *rq, char *scratch, struct form *ret,
     return true;
 }
 
-/* A node by its name, or by the part of it before the first dot, as the old page's keys were. */
+/* A node by its name, by what screens call it, or by the part of it before the first dot, as the old page's keys were.
+ */
 static const struct node_now *node_of(struct api *a, struct str host)
 {
     size_t n;
     const struct node_now *const *v = live_nodes(a->live, false, &n), *found = NULL;
     for (size_t i = 0; i < n; i++) {
         struct str rest = str_of(v[i]->name), first;
-        if (str_eq(host, v[i]->name))
+        if (str_eq(host, v[i]->name) || (v[i]->display && str_eq(host, v[i]->display)))
             return v[i];
         if (!found && str_cut(&rest, '.', &first) && first.len && str_eq_str(host, first))
             found = v[i];

@@ -8,20 +8,6 @@
 
 #define NEAR_MS 600000 /* a booking that begins within this is one from now on */
 
-const struct device_now *pick_find(struct live *l, struct str uuid, const struct node_now **ret_node)
-{
-    size_t n;
-    const struct node_now *const *nodes = live_nodes(l, true, &n);
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < nodes[i]->n_devices; k++)
-            if (str_eq(uuid, nodes[i]->devices[k].fact.uuid)) {
-                *ret_node = nodes[i];
-                return &nodes[i]->devices[k];
-            }
-    return NULL;
-}
-
 static bool listed(const struct buf *list, const char *uuid)
 {
     struct str rest = buf_str(list), one;
@@ -102,7 +88,7 @@ static int take_span(const struct node_now *n, const struct span_of *s, struct s
 static int take_word(struct live *l, struct str w, const struct node_now **node, struct buf *ret, struct err *err)
 {
     const struct node_now *n;
-    const struct device_now *d = pick_find(l, w, &n);
+    const struct device_now *d = live_find_device(l, w, &n);
     struct span_of s;
     int colon = str_rfind(w, ":");
 
@@ -269,7 +255,7 @@ void pick_places(struct live *l, struct str devices, struct buf *ret)
     struct str one;
 
     while (str_cut(&devices, ',', &one)) {
-        const struct device_now *d = one.len ? pick_find(l, one, &n) : NULL;
+        const struct device_now *d = one.len ? live_find_device(l, one, &n) : NULL;
         if (!one.len)
             continue;
         if (!d) {

@@ -6,9 +6,6 @@
 #include "book/book.h"
 #include "live/live.h"
 
-/* Where a device is now; NULL: not known any more. Retired nodes count. */
-const struct device_now *pick_find(struct live *l, struct str uuid, const struct node_now **ret_node);
-
 /*
  * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, into uuids with commas between. 0; -EINVAL;
  * -ENOENT: no such node or device; -E2BIG.

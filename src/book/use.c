@@ -1,8 +1,6 @@
 /* use.c: persons on the devices of a hold, told apart into its own and others. */
 #include "book/use.h"
 
-#include "book/pick.h"
-
 const char *const use_words[USES] = {NULL, "unused", "own", "others", "shared"};
 
 struct seen {
@@ -58,7 +56,7 @@ enum hold_use hold_use(struct live *l, const struct census *c, const struct hold
         owner = h->person;
     while (str_cut(&rest, ',', &one)) {
         const struct node_now *n;
-        const struct device_now *d = one.len ? pick_find(l, one, &n) : NULL;
+        const struct device_now *d = one.len ? live_find_device(l, one, &n) : NULL;
         if (d)
             see_device(&s, live_rule(l), c, n, d, owner);
         else if (one.len)

@@ -50,7 +50,7 @@ static void tell(struct hub *h, const struct hold *x, enum event_kind kind, cons
     log_debug("book", "booking %" PRId64 ": %s", x->id, e.text);
     while (str_cut(&rest, ',', &one)) {
         const struct node_now *n;
-        const struct device_now *d = one.len ? pick_find(h->live, one, &n) : NULL;
+        const struct device_now *d = one.len ? live_find_device(h->live, one, &n) : NULL;
         if (!d || str_find(buf_str(&told), n->key) >= 0)
             continue;
         buf_addf(&told, "%s ", n->key);
@@ -96,7 +96,7 @@ static void show_all(struct hub *h, const char *devices, int64_t now_ms)
     struct str rest = str_of(devices), one;
     while (str_cut(&rest, ',', &one)) {
         const struct node_now *n;
-        const struct device_now *d = one.len ? pick_find(h->live, one, &n) : NULL;
+        const struct device_now *d = one.len ? live_find_device(h->live, one, &n) : NULL;
         if (d)
             show_device(h, live_find(h->live, n->key), (size_t)(d - n->devices), now_ms, now_ms);
     }

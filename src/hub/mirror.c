@@ -328,14 +328,25 @@ static void merge_cell(struct mirror *m, const struct cell *c)
     }
 }
 
-/* The old page's key of a node: its name, or that before the first dot. */
-static void host_of(const struct mirror *m, const struct node_now *n, char out[NAME_MAX_LEN])
+static bool has_host(const struct mirror *m, const char *host)
 {
     const char *key;
-    snprintf(out, NAME_MAX_LEN, "%s", n->name);
     for (size_t i = 0; (key = comments_host(m->file, i)); i++)
-        if (strcmp(key, out) == 0)
-            return;
+        if (strcmp(key, host) == 0)
+            return true;
+    return false;
+}
+
+/* The old page's key of a node: its name, or what screens call it, or its name before the first dot. */
+static void host_of(const struct mirror *m, const struct node_now *n, char out[NAME_MAX_LEN])
+{
+    snprintf(out, NAME_MAX_LEN, "%s", n->name);
+    if (has_host(m, out))
+        return;
+    if (n->display && has_host(m, n->display)) {
+        snprintf(out, NAME_MAX_LEN, "%s", n->display);
+        return;
+    }
     char *dot = strchr(out, '.');
     if (dot && dot != out)
         *dot = 0;

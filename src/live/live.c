@@ -193,6 +193,29 @@ static void gpus_remove(struct live *l, const struct live_node *n)
         }
 }
 
+static const struct device_now *device_in(const struct live_node *n, struct str uuid, const struct node_now **ret_node)
+{
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        if (str_eq(uuid, n->now.devices[i].fact.uuid)) {
+            *ret_node = &n->now;
+            return &n->now.devices[i];
+        }
+    return NULL;
+}
+
+const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node)
+{
+    const struct device_now *d = NULL;
+    uint64_t hash = fnv64(uuid.p, uuid.len);
+
+    for (struct gpu_ref *g = l->gpu_buckets ? *gpu_bucket(l, hash) : NULL; g && !d; g = g->next)
+        if (g->hash == hash)
+            d = device_in(g->n, uuid, ret_node);
+    for (size_t i = 0; i < l->n && !d; i++) /* MIG instances are not in the index, and are few */
+        d = device_in(l->v[i], uuid, ret_node);
+    return d;
+}
+
 static void call_by_names(struct live *l, struct live_node *n)
 {
     const char *none;

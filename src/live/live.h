@@ -50,6 +50,8 @@ const struct state_rule *live_rule(const struct live *l);
  * read back from records, not news; no event, and the node counts as not heard from since the hub started. */
 struct node_now *live_node(struct live *l, const char *key, const char *name, int64_t now_ms);
 struct node_now *live_find(const struct live *l, const char *key_or_name);
+/* A device by its uuid, and its node; NULL: there is none. Retired nodes count. */
+const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node);
 void live_drop(struct live *l, const char *key);
 /* A new id that brings more than half of a silent node's GPUs takes that node over: an admin's name and maintenance
  * stay, the old key is gone from here (a node already made under new_key stays where it is). Returns the key it took
