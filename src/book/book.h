@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "model/hold.h"
 
-#define BOOK_MAX 20000 /* holds at once */
+#define BOOK_MAX 10000 /* holds at once */
 
 struct book;
 struct book *book_new(void);

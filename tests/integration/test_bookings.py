@@ -199,6 +199,19 @@ class Bookings(BookCase):
         fresh = self.booked(person="w0", gpus="a1:0", **{"from": start + 5000 * HOUR, "for": "30m"})
         self.assertGreater(fresh["id"], max(found))
 
+    def test_a_backup_has_the_bookings(self):
+        self.open("--bookings.auth", "open")
+        self.node("a1")
+        row = self.booked(person=ROBERT, gpus="a1:0", **{"for": "5h"}, comment="kept")
+        self.run_ok(lib.MUSTER, "backup", self.path("file"), "--data", self.path("data"))
+        self.ask("DELETE", f"/api/v1/bookings/{row['id']}?person=" + urllib.parse.quote(ROBERT))
+        self.assertEqual(self.hub.stop(), 0)
+        self.run_ok(lib.MUSTER, "restore", self.path("file"), "--data", self.path("to"))
+        self.hub = self.start_hub("--bookings.auth", "open", data=self.path("to"))
+        got = self.rows()
+        self.assertEqual([(r["id"], r["person"], r["comment"], r["from"], r["until"], r["devices"]) for r in got],
+                         [(row["id"], ROBERT, "kept", row["from"], row["until"], row["devices"])])
+
     def test_names_that_would_be_code(self):
         self.open("--bookings.auth", "open")
         self.node("a1", gpus=2)
