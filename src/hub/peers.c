@@ -185,7 +185,7 @@ bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
 /* What of its time counts otherwise now: all of it when its beginning or its weight changed, else what is new. */
 static void tell_change(struct peers *p, const struct peer *peer, struct peer_proc *t)
 {
-    int64_t weight = recount_weight(t->mem_max) ^ recount_weight(t->sm_n ? t->sm_sum / t->sm_n : -1) << 24;
+    int64_t weight = recount_weight(t->mem_max) ^ recount_weight(t->sm_n ? t->sm_sum / t->sm_n : -1) * (1 << 24);
     bool all = !t->saved_ms || t->saved_first_ms != t->first_ms || t->saved_weight != weight || !t->was_named;
     int64_t from_ms = all ? MIN(t->first_ms, t->saved_first_ms ? t->saved_first_ms : t->first_ms) : t->saved_ms;
     t->saved_first_ms = t->first_ms;
