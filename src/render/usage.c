@@ -110,7 +110,7 @@ enum {
 static const struct column_spec columns[COLS] = {
     [U_AT] = {"at", "AT", CELL_INT, .weight = 0},
     [U_PERIOD] = {"period", "PERIOD", CELL_TEXT, .weight = 100},
-    [U_KEY] = {"key", "WHO", CELL_TEXT, .weight = 100},
+    [U_KEY] = {"key", "KEY", CELL_TEXT, .weight = 100},
     [U_NAME] = {"name", "NAME", CELL_TEXT, .weight = 95},
     [U_GPUS] = {"gpus", "GPUS", CELL_INT, .right = true, .weight = 40},
     [U_HELD] = {"held_s", "HELD", CELL_FIXED, .per = 1000, .right = true, .weight = 100},
@@ -182,7 +182,7 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_KEY], "(%s)", t->by == BY_PERSON ? "unknown" : "none");
     }
     if (!c[U_RATE].absent)
-        cell_screen(&c[U_RATE], "%d %%", (int)(c[U_RATE].i / 100));
+        cell_screen(&c[U_RATE], "%d %%", (int)((c[U_RATE].i + 50) / 100));
     cell_screen(&c[U_ENERGY], "%.1f", (double)r->s.mj / 3.6e9);
     if (t->has_cost)
         cell_screen(&c[U_COST], "%.2f%s%s", (double)r->cost / 1e6, t->currency[0] ? " " : "", t->currency);
@@ -206,6 +206,8 @@ void usage_rows(const struct usage_table *t, bool screen, struct rows *ret)
 
 void usage_rows_pick(const struct usage_table *t, struct rows *r)
 {
+    static const char *const titles[USAGE_BYS] = {"PERSON", "TEAM",  "PROJECT", "COMPANY",
+                                                  "NODE",   "MODEL", "GPU",     "JOB"};
     char *names[COLS];
     size_t n = 0;
 
@@ -217,4 +219,7 @@ void usage_rows_pick(const struct usage_table *t, struct rows *r)
             names[n++] = (char *)columns[k].name;
     }
     rows_pick(r, names, n, NULL);
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(r->picked[k].name, columns[U_KEY].name) == 0)
+            r->picked[k].title = titles[t->by];
 }
