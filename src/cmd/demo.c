@@ -56,6 +56,9 @@ int demo_config(const char *dir, struct err *err)
              "- company: Globex\n"
              "  teams: [language, robotics]\n"
              "  schedule: [{date: %.10s, assigned_gpu_node: 3}]\n"
+             "usage:\n"
+             "  price: [H200=2.50]\n"
+             "  co2: 350\n"
              "bookings:\n"
              "  auth: open # whoever looks at the demo may book: no token is needed\n",
              from, from);
