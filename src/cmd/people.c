@@ -111,6 +111,21 @@ static void person_row(struct rows *r, json_t *o)
     amount(&c[7], json_object_get(ema, "1w"));
 }
 
+static double score(json_t *o)
+{
+    return (double)json_integer_value(json_object_get(o, "booked")) +
+           1.5 * json_number_value(json_object_get(o, "used")) +
+           0.15 * json_number_value(json_object_get(json_object_get(o, "ema"), "2h"));
+}
+
+/* Booked, used and lately used, weighed as the page that this table is from did. */
+static int by_score(const void *x, const void *y)
+{
+    double a = score(*(json_t *const *)x), b = score(*(json_t *const *)y);
+
+    return (a < b) - (a > b);
+}
+
 static void idle_row(struct rows *r, json_t *o)
 {
     struct cell *c = rows_add(r);
@@ -140,6 +155,7 @@ struct list { /* one of the two commands */
     size_t n_cols;
     void (*row)(struct rows *r, json_t *o);
     const char *none;
+    int (*order)(const void *x, const void *y); /* NULL: as it comes */
 };
 
 static int show(const struct list *l, const struct people_conf *conf, const struct buf *answer)
@@ -155,11 +171,16 @@ static int show(const struct list *l, const struct people_conf *conf, const stru
         return cli_fail(l->face, EXIT_REACH, "'%s' answered something else than a hub would",
                         client_url(&conf->client));
     }
-    rows_init(&r, l->cols, l->n_cols);
+    AUTO_FREE json_t **order = mem_zero(json_array_size(all) + 1, sizeof(*order));
     json_array_foreach(all, i, o)
     {
-        l->row(&r, o);
+        order[i] = o;
     }
+    if (l->order && i)
+        qsort(order, json_array_size(all), sizeof(*order), l->order);
+    rows_init(&r, l->cols, l->n_cols);
+    for (i = 0; i < json_array_size(all); i++)
+        l->row(&r, order[i]);
     if (conf->csv)
         render_rows_csv(&out, &r);
     else
@@ -203,7 +224,8 @@ int cmd_people(int argc, char **argv)
 {
     static const struct list people = {&people_face,   "/api/v1/people",
                                        people_columns, ARRAY_LEN(people_columns),
-                                       person_row,     "nobody is on a GPU, and nobody was lately"};
+                                       person_row,     "nobody is on a GPU, and nobody was lately",
+                                       by_score};
 
     return run(&people, argc, argv);
 }
@@ -212,7 +234,8 @@ int cmd_idle(int argc, char **argv)
 {
     static const struct list idle = {&idle_face,   "/api/v1/idle",
                                      idle_columns, ARRAY_LEN(idle_columns),
-                                     idle_row,     "nobody holds a GPU without work for so long"};
+                                     idle_row,     "nobody holds a GPU without work for so long",
+                                     NULL};
 
     return run(&idle, argc, argv);
 }
