@@ -520,7 +520,7 @@ int64_t zone_date_ms(const struct zone *z, int32_t date)
 
 /* ---- periods ---- */
 
-const char *const period_words[PERIODS] = {"hour", "day", "week", "month", "year", "all"};
+const char *const period_words[PERIODS + 1] = {"hour", "day", "week", "month", "year", "all", NULL};
 
 int period_by_word(struct str s)
 {

@@ -17,7 +17,6 @@ static const char *const formats[] = {"table", "csv", "json", "html", "pdf", "sv
 enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
 static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
                                         "friday", "saturday", "sunday",    NULL};
-static const char *const periods[] = {"hour", "day", "week", "month", "year", "all", NULL};
 
 struct usage_conf {
     struct client_conf client;
@@ -35,7 +34,7 @@ static const struct opt usage_opts[] = {
     OPT(usage_conf, to, 0, OPT_STR, NULL, "WHEN", "up to then; a date is meant with its day (default: now)"),
     OPT(usage_conf, last, 'n', OPT_STR, NULL, "TIME", "so long up to then, instead of --from (default: 30d)"),
     OPT(usage_conf, period, 'p', OPT_CHOICE, "all", "PERIOD", "and per hour, day, week, month or year",
-        .choices = periods),
+        .choices = period_words),
     OPT(usage_conf, zone, 'z', OPT_STR, NULL, "ZONE", "whose days, as Asia/Tokyo (default: the hub's)"),
     OPT(usage_conf, week_start, 0, OPT_CHOICE, "monday", "DAY", "weeks begin on it", .choices = week_days),
     OPT(usage_conf, person, 0, OPT_STR, NULL, "NAME", "only this person's"),
@@ -76,7 +75,7 @@ static int ask_hub(const struct usage_conf *conf, const char *format, struct buf
     const struct {
         const char *name, *value;
     } params[] = {{"by", usage_by_words[conf->by]},
-                  {"period", periods[conf->period]},
+                  {"period", period_words[conf->period]},
                   {"from", conf->from},
                   {"to", conf->to},
                   {"last", conf->last},

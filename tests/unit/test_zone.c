@@ -169,6 +169,7 @@ static void periods_have_names(void **unused)
         assert_int_equal(period_by_word(str_of(period_words[cases[i].p])), cases[i].p);
     }
     assert_int_equal(period_by_word(STR("fortnight")), -1);
+    assert_null(period_words[PERIODS]); /* whoever walks over them stops there */
     zone_free(z);
 }
 
