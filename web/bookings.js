@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { ask, send } from "./api.js";
 import { count } from "./format.js";
 import { hubNow, live } from "./live.js";
-import { devicesOf, indexOf } from "./model.js";
+import { devicesOf, indexOf, nodeName } from "./model.js";
 import { pref, setPref } from "./prefs.js";
 import { session } from "./session.js";
 import { useNews } from "./use.js";
@@ -139,7 +139,7 @@ export function placesOf(devices) {
     let unknown = 0;
     for (const uuid of devices) {
         const at = whereIs(uuid);
-        if (at) by.set(at.n.name, [...(by.get(at.n.name) ?? []), indexOf(at.d)]);
+        if (at) by.set(nodeName(at.n), [...(by.get(nodeName(at.n)) ?? []), indexOf(at.d)]);
         else unknown++;
     }
     const parts = [...by].map(([node, gpus]) => `${node}:${gpus.join()}`);

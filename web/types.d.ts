@@ -252,8 +252,10 @@ export interface Usage {
     period: string;
     zone?: string;
     counted_to?: number;
+    /** Hours of nodes that are still to be counted. */
+    waiting?: number;
     split?: string;
-    currency?: string;
+    currency?: string | null;
     rows: UsageRow[];
     total?: UsageRow;
 }

@@ -6,6 +6,7 @@
 /** @type {View[]} */
 export const views = [
     { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./views/now.js") },
+    { path: "/usage", title: "Usage", nav: "Usage", key: "u", load: () => import("./views/usage.js") },
     { path: "/bookings", title: "Bookings", nav: "Bookings", key: "b", load: () => import("./views/bookings.js") },
     { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./views/people.js") },
     { path: "/events", title: "Events", nav: "Events", key: "e", load: () => import("./views/events.js") },

@@ -15,6 +15,7 @@ const struct route routes[] = {
      .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
     {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
     {GET, "/gpu/{device}", ROLE_NONE, .open = true, .summary = "The page: one GPU, by UUID", .handle = get_page},
+    {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
     {GET, "/events", ROLE_NONE, .open = true, .summary = "The page: what happened", .handle = get_page},

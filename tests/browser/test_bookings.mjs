@@ -50,7 +50,7 @@ test("a free GPU is booked by two clicks", async (t) => {
     assert.deepEqual([b.where, b.person, b.state], ["dgx2:3", "kim", "active"]);
     assert.ok(b.from >= before - 1000 && Math.abs(b.until - b.from - 4 * HOUR) <= 120000, `${b.from} ${b.until}`);
 
-    /* the cell says so by itself; of one that is booked for later, until when it is free */
+    /* the cell says so by itself; of one that is booked for later, for how long it is free */
     const later = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx2:5", from: Date.now() + 2 * HOUR, until: Date.now() + 3 * HOUR, comment: "a demo" });
     assert.equal(later.status, 201);
     await until("the cell", async () => (await words(cell(page, "dgx2", 3))) === "3 ◐ kim booked");
@@ -58,7 +58,7 @@ test("a free GPU is booked by two clicks", async (t) => {
     await cell(page, "dgx2", 3).hover();
     const details = page.locator(".details");
     await until("who, until when", async () => (await details.count()) && /booked until [\w ]*\d\d:\d\d by kim/.test(await words(details)));
-    await until("the other cell", async () => /^5 ○ free until [\w ]*\d\d:\d\d$/.test(await words(cell(page, "dgx2", 5))));
+    await until("the other cell", async () => /^5 ○ free for 1 h$/.test(await words(cell(page, "dgx2", 5))));
     await page.mouse.move(2, 2);
     await cell(page, "dgx2", 5).hover();
     await until("who, from when", async () => (await details.count()) && /booked from [\w ]*\d\d:\d\d by lee \(a demo\)/.test(await words(details)));

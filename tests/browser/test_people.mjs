@@ -10,7 +10,7 @@ test("who holds what now, with how much memory, since when, and where", async (t
     const rows = await page.locator(".people tbody tr").all();
     assert.match(await words(page.locator("h1")), /^\d+ people hold \d+ GPUs$/);
     assert.match(await words(rows[0]), /^tom 8 [\d.]+ (GiB|TiB) .+ dgx3/); /* most GPUs first */
-    const lee = page.locator("tr", { hasText: "lee" });
+    const lee = page.locator(".people tr", { hasText: "lee" });
     assert.match(await words(lee), /^lee 1 ◐ 1 /);
     await looksRight(page, "people");
     await page.setViewportSize({ width: 390, height: 800 });

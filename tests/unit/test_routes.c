@@ -234,6 +234,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/gpu_table", "GET", "++++++++"},
         {"/node/{node}", "GET", "++++++++"},
         {"/gpu/{device}", "GET", "++++++++"},
+        {"/usage", "GET", "++++++++"},
         {"/bookings", "GET", "++++++++"},
         {"/people", "GET", "++++++++"},
         {"/events", "GET", "++++++++"},

@@ -7,7 +7,7 @@ import { stateOf } from "../facts.js";
 import { count, moment, span } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, live } from "../live.js";
-import { devicesOf, indexOf } from "../model.js";
+import { devicesOf, indexOf, modelName, nodeName } from "../model.js";
 import { pref, setPref } from "../prefs.js";
 import { href, onMove, place } from "../router.js";
 import { session } from "../session.js";
@@ -47,9 +47,9 @@ function Gpus({ devices, pick }) {
             ? html`<select aria-label="node" value=${id} onChange=${(/** @type {any} */ e) => {
                 setId(e.currentTarget.value);
                 pick([]);
-            }}>${live.nodes.map((n) => html`<option value=${n.id} selected=${n.id === id}>${n.name}</option>`)}</select>`
-            : html`<span>${node?.name}</span>`}
-        ${node && devicesOf(node).map((d) => html`<label class="gpu ${d.state}" title="${d.name}, ${d.state}">
+            }}>${live.nodes.map((n) => html`<option value=${n.id} selected=${n.id === id}>${nodeName(n)}</option>`)}</select>`
+            : html`<span>${node && nodeName(node)}</span>`}
+        ${node && devicesOf(node).map((d) => html`<label class="gpu ${d.state}" title="${modelName(d)}, ${d.state}">
             <input type="checkbox" checked=${devices.includes(d.uuid)} onChange=${() => flip(d.uuid)} /> ${indexOf(d)} <span class="mark">${stateOf.get(d.state)?.mark}</span>
         </label>`)}
     </div>`;

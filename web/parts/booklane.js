@@ -4,7 +4,7 @@ import { stateOf } from "../facts.js";
 import { exactTime, moment, span } from "../format.js";
 import { html } from "../html.js";
 import { hubNow } from "../live.js";
-import { devicesOf, holderOf, indexOf } from "../model.js";
+import { devicesOf, holderOf, indexOf, modelName, nodeName } from "../model.js";
 
 /** @typedef {import("../types").Booking} Booking */
 /** @typedef {import("../types").Span} Span */
@@ -68,8 +68,8 @@ function Used({ spans, booked, time }) {
  * draft: what is being dragged out
  */
 export function Lane({ d, n, booked, spans, time, first, draft, open, begin }) {
-    return html`<div class="book-row" role="group" aria-label="${n.name} GPU ${indexOf(d)}">
-        <button type="button" class="book-name ${d.state}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} title="${n.name} GPU ${indexOf(d)}, ${d.name}, ${d.state}: book it" aria-label="${n.name} GPU ${indexOf(d)}, ${d.state}: book it" onClick=${() => begin(d.uuid)}>
+    return html`<div class="book-row" role="group" aria-label="${nodeName(n)} GPU ${indexOf(d)}">
+        <button type="button" class="book-name ${d.state}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} title="${nodeName(n)} GPU ${indexOf(d)}, ${modelName(d)}, ${d.state}: book it" aria-label="${nodeName(n)} GPU ${indexOf(d)}, ${d.state}: book it" onClick=${() => begin(d.uuid)}>
             <span class="index">${indexOf(d)}</span> <span class="mark">${stateOf.get(d.state)?.mark}</span> <span class="dim">${holderOf(d)}</span>
         </button>
         <div class="book-track" data-track=${d.uuid} data-node=${n.id}>

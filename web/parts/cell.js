@@ -1,7 +1,7 @@
 /* cell.js: one GPU: its number, the mark of its state, whose it is, how much it works, and bars of work and memory. It
  * is made anew only when something it shows changed. What hovering tells is details.js. */
 import { stateOf } from "../facts.js";
-import { moment, percent, UNKNOWN } from "../format.js";
+import { percent, spanShort, UNKNOWN } from "../format.js";
 import { level } from "../host.js";
 import { html, keyed } from "../html.js";
 import { hubNow } from "../live.js";
@@ -17,25 +17,31 @@ const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
 /** The words beside the mark. @param {Device} d */
 function caption(d) {
     if (d.state === "held" || d.state === "busy") return holderOf(d) || d.state;
-    return d.state === "free" && d.next && d.next.from - hubNow() < SOON_MS ? `free until ${moment(d.next.from, hubNow())}` : d.state;
+    return d.state;
+}
+
+/** For how long a free one is free, where that is less than a day. @param {Device} d */
+function freeFor(d) {
+    const ms = d.state === "free" && d.next ? d.next.from - hubNow() : Infinity;
+    return ms < SOON_MS ? `for ${spanShort(ms)}` : "";
 }
 
 /** What stands at its end. @param {Device} d */
 function atEnd(d) {
     if (isReserved(d)) return "booked";
-    if (d.state !== "held" && d.state !== "busy") return "";
+    if (d.state !== "held" && d.state !== "busy") return freeFor(d);
     return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
 }
 
 /** @param {Device} d */
 export function cellKey(d) {
-    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
 }
 
 /** For those who do not see it. @param {Device} d */
 function label(d) {
     const who = holderOf(d);
-    const parts = [`GPU ${indexOf(d)}: ${d.state === "free" ? caption(d) : d.state}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
+    const parts = [`GPU ${indexOf(d)}: ${d.state}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
     if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
     const full = fullness(d);
     if (isFresh(d) && full !== undefined) parts.push(`memory ${percent(full)} full`);

@@ -8,7 +8,7 @@ import { count, moment } from "../format.js";
 import { whoWas } from "../history.js";
 import { html } from "../html.js";
 import { hubNow, watch } from "../live.js";
-import { devicesOf, modelOf } from "../model.js";
+import { devicesOf, modelBrief, nodeName } from "../model.js";
 import { useDrag } from "../parts/bookdrag.js";
 import { bookingWords, Folded, Lane, put } from "../parts/booklane.js";
 import { BookList } from "../parts/booklist.js";
@@ -82,8 +82,8 @@ function NodeHead({ n, folded, flip, by, time }) {
     const devices = devicesOf(n);
     const free = devices.filter((d) => d.state === "free").length;
     return html`<div class="book-head">
-        <button type="button" aria-expanded=${!folded} onClick=${flip}><span aria-hidden="true">${folded ? "▸" : "▾"}</span> <b>${n.name}</b>${" "}
-            <span class="free" title="${free} free now"><span class="mark">${stateOf.get("free")?.mark}</span> ${free}</span> <span class="dim">of ${devices.length} ${modelOf(n)}</span></button>
+        <button type="button" aria-expanded=${!folded} onClick=${flip}><span aria-hidden="true">${folded ? "▸" : "▾"}</span> <b>${nodeName(n)}</b>${" "}
+            <span class="free" title="${free} free now"><span class="mark">${stateOf.get("free")?.mark}</span> ${free}</span> <span class="dim">of ${devices.length} ${modelBrief(n)}</span></button>
         ${folded && html`<${Folded} n=${n} by=${by} time=${time} />`}
     </div>`;
 }

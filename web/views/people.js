@@ -4,7 +4,8 @@ import { stateOf } from "../facts.js";
 import { bytes, count, exactTime, span, UNKNOWN } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, watch } from "../live.js";
-import { nodeName, peopleOf } from "../model.js";
+import { nodeName, peopleOf, tally } from "../model.js";
+import { Idle, WhoToAsk } from "../parts/asking.js";
 import { Empty, NoMatch, Refused } from "../parts/empty.js";
 import { FilterBox } from "../parts/filterbox.js";
 import { href, usePlace } from "../router.js";
@@ -53,5 +54,6 @@ export default function People() {
         </table></div>`}
         ${!people.length && ready && (nodes.length || !filter ? html`<${Empty} title="Nobody holds a GPU just now"><p><a href="/">Which are free</a></p><//>` : html`<${NoMatch} />`)}
         ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
-    </div>`;
+    </div>
+    ${status === "live" && nodes.length > 0 && html`<${Idle} /><${WhoToAsk} free=${tally(nodes).by.free ?? 0} />`}`;
 }
