@@ -117,12 +117,16 @@ static struct mark *mark_find(struct led_node *n, int64_t at_ms)
     return i < n->n && n->v[i].at_ms == at_ms ? &n->v[i] : NULL;
 }
 
-static void mark_drop(struct led_node *n, struct mark *m)
+/* Those of the hours in between that are not dirty any more go, all at once: there may be thousands behind them. */
+static void marks_drop(struct led_node *n, int64_t first_ms, int64_t last_ms)
 {
-    size_t i = (size_t)(m - n->v);
+    size_t from = mark_place(n, first_ms), to = mark_place(n, last_ms + 1), kept = from;
 
-    memmove(&n->v[i], &n->v[i + 1], (n->n - i - 1) * sizeof(*n->v));
-    n->n--;
+    for (size_t i = from; i < to; i++)
+        if (n->v[i].dirty)
+            n->v[kept++] = n->v[i];
+    memmove(&n->v[kept], &n->v[to], (n->n - to) * sizeof(*n->v));
+    n->n -= to - kept;
 }
 
 static struct mark *mark_get(struct led_node *n, int64_t at_ms)
@@ -305,11 +309,10 @@ static void on_counted(struct job *j)
             m->until_ms = MIN(c->hours[i] + HOUR_MS, c->until_ms);
             m->counted_ms = c->now_ms;
         }
-        if (ok && m->flying && over)
-            mark_drop(n, m);
-        else
-            m->flying = false; /* the hour under way is always to be counted again */
+        m->dirty = !(ok && m->flying && over); /* the hour under way is always to be counted again */
+        m->flying = false;
     }
+    marks_drop(n, c->hours[0], c->hours[c->n - 1]);
     if (!ok && j->ran && c->result != -ECANCELED) {
         say_error(l, c->err.msg);
         l->retry_ms = clock_wall_ms() + RETRY_MS;
