@@ -122,6 +122,8 @@ export interface Node {
     age_ms?: number;
     version: number;
     address?: string;
+    /** What sources of names say of it. */
+    labels?: Record<string, string>;
     clock_off_ms?: number;
     demo?: boolean;
     retired?: boolean;

@@ -70,7 +70,7 @@ const struct route routes[] = {
      .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
     {GET, "/api/v1/sources", ROLE_NONE, .summary = "Where relays have names of nodes from, how many, and which sources fail and why (docs/discovery.md)", .handle = get_sources},
     {METHOD_POST, "/api/v1/sources", ROLE_RELAY, .write = true, .max_body = 256u << 10,
-     .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}]; kept for two minutes", .handle = post_sources},
+     .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}], kept for two minutes; or labels of its nodes: {\"labels\": {NODE: {NAME: VALUE}}}", .handle = post_sources},
     {METHOD_POST, "/api/v1/login", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Swap a token for a cookie: {\"token\"}", .handle = post_login},
     {METHOD_POST, "/api/v1/logout", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "model/labels.h"
 
 #define RELAYS_MAX  64
 #define SOURCES_MAX 160 /* of one relay */
@@ -169,12 +170,51 @@ enum reply_how get_sources(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
+static char *labels_read(json_t *o)
+{
+    char *labels = NULL;
+    const char *name;
+    json_t *v;
+    json_object_foreach(o, name, v)
+    {
+        labels_add(&labels, str_of(name), str_n(json_string_value(v), json_string_length(v)));
+    }
+    return labels;
+}
+
+/* {"labels": {"ssh:gpu01": {"rack": "a1"}}}, of nodes that the hub knows. 0 or -EINVAL with a sentence; then nothing
+ * has changed. */
+static int take_labels(struct api *a, struct str json, struct err *err)
+{
+    json_error_t e;
+    json_t *all = json_loadb(json.p ? json.p : "", json.len, JSON_REJECT_DUPLICATES, &e), *v;
+    json_t *nodes = json_object_get(all, "labels");
+    const char *key;
+    int r = json_is_object(nodes) ? 0 : err_set(err, -EINVAL, "'labels' must be an object with an object per node");
+    json_object_foreach(nodes, key, v)
+    {
+        if (r == 0 && (!json_is_object(v) || !node_origin_ok(str_of(key))))
+            r = err_set(err, -EINVAL, "labels of '%.80s': a node is ssh:NAME or file:NAME, its labels an object", key);
+    }
+    json_object_foreach(nodes, key, v)
+    {
+        AUTO_FREE char *labels = r == 0 ? labels_read(v) : NULL;
+        if (r == 0)
+            a->node_labels(a->hub, key, labels);
+    }
+    json_decref(all);
+    return r;
+}
+
 enum reply_how post_sources(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
-    if (sources_said_take(a->sources, rq->token.id, rq->body, clock_wall_ms(), &err) < 0)
+    struct str body = str_trim(rq->body);
+    int r = body.len && body.p[0] == '{' ? take_labels(a, body, &err)
+                                         : sources_said_take(a->sources, rq->token.id, body, clock_wall_ms(), &err);
+    if (r < 0)
         return reply_problem(rp, 400, "%s", err.msg);
     rp->body = BUF_INIT(64);
-    buf_adds(&rp->body, "{}\n");
+    buf_addf(&rp->body, "{\"run\":\"%08x\"}\n", a->nonce);
     return REPLY_NOW;
 }

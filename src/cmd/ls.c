@@ -167,7 +167,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
                      .colour = cli_colour(),
                      .ascii = conf->ascii};
     struct rows r;
-    ls_rows(&p->view, conf->detail || conf->wide || conf->columns, &r);
+    ls_rows(&p->view, conf->wide || conf->columns ? LS_ALL : conf->detail ? LS_DETAIL : LS_PLAIN, &r);
     if (conf->columns)
         rows_pick(&r, conf->picked.v, conf->picked.n, NULL);
     if (conf->watch)
@@ -276,7 +276,7 @@ static int read_columns(struct ls_conf *conf)
         conf->picked.v = mem_grow(conf->picked.v, conf->picked.n + 1, sizeof(*conf->picked.v));
         conf->picked.v[conf->picked.n++] = mem_strn(one.p, one.len);
     }
-    ls_rows(&nothing, true, &r);
+    ls_rows(&nothing, LS_ALL, &r);
     int bad = rows_pick(&r, conf->picked.v, conf->picked.n, &err);
     rows_fini(&r);
     return bad ? cli_fail(&ls_face, EXIT_USAGE, "%s", err.msg) : -1;

@@ -18,7 +18,7 @@
 #include "relay/relay.h"
 
 #define TELL_S     600 /* how it does, to the log */
-#define SOURCES_MS 30000
+#define SOURCES_MS 10000
 #define END_MS     5000 /* for the ssh processes to end in */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -121,6 +121,7 @@ static void on_sources(evutil_socket_t fd, short what, void *arg)
     struct json j = json_on(&text);
     int64_t now = clock_mono_ms();
     (void)fd, (void)what;
+    post_tell_labels(r->post);
     json_arr(&j, NULL);
     relay_sources(r->relay, &j);
     files_sources(r->files, &j);

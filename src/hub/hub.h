@@ -31,7 +31,7 @@ struct hub {
     struct tokens *tokens;
     struct book *book;
     struct mirror *mirror; /* comments.json */
-    struct zone *zone; /* of times in sentences: the system's */
+    struct zone *zone;     /* of times in sentences: the system's */
     struct streams *streams;
     struct ledger *ledger; /* usage, counted */
     struct asked *asked;   /* who to ask for a GPU */
@@ -67,6 +67,7 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
 
 /* ---- registry.c ---- */
 int registry_load(struct hub *h, struct err *err);
+void registry_labels(void *hub, const char *key, const char *labels);
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
 int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,

@@ -57,6 +57,14 @@ static bool name_taken(struct hub *h, const struct node_now *n, const char *name
     return other && other != n;
 }
 
+void registry_labels(void *hub, const char *key, const char *labels)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, key);
+    if (n && strcmp(n->key, key) == 0) /* not another one by its name */
+        live_labels(h->live, n, labels);
+}
+
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err)
 {

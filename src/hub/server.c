@@ -632,6 +632,7 @@ static void make_api(struct server *s)
         .vesta_register = vesta_register,
         .vesta_update = vesta_update,
         .node_admin = registry_admin,
+        .node_labels = registry_labels,
         .events = registry_events,
         .job_put = jobs_put,
         .job_change = jobs_change,

@@ -6,8 +6,6 @@
 #include "model/fact.h"
 
 #define ADDRESS_MAX 253
-#define LABEL_MAX   64
-#define VALUE_MAX   256
 
 /* What DNS, ssh and people call hosts; nothing that ssh or a shell would take for something else. */
 static bool host_ok(struct str s, size_t max)
@@ -20,12 +18,6 @@ static bool host_ok(struct str s, size_t max)
             return false;
     }
     return true;
-}
-
-static bool label_ok(struct str s)
-{
-    return s.len <= LABEL_MAX && host_ok(s, LABEL_MAX) && memchr(s.p, ':', s.len) == NULL &&
-           memchr(s.p, '%', s.len) == NULL;
 }
 
 static const char *keep(struct found_list *l, struct str s)
@@ -56,7 +48,7 @@ struct found *found_list_add(struct found_list *l, struct str name, struct str a
 
 void found_label(struct found_list *l, struct found *f, struct str name, struct str value)
 {
-    if (!f || !value.len || value.len > VALUE_MAX || !label_ok(name) || !str_utf8_ok(value))
+    if (!f || !label_value_ok(value) || !label_name_ok(name))
         return;
     for (size_t i = 0; i < f->n_labels; i++)
         if (str_eq(name, f->labels[i].name))

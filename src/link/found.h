@@ -11,10 +11,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "model/labels.h"
 
 #define FOUND_MAX        8192
 #define FOUND_TEXT_MAX   (64u << 20)
-#define FOUND_LABELS_MAX 24
+#define FOUND_LABELS_MAX LABELS_MAX
 
 struct found_label {
     const char *name, *value;

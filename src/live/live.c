@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/rand.h"
 #include "live/node.h"
+#include "model/labels.h"
 #include "model/names.h"
 
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
@@ -694,6 +695,15 @@ void live_tick(struct live *l, int64_t now_ms)
         if ((back || now_ms >= n->next_ms) && judge_all(l, n, now_ms))
             changed(l, n);
     }
+}
+
+void live_labels(struct live *l, struct node_now *node, const char *labels)
+{
+    if (labels_same(node->labels, labels))
+        return;
+    free(node->labels);
+    node->labels = labels && labels[0] ? mem_str(labels) : NULL;
+    changed(l, own(node));
 }
 
 static bool set_hold(struct hold_now **at, const struct hold_now *to)

@@ -79,6 +79,9 @@ void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64
  * an admin takes that back. */
 void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);
 
+/* What sources of names say of it (model/labels.h); NULL: nothing. Kept until they say something else. */
+void live_labels(struct live *l, struct node_now *n, const char *labels);
+
 /* Who has a device of n (by its place) booked now and next; NULL: nobody. Zero what is not used of the structs. */
 void live_book(struct live *l, struct node_now *n, size_t device, const struct hold_now *booking,
                const struct hold_now *next, int64_t now_ms);

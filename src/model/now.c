@@ -142,6 +142,7 @@ void node_now_fini(struct node_now *n)
         device_now_fini(&n->devices[i]);
     free(n->devices);
     free(n->custom);
+    free(n->labels);
     node_fact_fini(&n->fact);
     *n = (struct node_now){0};
 }

@@ -59,6 +59,7 @@ struct node_now {
     char name[NAME_MAX_LEN]; /* an admin's name for it, else its own */
     const char *display;     /* what screens call it (names.h); NULL: its name */
     char address[64];        /* where it last came from */
+    char *labels;            /* what sources of names say of it (labels.h); NULL: nothing. The node's */
     enum node_state state;
     char reason[160];
     int64_t since_ms;

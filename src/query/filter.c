@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "model/labels.h"
 #include "query/filter_prog.h"
 
 enum { NO, UNKNOWN, YES };
@@ -162,15 +163,14 @@ static int set_is(const struct op *op, const struct subject *s)
     return negate(op, v & op->v ? YES : NO);
 }
 
-static bool text_is(const struct filter *f, const struct op *op, const char *text)
+static bool text_fits(enum text_match match, struct str want, struct str text)
 {
-    char low[NAME_MAX_LEN];
-    struct str want = str_n(f->pool + op->to, op->len);
+    char low[MAX(NAME_MAX_LEN, LABEL_VALUE_MAX)];
     size_t n = 0;
 
-    for (; n < sizeof(low) && text[n]; n++)
-        low[n] = text[n] >= 'A' && text[n] <= 'Z' ? (char)(text[n] + 32) : text[n];
-    switch ((enum text_match)op->match) {
+    for (; n < sizeof(low) && n < text.len; n++)
+        low[n] = text.p[n] >= 'A' && text.p[n] <= 'Z' ? (char)(text.p[n] + 32) : text.p[n];
+    switch (match) {
     case TEXT_GLOB:
         return str_glob(want, str_n(low, n));
     case TEXT_PART:
@@ -179,6 +179,23 @@ static bool text_is(const struct filter *f, const struct op *op, const char *tex
         break;
     }
     return n == want.len && memcmp(low, want.p, n) == 0;
+}
+
+static bool text_is(const struct filter *f, const struct op *op, const char *text)
+{
+    return text_fits((enum text_match)op->match, str_n(f->pool + op->to, op->len), str_of(text));
+}
+
+/* A label with this name and this value; a node without is known to have none. */
+static int label_is(const struct filter *f, const struct op *op, const struct subject *s)
+{
+    struct str rest = str_of(s->n->labels ? s->n->labels : ""), name, value;
+    struct str want = str_n(f->pool + op->which, (size_t)op->v), what = str_n(f->pool + op->to, op->len);
+
+    while (labels_next(&rest, &name, &value))
+        if (text_fits((enum text_match)op->get, want, name) && text_fits((enum text_match)op->match, what, value))
+            return negate(op, YES);
+    return negate(op, NO);
 }
 
 static int field_is(const struct filter *f, const struct op *op, const struct subject *s)
@@ -304,6 +321,9 @@ static bool run(const struct filter *f, const struct subject *s)
             break;
         case OP_CUSTOM:
             stack[top++] = (uint8_t)custom_is(f, op, s);
+            break;
+        case OP_LABEL:
+            stack[top++] = (uint8_t)label_is(f, op, s);
             break;
         case OP_NOT:
             assert(top >= 1);

@@ -400,6 +400,14 @@ static const char *wants(const struct field *f)
     return "some text, or a pattern such as 580*,";
 }
 
+static enum text_match match_of(const struct value *v, bool whole)
+{
+    for (size_t i = 0; i < v->text.len && !v->quoted; i++)
+        if (strchr("*?[", v->text.p[i]))
+            return TEXT_GLOB;
+    return whole ? TEXT_WHOLE : TEXT_PART;
+}
+
 /* The value into op; false: it is not one that this field takes. */
 static bool set_value(struct parser *p, const struct field *f, const struct value *v, bool whole, struct op *op)
 {
@@ -430,10 +438,7 @@ static bool set_value(struct parser *p, const struct field *f, const struct valu
     case TAKE_PART:
         break;
     }
-    bool glob = false;
-    for (size_t i = 0; i < v->text.len && !v->quoted; i++)
-        glob |= strchr("*?[", v->text.p[i]) != NULL;
-    op->match = glob ? TEXT_GLOB : f->take == TAKE_NAME || whole ? TEXT_WHOLE : TEXT_PART;
+    op->match = (uint8_t)match_of(v, f->take == TAKE_NAME || whole);
     pool_add(p, op, v->text);
     return v->text.len > 0;
 }
@@ -471,25 +476,70 @@ static int take_comparison(struct parser *p, const struct field *f, struct str n
 #define CUSTOM_FINE                                                                                                    \
     10000 /* numbers of custom metrics are compared to a ten-thousandth, or to one where that is too large */
 
+/* A name of the user's own making: quoted, or up to a blank or one of ends. */
+static int take_name(struct parser *p, const char *ends, struct value *ret)
+{
+    size_t end = p->at;
+
+    if (peek(p) == '"' || peek(p) == '\'')
+        return take_value(p, ret);
+    while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr(ends, p->text.p[end]))
+        end++;
+    *ret = (struct value){.text = str_n(p->text.p + p->at, end - p->at), .at = p->at};
+    p->at = end;
+    return 0;
+}
+
+/* What is behind "label:": a name, and unless it is enough to have one, a comparison and a value. */
+static int take_label(struct parser *p, size_t at)
+{
+    struct op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
+    struct value name, v = {.text = STR("*")};
+    struct str sign = STR(":");
+    int r = take_name(p, "()\"':=!<>", &name);
+
+    if (r < 0)
+        return r;
+    if (!name.text.len || name.text.len > VALUE_MAX)
+        return fail(p, name.at, "expected a label's name after 'label:'");
+    size_t behind = p->at;
+    skip_blanks(p);
+    size_t sign_at = p->at;
+    int cmp = take_cmp(p, &sign);
+    if (cmp < 0) { /* any value */
+        p->at = behind;
+    } else if (cmp != CMP_EQ && cmp != CMP_NE) {
+        return fail(p, sign_at, "expected : = or != after 'label:%.*s', which has no order", shown(name.text),
+                    name.text.p);
+    } else {
+        skip_blanks(p);
+        if ((r = take_value(p, &v)) < 0)
+            return r;
+        if (!v.text.len)
+            return fail(p, v.at, "expected some text, or a pattern such as a*, after 'label:%.*s%.*s'",
+                        shown(name.text), name.text.p, STR_ARG(sign));
+        op.cmp = (uint8_t)cmp;
+    }
+    op.get = (uint8_t)match_of(&name, true);
+    op.match = (uint8_t)match_of(&v, sign.p[0] != ':');
+    pool_add(p, &key, name.text);
+    op.which = key.to;
+    op.v = key.len;
+    pool_add(p, &op, v.text);
+    return emit_condition(p, op, at);
+}
+
 /* What is behind "metric:": a name, a comparison, a number in the unit that the metric is shown in. */
 static int take_custom(struct parser *p, size_t at)
 {
     struct op op = {.code = OP_CUSTOM};
     struct field scratch;
-    struct value name = {.at = p->at}, v;
+    struct value name, v;
     struct str sign, share;
 
-    if (peek(p) == '"' || peek(p) == '\'') {
-        int r = take_value(p, &name);
-        if (r < 0)
-            return r;
-    } else {
-        size_t end = p->at;
-        while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr("()\"'=!<>", p->text.p[end]))
-            end++;
-        name.text = str_n(p->text.p + p->at, end - p->at);
-        p->at = end;
-    }
+    int r = take_name(p, "()\"'=!<>", &name);
+    if (r < 0)
+        return r;
     if (!name.text.len || name.text.len > VALUE_MAX)
         return fail(p, name.at, "expected a metric's name after 'metric:'");
     skip_blanks(p);
@@ -502,7 +552,7 @@ static int take_custom(struct parser *p, size_t at)
     if (known == &scratch) /* one of ours, by its whole name */
         return take_comparison(p, known, name.text, at, sign, (enum cmp)cmp);
     skip_blanks(p);
-    int r = take_value(p, &v);
+    r = take_value(p, &v);
     if (r < 0)
         return r;
     op.cmp = (uint8_t)cmp;
@@ -516,8 +566,7 @@ static int take_custom(struct parser *p, size_t at)
     if (!good)
         return fail(p, v.at, "expected a number such as 4, 40G or 50%% after 'metric:%.*s%.*s'", shown(name.text),
                     name.text.p, STR_ARG(sign));
-    for (size_t i = 0; i < name.text.len && !name.quoted; i++)
-        op.match |= strchr("*?[", name.text.p[i]) ? TEXT_GLOB : TEXT_WHOLE;
+    op.match = (uint8_t)match_of(&name, true);
     pool_add(p, &op, name.text);
     return emit_condition(p, op, at);
 }
@@ -531,6 +580,8 @@ static int take_word(struct parser *p, struct str name, size_t at)
         const char *near = name_near(name);
         if (str_eq_nocase(name, "metric"))
             return fail(p, at + name.len, "expected ':' and a metric's name, as in metric:tokens>100");
+        if (str_eq_nocase(name, "label"))
+            return fail(p, at + name.len, "expected ':' and a label's name, as in label:rack=a1");
         if (field_find(name, &scratch))
             return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", shown(name),
                         name.p);
@@ -575,6 +626,11 @@ static int take_condition(struct parser *p)
     }
     if (str_eq_nocase(name, "metric") && sign.p[0] == ':')
         return take_custom(p, at);
+    if (str_eq_nocase(name, "label")) {
+        if (sign.p[0] == ':')
+            return take_label(p, at);
+        return fail(p, (size_t)(sign.p - p->text.p), "expected ':' and a label's name, as in label:rack=a1");
+    }
     const struct field *f = field_find(name, &scratch);
     if (f)
         return take_comparison(p, f, name, at, sign, (enum cmp)cmp);

@@ -3,14 +3,16 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/labels.h"
 
 enum { NODE, GPU, STATE, USER, UTIL, MEM_USED, MEM_TOTAL, TEMP, POWER, NAME, SINCE, IDLE, AGE, REASON, PLAIN };
 enum { UUID = PLAIN, POWER_LIMIT, CLOCK_SM, THROTTLE, PROCESSES, BOOKED, BOOKED_UNTIL, DETAIL };
+enum { LABELS = DETAIL, ALL };
 
 #define GIB ((int64_t)1 << 30)
 
 /* Units once per column: on screens in the title, in CSV and JSON the base unit. */
-static const struct column_spec columns[DETAIL] = {
+static const struct column_spec columns[ALL] = {
     [NODE] = {.name = "node", .title = "NODE", .type = CELL_TEXT, .weight = 100},
     [GPU] = {.name = "gpu", .title = "GPU", .type = CELL_INT, .right = true, .weight = 99},
     [STATE] = {.name = "state", .title = "STATE", .type = CELL_TEXT, .weight = 98},
@@ -33,6 +35,7 @@ static const struct column_spec columns[DETAIL] = {
     [PROCESSES] = {.name = "processes", .title = "PROCESSES", .type = CELL_TEXT, .weight = 70},
     [BOOKED] = {.name = "booked", .title = "BOOKED BY", .type = CELL_TEXT, .weight = 65},
     [BOOKED_UNTIL] = {.name = "booked_until", .title = "STILL", .type = CELL_INT, .right = true, .weight = 64},
+    [LABELS] = {.name = "labels", .title = "LABELS", .type = CELL_TEXT, .weight = 5},
 };
 
 static void text(struct cell *c, const char *s)
@@ -84,6 +87,18 @@ static void processes(struct cell *c, const struct view *v, const struct device_
             metric_human(&b, M_mem_used, p->mem);
         }
     }
+    if (b.len)
+        cell_text(c, buf_str(&b));
+}
+
+/* "rack=a1, team=vision" */
+static void labels(struct cell *c, const struct node_now *n)
+{
+    AUTO_BUF b = BUF_INIT(65536);
+    struct str rest = str_of(n->labels ? n->labels : ""), name, value;
+
+    while (labels_next(&rest, &name, &value))
+        buf_addf(&b, "%s%.*s=%.*s", b.len ? ", " : "", STR_ARG(name), STR_ARG(value));
     if (b.len)
         cell_text(c, buf_str(&b));
 }
@@ -164,18 +179,24 @@ static void add_node(struct cell *row, const struct view *v, const struct node_n
     text(&row[REASON], n->reason[0] ? n->reason : "no GPUs seen yet");
 }
 
-void ls_rows(const struct view *v, bool detail, struct rows *ret)
+void ls_rows(const struct view *v, enum ls_columns which, struct rows *ret)
 {
-    rows_init(ret, columns, detail ? DETAIL : PLAIN);
+    rows_init(ret, columns, which == LS_ALL ? ALL : which == LS_DETAIL ? DETAIL : PLAIN);
     for (size_t i = 0; i < v->n; i++) {
         const struct node_now *n = v->nodes[i];
-        if (!n->n_devices)
-            add_node(rows_add(ret), v, n);
+        if (!n->n_devices) {
+            struct cell *row = rows_add(ret);
+            add_node(row, v, n);
+            if (which == LS_ALL)
+                labels(&row[LABELS], n);
+        }
         for (size_t k = 0; k < n->n_devices; k++) {
             struct cell *row = rows_add(ret);
             add_device(row, v, n, &n->devices[k]);
-            if (detail)
+            if (which != LS_PLAIN)
                 add_detail(row, v, &n->devices[k]);
+            if (which == LS_ALL)
+                labels(&row[LABELS], n);
         }
     }
 }

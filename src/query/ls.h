@@ -5,6 +5,7 @@
 #include "model/now.h"
 #include "model/rows.h"
 
-void ls_rows(const struct view *v, bool detail, struct rows *ret);
+enum ls_columns { LS_PLAIN, LS_DETAIL, LS_ALL };
+void ls_rows(const struct view *v, enum ls_columns columns, struct rows *ret);
 
 #endif

@@ -97,6 +97,11 @@ void filehost_fail(struct filehost *l, const char *why)
     teller_state(l->teller, COLLECT_FAILED, why);
 }
 
+void filehost_labels(struct filehost *l, const char *labels)
+{
+    teller_labels(l->teller, labels);
+}
+
 void filehost_leave(struct filehost *l, const char *why)
 {
     l->owner = NULL;

@@ -31,8 +31,9 @@ void filehosts_each(struct filehosts *all, const void *owner, void (*call)(void 
 
 const char *filehost_name(const struct filehost *l);
 void filehost_take(struct filehost *l, enum readings_file which, struct str text, int64_t written_ms);
-void filehost_round(struct filehost *l);                  /* all files of a pass have been taken */
-void filehost_fail(struct filehost *l, const char *why);  /* they cannot be had */
-void filehost_leave(struct filehost *l, const char *why); /* nobody brings it any more; forgotten after a while */
+void filehost_labels(struct filehost *l, const char *labels); /* what sources say of it; NULL: nothing */
+void filehost_round(struct filehost *l);                      /* all files of a pass have been taken */
+void filehost_fail(struct filehost *l, const char *why);      /* they cannot be had */
+void filehost_leave(struct filehost *l, const char *why);     /* nobody brings it any more; forgotten after a while */
 
 #endif

@@ -45,6 +45,15 @@ static char *shown(const char *spec)
     return buf_take(&out);
 }
 
+/* As text; they are sorted and checked (found.h). */
+static char *labels_of(const struct found *f)
+{
+    AUTO_BUF out = BUF_INIT((size_t)LABELS_MAX * (LABEL_NAME_MAX + LABEL_VALUE_MAX + 2) + 1);
+    for (size_t i = 0; i < f->n_labels; i++)
+        buf_addf(&out, "%s=%s\n", f->labels[i].name, f->labels[i].value);
+    return out.len ? buf_take(&out) : NULL;
+}
+
 static void on_list(void *arg, struct source *s, const struct found *v, size_t n, const char *error)
 {
     struct entry *e = arg;
@@ -58,8 +67,11 @@ static void on_list(void *arg, struct source *s, const struct found *v, size_t n
     }
     struct target_list next = {0};
     e->error[0] = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE char *labels = labels_of(&v[i]);
         target_list_put(&next, str_of(v[i].name), v[i].address, v[i].user, ssh_port ? v[i].port : 0);
+        target_list_label(&next, str_of(v[i].name), labels);
+    }
     target_list_fini(&e->list);
     e->list = next;
     log_info("relay", "%s: %zu machines%s%s", e->name, n, source_note(s)[0] ? "; " : "", source_note(s));
@@ -290,5 +302,6 @@ void finder_add(const struct finder *f, struct target_list *l)
         for (size_t k = 0; k < f->v[i]->list.n; k++) {
             const struct target *t = &f->v[i]->list.v[k];
             target_list_put(l, str_of(t->name), t->host, t->user, t->port);
+            target_list_label(l, str_of(t->name), t->labels);
         }
 }

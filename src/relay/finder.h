@@ -21,6 +21,7 @@ int finder_set(struct finder *f, const struct ssh_settings *s, struct err *err);
 int finder_check(const struct ssh_settings *s, struct err *err); /* are they sources? Opens nothing */
 /* Each source as {"source", "way", "nodes"} and, while it fails, "error" and "since". */
 void finder_tell(const struct finder *f, const char *way, struct json *j);
-void finder_add(const struct finder *f, struct target_list *l); /* names that are there already stay as they are */
+void finder_add(const struct finder *f,
+                struct target_list *l); /* names that are there already stay as they are, but for more labels */
 
 #endif

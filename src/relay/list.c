@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/rand.h"
+#include "model/labels.h"
 
 #define INI_MAX   (1u << 20)
 #define DEPTH_MAX 4 /* ranges in one name */
@@ -16,6 +17,7 @@ void target_list_fini(struct target_list *l)
     for (size_t i = 0; i < l->n; i++) {
         free(l->v[i].host);
         free(l->v[i].user);
+        free(l->v[i].labels);
     }
     free(l->v);
     free(l->slots);
@@ -80,6 +82,16 @@ static void slots_room(struct target_list *l)
 static bool has(const struct target_list *l, struct str name)
 {
     return target_list_find(l, name) >= 0;
+}
+
+void target_list_label(struct target_list *l, struct str name, const char *labels)
+{
+    int64_t at = labels ? target_list_find(l, name) : -1;
+    if (at < 0)
+        return;
+    char *all = labels_join(l->v[at].labels, labels);
+    free(l->v[at].labels);
+    l->v[at].labels = all;
 }
 
 bool target_list_put(struct target_list *l, struct str name, const char *host, const char *user, int port)

@@ -16,6 +16,7 @@ struct target {
     char name[ORIGIN_NAME_MAX + 1];
     char *host, *user; /* user NULL: not said */
     int port;          /* 0: not said */
+    char *labels;      /* model/labels.h; NULL: none */
 };
 
 struct target_list {
@@ -32,6 +33,9 @@ int target_list_add(struct target_list *l, struct str text, const char *user, st
 
 /* One machine by its parts; false: its name is there already, or none, or the list is full. */
 bool target_list_put(struct target_list *l, struct str name, const char *host, const char *user, int port);
+
+/* More labels for the machine of this name, if it is there; those it has stay. */
+void target_list_label(struct target_list *l, struct str name, const char *labels);
 
 /* Where the machine of this name is in v, or -1. */
 int64_t target_list_find(const struct target_list *l, struct str name);

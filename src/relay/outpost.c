@@ -461,6 +461,7 @@ struct outpost *outpost_new(struct event_base *loop, struct post *post, const st
     *o = (struct outpost){.loop = loop, .conf = conf, .hooks = *hooks, .arg = arg, .to = *to, .run = run};
     o->to.host = mem_str(to->host);
     o->to.user = mem_str(to->user);
+    o->to.labels = NULL; /* its lane has them */
     snprintf(o->key, sizeof(o->key), "ssh:%s", to->name);
     node_origin_id(str_of(o->key), &o->id);
     carry_init(&o->carry, &o->id, o->to.name);
@@ -526,6 +527,11 @@ void outpost_list(struct outpost *o)
         return;
     o->unlisted_ms = 0;
     set_state(o, COLLECT_STARTING, "connecting over ssh");
+}
+
+void outpost_labels(struct outpost *o, const char *labels)
+{
+    lane_labels(o->lane, labels);
 }
 
 int64_t outpost_unlisted_ms(const struct outpost *o)

@@ -35,7 +35,8 @@ void outpost_connect(struct outpost *o);
 /* Nobody lists it any more: it is not read, and says so as long as it is kept. And back. */
 void outpost_unlist(struct outpost *o);
 void outpost_list(struct outpost *o);
-int64_t outpost_unlisted_ms(const struct outpost *o); /* since when, monotonic; 0: it is listed */
+void outpost_labels(struct outpost *o, const char *labels); /* what its sources say of it; NULL: nothing */
+int64_t outpost_unlisted_ms(const struct outpost *o);       /* since when, monotonic; 0: it is listed */
 
 struct outpost_stat {
     uint8_t collect;

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "link/http.h"
+#include "model/labels.h"
 #include "wire/wire.h"
 
 #define BUSY_MAX       64 /* requests under way at once */
@@ -15,8 +17,9 @@
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 60000
 #define ZSTD_LEVEL     3
-#define AT_ONCE        16 /* packets in one request */
-#define TRIES_MAX      5  /* a packet that the hub neither stores nor refuses */
+#define AT_ONCE        16           /* packets in one request */
+#define LABELS_BODY    (192u << 10) /* of nodes with labels, in one request */
+#define TRIES_MAX      5            /* a packet that the hub neither stores nor refuses */
 
 struct entry {
     struct packet *p;
@@ -41,6 +44,9 @@ struct lane {
     bool wants; /* a turn; then it is in post's line */
     bool again; /* asked to speak while a request was under way */
     struct lane *next;
+    char *labels;                 /* NULL: none */
+    bool heard, told, telling;    /* the hub has taken something; has its labels; is being told */
+    struct lane *before, *behind; /* of all */
 };
 
 struct post {
@@ -49,22 +55,89 @@ struct post {
     char *url, *token, *ca_file, *pin, *proxy;
     size_t busy;
     struct lane *first, *last; /* who waits for a turn */
+    struct lane *all;
     bool ok;
     char trouble[256];
     struct answer answer;
     struct wire_enc *enc;
     struct wire_dec *dec;
-    struct http_call *sources;
+    struct http_call *sources, *labels;
+    char hub_run[32]; /* as the hub that was told of labels calls its life; empty: not known */
 };
 
 static void on_done(void *arg, const struct http_result *r);
 
+static void forget_told(struct post *p)
+{
+    for (struct lane *l = p->all; l; l = l->behind)
+        l->told = false;
+}
+
+/* Its answers to what is said of sources and labels name its life: {"run":"…"}. */
+static void take_run(struct post *p, const struct http_result *r)
+{
+    static const char word[] = "{\"run\":\"";
+    char run[sizeof(p->hub_run)] = "";
+    struct str s = r->body;
+    int end;
+    if (r->status != 200 || !str_skip(&s, word) || (end = str_find(s, "\"")) <= 0 || (size_t)end >= sizeof(run))
+        return;
+    memcpy(run, s.p, (size_t)end);
+    if (strcmp(run, p->hub_run) != 0)
+        forget_told(p);
+    memcpy(p->hub_run, run, sizeof(run));
+}
+
 /* That the hub is away is said by the lanes; an older hub does not know the route. */
 static void on_sources(void *arg, const struct http_result *r)
 {
-    (void)arg;
     if (r->status >= 400)
         log_debug("relay", "the hub does not take what is said of sources: HTTP %d", r->status);
+    take_run(arg, r);
+}
+
+/* A hub that was started again has forgotten every label. */
+static void on_labels(void *arg, const struct http_result *r)
+{
+    struct post *p = arg;
+    if (r->status >= 400)
+        log_debug("relay", "the hub does not take labels: HTTP %d", r->status);
+    take_run(p, r);
+    for (struct lane *l = p->all; l; l = l->behind) {
+        l->told |= l->telling && r->status >= 200 && r->status < 500;
+        l->telling = false;
+    }
+}
+
+void post_tell_labels(struct post *p)
+{
+    struct err err = {0};
+    AUTO_BUF body = BUF_INIT(2 * LABELS_BODY);
+    struct json j = json_on(&body);
+    bool any = false;
+    if (http_busy(p->labels))
+        return;
+    json_obj(&j, NULL);
+    json_obj(&j, "labels");
+    for (struct lane *l = p->all; l; l = l->behind) {
+        l->telling = l->heard && !l->told && body.len < LABELS_BODY;
+        if (l->telling)
+            labels_json(&j, l->key, l->labels);
+        any |= l->telling;
+    }
+    json_end_obj(&j);
+    json_end_obj(&j);
+    if (any && http_post(p->labels, p->token, &body, TIMEOUT_MS, &err) < 0)
+        log_debug("relay", "hub: %s", err.msg);
+}
+
+void lane_labels(struct lane *l, const char *labels)
+{
+    if (labels_same(l->labels, labels))
+        return;
+    free(l->labels);
+    l->labels = labels ? mem_str(labels) : NULL;
+    l->told = l->telling = false;
 }
 
 void post_tell_sources(struct post *p, struct buf *json)
@@ -95,6 +168,7 @@ int post_open(struct post **ret, struct event_base *loop, const struct post_conf
     }
     AUTO_FREE char *sources = mem_fmt("%.*s/api/v1/sources", STR_ARG(hub));
     p->sources = http_call_new(p->http, &(struct http_conf){sources, p->ca_file, p->pin, p->proxy}, on_sources, p);
+    p->labels = http_call_new(p->http, &(struct http_conf){sources, p->ca_file, p->pin, p->proxy}, on_labels, p);
     *ret = p;
     return 0;
 }
@@ -105,6 +179,8 @@ void post_close(struct post *p)
         return;
     if (p->sources)
         http_call_free(p->sources);
+    if (p->labels)
+        http_call_free(p->labels);
     http_free(p->http);
     wire_enc_free(p->enc);
     wire_dec_free(p->dec);
@@ -276,8 +352,10 @@ static void post_trouble(struct post *p, const char *why)
 
 static void post_fine(struct post *p)
 {
-    if (!p->ok)
+    if (!p->ok) {
         log_info("relay", "the hub takes our batches");
+        forget_told(p); /* it may have been started again */
+    }
     p->ok = true;
     p->trouble[0] = 0;
 }
@@ -300,6 +378,7 @@ static void lane_taken(struct lane *l, const struct answer *a)
 {
     post_fine(l->post);
     l->failures = 0;
+    l->heard = true;
     if (a->interval_ms > 0)
         l->interval_ms = a->interval_ms;
     for (size_t i = 0; i < a->n_need; i++)
@@ -348,6 +427,7 @@ static void on_done(void *arg, const struct http_result *r)
         else
             snprintf(why, sizeof(why), "HTTP %d", r->status);
         post_trouble(p, why);
+        l->heard = false;
         memset(l->known, 0, sizeof(l->known));
         for (size_t i = 0; i < l->n; i++)
             l->queue[i].sent = false;
@@ -382,6 +462,10 @@ struct lane *lane_new(struct post *p, const char *key, const struct lane_hooks *
     mem_copy_str(l->key, sizeof(l->key), key);
     l->call = http_call_new(p->http, &hc, on_done, l);
     l->timer = evtimer_new(p->loop, on_timer, l);
+    l->behind = p->all;
+    if (p->all)
+        p->all->before = l;
+    p->all = l;
     return l;
 }
 
@@ -399,6 +483,10 @@ void lane_free(struct lane *l)
         }
     if (http_busy(l->call))
         p->busy--;
+    if (l->behind)
+        l->behind->before = l->before;
+    *(l->before ? &l->before->behind : &p->all) = l->behind;
+    free(l->labels);
     http_call_free(l->call);
     event_free(l->timer);
     while (l->n)

@@ -26,9 +26,11 @@ struct post;
 int post_open(struct post **ret, struct event_base *loop, const struct post_conf *conf, struct err *err);
 void post_close(struct post *p);                          /* after its lanes */
 void post_tell_sources(struct post *p, struct buf *json); /* takes its memory; what is under way is given up for it */
-bool post_quiet(const struct post *p);                    /* nothing is under way */
-struct wire_enc *post_enc(struct post *p);                /* one for all: it is large */
-struct wire_dec *post_dec(struct post *p);                /* the same */
+/* The labels of lanes that the hub does not know yet, as many as fit one request; once a second is often enough. */
+void post_tell_labels(struct post *p);
+bool post_quiet(const struct post *p);     /* nothing is under way */
+struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
+struct wire_dec *post_dec(struct post *p); /* the same */
 
 struct lane_hooks {
     void (*hello)(void *arg, struct hello *ret);             /* all but backlog */
@@ -39,7 +41,9 @@ struct lane;
 struct lane *lane_new(struct post *p, const char *key, const struct lane_hooks *hooks, void *arg);
 void lane_free(struct lane *l);
 void lane_push(struct lane *l, struct packet *p); /* takes a reference of its own */
-void lane_speak(struct lane *l);                  /* with a HELLO; now, unless a pause is due after a failure */
+/* What sources say of the node (model/labels.h); told once the hub has heard of the node, and when they change. */
+void lane_labels(struct lane *l, const char *labels);
+void lane_speak(struct lane *l); /* with a HELLO; now, unless a pause is due after a failure */
 struct lane_stat {
     size_t packets, bytes;
     uint64_t gone; /* given up since the hub last listened */

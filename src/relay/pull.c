@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "link/http.h"
+#include "model/labels.h"
 #include "relay/listing.h"
 
 #define LISTING_MAX  (1u << 20)
@@ -24,8 +25,8 @@ struct file { /* one that its listing names */
 struct well { /* one machine that is asked */
     struct pull *pull;
     char name[ORIGIN_NAME_MAX + 1];
-    char *host;
-    int port; /* 0: not said */
+    char *host, *labels; /* labels NULL: none */
+    int port;            /* 0: not said */
     struct http_call *call;
     struct event *timer;
     bool asking, waiting, kept, heard; /* heard: it has ever brought a file */
@@ -88,8 +89,11 @@ static void rest(struct well *w)
 static void fail(struct well *w, const char *why)
 {
     w->failed++;
-    if (!w->heard) /* its files would say what it is called */
-        filehosts_get(w->pull->all, str_of(w->name), w);
+    if (!w->heard) { /* its files would say what it is called */
+        struct filehost *l = filehosts_get(w->pull->all, str_of(w->name), w);
+        if (l)
+            filehost_labels(l, w->labels);
+    }
     filehosts_each(w->pull->all, w, fail_one, (void *)why);
     rest(w);
 }
@@ -215,10 +219,12 @@ static void take_file(struct well *w, struct file *f, const struct http_result *
         filehosts_each(w->pull->all, w, leave_placeholder, w);
     w->heard = true;
     struct filehost *l = filehosts_get(w->pull->all, host, w);
-    if (l)
-        filehost_take(l, which, r->body, written_ms);
-    else
+    if (!l) {
         log_debug("relay", "%s: %s is somebody else's already", w->name, f->name);
+        return;
+    }
+    filehost_labels(l, w->labels);
+    filehost_take(l, which, r->body, written_ms);
 }
 
 static void on_answer(void *arg, const struct http_result *r)
@@ -264,6 +270,7 @@ static void well_free(struct well *w)
     event_free(w->timer);
     free(w->files);
     free(w->host);
+    free(w->labels);
     free(w);
 }
 
@@ -290,6 +297,20 @@ static struct well *well_new(struct pull *p, const struct target *t)
     return w;
 }
 
+static void label_one(void *arg, struct filehost *l)
+{
+    filehost_labels(l, arg);
+}
+
+static void take_labels(struct well *w, const char *labels)
+{
+    if (labels_same(w->labels, labels))
+        return;
+    free(w->labels);
+    w->labels = labels ? mem_str(labels) : NULL;
+    filehosts_each(w->pull->all, w, label_one, w->labels);
+}
+
 void pull_set(struct pull *p, const struct target_list *l, int port, int64_t every_ms, size_t at_once)
 {
     p->port = port;
@@ -306,6 +327,7 @@ void pull_set(struct pull *p, const struct target_list *l, int port, int64_t eve
             p->v[p->n++] = well_new(p, &l->v[i]);
         }
         p->v[k]->kept = true;
+        take_labels(p->v[k], l->v[i].labels);
     }
     for (size_t i = p->n; i-- > 0;)
         if (!p->v[i]->kept) {

@@ -148,6 +148,7 @@ static void take_list(struct relay *r, const struct target_list *l)
         }
         if (outpost_same(r->v[i], &l->v[at])) {
             outpost_list(r->v[i]);
+            outpost_labels(r->v[i], l->v[at].labels);
             there[at] = true;
         } else { /* the last one takes its place, and is looked at next */
             drop(r, i--);
@@ -159,6 +160,7 @@ static void take_list(struct relay *r, const struct target_list *l)
         VEC_ROOM(r->v, r->n, r->cap);
         r->v[r->n++] = NULL; /* its place, should it ask for its turn at once */
         r->v[r->n - 1] = outpost_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);
+        outpost_labels(r->v[r->n - 1], l->v[i].labels);
     }
 }
 

@@ -199,6 +199,11 @@ struct teller *teller_new(struct event_base *loop, struct post *post, const char
     return t;
 }
 
+void teller_labels(struct teller *t, const char *labels)
+{
+    lane_labels(t->lane, labels);
+}
+
 void teller_free(struct teller *t)
 {
     if (!t)

@@ -15,6 +15,7 @@ struct teller *teller_new(struct event_base *loop, struct post *post, const char
 void teller_free(struct teller *t);
 void teller_state(struct teller *t, enum collect_state collect, const char *why);
 enum collect_state teller_collect(const struct teller *t);
+void teller_labels(struct teller *t, const char *labels); /* what sources say of it; NULL: nothing */
 /* One round: r as it was read at r->at_ms; host: what is known of the machine itself (its devices are not looked at).
  * devices false: only the machine was read this time, its devices are as they were. */
 void teller_round(struct teller *t, const struct reading *r, const struct node_fact *host, bool devices);

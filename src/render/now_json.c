@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "model/labels.h"
 #include "render/words.h"
 
 #define OLDER_MS 10000 /* a value this much older than its device's newest sample says so */
@@ -219,6 +220,8 @@ static void put_node(struct json *j, const struct view *v, const struct node_now
         json_int(j, "age_ms", MAX(0, v->at_ms - n->at_ms));
     json_uint(j, "version", n->version);
     text(j, "address", n->address);
+    if (n->labels)
+        labels_json(j, "labels", n->labels);
     number(j, "clock_off_ms", n->clock_off_ms, 0);
     flag(j, "demo", n->demo);
     flag(j, "retired", n->retired);

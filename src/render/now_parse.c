@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "model/labels.h"
 #include "model/names.h"
 #include "render/words.h"
 
@@ -456,6 +457,19 @@ static int get_node_fact(struct parse *p, const json_t *o, struct node_fact *f)
     return get_custom_facts(p, o, f);
 }
 
+/* One that cannot be a label is passed over, as where they come from (labels.h). */
+static int get_labels(struct parse *p, const json_t *o, char **ret)
+{
+    json_t *all, *v;
+    const char *name;
+    int r = get_object(p, o, "labels", &all);
+
+    if (r < 0 || !all)
+        return r;
+    json_object_foreach(all, name, v) labels_add(ret, str_of(name), str_n(json_string_value(v), json_string_length(v)));
+    return 0;
+}
+
 static int get_node(struct parse *p, const json_t *o, int64_t now_ms, struct node_now *n)
 {
     char state[16] = "", collect[16] = "ok";
@@ -470,6 +484,7 @@ static int get_node(struct parse *p, const json_t *o, int64_t now_ms, struct nod
         (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
         (r = get_text(p, o, "reason", n->reason, sizeof(n->reason), false)) < 0 ||
         (r = get_text(p, o, "address", n->address, sizeof(n->address), false)) < 0 ||
+        (r = get_labels(p, o, &n->labels)) < 0 ||
         (r = get_text(p, o, "collect", collect, sizeof(collect), false)) < 0 ||
         (r = get_ms(p, o, "since", &n->since_ms)) < 0 || (r = get_ms(p, o, "age_ms", &age)) < 0 ||
         (r = get_ms(p, o, "collect_since", &n->collect_since_ms)) < 0 ||

@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct proc_now p = {.fact = &fact};
     static struct custom_fact custom[2] = {{.name = "tokens", .per = INT64_MAX}, {.name = "Queue depth", .per = 1}};
     static struct custom_now values[2] = {{METRIC_CUSTOM, INT64_MIN, NOW}, {METRIC_CUSTOM + 1, INT64_MAX, NOW}};
+    static char labels[] = "rack=a1\nteam=Vision & <sound>\n";
     struct filter *f = NULL;
     struct filter_err err = {0};
 
@@ -26,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mem_copy_str(n.fact.driver, sizeof(n.fact.driver), "580.65.06");
         mem_copy_str(full.fact.name, sizeof(full.fact.name), "NVIDIA H200");
         mem_copy_str(full.fact.uuid, sizeof(full.fact.uuid), "GPU-1");
+        n.labels = labels;
         n.fact.custom = custom;
         n.fact.n_custom = 2;
         full.custom = &values[0];

@@ -133,11 +133,12 @@ class Files(lib.Case):
         w = self.web("gpu01")
         c = consul.Consul()
         self.addCleanup(lambda: c.up and c.stop())
-        c.register("gpu01.lab.example", "127.0.0.1")
+        c.register("gpu01.lab.example", "127.0.0.1", rack="a1")
         with open(self.path("fetch_stats_conf.json"), "w", encoding="utf-8") as f:
             f.write('{"CONSUL_SERVICE_URI": "%s/v1/catalog/service/gpu"}' % c.url)
         self.hub_with("--files-sources", "consul:" + self.path("fetch_stats_conf.json"), "--files-port", w.port)
         self.check_whole("gpu01")
+        self.wait_node("gpu01", lambda n: n.get("labels", {}).get("rack") == "a1")
         c.deregister("gpu01.lab.example")
         self.wait_node("gpu01", lambda n: "unlisted" in n["reason"])
         c.register("gpu01.lab.example", "127.0.0.1")

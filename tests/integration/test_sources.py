@@ -275,6 +275,64 @@ class Sources(lib.Case):
         self.assertEqual(sorted(nodes()), ["fixed", "gpu01", "gpu02"])
         self.assertEqual(hub.stop(), 0)
 
+    def test_labels_reach_every_screen(self):
+        """What sources say of a node is in the state, in `muster ls` and in filters, follows the source, and is told again to a hub that was started again."""
+        c = self.consul()
+        c.register("gpu01", "10.0.0.1", team="vision", note="<img src=x onerror=alert(1)>")
+        self.path("sd.json", '[{"targets": ["gpu01", "gpu02:9400"], "labels": {"rack": "a1", "team": "sound"}}, {"targets": ["gpu03"]}]')
+        ssh = self.path("ssh", "#!/bin/sh\nexec sleep 600\n", 0o755)
+        port = lib.free_port()
+        args = ("--listen", f"127.0.0.1:{port}", "--data", os.path.join(self.dir, "data"))
+        hub = self.start(lib.MUSTER, "hub", *args)
+        url = f"http://127.0.0.1:{port}"
+        hub.wait_line(url)
+        token = self.path("relay.token", self.token("relay") + "\n", 0o600)
+        relay = self.start(lib.MUSTER, "relay", "--hub", url, "--token-file", token, "--sources", f"consul:{c.url}/v1/health/service/gpu",
+                           "--sources", f"file_sd:{self.dir}/sd.json", "--nodes", "gpu02", "--ssh-program", ssh)
+
+        def labels(query=""):
+            try:
+                return {n["name"]: n.get("labels") for n in lib.ask_json(url + "/api/v1/state" + query)["nodes"]}
+            except OSError:
+                return None
+
+        def expect(**want):
+            try:
+                lib.wait_until("labels", lambda: labels() == want)
+            except AssertionError:
+                raise AssertionError(f"{labels()}\n{hub.text}\n{relay.text}") from None
+        one = {"consul_dc": "dc1", "consul_health": "passing", "consul_service": "gpu", "note": "<img src=x onerror=alert(1)>", "rack": "a1", "team": "vision"}
+        two = {"rack": "a1", "team": "sound"}
+        expect(gpu01=one, gpu02=two, gpu03=None)
+        self.assertEqual(sorted(labels("?filter=label:rack")), ["gpu01", "gpu02"])
+        self.assertEqual(sorted(labels("?filter=label:team=Vis*")), ["gpu01"])
+        self.assertEqual(sorted(labels("?filter=label:team!=vision")), ["gpu02", "gpu03"])
+        self.assertEqual(lib.ask(url + "/api/v1/state?filter=label:rack<3")[0], 400)
+        rows = json.loads(self.run_ok(lib.MUSTER, "ls", "--hub", url, "-o", "node,labels", "--json", "label:note:onerror"))
+        self.assertEqual([r["node"] for r in rows], ["gpu01"])
+        self.assertIn("note=<img src=x onerror=alert(1)>, rack=a1, team=vision", rows[0]["labels"])
+        self.assertNotIn("LABELS", self.run_any(lib.MUSTER, "ls", "--hub", url)[1])
+        self.assertIn("rack=a1, team=sound", self.run_any(lib.MUSTER, "ls", "--hub", url, "--wide")[1])
+        self.assertNotIn(b"<img src=x", lib.ask(url + "/")[2])
+        # they follow the source
+        c.register("gpu01", "10.0.0.1", team="speech")
+        self.path("sd.json", '[{"targets": ["gpu02:9400"]}, {"targets": ["gpu03"], "labels": {"rack": "b1"}}]')
+        one = {"consul_dc": "dc1", "consul_health": "passing", "consul_service": "gpu", "team": "speech"}
+        expect(gpu01=one, gpu02=None, gpu03={"rack": "b1"})
+        # what a relay may not say
+        bearer = {"Authorization": "Bearer " + self.token("relay")}
+        for bad in (b'{"labels": 1}', b'{"labels": {"ssh:gpu01": []}}', b'{"labels": {"gpu01": {}}}', b'{"labels": {"ssh:gpu01": {}, "ssh:gpu01": {}}}'):
+            self.assertEqual(lib.ask(url + "/api/v1/sources", "POST", bad, bearer)[0], 400, bad)
+        odd = {"labels": {"ssh:gpu03": {"rack": 1, "a b": "x", "tab": "a\tb", "long": "x" * 257, "ok": "yes"}, "ssh:nobody": {"a": "b"}}}
+        self.assertEqual(lib.ask(url + "/api/v1/sources", "POST", json.dumps(odd).encode(), bearer)[0], 200)
+        expect(gpu01=one, gpu02=None, gpu03={"ok": "yes"})
+        # a hub that was started again
+        self.assertEqual(hub.stop(), 0)
+        hub = self.start(lib.MUSTER, "hub", *args)
+        expect(gpu01=one, gpu02=None, gpu03={"rack": "b1"})
+        self.assertEqual(relay.stop(), 0)
+        self.assertEqual(hub.stop(), 0)
+
     def test_sources_change_with_the_settings(self):
         """A source that stays keeps its machines all the while; one that is gone leaves them unlisted; settings that are wrong change nothing."""
         ssh = self.path("ssh", "#!/bin/sh\nexec sleep 600\n", 0o755)

@@ -696,6 +696,18 @@ static void nodes_are_found_and_sorted_as_people_count(void **unused)
     live_admin(l, live_find(l, "attic"), NULL, false, false);
     assert_string_equal(live_find(l, "ws4")->key, "k1");
 
+    /* labels: a change is seen, the same again is none, and they go */
+    struct node_now *ws = live_find(l, "ws4");
+    live_labels(l, ws, "rack=a1\n");
+    assert_string_equal(ws->labels, "rack=a1\n");
+    uint64_t version = live_version(l);
+    assert_int_equal(ws->version, version);
+    live_labels(l, ws, "rack=a1\n");
+    assert_int_equal(live_version(l), version);
+    live_labels(l, ws, NULL);
+    assert_null(ws->labels);
+    assert_int_equal(live_version(l), version + 1);
+
     /* retired: hidden, kept, and still so when it speaks */
     struct node_now *gone = live_find(l, "dgx2");
     live_admin(l, gone, NULL, true, false);

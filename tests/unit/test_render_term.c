@@ -177,13 +177,15 @@ static void ls_rows_are_as_the_golden_files(void **unused)
 {
     static const struct {
         const char *golden;
-        bool detail, colour, cmd;
+        enum ls_columns columns;
+        bool colour, cmd;
         int width;
         char form; /* t, c, j */
-    } cases[] = {{"ls.txt", false, false, false, 0, 't'},     {"ls-80-colour.txt", false, true, false, 80, 't'},
-                 {"ls-40.txt", false, false, false, 40, 't'}, {"ls-detail.txt", true, false, true, 0, 't'},
-                 {"ls.csv", false, false, false, 0, 'c'},     {"ls-detail.csv", true, false, false, 0, 'c'},
-                 {"ls.json", false, false, false, 0, 'j'},    {"ls-detail.json", true, false, false, 0, 'j'}};
+    } cases[] = {{"ls.txt", LS_PLAIN, false, false, 0, 't'},     {"ls-80-colour.txt", LS_PLAIN, true, false, 80, 't'},
+                 {"ls-40.txt", LS_PLAIN, false, false, 40, 't'}, {"ls-detail.txt", LS_DETAIL, false, true, 0, 't'},
+                 {"ls.csv", LS_PLAIN, false, false, 0, 'c'},     {"ls-detail.csv", LS_DETAIL, false, false, 0, 'c'},
+                 {"ls.json", LS_PLAIN, false, false, 0, 'j'},    {"ls-detail.json", LS_DETAIL, false, false, 0, 'j'},
+                 {"ls-wide.csv", LS_ALL, false, false, 0, 'c'}};
     struct cluster *c = cluster_new();
 
     (void)unused;
@@ -194,7 +196,7 @@ static void ls_rows_are_as_the_golden_files(void **unused)
 
         print_message("%s\n", cases[i].golden);
         c->v.show_cmd = cases[i].cmd;
-        ls_rows(&c->v, cases[i].detail, &r);
+        ls_rows(&c->v, cases[i].columns, &r);
         if (cases[i].form == 't')
             render_rows_text(&b, &r, &t);
         else if (cases[i].form == 'c')
@@ -213,7 +215,7 @@ static void narrow_screens_lose_the_lightest_columns(void **unused)
     struct rows r;
 
     (void)unused;
-    ls_rows(&c->v, true, &r);
+    ls_rows(&c->v, LS_ALL, &r);
     for (int width = 1; width < 300; width++) {
         AUTO_BUF b = BUF_INIT(1 << 20);
         struct str rest, line;

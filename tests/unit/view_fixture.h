@@ -102,6 +102,7 @@ static inline struct cluster *cluster_new(void)
     c->v.version = 99;
     n->clock_off_ms = 7000;
     n->fact.cpus = 128;
+    n->labels = mem_str("note=<img onerror=x>\nrack=a1\nteam=vision\n");
     SET(n->fact.os, "Debian GNU/Linux 12");
     sample_set(&n->now, M_load1, 1437);
     sample_set(&n->now, M_ram_used, 100 * GIB);

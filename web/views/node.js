@@ -81,6 +81,7 @@ export default function NodeView({ arg }) {
                     ["id", n.id],
                     ["real name", n.display ? n.name : undefined],
                 ]} />
+                ${n.labels && html`<${FactList} label="Labels" rows=${Object.entries(n.labels)} />`}
             </aside>
             <div class="main">
                 ${devices.length
