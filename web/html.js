@@ -13,11 +13,14 @@ export const html = htm.bind(/** @type {any} */ (element));
 /** A component that is made anew only when its key changes. @template P @param {(props: P) => any} render @param {(props: P) => unknown} key */
 export function keyed(render, key) {
     return class extends Component {
+        /** What is on the screen: a key may go with the time, too. @type {unknown} */
+        shown = undefined;
         /** @param {any} next */
         shouldComponentUpdate(next) {
-            return key(next) !== key(/** @type {any} */ (this.props));
+            return key(next) !== this.shown;
         }
         render() {
+            this.shown = key(/** @type {any} */ (this.props));
             return render(/** @type {any} */ (this.props));
         }
     };

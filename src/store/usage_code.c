@@ -6,7 +6,6 @@
 #define VERSION      1
 #define DEVICES_MOST 4096
 #define LOGINS_MOST  65536
-#define NUMBER_MOST  (1ull << 44) /* more than a day of anything: sums of damaged rows must not overflow */
 #define NAME_MOST    256
 
 static void put_numbers(struct buf *out, const int64_t *v, size_t n)
@@ -60,7 +59,7 @@ static int64_t get_number(struct rd *in)
 {
     uint64_t v = fast_varint(in);
 
-    if (v > NUMBER_MOST)
+    if (v > INT64_MAX / 2)
         in->bad = true;
     return in->bad ? 0 : (int64_t)v;
 }

@@ -168,11 +168,11 @@ export default function UsageView() {
                 ${!to && html`<${Choice} name="last" label="last" options=${LAST} value=${last} otherwise="30d" />`}
                 <${Dates} key=${`${from} ${to}`} from=${from} to=${to} />
             </span>
-            <span class="controls">
-                <${Choice} name="of" label="chart of" options=${(got ? columnsOf(got.all.rows) : COLUMNS.slice(0, 4)).map((c) => [c.name, c.title])} value=${of} otherwise="held" />
+            ${got && !nothing && html`<span class="controls">
+                <${Choice} name="of" label="chart of" options=${columnsOf(got.all.rows).map((c) => [c.name, c.title])} value=${of} otherwise="held" />
                 <${Choice} name="period" label="per" options=${PERIODS} value=${period} />
                 <span class="dim">CSV: <a download href=${link("all")}>table</a>, <a download href=${link(period)}>per ${period}</a>; <a data-load href=${link(period, "pdf")}>PDF</a></span>
-            </span>
+            </span>`}
         </div>
         ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
         ${!got && !wrong && html`<p class="dim">reading …</p>`}
