@@ -706,11 +706,17 @@ void live_labels(struct live *l, struct node_now *node, const char *labels)
     changed(l, own(node));
 }
 
+static bool same_hold(const struct hold_now *a, const struct hold_now *b)
+{
+    return a->id == b->id && a->from_ms == b->from_ms && a->until_ms == b->until_ms &&
+           strcmp(a->person, b->person) == 0 && strcmp(a->comment, b->comment) == 0 && strcmp(a->until, b->until) == 0;
+}
+
 static bool set_hold(struct hold_now **at, const struct hold_now *to)
 {
     if (!*at && !to)
         return false;
-    if (*at && to && memcmp(*at, to, sizeof(*to)) == 0)
+    if (*at && to && same_hold(*at, to))
         return false;
     free(*at);
     *at = NULL;

@@ -494,7 +494,7 @@ static int take_name(struct parser *p, const char *ends, struct value *ret)
 static int take_label(struct parser *p, size_t at)
 {
     struct op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
-    struct value name, v = {.text = STR("*")};
+    struct value name = {0}, v = {.text = STR("*")};
     struct str sign = STR(":");
     int r = take_name(p, "()\"':=!<>", &name);
 
@@ -534,7 +534,7 @@ static int take_custom(struct parser *p, size_t at)
 {
     struct op op = {.code = OP_CUSTOM};
     struct field scratch;
-    struct value name, v;
+    struct value name = {0}, v;
     struct str sign, share;
 
     int r = take_name(p, "()\"'=!<>", &name);

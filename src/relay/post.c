@@ -112,7 +112,7 @@ static void on_labels(void *arg, const struct http_result *r)
 void post_tell_labels(struct post *p)
 {
     struct err err = {0};
-    AUTO_BUF body = BUF_INIT(2 * LABELS_BODY);
+    AUTO_BUF body = BUF_INIT(2 * (size_t)LABELS_BODY);
     struct json j = json_on(&body);
     bool any = false;
     if (http_busy(p->labels))

@@ -309,13 +309,10 @@ static size_t who_bytes(const json_t *o)
 
 static const char *put_text(char **at, const char *s, char end)
 {
-    char *from = *at;
-    size_t n = s ? strlen(s) : 0;
+    char *from = *at, *to = mempcpy(from, s ? s : "", s ? strlen(s) : 0);
 
-    if (n)
-        memcpy(from, s, n);
-    from[n] = end;
-    *at += n + 1;
+    *to = end;
+    *at = to + 1;
     return from;
 }
 

@@ -6,6 +6,7 @@
 #define VERSION      1
 #define DEVICES_MOST 4096
 #define LOGINS_MOST  65536
+#define NUMBER_MOST  (1ull << 44) /* more than a day of anything: sums of damaged rows must not overflow */
 #define NAME_MOST    256
 
 static void put_numbers(struct buf *out, const int64_t *v, size_t n)
@@ -59,7 +60,7 @@ static int64_t get_number(struct rd *in)
 {
     uint64_t v = fast_varint(in);
 
-    if (v > INT64_MAX / 2)
+    if (v > NUMBER_MOST)
         in->bad = true;
     return in->bad ? 0 : (int64_t)v;
 }

@@ -1,7 +1,8 @@
 /* Now: which GPU is free without a click, who holds one with one hover, filters, places that stay, every kind of cluster. */
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { clean, demo, file, hub, json, layoutProblems, looksRight, open, run, shot, simulate, start, test, token, TOP, until, words } from "./lib.mjs";
+import { clean, demo, file, folder, hub, json, layoutProblems, looksRight, open, run, shot, simulate, start, test, token, TOP, until, words } from "./lib.mjs";
 
 let shared;
 /** One demo for all tests that only look. */
@@ -281,6 +282,21 @@ test("what changes between a first rendering and its effect is not missed", asyn
         session.person = "kim";
     });
     await until("both", async () => (await words(page.locator("body > output"))) === "second kim");
+    clean(page);
+});
+
+test("labels of sources that try to be scripts are just text", async (t) => {
+    const dir = await folder(t);
+    await writeFile(path.join(dir, "sd.json"), JSON.stringify([{ targets: ["gpu01"], labels: { rack: "a1", note: "<img src=x onerror=boom()>" } }]));
+    const h = await hub(t, { flags: ["--sources", `file_sd:${dir}/sd.json`, "--ssh-program", "/bin/false"] });
+    await until("its labels", async () => (await json(h.url + "/api/v1/state")).nodes[0]?.labels?.rack === "a1");
+    const page = await open(t, h.url);
+    await page.exposeFunction("boom", () => page.wrong.push("a label was run"));
+    await page.goto(h.url + "/node/gpu01");
+    const labels = page.locator('dl[aria-label="Labels"]');
+    await until("they are shown", async () => (await labels.count()) === 1);
+    assert.equal(await words(labels), "note <img src=x onerror=boom()> rack a1");
+    assert.equal(await page.locator("main img").count(), 0);
     clean(page);
 });
 
