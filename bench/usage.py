@@ -67,8 +67,9 @@ def questions(span):
     yield "30 days by device, per hour", f"/api/v1/usage?{last}&by=device&period=hour"
     yield "30 days by person", f"/api/v1/usage?{last}&by=person"
     yield "30 days by job", f"/api/v1/usage?{last}&by=job"
-    yield "by person, per month, days of another zone", f"/api/v1/usage?{span}&by=person&period=month&zone=Asia/Tokyo"
-    yield "by person, per day, days of another zone", f"/api/v1/usage?{span}&by=person&period=day&zone=Asia/Tokyo"
+    yield "by person, per month, days of another zone that is kept ready", f"/api/v1/usage?{span}&by=person&period=month&zone=Asia/Tokyo"
+    yield "by person, per day, days of another zone that is kept ready", f"/api/v1/usage?{span}&by=person&period=day&zone=Asia/Tokyo"
+    yield "by person, per day, days of a zone that is not", f"/api/v1/usage?{span}&by=person&period=day&zone=America/New_York"
     yield "devices of one person, per week", f"/api/v1/usage?{span}&by=device&period=week&person=kim"
     yield "by person, per day, as CSV", f"/api/v1/usage?{span}&by=person&period=day&format=csv"
     yield "by person, per month, as a chart (SVG)", f"/api/v1/usage?{span}&by=person&period=month&format=svg"
@@ -89,7 +90,7 @@ def main():
         if not os.path.exists(data):
             make(data, args.days)
         before = lib.disk_bytes(data, "muster.db")
-        hub = stack.enter_context(lib.Server([lib.MUSTER, "hub", "--listen", "127.0.0.1:0", "--data", data, "--keep-raw", "0"], r"http://127\.0\.0\.1:(\d+)"))
+        hub = stack.enter_context(lib.Server([lib.MUSTER, "hub", "--listen", "127.0.0.1:0", "--data", data, "--keep-raw", "0", "--usage-zones", "Asia/Tokyo"], r"http://127\.0\.0\.1:(\d+)"))
         asker = lib.Asker(int(hub.match.group(1)))
         hours, took, cpu = count(hub, asker)
         span = f"from={(UNTIL - args.days * DAY) * 1000}&to={UNTIL * 1000}"

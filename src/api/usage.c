@@ -173,15 +173,13 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
 
     switch (k->format) {
     case FORMAT_TABLE:
-        usage_rows(t, true, &rows);
+        usage_rows(t, &rows);
         usage_rows_pick(t, &rows);
         render_rows_text(out, &rows, &k->term);
         rows_fini(&rows);
         return 0;
     case FORMAT_CSV:
-        usage_rows(t, false, &rows);
-        render_rows_csv(out, &rows);
-        rows_fini(&rows);
+        render_usage_csv(out, t);
         return 0;
     case FORMAT_HTML:
         render_usage_html(out, t, k->title);
@@ -198,11 +196,19 @@ static int write_table(const struct usage_job *k, const struct usage_table *t, s
     }
 }
 
+/* Days of the zone that is asked about; else the first there are: those within a period save hours too. */
+static const struct zone *days_for(const struct usage_job *k)
+{
+    for (size_t i = 0; i < k->now.n_days; i++)
+        if (strcmp(zone_name(k->now.days[i]), zone_name(k->zone)) == 0)
+            return k->now.days[i];
+    return k->now.n_days ? k->now.days[0] : NULL;
+}
+
 static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
 {
     struct usage_job *k = (struct usage_job *)ask;
-    struct sums_ask a = {.days_zone = k->now.days ? k->now.zone : NULL,
-                         .person = k->text[P_PERSON],
+    struct sums_ask a = {.person = k->text[P_PERSON],
                          .team = k->text[P_TEAM],
                          .project = k->text[P_PROJECT],
                          .company = k->text[P_COMPANY],
@@ -224,6 +230,8 @@ static void usage_run(struct past_ask *ask, const struct past *past, struct repl
     struct err err = {0};
     int r = read_question(k, &a, &err);
 
+    if (r == 0)
+        a.days_zone = days_for(k);
     if (r == 0)
         r = sums_run(&a, &k->mem, &t, &err);
     if (r < 0) {

@@ -69,6 +69,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, people_ignore, 0, OPT_LIST, NULL, "LOGIN", "logins that are nobody, as root or gdm; patterns too"),
     OPT(hub_conf, keep_usage, 0, OPT_DURATION, "0", "TIME", "keep who held what, hour by hour, this long; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPTN(hub_conf, "usage.zone", usage_zone, 0, OPT_STR, NULL, "ZONE", "whose days usage is counted in, as Europe/Berlin; this machine's unless told"),
+    OPTN(hub_conf, "usage.zones", usage_zones, 0, OPT_LIST, NULL, "ZONE", "other zones whose days are kept ready, so that a year by their days is answered as fast"),
     OPTN(hub_conf, "usage.split", usage_split, 0, OPT_CHOICE, "memory", "RULE", "whose part of a shared GPU is how large: by memory, equal, or by sm (share of the multiprocessors, where known)", .choices = usage_split_words),
     OPTN(hub_conf, "usage.idle_spell", usage_idle_spell, 0, OPT_DURATION, "30m", "TIME", "held without work for so long at a stretch is counted apart", .min = 60000, .max = DAY_MS),
     OPTN(hub_conf, "usage.every", usage_every, 0, OPT_DURATION, "1m", "TIME", "the hour under way is counted this often", .min = 1000, .max = 3600000),

@@ -38,6 +38,7 @@ struct hub_conf {
     char *bookings_mirror;
     int64_t slurm_every, session;
     char *usage_zone, *usage_currency, *usage_co2;
+    struct opt_list usage_zones;
     int usage_split; /* enum usage_split */
     int64_t usage_idle_spell, usage_every, keep_usage;
     struct opt_list usage_price;

@@ -46,11 +46,19 @@ struct counting {   /* a job: some hours of a node */
     struct err err;
 };
 
+struct led_zone { /* whose days are kept */
+    struct zone *zone;
+    bool ready;       /* all of them are there */
+    size_t roll_node; /* else so far: this node, */
+    int64_t roll_ms;  /* up to here */
+};
+
 struct ledger {
     struct store *store;
     struct live *live;
     char *dir;
-    struct zone *zone;
+    struct led_zone zones[USAGE_ZONES];
+    size_t n_zones;
     struct ledger_conf conf;
     struct work *work;
     struct store *beside;    /* the thread's */
@@ -59,9 +67,7 @@ struct ledger {
     int64_t grid_ms;         /* hours begin at multiples of an hour plus this */
     int64_t hour_ms;         /* the one under way when we last looked */
     int64_t seq, retry_ms;
-    bool flying, days;
-    size_t roll_node;
-    int64_t roll_ms;
+    bool flying;
     char error[200];
 };
 
@@ -264,21 +270,30 @@ static void on_worker(struct job *j)
         c->result = recount(l->store, l->beside, &c->rule, &ask, &c->out, &c->err);
 }
 
+static struct usage_day day_of(const struct zone *z, int64_t at_ms)
+{
+    int32_t date = zone_date(z, at_ms);
+
+    return (struct usage_day){zone_date_ms(z, date), zone_date_ms(z, date + 1)};
+}
+
+/* The hours, with the days they are in; then the days of the other zones, which are added up from the hours. */
 static void put_counted(struct ledger *l, struct counting *c)
 {
-    struct usage_day days[RECOUNT_HOURS];
-    size_t n_days = 0;
-
-    for (size_t i = 0; i < c->n; i++) {
-        int32_t date = zone_date(l->zone, c->hours[i]);
-        struct usage_day day = {zone_date_ms(l->zone, date), zone_date_ms(l->zone, date + 1)};
-        if (!n_days || days[n_days - 1].from_ms != day.from_ms)
-            days[n_days++] = day;
+    for (size_t i = 0; i < c->n; i++)
         if (c->now_ms < c->hours[i] + HOUR_MS)
             c->seqs[i] = 0; /* its mark stays until it is over */
+    for (size_t z = 0; z < l->n_zones; z++) {
+        struct usage_day days[RECOUNT_HOURS];
+        size_t n_days = 0;
+        for (size_t i = 0; i < c->n; i++) {
+            struct usage_day day = day_of(l->zones[z].zone, c->hours[i]);
+            if (!n_days || days[n_days - 1].from_ms != day.from_ms)
+                days[n_days++] = day;
+        }
+        store_usage_put(l->store, &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours,
+                                                      z ? NULL : c->seqs, zone_name(l->zones[z].zone), days});
     }
-    store_usage_put(l->store,
-                    &(struct usage_put){c->node, c->n, n_days, c->out.hours, c->seqs, zone_name(l->zone), days});
 }
 
 static void say_error(struct ledger *l, const char *text)
@@ -356,36 +371,39 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
 /* ---- days of a new zone ---- */
 
 /* A few at a time; true: done. */
-static bool roll_some(struct ledger *l)
+static bool roll_some(struct ledger *l, struct led_zone *z)
 {
     struct usage_day days[ROLL_DAYS];
     size_t n_days = 0;
 
-    if (l->roll_node >= l->n)
+    if (z->roll_node >= l->n)
         return true;
-    struct led_node *n = l->nodes[l->roll_node];
-    if (!l->roll_ms)
-        l->roll_ms = n->first_ms;
-    while (n->first_ms && n_days < ROLL_DAYS && l->roll_ms <= n->last_ms) {
-        int32_t date = zone_date(l->zone, l->roll_ms);
-        days[n_days] = (struct usage_day){zone_date_ms(l->zone, date), zone_date_ms(l->zone, date + 1)};
-        l->roll_ms = days[n_days++].to_ms;
+    struct led_node *n = l->nodes[z->roll_node];
+    if (!z->roll_ms)
+        z->roll_ms = n->first_ms;
+    while (n->first_ms && n_days < ROLL_DAYS && z->roll_ms <= n->last_ms) {
+        days[n_days] = day_of(z->zone, z->roll_ms);
+        z->roll_ms = days[n_days++].to_ms;
     }
     if (n_days)
-        store_usage_put(l->store, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(l->zone), days});
-    if (!n->first_ms || l->roll_ms > n->last_ms) {
-        l->roll_node++;
-        l->roll_ms = 0;
+        store_usage_put(l->store, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days});
+    if (!n->first_ms || z->roll_ms > n->last_ms) {
+        z->roll_node++;
+        z->roll_ms = 0;
     }
-    return l->roll_node >= l->n;
+    return z->roll_node >= l->n;
 }
 
+/* Where hours begin, and the zones whose days are there: of one that is not kept up any more they are not. */
 static void save_clock(struct ledger *l)
 {
-    AUTO_BUF b = BUF_INIT(200);
+    AUTO_BUF b = BUF_INIT((ZONE_NAME_MAX + 1) * (size_t)USAGE_ZONES + 32);
     struct err err = {0};
 
-    buf_addf(&b, "%lld %s", (long long)l->grid_ms, zone_name(l->zone));
+    buf_addf(&b, "%lld", (long long)l->grid_ms);
+    for (size_t z = 0; z < l->n_zones; z++)
+        if (l->zones[z].ready)
+            buf_addf(&b, " %s", zone_name(l->zones[z].zone));
     if (store_setting_put(l->store, SETTING, buf_str(&b), &err) < 0)
         log_warn("usage", "%s", err.msg);
 }
@@ -423,10 +441,13 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
                 mark_span(l, x, l->hour_ms, l->hour_ms, now_ms);
         }
     }
-    if (!l->days && roll_some(l)) {
-        l->days = true;
-        save_clock(l);
-    }
+    for (size_t z = 0; z < l->n_zones; z++)
+        if (!l->zones[z].ready) {
+            l->zones[z].ready = roll_some(l, &l->zones[z]);
+            if (l->zones[z].ready)
+                save_clock(l);
+            break; /* one after the other */
+        }
     start_next(l, now_ms);
 }
 
@@ -475,18 +496,20 @@ static void load_node(void *arg, const struct store_node *s)
 
 int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
 {
-    AUTO_BUF b = BUF_INIT(256);
+    AUTO_BUF b = BUF_INIT(1024);
     int r = store_setting_get(l->store, SETTING, &b, err);
-    struct str rest = buf_str(&b), grid = {0};
+    struct str rest = buf_str(&b), word = {0};
 
-    if (r == 1 && str_cut(&rest, ' ', &grid) && str_int(grid, &l->grid_ms))
-        l->days = str_eq(rest, zone_name(l->zone));
+    if (r == 1 && str_word(&rest, &word) && str_int(word, &l->grid_ms))
+        while (str_word(&rest, &word))
+            for (size_t z = 0; z < l->n_zones; z++)
+                l->zones[z].ready |= str_eq(word, zone_name(l->zones[z].zone));
     else if (r >= 0)
-        l->grid_ms = ((zone_offset(l->zone, now_ms, NULL) * -1000ll) % HOUR_MS + HOUR_MS) % HOUR_MS;
-    if (r == 0) {
-        l->days = true;
+        l->grid_ms = ((zone_offset(l->zones[0].zone, now_ms, NULL) * -1000ll) % HOUR_MS + HOUR_MS) % HOUR_MS;
+    for (size_t z = 0; r == 0 && z < l->n_zones; z++)
+        l->zones[z].ready = true;
+    if (r >= 0)
         save_clock(l);
-    }
     l->seq = now_ms;
     l->hour_ms = now_ms;
     if (r >= 0)
@@ -500,11 +523,13 @@ int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
 }
 
 struct ledger *ledger_new(struct event_base *loop, struct store *store, const char *dir, struct live *live,
-                          struct zone *zone, const struct ledger_conf *conf)
+                          struct zone *const *zones, size_t n_zones, const struct ledger_conf *conf)
 {
     struct ledger *l = mem_zero(1, sizeof(*l));
 
-    *l = (struct ledger){.store = store, .live = live, .dir = mem_str(dir), .zone = zone, .conf = *conf};
+    *l = (struct ledger){.store = store, .live = live, .dir = mem_str(dir), .n_zones = n_zones, .conf = *conf};
+    for (size_t z = 0; z < n_zones; z++)
+        l->zones[z].zone = zones[z];
     l->work = work_new(loop, 1, 4);
     if (!l->work) {
         ledger_free(l);
@@ -524,7 +549,8 @@ void ledger_free(struct ledger *l)
         free(l->nodes[i]);
     }
     free(l->nodes);
-    zone_free(l->zone);
+    for (size_t z = 0; z < l->n_zones; z++)
+        zone_free(l->zones[z].zone);
     free(l->dir);
     free(l);
 }
@@ -537,9 +563,10 @@ void ledger_set(struct ledger *l, const struct ledger_conf *conf)
 
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret)
 {
-    *ret = (struct ledger_stat){.counted_to_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS,
-                                .days = l->days,
-                                .zone = l->zone};
+    *ret = (struct ledger_stat){.counted_to_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS, .zone = l->zones[0].zone};
+    for (size_t z = 0; z < l->n_zones; z++)
+        if (l->zones[z].ready)
+            ret->days[ret->n_days++] = l->zones[z].zone;
     mem_copy_str(ret->error, sizeof(ret->error), l->error);
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < l->nodes[i]->n; k++) {

@@ -23,9 +23,10 @@ struct ledger_conf {
     int64_t keep_ms;  /* samples and records older than this are gone; 0: never */
 };
 
-/* zone is taken. NULL when no thread could be started. */
+/* zones: at most USAGE_ZONES, of names that differ; the first says where hours begin. They are taken. NULL when no
+ * thread could be started. */
 struct ledger *ledger_new(struct event_base *loop, struct store *store, const char *dir, struct live *live,
-                          struct zone *zone, const struct ledger_conf *conf);
+                          struct zone *const *zones, size_t n_zones, const struct ledger_conf *conf);
 void ledger_free(struct ledger *l); /* before the store */
 /* Marks that were left, and hours that went by meanwhile. */
 int ledger_load(struct ledger *l, int64_t now_ms, struct err *err);
@@ -40,11 +41,12 @@ void ledger_tick(struct ledger *l, int64_t now_ms);
 size_t ledger_recount(struct ledger *l, int64_t now_ms);
 
 struct ledger_stat {
-    size_t waiting;        /* hours that are over and not counted since the last that came of them */
-    int64_t counted_to_ms; /* everything before is counted, as far as it has come */
-    bool days;             /* days of the zone are there */
-    const struct zone *zone;
-    char error[200]; /* why the last hour could not be counted; empty: it could */
+    size_t waiting;          /* hours that are over and not counted since the last that came of them */
+    int64_t counted_to_ms;   /* everything before is counted, as far as it has come */
+    const struct zone *zone; /* the first */
+    size_t n_days;
+    const struct zone *days[USAGE_ZONES]; /* days of these are there */
+    char error[200];                      /* why the last hour could not be counted; empty: it could */
 };
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret);
 

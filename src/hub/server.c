@@ -112,10 +112,11 @@ static void usage_now(void *hub, struct usage_now *ret)
     ledger_stat(h->ledger, clock_wall_ms(), &st);
     *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
                               .waiting = st.waiting,
-                              .days = st.days,
                               .zone = st.zone,
+                              .n_days = st.n_days,
                               .tariff = &h->tariff,
                               .split = usage_split_words[h->conf.usage_split]};
+    memcpy(ret->days, st.days, sizeof(st.days));
 }
 
 static const struct trend *trend_now(void *hub)
@@ -514,6 +515,11 @@ static int do_reload(struct server *s, struct err *err)
     if (r == 0 &&
         strcmp(conf.usage_zone ? conf.usage_zone : "", s->hub.conf.usage_zone ? s->hub.conf.usage_zone : "") != 0)
         r = err_set(err, -EINVAL, "usage.zone cannot change while the hub runs: start it again");
+    bool zones = conf.usage_zones.n != s->hub.conf.usage_zones.n;
+    for (size_t i = 0; !zones && i < conf.usage_zones.n; i++)
+        zones = strcmp(conf.usage_zones.v[i], s->hub.conf.usage_zones.v[i]) != 0;
+    if (r == 0 && zones)
+        r = err_set(err, -EINVAL, "usage.zones cannot change while the hub runs: start it again");
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
     if (r == 0)
@@ -649,14 +655,46 @@ static void make_api(struct server *s)
     };
 }
 
+/* usage.zone and usage.zones, each once. */
+static int usage_zones(const struct hub_conf *conf, struct zone *ret[USAGE_ZONES], size_t *ret_n, struct err *err)
+{
+    size_t n = 0;
+    int r = zone_load(conf->usage_zone, &ret[n], err);
+
+    if (r < 0)
+        return err_prefix(err, r, "usage.zone");
+    n++;
+    for (size_t i = 0; r == 0 && i < conf->usage_zones.n; i++) {
+        bool known = false;
+        struct zone *z = NULL;
+        if (n == USAGE_ZONES)
+            r = err_set(err, -E2BIG, "usage.zones: days are kept of at most %d zones", USAGE_ZONES);
+        else
+            r = zone_load(conf->usage_zones.v[i], &z, err);
+        if (r < 0)
+            break;
+        for (size_t k = 0; k < n; k++)
+            known |= strcmp(zone_name(ret[k]), zone_name(z)) == 0;
+        if (known)
+            zone_free(z);
+        else
+            ret[n++] = z;
+    }
+    for (size_t i = 0; r < 0 && i < n; i++)
+        zone_free(ret[i]);
+    *ret_n = n;
+    return r;
+}
+
 static int open_ledger(struct hub *h, struct err *err)
 {
     struct ledger_conf lc = ledger_settings(h, live_rule(h->live));
-    struct zone *zone = NULL;
-    int r = zone_load(h->conf.usage_zone, &zone, err);
+    struct zone *zones[USAGE_ZONES];
+    size_t n = 0;
+    int r = usage_zones(&h->conf, zones, &n, err);
     if (r < 0)
-        return err_prefix(err, r, "usage.zone");
-    h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zone, &lc);
+        return r;
+    h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
     peers_watch(h->peers, procs_changed, h);

@@ -45,6 +45,8 @@ static inline void usage_add(struct usage_sum *to, const struct usage_sum *s)
     to->mj += s->mj;
 }
 
+#define USAGE_ZONES 8 /* whose days are kept */
+
 /* ---- what a question about it is answered with ---- */
 
 enum usage_by { BY_PERSON, BY_TEAM, BY_PROJECT, BY_COMPANY, BY_NODE, BY_MODEL, BY_DEVICE, BY_JOB, USAGE_BYS };

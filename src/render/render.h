@@ -37,7 +37,8 @@ void render_term_table(struct buf *out, const struct view *v, const struct term 
 void render_rows_text(struct buf *out, const struct rows *r, const struct term *t);
 void render_rows_csv(struct buf *out,
                      const struct rows *r); /* RFC 4180; cells that a spreadsheet would run are prefixed with ' */
-void render_rows_json(struct buf *out, const struct rows *r); /* an array of objects */
+void render_rows_csv_on(struct buf *out, const struct rows *r); /* more of them: without the line of names */
+void render_rows_json(struct buf *out, const struct rows *r);   /* an array of objects */
 
 /* History: start, each, end; one after the other onto the same out. JSON has a column of numbers per series, with null
  * for a gap; CSV a row per series and moment, with an empty value for a gap. */

@@ -128,6 +128,11 @@ void render_rows_csv(struct buf *out, const struct rows *r)
         csv_text(out, r->cols[k].name);
     }
     buf_adds(out, "\r\n");
+    render_rows_csv_on(out, r);
+}
+
+void render_rows_csv_on(struct buf *out, const struct rows *r)
+{
     for (size_t i = 0; i < r->n && out->err == 0; i++) {
         for (size_t k = 0; k < r->n_cols; k++) {
             const struct cell *c = &r->cells[i * r->n_cols + k];

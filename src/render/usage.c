@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "render/render.h"
 
 /* ---- JSON ---- */
 
@@ -190,17 +191,33 @@ static void show_row(struct rows *rows, const struct usage_table *t, const struc
         cell_screen(&c[U_CO2], "%.1f", (double)r->co2_mg / 1e6);
 }
 
-void usage_rows(const struct usage_table *t, bool screen, struct rows *ret)
+void usage_rows(const struct usage_table *t, struct rows *ret)
 {
     rows_init(ret, columns, COLS);
     for (size_t i = 0; i < t->n; i++) {
         add_row(ret, t, &t->v[i], t->has_wall);
-        if (screen)
-            show_row(ret, t, &t->v[i]);
+        show_row(ret, t, &t->v[i]);
     }
-    if (t->n && screen) {
+    if (t->n) {
         add_row(ret, t, &t->total, t->total_wall);
         show_row(ret, t, &t->total);
+    }
+}
+
+/* A few rows at a time: of a year by day there are 100,000. */
+void render_usage_csv(struct buf *out, const struct usage_table *t)
+{
+    enum { ROWS = 256 };
+    struct rows r;
+
+    rows_init(&r, columns, COLS);
+    render_rows_csv(out, &r);
+    for (size_t i = 0; i < t->n && !out->err; i += ROWS) {
+        rows_init(&r, columns, COLS);
+        for (size_t k = i; k < t->n && k < i + ROWS; k++)
+            add_row(&r, t, &t->v[k], t->has_wall);
+        render_rows_csv_on(out, &r);
+        rows_fini(&r);
     }
 }
 

@@ -8,9 +8,9 @@
 #include "render/plot.h"
 
 void render_usage_json(struct buf *out, const struct usage_table *t);
-/* For render_rows_csv, in seconds and joules; or for a screen: hours, kWh, and a last row of all. Ended with rows_fini.
- */
-void usage_rows(const struct usage_table *t, bool screen, struct rows *ret);
+void render_usage_csv(struct buf *out, const struct usage_table *t); /* in seconds and joules */
+/* For a screen: hours, kWh, and a last row of all. Ended with rows_fini. */
+void usage_rows(const struct usage_table *t, struct rows *ret);
 /* Leave the columns that say something on a screen. */
 void usage_rows_pick(const struct usage_table *t, struct rows *r);
 /* One HTML file that needs nothing else. title: the cluster's name. */

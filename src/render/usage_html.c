@@ -62,7 +62,7 @@ void render_usage_html(struct buf *out, const struct usage_table *t, const char 
     struct rows rows;
     int64_t most = 0;
 
-    usage_rows(t, true, &rows);
+    usage_rows(t, &rows);
     usage_rows_pick(t, &rows);
     for (size_t i = 0; i < t->n; i++)
         most = MAX(most, t->v[i].s.held_ms);

@@ -167,7 +167,7 @@ int render_usage_pdf(struct buf *out, const struct usage_table *t, const char *t
     paper_text(paper, when);
     if (t->n)
         usage_plot(t, &p, paper, PLOT_PDF, out, err);
-    usage_rows(t, true, &rows);
+    usage_rows(t, &rows);
     usage_rows_pick(t, &rows);
     paper_rows(paper, &rows, t->n > 0);
     rows_fini(&rows);

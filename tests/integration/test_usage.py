@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Usage against a real hub: sums add up, late data corrects, counting again changes nothing, kill -9 loses nothing, days of a zone, CSV and pages are harmless."""
+import contextlib
 import csv
 import datetime
 import io
 import json
+import sqlite3
 import time
 
 import lib
@@ -78,6 +80,35 @@ class Usage(lib.Case):
         # days of a zone that the store has no days of are made of hours: the same sums
         for zone in ("Asia/Tokyo", "America/New_York", "Asia/Kolkata"):
             self.same(self.ask(hub, f"{span}&period=day&zone={zone}")["total"], first)
+        # and so are days of a zone that are kept ready, made while the hub runs
+        per_day = f"{span}&by=device&period=day&zone=Asia/Tokyo"
+        slow = self.ask(hub, per_day)["rows"]
+        own, = self.zones_with_days()
+        self.assertEqual(hub.stop(), 0)
+        hub = self.start_hub("--usage-zones", "Asia/Tokyo", "--usage-zones", "America/New_York", "--usage-zones", "Asia/Tokyo", data=self.path("data"))
+        lib.wait_until("days of these zones", lambda: self.zones_said() == [own, "Asia/Tokyo", "America/New_York"])
+        lib.wait_until("all on disk", lambda: self.zones_with_days() == {own, "Asia/Tokyo", "America/New_York"})
+        time.sleep(0.5)  # the last of them, too
+        self.assertEqual(self.ask(hub, per_day)["rows"], slow)
+        self.same(self.ask(hub, f"{span}&period=week&zone=America/New_York")["total"], first)
+        self.assertEqual(hub.stop(), 0)
+        hub = self.start_hub(data=self.path("data"))  # not kept any more: not trusted either
+        self.assertEqual(self.zones_said(), [own])
+        self.assertEqual(self.ask(hub, per_day)["rows"], slow)
+        status, _, err = self.run_any(lib.MUSTER, "hub", "--listen", "127.0.0.1:0", "--data", self.path("other"), "--usage-zones", "Mars/Olympus")
+        self.assertNotEqual(status, 0)
+        self.assertIn("Mars/Olympus", err)
+
+    def rows_of(self, sql):
+        with contextlib.closing(sqlite3.connect(f"file:{self.path('data')}/muster.db?mode=ro", uri=True, timeout=30)) as db:
+            return db.execute(sql).fetchall()
+
+    def zones_with_days(self):
+        return {name for name, in self.rows_of("SELECT DISTINCT n.text FROM usage_days d JOIN usage_names n ON n.id = d.zone")}
+
+    def zones_said(self):
+        (value,), = self.rows_of("SELECT value FROM settings WHERE name = 'usage_clock'")
+        return (value.decode() if isinstance(value, bytes) else value).split()[1:]
 
     def test_counting_again_and_late_data(self):
         with open(self.path("enroll"), "w") as f:
@@ -117,21 +148,24 @@ class Usage(lib.Case):
         self.assertEqual(self.run_any(lib.MUSTER, "usage", "--recount", "--hub", hub.url)[0], 3)
 
     def test_days_are_those_of_the_zone(self):
-        if not 1793102400 < NOW < 1793102400 + 300 * 86400:
-            self.skipTest("the change of October 2026 is not within the time that is kept")
-        hub = self.hub_with("--usage-zone", "Europe/Berlin", backfill="4d", until="2026-10-27T12:00:00Z")
-        got = self.ask(hub, "from=2026-10-24&to=2026-10-26&by=node&period=day")
+        # the last Sunday of an October, the newest that is over: less than 400 days ago, so its minutes are kept
+        year = time.gmtime(NOW).tm_year
+        changes = (datetime.date(y, 10, 31 - (datetime.date(y, 10, 31).weekday() + 1) % 7) for y in (year, year - 1))
+        sunday = next(d for d in changes if (datetime.date.fromtimestamp(NOW) - d).days > 3)
+        before, after = (str(sunday + datetime.timedelta(days=n)) for n in (-1, 1))
+        hub = self.hub_with("--usage-zone", "Europe/Berlin", backfill="4d", until=f"{sunday + datetime.timedelta(days=2)}T12:00:00Z")
+        got = self.ask(hub, f"from={before}&to={after}&by=node&period=day")
         days = {}
         for r in got["rows"]:
             days[r["label"]] = days.get(r["label"], 0) + r["wall"]
-        self.assertEqual(days, {"2026-10-24": 24 * HOUR * 6, "2026-10-25": 25 * HOUR * 6, "2026-10-26": 24 * HOUR * 6})
+        self.assertEqual(days, {before: 24 * HOUR * 6, str(sunday): 25 * HOUR * 6, after: 24 * HOUR * 6})
         self.assertEqual(got["zone"], "Europe/Berlin")
         begins = datetime.datetime.fromtimestamp(got["from"] / 1000, datetime.timezone.utc)
-        self.assertEqual((begins.day, begins.hour), (23, 22))
-        hours = self.ask(hub, "from=2026-10-25&to=2026-10-25&by=model&period=hour")
+        self.assertEqual((begins.date(), begins.hour), (sunday - datetime.timedelta(days=2), 22))
+        hours = self.ask(hub, f"from={sunday}&to={sunday}&by=model&period=hour")
         self.assertEqual(len(hours["rows"]), 25)
-        self.assertEqual([r["label"] for r in hours["rows"]].count("2026-10-25 02:00"), 2)
-        utc = self.ask(hub, "from=2026-10-25&to=2026-10-25&by=model&period=day&zone=UTC")
+        self.assertEqual([r["label"] for r in hours["rows"]].count(f"{sunday} 02:00"), 2)
+        utc = self.ask(hub, f"from={sunday}&to={sunday}&by=model&period=day&zone=UTC")
         self.assertEqual(utc["total"]["wall"], 24 * HOUR * 6)
 
     def test_names_are_harmless_and_questions_refused_in_words(self):
