@@ -85,7 +85,7 @@ static void add_quoted(struct buf *out, const char *s, const char *escape)
 /* The first option at or after o that is shown; NULL: no more. */
 static const struct opt *shown(const struct opt *o)
 {
-    while (o->name && o->hidden)
+    while (o->name && (o->hidden || o->type == OPT_SECTION))
         o++;
     return o->name ? o : NULL;
 }

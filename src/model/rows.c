@@ -54,8 +54,10 @@ void cell_screen(struct cell *c, const char *fmt, ...)
 
 static void cell_fini(struct cell *c)
 {
-    free(c->json_text);
-    free(c->screen);
+    if (c->json_text) /* most cells have neither */
+        free(c->json_text);
+    if (c->screen)
+        free(c->screen);
 }
 
 static size_t column_named(const struct rows *r, const char *name)

@@ -112,7 +112,9 @@ void csv_text(struct buf *out, const char *s)
         buf_addc(out, '"');
     if (formula)
         buf_addc(out, '\'');
-    for (; *s; s++) {
+    if (!quote)
+        buf_adds(out, s);
+    for (; quote && *s; s++) {
         if (*s == '"')
             buf_addc(out, '"');
         buf_addc(out, *s);
@@ -136,7 +138,8 @@ void render_rows_csv_on(struct buf *out, const struct rows *r)
     for (size_t i = 0; i < r->n && out->err == 0; i++) {
         for (size_t k = 0; k < r->n_cols; k++) {
             const struct cell *c = &r->cells[i * r->n_cols + k];
-            buf_adds(out, k ? "," : "");
+            if (k)
+                buf_addc(out, ',');
             if (c->absent)
                 continue;
             if (r->cols[k].type == CELL_TEXT)
@@ -148,7 +151,7 @@ void render_rows_csv_on(struct buf *out, const struct rows *r)
             else
                 buf_addi(out, c->i);
         }
-        buf_adds(out, "\r\n");
+        buf_add(out, "\r\n", 2);
     }
 }
 

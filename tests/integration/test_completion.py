@@ -50,7 +50,7 @@ class Completion(lib.Case):
                           "bash", script, *words, cwd=self.dir).split()
         self.offers(ask)
         for command in ("ls", "hub", "simulate"):
-            flags = set(re.findall(r"^  .{2}[ ,] (--[a-z-]+)", output(lib.MUSTER, command, "--help"), re.M)) - {"--"}
+            flags = set(re.findall(r"^  .{2}[ ,] (--[a-z0-9-]+)", output(lib.MUSTER, command, "--help"), re.M)) - {"--"}
             self.assertGreater(len(flags), 5)
             self.assertLessEqual(flags, set(ask(f"muster {command} --")))
         os.mkdir(self.path("backups"))
