@@ -98,6 +98,14 @@ int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv
     return parse(face, conf, argc, argv, true, ret_argi);
 }
 
+int cli_save(const struct opt_cmd *face, const char *path, const struct buf *out)
+{
+    struct err err = {0};
+    if (!path)
+        return cli_print(face, out);
+    return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+}
+
 int cli_width(int fallback)
 {
     struct winsize ws;

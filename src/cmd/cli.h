@@ -19,6 +19,8 @@ int cli_load(const struct opt_cmd *face, void *conf, int argc, char **argv, bool
 int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Write to standard output; a closed pipe is a quiet end, anything else is EXIT_REACH. */
 int cli_print(const struct opt_cmd *face, const struct buf *out);
+/* The same into a file, whole or not at all; path NULL: standard output. */
+int cli_save(const struct opt_cmd *face, const char *path, const struct buf *out);
 /* Columns of the terminal on standard output, else fallback. */
 int cli_width(int fallback);
 /* Colour wanted: a terminal, TERM not dumb, NO_COLOR not set. */

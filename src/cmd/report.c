@@ -1,7 +1,6 @@
 /* report.c: `muster report`: what companies used of what was assigned to them. The hub does the work; this asks. */
 #include <errno.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/client.h"
@@ -106,12 +105,8 @@ int cmd_report(int argc, char **argv)
                      : err.code == -ENOENT ? EXIT_NO
                                            : EXIT_REACH,
                      "%s", err.msg);
-    else if (!conf.output)
-        r = cli_print(&report_face, &answer);
-    else if (file_write(conf.output, 0644, answer.p, answer.len, &err) < 0)
-        r = cli_fail(&report_face, EXIT_REACH, "%s", err.msg);
     else
-        r = EXIT_OK;
+        r = cli_save(&report_face, conf.output, &answer);
 out:
     opt_fini(report_opts, &conf);
     return r;

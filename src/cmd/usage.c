@@ -3,7 +3,6 @@
 #include <jansson.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/zone.h"
 #include "cmd/cli.h"
@@ -148,18 +147,12 @@ static bool is_empty(const struct usage_conf *conf, const struct buf *answer)
 
 static int show(const struct usage_conf *conf, const struct buf *answer)
 {
-    struct err err = {0};
-
     if (is_empty(conf, answer))
         return cli_fail(&usage_face, EXIT_NO, "nothing is counted of then");
     if (!conf->output && conf->format >= FORMAT_PDF && isatty(STDOUT_FILENO))
         return cli_fail(&usage_face, EXIT_USAGE, "a %s is not for a terminal: use --output FILE",
                         formats[conf->format]);
-    if (!conf->output)
-        return cli_print(&usage_face, answer);
-    if (file_write(conf->output, 0644, answer->p, answer->len, &err) < 0)
-        return cli_fail(&usage_face, EXIT_REACH, "%s", err.msg);
-    return EXIT_OK;
+    return cli_save(&usage_face, conf->output, answer);
 }
 
 int cmd_usage(int argc, char **argv)
