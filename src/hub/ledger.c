@@ -148,11 +148,17 @@ static struct mark *mark_get(struct led_node *n, int64_t at_ms)
     return &n->v[i];
 }
 
-static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, int64_t now_ms)
+/* near: what came is not of that hour, only within reach of it. So the hour before the one under way is counted again
+ * and again for a while, to be exact about long spells; all of it is counted all the same. */
+static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool near, int64_t now_ms)
 {
     struct mark *m = mark_get(n, at_ms);
 
     m->touched_ms = now_ms;
+    if (near && !m->dirty && at_ms + HOUR_MS == hour_of(l, now_ms))
+        m->until_ms = at_ms + HOUR_MS;
+    else if (!near && now_ms >= at_ms + HOUR_MS)
+        m->until_ms = 0;
     if (m->dirty && !m->flying)
         return; /* known already, on disk too */
     if (!m->dirty)
@@ -169,8 +175,9 @@ static int64_t oldest_hour(const struct ledger *l, int64_t now_ms)
     return l->conf.keep_ms ? hour_of(l, now_ms - l->conf.keep_ms) + HOUR_MS : l->grid_ms;
 }
 
-/* L2: whatever lies between is marked, too. */
-static void mark_span(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t last_ms, int64_t now_ms)
+/* L2: whatever lies between is marked, too. Before own_ms it is only near what came. */
+static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t own_ms, int64_t last_ms,
+                       int64_t now_ms)
 {
     first_ms = MAX(first_ms, oldest_hour(l, now_ms));
     last_ms = MIN(last_ms, hour_of(l, now_ms));
@@ -181,16 +188,21 @@ static void mark_span(struct ledger *l, struct led_node *n, int64_t first_ms, in
     if (n->first_ms && first_ms > n->last_ms + HOUR_MS)
         first_ms = n->last_ms + HOUR_MS;
     for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS)
-        mark_hour(l, n, at_ms, now_ms);
+        mark_hour(l, n, at_ms, at_ms < own_ms, now_ms);
     n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
     n->first_ms = n->first_ms ? MIN(n->first_ms, first_ms) : first_ms;
+}
+
+static void mark_span(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t last_ms, int64_t now_ms)
+{
+    mark_reach(l, n, first_ms, first_ms, last_ms, now_ms);
 }
 
 void ledger_mark(struct ledger *l, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms)
 {
     if (l && to_ms >= from_ms)
-        mark_span(l, node_get(l, node), hour_of(l, from_ms - count_ahead_ms(&l->conf.rule)),
-                  hour_of(l, to_ms + count_reach_ms(&l->conf.rule)), now_ms);
+        mark_reach(l, node_get(l, node), hour_of(l, from_ms - count_ahead_ms(&l->conf.rule)), hour_of(l, from_ms),
+                   hour_of(l, to_ms + count_reach_ms(&l->conf.rule)), now_ms);
 }
 
 void ledger_mark_all(struct ledger *l, int64_t from_ms, int64_t to_ms, int64_t now_ms)
@@ -217,7 +229,7 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
         }
     struct led_node *n = node_get(l, to);
     for (size_t i = 0; i < old->n; i++)
-        mark_hour(l, n, old->v[i].at_ms, now_ms);
+        mark_hour(l, n, old->v[i].at_ms, false, now_ms);
     if (first_ms) { /* what is counted came along; where both had hours the last days are counted again */
         n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
         n->first_ms = n->first_ms ? MIN(n->first_ms, first_ms) : first_ms;
