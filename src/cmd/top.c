@@ -39,11 +39,12 @@ const struct opt_cmd top_face = {
     .name = "muster top",
     .summary = "a live screen of this machine, or of a hub's whole cluster",
     .args = "[FILTER…]",
-    .about = "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
-             "shows every node, live.\n\n"
-             "Keys: o overview, d devices, p processes, u people, h history, e events; Enter looks nearer, Esc goes back; / "
-             "filters, s sorts, r turns the order round, space pauses, + and - set the speed, ? lists them all, q "
-             "quits. NO_COLOR in the environment means no colours.",
+    .about =
+        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
+        "shows every node, live.\n\n"
+        "Keys: o overview, d devices, p processes, u people, h history, e events; Enter looks nearer, Esc goes back; / "
+        "filters, s sorts, r turns the order round, space pauses, + and - set the speed, ? lists them all, q "
+        "quits. NO_COLOR in the environment means no colours.",
     .examples = "muster top  # this machine\n"
                 "muster top --hub http://hub:8765  # every node\n"
                 "muster top --hub http://hub:8765 -v processes user:kim  # what kim runs, everywhere",

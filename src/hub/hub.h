@@ -95,6 +95,13 @@ int bookings_load(struct hub *h, struct err *err); /* after the registry */
 void bookings_tick(struct hub *h, int64_t now_ms);
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
 
+/* ---- usage.c ---- */
+int hub_open_ledger(struct hub *h, struct err *err);
+struct ledger_conf hub_ledger_conf(const struct hub *h, const struct state_rule *rule);
+void hub_usage_now(void *hub, struct usage_now *ret);
+size_t hub_usage_recount(void *hub);
+const struct trend *hub_trend(void *hub);
+
 /* ---- vesta.c ---- */
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
                    struct err *err);

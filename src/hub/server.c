@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 
 #include "api/sources.h"
-#include "api/usage.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -103,38 +102,6 @@ static void notice_of(struct hub *h, char out[NOTICE_MAX])
                  doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
     else
         sources_said_notice(h->api.sources, clock_wall_ms(), out);
-}
-
-static void usage_now(void *hub, struct usage_now *ret)
-{
-    struct hub *h = hub;
-    struct ledger_stat st;
-    ledger_stat(h->ledger, clock_wall_ms(), &st);
-    *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
-                              .waiting = st.waiting,
-                              .zone = st.zone,
-                              .n_days = st.n_days,
-                              .tariff = &h->tariff,
-                              .split = usage_split_words[h->conf.usage_split]};
-    memcpy(ret->days, st.days, sizeof(st.days));
-}
-
-static const struct trend *trend_now(void *hub)
-{
-    return asked_trend(((struct hub *)hub)->asked);
-}
-
-static size_t usage_recount(void *hub)
-{
-    struct hub *h = hub;
-    return ledger_recount(h->ledger, clock_wall_ms());
-}
-
-/* Who was there in that time is known otherwise now. */
-static void procs_changed(void *hub, const char *node, int64_t from_ms, int64_t to_ms)
-{
-    struct hub *h = hub;
-    ledger_mark(h->ledger, node, from_ms, to_ms, clock_wall_ms());
 }
 
 static bool ready(void *hub, char why[160])
@@ -412,20 +379,6 @@ static bool keeps(const struct opt_list *list, const char *address)
     return false;
 }
 
-static struct ledger_conf ledger_settings(const struct hub *h, const struct state_rule *rule)
-{
-    const struct hub_conf *c = &h->conf;
-    struct ledger_conf lc = {.every_ms = c->usage_every};
-    hub_conf_count(c, rule, &lc.rule);
-    if (c->keep_minute && c->keep_records)
-        lc.keep_ms = MIN(c->keep_minute, c->keep_records);
-    else
-        lc.keep_ms = MAX(c->keep_minute, c->keep_records);
-    if (c->keep_usage)
-        lc.keep_ms = lc.keep_ms ? MIN(lc.keep_ms, c->keep_usage) : c->keep_usage;
-    return lc;
-}
-
 /* Nothing here can fail. Takes conf. */
 static void apply(struct server *s, struct hub_conf *conf, struct next *n)
 {
@@ -456,7 +409,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     tariff_fini(&h->tariff);
     h->tariff = n->tariff;
     n->tariff = (struct tariff){0};
-    struct ledger_conf lc = ledger_settings(h, &n->rule);
+    struct ledger_conf lc = hub_ledger_conf(h, &n->rule);
     ledger_set(h->ledger, &lc);
     httpd_set_max(h->httpd, connections_allowed(&h->conf), (size_t)h->conf.max_per_address);
     streams_set_max(h->streams, (size_t)h->conf.max_streams);
@@ -647,59 +600,12 @@ static void make_api(struct server *s)
         .zone = h->zone,
         .hold_put = bookings_put,
         .hold_get = bookings_get,
-        .usage_now = usage_now,
-        .usage_recount = usage_recount,
-        .trend = trend_now,
+        .usage_now = hub_usage_now,
+        .usage_recount = hub_usage_recount,
+        .trend = hub_trend,
         .ready = ready,
         .self_metrics = self_metrics,
     };
-}
-
-/* usage.zone and usage.zones, each once. */
-static int usage_zones(const struct hub_conf *conf, struct zone *ret[USAGE_ZONES], size_t *ret_n, struct err *err)
-{
-    size_t n = 0;
-    int r = zone_load(conf->usage_zone, &ret[n], err);
-
-    if (r < 0)
-        return err_prefix(err, r, "usage.zone");
-    n++;
-    for (size_t i = 0; r == 0 && i < conf->usage_zones.n; i++) {
-        bool known = false;
-        struct zone *z = NULL;
-        if (n == USAGE_ZONES)
-            r = err_set(err, -E2BIG, "usage.zones: days are kept of at most %d zones", USAGE_ZONES);
-        else
-            r = zone_load(conf->usage_zones.v[i], &z, err);
-        if (r < 0)
-            break;
-        for (size_t k = 0; k < n; k++)
-            known |= strcmp(zone_name(ret[k]), zone_name(z)) == 0;
-        if (known)
-            zone_free(z);
-        else
-            ret[n++] = z;
-    }
-    for (size_t i = 0; r < 0 && i < n; i++)
-        zone_free(ret[i]);
-    *ret_n = n;
-    return r;
-}
-
-static int open_ledger(struct hub *h, struct err *err)
-{
-    struct ledger_conf lc = ledger_settings(h, live_rule(h->live));
-    struct zone *zones[USAGE_ZONES];
-    size_t n = 0;
-    int r = usage_zones(&h->conf, zones, &n, err);
-    if (r < 0)
-        return r;
-    h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
-    if (!h->ledger)
-        return err_set(err, -EAGAIN, "cannot start a thread");
-    peers_watch(h->peers, procs_changed, h);
-    h->asked = asked_new(h);
-    return ledger_load(h->ledger, clock_wall_ms(), err);
 }
 
 static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
@@ -766,7 +672,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
             r = bookings_load(h, err);
     }
     if (r == 0)
-        r = open_ledger(h, err);
+        r = hub_open_ledger(h, err);
     if (r == 0)
         steady_start(h->newest_ms);
     next_fini(s, &n, r < 0);

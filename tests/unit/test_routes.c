@@ -228,7 +228,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
     static const struct {
         const char *path, *method, *want;
     } table[] = {
-        {"/", "GET", "++++++++"}, /* the page; its text is another matter, below */
+        {"/", "GET", "++++++++"},  /* the page; its text is another matter, below */
         {"/", "POST", "33333333"}, /* bookings.auth is token here */
         {"/index.php", "POST", "33333333"},
         {"/gpu_table", "GET", "++++++++"},
