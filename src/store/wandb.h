@@ -1,0 +1,242 @@
+/*
+ * wandb.h: what Weights & Biases said of runs, in one file of its own: DIR/wandb.db. Runs, their days, how far each
+ * pull came, and what is to be told to people. One process writes at a time, anybody reads meanwhile.
+ *
+ * W1 A put is kept whole or not at all, and in the order of puts: after kill -9 or a loss of power everything up to
+ * some put is there, all of what wandb_store_flush was told of, and nothing of what came later. W2 A pull that was cut
+ * off goes on where it was and ends with the same rows. W3 A day of a run is replaced only by one that was logged later
+ * (by the same pull: by the newer put), as a whole row; days and runs are never deleted. W4 What a failed page or
+ * request left out stays as it was. W5 A damaged file, one of a newer muster and one that is not ours are refused with
+ * a sentence. W6 Rows are handed out in an order that depends on nothing but the rows. W7 Nothing here logs or reads a
+ * clock. W8 All days of a file are days of one zone.
+ *
+ * Text that is put is borrowed until the call returns. Text that is handed out is valid during the callback.
+ */
+#ifndef STORE_WANDB_H
+#define STORE_WANDB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define WANDB_FILE      "wandb.db"
+#define WANDB_NAME_MAX  256             /* bytes of a team, a project, a run's id, host, user, state */
+#define WANDB_TEXT_MAX  16384           /* of tags, a display name, a rule, a cursor, a sentence */
+#define WANDB_RESUME_MS (24 * 3600000l) /* an unfinished pull that began longer ago is not gone on with */
+
+enum wandb_exists {
+    WANDB_NOT_TOLD, /* nobody looked; null in a dataset */
+    WANDB_EXISTS,
+    WANDB_DELETED, /* not on W&B any more: its rows are kept, and are in no table */
+    WANDB_ERROR,   /* somebody looked and got no answer */
+    WANDB_EXISTS_COUNT
+};
+extern const char *const wandb_exists_words[WANDB_EXISTS_COUNT]; /* "", "exists", "deleted", "error" */
+
+enum wandb_have { WANDB_UTIL = 1, WANDB_MEM = 2 }; /* the numbers of usage/report.h's enum run_have */
+
+/* A run, as it was last heard of. Text NULL: not told, handed out as "". */
+struct wandb_run {
+    const char *team, *project, *id; /* entity, project, run name (8 letters): the key; never empty */
+    const char *storage_id, *display, *state, *host, *user;
+    const char *tags; /* JSON list as text, as given */
+    const char *rule; /* which rule gave gpus */
+    int64_t created_ms, heartbeat_ms;
+    int32_t gpus, cpus; /* after the rules; -1: not told */
+    bool gpu_info;      /* runInfo.gpu was there */
+    enum wandb_exists exists;
+    int64_t logged_ms; /* when it was last heard of */
+    /*
+     * Metrics were fetched when its heartbeat was metrics_ms (0: never), for the days metrics_from to metrics_to. So a
+     * run with metrics_ms == heartbeat_ms whose days in the window are all among them need not be asked for again.
+     * Kept by wandb_days_put alone: ignored in what is put.
+     */
+    int64_t metrics_ms;
+    int32_t metrics_from, metrics_to;
+};
+
+/* One run on one day: a row of the dataset. What was known of the run when it was logged is in the row too. */
+struct wandb_day {
+    int32_t day;                                  /* days since 1970-01-01 in the zone of the file */
+    int32_t minutes;                              /* of it that the run ran: run_minutes */
+    unsigned have;                                /* enum wandb_have: of the four below */
+    int64_t util_avg, util_max, mem_avg, mem_max; /* 1e-9 % */
+    int32_t gpus, cpus;                           /* -1: not told */
+    int64_t created_ms, heartbeat_ms, logged_ms;
+    const char *state, *host, *tags;
+};
+
+struct wandb_store;
+/*
+ * dir/wandb.db. For writing it is made when missing (dir must be there), brought up to date when older, and locked:
+ * -EBUSY names the process that has it. For reading: -ENOENT when there is none yet (take it for no runs).
+ * -EUCLEAN: damaged; -ENOTSUP: of a newer muster; -EINVAL: a database, but not this one. One thread uses a store.
+ */
+int wandb_store_open(struct wandb_store **ret, const char *dir, bool write, struct err *err);
+/* What was put since the last flush is flushed; when that fails it is as if it had not been put. Accepts NULL. */
+void wandb_store_close(struct wandb_store *s);
+/*
+ * Puts gather in one transaction, which is committed every WANDB_GROUP puts and here; call it at least every 200 ms
+ * while there are puts. When a put or a flush fails, what was put since the last flush is gone, and the pull is to end:
+ * begun again it goes on from there. -ENOSPC: the disk is full.
+ */
+#define WANDB_GROUP 64
+int wandb_store_flush(struct wandb_store *s, struct err *err);
+/* The zone of all days in it ("Asia/Tokyo"); "" as long as there are none. Valid until the next call. */
+const char *wandb_store_zone(struct wandb_store *s);
+
+/* ---- a pull ---- */
+
+struct wandb_pull {
+    int64_t id;
+    int32_t from, to; /* days, both counted */
+    const char *zone; /* its name; the file's own once it has one */
+    uint64_t config;  /* a hash of what else decides which rows come out */
+    int64_t begun_ms; /* the logged_ms of every row it writes */
+    bool resumed;     /* out: it was begun before */
+};
+
+/*
+ * The unfinished pull with the same from, to, zone and config that began within WANDB_RESUME_MS is gone on with: id,
+ * begun_ms and resumed say so. Else a new one begins at now_ms. -EINVAL: the file's days are of another zone.
+ * pull's text must outlive it.
+ */
+int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now_ms, struct err *err);
+/* Done: every project and every run of it. Flushes. Not called when something failed: it can be resumed then. */
+int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err);
+
+/*
+ * How far a project's list of runs came. Project "" stands for the team's list of projects. cursor: where the next page
+ * begins ("" or never heard of: at the first). error: why it failed last, "" when it did not; the next page clears it.
+ */
+struct wandb_progress {
+    char cursor[WANDB_TEXT_MAX], error[512];
+    bool done;
+};
+int wandb_project_state(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
+                        struct wandb_progress *ret, struct err *err);
+int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, const char *team, const char *project,
+                       const char *sentence, struct err *err);
+
+/*
+ * A page of a project's runs. runs: those that count, whose days are due from then on (wandb_due). listed: the ids of
+ * all runs on the page, counted or not. With the last page the project is done; and, when all_before_ms is not 0 and
+ * each page gave listed, stored runs that were created before it and were on no page are WANDB_DELETED, and those that
+ * were are WANDB_EXISTS. cursor: of the next page.
+ */
+struct wandb_page {
+    const char *team, *project, *cursor;
+    bool last;
+    size_t n_runs, n_listed;
+    const struct wandb_run *runs; /* team and project are taken from the page */
+    const char *const *listed;
+    int64_t all_before_ms; /* what the server was asked for: createdAt before this; INT64_MAX: all */
+};
+int wandb_page_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_page *page,
+                   struct err *err);
+
+/*
+ * Runs whose days are not put yet in this pull, at most max, in the order of keys above `after` (0: from the
+ * beginning). *ret_after: the last one's, to go on with. How many, or -errno. each returns other than 0 to stop.
+ */
+typedef int wandb_run_fn(void *arg, const struct wandb_run *run);
+int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t after, size_t max, wandb_run_fn *each,
+              void *arg, int64_t *ret_after, struct err *err);
+
+/*
+ * The days of a run within the pull's window, and the run as it is now; it is not due any more. Of days, only day,
+ * minutes and the metrics are taken: the rest is the run's. fetched: metrics were asked for and these are they; else
+ * those that are stored stay, and metrics_ms stays. n may be 0.
+ */
+int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
+                   const struct wandb_day *days, size_t n, bool fetched, struct err *err);
+
+struct wandb_pull_sum {
+    uint64_t projects, done, failed; /* of which the list of runs is known, complete, failed last */
+    uint64_t runs, due;              /* that count; whose days are still to come */
+};
+int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struct wandb_pull_sum *ret, struct err *err);
+/* Projects (or teams: project "") that failed last and are not done, by name. */
+typedef int wandb_failed_fn(void *arg, const char *team, const char *project, const char *sentence);
+int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wandb_failed_fn *each, void *arg,
+                      struct err *err);
+/* The newest pull that came to its end: 1, or 0: there is none. zone: valid until the next call. */
+int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err);
+
+/* ---- rows from elsewhere ---- */
+
+/* The days of a file without a zone become days of this one. -EINVAL: they are of another. */
+int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err);
+
+enum wandb_put {
+    WANDB_ROW_NEW,   /* that day of that run was not there */
+    WANDB_ROW_NEWER, /* it was, and was logged before: replaced */
+    WANDB_ROW_SAME,  /* logged at the same moment: what is stored stays */
+    WANDB_ROW_OLDER, /* what is stored was logged later and stays */
+    WANDB_ROW_KINDS
+};
+/*
+ * A row of a dataset: run has its key, exists and, where known, what a dataset does not say; the rest is day's. What is
+ * known of the run changes when the row was logged later than that. Told deleted, it stays so until a pull finds it.
+ */
+int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret,
+                  struct err *err);
+/* One run: 0 or -ENOENT when it is not stored. */
+int wandb_exists_set(struct wandb_store *s, const char *team, const char *project, const char *id,
+                     enum wandb_exists exists, int64_t now_ms, struct err *err);
+
+/* ---- reading ---- */
+
+enum wandb_order {
+    WANDB_BY_RUN,     /* team, project, run id, day: a run's days follow each other */
+    WANDB_BY_DATASET, /* team, newest day first, run id, project */
+};
+struct wandb_ask {
+    const char *team; /* NULL: all */
+    int32_t from, to; /* days, both counted */
+    enum wandb_order order;
+    bool deleted; /* those of deleted runs, too */
+};
+#define WANDB_ASK_ALL ((struct wandb_ask){.from = INT32_MIN, .to = INT32_MAX})
+
+/* All as of one moment, whatever is written meanwhile. The count, or what each returned, or -errno. */
+typedef int wandb_day_fn(void *arg, const struct wandb_run *run, const struct wandb_day *day);
+int64_t wandb_days_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_day_fn *each, void *arg,
+                        struct err *err);
+/* Runs that have a day in the window, by team, project, id. */
+int64_t wandb_runs_each(struct wandb_store *s, const struct wandb_ask *ask, wandb_run_fn *each, void *arg,
+                        struct err *err);
+/* Deleted runs that were found so at since_ms or later, by team, project, id. */
+int64_t wandb_deleted_each(struct wandb_store *s, int64_t since_ms, wandb_run_fn *each, void *arg, struct err *err);
+/* 1: found, and each was called; 0: no such run. */
+int wandb_run_find(struct wandb_store *s, const char *team, const char *project, const char *id, wandb_run_fn *each,
+                   void *arg, struct err *err);
+
+/* ---- what people are to be told ---- */
+
+enum wandb_event_kind {
+    WANDB_EVENT_OVERLAP = 1, /* runs share a host */
+    WANDB_EVENT_FAILED,      /* a project could not be read */
+    WANDB_EVENT_CHECK,       /* the dashboard is not as it must be */
+    WANDB_EVENT_LOW,         /* a company uses too little */
+    WANDB_EVENT_DONE,        /* a pull came to its end */
+    WANDB_EVENT_KINDS
+};
+extern const char *const wandb_event_words[WANDB_EVENT_KINDS]; /* "", "overlap", "failed", "check", "low", "done" */
+
+/* id: grows, and is larger than every one before even when the file was made anew. */
+struct wandb_event {
+    int64_t id, at_ms;
+    enum wandb_event_kind kind;
+    const char *subject; /* company, or team/project; "" */
+    const char *text;    /* at most WANDB_TEXT_MAX; cut */
+};
+#define WANDB_EVENTS_KEPT 10000                                                           /* older ones are dropped */
+int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct err *err); /* id is ignored */
+/* Those after an id, oldest first: whoever passes them on keeps the last id. */
+typedef int wandb_event_fn(void *arg, const struct wandb_event *e);
+int64_t wandb_events_each(struct wandb_store *s, int64_t after, wandb_event_fn *each, void *arg, struct err *err);
+
+#endif
