@@ -76,23 +76,33 @@ struct making {
     struct report *to;
 };
 
+static bool is_of(const struct company *co, const struct run_day *r)
+{
+    if (r->company)
+        return strcmp(co->name, r->company) == 0;
+    for (size_t t = 0; r->team && t < co->n_teams; t++)
+        if (strcmp(co->teams[t], r->team) == 0)
+            return true;
+    return false;
+}
+
 static size_t company_of(const struct making *k, const struct run_day *r)
 {
-    for (size_t i = 0; i < k->n_companies; i++) {
-        const struct company *co = k->companies[i];
-        if (r->company) {
-            if (strcmp(co->name, r->company) == 0)
-                return i;
-            continue;
-        }
-        for (size_t t = 0; r->team && t < co->n_teams; t++)
-            if (strcmp(co->teams[t], r->team) == 0)
-                return i;
-    }
+    for (size_t i = 0; i < k->n_companies; i++)
+        if (is_of(k->companies[i], r))
+            return i;
     return NO_COMPANY;
 }
 
-static bool project_counts(const struct company *co, const struct run_day *r)
+const struct company *report_company(const struct company *companies, size_t n, const struct run_day *r)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_of(&companies[i], r))
+            return &companies[i];
+    return NULL;
+}
+
+bool report_project_counts(const struct company *co, const struct run_day *r)
 {
     struct str project = str_of(r->project ? r->project : "");
 
@@ -139,7 +149,7 @@ static void sort_out(struct making *k, const struct run_day *runs, size_t n)
             k->to->unassigned += gpu_minutes(r);
             continue;
         }
-        bool counts = project_counts(co, r);
+        bool counts = report_project_counts(co, r);
         if (r->ignored || !counts)
             k->to->not_counted += gpu_minutes(r);
         if (counts)
@@ -167,7 +177,7 @@ struct sum {
     int32_t key;
     int64_t total, uncapped; /* 0.1 h */
     int64_t nodes, assigned; /* node-days, GPU-minutes */
-    wide util, mem;          /* 1e-9 % * minutes */
+    wide util, mem, busy;    /* 1e-9 % * minutes; busy: * GPUs */
     int64_t util_minutes, mem_minutes;
     int64_t util_max, mem_max;
 };
@@ -222,6 +232,7 @@ static int row_add(struct making *k, const struct company *co, struct sum *s, st
         .assigned = assigned,
         .uncapped = s->uncapped,
         .metrics = tenths_of_hours(s->util_minutes),
+        .busy = rounded(s->busy, (wide)6 * 100 * PERCENT_ONE),
     };
     *s = (struct sum){0};
     return 0;
@@ -232,6 +243,7 @@ static void run_add(struct making *k, struct sum *s, const struct run_day *r)
     if (r->have & RUN_UTIL) {
         s->util += (wide)r->util_avg * r->minutes;
         s->util_minutes += r->minutes;
+        s->busy += (wide)r->util_avg * gpu_minutes(r);
         s->util_max = MAX(s->util_max, r->util_max);
     }
     if (r->have & RUN_MEM) {

@@ -30,6 +30,7 @@ struct run_day {
     bool ignored;              /* it has a tag that says it is not ours: counted in the summary alone */
     int64_t from_ms, until_ms; /* of the whole run: began, last heard of */
     uint64_t devices;          /* of its host, a bit each; 0: not known, taken for all */
+    const char *user;          /* whose it is, as W&B says; NULL: not known */
 };
 
 /* How many of the instants from, from + 1 min, from + 2 min, ... <= until lie in [day_ms, next_ms): a run without
@@ -61,6 +62,7 @@ struct report_row {
     int64_t assigned;
     int64_t uncapped; /* used */
     int64_t metrics;  /* hours of runs with a utilisation */
+    int64_t busy;     /* of uncapped: utilisation times GPU-hours, where there is one */
 };
 
 struct summary_row {
@@ -89,6 +91,11 @@ struct report {
 int report_make(const struct report_ask *ask, const struct company *companies, size_t n_companies,
                 const struct run_day *runs, size_t n_runs, struct report *ret, struct err *err);
 void report_fini(struct report *r);
+
+/* The company of a run-day; NULL: none. companies in any order, the first that fits. */
+const struct company *report_company(const struct company *companies, size_t n, const struct run_day *r);
+/* Do the company's patterns of projects let it count? */
+bool report_project_counts(const struct company *co, const struct run_day *r);
 
 /* Where the period of a day begins. */
 int32_t report_week(int32_t day, int week_start);

@@ -11,7 +11,6 @@
 
 #define SEEN_LATELY_MS 600000 /* when a process was last seen is written down this often */
 #define GAP_MS         600000 /* a tree that was off its devices for longer is another run */
-#define CHUNK_DAYS     8      /* of a node's minutes are read at once */
 #define MINUTE_MS      60000ll
 #define HOUR_MS        3600000ll
 #define UTIL_UNITS     (PERCENT_ONE / 100) /* a stored unit is 0.01 % */
@@ -504,9 +503,26 @@ static void run_days(struct making *k, struct run *run)
     }
 }
 
+static void tell_spans(struct making *k, const struct run *run)
+{
+    struct runs *to = k->to;
+
+    for (size_t i = 0; i < run->n; i++) {
+        const struct piece *p = &run->v[i];
+        VEC_ROOM(to->spans, to->n_spans, to->cap_spans);
+        to->spans[to->n_spans++] = (struct run_span){.host = p->node,
+                                                     .device = p->device,
+                                                     .login = p->login,
+                                                     .run_id = run->id,
+                                                     .uid = p->uid,
+                                                     .from_ms = p->from_ms,
+                                                     .until_ms = p->until_ms};
+    }
+}
+
 /* ---- utilisation ---- */
 
-static const char *const metric_names[] = {"util", "mem_util"};
+static const char *const metric_names[RUNS_METRICS] = {"util", "mem_util"};
 
 static void count_bins(struct counts *c, const struct bin *b, size_t from, size_t to)
 {
@@ -561,12 +577,12 @@ static bool any_bins(const struct history *h)
     return false;
 }
 
-static int ask_chunk(struct making *k, const struct host *h, int64_t from_ms, int64_t to_ms, struct history *ret,
-                     struct err *err)
+int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
+                 int64_t to_ms, struct history *ret, struct err *err)
 {
-    struct history_ask ask = {.node = h->key,
-                              .devices = h->devices,
-                              .n_devices = h->n_devices,
+    struct history_ask own = {.node = key,
+                              .devices = devices,
+                              .n_devices = n,
                               .metrics = metric_names,
                               .n_metrics = ARRAY_LEN(metric_names),
                               .from_ms = from_ms,
@@ -574,16 +590,16 @@ static int ask_chunk(struct making *k, const struct host *h, int64_t from_ms, in
                               .step_ms = MINUTE_MS,
                               .fields = BIN_SUM | BIN_MAX,
                               .tier = TIER_MINUTE,
-                              .stop = k->ask->stop,
-                              .arg = k->ask->arg};
-    int r = k->ask->history(k->ask->arg, &ask, ret, err);
+                              .stop = ask->stop,
+                              .arg = ask->arg};
+    int r = ask->history(ask->arg, &own, ret, err);
 
     if (r < 0 || any_bins(ret))
         return r;
     history_fini(ret);
-    ask.step_ms = HOUR_MS;
-    ask.tier = TIER_HOUR;
-    return k->ask->history(k->ask->arg, &ask, ret, err);
+    own.step_ms = HOUR_MS;
+    own.tier = TIER_HOUR;
+    return ask->history(ask->arg, &own, ret, err);
 }
 
 static int tally_node(struct making *k, struct of *v, size_t n, struct err *err)
@@ -591,15 +607,15 @@ static int tally_node(struct making *k, struct of *v, size_t n, struct err *err)
     const struct host *h = &k->hosts[v[0].p->node];
     const struct zone *z = k->ask->zone;
 
-    for (int32_t day = k->ask->from; day <= k->ask->to; day += CHUNK_DAYS) {
-        int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, MIN(day + CHUNK_DAYS, k->ask->to + 1));
+    for (int32_t day = k->ask->from; day <= k->ask->to; day += RUNS_CHUNK_DAYS) {
+        int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, MIN(day + RUNS_CHUNK_DAYS, k->ask->to + 1));
         struct history got = {0};
         bool any = false;
         for (size_t i = 0; i < n && !any; i++)
             any = v[i].p->from_ms < to_ms && v[i].p->until_ms >= from_ms;
         if (!any)
             continue;
-        int r = ask_chunk(k, h, from_ms, to_ms, &got, err);
+        int r = runs_history(k->ask, h->key, h->devices, h->n_devices, from_ms, to_ms, &got, err);
         if (r < 0)
             return r;
         for (size_t i = 0; i < n; i++)
@@ -680,6 +696,8 @@ static int make(struct making *k, struct err *err)
     for (size_t i = 0; i < n_runs; i++) {
         if (r >= 0)
             run_days(k, &runs[i]);
+        if (r >= 0 && k->ask->spans)
+            tell_spans(k, &runs[i]);
         free(runs[i].days);
     }
     free(runs);
@@ -703,8 +721,14 @@ int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err)
             (struct host){.key = ask->nodes[i].key, .name = ask->nodes[i].name, .last_ms = ask->nodes[i].last_ms};
     }
     int r = make(&k, err);
+    if (ask->spans)
+        ret->hosts = mem_zero(k.n_hosts + 1, sizeof(*ret->hosts));
     for (size_t i = 0; i < k.n_hosts; i++)
-        free(k.hosts[i].devices);
+        if (ask->spans)
+            ret->hosts[ret->n_hosts++] =
+                (struct runs_host){k.hosts[i].key, k.hosts[i].name, k.hosts[i].n_devices, k.hosts[i].devices};
+        else
+            free(k.hosts[i].devices);
     for (size_t i = 0; i < k.n_jobs; i++)
         free(k.jobs[i].j);
     free(k.hosts);
@@ -723,6 +747,10 @@ void runs_fini(struct runs *r)
 {
     if (!r)
         return;
+    for (size_t i = 0; i < r->n_hosts; i++)
+        free(r->hosts[i].devices);
+    free(r->hosts);
+    free(r->spans);
     free(r->v);
     arena_fini(&r->arena);
     *r = (struct runs){0};

@@ -37,11 +37,30 @@ struct runs_ask {
                 void *each_arg, struct err *err);
     int (*history)(void *arg, const struct history_ask *ask, struct history *ret, struct err *err);
     bool (*stop)(void *arg);
+    bool spans; /* who was on which device when is wanted, too */
+};
+
+/* A node of the records; the first n_nodes are those asked about, in their order. */
+struct runs_host {
+    const char *key, *name;
+    size_t n_devices;
+    const char **devices; /* uuids */
+};
+
+/* A run on one device, without a gap. The same login is the same pointer. */
+struct run_span {
+    uint32_t host, device; /* of hosts, of its devices */
+    const char *login, *run_id;
+    int64_t uid;
+    int64_t from_ms, until_ms; /* until_ms is the last moment that counts */
 };
 
 struct runs {
     size_t n, cap;
     struct run_day *v;
+    size_t n_hosts, n_spans, cap_spans;
+    struct runs_host *hosts; /* with spans */
+    struct run_span *spans;
     struct arena arena; /* its text */
 };
 
@@ -55,5 +74,12 @@ int64_t runs_graphics_mem(const struct live *l); /* by the rule of states */
 /* 0; -E2BIG: more than that; -ECANCELED; what the three gave. ret is ended with runs_fini in any case. */
 int runs_of(const struct runs_ask *ask, struct runs *ret, struct err *err);
 void runs_fini(struct runs *r);
+
+/* Utilisation of a node's devices, then of their memory controllers, device by device: by the minute, or by the hour
+ * where minutes are not kept any more. ret is ended with history_fini. */
+int runs_history(const struct runs_ask *ask, const char *key, const char *const *devices, size_t n, int64_t from_ms,
+                 int64_t to_ms, struct history *ret, struct err *err);
+#define RUNS_METRICS    2
+#define RUNS_CHUNK_DAYS 8 /* of a node are read at once */
 
 #endif
