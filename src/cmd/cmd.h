@@ -11,8 +11,9 @@ struct cmd {
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
     const struct opt_cmd *face;        /* summary, options, examples: --help and the man page */
     bool hidden;
+    const struct cmd *verbs; /* NULL, or what may follow it: a table like this one */
 };
-extern const struct cmd cmds[]; /* ends with name NULL */
+extern const struct cmd cmds[], wandb_verbs[]; /* end with name NULL */
 
 int cmd_up(int argc, char **argv);
 int cmd_hub(int argc, char **argv);
@@ -40,10 +41,11 @@ int cmd_restore(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
+int cmd_wandb(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
-extern const struct opt_cmd usage_face, people_face, idle_face;
+extern const struct opt_cmd usage_face, people_face, idle_face, wandb_face;
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
     history_face, record_face, jobs_face, book_face, report_face, token_face, node_face, config_face, doctor_face,
     simulate_face, man_face, backup_face, restore_face, export_face, import_face, completion_face;

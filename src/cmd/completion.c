@@ -1,6 +1,7 @@
 /*
  * completion.c: `muster completion SHELL`: what Tab offers, out of the table of subcommands and their options. A verb
- * is a lower-case word that begins an alternative of a face's args ("new|list|revoke [ID]").
+ * is a lower-case word that begins an alternative of a face's args ("new|list|revoke [ID]"), or a line of the command's
+ * own table, and has options of its own then.
  */
 #include <ctype.h>
 
@@ -42,12 +43,14 @@ static bool next_alternative(struct str *args, struct str *word)
 }
 
 /* The verbs with blanks between; empty: none. */
-static void verbs_of(const struct opt_cmd *face, struct buf *out)
+static void verbs_of(const struct cmd *cmd, struct buf *out)
 {
-    struct str args = str_of(face->args ? face->args : ""), word;
+    struct str args = str_of(cmd->face->args && !cmd->verbs ? cmd->face->args : ""), word;
     const char *sep = "";
 
     buf_reset(out);
+    for (const struct cmd *v = cmd->verbs; v && v->name; v++)
+        buf_addf(out, "%s%s", v == cmd->verbs ? "" : " ", v->name);
     while (next_alternative(&args, &word))
         if (islower((unsigned char)word.p[0])) {
             buf_adds(out, sep);
@@ -112,47 +115,59 @@ static const char *flag_of(const struct opt *o, char out[OPT_FLAG_MAX + 6])
 
 /* ---- bash ---- */
 
-static void bash(struct buf *out)
+/* What follows a command: flags, words and rest, after what the word before asks for. */
+static void bash_case(struct buf *out, const struct cmd *c)
 {
     AUTO_BUF verbs = BUF_INIT(2000);
     char flag[OPT_FLAG_MAX + 6];
 
+    buf_addf(out, "    '%s')\n        case $prev in\n", c->face->name);
+    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
+        if (o->type == OPT_BOOL)
+            continue;
+        buf_addf(out, "        --%s", flag_of(o, flag));
+        if (o->letter)
+            buf_addf(out, " | -%c", o->letter);
+        if (o->type == OPT_CHOICE) {
+            buf_adds(out, ") COMPREPLY=($(compgen -W \"");
+            add_choices(out, o);
+            buf_adds(out, "\" -- \"$cur\")); return ;;\n");
+        } else {
+            buf_adds(out, is_file(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n" : ") return ;;\n");
+        }
+    }
+    buf_adds(out, "        esac\n        flags=\"--help");
+    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
+        buf_addf(out, " --%s", flag_of(o, flag));
+    verbs_of(c, &verbs);
+    buf_addf(out, "\" words=\"%s\" rest=%s ;;\n", buf_str(&verbs).p,
+             takes_files(c->face)     ? "file"
+             : takes_command(c->face) ? "command"
+                                      : "none");
+    for (const struct cmd *v = c->verbs; v && v->name; v++)
+        bash_case(out, v);
+}
+
+static void bash(struct buf *out)
+{
     buf_adds(out, "# bash completion for muster; made by `muster completion bash`\n"
                   "_muster() {\n"
                   "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} flags= words= rest=none\n"
+                  "    local at=\"muster ${COMP_WORDS[1]}\"\n"
                   "    COMPREPLY=()\n"
                   "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"--help --version");
     for (const struct cmd *c = cmds; c->name; c++)
         if (!c->hidden)
             buf_addf(out, " %s", c->name);
-    buf_adds(out, "\" -- \"$cur\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
-    for (const struct cmd *c = cmds; c->name; c++) {
-        if (c->hidden)
-            continue;
-        buf_addf(out, "    %s)\n        case $prev in\n", c->name);
-        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
-            if (o->type == OPT_BOOL)
-                continue;
-            buf_addf(out, "        --%s", flag_of(o, flag));
-            if (o->letter)
-                buf_addf(out, " | -%c", o->letter);
-            if (o->type == OPT_CHOICE) {
-                buf_adds(out, ") COMPREPLY=($(compgen -W \"");
-                add_choices(out, o);
-                buf_adds(out, "\" -- \"$cur\")); return ;;\n");
-            } else {
-                buf_adds(out, is_file(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n" : ") return ;;\n");
-            }
-        }
-        buf_adds(out, "        esac\n        flags=\"--help");
-        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
-            buf_addf(out, " --%s", flag_of(o, flag));
-        verbs_of(c->face, &verbs);
-        buf_addf(out, "\" words=\"%s\" rest=%s ;;\n", buf_str(&verbs).p,
-                 takes_files(c->face)     ? "file"
-                 : takes_command(c->face) ? "command"
-                                          : "none");
-    }
+    buf_adds(out, "\" -- \"$cur\"))\n        return\n    fi\n");
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (c->verbs)
+            buf_addf(out, "    [ \"${COMP_WORDS[1]}\" = %s ] && ((COMP_CWORD > 2)) && at+=\" ${COMP_WORDS[2]}\"\n",
+                     c->name);
+    buf_adds(out, "    case $at in\n");
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (!c->hidden)
+            bash_case(out, c);
     buf_adds(out, "    esac\n"
                   "    case $cur:$rest in\n"
                   "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")) ;;\n"
@@ -190,10 +205,32 @@ static void zsh_option(struct buf *out, const struct opt *o)
     buf_addc(out, '\'');
 }
 
-static void zsh(struct buf *out)
+static void zsh_case(struct buf *out, const struct cmd *c)
 {
     AUTO_BUF verbs = BUF_INIT(2000);
 
+    buf_addf(out, "    %s)\n        ", c->name);
+    verbs_of(c, &verbs);
+    if (c->verbs) { /* its verbs have options of their own: the words move on by one more */
+        buf_adds(out, "if ((CURRENT > 2)); then\n        shift words\n    ((CURRENT--))\n    case $words[1] in\n");
+        for (const struct cmd *v = c->verbs; v->name; v++)
+            zsh_case(out, v);
+        buf_adds(out, "    esac\n        return\n        fi\n        ");
+    }
+    buf_adds(out, "_arguments '--help[show this help]'");
+    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
+        zsh_option(out, o);
+    if (verbs.len)
+        buf_addf(out, " \\\n            '1:verb:(%s)'", buf_str(&verbs).p);
+    if (takes_command(c->face))
+        buf_adds(out, " \\\n            '*::command: _normal'");
+    else if (takes_files(c->face))
+        buf_adds(out, " \\\n            '*:file:_files'");
+    buf_adds(out, " ;;\n");
+}
+
+static void zsh(struct buf *out)
+{
     buf_adds(out, "#compdef muster\n# zsh completion for muster; made by `muster completion zsh`\n"
                   "_muster() {\n    local -a commands=(\n");
     for (const struct cmd *c = cmds; c->name; c++)
@@ -205,33 +242,59 @@ static void zsh(struct buf *out)
     buf_adds(out, "    )\n"
                   "    if ((CURRENT == 2)); then\n        _describe command commands\n        return\n    fi\n"
                   "    shift words\n    ((CURRENT--))\n    case $words[1] in\n");
-    for (const struct cmd *c = cmds; c->name; c++) {
-        if (c->hidden)
-            continue;
-        buf_addf(out, "    %s)\n        _arguments '--help[show this help]'", c->name);
-        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
-            zsh_option(out, o);
-        verbs_of(c->face, &verbs);
-        if (verbs.len)
-            buf_addf(out, " \\\n            '1:verb:(%s)'", buf_str(&verbs).p);
-        if (takes_command(c->face))
-            buf_adds(out, " \\\n            '*::command: _normal'");
-        else if (takes_files(c->face))
-            buf_adds(out, " \\\n            '*:file:_files'");
-        buf_adds(out, " ;;\n");
-    }
+    for (const struct cmd *c = cmds; c->name; c++)
+        if (!c->hidden)
+            zsh_case(out, c);
     buf_adds(out, "    esac\n}\nif [[ $funcstack[1] == _muster ]]; then\n    _muster \"$@\"\nelse\n"
                   "    compdef _muster muster\nfi\n");
 }
 
 /* ---- fish ---- */
 
-static void fish(struct buf *out)
+/* words: what must stand after "muster" for it to be meant; a command whose verb is typed is not meant any more. */
+static void fish_case(struct buf *out, const struct cmd *c, const char *words)
 {
     AUTO_BUF verbs = BUF_INIT(2000);
     char flag[OPT_FLAG_MAX + 6];
 
+    verbs_of(c, &verbs);
+    AUTO_FREE char *but =
+        c->verbs ? mem_fmt("; and not __fish_seen_subcommand_from %s", buf_str(&verbs).p) : mem_str("");
+    AUTO_FREE char *here = mem_fmt("complete -c muster -n '__muster_at %s%s'", words, but);
+    if (verbs.len)
+        buf_addf(out, "%s -a '%s'\n", here, buf_str(&verbs).p);
+    if (takes_files(c->face))
+        buf_addf(out, "%s -F\n", here);
+    if (takes_command(c->face))
+        buf_addf(out, "%s -a '(__fish_complete_subcommand)'\n", here);
+    buf_addf(out, "%s -l help -d 'show this help'\n", here);
+    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
+        buf_addf(out, "%s -l %s", here, flag_of(o, flag));
+        if (o->letter && !opt_is_on(o))
+            buf_addf(out, " -s %c", o->letter);
+        if (o->type == OPT_CHOICE) {
+            buf_adds(out, " -x -a '");
+            add_choices(out, o);
+            buf_addc(out, '\'');
+        } else if (o->type != OPT_BOOL) {
+            buf_adds(out, is_file(o) ? " -r -F" : " -x");
+        }
+        buf_adds(out, " -d '");
+        add_quoted(out, o->help, "\\");
+        buf_adds(out, "'\n");
+    }
+    for (const struct cmd *v = c->verbs; v && v->name; v++) {
+        AUTO_FREE char *more = mem_fmt("%s %s", words, v->name);
+        fish_case(out, v, more);
+    }
+}
+
+static void fish(struct buf *out)
+{
     buf_adds(out, "# fish completion for muster; made by `muster completion fish`\ncomplete -c muster -f\n"
+                  "function __muster_at\n    set -l typed (commandline -opc)\n    set -e typed[1]\n"
+                  "    for i in (seq (count $argv))\n        test \"$typed[$i]\" = \"$argv[$i]\"; or return 1\n"
+                  "    end\nend\n"
                   "complete -c muster -n __fish_use_subcommand -l help -d 'list the commands'\n"
                   "complete -c muster -n __fish_use_subcommand -l version -d 'which version this is'\n");
     for (const struct cmd *c = cmds; c->name; c++) {
@@ -240,30 +303,7 @@ static void fish(struct buf *out)
         buf_addf(out, "complete -c muster -n __fish_use_subcommand -a %s -d '", c->name);
         add_quoted(out, c->face->summary, "\\");
         buf_adds(out, "'\n");
-        AUTO_FREE char *here = mem_fmt("complete -c muster -n '__fish_seen_subcommand_from %s'", c->name);
-        verbs_of(c->face, &verbs);
-        if (verbs.len)
-            buf_addf(out, "%s -a '%s'\n", here, buf_str(&verbs).p);
-        if (takes_files(c->face))
-            buf_addf(out, "%s -F\n", here);
-        if (takes_command(c->face))
-            buf_addf(out, "%s -a '(__fish_complete_subcommand)'\n", here);
-        buf_addf(out, "%s -l help -d 'show this help'\n", here);
-        for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
-            buf_addf(out, "%s -l %s", here, flag_of(o, flag));
-            if (o->letter && !opt_is_on(o))
-                buf_addf(out, " -s %c", o->letter);
-            if (o->type == OPT_CHOICE) {
-                buf_adds(out, " -x -a '");
-                add_choices(out, o);
-                buf_addc(out, '\'');
-            } else if (o->type != OPT_BOOL) {
-                buf_adds(out, is_file(o) ? " -r -F" : " -x");
-            }
-            buf_adds(out, " -d '");
-            add_quoted(out, o->help, "\\");
-            buf_adds(out, "'\n");
-        }
+        fish_case(out, c, c->name);
     }
 }
 

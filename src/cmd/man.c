@@ -42,6 +42,24 @@ static void overview(struct buf *out)
     buf_adds(out, ".SH EXIT STATUS\n0 done; 1 the answer is no; 2 usage; 3 could not reach or read something.\n");
 }
 
+/* A page for each command of a table, and for what may follow it: muster-wandb.1, muster-wandb-pull.1. */
+static int write_pages(const char *dir, const char *before, const struct cmd *table)
+{
+    AUTO_BUF page = BUF_INIT(1 << 20);
+    int r = 0;
+    for (const struct cmd *c = table; c->name && r == 0; c++) {
+        if (c->hidden)
+            continue;
+        buf_reset(&page);
+        opt_man(c->face, &page);
+        AUTO_FREE char *name = mem_fmt("%s-%s", before, c->name);
+        r = write_page(dir, name, &page);
+        if (r == 0 && c->verbs)
+            r = write_pages(dir, name, c->verbs);
+    }
+    return r;
+}
+
 int cmd_man(int argc, char **argv)
 {
     int argi, r = cli_parse(&man_face, NULL, argc, argv, &argi);
@@ -56,14 +74,5 @@ int cmd_man(int argc, char **argv)
     overview(&page);
     if ((r = write_page(argv[argi], "muster", &page)))
         return r;
-    for (const struct cmd *c = cmds; c->name; c++) {
-        if (c->hidden)
-            continue;
-        buf_reset(&page);
-        opt_man(c->face, &page);
-        AUTO_FREE char *name = mem_fmt("muster-%s", c->name);
-        if ((r = write_page(argv[argi], name, &page)))
-            return r;
-    }
-    return EXIT_OK;
+    return write_pages(argv[argi], "muster", cmds);
 }
