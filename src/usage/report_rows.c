@@ -8,13 +8,6 @@
 
 const char *const headings_words[HEADINGS_COUNT + 1] = {"en", "ja", NULL};
 
-struct heading {
-    const char *key, *en, *shorter, *ja; /* ja NULL: as en */
-    enum cell_type type;
-    int64_t per;
-    int weight;
-};
-
 static const struct heading company = {"company", "Company", "COMPANY", "企業名", CELL_TEXT, 0, 100};
 static const struct heading when[] = {
     [REPORT_DAILY] = {"date", "Date", "DATE", "日付", CELL_TEXT, 0, 95},
@@ -44,7 +37,7 @@ static const struct heading summary[] = {
     {"ignore_runs", "ignore_runs", "IGNORED", NULL, CELL_INT, 0, 50},
 };
 
-static void column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
+void report_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
 {
     const char *full = lang == HEADINGS_JA && h->ja ? h->ja : h->en;
     const char *shown = naming == NAMING_SHORT && lang == HEADINGS_EN ? h->shorter : full;
@@ -57,27 +50,47 @@ static void column(struct report_table *t, const struct heading *h, enum naming 
                                                      .weight = h->weight};
 }
 
+void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
+{
+    report_column(t, &company, naming, lang);
+    if (period != REPORT_OVERALL)
+        report_column(t, &when[period], naming, lang);
+}
+
 static void columns(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
 {
     rows_init(&t->rows, t->cols, 0);
     if (period == REPORT_SUMMARY) {
         for (size_t i = 0; i < ARRAY_LEN(summary); i++)
-            column(t, &summary[i], naming, lang);
+            report_column(t, &summary[i], naming, lang);
         return;
     }
-    column(t, &company, naming, lang);
-    if (period != REPORT_OVERALL)
-        column(t, &when[period], naming, lang);
+    report_lead(t, period, naming, lang);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        column(t, &numbers[i], naming, lang);
+        report_column(t, &numbers[i], naming, lang);
 }
 
 /* Numbers have all their decimals on screens; programs get them without zeros at the end. */
-static void number(struct cell *c, const struct column_spec *col, int64_t v)
+void report_number(struct cell *c, const struct column_spec *col, int64_t v)
 {
+    int64_t size = v < 0 ? -v : v;
+
     cell_int(c, v);
     if (col->type == CELL_FIXED)
-        cell_screen(c, "%lld.%0*lld", (long long)(v / col->per), col->per == 100 ? 2 : 1, (long long)(v % col->per));
+        cell_screen(c, "%s%lld.%0*lld", v < 0 ? "-" : "", (long long)(size / col->per), col->per == 100 ? 2 : 1,
+                    (long long)(size % col->per));
+}
+
+size_t report_lead_cells(struct cell *c, enum report_period period, const char *name, int32_t day)
+{
+    char text[16];
+
+    cell_text(&c[0], str_of(name));
+    if (period == REPORT_OVERALL)
+        return 1;
+    date_text(day, text);
+    cell_text(&c[1], str_n(text, period == REPORT_MONTHLY ? 7 : strlen(text)));
+    return 2;
 }
 
 static void add_row(struct report_table *t, enum report_period period, const struct report_row *r)
@@ -85,16 +98,10 @@ static void add_row(struct report_table *t, enum report_period period, const str
     const int64_t v[] = {r->total, r->rate,  r->util_avg, r->util_max, r->mem_avg, r->mem_max,
                          r->runs,  r->nodes, r->assigned, r->uncapped, r->metrics};
     struct cell *c = rows_add(&t->rows);
-    size_t at = 0;
-    char text[16];
+    size_t at = report_lead_cells(c, period, r->company, r->day);
 
-    cell_text(&c[at++], str_of(r->company));
-    if (period != REPORT_OVERALL) {
-        date_text(r->day, text);
-        cell_text(&c[at++], str_n(text, period == REPORT_MONTHLY ? 7 : strlen(text)));
-    }
     for (size_t i = 0; i < ARRAY_LEN(v); i++, at++)
-        number(&c[at], &t->cols[at], v[i]);
+        report_number(&c[at], &t->cols[at], v[i]);
 }
 
 static void add_project(struct report_table *t, const struct summary_row *p)
@@ -106,7 +113,7 @@ static void add_project(struct report_table *t, const struct summary_row *p)
     if (p->project)
         cell_text(&c[1], str_of(p->project));
     for (size_t i = 0; i < ARRAY_LEN(v); i++)
-        number(&c[2 + i], &t->cols[2 + i], v[i]);
+        report_number(&c[2 + i], &t->cols[2 + i], v[i]);
 }
 
 void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret)
