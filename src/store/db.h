@@ -11,11 +11,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define DB_PAGE       4096
-#define DB_WAL_PAGES  1000       /* checkpoint past this many: 4 MB */
-#define DB_BUSY_MS    5000       /* how long to wait for another process's write */
-#define DB_MAGIC_MAIN 0x6d737472 /* PRAGMA application_id: "mstr" */
-#define DB_MAGIC_LOG  0x6d73746c /* "mstl" */
+#define DB_PAGE        4096
+#define DB_WAL_PAGES   1000       /* checkpoint past this many: 4 MB */
+#define DB_BUSY_MS     5000       /* how long to wait for another process's write */
+#define DB_MAGIC_MAIN  0x6d737472 /* PRAGMA application_id: "mstr" */
+#define DB_MAGIC_LOG   0x6d73746c /* "mstl" */
+#define DB_MAGIC_WANDB 0x6d737477 /* "mstw" */
 
 /* What makes a file ours, and its tables when it is new. */
 struct db_kind {

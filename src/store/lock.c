@@ -1,4 +1,4 @@
-/* lock.c: the file `lock` of a data folder. */
+/* lock.c: the files `lock` and `wandb.lock` of a data folder. */
 #include "store/lock.h"
 
 #include <errno.h>
@@ -9,11 +9,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* The number inside is only for the sentence a second one gets. */
-int store_lock(const char *dir, int *ret, struct err *err)
+/* The number inside is only for the sentence a second one gets: pid (24 bytes) when it is -EBUSY. */
+static int lock_file(const char *path, int *ret, char *pid, struct err *err)
 {
-    AUTO_FREE char *path = mem_fmt("%s/lock", dir);
-    char pid[24] = "";
     AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
     if (fd < 0)
@@ -21,17 +19,42 @@ int store_lock(const char *dir, int *ret, struct err *err)
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK)
             return err_set(err, -errno, "cannot lock '%s': %s", path, strerror(errno));
-        file_read_small(path, pid, sizeof(pid));
-        struct str text = str_trim(str_of(pid));
-        return err_set(err, -EBUSY,
-                       "cannot open the store in '%s': another hub is using it (process %.*s); stop that one first, or "
-                       "give this one another folder with --data",
-                       dir, STR_ARG(text));
+        file_read_small(path, pid, 24);
+        pid[str_trim(str_of(pid)).len] = 0;
+        return -EBUSY;
     }
-    int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    int n = snprintf(pid, 24, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) < 0) {
         /* a full disk: the lock holds all the same */
     }
     *ret = mem_take_fd(&fd);
     return 0;
+}
+
+int store_lock(const char *dir, int *ret, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/lock", dir);
+    char pid[24] = "";
+    int r = lock_file(path, ret, pid, err);
+
+    if (r == -EBUSY)
+        return err_set(err, r,
+                       "cannot open the store in '%s': another hub is using it (process %s); stop that one first, or "
+                       "give this one another folder with --data",
+                       dir, pid);
+    return r;
+}
+
+int store_lock_wandb(const char *dir, int *ret, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/wandb.lock", dir);
+    char pid[24] = "";
+    int r = lock_file(path, ret, pid, err);
+
+    if (r == -EBUSY)
+        return err_set(err, r,
+                       "cannot write to the W&B runs in '%s': process %s is doing so (a pull or an import); wait for "
+                       "it, or stop it: a pull goes on where it was",
+                       dir, pid);
+    return r;
 }

@@ -10,7 +10,8 @@
  * a sentence. W6 Rows are handed out in an order that depends on nothing but the rows. W7 Nothing here logs or reads a
  * clock. W8 All days of a file are days of one zone.
  *
- * Text that is put is borrowed until the call returns. Text that is handed out is valid during the callback.
+ * Text that is put is borrowed until the call returns. Text that is handed out is valid during the callback, which must
+ * not call the store again.
  */
 #ifndef STORE_WANDB_H
 #define STORE_WANDB_H
@@ -122,9 +123,10 @@ int wandb_project_fail(struct wandb_store *s, const struct wandb_pull *pull, con
 
 /*
  * A page of a project's runs. runs: those that count, whose days are due from then on (wandb_due). listed: the ids of
- * all runs on the page, counted or not. With the last page the project is done; and, when all_before_ms is not 0 and
- * each page gave listed, stored runs that were created before it and were on no page are WANDB_DELETED, and those that
- * were are WANDB_EXISTS. cursor: of the next page.
+ * all runs on the page, counted or not. cursor: of the next page. With the last page the project is done; and, when
+ * all_before_ms was not 0 on any of its pages, stored runs that were created before it and were on no page are
+ * WANDB_DELETED, and those that were are WANDB_EXISTS. Of project "" (the team's list of projects) listed are the names
+ * of all projects, counted or not: runs of others are deleted, unless no project was listed at all.
  */
 struct wandb_page {
     const char *team, *project, *cursor;
