@@ -16,6 +16,9 @@ struct http {
     struct event_base *base;
     CURLM *multi;
     struct event *timer;
+    size_t held, held_max, held_peak; /* bytes of answers that are not done with */
+    struct http_call *lead;           /* the one that may read on although there is no room */
+    struct http_call *paused;         /* the one that waits longest first */
 };
 
 struct http_call {
@@ -26,36 +29,103 @@ struct http_call {
     struct buf body, answer, head;
     char error[CURL_ERROR_SIZE];
     int64_t begun_mono;
-    bool busy;
+    size_t held;
+    bool busy, paused;
+    struct http_call *next; /* of those that are paused */
     http_done_fn *done;
     void *arg;
 };
+
+/* ---- how much is held ---- */
+
+static void call_pause(struct http_call *c)
+{
+    struct http_call **at = &c->http->paused;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = c;
+    c->paused = true;
+}
+
+/* It is not under way any more; its bytes may still be held. */
+static void call_stop(struct http_call *c)
+{
+    struct http_call **at = &c->http->paused;
+
+    if (!c->busy)
+        return;
+    c->busy = false;
+    c->curl->multi_remove_handle(c->http->multi, c->easy);
+    if (c->http->lead == c)
+        c->http->lead = NULL;
+    if (!c->paused)
+        return;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    c->next = NULL;
+    c->paused = false;
+}
+
+/* Whoever waits for room reads on; it is paused again when there is none after all, and another one leads. */
+static void http_resume(struct http *h)
+{
+    struct http_call *c;
+    int n = 0;
+
+    for (c = h->paused; c; c = c->next)
+        n++;
+    while (n-- > 0 && (c = h->paused) && (h->held < h->held_max || !h->lead)) {
+        h->paused = c->next;
+        c->next = NULL;
+        c->paused = false;
+        h->curl.easy_pause(c->easy, CURLPAUSE_CONT);
+    }
+}
+
+void http_hold(struct http *h, size_t bytes)
+{
+    h->held_max = bytes;
+}
+
+size_t http_held_peak(const struct http *h)
+{
+    return h->held_peak;
+}
 
 /* ---- finished transfers ---- */
 
 static void call_finish(struct http_call *c, CURLcode code)
 {
     struct http_result r = {.took_ms = clock_mono_ms() - c->begun_mono};
+    struct http *h = c->http;
     curl_off_t after = 0;
     long status = 0;
 
-    c->curl->multi_remove_handle(c->http->multi, c->easy);
-    c->busy = false;
+    call_stop(c);
     if (code == CURLE_OK && !c->answer.err) {
         c->curl->easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
         r.status = (int)status;
         if (c->curl->easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK && after > 0)
             r.retry_after_ms = (int64_t)MIN(after, 3600) * 1000;
     } else if (c->answer.err) {
+        r.too_long = true;
         snprintf(r.error, sizeof(r.error), "the answer is longer than %zu bytes", c->answer.max);
     } else {
         snprintf(r.error, sizeof(r.error), "%s", c->error[0] ? c->error : c->curl->easy_strerror(code));
     }
-    r.body = buf_str(&c->answer);
+    AUTO_BUF answer = c->answer; /* ours, and gone when it is done with: a large one is not kept for the next */
+    size_t held = c->held;
+    c->answer = BUF_INIT(answer.max);
+    c->held = 0;
+    r.body = buf_str(&answer);
     r.head = buf_str(&c->head);
     buf_fini(&c->body);
     c->body = (struct buf){0};
     c->done(c->arg, &r); /* may post again, or free c */
+    h->held -= held;
+    http_resume(h);
 }
 
 static void http_sweep(struct http *h)
@@ -163,8 +233,22 @@ void http_free(struct http *h)
 static size_t take_answer(char *p, size_t size, size_t n, void *arg)
 {
     struct http_call *c = arg;
+    struct http *h = c->http;
 
-    return buf_add(&c->answer, p, size * n) < 0 ? 0 : size * n;
+    if (h->held_max && h->held + size * n > h->held_max) {
+        if (!h->lead)
+            h->lead = c;
+        if (h->lead != c) {
+            call_pause(c);
+            return CURL_WRITEFUNC_PAUSE;
+        }
+    }
+    if (buf_add(&c->answer, p, size * n) < 0)
+        return 0;
+    c->held += size * n;
+    h->held += size * n;
+    h->held_peak = MAX(h->held_peak, h->held);
+    return size * n;
 }
 
 /* The lines of the last answer: one that only says to go on, or a proxy's, comes before it. */
@@ -230,6 +314,12 @@ struct http_call *http_call_new(struct http *h, const struct http_conf *conf, ht
     return c;
 }
 
+void http_call_for(struct http_call *c, http_done_fn *done, void *arg)
+{
+    c->done = done;
+    c->arg = arg;
+}
+
 void http_call_free(struct http_call *c)
 {
     if (!c)
@@ -249,11 +339,12 @@ bool http_busy(const struct http_call *c)
 
 void http_cancel(struct http_call *c)
 {
-    if (c->busy)
-        c->curl->multi_remove_handle(c->http->multi, c->easy);
-    c->busy = false;
+    call_stop(c);
+    c->http->held -= c->held;
+    c->held = 0;
     buf_fini(&c->body);
     c->body = (struct buf){0};
+    http_resume(c->http);
 }
 
 static void call_headers(struct http_call *c, const char *token)
@@ -290,29 +381,53 @@ int http_post(struct http_call *c, const char *token, struct buf *body, int64_t 
     *body = (struct buf){.max = body->max};
     c->answer.max = HTTP_BODY_MAX;
     call_headers(c, token);
+    c->curl->easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, NULL);
     c->curl->easy_setopt(c->easy, CURLOPT_POST, 1L);
     c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->body.p ? c->body.p : "");
     c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len);
     return call_begin(c, timeout_ms, err);
 }
 
-int http_get(struct http_call *c, const char *url, const char *const *headers, size_t body_max, int64_t timeout_ms,
-             struct err *err)
+int http_send(struct http_call *c, const struct http_request *q, struct err *err)
 {
+    bool get = strcmp(q->method, "GET") == 0;
+
     http_cancel(c);
-    c->answer.max = body_max;
+    c->answer.max = q->body_max;
     c->curl->slist_free_all(c->headers);
     c->headers = NULL;
-    for (size_t i = 0; headers && headers[i]; i++)
-        c->headers = c->curl->slist_append(c->headers, headers[i]);
+    for (size_t i = 0; q->headers && q->headers[i]; i++)
+        c->headers = c->curl->slist_append(c->headers, q->headers[i]);
+    if (!get)
+        c->headers = c->curl->slist_append(c->headers, "Expect:"); /* no round trip to ask whether we may */
     c->curl->easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
-    c->curl->easy_setopt(c->easy, CURLOPT_HTTPGET, 1L);
+    if (get) {
+        c->curl->easy_setopt(c->easy, CURLOPT_HTTPGET, 1L);
+    } else {
+        c->curl->easy_setopt(c->easy, CURLOPT_POST, 1L);
+        c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDS, q->body.len ? q->body.p : "");
+        c->curl->easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body.len);
+    }
+    c->curl->easy_setopt(c->easy, CURLOPT_CUSTOMREQUEST, get ? NULL : q->method);
+    c->curl->easy_setopt(c->easy, CURLOPT_ACCEPT_ENCODING, q->unpack ? "" : NULL);
     c->curl->easy_setopt(c->easy, CURLOPT_USERAGENT, "muster/" MUSTER_VERSION);
     c->curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, take_head);
     c->curl->easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
-    if (url)
-        c->curl->easy_setopt(c->easy, CURLOPT_URL, url);
-    return call_begin(c, timeout_ms, err);
+    if (q->url)
+        c->curl->easy_setopt(c->easy, CURLOPT_URL, q->url);
+    return call_begin(c, q->timeout_ms, err);
+}
+
+int http_get(struct http_call *c, const char *url, const char *const *headers, size_t body_max, int64_t timeout_ms,
+             struct err *err)
+{
+    return http_send(c,
+                     &(struct http_request){.method = "GET",
+                                            .url = url,
+                                            .headers = headers,
+                                            .body_max = body_max,
+                                            .timeout_ms = timeout_ms},
+                     err);
 }
 
 bool http_header(const struct http_result *r, const char *name, struct str *ret)

@@ -17,11 +17,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define WANDB_BASE       "https://api.wandb.ai"
 #define WANDB_ANSWER_MAX (64u << 20) /* bytes of one answer, unpacked */
 
 struct wandb_conf {
-    const char *base;    /* "https://api.wandb.ai", with or without a slash behind; NULL: that */
+    const char *base;    /* "https://api.wandb.ai", with or without a slash behind */
     const char *key;     /* NULL: none is sent */
     const char *ca_file; /* NULL: the system's */
     const char *proxy;   /* NULL: as the environment says; "none": none */
@@ -35,7 +34,7 @@ struct wandb_conf {
 
 struct wandb;
 int wandb_new(struct wandb **ret, struct event_base *base, const struct wandb_conf *conf, struct err *err);
-void wandb_free(struct wandb *w); /* what is under way is dropped; done is not called */
+void wandb_free(struct wandb *w); /* what is under way is dropped, done is not called; not inside a done */
 
 /* Everything is copied. A question has query; anything else has method and url. */
 struct wandb_request {

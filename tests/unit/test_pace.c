@@ -1,0 +1,103 @@
+/* test_pace.c: how fast a server may be asked (A1 to A3 of pace.h). */
+#include "link/pace.h"
+
+#include <stdio.h>
+
+#include "test.h"
+
+static void headers_decide_how_long_to_wait(void **unused)
+{
+    static const struct {
+        const char *remaining, *reset;
+        int under_way;
+        int64_t since_ms; /* the newest request */
+        int64_t min, max; /* of the wait */
+    } cases[] = {
+        {"1000", "60", 0, 0, 0, 0},        /* plenty: at once */
+        {"501", "60", 0, 0, 0, 0},         /* more than half of the most ever told */
+        {"400", "60", 0, 0, 150, 156},     /* the rest is spread: 61 s for 400 */
+        {"400", "60.0", 0, 0, 148, 152},   /* seconds with decimals were not rounded */
+        {"400", "60", 200, 0, 300, 310},   /* what is under way is taken off */
+        {"400", "60", 200, 250, 50, 60},   /* some of it has passed */
+        {"0", "60", 0, 0, 10000, 10000},   /* nothing left: one in ten seconds */
+        {"0.5", "60", 0, 0, 10000, 10000}, /* less than one costs */
+        {"0", "3", 0, 0, 4000, 4000},      /* there is more again before that */
+        {"3", "60", 3, 9000, 1000, 1000},  /* all that is left is under way */
+        {"-1", "60", 0, 0, 0, 0},          /* not numbers that can be meant: as if nothing was told */
+        {"x", "60", 0, 0, 0, 0},           {"", "", 0, 0, 0, 0}, {"1", "99999999999", 0, 0, 0, 0},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct pace p;
+        print_message("%s in %s, %d under way\n", cases[i].remaining, cases[i].reset, cases[i].under_way);
+        pace_init(&p, 0);
+        p.limit = 1000;
+        pace_sent(&p, 5000 - cases[i].since_ms);
+        pace_told(&p, 5000, str_of(cases[i].remaining), str_of(cases[i].reset));
+        assert_in_range(pace_wait(&p, 5000, cases[i].under_way), cases[i].min, cases[i].max);
+    }
+}
+
+static void a_rate_of_our_own_and_a_hold_count_too(void **unused)
+{
+    struct pace p;
+    (void)unused;
+    pace_init(&p, 4);
+    assert_int_equal(pace_wait(&p, 1000, 0), 0);
+    pace_sent(&p, 1000);
+    assert_in_range(pace_wait(&p, 1000, 1), 250, 251);
+    assert_int_equal(pace_wait(&p, 1251, 1), 0);
+    pace_hold(&p, 9000);
+    pace_hold(&p, 2000); /* the longer one holds */
+    assert_int_equal(pace_wait(&p, 1251, 1), 7749);
+}
+
+/*
+ * A server with `limit` in each window, told to the tenth of a second, answers in 50 ms; 32 at once. Simulated: never
+ * refused, and nearly all that is given is used.
+ */
+static void what_a_server_gives_is_used_and_never_overdrawn(void **unused)
+{
+    static const struct {
+        double limit, cost;
+        int window_ms;
+    } cases[] = {{1000, 1, 60000}, {200, 1, 10000}, {100, 2.5, 10000}, {40, 1, 5000}, {20000, 1, 60000}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct pace p;
+        int64_t now = 1, end = 1 + cases[i].window_ms, back[32];
+        double left = cases[i].limit;
+        int n = 0, refused = 0, sent = 0, windows = 0;
+        print_message("%g in %d ms, %g each\n", cases[i].limit, cases[i].window_ms, cases[i].cost);
+        pace_init(&p, 0);
+        for (; windows < 5; now++) {
+            if (now >= end) {
+                end += cases[i].window_ms;
+                left = cases[i].limit;
+                windows++;
+            }
+            for (int k = 0; k < n; k++)
+                if (back[k] == now) {
+                    char a[32], b[32];
+                    snprintf(a, sizeof(a), "%.1f", left);
+                    snprintf(b, sizeof(b), "%.1f", (double)((end - now + 99) / 100) / 10);
+                    back[k--] = back[--n];
+                    pace_told(&p, now, str_of(a), str_of(b));
+                }
+            while (n < 32 && pace_wait(&p, now, n) == 0) {
+                pace_sent(&p, now);
+                refused += left < cases[i].cost;
+                left -= left < cases[i].cost ? 0 : cases[i].cost;
+                back[n++] = now + 50;
+                sent++;
+            }
+        }
+        print_message("%d sent, %d refused\n", sent, refused);
+        assert_in_range(refused, 0, windows); /* the floor of one in ten seconds may meet an empty window */
+        double most = cases[i].limit / cases[i].cost * 5;
+        assert_true(sent > (most > 3200 ? 0.03 : 0.6) * most);
+    }
+}
+
+TESTS(cmocka_unit_test(headers_decide_how_long_to_wait), cmocka_unit_test(a_rate_of_our_own_and_a_hold_count_too),
+      cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn))
