@@ -124,6 +124,14 @@ static void *branch_keep(struct grow *g, const struct ynode *v, size_t n)
 
 static int grow_value(struct grow *g, int depth, struct ynode *ret);
 
+static bool grow_asked(const struct grow *g, struct str key)
+{
+    const char *const *only = g->ask->only;
+    while (only && *only && !str_eq(key, *only))
+        only++;
+    return !only || *only;
+}
+
 static int grow_branch(struct grow *g, int depth, struct ynode *node, struct branch *b)
 {
     bool map = node->kind == YNODE_MAP;
@@ -137,7 +145,7 @@ static int grow_branch(struct grow *g, int depth, struct ynode *node, struct bra
             if (g->ev.type != YAML_SCALAR_EVENT)
                 return grow_fail(g, g->ev.start_mark, "expected a key");
             struct ynode key = grow_text(g);
-            bool skip = depth == 1 && g->ask->only && !str_eq(key.text, g->ask->only);
+            bool skip = depth == 1 && !grow_asked(g, key.text);
             g->lax = skip;
             r = grow_next(g);
             if (r == 0 && skip)

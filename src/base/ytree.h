@@ -35,8 +35,8 @@ struct ytree {
 struct ytree_ask {
     const char *path;
     uint32_t line; /* the number of the text's first line, less one */
-    const char
-        *only; /* keep this key of the outermost map alone, and pass over the others whatever they are; NULL: all */
+    /* keep these keys of the outermost map alone, and pass over the others whatever they are; NULL: all */
+    const char *const *only; /* NULL-ended */
 };
 /* 0, or -EINVAL or -EMSGSIZE with "path:line:column: sentence"; ret is ended with ytree_fini in any case. */
 int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, struct err *err);

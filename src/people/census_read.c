@@ -476,6 +476,7 @@ static int open_section(struct draft *d, const struct opt_section *s, struct ytr
 
 int draft_sections(struct draft *d)
 {
+    static const char *const only[] = {"companies", NULL};
     const struct census_src *src = d->src;
     struct reading rd = {d, &d->people, false};
     int r = open_section(d, src->people, &d->people);
@@ -497,8 +498,7 @@ int draft_sections(struct draft *d)
     if (r == 0 && d->companies.root)
         r = read_companies(&rd, d->companies.root);
     if (r == 0 && src->wandb_path)
-        r = ytree_read(src->wandb, &(struct ytree_ask){.path = src->wandb_path, .only = "companies"}, &d->wandb,
-                       d->err);
+        r = ytree_read(src->wandb, &(struct ytree_ask){.path = src->wandb_path, .only = only}, &d->wandb, d->err);
     rd = (struct reading){d, &d->wandb, true};
     const struct ynode *theirs = r == 0 ? ynode_get(d->wandb.root, "companies") : NULL;
     if (theirs)

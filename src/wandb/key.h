@@ -14,7 +14,7 @@ struct key_ask {
     const char *file;     /* --key-file; likewise */
     const char *base_url; /* whose host netrc is asked for */
     const char *env;      /* NULL: $WANDB_API_KEY; "": none */
-    const char *netrc;    /* NULL: $NETRC, else ~/.netrc; a missing one is no error, unless $NETRC names it */
+    const char *netrc;    /* NULL: $NETRC, else ~/.netrc */
 };
 /*
  * ret: the key, to be wiped by key_wipe. from (may be NULL): where it is from, "--api", "WANDB_API_KEY", "the file

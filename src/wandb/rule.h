@@ -4,7 +4,7 @@
  * has a value applies; where none does, it is runInfo.gpuCount.
  *
  * L1 Text becomes a small program once; running it is bounded by its length and that of the texts it looks at, and
- * never recurses. L2 Everything is capped (RULE_...); an error names the column. L3 What is not there makes the
+ * nothing in it can loop. L2 Everything is capped (RULE_...); an error names the column. L3 What is not there makes the
  * expression absent, not zero. L4 Numbers are exact fractions; what overflows, divides by zero, is below zero or above
  * RULE_GPUS_MAX is absent. L5 A zero that was read somewhere is as good as absent (an unreadable field gives one); a
  * zero that was written in the rule is meant: such runs are left out.
@@ -27,8 +27,8 @@ struct rules; /* never changes once it is read: any thread may use it */
 
 /*
  * The `gpu_count:` of a config: a list of {team, project, from, to, gpus, name}. list NULL: there is none, and what the
- * old tool's documentation promises holds (num_nodes * num_gpus, else world_size, else gpu_count). companies with
- * `distributed_learning` have a rule of their own behind all others. Errors name the place.
+ * old tool's documentation promises holds (num_nodes * num_gpus, else world_size, else runInfo.gpuCount). Teams of
+ * companies with `distributed_learning` have a rule of their own behind those of the list. Errors name the place.
  */
 int rules_read(const struct ytree *t, const struct ynode *list, const struct company *companies, size_t n_companies,
                struct rules **ret, struct err *err);
@@ -39,7 +39,7 @@ size_t rules_count(const struct rules *r);
 
 struct rule_answer {
     int32_t gpus;     /* 0: left out, or nobody knows */
-    bool by_rule;     /* false: it is runInfo.gpuCount, or 0 where that was not told */
+    bool by_rule;     /* a rule of the config gave it, which holds for runs without runInfo.gpu, too */
     const char *rule; /* which: "gpu_count[3]: config.nnodes * 8", "gpu_count[3] NAME: ...", or "runInfo.gpuCount";
                          lives as long as the rules */
 };
@@ -80,8 +80,9 @@ struct rule_expr;
 int rule_expr_new(struct str text, struct rule_expr **ret, struct err *err);
 void rule_expr_free(struct rule_expr *e);
 unsigned rule_expr_fields(const struct rule_expr *e);
+#define RULE_BECAUSE 200
 /* 0 with *ret, -ENODATA: it has no value, -EAGAIN: it needs metadata. because (may be NULL): why, then. */
 int rule_expr_run(const struct rule_expr *e, struct run_node *run, const struct rule_listener *told, int32_t *ret,
-                  const char **because);
+                  char because[RULE_BECAUSE]);
 
 #endif
