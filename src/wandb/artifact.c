@@ -227,6 +227,9 @@ static int created(struct artifact *a, const json_t *data, struct err *err)
     if (r < 0)
         return r;
     a->there = state && strcmp(state, "COMMITTED") == 0;
+    if (!a->there && a->newest && strcmp(a->newest, base && strcmp(base, a->id) != 0 ? base : "") != 0)
+        return err_set(err, -ESTALE,
+                       "artifact '%.100s' has a version that was not read: it is not overwritten; try again", a->name);
     a->base = base ? mem_str(base) : NULL;
     a->step = a->there ? ARTIFACT_DONE : ARTIFACT_MANIFEST;
     return 0;

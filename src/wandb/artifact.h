@@ -31,6 +31,9 @@ struct artifact {
     const char *type, *name;            /* "dataset", "all_runs_data" */
     const char *file;                   /* "all_runs_data.csv" */
     struct str bytes;
+    /* The version that was the newest when it was read ("": there was none): when it is another one by now, nothing is
+     * written, and the error is -ESTALE. NULL: whatever is there. */
+    const char *newest;
 
     /* found out */
     enum artifact_step step;

@@ -188,6 +188,20 @@ bool tables_active(const struct company *co, int32_t from, int32_t to)
     return false;
 }
 
+int32_t tables_last_day(const struct company *co, int32_t to)
+{
+    size_t n = co->n_steps;
+    int32_t day = to;
+
+    while (n && co->steps[n - 1].day > to)
+        n--;
+    while (n && co->steps[n - 1].nodes <= 0) {
+        day = co->steps[n - 1].day - 1;
+        n--;
+    }
+    return n ? day : INT32_MIN;
+}
+
 static const char *row_company(const struct report *r, size_t i)
 {
     return r->period == REPORT_SUMMARY ? r->projects[i].company : r->rows[i].company;

@@ -53,6 +53,8 @@ void tables_fini(struct tables *t);
 
 /* Nodes are assigned on some day of [from, to]. */
 bool tables_active(const struct company *co, int32_t from, int32_t to);
+/* The last day up to `to` on which it has nodes: `to` itself while it does. INT32_MIN: there is none. */
+int32_t tables_last_day(const struct company *co, int32_t to);
 
 /* One table; for the above, and for tests. */
 int table_of(const char *key, const struct report *r, size_t first, size_t n, struct table *ret, struct err *err);

@@ -155,6 +155,30 @@ static void what_is_there_is_not_sent_again(void **unused)
     artifact_fini(&a);
 }
 
+static void a_version_nobody_read_is_not_overwritten(void **unused)
+{
+    static const struct {
+        const char *newest, *base;
+        int want;
+    } cases[] = {{NULL, "\"A0\"", 0},     {"A0", "\"A0\"", 0},       {"", "null", 0},
+                 {"", "\"A1\"", 0}, /* its own draft */
+                 {"", "\"A0\"", -ESTALE}, {"A0", "\"A9\"", -ESTALE}, {"A0", "null", -ESTALE}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct artifact a = dataset();
+        struct err err = {0};
+        char text[256];
+        a.newest = cases[i].newest;
+        snprintf(text, sizeof(text),
+                 "{\"createArtifact\":{\"artifact\":{\"id\":\"A1\",\"state\":\"PENDING\",\"artifactSequence\":{"
+                 "\"latestArtifact\":{\"id\":%s}}}}}",
+                 cases[i].base);
+        print_message("%zu\n", i);
+        assert_int_equal(answer(&a, text, &err), cases[i].want);
+        artifact_fini(&a);
+    }
+}
+
 static void bytes_the_server_has_are_not_sent_again(void **unused)
 {
     struct artifact a = dataset();
@@ -205,5 +229,6 @@ static void answers_that_lack_something_are_errors(void **unused)
 
 TESTS(cmocka_unit_test(digests_are_those_of_other_programs),
       cmocka_unit_test(a_version_is_drafted_filled_and_committed_in_this_order),
-      cmocka_unit_test(what_is_there_is_not_sent_again), cmocka_unit_test(bytes_the_server_has_are_not_sent_again),
+      cmocka_unit_test(what_is_there_is_not_sent_again), cmocka_unit_test(a_version_nobody_read_is_not_overwritten),
+      cmocka_unit_test(bytes_the_server_has_are_not_sent_again),
       cmocka_unit_test(answers_that_lack_something_are_errors))

@@ -209,6 +209,10 @@ static void a_company_is_active_on_days_with_nodes(void **unused)
     assert_true(tables_active(&companies[0], may(1), may(8)));
     assert_false(tables_active(&companies[0], may(1), may(7)));
     assert_false(tables_active(&companies[0], may(9), may(8)));
+    assert_int_equal(tables_last_day(&companies[2], may(1)), may(1));
+    assert_int_equal(tables_last_day(&companies[2], may(9)), may(2));
+    assert_int_equal(tables_last_day(&companies[2], date_of(2026, 4, 30)), INT32_MIN);
+    assert_int_equal(tables_last_day(&companies[1], may(9)), may(9));
 }
 
 TESTS(cmocka_unit_test_setup(a_table_is_as_wandb_writes_it, set_up),

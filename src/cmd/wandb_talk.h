@@ -1,0 +1,48 @@
+/*
+ * wandb_talk.h: what the verbs of `muster wandb` that speak to W&B share: their options, the config, the key, a client
+ * on a loop of its own.
+ */
+#ifndef CMD_WANDB_TALK_H
+#define CMD_WANDB_TALK_H
+
+#include <limits.h>
+
+#include "base/opt.h"
+#include "link/wandb.h"
+#include "wandb/config.h"
+
+struct talk_conf {
+    char *config, *api, *key_file, *base_url, *ca_file, *data;
+};
+#define TALK_OPTS(strct, field)                                                                                        \
+    OPTN(strct, "config", field.config, 'c', OPT_PATH, "config.yaml", "FILE",                                          \
+         "companies, teams, dashboard and dataset: the config.yaml of the W&B dashboard"),                             \
+        OPTN(strct, "api", field.api, 0, OPT_SECRET, NULL, "KEY",                                                      \
+             "key of W&B; better in WANDB_API_KEY, a file or ~/.netrc: a flag shows in ps"),                           \
+        OPTN(strct, "key_file", field.key_file, 0, OPT_PATH, NULL, "FILE", "file that holds the key"),                 \
+        OPTN(strct, "base_url", field.base_url, 0, OPT_STR, NULL, "URL",                                               \
+             "a W&B server of one's own (default: the config's, else https://api.wandb.ai)"),                          \
+        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
+             "certificates to trust instead of the system's"),                                                         \
+        OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                    \
+             "folder that wandb.db is in (default: the hub's data folder)")
+
+struct talk {
+    struct wandb_config *config;
+    struct buf key;
+    struct event_base *base;
+    struct wandb *w;
+    char dir[PATH_MAX]; /* it is there when `make` was asked for */
+};
+
+/* -1 to go on, or an exit code (the error is said). ret: talk_close, in any case. make: DIR is made where it is not. */
+int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
+void talk_close(struct talk *t);
+
+/* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. -1, or an exit code. */
+int talk_days(const struct opt_cmd *face, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
+              int32_t *ret_to);
+/* What W&B, a file or the store gave as an exit code: EXIT_USAGE for what the user can mend in the config. */
+int talk_code(const struct err *err);
+
+#endif

@@ -1,0 +1,203 @@
+/* check_ask.c: W&B is asked for what check.c looks at, and told what came of it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "wandb/artifact_get.h"
+#include "wandb/check.h"
+#include "wandb/logged.h"
+
+#define TEXT_MAX (1u << 20)
+#define KEY      "company_daily_gpu_usage"
+
+static const char notify[] =
+    "mutation NotifyScriptableRunAlert($entityName:String!,$projectName:String!,$runName:String!,$title:String!,"
+    "$text:String!,$severity:AlertSeverity=INFO,$waitDuration:Duration){notifyScriptableRunAlert(input:{"
+    "entityName:$entityName,projectName:$projectName,runName:$runName,title:$title,text:$text,severity:$severity,"
+    "waitDuration:$waitDuration}){success}}";
+
+/* ---- tables ---- */
+
+/* W&B answered, and the answer is about this one artifact: a fault of it. Anything else, and nothing is known. */
+static bool about_artifact(int code)
+{
+    return code == -EPROTO || code == -EBADMSG || code == -ENOENT || code == -EINVAL || code == -EMSGSIZE;
+}
+
+static int one_table(const struct check_ask *ask, const struct check_board *b, const struct company *co,
+                     const struct tagged_run *run, struct findings *ret, struct err *err)
+{
+    AUTO_FREE char *name = mem_fmt("run-%s-" KEY ":v0", run->id);
+    struct artifact_get g = {.entity = ask->config->dashboard.entity,
+                             .project = ask->config->dashboard.project,
+                             .name = name,
+                             .file = KEY ".table.json"};
+    artifact_get_init(&g);
+    struct errand e = artifact_get_errand(&g);
+    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    if (r == 0 && g.found && !g.empty)
+        check_table(b, co, run->id, buf_str(&g.bytes), ret);
+    else if (r == 0 || about_artifact(r)) {
+        finding_add(ret, WANDB_EVENT_CHECK, "", "Error of artifact: table " KEY " of %.100s (run %.60s): %.300s",
+                    co->name, run->id, r < 0 ? err->msg : "there is none");
+        r = 0;
+    }
+    artifact_get_fini(&g);
+    return r;
+}
+
+static int tables(const struct check_ask *ask, const struct check_board *b, struct findings *ret, struct err *err)
+{
+    size_t n;
+    const struct company *v = census_companies(ask->config->census, &n);
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < b->tagged->n && r == 0 && company_nodes_on(&v[i], ask->day) > 0; k++)
+            if (tagged_has(&b->tagged->v[k], v[i].name))
+                r = one_table(ask, b, &v[i], &b->tagged->v[k], ret, err);
+    return r;
+}
+
+/* ---- deleted runs ---- */
+
+struct deleted {
+    const struct wandb_config *config;
+    const struct company *companies;
+    size_t n, total, others;
+    size_t *of;
+};
+
+static int count_deleted(void *arg, const struct wandb_run *run)
+{
+    struct deleted *d = arg;
+    const struct company *co = wandb_config_company(d->config, run->team);
+
+    d->total++;
+    if (co)
+        d->of[co - d->companies]++;
+    else
+        d->others++;
+    return 0;
+}
+
+static int deleted(const struct check_ask *ask, struct buf *ret, struct err *err)
+{
+    struct deleted d = {.config = ask->config};
+
+    if (!ask->store)
+        return 0;
+    d.companies = census_companies(ask->config->census, &d.n);
+    d.of = mem_zero(d.n + 1, sizeof(*d.of));
+    int64_t r = wandb_deleted_each(ask->store, 0, count_deleted, &d, err);
+    if (r >= 0 && d.total) {
+        buf_addf(ret, "Deleted Runs Summary: %zu in all", d.total);
+        for (size_t i = 0; i < d.n; i++)
+            if (d.of[i])
+                buf_addf(ret, ", %.100s %zu", d.companies[i].name, d.of[i]);
+        if (d.others)
+            buf_addf(ret, ", of no company %zu", d.others);
+        buf_addc(ret, '\n');
+    }
+    free(d.of);
+    return (int)MIN(r, 0);
+}
+
+/* ---- telling ---- */
+
+static void write_text(struct check_sum *c)
+{
+    for (size_t i = 0; i < c->findings.n; i++)
+        buf_addf(&c->text, "%s\n", c->findings.v[i].text);
+    if (!c->findings.n)
+        buf_adds(&c->text, "No errors: the dashboard is as it must be.\n");
+    buf_addstr(&c->text, buf_str(&c->note));
+}
+
+static int send_alert(const struct check_ask *ask, const struct check_sum *c, const struct logged *run, struct err *err)
+{
+    AUTO_BUF variables = BUF_INIT(TEXT_MAX);
+    struct json j = json_on(&variables);
+    json_t *data = NULL;
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "entityName", run->entity);
+    json_cstr(&j, "projectName", run->project);
+    json_cstr(&j, "runName", run->id);
+    json_cstr(&j, "title", c->title);
+    json_str(&j, "text", str_trim(buf_str(&c->text)));
+    json_cstr(&j, "severity", c->findings.n ? "WARN" : "INFO");
+    json_end_obj(&j);
+    if (variables.err)
+        return err_set(err, variables.err, "the text of the alert is too long");
+    int r = wandb_ask(ask->w, "NotifyScriptableRunAlert", notify, buf_str(&variables), &data, err);
+    if (r == 0 && !json_is_true(answer_at(data, "notifyScriptableRunAlert.success")))
+        r = err_set(err, -EPROTO, "W&B did not take the alert");
+    json_decref(data);
+    return r;
+}
+
+/* An alert belongs to a run: one called "Health Alert". */
+static int tell(const struct check_ask *ask, const struct check_sum *c, struct err *err)
+{
+    char salt[16];
+    struct logged run = {.entity = ask->config->dashboard.entity,
+                         .project = ask->config->dashboard.project,
+                         .name = "Health Alert",
+                         .job_type = "health-check",
+                         .config = "{}",
+                         .salt = date_text(ask->day, salt),
+                         .at_ms = ask->now_ms};
+    logged_init(&run);
+    struct errand e = logged_begin(&run);
+    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    if (r == 0)
+        r = send_alert(ask, c, &run, err);
+    if (r == 0) {
+        e = logged_finish(&run);
+        r = errands_run(ask->w, ask->base, &e, 1, err);
+    }
+    logged_fini(&run);
+    return r;
+}
+
+/* ---- the whole ---- */
+
+int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *err)
+{
+    const struct wandb_place *at = &ask->config->dashboard;
+    struct tagged t = {.entity = at->entity, .project = at->project, .tag = at->name};
+    struct check_board b = {ask->config, ask->day, &t};
+    char day[16];
+
+    *ret = (struct check_sum){.note = BUF_INIT(TEXT_MAX), .text = BUF_INIT(TEXT_MAX)};
+    snprintf(ret->title, sizeof(ret->title), "Dashboard health check for %s", date_text(ask->day, day));
+    if (!at->entity || !at->project || !at->name)
+        return err_set(err, -EINVAL, "'%.200s' does not say where tables are: it needs dashboard: {entity, project}",
+                       ask->config->path);
+    tagged_init(&t);
+    struct errand e = tagged_errand(&t);
+    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    if (r == 0) {
+        check_runs(&b, &ret->findings);
+        r = tables(ask, &b, &ret->findings, err);
+    }
+    if (r == 0)
+        r = deleted(ask, &ret->note, err);
+    if (r == 0)
+        write_text(ret);
+    if (r == 0 && ask->alert)
+        tell(ask, ret, &ret->alert);
+    tagged_fini(&t);
+    return r;
+}
+
+void check_fini(struct check_sum *c)
+{
+    if (!c)
+        return;
+    findings_fini(&c->findings);
+    buf_fini(&c->note);
+    buf_fini(&c->text);
+}
