@@ -167,6 +167,7 @@ struct api {
     const struct zone *zone; /* of times that name none */
     enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
     int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
+    void (*wait_heard)(void *hub, const struct hold *h, int64_t now_ms);        /* who waits, or was given, is there */
     /* usage: usage.h; recount: how many hours are to be counted again */
     void (*usage_now)(void *hub, struct usage_now *ret);
     size_t (*usage_recount)(void *hub);
@@ -195,6 +196,8 @@ void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, 
 /* A booking as JSON; me: whose are "mine". */
 void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, const char *me, int64_t now_ms,
                 int status);
+/* A wait as JSON. */
+void reply_wait(struct reply *rp, const struct api *a, const struct hold *h, int64_t now_ms, int status);
 /* 409: what h overlaps, in a sentence and as rows. */
 enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct hold *h, const char *me,
                               int64_t now_ms);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "book/moment.h"
 #include "book/pick.h"
+#include "book/queue.h"
 #include "book/use.h"
 #include "query/history.h"
 #include "render/ics.h"
@@ -204,7 +205,7 @@ static bool listed(const struct listing *l, struct api *a, const struct hold *h)
 {
     bool then = l->all ? h->until_ms > l->from_ms && (!l->to_ms || h->from_ms < l->to_ms)
                        : hold_overlaps(h, l->from_ms, l->to_ms ? l->to_ms : INT64_MAX);
-    if (!then || h->kind != HOLD_BOOKING || (l->person[0] && strcmp(l->person, h->person) != 0) ||
+    if (!then || hold_waits(h) || (l->person[0] && strcmp(l->person, h->person) != 0) ||
         (l->device[0] && !hold_has_device(h, str_of(l->device))))
         return false;
     struct str rest = str_of(h->devices), one;

@@ -33,6 +33,8 @@ handler post_form; /* form.c */
 bool form_allowed(struct api *a, struct request *rq, struct reply *rp);
 bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_BOOKING_BODY 32768
+/* waits.c: who waits for GPUs, and what could be had now */
+handler get_waits, post_wait, post_wait_beat, delete_wait, get_free;
 /* send.c: what comes in */
 handler post_batches, get_register, post_update;
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);

@@ -105,8 +105,16 @@ static bool entry_overlaps(const struct entry *e, int64_t from_ms, int64_t until
     return hold_overlaps(e->h, from_ms, until_ms) || (e->was && hold_overlaps(e->was, from_ms, until_ms));
 }
 
+/* What one waited for inside one's own booking. */
+static bool own_pair(const struct hold *a, const struct hold *b)
+{
+    return a->kind != b->kind && strcmp(a->person, b->person) == 0;
+}
+
 static bool entry_conflicts(const struct entry *e, const struct hold *h)
 {
+    if (own_pair(e->h, h))
+        return false;
     return (hold_overlaps(e->h, h->from_ms, hold_end_ms(h)) && shares_device(h, e->h)) ||
            (e->was && hold_overlaps(e->was, h->from_ms, hold_end_ms(h)) && shares_device(h, e->was));
 }
@@ -129,11 +137,14 @@ size_t book_conflicts(const struct book *b, const struct hold *h, const struct h
     return n;
 }
 
-bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except)
+bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except,
+                       const char *person)
 {
     for (size_t i = 0; i < b->n; i++) {
         const struct entry *e = &b->v[i];
         if (e->h->id == except || !entry_overlaps(e, from_ms, until_ms))
+            continue;
+        if (person && e->h->kind == HOLD_BOOKING && strcmp(e->h->person, person) == 0)
             continue;
         if (hold_has_device(e->h, uuid) || (e->was && hold_has_device(e->was, uuid)))
             return false;
@@ -197,6 +208,13 @@ const struct hold *book_find(const struct book *b, int64_t id)
     const struct entry *e = find(b, id);
 
     return e ? durable(e) : NULL;
+}
+
+bool book_changing(const struct book *b, int64_t id)
+{
+    const struct entry *e = find(b, id);
+
+    return e && e->pending;
 }
 
 const struct hold *const *book_all(struct book *b, size_t *ret_n)

@@ -2,7 +2,8 @@
  * book.h: the holds that are not over, in memory: what overlaps, what a device is booked for, what begins and ends.
  * Single-threaded; whoever owns the loop owns this, and every change goes through here one after the other.
  *
- * B1 No two holds here have a device for the same moment. B2 A change counts from book_begin on, so that nobody else
+ * B1 No two holds here have a device for the same moment, but for what a person waited for inside a booking of his own.
+ * B2 A change counts from book_begin on, so that nobody else
  * gets what is being written; until it is settled what was before counts too. B3 Nothing here reads a clock.
  */
 #ifndef BOOK_BOOK_H
@@ -33,11 +34,14 @@ void book_settle(struct book *b, int64_t id, bool durable);
 
 /* Those that have a device of h for a moment of its time, h itself aside, by start: how many, at most max into ret. */
 size_t book_conflicts(const struct book *b, const struct hold *h, const struct hold **ret, size_t max);
-/* Nothing holds that device in [from, until); except: the id of one that does not count, or 0. */
-bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except);
+/* Nothing holds that device in [from, until); except: the id of one that does not count, or 0; person: whose bookings
+ * do not count, or NULL. */
+bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except,
+                       const char *person);
 
 /* ---- questions: what is durable, borrowed until the next change ---- */
 const struct hold *book_find(const struct book *b, int64_t id); /* NULL: there is none, or it is over */
+bool book_changing(const struct book *b, int64_t id);           /* begun, and not settled yet */
 /* By start. */
 const struct hold *const *book_all(struct book *b, size_t *ret_n);
 /* What a device is held for at a moment, and what comes next; NULL: nothing. */

@@ -155,41 +155,89 @@ static bool usable_now(const struct device_now *d, const char *person)
     return d->n_procs > 0;
 }
 
+/* Nobody is on it, and has not been for a while. A booking of his own makes it held, not used. */
+static bool idle_now(const struct device_now *d, const struct pick_wish *w)
+{
+    bool own = d->booking && w->person && strcmp(d->booking->person, w->person) == 0;
+
+    if (d->state == DEV_FREE)
+        return w->now_ms - d->since_ms >= w->idle_ms;
+    return d->state == DEV_HELD && own && d->n_procs == 0 && d->idle_since_ms &&
+           w->now_ms - d->idle_since_ms >= w->idle_ms;
+}
+
+static bool has_room(const struct device_now *d, const struct pick_wish *w)
+{
+    if (!w->mem)
+        return true;
+    return sample_has(&d->now, M_mem_total) &&
+           d->now.v[M_mem_total] - (sample_has(&d->now, M_mem_used) ? d->now.v[M_mem_used] : 0) >= w->mem;
+}
+
 struct counts {
-    size_t like, unbooked; /* of that kind; of these not booked then */
+    size_t like, most; /* of that kind; on one node */
+    size_t unbooked;   /* of these not booked then */
 };
+
+static bool like(const struct pick_wish *w, const struct node_now *n, const struct device_now *d)
+{
+    return !d->fact.lost && !device_is_parent(n, d) && fits_pattern(w->model, d->fact.name, true) &&
+           (!w->mem || (sample_has(&d->now, M_mem_total) && d->now.v[M_mem_total] >= w->mem));
+}
+
+static bool usable(const struct pick_wish *w, const struct device_now *d)
+{
+    if (w->idle)
+        return idle_now(d, w) && has_room(d, w);
+    return w->from_ms - w->now_ms < NEAR_MS ? usable_now(d, w->person) : d->state != DEV_HUNG;
+}
 
 /* The devices of n that would do, into v. */
 static size_t candidates(const struct book *b, const struct pick_wish *w, const struct node_now *n,
                          const struct device_now **v, struct counts *c)
 {
-    size_t found = 0;
+    size_t found = 0, alike = 0;
 
     if (n->maintenance || !fits_pattern(w->node, n->name, false))
         return 0;
     for (size_t i = 0; i < n->n_devices; i++) {
         const struct device_now *d = &n->devices[i];
-        if (d->fact.lost || device_is_parent(n, d) || !fits_pattern(w->model, d->fact.name, true))
+        if (!like(w, n, d))
             continue;
-        c->like++;
-        if (!book_free_between(b, str_of(d->fact.uuid), w->from_ms, w->until_ms, w->except))
+        alike++;
+        if (b &&
+            !book_free_between(b, str_of(d->fact.uuid), w->from_ms, w->until_ms, w->except, w->idle ? w->person : NULL))
             continue;
         c->unbooked++;
-        if (w->from_ms - w->now_ms < NEAR_MS ? usable_now(d, w->person) : d->state != DEV_HUNG)
+        if (usable(w, d) && !(w->kept && listed(w->kept, d->fact.uuid)))
             v[found++] = d;
     }
+    c->like += alike;
+    c->most = MAX(c->most, alike);
     return found;
+}
+
+/* " like H200 on dgx*" */
+static void wish_words(const struct pick_wish *w, char out[200])
+{
+    char mem[40] = "";
+    if (w->mem)
+        snprintf(mem, sizeof(mem), " with %.4g GiB", (double)w->mem / (double)(1 << 30));
+    snprintf(out, 200, "%s%.*s%s%s%.*s", w->model.len ? " like " : "", (int)MIN(w->model.len, 40u),
+             w->model.p ? w->model.p : "", mem, w->node.len ? " on " : "", (int)MIN(w->node.len, 40u),
+             w->node.p ? w->node.p : "");
 }
 
 static int too_few(const struct pick_wish *w, const struct counts *c, size_t usable, struct err *err)
 {
-    char what[120];
+    char what[200];
 
-    snprintf(what, sizeof(what), "%s%.*s%s%.*s", w->model.len ? " like " : "", (int)MIN(w->model.len, 40u),
-             w->model.p ? w->model.p : "", w->node.len ? " on " : "", (int)MIN(w->node.len, 40u),
-             w->node.p ? w->node.p : "");
+    wish_words(w, what);
     if (!c->like)
         return err_set(err, -ENOENT, "there is no GPU%s", what);
+    if (w->one_node && usable >= (size_t)w->count)
+        return err_set(err, -EBUSY, "%" PRId64 " asked for: %zu GPUs%s are free, but not so many on one node", w->count,
+                       usable, what);
     if (usable < c->unbooked)
         return err_set(err, -EBUSY,
                        "%" PRId64
@@ -214,12 +262,12 @@ static int by_most(const void *x, const void *y)
     return str_natural(a->n->name, b->n->name);
 }
 
-int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err)
+int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+               struct buf *ret, struct err *err)
 {
     const struct device_now *v[DEVICES_MAX];
     struct counts c = {0};
-    size_t n, total = 0, shelves = 0, best = SIZE_MAX;
-    const struct node_now *const *nodes = live_nodes(l, false, &n);
+    size_t total = 0, shelves = 0, best = SIZE_MAX;
     int r = 0;
 
     if (w->count < 1 || w->count > HOLD_DEVICES)
@@ -236,6 +284,8 @@ int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, st
     for (size_t i = 0; i < shelves; i++) /* the fullest that still has room: large gaps stay whole */
         if (s[i].free >= (size_t)w->count && (best == SIZE_MAX || s[i].free < s[best].free))
             best = i;
+    if (best == SIZE_MAX && w->one_node)
+        return too_few(w, &c, total, err);
     if (best == SIZE_MAX)
         qsort(s, shelves, sizeof(*s), by_most);
     size_t left = (size_t)w->count;
@@ -245,6 +295,46 @@ int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, st
             r = take(s[i].n, v[k], ret, err);
     }
     return r;
+}
+
+int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err)
+{
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(l, false, &n);
+
+    return pick_among(nodes, n, b, w, ret, err);
+}
+
+void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+                struct buf *ret)
+{
+    const struct device_now *v[DEVICES_MAX];
+    struct counts c = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        size_t have = candidates(b, w, nodes[i], v, &c);
+        for (size_t k = 0; k < have; k++)
+            buf_addf(ret, "%s%s", ret->len ? "," : "", v[k]->fact.uuid);
+    }
+}
+
+int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err)
+{
+    const struct device_now *v[DEVICES_MAX];
+    struct counts c = {0};
+    char what[200];
+
+    if (w->count < 1 || w->count > HOLD_DEVICES)
+        return err_set(err, -EINVAL, "count must be from 1 to %d", HOLD_DEVICES);
+    for (size_t i = 0; i < n; i++)
+        candidates(NULL, w, nodes[i], v, &c);
+    wish_words(w, what);
+    if (c.like < (size_t)w->count)
+        return err_set(err, -ENOENT, "%" PRId64 " asked for: there are only %zu GPUs%s in all", w->count, c.like, what);
+    if (w->one_node && c.most < (size_t)w->count)
+        return err_set(err, -ENOENT, "%" PRId64 " asked for on one node: none has more than %zu GPUs%s", w->count,
+                       c.most, what);
+    return 0;
 }
 
 /* ---- and back ---- */

@@ -18,6 +18,12 @@ struct pick_wish {
     int64_t from_ms, until_ms, now_ms;
     const char *person; /* what only he uses counts as free */
     int64_t except;     /* id of a hold that does not count */
+    /* of who waits (queue.h) */
+    bool idle;              /* nobody is on it, himself included; what he has booked himself will do */
+    int64_t idle_ms;        /* and that for so long */
+    int64_t mem;            /* bytes of memory that must be free */
+    bool one_node;          /* all on one node, or none */
+    const struct buf *kept; /* uuids of others' turn; NULL: none */
 };
 /*
  * That many that nobody has booked then; from now on also that nobody else uses now. All on one node where there is
@@ -25,6 +31,14 @@ struct pick_wish {
  * -EBUSY: too few are left, with a sentence that counts them.
  */
 int pick_any(struct live *l, const struct book *b, const struct pick_wish *w, struct buf *ret, struct err *err);
+/* The same among these nodes; b NULL: nothing is booked. */
+int pick_among(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+               struct buf *ret, struct err *err);
+/* All that would do now, behind what ret has. */
+void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
+                struct buf *ret);
+/* 0: there are as many of that kind, free or not, as are wished for; -ENOENT with a sentence: there never will be. */
+int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err);
 
 /* uuids as people say it: "dgx2:0,1 dgx3:4"; a device that is not known any more by its uuid. */
 void pick_places(struct live *l, struct str devices, struct buf *ret);

@@ -1,7 +1,6 @@
 /* book.c: `muster book`: books GPUs at a hub, lists bookings, extends and releases them. */
 #include <errno.h>
 #include <jansson.h>
-#include <pwd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -11,6 +10,7 @@
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/me.h"
 #include "render/render.h"
 #include "render/words.h"
 
@@ -87,24 +87,6 @@ static int exit_of(const struct err *err)
     default:
         return EXIT_REACH;
     }
-}
-
-/* Whom to name: --person; else, where the hub does not know us by our token, our login. */
-static int who_am_i(const struct book_conf *conf, char out[HOLD_PERSON_MAX], struct err *err)
-{
-    AUTO_BUF raw = {0};
-    json_t *o = NULL;
-    const struct passwd *pw = getpwuid(getuid());
-    out[0] = 0;
-    if (conf->person) {
-        snprintf(out, HOLD_PERSON_MAX, "%s", conf->person);
-        return 0;
-    }
-    int r = ask(conf, "GET", "/api/v1/bookings?device=-", str_n("", 0), &o, &raw, err);
-    if (r == 0 && !json_is_string(json_object_get(o, "me")) && pw)
-        snprintf(out, HOLD_PERSON_MAX, "%s", pw->pw_name);
-    json_decref(o);
-    return r;
 }
 
 /* ---- what to say ---- */
@@ -207,7 +189,7 @@ static int change(const struct book_conf *conf, const char *method, const char *
     int64_t number;
     int r = id && (!str_int(str_of(id), &number) || number < 1)
                 ? err_set(&err, -EINVAL, "'%s' is not a booking's number: `muster book --list` shows them", id)
-                : who_am_i(conf, person, &err);
+                : me_at_hub(&conf->client, conf->person, person, &err);
     buf_adds(&path, "/api/v1/bookings");
     if (r == 0 && id)
         buf_addf(&path, "/%lld", (long long)number);

@@ -3,11 +3,11 @@
 #include <pwd.h>
 #include <signal.h>
 
-#include "agent/local.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "cmd/here.h"
 #include "cmd/state.h"
 #include "query/ls.h"
 #include "query/view.h"
@@ -62,7 +62,7 @@ const struct opt_cmd ls_face = {
 
 /* What is shown, ended with picture_fini. */
 struct picture {
-    struct live *live;    /* this machine */
+    struct here here;     /* this machine */
     struct hub_state hub; /* or a hub's */
     const struct node_now **list;
     struct view view;
@@ -71,7 +71,7 @@ struct picture {
 
 static void picture_fini(struct picture *p)
 {
-    live_free(p->live);
+    here_close(&p->here);
     hub_state_fini(&p->hub);
     free(p->list);
     arena_fini(&p->arena);
@@ -86,47 +86,15 @@ static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *e
     return r;
 }
 
-/* ---- this machine: the four things of local.h into a live state of its own ---- */
-
-struct taker {
-    struct live *live;
-    struct node_now *node;
-};
-
-static void take_hello(void *arg, const struct hello *h)
-{
-    struct taker *t = arg;
-    int64_t now = clock_wall_ms();
-    if (!t->node)
-        t->node = live_node(t->live, "local", h->name, now);
-    live_hello(t->live, t->node, h, "", now);
-}
-static void take_facts(void *arg, uint64_t id, const struct node_fact *f)
-{
-    struct taker *t = arg;
-    if (t->node)
-        live_facts(t->live, t->node, id, f, clock_wall_ms());
-}
-static void take_procs(void *arg, uint64_t id, const struct proc_list *l)
-{
-    struct taker *t = arg;
-    if (t->node)
-        live_procs(t->live, t->node, id, l, clock_wall_ms());
-}
-static void take_batch(void *arg, const struct batch *b)
-{
-    struct taker *t = arg;
-    if (t->node)
-        live_batch(t->live, t->node, b, 0, clock_wall_ms());
-}
+/* ---- this machine ---- */
 
 static int look(const struct ls_conf *conf, struct picture *p)
 {
     int64_t now = clock_wall_ms();
-    live_tick(p->live, now);
+    live_tick(p->here.live, now);
     free(p->list);
-    p->list = mem_zero(live_count(p->live) + 1, sizeof(*p->list));
-    int r = view_of(p->live, &(struct view_ask){.show_cmd = true}, now, p->list, &p->view);
+    p->list = mem_zero(live_count(p->here.live) + 1, sizeof(*p->list));
+    int r = view_of(p->here.live, &(struct view_ask){.show_cmd = true}, now, p->list, &p->view);
     arena_reset(&p->arena);
     if (r == 0 && conf->filter)
         view_filter(&p->view, conf->filter, &p->arena);
@@ -135,19 +103,8 @@ static int look(const struct ls_conf *conf, struct picture *p)
 
 static int from_here(const struct ls_conf *conf, struct picture *p, struct err *err)
 {
-    enum { WAIT_MS = 8000 };
-    struct agent_conf agent;
-    int r = conf_default(&agent, err);
-    if (r < 0)
-        return r;
-    p->live = live_new(&state_rule_default, NULL, NULL);
-    struct taker t = {.live = p->live};
-    struct local_sink sink = {&t, take_hello, take_facts, take_procs, take_batch};
-    r = local_snapshot(&agent, WAIT_MS, &sink, err);
-    conf_fini(&agent);
-    if (r < 0)
-        return r;
-    return look(conf, p);
+    int r = here_once(&p->here, err);
+    return r < 0 ? r : look(conf, p);
 }
 
 /* Why nodes cannot be read, where the screen is too narrow for the column that says so. */
@@ -199,26 +156,15 @@ static int show(const struct ls_conf *conf, const struct picture *p)
 static int watch_here(const struct ls_conf *conf)
 {
     enum { WAIT_MS = 8000 };
-    struct agent_conf agent;
     struct picture p = {0};
-    struct local *l = NULL;
     struct err err = {0};
-    int code = EXIT_OK, r = conf_default(&agent, &err);
-    if (r < 0)
-        return cli_fail(&ls_face, EXIT_REACH, "%s", err.msg);
-    agent.tick = conf->every;
-    p.live = live_new(&state_rule_default, NULL, NULL);
-    struct taker t = {.live = p.live};
-    struct local_sink sink = {&t, take_hello, take_facts, take_procs, take_batch};
-    r = local_open(&l, &agent, &sink, &err);
-    while (r >= 0 && code != EXIT_REACH && (r = local_next(l, WAIT_MS, &err)) >= 0)
+    int code = EXIT_OK, r = here_open(&p.here, conf->every, &err);
+    while (r >= 0 && code != EXIT_REACH && (r = here_next(&p.here, WAIT_MS, &err)) >= 0)
         if ((r = look(conf, &p)) >= 0)
             code = show(conf, &p);
     if (r < 0)
         code = cli_fail(&ls_face, EXIT_REACH, "%s", err.msg[0] ? err.msg : strerror(-r));
-    local_close(l);
     picture_fini(&p);
-    conf_fini(&agent);
     return code;
 }
 

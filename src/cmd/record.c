@@ -1,8 +1,6 @@
 /* record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did meanwhile. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -14,6 +12,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/label.h"
+#include "cmd/spawn.h"
 #include "render/render.h"
 
 #define CSV_MAX     (256u << 20)
@@ -191,33 +190,6 @@ static void take_batch(void *arg, const struct batch *b)
 
 /* ---- the command ---- */
 
-static pid_t start(char **argv, int *ret_errno)
-{
-    int fds[2];
-
-    if (pipe2(fds, O_CLOEXEC) < 0) {
-        *ret_errno = errno;
-        return -1;
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGPIPE, SIG_DFL);
-        execvp(argv[0], argv);
-        int why = errno;
-        if (write(fds[1], &why, sizeof(why)) < 0)
-            _exit(126);
-        _exit(127);
-    }
-    *ret_errno = pid < 0 ? errno : 0;
-    close(fds[1]);
-    if (pid > 0 && read(fds[0], ret_errno, sizeof(*ret_errno)) == sizeof(*ret_errno)) {
-        waitpid(pid, NULL, 0);
-        pid = -1;
-    }
-    close(fds[0]);
-    return pid;
-}
-
 /* Until the command ends: its wait status. A collector that cannot go on does not end the command. */
 static int watch(pid_t child, struct local *l)
 {
@@ -319,17 +291,15 @@ static int run(const struct record_conf *conf, char **argv)
     struct label_facts facts = {.name = conf->name && conf->name[0] ? conf->name : program,
                                 .argv = argv,
                                 .start_ms = clock_wall_ms()};
-    r.child = start(argv, &why);
+    r.child = spawn_start(argv, &why);
     if (r.child < 0) {
         code = cli_fail(&record_face, 127, "cannot start '%s': %s", argv[0], strerror(why));
     } else {
-        signal(SIGINT, SIG_IGN); /* meant for the command; we follow it */
-        signal(SIGQUIT, SIG_IGN);
         facts.pid = r.child;
         note_pid(&r, r.child);
         struct label *label = hub ? label_begin(&conf->client, &facts) : NULL;
         int status = watch(r.child, l);
-        code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        code = spawn_code(status);
         if (!conf->quiet)
             tell(&r, conf->all, clock_mono_ms() - begin_ms);
         if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)

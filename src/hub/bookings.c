@@ -10,6 +10,7 @@
 #include "base/zone.h"
 #include "book/moment.h"
 #include "book/pick.h"
+#include "book/queue.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
 #include "hub/mirror.h"
@@ -32,6 +33,12 @@ static const char *verb(enum event_kind kind)
     }
 }
 
+/* What a wait's way is told of: what was given, and given back. */
+static bool worth_telling(const struct hold *x, enum event_kind kind)
+{
+    return x->kind == HOLD_BOOKING || kind == EVENT_BOOKED || kind == EVENT_RELEASED;
+}
+
 /* One event per node: of its device when there is one there, else of the node. */
 static void tell(struct hub *h, const struct hold *x, enum event_kind kind, const char *by, int64_t at_ms)
 {
@@ -41,11 +48,14 @@ static void tell(struct hub *h, const struct hold *x, enum event_kind kind, cons
     struct str rest = str_of(x->devices), one;
     AUTO_BUF text = BUF_INIT(4096);
     AUTO_BUF told = BUF_INIT(HOLD_DEVICES * (size_t)(NODE_KEY_MAX + 1));
+    if (!worth_telling(x, kind))
+        return;
     moment_text(kind == EVENT_EXPIRED ? hold_end_ms(x) : x->until_ms, at_ms, h->zone, until);
     own |= kind == EVENT_EXPIRED;
-    buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by, verb(kind), x->places, own ? "" : " for ",
-             own ? "" : x->person, kind == EVENT_RELEASED ? ", booked" : "", until, x->comment[0] ? ": " : "",
-             x->comment);
+    buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by,
+             x->kind == HOLD_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verb(kind), x->places,
+             own ? "" : " for ", own ? "" : x->person, kind == EVENT_RELEASED ? ", booked" : "", until,
+             x->comment[0] ? ": " : "", x->comment);
     mem_copy_str(e.text, sizeof(e.text), text.p);
     log_debug("book", "booking %" PRId64 ": %s", x->id, e.text);
     while (str_cut(&rest, ',', &one)) {
@@ -151,7 +161,10 @@ static void written(void *arg, int result)
         show_all(h, left, now_ms);
         show_all(h, x->devices, now_ms);
     }
-    if (w->late && x)
+    if (w->late && x && x->kind == HOLD_WAIT) {
+        queue_heard(h->queue, x->id, now_ms);
+        reply_wait(&rp, &h->api, x, now_ms, w->status);
+    } else if (w->late && x)
         reply_hold(&rp, &h->api, x, w->me, now_ms, w->status);
     if (w->late && x && w->back) {
         rp.status = 303;
@@ -185,9 +198,13 @@ static int start(struct hub *h, struct hold *x, const char *by, const struct wri
     w->h = h;
     w->id = x->id;
     w->status = fresh ? 201 : 200;
-    w->kind = !was ? EVENT_BOOKED : x->released_ms && !was->released_ms ? EVENT_RELEASED : EVENT_REBOOKED;
+    w->kind = !was || hold_waits(was)               ? EVENT_BOOKED
+              : x->released_ms && !was->released_ms ? EVENT_RELEASED
+                                                    : EVENT_REBOOKED;
     mem_copy_str(w->by, sizeof(w->by), by);
-    if (was)
+    if (x->kind == HOLD_WAIT)
+        ; /* hours are counted for bookings alone */
+    else if (was)
         ledger_mark_all(h->ledger, MIN(was->from_ms, x->from_ms), MAX(was->until_ms, x->until_ms), clock_wall_ms());
     else
         ledger_mark_all(h->ledger, x->from_ms, x->until_ms, clock_wall_ms());

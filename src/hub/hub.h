@@ -16,6 +16,7 @@ struct press;
 struct slurm_desk;
 struct asked;
 struct ledger;
+struct queue;
 struct streams;
 struct work;
 
@@ -30,6 +31,8 @@ struct hub {
     struct peers *peers;
     struct tokens *tokens;
     struct book *book;
+    struct queue *queue;   /* who waits for GPUs */
+    int64_t serve_ms;      /* the moment of the round that serves them */
     struct mirror *mirror; /* comments.json */
     struct zone *zone;     /* of times in sentences: the system's */
     struct streams *streams;
@@ -94,6 +97,10 @@ int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn 
 int bookings_load(struct hub *h, struct err *err); /* after the registry */
 void bookings_tick(struct hub *h, int64_t now_ms);
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
+
+/* ---- waits.c ---- */
+void waits_tick(struct hub *h, int64_t now_ms);
+void waits_heard(void *hub, const struct hold *h, int64_t now_ms);
 
 /* ---- usage.c ---- */
 int hub_open_ledger(struct hub *h, struct err *err);

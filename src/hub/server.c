@@ -3,6 +3,7 @@
  * readers of history. A reload reads everything first and then takes all of it or none.
  */
 #include "hub/server.h"
+#include "book/queue.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -231,6 +232,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     live_tick(s->hub.live, now_ms);
     census_desk_tick(s->hub.census, now_ms);
     bookings_tick(&s->hub, now_ms);
+    waits_tick(&s->hub, now_ms);
     mirror_tick(s->hub.mirror, now_ms);
     httpd_tick(s->hub.httpd);
     say_store(&s->hub);
@@ -600,6 +602,7 @@ static void make_api(struct server *s)
         .zone = h->zone,
         .hold_put = bookings_put,
         .hold_get = bookings_get,
+        .wait_heard = waits_heard,
         .usage_now = hub_usage_now,
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,
@@ -632,6 +635,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->started_ms = clock_wall_ms();
     h->live = live_new(NULL, registry_on_event, h);
     h->book = book_new();
+    h->queue = queue_new();
     h->mirror = mirror_new(h);
     int r = zone_load(NULL, &h->zone, err);
     if (r < 0)
@@ -777,6 +781,7 @@ void hub_close(struct hub *h)
     live_free(h->live);
     mirror_free(h->mirror);
     book_free(h->book);
+    queue_free(h->queue);
     zone_free(h->zone);
     cache_free(h->api.cache);
     sources_said_free(h->api.sources);

@@ -31,7 +31,7 @@ struct hold {
     const char *by;            /* who made it: a person, or "token ID" */
     const char *devices;       /* uuids, with commas between */
     const char *places;        /* the same as people say it, when it was made: "dgx2:0,1 dgx3:4" */
-    const char *model, *where; /* what was wished for: patterns; empty: any */
+    const char *model, *where; /* what was wished for: patterns; empty: any. Of a wait: as book/queue.h writes it */
     const char *comment;
 };
 

@@ -111,8 +111,8 @@ class Node:
         self.n_procs = len(procs)
         return frame(3, self.id + struct.pack("<Q", self.procs_id) + body(raw))
 
-    def batch(self, at_ms=None, util=5000, number=None, facts=None, procs=None, events=()):
-        """One tick: utilisation in 0.01 %, 1 GiB of 80 used; every process of procs() on the device."""
+    def batch(self, at_ms=None, util=5000, number=None, facts=None, procs=None, events=(), mem=1 << 30):
+        """One tick: utilisation in 0.01 %, mem of 80 GiB used; every process of procs() on the device."""
         if number is None:
             self.number += 1
             number = self.number
@@ -120,7 +120,7 @@ class Node:
         procs = getattr(self, "procs_id", 0) if procs is None else procs
         raw = varint(1) + varint(at_ms or self.now()) + varint(3)
         before = 0
-        for metric, v in ((1, util), (3, 1 << 30), (5, 80 << 30)):
+        for metric, v in ((1, util), (3, mem), (5, 80 << 30)):
             raw += varint(metric - before) + b"\x00" + varint(1) + varint(1) + ints([v])
             before = metric
         n = self.n_procs if procs else 0

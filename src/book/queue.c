@@ -1,0 +1,242 @@
+/* queue.c: waits are the holds without devices, by id; what is remembered here is only when each was last heard of. */
+#include "book/queue.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+
+/* ---- wishes ---- */
+
+void wish_write(const struct wish *w, struct buf *out)
+{
+    buf_addf(out, "mem=%" PRId64 "%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
+             w->one_node ? " one" : "", w->free_ms, w->need_ms, w->hold_ms, STR_ARG(w->node));
+}
+
+static void read_number(struct str word, const char *name, int64_t *ret)
+{
+    size_t len = strlen(name);
+    int64_t v;
+
+    if (word.len > len && memcmp(word.p, name, len) == 0 && str_int(str_n(word.p + len, word.len - len), &v) && v >= 0)
+        *ret = v;
+}
+
+void wish_read(const struct hold *h, struct wish *ret)
+{
+    struct str rest = str_of(h->where), word;
+    int node = str_find(rest, "node=");
+
+    *ret = (struct wish){.count = h->count,
+                         .model = str_of(h->model),
+                         .free_ms = QUEUE_FREE_MS,
+                         .need_ms = QUEUE_NEED_MS,
+                         .hold_ms = QUEUE_HOLD_MS};
+    if (node >= 0) { /* the last: a pattern may hold anything */
+        ret->node = str_n(rest.p + node + 5, rest.len - (size_t)node - 5);
+        rest.len = (size_t)node;
+    }
+    while (str_word(&rest, &word)) {
+        ret->one_node |= str_eq(word, "one");
+        read_number(word, "mem=", &ret->mem);
+        read_number(word, "free=", &ret->free_ms);
+        read_number(word, "need=", &ret->need_ms);
+        read_number(word, "hold=", &ret->hold_ms);
+    }
+}
+
+struct pick_wish wish_pick(const struct wish *w, const char *person, int64_t id, int64_t now_ms)
+{
+    return (struct pick_wish){.count = w->count,
+                              .model = w->model,
+                              .node = w->node,
+                              .from_ms = now_ms,
+                              .until_ms = now_ms + MAX(w->need_ms, w->hold_ms),
+                              .now_ms = now_ms,
+                              .person = person,
+                              .except = id,
+                              .idle = true,
+                              .idle_ms = w->free_ms,
+                              .mem = w->mem,
+                              .one_node = w->one_node};
+}
+
+/* ---- who was heard of when ---- */
+
+struct heard {
+    int64_t id, at_ms;
+    bool seen; /* by this round */
+};
+
+struct queue {
+    struct heard *v;
+    size_t n, cap;
+};
+
+struct queue *queue_new(void)
+{
+    return mem_zero(1, sizeof(struct queue));
+}
+
+void queue_free(struct queue *q)
+{
+    if (!q)
+        return;
+    free(q->v);
+    free(q);
+}
+
+static struct heard *find(struct queue *q, int64_t id)
+{
+    for (size_t i = 0; i < q->n; i++)
+        if (q->v[i].id == id)
+            return &q->v[i];
+    return NULL;
+}
+
+void queue_heard(struct queue *q, int64_t id, int64_t now_ms)
+{
+    struct heard *e = find(q, id);
+
+    if (!e) {
+        VEC_ROOM(q->v, q->n, q->cap);
+        e = &q->v[q->n++];
+    }
+    *e = (struct heard){.id = id, .at_ms = now_ms, .seen = true};
+}
+
+/* ---- whose turn ---- */
+
+static int by_id(const void *x, const void *y)
+{
+    const struct hold *a = *(const struct hold *const *)x, *b = *(const struct hold *const *)y;
+
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+struct line { /* those who wait, first come first: copies, since serving one changes the book */
+    struct hold **v;
+    size_t n, cap;
+};
+
+static void line_read(struct book *b, struct line *l)
+{
+    size_t n;
+    const struct hold *const *all = book_all(b, &n);
+
+    *l = (struct line){0};
+    for (size_t i = 0; i < n; i++)
+        if (hold_waits(all[i]) && !book_changing(b, all[i]->id)) {
+            VEC_ROOM(l->v, l->n, l->cap);
+            l->v[l->n++] = hold_copy(all[i]);
+        }
+    if (l->n)
+        qsort(l->v, l->n, sizeof(*l->v), by_id);
+}
+
+static void line_fini(struct line *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+}
+
+/* The nodes that have anything to give: while people wait they are few. For free(). */
+static const struct node_now **with_room(const struct node_now *const *nodes, size_t n, size_t *ret_n)
+{
+    const struct node_now **v = mem_zero(MAX(n, 1u), sizeof(*v));
+
+    *ret_n = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < nodes[i]->n_devices; k++) {
+            const struct device_now *d = &nodes[i]->devices[k];
+            if (d->state == DEV_FREE || (d->state == DEV_HELD && d->booking)) {
+                v[(*ret_n)++] = nodes[i];
+                break;
+            }
+        }
+    return v;
+}
+
+/* What would do for this one, if it were free for long enough, is nobody's behind him. */
+static void keep(struct book *b, const struct node_now *const *nodes, size_t n, struct pick_wish *p, struct buf *kept)
+{
+    p->idle_ms = 0;
+    pick_every(nodes, n, b, p, kept);
+}
+
+static void forget_others(struct queue *q)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->n; i++)
+        if (q->v[i].seen)
+            q->v[n++] = q->v[i];
+    q->n = n;
+}
+
+void queue_serve(struct queue *q, struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms,
+                 const struct queue_calls *calls)
+{
+    enum { FRESH_MS = 15000 }; /* one who was heard of lately is there to be told */
+    struct line l;
+    size_t n_some;
+    AUTO_BUF kept = BUF_INIT(1u << 20);
+
+    line_read(b, &l);
+    for (size_t i = 0; i < q->n; i++)
+        q->v[i].seen = book_find(b, q->v[i].id) || book_changing(b, q->v[i].id);
+    forget_others(q);
+    if (!l.n) {
+        line_fini(&l);
+        return;
+    }
+    AUTO_FREE const struct node_now **some = with_room(nodes, n, &n_some);
+    for (size_t i = 0; i < l.n; i++) {
+        AUTO_BUF got = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+        const struct heard *e = find(q, l.v[i]->id);
+        struct wish w;
+        wish_read(l.v[i], &w);
+        struct pick_wish p = wish_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
+        p.kept = &kept;
+        if (!e) { /* from before this hub started: it has as long as any to be heard of */
+            queue_heard(q, l.v[i]->id, now_ms - FRESH_MS);
+            e = find(q, l.v[i]->id);
+        }
+        if (now_ms - e->at_ms > QUEUE_LEASE_MS)
+            calls->out(calls->arg, l.v[i]);
+        else if (now_ms - e->at_ms < FRESH_MS && pick_among(some, n_some, b, &p, &got, NULL) == 0)
+            calls->give(calls->arg, l.v[i], &w, got.p);
+        else if (pick_possible(nodes, n, &p, NULL) == 0)
+            keep(b, some, n_some, &p, &kept);
+    }
+    line_fini(&l);
+}
+
+void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret)
+{
+    struct line l;
+    size_t n_some;
+
+    line_read(b, &l);
+    AUTO_FREE const struct node_now **some = with_room(nodes, l.n ? n : 0, &n_some);
+    for (size_t i = 0; i < l.n; i++) {
+        struct wish w;
+        wish_read(l.v[i], &w);
+        struct pick_wish p = wish_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
+        p.kept = ret;
+        if (pick_possible(nodes, n, &p, NULL) == 0)
+            keep(b, some, n_some, &p, ret);
+    }
+    line_fini(&l);
+}
+
+size_t queue_ahead(struct book *b, int64_t id)
+{
+    size_t n, ahead = 0;
+    const struct hold *const *all = book_all(b, &n);
+
+    for (size_t i = 0; i < n; i++)
+        ahead += hold_waits(all[i]) && all[i]->id < id;
+    return ahead;
+}

@@ -1,0 +1,26 @@
+/* What a wait's record says of its wish: any bytes. What is read is within bounds, and is read back the same. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "book/queue.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    AUTO_FREE char *text = mem_strn((const char *)data, size);
+    AUTO_BUF again = BUF_INIT(1u << 20);
+    struct hold h = {.kind = HOLD_WAIT, .count = 1, .model = "", .where = text, .devices = ""};
+    struct wish w, got;
+
+    wish_read(&h, &w);
+    wish_write(&w, &again);
+    if (again.err)
+        return 0;
+    h.where = again.p;
+    wish_read(&h, &got);
+    if (w.mem < 0 || w.free_ms < 0 || w.mem != got.mem || w.one_node != got.one_node || w.need_ms != got.need_ms ||
+        !str_eq_str(w.node, got.node))
+        abort();
+    return 0;
+}
