@@ -2,6 +2,7 @@
 #
 #   make            build/muster and build/muster-agent
 #   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd; no npm
+#   make lib        build/libmuster.so.0 alone: needs gcc and make
 #   make check      unit tests, include rules, golden files     SAN=1: address + undefined   THREAD=1: thread
 #   make fuzz       fuzz targets (clang)                          make lint  clang-format, clang-tidy, cppcheck
 #   make install    PREFIX=/usr/local DESTDIR=                    make bench  figures against peers
@@ -10,6 +11,7 @@ VERSION := 0.1.0
 CC      ?= gcc
 CCACHE  := $(shell command -v ccache 2>/dev/null)
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 
 # A variant has its own folder, so that switching costs nothing.
@@ -27,7 +29,7 @@ ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) -pie -pthread -Wl,--gc-sections -Wl,-z,relr
 
 # ---- what belongs to which program ------------------------------------------------------------------------------------
 # The lean agent: these folders, less what needs a parser library or is for other machines.
-AGENT_ONLY_OUT := src/base/yaml.c src/base/ytree.c src/collect/smi_xml.c src/collect/remote.c src/collect/remote_script.c src/collect/cards.c src/collect/amd_json.c src/collect/readings.c src/wire/stream.c
+AGENT_ONLY_OUT := src/base/yaml.c src/base/ytree.c src/collect/smi_xml.c src/collect/remote.c src/collect/remote_script.c src/collect/cards.c src/collect/trace.c src/collect/amd_json.c src/collect/readings.c src/wire/stream.c
 AGENT_SRC := $(filter-out $(AGENT_ONLY_OUT),$(wildcard src/base/*.c src/model/*.c src/codec/*.c src/collect/*.c src/wire/*.c src/spool/*.c src/agent/*.c)) src/link/http.c src/link/curl_lib.c src/cmd/agent.c src/agent_main.c
 LIB_SRC   := $(wildcard src/*/*.c)
 ASSETS    := $(wildcard src/*/*.S)
@@ -41,8 +43,8 @@ MAIN_OBJ  := $(O)/src/main.o
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -lresolv -ldl -lm -lncursesw -ltinfo
 
-.PHONY: all agent check unit fuzz lint install bench bench-programs clean man includes stub tool
-all: $(BIN)/muster $(BIN)/muster-agent man
+.PHONY: all agent lib check unit fuzz lint install bench bench-programs clean man includes stub tool
+all: $(BIN)/muster $(BIN)/muster-agent lib man
 agent: $(BIN)/muster-agent
 
 $(BIN)/muster: $(MAIN_OBJ) $(LIB_OBJ)
@@ -60,6 +62,25 @@ $(O)/%.o: %.c
 $(O)/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -c -o $@ $<
+
+# ---- libmuster: what it needs of the tree, position independent; nothing but muster.h's functions is seen outside --------
+SO_SRC := $(wildcard src/lib/*.c src/collect/nvml*.c) $(addprefix src/collect/,collect.c replay.c trace.c worker.c) \
+          src/model/metric.c $(addprefix src/base/,buf.c clock.c err.c file.c json.c mem.c rand.c str.c)
+SO_OBJ := $(SO_SRC:%.c=$(O)/pic/%.o) $(O)/pic/src/collect/trace_data.o
+SO     := $(BIN)/libmuster.so
+lib: $(SO)
+$(SO): $(SO).0
+	ln -sf $(<F) $@
+$(SO).0: $(SO_OBJ) src/lib/muster.map
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $(SANFLAG) -shared -pthread -Wl,-soname,libmuster.so.0 -Wl,--version-script=src/lib/muster.map -Wl,--gc-sections -Wl,-z,relro,-z,now -Wl,-z,nodelete $(if $(SANFLAG),,-Wl,-z,defs) -o $@ $(SO_OBJ) -ldl -lm
+$(O)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(CCACHE) $(CC) $(CPPFLAGS) $(filter-out -fPIE,$(ALL_CFLAGS)) -fPIC -MMD -MP -c -o $@ $<
+$(O)/pic/%.o: %.S data/h200-trace.csv
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -c -o $@ $<
+-include $(wildcard $(O)/pic/src/*/*.d)
 
 $(O)/src/api/assets.o: src/api/install.sh packaging/systemd/muster-agent.service
 
@@ -146,6 +167,11 @@ install: all
 	build/muster completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/muster.fish
 	for u in packaging/systemd/*.service; do sed 's#/usr/local/bin#$(PREFIX)/bin#g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$u); done
 	install -m 644 packaging/systemd/muster-agent.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/muster-agent.conf
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 build/libmuster.so.0 $(DESTDIR)$(LIBDIR)/
+	ln -sf libmuster.so.0 $(DESTDIR)$(LIBDIR)/libmuster.so
+	install -m 644 src/lib/muster.h $(DESTDIR)$(PREFIX)/include/
+	sed 's#@PREFIX@#$(PREFIX)#; s#@LIBDIR@#$(LIBDIR)#; s#@VERSION@#$(VERSION)#' src/lib/muster.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/muster.pc
 	install -m 644 README.md CHANGES.md LICENSE packaging/muster.yaml packaging/agent.env $(DESTDIR)$(PREFIX)/share/doc/muster/
 
 BENCH := $(patsubst bench/%.c,$(BIN)/bench/%,$(filter-out bench/telemetry.c,$(wildcard bench/*.c)))

@@ -14,6 +14,7 @@
 #include "cmd/inlet.h"
 #include "cmd/progress.h"
 #include "cmd/simulate.h"
+#include "collect/trace.h"
 #include "wire/wire.h"
 
 #define BUCKET_MS (2 * 3600000ll)
@@ -242,7 +243,7 @@ int backfill_run(const struct simulate_conf *conf, struct err *err)
     b.from_ms = b.to_ms - conf->backfill / conf->every * conf->every;
     if (b.from_ms <= 0)
         return err_set(err, -EINVAL, "--backfill: that is before 1970");
-    int r = replay_load(&b.trace, cast_trace_text(), "the recorded trace", err);
+    int r = replay_load(&b.trace, trace_text(), "the recorded trace", err);
     if (r == 0)
         r = inlet_open(&b.in, conf->data, &client, err);
     progress_start(&b.progress, "backfill", "ms", b.to_ms - b.from_ms, conf->quiet);

@@ -4,14 +4,6 @@
 
 #include "base/mem.h"
 
-extern const char muster_trace_start[], muster_trace_end[];
-
-struct str cast_trace_text(void)
-{
-    /* cppcheck-suppress comparePointers ; one asset, two labels */
-    return str_n(muster_trace_start, (size_t)(muster_trace_end - muster_trace_start));
-}
-
 /* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */
 static const struct scene {
     const char *program, *cmd;

@@ -45,7 +45,4 @@ void cast_fini(struct cast_node *n);
 /* Play up to at_ms and add one tick to g. A hung node adds its own metrics only. */
 void cast_tick(struct cast_node *n, int64_t at_ms, struct gather *g);
 
-/* The trace inside the binary. */
-struct str cast_trace_text(void);
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cmd/cast.h"
 #include "cmd/simulate.h"
+#include "collect/trace.h"
 #include "store/store.h"
 #include "wire/wire.h"
 
@@ -80,7 +81,7 @@ int demo_prepare(const char *dir, struct err *err)
         r = make_past(dir, CAST_DEMO_NODES, PAST_MS - SILENT_FOR_MS, now - SILENT_FOR_MS, err);
     if (r == 0 && fresh) /* the sixth has been silent since */
         r = make_past(dir, CAST_DEMO_NODES - 1, SILENT_FOR_MS, now, err);
-    if (r < 0 || (r = replay_load(&trace, cast_trace_text(), "the recorded trace", err)) < 0 ||
+    if (r < 0 || (r = replay_load(&trace, trace_text(), "the recorded trace", err)) < 0 ||
         (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
         goto out;
     cast_init_demo(&cast, trace, CAST_DEMO_NODES - 1, now);

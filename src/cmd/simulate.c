@@ -22,6 +22,7 @@
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/crowd.h"
+#include "collect/trace.h"
 #include "wire/wire.h"
 
 enum { PER_POST = 16, WAITING_MAX = 20000, TIMEOUT_S = 15 };
@@ -447,7 +448,7 @@ int simulate_run(const struct simulate_conf *conf, struct err *err)
     if (!r && conf->actors && conf->ledger && conf->ledger[0])
         r = err_set(err, -EINVAL, "--actors and --ledger do not go together: nodes that repeat others have no ledger");
     if (!r)
-        r = replay_load(&s.trace, cast_trace_text(), "the recorded trace", err);
+        r = replay_load(&s.trace, trace_text(), "the recorded trace", err);
     if (!r && conf->ledger && conf->ledger[0] && !(s.ledger = fopen(conf->ledger, "we")))
         r = err_set(err, -errno, "cannot open '%s': %s", conf->ledger, strerror(errno));
     if (!r && conf->actors) {

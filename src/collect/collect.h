@@ -65,9 +65,16 @@ struct collect_conf {
     const char *root;        /* before /sys and /proc where the NVML collector reads them; NULL: none; for tests */
     const char *smi_path;    /* nvidia-smi */
     const char *replay;      /* a trace; NULL: none */
+    struct str replay_text;  /* the trace itself, for a replay that names no file (":8") */
     const char *const *exec; /* commands or files of `name value` lines, NULL-terminated; may be NULL */
     bool cmdline;            /* read command lines at all */
+    /* Only these metrics, for one who asks often: no processes, no events, no letting go of GPUs that may sleep. What
+     * is cheap is asked at every tick, what is dear as seldom as ever. NULL: everything. */
+    const struct bits *want;
 };
+
+/* Cheap enough for every tick; others are asked now and then, and come when they are fresh. */
+bool collect_quick(enum metric m);
 
 struct collector; /* each backend's own */
 struct collector_ops {

@@ -11,6 +11,7 @@
 #include "collect/nvml_slow.h"
 
 enum {
+    PICKY_LOOK_MS = 1000, /* for one who asks often: has a GPU fallen asleep or woken up */
     LOOK_MS = 10000,      /* is a lost GPU back, is there a new one */
     RENEW_MS = 60000,     /* while a GPU is lost, let go of the driver and come back: first after this long, */
     LONGEST_MS = 3600000, /* then ever more seldom, up to this */
@@ -30,7 +31,13 @@ struct collector {
     struct nvml_list list;
     struct nvml_slow *slow;
     struct nvml_events *events;
-    size_t n_procs; /* room of procs, in records of the longest kind */
+    bool picky;           /* somebody wants some metrics only */
+    bool dear;            /* among them, dear ones */
+    struct bits unwanted; /* when picky */
+    size_t n_asks;
+    struct nvml_ask *asks; /* room for one per device of the list */
+    int64_t asleep_ms;     /* when picky: look again at which sleep */
+    size_t n_procs;        /* room of procs, in records of the longest kind */
     char *procs;
     /* letting go of GPUs that may sleep */
     bool resting;
@@ -52,13 +59,28 @@ static int stop_threads(struct collector *c, struct err *err)
     return err_set(err, -ESTALE, "a call to the NVIDIA driver does not return");
 }
 
+/* What nobody wants is as good as absent. */
+static void forget_unwanted(struct collector *c)
+{
+    for (size_t i = 0; i < c->list.n; i++)
+        for (size_t w = 0; w < ARRAY_LEN(c->unwanted.w); w++) {
+            c->list.v[i]->absent.w[w] |= c->unwanted.w[w];
+            c->list.v[i]->dear.absent.w[w] |= c->unwanted.w[w];
+        }
+}
+
 static int start_threads(struct collector *c, struct err *err)
 {
+    if (c->picky)
+        forget_unwanted(c);
+    if (c->picky && !c->dear)
+        return 0;
     c->slow = nvml_slow_new(&c->lib, c->list.v, c->list.n);
     int r = nvml_slow_start(c->slow);
     if (r < 0)
         return err_set(err, r, "cannot start a thread: %s", strerror(-r));
-    c->events = nvml_events_start(&c->lib, c->list.v, c->list.n);
+    if (!c->picky)
+        c->events = nvml_events_start(&c->lib, c->list.v, c->list.n);
     return 0;
 }
 
@@ -171,7 +193,7 @@ static int be_ready(struct collector *c, int64_t now_ms, struct err *err)
         }
         c->resting = false;
     }
-    if (nvml_scan_asleep(&c->list, c->root)) {
+    if (!c->picky && nvml_scan_asleep(&c->list, c->root)) {
         c->resting = true;
         c->rest_until_ms = 0;
         return 0;
@@ -187,7 +209,7 @@ static bool idle(const struct nvml_dev *d, const struct device_reading *r)
 /* An open driver keeps a GPU awake. Where all may sleep and none has work, let go. */
 static int maybe_rest(struct collector *c, const struct reading *r, int64_t now_ms, struct err *err)
 {
-    bool all = r->n_devices == c->list.n && c->list.n > 0;
+    bool all = r->n_devices == c->list.n && c->list.n > 0 && !c->picky;
     for (size_t i = 0; i < c->list.n && all; i++)
         all = idle(c->list.v[i], &r->devices[i]);
     if (!all || !c->idle_since_ms)
@@ -364,20 +386,23 @@ static void read_dev(struct collector *c, size_t i, struct device_reading *out, 
         read_memory(a);
     else
         read_gpu(a);
-    if (d->instances == 0)
+    if (d->instances == 0 && !c->picky)
         read_uses(c, d, a, out);
     else
-        out->uses_known = true; /* they are listed with the instances */
+        out->uses_known = !c->picky; /* they are listed with the instances */
     for (enum metric m = 0; m < M_COUNT; m++)
         if (sample_has(&d->first, m))
             sample_set(&out->sample, m, d->first.v[m]);
     d->first.have = (struct bits){0};
-    read_sm(c, i, out, now_ms);
+    if (!c->picky)
+        read_sm(c, i, out, now_ms);
 }
 
 static void read_slow(struct collector *c, size_t i, struct reading *r)
 {
     int64_t new_ecc = 0;
+    if (!c->slow)
+        return;
     nvml_slow_take(c->slow, i, &r->devices[i].sample, &new_ecc);
     if (new_ecc > 0)
         add_event(r, i + 1, EVENT_ECC, new_ecc, r->at_ms, "memory errors that could not be corrected");
@@ -403,8 +428,12 @@ static void lose(struct collector *c, size_t i, int rc, struct device_reading *o
 static struct outcome read_all(struct collector *c, struct reading *r, int64_t now_ms)
 {
     struct outcome o = {.worst = NVML_GOOD};
-    struct nvml_ask *asks = mem_zero(c->list.n, sizeof(asks[0]));
     size_t open = 0, unknown = 0;
+    if (c->n_asks < c->list.n) {
+        c->n_asks = c->list.n;
+        c->asks = mem_grow(c->asks, c->n_asks, sizeof(c->asks[0]));
+    }
+    struct nvml_ask *asks = c->asks;
     for (size_t i = 0; i < c->list.n; i++) {
         struct nvml_ask *a = &asks[i];
         read_dev(c, i, reading_add(r), a, now_ms);
@@ -425,7 +454,6 @@ static struct outcome read_all(struct collector *c, struct reading *r, int64_t n
         } else if (d->handle)
             read_slow(c, i, r);
     }
-    free(asks);
     return o;
 }
 
@@ -463,7 +491,7 @@ static int look_after(struct collector *c, const struct reading *reading, struct
                       struct err *err)
 {
     bool lost = false;
-    if (o.worst == NVML_GOOD && (o.rc = nvml_slow_bad(c->slow)))
+    if (o.worst == NVML_GOOD && c->slow && (o.rc = nvml_slow_bad(c->slow)))
         o.worst = nvml_judge(o.rc);
     if (o.worst == NVML_STALE)
         return failed(&c->lib, o.rc, "reading", err);
@@ -492,12 +520,15 @@ static int look_after(struct collector *c, const struct reading *reading, struct
 static int nvml_read(struct collector *c, struct reading *ret, struct err *err)
 {
     int64_t now_ms = clock_mono_ms();
-    bool changed = false;
+    bool changed;
     if (c->stuck)
         return err_set(err, -ESTALE, "a call to the NVIDIA driver does not return");
     int r = be_ready(c, now_ms, err);
-    if (r == 0 && c->connected && (look_asleep(c, &changed), changed))
-        r = rescan(c, now_ms, err);
+    if (r == 0 && c->connected && now_ms >= c->asleep_ms) {
+        c->asleep_ms = c->picky ? now_ms + PICKY_LOOK_MS : 0;
+        look_asleep(c, &changed);
+        r = changed ? rescan(c, now_ms, err) : 0;
+    }
     if (r < 0)
         return r;
     mem_copy_str(ret->driver, sizeof(ret->driver), c->driver);
@@ -507,7 +538,7 @@ static int nvml_read(struct collector *c, struct reading *ret, struct err *err)
         err_set(err, 0, "%zu GPUs are asleep and were not seen awake yet", c->list.nameless);
     if (!c->connected)
         return 0;
-    o.rescan |= read_news(c, ret) || nvml_slow_mig_changed(c->slow);
+    o.rescan |= read_news(c, ret) || (c->slow && nvml_slow_mig_changed(c->slow));
     note_stuck(c, ret, now_ms);
     return look_after(c, ret, o, now_ms, err);
 }
@@ -531,9 +562,45 @@ static void nvml_close(struct collector *c)
         return; /* a thread still uses what is in it */
     nvml_list_fini(&c->list);
     free(c->procs);
+    free(c->asks);
     free(c->path);
     free(c->root);
     free(c);
+}
+
+bool collect_quick(enum metric m)
+{
+    static const enum metric quick[] = {M_util,   M_mem_util, M_mem_used, M_mem_reserved, M_mem_total,
+                                        M_temp,   M_temp_mem, M_power,    M_clock_sm,     M_clock_mem,
+                                        M_pstate, M_enc,      M_dec,      M_throttle};
+    for (size_t i = 0; i < ARRAY_LEN(quick); i++)
+        if (quick[i] == m)
+            return true;
+    return false;
+}
+
+/* Metrics that one call gives are wanted together. */
+static void be_picky(struct collector *c, const struct bits *want)
+{
+    static const enum metric twins[][2] = {{M_util, M_mem_util},
+                                           {M_mem_used, M_mem_reserved},
+                                           {M_mem_used, M_mem_total},
+                                           {M_nvlink_tx, M_nvlink_rx},
+                                           {M_rows_remapped, M_rows_pending}};
+    struct bits w = *want;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(twins); i++) { /* twice: what follows from what follows */
+        const enum metric *t = twins[i % ARRAY_LEN(twins)];
+        if (bits_has(&w, t[0]) || bits_has(&w, t[1])) {
+            bits_set(&w, t[0]);
+            bits_set(&w, t[1]);
+        }
+    }
+    c->picky = true;
+    for (enum metric m = 0; m < M_COUNT; m++) {
+        c->dear |= bits_has(want, m) && !collect_quick(m);
+        if (!bits_has(&w, m))
+            bits_set(&c->unwanted, m);
+    }
 }
 
 static int nvml_open(struct collector **ret, const struct collect_conf *conf, struct err *err)
@@ -543,6 +610,8 @@ static int nvml_open(struct collector **ret, const struct collect_conf *conf, st
     c->root = mem_str(conf->root ? conf->root : "");
     c->rest_wait_ms = REST_IDLE_MS;
     c->renew_wait_ms = RENEW_MS;
+    if (conf->want)
+        be_picky(c, conf->want);
     int r = be_ready(c, clock_mono_ms(), err);
     if (r < 0) {
         nvml_close(c);

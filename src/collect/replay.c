@@ -429,13 +429,13 @@ size_t replay_uses(const struct replay *r, int64_t t_ms, struct replay_use *ret,
     return row->n_uses;
 }
 
-/* ---- the collector: conf->replay is FILE, FILE:GPUS or FILE:GPUS:SEED ---- */
+/* ---- the collector: conf->replay is FILE, FILE:GPUS or FILE:GPUS:SEED; without FILE it is conf->replay_text ---- */
 
 struct collector {
     struct replay *trace;
     int64_t gpus, start_ms;
     uint64_t seed;
-    struct proc_fact *known; /* gpus * USES_MAX */
+    struct proc_fact *known; /* gpus * USES_MAX; NULL: nobody wants to know */
 };
 
 static bool replay_present(const struct collect_conf *conf)
@@ -462,12 +462,13 @@ static int replay_open(struct collector **ret, const struct collect_conf *conf, 
     bool one = cut_number(&path, &a), two = one && cut_number(&path, &b);
     uint64_t gpus = two ? b : one ? a : 1;
 
-    if (path.len == 0)
+    if (path.len == 0 && !conf->replay_text.len)
         return err_set(err, -EINVAL, "no trace to replay was named");
     if (gpus < 1 || gpus > REPLAY_GPUS)
         return err_set(err, -EINVAL, "a replay shows 1 to %d GPUs, not %llu", REPLAY_GPUS, (unsigned long long)gpus);
     AUTO_FREE char *file = mem_strn(path.p, path.len);
-    int r = replay_load_file(&trace, file, err);
+    int r = path.len ? replay_load_file(&trace, file, err)
+                     : replay_load(&trace, conf->replay_text, "an H200 recording", err);
     if (r < 0)
         return r;
     struct collector *c = mem_zero(1, sizeof(*c));
@@ -475,7 +476,7 @@ static int replay_open(struct collector **ret, const struct collect_conf *conf, 
     c->gpus = (int64_t)gpus;
     c->seed = two ? a : fnv64(path.p, path.len);
     c->start_ms = clock_wall_ms();
-    c->known = mem_zero(gpus * USES_MAX, sizeof(*c->known));
+    c->known = conf->want ? NULL : mem_zero(gpus * USES_MAX, sizeof(*c->known));
     *ret = c;
     return 0;
 }
@@ -513,13 +514,13 @@ static int replay_read(struct collector *c, struct reading *ret, struct err *err
         for (enum metric m = 0; m < M_COUNT; m++)
             if (sample_has(&s, m))
                 sample_set(metrics[m].scope == SCOPE_NODE ? &ret->node : &d->sample, m, s.v[m]);
-        size_t n = replay_uses(c->trace, t_ms, uses, USES_MAX); /* a row has no more */
+        size_t n = c->known ? replay_uses(c->trace, t_ms, uses, USES_MAX) : 0; /* a row has no more */
         for (size_t k = 0; k < n; k++) {
             struct proc_fact *p = &c->known[(size_t)i * USES_MAX + k];
             replay_known(p, uses[k].pid + (int32_t)i * PID_STEP, ret->at_ms - (t_ms - uses[k].since_ms));
             device_reading_use(d, (struct raw_use){p->pid, PROC_COMPUTE, uses[k].mem, -1, p});
         }
-        d->uses_known = true;
+        d->uses_known = c->known != NULL;
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The recorded H200 trace, inside the binary: the demo needs no file. */
+/* The recorded H200 trace, inside the binary: the demo and libmuster need no file. */
         .section .rodata
         .global muster_trace_start
         .global muster_trace_end
