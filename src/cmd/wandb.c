@@ -6,8 +6,8 @@
 #include "cmd/cmd.h"
 #include "cmd/wandb.h"
 
-/* {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL}, and so on: a line each. */
 const struct cmd wandb_verbs[] = {
+    {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL},
     {0},
 };
 

@@ -61,6 +61,8 @@ int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool mak
                              .key = ret->key.p,
                              .ca_file = conf->ca_file,
                              .in_flight = ret->config->in_flight,
+                             .tries = (int)conf->tries,
+                             .wait_ms = conf->retry_wait,
                              .rate = ret->config->rate_milli / 1000.0};
     if (!ret->base || wandb_new(&ret->w, ret->base, &how, &err) < 0)
         return cli_fail(face, EXIT_REACH, "%s", err.msg[0] ? err.msg : "there is no event loop");

@@ -13,6 +13,7 @@
 
 struct talk_conf {
     char *config, *api, *key_file, *base_url, *ca_file, *data;
+    int64_t tries, retry_wait; /* of a request, and before the second; 0: as the vendor's client */
 };
 #define TALK_OPTS(strct, field)                                                                                        \
     OPTN(strct, "config", field.config, 'c', OPT_PATH, "config.yaml", "FILE",                                          \
@@ -25,7 +26,12 @@ struct talk_conf {
         OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
              "certificates to trust instead of the system's"),                                                         \
         OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                    \
-             "folder that wandb.db is in (default: the hub's data folder)")
+             "folder that wandb.db is in (default: the hub's data folder)"),                                           \
+        OPTN(strct, "tries", field.tries, 0, OPT_INT, "0", "N", "how often a request is sent (default: 20)",           \
+             .max = 1000, .hidden = true),                                                                             \
+        OPTN(strct, "retry_wait", field.retry_wait, 0, OPT_DURATION, "0", "TIME",                                      \
+             "wait before a request is sent again (default: 2 s, twice as long each time)", .max = 60000,              \
+             .hidden = true)
 
 struct talk {
     struct wandb_config *config;

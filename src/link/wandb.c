@@ -391,6 +391,17 @@ int wandb_send(struct wandb *w, const struct wandb_request *a, wandb_done_fn *do
     return 0;
 }
 
+void wandb_cancel(struct wandb *w)
+{
+    struct wandb_answer a = {0};
+
+    err_set(&a.err, -ECANCELED, "given up");
+    while (w->waiting)
+        finish(w, leave_line(w, &w->waiting), &a);
+    while (w->n_flying)
+        finish(w, w->flying[--w->n_flying], &a);
+}
+
 int wandb_room(const struct wandb *w)
 {
     int64_t now = clock_mono_ms();

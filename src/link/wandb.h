@@ -64,6 +64,8 @@ typedef void wandb_done_fn(void *arg, const struct wandb_answer *a);
 
 /* It is sent when its turn comes, first in first out. -EINVAL for an address that is none. */
 int wandb_send(struct wandb *w, const struct wandb_request *q, wandb_done_fn *done, void *arg, struct err *err);
+/* All that waits or is under way is given up: each is done, with -ECANCELED, before this returns. Not inside a done. */
+void wandb_cancel(struct wandb *w);
 /* How many more would be sent at once: whoever has many to send keeps them until there is room. */
 int wandb_room(const struct wandb *w);
 int wandb_waiting(const struct wandb *w); /* sent or to be sent, and not done */

@@ -431,10 +431,10 @@ static int day_put(struct wandb_store *s, int64_t run, const struct wandb_day *d
 }
 
 static int days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                    const struct wandb_day *days, size_t n, bool fetched)
+                    const struct wandb_day *days, size_t n, bool fetched, bool done)
 {
     int64_t key = 0;
-    int found, rc = run_put(s, pull, run->team, run->project, run, true);
+    int found, rc = run_put(s, pull, run->team, run->project, run, done);
 
     if (rc == SQLITE_OK)
         rc = run_key(s, run->team, run->project, run->id, &key, &found);
@@ -465,8 +465,8 @@ static int days_put(struct wandb_store *s, const struct wandb_pull *pull, const 
     return run_stmt(s, st);
 }
 
-int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
-                   const struct wandb_day *days, size_t n, bool fetched, struct err *err)
+static int days_check_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
+                          const struct wandb_day *days, size_t n, bool fetched, bool done, struct err *err)
 {
     int r = key_check(run->team, run->project, run->id, err);
 
@@ -475,7 +475,19 @@ int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const s
             r = err_set(err, -EINVAL, "a day of run '%s' is outside of what is pulled", run->id);
     if (r == 0)
         r = begin(s, err);
-    return r < 0 ? r : end(s, days_put(s, pull, run, days, n, fetched), err);
+    return r < 0 ? r : end(s, days_put(s, pull, run, days, n, fetched, done), err);
+}
+
+int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
+                   const struct wandb_day *days, size_t n, bool fetched, struct err *err)
+{
+    return days_check_put(s, pull, run, days, n, fetched, true, err);
+}
+
+int wandb_days_owe(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
+                   const struct wandb_day *days, size_t n, struct err *err)
+{
+    return days_check_put(s, pull, run, days, n, false, false, err);
 }
 
 /* ---- rows from elsewhere ---- */

@@ -155,6 +155,10 @@ int wandb_due(struct wandb_store *s, const struct wandb_pull *pull, int64_t afte
 int wandb_days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
                    const struct wandb_day *days, size_t n, bool fetched, struct err *err);
 
+/* The days of a run whose metrics could not be had: its hours, as wandb_days_put without fetched, but it stays due. */
+int wandb_days_owe(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
+                   const struct wandb_day *days, size_t n, struct err *err);
+
 struct wandb_pull_sum {
     uint64_t projects, done, failed; /* of which the list of runs is known, complete, failed last */
     uint64_t runs, due;              /* that count; whose days are still to come */

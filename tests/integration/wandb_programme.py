@@ -86,7 +86,7 @@ class Metrics:
             return "[]"
         parts, escaped, places, t0 = [], self.tails.escaped, self.places, self.created_ms * 1000
         for us, tail in self.kept(samples):
-            at = f"{us // 1000000}.{us % 1000000:06d}"[:-6 + places] if places else str(us // 1000000)
+            at = f"{us // 1000000}.{us % 1000000:06d}"[:-6 + places or None] if places else str(us // 1000000)
             parts.append(f'{{\\"_wandb\\":true,\\"_timestamp\\":{at},\\"_runtime\\":{(us - t0) // 1000000},' + escaped[tail])
         return '["' + '","'.join(parts) + '"]'
 
