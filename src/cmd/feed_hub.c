@@ -516,7 +516,8 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
         free(f);
         return err_set(err, r, "cannot start: %s", strerror(-r));
     }
-    *ret = (struct feed){f, client_url(conf), false, hub_fd, hub_read, hub_view, hub_status, hub_events, hub_past};
+    *ret = (struct feed){f,          client_url(conf), false,    hub_fd, hub_read, hub_view,
+                         hub_status, hub_events,       hub_past, NULL,   NULL};
     return 0;
 }
 

@@ -1,11 +1,15 @@
 /* feed_local.c: this machine's collector into a live state of its own, as `muster ls --watch` does, without waiting. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/feeds.h"
 #include "cmd/here.h"
+#include "collect/who.h"
 #include "query/view.h"
 
 #define EVENTS_MAX 200
@@ -83,6 +87,35 @@ static bool here_events(void *arg, const struct feed_event **ret, size_t *ret_n)
     return true;
 }
 
+/* ---- signals ---- */
+
+static int here_aim(void *arg, int32_t pid, int64_t start_ms)
+{
+    enum { NEAR_MS = 1500 }; /* the kernel's word of when it booted moves with the clock */
+    char path[64];
+    struct stat st;
+    (void)arg;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (fd < 0)
+        return -errno;
+    /* From here on fd is one process; is it the one that was shown? */
+    int64_t began = who_began_ms(pid);
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    int r = stat(path, &st) < 0 || began < 0 || (start_ms > 0 && llabs(began - start_ms) > NEAR_MS) ? -ESRCH : 0;
+    if (r == 0 && geteuid() != 0 && st.st_uid != geteuid())
+        r = -EPERM;
+    if (r < 0)
+        close(fd);
+    return r < 0 ? r : fd;
+}
+
+static int here_fire(void *arg, int fd, int sig)
+{
+    (void)arg;
+    return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 ? -errno : 0;
+}
+
 int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
 {
     struct nearby *h = mem_zero(1, sizeof(*h));
@@ -90,7 +123,8 @@ int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
     h->here.arg = h;
     h->here.event = keep_event;
     int r = here_open(&h->here, tick_ms, err);
-    struct feed f = {h, "this machine", true, here_fd, here_read, here_view, here_status, here_events, NULL};
+    struct feed f = {h,           "this machine", true, here_fd,  here_read, here_view,
+                     here_status, here_events,    NULL, here_aim, here_fire};
     if (r < 0)
         feed_local_close(&f);
     else

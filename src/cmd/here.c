@@ -58,6 +58,8 @@ static int begin(struct here *h, int64_t tick_ms, struct local_sink *ret, struct
     if (r < 0)
         return r;
     h->conf = true;
+    if ((r = opt_env(agent_opts, &h->agent, err)) < 0) /* MUSTER_COLLECTOR and the like, as for an agent */
+        return r;
     if (tick_ms)
         h->agent.tick = tick_ms;
     h->live = live_new(&state_rule_default, on_event, h);

@@ -287,6 +287,11 @@ static void who_owner(const struct who *w, struct who_entry *e, struct str cgrou
     memcpy(e->told, owner.user, sizeof(e->told));
 }
 
+static int64_t who_start_ms(const struct who *w, const struct who_stat *s)
+{
+    return w->boot_ms + (int64_t)(s->start % (1ull << 53)) * 1000 / w->hz;
+}
+
 /* Read all of it. The start time must be the same at the end, or we mixed two processes: then it is gone. */
 static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
 {
@@ -301,7 +306,7 @@ static int who_read(const struct who *w, int32_t pid, struct who_entry *ret)
     f->pid = pid;
     f->ppid = s.ppid;
     f->uid = who_uid(w, pid);
-    f->start_ms = w->boot_ms + (int64_t)(s.start % (1ull << 53)) * 1000 / w->hz;
+    f->start_ms = who_start_ms(w, &s);
     memcpy(f->name, s.comm, sizeof(f->name));
     if (w->cmdline)
         who_cmdline(w, f);
@@ -419,6 +424,15 @@ struct who *who_new(const char *proc_root, bool cmdline)
     pthread_mutex_init(&w->users->lock, NULL);
     w->worker = worker_new(who_users_run, who_users_fini, w->users);
     return w;
+}
+
+int64_t who_began_ms(int32_t pid)
+{
+    char proc[] = "/proc";
+    struct who w = {.proc = proc, .hz = MAX(1, sysconf(_SC_CLK_TCK)), .boot_ms = who_boot_ms(proc)};
+    struct who_stat s;
+
+    return who_stat(&w, pid, &s) < 0 ? -ESRCH : who_start_ms(&w, &s);
 }
 
 void who_set_pods(struct who *w, const char *dir)

@@ -23,6 +23,9 @@ int who_ask(struct who *w, int32_t pid, int64_t now_ms, struct proc_fact *ret);
 bool who_settle(struct who *w, int64_t max_ms); /* wait a little for names being looked up; false: not all are here */
 void who_sweep(struct who *w, int64_t now_ms);  /* forget what was not asked for in a minute */
 
+/* When the process that has this number now began, as its fact has it; -ESRCH: none has it. */
+int64_t who_began_ms(int32_t pid);
+
 /* Pure: the text of /proc/PID/cgroup -> runtime, container, pod, slurm_job of ret. */
 void cgroup_parse(struct str text, struct proc_fact *ret);
 

@@ -27,6 +27,13 @@ struct feed {
     /* What was, borrowed until the next read(): the newest answer, perhaps to what was asked before. NULL: not known
      * yet. A feed without this has no past but what was seen. */
     const struct lanes *(*past)(void *arg, const struct lanes_ask *ask);
+    /*
+     * This machine's: a descriptor that stands for the process with this number that began then, whatever becomes of
+     * the number; the caller closes it. -ESRCH: it has ended; -EPERM: somebody else's. Then a signal for it. NULL: not
+     * this machine's.
+     */
+    int (*aim)(void *arg, int32_t pid, int64_t start_ms);
+    int (*fire)(void *arg, int fd, int sig);
 };
 
 #endif

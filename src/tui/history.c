@@ -11,6 +11,8 @@ static const struct {
              {86400000, "the last day"},
              {604800000, "the last week"}};
 
+const char *const history_words[] = {"hour", "6h", "day", "week", NULL};
+
 const char *history_span(const struct top *t)
 {
     return t->feed->past ? spans[t->span].words : "since the start";

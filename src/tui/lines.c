@@ -102,7 +102,7 @@ static struct node_cols node_cols(const struct top *t, const struct sheet *s)
     return c;
 }
 
-static void node_marks(struct sheet *s, int y, int x, int width, const struct node_now *n)
+void line_marks(struct sheet *s, int y, int x, int width, const struct node_now *n)
 {
     size_t fit = (size_t)width;
 
@@ -140,7 +140,7 @@ static void line_node(const struct top *t, struct sheet *s, int y, const struct 
                    s->ascii ? dev_states[st].ascii : dev_states[st].mark, b.p);
         return;
     }
-    node_marks(s, y, x, c.marks, n);
+    line_marks(s, y, x, c.marks, n);
     x += c.marks + 1;
     sheet_put(s, y, x, c.model, STYLE_PLAIN, short_model(node_model(n)));
     x += c.model + 1;
@@ -338,7 +338,13 @@ static void line_proc(const struct top *t, struct sheet *s, int y, const struct 
     sheet_right(s, y, x += 5, 6, style, i->p->mem >= 0 ? mem_short(i->p->mem, text) : "-");
     sheet_right(s, y, x += 7, 9, style, f->start_ms > 0 ? clock_span(MAX(0, t->all.at_ms - f->start_ms), text) : "-");
     x += 10;
+    if (i->depth) {
+        x += 2 * (MIN((int)i->depth, 8) - 1);
+        x = sheet_put(s, y, x, 3, STYLE_PLAIN | STYLE_DIM, s->ascii ? "`-" : "└─") + 1;
+    }
     sheet_put(s, y, x, s->w - x, style, f->cmd[0] ? f->cmd : f->name);
+    if (aim_tagged(&t->aim, i->id))
+        sheet_row(s, y, STYLE_PICK);
 }
 
 static void title_proc(struct sheet *s, int y)

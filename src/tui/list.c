@@ -53,6 +53,11 @@ const char *list_order(const struct top *t)
     return look == LOOK_EVENTS ? "time" : order_words[order_of(t, look)];
 }
 
+const char *list_order_word(enum look look, unsigned order)
+{
+    return order < orders[look].n ? order_words[orders[look].v[order]] : NULL;
+}
+
 static uint64_t mix(uint64_t h, const char *s)
 {
     for (; *s; s++)
@@ -258,6 +263,8 @@ void list_make(struct top *t)
         add_nodes(t, p);
     }
     sort(t);
+    if (t->tree && (p->look == LOOK_PROCS || p->look == LOOK_DEVICE))
+        tree_make(t);
     keep_picked(t, p);
 }
 

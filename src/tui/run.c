@@ -31,13 +31,13 @@ static void draw(struct loop *l)
 /* All keys that wait. False: quit. */
 static bool take_keys(struct loop *l, bool *ret_any)
 {
-    int key, y = 0;
+    int key, y = 0, x = 0;
     bool twice = false;
 
-    while ((key = screen_key(&y, &twice)) != KEY__NONE) {
+    while ((key = screen_key(&y, &x, &twice)) != KEY__NONE) {
         *ret_any = true;
         if (key == KEY__CLICK)
-            top_click(&l->top, y, twice);
+            top_click(&l->top, y, x, twice);
         else if (key == TOP_REDRAW)
             screen_redraw();
         else if (!top_key(&l->top, key))
@@ -117,7 +117,7 @@ int run_screen(const struct feed *feed, const struct run_conf *conf, struct err 
     }
     l.sheet.ascii = ascii;
     top_init(&l.top, feed, conf->me, conf->every_ms);
-    l.top.look = (enum look)conf->look;
+    conf->prepare(&l.top);
     top_refresh(&l.top, false);
     if (conf->filter) {
         top_key(&l.top, '/');

@@ -5,12 +5,13 @@
 #include "base/err.h"
 #include "tui/feed.h"
 
+struct top;
 struct run_conf {
     bool ascii, colour, light;
-    int64_t every_ms;   /* between frames that only new data asks for */
-    const char *me;     /* whom `mine` means; "" nobody */
-    const char *filter; /* to begin with; NULL: none */
-    int look;           /* enum look */
+    int64_t every_ms;               /* between frames that only new data asks for */
+    const char *me;                 /* whom `mine` means; "" nobody */
+    const char *filter;             /* to begin with; NULL: none */
+    void (*prepare)(struct top *t); /* what is shown first: settings */
 };
 
 /*

@@ -231,14 +231,17 @@ void screen_show(const struct sheet *s)
 
 /* ---- keys ---- */
 
-int screen_key(int *ret_y, bool *ret_twice)
+int screen_key(int *ret_y, int *ret_x, bool *ret_twice)
 {
     static const struct {
         wint_t from;
         int to;
-    } named[] = {{KEY_UP, TOP_UP},           {KEY_DOWN, TOP_DOWN},           {KEY_PPAGE, TOP_PAGE_UP},
-                 {KEY_NPAGE, TOP_PAGE_DOWN}, {KEY_HOME, TOP_HOME},           {KEY_END, TOP_END},
-                 {KEY_ENTER, TOP_ENTER},     {KEY_BACKSPACE, TOP_BACKSPACE}, {KEY_RESIZE, TOP_REDRAW}};
+    } named[] = {{KEY_UP, TOP_UP},         {KEY_DOWN, TOP_DOWN},
+                 {KEY_LEFT, TOP_LEFT},     {KEY_RIGHT, TOP_RIGHT},
+                 {KEY_PPAGE, TOP_PAGE_UP}, {KEY_NPAGE, TOP_PAGE_DOWN},
+                 {KEY_HOME, TOP_HOME},     {KEY_END, TOP_END},
+                 {KEY_ENTER, TOP_ENTER},   {KEY_BACKSPACE, TOP_BACKSPACE},
+                 {KEY_RESIZE, TOP_REDRAW}};
     wint_t c;
     MEVENT m;
     int r = get_wch(&c);
@@ -252,6 +255,7 @@ int screen_key(int *ret_y, bool *ret_twice)
             if (m.bstate & BUTTON5_PRESSED)
                 return TOP_DOWN;
             *ret_y = m.y;
+            *ret_x = m.x;
             *ret_twice = (m.bstate & BUTTON1_DOUBLE_CLICKED) != 0;
             return KEY__CLICK;
         }

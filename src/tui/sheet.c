@@ -86,10 +86,15 @@ void sheet_rule(struct sheet *s, int y)
         sheet_glyph(s, y, x, s->ascii ? '-' : 0x2500, STYLE_PLAIN | STYLE_DIM);
 }
 
+void sheet_part(struct sheet *s, int y, int x, int width, uint8_t add)
+{
+    for (int end = MIN(x + width, s->w); y >= 0 && y < s->h && x >= 0 && x < end; x++)
+        s->v[y * s->w + x].style |= add;
+}
+
 void sheet_row(struct sheet *s, int y, uint8_t add)
 {
-    for (int x = 0; y >= 0 && y < s->h && x < s->w; x++)
-        s->v[y * s->w + x].style |= add;
+    sheet_part(s, y, 0, s->w, add);
 }
 
 void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_t style)

@@ -36,6 +36,7 @@ int sheet_putf(struct sheet *s, int y, int x, int width, uint8_t style, const ch
 void sheet_right(struct sheet *s, int y, int x, int width, uint8_t style, const char *text);
 void sheet_rule(struct sheet *s, int y);
 void sheet_row(struct sheet *s, int y, uint8_t add); /* a style bit for the whole line */
+void sheet_part(struct sheet *s, int y, int x, int width, uint8_t add);
 void sheet_glyph(struct sheet *s, int y, int x, uint32_t c, uint8_t style);
 /* share in 0.01 %; -1: not known, and nothing is drawn but its ground. */
 void sheet_meter(struct sheet *s, int y, int x, int width, int64_t share, uint8_t style);

@@ -30,6 +30,7 @@ void top_fini(struct top *t)
     filter_free(t->filter);
     arena_fini(&t->arena);
     free(t->items);
+    aim_fini(&t->aim);
     *t = (struct top){0};
 }
 
@@ -151,16 +152,20 @@ static void type_key(struct top *t, int key)
 
 static bool list_key(struct top *t, int key)
 {
-    int page = MAX(1, t->list_h - 1);
+    int line = MAX(1, t->columns), page = MAX(1, t->list_h - 1) * line;
 
     switch (key) {
     case TOP_UP:
     case 'k':
-        move(t, -1);
+        move(t, -line);
         return true;
     case TOP_DOWN:
     case 'j':
-        move(t, 1);
+        move(t, line);
+        return true;
+    case TOP_LEFT:
+    case TOP_RIGHT:
+        move(t, line == 1 ? 0 : key == TOP_LEFT ? -1 : 1);
         return true;
     case TOP_PAGE_UP:
         move(t, -page);
@@ -201,6 +206,11 @@ bool top_key(struct top *t, int key)
         type_key(t, key);
         return true;
     }
+    if (t->aim.asking) {
+        aim_key(t, key);
+        return true;
+    }
+    t->aim.said[0] = 0;
     if (t->help) { /* any key closes it */
         t->help = false;
         return key != 'q';
@@ -235,7 +245,29 @@ bool top_key(struct top *t, int key)
         t->paused = !t->paused;
         break;
     case 't':
-        history_next(t);
+        if (look == LOOK_PROCS || look == LOOK_DEVICE) {
+            t->tree = !t->tree;
+            list_make(t);
+        } else {
+            history_next(t);
+        }
+        break;
+    case 'c':
+        t->compact = !t->compact;
+        break;
+    case 'x':
+        aim_tag(t);
+        move(t, 1);
+        break;
+    case 'X':
+        aim_clear(t);
+        break;
+    case 'K':
+        aim_begin(t);
+        break;
+    case 'W':
+        if (t->save)
+            t->save(t, t->aim.said);
         break;
     case '?':
         t->help = true;
@@ -252,12 +284,15 @@ bool top_key(struct top *t, int key)
     return true;
 }
 
-void top_click(struct top *t, int y, bool twice)
+void top_click(struct top *t, int y, int x, bool twice)
 {
     struct place *p = top_place(t);
-    long i = (long)p->first + y - t->list_y;
+    int columns = MAX(1, t->columns);
+    long i = (long)p->first + (long)(y - t->list_y) * columns;
 
-    if (t->typing || t->help || y < t->list_y || y >= t->list_y + t->list_h || i >= (long)t->n_items)
+    if (columns > 1)
+        i += MIN(x / MAX(1, t->cell), columns - 1);
+    if (t->typing || t->help || t->aim.asking || y < t->list_y || y >= t->list_y + t->list_h || i >= (long)t->n_items)
         return;
     move(t, i - (long)p->at);
     if (twice)
@@ -338,6 +373,16 @@ static void draw_foot(struct top *t, struct sheet *s)
                       "free  user:kim  model:h200  'memfree>=40G'  Enter keeps it, Esc drops it");
         return;
     }
+    if (t->aim.asking) {
+        AUTO_BUF words = BUF_INIT(1024);
+        aim_words(&t->aim, &words);
+        sheet_put(s, y, 0, s->w, STYLE_WARN | STYLE_BOLD, words.p);
+        return;
+    }
+    if (t->aim.said[0]) {
+        sheet_put(s, y, 0, s->w, STYLE_WARN, t->aim.said);
+        return;
+    }
     struct place *p = top_place(t);
     for (enum look l = 0; l < ARRAY_LEN(looks); l++) {
         uint8_t style = p->look == l ? STYLE_PLAIN | STYLE_PICK : STYLE_PLAIN;
@@ -355,7 +400,9 @@ static void draw_help(struct sheet *s)
         "p  processes                      arrows, j k, PgUp PgDn, g G  move",
         "u  people                         s      sort by the next column",
         "h  history: who was on which GPU  r      the other way round",
-        "e  events                         t      history: hour, 6 h, day, week",
+        "e  events                         t      processes: as a tree; history: span",
+        "c  compact: many to a line        W      keep these settings",
+        "x  tag a process, X none          K      send it, or the tagged ones, a signal",
         "/  filter, as on the page and in `muster ls`:",
         "   free   held 'idle>2h'   user:kim model:h200   host:dgx* 'memfree>=40G'",
         "space  pause                      + -    faster, slower",
@@ -385,7 +432,7 @@ static int draw_below(struct top *t, struct sheet *s, int room)
 {
     struct place *p = top_place(t);
 
-    if (p->look != LOOK_OVERVIEW || room < 12 || p->at >= t->n_items)
+    if (p->look != LOOK_OVERVIEW || t->compact || room < 12 || p->at >= t->n_items)
         return room;
     const struct node_now *n = t->items[p->at].n;
     int most = room - 1 - MIN((int)t->n_items, MAX(4, room / 2)), show = MIN((int)n->n_devices, most);
@@ -406,7 +453,10 @@ static void draw_title(struct top *t, struct sheet *s, int y)
 {
     struct place *p = top_place(t);
 
-    line_title(t, s, y, p->look);
+    if (grid_columns(t, s, p->look) > 1)
+        sheet_put(s, y, 1, s->w, STYLE_TITLE, p->look == LOOK_OVERVIEW ? "NODES" : "GPUS");
+    else
+        line_title(t, s, y, p->look);
     AUTO_BUF where = BUF_INIT(512);
     if (p->of_user)
         buf_addf(&where, " %s ", p->user[0] ? p->user : "(unknown)");
@@ -428,6 +478,33 @@ static const char *nothing(const struct top *t, enum look look)
            : look == LOOK_PEOPLE                     ? "nobody is on a GPU"
            : look == LOOK_EVENTS                     ? (t->no_events ? "asking…" : "nothing happened yet")
                                                      : "no GPUs";
+}
+
+/* The first line that is shown, so that what is chosen is among them. */
+static void scroll(const struct top *t, struct place *p)
+{
+    size_t columns = (size_t)t->columns, lines = (t->n_items + columns - 1) / columns, room = (size_t)t->list_h;
+    size_t line = p->at / columns, first = p->first / columns;
+
+    if (line < first)
+        first = line;
+    if (room && line >= first + room)
+        first = line - room + 1;
+    if (first + room > lines) /* no empty lines while there is something above */
+        first = lines > room ? lines - room : 0;
+    p->first = first * columns;
+}
+
+static void draw_grid(struct top *t, struct sheet *s, const struct place *p)
+{
+    for (size_t i = p->first; i < t->n_items && i < p->first + (size_t)(t->list_h * t->columns); i++) {
+        int y = t->list_y + (int)(i - p->first) / t->columns, x = (int)(i - p->first) % t->columns * t->cell;
+        grid_item(t, s, y, x, p->look, &t->items[i]);
+        if (i == p->at) {
+            sheet_put(s, y, x, 1, STYLE_PLAIN, ">");
+            sheet_part(s, y, x, t->cell - 1, STYLE_PICK);
+        }
+    }
 }
 
 void top_draw(struct top *t, struct sheet *s)
@@ -453,15 +530,14 @@ void top_draw(struct top *t, struct sheet *s)
     int room = draw_below(t, s, s->h - FOOT_ROWS - y);
     t->list_y = y;
     t->list_h = MAX(room, 0);
-    if (p->at < p->first)
-        p->first = p->at;
-    if (room > 0 && p->at >= p->first + (size_t)room)
-        p->first = p->at - (size_t)room + 1;
-    if (p->first + (size_t)MAX(room, 0) > t->n_items) /* no empty lines while there is something above */
-        p->first = t->n_items > (size_t)MAX(room, 0) ? t->n_items - (size_t)MAX(room, 0) : 0;
+    t->columns = grid_columns(t, s, p->look);
+    t->cell = grid_cell(t, p->look);
+    scroll(t, p);
     if (p->look == LOOK_HISTORY)
         history_ask(t, s);
-    for (int i = 0; i < room && p->first + (size_t)i < t->n_items; i++) {
+    if (t->columns > 1)
+        draw_grid(t, s, p);
+    for (int i = 0; t->columns == 1 && i < room && p->first + (size_t)i < t->n_items; i++) {
         const struct item *it = &t->items[p->first + (size_t)i];
         line_item(t, s, y + i, p->look, it);
         if (p->first + (size_t)i == p->at) {

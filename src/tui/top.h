@@ -7,6 +7,7 @@
 
 #include "query/people.h"
 #include "query/view.h"
+#include "tui/aim.h"
 #include "tui/feed.h"
 #include "tui/sheet.h"
 #include "tui/trail.h"
@@ -19,6 +20,8 @@ enum key {
     KEY__FIRST = 0x110000,
     TOP_UP,
     TOP_DOWN,
+    TOP_LEFT,
+    TOP_RIGHT,
     TOP_PAGE_UP,
     TOP_PAGE_DOWN,
     TOP_HOME,
@@ -31,8 +34,9 @@ enum key {
 
 /* One line of a list. What a look does not speak of is NULL. */
 struct item {
-    uint64_t id; /* the same thing has the same one at the next frame */
-    size_t came; /* before it was sorted: equal ones keep this order */
+    uint64_t id;   /* the same thing has the same one at the next frame */
+    size_t came;   /* before it was sorted: equal ones keep this order */
+    uint8_t depth; /* in a tree of processes: below so many */
     const struct node_now *n;
     const struct device_now *d;
     const struct proc_now *p;
@@ -68,6 +72,10 @@ struct top {
     unsigned order[LOOKS];
     bool turned[LOOKS]; /* the other way round */
     bool paused, help, typing;
+    bool compact, tree; /* many to a line; processes below those that started them */
+    struct aim aim;
+    /* What is to be kept: settings, where that is asked for. said: how it went. NULL: cannot be. */
+    void (*save)(const struct top *t, char said[160]);
     bool no_events; /* the feed does not know them yet */
     char typed[256];
     struct filter_err filter_err;
@@ -76,7 +84,7 @@ struct top {
     struct lanes_ask ask;     /* what it shows, and */
     const struct lanes *past; /* what is known of that; NULL: nothing yet */
     /* as last drawn, for the mouse and for pages */
-    int list_y, list_h;
+    int list_y, list_h, columns, cell;
 };
 
 void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms);
@@ -85,7 +93,7 @@ void top_fini(struct top *t);
 void top_refresh(struct top *t, bool tick);
 /* False: quit. */
 bool top_key(struct top *t, int key);
-void top_click(struct top *t, int y, bool twice);
+void top_click(struct top *t, int y, int x, bool twice);
 void top_draw(struct top *t, struct sheet *s);
 
 struct place *top_place(struct top *t);
@@ -94,6 +102,7 @@ struct place *top_place(struct top *t);
 void list_make(struct top *t);
 const char *list_order(const struct top *t); /* what it is sorted by, in a word */
 unsigned list_orders(enum look look);
+const char *list_order_word(enum look look, unsigned order); /* the n-th of a look; NULL: there is none */
 const struct device_now *list_device(const struct top *t, const char *uuid, const struct node_now **ret_node);
 
 /* lines.c: one line of each list, and its title. */
@@ -102,12 +111,20 @@ void line_item(const struct top *t, struct sheet *s, int y, enum look look, cons
 void line_device(const struct top *t, struct sheet *s, int y, const struct node_now *n, const struct device_now *d);
 void line_place(struct sheet *s, int y, int x, int width, uint8_t style, const struct node_now *n,
                 const struct device_now *d);
+void line_marks(struct sheet *s, int y, int x, int width, const struct node_now *n);
+/* tree.c: the list of processes, sorted, becomes one of trees. */
+void tree_make(struct top *t);
+/* grid.c: many to a line. */
+int grid_columns(const struct top *t, const struct sheet *s, enum look look); /* 1: it is a list */
+int grid_cell(const struct top *t, enum look look);                           /* how wide each is */
+void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i);
 /* history.c: the history look: what it asks for, once the list has its place, and its lines. */
 void history_ask(struct top *t, const struct sheet *s);
 void history_title(const struct top *t, struct sheet *s, int y);
 void history_line(const struct top *t, struct sheet *s, int y, const struct item *i);
 const char *history_span(const struct top *t); /* "the last hour" */
 void history_next(struct top *t);              /* the next span */
+extern const char *const history_words[];      /* "hour", ...; ends with NULL */
 /* device.c: the upper part of a device's page; returns the line below it. */
 int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,
                 const struct device_now *d);

@@ -14,7 +14,7 @@ class Terminal:
         Terminal.made += 1
         self.socket = case.path(f"tmux{Terminal.made}")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("MUSTER_", "TMUX", "COLOR", "NO_COLOR"))}
-        self.env.update({"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}, **(env or {}))
+        self.env.update({"LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "XDG_CONFIG_HOME": case.path("config")}, **(env or {}))
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(w), "-y", str(h), "env PS1='READY> ' sh")
         case.addCleanup(lambda: subprocess.run(["tmux", "-S", self.socket, "kill-server"], stderr=subprocess.DEVNULL, check=False))
         self.wait("READY>")

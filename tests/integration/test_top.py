@@ -1,11 +1,16 @@
 #!/usr/bin/python3
 """`muster top` in a terminal (tmux), against the demo cluster: every view and key, two sizes, and a terminal as it was afterwards."""
+import fcntl
 import os
+import pty
 import re
+import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import unittest
 
@@ -210,6 +215,110 @@ class Top(lib.Case):
         t.wait(r"^ GPU +WHO")
         t.keys("q")
         t.wait(r"^READY>$")
+
+    def test_compact_shows_many_to_a_line(self):
+        t = self.top(100, 30)
+        t.keys("c")
+        s = t.wait(r"^ NODES$")
+        self.assertRegex(s, r"(?m)^>dgx1 +[●◐○]{8} .*dgx2 +[●◐○]{8} ")
+        t.keys("Right")
+        t.wait(r"^ dgx1 .*>dgx2 ")
+        t.keys("Enter")
+        t.wait(r"^ GPUS +dgx2 *$")
+        t.wait(r"^>dgx2:0 . .*dgx2:1 ")
+        t.keys("d")
+        t.wait(r"^>dgx1:0 ● kim +\d+% .*dgx1:1 ")
+        t.keys("Down", "Right")
+        t.wait(r">dgx1:[3-7] ")
+        t.keys("c")
+        t.wait(r"^ GPU +WHO")
+
+    def test_settings_are_kept_on_request(self):
+        t = self.top(100, 30)
+        t.keys("p", "s", "s", "r", "t", "+", "W")
+        t.wait(r"^kept in .*/config/muster/top\.env")
+        t.keys("q")
+        t.wait(r"^status 0$")
+        t.run(f"clear; {lib.MUSTER} top --hub {self.url}")
+        t.wait(r"by user, turned$")
+        t.wait(r"  500 ms$")
+        with open(self.path("config/muster/top.env"), encoding="utf-8") as f:
+            kept = f.read()
+        self.assertIn("MUSTER_VIEW=processes\nMUSTER_EVERY=500ms\n", kept)
+        self.assertIn("MUSTER_TREE=true\n", kept)
+        t.keys("q")
+        t.wait(r"^READY>$")
+        t.run(f"clear; {lib.MUSTER} top --hub {self.url} -v devices --sort devices:power")  # a flag beats what was kept
+        t.wait(r"by power$")
+        t.keys("q")
+        with open(self.path("config/muster/top.env"), "w", encoding="utf-8") as f:
+            f.write("MUSTER_VIEW=what\n")
+        status, _, err = self.run_any(lib.MUSTER, "top", env={"XDG_CONFIG_HOME": self.path("config")})
+        self.assertEqual(status, 2)
+        self.assertRegex(err, r"top\.env:1: .*what")
+
+    def test_a_hubs_processes_get_no_signal_from_here(self):
+        t = self.top()
+        t.keys("p")
+        t.wait(r"^> +\d+ zoe")
+        t.keys("K")
+        t.wait(r"^signals are for this machine's processes")
+        t.keys("j")
+        t.wait(r"^ o overview")
+
+    def test_own_processes_of_this_machine_get_a_signal_after_a_yes(self):
+        own = [subprocess.Popen(["sleep", "600"]) for _ in range(3)]
+        for p in own:
+            self.addCleanup(lambda p=p: (p.kill(), p.wait()))
+        with open(self.path("stub"), "w", encoding="ascii") as f:
+            f.write("gpus 2\n" + "".join(f"proc {i % 2} {p.pid} {(3 - i) << 30}\n" for i, p in enumerate(own)) + "proc 0 1 1048576\n")
+        t = Terminal(self, 100, 24, {"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state")})
+        t.run(f"{lib.MUSTER} top -v processes")
+        t.wait(rf"^> *{own[0].pid} ")
+        t.keys("K")
+        t.wait(rf"^send TERM to sleep \({own[0].pid}\)\? y yes")
+        t.keys("n")
+        t.wait(r"^nothing was sent")
+        t.keys("x", "x", "K")
+        t.wait(rf"^send TERM to sleep \({own[0].pid}\) and 1 more")
+        t.keys("k")
+        t.wait(r"^send KILL to sleep")
+        self.assertEqual([p.poll() for p in own], [None] * 3)
+        t.keys("y")
+        t.wait(r"^sent KILL to 2 processes")
+        self.assertEqual([p.wait(30) for p in own[:2]], [-signal.SIGKILL] * 2)
+        self.assertIsNone(own[2].poll())
+        t.keys("g", "K")  # the stub still lists it, but it has ended
+        t.wait(rf"^{own[0].pid} has ended")
+        t.keys("q")
+        t.wait(r"^READY>$")
+
+    def test_idle_frames_are_small(self):
+        """What a frame sends when nothing but the clock changed: bounded, so that nothing flickers and ssh stays quiet."""
+        with open(self.path("stub"), "w", encoding="ascii") as f:
+            f.write("gpus 8\n")
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        env.update({"MUSTER_NVML_STUB": self.path("stub"), "MUSTER_NVML_LIB": lib.STUB, "MUSTER_COLLECTOR": "nvml", "MUSTER_STATE_DIR": self.path("state"), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": self.path("config")})
+        fd, slave = pty.openpty()
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        top = subprocess.Popen([lib.MUSTER, "top", "-v", "devices", "--every", "1s"], env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+        os.close(slave)
+        self.addCleanup(lambda: (top.kill() if top.poll() is None else None, top.wait(), os.close(fd)))
+        seen, at = b"", time.monotonic()
+        while b"8 GPUs" not in seen or time.monotonic() - at < 4:  # until it is settled
+            self.assertLess(time.monotonic() - at, 60, seen[-500:])
+            if select.select([fd], [], [], 0.1)[0]:
+                seen += os.read(fd, 65536)
+        frames = []
+        while len(frames) < 6:
+            self.assertTrue(select.select([fd], [], [], 30)[0])
+            piece = b""
+            while select.select([fd], [], [], 0.3)[0]:
+                piece += os.read(fd, 65536)
+            frames.append(len(piece))
+        self.assertLess(sorted(frames)[3], 600, frames)  # a whole frame is several thousand
+        os.write(fd, b"q")
+        self.assertEqual(top.wait(30), 0)
 
     def test_without_a_terminal_it_says_so(self):
         status, out, err = self.run_any(lib.MUSTER, "top")

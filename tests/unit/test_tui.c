@@ -2,6 +2,11 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <errno.h>
 
 #include "cmd/sse.h"
 #include "tui/top.h"
@@ -127,7 +132,7 @@ static int begin(void **unused)
     (void)unused;
     cluster = cluster_new();
     feed_status = NULL;
-    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events, NULL};
+    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events, NULL, NULL, NULL};
     top_init(&top, &feed, "lee", 1000);
     top_refresh(&top, true);
     return 0;
@@ -212,9 +217,89 @@ static void what_is_chosen_stays_chosen(void **unused)
     has(turned, "COMMAND\n>    500 lee");
 }
 
+static void a_tree_has_children_below_their_parents(void **unused)
+{
+    static const struct { /* in the order of memory */
+        int pid, ppid, root;
+    } procs[] = {{30, 20, 10}, {20, 10, 10}, {40, 99, 10}, {10, 1, 10}, {50, 60, 50}, {60, 50, 60}, {70, 70, 70}};
+    struct device_now *d = cluster->v.nodes[0]->devices;
+    static const char *const want[] = {"    10 kim", "    20 kim", "    30 kim", "    40 kim",
+                                       "    60 kim", "    50 kim", "    70 kim"};
+    (void)unused;
+    for (size_t i = 0; i < cluster->v.n; i++)
+        for (size_t k = 0; k < cluster->v.nodes[i]->n_devices; k++)
+            cluster->v.nodes[i]->devices[k].n_procs = 0;
+    for (size_t i = 0; i < ARRAY_LEN(procs); i++) {
+        struct proc_now *p = add_proc(d, procs[i].pid, "kim", "python", (int64_t)(100 - i) << 20);
+        p->fact->ppid = procs[i].ppid;
+        p->fact->root_pid = procs[i].root;
+    }
+    top_refresh(&top, false);
+    AUTO_FREE char *flat = after("p", 100, 24), *tree = after("t", 100, 24);
+    assert_true(strstr(flat, "    30 kim") < strstr(flat, "    20 kim"));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        has(tree, want[i]);
+        assert_true(i == 0 || strstr(tree, want[i - 1]) < strstr(tree, want[i]));
+    }
+    has(tree, "3 h 20 m /usr/bin/python --secret 10\n");
+    has(tree, "3 h 20 m └─ /usr/bin/python --secret 20\n");
+    has(tree, "3 h 20 m   └─ /usr/bin/python --secret 30\n");
+    has(tree, "3 h 20 m └─ /usr/bin/python --secret 40\n"); /* its parent is not listed: below its root */
+    assert_int_equal(top.n_items, ARRAY_LEN(procs));        /* a loop of parents loses nothing */
+}
+
+/* ---- signals ---- */
+
+static int aimed_fds[8], n_aimed, fired[8], n_fired;
+
+static int fake_aim(void *arg, int32_t pid, int64_t start_ms)
+{
+    (void)arg, (void)start_ms;
+    if (pid == 48122)
+        return -EPERM;
+    return aimed_fds[n_aimed++] = dup(0);
+}
+
+static int fake_fire(void *arg, int fd, int sig)
+{
+    (void)arg;
+    for (int i = n_aimed - 1; i >= 0; i--)
+        if (aimed_fds[i] == fd) {
+            fired[n_fired++] = sig;
+            break;
+        }
+    return n_fired == 2 ? -ESRCH : 0;
+}
+
+static void a_signal_goes_to_what_was_aimed_at_after_a_yes(void **unused)
+{
+    (void)unused;
+    n_aimed = n_fired = 0;
+    AUTO_FREE char *none = after("pK", 80, 24);
+    has(none, "signals are for this machine's processes");
+    feed.aim = fake_aim;
+    feed.fire = fake_fire;
+    AUTO_FREE char *asked = after("K", 80, 24);
+    has(asked, "send TERM to python (48121)? y yes  Esc no  or i INT");
+    AUTO_FREE char *no = after("\033", 80, 24);
+    has(no, "nothing was sent");
+    assert_int_equal(n_fired, 0);
+    assert_int_equal(fcntl(aimed_fds[0], F_GETFD), -1); /* let go */
+    AUTO_FREE char *theirs = after("jK", 80, 24);
+    has(theirs, "48122 is not yours");
+    AUTO_FREE char *tags = after("gxGxK", 80, 24);
+    has(tags, "send TERM to python (48121) and 1 more?");
+    AUTO_FREE char *sent = after("ky", 80, 24);
+    has(sent, "sent KILL to 1; 1 had ended already");
+    assert_true(n_fired == 2 && fired[0] == SIGKILL && fired[1] == SIGKILL);
+    assert_int_equal(top.aim.n_tags, 0);
+    AUTO_FREE char *device = after("oK", 80, 24);
+    has(device, "no process is chosen");
+}
+
 static void any_size_is_drawn_within_itself(void **unused)
 {
-    static const char looks[] = "odpue?";
+    static const char looks[] = "odpuecodt?";
     (void)unused;
     for (const char *k = looks; *k; k++)
         for (int w = 1; w <= 240; w = w < 30 ? w + 1 : w + 35)
@@ -282,6 +367,8 @@ TESTS(cmocka_unit_test(text_is_clipped_to_its_column), cmocka_unit_test(meters_a
       cmocka_unit_test(lanes_show_who_was_there_and_what_it_did),
       cmocka_unit_test_setup_teardown(each_key_shows_what_it_says, begin, end),
       cmocka_unit_test_setup_teardown(what_is_chosen_stays_chosen, begin, end),
+      cmocka_unit_test_setup_teardown(a_tree_has_children_below_their_parents, begin, end),
+      cmocka_unit_test_setup_teardown(a_signal_goes_to_what_was_aimed_at_after_a_yes, begin, end),
       cmocka_unit_test_setup_teardown(any_size_is_drawn_within_itself, begin, end),
       cmocka_unit_test_setup_teardown(what_keeps_data_from_coming_is_said, begin, end),
       cmocka_unit_test_setup_teardown(plots_hold_what_was_seen, begin, end),

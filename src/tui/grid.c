@@ -1,0 +1,63 @@
+/* grid.c: the compact look of nodes and of devices: a cell each, as many side by side as fit. */
+#include "base/mem.h"
+#include "render/words.h"
+#include "tui/top.h"
+
+static bool has_grid(enum look look)
+{
+    return look == LOOK_OVERVIEW || look == LOOK_DEVICES;
+}
+
+static int name_width(const struct top *t, enum look look)
+{
+    int longest = 0;
+
+    for (size_t i = 0; i < t->all.n; i++)
+        longest = MAX(longest, str_width(str_of(node_shown(t->all.nodes[i]))));
+    return MIN(MAX(longest, 4), 16) + (look == LOOK_DEVICES ? 2 : 0);
+}
+
+static int marks_width(const struct top *t)
+{
+    size_t most = 4;
+
+    for (size_t i = 0; i < t->all.n; i++)
+        most = MAX(most, t->all.nodes[i]->n_devices);
+    return (int)MIN(most, 16u);
+}
+
+int grid_cell(const struct top *t, enum look look)
+{
+    return 1 + name_width(t, look) + 1 + (look == LOOK_DEVICES ? 2 + 7 + 1 + 4 : marks_width(t)) + 1;
+}
+
+int grid_columns(const struct top *t, const struct sheet *s, enum look look)
+{
+    return t->compact && has_grid(look) ? MAX(1, s->w / grid_cell(t, look)) : 1;
+}
+
+void grid_item(const struct top *t, struct sheet *s, int y, int x, enum look look, const struct item *i)
+{
+    int name = name_width(t, look);
+    char who[160];
+
+    if (look == LOOK_OVERVIEW) {
+        enum dev_state st = i->n->state == NODE_HUNG ? DEV_HUNG : DEV_STALE;
+        sheet_put(s, y, x + 1, name, STYLE_PLAIN | STYLE_BOLD, node_shown(i->n));
+        if (node_is_dark(i->n))
+            sheet_putf(s, y, x + name + 2, marks_width(t), (uint8_t)(STYLE_STATE + st), "%s %s",
+                       s->ascii ? dev_states[st].ascii : dev_states[st].mark, node_words[i->n->state]);
+        else
+            line_marks(s, y, x + name + 2, marks_width(t), i->n);
+        return;
+    }
+    uint8_t state = (uint8_t)(STYLE_STATE + i->d->state);
+    line_place(s, y, x + 1, name, STYLE_PLAIN | STYLE_BOLD, i->n, i->d);
+    x += name + 2;
+    sheet_put(s, y, x, 1, state, s->ascii ? dev_states[i->d->state].ascii : dev_states[i->d->state].mark);
+    sheet_put(s, y, x + 2, 7, state, holders(i->d, who).len ? who : dev_states[i->d->state].word);
+    if (i->d->state <= DEV_BUSY && sample_has(&i->d->now, M_util)) {
+        snprintf(who, sizeof(who), "%lld%%", (long long)((i->d->now.v[M_util] + 50) / 100));
+        sheet_right(s, y, x + 10, 4, STYLE_PLAIN, who);
+    }
+}
