@@ -13,6 +13,7 @@
 #include "query/view.h"
 #include "query/when.h"
 #include "usage/runs.h"
+#include "usage/wandb_days.h"
 
 #define DAY_MS 86400000ll
 
@@ -22,10 +23,12 @@ struct report_job {
     struct past_ask ask; /* first */
     struct census *census;
     int64_t now_ms, graphics_mem;
-    int period;
+    int period; /* enum report_period, or REPORT_RUNS */
+    enum report_source source;
     struct report_look look;
     bool partial;
-    char *company, *from, *to, *last, *zone;
+    char *company, *from, *to, *last;
+    char *zone, *own_zone; /* as asked for; the hub's */
     size_t n;
     struct runs_node *nodes; /* with copies of their names */
 };
@@ -87,7 +90,8 @@ static int days_of(const struct report_job *job, const struct zone *z, struct re
     if (job->last)
         from = (int32_t)MAX(to - last_ms / DAY_MS + 1, 0);
     else if (!job->from)
-        from = job->period == REPORT_SUMMARY ? report_week(to, job->look.week_start) : first_day(job, to);
+        from = job->period == REPORT_SUMMARY || job->period == REPORT_RUNS ? report_week(to, job->look.week_start)
+                                                                           : first_day(job, to);
     ask->from = MIN(from, to);
     ask->to = to;
     if (job->from && from > to)
@@ -136,63 +140,168 @@ static bool stopped(void *arg)
 
 /* ---- the answer ---- */
 
-static int report_read(const struct report_job *job, const struct past *past, const struct zone *z,
-                       const struct report_ask *ask, struct runs *runs, struct report *ret, struct err *err)
-{
-    size_t n;
-    const struct company *companies = census_companies(job->census, &n);
-    struct runs_ask from = {.census = job->census,
-                            .zone = z,
-                            .from = ask->from,
-                            .to = ask->to,
-                            .company = ask->company,
-                            .now_ms = job->now_ms,
-                            .graphics_mem = job->graphics_mem,
-                            .n_nodes = job->n,
-                            .nodes = job->nodes,
-                            .arg = (void *)past,
-                            .procs = procs_of,
-                            .jobs = jobs_of,
-                            .history = ask->period == REPORT_SUMMARY ? NULL : history_of, /* has no utilisation */
-                            .stop = stopped};
+/* What is read for an answer, and made of it. */
+struct making {
+    const struct report_job *job;
+    const struct past *past;
+    struct wandb_told told;
+    struct zone *z;
+    struct report_ask ask;
+    struct runs_ask agents;
+    struct runs said, seen;
+    struct report report, other;
+    struct comparison claims;
+    struct report_doc doc;
+};
 
-    if (!n)
-        return err_set(err, -ENOENT,
-                       "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
-                       "config.yaml as people_companies (docs/report.md)");
-    int r = runs_of(&from, runs, err);
-    return r < 0 ? r : report_make(ask, companies, n, runs->v, runs->n, ret, err);
+/* The zone, and the days of it that are asked for. W&B's days are of the zone they were pulled in. */
+static int begin(struct making *k, bool wandb, struct err *err)
+{
+    const struct report_job *job = k->job;
+    const char *name = wandb && k->told.any ? k->told.zone : job->zone ? job->zone : job->own_zone;
+
+    zone_free(k->z);
+    k->z = NULL;
+    if (wandb && k->told.any && job->zone && strcmp(job->zone, k->told.zone) != 0)
+        return err_set(err, -EINVAL,
+                       "zone '%.60s': days of W&B's runs are kept in %s; leave the zone out, or ask for source agents",
+                       job->zone, k->told.zone);
+    int r = zone_load(name, &k->z, err);
+    if (r < 0)
+        return r == -ENOENT ? -EINVAL : r;
+    k->ask =
+        (struct report_ask){.period = job->period == REPORT_RUNS ? REPORT_SUMMARY : (enum report_period)job->period,
+                            .company = job->company,
+                            .week_start = job->look.week_start,
+                            .partial = job->partial,
+                            .day_minutes = day_minutes,
+                            .arg = k->z};
+    return days_of(job, k->z, &k->ask, err);
 }
 
-static void report_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static int read_agents(struct making *k, struct err *err)
 {
-    struct report_job *job = (struct report_job *)k;
-    struct zone *z = NULL;
-    struct report report = {0};
-    struct runs runs = {0};
-    struct err err = {0};
-    struct report_ask ask = {.period = (enum report_period)job->period,
-                             .company = job->company,
-                             .week_start = job->look.week_start,
-                             .partial = job->partial,
-                             .day_minutes = day_minutes};
-    int r = zone_load(job->zone, &z, &err);
+    const struct report_job *job = k->job;
+    bool runs = job->period == REPORT_RUNS;
+    struct runs_ask ask = {.census = job->census,
+                           .zone = k->z,
+                           .from = k->ask.from,
+                           .to = k->ask.to,
+                           .company = runs ? NULL : k->ask.company, /* a run may be joined to anybody's processes */
+                           .now_ms = job->now_ms,
+                           .graphics_mem = job->graphics_mem,
+                           .n_nodes = job->n,
+                           .nodes = job->nodes,
+                           .arg = (void *)k->past,
+                           .procs = procs_of,
+                           .jobs = jobs_of,
+                           .history = k->ask.period == REPORT_SUMMARY ? NULL : history_of, /* has no utilisation */
+                           .stop = stopped,
+                           .spans = runs};
 
-    if (r == -ENOENT)
-        r = -EINVAL;
+    k->agents = ask;
+    return runs_of(&k->agents, &k->seen, err);
+}
+
+static int read_wandb(struct making *k, struct err *err)
+{
+    struct wandb_days_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
+
+    ask.ignore_tags = census_ignore_tags(k->job->census, &ask.n_ignore_tags);
+    k->doc.pulled_ms = k->told.pulled_ms;
+    return wandb_days_in(k->past->dir, &ask, &k->said, err);
+}
+
+/* Nobody said where from: agents, unless they saw nothing and W&B did. */
+static int choose(struct making *k, struct err *err)
+{
+    int r = begin(k, false, err);
+
+    k->doc.source = SOURCE_AGENTS;
     if (r >= 0)
-        r = days_of(job, z, &ask, &err);
-    ask.arg = z;
-    job->look.zone = z;
+        r = read_agents(k, err);
+    if (r < 0 || k->seen.n || !k->told.any || (k->job->zone && strcmp(k->job->zone, k->told.zone) != 0))
+        return r;
+    r = begin(k, true, err);
     if (r >= 0)
-        r = report_read(job, past, z, &ask, &runs, &report, &err);
+        r = read_wandb(k, err);
+    if (r >= 0 && k->said.n)
+        k->doc.source = SOURCE_WANDB;
+    else if (r >= 0)
+        r = begin(k, false, err);
+    return r;
+}
+
+static int gather(struct making *k, struct err *err)
+{
+    const struct report_job *job = k->job;
+    struct err old = {0};
+    /* a file that cannot be read is no reason not to answer from agents */
+    int r = job->source == SOURCE_AGENTS ? 0 : wandb_told(k->past->dir, &k->told, &old);
+
+    k->doc.source = job->source;
+    if (job->source == SOURCE_AUTO)
+        return choose(k, err);
+    if (r < 0)
+        return err_set(err, r, "%s", old.msg);
+    if (job->source != SOURCE_AGENTS && !k->told.any)
+        return err_set(err, -ENOENT, "there are no runs of W&B yet: `muster wandb pull` gets them (docs/wandb.md)");
+    r = begin(k, job->source != SOURCE_AGENTS, err);
+    if (r >= 0 && job->source != SOURCE_WANDB)
+        r = read_agents(k, err);
+    if (r >= 0 && job->source != SOURCE_AGENTS)
+        r = read_wandb(k, err);
+    return r;
+}
+
+static int make(struct making *k, struct err *err)
+{
+    size_t n;
+    const struct company *companies = census_companies(k->job->census, &n);
+    const struct runs *first = k->doc.source == SOURCE_AGENTS ? &k->seen : &k->said;
+    int r = report_make(&k->ask, companies, n, first->v, first->n, &k->report, err);
+
+    k->doc.r = &k->report;
+    if (r < 0 || k->doc.source != SOURCE_BOTH)
+        return r;
+    if (k->job->period == REPORT_RUNS) {
+        k->agents.company = k->ask.company;
+        k->agents.history = history_of;
+        k->doc.claims = &k->claims;
+        return compare_runs(&k->agents, &k->seen, k->said.v, k->said.n, &k->claims, err);
+    }
+    k->doc.seen = &k->other;
+    return report_make(&k->ask, companies, n, k->seen.v, k->seen.n, &k->other, err);
+}
+
+static void report_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+{
+    struct report_job *job = (struct report_job *)ask;
+    struct making k = {.job = job, .past = past};
+    struct err err = {0};
+    size_t n;
+    int r = 0;
+
+    census_companies(job->census, &n);
+    if (!n)
+        r = err_set(&err, -ENOENT,
+                    "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
+                    "config.yaml as people_companies (docs/report.md)");
+    if (r >= 0)
+        r = gather(&k, &err);
+    if (r >= 0)
+        r = make(&k, &err);
+    job->look.zone = k.z;
     if (r < 0)
         reply_failed(rp, r, &err);
     else
-        report_write(rp, &report, &job->look);
-    report_fini(&report);
-    runs_fini(&runs);
-    zone_free(z);
+        report_write(rp, &k.doc, &job->look);
+    report_fini(&k.report);
+    report_fini(&k.other);
+    comparison_fini(&k.claims);
+    runs_fini(&k.seen);
+    runs_fini(&k.said);
+    zone_free(k.z);
 }
 
 static void report_end(struct past_ask *k)
@@ -209,6 +318,7 @@ static void report_end(struct past_ask *k)
     free(job->to);
     free(job->last);
     free(job->zone);
+    free(job->own_zone);
     census_unref(job->census);
     free(job);
 }
@@ -266,9 +376,17 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
     int week_start = format < 0 ? -1 : choice(rq, rp, "week-start", week_days, SUNDAY);
 
-    want.period = week_start < 0 ? -1 : choice(rq, rp, "period", report_words, REPORT_DAILY);
+    int source = week_start < 0 ? -1 : choice(rq, rp, "source", report_sources, SOURCE_AUTO);
+
+    want.period = source < 0 ? -1 : choice(rq, rp, "period", compare_words, REPORT_DAILY);
     if (want.period < 0)
         return REPLY_NOW;
+    if (want.period == REPORT_RUNS && source != SOURCE_BOTH && source != SOURCE_AUTO)
+        return reply_problem(rp, 400, "runs are compared one by one: that takes both sources");
+    if (want.period == REPORT_SUMMARY && source == SOURCE_BOTH)
+        return reply_problem(rp, 400,
+                             "a project of W&B is none of ours: ask for the summary of one source, or for runs");
+    want.source = want.period == REPORT_RUNS ? SOURCE_BOTH : (enum report_source)source;
     want.look = (struct report_look){.format = (enum report_format)format,
                                      .headings = (enum headings)headings,
                                      .week_start = week_start,
@@ -281,8 +399,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.to = text_of(rq, "to");
     want.last = text_of(rq, "last");
     want.zone = text_of(rq, "zone");
-    if (!want.zone)
-        want.zone = own_zone(a);
+    want.own_zone = own_zone(a);
     want.census = census_ref(a->census);
     want.graphics_mem = runs_graphics_mem(a->live);
     struct report_job *job = mem_alloc(sizeof(*job));

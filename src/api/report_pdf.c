@@ -5,9 +5,11 @@
 
 #define CHART_POINTS 220.0
 
-/* Hours of rows [from, end), which come newest first, as bars below a line of what was assigned. */
-static void company_chart(struct paper *p, const struct report *r, size_t from, size_t end, const struct zone *z)
+/* Hours of rows [from, end), which come newest first, as bars below a line of what was assigned; of both sources W&B's
+ * as bars, and what agents saw as a line. */
+static void company_chart(struct paper *p, const struct report_doc *d, size_t from, size_t end, const struct zone *z)
 {
+    const struct report *r = d->r;
     size_t n = end - from;
     AUTO_FREE int64_t *at_ms = mem_zero(n, sizeof(*at_ms));
     AUTO_FREE double *used = mem_zero(n, sizeof(*used)), *assigned = mem_zero(n, sizeof(*assigned));
@@ -15,11 +17,12 @@ static void company_chart(struct paper *p, const struct report *r, size_t from, 
     for (size_t i = 0; i < n; i++) {
         const struct report_row *row = &r->rows[end - 1 - i];
         at_ms[i] = zone_date_ms(z, row->day);
-        used[i] = (double)row->total / 10;
-        assigned[i] = (double)row->assigned / 10;
+        used[i] = (double)(d->seen ? row->uncapped : row->total) / 10;
+        assigned[i] = (double)(d->seen ? d->seen->rows[end - 1 - i].uncapped : row->assigned) / 10;
     }
-    const struct plot_series series[] = {{.name = "used", .y = used, .colour = 1},
-                                         {.name = "assigned", .y = assigned, .colour = -1, .line = true}};
+    const struct plot_series series[] =
+        {{.name = d->seen ? "W&B" : "used", .y = used, .colour = 1},
+         {.name = d->seen ? "held" : "assigned", .y = assigned, .colour = -1, .line = true}};
     struct plot plot = {.kind = PLOT_BARS,
                         .n = n,
                         .at_ms = at_ms,
@@ -70,8 +73,9 @@ static void table_part(struct paper *p, const struct rows *t, size_t from, size_
     free(part.cells);
 }
 
-int report_pdf(struct buf *out, const struct report *r, const struct report_look *look, struct err *err)
+int report_pdf(struct buf *out, const struct report_doc *d, const struct report_look *look, struct err *err)
 {
+    const struct report *r = d->r;
     AUTO_BUF sub = BUF_INIT(256);
     AUTO_BUF notes = BUF_INIT(4096);
     struct report_table t;
@@ -81,32 +85,30 @@ int report_pdf(struct buf *out, const struct report *r, const struct report_look
 
     zone_civil(look->zone, look->now_ms, &c);
     snprintf(made, sizeof(made), "made %04d-%02d-%02d %02d:%02d", c.year, c.month, c.day, c.hour, c.minute);
-    struct paper_conf conf = {.title = report_titles[r->period],
-                              .foot = made,
-                              .at_ms = look->now_ms,
-                              .landscape = true};
+    struct paper_conf conf = {.title = report_title(d), .foot = made, .at_ms = look->now_ms, .landscape = true};
     int code = look->headings == HEADINGS_JA ? plot_can_write("合計時間稼働率平均最大利用年月日週開始企業名", err) : 0;
     if (code >= 0)
         code = paper_open(&conf, out, &p, err);
     if (code < 0)
         return code;
-    report_subtitle(&sub, r, look);
-    report_notes(&notes, r);
-    report_table(r, NAMING_FULL, look->headings, &t);
-    paper_heading(p, report_titles[r->period], 1);
+    report_subtitle(&sub, d, look);
+    report_remarks(&notes, d);
+    report_cells(d, NAMING_FULL, look, &t);
+    paper_heading(p, report_title(d), 1);
     paper_text(p, sub.p);
     if (notes.len)
         paper_text(p, notes.p);
-    if (!report_has_periods(r)) {
-        companies_chart(p, r);
-        table_part(p, &t.rows, 0, r->n, 0);
+    if (!report_has_periods(d)) {
+        if (!d->claims)
+            companies_chart(p, r);
+        table_part(p, &t.rows, 0, t.rows.n, 0);
     }
-    for (size_t i = 0, end; report_has_periods(r) && i < r->n; i = end) {
+    for (size_t i = 0, end; report_has_periods(d) && i < r->n; i = end) {
         end = report_company_end(r, i);
         if (i)
             paper_break(p);
         paper_heading(p, r->rows[i].company, 2);
-        company_chart(p, r, i, end, look->zone);
+        company_chart(p, d, i, end, look->zone);
         table_part(p, &t.rows, i, end, 1);
     }
     report_table_fini(&t);

@@ -5,7 +5,7 @@
 #include "api/api.h"
 #include "base/zone.h"
 #include "render/render.h"
-#include "usage/report_rows.h"
+#include "usage/compare_rows.h"
 
 enum report_format { REPORT_JSON, REPORT_CSV, REPORT_TABLE, REPORT_HTML, REPORT_PDF, REPORT_FORMATS };
 extern const char *const report_formats[REPORT_FORMATS + 1]; /* ends with NULL */
@@ -19,15 +19,30 @@ struct report_look {
     int week_start;
     int64_t now_ms;
 };
+
+enum report_source { SOURCE_AGENTS, SOURCE_WANDB, SOURCE_BOTH, SOURCE_AUTO };
+extern const char *const report_sources[SOURCE_AUTO + 1]; /* ends with NULL: that there is no word is SOURCE_AUTO */
+
+/* What is written. */
+struct report_doc {
+    enum report_source source;
+    const struct report *r;          /* of both: W&B's */
+    const struct report *seen;       /* of both, but run by run: agents' */
+    const struct comparison *claims; /* run by run; r has the days alone */
+    int64_t pulled_ms;               /* W&B's are as of then; 0: not known */
+};
 /* Body and type of rp, or a problem. */
-void report_write(struct reply *rp, const struct report *r, const struct report_look *look);
+void report_write(struct reply *rp, const struct report_doc *d, const struct report_look *look);
 
 /* What the looks share. */
-extern const char *const report_titles[REPORT_PERIODS];
-void report_subtitle(struct buf *out, const struct report *r, const struct report_look *look);
-bool report_has_periods(const struct report *r);             /* rows of days, weeks or months */
+const char *report_title(const struct report_doc *d);
+void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_look *look);
+void report_remarks(struct buf *out, const struct report_doc *d);
+void report_cells(const struct report_doc *d, enum naming naming, const struct report_look *look,
+                  struct report_table *ret);
+bool report_has_periods(const struct report_doc *d);         /* rows of days, weeks or months */
 size_t report_company_end(const struct report *r, size_t i); /* the row after the last of row i's company */
 /* report_pdf.c. -ENOENT: something to draw with is not installed, in words. */
-int report_pdf(struct buf *out, const struct report *r, const struct report_look *look, struct err *err);
+int report_pdf(struct buf *out, const struct report_doc *d, const struct report_look *look, struct err *err);
 
 #endif

@@ -5,11 +5,11 @@
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
-#include "usage/report.h"
-#include "usage/report_rows.h"
+#include "usage/compare_rows.h"
 
 #define LIMIT_MS 60000
 
+static const char *const sources[] = {"auto", "agents", "wandb", "both", NULL};
 static const char *const formats[] = {"table", "csv", "json", "html", "pdf", NULL};
 enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
 static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
@@ -17,7 +17,7 @@ static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thur
 
 struct report_conf {
     struct client_conf client;
-    int period, headings, format, week_start;
+    int source, period, headings, format, week_start;
     char *company, *from, *to, *last, *zone, *output;
     int64_t width;
     bool partial;
@@ -25,9 +25,14 @@ struct report_conf {
 
 static const struct opt report_opts[] = {
     CLIENT_OPTS(report_conf, client),
+    OPT(report_conf, source, 's', OPT_CHOICE, "auto", "SOURCE",
+        "what agents saw, what Weights & Biases says, or both beside each other; auto: agents, or W&B where they saw "
+        "nothing",
+        .choices = sources),
     OPT(report_conf, period, 'p', OPT_CHOICE, "daily", "PERIOD",
-        "a row per company and day, week or month; overall: one per company; summary: one per company and project",
-        .choices = report_words),
+        "a row per company and day, week or month; overall: one per company; summary: one per company and project; "
+        "runs: one per run of W&B, against what agents saw of it",
+        .choices = compare_words),
     OPT(report_conf, company, 'c', OPT_STR, NULL, "NAME", "only this company"),
     OPT(report_conf, from, 0, OPT_STR, NULL, "DAY",
         "from this day on: 2026-11-01, or -30d (default: the first with nodes; of a summary the first of the week)"),
@@ -49,10 +54,12 @@ const struct opt_cmd report_face = {
     .summary = "what companies used of the nodes assigned to them",
     .args = "",
     .about = "Hours, utilisation and runs per company against its assignment, as the W&B dashboard's tables have them, "
-             "from what agents saw. docs/report.md says how each number is made.",
+             "from what agents saw or Weights & Biases says. docs/report.md says how each number is made.",
     .examples = "muster report --last 30d  # day by day\n"
                 "muster report --period monthly --format csv > months.csv\n"
                 "muster report --period weekly --company Acme --headings ja\n"
+                "muster report --source wandb --period weekly\n"
+                "muster report --period runs --last 7d  # what W&B claims, what was held, why they differ\n"
                 "muster report --period overall --format pdf -o report.pdf",
     .opts = report_opts,
 };
@@ -64,7 +71,8 @@ static int ask_hub(const struct report_conf *conf, struct buf *ret, struct err *
     char width[24];
 
     buf_adds(&path, "/api/v1/report");
-    client_param(&path, "period", report_words[conf->period]);
+    client_param(&path, "source", conf->source ? sources[conf->source] : NULL);
+    client_param(&path, "period", compare_words[conf->period]);
     client_param(&path, "company", conf->company);
     client_param(&path, "from", conf->from);
     client_param(&path, "to", conf->to);

@@ -81,6 +81,7 @@ static void on_worker(struct job *j)
     struct question *q = (struct question *)j;
     struct beside beside = {.dir = q->h->data};
     struct past past = {.store = q->h->store,
+                        .dir = q->h->data,
                         .history = store_history,
                         .session = store_session(q->h->store),
                         .stop = job_stopped,

@@ -222,6 +222,12 @@ const char *const *census_unix_groups(const struct census *c, size_t *n)
     return c ? c->wanted : NULL;
 }
 
+const char *const *census_ignore_tags(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_tags : 0;
+    return c ? c->tags : NULL;
+}
+
 int64_t census_next_change(const struct census *c, int64_t at_ms)
 {
     size_t lo = 0, hi = c ? c->n_changes : 0;

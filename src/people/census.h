@@ -83,6 +83,9 @@ const struct company *census_company(const struct census *c, const char *name);
 /* The company a node belonged to at at_ms, by the patterns of its `nodes`; the first by name. NULL: none. */
 const char *census_company_of_node(const struct census *c, const char *node, int64_t at_ms);
 
+/* Tags of W&B's runs that say a run is not ours, as the dashboard's config.yaml has them: `ignore_tags`. */
+const char *const *census_ignore_tags(const struct census *c, size_t *n);
+
 /* Nodes assigned on a day: the last step on or before it; 0 before the first. */
 int32_t company_nodes_on(const struct company *co, int32_t day);
 /* First day with an assignment, and the day after the last (INT32_MAX: it goes on). False: there is no step. */

@@ -293,6 +293,15 @@ static void wanted_keep(struct draft *d)
         c->wanted[c->n_wanted++] = d->wanted[i];
 }
 
+static void tags_keep(struct draft *d)
+{
+    struct census *c = d->c;
+
+    c->tags = arena_alloc(&c->arena, MAX(d->n_tags, 1u), sizeof(*c->tags));
+    for (size_t i = 0; i < d->n_tags; i++)
+        c->tags[c->n_tags++] = d->tags[i];
+}
+
 static int settle(struct draft *d)
 {
     struct census *c = d->c;
@@ -314,6 +323,7 @@ static int settle(struct draft *d)
     if (r == 0)
         changes_settle(c);
     wanted_keep(d);
+    tags_keep(d);
     return r;
 }
 
@@ -339,6 +349,7 @@ static void draft_fini(struct draft *d)
     free(d->uids.v);
     free(d->aliases.v);
     free(d->wanted);
+    free(d->tags);
 }
 
 int census_new(const struct census_src *src, struct census **ret, struct err *err)

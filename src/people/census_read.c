@@ -8,6 +8,7 @@
 
 #include "people/draft.h"
 
+#define TAGS_MAX  1000
 #define NODES_MAX 1000000 /* of a company, and GPUs of a node: far beyond what there is */
 
 struct reading {
@@ -465,6 +466,23 @@ static int read_companies(struct reading *rd, const struct ynode *v)
     return r;
 }
 
+/* ---- tags of theirs ---- */
+
+/* `ignore_tags`, of an older file `ignore_tag`: a list, or one. What is no text there is none of our business. */
+static void read_tags(struct draft *d, const struct ynode *v)
+{
+    size_t n = !v || v->null ? 0 : v->kind == YNODE_LIST ? v->n : v->kind == YNODE_TEXT;
+
+    for (size_t i = 0; i < n && d->n_tags < TAGS_MAX; i++) {
+        const struct ynode *tag = v->kind == YNODE_LIST ? &v->v[i] : v;
+        struct str s = str_trim(tag->text);
+        if (tag->kind != YNODE_TEXT || tag->null || !s.len || s.len > GROUP_MAX || !str_utf8_ok(s))
+            continue;
+        VEC_ROOM(d->tags, d->n_tags, d->cap_tags);
+        d->tags[d->n_tags++] = draft_keep(d, s);
+    }
+}
+
 /* ---- all of them ---- */
 
 static int open_section(struct draft *d, const struct opt_section *s, struct ytree *t)
@@ -476,7 +494,7 @@ static int open_section(struct draft *d, const struct opt_section *s, struct ytr
 
 int draft_sections(struct draft *d)
 {
-    static const char *const only[] = {"companies", NULL};
+    static const char *const only[] = {"companies", "ignore_tags", "ignore_tag", NULL};
     const struct census_src *src = d->src;
     struct reading rd = {d, &d->people, false};
     int r = open_section(d, src->people, &d->people);
@@ -499,6 +517,10 @@ int draft_sections(struct draft *d)
         r = read_companies(&rd, d->companies.root);
     if (r == 0 && src->wandb_path)
         r = ytree_read(src->wandb, &(struct ytree_ask){.path = src->wandb_path, .only = only}, &d->wandb, d->err);
+    if (r == 0) {
+        read_tags(d, ynode_get(d->wandb.root, "ignore_tags"));
+        read_tags(d, ynode_get(d->wandb.root, "ignore_tag"));
+    }
     rd = (struct reading){d, &d->wandb, true};
     const struct ynode *theirs = r == 0 ? ynode_get(d->wandb.root, "companies") : NULL;
     if (theirs)

@@ -46,12 +46,13 @@ struct draft {
     struct census *c; /* where it goes */
     const struct census_src *src;
     struct ytree people, teams, projects, companies, wandb; /* alive until the end: places are in them */
-    size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted;
+    size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted, n_tags, cap_tags;
     struct person *persons;
     struct draft_rules logins, patterns, uids, aliases;
     struct draft_groups groups[GROUP_KINDS];
     struct draft_company *companies_told;
     const char **wanted; /* Unix groups that sections name */
+    const char **tags;   /* W&B's, of runs that are not ours */
     struct err *err;
 };
 

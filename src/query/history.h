@@ -50,6 +50,7 @@ void history_query_free(struct history_query *q);
 /* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
 struct past {
     struct store *store;
+    const char *dir; /* the data folder, for what has a file of its own there; NULL: none */
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
     struct history_session *session; /* of this request; may be NULL */
     bool (*stop)(void *arg);

@@ -88,3 +88,42 @@ int wandb_days(struct wandb_store *s, const struct wandb_days_ask *ask, struct r
     free(k.tags);
     return (int)MIN(r, 0);
 }
+
+/* 1: open; 0: there is none. */
+static int open_in(const char *dir, struct wandb_store **ret, struct err *err)
+{
+    int r = dir ? wandb_store_open(ret, dir, false, err) : -ENOENT;
+    return r == -ENOENT ? 0 : r < 0 ? r : 1;
+}
+
+int wandb_told(const char *dir, struct wandb_told *ret, struct err *err)
+{
+    struct wandb_told told = {0};
+    struct wandb_store *s = NULL;
+    struct wandb_pull last;
+    int r = open_in(dir, &s, err);
+
+    if (r > 0) {
+        mem_copy_str(told.zone, sizeof(told.zone), wandb_store_zone(s));
+        told.any = told.zone[0] != '\0';
+        r = wandb_pull_last(s, &last, err);
+        told.pulled_ms = r > 0 ? last.begun_ms : 0;
+    }
+    wandb_store_close(s);
+    if (r < 0)
+        return r;
+    *ret = told;
+    return 0;
+}
+
+int wandb_days_in(const char *dir, const struct wandb_days_ask *ask, struct runs *ret, struct err *err)
+{
+    struct wandb_store *s = NULL;
+    int r = open_in(dir, &s, err);
+
+    *ret = (struct runs){0};
+    if (r > 0)
+        r = wandb_days(s, ask, ret, err);
+    wandb_store_close(s);
+    return MIN(r, 0);
+}

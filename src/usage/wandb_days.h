@@ -21,6 +21,16 @@ struct wandb_days_ask {
 /* By team, project, run, day. -E2BIG, -ECANCELED, what the store gave. ret is ended with runs_fini in any case. */
 int wandb_days(struct wandb_store *s, const struct wandb_days_ask *ask, struct runs *ret, struct err *err);
 
+/* What is in a data folder. */
+struct wandb_told {
+    bool any;                 /* days of runs; false: there is no file, or nothing in it */
+    char zone[ZONE_NAME_MAX]; /* theirs */
+    int64_t pulled_ms;        /* when the newest pull that came to its end began; 0: none did */
+};
+int wandb_told(const char *dir, struct wandb_told *ret, struct err *err);
+/* wandb_days of it; no file is no days. */
+int wandb_days_in(const char *dir, const struct wandb_days_ask *ask, struct runs *ret, struct err *err);
+
 /* Is one of these in a JSON list of tags? What is no such list has none. */
 bool wandb_tagged(const char *tags, const char *const *wanted, size_t n);
 

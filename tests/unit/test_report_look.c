@@ -41,7 +41,7 @@ static char *look_at(enum report_period period, enum report_format format, enum 
     struct reply rp = {0};
     struct err err = {0};
     assert_int_equal(report_make(&ask, companies, ARRAY_LEN(companies), runs, ARRAY_LEN(runs), &r, &err), 0);
-    report_write(&rp, &r, &look);
+    report_write(&rp, &(struct report_doc){.source = SOURCE_AGENTS, .r = &r}, &look);
     assert_int_equal(rp.status, 0);
     char *text = buf_take(&rp.body);
     reply_fini(&rp);
@@ -104,11 +104,97 @@ static void a_table_drops_columns_where_it_is_narrow(void **unused)
     assert_non_null(strstr(wide, "MEASURED"));
     assert_null(strstr(narrow, "MEASURED"));
     assert_non_null(strstr(narrow, "RATE%"));
-    assert_non_null(strstr(narrow, "\ndaily, 2024-10-04 to 2024-10-05, UTC\n8.0 GPU-hours were of nobody"));
+    assert_non_null(
+        strstr(narrow, "\ndaily, 2024-10-04 to 2024-10-05, UTC, from agents\n8.0 GPU-hours were of nobody"));
     for (struct str rest = str_of(narrow), line; str_line(&rest, &line) && line.len;)
         assert_true(str_width(line) <= 60);
     for (struct str rest = str_of(ja), line; str_line(&rest, &line) && line.len;)
         assert_true(str_width(line) <= 80);
+}
+
+/* W&B says 12 hours of the third company, agents saw 20 of them, half busy. */
+static char *both_at(enum report_period period, bool by_run, enum report_format format, enum headings headings)
+{
+    struct run_day seen = runs[0];
+    struct zone *z = zone_utc();
+    struct report_ask ask = {.period = period, .from = 20000, .to = 20001, .week_start = 6};
+    struct report_look look = {.format = format, .headings = headings, .zone = z, .week_start = 6};
+    struct claim claims[] = {{.company = &companies[0],
+                              .team = "t",
+                              .project = "p",
+                              .id = "r1",
+                              .host = "gpu01",
+                              .user = "kim",
+                              .person = "kim",
+                              .gpus = 8,
+                              .from_ms = 20000 * 86400000ll,
+                              .until_ms = 20000 * 86400000ll + 3600000,
+                              .claimed = 480,
+                              .held_ms = 6 * 3600000,
+                              .measured_ms = 6 * 3600000,
+                              .busy_ms = 3 * 3600000,
+                              .why = WHY_FEWER},
+                             {.company = &companies[1], .id = "r2", .claimed = 60, .why = WHY_NO_HOST}};
+    struct comparison c = {ARRAY_LEN(claims), claims};
+    struct report said, other;
+    struct reply rp = {0};
+    struct err err = {0};
+    seen.minutes = 150;
+    seen.util_avg = 50 * PERCENT_ONE;
+    assert_int_equal(report_make(&ask, companies, ARRAY_LEN(companies), runs, ARRAY_LEN(runs), &said, &err), 0);
+    assert_int_equal(report_make(&ask, companies, ARRAY_LEN(companies), &seen, 1, &other, &err), 0);
+    struct report_doc d = {.source = SOURCE_BOTH, .r = &said, .pulled_ms = 20001 * 86400000ll};
+    d.claims = by_run ? &c : NULL;
+    d.seen = by_run ? NULL : &other;
+    report_write(&rp, &d, &look);
+    assert_int_equal(rp.status, 0);
+    char *text = buf_take(&rp.body);
+    reply_fini(&rp);
+    report_fini(&said);
+    report_fini(&other);
+    zone_free(z);
+    return text;
+}
+
+static void both_sources_stand_beside_each_other(void **unused)
+{
+    AUTO_FREE char *csv = both_at(REPORT_DAILY, false, REPORT_CSV, HEADINGS_EN);
+    AUTO_FREE char *ja = both_at(REPORT_OVERALL, false, REPORT_CSV, HEADINGS_JA);
+    AUTO_FREE char *json = both_at(REPORT_MONTHLY, false, REPORT_JSON, HEADINGS_EN);
+    AUTO_FREE char *text = both_at(REPORT_DAILY, false, REPORT_TABLE, HEADINGS_EN);
+    AUTO_FREE char *html = both_at(REPORT_WEEKLY, false, REPORT_HTML, HEADINGS_EN);
+    (void)unused;
+    assert_ptr_equal(strstr(csv,
+                            "Company,Date,W&B GPU hours (h),Held GPU hours (h),Busy GPU hours (h),Difference (h),"),
+                     csv);
+    assert_non_null(strstr(csv, "\r\nRobert'); DROP TABLE,2024-10-04,12,20,10,-8,6.3,10.4,12.3,50,1,1,192\r\n"));
+    assert_ptr_equal(strstr(ja, "企業名,W&B GPU使用時間(h),実測GPU使用時間(h),実測GPU稼働時間(h),差(h),"), ja);
+    assert_non_null(strstr(json, "\"source\":\"both\""));
+    assert_non_null(strstr(json, "\"pulled\":1728086400"));
+    assert_non_null(strstr(json, "\"seen_left_out\":{\"no_company\":0"));
+    assert_non_null(strstr(text, "  -8.0  "));
+    assert_non_null(strstr(text, "\ndaily, 2024-10-04 to 2024-10-05, UTC, Weights & Biases against agents (as of "
+                                 "2024-10-05 00:00)\nW&B: 8.0 GPU-hours were of nobody"));
+    assert_non_null(strstr(html, ">-8.0</td>"));
+}
+
+static void runs_are_listed_with_what_was_claimed_and_held(void **unused)
+{
+    AUTO_FREE char *csv = both_at(REPORT_SUMMARY, true, REPORT_CSV, HEADINGS_EN);
+    AUTO_FREE char *ja = both_at(REPORT_SUMMARY, true, REPORT_CSV, HEADINGS_JA);
+    AUTO_FREE char *json = both_at(REPORT_SUMMARY, true, REPORT_JSON, HEADINGS_EN);
+    AUTO_FREE char *text = both_at(REPORT_SUMMARY, true, REPORT_TABLE, HEADINGS_EN);
+    (void)unused;
+    assert_non_null(strstr(csv,
+                           "\r\n'=cmd|' /C calc'!A0,t/p/r1,gpu01,kim,kim,2024-10-04 00:00,2024-10-04 01:00,8,8,6,3,"
+                           "2,fewer GPUs\r\n"));
+    assert_non_null(strstr(csv, "\r\n<img onerror=alert(1)>,//r2,,,,1970-01-01 00:00,1970-01-01 00:00,0,1,0,,1,no such "
+                                "host\r\n"));
+    assert_ptr_equal(strstr(ja, "企業名,Run,ホスト,"), ja);
+    assert_non_null(strstr(json, "\"period\":\"runs\""));
+    assert_non_null(strstr(json, "\"busy\":null"));
+    assert_null(strstr(json, "left_out"));
+    assert_non_null(strstr(text, "1 run (8.0 GPU-hours claimed) had fewer GPUs than they claim.\n"));
 }
 
 static void a_mail_is_whole_by_itself_and_runs_nothing(void **unused)
@@ -130,5 +216,7 @@ static void a_mail_is_whole_by_itself_and_runs_nothing(void **unused)
 }
 
 TESTS(cmocka_unit_test(csv_has_the_original_headings_and_plain_numbers),
+      cmocka_unit_test(both_sources_stand_beside_each_other),
+      cmocka_unit_test(runs_are_listed_with_what_was_claimed_and_held),
       cmocka_unit_test(json_has_keys_and_what_was_left_out), cmocka_unit_test(a_table_drops_columns_where_it_is_narrow),
       cmocka_unit_test(a_mail_is_whole_by_itself_and_runs_nothing))
