@@ -171,8 +171,9 @@ struct api {
     /* usage: usage.h; recount: how many hours are to be counted again */
     void (*usage_now)(void *hub, struct usage_now *ret);
     size_t (*usage_recount)(void *hub);
-    const struct trend *(*trend)(void *hub); /* who used how much lately */
-    bool (*ready)(void *hub, char why[160]); /* why: also where batches can be stored but something else is wrong */
+    const struct trend *(*trend)(void *hub);   /* who used how much lately */
+    void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
+    bool (*ready)(void *hub, char why[160]);   /* why: also where batches can be stored but something else is wrong */
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
 

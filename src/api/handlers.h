@@ -40,6 +40,7 @@ handler post_batches, get_register, post_update;
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);
 /* sources.c: where relays have names of nodes from */
 handler get_sources, post_sources;
+handler get_wandb, post_sources;
 /* install.c: adding a node, service discovery */
 handler get_install, get_install_file, get_sd;
 /* How the asker reached us: what a command to paste must use too. Only characters that cannot end a quoted shell word.

@@ -189,6 +189,31 @@ static void ask_clock(struct report *r, const json_t *who, int64_t before_ms, in
         say(r, OK, "clock", "within %lld ms of the hub's", (long long)(off < 0 ? -off : off));
 }
 
+/* Where runs are pulled from Weights & Biases: how it went. */
+static void ask_wandb(struct report *r, const struct doctor_conf *conf)
+{
+    static const char *const verbs[] = {"pull", "push", "check"};
+    AUTO_BUF answer = {0};
+    struct err err = {0};
+    bool wrong = false;
+
+    if (client_ask(&conf->client, "GET", "/api/v1/wandb", str_of(""), &answer, &err) < 0)
+        return; /* an older hub, or none of our business */
+    json_t *j = json_loadb(answer.p, answer.len, 0, NULL), *pulled = json_object_get(j, "pulled");
+    const char *to = json_string_value(json_object_get(pulled, "to"));
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        const char *error = json_string_value(json_object_get(json_object_get(j, verbs[i]), "error"));
+        if (error)
+            say(r, FAIL, "wandb", "%s failed: %s", verbs[i], error);
+        wrong = wrong || error;
+    }
+    if (!wrong && to)
+        say(r, OK, "wandb", "runs are here up to %s", to);
+    else if (!wrong && json_is_true(json_object_get(j, "scheduled")))
+        say(r, NOTE, "wandb", "no pull has come to its end yet");
+    json_decref(j);
+}
+
 static void ask_hub(struct report *r, const struct doctor_conf *conf)
 {
     AUTO_BUF answer = {0};
@@ -218,6 +243,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
             "none given: reading may work, writing will not (`muster token new` on the hub makes one)");
     ask_clock(r, j, before, after);
     json_decref(j);
+    ask_wandb(r, conf);
 }
 
 int cmd_doctor(int argc, char **argv)

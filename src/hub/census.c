@@ -39,6 +39,12 @@ void census_files_fini(struct census_files *f)
     buf_fini(&f->companies);
 }
 
+/* A dashboard's config.yaml, for its companies. */
+static const char *companies_file(const struct hub_conf *conf)
+{
+    return conf->people_companies ? conf->people_companies : conf->wandb_config;
+}
+
 static int make(const struct hub_conf *conf, const struct unix_groups *groups, const struct census_files *files,
                 struct census **ret, struct err *err)
 {
@@ -53,7 +59,7 @@ static int make(const struct hub_conf *conf, const struct unix_groups *groups, c
                                    .aliases = buf_str(&files->aliases),
                                    .aliases_path = conf->people_aliases,
                                    .wandb = buf_str(&files->companies),
-                                   .wandb_path = conf->people_companies,
+                                   .wandb_path = companies_file(conf),
                                    .ignore = &conf->people_ignore,
                                    .groups = groups,
                                    .unix_groups = &conf->people_unix_groups,
@@ -70,8 +76,8 @@ int census_load(const struct hub_conf *conf, const struct unix_groups *groups, s
     int r = 0;
     if (conf->people_aliases)
         r = file_read(conf->people_aliases, FILE_MAX, &files.aliases, err);
-    if (r == 0 && conf->people_companies)
-        r = file_read(conf->people_companies, FILE_MAX, &files.companies, err);
+    if (r == 0 && companies_file(conf))
+        r = file_read(companies_file(conf), FILE_MAX, &files.companies, err);
     for (size_t i = 0; r == 0 && i < conf->people_unix_groups.n; i++)
         if (conf->people_unix_groups.v[i][0] == '-' || !conf->people_unix_groups.v[i][0])
             r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", conf->people_unix_groups.v[i]);

@@ -44,6 +44,9 @@ struct hub_conf {
     struct opt_list usage_price;
     struct opt_section people, teams, projects, companies; /* who is who: docs/people.md */
     char *people_aliases, *people_companies;
+    char *wandb_config, *wandb_key_file, *wandb_base_url;
+    struct opt_list wandb_schedule, wandb_check; /* times of day */
+    bool wandb_push;
     struct opt_list people_unix_groups, people_ignore;
     int log_level, log_format;
     bool demo;

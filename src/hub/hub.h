@@ -14,6 +14,7 @@ struct census_desk;
 struct mirror;
 struct press;
 struct slurm_desk;
+struct wandb_desk;
 struct asked;
 struct ledger;
 struct queue;
@@ -42,6 +43,7 @@ struct hub {
     struct work *work; /* for questions about the past */
     struct press *press;
     struct slurm_desk *slurm;
+    struct wandb_desk *wandb;
     struct census_desk *census; /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;

@@ -33,6 +33,7 @@
 #include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
+#include "hub/wandb.h"
 #include "hub/work.h"
 #include "model/names.h"
 
@@ -103,6 +104,13 @@ static void notice_of(struct hub *h, char out[NOTICE_MAX])
                  doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
     else
         sources_said_notice(h->api.sources, clock_wall_ms(), out);
+    if (!out[0] && h->wandb)
+        wandb_desk_notice(h->wandb, out, NOTICE_MAX);
+}
+
+static void wandb_json(void *hub, struct buf *out)
+{
+    wandb_desk_json(((struct hub *)hub)->wandb, out);
 }
 
 static bool ready(void *hub, char why[160])
@@ -240,6 +248,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     cache_sweep(s->hub.api.cache, now_ms);
     ledger_tick(s->hub.ledger, now_ms);
     asked_tick(s->hub.asked, now_ms);
+    wandb_desk_tick(s->hub.wandb, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -309,6 +318,8 @@ static int next_vesta(const struct hub_conf *conf, struct next *ret, struct err 
 static int next_make(struct server *s, const struct hub_conf *conf, const char *data, struct next *ret, struct err *err)
 {
     int r = hub_conf_check(conf, err);
+    if (r == 0)
+        r = wandb_desk_check(conf, err);
     if (r == 0)
         r = hub_conf_rule(conf, &ret->rule, err);
     if (r == 0)
@@ -418,6 +429,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     census_desk_take(h->census, n->census, &n->census_files); /* drops streams and what was rendered */
     n->census = NULL;
     slurm_desk_set(h->slurm);
+    wandb_desk_set(h->wandb);
 
     free(s->names);
     s->n_names = 0;
@@ -606,6 +618,7 @@ static void make_api(struct server *s)
         .usage_now = hub_usage_now,
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,
+        .wandb = wandb_json,
         .ready = ready,
         .self_metrics = self_metrics,
     };
@@ -645,6 +658,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->streams = streams_new(&h->api, 0);
     h->census = census_desk_new(h);
     h->slurm = slurm_desk_new(h);
+    h->wandb = wandb_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -765,9 +779,12 @@ void hub_close(struct hub *h)
     if (h->live)
         live_who(h->live, NULL, NULL); /* what it shows of people goes */
     slurm_desk_free(h->slurm);
+    wandb_desk_stop(h->wandb);
     census_desk_free(h->census);
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */
+    wandb_desk_free(h->wandb);
+    h->wandb = NULL;
     asked_free(h->asked);
     h->asked = NULL;
     ledger_free(h->ledger);

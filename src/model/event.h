@@ -23,6 +23,7 @@ enum event_kind {
     EVENT_REBOOKED, /* a booking was changed */
     EVENT_RELEASED, /* given back before its end */
     EVENT_EXPIRED,  /* a booking is over */
+    EVENT_WANDB, /* of runs at Weights & Biases (docs/wandb.md), of no node; code: its number. Only the hub says so */
     EVENT_KINDS
 };
 extern const char *const event_words[EVENT_KINDS];

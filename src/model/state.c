@@ -15,9 +15,10 @@ const struct state_info dev_states[DEV_STATES] = {
 
 const char *const collect_words[COLLECT_STATES] = {"starting", "ok", "hung", "paused", "none", "failed"};
 const char *const node_words[NODE_STATES] = {"up", "down", "hung", "paused", "maintenance"};
-const char *const event_words[EVENT_KINDS] = {"?",       "xid",     "ecc",    "lost",     "back",     "hung",
-                                              "answers", "start",   "stop",   "new",      "down",     "clock",
-                                              "dropped", "refused", "booked", "rebooked", "released", "expired"};
+const char *const event_words[EVENT_KINDS] = {"?",        "xid",      "ecc",     "lost",    "back",
+                                              "hung",     "answers",  "start",   "stop",    "new",
+                                              "down",     "clock",    "dropped", "refused", "booked",
+                                              "rebooked", "released", "expired", "wandb"};
 
 int dev_state_by_word(struct str s)
 {

@@ -272,6 +272,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/batches", "POST", "111++33+"},
         {"/api/v1/sources", "GET", "++133++3"},
         {"/api/v1/sources", "POST", "1113333+"},
+        {"/api/v1/wandb", "GET", "++133++3"},
         {"/api/v1/login", "POST", "++++++++"},
         {"/api/v1/logout", "POST", "++++++++"},
         {"/api/v1/whoami", "GET", "++++++++"},

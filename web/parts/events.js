@@ -18,7 +18,7 @@ export function Events({ events, nodes = false, label }) {
         ${events.length > 0 && html`<ol>${events.map(
             (e) => html`<li key=${`${e.at} ${e.kind} ${e.device} ${e.code}`}>
                 <time title=${exactTime(e.at)}>${time(e.at)}</time>
-                <span>${nodes && html`<a href="/node/${encodeURIComponent(e.node)}">${e.node}</a> `}${inWords(e)}</span>
+                <span>${nodes && e.node && html`<a href="/node/${encodeURIComponent(e.node)}">${e.node}</a> `}${inWords(e)}</span>
             </li>`,
         )}</ol>`}
     </section>`;
