@@ -8,6 +8,7 @@
 
 const struct cmd wandb_verbs[] = {
     {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL},
+    {"check", cmd_wandb_check, &wandb_check_face, false, NULL},
     {0},
 };
 

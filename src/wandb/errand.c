@@ -29,7 +29,7 @@ static void failed(struct one *o, int code, const struct err *err)
 {
     if (!o->all->err.code) {
         o->all->err = *err;
-        o->all->err.code = code;
+        o->all->err.code = code == -EINVAL ? -EPROTO : code; /* W&B's no is not the user's mistake */
     }
     ended(o);
 }
