@@ -15,7 +15,7 @@ int talk_code(const struct err *err)
     return err->code == -EINVAL ? EXIT_USAGE : EXIT_REACH;
 }
 
-static int folder(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *t)
+int talk_folder(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *t)
 {
     struct err err = {0};
     int r = 0;
@@ -51,7 +51,7 @@ int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool mak
     if (wandb_config_load(conf->config, &ret->config, &err) < 0)
         return cli_fail(face, talk_code(&err), "%s", err.msg);
     const char *base_url = conf->base_url ? conf->base_url : ret->config->base_url;
-    int r = folder(face, conf, make, ret);
+    int r = talk_folder(face, conf, make, ret);
     if (r < 0)
         r = find_key(face, conf, base_url, ret);
     if (r >= 0)

@@ -45,6 +45,9 @@ struct talk {
 int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
 void talk_close(struct talk *t);
 
+/* The folder alone, for verbs that only read what is kept. The same. */
+int talk_folder(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
+
 /* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. -1, or an exit code. */
 int talk_days(const struct opt_cmd *face, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
               int32_t *ret_to);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "wandb/rule.h"
 
 #define TAGS_MAX 1000 /* of a run; more are passed over */
@@ -168,6 +169,55 @@ bool run_node_ignored(const struct run_node *r, const struct wandb_config *c)
                 return true;
     }
     return false;
+}
+
+/* ---- where it is ---- */
+
+/* One part of an address, %20 and the like undone. */
+static bool part(struct str s, char out[RUN_ID_MAX + 1])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        uint64_t code;
+        char c = s.p[i];
+        if (c == '%' && i + 2 < s.len && str_hex(str_n(s.p + i + 1, 2), &code)) {
+            c = (char)code;
+            i += 2;
+        }
+        if (n == RUN_ID_MAX || !c)
+            return false;
+        out[n++] = c;
+    }
+    out[n] = 0;
+    return n > 0 && str_utf8_ok(str_n(out, n));
+}
+
+bool run_path_parse(struct str s, struct run_path *ret)
+{
+    struct run_path p;
+    struct str at[8], host;
+    size_t n = 0;
+    int url = str_find(s, "://");
+
+    if (url > 0) {
+        s = str_n(s.p + url + 3, s.len - (size_t)url - 3);
+        if (!str_cut(&s, '/', &host))
+            return false;
+    }
+    for (size_t i = 0; i < s.len; i++)
+        if (s.p[i] == '?' || s.p[i] == '#')
+            s.len = i;
+    while (n < ARRAY_LEN(at) && str_cut(&s, '/', &at[n]))
+        n++;
+    while (n && !at[n - 1].len)
+        n--; /* a slash at the end */
+    size_t id = n >= 4 && str_eq(at[2], "runs") ? 3 : 2;
+    if (n <= id || (url > 0 ? id == 2 : n != id + 1))
+        return false;
+    if (!part(at[0], p.team) || !part(at[1], p.project) || !part(at[id], p.id))
+        return false;
+    *ret = p;
+    return true;
 }
 
 /* ---- does it count ---- */

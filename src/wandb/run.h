@@ -76,6 +76,15 @@ struct rule_answer;
 enum run_fate run_node_fate(const struct wandb_config *c, const char *team, const char *project,
                             const struct run_node *r, int32_t from, int32_t to, const struct rule_answer *answer);
 
+/*
+ * Where a run is, as people write it: "team/project/run", "team/project/runs/run", or an address of its page, with
+ * whatever follows. At most RUN_ID_MAX bytes each. False: not one.
+ */
+struct run_path {
+    char team[RUN_ID_MAX + 1], project[RUN_ID_MAX + 1], id[RUN_ID_MAX + 1];
+};
+bool run_path_parse(struct str s, struct run_path *ret);
+
 /* ISO 8601 as W&B writes it, with or without Z, fraction or offset: UTC where it names none. False: not one. */
 bool run_time(struct str s, int64_t *ret_ms);
 

@@ -279,6 +279,39 @@ static void a_run_is_read_with_everything_or_almost_nothing(void **unused)
     }
 }
 
+static void a_run_is_named_in_the_ways_people_write_it(void **unused)
+{
+    static const struct {
+        const char *text, *team, *project, *id; /* team NULL: refused */
+    } cases[] = {
+        {"a/b/c", "a", "b", "c"},
+        {"a/b/runs/c", "a", "b", "c"},
+        {"a/b/c/", "a", "b", "c"},
+        {"https://wandb.ai/a/b/runs/c", "a", "b", "c"},
+        {"https://wandb.ai/a/b%20x/runs/c/overview?nw=1#y", "a", "b x", "c"},
+        {"http://127.0.0.1:9/a/b/runs/c/", "a", "b", "c"},
+        {"a/b", NULL, NULL, NULL},
+        {"a/b/c/d", NULL, NULL, NULL},
+        {"a//c", NULL, NULL, NULL},
+        {"", NULL, NULL, NULL},
+        {"https://wandb.ai/a/b", NULL, NULL, NULL},
+        {"https://", NULL, NULL, NULL},
+        {"a/b/c%00d", NULL, NULL, NULL},
+        {"a/b/%1b", NULL, NULL, NULL},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct run_path p;
+        print_message("%s\n", cases[i].text);
+        assert_int_equal(run_path_parse(str_of(cases[i].text), &p), cases[i].team != NULL);
+        if (cases[i].team) {
+            assert_string_equal(p.team, cases[i].team);
+            assert_string_equal(p.project, cases[i].project);
+            assert_string_equal(p.id, cases[i].id);
+        }
+    }
+}
+
 static void a_run_counts_or_there_is_a_reason(void **unused)
 {
     static const struct {
@@ -495,7 +528,7 @@ TESTS(cmocka_unit_test(the_old_config_is_read_as_it_is), cmocka_unit_test(our_ow
       cmocka_unit_test(a_config_that_is_wrong_is_refused_with_its_line),
       cmocka_unit_test(days_of_a_pull_follow_the_old_rule), cmocka_unit_test(times_are_read_with_and_without_a_zone),
       cmocka_unit_test(a_run_is_read_with_everything_or_almost_nothing),
-      cmocka_unit_test(a_run_counts_or_there_is_a_reason),
+      cmocka_unit_test(a_run_is_named_in_the_ways_people_write_it), cmocka_unit_test(a_run_counts_or_there_is_a_reason),
       cmocka_unit_test(samples_become_exact_means_and_maxima_of_days),
       cmocka_unit_test(what_is_not_a_sample_is_refused_whole), cmocka_unit_test(netrc_is_read_as_others_read_it),
       cmocka_unit_test(the_key_comes_from_the_first_place_that_has_one))

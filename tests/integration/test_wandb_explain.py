@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""muster wandb explain: which rule gave a run its GPUs, what it looked at, and why the others did not."""
+import collections
+import json
+
+import lib
+import wandb_world
+from wandb_standin import KEY, Standin
+
+CONFIG = """
+companies:
+  - company: Acme
+    teams: [acme]
+    schedule: [{date: "2025-01-01", assigned_gpu_node: 4}]
+    ignore_project_pattern: 'test-*'
+ignore_tags: [other_gpu]
+gpu_count:
+  - {team: beta, gpus: 1}
+  - {project: slurm, gpus: metadata.slurm.nnodes * 8}
+  - {project: gone, gpus: 0}
+  - {gpus: config.num_nodes * config.num_gpus, name: nodes}
+  - {gpus: 'match(description, "([0-9]+)Nodes?") * 8'}
+"""
+
+
+Done = collections.namedtuple("Done", "returncode stdout stderr")
+
+
+class ExplainTest(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.world = wandb_world.World()
+        for name, run in {
+            "train": {"config": json.dumps({"num_nodes": {"value": 2}}), "description": "pretraining, 4Nodes", "host": "dgx1", "tags": ["Other_GPU", "x"],
+                      "displayName": "happy\x1b[31m", "user": {"username": "kim", "name": "Kim"}},
+            "slurm": {"stored": {"wandb-metadata.json": json.dumps({"slurm": {"nnodes": "3"}}).encode()}},
+            "gone": {}, "test-1": {}, "plain": {}, "none": {"runInfo": None},
+        }.items():
+            p = self.world.add_project("acme", name)
+            p.add(wandb_world.Run(p, "abcd1234", **{"createdAt": "2025-01-05T13:00:00", "heartbeatAt": "2025-01-05T16:30:00Z", "state": "finished",
+                                                    "runInfo": {"gpu": "NVIDIA H100", "gpuCount": 8, "cpuCount": 96}, **run}))
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(CONFIG)
+        self.s = self.enterContext(Standin(self.world))
+
+    def explain(self, run, *flags):
+        return Done(*self.run_any(lib.MUSTER, "wandb", "explain", run, "--config", self.path("config.yaml"), "--base-url", f"http://127.0.0.1:{self.s.port}", "--data", self.path("data"), *flags,
+                                  env={"WANDB_API_KEY": KEY}))
+
+    def test_every_rule_and_value_is_shown(self):
+        r = self.explain("acme/train/abcd1234")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        for line in ["2025-01-05 22:00:00 to 2025-01-06 01:30:00 (Asia/Tokyo), 3 h 30 m, finished", "host      dgx1, user kim", "ignored by ignore_tags", "NVIDIA H100, gpuCount 8, cpuCount 96",
+                     "company   Acme, 4 nodes", '32 GPUs, by gpu_count[5]: match(description, "([0-9]+)Nodes?") * 8', "is for other teams", "is for other projects",
+                     'config.num_nodes = {"value":2}', "config.num_gpus = not there", "has no value: config.num_gpus is not there", 'description = "pretraining, 4Nodes"',
+                     "2025-01-05  120 min  64.00 GPU-hours", "2025-01-06  91 min  48.53 GPU-hours"]:
+            self.assertIn(line, r.stdout)
+        self.assertNotIn("\x1b", r.stdout)
+        got = json.loads(self.explain(f"http://127.0.0.1:{self.s.port}/acme/train/runs/abcd1234/overview", "--json").stdout)
+        self.assertEqual([x["what"] for x in got["rules"]], ["other_team", "other_project", "other_project", "no_value", "applies", "not_reached"])
+        self.assertEqual((got["gpus"], got["counts"], got["ignored"], got["company"]), (32, True, True, "Acme"))
+
+    def test_metadata_is_fetched_when_a_rule_asks_for_it(self):
+        got = json.loads(self.explain("acme/slurm/abcd1234", "--json").stdout)
+        self.assertEqual((got["gpus"], got["rules"][1]["values"]), (24, [{"name": "metadata.slurm.nnodes", "value": '"3"'}]))
+
+    def test_why_a_run_does_not_count(self):
+        for project, gpus, why in [("gone", 0, "a rule gives 0 GPUs"), ("test-1", 8, "the company's patterns leave the project out"), ("none", 0, "it told of no GPU"), ("plain", 8, None)]:
+            got = json.loads(self.explain(f"acme/{project}/abcd1234", "--json").stdout)
+            self.assertEqual((got["gpus"], got["counts"]), (gpus, why is None), project)
+            self.assertTrue(why is None or got["why_not"].startswith(why), got)
+
+    def test_what_is_not_there_or_not_a_run_is_said(self):
+        for run, code, text in [("acme/train/nobody00", 1, "W&B has no run acme/train/nobody00"), ("acme/train", 2, "expected TEAM/PROJECT/RUN")]:
+            r = self.explain(run)
+            self.assertEqual(r.returncode, code)
+            self.assertIn(text, r.stderr)
+            self.assertNotIn(KEY, r.stderr)
+
+    def test_offline_shows_what_a_pull_kept(self):
+        self.assertEqual(self.explain("acme/train/abcd1234", "--offline").returncode, 1)
+        self.run_ok(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--base-url", f"http://127.0.0.1:{self.s.port}", "--data", self.path("data"), "--start-date", "2025-01-05",
+                    "--end-date", "2025-01-06", env={"WANDB_API_KEY": KEY})
+        r = self.explain("acme/train/abcd1234", "--offline")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("32 GPUs, by gpu_count[5]", r.stdout)
+        # the rules change: the next one to ask is told that the stored number is of the old ones
+        with open(self.path("config.yaml"), "a") as f:
+            f.write("  - {gpus: 5}\n")
+        self.assertNotIn("The last pull counted", self.explain("acme/train/abcd1234").stdout)
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(CONFIG.replace(") * 8'", ") * 4'"))
+        self.assertIn('The last pull counted 32 GPUs, by gpu_count[5]: match(description, "([0-9]+)Nodes?") * 8: the rules or the run have changed', self.explain("acme/train/abcd1234").stdout)
+
+
+if __name__ == "__main__":
+    lib.main()
