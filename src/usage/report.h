@@ -31,6 +31,7 @@ struct run_day {
     int64_t from_ms, until_ms; /* of the whole run: began, last heard of */
     uint64_t devices;          /* of its host, a bit each; 0: not known, taken for all */
     const char *user;          /* whose it is, as W&B says; NULL: not known */
+    int32_t cpus;              /* it had, as W&B says; 0: not known */
 };
 
 /* How many of the instants from, from + 1 min, from + 2 min, ... <= until lie in [day_ms, next_ms): a run without

@@ -62,6 +62,7 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
     to->v[to->n++] = (struct run_day){.day = d->day,
                                       .minutes = d->minutes,
                                       .gpus = MAX(d->gpus, 0),
+                                      .cpus = MAX(d->cpus, 0),
                                       .have = d->have,
                                       .util_avg = d->util_avg,
                                       .util_max = d->util_max,

@@ -13,6 +13,7 @@
 #define URL_MAX       1023
 #define TAGS_MAX      1000
 #define SAMPLES_MAX   1000000
+#define CPUS_MAX      100000000
 #define FLIGHT_MAX    256
 #define RATE_MAX      1000000 /* requests a second */
 #define PROJECT_START date_of(2024, 10, 25)
@@ -172,6 +173,25 @@ static int key_start(struct reading *rd, const struct ynode *v)
     return 0;
 }
 
+/* {Acme: 2704}: companies that there are; others would be a table nobody gets. */
+static int key_cpus(struct reading *rd, const struct ynode *v)
+{
+    int r = 0;
+    if (v->null)
+        return 0;
+    if (v->kind != YNODE_MAP || v->n > TAGS_MAX)
+        return fail(rd, v, "cpu_tables: expected companies, and how many CPUs each is lent");
+    rd->c->cpu_tables = arena_alloc(&rd->c->arena, MAX(v->n, 1u), sizeof(*rd->c->cpu_tables));
+    for (size_t i = 0; i < v->n && r == 0; i++) {
+        struct cpu_lent *to = &rd->c->cpu_tables[rd->c->n_cpu_tables++];
+        r = read_text(rd, &v->keys[i], "cpu_tables", TEXT_MAX, &to->company);
+        if (r == 0)
+            r = v->v[i].null ? fail(rd, &v->v[i], "cpu_tables: expected how many CPUs")
+                             : read_int(rd, &v->v[i], "cpu_tables", CPUS_MAX, &to->cpus);
+    }
+    return r;
+}
+
 static const struct key {
     const char *name;
     int (*read)(struct reading *rd, const struct ynode *v); /* NULL: read elsewhere */
@@ -179,7 +199,7 @@ static const struct key {
     {"enable_alert", key_alert}, {"ignore_tags", key_tags},    {"ignore_tag", key_tags}, {"dashboard", key_dashboard},
     {"dataset", key_dataset},    {"blacklist", key_blacklist}, {"zone", key_zone},       {"base_url", key_url},
     {"samples", key_samples},    {"in_flight", key_flight},    {"rate", key_rate},       {"project_start", key_start},
-    {"gpu_count", NULL},
+    {"cpu_tables", key_cpus},    {"gpu_count", NULL},
 };
 
 /* ---- all of it ---- */
@@ -205,6 +225,10 @@ static int read_all(struct wandb_config *c, struct str text, struct err *err)
         r = census_new(&(struct census_src){.wandb = text, .wandb_path = c->path, .zone = c->zone}, &c->census, err);
     if (r < 0)
         return r;
+    for (size_t i = 0; i < c->n_cpu_tables; i++)
+        if (!census_company(c->census, c->cpu_tables[i].company))
+            return fail(&rd, ynode_get(t.root, "cpu_tables"), "cpu_tables: no company is called '%.100s'",
+                        c->cpu_tables[i].company);
     const struct company *companies = census_companies(c->census, &n);
     return rules_read(&t, ynode_get(t.root, "gpu_count"), companies, n, &c->rules, err);
 }

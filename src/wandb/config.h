@@ -27,6 +27,12 @@ struct wandb_place {
     const char *name; /* of an artifact; of the dashboard: the tag of the newest tables, "latest" unless told */
 };
 
+/* CPUs that a company is lent beside its nodes. */
+struct cpu_lent {
+    const char *company;
+    int32_t cpus;
+};
+
 struct wandb_config {
     const char *path; /* as it was given */
     uint64_t hash;    /* of the text: two pulls with another hash are not the same pull */
@@ -42,11 +48,13 @@ struct wandb_config {
     struct rules *rules;                              /* how many GPUs a run has: wandb/rule.h */
 
     /* our own keys; zero or NULL where not told, but where it says otherwise */
-    const char *base_url;  /* WANDB_BASE_URL unless told; without a slash at the end */
-    int32_t samples;       /* of a run, at most; WANDB_SAMPLES unless told */
-    int32_t in_flight;     /* requests under way at once; WANDB_FLIGHT unless told */
-    int32_t rate_milli;    /* requests in 1000 s at most; 0: as the server's headers say */
-    int32_t project_start; /* day: the beginning when only the end is told; 2024-10-25 unless told */
+    const char *base_url; /* WANDB_BASE_URL unless told; without a slash at the end */
+    int32_t samples;      /* of a run, at most; WANDB_SAMPLES unless told */
+    int32_t in_flight;    /* requests under way at once; WANDB_FLIGHT unless told */
+    int32_t rate_milli;   /* requests in 1000 s at most; 0: as the server's headers say */
+    size_t n_cpu_tables;
+    struct cpu_lent *cpu_tables; /* companies that have tables of CPU hours, too */
+    int32_t project_start;       /* day: the beginning when only the end is told; 2024-10-25 unless told */
 
     struct arena arena; /* of the text above; nobody else's business */
 };

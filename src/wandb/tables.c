@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "wandb/cpu_table.h"
 
 #define FILE_MAX (256u << 20)
 
@@ -23,11 +24,13 @@ static const struct plan overall_plan[] = {
     {"daily_gpu_usage", REPORT_DAILY, 0},
 };
 static const struct plan company_plan[] = {
-    {"company_daily_gpu_usage", REPORT_DAILY, 0},   {"company_daily_gpu_usage_within_30days", REPORT_DAILY, 30},
-    {"company_weekly_gpu_usage", REPORT_WEEKLY, 0}, {"company_weekly_gpu_usage_within_4weeks", REPORT_WEEKLY, 4},
+    {"company_daily_gpu_usage", REPORT_DAILY, 0},
+    {"company_daily_gpu_usage_within_30days", REPORT_DAILY, 30},
+    {"company_weekly_gpu_usage", REPORT_WEEKLY, 0},
+    {"company_weekly_gpu_usage_within_4weeks", REPORT_WEEKLY, TABLES_WEEKS},
     {"company_summary", REPORT_SUMMARY, 0},
 };
-_Static_assert(ARRAY_LEN(overall_plan) <= TABLES_MAX && ARRAY_LEN(company_plan) <= TABLES_MAX, "room for each");
+_Static_assert(ARRAY_LEN(overall_plan) <= TABLES_MAX && ARRAY_LEN(company_plan) + 2 <= TABLES_MAX, "room for each");
 
 /* ---- one table ---- */
 
@@ -103,27 +106,41 @@ static void types_json(struct json *j, const struct rows *r, bool known)
     json_end_obj(j);
 }
 
-static void write_table(const struct rows *r, bool known, struct table *ret)
+int tables_write(const char *key, const struct rows *rows, size_t first, struct table *ret, struct err *err)
 {
-    ret->file = BUF_INIT(FILE_MAX);
-    ret->media = BUF_INIT(FILE_MAX);
-    ret->n_cols = r->n_cols;
-    ret->n_rows = r->n;
-    struct json j = json_on(&ret->file);
+    static const struct column_spec column[] = {{.name = "column"}};
+    struct rows none, r;
+    struct table t = {.key = key, .file = BUF_INIT(FILE_MAX), .media = BUF_INIT(FILE_MAX)};
+
+    rows_init(&none, column, 1);
+    r = rows && rows->n ? *rows : none;
+    if (first)
+        r.n = MIN(r.n, first);
+    if (r.n > TABLE_ROWS_MAX)
+        return err_set(err, -E2BIG, "table '%s' has %zu rows, and W&B shows %d at most", key, r.n, TABLE_ROWS_MAX);
+    t.n_cols = r.n_cols;
+    t.n_rows = r.n;
+    struct json j = json_on(&t.file);
     json_obj(&j, NULL);
     json_cstr(&j, "_type", "table");
-    columns_json(&j, r);
-    data_json(&j, r, SIZE_MAX);
-    json_int(&j, "ncols", (int64_t)r->n_cols);
-    json_int(&j, "nrows", (int64_t)r->n);
-    types_json(&j, r, known);
+    columns_json(&j, &r);
+    data_json(&j, &r, SIZE_MAX);
+    json_int(&j, "ncols", (int64_t)r.n_cols);
+    json_int(&j, "nrows", (int64_t)r.n);
+    types_json(&j, &r, r.n > 0);
     json_cstr(&j, "log_mode", "IMMUTABLE");
     json_end_obj(&j);
-    j = json_on(&ret->media);
+    j = json_on(&t.media);
     json_obj(&j, NULL);
-    columns_json(&j, r);
-    data_json(&j, r, TABLE_MEDIA_MAX);
+    columns_json(&j, &r);
+    data_json(&j, &r, TABLE_MEDIA_MAX);
     json_end_obj(&j);
+    if (t.file.err || t.media.err) {
+        table_fini(&t);
+        return err_set(err, -E2BIG, "table '%s' is longer than %u MiB", key, FILE_MAX >> 20);
+    }
+    *ret = t;
+    return 0;
 }
 
 /* A summary's row for a company of which nothing ran says just that. */
@@ -136,34 +153,20 @@ static bool nothing(const struct report *r, size_t first, size_t n)
     return r->period == REPORT_SUMMARY || n == 0;
 }
 
-int table_of(const char *key, const struct report *r, size_t first, size_t n, struct table *ret, struct err *err)
+static int table_of(const char *key, const struct report *r, size_t first, size_t n, struct table *ret, struct err *err)
 {
-    static const struct column_spec none[] = {{.name = "column"}};
-    struct table t = {.key = key};
+    struct report part = *r;
+    struct report_table shown;
 
-    if (n > TABLE_ROWS_MAX)
-        return err_set(err, -E2BIG, "table '%s' has %zu rows, and W&B shows %d at most", key, n, TABLE_ROWS_MAX);
-    if (nothing(r, first, n)) {
-        struct rows empty;
-        rows_init(&empty, none, 1);
-        write_table(&empty, false, &t);
-        rows_fini(&empty);
-    } else {
-        struct report part = *r;
-        struct report_table shown;
-        part.n = n;
-        part.rows = r->rows ? r->rows + first : NULL;
-        part.projects = r->projects ? r->projects + first : NULL;
-        report_table(&part, NAMING_FULL, HEADINGS_JA, &shown);
-        write_table(&shown.rows, true, &t);
-        report_table_fini(&shown);
-    }
-    if (t.file.err || t.media.err) {
-        table_fini(&t);
-        return err_set(err, -E2BIG, "table '%s' is longer than %u MiB", key, FILE_MAX >> 20);
-    }
-    *ret = t;
-    return 0;
+    if (nothing(r, first, n))
+        return tables_write(key, NULL, 0, ret, err);
+    part.n = n;
+    part.rows = r->rows ? r->rows + first : NULL;
+    part.projects = r->projects ? r->projects + first : NULL;
+    report_table(&part, NAMING_FULL, HEADINGS_JA, &shown);
+    int done = tables_write(key, &shown.rows, 0, ret, err);
+    report_table_fini(&shown);
+    return done;
 }
 
 void table_fini(struct table *t)
@@ -232,6 +235,21 @@ static int set_make(const struct report *reports, const char *company, const str
     return r;
 }
 
+/* With those of CPUs, where it is lent some. */
+static int company_set(const struct tables_ask *ask, const struct company *co, const struct report *reports,
+                       struct table_set *ret, struct err *err)
+{
+    int r = set_make(reports, co->name, company_plan, ARRAY_LEN(company_plan), ret, err);
+
+    for (size_t i = 0; i < ask->n_cpus && r == 0; i++)
+        if (strcmp(ask->cpus[i].company, co->name) == 0) {
+            r = cpu_tables_make(ask, co, ask->cpus[i].cpus, &reports[REPORT_WEEKLY], &ret->v[ret->n], err);
+            ret->n += r == 0 ? 2 : 0;
+            break;
+        }
+    return r;
+}
+
 static int company_cmp(const void *a, const void *b)
 {
     return strcmp(((const struct table_set *)a)->tag, ((const struct table_set *)b)->tag);
@@ -247,8 +265,7 @@ static int sets_make(const struct tables_ask *ask, const struct report *reports,
     to->sets[0].warning = !ran;
     for (size_t i = 0; i < ask->n_companies && r == 0; i++)
         if (tables_active(&ask->companies[i], ask->from, ask->to))
-            r = set_make(reports, ask->companies[i].name, company_plan, ARRAY_LEN(company_plan), &to->sets[to->n++],
-                         err);
+            r = company_set(ask, &ask->companies[i], reports, &to->sets[to->n++], err);
     if (r == 0)
         qsort(to->sets + 1, to->n - 1, sizeof(*to->sets), company_cmp);
     return r;

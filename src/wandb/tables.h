@@ -10,11 +10,13 @@
 
 #include "usage/report.h"
 #include "usage/report_rows.h"
+#include "wandb/config.h"
 
 #define TABLE_ROWS_MAX  200000 /* W&B shows no more of an artifact ... */
 #define TABLE_MEDIA_MAX 10000  /* ... nor of the copy beside the run: the rest is left out of that */
 #define TABLES_MAX      8      /* of a run */
 #define TABLES_WEEK     6      /* weeks begin on Sunday */
+#define TABLES_WEEKS    4      /* of a short weekly table */
 #define TABLES_OVERALL  "overall"
 
 struct table {
@@ -46,6 +48,8 @@ struct tables_ask {
         to; /* the days pushed: companies without nodes on all of them are left out of the companies' tables */
     int32_t (*day_minutes)(void *arg, int32_t day); /* as in struct report_ask */
     void *arg;
+    const struct cpu_lent *cpus; /* as in struct wandb_config */
+    size_t n_cpus;
 };
 /* Tables reach back to the first day any company had nodes. -E2BIG as report_make, or a table has too many rows. */
 int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *err);
@@ -56,8 +60,8 @@ bool tables_active(const struct company *co, int32_t from, int32_t to);
 /* The last day up to `to` on which it has nodes: `to` itself while it does. INT32_MIN: there is none. */
 int32_t tables_last_day(const struct company *co, int32_t to);
 
-/* One table; for the above, and for tests. */
-int table_of(const char *key, const struct report *r, size_t first, size_t n, struct table *ret, struct err *err);
+/* One table of the first rows (0: of all); without rows it has the one column "column". */
+int tables_write(const char *key, const struct rows *rows, size_t first, struct table *ret, struct err *err);
 void table_fini(struct table *t);
 
 #endif

@@ -200,6 +200,34 @@ static void thirty_days_and_four_weeks_are_the_newest(void **unused)
     tables_fini(&t);
 }
 
+static void cpu_hours_of_a_week_are_at_most_what_was_lent(void **unused)
+{
+    static const struct cpu_lent lent[] = {{"Acme", 16}, {"Old", 1}};
+    struct tables t;
+    struct err err = {0};
+    struct tables_ask ask = yesterday();
+    (void)unused;
+    ask.cpus = lent;
+    ask.n_cpus = ARRAY_LEN(lent);
+    days[0].cpus = 96; /* for 24 hours: 2304 of 16 * 168 = 2688 */
+    days[1].cpus = 7;  /* for 20 minutes */
+    assert_int_equal(tables_make(&ask, &t, &err), 0);
+    const struct table *cpu = table(&t, "Acme", "company_weekly_cpu_usage");
+    assert_string_equal(cpu->media.p,
+                        "{\"columns\":[\"企業名\",\"週開始日\",\"合計CPU使用時間(h)\",\"CPU稼働率(%)\",\"n_runs\","
+                        "\"_total_cpu_hour\",\"assigned_cpus\",\"assigned_cpu_hour\"],\"data\":["
+                        "[\"Acme\",\"2026-05-03\",2306.3,85.8,2,2306.3,16,2688.0],"
+                        "[\"Acme\",\"2026-04-26\",0.0,0.0,0,0.0,16,2688.0]]}");
+    assert_int_equal(table(&t, "Acme", "company_weekly_cpu_usage_within_4weeks")->n_rows, 2);
+    assert_int_equal(t.sets[2].n, 5); /* Beta is lent none */
+    tables_fini(&t);
+    days[0].cpus = 960;
+    assert_int_equal(tables_make(&ask, &t, &err), 0);
+    assert_non_null(strstr(table(&t, "Acme", "company_weekly_cpu_usage")->media.p,
+                           "[\"Acme\",\"2026-05-03\",2688.0,100.0,2,23042.3,16,2688.0]"));
+    tables_fini(&t);
+}
+
 static void a_company_is_active_on_days_with_nodes(void **unused)
 {
     (void)unused;
@@ -219,4 +247,5 @@ TESTS(cmocka_unit_test_setup(a_table_is_as_wandb_writes_it, set_up),
       cmocka_unit_test_setup(runs_have_the_keys_of_the_old_tool, set_up),
       cmocka_unit_test_setup(a_table_of_nothing_has_one_column, set_up),
       cmocka_unit_test_setup(thirty_days_and_four_weeks_are_the_newest, set_up),
+      cmocka_unit_test_setup(cpu_hours_of_a_week_are_at_most_what_was_lent, set_up),
       cmocka_unit_test_setup(a_company_is_active_on_days_with_nodes, set_up))
