@@ -1,0 +1,128 @@
+"""Spans in a muster hub: Dask's jobs and dags as jobs of kind `dask`, so that the page shows them beside the GPUs' charts and usage counts them.
+
+A thread posts them, one after the other, from a bounded queue. A hub that is away, slow or refuses costs nothing but the label: what was
+dropped is counted and said once in the log.
+"""
+import json
+import logging
+import os
+import queue
+import threading
+import time
+import urllib.error
+import urllib.request
+
+log = logging.getLogger("muster.hub")
+
+QUEUE_MAX, TRIES, PATIENCE_S = 1000, 4, 5
+DAG_MIN_S = 1.0  # shorter dags are told as part of their job only
+DEVICES_MAX = 256
+
+
+def find_token(token=None):
+    """Given, of the environment, or in the file that the environment names; None: there is none."""
+    token = token or os.environ.get("MUSTER_TOKEN")
+    path = os.environ.get("MUSTER_TOKEN_FILE")
+    if not token and path:
+        try:
+            with open(os.path.expanduser(path), encoding="utf-8") as f:
+                token = f.read().strip()
+        except OSError as e:
+            log.warning("muster: %s", e)
+    return token or None
+
+
+class Spans:
+    """places() gives {host: uuids of GPUs}: a job of the hub is of one node, so a Dask job over three hosts becomes three, with one name."""
+
+    def __init__(self, url, token, name, run, places):
+        self.url, self.token, self.name, self.run, self.places = url.rstrip("/"), find_token(token), name, run, places
+        self.posted = self.lost = 0
+        self.why = None
+        self.ids = {}  # (number of a job, host) -> the hub's id
+        self.queue = queue.Queue(QUEUE_MAX)
+        self.thread = threading.Thread(target=self._work, name="muster-hub", daemon=True)
+        self.thread.start()
+
+    def status(self):
+        return {"url": self.url, "posted": self.posted, "lost": self.lost, "waiting": self.queue.qsize(), "error": self.why}
+
+    # ---- from the scheduler's loop: never waits ----
+
+    def job_began(self, job):
+        self._put(("begin", job.number, job.start, self.places()))
+
+    def job_ended(self, job):
+        self._put(("end", job.number, time.time(), {"dags": job.submitted, "tasks": len(job.ok), "failed": job.ok.count(False)}))
+
+    def dag_ended(self, dag):
+        if dag.end - dag.start >= DAG_MIN_S:
+            self._put(("dag", dag.job, dag.number, dag.start, dag.end, dag.ok))
+
+    def close(self):
+        self._put(None)
+
+    def _put(self, what):
+        try:
+            self.queue.put_nowait(what)
+        except queue.Full:
+            self.lost += 1
+
+    # ---- the thread ----
+
+    def _work(self):
+        while True:
+            what = self.queue.get()
+            if what is None:
+                return
+            try:
+                getattr(self, "_" + what[0])(*what[1:])
+            except Exception as e:
+                self.lost += 1
+                if str(e) != self.why:
+                    self.why = str(e)
+                    log.warning("muster: the hub at %s has not been told of a job: %s", self.url, e)
+
+    def _begin(self, number, start, places):
+        for host, uuids in sorted(places.items()):
+            body = {"name": f"{self.name} job {number}", "kind": "dask", "start": round(start * 1000), "devices": uuids[:DEVICES_MAX],
+                    "attributes": {"job": number, "host": host}, "key": f"{self.run}/{number}/{host}/{round(start * 1000)}"}
+            self.ids[number, host] = self._ask("POST", "/api/v1/jobs", body)["id"], uuids[:DEVICES_MAX]
+
+    def _end(self, number, at, attributes):
+        for (job, host), (ident, _) in sorted(self.ids.items()):
+            if job == number:
+                del self.ids[job, host]
+                self._ask("PATCH", f"/api/v1/jobs/{ident}", {"end": round(at * 1000), "attributes": dict(attributes, job=number, host=host)})
+
+    def _dag(self, number, dag, start, end, ok):
+        for (job, host), (ident, uuids) in sorted(self.ids.items()):
+            if job == number:
+                self._ask("POST", "/api/v1/jobs", {
+                    "name": f"{self.name} job {number} dag {dag}", "kind": "dask", "parent": ident, "start": round(start * 1000), "end": round(end * 1000),
+                    "devices": uuids, "attributes": {"job": number, "dag": dag, "ok": ok}, "key": f"{self.run}/{number}/{host}/dag/{dag}/{round(start * 1000)}"})
+
+    def _ask(self, method, path, body):
+        """The hub's answer. Tried again where that can help: the key makes a repeat harmless."""
+        for attempt in range(TRIES):
+            request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}, method=method)
+            if self.token:
+                request.add_header("Authorization", "Bearer " + self.token)
+            try:
+                with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+                    self.posted += 1
+                    return json.loads(answer.read(1 << 20))
+            except urllib.error.HTTPError as e:
+                said = e.read(4096).decode("utf-8", "replace")
+                try:
+                    said = json.loads(said).get("detail", said)
+                except ValueError:
+                    pass
+                if e.code < 500 and e.code != 429:
+                    raise RuntimeError(f"HTTP {e.code}: {said}") from None
+                why = f"HTTP {e.code}: {said}"
+            except (OSError, ValueError) as e:
+                why = str(e)
+            if attempt + 1 < TRIES:
+                time.sleep(0.5 * 2**attempt)
+        raise RuntimeError(why)
