@@ -1,0 +1,316 @@
+#!/usr/bin/python3
+"""Weights & Biases and the hub: the daily pull as its child, the report from either source, and both compared run by run with what processes held, against
+the same rules done minute by minute here."""
+import datetime
+import json
+import os
+import random
+import sqlite3
+import time
+from fractions import Fraction
+
+import lib
+from wandb_standin import KEY, Standin
+from wandb_world import Run, World
+
+MINUTE = 60000
+TOKYO = datetime.timezone(datetime.timedelta(hours=9))
+FIRST = datetime.datetime(2024, 10, 22, tzinfo=TOKYO)
+DAYS = 4
+NODES = {"0" * 31 + "1": "alpha1", "0" * 31 + "2": "beta1.lab.example"}
+HOSTS = {"alpha1": 0, "ALPHA1.lab.example": 0, "beta1": 1, "beta1.lab.example": 1, "elsewhere": None, None: None}
+CONFIG = """
+ignore_tags: [other_gpu]
+companies:
+  - {company: Acme, teams: [acme], schedule: [{date: "2024-10-01", assigned_gpu_node: 2}]}
+  - {company: Brick, teams: [brick], schedule: [{date: "2024-10-01", assigned_gpu_node: 1}]}
+"""
+PEOPLE = """
+people:
+  ann: {logins: [ann, ann-at-wandb]}
+  bob: {logins: [bob]}
+teams:
+  acme: {members: [ann, bob]}
+"""
+
+
+def ms(moment):
+    return int(moment.timestamp() * 1000)
+
+
+def utc(at_ms):
+    return datetime.datetime.fromtimestamp(at_ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def run_of(project, name, begin, end, **kw):
+    """Minutes from FIRST; end is the last instant that counts."""
+    more = {"state": "finished", "runInfo": {"gpu": "NVIDIA H200", "gpuCount": kw.pop("gpus", 8), "cpuCount": 64}, "tags": kw.pop("tags", [])}
+    return Run(project, name, createdAt=utc(ms(FIRST) + begin * MINUTE), heartbeatAt=utc(ms(FIRST) + end * MINUTE), **more, **kw)
+
+
+class Scene:
+    """Processes on two nodes, and runs of W&B; every moment is a whole minute from FIRST."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        self.held, self.claims, self.world = [], [], World()
+        project = self.world.add_project("acme", "llm")
+        self.world.add_project("brick", "empty")
+        for n in range(30):
+            begin = rng.randint(0, DAYS * 1440 - 400)
+            first = rng.randint(0, 7)
+            self.held.append({"node": rng.randint(0, 1), "gpus": list(range(first, rng.randint(first, 7) + 1)), "user": rng.choice(["ann", "bob", "ubuntu"]),
+                              "pid": 100 * (n + 1), "begin": begin, "end": begin + rng.randint(1, 900)})
+        for n in range(40):
+            begin = rng.randint(0, DAYS * 1440 - 400)
+            user = rng.choice(["ann", "ann-at-wandb", "bob", "stranger", None])
+            c = {"id": f"run{n:05d}", "host": rng.choice(list(HOSTS)), "user": user, "gpus": rng.choice([1, 2, 4, 8, 16]), "begin": begin, "end": begin + rng.randint(0, 600)}
+            self.claims.append(c)
+            project.add(run_of(project, c["id"], begin, c["end"], gpus=c["gpus"], host=c["host"], user={"name": "x", "username": user} if user else None))
+
+    def lines(self):
+        yield {"muster_export": 1}
+        for k, (node, name) in enumerate(NODES.items()):
+            yield {"kind": "node", "node": node, "name": name, "tick_ms": 60000}
+            for gpu in range(8):
+                uuid = f"GPU-{k}{gpu}"
+                yield {"kind": "device", "node": node, "device": uuid, "name": "NVIDIA H200", "index": gpu, "minor": gpu, "mig": -1, "vendor": 1}
+                t = [ms(FIRST) + i * MINUTE for i in range(DAYS * 1440)]
+                for i in range(0, len(t), 5000):
+                    yield {"kind": "samples", "node": node, "device": uuid, "metric": "util", "t": t[i:i + 5000], "v": [0.4] * len(t[i:i + 5000])}
+        for h in self.held:
+            for gpu in h["gpus"]:
+                yield {"kind": "process", "node": list(NODES)[h["node"]], "device": f"GPU-{h['node']}{gpu}", "pid": h["pid"] + gpu, "start": ms(FIRST) + h["begin"] * MINUTE, "ppid": 1,
+                       "root_pid": h["pid"], "uid": 1000, "user": h["user"], "name": "python", "slurm_job": 0, "first": ms(FIRST) + h["begin"] * MINUTE,
+                       "last": ms(FIRST) + h["end"] * MINUTE - 1, "mem_max": 1 << 30, "ended": True}
+
+    def there(self, minute, person):
+        """[GPUs of this person on node 0, on node 1]"""
+        return [len({g for h in self.held if h["node"] == k and h["user"] == person and h["begin"] <= minute < h["end"] for g in h["gpus"]}) for k in (0, 1)]
+
+    def person(self, c):
+        """Of a claim: told, or who held the most on that host meanwhile."""
+        told = {"ann": "ann", "ann-at-wandb": "ann", "bob": "bob"}.get(c["user"])
+        if told or HOSTS[c["host"]] is None:
+            return told
+        sums = {}
+        for h in self.held:
+            both = min(h["end"], c["end"] + 1) - max(h["begin"], c["begin"])
+            if h["node"] == HOSTS[c["host"]] and both > 0:
+                sums[h["user"]] = sums.get(h["user"], 0) + both * len(h["gpus"])
+        return min(sums, key=lambda p: (-sums[p], p)) if sums else None
+
+    def expected(self):
+        """{id: GPU-minutes} by the rules of docs/wandb.md."""
+        got = {c["id"]: Fraction(0) for c in self.claims}
+        persons = {c["id"]: self.person(c) for c in self.claims}
+        order = sorted(self.claims, key=lambda c: (c["begin"], c["id"]))
+        for minute in range(DAYS * 1440 + 700):
+            for person in ("ann", "bob", "ubuntu"):
+                active = [c for c in order if persons[c["id"]] == person and HOSTS[c["host"]] is not None and c["begin"] <= minute <= c["end"]]
+                if not active:
+                    continue
+                have = self.there(minute, person)
+                need = [sum(c["gpus"] for c in active if HOSTS[c["host"]] == k) for k in (0, 1)]
+                spare = [max(have[k] - need[k], 0) for k in (0, 1)]
+                for c in active:
+                    k = HOSTS[c["host"]]
+                    share = Fraction(c["gpus"]) if need[k] <= have[k] else Fraction(have[k] * c["gpus"], need[k])
+                    if have[k] < c["gpus"]:
+                        more = min(int(c["gpus"] - share), spare[1 - k])
+                        spare[1 - k] -= more
+                        share += more
+                    got[c["id"]] += share
+        return got
+
+
+class Sources(lib.Case):
+    def files(self):
+        with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG)
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(f"people_companies: {self.path('config.yaml')}\n{PEOPLE}")
+
+    def pull(self, s, *flags, data=None):
+        return self.run_any(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--base-url", s.url, "--data", data or self.path("data"), *flags, env={"WANDB_API_KEY": KEY})
+
+    def test_runs_are_compared_with_what_was_held_by_the_rules(self):
+        self.files()
+        for seed in (1, 2, 3):
+            scene = Scene(seed)
+            data = self.path(f"data{seed}")
+            with open(self.path("past.jsonl"), "w", encoding="utf-8") as f:
+                f.writelines(json.dumps(line) + "\n" for line in scene.lines())
+            self.run_ok(lib.MUSTER, "import", self.path("past.jsonl"), "--data", data)
+            with Standin(scene.world) as s:
+                status, out, err = self.pull(s, "--start-date", "2024-10-21", "--end-date", "2024-10-27", data=data)
+                self.assertEqual(status, 0, out + err)
+            hub = self.start_hub("--config", self.path("muster.yaml"), "--keep-raw", "0", "--keep-minute", "0", "--keep-records", "0", data=data, env={"TZ": "UTC"})
+            got = lib.ask_json(f"{hub.url}/api/v1/report?period=runs&from=2024-10-21&to=2024-10-27")
+            self.assertEqual((got["source"], got["zone"], got["period"]), ("both", "Asia/Tokyo", "runs"))
+            rows = {r["run"]: r for r in got["rows"]}
+            self.assertEqual(len(rows), len(scene.claims))
+            expected = scene.expected()
+            for c in scene.claims:
+                r, claimed, held = rows[f"acme/llm/{c['id']}"], Fraction((c["end"] - c["begin"] + 1) * c["gpus"], 60), expected[c["id"]] / 60
+                with self.subTest(seed=seed, claim=c, row=r):
+                    self.assertAlmostEqual(r["claimed"], float(claimed), delta=0.051)
+                    self.assertAlmostEqual(r["held"], float(held), delta=0.051)
+                    self.assertAlmostEqual(r["difference"], r["claimed"] - r["held"], delta=0.001)
+                    if r["busy"] is not None:
+                        self.assertAlmostEqual(r["busy"], float(held * 2 / 5), delta=0.1)
+                    if HOSTS[c["host"]] is None:
+                        self.assertEqual(r["why"], "no such host")
+                    elif claimed - held <= max(claimed / 20, Fraction(5 * c["gpus"], 60)):
+                        self.assertEqual(r["why"], "agrees")
+                    elif held:
+                        self.assertIn(r["why"], ("fewer GPUs", "shorter", "shared"))
+                    else:
+                        self.assertIn(r["why"], ("no process", "only others"))
+            # by period: each side is its own report
+            both = lib.ask_json(f"{hub.url}/api/v1/report?source=both&from=2024-10-21&to=2024-10-27")["rows"]
+            for key, source in (("wandb_gpu_hour", "wandb"), ("held_gpu_hour", "agents")):
+                one = lib.ask_json(f"{hub.url}/api/v1/report?source={source}&zone=Asia/Tokyo&from=2024-10-21&to=2024-10-27")
+                self.assertEqual(one["source"], source)
+                self.assertEqual([(r["company"], r["date"], r[key]) for r in both], [(r["company"], r["date"], r["_total_gpu_hour"]) for r in one["rows"]])
+            self.assertTrue(any(r["difference"] for r in both))
+            for r in both:
+                self.assertAlmostEqual(r["difference"], r["wandb_gpu_hour"] - r["held_gpu_hour"], delta=0.001)
+            hub.end()
+
+    def test_every_format_and_what_does_not_go_together(self):
+        self.files()
+        scene = Scene(4)
+        with Standin(scene.world) as s:
+            self.assertEqual(self.pull(s, "--start-date", "2024-10-21", "--end-date", "2024-10-27")[0], 0)
+        hub = self.start_hub("--config", self.path("muster.yaml"), env={"TZ": "UTC"})
+        url = f"{hub.url}/api/v1/report?from=2024-10-21&to=2024-10-27"
+        got = lib.ask_json(url)  # no agent ever saw anything
+        self.assertEqual((got["source"], got["zone"]), ("wandb", "Asia/Tokyo"))
+        self.assertGreater(got["pulled"], 1.7e9)
+        self.assertEqual(lib.ask_json(url + "&source=agents")["source"], "agents")
+        self.assertEqual(lib.ask_json(url + "&zone=UTC")["source"], "agents")  # W&B's days are of another zone
+        self.assertIn("from Weights & Biases (as of 20", self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--from", "2024-10-21", "--to", "2024-10-27"))
+        for flags in (["--source", "wandb", "--period", "weekly"], ["--source", "both", "--period", "monthly", "--partial"], ["--period", "runs"]):
+            for form in ("table", "csv", "json", "html", "pdf"):
+                with self.subTest(flags=flags, form=form):
+                    self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--from", "2024-10-21", "--to", "2024-10-27", *flags, "--format", form, "-o", self.path("out"))
+                    with open(self.path("out"), "rb") as f:
+                        self.assertGreater(len(f.read()), 200)
+        ja = self.run_ok(lib.MUSTER, "report", "--hub", hub.url, "--from", "2024-10-21", "--to", "2024-10-27", "--source", "both", "--headings", "ja", "--format", "csv")
+        self.assertTrue(ja.startswith("企業名,日付,W&B GPU使用時間(h),実測GPU使用時間(h),"), ja[:200])
+        for query, status, words in (("source=wandb&zone=UTC", 400, "Asia/Tokyo"), ("source=both&period=summary", 400, "none of ours"), ("source=agents&period=runs", 400, "both sources"),
+                                     ("source=slurm", 400, "agents, wandb, both")):
+            got, _, body = lib.ask(f"{url}&{query}")
+            self.assertEqual(got, status, query)
+            self.assertIn(words, body.decode())
+        os.remove(self.path("data/wandb.db"))
+        self.assertEqual(lib.ask(url + "&source=wandb")[0], 404)
+        self.assertEqual(lib.ask_json(url)["source"], "agents")
+
+
+class Daily(lib.Case):
+    """The hub's own pulls. A time of day that is past when the test begins and does not come again while it runs: twelve hours ago."""
+
+    def setUp(self):
+        super().setUp()
+        now = datetime.datetime.now(TOKYO)
+        self.slot = (now - datetime.timedelta(hours=12)).strftime("%H:%M")
+        self.yesterday = now.date() - datetime.timedelta(days=1)
+        self.world = World()
+        project = self.world.add_project("acme", "llm")
+        self.world.add_project("brick", "empty")
+        noon = datetime.datetime.combine(self.yesterday, datetime.time(12), TOKYO)
+        project.add(Run(project, "run00001", createdAt=utc(ms(noon)), heartbeatAt=utc(ms(noon) + 59 * MINUTE), state="finished", host="gpu01", runInfo={"gpu": "H200", "gpuCount": 8}))
+        with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG)
+
+    def hub(self, s, *flags, data=None):
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(f"wandb: {{config: {self.path('config.yaml')}, schedule: ['{self.slot}'], key_file: {self.path('key')}, base_url: '{s.url}'}}\n")
+        with open(self.path("key"), "w", encoding="utf-8") as f:
+            f.write(KEY + "\n")
+        os.chmod(self.path("key"), 0o600)
+        return self.start_hub("--config", self.path("muster.yaml"), *flags, data=data)
+
+    def state(self, hub):
+        return lib.ask_json(f"{hub.url}/api/v1/wandb")
+
+    def settled(self, hub, good=True):
+        def look():
+            state = self.state(hub)
+            return state if not state["running"] and state["pull"]["ended"] and (state["pulled"]["to"] or not good) else None
+        return lib.wait_until("the pull ended", look)
+
+    def test_the_first_pull_is_made_at_once_and_once(self):
+        with Standin(self.world, latency=0.3) as s:
+            hub = self.hub(s)
+            seen = []
+
+            def running():
+                if self.state(hub)["running"] == "pull":
+                    for pid in filter(str.isdigit, os.listdir("/proc")):
+                        try:
+                            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                                line = f.read()
+                        except OSError:
+                            continue
+                        if s.url.encode() in line and b"pull" in line:
+                            seen.append(line)
+                return seen
+            lib.wait_until("a pull runs", running, pause=0.01)
+            self.assertTrue(all(KEY.encode() not in line for line in seen))
+            state = self.settled(hub)
+            self.assertEqual((state["scheduled"], state["zone"], state["pull"]["error"], state["pulled"]["to"]), (True, "Asia/Tokyo", None, str(self.yesterday)))
+            report = lib.ask_json(f"{hub.url}/api/v1/report?company=Acme&from={self.yesterday}")
+            self.assertEqual((report["source"], report["rows"][0]["total_gpu_hour"]), ("wandb", 8.0))
+            self.assertIn("ok    wandb", self.run_any(lib.MUSTER, "doctor", "--hub", hub.url)[1])
+            self.assertNotIn(KEY, hub.text)
+            self.assertNotIn(KEY, self.run_ok(lib.MUSTER, "config", "show", "--config", self.path("muster.yaml")))
+            hub.stop()
+            asked = s.count["runs"]
+            again = self.hub(s)  # nothing is due
+            time.sleep(3)
+            self.assertIsNone(self.state(again)["pull"]["began"])
+            self.assertEqual(s.count["runs"], asked)
+            self.assertEqual(self.state(again)["pulled"]["to"], str(self.yesterday))
+
+    def test_days_that_were_missed_are_made_up_for(self):
+        before = self.yesterday - datetime.timedelta(days=5)
+        with Standin(self.world) as s:
+            self.run_ok(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--base-url", s.url, "--data", self.path("data"), "--start-date", before, "--end-date", before,
+                        env={"WANDB_API_KEY": KEY})
+            hub = self.hub(s)
+            state = lib.wait_until("made up", lambda: (lambda v: v if v["pulled"]["to"] == str(self.yesterday) else None)(self.state(hub)))
+            self.assertEqual(state["pulled"]["from"], str(before + datetime.timedelta(days=1)))
+
+    def test_a_pull_that_was_cut_off_is_gone_on_with(self):
+        with Standin(self.world, latency=1.0) as s:
+            hub = self.hub(s)
+            lib.wait_until("a pull runs", lambda: self.state(hub)["running"] == "pull")
+            hub.kill9()
+            hub = self.hub(s)
+            self.assertIsNone(self.settled(hub)["pull"]["error"])
+
+    def test_a_failure_is_said_everywhere_and_is_an_event(self):
+        with Standin(self.world) as s:
+            s.fault("status", op="runs", status=403, times=None)
+            hub = self.hub(s)
+            state = self.settled(hub, good=False)
+            self.assertEqual((state["pull"]["tries"], state["pull"]["good"]), (1, None))
+            self.assertTrue(state["pull"]["error"])
+            lib.wait_until("screens say so", lambda: "Weights & Biases: pull failed" in lib.ask(f"{hub.url}/?term=true")[2].decode())
+            events = lib.wait_until("an event", lambda: [e for e in lib.ask_json(f"{hub.url}/api/v1/events?limit=50") if e["kind"] == "wandb"])
+            self.assertIn("acme/llm", events[0]["text"])
+            self.assertIn("FAIL  wandb", self.run_any(lib.MUSTER, "doctor", "--hub", hub.url)[1])
+            self.assertNotIn(KEY, hub.text)
+            n = len(events)
+            hub.stop()
+            hub = self.hub(s)  # each is passed on once
+            self.settled(hub, good=False)
+            with sqlite3.connect(f"file:{self.path('data/muster.db')}?mode=ro", uri=True) as db:
+                self.assertLessEqual(n, db.execute("select count(distinct code) from events where node = ''").fetchone()[0])
+
+
+if __name__ == "__main__":
+    lib.main()
