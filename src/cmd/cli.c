@@ -2,6 +2,7 @@
 #include "cmd/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
@@ -104,6 +105,27 @@ int cli_save(const struct opt_cmd *face, const char *path, const struct buf *out
     if (!path)
         return cli_print(face, out);
     return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+}
+
+int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err)
+{
+    if (!path)
+        return write(arg, stdout, err);
+    AUTO_FREE char *temp = mem_fmt("%s.XXXXXX", path);
+    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+    FILE *to = fdopen(mem_take_fd(&fd), "w");
+    int r = to ? write(arg, to, err) : err_set(err, -ENOMEM, "cannot write '%s'", path);
+    if (r == 0 && fsync(fileno(to)) < 0)
+        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    if (to && fclose(to) != 0 && r == 0)
+        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    if (r == 0 && rename(temp, path) < 0)
+        r = err_set(err, -errno, "cannot name '%s': %s", path, strerror(errno));
+    if (r < 0)
+        unlink(temp);
+    return r;
 }
 
 int cli_width(int fallback)

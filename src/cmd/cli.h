@@ -21,6 +21,8 @@ int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...) __attri
 int cli_print(const struct opt_cmd *face, const struct buf *out);
 /* The same into a file, whole or not at all; path NULL: standard output. */
 int cli_save(const struct opt_cmd *face, const char *path, const struct buf *out);
+/* The same for what is too long for memory: write is given where to, and returns 0 or -errno with a sentence. */
+int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err);
 /* Columns of the terminal on standard output, else fallback. */
 int cli_width(int fallback);
 /* Colour wanted: a terminal, TERM not dumb, NO_COLOR not set. */

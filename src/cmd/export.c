@@ -665,25 +665,16 @@ static int export_to(const struct export_conf *conf, const char *dir, FILE *to, 
     return r;
 }
 
-/* Under its name when it is whole. */
-static int export_file(const struct export_conf *conf, const char *dir, struct err *err)
-{
-    AUTO_FREE char *temp = mem_fmt("%s.XXXXXX", conf->output);
-    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC);
+struct export_place {
+    const struct export_conf *conf;
+    const char *dir;
+};
 
-    if (fd < 0)
-        return err_set(err, -errno, "cannot make '%s': %s", conf->output, strerror(errno));
-    FILE *to = fdopen(mem_take_fd(&fd), "w");
-    int r = to ? export_to(conf, dir, to, err) : err_set(err, -ENOMEM, "cannot write");
-    if (r == 0 && fsync(fileno(to)) < 0)
-        r = err_set(err, -errno, "cannot write '%s': %s", conf->output, strerror(errno));
-    if (to && fclose(to) != 0 && r == 0)
-        r = err_set(err, -errno, "cannot write '%s': %s", conf->output, strerror(errno));
-    if (r == 0 && rename(temp, conf->output) < 0)
-        r = err_set(err, -errno, "cannot name '%s': %s", conf->output, strerror(errno));
-    if (r < 0)
-        unlink(temp);
-    return r;
+static int export_write(void *arg, FILE *to, struct err *err)
+{
+    const struct export_place *p = arg;
+
+    return export_to(p->conf, p->dir, to, err);
 }
 
 int cmd_export(int argc, char **argv)
@@ -702,7 +693,7 @@ int cmd_export(int argc, char **argv)
         else if (!dir)
             r = err_set(&err, -EINVAL, "say where the data is with --data DIR");
         else
-            r = conf.output ? export_file(&conf, dir, &err) : export_to(&conf, dir, stdout, &err);
+            r = cli_stream(conf.output, export_write, &(struct export_place){&conf, dir}, &err);
         if (r < 0)
             r = r == -EPIPE ? EXIT_OK : cli_fail(&export_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     }

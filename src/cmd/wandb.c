@@ -10,6 +10,8 @@ const struct cmd wandb_verbs[] = {
     {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL},
     {"check", cmd_wandb_check, &wandb_check_face, false, NULL},
     {"explain", cmd_wandb_explain, &wandb_explain_face, false, NULL},
+    {"import", cmd_wandb_import, &wandb_import_face, false, NULL},
+    {"export", cmd_wandb_export, &wandb_export_face, false, NULL},
     {0},
 };
 

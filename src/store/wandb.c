@@ -585,6 +585,22 @@ int wandb_exists_set(struct wandb_store *s, const char *team, const char *projec
     return end(s, rc == SQLITE_ROW ? found_put(s, team, project, id, exists, now_ms) : rc, err);
 }
 
+int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t n, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = key_check(runs[i].team, runs[i].project, runs[i].id, err);
+    if (r == 0)
+        r = begin(s, err);
+    if (r < 0)
+        return r;
+    int rc = run_stmt(s, wandb_stmt(s, W_UNBAR_ALL));
+    for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
+        rc = run_stmt(s, with_key(s, W_BAR, runs[i].team, runs[i].project, runs[i].id));
+    return end(s, rc, err);
+}
+
 /* ---- events ---- */
 
 int wandb_event_put(struct wandb_store *s, const struct wandb_event *e, struct err *err)

@@ -193,6 +193,13 @@ int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const stru
 int wandb_exists_set(struct wandb_store *s, const char *team, const char *project, const char *id,
                      enum wandb_exists exists, int64_t now_ms, struct err *err);
 
+/*
+ * Runs that are in no table and no dataset, whatever is known of them: the blacklist. The list takes the place of the
+ * one before; their rows are kept. Only the keys are looked at.
+ */
+int wandb_barred_set(struct wandb_store *s, const struct wandb_run *runs, size_t n, struct err *err);
+int64_t wandb_barred_count(struct wandb_store *s, struct err *err);
+
 /* ---- reading ---- */
 
 enum wandb_order {
@@ -204,6 +211,7 @@ struct wandb_ask {
     int32_t from, to; /* days, both counted */
     enum wandb_order order;
     bool deleted; /* those of deleted runs, too */
+    bool barred;  /* those of barred runs, too */
 };
 #define WANDB_ASK_ALL ((struct wandb_ask){.from = INT32_MIN, .to = INT32_MAX})
 

@@ -31,6 +31,8 @@
     " logged_ms INTEGER NOT NULL, state TEXT NOT NULL, host TEXT NOT NULL, tags TEXT NOT NULL, PRIMARY KEY(run, day))" \
     " WITHOUT ROWID;"                                                                                                  \
     "CREATE INDEX days_day ON days(day);"                                                                              \
+    "CREATE TABLE barred(team TEXT NOT NULL, project TEXT NOT NULL, run TEXT NOT NULL,"                                \
+    " PRIMARY KEY(team, project, run)) WITHOUT ROWID;"                                                                 \
     "CREATE TABLE events(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind INTEGER NOT NULL, subject TEXT NOT "     \
     "NULL, text TEXT NOT NULL)"
 
@@ -51,7 +53,10 @@ const char *const wandb_event_words[WANDB_EVENT_KINDS] = {"", "overlap", "failed
     "SELECT " WANDB_RUN_COLUMNS ", d.day, d.minutes, d.have, d.util_avg, d.util_max, d.mem_avg, d.mem_max, d.gpus,"    \
     " d.cpus, d.created_ms, d.heartbeat_ms, d.logged_ms, d.state, d.host, d.tags"                                      \
     " FROM runs r CROSS JOIN days d ON d.run = r.id WHERE d.day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR r.team = ?3)"     \
-    " AND (?4 OR r.found <> 2)"
+    " AND (?4 OR r.found <> 2)" NOT_BARRED
+#define NOT_BARRED                                                                                                     \
+    " AND (?5 OR NOT EXISTS(SELECT 1 FROM barred b WHERE b.team = r.team AND b.project = r.project AND b.run = "       \
+    "r.run))"
 #define OF_PROJECT " WHERE team = ?1 AND project = ?2"
 #define LISTED     "EXISTS(SELECT 1 FROM listed l WHERE l.pull = ?3 AND l.team = ?1 AND l.project = ?2 AND l.run = r.run)"
 
@@ -114,11 +119,14 @@ const char *const wandb_sql[W_COUNT] = {
     [W_DAYS] = DAYS " ORDER BY r.team, r.project, r.run, d.day",
     [W_DAYS_DATASET] = DAYS " ORDER BY r.team, d.day DESC, r.run, r.project",
     [W_RUNS] = "SELECT " WANDB_RUN_COLUMNS " FROM runs r WHERE (?3 IS NULL OR team = ?3) AND (?4 OR found <> 2)"
-               " AND EXISTS(SELECT 1 FROM days WHERE days.run = r.id AND day BETWEEN ?1 AND ?2)"
+               " AND EXISTS(SELECT 1 FROM days WHERE days.run = r.id AND day BETWEEN ?1 AND ?2)" NOT_BARRED
                " ORDER BY team, project, run",
     [W_DELETED] = "SELECT " WANDB_RUN_COLUMNS " FROM runs r WHERE found = 2 AND found_ms >= ?1"
                   " ORDER BY team, project, run",
     [W_RUN] = "SELECT " WANDB_RUN_COLUMNS " FROM runs r" OF_PROJECT " AND run = ?3",
+    [W_BAR] = "INSERT OR IGNORE INTO barred(team, project, run) VALUES(?1, ?2, ?3)",
+    [W_UNBAR_ALL] = "DELETE FROM barred",
+    [W_COUNT_BARRED] = "SELECT count(*) FROM barred",
     [W_PUT_EVENT] = "INSERT INTO events(id, at_ms, kind, subject, text) SELECT max(ifnull(max(id), 0) + 1, ?1), ?1, ?2,"
                     " ?3, ?4 FROM events",
     [W_DROP_EVENTS] = "DELETE FROM events WHERE id <= (SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET ?1)",

@@ -104,6 +104,7 @@ static int64_t read_window(struct wandb_store *s, size_t i, const struct wandb_a
     else
         sqlite3_bind_null(st, 3);
     db_bind_int(st, 4, ask->deleted);
+    db_bind_int(st, 5, ask->barred);
     return read_all(s, st, x, err);
 }
 
@@ -256,6 +257,18 @@ int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *e
     if (rc == SQLITE_ROW)
         ret->zone = wandb_store_zone(s);
     return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(s->h, rc, "read", err);
+}
+
+int64_t wandb_barred_count(struct wandb_store *s, struct err *err)
+{
+    sqlite3_stmt *st = wandb_stmt(s, W_COUNT_BARRED);
+
+    if (!st)
+        return no_stmt(s, err);
+    int rc = sqlite3_step(st);
+    int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : db_fail(s->h, rc, "read", err);
+    sqlite3_reset(st);
+    return n;
 }
 
 /* ---- events ---- */
