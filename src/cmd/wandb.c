@@ -8,6 +8,7 @@
 
 const struct cmd wandb_verbs[] = {
     {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL},
+    {"push", cmd_wandb_push, &wandb_push_face, false, NULL},
     {"check", cmd_wandb_check, &wandb_check_face, false, NULL},
     {"explain", cmd_wandb_explain, &wandb_explain_face, false, NULL},
     {"import", cmd_wandb_import, &wandb_import_face, false, NULL},
