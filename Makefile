@@ -117,7 +117,7 @@ $(BIN)/libmuster-all.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BIN)/unit/test_nvml $(BIN)/unit/test_nvml_slow: | $(STUB)
+$(BIN)/unit/test_nvml $(BIN)/unit/test_nvml_slow $(BIN)/unit/test_lib_nvml: | $(STUB)
 $(BIN)/unit/%: $(O)/tests/unit/%.o $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS) -lcmocka

@@ -196,8 +196,10 @@ int pick_devices(const struct reading *r, const char *list, const char *visible,
         own = true;
     }
     if (str_eq(rest, "all") || (own && !visible)) {
-        for (size_t i = 0; i < r->n_devices; i++)
-            on[i] = !is_instance(r, i) && most-- > 0;
+        for (size_t i = 0; i < r->n_devices && most > 0; i++) {
+            on[i] = !is_instance(r, i);
+            most -= on[i];
+        }
     } else if (own) {
         mark_visible(r, str_of(visible), most, on);
     } else

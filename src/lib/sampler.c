@@ -214,9 +214,13 @@ void muster_close(muster_sampler *s)
 {
     if (sampler_dead(s))
         return; /* a fork's copy: what is in it belongs to the other process, or may be half changed */
-    if (muster_stop(s) < 0 || s->given_up)
-        return; /* the thread may come back from the driver any time: what it uses stays */
-    sampler_free(s);
+    muster_stop(s);
+    pthread_mutex_lock(&s->keep.lock);
+    s->orphan = s->given_up && !s->ended; /* the thread may come back from the driver any time: what it uses stays */
+    bool free_now = !s->orphan;
+    pthread_mutex_unlock(&s->keep.lock);
+    if (free_now)
+        sampler_free(s);
 }
 
 /* ---- what there is ---- */
@@ -424,8 +428,11 @@ static void *sampler_main(void *arg)
         pthread_mutex_lock(&s->keep.lock);
     }
     s->ended = true;
+    bool orphan = s->orphan;
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->keep.lock);
+    if (orphan)
+        sampler_free(s);
     return NULL;
 }
 

@@ -48,7 +48,7 @@ struct muster_sampler {
         char name[TAPE_NAME_MAX];
         char *value;
     } notes[SAMPLER_NOTES];
-    bool stop, ended;
+    bool stop, ended, orphan; /* the thread is to end, has ended, is to free everything when it does */
     pthread_cond_t wake;
     /* under life: starting and stopping */
     pthread_mutex_t life;
