@@ -53,6 +53,7 @@ struct pull_page {
     char *cursor;                        /* of the next; NULL: it was the last */
     size_t n, n_asks, next_ask, waiting; /* waiting: metadata under way */
     struct page_run *v;
+    bool unread;    /* there was a run nobody can make out: runs that are not on it may still be there */
     struct err err; /* metadata could not be had */
 };
 

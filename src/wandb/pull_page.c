@@ -54,6 +54,7 @@ static void read_runs(struct pull_page *page, const json_t *edges)
         struct page_run *r = &page->v[page->n];
         if (run_node_read(json_object_get(edge, "node"), &r->node, NULL) < 0) {
             pr->p->st->unread++;
+            page->unread = true;
             continue;
         }
         page->n++;
@@ -115,7 +116,7 @@ static void page_put(struct pull_page *page)
                              .n_listed = page->n,
                              .runs = runs,
                              .listed = listed,
-                             .all_before_ms = p->before_ms};
+                             .all_before_ms = page->unread ? 0 : p->before_ms};
     p->st->listed += page->n;
     p->st->runs += n;
     if (wandb_page_put(p->store, &p->rec, &put, &err) < 0)

@@ -249,7 +249,7 @@ class Project:
         return self.kept[key][1]
 
     def runs(self, filters=None, after=None, first=50, order=None):
-        return page(self.listed(filters, order), after, first)
+        return page(self.listed(filters, order), after, min(first or 50, self.world.page_most))
 
     def runCount(self, filters=None):
         return len(self.listed(filters, None))
@@ -397,6 +397,7 @@ class World:
 
     def __init__(self):
         self.url, self.entities, self.artifacts, self.alerts, self.raws = "", {}, {}, [], []
+        self.page_most = PAGE_MAX  # a server may give fewer runs than it was asked for
         self.pending = {}  # upload path -> (what, check, keep)
         self.viewer = {"id": b64("User:1"), "name": "Stand In", "username": "standin", "entity": "standin", "email": "standin@example.org", "admin": False,
                        "flags": "{}", "teams": lambda: {"edges": [{"node": {"id": b64(e), "name": e}} for e in sorted(self.entities)]}}
