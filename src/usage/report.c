@@ -12,10 +12,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/zone.h"
+#include "usage/overlap.h"
 
 #define DAY_MINUTES 1440
 #define MASTER_GPUS 9 /* a run with so many spans nodes */
-#define DEVICES     64
 #define NO_COMPANY  SIZE_MAX
 
 typedef __int128 wide; /* percent * minutes * runs does not fit 64 bits for certain */
@@ -320,76 +320,34 @@ static int by_project_run(const void *a, const void *b)
     return r ? r : strcmp(x->run_id, y->run_id);
 }
 
-/* A run of a project, its days together. */
-struct whole {
-    const char *host;
-    int64_t from_ms, until_ms;
-    uint64_t devices;
-};
-
-static int by_host_start(const void *a, const void *b)
+/* A run of a project, its days together: uses are one project's, by run. *at: the first of it, then of the next. */
+static bool whole_run(const struct use *uses, size_t n, size_t *at, size_t of, struct overlap_run *ret,
+                      struct summary_row *row)
 {
-    const struct whole *x = a, *y = b;
-    int r = strcmp(x->host, y->host);
-    return r ? r : (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
-}
-
-/* How many began on a device of a host that an earlier one of them had not left. */
-static int64_t overlaps(struct whole *v, size_t n)
-{
-    int64_t until[DEVICES] = {0}, count = 0;
-
-    if (n)
-        qsort(v, n, sizeof(*v), by_host_start);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t devices = v[i].devices ? v[i].devices : UINT64_MAX;
-        bool clash = false;
-        for (size_t d = 0; d < DEVICES; d++) {
-            if (i == 0 || strcmp(v[i].host, v[i - 1].host) != 0)
-                until[d] = INT64_MIN;
-            if (devices >> d & 1) {
-                clash = clash || v[i].from_ms < until[d];
-                until[d] = MAX(until[d], v[i].until_ms);
-            }
-        }
-        count += clash && v[i].host[0]; /* on a host that is not known nothing is known of this either */
-    }
-    return count;
-}
-
-/* uses: one project's, by run. */
-static struct summary_row project_row(const struct company *co, const struct use *uses, size_t n)
-{
-    struct summary_row row = {.company = co->name, .project = text(uses[0].r->project)};
-    AUTO_FREE struct whole *runs = mem_zero(n, sizeof(*runs));
-    size_t n_runs = 0;
+    struct overlap_run w = {.host = "", .from_ms = INT64_MAX, .until_ms = INT64_MIN, .of = of};
+    bool master = false, ignored = false;
     int64_t minutes = 0;
+    size_t i = *at, next;
 
-    for (size_t i = 0, next; i < n; i = next) {
-        struct whole w = {"", INT64_MAX, INT64_MIN, 0};
-        bool master = false, ignored = false;
-        for (next = i; next < n && strcmp(uses[next].r->run_id, uses[i].r->run_id) == 0; next++) {
-            const struct run_day *r = uses[next].r;
-            ignored = ignored || r->ignored;
-            if (r->ignored)
-                continue;
-            minutes += gpu_minutes(r);
-            master = master || r->gpus >= MASTER_GPUS;
-            w.host = w.host[0] ? w.host : text(r->host);
-            w.from_ms = MIN(w.from_ms, r->from_ms);
-            w.until_ms = MAX(w.until_ms, r->until_ms);
-            w.devices |= r->devices;
-        }
-        row.ignored_runs += ignored;
-        if (ignored)
+    for (next = i; next < n && strcmp(uses[next].r->run_id, uses[i].r->run_id) == 0; next++) {
+        const struct run_day *r = uses[next].r;
+        ignored = ignored || r->ignored;
+        if (r->ignored)
             continue;
-        row.runs++;
-        row.master_runs += master;
-        runs[n_runs++] = w;
+        minutes += gpu_minutes(r);
+        master = master || r->gpus >= MASTER_GPUS;
+        w.host = w.host[0] ? w.host : text(r->host);
+        w.from_ms = MIN(w.from_ms, r->from_ms);
+        w.until_ms = MAX(w.until_ms, r->until_ms);
+        w.devices |= r->devices;
     }
-    row.overlap_runs = overlaps(runs, n_runs);
-    row.total = rounded((wide)minutes * 5, 3);
-    return row;
+    *at = next;
+    *ret = w;
+    row->total += minutes; /* until all of them are known */
+    row->ignored_runs += ignored;
+    row->runs += !ignored;
+    row->master_runs += !ignored && master;
+    return !ignored;
 }
 
 static int summary_add(struct making *k, const struct summary_row *row, struct err *err)
@@ -419,12 +377,21 @@ static int company_summary(struct making *k, const struct company *co, struct us
     if (n == 0)
         return assigned_within(k->ask, co) ? summary_add(k, &none, err) : 0;
     qsort(uses, n, sizeof(*uses), by_project_run);
+    AUTO_FREE struct overlap_run *runs = mem_zero(n, sizeof(*runs));
+    size_t n_runs = 0;
     for (size_t i = 0, next; i < n && r == 0; i = next) {
-        for (next = i; next < n && strcmp(text(uses[next].r->project), text(uses[i].r->project)) == 0; next++) {
+        struct summary_row row = {.company = co->name, .project = text(uses[i].r->project)};
+        for (next = i; next < n && strcmp(text(uses[next].r->project), row.project) == 0; next++) {
         }
-        struct summary_row row = project_row(co, uses + i, next - i);
+        for (size_t at = 0; at < next - i;) {
+            n_runs += whole_run(uses + i, next - i, &at, k->to->n, &runs[n_runs], &row);
+        }
+        row.total = rounded((wide)row.total * 5, 3);
         r = summary_add(k, &row, err);
     }
+    overlap_find(runs, n_runs); /* whichever projects they are of */
+    for (size_t i = 0; r == 0 && i < n_runs; i++)
+        k->to->projects[runs[i].of].overlap_runs += runs[i].late;
     return r;
 }
 

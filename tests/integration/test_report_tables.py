@@ -117,20 +117,19 @@ class Programme:
             assigned = any(self.nodes(c, day_from + DAY * k) for k in range((day_to - day_from).days + 1))
             if not mine and assigned:
                 rows.append([name, "-", 0, 0, 0, 0, 0])
-            for project in sorted({"" if r[4] == "-" else r[4] for r in mine}):
-                runs = {}
-                for r in mine:
-                    if ("" if r[4] == "-" else r[4]) == project:
-                        runs.setdefault(r[5], []).append(r)
-                ours = {i: rs for i, rs in runs.items() if not any(r[7] for r in rs)}
+            projects = {}
+            for r in mine:
+                projects.setdefault("" if r[4] == "-" else r[4], {}).setdefault(r[5], []).append(r)
+            counted = {(p, i): rs for p, runs in projects.items() for i, rs in runs.items() if not any(r[7] for r in rs)}
+            # of all projects: (host, begun, ended, project, id); what has no length is there for a moment
+            spans = [(next((r[6] for r in rs if r[6] != "-"), None), min(r[8] for r in rs), max(r[9] for r in rs), p.encode(), i) for (p, i), rs in counted.items()]
+            spans = sorted(a for a in spans if a[0])
+            for project in sorted(projects):
+                runs = projects[project]
+                ours = {i: rs for i, rs in runs.items() if (project, i) in counted}
                 hours = Fraction(sum(r[1] * r[2] for rs in runs.values() for r in rs if not r[7]), 60)
-                spans = [(next((r[6] for r in rs if r[6] != "-"), None), min(r[8] for r in rs), max(r[9] for r in rs), i) for i, rs in ours.items()]
-                overlaps = sum(1 for a in spans if a[0] and any(b[0] == a[0] and b[3] != a[3] and b[1] < a[1] < b[2] for b in spans))
-                # those that begin together: all but the first
-                for at in {(a[0], a[1]) for a in spans if a[0]}:
-                    same = [a for a in spans if (a[0], a[1]) == at]
-                    if not any(b[0] == at[0] and b[1] < at[1] < b[2] for b in spans):
-                        overlaps += len(same) - 1
+                # one that is there when it begins, or begins with it and is before it in that order
+                overlaps = sum(1 for a in spans if a[3] == project.encode() and any(b[0] == a[0] and (b[1] < a[1] < b[2] or (b[1] == a[1] and b < a)) for b in spans))
                 rows.append([name, project, int((Decimal(hours.numerator * 100) / hours.denominator).quantize(Decimal(1), ROUND_HALF_UP)),
                              len(ours), sum(1 for rs in ours.values() if max(r[2] for r in rs) >= 9), overlaps, len(runs) - len(ours)])
         return rows

@@ -206,6 +206,23 @@ class Calculation:
                 "max_performance": tenths(most(util)), "average_memory": tenths(mean(mem)), "max_memory": tenths(most(mem)), "n_runs": len(ids), "assigned_gpu_node": nodes,
                 "assigned_gpu_hour": tenths(assigned), "_total_gpu_hour": tenths(uncapped), "total_metrics_hour": tenths(away(Fraction(sum(m for m, _ in util), 6)))}
 
+    @staticmethod
+    def late(rows):
+        """How many runs of each project began on a host on which another of the company was, whatever its project."""
+        runs = {}
+        for r in rows:
+            if not r.run.ignored:
+                # several teams of a company may have one id in projects of one name
+                runs.setdefault((r.run.project, r.run.name), []).append(r)
+        spans = [(next((r.run.host for r in rs if r.run.host), None), min(r.run.created for r in rs), max(r.run.heartbeat for r in rs), project.encode(), name)
+                 for (project, name), rs in runs.items()]
+        out, there = {}, {}
+        for host, begun, ended, project, _ in sorted(s for s in spans if s[0]):
+            if host in there and (begun < there[host][1] or begun == there[host][0]):
+                out[project.decode()] = out.get(project.decode(), 0) + 1
+            there[host] = (begun, max(ended, there[host][1]) if host in there else ended)
+        return out
+
     def summary(self, first, last):
         out = []
         for company in sorted(self.p.companies, key=lambda c: c.name.encode()):
@@ -216,20 +233,14 @@ class Calculation:
                 projects.setdefault(r.run.project, []).append(r)
             if not mine and any(self.nodes(company, first + DAY * k) for k in range((last - first).days + 1)):
                 out.append({"company_name": company.name, "project": None, "total_hours": Decimal("0.00"), "total_runs": 0, "master_node_runs": 0, "overlap_runs": 0, "ignore_runs": 0})
+            late = self.late(mine)
             for project in sorted(projects, key=str.encode):
                 rows = projects[project]
                 ours = [r for r in rows if not r.run.ignored]
                 runs = {}
                 for r in ours:
                     runs.setdefault(r.run.name, []).append(r)
-                # (host, begun, ended) of each; several teams of a company may have one id in projects of one name
-                spans = [(next((r.run.host for r in rs if r.run.host), None), min(r.run.created for r in rs), max(r.run.heartbeat for r in rs)) for rs in runs.values()]
-                overlaps, open_until = 0, {}
-                for host, begun, ended in sorted((s for s in spans if s[0]), key=lambda s: (s[0], s[1], s[2])):
-                    if host in open_until and (begun < open_until[host][1] or begun == open_until[host][0]):
-                        overlaps += 1
-                    had = open_until.get(host, (begun, ended))
-                    open_until[host] = (begun, max(ended, had[1]))
+                overlaps = late.get(project, 0)
                 hours = Fraction(sum(r.minutes * r.gpus for r in ours), 60)
                 out.append({"company_name": company.name, "project": project, "total_hours": Decimal(away(hours * 100)) / 100, "total_runs": len(runs),
                             "master_node_runs": sum(1 for rs in runs.values() if max(r.gpus for r in rs) >= 9), "overlap_runs": overlaps,

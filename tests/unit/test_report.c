@@ -348,7 +348,7 @@ static void the_summary_is_the_one_worked_by_hand(void **unused)
         {"Beta", "tts", 150, 1, 0, 0, 0},   {"Gamma", NULL, 0, 0, 0, 0, 0},
     };
     static const struct want_project all[] = {
-        {"Alpha", "llm", 62077, 5, 1, 2, 0}, {"Alpha", "vision", 1035, 2, 0, 0, 0}, {"Beta", "ocr", 20000, 2, 0, 0, 1},
+        {"Alpha", "llm", 62077, 5, 1, 2, 0}, {"Alpha", "vision", 1035, 2, 0, 1, 0}, {"Beta", "ocr", 20000, 2, 0, 0, 1},
         {"Beta", "tts", 150, 1, 0, 0, 0},    {"Gamma", NULL, 0, 0, 0, 0, 0},
     };
     struct report r;
