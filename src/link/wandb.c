@@ -25,7 +25,7 @@ enum {
     WAIT_MAX_MS = 60000,
     EASE_MS = 1000, /* the server said too much: at most once in this time fewer are sent */
     REDIRECTS = 5,
-    LATER = 8, /* times in_flight: as many may wait for another try before there is no room */
+    LATER = 32, /* times in_flight: as many may wait for another try before there is no room */
     URL_MAX = 16384,
     HEADERS_MAX = 64,
     BODY_MAX = 256 << 20, /* of what is sent */
@@ -40,8 +40,10 @@ struct request {
     char **headers; /* NULL-ended; ours */
     size_t n_headers, max;
     int64_t try_ms, due_ms; /* due: not before this */
+    uint64_t part;
     int tries, redirects;
     bool question, conflict_again, secret; /* secret: the key goes along */
+    bool held;                             /* its part has to wait */
     wandb_done_fn *done;
     void *arg;
     struct http_call *call; /* while it is under way */
@@ -57,7 +59,7 @@ struct wandb {
     int64_t wait_ms, try_ms;
     double window;    /* how many may be under way: grows with answers, halves when it is too much */
     int64_t eased_ms; /* when it last did */
-    struct pace pace;
+    struct pace_parts pace;
     struct request *waiting, **waiting_end; /* in order; some not due yet */
     struct request *flying[IN_FLIGHT_MAX];
     struct http_call *idle[IN_FLIGHT_MAX]; /* calls that keep their connections */
@@ -122,6 +124,7 @@ static int request_new(struct wandb *w, const struct wandb_request *a, struct re
                           .body = BUF_INIT(BODY_MAX),
                           .max = a->max ? a->max : WANDB_ANSWER_MAX,
                           .try_ms = a->try_ms ? a->try_ms : w->try_ms,
+                          .part = a->part ? fnv64(a->part, strlen(a->part)) : 0,
                           .question = a->query != NULL,
                           .conflict_again = a->conflict_again};
     if (a->query)
@@ -228,7 +231,7 @@ static void try_again(struct wandb *w, struct request *q, const struct http_resu
     if (busy || r->status == 0)
         ease(w, now);
     if (busy && r->retry_after_ms)
-        pace_hold(&w->pace, now + r->retry_after_ms);
+        pace_parts_hold(&w->pace, q->part, now + r->retry_after_ms);
     q->due_ms = now + (r->retry_after_ms ? r->retry_after_ms : back_off(w, q->tries));
     wait_in_line(w, q);
 }
@@ -265,12 +268,13 @@ static void on_answer(void *arg, const struct http_result *r)
     char *url;
 
     forget(w, q);
+    pace_parts_back(&w->pace, q->part);
     w->idle[w->n_idle++] = q->call; /* its next use is by the next request; r is read before that */
     q->call = NULL;
     w->count.bytes += r->body.len;
     w->count.refused += r->status == 429;
     if (http_header(r, "RateLimit-Remaining", &left) && http_header(r, "RateLimit-Reset", &reset))
-        pace_told(&w->pace, now, left, reset);
+        pace_parts_told(&w->pace, q->part, now, left, reset);
     if (!r->too_long && q->tries < w->tries && wandb_again(r->status, q->conflict_again)) {
         try_again(w, q, r, now);
     } else if ((url = moved_to(w, q, r))) {
@@ -325,7 +329,7 @@ static void fly(struct wandb *w, struct request *q, int64_t now)
     http_call_for(q->call, on_answer, q);
     w->count.sent++;
     w->count.again += q->tries > 1;
-    pace_sent(&w->pace, now);
+    pace_parts_sent(&w->pace, q->part, now);
     if (http_send(q->call,
                   &(struct http_request){.method = q->method,
                                          .url = q->url,
@@ -337,6 +341,7 @@ static void fly(struct wandb *w, struct request *q, int64_t now)
                   &err) < 0) {
         w->idle[w->n_idle++] = q->call;
         q->call = NULL;
+        pace_parts_back(&w->pace, q->part);
         q->due_ms = now + back_off(w, q->tries);
         wait_in_line(w, q);
         return;
@@ -356,10 +361,14 @@ static void pump(struct wandb *w)
             at = &(*at)->next;
             continue;
         }
-        int64_t wait = pace_wait(&w->pace, now, w->n_flying);
+        int64_t wait = pace_parts_wait(&w->pace, (*at)->part, now);
+        (*at)->held = wait > 0;
         if (wait > 0) {
             wake = MIN(wake, now + wait);
-            break;
+            if (w->pace.one)
+                break;
+            at = &(*at)->next; /* others may go */
+            continue;
         }
         fly(w, leave_line(w, at), now);
     }
@@ -409,8 +418,9 @@ int wandb_room(const struct wandb *w)
 
     if (w->n_waiting >= LATER * w->cap)
         return 0;
+    /* Those that failed and wait for their next try, or for a pace that is not the others', are in nobody's way. */
     for (const struct request *q = w->waiting; q; q = q->next)
-        due += q->due_ms <= now; /* those that failed and wait for their next try are in nobody's way */
+        due += q->due_ms <= now && (w->pace.one || !q->held);
     return MAX(0, (int)w->window - w->n_flying - due);
 }
 
@@ -533,7 +543,7 @@ int wandb_new(struct wandb **ret, struct event_base *base, const struct wandb_co
     w->window = w->cap;
     if (conf->key && conf->key[0])
         set_key(w, conf->key);
-    pace_init(&w->pace, conf->rate);
+    pace_parts_init(&w->pace, conf->rate);
     http_hold(http, conf->bytes ? conf->bytes : BYTES);
     w->timer = evtimer_new(base, on_timer, w);
     *ret = w;
@@ -552,6 +562,7 @@ void wandb_free(struct wandb *w)
         http_call_free(w->idle[i]);
     http_free(w->http);
     event_free(w->timer);
+    pace_parts_fini(&w->pace);
     wipe(w->key);
     wipe(w->basic);
     wipe(w->auth);

@@ -47,6 +47,7 @@ struct wandb_request {
     struct str body;            /* of PUT and POST; POST: JSON */
     size_t max;                 /* bytes of the answer; 0: WANDB_ANSWER_MAX */
     int64_t try_ms;             /* 0: the client's */
+    const char *part;           /* what the server may count apart, as "team/project"; NULL: nothing */
     bool conflict_again;        /* 409 is tried again, as for upsertBucket */
 };
 

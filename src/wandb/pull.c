@@ -211,7 +211,8 @@ static bool project_next(struct pull *p)
             continue;
         AUTO_BUF vars = BUF_INIT(32768);
         ask_runs_variables(&vars, pr->team->name, pr->name, pr->cursor, pr->per_page, p->before_ms);
-        struct wandb_request q = {.op = ASK_RUNS_OP, .query = p->query.p, .variables = buf_str(&vars)};
+        AUTO_FREE char *part = mem_fmt("%s/%s", pr->team->name, pr->name);
+        struct wandb_request q = {.op = ASK_RUNS_OP, .query = p->query.p, .variables = buf_str(&vars), .part = part};
         p->listing++;
         pr->busy = wandb_send(p->w, &q, on_runs, pr, &err) == 0;
         if (!pr->busy)
@@ -242,7 +243,7 @@ void pull_step(struct pull *p)
         if (!team_next(p) && !metadata_next(p) && !project_next(p) && !pull_run_next(p))
             break;
     p->st->listing = !all_listed(p);
-    if (!p->st->listing && p->flying == 0 && !p->due && p->pass_over && !p->fresh)
+    if (!p->st->listing && p->flying == 0 && !p->due && p->pass_over && !p->fresh && !p->again)
         p->over = true;
 }
 
@@ -372,7 +373,6 @@ int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err
         p.tick = event_new(ask->base, -1, EV_PERSIST, on_tick, &p);
         event_add(p.tick, &often);
         p.fresh = true;
-        p.pass_over = true;
         pull_step(&p);
         while (!p.over)
             if (event_base_loop(ask->base, EVLOOP_ONCE) != 0)

@@ -89,7 +89,8 @@ struct pull {
     struct pull_run *due, **due_end;                /* taken from the store, not asked for yet */
     int flying;                                     /* runs asked for */
     int64_t after;                                  /* of wandb_due */
-    bool pass_over, fresh;                          /* no more behind after; pages came since the pass began */
+    bool pass_over;                                 /* no more behind after */
+    bool fresh, again;                              /* pages came since it was looked, since it began at 0 */
     struct event *tick;
 };
 

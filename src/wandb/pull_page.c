@@ -121,7 +121,7 @@ static void page_put(struct pull_page *page)
     p->st->runs += n;
     if (wandb_page_put(p->store, &p->rec, &put, &err) < 0)
         pull_fatal(p, &err);
-    p->fresh = true;
+    p->fresh = p->again = true;
     pull_project_next(pr, page->cursor);
     page->cursor = NULL;
 }
@@ -177,7 +177,8 @@ bool pull_page_ask(struct pull_page *page)
     while (page->next_ask < page->n && page->v[page->next_ask].state != PAGE_RUN_ASKS)
         page->next_ask++;
     ask_metadata_path(&path, pr->team->name, pr->name, r->node.id);
-    struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = path.p, .max = METADATA_MAX};
+    AUTO_FREE char *part = mem_fmt("%s/%s", pr->team->name, pr->name);
+    struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = path.p, .max = METADATA_MAX, .part = part};
     page->waiting++;
     if (path.err || wandb_send(pr->p->w, &q, on_metadata, r, NULL) < 0) {
         page->waiting--; /* no such file can be: its name is too long */

@@ -35,18 +35,21 @@ static int take_due(void *arg, const struct wandb_run *run)
     return 0;
 }
 
-/* The runs behind the last ones; from the beginning again when pages came meanwhile, since runs that were known before
- * stand where they stood, but not while some of them are under way. */
+/*
+ * The runs behind the last ones. New ones stand behind those; but runs that were known before stand where they stood,
+ * so it goes on from the beginning when pages came meanwhile, and not while runs that are still due are under way.
+ */
 static bool refill(struct pull *p)
 {
     struct err err = {0};
 
-    if (p->pass_over) {
-        if (p->flying || !p->fresh)
+    if (p->pass_over && !p->fresh) {
+        if (p->flying || !p->again)
             return false;
-        p->pass_over = p->fresh = false;
         p->after = 0;
+        p->again = false;
     }
+    p->fresh = false;
     int n = wandb_due(p->store, &p->rec, p->after, PULL_BATCH, take_due, p, &p->after, &err);
     if (n < 0)
         pull_fatal(p, &err);
@@ -128,7 +131,8 @@ static int ask(struct pull_run *r, struct err *err)
     AUTO_BUF vars = BUF_INIT(16384);
 
     ask_events_variables(&vars, r->run.team, r->run.project, r->run.id, r->samples);
-    struct wandb_request q = {.op = ASK_EVENTS_OP, .query = ask_events, .variables = buf_str(&vars)};
+    AUTO_FREE char *part = mem_fmt("%s/%s", r->run.team, r->run.project);
+    struct wandb_request q = {.op = ASK_EVENTS_OP, .query = ask_events, .variables = buf_str(&vars), .part = part};
     int code = vars.err ? err_set(err, vars.err, "its name is too long") : wandb_send(p->w, &q, on_events, r, err);
     if (code == 0) {
         p->flying++;

@@ -99,5 +99,61 @@ static void what_a_server_gives_is_used_and_never_overdrawn(void **unused)
     }
 }
 
+/* The same with 40 projects in turn, of which one has half of all requests: one sum for all, or one each. */
+static void projects_counted_apart_or_together_are_both_paced(void **unused)
+{
+    static const struct {
+        bool each;
+        int limit, window_ms, least; /* least: sent in 30 s */
+    } cases[] = {{false, 400, 10000, 1000}, {true, 30, 5000, 3000}, {false, 60, 3000, 400}, {true, 1000, 60000, 10000}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        enum { PARTS = 40, AT_ONCE = 32 };
+        struct pace_parts p;
+        int left[PARTS] = {0}, n = 0, refused = 0, sent = 0;
+        int64_t end[PARTS] = {0}, back[AT_ONCE], turn = 0;
+        int part[AT_ONCE], told[AT_ONCE];
+        print_message("%d in %d ms, %s\n", cases[i].limit, cases[i].window_ms, cases[i].each ? "each" : "for all");
+        pace_parts_init(&p, 0);
+        for (int64_t now = 1; now < 30000; now++) {
+            for (int k = 0; k < n; k++)
+                if (back[k] == now) {
+                    char a[32], b[32];
+                    int q = cases[i].each ? part[k] : 0;
+                    snprintf(a, sizeof(a), "%d", told[k]);
+                    snprintf(b, sizeof(b), "%d", (int)((end[q] - now + 999) / 1000));
+                    pace_parts_back(&p, (uint64_t)part[k]);
+                    pace_parts_told(&p, (uint64_t)part[k], now, str_of(a), str_of(b));
+                    n--;
+                    back[k] = back[n];
+                    part[k] = part[n];
+                    told[k--] = told[n];
+                }
+            for (int tries = 0; n < AT_ONCE && tries < 2 * PARTS; tries++, turn++) {
+                int who = turn % 2 ? 0 : (int)(turn / 2 % PARTS), q = cases[i].each ? who : 0;
+                if (pace_parts_wait(&p, (uint64_t)who, now) > 0)
+                    continue;
+                if (now >= end[q]) {
+                    end[q] = now + cases[i].window_ms;
+                    left[q] = cases[i].limit;
+                }
+                pace_parts_sent(&p, (uint64_t)who, now);
+                refused += left[q] <= 0;
+                left[q] -= left[q] > 0;
+                told[n] = left[q];
+                part[n] = who;
+                back[n++] = now + 50;
+                sent++;
+            }
+        }
+        print_message("%d sent, %d refused, %s\n", sent, refused, p.one ? "one" : "each");
+        assert_int_equal(p.one, !cases[i].each);
+        assert_in_range(refused, 0, 5);
+        assert_true(sent >= cases[i].least);
+        pace_parts_fini(&p);
+    }
+}
+
 TESTS(cmocka_unit_test(headers_decide_how_long_to_wait), cmocka_unit_test(a_rate_of_our_own_and_a_hold_count_too),
-      cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn))
+      cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn),
+      cmocka_unit_test(projects_counted_apart_or_together_are_both_paced))
