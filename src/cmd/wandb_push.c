@@ -51,6 +51,18 @@ static void say(const struct push_conf *conf, const struct push_sum *s, int32_t 
            date_text(to, day), s->runs, s->runs_there, s->tables, s->untagged);
 }
 
+/* A pull that was cut off left rows out: said, since the tables do not show it. */
+static void warn(struct wandb_store *s, int32_t to)
+{
+    struct wandb_pull last = {0};
+    struct err err = {0};
+    char day[16];
+
+    if (wandb_pull_last(s, &last, &err) != 1 || last.to < to)
+        cli_fail(&wandb_push_face, 0, "no pull that reaches %s has come to its end here: what is stored is pushed",
+                 date_text(to, day));
+}
+
 static int push(const struct push_conf *conf, struct talk *t)
 {
     struct push_ask ask = {.config = t->config,
@@ -66,7 +78,10 @@ static int push(const struct push_conf *conf, struct talk *t)
 
     if (r >= 0)
         return r;
-    if (wandb_store_open(&ask.store, t->dir, true, &err) < 0 || wandb_push(&ask, &sum, &err) < 0)
+    if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
+        return cli_fail(&wandb_push_face, talk_code(&err), "%s", err.msg);
+    warn(ask.store, ask.to);
+    if (wandb_push(&ask, &sum, &err) < 0)
         r = cli_fail(&wandb_push_face, talk_code(&err), "%s", err.msg);
     else {
         say(conf, &sum, ask.to);

@@ -190,7 +190,7 @@ int wandb_check(const struct check_ask *ask, struct check_sum *ret, struct err *
     if (r == 0 && ask->alert)
         tell(ask, ret, &ret->alert);
     tagged_fini(&t);
-    return r;
+    return r < 0 ? err_prefix(err, r, "the dashboard cannot be looked at") : 0;
 }
 
 void check_fini(struct check_sum *c)

@@ -191,8 +191,7 @@ static int list_all(struct pushing *p, struct tagged *ret, struct err *err)
         }
         tagged_fini(ret);
     }
-    return err_set(err, -ETIMEDOUT,
-                   "W&B does not list the new run of '%.60s' yet, so old ones keep their tag; push again later", lacks);
+    return err_set(err, -ETIMEDOUT, "W&B does not list the new run of '%.60s' yet", lacks);
 }
 
 static bool replaced(const struct pushing *p, const struct tagged_run *r)
@@ -247,14 +246,10 @@ static int config_ok(const struct push_ask *ask, struct err *err)
     return 0;
 }
 
-static int push_tables(struct pushing *p, struct err *err)
+static int write_tables(struct pushing *p, struct err *err)
 {
-    int r = make_tables(p, err);
+    int r = find_there(p, err);
 
-    if (r < 0)
-        return r;
-    name_runs(p);
-    r = find_there(p, err);
     if (r == 0)
         r = stage(p, logged_begin, err);
     if (r == 0)
@@ -263,9 +258,21 @@ static int push_tables(struct pushing *p, struct err *err)
         r = stage(p, logged_finish, err);
     if (r == 0)
         r = stage(p, logged_tag, err);
-    if (r == 0)
-        r = hand_over(p, err);
-    return r;
+    return r < 0 ? err_prefix(err, r, "the tables could not be written, so older ones stay the newest") : 0;
+}
+
+static int push_tables(struct pushing *p, struct err *err)
+{
+    int r = make_tables(p, err);
+
+    if (r < 0)
+        return r;
+    name_runs(p);
+    r = write_tables(p, err);
+    if (r < 0)
+        return r;
+    r = hand_over(p, err);
+    return r < 0 ? err_prefix(err, r, "the new tables are there, but older ones may be tagged as well; push again") : 0;
 }
 
 int wandb_push(const struct push_ask *ask, struct push_sum *ret, struct err *err)

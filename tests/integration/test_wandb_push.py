@@ -262,12 +262,16 @@ class PushTest(PushCase):
         self.right()
         self.assertNotEqual(latest(self.world)["Old"][0].name, "old00003")  # it had nodes in that time: new tables
 
+    def test_that_nothing_was_pulled_is_said(self):
+        _, _, err = self.muster("push", "--start-date", DAY, "--end-date", DAY)
+        self.assertIn(f"no pull that reaches {DAY} has come to its end", err)
+
     def test_usage(self):
         for flags, want, words in ((["--start-date", "2026-05-10", "--end-date", DAY], 2, "after"), (["--end-date", "yesterday"], 2, "expected a day"), (["more"], 2, "not expected"),
                                    (["--columns", "17"], 2, "17")):
             status, _, err = self.muster("push", *flags)
             self.assertEqual((status, words in err), (want, True), err)
-        self.assertEqual(self.push(want=3, key="wrong" * 8).count("\n"), 1)
+        self.assertEqual(self.push(want=3, key="wrong" * 8).count("\n"), 2)  # nothing was pulled; and the key is wrong
         with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG.replace("dashboard:", "other:"))
         self.assertIn("dashboard", self.push(want=2))
@@ -287,7 +291,8 @@ class ProgrammeTest(lib.Case):
             self.run_ok(lib.MUSTER, "wandb", "pull", *flags, "--data", self.path("data"), env=env)
             asked = {(v["entity"], v["project"], v["name"]): v["samples"] for _, op, v in s.log if op == "events"}
             calc = wandb_calc.Calculation(programme, samples=asked)
-            self.run_ok(lib.MUSTER, "wandb", "push", *flags, "--data", self.path("data"), env=env)
+            status, out, err = self.run_any(lib.MUSTER, "wandb", "push", *flags, "--data", self.path("data"), env=env)
+            self.assertEqual((status, err), (0, ""), out)
             self.compare(s, programme, calc, first, last)
             # and back: a machine that never pulled makes the same tables out of the dataset, so there is nothing to push
             said = self.run_ok(lib.MUSTER, "wandb", "push", *flags, "--data", self.path("other"), env=env)
@@ -355,7 +360,7 @@ class FailTest(PushCase):
             self.invariant()
             self.assertEqual((fault.hits, self.lost), (1, []), f"request {k}: {out}{err}")
             if fault.kind == "status":
-                self.assertEqual((status, err.count("\n")), (3, 1), f"request {k}: {out}{err}")
+                self.assertEqual((status, err.count("\n")), (3, 2), f"request {k}: {out}{err}")
             self.assertGreaterEqual(rows(self.dataset()), {*ROWS})
             self.push(data=f"d{k}")
             self.right()
