@@ -1,6 +1,7 @@
 # muster: a plain GNU Makefile. Objects in build/; no configure step.
 #
 #   make            build/muster and build/muster-agent
+#   make NOWEB=1    build/muster without the page: needs no node and no npm
 #   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd; no npm
 #   make lib        build/libmuster.so.0 alone: needs gcc and make
 #   make check      unit tests, include rules, golden files     SAN=1: address + undefined   THREAD=1: thread
@@ -35,7 +36,8 @@ LIB_SRC   := $(wildcard src/*/*.c)
 ASSETS    := $(wildcard src/*/*.S)
 
 AGENT_OBJ := $(AGENT_SRC:%.c=$(O)/%.o)
-WEB_OBJ   := $(O)/web/table.o $(O)/web/bytes.o
+# NOWEB=1: without the page, where there is no node and no npm (packaging/container).
+WEB_OBJ   := $(if $(NOWEB),$(O)/packaging/no-web.o,$(O)/web/table.o $(O)/web/bytes.o)
 LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o) $(WEB_OBJ)
 MAIN_OBJ  := $(O)/src/main.o
 
@@ -165,7 +167,7 @@ install: all
 	build/muster completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	build/muster completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	build/muster completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/muster.fish
-	for u in packaging/systemd/*.service; do sed 's#/usr/local/bin#$(PREFIX)/bin#g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$u); done
+	for u in packaging/systemd/*.service packaging/systemd/*.timer; do sed 's#/usr/local/bin#$(PREFIX)/bin#g' $$u > $(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$u); done
 	install -m 644 packaging/systemd/muster-agent.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/muster-agent.conf
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 build/libmuster.so.0 $(DESTDIR)$(LIBDIR)/

@@ -1,0 +1,13 @@
+/* no-web.c: in place of the page, for `make NOWEB=1`, which needs neither node nor npm. All else is there: the API,
+ * text for terminals, the command line. */
+#include "api/web.h"
+
+#define HEAD                                                                                                           \
+    "<!doctype html>\n<title>muster</title>\n<p>This muster was built without its page (make NOWEB=1).\n"              \
+    "<script type=\"application/json\">"
+#define TAIL "</script>\n"
+
+struct asset web_assets[] = {{0}};
+const struct str web_index_head = {HEAD, sizeof(HEAD) - 1};
+const struct str web_index_tail = {TAIL, sizeof(TAIL) - 1};
+const char web_rules[] = "Content-Security-Policy: default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
