@@ -271,19 +271,33 @@ static void look(struct wandb_desk *d)
 
 /* ---- the child ---- */
 
+/* What it said last of what went wrong; of a check, which has its findings on standard output, the first of them. */
+static void keep_error(struct wandb_desk *d, const struct command_result *r, char out[SAID_MAX])
+{
+    struct str error = str_of(r->error), said = r->out, line = {0};
+
+    out[0] = 0;
+    if (!r->error)
+        return;
+    str_skip(&error, d->self);
+    while (!str_skip(&error, ": ") && str_line(&said, &line) && !str_trim(line).len) {
+    }
+    line = str_trim(line);
+    error = str_trim(error);
+    snprintf(out, SAID_MAX, "%.*s%s%.*s", (int)MIN(line.len, 150u), line.len ? line.p : "", line.len ? ": " : "",
+             (int)MIN(error.len, 160u), error.len ? error.p : "");
+}
+
 static void ended(void *arg, const struct command_result *r)
 {
     struct wandb_desk *d = arg;
     struct turn *t = &d->turns[d->verb];
-    struct str error = str_of(r->error);
     int64_t now_ms = clock_wall_ms();
     char span[24];
 
     d->running = NULL;
     t->ended_ms = now_ms;
-    str_skip(&error, d->self);
-    str_skip(&error, ": ");
-    snprintf(t->error, sizeof(t->error), "%.*s", (int)MIN(error.len, (size_t)SAID_MAX - 1), error.p ? error.p : "");
+    keep_error(d, r, t->error);
     if (!r->error) {
         t->tries = 0;
         t->good_ms = now_ms;

@@ -25,6 +25,10 @@ companies:
   - {company: Acme, teams: [acme], schedule: [{date: "2024-10-01", assigned_gpu_node: 2}]}
   - {company: Brick, teams: [brick], schedule: [{date: "2024-10-01", assigned_gpu_node: 1}]}
 """
+PLACES = """
+dashboard: {entity: lender, project: gpu-dashboard, tag_for_latest: latest}
+dataset: {entity: lender, project: gpu-dashboard, artifact_name: all_runs_data}
+"""
 PEOPLE = """
 people:
   ann: {logins: [ann, ann-at-wandb]}
@@ -225,9 +229,9 @@ class Daily(lib.Case):
         with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG)
 
-    def hub(self, s, *flags, data=None):
+    def hub(self, s, *flags, data=None, more=""):
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
-            f.write(f"wandb: {{config: {self.path('config.yaml')}, schedule: ['{self.slot}'], key_file: {self.path('key')}, base_url: '{s.url}'}}\n")
+            f.write(f"wandb: {{config: {self.path('config.yaml')}, schedule: ['{self.slot}'], key_file: {self.path('key')}, base_url: '{s.url}'{more}}}\n")
         with open(self.path("key"), "w", encoding="utf-8") as f:
             f.write(KEY + "\n")
         os.chmod(self.path("key"), 0o600)
@@ -291,6 +295,26 @@ class Daily(lib.Case):
             hub.kill9()
             hub = self.hub(s)
             self.assertIsNone(self.settled(hub)["pull"]["error"])
+
+    def test_tables_follow_the_pull_and_are_checked_when_it_is_time(self):
+        with open(self.path("config.yaml"), "a", encoding="utf-8") as f:
+            f.write(PLACES)
+        self.world.add_project("lender", "gpu-dashboard")
+        with Standin(self.world) as s:
+            hub = self.hub(s, more=f", push: true, check: ['{self.slot}']")
+            state = lib.wait_until("pushed", lambda: (lambda v: v if v["push"]["ended"] else None)(self.state(hub)))
+            self.assertEqual((state["push"]["error"], state["pull"]["error"], state["check"]["began"]), (None, None, None))
+            runs = [r for r in self.world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
+            self.assertEqual({tuple(sorted(set(r.tags) - {"latest"})) for r in runs}, {("overall",), ("Acme",), ("Brick",)})
+            self.assertTrue(all(r.displayName == f"Tables_{self.yesterday}" for r in runs))
+            hub.stop()
+            with sqlite3.connect(self.path("data/muster.db")) as db:  # as if the hub had been down since the day before
+                pull, check, event = bytes(db.execute("select value from settings where name = 'wandb'").fetchone()[0]).decode().split()
+                db.execute("update settings set value = ? where name = 'wandb'", (f"{pull} {int(check) - 86400000} {event} ".encode(),))
+            hub = self.hub(s, more=f", push: true, check: ['{self.slot}']")
+            state = lib.wait_until("checked", lambda: (lambda v: v if v["check"]["ended"] else None)(self.state(hub)))
+            self.assertIsNone(state["pull"]["began"])
+            self.assertIn("Low GPU Usage", state["check"]["error"])  # eight hours of 384
 
     def test_a_failure_is_said_everywhere_and_is_an_event(self):
         with Standin(self.world) as s:

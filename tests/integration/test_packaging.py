@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""What packaging/ has for a job once a day: files that parse, commands that take their flags, and the container's script against a stand-in."""
+import glob
+import json
+import os
+import re
+
+import lib
+from wandb_standin import KEY, Standin
+from wandb_world import World
+
+PACKAGING = os.path.join(lib.TOP, "packaging")
+CONFIG = """
+companies:
+  - {company: Acme, teams: [acme], schedule: [{date: "2024-10-01", assigned_gpu_node: 2}]}
+dashboard: {entity: lender, project: gpu-dashboard}
+dataset: {entity: lender, project: gpu-dashboard, artifact_name: all_runs_data}
+"""
+
+
+def text(*path):
+    with open(os.path.join(PACKAGING, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+class Packaging(lib.Case):
+    def flags(self, verb):
+        return set(re.findall(r"--[a-z-]+", self.run_ok(lib.MUSTER, "wandb", verb, "--help")))
+
+    def test_commands_take_the_flags_they_are_given(self):
+        known = {verb: self.flags(verb) for verb in ("pull", "push", "check")}
+        sources = [text("cron", "muster-wandb")] + [text("systemd", os.path.basename(p)) for p in glob.glob(os.path.join(PACKAGING, "systemd", "muster-wandb*.service"))]
+        seen = 0
+        for source in sources:
+            for verb, rest in re.findall(r"muster wandb (\w+)([^&>\n]*)", re.sub(r"(?m)^#.*", "", source)):
+                seen += 1
+                self.assertLessEqual(set(re.findall(r"--[a-z-]+", rest)), known[verb], rest)
+        self.assertEqual(seen, 6)  # pull, push and check by cron and by systemd
+        self.assertIn("muster wandb pull --start-date", text("container", "wandb-daily"))
+        self.assertIn("--start-date", known["pull"])
+
+    def test_the_schedules_of_aws_fit_the_task(self):
+        task = json.loads(text("aws", "task-definition.json"))
+        (box,) = task["containerDefinitions"]
+        self.assertEqual(box["command"][0], "wandb-daily")
+        self.assertEqual([s["name"] for s in box["secrets"]], ["WANDB_API_KEY"])
+        self.assertEqual([m["sourceVolume"] for m in box["mountPoints"]], [v["name"] for v in task["volumes"]])
+        for name, cron in (("schedule.json", "cron(15 0 * * ? *)"), ("schedule-check.json", "cron(0 9 * * ? *)")):
+            s = json.loads(text("aws", name))
+            self.assertEqual((s["ScheduleExpression"], s["ScheduleExpressionTimezone"]), (cron, "Asia/Tokyo"))
+            self.assertTrue(s["Target"]["EcsParameters"]["TaskDefinitionArn"].endswith("/" + task["family"]))
+            if "Input" in s["Target"]:
+                (over,) = json.loads(s["Target"]["Input"])["containerOverrides"]
+                self.assertEqual((over["name"], over["command"][:3]), (box["name"], ["muster", "wandb", "check"]))
+
+    def test_the_containers_script_pulls_and_pushes(self):
+        world = World()
+        world.add_project("acme", "llm")
+        world.add_project("lender", "gpu-dashboard")
+        with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG)
+        with open(self.path("key"), "w", encoding="utf-8") as f:
+            f.write(KEY)
+        os.chmod(self.path("key"), 0o600)
+        script, path = os.path.join(PACKAGING, "container", "wandb-daily"), f"{lib.BIN}:{os.environ['PATH']}"
+        with Standin(world) as s:
+            for k, env in enumerate(({"WANDB_API_KEY": KEY}, {"WANDB_API_KEY_FILE": self.path("key"), "WANDB_DAYS": "3"})):
+                env.update(PATH=path, XDG_STATE_HOME=self.path(f"state{k}"))
+                out = self.run_ok(script, "--config", self.path("config.yaml"), "--base-url", s.url, env=env)
+                days = re.search(r"(\S+) to (\S+):", out)
+                self.assertEqual(days.group(1) == days.group(2), k == 0, out)
+            runs = [r for r in world.find("lender", "gpu-dashboard").byname.values() if "latest" in r.tags]
+            self.assertEqual(len(runs), 2)
+            s.fault("status", op="runs", status=403, times=None)
+            status, _, err = self.run_any(script, "--config", self.path("config.yaml"), "--base-url", s.url, env=dict(env, XDG_STATE_HOME=self.path("state2")))
+            self.assertEqual(status, 3, err)
+            self.assertNotIn(KEY, err)
+
+
+if __name__ == "__main__":
+    lib.main()
