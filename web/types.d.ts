@@ -196,6 +196,17 @@ export interface History {
 }
 
 /** A stretch in which somebody was on a device: /api/v1/processes?from= */
+export interface Job {
+    id: string;
+    name: string;
+    kind: string;
+    state: string;
+    person: string | null;
+    parent: string | null;
+    start: number;
+    end: number | null;
+}
+
 export interface Span {
     node: string | null;
     node_id: string;

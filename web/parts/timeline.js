@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../api.js";
 import { metrics } from "../facts.js";
-import { history, stretch, whoWas } from "../history.js";
+import { history, jobsOn, stretch, whoWas } from "../history.js";
 import { html } from "../html.js";
 import { hubNow } from "../live.js";
 import { setQuery, usePlace } from "../router.js";
@@ -11,6 +11,7 @@ import { useTick } from "../use.js";
 import { Chart } from "./chart.js";
 import { Empty } from "./empty.js";
 import { Events } from "./events.js";
+import { JobLanes } from "./joblanes.js";
 import { Lanes } from "./lanes.js";
 import { Range } from "./range.js";
 import { title } from "./pick.js";
@@ -32,7 +33,7 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
     useTick();
     const { from, to, live, range } = stretch(query);
     const asked = live ? `${range}` : `${from}-${to}`;
-    const [got, setGot] = useState(/** @type {{ asked: string, h: History, who: any, events: any[], at: number } | null} */ (null));
+    const [got, setGot] = useState(/** @type {{ asked: string, h: History, who: any, jobs: any, events: any[], at: number } | null} */ (null));
     const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
     const [turn, setTurn] = useState(0);
     const tail = useRef(/** @type {{ at: number, metrics: Record<string, number> }[]} */ ([]));
@@ -46,11 +47,12 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
             history({ device, names, from: f, to: t, points: POINTS, signal: stop.signal }),
             whoWas({ node, device: uuid, from: f, to: t, signal: stop.signal }),
             node ? ask(`/api/v1/events?${events}`, { signal: stop.signal }) : [],
+            node || uuid ? jobsOn({ node, device: uuid, from: f, to: t, signal: stop.signal }) : { jobs: [], more: false },
         ]).then(
-            ([h, who, all]) => {
+            ([h, who, all, jobs]) => {
                 tail.current = [];
                 setWrong(null);
-                setGot({ asked, h, who, events: all.filter((/** @type {any} */ e) => e.at < t && (!uuid || !e.device || e.device === uuid)), at: hubNow() });
+                setGot({ asked, h, who, jobs, events: all.filter((/** @type {any} */ e) => e.at < t && (!uuid || !e.device || e.device === uuid)), at: hubNow() });
             },
             (e) => e.name !== "AbortError" && setWrong(e),
         );
@@ -89,6 +91,7 @@ export function Timeline({ device, node, uuid, names, lines, tops, fresh, childr
                 from=${from} to=${to} max=${tops[name]} zoom=${zoom} />`;
         })}
         <${Lanes} spans=${got.who.spans} more=${got.who.more} from=${from} to=${to} />
+        <${JobLanes} jobs=${got.jobs.jobs} more=${got.jobs.more} from=${from} to=${to} />
         ${node && html`<${Events} events=${got.events} label="what happened" />`}
         <p class="dim">${h.tier === "raw" ? "every sample" : `the ${h.tier} tier`}, one point per ${stepWords(h.step)}; drag over a chart to zoom, double-click to go back</p>
     </div>`;
