@@ -2,20 +2,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "base/mem.h"
+#include "wandb/alert.h"
 #include "wandb/artifact_get.h"
 #include "wandb/check.h"
-#include "wandb/logged.h"
+#include "wandb/errand.h"
 
 #define TEXT_MAX (1u << 20)
 #define KEY      "company_daily_gpu_usage"
-
-static const char notify[] =
-    "mutation NotifyScriptableRunAlert($entityName:String!,$projectName:String!,$runName:String!,$title:String!,"
-    "$text:String!,$severity:AlertSeverity=INFO,$waitDuration:Duration){notifyScriptableRunAlert(input:{"
-    "entityName:$entityName,projectName:$projectName,runName:$runName,title:$title,text:$text,severity:$severity,"
-    "waitDuration:$waitDuration}){success}}";
 
 /* ---- tables ---- */
 
@@ -115,51 +109,18 @@ static void write_text(struct check_sum *c)
     buf_addstr(&c->text, buf_str(&c->note));
 }
 
-static int send_alert(const struct check_ask *ask, const struct check_sum *c, const struct logged *run, struct err *err)
-{
-    AUTO_BUF variables = BUF_INIT(TEXT_MAX);
-    struct json j = json_on(&variables);
-    json_t *data = NULL;
-
-    json_obj(&j, NULL);
-    json_cstr(&j, "entityName", run->entity);
-    json_cstr(&j, "projectName", run->project);
-    json_cstr(&j, "runName", run->id);
-    json_cstr(&j, "title", c->title);
-    json_str(&j, "text", str_trim(buf_str(&c->text)));
-    json_cstr(&j, "severity", c->findings.n ? "WARN" : "INFO");
-    json_end_obj(&j);
-    if (variables.err)
-        return err_set(err, variables.err, "the text of the alert is too long");
-    int r = wandb_ask(ask->w, "NotifyScriptableRunAlert", notify, buf_str(&variables), &data, err);
-    if (r == 0 && !json_is_true(answer_at(data, "notifyScriptableRunAlert.success")))
-        r = err_set(err, -EPROTO, "W&B did not take the alert");
-    json_decref(data);
-    return r;
-}
-
-/* An alert belongs to a run: one called "Health Alert". */
-static int tell(const struct check_ask *ask, const struct check_sum *c, struct err *err)
+static void tell(const struct check_ask *ask, const struct check_sum *c, struct err *err)
 {
     char salt[16];
-    struct logged run = {.entity = ask->config->dashboard.entity,
-                         .project = ask->config->dashboard.project,
-                         .name = "Health Alert",
-                         .job_type = "health-check",
-                         .config = "{}",
-                         .salt = date_text(ask->day, salt),
-                         .at_ms = ask->now_ms};
-    logged_init(&run);
-    struct errand e = logged_begin(&run);
-    int r = errands_run(ask->w, ask->base, &e, 1, err);
-    if (r == 0)
-        r = send_alert(ask, c, &run, err);
-    if (r == 0) {
-        e = logged_finish(&run);
-        r = errands_run(ask->w, ask->base, &e, 1, err);
-    }
-    logged_fini(&run);
-    return r;
+    struct wandb_alert a = {.run = "Health Alert",
+                            .job_type = "health-check",
+                            .salt = date_text(ask->day, salt),
+                            .title = c->title,
+                            .text = buf_str(&c->text),
+                            .warn = c->findings.n > 0,
+                            .at_ms = ask->now_ms};
+
+    wandb_alert_send(ask->w, ask->base, ask->config, &a, err);
 }
 
 /* ---- the whole ---- */
