@@ -11,6 +11,7 @@ const struct cmd wandb_verbs[] = {
     {"push", cmd_wandb_push, &wandb_push_face, false, NULL},
     {"check", cmd_wandb_check, &wandb_check_face, false, NULL},
     {"explain", cmd_wandb_explain, &wandb_explain_face, false, NULL},
+    {"overlap", cmd_wandb_overlap, &wandb_overlap_face, false, NULL},
     {"import", cmd_wandb_import, &wandb_import_face, false, NULL},
     {"export", cmd_wandb_export, &wandb_export_face, false, NULL},
     {0},
@@ -24,7 +25,8 @@ const struct opt_cmd wandb_face = {
     .about = "For programmes that lend nodes to companies and read Weights & Biases for the truth. `pull` reads the "
              "runs of the teams in a config.yaml and keeps them by day; `push` puts the tables back where dashboards "
              "expect them; `check` says whether they are there and right; `explain` shows how the GPUs of a run were "
-             "counted; `import` and `export` read and write the dataset as CSV. `muster wandb VERB --help` explains "
+             "counted; `overlap` lists runs that share a host; `import` and `export` read and write the dataset as "
+             "CSV. `muster wandb VERB --help` explains "
              "one; docs/wandb.md all of them.",
     .examples = "WANDB_API_KEY=... muster wandb pull --config config.yaml  # yesterday\n"
                 "muster report --source wandb  # the tables of it",

@@ -1,11 +1,11 @@
 /* wandb_export.c: `muster wandb export`: what is stored of W&B runs as the dashboard's dataset. */
 #include <errno.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/wandb.h"
+#include "cmd/wandb_talk.h"
 #include "wandb/dataset.h"
 
 struct wandb_export_conf {
@@ -99,28 +99,23 @@ int cmd_wandb_export(int argc, char **argv)
 {
     struct wandb_export_conf conf = {0};
     struct export x = {.conf = &conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
+    struct talk t = {0};
     struct err err = {0};
-    char state[4096];
     int argi, r = cli_parse(&wandb_export_face, &conf, argc, argv, &argi);
 
+    if (r < 0 && argi < argc)
+        r = cli_fail(&wandb_export_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+    if (r < 0)
+        r = talk_folder(&wandb_export_face, &(struct talk_conf){.data = conf.data}, false, &t);
     if (r < 0) {
-        const char *dir = conf.data;
-        if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
-            dir = state;
         x.ask.set = (enum dataset_set)conf.columns;
-        if (argi != argc)
-            r = err_set(&err, -EINVAL, "unexpected argument '%s'", argv[argi]);
-        else if (!dir)
-            r = err_set(&err, -EINVAL, "say where the data is with --data DIR");
-        else
-            r = day_of(conf.from, "--from", &x.ask.from, &err);
+        r = day_of(conf.from, "--from", &x.ask.from, &err);
         if (r == 0)
             r = day_of(conf.to, "--to", &x.ask.to, &err);
         if (r == 0)
-            r = export(&x, dir, &err);
+            r = export(&x, t.dir, &err);
         if (r < 0)
-            r = r == -EPIPE ? EXIT_OK
-                            : cli_fail(&wandb_export_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+            r = r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_face, talk_code(&err), "%s", err.msg);
     }
     opt_fini(wandb_export_opts, &conf);
     return r;

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/wandb.h"
+#include "cmd/wandb_talk.h"
 #include "wandb/dataset.h"
 
 #define BAD_SHOWN 10 /* lines of a file that are told one by one */
@@ -152,21 +153,16 @@ int cmd_wandb_import(int argc, char **argv)
     struct wandb_import_conf conf = {0};
     struct import x = {0};
     struct err err = {0};
-    char state[4096];
+    struct talk t = {0};
     int argi, r = cli_parse(&wandb_import_face, &conf, argc, argv, &argi);
 
+    if (r < 0 && argi == argc && !conf.blacklist)
+        r = cli_fail(&wandb_import_face, EXIT_USAGE,
+                     "expected FILE, a dataset of the W&B dashboard; - is standard input");
+    if (r < 0)
+        r = talk_folder(&wandb_import_face, &(struct talk_conf){.data = conf.data}, true, &t);
     if (r < 0) {
-        const char *dir = conf.data;
-        if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
-            dir = state;
-        if (argi == argc && !conf.blacklist)
-            r = err_set(&err, -EINVAL, "expected FILE, a dataset of the W&B dashboard; - is standard input");
-        else if (!dir)
-            r = err_set(&err, -EINVAL, "say where the data is with --data DIR");
-        else
-            r = file_mkdirs(dir, 0700, &err);
-        if (r == 0)
-            r = wandb_store_open(&x.store, dir, true, &err);
+        r = wandb_store_open(&x.store, t.dir, true, &err);
         if (r == 0)
             r = take_all(&x, &conf, argc - argi, argv + argi, &err);
         wandb_store_close(x.store);

@@ -131,8 +131,8 @@ static int tell_failed(void *arg, const char *team, const char *project, const c
     return wandb_event_put(f->store, &e, NULL) < 0;
 }
 
-static int close_up(const struct pull_conf *conf, struct wandb_store *store, const struct pull_sum *sum,
-                    const struct talk *t, int64_t spent_ms)
+static int close_up(const struct pull_conf *conf, struct wandb_store *store, const struct pull_sum *sum, struct talk *t,
+                    int64_t spent_ms)
 {
     const struct pull_state *s = &sum->state;
     struct failures f = {.store = store, .now_ms = clock_wall_ms()};
@@ -157,6 +157,8 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
         return cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
     buf_addc(&line, '\n');
     int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_face, &line);
+    if (sum->complete && r == EXIT_OK)
+        r = wandb_overlap_tell(&wandb_pull_face, t, store, sum->pull.from, sum->pull.to);
     return sum->complete ? r : EXIT_REACH;
 }
 
