@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+"""Runs that share a host: a pull says so, keeps an event per company and sends W&B's own alert; `muster wandb overlap` lists them."""
+import csv
+import io
+import sqlite3
+
+import lib
+import wandb_world
+from wandb_standin import KEY, Standin
+
+CONFIG = """
+enable_alert: {alert}
+dashboard: {{entity: programme, project: dashboard, tag_for_latest: latest}}
+companies:
+- {{company: Acme, teams: [acme-a, acme-b], schedule: [{{date: "2024-11-01", assigned_gpu_node: 2}}]}}
+- {{company: Beta, teams: [beta], schedule: [{{date: "2024-11-01", assigned_gpu_node: 2}}]}}
+base_url: {url}
+"""
+
+
+class Overlap(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.world, projects = wandb_world.World(), {}
+        for team, project, name, host, begun, ended in (
+                ("acme-a", "llm", "aaaa0001", "n1", "2024-11-02T00:00:00", "2024-11-02T06:00:00"),
+                ("acme-b", "eval", "aaaa0002", "n1", "2024-11-02T05:00:00", "2024-11-02T05:30:00"),
+                ("acme-a", "llm", "aaaa0003", "n1", "2024-11-02T06:00:00", "2024-11-02T07:00:00"),
+                ("beta", "llm", "bbbb0001", "n1", "2024-11-02T01:00:00", "2024-11-02T02:00:00")):
+            p = projects.get((team, project)) or projects.setdefault((team, project), self.world.add_project(team, project))
+            p.add(wandb_world.Run(p, name, displayName=name, state="finished", host=host, createdAt=begun, heartbeatAt=ended, updatedAt=ended,
+                                  runInfo={"gpu": "H200", "gpuCount": 8, "cpuCount": 64}))
+        self.world.add_project("programme", "dashboard")
+        self.standin = Standin(self.world)
+        self.standin.__enter__()
+        self.addCleanup(self.standin.__exit__)
+
+    def pull(self, alert, data):
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(CONFIG.format(alert="true" if alert else "false", url=self.standin.url))
+        status, out, err = self.run_any(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--start-date", "2024-11-02", "--end-date", "2024-11-02",
+                                        "--data", self.path(data), env={"WANDB_API_KEY": KEY})
+        self.assertEqual(status, 0, out + err)
+        return err
+
+    def test_a_pull_tells_and_the_list_names_them(self):
+        said = self.pull(True, "data")
+        self.assertIn("1 run of Acme began on a host while another was there", said)
+        self.assertNotIn("Beta", said)
+        self.assertEqual([(a["title"], a["text"], a["entityName"], a["projectName"]) for a in self.world.alerts],
+                         [("Overlap of runs found", "acme-a\nacme-b", "programme", "dashboard")])
+        run = self.world.must_find("programme", "dashboard", self.world.alerts[0]["runName"])
+        self.assertEqual((run.displayName, run.state), ("Overlap Alert", "finished"))
+        with sqlite3.connect(self.path("data/wandb.db")) as db:
+            events = db.execute("SELECT subject, text FROM events WHERE kind = 1").fetchall()
+        self.assertEqual(len(events), 1)
+        self.assertEqual(events[0][0], "Acme")
+        self.assertIn(f"2024-11-02 14:00 to 2024-11-02 14:30 {self.standin.url}/acme-b/eval/runs/aaaa0002/overview", events[0][1])
+        status, out, _ = self.run_any(lib.MUSTER, "wandb", "overlap", "--config", self.path("config.yaml"), "--data", self.path("data"), "--csv",
+                                      "--start-date", "2024-11-01", "--end-date", "2024-11-30")
+        self.assertEqual(status, 1)
+        self.assertEqual([(r["company"], r["host"], r["begun"], r["late"], r["url"].split("/")[-2]) for r in csv.DictReader(io.StringIO(out))],
+                         [("Acme", "n1", "2024-11-02 09:00:00", "0", "aaaa0001"), ("Acme", "n1", "2024-11-02 14:00:00", "1", "aaaa0002")])
+        status, out, _ = self.run_any(lib.MUSTER, "wandb", "overlap", "--config", self.path("config.yaml"), "--data", self.path("data"), "--company", "Beta",
+                                      "--end-date", "2024-11-30")
+        self.assertEqual((status, out), (0, "No overlaps found\n"))
+
+    def test_without_enable_alert_nobody_is_bothered_at_wandb(self):
+        said = self.pull(False, "data")
+        self.assertIn("1 run of Acme", said)
+        self.assertEqual(self.world.alerts, [])
+
+
+if __name__ == "__main__":
+    lib.main()
