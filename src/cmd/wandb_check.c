@@ -80,7 +80,7 @@ static int check(const struct check_conf *conf, struct talk *t)
         return cli_fail(&wandb_check_face, EXIT_USAGE, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
     r = wandb_store_open(&ask.store, t->dir, false, &err);
     if (r == -ENOENT)
-        r = 0; /* nothing was pulled here: deleted runs are not told of */
+        r = 0; /* nothing was pulled here */
     if (r == 0)
         r = wandb_check(&ask, &sum, &err);
     wandb_store_close(ask.store);

@@ -2,14 +2,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/csv.h"
 #include "base/mem.h"
 #include "wandb/alert.h"
 #include "wandb/artifact_get.h"
 #include "wandb/check.h"
 #include "wandb/errand.h"
 
-#define TEXT_MAX (1u << 20)
-#define KEY      "company_daily_gpu_usage"
+#define TEXT_MAX    (1u << 20)
+#define COLUMNS_MAX 64
+#define KEY         "company_daily_gpu_usage"
 
 /* ---- tables ---- */
 
@@ -63,29 +65,72 @@ struct deleted {
     size_t *of;
 };
 
-static int count_deleted(void *arg, const struct wandb_run *run)
+static void count_team(struct deleted *d, const char *team)
 {
-    struct deleted *d = arg;
-    const struct company *co = wandb_config_company(d->config, run->team);
+    const struct company *co = wandb_config_company(d->config, team);
 
     d->total++;
     if (co)
         d->of[co - d->companies]++;
     else
         d->others++;
+}
+
+static int count_run(void *arg, const struct wandb_run *run)
+{
+    count_team(arg, run->team);
     return 0;
+}
+
+/* deleted_runs_data.csv: what was pushed of them. A file that cannot be read is as good as none: it is a note. */
+static void count_lines(struct deleted *d, struct str text)
+{
+    struct str cells[COLUMNS_MAX];
+    struct err err = {0};
+    AUTO_CSV c = {0};
+    int n, at = -1;
+
+    csv_init(&c, text);
+    n = csv_next(&c, cells, COLUMNS_MAX, &err);
+    for (int i = 0; i < MIN(n, COLUMNS_MAX); i++)
+        at = str_eq(cells[i], "company_name") ? i : at;
+    while (at >= 0 && (n = csv_next(&c, cells, COLUMNS_MAX, &err)) > at) {
+        AUTO_FREE char *team = mem_strn(cells[at].p, cells[at].len);
+        count_team(d, team);
+    }
+}
+
+/* Out of the store, or where nothing was ever pulled (a container that only checks) from W&B. */
+static int count_deleted(const struct check_ask *ask, struct deleted *d, struct err *err)
+{
+    const char *name = ask->config->deleted_name;
+
+    if (ask->store)
+        return (int)MIN(wandb_deleted_each(ask->store, 0, count_run, d, err), 0);
+    if (!name || !ask->config->dataset.entity || !ask->config->dataset.project)
+        return 0;
+    AUTO_FREE char *version = mem_fmt("%s:latest", name), *file = mem_fmt("%s.csv", name);
+    struct artifact_get g = {.entity = ask->config->dataset.entity,
+                             .project = ask->config->dataset.project,
+                             .name = version,
+                             .file = file};
+    artifact_get_init(&g);
+    struct errand e = artifact_get_errand(&g);
+    int r = errands_run(ask->w, ask->base, &e, 1, err);
+    if (r == 0 && g.found && !g.empty)
+        count_lines(d, buf_str(&g.bytes));
+    artifact_get_fini(&g);
+    return about_artifact(r) ? 0 : r;
 }
 
 static int deleted(const struct check_ask *ask, struct buf *ret, struct err *err)
 {
     struct deleted d = {.config = ask->config};
 
-    if (!ask->store)
-        return 0;
     d.companies = census_companies(ask->config->census, &d.n);
     d.of = mem_zero(d.n + 1, sizeof(*d.of));
-    int64_t r = wandb_deleted_each(ask->store, 0, count_deleted, &d, err);
-    if (r >= 0 && d.total) {
+    int r = count_deleted(ask, &d, err);
+    if (r == 0 && d.total) {
         buf_addf(ret, "Deleted Runs Summary: %zu in all", d.total);
         for (size_t i = 0; i < d.n; i++)
             if (d.of[i])
@@ -95,7 +140,7 @@ static int deleted(const struct check_ask *ask, struct buf *ret, struct err *err
         buf_addc(ret, '\n');
     }
     free(d.of);
-    return (int)MIN(r, 0);
+    return r;
 }
 
 /* ---- telling ---- */

@@ -475,6 +475,21 @@ class CheckTest(PushCase):
             self.assertEqual(alert["severity"], "WARN")
             self.assertEqual([text for _, _, text in self.events()[before:]], lines)
 
+    def test_deleted_runs_are_told_of_where_nothing_was_pulled(self):
+        with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG.replace("artifact_name: all_runs_data", "artifact_name: all_runs_data, deleted_runs_artifact_name: deleted_runs_data"))
+        self.new_world()
+        self.push(data="again")
+        art = self.world.add_project(*BOARD).artifact("deleted_runs_data:latest")
+        self.assertEqual(art.contents["deleted_runs_data.csv"].decode().replace(".000000", ""),
+                         "run_id,company_name,project,created_at\nbbbb0003,beta,tts,2026-05-09T00:00:00\n")
+        self.assertIn("Deleted Runs Summary: 1 in all, Beta 1\n", self.check(1, data="nothing"))
+        art.contents["deleted_runs_data.csv"] += b"x,stranger,p,\n"
+        self.assertIn("Deleted Runs Summary: 2 in all, Beta 1, of no company 1\n", self.check(1, data="no"))
+        for text in (b"", b"a,b\n1,2\n", b'run_id,company_name\n"x'):
+            art.contents["deleted_runs_data.csv"] = text
+            self.assertNotIn("Deleted", self.check(1, data=f"no{len(text)}"))
+
     def test_nobody_is_active_before_the_programme(self):
         status, out, _ = self.muster("check", "--date", "2026-04-01", "--no-alert")
         self.assertEqual((status, "No active companies" in out), (1, True))
