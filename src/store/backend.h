@@ -32,6 +32,9 @@ struct store_ops {
     int (*job_get)(struct store *s, int64_t id, struct job_fact **ret, struct err *err);
     int (*jobs)(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                 void *arg, struct err *err);
+    void (*notes_put)(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg);
+    int (*notes)(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
+                 struct err *err);
     void (*hold_put)(struct store *s, const struct hold *h, store_done_fn *done, void *arg);
     int (*hold_get)(struct store *s, int64_t id, struct hold **ret, struct err *err);
     int (*holds)(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),

@@ -230,6 +230,14 @@ static void embedded_job_change(struct store *s, const struct job_change *c, sto
         embedded_refuse(emb(s), done, arg);
 }
 
+static void embedded_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg)
+{
+    if (emb(s)->w)
+        writer_put_notes(emb(s)->w, v, n, done, arg);
+    else
+        embedded_refuse(emb(s), done, arg);
+}
+
 static void embedded_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
 {
     if (emb(s)->w)
@@ -239,6 +247,12 @@ static void embedded_hold_put(struct store *s, const struct hold *h, store_done_
 }
 
 /* ---- questions ---- */
+
+static int embedded_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
+                          void *arg, struct err *err)
+{
+    return records_notes(emb(s)->rec, kind, open, each, arg, err);
+}
 
 static int embedded_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
 {
@@ -498,6 +512,8 @@ static const struct store_ops embedded_ops = {
     .job_change = embedded_job_change,
     .job_get = embedded_job_get,
     .jobs = embedded_jobs,
+    .notes_put = embedded_notes_put,
+    .notes = embedded_notes,
     .hold_put = embedded_hold_put,
     .hold_get = embedded_hold_get,
     .holds = embedded_holds,

@@ -60,6 +60,13 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
         o->told.result = records_put_hold(r, &o->h);
         return o->told.result;
     }
+    case OP_NOTES: {
+        struct op_notes *o = (struct op_notes *)op;
+        o->told.result = 0;
+        for (size_t i = 0; i < o->n && o->told.result == 0; i++)
+            o->told.result = records_put_note(r, &o->v[i]);
+        return o->told.result;
+    }
     case OP_USAGE: {
         AUTO_ARENA mem = {0};
         struct usage_put u;

@@ -226,8 +226,8 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 
 int records_drop_old(struct records *r, int64_t before_ms, int64_t max)
 {
-    static const int steps[] = {R_DROP_OLD_PROCS, R_DROP_OLD_EVENTS, R_DROP_OLD_JOB_DEVICES,
-                                R_DROP_OLD_JOBS,  R_DROP_OLD_HOLDS,  R_DROP_OLD_SPANS};
+    static const int steps[] = {R_DROP_OLD_PROCS, R_DROP_OLD_EVENTS, R_DROP_OLD_JOB_DEVICES, R_DROP_OLD_JOBS,
+                                R_DROP_OLD_HOLDS, R_DROP_OLD_NOTES,  R_DROP_OLD_SPANS};
     int64_t gone = 0;
     struct err err;
     int code = records_begin(r, &err);

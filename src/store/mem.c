@@ -52,6 +52,7 @@ struct ram {
     VEC(struct ram_event) events;
     VEC(struct job_fact *) jobs;
     VEC(struct hold *) holds;
+    VEC(struct note) notes;
     struct ram_usage usage;
     VEC(struct store_token) tokens;
     unsigned long long tokens_version;
@@ -112,6 +113,9 @@ static void ram_close(struct store *s)
     for (size_t i = 0; i < m->holds.n; i++)
         free(m->holds.v[i]);
     free(m->holds.v);
+    for (size_t i = 0; i < m->notes.n; i++)
+        free((char *)m->notes.v[i].bytes.p);
+    free(m->notes.v);
     ram_usage_fini(&m->usage);
     free(m->batches.v);
     free(m->blobs.v);
@@ -532,6 +536,56 @@ static int ram_reach_usage(struct store *s,
     return 0;
 }
 
+/* ---- notes ---- */
+
+static struct note *ram_find_note(struct ram *m, int32_t kind, int64_t id)
+{
+    for (size_t i = 0; i < m->notes.n; i++)
+        if (m->notes.v[i].kind == kind && m->notes.v[i].id == id)
+            return &m->notes.v[i];
+    return NULL;
+}
+
+static int note_order(const void *x, const void *y)
+{
+    const struct note *a = x, *b = y;
+
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void ram_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg)
+{
+    struct ram *m = ram(s);
+
+    for (size_t i = 0; i < n && !m->fail; i++) {
+        struct note *at = ram_find_note(m, v[i].kind, v[i].id);
+        if (at) {
+            free((char *)at->bytes.p);
+            *at = m->notes.v[--m->notes.n];
+        }
+        if (v[i].gone)
+            continue;
+        VEC_PUSH(at, m->notes);
+        *at = v[i];
+        at->bytes = str_n(mem_strn(v[i].bytes.p, v[i].bytes.len), v[i].bytes.len);
+    }
+    if (m->notes.n)
+        qsort(m->notes.v, m->notes.n, sizeof(m->notes.v[0]), note_order);
+    ram_done(m, done, arg);
+}
+
+static int ram_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
+                     struct err *err)
+{
+    struct ram *m = ram(s);
+
+    (void)err;
+    for (size_t i = 0; i < m->notes.n; i++)
+        if (m->notes.v[i].kind == kind && (!open || !m->notes.v[i].over_ms))
+            each(arg, &m->notes.v[i]);
+    return 0;
+}
+
 /* ---- holds ---- */
 
 static struct hold **ram_find_hold(struct ram *m, int64_t id)
@@ -780,6 +834,8 @@ static const struct store_ops ram_ops = {
     .usage = ram_ask_usage,
     .usage_marks = ram_usage_marks,
     .usage_reach = ram_reach_usage,
+    .notes_put = ram_notes_put,
+    .notes = ram_notes,
     .hold_put = ram_hold_put,
     .hold_get = ram_hold_get,
     .holds = ram_holds,

@@ -172,6 +172,25 @@ struct op_hold *op_hold_new(const struct hold *h)
     return o;
 }
 
+struct op_notes *op_notes_new(const struct note *v, size_t n)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += v[i].bytes.len;
+    struct op_notes *o = op_new(OP_NOTES, sizeof(*o) + n * sizeof(o->v[0]) + bytes);
+    char *room = (char *)(o->v + n);
+    o->n = n;
+    for (size_t i = 0; i < n; i++) {
+        o->v[i] = v[i];
+        if (v[i].bytes.len)
+            memcpy(room, v[i].bytes.p, v[i].bytes.len);
+        o->v[i].bytes = str_n(room, v[i].bytes.len);
+        room += v[i].bytes.len;
+    }
+    return o;
+}
+
 struct op_usage *op_usage_new(const struct usage_put *u)
 {
     struct usage_names names = usage_text_names(NULL);

@@ -18,6 +18,7 @@ enum op_kind {
     OP_TAKE_OVER,
     OP_JOB,
     OP_HOLD,
+    OP_NOTES,
     OP_USAGE,
     OP_MARK
 };
@@ -88,7 +89,7 @@ struct op_mark {
     char node[NODE_KEY_MAX];
 };
 
-struct op_told { /* a record whose giver is told how it went: op_job, op_hold */
+struct op_told { /* a record whose giver is told how it went: op_job, op_hold, op_notes */
     struct op op;
     store_done_fn *done;
     void *arg;
@@ -106,9 +107,15 @@ struct op_hold {
     struct hold h; /* text behind the op */
 };
 
+struct op_notes {
+    struct op_told told;
+    size_t n;
+    struct note v[]; /* bytes behind them */
+};
+
 static inline bool op_is_told(const struct op *op)
 {
-    return op->kind == OP_JOB || op->kind == OP_HOLD;
+    return op->kind == OP_JOB || op->kind == OP_HOLD || op->kind == OP_NOTES;
 }
 
 struct op_list {
@@ -128,6 +135,7 @@ struct op_event *op_event_new(const char *node, const char *device, const struct
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);
 struct op_hold *op_hold_new(const struct hold *h);
+struct op_notes *op_notes_new(const struct note *v, size_t n);
 struct op_usage *op_usage_new(const struct usage_put *u); /* NULL: too large */
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
 struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq);

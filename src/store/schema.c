@@ -20,6 +20,11 @@
     " changed_ms INTEGER NOT NULL, released_ms INTEGER NOT NULL, person TEXT NOT NULL, made_by TEXT NOT NULL,"         \
     " devices TEXT NOT NULL, places TEXT NOT NULL, model TEXT NOT NULL, place TEXT NOT NULL, comment TEXT NOT NULL);"  \
     "CREATE INDEX holds_until ON holds(until_ms);"
+/* over_ms 0: open. Open ones are few, and read at every start. */
+#define NOTE_TABLES                                                                                                    \
+    "CREATE TABLE notes(kind INTEGER NOT NULL, id INTEGER NOT NULL, over_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"    \
+    " PRIMARY KEY(kind, id));"                                                                                         \
+    "CREATE INDEX notes_over ON notes(over_ms, kind);"
 #define PROC_INDEXES                                                                                                   \
     "CREATE INDEX processes_node_last ON processes(node, last_ms);"                                                    \
     "CREATE INDEX processes_last ON processes(last_ms);"
@@ -72,11 +77,12 @@ static const char *const upgrades[] = {
     /* 5 -> 6: usage; which kind of process it was, and its share of the multiprocessors */
     USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
                  "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
+    NOTE_TABLES, /* 6 -> 7: notes */
 };
 
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 6,
+    .version = 7,
     .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
@@ -110,7 +116,7 @@ const struct db_kind records_kind = {
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES HOLD_TABLES,
+        " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES HOLD_TABLES NOTE_TABLES,
 };
 
 #define PROC_COLUMNS                                                                                                   \
@@ -204,6 +210,14 @@ const char *const records_sql[R_COUNT] = {
     /* the newest stays: it tells which numbers were given out */
     [R_DROP_OLD_HOLDS] = "DELETE FROM holds WHERE id IN (SELECT id FROM holds WHERE until_ms < ?1"
                          " AND id < (SELECT max(id) FROM holds) ORDER BY until_ms LIMIT ?2)",
+    /* the newest of a kind stays: it tells which numbers were given out */
+    [R_DROP_OLD_NOTES] =
+        "DELETE FROM notes WHERE rowid IN (SELECT rowid FROM notes AS n WHERE over_ms BETWEEN 1 AND ?1 - 1 AND id <"
+        " (SELECT max(id) FROM notes WHERE kind = n.kind) ORDER BY over_ms LIMIT ?2)",
+    [R_PUT_NOTE] = "INSERT OR REPLACE INTO notes(kind, id, over_ms, bytes) VALUES(?1, ?2, ?3, ?4)",
+    [R_DROP_NOTE] = "DELETE FROM notes WHERE kind = ?1 AND id = ?2",
+    [R_NOTES] = "SELECT id, over_ms, bytes FROM notes WHERE kind = ?1 ORDER BY id",
+    [R_OPEN_NOTES] = "SELECT id, over_ms, bytes FROM notes WHERE over_ms = 0 AND kind = ?1 ORDER BY id",
     [R_SEEN] = "SELECT node, run, last_log, ranges FROM seen ORDER BY last_log, node, run",
     [R_LOGS] = "SELECT n, batches, bytes, first_ms, last_ms, compacted FROM logs ORDER BY n",
     [R_COMPACTED] = "UPDATE logs SET compacted = 1 WHERE n = ?1",

@@ -111,6 +111,17 @@ int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *ar
     return s->ops->jobs(s, ask, each, arg, err);
 }
 
+void store_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg)
+{
+    s->ops->notes_put(s, v, n, done, arg);
+}
+
+int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
+                struct err *err)
+{
+    return s->ops->notes(s, kind, open, each, arg, err);
+}
+
 void store_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
 {
     s->ops->hold_put(s, h, done, arg);

@@ -22,6 +22,7 @@
 #include "model/fact.h"
 #include "model/hold.h"
 #include "model/job.h"
+#include "model/note.h"
 #include "model/usage.h"
 
 struct event_base;
@@ -154,6 +155,14 @@ int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err
  * and one of parent, device, node, person are looked up, the others compared. -ECANCELED when stopped. */
 int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j), void *arg,
                struct err *err);
+
+/*
+ * Notes (model/note.h): all of v or none of it; done as with jobs. By id; open: those that are not over alone. What is
+ * queued is not seen.
+ */
+void store_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg);
+int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
+                struct err *err);
 
 /*
  * Holds (model/hold.h). A put is of a new one, or of one as it is now, by its id; done as with jobs.

@@ -606,6 +606,11 @@ void writer_put_hold(struct writer *w, const struct hold *h, store_done_fn *done
     writer_tell(w, &op_hold_new(h)->told, done, arg);
 }
 
+void writer_put_notes(struct writer *w, const struct note *v, size_t n, store_done_fn *done, void *arg)
+{
+    writer_tell(w, &op_notes_new(v, n)->told, done, arg);
+}
+
 void writer_put_usage(struct writer *w, const struct usage_put *u)
 {
     struct op_usage *o = op_usage_new(u);

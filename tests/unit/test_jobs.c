@@ -287,6 +287,12 @@ static void count_hold(void *arg, const struct hold *h)
     ++*(size_t *)arg;
 }
 
+static void count_note(void *arg, const struct note *n)
+{
+    (void)n;
+    buf_addc(arg, '.');
+}
+
 static struct hold hold_make(int64_t id, int64_t from_ms, int64_t until_ms);
 
 static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
@@ -311,6 +317,8 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         store_put_event(f.s, "n1", "GPU-a", &e);
         struct hold h = hold_make(OLD + NEW - i, at, at + 10); /* the oldest has the highest number: it stays */
         store_hold_put(f.s, &h, on_done, &f);
+        struct note note = {NOTE_ALERT, i + 1, i % 2 ? at : 0, STR("x"), false}; /* open ones stay */
+        store_notes_put(f.s, &note, 1, on_done, &f);
     }
     flush(&f);
     assert_int_equal(find(&f, (struct job_ask){0}).n, OLD + NEW); /* none is old yet */
@@ -331,6 +339,12 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     size_t holds = 0;
     store_holds(f.s, 0, 0, count_hold, &holds, NULL);
     assert_int_equal(holds, NEW + 1);
+    AUTO_BUF open = BUF_INIT(65536);
+    AUTO_BUF all = BUF_INIT(65536);
+    store_notes(f.s, NOTE_ALERT, true, count_note, &open, NULL);
+    store_notes(f.s, NOTE_ALERT, false, count_note, &all, NULL);
+    assert_int_equal(open.len, (OLD + NEW) / 2);
+    assert_int_equal(all.len, (OLD + NEW) / 2 + NEW / 2);
     assert_int_equal(find(&f, (struct job_ask){.device = "GPU-a"}).n, NEW);
     store_close(f.s);
     dir_free(dir);
@@ -355,6 +369,45 @@ static void a_full_store_says_so(void **unused)
     assert_int_equal(result, -ENOSPC);
     assert_int_equal(store_job_get(s, 7, &got, NULL), 0);
     store_close(s);
+}
+
+/* ---- notes ---- */
+
+static void note_text(void *arg, const struct note *n)
+{
+    buf_addf(arg, "%lld%s=%.*s ", (long long)n->id, n->over_ms ? "!" : "", STR_ARG(n->bytes));
+}
+
+static void has_notes(const struct fix *f, int32_t kind, bool open, const char *want)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+
+    buf_adds(&b, "");
+    assert_int_equal(store_notes(f->s, kind, open, note_text, &b, NULL), 0);
+    assert_string_equal(b.p, want);
+}
+
+BOTH(notes_come_back_by_kind_and_number)
+{
+    const struct note first[] = {{NOTE_ALERT, 2, 0, STR("two"), false},
+                                 {NOTE_ALERT, 1, 0, STR("one"), false},
+                                 {NOTE_MESSAGE, 1, 0, STR(""), false}},
+                      then[] = {{NOTE_ALERT, 2, 99, STR("over"), false}, {NOTE_MESSAGE, 1, 0, STR(""), true}};
+
+    store_notes_put(f->s, first, ARRAY_LEN(first), on_done, f);
+    flush(f);
+    assert_int_equal(f->result, 0);
+    has_notes(f, NOTE_ALERT, false, "1=one 2=two ");
+    has_notes(f, NOTE_MESSAGE, true, "1= ");
+    store_notes_put(f->s, then, ARRAY_LEN(then), on_done, f);
+    flush(f);
+    if (f->disk) {
+        store_close(f->s);
+        fix_open(f);
+    }
+    has_notes(f, NOTE_ALERT, false, "1=one 2!=over ");
+    has_notes(f, NOTE_ALERT, true, "1=one ");
+    has_notes(f, NOTE_MESSAGE, false, "");
 }
 
 /* ---- holds ---- */
@@ -512,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_question_can_be_stopped),
         cmocka_unit_test(old_records_go_in_small_steps_and_new_ones_stay),
         cmocka_unit_test(a_full_store_says_so),
+        cmocka_unit_test(notes_come_back_by_kind_and_number),
         cmocka_unit_test(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart),
         cmocka_unit_test(holds_of_a_time_come_by_start),
         cmocka_unit_test(what_a_hold_covers_depends_on_when_it_was_given_back),

@@ -389,15 +389,15 @@ static void t7_a_newer_file_is_refused(void **unused)
     put(s, 1, 1, 10);
     store_close(s);
     assert_int_equal(ask(dir, "log-1.db", "PRAGMA user_version"), 1); /* every file has one */
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 6);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 7);
     assert_int_equal(exec(dir, "log-1.db", "PRAGMA user_version=2"), SQLITE_OK);
     refused(dir, -ENOTSUP, "log-1.db", "newer muster");
     assert_true(dir_has(dir, "log-1.db")); /* untouched */
     exec(dir, "log-1.db", "PRAGMA user_version=1");
-    exec(dir, "muster.db", "PRAGMA user_version=7");
+    exec(dir, "muster.db", "PRAGMA user_version=8");
     refused(dir, -ENOTSUP, "muster.db", "newer muster");
     assert_int_equal(store_open_tools(&s, dir, NULL), -ENOTSUP);
-    exec(dir, "muster.db", "PRAGMA user_version=6");
+    exec(dir, "muster.db", "PRAGMA user_version=7");
     s = open_conf(&conf);
     assert_int_equal(count(s).n, 1);
     store_close(s);
@@ -421,7 +421,8 @@ static void t7_an_older_file_is_brought_up_to_date(void **unused)
              "events_upset; DROP INDEX processes_long;"
              "INSERT INTO nodes VALUES('old', '', 'old', '', 0, 0, 0, 5, 6, 7, 0, '');"
              "DROP TABLE usage_names; DROP TABLE usage_hours; DROP TABLE usage_days; DROP TABLE usage_marks; "
-             "DROP TABLE holds; DROP TABLE jobs; DROP TABLE job_devices; DROP INDEX processes_last; DROP INDEX "
+             "DROP TABLE notes; DROP TABLE holds; DROP TABLE jobs; DROP TABLE job_devices; DROP INDEX processes_last; "
+             "DROP INDEX "
              "processes_node_last; ALTER TABLE processes DROP COLUMN kind; ALTER TABLE processes DROP COLUMN sm; "
              "ALTER TABLE logs DROP COLUMN compacted; PRAGMA user_version=1"),
         SQLITE_OK);
@@ -430,8 +431,9 @@ static void t7_an_older_file_is_brought_up_to_date(void **unused)
     put(s, 6, 6, 600);
     assert_int_equal(count(s).n, 6);
     store_close(s);
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 6);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 7);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM holds"), 0);
+    assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM notes"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM jobs"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM usage_hours"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(sm) + count(kind) FROM processes"), 0);

@@ -1,0 +1,24 @@
+/*
+ * note.h: something its owner keeps as he likes: bytes by kind and number. What alerts are, who silenced what, what is
+ * still to be told: records that nobody asks for by anything but their kind.
+ */
+#ifndef MODEL_NOTE_H
+#define MODEL_NOTE_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum note_kind { NOTE_ALERT = 1, NOTE_SILENCE, NOTE_MESSAGE, NOTE_KINDS };
+
+#define NOTE_MAX (1u << 20) /* bytes of one */
+
+struct note {
+    int32_t kind;    /* enum note_kind */
+    int64_t id;      /* above 0, by kind */
+    int64_t over_ms; /* since when it may go, with the other records; 0: it is open and stays */
+    struct str bytes;
+    bool gone; /* put: take it away */
+};
+
+#endif
