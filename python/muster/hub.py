@@ -39,7 +39,7 @@ class Spans:
         self.url, self.token, self.name, self.run, self.places = url.rstrip("/"), find_token(token), name, run, places
         self.posted = self.lost = 0
         self.why = None
-        self.ids = {}  # (number of a job, host) -> the hub's id
+        self.ids = {}  # (number of a job, host) -> the hub's id, its GPUs, its start in ms
         self.queue = queue.Queue(QUEUE_MAX)
         self.thread = threading.Thread(target=self._work, name="muster-hub", daemon=True)
         self.thread.start()
@@ -53,7 +53,7 @@ class Spans:
         self._put(("begin", job.number, job.start, self.places()))
 
     def job_ended(self, job):
-        self._put(("end", job.number, time.time(), {"dags": job.submitted, "tasks": len(job.ok), "failed": job.ok.count(False)}))
+        self._put(("end", job.number, job.end, {"dags": job.submitted, "tasks": len(job.ok), "failed": job.ok.count(False)}))
 
     def dag_ended(self, dag):
         if dag.end - dag.start >= DAG_MIN_S:
@@ -87,19 +87,20 @@ class Spans:
         for host, uuids in sorted(places.items()):
             body = {"name": f"{self.name} job {number}", "kind": "dask", "start": round(start * 1000), "devices": uuids[:DEVICES_MAX],
                     "attributes": {"job": number, "host": host}, "key": f"{self.run}/{number}/{host}/{round(start * 1000)}"}
-            self.ids[number, host] = self._ask("POST", "/api/v1/jobs", body)["id"], uuids[:DEVICES_MAX]
+            self.ids[number, host] = self._ask("POST", "/api/v1/jobs", body)["id"], uuids[:DEVICES_MAX], round(start * 1000)
 
     def _end(self, number, at, attributes):
-        for (job, host), (ident, _) in sorted(self.ids.items()):
+        for (job, host), (ident, _, _) in sorted(self.ids.items()):
             if job == number:
                 del self.ids[job, host]
                 self._ask("PATCH", f"/api/v1/jobs/{ident}", {"end": round(at * 1000), "attributes": dict(attributes, job=number, host=host)})
 
     def _dag(self, number, dag, start, end, ok):
-        for (job, host), (ident, uuids) in sorted(self.ids.items()):
+        for (job, host), (ident, uuids, began) in sorted(self.ids.items()):
             if job == number:
+                first = max(round(start * 1000), began + 1)  # after its job: usage gives time to who was there first, and that is the whole
                 self._ask("POST", "/api/v1/jobs", {
-                    "name": f"{self.name} job {number} dag {dag}", "kind": "dask", "parent": ident, "start": round(start * 1000), "end": round(end * 1000),
+                    "name": f"{self.name} job {number} dag {dag}", "kind": "dask", "parent": ident, "start": first, "end": round(end * 1000),
                     "devices": uuids, "attributes": {"job": number, "dag": dag, "ok": ok}, "key": f"{self.run}/{number}/{host}/dag/{dag}/{round(start * 1000)}"})
 
     def _ask(self, method, path, body):

@@ -35,8 +35,9 @@ def numbers(cell):
             got.append(int(part))
         except ValueError:
             try:
-                got.append(float(part))
-            except ValueError:
+                v = float(part)
+                got.append(int(v) if v.is_integer() else v)
+            except (ValueError, OverflowError):
                 got.append(None)
     return got
 
@@ -65,8 +66,7 @@ def peaks_of_file(path, metric, per_job=True):
     for row in reader:
         if len(row) == len(header):
             _higher(jobs.setdefault(int(row[job_at]) if per_job else None, []), row[at])
-    whole = {job: [v if v is None or isinstance(v, int) else int(v) for v in best] for job, best in jobs.items()}
-    return whole if per_job else whole.get(None, [])
+    return jobs if per_job else jobs.get(None, [])
 
 
 def peaks(files, metric, workers=None, per_job=True):

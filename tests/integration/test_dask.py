@@ -301,7 +301,9 @@ class Workers(DaskCase):
         about = self.about(self.dir)
         self.assertEqual([about[i]["name"] for i in range(4)], ["w0", "w1", "w2", "w10"])
         for i, w in about.items():
-            self.assertEqual((w["number"], w["file"], w["columns"], len(w["devices"]), w["ended"]), (i, f"gpu_{i}.csv", ["job", "dag", "timestamp", "total-mem"], 2, False))
+            self.assertEqual((w["number"], w["file"], [c["name"] for c in w["columns"]], len(w["devices"]), w["ended"]),
+                             (i, f"gpu_{i}.csv", ["job", "dag", "timestamp", "total-mem"], 2, False))
+            self.assertEqual((w["columns"][3]["unit"], w["notes"]["worker"], w["format"]), ("bytes", w["name"], "muster-samples"))
             self.assertEqual(w["pid"], self.cluster.workers[w["name"]].p.pid)
             with open(self.path(f"gpu_{i}.csv"), encoding="utf-8") as f:
                 self.assertEqual(sum(1 for _ in f) - 1, w["rows"])

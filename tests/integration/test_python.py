@@ -188,6 +188,8 @@ class Files(lib.Case):
     def test_absent_cells_are_no_zeros(self):
         path = self.write("w_0.csv", 'job,dag,timestamp,power\n0,0,0.1,", 3"\n0,0,0.2,", 4"\n')
         self.assertEqual(tables.peaks_of_file(path, "power"), {0: [None, 4]})
+        path = self.write("w_1.csv", 'job,dag,timestamp,util\n0,0,0.1,"0.25, 1.0"\n0,0,0.2,"0.5, nan"\n')
+        self.assertEqual(tables.peaks_of_file(path, "util"), {0: [0.5, 1]})  # ratios are not cut to whole numbers
 
     def test_the_real_ones_against_another_calculation(self):
         if not os.path.isdir(BDB):
@@ -403,6 +405,30 @@ class Hub(lib.Case):
                 self.assertEqual((parents[j["parent"]]["devices"], j["attributes"]["ok"], j["end"] - j["start"]), (j["devices"], False, 5000))
             else:
                 self.assertEqual({k: j["attributes"][k] for k in ("dags", "tasks", "failed")}, {"dags": 2, "tasks": 2, "failed": 1})
+
+    def test_usage_counts_them(self):
+        data, now = self.path("data"), time.time() // 3600 * 3600  # whole hours: usage is made of them
+        self.run_ok(lib.MUSTER, "simulate", "--quiet", "--backfill", "1d", "--every", "60s", "--nodes", 1, "--gpus", 2, "--people", 3, "--data", data, limit=300)
+        hub = self.start_hub(data=data)
+        span = f"from={round(now - 20 * 3600) * 1000}&to={round(now - 3600) * 1000}"
+        lib.wait_until("every hour is counted", lambda: lib.ask_json(hub.url + "/api/v1/usage?last=1h")["waiting"] == 0, limit=180)
+        who = next(r["key"] for r in lib.ask_json(f"{hub.url}/api/v1/usage?{span}")["rows"] if r["key"])
+        gpu = lib.ask_json(f"{hub.url}/api/v1/usage?{span}&by=device&person={who}")["rows"][0]
+        spans = self.spans(hub.url, self.token("member", "--person", who), {"sim1": [gpu["key"]]})
+        clock = [now - 20 * 3600]
+        c = self.counter(spans, clock)
+        c.add_client("A")
+        c.submit("A", ["a"])
+        clock[0] = now - 3600
+        c.finished("a", True)
+        c.remove_client("A")
+        lib.wait_until("the hub knows", lambda: spans.posted >= 3)
+        rows = lib.ask_json(f"{hub.url}/api/v1/usage?{span}&by=job&device={gpu['key']}")["rows"]
+        got = [r for r in rows if r["key"] and r["name"] == "etl job 0"]
+        self.assertEqual((len(got), got[0]["person"]), (1, who))
+        self.assertAlmostEqual(got[0]["held"], gpu["held"], delta=gpu["held"] * 0.01 + 1)  # all of that person's time there; not the dag's again
+        text = self.run_ok(lib.MUSTER, "usage", "--hub", hub.url, "--by", "job", "--last", "2d")
+        self.assertIn("etl job 0", text)
 
     def test_a_hub_that_is_away_or_refuses_harms_nobody(self):
         import muster.hub

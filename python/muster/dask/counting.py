@@ -28,7 +28,7 @@ class Dag:
 
 
 class Job:
-    __slots__ = ("number", "client", "submitted", "open", "keys_left", "ok", "start")
+    __slots__ = ("number", "client", "submitted", "open", "keys_left", "ok", "start", "end")
 
     def __init__(self, number, client):
         self.number, self.client = number, client  # client None: it has left
@@ -36,7 +36,7 @@ class Job:
         self.open = {}  # dags that are not done, oldest first (a dict: cheap to take one out)
         self.keys_left = 0  # of these
         self.ok = []  # per finished task: did it succeed
-        self.start = None  # of its first dag
+        self.start = self.end = None  # start: of its first dag; None again when its end was told
 
 
 class Counter:
@@ -95,9 +95,14 @@ class Counter:
             self._maybe_over(job)
 
     def _maybe_over(self, job):
-        if job.client is None and not job.open and job.start is not None and self.job_type == "client":
+        if job.client is None and not job.open and self.job_type == "client":
+            self._over(job)
+
+    def _over(self, job):
+        if job.start is not None:
+            job.end = self.clock()
             self.job_ended(job)
-            job.start = None  # told once
+            job.start = None
 
     # ---- graphs ----
 
@@ -195,10 +200,8 @@ class Counter:
         number = self.job + 1 if number is None else number
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= JOB_MAX:
             raise ValueError(f"a job is a number from 0 to {JOB_MAX}, not {number!r}")
-        before = self.jobs.get(self.job)
-        if before is not None and before.start is not None:
-            self.job_ended(before)
-            before.start = None
+        if self.job in self.jobs:
+            self._over(self.jobs[self.job])
         self._slot(number)
         self.job, self.dag = number, 0
         self.told(number, 0)
@@ -210,9 +213,7 @@ class Counter:
     def end_spans(self):
         """Recording is over: so are the jobs that ran."""
         for job in self.jobs.values():
-            if job.start is not None:
-                self.job_ended(job)
-                job.start = None
+            self._over(job)
 
     def successful(self):
         """Per job, in order of number: a list with one bool per finished task."""

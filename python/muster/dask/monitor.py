@@ -229,8 +229,8 @@ class Monitor:
             target = os.path.join(path, f"{fname}_{w['number']}.csv")
             shutil.copyfile(w["file"], target + ".part")
             os.replace(target + ".part", target)
-            about = {key: w[key] for key in ("number", "name", "address", "host", "pid", "rows", "started", "devices")}
-            about.update(file=os.path.basename(target), ended=not w["here"], columns=next(tables.rows(target), []))
+            about = dict(w["companion"])  # what libmuster writes beside its own files, and whose this one is
+            about.update({key: w[key] for key in ("number", "name", "address", "host", "pid", "rows", "started", "devices")}, file=os.path.basename(target), ended=not w["here"])
             with open(target[:-4] + ".json.part", "w", encoding="utf-8") as f:
                 json.dump(about, f, indent=1)
                 f.write("\n")

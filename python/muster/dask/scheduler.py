@@ -38,7 +38,7 @@ class Recorded:
 
     def __init__(self, run, address, name, host, pid):
         self.run, self.address, self.name, self.host, self.pid = run, address, name, host, pid
-        self.number = self.file = None
+        self.number, self.file, self.companion = None, None, {}
         self.here, self.ready, self.failed, self.devices, self.started = True, False, None, [], None
         self.epoch = self.pieces = self.rows = 0
 
@@ -161,7 +161,7 @@ class SchedulerMonitor(SchedulerPlugin):
 
     def note(self, w, about):
         w.ready, w.failed, w.devices = True, about.get("failed"), about.get("devices") or []
-        w.started = about.get("started") or w.started
+        w.started, w.companion = about.get("started") or w.started, about.get("companion") or w.companion
 
     # ---- from monitors ----
 
@@ -247,7 +247,7 @@ class SchedulerMonitor(SchedulerPlugin):
         self.number_all()
         return {"late": late, "recording": self.recording, "workers": [
             {"number": w.number, "run": w.run, "name": w.name, "address": w.address, "host": w.host, "pid": w.pid, "here": w.here, "failed": w.failed,
-             "devices": w.devices, "rows": w.rows, "bytes": os.path.getsize(w.file) if w.file else 0, "started": w.started}
+             "devices": w.devices, "rows": w.rows, "bytes": os.path.getsize(w.file) if w.file else 0, "started": w.started, "companion": w.companion}
             for w in sorted(self.by_run.values(), key=lambda w: w.number)]}
 
     async def do_read(self, run=None, offset=0, **kwargs):

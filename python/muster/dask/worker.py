@@ -132,8 +132,6 @@ class WorkerMonitor(WorkerPlugin):
         sampler = Sampler(s["interval"], collector, self.devices(), ",".join(self.tracking), s["mem_limit"], spill)
         sampler.note("worker", self.worker.name)
         sampler.note("address", self.worker.address)
-        sampler.note("host", socket.gethostname())
-        sampler.note("pid", os.getpid())
         self.handles = handles_of(sampler.devices, (collector or "").startswith("replay")) if self.custom else []
         for metric in self.custom:  # so that the columns are there from the first row on
             for i in range(len(self.handles)) if metric.per_device else [-1]:
@@ -162,7 +160,7 @@ class WorkerMonitor(WorkerPlugin):
 
     def about(self):
         s = self.sampler
-        return {"devices": s.devices if s is not None else [], "failed": self.error, "started": self.started, "epoch": self.epoch}
+        return {"devices": s.devices if s is not None else [], "companion": s.about() if s is not None else {}, "failed": self.error, "started": self.started, "epoch": self.epoch}
 
     async def start(self):
         if self.sampler is None:
