@@ -94,7 +94,7 @@ static void count_lines(struct deleted *d, struct str text)
     n = csv_next(&c, cells, COLUMNS_MAX, &err);
     for (int i = 0; i < MIN(n, COLUMNS_MAX); i++)
         at = str_eq(cells[i], "company_name") ? i : at;
-    while (at >= 0 && (n = csv_next(&c, cells, COLUMNS_MAX, &err)) > at) {
+    while (at >= 0 && csv_next(&c, cells, COLUMNS_MAX, &err) > at) {
         AUTO_FREE char *team = mem_strn(cells[at].p, cells[at].len);
         count_team(d, team);
     }
