@@ -634,7 +634,7 @@ int muster_note(muster_sampler *s, const char *name, const char *value)
     collect_text(clean, v.len + 1, v);
     pthread_mutex_lock(&s->keep.lock);
     size_t i = 0;
-    while (i < s->n_notes && strcmp(s->notes[i].name, name))
+    while (i < s->n_notes && strcmp(s->notes[i].name, name) != 0)
         i++;
     if (i < SAMPLER_NOTES) {
         if (i == s->n_notes)
