@@ -143,8 +143,13 @@ static int request_new(struct wandb *w, const struct wandb_request *a, struct re
     }
     if (strcmp(q->method, "POST") == 0)
         add_header(q, "Content-Type: application/json");
-    for (size_t i = 0; a->headers && a->headers[i] && i < HEADERS_MAX; i++)
+    bool typed = false;
+    for (size_t i = 0; a->headers && a->headers[i] && i < HEADERS_MAX; i++) {
+        typed = typed || strncasecmp(a->headers[i], "Content-Type:", 13) == 0;
         add_header(q, a->headers[i]);
+    }
+    if (strcmp(q->method, "PUT") == 0 && !typed)
+        add_header(q, "Content-Type:");        /* none at all: a type that was not signed may spoil the signature */
     q->secret = strcmp(q->method, "PUT") != 0; /* an upload's address is its own permission */
     if (q->body.err || !url_ok(q->url)) {
         int r = q->body.err ? err_set(err, -EMSGSIZE, "%s: more than %d bytes to send", q->op, BODY_MAX)

@@ -10,6 +10,7 @@
 #define HEADERS_MAX   64
 #define MANIFEST_NAME "wandb_manifest.json"
 #define VARIABLES_MAX (1u << 20)
+#define UPLOAD_MS     600000
 
 static const char create[] = "mutation CreateArtifact($input:CreateArtifactInput!){createArtifact(input:$input){"
                              "artifact{id state artifactSequence{latestArtifact{id}}}}}";
@@ -168,6 +169,7 @@ static int next(void *self, struct wandb_request *ret, struct err *err)
                                       .method = "PUT",
                                       .url = a->url,
                                       .headers = (const char *const *)a->headers,
+                                      .try_ms = UPLOAD_MS,
                                       .body = a->step == ARTIFACT_PUT_FILE ? a->bytes : buf_str(&a->json)};
         return 1;
     case ARTIFACT_COMMIT:

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 
+#define DOWNLOAD_MS 600000
+
 enum { GET_ID, GET_LIST, GET_FILE, GET_DONE };
 
 static const char by_name[] = "query ArtifactByName($entity:String!,$project:String!,$name:String!){"
@@ -53,7 +55,11 @@ static int next(void *self, struct wandb_request *ret, struct err *err)
         json_int(&j, "perPage", 100);
         break;
     case GET_FILE:
-        *ret = (struct wandb_request){.op = "download", .method = "GET", .url = g->url, .max = g->max};
+        *ret = (struct wandb_request){.op = "download",
+                                      .method = "GET",
+                                      .url = g->url,
+                                      .max = g->max,
+                                      .try_ms = DOWNLOAD_MS};
         return 1;
     default:
         return 0;

@@ -12,8 +12,8 @@
 #include "wandb/artifact_get.h"
 #include "wandb/logged.h"
 
-#define DATASET_BYTES_MAX (1024u << 20)
-#define ARTIFACT_NAME_MAX 128 /* of an artifact */
+#define DATASET_BYTES_MAX (256u << 20) /* as much as can be sent */
+#define ARTIFACT_NAME_MAX 128          /* of an artifact */
 
 struct taking {
     struct wandb_store *store;

@@ -442,6 +442,8 @@ class Standin:
             problem = "this URL is not signed"
         elif "authorization" in headers:
             problem = "only one auth mechanism allowed"
+        elif "content-type" in headers:
+            problem = "the content type is not signed"
         elif there[1] is not None and b64_md5(body) != there[1]:
             problem = "the content is not what its md5 says"
         elif "content-md5" in headers and headers["content-md5"] != b64_md5(body):
