@@ -294,19 +294,22 @@ static int run_put(struct wandb_store *s, const struct wandb_pull *pull, const c
     return run_stmt(s, st);
 }
 
+struct known { /* of a run that is stored */
+    int64_t key, found_ms;
+    enum wandb_exists found;
+};
+
 /* SQLITE_ROW: there is one. */
-static int run_key(struct wandb_store *s, const char *team, const char *project, const char *id, int64_t *ret,
-                   int *ret_found)
+static int run_key(struct wandb_store *s, const char *team, const char *project, const char *id, struct known *ret)
 {
     sqlite3_stmt *st = with_key(s, W_RUN_KEY, team, project, id);
 
     if (!st)
         return sqlite3_errcode(s->h);
     int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(st, 0);
-        *ret_found = sqlite3_column_int(st, 1);
-    }
+    if (rc == SQLITE_ROW)
+        *ret = (struct known){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 2),
+                              (enum wandb_exists)sqlite3_column_int(st, 1)};
     sqlite3_reset(st);
     return rc;
 }
@@ -433,11 +436,11 @@ static int day_put(struct wandb_store *s, int64_t run, const struct wandb_day *d
 static int days_put(struct wandb_store *s, const struct wandb_pull *pull, const struct wandb_run *run,
                     const struct wandb_day *days, size_t n, bool fetched, bool done)
 {
-    int64_t key = 0;
-    int found, rc = run_put(s, pull, run->team, run->project, run, done);
+    struct known k = {0};
+    int rc = run_put(s, pull, run->team, run->project, run, done);
 
     if (rc == SQLITE_OK)
-        rc = run_key(s, run->team, run->project, run->id, &key, &found);
+        rc = run_key(s, run->team, run->project, run->id, &k);
     rc = rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_ERROR : rc;
     for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
         struct wandb_day d = days[i];
@@ -451,13 +454,13 @@ static int days_put(struct wandb_store *s, const struct wandb_pull *pull, const 
         d.tags = run->tags;
         if (!fetched)
             d.have = 0;
-        rc = day_put(s, key, &d, fetched);
+        rc = day_put(s, k.key, &d, fetched);
     }
     if (rc != SQLITE_OK || !fetched)
         return rc;
     sqlite3_stmt *st = wandb_stmt(s, W_SET_METRICS);
     if (st) {
-        db_bind_int(st, 1, key);
+        db_bind_int(st, 1, k.key);
         db_bind_int(st, 2, run->heartbeat_ms);
         db_bind_int(st, 3, pull->from);
         db_bind_int(st, 4, pull->to);
@@ -519,28 +522,35 @@ static int found_put(struct wandb_store *s, const char *team, const char *projec
     return db_run(st);
 }
 
-/* What a row says of the run's existence only adds to what is known: deleted stays, and error is less than exists. */
-static bool tells_more(enum wandb_exists row, int known)
+/* Of the run's existence the row that was logged last knows most; of those logged together, the one that says the most
+ * about it: deleted before exists before error. */
+static bool tells_more(const struct wandb_run *run, int64_t logged_ms, const struct known *k)
 {
-    return row == WANDB_DELETED ? known != WANDB_DELETED : known == WANDB_NOT_TOLD && row != WANDB_NOT_TOLD;
+    static const int rank[WANDB_EXISTS_COUNT] = {[WANDB_ERROR] = 1, [WANDB_EXISTS] = 2, [WANDB_DELETED] = 3};
+
+    if (run->exists == WANDB_NOT_TOLD)
+        return false;
+    if (k->found == WANDB_NOT_TOLD || logged_ms > k->found_ms)
+        return true;
+    return logged_ms == k->found_ms && rank[run->exists] > rank[k->found];
 }
 
 static int row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret)
 {
-    int64_t key = 0;
-    int found = 0, rc = row_run_put(s, run, day);
+    struct known k = {0};
+    int rc = row_run_put(s, run, day);
 
     if (rc == SQLITE_OK)
-        rc = run_key(s, run->team, run->project, run->id, &key, &found);
+        rc = run_key(s, run->team, run->project, run->id, &k);
     rc = rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_ERROR : rc;
-    if (rc == SQLITE_OK && tells_more(run->exists, found))
+    if (rc == SQLITE_OK && tells_more(run, day->logged_ms, &k))
         rc = found_put(s, run->team, run->project, run->id, run->exists, day->logged_ms);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_stmt *st = wandb_stmt(s, W_DAY_LOGGED);
     if (!st)
         return sqlite3_errcode(s->h);
-    db_bind_int(st, 1, key);
+    db_bind_int(st, 1, k.key);
     db_bind_int(st, 2, day->day);
     rc = sqlite3_step(st);
     int64_t logged = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
@@ -551,7 +561,7 @@ static int row_put(struct wandb_store *s, const struct wandb_run *run, const str
     sqlite3_reset(st);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return rc;
-    return *ret == WANDB_ROW_NEW || *ret == WANDB_ROW_NEWER ? day_put(s, key, day, true) : SQLITE_OK;
+    return *ret == WANDB_ROW_NEW || *ret == WANDB_ROW_NEWER ? day_put(s, k.key, day, true) : SQLITE_OK;
 }
 
 int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret,
@@ -572,14 +582,14 @@ int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const stru
 int wandb_exists_set(struct wandb_store *s, const char *team, const char *project, const char *id,
                      enum wandb_exists exists, int64_t now_ms, struct err *err)
 {
-    int64_t key;
-    int found, r = key_check(team, project, id, err);
+    struct known k;
+    int r = key_check(team, project, id, err);
 
     if (r == 0)
         r = begin(s, err);
     if (r < 0)
         return r;
-    int rc = run_key(s, team, project, id, &key, &found);
+    int rc = run_key(s, team, project, id, &k);
     if (rc == SQLITE_DONE)
         return err_set(err, -ENOENT, "run '%s/%s/%s' is not stored", team, project, id);
     return end(s, rc == SQLITE_ROW ? found_put(s, team, project, id, exists, now_ms) : rc, err);

@@ -185,7 +185,8 @@ enum wandb_put {
 };
 /*
  * A row of a dataset: run has its key, exists and, where known, what a dataset does not say; the rest is day's. What is
- * known of the run changes when the row was logged later than that. Told deleted, it stays so until a pull finds it.
+ * known of the run changes when the row was logged later than that; whether it exists, when the row was logged after
+ * that was found out, or tells of a deletion and was logged with what said otherwise.
  */
 int wandb_row_put(struct wandb_store *s, const struct wandb_run *run, const struct wandb_day *day, enum wandb_put *ret,
                   struct err *err);

@@ -93,9 +93,9 @@ const char *const wandb_sql[W_COUNT] = {
         " DO UPDATE SET state = ?4, host = CASE WHEN ?5 = '' THEN host ELSE ?5 END,"
         " tags = CASE WHEN ?6 = '' THEN tags ELSE ?6 END, created_ms = ?7, heartbeat_ms = ?8, gpus = ?9,"
         " cpus = CASE WHEN ?10 < 0 THEN cpus ELSE ?10 END, logged_ms = ?12 WHERE logged_ms < ?12",
-    [W_SEE_RUN] = "UPDATE runs SET seen_pull = ?4, found = 1, found_ms = CASE WHEN found = 1 THEN found_ms ELSE ?5 END,"
+    [W_SEE_RUN] = "UPDATE runs SET seen_pull = ?4, found = 1, found_ms = max(found_ms, ?5),"
                   " days_pull = CASE WHEN ?6 THEN ?4 ELSE days_pull END" OF_PROJECT " AND run = ?3",
-    [W_RUN_KEY] = "SELECT id, found FROM runs" OF_PROJECT " AND run = ?3",
+    [W_RUN_KEY] = "SELECT id, found, found_ms FROM runs" OF_PROJECT " AND run = ?3",
     [W_PUT_LISTED] = "INSERT OR IGNORE INTO listed(team, project, pull, run) VALUES(?1, ?2, ?3, ?4)",
     [W_DROP_LISTED] = "DELETE FROM listed WHERE team = ?1 AND project = ?2 AND pull = ?3",
     [W_MARK_GONE] = "UPDATE runs AS r SET found = 2, found_ms = ?5" OF_PROJECT
@@ -105,7 +105,8 @@ const char *const wandb_sql[W_COUNT] = {
         "UPDATE runs AS r SET found = 2, found_ms = ?4 WHERE team = ?1 AND created_ms < ?3 AND found <> 2"
         " AND EXISTS(SELECT 1 FROM listed WHERE pull = ?2 AND team = ?1 AND project = '')"
         " AND NOT EXISTS(SELECT 1 FROM listed WHERE pull = ?2 AND team = ?1 AND project = '' AND run = r.project)",
-    [W_SET_FOUND] = "UPDATE runs SET found = ?4, found_ms = ?5" OF_PROJECT " AND run = ?3 AND found <> ?4",
+    [W_SET_FOUND] =
+        "UPDATE runs SET found = ?4, found_ms = ?5" OF_PROJECT " AND run = ?3 AND (found <> ?4 OR found_ms < ?5)",
     [W_DUE] = "SELECT " WANDB_RUN_COLUMNS ", r.id FROM runs r WHERE seen_pull = ?1 AND days_pull <> seen_pull"
               " AND id > ?2 ORDER BY id LIMIT ?3",
     [W_PUT_DAY] = PUT_DAY ", have = ?4, util_avg = ?5, util_max = ?6, mem_avg = ?7, mem_max = ?8"

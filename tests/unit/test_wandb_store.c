@@ -575,10 +575,14 @@ static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
         enum wandb_exists want_exists;
     } cases[] = {
         {100, WANDB_NOT_TOLD, 1, WANDB_ROW_NEW, 1, WANDB_NOT_TOLD},
+        {100, WANDB_ERROR, 2, WANDB_ROW_SAME, 1, WANDB_ERROR},
+        {99, WANDB_DELETED, 3, WANDB_ROW_OLDER, 1, WANDB_ERROR},
         {100, WANDB_EXISTS, 2, WANDB_ROW_SAME, 1, WANDB_EXISTS},
-        {99, WANDB_ERROR, 3, WANDB_ROW_OLDER, 1, WANDB_EXISTS},
-        {101, WANDB_DELETED, 4, WANDB_ROW_NEWER, 4, WANDB_DELETED},
-        {102, WANDB_EXISTS, 5, WANDB_ROW_NEWER, 5, WANDB_DELETED},
+        {101, WANDB_NOT_TOLD, 4, WANDB_ROW_NEWER, 4, WANDB_EXISTS},
+        {101, WANDB_DELETED, 5, WANDB_ROW_SAME, 4, WANDB_DELETED},
+        {101, WANDB_EXISTS, 5, WANDB_ROW_SAME, 4, WANDB_DELETED},
+        {102, WANDB_EXISTS, 6, WANDB_ROW_NEWER, 6, WANDB_EXISTS},
+        {103, WANDB_DELETED, 7, WANDB_ROW_NEWER, 7, WANDB_DELETED},
     };
     char *dir = dir_new_quick();
     struct wandb_store *s = open_ok(dir, true);
@@ -605,6 +609,11 @@ static void a_row_from_elsewhere_never_replaces_a_newer_one(void **unused)
     struct wandb_pull pull = pull_ok(s, DAY, DAY, NOW);
     struct wandb_run r = {.team = "t", .project = "p", .id = "r"};
     assert_int_equal(wandb_days_put(s, &pull, &r, NULL, 0, false, NULL), 0);
+    assert_int_equal(wandb_run_find(s, "t", "p", "r", get_run, &got, NULL), 1);
+    assert_int_equal(got.exists, WANDB_EXISTS);
+    enum wandb_put how;
+    r.exists = WANDB_DELETED; /* a copy of what was known before */
+    assert_int_equal(wandb_row_put(s, &r, &(struct wandb_day){.day = DAY, .logged_ms = NOW - 1}, &how, NULL), 0);
     assert_int_equal(wandb_run_find(s, "t", "p", "r", get_run, &got, NULL), 1);
     assert_int_equal(got.exists, WANDB_EXISTS);
     r.id = "";
