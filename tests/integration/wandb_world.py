@@ -249,7 +249,8 @@ class Project:
         return self.kept[key][1]
 
     def runs(self, filters=None, after=None, first=50, order=None):
-        return page(self.listed(filters, order), after, min(first or 50, self.world.page_most))
+        first = first or 50
+        return page(self.listed(filters, order), after, first if first > PAGE_MAX else min(first, self.world.page_most))
 
     def runCount(self, filters=None):
         return len(self.listed(filters, None))
