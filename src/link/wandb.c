@@ -412,8 +412,11 @@ void wandb_cancel(struct wandb *w)
     err_set(&a.err, -ECANCELED, "given up");
     while (w->waiting)
         finish(w, leave_line(w, &w->waiting), &a);
-    while (w->n_flying)
-        finish(w, w->flying[--w->n_flying], &a);
+    while (w->n_flying) {
+        struct request *q = w->flying[--w->n_flying];
+        pace_parts_back(&w->pace, q->part);
+        finish(w, q, &a);
+    }
 }
 
 int wandb_room(const struct wandb *w)

@@ -22,6 +22,8 @@ LINES = [
     ("muster up --no", {"--no-agent"}),
     ("muster completion ", {"bash", "zsh", "fish"}),
     ("muster ls --width ", set()),
+    ("muster wandb pu", {"pull", "push"}),
+    ("muster wandb pull --start", {"--start-date"}),
 ]
 
 

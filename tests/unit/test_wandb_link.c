@@ -436,6 +436,28 @@ static void what_is_dropped_is_not_told(void **unused)
     assert_int_equal(s.done, 0);
 }
 
+static void what_is_given_up_is_told_once(void **unused)
+{
+    struct scene s;
+    (void)unused;
+    scene_open(&s, good, (struct wandb_conf){.in_flight = 2});
+    s.gather = 3; /* never */
+    for (int i = 0; i < 5; i++)
+        ask(&s);
+    while (s.asked < 2)
+        event_base_loop(s.base, EVLOOP_ONCE);
+    wandb_cancel(s.w);
+    assert_int_equal(s.done, 5);
+    assert_int_equal(s.last.err.code, -ECANCELED);
+    assert_int_equal(wandb_waiting(s.w), 0);
+    s.gather = 1;
+    s.now = 0;
+    ask(&s); /* and it goes on */
+    until(&s, 6);
+    assert_int_equal(s.ok, 1);
+    scene_close(&s);
+}
+
 static void nobody_there_is_said_after_the_tries(void **unused)
 {
     struct scene s;
@@ -455,4 +477,5 @@ TESTS(cmocka_unit_test(a_question_is_asked_as_the_vendor_does),
       cmocka_unit_test(errors_of_every_shape_become_one_sentence),
       cmocka_unit_test(the_key_goes_home_and_into_no_message), cmocka_unit_test(addresses_that_are_none_are_refused),
       cmocka_unit_test(many_are_under_way_and_never_more_than_told), cmocka_unit_test(answers_on_their_way_are_bounded),
-      cmocka_unit_test(what_is_dropped_is_not_told), cmocka_unit_test(nobody_there_is_said_after_the_tries))
+      cmocka_unit_test(what_is_dropped_is_not_told), cmocka_unit_test(what_is_given_up_is_told_once),
+      cmocka_unit_test(nobody_there_is_said_after_the_tries))
