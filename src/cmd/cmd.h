@@ -34,6 +34,8 @@ int cmd_wait(int argc, char **argv);
 int cmd_idle(int argc, char **argv);
 int cmd_book(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_peaks(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
 int cmd_token(int argc, char **argv);
 int cmd_node(int argc, char **argv);
 int cmd_config(int argc, char **argv);
@@ -47,6 +49,7 @@ int cmd_wandb(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
+extern const struct opt_cmd peaks_face, plot_face;
 extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, wandb_face;
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
     history_face, record_face, jobs_face, book_face, report_face, token_face, node_face, config_face, doctor_face,

@@ -1,6 +1,5 @@
 /* history.c: `muster history`: what a GPU did, as a picture on a terminal, a table in a pipe, CSV or JSON. */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 
 #include "base/clock.h"
@@ -8,6 +7,7 @@
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/lines.h"
 #include "render/render.h"
 
 #define CHARTS 4 /* more series than this are a line each */
@@ -92,86 +92,6 @@ static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_
 }
 
 /* ---- showing ---- */
-
-struct line {
-    char *title;
-    double *v;
-    struct chart chart;
-};
-
-struct lines {
-    size_t n;
-    struct line *v;
-    int64_t from_ms, step_ms;
-};
-
-static void lines_fini(struct lines *l)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        free(l->v[i].title);
-        free(l->v[i].v);
-    }
-    free(l->v);
-}
-
-static char *title_of(const json_t *s, bool one_agg)
-{
-    const char *node = json_string_value(json_object_get(s, "node"));
-    const char *metric = json_string_value(json_object_get(s, "metric"));
-    const char *agg = json_string_value(json_object_get(s, "agg"));
-    const char *model = json_string_value(json_object_get(s, "model"));
-    json_t *user = json_object_get(s, "user");
-    json_t *index = json_object_get(s, "index"), *mig = json_object_get(s, "mig");
-    AUTO_BUF b = BUF_INIT(1024);
-
-    const char *who = json_is_string(user) ? json_string_value(user) : user ? "(unknown)" : NULL;
-    buf_adds(&b, who ? who : node ? node : model ? model : "all");
-    if (json_is_integer(index))
-        buf_addf(&b, ":%d", (int)json_integer_value(index));
-    if (json_is_integer(mig))
-        buf_addf(&b, ".%d", (int)json_integer_value(mig));
-    buf_addf(&b, " %s", metric ? metric : "?");
-    if (agg && !one_agg)
-        buf_addf(&b, " %s", agg);
-    return buf_take(&b);
-}
-
-/* What the hub said, as numbers. False: it is not what a hub would say. */
-static bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
-{
-    json_t *o = json_loadb(text->p, text->len, 0, NULL), *series = json_object_get(o, "series"), *s;
-    struct lines l = {.from_ms = json_integer_value(json_object_get(o, "from")),
-                      .step_ms = json_integer_value(json_object_get(o, "step"))};
-    bool ok = json_is_array(series) && l.step_ms > 0 && l.from_ms >= 0;
-    size_t i, k;
-
-    l.v = mem_zero(json_array_size(series) + 1, sizeof(*l.v));
-    json_array_foreach(series, i, s)
-    {
-        json_t *v = json_object_get(s, "v"), *one;
-        const char *unit = json_string_value(json_object_get(s, "unit"));
-        struct line *to = &l.v[l.n++];
-        to->title = title_of(s, one_agg);
-        to->v = mem_zero(json_array_size(v) + 1, sizeof(*to->v));
-        json_array_foreach(v, k, one) to->v[k] = json_is_number(one) ? json_number_value(one) : NAN;
-        static const char *const units[] = {"",        "ratio", "bytes",     "bytes_per_second",
-                                            "celsius", "watts", "joules",    "hertz",
-                                            "seconds", "mask",  "per_second"};
-        to->chart = (struct chart){.title = to->title, .unit = "", .n = json_array_size(v), .v = to->v};
-        for (size_t u = 0; unit && u < ARRAY_LEN(units); u++)
-            if (strcmp(unit, units[u]) == 0)
-                to->chart.unit = units[u];
-        to->chart.from_ms = l.from_ms;
-        to->chart.step_ms = l.step_ms;
-        ok = ok && json_is_array(v) && to->chart.n == l.v[0].chart.n;
-    }
-    json_decref(o);
-    if (!ok)
-        lines_fini(&l);
-    else
-        *ret = l;
-    return ok;
-}
 
 static void show_sparks(struct buf *out, const struct lines *l, int width)
 {

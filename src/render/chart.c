@@ -35,6 +35,7 @@ void render_amount(struct buf *out, const char *unit, double v)
                            : strcmp(unit, "joules") == 0     ? " J"
                            : strcmp(unit, "seconds") == 0    ? " s"
                            : strcmp(unit, "per_second") == 0 ? " /s"
+                           : strcmp(unit, "%") == 0          ? " %"
                                                              : "";
         buf_addf(out, fabs(v) >= 1e6 ? "%.4g%s" : fabs(v) >= 100 ? "%.0f%s" : "%.3g%s", v, mark);
     }
@@ -71,6 +72,8 @@ static struct range axis_of(const struct chart *c, struct range r)
         r.lo = fmin(r.lo, 0);
     if (strcmp(c->unit, "ratio") == 0)
         r.hi = fmax(r.hi, 1);
+    if (strcmp(c->unit, "%") == 0)
+        r.hi = fmax(r.hi, 100);
     if (r.hi <= r.lo)
         r.hi = r.lo + fmax(fabs(r.lo) * 0.1, 1e-9);
     return r;
@@ -95,8 +98,28 @@ static void label(struct buf *out, const struct chart *c, double v)
     fit(out, buf_str(&b), LABEL, FIT_RIGHT, false);
 }
 
+/* "12.5 s", and the same at the other end. */
+static void elapsed_axis(struct buf *out, const struct chart *c, size_t columns)
+{
+    char from[32], to[32];
+    size_t a = (size_t)snprintf(from, sizeof(from), "%.7g s", (double)c->from_ms / 1000);
+    size_t b = (size_t)snprintf(to, sizeof(to), "%.7g s", (double)(c->from_ms + (int64_t)c->n * c->step_ms) / 1000);
+
+    buf_fill(out, ' ', LABEL + 2);
+    buf_adds(out, from);
+    if (columns > a + b) {
+        buf_fill(out, ' ', columns - a - b);
+        buf_adds(out, to);
+    }
+    buf_addc(out, '\n');
+}
+
 static void time_axis(struct buf *out, const struct chart *c, size_t columns)
 {
+    if (c->elapsed) {
+        elapsed_axis(out, c, columns);
+        return;
+    }
     char from[32], to[32];
     int64_t end_ms = c->from_ms + (int64_t)c->n * c->step_ms;
     bool days = end_ms - c->from_ms > 86400000ll;

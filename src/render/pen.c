@@ -191,3 +191,22 @@ void pen_group_end(struct pen *p)
     if (!p->cr)
         buf_adds(p->svg, "</g>\n");
 }
+
+void pen_down(struct pen *p, double y)
+{
+    if (p->cr) {
+        p->c->save(p->cr);
+        p->c->translate(p->cr, 0, y);
+        return;
+    }
+    number(p, "<g transform=\"translate(0 ", y);
+    buf_adds(p->svg, ")\">\n");
+}
+
+void pen_up(struct pen *p)
+{
+    if (p->cr)
+        p->c->restore(p->cr);
+    else
+        buf_adds(p->svg, "</g>\n");
+}

@@ -34,6 +34,10 @@ void pen_fill(struct pen *p, struct ink ink);
 void pen_text(struct pen *p, double x, double y, struct str s, double size, bool bold, enum pen_anchor anchor,
               double turn, struct ink ink);
 
+/* From here on, y counts from so much further down; until pen_up. */
+void pen_down(struct pen *p, double y);
+void pen_up(struct pen *p);
+
 /* What only SVG has: a group with a class, for whoever reads it by program, and a hint on hovering. */
 void pen_group(struct pen *p, const char *class);
 void pen_hint(struct pen *p, struct str text); /* of the rectangle that comes next */

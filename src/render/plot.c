@@ -169,7 +169,9 @@ static void time_axis(struct pen *pen, const struct frame *f)
         pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
         under(pen, f, x, t->under, &before);
     }
-    const char *zone = f->p->zone ? zone_name(f->p->zone) : "UTC";
+    char since[64];
+    snprintf(since, sizeof(since), "time since start, %s", f->x.unit);
+    const char *zone = f->p->elapsed ? since : f->p->zone ? zone_name(f->p->zone) : "UTC";
     if (f->right - font_width(str_of(zone), TEXT, false) > before)
         pen_text(pen, f->right, f->bottom + 4 + TEXT + LEAD, str_of(zone), TEXT, false, PEN_END, 0,
                  (struct ink){INK_DIM, 1});
@@ -297,52 +299,80 @@ static double clamp(double v, double otherwise, double min, double max)
     return !(v > 0) ? otherwise : MAX(min, MIN(max, v)); /* NAN is not above 0 */
 }
 
-static int draw_svg(const struct plot *p, double width, double height, struct buf *out)
+/* Charts above each other, and how high each is. */
+struct stack {
+    size_t n;
+    const struct plot *v;
+    double width, height, *heights;
+};
+
+static void stack_onto(struct pen *pen, const struct stack *s)
+{
+    double y = 0;
+
+    for (size_t i = 0; i < s->n; y += s->heights[i++]) {
+        if (s->n > 1)
+            pen_down(pen, y);
+        plot_onto(pen, &s->v[i], s->width, s->heights[i]);
+        if (s->n > 1)
+            pen_up(pen);
+    }
+}
+
+static int draw_svg(const struct stack *s, struct buf *out)
 {
     struct pen pen = {.svg = out};
 
     buf_addf(out,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
              "font-family=\"DejaVu Sans, Verdana, sans-serif\" aria-label=\"",
-             (int)width, (int)height, (int)width, (int)height);
-    html_cstr(out, p->title ? p->title : "");
+             (int)s->width, (int)s->height, (int)s->width, (int)s->height);
+    html_cstr(out, s->v[0].title ? s->v[0].title : "");
     buf_adds(out, "\">\n");
-    plot_onto(&pen, p, width, height);
+    stack_onto(&pen, s);
     buf_adds(out, "</svg>\n");
     return out->err;
 }
 
-static int draw_cairo(const struct plot *p, enum plot_format format, double width, double height, struct buf *out,
-                      struct err *err)
+static int draw_cairo(const struct stack *s, enum plot_format format, struct buf *out, struct err *err)
 {
     const struct cairo_lib *c = NULL;
-    double scale = format == PLOT_PNG ? clamp(p->scale, 2, 0.25, 8) : 1;
+    double scale = format == PLOT_PNG ? clamp(s->v[0].scale, 2, 0.25, 8) : 1;
     int r = cairo_lib_load(&c, err);
 
     if (r < 0)
         return r;
-    cairo_surface_t *s = format == PLOT_PNG
-                             ? c->image(CAIRO_FORMAT_RGB24, (int)ceil(width * scale), (int)ceil(height * scale))
-                             : c->pdf(plot_write, out, width, height);
-    cairo_t *cr = c->create(s);
+    cairo_surface_t *to = format == PLOT_PNG
+                              ? c->image(CAIRO_FORMAT_RGB24, (int)ceil(s->width * scale), (int)ceil(s->height * scale))
+                              : c->pdf(plot_write, out, s->width, s->height);
+    cairo_t *cr = c->create(to);
     struct pen pen = {.c = c, .cr = cr};
     if (format == PLOT_PDF) {
-        plot_metadata(c, s, p->title, 946684800000); /* without a date it is the clock's */
+        plot_metadata(c, to, s->v[0].title, 946684800000); /* without a date it is the clock's */
     }
     plot_fonts(c, cr);
     c->scale(cr, scale, scale);
-    plot_onto(&pen, p, width, height);
+    stack_onto(&pen, s);
     cairo_status_t status = c->status(cr);
     c->destroy(cr);
     if (format == PLOT_PDF)
-        c->surface_finish(s);
+        c->surface_finish(to);
     else if (status == CAIRO_STATUS_SUCCESS)
-        status = c->png(s, plot_write, out);
+        status = c->png(to, plot_write, out);
     if (status == CAIRO_STATUS_SUCCESS)
-        status = c->surface_status(s);
-    c->surface_destroy(s);
+        status = c->surface_status(to);
+    c->surface_destroy(to);
     if (status != CAIRO_STATUS_SUCCESS && !out->err)
         r = err_set(err, -EIO, "cannot draw: %s", c->status_text(status));
+    return r;
+}
+
+static int draw(const struct stack *s, enum plot_format format, struct buf *ret, struct err *err)
+{
+    int r = format == PLOT_SVG ? draw_svg(s, ret) : draw_cairo(s, format, ret, err);
+
+    if (ret->err)
+        r = err_set(err, ret->err, "cannot draw: the picture is larger than %zu bytes", ret->max);
     return r;
 }
 
@@ -351,11 +381,45 @@ int plot_draw(const struct plot *p, enum plot_format format, struct buf *ret, st
     double width = floor(clamp(p->width, 720, 120, 4000)), height = floor(clamp(p->height, 360, 100, 4000));
     int r = plot_check(p, err);
 
-    if (r == 0)
-        r = format == PLOT_SVG ? draw_svg(p, width, height, ret) : draw_cairo(p, format, width, height, ret, err);
-    if (ret->err)
-        r = err_set(err, ret->err, "cannot draw: the picture is larger than %zu bytes", ret->max);
-    return r;
+    return r < 0 ? r : draw(&(struct stack){1, p, width, height, &height}, format, ret, err);
+}
+
+/* Room that the head and the legend of the first take. */
+static double first_more(const struct plot *p, double width)
+{
+    struct frame f;
+    frame_init(&f, p, width, 360);
+    double more = legend(NULL, &f, 0);
+    frame_fini(&f);
+    return more + (p->title && p->title[0] ? TITLE + 5 : 0) + (p->subtitle && p->subtitle[0] ? LEAD + 2 : 0);
+}
+
+int plot_draw_stack(const struct plot *v, size_t n, enum plot_format format, struct buf *ret, struct err *err)
+{
+    if (n == 0 || n > PLOT_STACK_MAX)
+        return err_set(err, -EINVAL, "cannot draw %zu charts above each other: at most %d", n, PLOT_STACK_MAX);
+    struct plot flush[PLOT_STACK_MAX];
+    double heights[PLOT_STACK_MAX], left = 0;
+    double width = floor(clamp(v[0].width, 720, 120, 4000));
+    double height = floor(clamp(v[0].height, 260 * (double)n, 100 * (double)n, 4000));
+
+    for (size_t i = 0; i < n; i++) {
+        struct frame f;
+        int r = plot_check(&v[i], err);
+        if (r < 0)
+            return r;
+        frame_init(&f, &v[i], width, height / (double)n);
+        left = MAX(left, f.left);
+        frame_fini(&f);
+        flush[i] = v[i];
+    }
+    double more = n > 1 ? MIN(first_more(&v[0], width), height / 3) : 0;
+    for (size_t i = 0; i < n; i++) {
+        flush[i].left = left;
+        heights[i] = floor((height - more) / (double)n); /* whole points: no seam between them */
+    }
+    heights[0] += height - heights[0] * (double)n;
+    return draw(&(struct stack){n, flush, width, height, heights}, format, ret, err);
 }
 
 int plot_can_write(const char *text, struct err *err)

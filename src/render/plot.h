@@ -17,6 +17,7 @@
 #define PLOT_SERIES_MAX 64          /* more are left out, and the legend says how many */
 #define PLOT_POINTS_MAX (16u << 20) /* n times n_series */
 #define PLOT_BYTES_MAX  (64u << 20) /* of a drawing */
+#define PLOT_STACK_MAX  32          /* charts above each other */
 #define PLOT_COLOURS    8           /* then lighter ones of the same; the page's lines, web/style.css */
 
 enum plot_format { PLOT_PNG, PLOT_SVG, PLOT_PDF, PLOT_FORMATS };
@@ -33,12 +34,15 @@ struct plot_series {
     const char *name;         /* in the legend; NULL: not there */
     const double *y;          /* plot.n of them; NAN: not known */
     const double *low, *high; /* lines: a band from the one to the other, in a light shade; NULL: none */
-    int colour; /* 0: by its place; 1…PLOT_COLOURS: that one of the page's; -1: grey (for "others", "free") */
-    bool line;  /* bars: not in the stacks but dashed steps across them (what was assigned); lines: dashed */
+    int colour;   /* 0: by its place; 1…PLOT_COLOURS: that one of the page's; -1: grey (for "others", "free") */
+    bool line;    /* bars: not in the stacks but dashed steps across them (what was assigned); lines: dashed */
+    double alpha; /* lines: so much of its colour, where many lie above each other; 0: all */
 };
 
 struct plot_box {
-    double min, q1, median, q3, max; /* one NAN: no box */
+    double min, q1, median, q3, max; /* min and max: where whiskers end; one NAN: no box */
+    size_t n_outliers;               /* values beyond them, a diamond each */
+    const double *outliers;
 };
 
 struct plot_axis {
@@ -57,6 +61,7 @@ struct plot {
     const char *const *labels; /* n; used where at_ms is NULL, or instead of dates under bars */
     int64_t from_ms, to_ms;    /* lines: the time axis; both 0: from the data */
     const struct zone *zone;   /* of the time axis; NULL: UTC */
+    bool elapsed;              /* lines: at_ms are no moments, but count from a beginning */
     const char *x_label;       /* NULL: none; a time axis names its zone by itself */
     struct plot_axis y;
     size_t n_series;
@@ -64,11 +69,18 @@ struct plot {
     const struct plot_box *boxes; /* n */
     double width, height;         /* points (1/72 inch, a CSS pixel in SVG); 0: 720 by 360 */
     double scale;                 /* PNG: pixels per point; 0: 2 */
+    double left;                  /* points beside the field, at least: so that charts above each other stand flush */
 };
 
 /* Onto the end of ret, whose max must leave room (PLOT_BYTES_MAX). -ENOENT: cairo or a font is missing; -EMSGSIZE;
  * -EINVAL: more than PLOT_POINTS_MAX. */
 int plot_draw(const struct plot *p, enum plot_format format, struct buf *ret, struct err *err);
+
+/*
+ * Several above each other, in one drawing of the first one's width, height (of all) and scale. Their fields stand
+ * flush; of title, subtitle and legend those of the first have room made for them.
+ */
+int plot_draw_stack(const struct plot *v, size_t n, enum plot_format format, struct buf *ret, struct err *err);
 
 /* Whether fonts here have every letter of text; -ENOENT with the letter and what to install (for Japanese:
  * fonts-ipafont-gothic or fonts-noto-cjk). What no font has is drawn as an empty box, so ask where it matters. */

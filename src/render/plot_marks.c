@@ -68,6 +68,8 @@ static struct span span_of(struct frame *f)
         if (p->kind == PLOT_BOXES && p->boxes) {
             widen(&s, p->boxes[i].min);
             widen(&s, p->boxes[i].max);
+            for (size_t k = 0; k < p->boxes[i].n_outliers; k++)
+                widen(&s, p->boxes[i].outliers[k]);
         }
     }
     f->empty = s.lo > s.hi;
@@ -92,14 +94,14 @@ static void y_scale(struct frame *f)
     double wide = 0;
     for (size_t i = 0; i < f->y.n; i++)
         wide = MAX(wide, font_width(str_of(f->y.v[i].text), TEXT, false));
-    f->left = MARGIN + wide + 8;
+    f->left = MAX(MARGIN + wide + 8, f->p->left > 0 ? MIN(f->p->left, f->width / 2) : 0);
     f->right = f->width - MARGIN - 4;
 }
 
 static void x_time(struct frame *f)
 {
     const struct plot *p = f->p;
-    int64_t from = p->from_ms, to = p->to_ms;
+    int64_t from = p->from_ms, to = p->to_ms, half = p->elapsed ? 1000 : 1800000;
 
     if (from >= to) {
         from = INT64_MAX, to = INT64_MIN;
@@ -110,10 +112,18 @@ static void x_time(struct frame *f)
         if (!p->n)
             from = 0, to = 3600000;
         else if (from == to) /* one moment: in the middle of an hour */
-            from = from > INT64_MIN + 1800000 ? from - 1800000 : from,
-            to = to < INT64_MAX - 1800000 ? to + 1800000 : to;
+            from = from > INT64_MIN + half ? from - half : from, to = to < INT64_MAX - half ? to + half : to;
     }
-    scale_time(&f->x, f->zone, from, to, MAX(2, (int)((f->right - f->left) / TICK_W)));
+    int want = MAX(2, (int)((f->right - f->left) / TICK_W));
+    if (!p->elapsed) {
+        scale_time(&f->x, f->zone, from, to, want);
+        return;
+    }
+    scale_linear(&f->x, "seconds", (double)from / 1000, (double)to / 1000, true, want);
+    f->x.lo *= 1000;
+    f->x.hi *= 1000;
+    for (size_t i = 0; i < f->x.n; i++)
+        f->x.v[i].at *= 1000;
 }
 
 /* Slots: which of their names fit, and how. */
@@ -303,7 +313,7 @@ static void trace_add(struct trace *t, double x, double v)
 static void draw_line(struct pen *pen, const struct frame *f, size_t k)
 {
     const struct plot_series *s = &f->p->series[k];
-    struct trace t = {.pen = pen, .f = f, .column = -1, .dashed = s->line, .ink = {series_colour(f->p, k), 1}};
+    struct trace t = {.pen = pen, .f = f, .column = -1, .dashed = s->line, .ink = {series_colour(f->p, k), s->alpha}};
     AUTO_BUF dots = BUF_INIT(1u << 20);
     /* Where points lie closer than can be seen, a gap is one that leaves a half point empty. */
     double reach = (double)f->p->n > 2 * (f->right - f->left) ? 1 : 0;
@@ -442,6 +452,40 @@ static void draw_bars(struct pen *pen, const struct frame *f)
 
 /* ---- boxes ---- */
 
+static void draw_outliers(struct pen *pen, const struct frame *f, const struct plot_box *b, double x, struct ink ink)
+{
+    const double r = 2.4;
+    for (size_t k = 0; k < b->n_outliers; k++) {
+        if (!isfinite(b->outliers[k]))
+            continue;
+        double y = frame_y(f, b->outliers[k]);
+        pen_begin(pen);
+        pen_to(pen, x, y - r, true);
+        pen_to(pen, x + r, y, false);
+        pen_to(pen, x, y + r, false);
+        pen_to(pen, x - r, y, false);
+        pen_fill(pen, ink);
+    }
+}
+
+/* What the box says, for whoever hovers or listens. */
+static void box_hint(struct pen *pen, const struct frame *f, size_t i)
+{
+    const struct plot_box *b = &f->p->boxes[i];
+    const char *label = f->p->labels ? f->p->labels[i] : NULL;
+    AUTO_BUF out = BUF_INIT(4096);
+    char n[5][48];
+    const double v[5] = {b->median, b->q1, b->q3, b->min, b->max};
+
+    if (pen->cr)
+        return;
+    for (int k = 0; k < 5; k++)
+        snprintf(n[k], sizeof(n[k]), "%.5g", v[k] / f->y.per);
+    buf_addf(&out, "%.60s%smedian %s, quartiles %s and %s, whiskers %s and %s %s, %zu outliers", label ? label : "",
+             label ? ": " : "", n[0], n[1], n[2], n[3], n[4], f->y.unit, b->n_outliers);
+    pen_hint(pen, buf_str(&out));
+}
+
 static void draw_boxes(struct pen *pen, const struct frame *f)
 {
     const struct plot *p = f->p;
@@ -460,6 +504,7 @@ static void draw_boxes(struct pen *pen, const struct frame *f)
         pen_line(pen, x, y[3], x, y[4], 1, line);
         pen_line(pen, x - wide / 4, y[0], x + wide / 4, y[0], 1, line);
         pen_line(pen, x - wide / 4, y[4], x + wide / 4, y[4], 1, line);
+        box_hint(pen, f, i);
         pen_rect(pen, x - wide / 2, MIN(y[3], y[1]), wide, fabs(y[1] - y[3]), body);
         pen_begin(pen);
         pen_to(pen, x - wide / 2, y[1], true);
@@ -470,6 +515,11 @@ static void draw_boxes(struct pen *pen, const struct frame *f)
         pen_stroke(pen, 1, false, line);
         pen_line(pen, x - wide / 2, y[2], x + wide / 2, y[2], 2, line);
     }
+    pen_group_end(pen);
+    pen_group(pen, "outliers");
+    for (size_t i = 0; i < p->n && p->boxes; i += stride)
+        if (p->boxes[i].n_outliers)
+            draw_outliers(pen, f, &p->boxes[i], frame_slot(f, i), (struct ink){plot_colour(2), 0.7});
     pen_group_end(pen);
 }
 

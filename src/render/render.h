@@ -54,6 +54,7 @@ struct chart {
     int64_t from_ms, step_ms;
     size_t n;
     const double *v;
+    bool elapsed; /* from_ms counts from a beginning */
 };
 size_t chart_points(int width); /* how many a chart of so many columns can show */
 void render_chart(struct buf *out, const struct chart *c, int width, int height); /* braille, with axes */

@@ -96,7 +96,7 @@ static void fill(const struct zone *z)
                          .note = "A shared GPU is split by memory. Made by muster."};
     for (int i = 0; i < 8; i++) {
         double m = 0.2 + 0.09 * i;
-        b[i] = (struct plot_box){fmax(0, m - 0.2), m - 0.08, m, m + 0.06, fmin(1, m + 0.25)};
+        b[i] = (struct plot_box){fmax(0, m - 0.2), m - 0.08, m, m + 0.06, fmin(1, m + 0.25), 0, NULL};
         busy[i] = 3600.0 * (700 - 60 * i);
         idle[i] = 3600.0 * (100 + 20 * i);
     }

@@ -127,7 +127,10 @@ static void a_line_has_its_points_and_its_gaps(void **unused)
 
 static void boxes_stand_where_their_quartiles_are(void **unused)
 {
-    static const struct plot_box b[] = {{0, 20, 50, 60, 100}, {NAN, 1, 2, 3, 4}, {10, 10, 10, 10, 10}};
+    static const double far[] = {70, 80, NAN};
+    static const struct plot_box b[] = {{0, 20, 50, 60, 100, 0, NULL},
+                                        {NAN, 1, 2, 3, 4, 0, NULL},
+                                        {10, 10, 10, 10, 10, 3, far}};
     static const char *const labels[] = {"a", NULL, "c"};
     struct plot p = {.kind = PLOT_BOXES, .n = 3, .labels = labels, .boxes = b, .y = {.min = 0, .max = 100}};
     AUTO_BUF svg = {0};
@@ -145,6 +148,42 @@ static void boxes_stand_where_their_quartiles_are(void **unused)
     double top = attr(&rect, "y"), height = attr(&rect, "height");
     assert_near(height, (lo - hi) * 0.4, 0.05);
     assert_near(top, lo - (lo - hi) * 0.6, 0.05);
+    assert_int_equal(count(group(&svg, "outliers"), "<path"), 2);
+    assert_true(str_find(boxes, "a: median 50, quartiles 20 and 60, whiskers 0 and 100") > 0);
+}
+
+static void charts_above_each_other_stand_flush(void **unused)
+{
+    static const int64_t at[] = {1000, 2000, 61000};
+    static const double small[] = {1, 2, 3}, large[] = {1e9, 2e9, 3e9};
+    struct plot_series a = {.name = "GPU 0", .y = small}, b = {.y = large};
+    struct plot v[2] =
+        {{.kind = PLOT_LINES, .title = "both", .n = 3, .at_ms = at, .elapsed = true, .n_series = 1, .series = &a},
+         {.kind = PLOT_LINES, .n = 3, .at_ms = at, .elapsed = true, .n_series = 1, .series = &b}};
+    double left[2];
+    (void)unused;
+    for (int f = 0; f < PLOT_FORMATS; f++) {
+        AUTO_BUF out = BUF_INIT(PLOT_BYTES_MAX);
+        struct err err = {0};
+        assert_int_equal(plot_draw_stack(v, 2, (enum plot_format)f, &out, &err), 0);
+        if (f != PLOT_SVG)
+            continue;
+        struct str svg = buf_str(&out);
+        assert_int_equal(count(svg, "class=\"lines\""), 2);
+        assert_int_equal(count(svg, "class=\"legend\""), 1);
+        assert_int_equal(count(svg, "translate(0 "), 2);
+        assert_int_equal(count(svg, ">time since start, s<"), 2);
+        assert_true(str_find(svg, ">UTC<") < 0);
+        for (int i = 0; i < 2; i++) { /* where the first grid line of each begins */
+            int y = str_find(svg, "class=\"y\"");
+            svg = str_n(svg.p + y, svg.len - (size_t)y);
+            assert_int_equal(sscanf(svg.p + str_find(svg, "d=\"M"), "d=\"M%lf", &left[i]), 1);
+            svg = str_n(svg.p + 10, svg.len - 10);
+        }
+        assert_near(left[0], left[1], 0.005);
+    }
+    AUTO_BUF out = BUF_INIT(1000);
+    assert_int_equal(plot_draw_stack(v, 0, PLOT_SVG, &out, NULL), -EINVAL);
 }
 
 static void a_million_points_are_few_strokes_that_keep_the_extremes(void **unused)
@@ -234,9 +273,9 @@ static void anything_can_be_drawn(void **unused)
                     struct plot_series s[] =
                         {{.name = novel.p, .y = ys[i], .low = ys[(i + 1) % 4], .high = ys[i], .colour = 99999},
                          {.name = "\xff", .y = ys[(i + 1) % 4], .line = true, .colour = -7}};
-                    struct plot_box b[3] = {{ys[i][0], ys[i][1], ys[i][2], ys[i][0], ys[i][1]},
-                                            {1, 2, 3, 4, 5},
-                                            {5, 4, 3, 2, 1}};
+                    struct plot_box b[3] = {{ys[i][0], ys[i][1], ys[i][2], ys[i][0], ys[i][1], 3, ys[i]},
+                                            {1, 2, 3, 4, 5, 0, NULL},
+                                            {5, 4, 3, 2, 1, 0, NULL}};
                     struct plot p = {.kind = (enum plot_kind)kind,
                                      .title = novel.p,
                                      .subtitle = novel.p,
@@ -533,7 +572,7 @@ static void colours_are_the_pages(void **unused)
 }
 
 TESTS(cmocka_unit_test(bars_are_as_high_as_their_values), cmocka_unit_test(a_line_has_its_points_and_its_gaps),
-      cmocka_unit_test(boxes_stand_where_their_quartiles_are),
+      cmocka_unit_test(boxes_stand_where_their_quartiles_are), cmocka_unit_test(charts_above_each_other_stand_flush),
       cmocka_unit_test(a_million_points_are_few_strokes_that_keep_the_extremes),
       cmocka_unit_test(files_are_what_they_say), cmocka_unit_test(anything_can_be_drawn),
       cmocka_unit_test(threads_draw_side_by_side), cmocka_unit_test(a_year_of_days_is_marked_by_months),

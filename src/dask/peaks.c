@@ -1,0 +1,132 @@
+/* peaks.c: see peaks.h. */
+#include "dask/peaks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+#define TELL_EVERY 4096 /* records */
+
+static size_t slot(const struct peaks *p, struct str job)
+{
+    size_t i = (size_t)fnv64(job.p, job.len) & (p->n_index - 1);
+    while (p->index[i] && !str_eq(job, p->v[p->index[i] - 1].job))
+        i = (i + 1) & (p->n_index - 1);
+    return i;
+}
+
+static void grow(struct peaks *p)
+{
+    free(p->index);
+    p->n_index = MAX(64u, p->n_index * 2);
+    p->index = mem_zero(p->n_index, sizeof(*p->index));
+    for (size_t i = 0; i < p->n; i++)
+        p->index[slot(p, str_of(p->v[i].job))] = (uint32_t)i + 1;
+}
+
+/* NULL: too many. */
+static struct peaks_job *job_of(struct peaks *p, struct str job)
+{
+    int64_t number;
+    if (2 * (p->n + 1) > p->n_index)
+        grow(p);
+    size_t at = slot(p, job);
+    if (p->index[at])
+        return &p->v[p->index[at] - 1];
+    if (p->n == PEAKS_JOBS_MAX)
+        return NULL;
+    VEC_ROOM(p->v, p->n, p->cap);
+    p->v[p->n] = (struct peaks_job){.job = mem_strn(job.p, job.len), .number = INT64_MAX};
+    if (str_int(job, &number))
+        p->v[p->n].number = number;
+    p->index[at] = (uint32_t)++p->n;
+    return &p->v[p->n - 1];
+}
+
+static void take(struct peaks_job *j, const double *v, size_t n)
+{
+    if (n > j->n) {
+        j->v = mem_grow(j->v, n, sizeof(*j->v));
+        for (; j->n < n; j->n++)
+            j->v[j->n] = NAN;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!(v[i] <= j->v[i]) && !isnan(v[i])) /* NAN is not above anything, and everything is above NAN */
+            j->v[i] = v[i];
+}
+
+static int cmp(const void *a, const void *b)
+{
+    const struct peaks_job *x = a, *y = b;
+    int order = (x->number > y->number) - (x->number < y->number);
+    return order ? order : strcmp(x->job, y->job);
+}
+
+static int read_all(struct samples *s, const int columns[2], bool per_job, void (*told)(void *, int64_t), void *arg,
+                    struct peaks *p, struct err *err)
+{
+    AUTO_FREE double *v = mem_zero(SAMPLES_GPUS_MAX, sizeof(*v));
+    struct str cells[2], last = {0};
+    struct peaks_job *j = NULL;
+    size_t records = 0;
+    int r;
+    while ((r = samples_next(s, columns, 2, cells, err)) > 0) {
+        struct str job = per_job ? str_trim(cells[0]) : str_n("", 0);
+        if (!j || (per_job && !str_eq_str(job, last))) {
+            j = job_of(p, job);
+            if (!j)
+                return err_set(err, -E2BIG, "more than %d jobs", PEAKS_JOBS_MAX);
+            last = str_of(j->job);
+        }
+        take(j, v, samples_numbers(cells[1], v));
+        if (told && ++records % TELL_EVERY == 0)
+            told(arg, samples_done(s));
+    }
+    return r;
+}
+
+int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(void *arg, int64_t bytes), void *arg,
+             struct peaks *ret, struct err *err)
+{
+    struct samples *s = NULL;
+    struct peaks p = {0};
+    char there[300];
+    int r = samples_open(path, &s, err);
+    if (r < 0)
+        return r;
+    int columns[2] = {samples_find(s, "job"), samples_find(s, metric)};
+    if (columns[1] < 0 || columns[1] == columns[0] || !strcmp(metric, "timestamp") || !strcmp(metric, "dag"))
+        r = err_set(err, -ENOENT, "'%s' has no metric '%.60s'; it has %s", path, metric,
+                    samples_metrics(s, there, sizeof(there)));
+    else
+        r = read_all(s, columns, per_job, told, arg, &p, err);
+    bool any = false;
+    for (size_t i = 0; i < p.n && !any; i++)
+        for (size_t k = 0; k < p.v[i].n; k++)
+            any = any || !isnan(p.v[i].v[k]);
+    if (r == 0 && p.n && !any)
+        r = err_set(err, -EINVAL, "'%.60s' of '%s' has no numbers, so there is no highest", metric, path);
+    samples_close(s);
+    if (r < 0) {
+        peaks_fini(&p);
+        return r;
+    }
+    if (p.n)
+        qsort(p.v, p.n, sizeof(*p.v), cmp);
+    *ret = p;
+    return 0;
+}
+
+void peaks_fini(struct peaks *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        free((char *)p->v[i].job);
+        free(p->v[i].v);
+    }
+    free(p->v);
+    free(p->index);
+    *p = (struct peaks){0};
+}

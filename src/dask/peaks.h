@@ -1,0 +1,28 @@
+/* peaks.h: the highest value of a metric per GPU, of a worker's file as a whole or per job. */
+#ifndef DASK_PEAKS_H
+#define DASK_PEAKS_H
+
+#include "dask/samples.h"
+
+#define PEAKS_JOBS_MAX 1000000 /* of a file */
+
+struct peaks_job {
+    const char *job; /* as the file has it; "" of the whole file */
+    int64_t number;  /* of a job that is a number; else INT64_MAX */
+    size_t n;
+    double *v; /* per GPU; NAN: no value */
+};
+struct peaks {
+    size_t n, cap;
+    struct peaks_job *v; /* jobs by number, then by name */
+    uint32_t *index;     /* of a hash table; peaks_fini's business */
+    size_t n_index;
+};
+
+/* told (may be NULL): called now and then with the bytes read. -ENOENT: there is no such metric: the sentence says what
+ * there is. -EINVAL: it has no number at all, or the file is damaged. */
+int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(void *arg, int64_t bytes), void *arg,
+             struct peaks *ret, struct err *err);
+void peaks_fini(struct peaks *p);
+
+#endif
