@@ -173,6 +173,8 @@ install: all
 	install -m 755 build/libmuster.so.0 $(DESTDIR)$(LIBDIR)/
 	ln -sf libmuster.so.0 $(DESTDIR)$(LIBDIR)/libmuster.so
 	install -m 644 src/lib/muster.h $(DESTDIR)$(PREFIX)/include/
+	install -d $(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 644 src/lib/libmuster.3 $(DESTDIR)$(PREFIX)/share/man/man3/
 	sed 's#@PREFIX@#$(PREFIX)#; s#@LIBDIR@#$(LIBDIR)#; s#@VERSION@#$(VERSION)#' src/lib/muster.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/muster.pc
 	install -m 644 README.md CHANGES.md LICENSE packaging/muster.yaml packaging/agent.env $(DESTDIR)$(PREFIX)/share/doc/muster/
 

@@ -16,8 +16,9 @@ struct muster_cursor {
 
 int muster_cursor_open(muster_sampler *s, int64_t from, muster_cursor **ret)
 {
-    if (sampler_dead(s))
-        return s ? -ECHILD : -EINVAL;
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     if (from < 0 || !ret)
         return -EINVAL;
     muster_cursor *c = mem_zero(1, sizeof(*c));

@@ -78,8 +78,9 @@ int muster_peaks(muster_sampler *s, const char *metric, int per_job, muster_peak
 {
     struct peaks p = {.name = metric};
 
-    if (sampler_dead(s))
-        return s ? -ECHILD : -EINVAL;
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     if (!metric || !fn)
         return -EINVAL;
     int r = find_what(s, &p);

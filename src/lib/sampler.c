@@ -25,14 +25,14 @@ enum {
     SLACK_NS = 1000, /* how late the kernel may wake us; 50,000 unless told */
 };
 
-bool sampler_dead(const muster_sampler *s)
+int sampler_check(const muster_sampler *s)
 {
-    return !s || s->pid != getpid();
+    return !s ? -EINVAL : s->pid != getpid() ? -ECHILD : 0;
 }
 
-static int dead_code(const muster_sampler *s)
+bool sampler_dead(const muster_sampler *s)
 {
-    return s ? -ECHILD : -EINVAL;
+    return sampler_check(s) < 0;
 }
 
 int sampler_fail(const struct err *e, int code, char *err, size_t err_size)
@@ -238,7 +238,7 @@ static const struct sampler_device *device_of(const muster_sampler *s, int devic
 int muster_device_index(const muster_sampler *s, int device)
 {
     const struct sampler_device *d = device_of(s, device);
-    return d ? d->index : sampler_dead(s) ? dead_code(s) : -EINVAL;
+    return d ? d->index : sampler_dead(s) ? sampler_check(s) : -EINVAL;
 }
 
 const char *muster_device_uuid(const muster_sampler *s, int device)
@@ -277,8 +277,9 @@ const char *muster_metric_unit(const muster_sampler *s, int metric)
 
 int muster_metric_find(const muster_sampler *s, const char *name)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     for (size_t i = 0; name && i < s->pick.n; i++)
         if (!strcmp(s->pick.columns[i].name, name))
             return (int)i;
@@ -384,8 +385,9 @@ void sampler_tick(muster_sampler *s)
 
 int muster_tick(muster_sampler *s)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     pthread_mutex_lock(&s->life);
     int r = s->given_up ? -ETIMEDOUT : s->running ? -EBUSY : 0;
     pthread_mutex_unlock(&s->life);
@@ -458,9 +460,9 @@ int muster_start(muster_sampler *s, char *err, size_t err_size)
     int r = 0;
 
     if (sampler_dead(s)) {
-        err_set(&e, dead_code(s),
+        err_set(&e, sampler_check(s),
                 s ? "this sampler belongs to the process that opened it, not to its fork" : "no sampler");
-        return sampler_fail(&e, dead_code(s), err, err_size);
+        return sampler_fail(&e, sampler_check(s), err, err_size);
     }
     pthread_mutex_lock(&s->life);
     if (s->given_up)
@@ -481,8 +483,9 @@ int muster_start(muster_sampler *s, char *err, size_t err_size)
 
 int muster_stop(muster_sampler *s)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     pthread_mutex_lock(&s->life);
     if (s->running) {
         struct timespec until = at_us(clock_mono_us() + STOP_US);
@@ -506,149 +509,6 @@ int muster_stop(muster_sampler *s)
     return r;
 }
 
-/* ---- labels, values, notes ---- */
-
-/* A column of the CSV is one thing. */
-static bool name_taken(const muster_sampler *s, const char *name)
-{
-    return !strcmp(name, "timestamp") || muster_metric_find(s, name) >= 0;
-}
-
-static int check_name(const char *name)
-{
-    struct str n = str_of(name);
-    return n.len && n.len < TAPE_NAME_MAX && str_utf8_ok(n) && !memchr(n.p, '\t', n.len) ? 0 : -EINVAL;
-}
-
-/* With keep.lock held: room for `more` bytes on every block that will begin? */
-static bool has_room(const muster_sampler *s, size_t more)
-{
-    return tape_need(&s->now, true) + more < SAMPLER_BLOCK / 2;
-}
-
-/* With keep.lock held. */
-static int find_mark(muster_sampler *s, const char *name, enum mark_kind kind, struct mark **ret)
-{
-    struct mark *m = tape_mark(&s->now, name);
-
-    if (!m && name_taken(s, name))
-        return -EEXIST;
-    if (!m)
-        m = tape_mark_add(&s->now, str_of(name), kind);
-    if (!m)
-        return -ENOSPC;
-    *ret = m;
-    return m->kind == kind ? 0 : -EINVAL;
-}
-
-static bool same_text(const struct mark_value *v, struct str text)
-{
-    return v->what == MARK_TEXT && v->len == text.len && !memcmp(v->text, text.p, text.len);
-}
-
-/* text NULL: none. */
-static int set_text(muster_sampler *s, const char *name, enum mark_kind kind, size_t slot, const char *text, size_t max)
-{
-    char clean[TAPE_LABEL_MAX];
-    struct str t = str_of(text);
-    struct mark *m;
-
-    if (t.len >= max)
-        return -EMSGSIZE;
-    if (text) {
-        collect_text(clean, t.len + 1, t);
-        t = str_of(clean);
-    }
-    pthread_mutex_lock(&s->keep.lock);
-    int r = find_mark(s, name, kind, &m);
-    if (r == 0 && !text)
-        mark_set_none(&m->v[slot]);
-    else if (r == 0 && !same_text(&m->v[slot], t)) {
-        if (has_room(s, t.len))
-            mark_set_text(&m->v[slot], t);
-        else
-            r = -ENOSPC;
-    }
-    pthread_mutex_unlock(&s->keep.lock);
-    return r;
-}
-
-int muster_label(muster_sampler *s, const char *name, const char *value)
-{
-    if (sampler_dead(s))
-        return dead_code(s);
-    int r = check_name(name);
-    return r < 0 ? r : set_text(s, name, MARK_LABEL, 0, value, TAPE_LABEL_MAX);
-}
-
-static int check_own(const muster_sampler *s, const char *name, int device)
-{
-    if (sampler_dead(s))
-        return dead_code(s);
-    if (device < -1 || device >= (int)s->n_devices)
-        return -EINVAL;
-    return check_name(name);
-}
-
-int muster_text(muster_sampler *s, const char *name, int device, const char *text)
-{
-    int r = check_own(s, name, device);
-    if (r < 0)
-        return r;
-    return set_text(s, name, device < 0 ? MARK_ONE : MARK_EACH, (size_t)MAX(device, 0), text, TAPE_TEXT_MAX);
-}
-
-int muster_value(muster_sampler *s, const char *name, int device, double v)
-{
-    struct mark *m;
-    int r = check_own(s, name, device);
-
-    if (r < 0)
-        return r;
-    pthread_mutex_lock(&s->keep.lock);
-    r = find_mark(s, name, device < 0 ? MARK_ONE : MARK_EACH, &m);
-    if (r == 0) {
-        struct mark_value *slot = &m->v[MAX(device, 0)];
-        if (isnan(v))
-            mark_set_none(slot);
-        else if (slot->what == MARK_NUMBER && slot->number == v)
-            ; /* as it is */
-        else if (has_room(s, 8))
-            mark_set_number(slot, v);
-        else
-            r = -ENOSPC;
-    }
-    pthread_mutex_unlock(&s->keep.lock);
-    return r;
-}
-
-int muster_note(muster_sampler *s, const char *name, const char *value)
-{
-    if (sampler_dead(s))
-        return dead_code(s);
-    int r = check_name(name);
-    struct str v = str_of(value ? value : "");
-    if (r < 0 || v.len >= TAPE_LABEL_MAX)
-        return r < 0 ? r : -EMSGSIZE;
-    char *clean = mem_alloc(v.len + 1);
-    collect_text(clean, v.len + 1, v);
-    pthread_mutex_lock(&s->keep.lock);
-    size_t i = 0;
-    while (i < s->n_notes && strcmp(s->notes[i].name, name) != 0)
-        i++;
-    if (i < SAMPLER_NOTES) {
-        if (i == s->n_notes)
-            mem_copy_str(s->notes[s->n_notes++].name, sizeof(s->notes[i].name), name);
-        free(s->notes[i].value);
-        s->notes[i].value = clean;
-    }
-    pthread_mutex_unlock(&s->keep.lock);
-    if (i < SAMPLER_NOTES)
-        return 0;
-    free(clean);
-    return -ENOSPC;
-}
-
 /* ---- how it goes ---- */
 
 /* Locking a sampler that is const to its caller: only what muster_sampler means stays the same. */
@@ -659,8 +519,9 @@ static pthread_mutex_t *lock_of(const muster_sampler *s)
 
 int muster_latest(const muster_sampler *s, int metric, int device, double *ret)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     if (!column_of(s, metric) || !device_of(s, device) || !ret)
         return -EINVAL;
     size_t cell = (size_t)metric * s->n_devices + (size_t)device;
@@ -674,8 +535,9 @@ int muster_latest(const muster_sampler *s, int metric, int device, double *ret)
 
 int muster_stats(const muster_sampler *s, struct muster_stats *ret)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     if (!ret || ret->size < sizeof(uint32_t) || ret->size > 65536)
         return -EINVAL;
     struct muster_stats st = {.size = ret->size, .interval_us = (uint32_t)s->interval_us};
@@ -695,8 +557,9 @@ int muster_stats(const muster_sampler *s, struct muster_stats *ret)
 
 int muster_error(const muster_sampler *s, char *err, size_t err_size)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     pthread_mutex_lock(lock_of(s));
     int r = s->error.code;
     if (err && err_size)
@@ -707,8 +570,9 @@ int muster_error(const muster_sampler *s, char *err, size_t err_size)
 
 int64_t muster_count(const muster_sampler *s)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     pthread_mutex_lock(lock_of(s));
     int64_t n = keep_count(&s->keep);
     pthread_mutex_unlock(lock_of(s));
@@ -717,8 +581,9 @@ int64_t muster_count(const muster_sampler *s)
 
 int muster_clear(muster_sampler *s)
 {
-    if (sampler_dead(s))
-        return dead_code(s);
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     keep_clear(&s->keep);
     pthread_mutex_lock(&s->keep.lock);
     s->sampled = false;

@@ -351,8 +351,9 @@ int muster_about(muster_sampler *s, char **ret)
     AUTO_FREE struct layout *l = mem_alloc(sizeof(*l));
     AUTO_BUF out = BUF_INIT(ABOUT_MAX);
 
-    if (sampler_dead(s))
-        return s ? -ECHILD : -EINVAL;
+    int bad = sampler_check(s);
+    if (bad < 0)
+        return bad;
     if (!ret)
         return -EINVAL;
     lay_out(s, l);

@@ -35,6 +35,10 @@ class Library(unittest.TestCase):
         needs = set(re.findall(r"NEEDED.*\[(.*)\]", out))
         self.assertTrue(needs <= {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-aarch64.so.1", "ld-linux-x86-64.so.2"}, needs)
 
+    def test_the_manual_page_names_every_function(self):
+        text = open(os.path.join(TOP, "src/lib/libmuster.3")).read()
+        self.assertEqual(set(re.findall(r"\bmuster_[a-z_]+", text)), names_in_header())
+
     def test_page_lists_every_metric_of_a_device(self):
         page = open(os.path.join(TOP, "docs/libmuster.md")).read()
         for line in open(os.path.join(TOP, "src/model/metrics.def")):
