@@ -25,6 +25,7 @@
 #include "store/chunks.h"
 #include "store/log.h"
 #include "store/schema.h"
+#include "store/wandb_file.h"
 
 enum { TRIES = 50, ROWS_BYTES = 256 << 10, LOG_STEP = 256, FILE_MOST = 1 << 20, WAIT_MS = 20 };
 
@@ -38,7 +39,7 @@ struct backup {
     const char *dir;
     const struct backup_watch *watch;
     struct bundle_writer out;
-    sqlite3 *main, *history;
+    sqlite3 *main, *history, *wandb;
     struct one_log *logs;
     size_t n_logs, cap_logs;
     struct buf rows; /* a part being filled */
@@ -56,7 +57,8 @@ static void let_go(struct backup *b)
     b->n_logs = 0;
     db_close(b->history);
     db_close(b->main);
-    b->history = b->main = NULL;
+    db_close(b->wandb);
+    b->history = b->main = b->wandb = NULL;
 }
 
 static int open_log(struct backup *b, int64_t n, bool sealed, struct err *err)
@@ -157,6 +159,10 @@ static int take_moment(struct backup *b, struct err *err)
         r = 0;
     if (r == 0)
         r = open_snapshot(&b->main, b->dir, "muster.db", &records_kind, err);
+    if (r == 0)
+        r = open_snapshot(&b->wandb, b->dir, WANDB_FILE, &wandb_kind, err); /* any moment of it will do */
+    if (r == -ENOENT || r == -ENODATA)
+        r = b->main ? 0 : r;
     return r < 0 ? r : fits(b);
 }
 
@@ -324,9 +330,9 @@ static bool carried(const char *name)
 {
     struct str s = str_of(name);
 
-    return name[0] != '.' && !str_eq(s, "lock") && !str_ends(s, ".db") && !str_ends(s, "-wal") &&
-           !str_ends(s, "-shm") && !str_ends(s, "-journal") && !str_ends(s, ".damaged") && !str_ends(s, ".tmp") &&
-           !strchr(name, '/');
+    return name[0] != '.' && !str_eq(s, "lock") && !str_ends(s, ".lock") && !str_ends(s, ".db") &&
+           !str_ends(s, "-wal") && !str_ends(s, "-shm") && !str_ends(s, "-journal") && !str_ends(s, ".damaged") &&
+           !str_ends(s, ".tmp") && !strchr(name, '/');
 }
 
 static int put_file(struct backup *b, const char *name, struct err *err)
@@ -378,7 +384,7 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
     AUTO_BUF head = BUF_INIT(4096);
     int r = bundle_begin(&b->out, err);
 
-    b->total = size_of(b->main) + size_of(b->history);
+    b->total = size_of(b->main) + size_of(b->history) + size_of(b->wandb);
     for (size_t i = 0; i < b->n_logs; i++)
         b->total += b->logs[i].done ? 0 : size_of(b->logs[i].h);
     buf_u64(&head, (uint64_t)now_ms);
@@ -400,6 +406,8 @@ static int put_all(struct backup *b, int64_t now_ms, struct err *err)
     }
     if (r == 0 && b->history)
         r = put_db(b, b->history, "history.db", NULL, err);
+    if (r == 0 && b->wandb)
+        r = put_db(b, b->wandb, WANDB_FILE, NULL, err);
     return r == 0 ? bundle_end(&b->out, err) : r;
 }
 

@@ -18,6 +18,7 @@
 #include "store/lock.h"
 #include "store/log.h"
 #include "store/schema.h"
+#include "store/wandb_file.h"
 
 #define UNFINISHED "unfinished" /* in a folder that may be thrown away */
 enum { SQL_MAX = 256, COLUMNS_MAX = 128, NAME_LEN = 128, FILES_MAX = 64 };
@@ -54,6 +55,8 @@ static const struct db_kind *kind_of(const char *name)
         return &records_kind;
     if (strcmp(name, "history.db") == 0)
         return &chunks_kind;
+    if (strcmp(name, WANDB_FILE) == 0)
+        return &wandb_kind;
     if (str_skip(&s, "log-") && str_ends(s, ".db") && str_int(str_n(s.p, s.len - 3), &n) && n > 0)
         return &log_kind;
     return NULL;
@@ -517,7 +520,7 @@ int store_restore(const char *path, const char *dir, bool force, const struct ba
 {
     struct restore x = {.path = path, .watch = watch};
     AUTO_FREE char *where = mem_str(dir);
-    AUTO_CLOSE int lock = -1;
+    AUTO_CLOSE int lock = -1, wandb = -1;
     size_t n = strlen(where);
 
     while (n > 1 && where[n - 1] == '/')
@@ -532,6 +535,9 @@ int store_restore(const char *path, const char *dir, bool force, const struct ba
     int r = state < 0 ? state : 0;
     if (state >= 1)
         r = store_lock(where, &lock, err);
+    AUTO_FREE char *runs = mem_fmt("%s/" WANDB_FILE, where);
+    if (r == 0 && access(runs, F_OK) == 0)
+        r = store_lock_wandb(where, &wandb, err);
     if (r == 0)
         r = store_backup_check(path, watch, ret, err);
     if (r < 0)

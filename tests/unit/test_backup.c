@@ -13,6 +13,7 @@
 #include "history_model.h"
 #include "store/backup.h"
 #include "store/bundle.h"
+#include "store/wandb.h"
 
 static struct store *open_dir(const char *dir)
 {
@@ -439,8 +440,53 @@ static void a_newer_format_is_refused_politely(void **unused)
     assert_non_null(strstr(err.msg, "not a backup"));
 }
 
-TESTS(cmocka_unit_test(what_was_backed_up_comes_back), cmocka_unit_test(damage_anywhere_is_refused),
-      cmocka_unit_test(a_hub_at_work_is_backed_up_whole_and_once),
+static int note_wandb_day(void *arg, const struct wandb_run *r, const struct wandb_day *d)
+{
+    return buf_addf(arg, "%s %s %d %d;", r->id, d->host, d->day, d->minutes);
+}
+
+static void runs_of_wandb_are_in_a_backup_as_of_one_moment(void **unused)
+{
+    static struct h_model m;
+    char *dir = a_folder(&m, 4), *to = dir_new_quick();
+    AUTO_FREE char *path = mem_fmt("%s.backup", dir);
+    struct wandb_store *s = NULL;
+    struct wandb_run run = {.team = "t", .project = "p", .id = "r1"};
+    struct wandb_day day = {.day = 7, .minutes = 60, .host = "n1", .logged_ms = 5};
+    struct wandb_ask all = WANDB_ASK_ALL;
+    AUTO_BUF got = BUF_INIT(4096);
+    struct backup_sum sum;
+    enum wandb_put put;
+    struct err err = {0};
+    char old[4096];
+
+    (void)unused;
+    assert_int_equal(wandb_store_open(&s, dir, true, NULL), 0);
+    assert_int_equal(wandb_zone_set(s, "Asia/Tokyo", NULL), 0);
+    assert_int_equal(wandb_row_put(s, &run, &day, &put, NULL), 0);
+    assert_int_equal(wandb_store_flush(s, NULL), 0);
+    run.id = "r2"; /* not flushed when the backup is made */
+    assert_int_equal(wandb_row_put(s, &run, &day, &put, NULL), 0);
+    make_backup(dir, path, &sum);
+    rmdir(to);
+    bring_back(path, to);
+    assert_false(dir_has(to, "wandb.lock"));
+    /* while somebody writes, the folder is not replaced under it */
+    assert_int_equal(store_restore(path, dir, true, NULL, &sum, old, &err), -EBUSY);
+    wandb_store_close(s);
+    assert_int_equal(wandb_store_open(&s, to, true, NULL), 0);
+    assert_string_equal(wandb_store_zone(s), "Asia/Tokyo");
+    assert_int_equal(wandb_days_each(s, &all, note_wandb_day, &got, NULL), 1);
+    assert_string_equal(got.p, "r1 n1 7 60;");
+    assert_int_equal(wandb_row_put(s, &run, &day, &put, NULL), 0);
+    wandb_store_close(s);
+    unlink(path);
+    dir_free(dir);
+    dir_free(to);
+}
+
+TESTS(cmocka_unit_test(runs_of_wandb_are_in_a_backup_as_of_one_moment), cmocka_unit_test(what_was_backed_up_comes_back),
+      cmocka_unit_test(damage_anywhere_is_refused), cmocka_unit_test(a_hub_at_work_is_backed_up_whole_and_once),
       cmocka_unit_test(a_restore_that_fails_changes_nothing),
       cmocka_unit_test(what_is_there_is_not_overwritten_unasked), cmocka_unit_test(what_no_muster_wrote_is_refused),
       cmocka_unit_test(a_newer_format_is_refused_politely))
