@@ -43,9 +43,20 @@ def old_times(dask_worker=None):
     return list(dask_worker.plugins[dask_old.NAME].times)
 
 
+def thread_cpu():
+    """CPU seconds of the library's sampling thread so far."""
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm", encoding="utf-8") as f:
+            if f.read() != "muster\n":
+                continue
+        with open(f"/proc/self/task/{task}/schedstat", encoding="utf-8") as f:
+            return int(f.read().split()[0]) / 1e9
+    return 0
+
+
 def one(client, name, interval):
-    """(CPU seconds of the worker's process, wall seconds per task, times of samples)."""
-    monitor, times = None, []
+    """(CPU seconds of the worker's process, wall seconds per task, times of samples, CPU seconds of the sampling thread)."""
+    monitor, times, thread = None, [], 0
     if name.startswith("old"):
         client.register_worker_plugin(dask_old.OldWay(interval, DEVICES), name=dask_old.NAME)
     elif interval:
@@ -59,10 +70,11 @@ def one(client, name, interval):
         times = list(client.run(old_times).values())[0]
         client.unregister_worker_plugin(dask_old.NAME)
     elif monitor:
+        thread = list(client.run(thread_cpu).values())[0]
         monitor.stop()
         times = monitor.request_metrics()[0]["timestamp"]
         monitor.shutdown()
-    return cpu, statistics.median(walls), times
+    return cpu, statistics.median(walls), times, thread
 
 
 def percentile(values, q):
@@ -79,12 +91,13 @@ def main():
         with lib.Server(["/usr/bin/dask-worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "2", "--host", "127.0.0.1", "--memory-limit", "0",
                          "--local-directory", folder], "Registered to", env), Client(address) as client:
             one(client, *MODES[0])  # warm
-            cpus, walls, gaps, counts = ({name: [] for name, _ in MODES} for _ in range(4))
+            cpus, walls, gaps, counts, shares = ({name: [] for name, _ in MODES} for _ in range(5))
             for r in range(rounds):
                 for name, interval in MODES[r % len(MODES):] + MODES[:r % len(MODES)]:
-                    cpu, wall, times = one(client, name, interval)
+                    cpu, wall, times, thread = one(client, name, interval)
                     cpus[name].append(cpu)
                     walls[name].append(wall)
+                    shares[name].append(thread / (times[-1] - times[0]) if thread else 0)
                     gaps[name] += [abs(b - a - interval) for a, b in zip(times, times[1:])] if interval else []
                     counts[name].append((len(times) - 1) * interval / (times[-1] - times[0]) if interval and len(times) > 1 else 0)
     print(f"{rounds} rounds of {TASKS} tasks ({statistics.median(cpus[MODES[0][0]]):.2f} s of CPU time without sampling), {DEVICES} devices\n")
@@ -97,6 +110,7 @@ def main():
         jitter = " | ".join(f"{percentile(gaps[name], q) * 1000:.2f} ms" for q in (0.5, 0.99, 1)) if interval else "| |"
         due = f"{statistics.median(counts[name]) * 100:.1f} %" if interval else ""
         print(f"| {name} | {(statistics.median(ratios) - 1) * 100:+.2f} % ({(min(ratios) - 1) * 100:+.1f} to {(max(ratios) - 1) * 100:+.1f}) | {(wall - 1) * 100:+.1f} % | {jitter} | {due} |")
+    print(f"\nmuster's sampling thread: {statistics.median(shares[MODES[3][0]]) * 100:.2f} % of a core")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ def _bytes(text):
 
 def _clip(text, limit):
     """Text as labels and values take it: no control characters, at most limit bytes, no letter cut in two."""
-    return str(text).translate(BLANKS).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore").encode()
+    text = str(text)
+    if len(text) <= limit and text.isascii() and text.isprintable():  # nearly always
+        return text.encode()
+    return text.translate(BLANKS).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore").encode()
 
 
 class Sampler:

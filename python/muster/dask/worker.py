@@ -209,12 +209,12 @@ class WorkerMonitor(WorkerPlugin):
     def transition(self, key, start, finish, **kwargs):
         if finish == "executing":
             self.executing[str(key)] = time.time()
-        else:
+        elif start == "executing":
             began = self.executing.pop(str(key), None)
-            if began is None:
-                return
-            if self.recording:
+            if began is not None and self.recording:
                 self.spans.append((str(key), began, time.time()))
+        else:
+            return
         self.put_tasks()
 
     # ---- rows to the scheduler ----
