@@ -243,6 +243,16 @@ class Pictures(lib.Case):
         line = next(p.get("d") for p in tree.iter(svg + "path") if p.find(svg + "title") is not None)
         self.assertEqual(line.count("L"), 29)  # job 0 has 30 samples
 
+    def test_the_program_draws_where_it_is(self):
+        visualize.program = lambda: lib.MUSTER
+        for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")):
+            self.assertIsNone(visualize.lines(self.file, 0, ["compute-util"], 6, 3, save=self.path("l." + kind)))
+            self.assertIsNone(visualize.boxes(self.file, 0, "compute-util", freq=10, save=self.path("b." + kind)))
+            for name in ("l.", "b."):
+                with open(self.path(name + kind), "rb") as f:
+                    self.assertTrue(f.read().lstrip().startswith(start), name + kind)
+        xml.etree.ElementTree.fromstring(visualize.boxes(self.file, 1, ["compute-util"])._repr_svg_())
+
     def test_boxes_are_quartiles(self):
         figure = visualize.boxes(self.file, 0, ["compute-util"], freq=15)
         got = figure.boxes("compute-util")
