@@ -161,6 +161,28 @@ static void stopping_does_not_wait_for_a_driver_that_hangs(void **unused)
     muster_close(s);
 }
 
+/* L4: each reading takes three intervals, so two moments of the grid pass during it. */
+static void ticks_that_a_slow_driver_holds_up_are_skipped_and_counted(void **unused)
+{
+    struct muster_stats st = {.size = sizeof(st)};
+    double t[4], v[4];
+    (void)unused;
+    muster_sampler *s =
+        begin("util 0 50\nslow nvmlDeviceGetUtilizationRates 35", (struct muster_options){.interval_us = 10000});
+    clock_set_for_test(-1);
+    assert_int_equal(muster_start(s, reason, sizeof(reason)), 0);
+    for (int i = 0; i < 2000 && muster_count(s) < 4; i++)
+        usleep(5000);
+    assert_int_equal(muster_stop(s), 0);
+    assert_int_equal(muster_stats(s, &st), 0);
+    assert_true(st.samples >= 4 && st.skipped >= 2 * (st.samples - 1));
+    assert_true(st.slowest_us >= 35000);
+    assert_int_equal(muster_read(s, 2, 0, 0, 4, t, v, NULL), 4);
+    for (int i = 1; i < 4; i++)
+        assert_true(t[i] - t[i - 1] >= 0.035); /* none is made up for */
+    muster_close(s);
+}
+
 static void no_driver_is_said_clearly(void **unused)
 {
     muster_sampler *s = NULL;
@@ -182,4 +204,5 @@ static void no_driver_is_said_clearly(void **unused)
 SCENES(SCENE(only_the_calls_behind_the_metrics_are_made), SCENE(a_metric_of_its_own_costs_its_own_call),
        SCENE(a_slow_metric_holds_until_the_next), SCENE(a_gpu_that_is_lost_is_absent_and_may_come_back),
        SCENE(a_driver_that_goes_away_is_told_and_asked_again_later), SCENE(no_driver_is_said_clearly),
+       SCENE(ticks_that_a_slow_driver_holds_up_are_skipped_and_counted),
        SCENE(stopping_does_not_wait_for_a_driver_that_hangs))
