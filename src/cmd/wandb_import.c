@@ -10,6 +10,7 @@
 #include "cmd/progress.h"
 #include "cmd/wandb.h"
 #include "cmd/wandb_talk.h"
+#include "wandb/blacklist.h"
 #include "wandb/dataset.h"
 
 #define BAD_SHOWN 10 /* lines of a file that are told one by one */

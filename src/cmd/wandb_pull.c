@@ -9,6 +9,7 @@
 #include "cmd/wandb.h"
 #include "cmd/wandb_talk.h"
 #include "store/wandb.h"
+#include "wandb/blacklist.h"
 #include "wandb/pull.h"
 
 struct pull_conf {
@@ -184,11 +185,14 @@ static int pull(const struct pull_conf *conf, struct talk *t)
                             evsignal_new(t->base, SIGTERM, on_signal, &sh)};
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
         event_add(sigs[i], NULL);
-    int code = wandb_pull(&ask, &sum, &err);
+    int black = EXIT_OK, code = wandb_pull(&ask, &sum, &err);
     if (sh.shown)
         fputs("\r\033[K", stderr);
+    if (code == 0 && blacklist_pull(t->w, t->base, t->config, ask.store, &err) < 0)
+        black = cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
     r = code < 0 ? cli_fail(&wandb_pull_face, talk_code(&err), "%s", err.msg)
                  : close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
+    r = r == EXIT_OK ? black : r;
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
         event_free(sigs[i]);
     wandb_store_close(ask.store);

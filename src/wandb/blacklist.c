@@ -1,10 +1,12 @@
-/* blacklist.c: the old dashboard's list of runs that count nowhere (dataset.h). */
+/* blacklist.c: reading the list, from bytes or from W&B. */
+#include "wandb/blacklist.h"
+
 #include <errno.h>
 #include <jansson.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "wandb/dataset.h"
+#include "wandb/artifact_get.h"
 
 /* "team/project/run": names have no slash in them. The parts are copied into one piece, which team points at. */
 static bool split(const char *path, struct wandb_run *ret)
@@ -71,4 +73,36 @@ void blacklist_fini(struct blacklist *b)
     }
     if (b)
         free(b->v);
+}
+
+int blacklist_pull(struct wandb *w, struct event_base *base, const struct wandb_config *c, struct wandb_store *s,
+                   struct err *err)
+{
+    const struct wandb_place *at = &c->blacklist;
+    struct blacklist b = {0};
+
+    if (!at->entity || !at->project || !at->name)
+        return 0;
+    AUTO_FREE char *name = mem_fmt("%s:latest", at->name), *file = mem_fmt("%s.json", at->name);
+    struct artifact_get g = {.entity = at->entity,
+                             .project = at->project,
+                             .name = name,
+                             .file = file,
+                             .max = BLACKLIST_BYTES_MAX};
+    artifact_get_init(&g);
+    struct errand e = artifact_get_errand(&g);
+    int r = errands_run(w, base, &e, 1, err);
+    bool there = r == 0 && g.found;
+    if (there && g.empty)
+        r = err_set(err, -ENOENT, "its newest version has no file '%s'", file);
+    if (there && r == 0)
+        r = blacklist_read(buf_str(&g.bytes), &b, err);
+    if (there && r == 0)
+        r = wandb_barred_set(s, b.v, b.n, err);
+    if (r < 0)
+        err_prefix(err, r, "the blacklist '%.100s/%.100s/%.100s' could not be read, and the one before stays",
+                   at->entity, at->project, at->name);
+    blacklist_fini(&b);
+    artifact_get_fini(&g);
+    return r < 0 ? r : there;
 }

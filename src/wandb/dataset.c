@@ -41,7 +41,7 @@ struct dataset *dataset_new(const struct zone *zone, const struct dataset_take *
     d->zone = zone;
     d->take = *take;
     d->pending = BUF_INIT(CSV_RECORD_MAX + 1);
-    d->text = BUF_INIT(2 * CSV_RECORD_MAX);
+    d->text = BUF_INIT((size_t)2 * CSV_RECORD_MAX);
     csv_init(&d->csv, str_of(""));
     return d;
 }

@@ -77,16 +77,4 @@ void dataset_row_text(struct buf *out, enum dataset_set set, const struct zone *
                       const struct wandb_day *day);
 void dataset_head_text(struct buf *out, enum dataset_set set);
 
-/* ---- the blacklist ---- */
-
-struct blacklist {
-    size_t n;
-    struct wandb_run *v; /* their keys; the text is its own */
-};
-#define BLACKLIST_MAX       1000000    /* runs */
-#define BLACKLIST_BYTES_MAX (64 << 20) /* of the file */
-/* A JSON list of {"run_path": "team/project/run", "tags": [...]}. All of it or -EINVAL with which one is wrong. */
-int blacklist_read(struct str text, struct blacklist *ret, struct err *err);
-void blacklist_fini(struct blacklist *b);
-
 #endif

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wandb/dataset.h"
+#include "wandb/blacklist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,10 +2,12 @@
 """Runs that share a host: a pull says so, keeps an event per company and sends W&B's own alert; `muster wandb overlap` lists them."""
 import csv
 import io
+import json
 import sqlite3
 
 import lib
 import wandb_world
+from test_wandb_push import put_artifact
 from wandb_standin import KEY, Standin
 
 CONFIG = """
@@ -35,12 +37,12 @@ class Overlap(lib.Case):
         self.standin.__enter__()
         self.addCleanup(self.standin.__exit__)
 
-    def pull(self, alert, data):
+    def pull(self, alert, data, more="", want=0):
         with open(self.path("config.yaml"), "w") as f:
-            f.write(CONFIG.format(alert="true" if alert else "false", url=self.standin.url))
+            f.write(CONFIG.format(alert="true" if alert else "false", url=self.standin.url) + more)
         status, out, err = self.run_any(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--start-date", "2024-11-02", "--end-date", "2024-11-02",
                                         "--data", self.path(data), env={"WANDB_API_KEY": KEY})
-        self.assertEqual(status, 0, out + err)
+        self.assertEqual(status, want, out + err)
         return err
 
     def test_a_pull_tells_and_the_list_names_them(self):
@@ -69,6 +71,22 @@ class Overlap(lib.Case):
         said = self.pull(False, "data")
         self.assertIn("1 run of Acme", said)
         self.assertEqual(self.world.alerts, [])
+
+    def test_the_blacklist_that_the_config_names_is_read(self):
+        more = "blacklist: {entity: programme, project: dashboard, artifact_name: blacklist}\n"
+        runs = lambda: [line.split(",")[3] for line in self.run_ok(lib.MUSTER, "wandb", "export", "--data", self.path("data")).splitlines()[1:]]
+        self.assertIn("1 run of Acme", self.pull(False, "data", more))  # there is none at W&B
+        self.assertEqual(runs(), ["aaaa0001", "aaaa0003", "aaaa0002", "bbbb0001"])
+        where = ("programme", "dashboard")
+        put_artifact(self.world, "blacklist", {"blacklist.json": json.dumps([{"run_path": "acme-b/eval/aaaa0002", "tags": ["x"]}]).encode()}, where=where)
+        self.assertNotIn("Acme", self.pull(False, "data", more))
+        self.assertEqual(runs(), ["aaaa0001", "aaaa0003", "bbbb0001"])
+        put_artifact(self.world, "blacklist", {"blacklist.json": b"{}"}, where=where)
+        self.assertIn("the one before stays", self.pull(False, "data", more, want=3))
+        self.assertEqual(runs(), ["aaaa0001", "aaaa0003", "bbbb0001"])
+        put_artifact(self.world, "blacklist", {"blacklist.json": b"[]"}, where=where)
+        self.pull(False, "data", more)
+        self.assertEqual(runs(), ["aaaa0001", "aaaa0003", "aaaa0002", "bbbb0001"])
 
 
 if __name__ == "__main__":

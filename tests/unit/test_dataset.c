@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "store_dir.h"
+#include "wandb/blacklist.h"
 #include "wandb/dataset.h"
 
 #define HEAD16                                                                                                         \
