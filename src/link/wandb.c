@@ -42,8 +42,8 @@ struct request {
     int64_t try_ms, due_ms; /* due: not before this */
     uint64_t part;
     int tries, redirects;
-    bool question, conflict_again, secret; /* secret: the key goes along */
-    bool held;                             /* its part has to wait */
+    bool question, raw, conflict_again, secret; /* secret: the key goes along */
+    bool held;                                  /* its part has to wait */
     wandb_done_fn *done;
     void *arg;
     struct http_call *call; /* while it is under way */
@@ -126,6 +126,7 @@ static int request_new(struct wandb *w, const struct wandb_request *a, struct re
                           .try_ms = a->try_ms ? a->try_ms : w->try_ms,
                           .part = a->part ? fnv64(a->part, strlen(a->part)) : 0,
                           .question = a->query != NULL,
+                          .raw = a->raw,
                           .conflict_again = a->conflict_again};
     if (a->query)
         q->url = mem_fmt("%s/graphql", w->url);
@@ -293,11 +294,11 @@ static void on_answer(void *arg, const struct http_result *r)
             err_set(&a.err, -EMSGSIZE, "%s: %s", q->op, r->error);
         else if (r->status == 0)
             err_set(&a.err, -ETIMEDOUT, "%s: %s (%d %s)", q->op, r->error, q->tries, q->tries == 1 ? "try" : "tries");
-        else if (q->question)
+        else if (q->question && !q->raw)
             wandb_answer_data(q->op, r->status, r->body, &a.data, &a.err);
         else
             wandb_answer_status(q->op, r->status, r->body, &a.err);
-        if (!q->question)
+        if (!q->question || q->raw)
             a.body = r->body;
         if (a.err.code == 0)
             w->window = MIN(w->cap, w->window + 1 / w->window);

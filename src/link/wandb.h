@@ -48,13 +48,14 @@ struct wandb_request {
     size_t max;                 /* bytes of the answer; 0: WANDB_ANSWER_MAX */
     int64_t try_ms;             /* 0: the client's */
     const char *part;           /* what the server may count apart, as "team/project"; NULL: nothing */
+    bool raw;                   /* a question whose answer, if HTTP 200, is given as it came: no data */
     bool conflict_again;        /* 409 is tried again, as for upsertBucket */
 };
 
 struct wandb_answer {
     int status;      /* HTTP; 0: there was none */
     json_t *data;    /* of a question that worked: its "data", an object; json_incref it to keep it */
-    struct str body; /* as it came; of anything but a question */
+    struct str body; /* as it came; of anything but a question, or a raw one */
     size_t bytes;    /* of the answer */
     int tries;
     struct err err; /* code 0: it worked. Else a sentence, and -EACCES 401 403, -ENOENT 404, -EMSGSIZE 413 or too long,

@@ -309,6 +309,7 @@ static int begin(struct pull *p, const struct pull_ask *ask, struct err *err)
     p->before_ms = zone_date_ms(ask->config->zone, ask->to + 1);
     p->fields = rules_fields(ask->config->rules) | RUN_CPUS;
     p->query = BUF_INIT(4096);
+    p->sample = BUF_INIT(FOLD_EVENT_MAX + 1);
     ask_runs(&p->query, p->fields);
     struct wandb_pull_sum had = {0};
     int r = wandb_pull_begin(p->store, &p->rec, ask->now_ms, err);
@@ -356,6 +357,7 @@ static void fini(struct pull *p)
     free(p->days);
     fold_free(p->fold);
     buf_fini(&p->query);
+    buf_fini(&p->sample);
     if (p->tick)
         event_free(p->tick);
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "usage/report.h"
+#include "wandb/events.h"
 #include "wandb/pull_body.h"
 
 static const size_t texts[] = {
@@ -132,7 +133,11 @@ static int ask(struct pull_run *r, struct err *err)
 
     ask_events_variables(&vars, r->run.team, r->run.project, r->run.id, r->samples);
     AUTO_FREE char *part = mem_fmt("%s/%s", r->run.team, r->run.project);
-    struct wandb_request q = {.op = ASK_EVENTS_OP, .query = ask_events, .variables = buf_str(&vars), .part = part};
+    struct wandb_request q = {.op = ASK_EVENTS_OP,
+                              .query = ask_events,
+                              .variables = buf_str(&vars),
+                              .part = part,
+                              .raw = true};
     int code = vars.err ? err_set(err, vars.err, "its name is too long") : wandb_send(p->w, &q, on_events, r, err);
     if (code == 0) {
         p->flying++;
@@ -141,36 +146,48 @@ static int ask(struct pull_run *r, struct err *err)
     return code;
 }
 
-static void take_events(struct pull_run *r, const json_t *events)
+static void take_sample(void *arg, struct str sample)
+{
+    struct pull *p = arg;
+
+    if (!sample.p) {
+        fold_reset(p->fold);
+        p->odd = 0;
+    } else if (fold_add(p->fold, sample) < 0) {
+        p->odd++;
+    }
+}
+
+static int take_events(struct pull_run *r, struct str body, struct err *err)
 {
     struct pull *p = r->p;
-    const json_t *e;
-    size_t i, at = 0;
     struct fold_day any;
+    size_t at = 0;
+    uint64_t odd = 0;
 
     fold_reset(p->fold);
-    json_array_foreach(events, i, e)
-    {
-        struct str text = str_n(json_string_value(e), json_string_length(e));
-        p->st->skipped += !text.p || fold_add(p->fold, text) < 0;
-    }
+    p->odd = 0;
+    int64_t n = events_read(ASK_EVENTS_OP, body, &p->sample, take_sample, p, &odd, err);
+    if (n < 0)
+        return (int)n;
+    p->st->skipped += p->odd + odd;
     /* Nothing now, but there was something once: what is stored stays. */
     put(r, r->run.metrics_ms == 0 || fold_next(p->fold, &at, &any));
+    return 0;
 }
 
 static void on_events(void *arg, const struct wandb_answer *a)
 {
     struct pull_run *r = arg;
     struct pull *p = r->p;
-    const json_t *events = NULL;
     struct err err = a->err;
-    int code = err.code ? err.code : ask_events_read(a->data, &events, &err);
 
     p->flying--;
     if (p->over || pull_is_fatal(p, a)) {
         pull_run_free(r);
         return;
     }
+    int code = err.code ? err.code : take_events(r, a->body, &err);
     if (code == -EMSGSIZE && r->samples > WANDB_SAMPLES_MIN) {
         r->samples = MAX(r->samples / 2, WANDB_SAMPLES_MIN);
         code = ask(r, &err);
@@ -185,7 +202,6 @@ static void on_events(void *arg, const struct wandb_answer *a)
         pull_run_free(r);
         code = 0;
     } else if (code == 0) {
-        take_events(r, events);
         pull_run_free(r);
     }
     if (code < 0) {
