@@ -113,6 +113,12 @@ struct past_ask {
 void reply_failed(struct reply *rp, int code, const struct err *err);
 
 /* What hub/ lends. Text is borrowed. */
+struct alerts_now;
+struct finding;
+struct alert_rule;
+struct alert_rules;
+struct silence;
+
 struct api {
     struct live *live;
     struct cache *cache;
@@ -168,6 +174,13 @@ struct api {
     enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
     int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
     void (*wait_heard)(void *hub, const struct hold *h, int64_t now_ms);        /* who waits, or was given, is there */
+    /* alerts: alert/show.h */
+    void (*alerts_now)(void *hub, struct alerts_now *ret);
+    const struct alert_rules *(*alert_rules)(void *hub);
+    void (*alerts_test)(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct finding *f),
+                        void *arg);
+    enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
+    enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
     /* usage: usage.h; recount: how many hours are to be counted again */
     void (*usage_now)(void *hub, struct usage_now *ret);
     size_t (*usage_recount)(void *hub);

@@ -57,6 +57,8 @@ handler get_report;
 handler get_usage, post_recount;
 /* idle.c: held without work */
 handler get_idle;
+/* alerts.c: what is wrong, and silences */
+handler get_alerts, get_alert_rules, get_alerts_test, get_silences, post_silence, delete_silence;
 /* who.c */
 handler get_whoami;
 /* openapi.c */

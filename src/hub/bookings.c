@@ -65,7 +65,7 @@ static void tell(struct hub *h, const struct hold *x, enum event_kind kind, cons
             continue;
         buf_addf(&told, "%s ", n->key);
         bool only = strlen(x->devices) == one.len;
-        store_put_event(h->store, n->key, only ? d->fact.uuid : NULL, &e);
+        hub_event(h, n->key, only ? d->fact.uuid : NULL, &e);
     }
 }
 

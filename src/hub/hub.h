@@ -15,6 +15,7 @@ struct mirror;
 struct press;
 struct slurm_desk;
 struct wandb_desk;
+struct alerts_desk;
 struct asked;
 struct ledger;
 struct queue;
@@ -44,6 +45,7 @@ struct hub {
     struct press *press;
     struct slurm_desk *slurm;
     struct wandb_desk *wandb;
+    struct alerts_desk *alerts; /* what is wrong */
     struct census_desk *census; /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;
@@ -61,6 +63,9 @@ bool hub_watched(const struct hub *h, int64_t now_ms);
 
 /* Something that goes on is logged once a minute, not each time. */
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
+
+/* Something happened: stored, and looked at by the rules of alerts. node "": of none; device NULL: the node's. */
+void hub_event(struct hub *h, const char *node, const char *device, const struct event *e);
 
 /* ---- ingest.c ---- */
 enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);

@@ -202,7 +202,7 @@ static bool post_conflict(struct post *p)
                  p->hello.name, p->rq->peer);
         peer->refused_ms = p->now_ms;
         live_refused(p->h->live, n, e.text, p->now_ms);
-        store_put_event(p->h->store, n->key, NULL, &e);
+        hub_event(p->h, n->key, NULL, &e);
         log_warn("hub", "%s (%s): %s", n->name, n->key, e.text);
     }
     snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 10");
@@ -463,7 +463,7 @@ static void post_events(struct post *p, const struct batch *b)
             break;
         }
         e.at_ms = stamp(p, e.at_ms);
-        store_put_event(p->h->store, p->key, device, &e);
+        hub_event(p->h, p->key, device, &e);
         if ((e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST) && p->n_said++ < EVENTS_SAID)
             log_warn("hub", "%s: %s %s", p->n->name, event_words[e.kind], e.text);
     }

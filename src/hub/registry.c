@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "hub/hub.h"
+#include "hub/alerts.h"
 
 #define SETTLE_MS  90000             /* after a start nodes come back one by one: that is not news */
 #define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
@@ -85,6 +85,12 @@ int registry_admin(void *hub, const char *key_or_name, const char *rename, int r
     return 0;
 }
 
+void hub_event(struct hub *h, const char *node, const char *device, const struct event *e)
+{
+    store_put_event(h->store, node, device, e);
+    alerts_desk_event(h->alerts, node, device, e);
+}
+
 void registry_on_event(void *hub, const struct node_now *n, const struct event *e)
 {
     struct hub *h = hub;
@@ -93,7 +99,7 @@ void registry_on_event(void *hub, const struct node_now *n, const struct event *
                   !(peer && peer->heard);
     if (waking)
         return;
-    store_put_event(h->store, n->key, NULL, e);
+    hub_event(h, n->key, NULL, e);
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "hub/server.h"
 #include "book/queue.h"
+#include "hub/alerts.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -249,6 +250,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     ledger_tick(s->hub.ledger, now_ms);
     asked_tick(s->hub.asked, now_ms);
     wandb_desk_tick(s->hub.wandb, now_ms);
+    alerts_desk_tick(s->hub.alerts, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -320,6 +322,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
     int r = hub_conf_check(conf, err);
     if (r == 0)
         r = wandb_desk_check(conf, err);
+    if (r == 0)
+        r = alerts_desk_check(conf, err);
     if (r == 0)
         r = hub_conf_rule(conf, &ret->rule, err);
     if (r == 0)
@@ -430,6 +434,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     n->census = NULL;
     slurm_desk_set(h->slurm);
     wandb_desk_set(h->wandb);
+    alerts_desk_set(h->alerts);
 
     free(s->names);
     s->n_names = 0;
@@ -615,6 +620,11 @@ static void make_api(struct server *s)
         .hold_put = bookings_put,
         .hold_get = bookings_get,
         .wait_heard = waits_heard,
+        .alerts_now = alerts_desk_now,
+        .alert_rules = alerts_desk_rules,
+        .alerts_test = alerts_desk_test,
+        .silence_put = alerts_desk_silence,
+        .silence_drop = alerts_desk_unsilence,
         .usage_now = hub_usage_now,
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,
@@ -659,6 +669,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->census = census_desk_new(h);
     h->slurm = slurm_desk_new(h);
     h->wandb = wandb_desk_new(h);
+    h->alerts = alerts_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -688,6 +699,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         r = registry_load(h, err);
         if (r >= 0)
             r = bookings_load(h, err);
+        if (r >= 0)
+            r = alerts_desk_load(h->alerts, err);
     }
     if (r == 0)
         r = hub_open_ledger(h, err);
@@ -784,6 +797,7 @@ void hub_close(struct hub *h)
     streams_free(h->streams);
     work_free(h->work); /* they read from the store */
     wandb_desk_free(h->wandb);
+    alerts_desk_free(h->alerts);
     h->wandb = NULL;
     asked_free(h->asked);
     h->asked = NULL;

@@ -246,7 +246,7 @@ static void look_done(struct job *j)
     for (size_t i = 0; i < l->n; i++) {
         struct event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
         mem_copy_str(e.text, sizeof(e.text), l->v[i].text);
-        store_put_event(d->h->store, "", NULL, &e);
+        hub_event(d->h, "", NULL, &e);
         log_line(l->v[i].bad ? LOG_WARN : LOG_INFO, "wandb", "%s", l->v[i].text);
         d->event_id = MAX(d->event_id, l->v[i].id);
     }

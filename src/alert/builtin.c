@@ -1,0 +1,405 @@
+/* builtin.c: the table of rules that everybody has, and what those do that the filter language cannot say. */
+#include "alert/builtin.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "book/use.h"
+#include "model/alert.h"
+#include "model/metric.h"
+#include "render/words.h"
+
+#define SEC  1000ll
+#define MIN_ (60 * SEC)
+#define HOUR (60 * MIN_)
+
+static void see_gpu(const struct alert_rule *r, const struct node_now *n, const struct device_now *d, int64_t since_ms,
+                    const char *text, see_fn *see, void *arg)
+{
+    char subject[UUID_MAX + 8], place[NAME_MAX_LEN + 16], who[160];
+
+    snprintf(subject, sizeof(subject), "gpu:%s", d->fact.uuid);
+    snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
+    struct finding f = {.subject = subject,
+                        .node = n->key,
+                        .place = place,
+                        .device = d->fact.uuid,
+                        .person = holders(d, who).len ? who : "",
+                        .text = text,
+                        .advice = r->advice,
+                        .since_ms = since_ms,
+                        .severity = -1};
+    see(arg, r, &f);
+}
+
+static void see_node(const struct alert_rule *r, const struct node_now *n, int64_t since_ms, const char *text,
+                     see_fn *see, void *arg)
+{
+    char subject[NODE_KEY_MAX + 8];
+
+    snprintf(subject, sizeof(subject), "node:%s", n->key);
+    struct finding f = {.subject = subject,
+                        .node = n->key,
+                        .place = node_shown(n),
+                        .device = "",
+                        .person = "",
+                        .text = text,
+                        .advice = r->advice,
+                        .since_ms = since_ms,
+                        .severity = -1};
+    see(arg, r, &f);
+}
+
+static void see_hub(const struct alert_rule *r, const char *subject, const char *text, see_fn *see, void *arg)
+{
+    struct finding f = {.subject = subject,
+                        .node = "",
+                        .place = "",
+                        .device = "",
+                        .person = "",
+                        .text = text,
+                        .advice = r->advice,
+                        .severity = -1};
+    see(arg, r, &f);
+}
+
+/* ---- nodes ---- */
+
+static void node_in(const struct alert_rule *r, const struct scene *s, enum node_state state, const char *words,
+                    see_fn *see, void *arg)
+{
+    char text[640], span[24];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        if (n->state != state || n->maintenance)
+            continue;
+        int64_t since = state == NODE_DOWN && n->at_ms ? n->at_ms : n->since_ms;
+        snprintf(text, sizeof(text), "%s %s for %s", node_shown(n), words, clock_span(s->now_ms - since, span));
+        see_node(r, n, since, text, see, arg);
+    }
+}
+
+static void look_down(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    node_in(r, s, NODE_DOWN, "has not been heard of", see, arg);
+}
+
+static void look_hung(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    node_in(r, s, NODE_HUNG, "has a driver that does not answer", see, arg);
+}
+
+static void look_clock(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        if (!n->clock_off_ms || n->state != NODE_UP)
+            continue;
+        snprintf(text, sizeof(text), "the clock of %s is off by %.1f s", node_shown(n), (double)n->clock_off_ms / 1000);
+        see_node(r, n, 0, text, see, arg);
+    }
+}
+
+/* ---- GPUs ---- */
+
+static void look_lost(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        for (size_t k = 0; k < n->n_devices && !n->maintenance; k++) {
+            const struct device_now *d = &n->devices[k];
+            if (d->state != DEV_LOST)
+                continue;
+            snprintf(text, sizeof(text), "%s:%d (%s) was there and is gone", node_shown(n), (int)d->fact.index,
+                     device_shown(d));
+            see_gpu(r, n, d, d->since_ms, text, see, arg);
+        }
+    }
+}
+
+/* Bits of the driver's mask: heat; power. */
+#define THROTTLE_HEAT  (0x20u | 0x40u)
+#define THROTTLE_POWER (0x4u | 0x80u)
+
+static void look_throttle(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640], words[256];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        for (size_t k = 0; k < n->n_devices; k++) {
+            const struct device_now *d = &n->devices[k];
+            uint64_t mask = sample_has(&d->now, M_throttle) ? (uint64_t)d->now.v[M_throttle] & (uint64_t)r->limit : 0;
+            if (d->state > DEV_BUSY || !mask)
+                continue;
+            snprintf(text, sizeof(text), "%s:%d runs slower than it could: %.120s", node_shown(n), (int)d->fact.index,
+                     throttle_text(mask, words).p);
+            see_gpu(r, n, d, 0, text, see, arg);
+        }
+    }
+}
+
+static void look_full(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        for (size_t k = 0; k < n->n_devices; k++) {
+            const struct device_now *d = &n->devices[k];
+            int64_t left;
+            if (d->state > DEV_BUSY || !memory_left(&d->now, &left) || !sample_has(&d->now, M_mem_total) ||
+                left * 10000 > d->now.v[M_mem_total] * (10000 - r->limit))
+                continue;
+            snprintf(text, sizeof(text), "%s:%d has %" PRId64 " MiB of memory left", node_shown(n), (int)d->fact.index,
+                     left >> 20);
+            see_gpu(r, n, d, 0, text, see, arg);
+        }
+    }
+}
+
+static void look_idle(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640], who[160], idle[24];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        for (size_t k = 0; k < n->n_devices; k++) {
+            const struct device_now *d = &n->devices[k];
+            if (d->state != DEV_HELD || !d->n_procs || !d->idle_since_ms)
+                continue;
+            snprintf(text, sizeof(text), "%s:%d is held by %s and idle for %s", node_shown(n), (int)d->fact.index,
+                     holders(d, who).len ? who : "somebody", clock_span(s->now_ms - d->idle_since_ms, idle));
+            see_gpu(r, n, d, d->idle_since_ms, text, see, arg);
+        }
+    }
+}
+
+/* ---- what happened ---- */
+
+static void look_recent(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    for (size_t i = s->n_recent; i-- > 0;) { /* the newest of each is the one told of */
+        const struct recent *e = &s->recent[i];
+        const struct node_now *n = NULL;
+        const struct device_now *d = e->device[0] ? live_find_device(s->live, str_of(e->device), &n) : NULL;
+        char text[640];
+        if (e->kind != (uint16_t)r->limit)
+            continue;
+        if (!n && e->node[0])
+            n = live_find(s->live, e->node);
+        if (n && (n->retired || n->maintenance))
+            continue;
+        if (d)
+            snprintf(text, sizeof(text), "%s:%d: %s", node_shown(n), (int)d->fact.index, e->text);
+        else if (n)
+            snprintf(text, sizeof(text), "%s: %s", node_shown(n), e->text);
+        else
+            snprintf(text, sizeof(text), "%s", e->text);
+        if (d)
+            see_gpu(r, n, d, e->at_ms, text, see, arg);
+        else if (n)
+            see_node(r, n, e->at_ms, text, see, arg);
+        else
+            see_hub(r, "wandb", text, see, arg);
+    }
+}
+
+/* ---- bookings ---- */
+
+static void look_bookings(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    size_t n;
+    const struct hold *const *v = s->book ? book_all(s->book, &n) : NULL;
+
+    for (size_t i = 0; v && i < n; i++) {
+        const char *others[USE_NAMES];
+        size_t n_others = 0;
+        char subject[40], text[640];
+        if (v[i]->kind != HOLD_BOOKING || hold_state(v[i], s->now_ms) != HOLD_ACTIVE)
+            continue;
+        enum hold_use use = hold_use(s->live, s->census, v[i], others, &n_others);
+        bool unused = r->limit == USE_UNUSED && use == USE_UNUSED;
+        bool taken = r->limit == USE_OTHERS && (use == USE_OTHERS || use == USE_SHARED);
+        if (!unused && !taken)
+            continue;
+        snprintf(subject, sizeof(subject), "booking:%" PRId64, v[i]->id);
+        if (taken)
+            snprintf(text, sizeof(text), "%s is on %.100s, which %s has booked", n_others ? others[0] : "somebody",
+                     v[i]->places, v[i]->person);
+        else
+            snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, v[i]->places);
+        struct finding f = {.subject = subject,
+                            .node = "",
+                            .place = v[i]->places,
+                            .device = "",
+                            .person = taken && n_others ? others[0] : v[i]->person,
+                            .text = text,
+                            .advice = r->advice,
+                            .since_ms = 0,
+                            .severity = -1};
+        see(arg, r, &f);
+    }
+}
+
+/* ---- the hub ---- */
+
+static void look_store(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    if (s->store)
+        see_hub(r, "store", s->store, see, arg);
+}
+
+static void look_sources(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    if (s->sources)
+        see_hub(r, "sources", s->sources, see, arg);
+}
+
+/* ---- the table ---- */
+
+const struct alert_rule alert_builtin[] = {
+    {.name = "node-down",
+     .about = "a node has not been heard of",
+     .advice = "is it on, and its network up? On it: systemctl status muster-agent",
+     .severity = SEV_CRITICAL,
+     .for_ms = 0,
+     .clear_ms = 30 * SEC,
+     .look = look_down},
+    {.name = "driver-hung",
+     .about = "a node's driver does not answer",
+     .advice = "look into dmesg for Xid errors; often only a restart of the node helps",
+     .severity = SEV_CRITICAL,
+     .for_ms = 30 * SEC,
+     .clear_ms = 30 * SEC,
+     .look = look_hung},
+    {.name = "gpu-lost",
+     .about = "a GPU that was there is gone",
+     .advice = "look into dmesg (fallen off the bus?); reseat it, or put the node into maintenance",
+     .severity = SEV_CRITICAL,
+     .for_ms = 30 * SEC,
+     .clear_ms = 30 * SEC,
+     .look = look_lost},
+    {.name = "gpu-xid",
+     .about = "the driver reported an Xid error within the last hour",
+     .advice = "the driver's documentation says what the number means; one that comes again is a broken GPU",
+     .severity = SEV_WARNING,
+     .look = look_recent,
+     .limit = EVENT_XID},
+    {.name = "gpu-ecc",
+     .about = "memory errors that could not be corrected within the last hour",
+     .advice = "what ran there may be wrong; reset the GPU, and replace it when it comes again",
+     .severity = SEV_CRITICAL,
+     .look = look_recent,
+     .limit = EVENT_ECC},
+    {.name = "gpu-remap",
+     .about = "a memory row waits for a reset to be remapped",
+     .advice = "reset the GPU (nvidia-smi --gpu-reset) when nobody is on it",
+     .severity = SEV_WARNING,
+     .clear_ms = 60 * SEC,
+     .when = "rows_pending>0",
+     .text = "{place} has a memory row that waits for a reset"},
+    {.name = "gpu-hot",
+     .about = "a GPU is hotter than 88 degrees",
+     .advice = "look at fans, filters and the room",
+     .severity = SEV_WARNING,
+     .for_ms = 2 * MIN_,
+     .clear_ms = 2 * MIN_,
+     .when = "temp>88",
+     .text = "{place} is at {temp}"},
+    {.name = "gpu-throttled-heat",
+     .about = "heat holds a GPU's clocks down",
+     .advice = "look at fans, filters and the room",
+     .severity = SEV_WARNING,
+     .for_ms = 5 * MIN_,
+     .clear_ms = 5 * MIN_,
+     .look = look_throttle,
+     .limit = THROTTLE_HEAT},
+    {.name = "gpu-throttled-power",
+     .about = "the power limit holds a GPU's clocks down",
+     .advice = "normal under full load; else look at the power limit and the supplies",
+     .severity = SEV_INFO,
+     .off = true, /* full load does it everywhere */
+     .for_ms = 30 * MIN_,
+     .clear_ms = 5 * MIN_,
+     .look = look_throttle,
+     .limit = THROTTLE_POWER},
+    {.name = "gpu-memory",
+     .about = "less than one percent of a GPU's memory is left",
+     .advice = "the next allocation may fail",
+     .severity = SEV_INFO,
+     .off = true, /* frameworks that take all of it do this on purpose */
+     .for_ms = 10 * MIN_,
+     .clear_ms = 5 * MIN_,
+     .look = look_full,
+     .limit = 9900},
+    {.name = "gpu-idle",
+     .about = "a GPU is held without work",
+     .advice = "end what holds it when it is not needed: others wait",
+     .severity = SEV_INFO,
+     .for_ms = 2 * HOUR,
+     .clear_ms = 2 * MIN_,
+     .look = look_idle},
+    {.name = "booking-taken",
+     .about = "somebody is on a GPU that another has booked",
+     .advice = "talk to each other; nobody's process is stopped",
+     .severity = SEV_WARNING,
+     .for_ms = 10 * MIN_,
+     .clear_ms = 2 * MIN_,
+     .look = look_bookings,
+     .limit = USE_OTHERS},
+    {.name = "booking-unused",
+     .about = "what is booked is not used",
+     .advice = "release it: muster book --release",
+     .severity = SEV_INFO,
+     .for_ms = HOUR,
+     .clear_ms = 2 * MIN_,
+     .look = look_bookings,
+     .limit = USE_UNUSED},
+    {.name = "clock-off",
+     .about = "a node's clock is off by more than five seconds",
+     .advice = "start its time service (chrony, systemd-timesyncd)",
+     .severity = SEV_WARNING,
+     .for_ms = 2 * MIN_,
+     .clear_ms = 2 * MIN_,
+     .look = look_clock},
+    {.name = "double-agent",
+     .about = "a second agent with a node's id was turned away within the last hour",
+     .advice = "a cloned image: remove the state folder of one of them",
+     .severity = SEV_WARNING,
+     .look = look_recent,
+     .limit = EVENT_REFUSED},
+    {.name = "data-dropped",
+     .about = "an agent gave samples up: its disk was full or damaged",
+     .advice = "give its state folder room",
+     .severity = SEV_WARNING,
+     .look = look_recent,
+     .limit = EVENT_DROPPED},
+    {.name = "wandb",
+     .about = "W&B runs: several at once on one host, a project that could not be read, a check that failed, low usage",
+     .advice = "muster wandb check; docs/wandb.md",
+     .severity = SEV_WARNING,
+     .look = look_recent,
+     .limit = EVENT_WANDB},
+    {.name = "store",
+     .about = "the hub cannot store what it gets",
+     .advice = "make room on the hub's disk: agents keep theirs until then",
+     .severity = SEV_CRITICAL,
+     .for_ms = 10 * SEC,
+     .clear_ms = 30 * SEC,
+     .look = look_store},
+    {.name = "sources",
+     .about = "a source of names of nodes fails",
+     .advice = "GET /api/v1/sources says which and why",
+     .severity = SEV_WARNING,
+     .for_ms = 5 * MIN_,
+     .clear_ms = MIN_,
+     .look = look_sources},
+    {0},
+};

@@ -1,0 +1,9 @@
+/* builtin.h: the rules everybody has. Private to alert/. */
+#ifndef ALERT_BUILTIN_H
+#define ALERT_BUILTIN_H
+
+#include "alert/rule.h"
+
+extern const struct alert_rule alert_builtin[]; /* name NULL at the end */
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * lookout.h: from what is so now to alerts: what a rule finds must be so for a while before it fires, and not be so for
+ * a while before it is resolved. What fired is kept over a restart.
+ *
+ * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; between a restart and the first looks
+ * nothing is resolved, since nobody was heard of yet. W3 Nothing here reads a clock or writes.
+ */
+#ifndef ALERT_LOOKOUT_H
+#define ALERT_LOOKOUT_H
+
+#include "alert/rule.h"
+#include "model/alert.h"
+
+#define LOOKOUT_MAX       20000  /* alerts at once, pending ones too */
+#define LOOKOUT_SETTLE_MS 120000 /* after a start */
+
+struct lookout;
+struct lookout *lookout_new(int64_t now_ms);
+void lookout_free(struct lookout *w);
+void lookout_load(struct lookout *w, const struct alert *a); /* read back: it fired, and was not resolved */
+void lookout_set_last(struct lookout *w, int64_t id);        /* numbers given out so far */
+
+/* A look: begin, then see for everything that is so, then end, which tells of what changed. */
+void lookout_begin(struct lookout *w, int64_t now_ms);
+/* since_ms 0: since now, or since it was first seen. Text is borrowed for the call. */
+void lookout_see(struct lookout *w, const struct alert_rule *r, const struct finding *f);
+typedef void lookout_change_fn(void *arg, const struct alert *a); /* it fired, or was resolved, just now */
+void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg);
+
+/* Those there are now: pending and firing, the worst first, then the newest; borrowed until the next look. */
+const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n);
+const struct alert *lookout_find(const struct lookout *w, int64_t id);
+void lookout_told(struct lookout *w, int64_t id, int64_t now_ms); /* somebody was told of it again */
+size_t lookout_firing(const struct lookout *w);
+
+#endif

@@ -1,0 +1,115 @@
+/* note.c: one table per record: names of members, and where they are. */
+#include "alert/note.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+struct member {
+    const char *name;
+    size_t at;
+    enum { M_TEXT, M_INT64, M_INT32 } kind;
+};
+
+static const struct member alert_members[] = {
+    {"id", offsetof(struct alert, id), M_INT64},
+    {"severity", offsetof(struct alert, severity), M_INT32},
+    {"since", offsetof(struct alert, since_ms), M_INT64},
+    {"fired", offsetof(struct alert, fired_ms), M_INT64},
+    {"resolved", offsetof(struct alert, resolved_ms), M_INT64},
+    {"told", offsetof(struct alert, told_ms), M_INT64},
+    {"tells", offsetof(struct alert, tells), M_INT32},
+    {"rule", offsetof(struct alert, rule), M_TEXT},
+    {"subject", offsetof(struct alert, subject), M_TEXT},
+    {"node", offsetof(struct alert, node), M_TEXT},
+    {"place", offsetof(struct alert, place), M_TEXT},
+    {"device", offsetof(struct alert, device), M_TEXT},
+    {"person", offsetof(struct alert, person), M_TEXT},
+    {"text", offsetof(struct alert, text), M_TEXT},
+    {"advice", offsetof(struct alert, advice), M_TEXT},
+    {0},
+};
+static const struct member silence_members[] = {
+    {"id", offsetof(struct silence, id), M_INT64},
+    {"created", offsetof(struct silence, created_ms), M_INT64},
+    {"until", offsetof(struct silence, until_ms), M_INT64},
+    {"rule", offsetof(struct silence, rule), M_TEXT},
+    {"node", offsetof(struct silence, node), M_TEXT},
+    {"person", offsetof(struct silence, person), M_TEXT},
+    {"by", offsetof(struct silence, by), M_TEXT},
+    {"reason", offsetof(struct silence, reason), M_TEXT},
+    {0},
+};
+
+static void write_members(const struct member *m, const void *record, struct buf *out)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    for (; m->name; m++) {
+        const char *at = (const char *)record + m->at;
+        if (m->kind == M_TEXT)
+            json_cstr(&j, m->name, *(const char *const *)(const void *)at);
+        else
+            json_int(&j, m->name,
+                     m->kind == M_INT64 ? *(const int64_t *)(const void *)at : *(const int32_t *)(const void *)at);
+    }
+    json_end_obj(&j);
+}
+
+/* Text is borrowed from o. */
+static int read_members(const struct member *m, json_t *o, void *record, struct err *err)
+{
+    if (!json_is_object(o))
+        return err_set(err, -EBADMSG, "a note is not what it should be");
+    for (; m->name; m++) {
+        json_t *v = json_object_get(o, m->name);
+        char *at = (char *)record + m->at;
+        const char *text = json_string_value(v);
+        if (m->kind == M_TEXT)
+            *(const char **)(void *)at = text ? text : "";
+        else if (m->kind == M_INT64)
+            *(int64_t *)(void *)at = json_integer_value(v);
+        else
+            *(int32_t *)(void *)at = (int32_t)MAX(-1, MIN(json_integer_value(v), INT32_MAX));
+    }
+    return 0;
+}
+
+void alert_write(const struct alert *a, struct buf *out)
+{
+    write_members(alert_members, a, out);
+}
+
+void silence_write(const struct silence *s, struct buf *out)
+{
+    write_members(silence_members, s, out);
+}
+
+struct alert *alert_read(struct str bytes, struct err *err)
+{
+    json_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
+    struct alert a = {0}, *ret = NULL;
+
+    if (read_members(alert_members, o, &a, err) == 0 && a.id > 0 && a.severity >= 0 && a.severity < SEVERITIES)
+        ret = alert_copy(&a);
+    else if (o)
+        err_set(err, -EBADMSG, "a note is not an alert");
+    json_decref(o);
+    return ret;
+}
+
+struct silence *silence_read(struct str bytes, struct err *err)
+{
+    json_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
+    struct silence s = {0}, *ret = NULL;
+
+    if (read_members(silence_members, o, &s, err) == 0 && s.id > 0)
+        ret = silence_copy(&s);
+    else if (o)
+        err_set(err, -EBADMSG, "a note is not a silence");
+    json_decref(o);
+    return ret;
+}

@@ -1,0 +1,15 @@
+/* note.h: alerts and silences as the bytes of a note (model/note.h): JSON, so that a later muster can read more. */
+#ifndef ALERT_NOTE_H
+#define ALERT_NOTE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/alert.h"
+
+void alert_write(const struct alert *a, struct buf *out);
+void silence_write(const struct silence *s, struct buf *out);
+/* For free(). NULL: it is not one, with a sentence. What is not known is passed over. */
+struct alert *alert_read(struct str bytes, struct err *err);
+struct silence *silence_read(struct str bytes, struct err *err);
+
+#endif

@@ -1,0 +1,318 @@
+/* rule.c: the built-in rules as muster.yaml changes them, one's own, and a look with all of them. */
+#include "alert/rule.h"
+
+#include <errno.h>
+
+#include "alert/builtin.h"
+#include "alert/template.h"
+#include "base/ytree.h"
+#include "model/alert.h"
+#include "render/words.h"
+
+#define NAME_BYTES 60
+
+struct alert_rules {
+    struct alert_rule v[ALERT_RULES_MAX];
+    size_t n;
+    struct arena arena; /* text of muster.yaml */
+};
+
+static int compile(struct alert_rule *r, struct filter_err *err)
+{
+    return r->when ? filter_new(str_of(r->when), NULL, &r->filter, err) : 0;
+}
+
+struct alert_rules *alert_rules_new(void)
+{
+    struct alert_rules *r = mem_zero(1, sizeof(*r));
+    struct filter_err err;
+
+    for (const struct alert_rule *b = alert_builtin; b->name; b++) {
+        r->v[r->n] = *b;
+        r->v[r->n].channels = "";
+        compile(&r->v[r->n++], &err);
+    }
+    return r;
+}
+
+void alert_rules_free(struct alert_rules *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->n; i++)
+        filter_free(r->v[i].filter);
+    arena_fini(&r->arena);
+    free(r);
+}
+
+const struct alert_rule *alert_rules_all(const struct alert_rules *r, size_t *ret_n)
+{
+    *ret_n = r->n;
+    return r->v;
+}
+
+static struct alert_rule *find(struct alert_rules *r, struct str name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (str_eq(name, r->v[i].name))
+            return &r->v[i];
+    return NULL;
+}
+
+const struct alert_rule *alert_rules_find(const struct alert_rules *r, const char *name)
+{
+    return find((struct alert_rules *)(uintptr_t)r, str_of(name));
+}
+
+/* ---- muster.yaml ---- */
+
+struct reading {
+    struct alert_rules *r;
+    const struct ytree *t;
+    struct err *err;
+};
+
+static const char *keep(struct alert_rules *r, struct str s)
+{
+    return arena_strn(&r->arena, s.p, s.len);
+}
+
+static int shown(struct str s)
+{
+    return str_utf8_ok(s) ? (int)MIN(s.len, 60u) : 0;
+}
+
+static int read_span(struct reading *rd, const struct ynode *at, int64_t *ret)
+{
+    if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), ret) || *ret < 0 || *ret > 30 * 86400000ll)
+        return ytree_fail(rd->t, at, rd->err, "expected a length of time up to 30d, as 10m or 2h");
+    return 0;
+}
+
+static int read_severity(struct reading *rd, const struct ynode *at, int32_t *ret)
+{
+    for (int i = 0; at->kind == YNODE_TEXT && i < SEVERITIES; i++)
+        if (str_eq(str_trim(at->text), severity_words[i])) {
+            *ret = i;
+            return 0;
+        }
+    return ytree_fail(rd->t, at, rd->err, "expected info, warning or critical");
+}
+
+static int read_channels(struct reading *rd, const struct ynode *at, const char **ret)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+    size_t n = at->kind == YNODE_LIST ? at->n : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
+        if (one->kind != YNODE_TEXT || !name_ok(str_trim(one->text), NAME_BYTES) ||
+            memchr(one->text.p, ',', one->text.len))
+            return ytree_fail(rd->t, one, rd->err, "expected the name of a channel");
+        buf_addf(&b, "%s%.*s", i ? "," : "", STR_ARG(str_trim(one->text)));
+    }
+    if (b.err)
+        return ytree_fail(rd->t, at, rd->err, "too many channels");
+    *ret = keep(rd->r, buf_str(&b));
+    return 0;
+}
+
+static int read_when(struct reading *rd, const struct ynode *at, struct alert_rule *r)
+{
+    struct filter_err bad;
+
+    if (at->kind != YNODE_TEXT || !str_trim(at->text).len)
+        return ytree_fail(rd->t, at, rd->err, "expected a filter, as held idle>2h");
+    r->when = keep(rd->r, str_trim(at->text));
+    filter_free(r->filter);
+    r->filter = NULL;
+    if (compile(r, &bad) < 0)
+        return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
+    return 0;
+}
+
+static int read_text(struct reading *rd, const struct ynode *at, bool holes, const char **ret)
+{
+    struct err bad = {0};
+
+    if (at->kind != YNODE_TEXT || !at->text.len)
+        return ytree_fail(rd->t, at, rd->err, "expected a text");
+    if (holes ? template_check(at->text, &bad) < 0 : at->text.len > TEMPLATE_MAX || !str_utf8_ok(at->text))
+        return ytree_fail(rd->t, at, rd->err, "%s", bad.msg[0] ? bad.msg : "expected a text of at most 1000 bytes");
+    *ret = keep(rd->r, at->text);
+    return 0;
+}
+
+/* One member of a rule: built in, or one's own. */
+static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct alert_rule *r)
+{
+    if (str_eq(key->text, "for"))
+        return read_span(rd, v, &r->for_ms);
+    if (str_eq(key->text, "clear"))
+        return read_span(rd, v, &r->clear_ms);
+    if (str_eq(key->text, "severity"))
+        return read_severity(rd, v, &r->severity);
+    if (str_eq(key->text, "channel") || str_eq(key->text, "channels"))
+        return read_channels(rd, v, &r->channels);
+    if (str_eq(key->text, "advice"))
+        return read_text(rd, v, false, &r->advice);
+    if (str_eq(key->text, "when") && (r->own || r->when))
+        return read_when(rd, v, r);
+    if (str_eq(key->text, "text") && (r->own || r->text))
+        return read_text(rd, v, true, &r->text);
+    if (str_eq(key->text, "of") && r->own && v->kind == YNODE_TEXT) {
+        r->of = str_eq(v->text, "node") ? ALERT_OF_NODE : ALERT_OF_GPU;
+        if (str_eq(v->text, "node") || str_eq(v->text, "gpu"))
+            return 0;
+    }
+    if (str_eq(key->text, "name") && r->own)
+        return 0; /* read before */
+    return ytree_fail(rd->t, key, rd->err, "'%.*s' is not understood here: for, clear, severity, channel, advice%s",
+                      shown(key->text), key->text.p,
+                      r->own    ? ", when, text, of and name are"
+                      : r->when ? ", when and text are"
+                                : " are");
+}
+
+static int read_members(struct reading *rd, const struct ynode *map, struct alert_rule *r)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < map->n && code == 0; i++)
+        code = read_member(rd, &map->keys[i], &map->v[i], r);
+    return code;
+}
+
+static int read_own(struct reading *rd, const struct ynode *at)
+{
+    const struct ynode *name = ynode_get(at, "name");
+
+    if (at->kind != YNODE_MAP || !name || !ynode_get(at, "when"))
+        return ytree_fail(rd->t, at, rd->err, "expected a rule: {name: ..., when: FILTER, for: 10m, text: ...}");
+    if (name->kind != YNODE_TEXT || !name_ok(str_trim(name->text), NAME_BYTES))
+        return ytree_fail(rd->t, name, rd->err, "expected a name of up to %d bytes", NAME_BYTES);
+    if (find(rd->r, str_trim(name->text)))
+        return ytree_fail(rd->t, name, rd->err, "there is a rule '%.*s' already", STR_ARG(str_trim(name->text)));
+    if (rd->r->n == ALERT_RULES_MAX)
+        return ytree_fail(rd->t, at, rd->err, "at most %d rules", ALERT_RULES_MAX);
+    struct alert_rule *r = &rd->r->v[rd->r->n++];
+    *r = (struct alert_rule){.name = keep(rd->r, str_trim(name->text)),
+                             .severity = SEV_WARNING,
+                             .clear_ms = 60000,
+                             .own = true,
+                             .advice = "",
+                             .channels = "",
+                             .text = "{place}: {state}, {reason}"};
+    int code = read_members(rd, at, r);
+    r->about = r->when;
+    return code;
+}
+
+/* "off", "on", or {for: ..., ...} */
+static int read_builtin(struct reading *rd, const struct ynode *v, struct alert_rule *r)
+{
+    if (v->kind == YNODE_MAP) {
+        r->off = false;
+        return read_members(rd, v, r);
+    }
+    bool off = str_eq(v->text, "off") || str_eq(v->text, "false"),
+         on = str_eq(v->text, "on") || str_eq(v->text, "true");
+    if (v->kind != YNODE_TEXT || !(off || on))
+        return ytree_fail(rd->t, v, rd->err, "expected off, on, or {for: 10m, severity: warning, ...}");
+    r->off = off;
+    return 0;
+}
+
+static int read_all(struct reading *rd, const struct ynode *root)
+{
+    int code = 0;
+
+    if (root && root->kind != YNODE_MAP)
+        return ytree_fail(rd->t, root, rd->err, "expected names of rules, or rules:");
+    for (size_t i = 0; root && i < root->n && code == 0; i++) {
+        const struct ynode *key = &root->keys[i], *v = &root->v[i];
+        struct alert_rule *r = find(rd->r, key->text);
+        if (str_eq(key->text, "rules")) {
+            if (v->kind != YNODE_LIST)
+                return ytree_fail(rd->t, v, rd->err, "expected a list of rules");
+            for (size_t k = 0; k < v->n && code == 0; k++)
+                code = read_own(rd, &v->v[k]);
+        } else if (r && !r->own) {
+            code = read_builtin(rd, v, r);
+        } else {
+            code = ytree_fail(rd->t, key, rd->err, "there is no built-in rule '%.*s'; `muster alerts rules` lists them",
+                              shown(key->text), key->text.p);
+        }
+    }
+    return code;
+}
+
+int alert_rules_read(struct alert_rules *r, const struct opt_section *section, struct err *err)
+{
+    AUTO_YTREE t = {0};
+
+    if (!section->text)
+        return 0;
+    int code =
+        ytree_read(str_of(section->text), &(struct ytree_ask){.path = section->path, .line = section->line}, &t, err);
+    if (code < 0)
+        return code;
+    struct reading rd = {r, &t, err};
+    return read_all(&rd, t.root);
+}
+
+/* ---- a look ---- */
+
+static void look_one(const struct alert_rule *r, const struct scene *s, const struct node_now *n,
+                     const struct device_now *d, see_fn *see, void *arg)
+{
+    char subject[UUID_MAX + 16], place[NAME_MAX_LEN + 16], who[160] = "";
+    AUTO_BUF text = BUF_INIT(4096);
+
+    if (!filter_match(r->filter, n, d, s->now_ms))
+        return;
+    if (d)
+        snprintf(subject, sizeof(subject), "gpu:%s", d->fact.uuid);
+    else
+        snprintf(subject, sizeof(subject), "node:%s", n->key);
+    if (d)
+        snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
+    else
+        snprintf(place, sizeof(place), "%s", node_shown(n));
+    template_fill(&text, r->text, n, d, s->now_ms, d ? d->since_ms : n->since_ms);
+    struct finding f = {.subject = subject,
+                        .node = n->key,
+                        .place = place,
+                        .device = d ? d->fact.uuid : "",
+                        .person = d && holders(d, who).len ? who : "",
+                        .text = text.p ? text.p : "",
+                        .advice = r->advice,
+                        .severity = -1};
+    see(arg, r, &f);
+}
+
+static void look_filter(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        if (n->maintenance)
+            continue;
+        if (r->of == ALERT_OF_NODE)
+            look_one(r, s, n, NULL, see, arg);
+        for (size_t k = 0; r->of == ALERT_OF_GPU && k < n->n_devices; k++)
+            look_one(r, s, n, &n->devices[k], see, arg);
+    }
+}
+
+void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct alert_rule *one = &r->v[i];
+        if (one->off)
+            continue;
+        if (one->look)
+            one->look(one, s, see, arg);
+        else if (one->filter)
+            look_filter(one, s, see, arg);
+    }
+}

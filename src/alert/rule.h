@@ -1,0 +1,79 @@
+/*
+ * rule.h: what is wrong when: the rules that are built in (docs/alerts.md lists them) and one's own, in the filter
+ * language. A rule looks at the scene and says what it finds; how long that must be so is the lookout's business.
+ */
+#ifndef ALERT_RULE_H
+#define ALERT_RULE_H
+
+#include "base/opt.h"
+#include "book/book.h"
+#include "live/live.h"
+#include "model/event.h"
+#include "people/census.h"
+#include "query/filter.h"
+
+/* Something that happened lately, kept by whoever owns the scene. */
+struct recent {
+    int64_t at_ms;
+    uint16_t kind; /* enum event_kind */
+    int64_t code;
+    char node[NODE_KEY_MAX], device[UUID_MAX], text[160];
+};
+
+/* Everything there is to look at. Borrowed. */
+struct scene {
+    int64_t now_ms;
+    const struct view *view; /* all nodes, retired ones left out */
+    struct live *live;
+    const struct census *census;
+    struct book *book;           /* NULL: no bookings */
+    const char *store;           /* what is wrong with the store; NULL: nothing */
+    const char *sources;         /* which sources of names fail; NULL: none */
+    const struct recent *recent; /* newest last */
+    size_t n_recent;
+};
+
+/* What a rule found. Text is borrowed for the call; "" where there is none. */
+struct finding {
+    const char *subject, *node, *place, *device, *person, *text, *advice;
+    int64_t since_ms; /* 0: not known */
+    int severity;     /* -1: the rule's */
+};
+struct alert_rule;
+typedef void see_fn(void *arg, const struct alert_rule *r, const struct finding *f);
+
+enum alert_of { ALERT_OF_GPU, ALERT_OF_NODE };
+
+struct alert_rule {
+    const char *name;
+    const char *about;  /* when it fires, in a sentence, for lists of rules */
+    const char *advice; /* what to do then */
+    int32_t severity;
+    int64_t for_ms, clear_ms;
+    bool off, own;
+    /* one of the two */
+    void (*look)(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg);
+    const char *when; /* in the filter language, for each GPU or node */
+    struct filter *filter;
+    enum alert_of of;
+    const char *text;     /* template of the sentence: template.h */
+    int64_t limit;        /* what a built-in's look compares with, in its own unit; 0: none */
+    const char *channels; /* whom to tell, names with commas between; "": everybody who takes alerts of this severity */
+};
+
+#define ALERT_RULES_MAX 200
+
+struct alert_rules;
+struct alert_rules *alert_rules_new(void); /* those built in */
+void alert_rules_free(struct alert_rules *r);
+/*
+ * The section `alerts` of muster.yaml: changes to those built in ("gpu-idle: {for: 4h}", "gpu-hot: off") and one's own
+ * under `rules`. 0, or -EINVAL with "path:line:column: sentence"; r is of no use then.
+ */
+int alert_rules_read(struct alert_rules *r, const struct opt_section *section, struct err *err);
+const struct alert_rule *alert_rules_all(const struct alert_rules *r, size_t *ret_n);
+const struct alert_rule *alert_rules_find(const struct alert_rules *r, const char *name);
+/* Every rule that is not off, over the scene. */
+void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
+
+#endif

@@ -1,0 +1,63 @@
+/* show.c: one row each. */
+#include "alert/show.h"
+
+const struct silence *silence_of(const struct alerts_now *now, const struct alert *a, int64_t now_ms)
+{
+    for (size_t i = 0; i < now->n_silences; i++)
+        if (silence_fits(now->silences[i], a, now_ms))
+            return now->silences[i];
+    return NULL;
+}
+
+void silence_json(struct json *j, const struct silence *s)
+{
+    json_obj(j, NULL);
+    json_int(j, "id", s->id);
+    json_cstr(j, "rule", s->rule);
+    json_cstr(j, "node", s->node);
+    json_cstr(j, "person", s->person);
+    json_cstr(j, "by", s->by);
+    json_cstr(j, "reason", s->reason);
+    json_int(j, "created", s->created_ms);
+    json_int(j, "until", s->until_ms);
+    json_end_obj(j);
+}
+
+void alert_json(struct json *j, const struct alert *a, const struct silence *s)
+{
+    json_obj(j, NULL);
+    json_int(j, "id", a->id);
+    json_cstr(j, "rule", a->rule);
+    json_cstr(j, "severity", severity_words[a->severity]);
+    json_cstr(j, "state", alert_words[alert_state(a)]);
+    json_cstr(j, "subject", a->subject);
+    json_cstr(j, "place", a->place);
+    json_cstr(j, "node_id", a->node[0] ? a->node : NULL);
+    json_cstr(j, "device", a->device[0] ? a->device : NULL);
+    json_cstr(j, "person", a->person[0] ? a->person : NULL);
+    json_cstr(j, "text", a->text);
+    json_cstr(j, "advice", a->advice);
+    json_int(j, "since", a->since_ms);
+    if (a->fired_ms)
+        json_int(j, "fired", a->fired_ms);
+    if (a->resolved_ms)
+        json_int(j, "resolved", a->resolved_ms);
+    if (s) {
+        json_obj(j, "silenced");
+        json_int(j, "id", s->id);
+        json_cstr(j, "by", s->by);
+        json_int(j, "until", s->until_ms);
+        json_cstr(j, "reason", s->reason);
+        json_end_obj(j);
+    }
+    json_end_obj(j);
+}
+
+size_t alerts_loud(const struct alerts_now *now, int64_t now_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < now->n; i++)
+        n += now->v[i]->fired_ms && !silence_of(now, now->v[i], now_ms);
+    return n;
+}

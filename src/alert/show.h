@@ -1,0 +1,24 @@
+/* show.h: alerts as the API hands them out. */
+#ifndef ALERT_SHOW_H
+#define ALERT_SHOW_H
+
+#include "alert/rule.h"
+#include "base/json.h"
+#include "model/alert.h"
+
+/* What there is now. Borrowed. */
+struct alerts_now {
+    const struct alert *const *v; /* pending and firing, the worst first */
+    size_t n;
+    const struct alert *const *past; /* resolved lately, newest first */
+    size_t n_past;
+    const struct silence *const *silences;
+    size_t n_silences;
+};
+
+const struct silence *silence_of(const struct alerts_now *now, const struct alert *a, int64_t now_ms); /* or NULL */
+void alert_json(struct json *j, const struct alert *a, const struct silence *s);
+void silence_json(struct json *j, const struct silence *s);
+size_t alerts_loud(const struct alerts_now *now, int64_t now_ms); /* how many fire and are not silenced */
+
+#endif

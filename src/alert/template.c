@@ -1,0 +1,141 @@
+/* template.c: names of holes, and what goes into them. */
+#include "alert/template.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/metric.h"
+#include "render/render.h"
+#include "render/words.h"
+
+enum hole { HOLE_NODE, HOLE_GPU, HOLE_PLACE, HOLE_USER, HOLE_MODEL, HOLE_STATE, HOLE_REASON, HOLE_SINCE, HOLE_IDLE };
+static const char *const holes[] = {[HOLE_NODE] = "node",     [HOLE_GPU] = "gpu",     [HOLE_PLACE] = "place",
+                                    [HOLE_USER] = "user",     [HOLE_MODEL] = "model", [HOLE_STATE] = "state",
+                                    [HOLE_REASON] = "reason", [HOLE_SINCE] = "since", [HOLE_IDLE] = "idle"};
+
+static int hole_by_name(struct str s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(holes); i++)
+        if (str_eq(s, holes[i]))
+            return (int)i;
+    return -1;
+}
+
+/* The next piece: text before a hole, and the hole's name (p NULL: none follows). False: the brace is not closed. */
+static bool next(struct str *rest, struct str *text, struct str *name, bool *brace)
+{
+    size_t i = 0;
+
+    *name = (struct str){0};
+    *brace = false;
+    while (i < rest->len && rest->p[i] != '{')
+        i++;
+    *text = str_n(rest->p, i);
+    if (i == rest->len) {
+        *rest = str_n(rest->p + i, 0);
+        return true;
+    }
+    if (i + 1 < rest->len && rest->p[i + 1] == '{') {
+        *brace = true;
+        *rest = str_n(rest->p + i + 2, rest->len - i - 2);
+        return true;
+    }
+    const char *end = memchr(rest->p + i, '}', rest->len - i);
+    if (!end)
+        return false;
+    *name = str_n(rest->p + i + 1, (size_t)(end - rest->p) - i - 1);
+    *rest = str_n(end + 1, rest->len - (size_t)(end + 1 - rest->p));
+    return true;
+}
+
+int template_check(struct str s, struct err *err)
+{
+    struct str text, name;
+    bool brace;
+
+    if (s.len > TEMPLATE_MAX || !str_utf8_ok(s))
+        return err_set(err, -EINVAL, "a text has at most %d bytes, without control characters", TEMPLATE_MAX);
+    while (s.len) {
+        if (!next(&s, &text, &name, &brace))
+            return err_set(err, -EINVAL, "a { is not closed; write {{ for a brace");
+        if (name.p && hole_by_name(name) < 0 && metric_by_name(name) < 0)
+            return err_set(err, -EINVAL,
+                           "{%.*s} is not known: node, gpu, place, user, model, state, reason, since, idle and every "
+                           "metric are",
+                           (int)MIN(name.len, 40u), name.p);
+    }
+    return 0;
+}
+
+static void fill_metric(struct buf *out, int m, const struct node_now *n, const struct device_now *d)
+{
+    const struct sample *v = d && metrics[m].scope == SCOPE_DEVICE ? &d->now : &n->now;
+
+    if (sample_has(v, (enum metric)m))
+        render_amount(out, unit_names[metrics[m].unit], (double)v->v[m] / (double)metrics[m].per);
+    else
+        buf_addc(out, '-');
+}
+
+static void fill_hole(struct buf *out, enum hole h, const struct node_now *n, const struct device_now *d,
+                      int64_t now_ms, int64_t since_ms)
+{
+    char text[160];
+
+    switch (h) {
+    case HOLE_NODE:
+        buf_adds(out, node_shown(n));
+        break;
+    case HOLE_GPU:
+        if (d)
+            buf_addi(out, d->fact.index);
+        else
+            buf_addc(out, '-');
+        break;
+    case HOLE_PLACE:
+        buf_adds(out, node_shown(n));
+        if (d)
+            buf_addf(out, ":%d", (int)d->fact.index);
+        break;
+    case HOLE_USER:
+        buf_adds(out, d && holders(d, text).len ? text : "-");
+        break;
+    case HOLE_MODEL:
+        buf_adds(out, d ? device_shown(d) : "-");
+        break;
+    case HOLE_STATE:
+        buf_adds(out, d ? dev_states[d->state].word : node_words[n->state]);
+        break;
+    case HOLE_REASON:
+        buf_adds(out, d ? d->reason : n->reason);
+        break;
+    case HOLE_SINCE:
+        buf_adds(out, clock_span(MAX(0, now_ms - since_ms), text));
+        break;
+    case HOLE_IDLE:
+        buf_adds(out, d && d->idle_since_ms ? clock_span(MAX(0, now_ms - d->idle_since_ms), text) : "-");
+        break;
+    }
+}
+
+void template_fill(struct buf *out, const char *s, const struct node_now *n, const struct device_now *d, int64_t now_ms,
+                   int64_t since_ms)
+{
+    struct str rest = str_of(s), text, name;
+    bool brace;
+
+    while (rest.len && next(&rest, &text, &name, &brace)) {
+        buf_addstr(out, text);
+        if (brace)
+            buf_addc(out, '{');
+        if (!name.p)
+            continue;
+        int h = hole_by_name(name), m = h < 0 ? metric_by_name(name) : -1;
+        if (h >= 0)
+            fill_hole(out, (enum hole)h, n, d, now_ms, since_ms);
+        else if (m >= 0)
+            fill_metric(out, m, n, d);
+    }
+}

@@ -1,0 +1,206 @@
+/* alerts.c: what is wrong now and was lately, the rules, what would fire, and silences. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "alert/show.h"
+#include "api/handlers.h"
+#include "base/mem.h"
+#include "book/moment.h"
+
+#define ALERTS_BYTES (16u << 20)
+
+static void begin(struct reply *rp)
+{
+    rp->body = BUF_INIT(ALERTS_BYTES);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+}
+
+static void put_silences(struct json *j, const char *key, const struct alerts_now *now)
+{
+    json_arr(j, key);
+    for (size_t i = 0; i < now->n_silences; i++)
+        silence_json(j, now->silences[i]);
+    json_end_arr(j);
+}
+
+enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str rule = request_query(rq, "rule"), state = request_query(rq, "state");
+    struct alerts_now now;
+
+    a->alerts_now(a->hub, &now);
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    json_uint(&j, "firing", alerts_loud(&now, rq->now_ms));
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < now.n + now.n_past; i++) {
+        const struct alert *x = i < now.n ? now.v[i] : now.past[i - now.n];
+        enum alert_state is = alert_state(x);
+        bool wanted = state.len ? str_eq(state, alert_words[is]) || str_eq(state, "all")
+                                : is == ALERT_FIRING || (is == ALERT_RESOLVED && request_flag(rq, "all"));
+        if (wanted && (!rule.len || str_glob(rule, str_of(x->rule))))
+            alert_json(&j, x, is == ALERT_RESOLVED ? NULL : silence_of(&now, x, rq->now_ms));
+    }
+    json_end_arr(&j);
+    put_silences(&j, "silences", &now);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
+{
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(a->alert_rules(a->hub), &n);
+
+    (void)rq;
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < n; i++) {
+        json_obj(&j, NULL);
+        json_cstr(&j, "rule", v[i].name);
+        json_cstr(&j, "severity", severity_words[v[i].severity]);
+        json_bool(&j, "on", !v[i].off);
+        json_bool(&j, "own", v[i].own);
+        json_int(&j, "for", v[i].for_ms);
+        json_int(&j, "clear", v[i].clear_ms);
+        json_cstr(&j, "when", v[i].when);
+        json_cstr(&j, "about", v[i].about);
+        json_cstr(&j, "advice", v[i].advice);
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+static void put_finding(void *arg, const struct alert_rule *r, const struct finding *f)
+{
+    struct json *j = arg;
+
+    json_obj(j, NULL);
+    json_cstr(j, "rule", r->name);
+    json_cstr(j, "severity", severity_words[f->severity >= 0 ? f->severity : r->severity]);
+    json_cstr(j, "subject", f->subject);
+    json_cstr(j, "place", f->place);
+    json_cstr(j, "person", f->person[0] ? f->person : NULL);
+    json_cstr(j, "text", f->text);
+    if (f->since_ms)
+        json_int(j, "since", f->since_ms);
+    json_int(j, "for", r->for_ms);
+    json_end_obj(j);
+}
+
+enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
+{
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    json_arr(&j, "rows");
+    a->alerts_test(a->hub, put_finding, &j);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct alerts_now now;
+
+    a->alerts_now(a->hub, &now);
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    put_silences(&j, "rows", &now);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+/* ---- silences in ---- */
+
+#define SILENCES_MAX 1000
+#define LONGEST_MS   (366 * 86400000ll)
+
+static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct reply *rp)
+{
+    static const char *const known[] = {"rule", "node", "person", "reason", "for", "until"};
+    const char *texts[ARRAY_LEN(known)];
+    const char *key;
+    json_t *v;
+    struct alerts_now now;
+    struct err err = {0};
+    int64_t until_ms = 0;
+
+    json_object_foreach(o, key, v)
+    {
+        size_t i = 0;
+        while (i < ARRAY_LEN(known) && strcmp(key, known[i]) != 0)
+            i++;
+        if (i == ARRAY_LEN(known))
+            return reply_problem(rp, 400, "'%.40s' is not understood: rule, node, person, reason, for and until are",
+                                 key);
+        if (!json_is_string(v) || json_string_length(v) > 200 || !str_utf8_ok(str_of(json_string_value(v))))
+            return reply_problem(rp, 400, "%s must be text of at most 200 bytes without control characters", key);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        texts[i] = json_string_value(json_object_get(o, known[i]));
+        texts[i] = texts[i] ? texts[i] : "";
+    }
+    if (!texts[0][0] && !texts[1][0] && !texts[2][0])
+        return reply_problem(rp, 400, "say what to be silent about: rule, node or person; \"*\" is every rule");
+    if (!texts[3][0])
+        return reply_problem(rp, 400, "say why: {\"reason\": \"...\"}");
+    if (!texts[4][0] == !texts[5][0])
+        return reply_problem(rp, 400,
+                             "say for how long in one way: {\"for\": \"2h\"} or {\"until\": \"friday 18:00\"}");
+    int r = texts[4][0] ? moment_span(str_of(texts[4]), "for", &until_ms, &err)
+                        : moment_parse(str_of(texts[5]), "until", rq->now_ms, a->zone, &until_ms, &err);
+    if (r < 0)
+        return reply_problem(rp, 400, "%s", err.msg);
+    until_ms += texts[4][0] ? rq->now_ms : 0;
+    if (until_ms <= rq->now_ms || until_ms - rq->now_ms > LONGEST_MS)
+        return reply_problem(rp, 400, "a silence ends within a year, and not in the past");
+    a->alerts_now(a->hub, &now);
+    if (now.n_silences >= SILENCES_MAX)
+        return reply_problem(rp, 503, "there are %d silences already", SILENCES_MAX);
+    char by[80];
+    snprintf(by, sizeof(by), "%s%s", rq->token.person[0] ? "" : "token ",
+             rq->token.person[0] ? rq->token.person : rq->token.id);
+    struct silence s = {.created_ms = rq->now_ms,
+                        .until_ms = until_ms,
+                        .rule = texts[0],
+                        .node = texts[1],
+                        .person = texts[2],
+                        .by = by,
+                        .reason = texts[3]};
+    return a->silence_put(a->hub, rq, rp, &s);
+}
+
+enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp);
+    enum reply_how how = o ? make(a, rq, o, rp) : REPLY_NOW;
+
+    json_decref(o);
+    return how;
+}
+
+enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)
+{
+    int64_t id;
+
+    if (!str_int(rq->tail, &id) || id < 1)
+        return reply_problem(rp, 404, "there is no silence '%.*s'; /api/v1/silences lists them",
+                             (int)MIN(rq->tail.len, 40u), rq->tail.p);
+    return a->silence_drop(a->hub, rq, rp, id);
+}

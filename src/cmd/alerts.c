@@ -1,0 +1,275 @@
+/* alerts.c: `muster alerts`: what is wrong now, the rules, what would fire, and silences. The hub knows; this asks. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cmd/cli.h"
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "render/render.h"
+
+struct alerts_conf {
+    struct client_conf client;
+    char *rule, *node, *person, *for_, *until, *reason;
+    bool all, json;
+};
+
+static const struct opt alerts_opts[] = {
+    CLIENT_OPTS(alerts_conf, client),
+    OPT(alerts_conf, all, 'a', OPT_BOOL, NULL, NULL, "what was resolved within a week, too"),
+    OPT(alerts_conf, rule, 'r', OPT_STR, NULL, "PATTERN", "only of these rules; silence: these rules"),
+    OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: of these nodes or GPUs, as dgx2 or 'dgx2:3'"),
+    OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: of this person"),
+    OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: for so long, as 2h"),
+    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN", "silence: until then, as 'friday 18:00'"),
+    OPT(alerts_conf, reason, 'm', OPT_STR, NULL, "TEXT", "silence: why; it must be said"),
+    OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
+    {0},
+};
+const struct opt_cmd alerts_face = {
+    .name = "muster alerts",
+    .summary = "what is wrong now, the rules, and silences",
+    .args = "[rules | test | silences | silence | unsilence ID]",
+    .about =
+        "Lists what fires, the worst first; the exit status is 1 when something does that nobody silenced, so that "
+        "a script can ask.\n\n"
+        "rules lists when each rule fires and whether it is on; test lists what each finds now, however long it "
+        "has been so. silence says that nothing is to be told of some alerts until it ends; they are still "
+        "listed. docs/alerts.md has the rules, and how to write one's own.",
+    .examples = "muster alerts\n"
+                "muster alerts --all  # and what was, this week\n"
+                "muster alerts test  # what every rule finds now\n"
+                "muster alerts silence --node dgx2 --for 4h --reason 'new fans'\n"
+                "muster alerts unsilence 3",
+    .opts = alerts_opts,
+};
+
+static const char *text_of(json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static int64_t int_of(json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static int exit_of(const struct err *err)
+{
+    return err->code == -EINVAL ? EXIT_USAGE : err->code == -ENOENT || err->code == -EACCES ? EXIT_NO : EXIT_REACH;
+}
+
+static int ask(const struct alerts_conf *conf, const char *method, const char *path, struct str body, json_t **ret,
+               struct buf *raw, struct err *err)
+{
+    int r = client_ask(&conf->client, method, path, body, raw, err);
+    if (r < 0)
+        return r;
+    *ret = json_loadb(raw->p ? raw->p : "", raw->len, 0, NULL);
+    return json_is_object(*ret)
+               ? 0
+               : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(&conf->client));
+}
+
+/* ---- tables ---- */
+
+static const struct column_spec alert_columns[] = {
+    {"severity", "SEVERITY", CELL_TEXT, .weight = 90}, {"rule", "RULE", CELL_TEXT, .weight = 95},
+    {"where", "WHERE", CELL_TEXT, .weight = 97},       {"for", "FOR", CELL_TEXT, .weight = 92},
+    {"what", "WHAT", CELL_TEXT, .weight = 100},        {"advice", "WHAT TO DO", CELL_TEXT, .weight = 20},
+};
+static const struct column_spec rule_columns[] = {
+    {"rule", "RULE", CELL_TEXT, .weight = 100}, {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
+    {"on", "ON", CELL_TEXT, .weight = 90},      {"for", "AFTER", CELL_TEXT, .weight = 70},
+    {"about", "WHEN", CELL_TEXT, .weight = 99},
+};
+static const struct column_spec silence_columns[] = {
+    {"id", "ID", CELL_INT, .right = true, .weight = 100},
+    {"rule", "RULE", CELL_TEXT, .weight = 90},
+    {"node", "NODE", CELL_TEXT, .weight = 90},
+    {"person", "PERSON", CELL_TEXT, .weight = 80},
+    {"left", "LEFT", CELL_TEXT, .weight = 85},
+    {"by", "BY", CELL_TEXT, .weight = 70},
+    {"reason", "REASON", CELL_TEXT, .weight = 60},
+};
+
+static void put_texts(struct rows *rows, const char *const *texts, size_t n)
+{
+    struct cell *c = rows_add(rows);
+
+    for (size_t i = 0; i < n; i++)
+        if (texts[i][0])
+            cell_text(&c[i], str_of(texts[i]));
+}
+
+static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
+{
+    char span[24], what[700];
+    json_t *s = json_object_get(o, "silenced");
+    int64_t end = int_of(o, "resolved"), since = int_of(o, "since");
+
+    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), end ? " (is over)" : "", s ? ", silenced by " : "",
+             s ? text_of(s, "by") : "");
+    const char *texts[] = {text_of(o, "severity"),
+                           text_of(o, "rule"),
+                           text_of(o, "place"),
+                           since ? clock_span(MAX(0, (end ? end : now_ms) - since), span) : "",
+                           what,
+                           text_of(o, "advice")};
+    put_texts(rows, texts, ARRAY_LEN(texts));
+}
+
+static void rule_row(struct rows *rows, json_t *o, int64_t now_ms)
+{
+    char span[24];
+    const char *texts[] = {text_of(o, "rule"), text_of(o, "severity"),
+                           json_is_true(json_object_get(o, "on")) ? "on" : "off",
+                           int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once", text_of(o, "about")};
+
+    (void)now_ms;
+    put_texts(rows, texts, ARRAY_LEN(texts));
+}
+
+static void silence_row(struct rows *rows, json_t *o, int64_t now_ms)
+{
+    char span[24];
+    const char *texts[] = {"",
+                           text_of(o, "rule"),
+                           text_of(o, "node"),
+                           text_of(o, "person"),
+                           clock_span(MAX(0, int_of(o, "until") - now_ms), span),
+                           text_of(o, "by"),
+                           text_of(o, "reason")};
+
+    put_texts(rows, texts, ARRAY_LEN(texts));
+    cell_int(&rows->cells[(rows->n - 1) * ARRAY_LEN(texts)], int_of(o, "id"));
+}
+
+static int show(const struct alerts_conf *conf, const char *path, const struct column_spec *columns, size_t n_columns,
+                void (*row)(struct rows *rows, json_t *o, int64_t now_ms), const char *none, json_t **ret)
+{
+    AUTO_BUF raw = {0};
+    AUTO_BUF out = BUF_INIT(64u << 20);
+    struct err err = {0};
+    struct rows rows;
+    json_t *one;
+    size_t i;
+
+    if (ask(conf, "GET", path, str_of(""), ret, &raw, &err) < 0)
+        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+    rows_init(&rows, columns, n_columns);
+    json_array_foreach(json_object_get(*ret, "rows"), i, one)
+    {
+        row(&rows, one, int_of(*ret, "at"));
+    }
+    struct term t = {.width = cli_width(160), .colour = cli_colour()};
+    if (conf->json)
+        buf_addstr(&out, buf_str(&raw));
+    else if (!rows.n)
+        buf_addf(&out, "%s\n", none);
+    else
+        render_rows_text(&out, &rows, &t);
+    rows_fini(&rows);
+    return cli_print(&alerts_face, &out);
+}
+
+static int list(const struct alerts_conf *conf)
+{
+    AUTO_BUF path = BUF_INIT(4096);
+    json_t *o = NULL;
+
+    buf_adds(&path, "/api/v1/alerts");
+    client_param(&path, "rule", conf->rule);
+    client_param(&path, "all", conf->all ? "true" : NULL);
+    int code = show(conf, path.p, alert_columns, ARRAY_LEN(alert_columns), alert_row, "nothing is wrong", &o);
+    if (code == EXIT_OK && int_of(o, "firing") > 0)
+        code = EXIT_NO;
+    json_decref(o);
+    return code;
+}
+
+/* ---- silences ---- */
+
+static int silence(const struct alerts_conf *conf)
+{
+    AUTO_BUF body = BUF_INIT(8192);
+    AUTO_BUF raw = {0};
+    AUTO_BUF out = BUF_INIT(65536);
+    struct err err = {0};
+    json_t *o = NULL;
+    struct json j = json_on(&body);
+    const char *const names[] = {"rule", "node", "person", "for", "until", "reason"};
+    const char *const v[] = {conf->rule, conf->node, conf->person, conf->for_, conf->until, conf->reason};
+
+    json_obj(&j, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (v[i])
+            json_cstr(&j, names[i], v[i]);
+    json_end_obj(&j);
+    if (ask(conf, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &err) < 0)
+        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+    if (conf->json)
+        buf_addstr(&out, buf_str(&raw));
+    else
+        buf_addf(&out, "silence %lld\n", (long long)int_of(o, "id"));
+    json_decref(o);
+    return cli_print(&alerts_face, &out);
+}
+
+static int unsilence(const struct alerts_conf *conf, const char *id)
+{
+    AUTO_BUF path = BUF_INIT(256);
+    AUTO_BUF raw = {0};
+    struct err err = {0};
+    json_t *o = NULL;
+    int64_t number;
+
+    if (!id || !str_int(str_of(id), &number) || number < 1)
+        return cli_fail(&alerts_face, EXIT_USAGE, "which? `muster alerts silences` lists them with their numbers");
+    buf_addf(&path, "/api/v1/silences/%lld", (long long)number);
+    int r = ask(conf, "DELETE", path.p, str_of(""), &o, &raw, &err);
+    json_decref(o);
+    return r < 0 ? cli_fail(&alerts_face, exit_of(&err), "%s", err.msg) : EXIT_OK;
+}
+
+static int run(const struct alerts_conf *conf, const char *verb, const char *operand)
+{
+    json_t *o = NULL;
+    int code;
+
+    if (strcmp(verb, "list") == 0)
+        return list(conf);
+    if (strcmp(verb, "silence") == 0)
+        return silence(conf);
+    if (strcmp(verb, "unsilence") == 0)
+        return unsilence(conf, operand);
+    if (strcmp(verb, "rules") == 0)
+        code = show(conf, "/api/v1/alerts/rules", rule_columns, ARRAY_LEN(rule_columns), rule_row, "no rules", &o);
+    else if (strcmp(verb, "test") == 0)
+        code = show(conf, "/api/v1/alerts/test", alert_columns, ARRAY_LEN(alert_columns), alert_row,
+                    "no rule finds anything", &o);
+    else if (strcmp(verb, "silences") == 0)
+        code = show(conf, "/api/v1/silences", silence_columns, ARRAY_LEN(silence_columns), silence_row,
+                    "nothing is silenced", &o);
+    else
+        code = cli_fail(&alerts_face, EXIT_USAGE,
+                        "'%s' is not one of rules, test, silences, silence, unsilence; see --help", verb);
+    json_decref(o);
+    return code;
+}
+
+int cmd_alerts(int argc, char **argv)
+{
+    struct alerts_conf conf = {0};
+    int argi, r = cli_parse(&alerts_face, &conf, argc, argv, &argi);
+
+    if (r < 0)
+        r = argc - argi > 2
+                ? cli_fail(&alerts_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi + 2])
+                : run(&conf, argi < argc ? argv[argi] : "list", argi + 1 < argc ? argv[argi + 1] : NULL);
+    opt_fini(alerts_opts, &conf);
+    return r;
+}

@@ -1,0 +1,387 @@
+/* alerts.c: looks, what changed into the store, silences, and what happened lately. */
+#include "hub/alerts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "alert/lookout.h"
+#include "alert/note.h"
+#include "alert/show.h"
+#include "api/sources.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "query/view.h"
+
+#define LOOK_MS    5000
+#define RECENT_MS  3600000
+#define RECENT_MAX 2000
+#define PAST_MAX   1000 /* resolved ones kept at hand */
+#define PAST_MS    (7 * 86400000ll)
+
+struct alerts_desk {
+    struct hub *h;
+    struct alert_rules *rules;
+    struct lookout *watch;
+    struct recent *recent;
+    size_t n_recent, cap_recent;
+    struct alert **past; /* newest last */
+    size_t n_past, cap_past;
+    const struct alert **past_list;
+    struct silence **silences;
+    size_t n_silences, cap_silences;
+    int64_t last_silence, looked_ms;
+    const struct node_now **nodes;
+};
+
+static struct alert_rules *rules_of(const struct hub_conf *conf, struct err *err)
+{
+    struct alert_rules *r = alert_rules_new();
+
+    if (alert_rules_read(r, &conf->alerts, err) == 0)
+        return r;
+    alert_rules_free(r);
+    return NULL;
+}
+
+int alerts_desk_check(const struct hub_conf *conf, struct err *err)
+{
+    struct alert_rules *r = rules_of(conf, err);
+
+    alert_rules_free(r);
+    return r ? 0 : -EINVAL;
+}
+
+struct alerts_desk *alerts_desk_new(struct hub *h)
+{
+    struct alerts_desk *d = mem_zero(1, sizeof(*d));
+    struct err err = {0};
+
+    d->h = h;
+    d->rules = rules_of(&h->conf, &err);
+    if (!d->rules) { /* checked before: cannot be */
+        log_error("alert", "%s", err.msg);
+        d->rules = alert_rules_new();
+    }
+    d->watch = lookout_new(clock_wall_ms());
+    return d;
+}
+
+void alerts_desk_free(struct alerts_desk *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->n_past; i++)
+        free(d->past[i]);
+    for (size_t i = 0; i < d->n_silences; i++)
+        free(d->silences[i]);
+    free(d->past);
+    free(d->past_list);
+    free(d->silences);
+    free(d->recent);
+    free(d->nodes);
+    lookout_free(d->watch);
+    alert_rules_free(d->rules);
+    free(d);
+}
+
+void alerts_desk_set(struct alerts_desk *d)
+{
+    struct err err = {0};
+    struct alert_rules *r = d ? rules_of(&d->h->conf, &err) : NULL;
+
+    if (!r)
+        return;
+    alert_rules_free(d->rules);
+    d->rules = r;
+}
+
+/* ---- what was before ---- */
+
+static void keep_past(struct alerts_desk *d, struct alert *a)
+{
+    if (d->n_past == PAST_MAX) {
+        free(d->past[0]);
+        memmove(d->past, d->past + 1, --d->n_past * sizeof(*d->past));
+    }
+    VEC_ROOM(d->past, d->n_past, d->cap_past);
+    d->past[d->n_past++] = a;
+}
+
+static void load_alert(void *arg, const struct note *n)
+{
+    struct alerts_desk *d = arg;
+    struct err err = {0};
+    struct alert *a = alert_read(n->bytes, &err);
+
+    lookout_set_last(d->watch, n->id);
+    if (!a) {
+        log_warn("alert", "note %" PRId64 ": %s", n->id, err.msg);
+        return;
+    }
+    if (alert_state(a) == ALERT_FIRING) {
+        lookout_load(d->watch, a);
+        free(a);
+    } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
+        keep_past(d, a);
+    } else {
+        free(a);
+    }
+}
+
+static void load_silence(void *arg, const struct note *n)
+{
+    struct alerts_desk *d = arg;
+    struct silence *s = silence_read(n->bytes, NULL);
+
+    d->last_silence = MAX(d->last_silence, n->id);
+    if (!s)
+        return;
+    if (n->over_ms || s->until_ms <= d->h->started_ms) {
+        free(s);
+        return;
+    }
+    VEC_ROOM(d->silences, d->n_silences, d->cap_silences);
+    d->silences[d->n_silences++] = s;
+}
+
+static void load_event(void *arg, const char *node, const char *device, const struct event *e)
+{
+    alerts_desk_event(arg, node, device, e);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct recent *a = x, *b = y;
+
+    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
+}
+
+int alerts_desk_load(struct alerts_desk *d, struct err *err)
+{
+    int r = store_notes(d->h->store, NOTE_ALERT, false, load_alert, d, err);
+
+    if (r == 0)
+        r = store_notes(d->h->store, NOTE_SILENCE, false, load_silence, d, err);
+    if (r == 0)
+        r = store_events(d->h->store, NULL, d->h->started_ms - RECENT_MS, RECENT_MAX, load_event, d, err);
+    if (d->n_recent)
+        qsort(d->recent, d->n_recent, sizeof(*d->recent), by_time);
+    return MIN(r, 0);
+}
+
+/* ---- what happens ---- */
+
+void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct event *e)
+{
+    if (!d)
+        return;
+    if (d->n_recent == RECENT_MAX)
+        memmove(d->recent, d->recent + 1, --d->n_recent * sizeof(*d->recent));
+    VEC_ROOM(d->recent, d->n_recent, d->cap_recent);
+    struct recent *r = &d->recent[d->n_recent++];
+    *r = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
+    mem_copy_str(r->node, sizeof(r->node), node ? node : "");
+    mem_copy_str(r->device, sizeof(r->device), device ? device : "");
+    mem_copy_str(r->text, sizeof(r->text), e->text);
+}
+
+static void forget_old(struct alerts_desk *d, int64_t now_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_recent; i++)
+        if (now_ms - d->recent[i].at_ms < RECENT_MS)
+            d->recent[n++] = d->recent[i];
+    d->n_recent = n;
+    n = 0;
+    for (size_t i = 0; i < d->n_silences; i++) {
+        if (d->silences[i]->until_ms > now_ms)
+            d->silences[n++] = d->silences[i];
+        else
+            free(d->silences[i]);
+    }
+    d->n_silences = n;
+}
+
+/* ---- looking ---- */
+
+/* What could not be stored is tried by nobody again: it would fire anew after a restart. */
+static void kept(void *arg, int result)
+{
+    (void)arg;
+    if (result < 0)
+        log_warn("alert", "an alert could not be stored: %s", strerror(-result));
+}
+
+static void changed(void *arg, const struct alert *a)
+{
+    struct alerts_desk *d = arg;
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+
+    alert_write(a, &b);
+    struct note n = {.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms, .bytes = buf_str(&b)};
+    store_notes_put(d->h->store, &n, 1, kept, NULL);
+    if (a->resolved_ms)
+        keep_past(d, alert_copy(a));
+    log_info("alert", "%s: %s: %s%s", severity_words[a->severity], a->rule, a->text,
+             a->resolved_ms ? " (is over)" : "");
+}
+
+static void see(void *arg, const struct alert_rule *r, const struct finding *f)
+{
+    lookout_see(((struct alerts_desk *)arg)->watch, r, f);
+}
+
+struct whole_scene { /* a scene and what it borrows from */
+    struct scene s;
+    struct view view;
+    char sources[NOTICE_MAX], store[240];
+};
+
+static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *w)
+{
+    struct hub *h = d->h;
+    struct store_stat st;
+
+    free(d->nodes);
+    d->nodes = mem_zero(live_count(h->live) + 1, sizeof(*d->nodes));
+    *w = (struct whole_scene){0};
+    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, d->nodes, &w->view);
+    store_stat(h->store, &st);
+    if (st.last_error)
+        snprintf(w->store, sizeof(w->store), "%s", st.error[0] ? st.error : strerror(-st.last_error));
+    if (h->api.sources)
+        sources_said_notice(h->api.sources, now_ms, w->sources);
+    w->s = (struct scene){.now_ms = now_ms,
+                          .view = &w->view,
+                          .live = h->live,
+                          .census = h->api.census,
+                          .book = h->book,
+                          .store = w->store[0] ? w->store : NULL,
+                          .sources = w->sources[0] ? w->sources : NULL,
+                          .recent = d->recent,
+                          .n_recent = d->n_recent};
+}
+
+void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
+{
+    struct whole_scene w;
+
+    if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
+        return;
+    d->looked_ms = now_ms;
+    forget_old(d, now_ms);
+    scene_of(d, now_ms, &w);
+    lookout_begin(d->watch, now_ms);
+    alert_rules_look(d->rules, &w.s, see, d);
+    lookout_end(d->watch, changed, d);
+}
+
+/* ---- for the API ---- */
+
+void alerts_desk_now(void *hub, struct alerts_now *ret)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+
+    *ret = (struct alerts_now){.silences = (const struct silence *const *)d->silences, .n_silences = d->n_silences};
+    ret->v = lookout_all(d->watch, &ret->n);
+    d->past_list = mem_grow(d->past_list, MAX(d->n_past, 1u), sizeof(*d->past_list));
+    for (size_t i = 0; i < d->n_past; i++)
+        d->past_list[i] = d->past[d->n_past - 1 - i];
+    ret->past = d->past_list;
+    ret->n_past = d->n_past;
+}
+
+const struct alert_rules *alerts_desk_rules(void *hub)
+{
+    return ((struct hub *)hub)->alerts->rules;
+}
+
+void alerts_desk_test(void *hub, void (*see_it)(void *arg, const struct alert_rule *r, const struct finding *f),
+                      void *arg)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    struct whole_scene w;
+
+    scene_of(d, clock_wall_ms(), &w);
+    alert_rules_look(d->rules, &w.s, see_it, arg);
+}
+
+struct writing {
+    struct alerts_desk *d;
+    struct late *late;
+    struct silence *s; /* to be in force; NULL: */
+    int64_t id;        /* ... this one is not any more */
+};
+
+static void drop_silence(struct alerts_desk *d, int64_t id)
+{
+    for (size_t i = 0; i < d->n_silences; i++)
+        if (d->silences[i]->id == id) {
+            free(d->silences[i]);
+            d->silences[i] = d->silences[--d->n_silences];
+            return;
+        }
+}
+
+static void written(void *arg, int result)
+{
+    struct writing *w = arg;
+    struct reply rp = {0};
+
+    if (result < 0) {
+        reply_problem(&rp, result == -ENOSPC ? 507 : 503, "the hub cannot store it, nothing was changed: %s",
+                      strerror(-result));
+        free(w->s);
+    } else {
+        rp.body = BUF_INIT(65536);
+        rp.status = w->s ? 201 : 200;
+        struct json j = json_on(&rp.body);
+        if (w->s) {
+            VEC_ROOM(w->d->silences, w->d->n_silences, w->d->cap_silences);
+            w->d->silences[w->d->n_silences++] = w->s;
+            silence_json(&j, w->s);
+        } else {
+            drop_silence(w->d, w->id);
+            json_obj(&j, NULL);
+            json_int(&j, "id", w->id);
+            json_end_obj(&j);
+        }
+        buf_addc(&rp.body, '\n');
+    }
+    httpd_late_reply(w->late, &rp);
+    free(w);
+}
+
+enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    struct silence to = *s;
+    (void)rp;
+
+    to.id = ++d->last_silence;
+    silence_write(&to, &b);
+    struct note n = {.kind = NOTE_SILENCE, .id = to.id, .over_ms = to.until_ms, .bytes = buf_str(&b)};
+    n.over_ms = 0; /* open until it is over, which load_silence sees by its end */
+    struct writing *w = mem_zero(1, sizeof(*w));
+    *w = (struct writing){.d = d, .late = httpd_late(rq), .s = silence_copy(&to)};
+    store_notes_put(d->h->store, &n, 1, written, w);
+    return REPLY_LATER;
+}
+
+enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    size_t i = 0;
+
+    while (i < d->n_silences && d->silences[i]->id != id)
+        i++;
+    if (i == d->n_silences)
+        return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
+    struct note n = {.kind = NOTE_SILENCE, .id = id, .gone = true};
+    struct writing *w = mem_zero(1, sizeof(*w));
+    *w = (struct writing){.d = d, .late = httpd_late(rq), .id = id};
+    store_notes_put(d->h->store, &n, 1, written, w);
+    return REPLY_LATER;
+}

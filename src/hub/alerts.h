@@ -1,0 +1,31 @@
+/*
+ * alerts.h: the desk that looks every few seconds whether something is wrong (alert/), and keeps what it found. An
+ * alert that fires or is resolved is durable before anybody sees it; what fired survives a restart, and fires once.
+ */
+#ifndef HUB_ALERTS_H
+#define HUB_ALERTS_H
+
+#include "hub/hub.h"
+#include "model/alert.h"
+
+struct alerts_desk;
+struct alerts_desk *alerts_desk_new(struct hub *h);
+void alerts_desk_free(struct alerts_desk *d);
+int alerts_desk_check(const struct hub_conf *conf, struct err *err); /* would its rules be understood? */
+void alerts_desk_set(struct alerts_desk *d);                         /* the hub's settings may have changed */
+int alerts_desk_load(struct alerts_desk *d, struct err *err);        /* what fired before this start */
+void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms);
+/* Something happened: for the rules that look at that. */
+void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct event *e);
+
+/* For the API: alert/show.h. */
+struct alerts_now;
+void alerts_desk_now(void *hub, struct alerts_now *ret);
+enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
+enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id);
+const struct alert_rules *alerts_desk_rules(void *hub);
+/* What would fire now if nothing had to last: see is called for each. */
+void alerts_desk_test(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct finding *f),
+                      void *arg);
+
+#endif

@@ -1,0 +1,60 @@
+/* alert.c: alerts and silences copied, and what state one is in. */
+#include "model/alert.h"
+
+#include "base/mem.h"
+
+const char *const severity_words[SEVERITIES + 1] = {"info", "warning", "critical", NULL};
+const char *const alert_words[ALERT_STATES] = {"pending", "firing", "resolved"};
+
+static const size_t alert_texts[] = {offsetof(struct alert, rule),   offsetof(struct alert, subject),
+                                     offsetof(struct alert, node),   offsetof(struct alert, place),
+                                     offsetof(struct alert, device), offsetof(struct alert, person),
+                                     offsetof(struct alert, text),   offsetof(struct alert, advice)};
+static const size_t silence_texts[] = {offsetof(struct silence, rule), offsetof(struct silence, node),
+                                       offsetof(struct silence, person), offsetof(struct silence, by),
+                                       offsetof(struct silence, reason)};
+
+struct alert *alert_copy(const struct alert *a)
+{
+    struct alert *to = mem_alloc(sizeof(*to) + mem_text_bytes(a, alert_texts, ARRAY_LEN(alert_texts)));
+
+    *to = *a;
+    mem_text_move(to, alert_texts, ARRAY_LEN(alert_texts), (char *)(to + 1));
+    return to;
+}
+
+struct silence *silence_copy(const struct silence *s)
+{
+    struct silence *to = mem_alloc(sizeof(*to) + mem_text_bytes(s, silence_texts, ARRAY_LEN(silence_texts)));
+
+    *to = *s;
+    mem_text_move(to, silence_texts, ARRAY_LEN(silence_texts), (char *)(to + 1));
+    return to;
+}
+
+enum alert_state alert_state(const struct alert *a)
+{
+    return a->resolved_ms ? ALERT_RESOLVED : a->fired_ms ? ALERT_FIRING : ALERT_PENDING;
+}
+
+static bool fits(const char *pattern, const char *text)
+{
+    return !pattern[0] || str_glob(str_of(pattern), str_of(text));
+}
+
+/* A node's name alone means its GPUs too. */
+static bool fits_place(const char *pattern, const char *place)
+{
+    struct str node = str_of(place);
+    int colon = str_rfind(node, ":");
+
+    if (fits(pattern, place))
+        return true;
+    return colon > 0 && str_glob(str_of(pattern), str_n(place, (size_t)colon));
+}
+
+bool silence_fits(const struct silence *s, const struct alert *a, int64_t now_ms)
+{
+    return now_ms < s->until_ms && fits(s->rule, a->rule) && fits_place(s->node, a->place) &&
+           fits(s->person, a->person);
+}

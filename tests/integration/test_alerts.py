@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""Alerts against a real hub: they fire, are resolved, survive kill -9 without firing twice, and can be silenced."""
+import json
+import threading
+
+import lib
+import sender
+
+CONFIG = """
+rule: {stale_after: 2s, down_after: 3s}
+alerts:
+  node-down: {clear: 1s}
+  gpu-idle: off
+  rules:
+    - name: busy-kim
+      when: user:kim
+      for: 0s
+      clear: 0s
+      severity: info
+      text: "{place} is {user}'s"
+"""
+
+
+class Alerts(lib.Case):
+    def setUp(self):
+        super().setUp()
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG)
+        self.port, self.on, self.over = lib.free_port(), {}, threading.Event()
+        self.begin()
+        self.nodes = {n: (sender.Node(n), self.token("agent")) for n in ("a1", "a2")}
+        self.admin = self.token("admin")
+        self.quiet = set()
+        self.say()
+        self.thread = threading.Thread(target=self.go_on, daemon=True)
+        self.thread.start()
+        self.addCleanup(lambda: (self.over.set(), self.thread.join()))
+
+    def begin(self):
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"))
+        self.hub.wait_line(r"http://127")
+
+    def say(self):
+        for name, (node, token) in list(self.nodes.items()):
+            if name in self.quiet:
+                continue
+            user = self.on.get(name)
+            procs = node.procs((100, user, "train", "train")) if user else node.procs()
+            raw = node.stream(node.facts(), procs, node.batch(util=5000 if user else 0, mem=8 << 30 if user else 0))
+            lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+
+    def go_on(self):
+        while not self.over.wait(0.5):
+            try:
+                self.say()
+            except OSError:
+                pass  # the hub is away
+
+    def ask(self, method, path, body=None):
+        status, _, raw = lib.ask(self.url + path, method=method, headers={"Authorization": "Bearer " + self.admin}, body=None if body is None else json.dumps(body).encode())
+        return status, json.loads(raw)
+
+    def rows(self, query=""):
+        return self.ask("GET", "/api/v1/alerts" + query)[1]["rows"]
+
+    def firing(self):
+        return sorted((r["rule"], r["place"], r["id"]) for r in self.rows())
+
+    def cli(self, *argv):
+        return self.run_any(lib.MUSTER, "alerts", *argv, env={"MUSTER_HUB": self.url, "MUSTER_TOKEN": self.admin})
+
+    def test_an_alert_fires_once_over_restarts_and_is_resolved(self):
+        self.assertEqual(self.cli()[:2], (0, "nothing is wrong\n"))
+        self.on["a1"] = "kim"
+        self.quiet.add("a2")
+        lib.wait_until("both fire", lambda: [f[:2] for f in self.firing()] == [("busy-kim", "a1:0"), ("node-down", "a2")])
+        was = self.firing()
+        status, out, _ = self.cli()
+        self.assertEqual(status, 1)
+        self.assertRegex(out, r"critical +node-down +a2 .*a2 has not been heard of")
+        self.assertRegex(out, r"info +busy-kim +a1:0 .*a1:0 is kim's")
+        self.hub.kill9()
+        self.begin()
+        lib.wait_until("the same, not others", lambda: self.firing() == was)
+        self.hub.stop()
+        self.begin()
+        self.assertEqual(self.firing(), was)
+        with open(self.path("muster.yaml"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), CONFIG)
+        past = self.rows("?all")
+        self.assertEqual([r["id"] for r in past if r["state"] == "resolved"], [])
+
+    def test_silences_keep_it_listed_and_end(self):
+        self.on["a1"] = "kim"
+        lib.wait_until("it fires", lambda: [f[:2] for f in self.firing()] == [("busy-kim", "a1:0")])
+        status, out, err = self.cli("silence", "--node", "a1", "--for", "2h", "--reason", "we know")
+        self.assertEqual((status, out), (0, "silence 1\n"), err)
+        row = self.rows()[0]
+        self.assertEqual((row["silenced"]["reason"], row["silenced"]["id"]), ("we know", 1))
+        self.assertEqual(self.ask("GET", "/api/v1/alerts")[1]["firing"], 0)
+        self.assertEqual(self.cli()[0], 0)
+        self.hub.kill9()
+        self.begin()
+        lib.wait_until("it is silenced still", lambda: [r["silenced"]["id"] for r in self.rows()] == [1])
+        self.assertRegex(self.cli("silences")[1], r"1 +- +a1 .*we know")
+        self.assertEqual(self.cli("unsilence", "1")[0], 0)
+        self.assertEqual(self.cli()[0], 1)
+        self.assertEqual(self.cli("unsilence", "1")[0], 1)
+        for body, words in (({"rule": "*", "for": "1h"}, "say why"), ({"for": "1h", "reason": "x"}, "what to be silent about"), ({"rule": "*", "reason": "x"}, "for how long"),
+                            ({"rule": "*", "reason": "x", "for": "1h", "until": "friday"}, "one way"), ({"rule": "*", "reason": "x", "for": "soon"}, "for"),
+                            ({"rule": "*", "reason": "x", "for": "10w", "what": "y"}, "not understood"), ({"rule": 7}, "must be text"), ({"rule": "*", "reason": "x", "until": "2020-01-01"}, "past")):
+            status, got = self.ask("POST", "/api/v1/silences", body)
+            self.assertEqual(status, 400, (body, got))
+            self.assertIn(words, got["detail"])
+        self.assertEqual(lib.ask(self.url + "/api/v1/silences", method="POST", body=b"{}")[0], 401)
+
+    def test_rules_and_what_they_find_now(self):
+        status, out, _ = self.cli("rules")
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"gpu-idle +info +off")
+        self.assertRegex(out, r"busy-kim +info +on +at once +user:kim")
+        self.on["a2"] = "kim"
+        lib.wait_until("it is found", lambda: "a2:0 is kim's" in self.cli("test")[1])
+        self.assertEqual(self.cli("what")[0], 2)
+        with open(self.path("bad.yaml"), "w", encoding="utf-8") as f:
+            f.write("alerts:\n  gpu-ilde: off\n")
+        status, _, err = self.run_any(lib.MUSTER, "hub", "--config", self.path("bad.yaml"), "--listen", "127.0.0.1:0", "--data", self.path("data2"))
+        self.assertNotEqual(status, 0)
+        self.assertIn("bad.yaml:2:3: there is no built-in rule 'gpu-ilde'", err)
+
+
+if __name__ == "__main__":
+    lib.main()

@@ -1,0 +1,292 @@
+/* test_alert.c: rules over a small cluster, the lookout between them and alerts, sentences with holes, notes. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "alert/lookout.h"
+#include "alert/note.h"
+#include "alert/show.h"
+#include "alert/template.h"
+#include "view_fixture.h"
+
+/* ---- the lookout ---- */
+
+struct told { /* "fired 1 a; over 1 a; " */
+    char text[2000];
+};
+
+static void on_change(void *arg, const struct alert *a)
+{
+    struct told *t = arg;
+    size_t at = strlen(t->text);
+
+    snprintf(t->text + at, sizeof(t->text) - at, "%s %lld %s; ", a->resolved_ms ? "over" : "fired", (long long)a->id,
+             a->subject);
+}
+
+static const struct alert_rule rule = {.name = "r", .severity = SEV_WARNING, .for_ms = 60000, .clear_ms = 30000};
+
+static const char *look(struct lookout *l, int64_t now_ms, const char *subjects, struct told *t)
+{
+    struct str rest = str_of(subjects), one;
+    char subject[40];
+
+    t->text[0] = 0;
+    lookout_begin(l, now_ms);
+    while (str_word(&rest, &one)) {
+        snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
+        struct finding f = {subject, "", "", "", "", "it is so", "", 0, -1};
+        lookout_see(l, &rule, &f);
+        lookout_see(l, &rule, &f); /* twice is once */
+    }
+    lookout_end(l, on_change, t);
+    return t->text;
+}
+
+static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
+{
+    struct lookout *l = lookout_new(-1000000);
+    struct told t;
+    size_t n;
+
+    (void)unused;
+    assert_string_equal(look(l, 0, "a b", &t), "");
+    assert_string_equal(look(l, 59999, "a", &t), ""); /* b was so for too short a time */
+    assert_string_equal(look(l, 60000, "a b", &t), "fired 1 a; ");
+    assert_string_equal(look(l, 70000, "a b", &t), "");
+    lookout_all(l, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(lookout_firing(l), 1);
+    assert_string_equal(look(l, 80000, "b", &t), "");
+    assert_string_equal(look(l, 100000, "a b", &t), ""); /* back before it was over: nobody is told */
+    assert_string_equal(look(l, 110000, "b", &t), "");
+    assert_string_equal(look(l, 139999, "b", &t), "fired 2 b; ");
+    assert_string_equal(look(l, 140000, "b", &t), "over 1 a; ");
+    assert_string_equal(look(l, 150000, "a b", &t), ""); /* a new one, from the start */
+    assert_string_equal(look(l, 210000, "a b", &t), "fired 3 a; ");
+    lookout_free(l);
+}
+
+static void what_fired_survives_a_restart(void **unused)
+{
+    struct lookout *l = lookout_new(1000000);
+    struct alert a = {.id = 7,
+                      .severity = SEV_WARNING,
+                      .since_ms = 5,
+                      .fired_ms = 6,
+                      .rule = "r",
+                      .subject = "a",
+                      .node = "",
+                      .place = "",
+                      .device = "",
+                      .person = "",
+                      .text = "",
+                      .advice = ""};
+    struct told t;
+
+    (void)unused;
+    lookout_load(l, &a);
+    assert_string_equal(look(l, 1000000, "a", &t), "");
+    assert_string_equal(look(l, 1100000, "", &t), ""); /* nobody was heard of yet: nothing is over */
+    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "");
+    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS + 30000, "", &t), "over 7 a; ");
+    assert_string_equal(look(l, 2000000, "c", &t), "");
+    assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* numbers go on */
+    lookout_free(l);
+}
+
+static void thousands_are_found_again(void **unused)
+{
+    struct lookout *l = lookout_new(-1000000);
+    AUTO_BUF many = BUF_INIT(1 << 20);
+    struct told t;
+
+    (void)unused;
+    for (int i = 0; i < 5000; i++)
+        buf_addf(&many, "s%d ", i);
+    look(l, 0, many.p, &t);
+    look(l, 60000, many.p, &t);
+    assert_int_equal(lookout_firing(l), 5000);
+    look(l, 60001, "s17", &t);
+    look(l, 90001, "s17", &t);
+    assert_int_equal(lookout_firing(l), 1);
+    lookout_free(l);
+}
+
+/* ---- rules ---- */
+
+static void on_see(void *arg, const struct alert_rule *r, const struct finding *f)
+{
+    buf_addf(arg, "%s %s: %s\n", r->name, f->place, f->text);
+}
+
+static void has(const struct buf *b, const char *what, bool want)
+{
+    if ((strstr(b->p ? b->p : "", what) != NULL) != want)
+        fail_msg("%s '%s' in\n%s", want ? "no" : "there is", what, b->p ? b->p : "");
+}
+
+static void rules_find_what_is_wrong(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct alert_rules *rules = alert_rules_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct recent recent[] = {{.at_ms = NOW - 1000, .kind = EVENT_WANDB, .text = "Overlap of runs found"}};
+    struct scene s =
+        {.now_ms = NOW, .view = &c->v, .live = live, .store = "no space left", .recent = recent, .n_recent = 1};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    sample_set(&c->v.nodes[0]->devices[0].now, M_rows_pending, 1);
+    sample_set(&c->v.nodes[0]->devices[0].now, M_temp, 95000);
+    alert_rules_look(rules, &s, on_see, &b);
+    has(&b, "gpu-lost dgx1:3: dgx1:3 ", true);
+    has(&b, "gpu-idle dgx1:1: dgx1:1 is held by lee and idle for 2 h 55 m\n", true);
+    has(&b, "driver-hung dgx2: dgx2 has a driver that does not answer for ", true);
+    has(&b, "node-down ws3: ws3 has not been heard of for ", true);
+    has(&b, "clock-off dgx1: the clock of dgx1 is off by 7.0 s\n", true);
+    has(&b, "gpu-hot dgx1:0: dgx1:0 is at 95 ", true);
+    has(&b, "gpu-remap dgx1:0: ", true);
+    has(&b, "gpu-throttled-heat dgx1:0: ", true);
+    has(&b, "gpu-throttled-power", false); /* off unless told */
+    has(&b, "store : no space left\n", true);
+    has(&b, "wandb : Overlap of runs found\n", true);
+    for (size_t i = 0; i < c->v.n; i++)
+        ((struct node_now *)(uintptr_t)c->v.nodes[i])->maintenance = true;
+    buf_reset(&b);
+    alert_rules_look(rules, &s, on_see, &b);
+    has(&b, "gpu-lost", false);
+    has(&b, "node-down", false);
+    live_free(live);
+    alert_rules_free(rules);
+    cluster_free(c);
+}
+
+static int read_rules(struct alert_rules *r, const char *text, struct err *err)
+{
+    AUTO_FREE char *copy = mem_str(text);
+    char path[] = "m.yaml";
+    struct opt_section section = {.text = copy, .path = path, .line = 10};
+
+    return alert_rules_read(r, &section, err);
+}
+
+static void rules_of_ones_own_are_read(void **unused)
+{
+    struct alert_rules *r = alert_rules_new();
+    struct cluster *c = cluster_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    struct err err = {0};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    int code =
+        read_rules(r,
+                   "gpu-idle: off\ngpu-throttled-power: on\ngpu-hot: {for: 10m, severity: critical, when: temp>70}\n"
+                   "rules:\n- name: mine\n  when: held user:lee\n  for: 90s\n  channel: [a, b]\n"
+                   "  text: '{place} {{x} {user} {idle} {mem_used} {sm_active}'\n"
+                   "- {name: dark, when: 'host:ws*', of: node, text: '{node}: {state}'}\n",
+                   &err);
+    if (code < 0)
+        fail_msg("%s", err.msg);
+    assert_true(alert_rules_find(r, "gpu-idle")->off && !alert_rules_find(r, "gpu-throttled-power")->off);
+    const struct alert_rule *hot = alert_rules_find(r, "gpu-hot"), *mine = alert_rules_find(r, "mine");
+    assert_true(hot->for_ms == 600000 && hot->severity == SEV_CRITICAL && mine->for_ms == 90000 && mine->own);
+    assert_string_equal(mine->channels, "a,b");
+    alert_rules_look(r, &s, on_see, &b);
+    has(&b, "mine dgx1:1: dgx1:1 {x} lee 2 h 55 m 2.00 GiB -\n", true);
+    has(&b, "dark ws3: ws3: down\n", true);
+    has(&b, "gpu-idle", false);
+    live_free(live);
+    alert_rules_free(r);
+    cluster_free(c);
+}
+
+static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"gpu-ilde: off\n", "m.yaml:11:1: there is no built-in rule 'gpu-ilde'"},
+        {"gpu-idle: maybe\n", "m.yaml:11:11: expected off, on, or"},
+        {"gpu-idle: {for: soon}\n", "expected a length of time"},
+        {"gpu-idle: {when: free}\n", "'when' is not understood here: for, clear, severity, channel, advice are"},
+        {"gpu-hot: {severity: bad}\n", "expected info, warning or critical"},
+        {"rules: 7\n", "expected a list of rules"},
+        {"rules:\n- {name: x}\n", "m.yaml:12:3: expected a rule"},
+        {"rules:\n- {name: x, when: 'mem<'}\n", "column 5 of the filter"},
+        {"rules:\n- {name: x, when: free, text: '{what}'}\n", "{what} is not known"},
+        {"rules:\n- {name: x, when: free, text: '{place'}\n", "is not closed"},
+        {"rules:\n- {name: gpu-hot, when: free}\n", "there is a rule 'gpu-hot' already"},
+        {"rules:\n- {name: x, when: free, of: rack}\n", "'of' is not understood"},
+        {"rules:\n- {name: x, when: free, channel: 'a,b'}\n", "expected the name of a channel"},
+        {"- a\n", "expected names of rules"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct alert_rules *r = alert_rules_new();
+        struct err err = {0};
+        assert_int_equal(read_rules(r, cases[i].text, &err), -EINVAL);
+        if (!strstr(err.msg, cases[i].want))
+            fail_msg("'%s' instead of '%s'", err.msg, cases[i].want);
+        alert_rules_free(r);
+    }
+}
+
+/* ---- notes, silences ---- */
+
+static void a_note_comes_back_as_it_was(void **unused)
+{
+    struct alert a = {.id = 3,
+                      .severity = SEV_CRITICAL,
+                      .since_ms = 1,
+                      .fired_ms = 2,
+                      .resolved_ms = 3,
+                      .told_ms = 4,
+                      .tells = 5,
+                      .rule = "r",
+                      .subject = "gpu:\"x",
+                      .node = "n",
+                      .place = "dgx2:3",
+                      .device = "GPU-1",
+                      .person = "kim",
+                      .text = "\xc3\xa4 text",
+                      .advice = "do"};
+    struct silence s = {.id = 4,
+                        .created_ms = 5,
+                        .until_ms = 100,
+                        .rule = "r*",
+                        .node = "dgx2",
+                        .person = "",
+                        .by = "lee",
+                        .reason = "fans"};
+    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_BUF again = BUF_INIT(65536);
+    struct err err = {0};
+
+    (void)unused;
+    alert_write(&a, &b);
+    AUTO_FREE struct alert *got = alert_read(buf_str(&b), &err);
+    assert_non_null(got);
+    alert_write(got, &again);
+    assert_string_equal(b.p, again.p);
+    buf_reset(&b);
+    silence_write(&s, &b);
+    AUTO_FREE struct silence *quiet = silence_read(buf_str(&b), &err);
+    assert_non_null(quiet);
+    assert_true(silence_fits(quiet, got, 99)); /* its node's name alone means its GPUs */
+    assert_false(silence_fits(quiet, got, 100));
+    s.node = "dgx3";
+    assert_false(silence_fits(&s, got, 99));
+    s.node = "dgx2:?";
+    assert_true(silence_fits(&s, got, 99));
+    static const char *const bad[] = {"", "[]", "{", "{}", "{\"id\":1,\"severity\":9}", "{\"id\":-1}"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_null(alert_read(str_of(bad[i]), &err));
+}
+
+TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
+      cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(thousands_are_found_again),
+      cmocka_unit_test(rules_find_what_is_wrong), cmocka_unit_test(rules_of_ones_own_are_read),
+      cmocka_unit_test(what_is_wrong_in_the_file_is_said_with_its_place), cmocka_unit_test(a_note_comes_back_as_it_was))
