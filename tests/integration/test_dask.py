@@ -143,7 +143,10 @@ class Jobs(DaskCase):
         self.assertTrue(seen and all(re.match(r"nap-|lambda-", t) for t in seen))
         done = monitor.successful_jobs()
         self.assertEqual((done[0], sorted(done[1]), done[2]), ([], [False] + [True] * 9, [True, True]))
-        self.assertEqual(sorted(monitor.get_peaks("compute-util", workers=[0])), sorted({p[0] for p in pairs(made[0])}))
+        peaks = monitor.get_peaks("compute-util")
+        self.assertEqual([sorted(p) for p in peaks], [sorted({p[0] for p in pairs(path)}) for path in made])
+        told = json.loads(self.run_ok(lib.MUSTER, "peaks", self.dir, "--metric", "compute-util", "--per-job", "--json"))
+        self.assertEqual(told, {str(i): {str(job): best for job, best in p.items()} for i, p in enumerate(peaks)})
 
     def test_manual_jobs_from_a_second_client(self):
         self.attached(job_type="manual")

@@ -12,8 +12,6 @@ from .. import tables
 from .worker import NAME, SCHEDULER_OP, WorkerMonitor
 from .scheduler import SchedulerMonitor
 
-BUILT_IN = ("total-mem", "mem-util", "compute-util", "tasks")
-
 
 class CustomMetric:
     """A function of yours that is sampled; see custom_metric."""

@@ -89,7 +89,7 @@ class SchedulerMonitor(SchedulerPlugin):
         self.counter.submit(client, keys, tasks, {key: state == "memory" for key, state in states.items() if state in ("memory", "erred")})
 
     def transition(self, key, start, finish, *args, worker=None, startstops=None, **kwargs):
-        if finish == "memory" and start == "processing" or finish == "erred" and start != "erred":
+        if finish in ("memory", "erred"):
             if start == "processing":
                 self.remember(key, finish == "memory", worker, startstops)
             self.counter.finished(key, finish == "memory", start == "processing")
@@ -266,8 +266,8 @@ class SchedulerMonitor(SchedulerPlugin):
         return {"jobs": self.counter.successful()}
 
     async def do_shutdown(self, **kwargs):
-        late = await self.ask_workers("stop") if self.recording else []
         self.recording = False
+        late = await self.ask_workers("detach")
         self.counter.end_spans()
         if self.spans:
             self.spans.close()

@@ -97,11 +97,11 @@ class WorkerMonitor(WorkerPlugin):
             return
         try:
             await self.off_loop(self.sampler.stop)
-            await asyncio.wait_for(self.push(), 10)
+            if len(self.sampler):
+                await asyncio.wait_for(self.push(), 10)
         except Exception as e:
             log.warning("muster: the last samples of %s are lost: %s", self.worker.name, e)
-        sampler, self.sampler = self.sampler, None
-        await self.off_loop(sampler.close)
+        await self.close()
 
     async def tell(self, action, **more):
         """One message to the scheduler's part; None when it is not there."""
@@ -147,9 +147,8 @@ class WorkerMonitor(WorkerPlugin):
 
     async def open(self):
         """Open it anew; the error, if there is one, is told and kept."""
-        old, self.sampler, self.error = self.sampler, None, None
-        if old is not None:
-            await self.off_loop(old.close)
+        await self.close()
+        self.error = None
         try:
             self.sampler = await self.off_loop(self.open_now)
         except Exception as e:
@@ -157,6 +156,11 @@ class WorkerMonitor(WorkerPlugin):
             log.warning("muster: %s cannot sample: %s", self.worker.name, e)
         self.started, self.sent, self.piece = None, 0, 0
         self.put_labels()
+
+    async def close(self):
+        old, self.sampler = self.sampler, None
+        if old is not None:
+            await self.off_loop(old.close)
 
     def about(self):
         s = self.sampler
@@ -248,7 +252,7 @@ class WorkerMonitor(WorkerPlugin):
     # ---- what the scheduler asks ----
 
     async def handle(self, action=None, **kwargs):
-        do = {"start": self.do_start, "stop": self.do_stop, "flush": self.do_flush, "clear": self.do_clear}.get(action)
+        do = {"start": self.do_start, "stop": self.do_stop, "flush": self.do_flush, "clear": self.do_clear, "detach": self.do_detach}.get(action)
         if do is None:
             return {"error": f"no action {action!r}"}
         await do(**kwargs)
@@ -269,6 +273,12 @@ class WorkerMonitor(WorkerPlugin):
 
     async def do_flush(self, **kwargs):
         await self.push()
+
+    async def do_detach(self, **kwargs):
+        """The monitor goes, with all it has recorded: there is nobody to send it to."""
+        self.recording = False
+        async with self.pushing:
+            await self.close()
 
     async def do_clear(self, epoch=0, **kwargs):
         async with self.pushing:
