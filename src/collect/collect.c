@@ -1,5 +1,5 @@
 /*
- * collect.c: readings that are filled and reused tick by tick, the list of ways to read devices, and the text rules
+ * collect.c: readings that are filled and reused tick by tick, choosing among ways to read devices, and the text rules
  * they share. Who owns a device that two of them see is roster.c's business.
  */
 #include "collect/collect.h"
@@ -11,10 +11,6 @@
 
 #define READING_CUSTOM_MAX 2048       /* values per tick: a metric may have one per device */
 #define READING_KNOWN_MAX  (4u << 20) /* bytes: some 3,000 processes */
-
-/* Every one whose devices are present is used, in this order. */
-const struct collector_ops *const collectors[] = {&collector_nvml, &collector_smi, &collector_replay, &collector_exec,
-                                                  NULL};
 
 /* ---- readings ---- */
 
