@@ -260,18 +260,29 @@ bool samples_number(struct str s, double *ret)
     return true;
 }
 
-size_t samples_numbers(struct str rest, double *ret)
+size_t samples_numbers(struct str cell, double *ret)
 {
-    size_t n = 0;
-    struct str one;
-    while (n < SAMPLES_GPUS_MAX && str_cut(&rest, ',', &one)) {
-        while (one.len && one.p[0] == ' ') {
-            one.p++;
-            one.len--;
+    const char *p = cell.p, *end = cell.p + cell.len;
+    for (size_t n = 0;;) {
+        /* whole numbers of up to 15 digits, which nearly all are, at once */
+        uint64_t digits = 0;
+        while (p < end && *p == ' ')
+            p++;
+        const char *from = p;
+        for (unsigned d; p < end && (d = (unsigned)(*p - '0')) <= 9; p++)
+            digits = digits * 10 + d;
+        size_t len = (size_t)(p - from);
+        if (len - 1 < 15 && (p == end || *p == ',')) {
+            ret[n++] = (double)digits;
+        } else {
+            p = memchr(p, ',', (size_t)(end - p));
+            p = p ? p : end;
+            if (!samples_number(str_trim(str_n(from, (size_t)(p - from))), &ret[n]))
+                ret[n] = NAN;
+            n++;
         }
-        if (!samples_number(one, &ret[n]) && !samples_number(str_trim(one), &ret[n]))
-            ret[n] = NAN;
-        n++;
+        if (p == end || n == SAMPLES_GPUS_MAX)
+            return n;
+        p++; /* the comma */
     }
-    return n;
 }
