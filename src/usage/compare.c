@@ -378,29 +378,31 @@ static int by_time(const void *a, const void *b)
     return x->of != y->of ? (x->of < y->of ? -1 : 1) : x->end - y->end;
 }
 
+/* The one before goes on. */
+static bool share_grow(struct share *last, uint32_t host, uint64_t mask, int64_t from_ms, int64_t end_ms,
+                       int64_t gpu_ms)
+{
+    if (last->host != host || last->end_ms != from_ms || last->mask != mask)
+        return false;
+    last->end_ms = end_ms;
+    last->gpu_ms += gpu_ms;
+    return true;
+}
+
 static int share_add(struct making *k, size_t item, uint32_t host, int64_t from_ms, int64_t end_ms, int64_t gpu_ms,
                      struct err *err)
 {
     struct item *it = &k->items[item];
-    struct share *last = it->share ? &k->shares[it->share - 1] : NULL;
+    struct share s =
+        {.host = host, .item = item, .from_ms = from_ms, .end_ms = end_ms, .gpu_ms = gpu_ms, .mask = k->mask[host]};
 
     it->c.held_ms += gpu_ms;
-    if (!k->ask->history)
+    if (!k->ask->history || (it->share && share_grow(&k->shares[it->share - 1], host, s.mask, from_ms, end_ms, gpu_ms)))
         return 0;
-    if (last && last->host == host && last->end_ms == from_ms && last->mask == k->mask[host]) {
-        last->end_ms = end_ms;
-        last->gpu_ms += gpu_ms;
-        return 0;
-    }
     if (k->n_shares == COMPARE_SHARES_MAX)
         return err_set(err, -E2BIG, "there is too much to compare in that time: ask for a shorter one");
     VEC_ROOM(k->shares, k->n_shares, k->cap_shares);
-    k->shares[k->n_shares++] = (struct share){.host = host,
-                                              .item = item,
-                                              .from_ms = from_ms,
-                                              .end_ms = end_ms,
-                                              .gpu_ms = gpu_ms,
-                                              .mask = k->mask[host]};
+    k->shares[k->n_shares++] = s;
     if (host == it->host)
         it->share = k->n_shares;
     return 0;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/zone.h"
 
-#define TENTH_MS 360000 /* of an hour */
+#define TENTH_MS 360000ll /* of an hour */
 
 const char *const compare_words[REPORT_PERIODS + 2] = {"daily",   "weekly", "monthly", "overall",
                                                        "summary", "runs",   NULL};
