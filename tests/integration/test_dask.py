@@ -110,18 +110,18 @@ class Jobs(DaskCase):
         monitor = Monitor(asker)
         b = Client(self.cluster.address)
         self.assertEqual(self.status(monitor), (0, 0))
-        b.submit(nap, 0.2, 1, pure=False).result()
+        b.submit(nap, 0.5, 1, pure=False).result()
         self.assertEqual(self.status(monitor), (1, 0))
-        b.gather(b.map(nap, [0.2] * 6, pure=False))
+        b.gather(b.map(nap, [0.4] * 6, pure=False))
         self.assertEqual(self.status(monitor), (1, 1))
         with self.assertRaises(ValueError):
             b.submit(lambda _: fail(), b.submit(nap, 0.2, pure=False), pure=False).result()
-        b.submit(nap, 0.2, pure=False).result()
+        b.submit(nap, 0.5, pure=False).result()
         self.assertEqual(self.status(monitor)[0], 1)
         b.close()
         c = Client(self.cluster.address)
         lib.wait_until("job 2", lambda: self.status(monitor) == (2, 0))
-        first, second = c.submit(nap, 0.3, pure=False), c.submit(nap, 0.6, pure=False)
+        first, second = c.submit(nap, 0.5, pure=False), c.submit(nap, 1.2, pure=False)
         first.result()
         self.assertEqual(self.status(monitor), (2, 1))
         second.result()
@@ -135,7 +135,7 @@ class Jobs(DaskCase):
         for path in made:
             got = pairs(path)
             self.assertEqual([p for p in want if p in got], got, path)  # in order, none made up
-            for sure in ((1, 0), (1, 1), (1, 4), (2, 0), (2, 1)):  # at least 0.2 s long
+            for sure in ((1, 0), (1, 1), (1, 4), (2, 0), (2, 1)):  # at least 0.5 s long
                 self.assertIn(sure, got)
             with open(path, encoding="utf-8") as f:
                 self.assertEqual(f.readline(), "job,dag,timestamp,total-mem,mem-util,compute-util,tasks\n")
@@ -177,12 +177,12 @@ class Jobs(DaskCase):
     def test_two_clients_at_once(self):
         self.attached()
         a, b = self.client(), self.client()
-        a0, b0 = a.submit(nap, 0.3, pure=False), b.submit(nap, 0.9, pure=False)
+        a0, b0 = a.submit(nap, 0.5, pure=False), b.submit(nap, 2.5, pure=False)
         monitor = Monitor(a)
         self.assertEqual(self.status(monitor), (0, 0))
         a0.result()
         lib.wait_until("b's dag", lambda: self.status(monitor) == (1, 0))
-        a1 = a.submit(nap, 1.2, pure=False)
+        a1 = a.submit(nap, 3, pure=False)
         self.assertEqual(self.status(monitor), (1, 0))  # b's is not done
         b0.result()
         lib.wait_until("a's second dag", lambda: self.status(monitor) == (0, 1))
