@@ -192,22 +192,22 @@ class Killed(PullCase):
                 return
             left[0] -= 1
             if left[0] <= 0:
-                os.kill(pid[0], signal.SIGKILL)
+                os.kill(pid[0], rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
                 pid[0] = None
         self.standin.on_request = on_request
         asked, done = {}, False
         for k in range(kills):
-            left[0] = rng.choice([1, 2, rng.randint(1, 30), rng.randint(30, 150), rng.randint(1, 400 if LONG else 60)])
+            left[0] = rng.choice([1, 2, rng.randint(1, 30), rng.randint(30, 80), rng.randint(1, 400 if LONG else 40)])
             p = subprocess.Popen(self.argv(), env={**os.environ, "WANDB_API_KEY": KEY}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             pid[0] = p.pid
             p.wait()
             asked.update(self.asked())
-            if p.returncode != -signal.SIGKILL:
-                self.assertEqual(p.returncode, 0)
+            self.assertIn(p.returncode, (0, 3, -signal.SIGKILL))
+            if p.returncode == 0:
                 done = True
                 break
         pid[0] = None
-        self.assertTrue(k >= 15 or LONG, f"only {k} kills")
+        self.assertGreaterEqual(k, 25)
         if not done:
             self.pull()
         asked.update(self.asked())
@@ -289,6 +289,37 @@ class Faults(PullCase):
         self.pull()
         self.assertRows(self.calculation(), self.rows())
         self.assertLess(s.count["runs"] - pages, pages // 2)  # only what was left
+
+    def test_pages_that_lead_nowhere_end(self):
+        """More is said to come, and where it begins is where this one began."""
+        s = self.small(runs=60)
+
+        def again(data):
+            data["project"]["runs"]["pageInfo"] = {"endCursor": "again", "hasNextPage": True}
+            return data
+        where = self.wanted(1)[0]
+        s.fault("change", op="runs", where=lambda v: v["project"] == where["project"] and v["entity"] == where["entity"] and not v["cursor"], times=None, change=again)
+        s.fault("change", op="runs", where=lambda v: v["cursor"] == "again", times=None, change=lambda _: {"project": {"runCount": 1, "runs": {
+            "edges": [], "pageInfo": {"endCursor": "again", "hasNextPage": True}}}})
+        self.assertIn(where["project"], self.pull(want=3))
+        s.faults.clear()
+
+    def test_too_much_at_once_is_asked_for_in_parts(self):
+        s = self.small(runs=120)
+        pages = s.fault("status", op="runs", where=lambda v: v["perPage"] > 30, times=None, status=413)
+        samples = s.fault("status", op="events", where=lambda v: v["samples"] > 1000, times=None, status=413)
+        self.pull()
+        self.assertTrue(pages.hits and samples.hits)
+        self.assertRows(wandb_calc.Calculation(self.programme, samples=self.asked()), self.rows())
+
+    def test_two_at_once_do_not_meet(self):
+        self.small(latency=0.1)
+        first = self.start(*self.argv(), env={"WANDB_API_KEY": KEY})
+        lib.wait_until("a request", lambda: self.standin.count["models"])
+        said = self.pull(want=3)
+        self.assertRegex(said, str(first.p.pid))
+        self.assertEqual(first.p.wait(lib.LIMIT_S), 0)
+        self.assertRows(self.calculation(), self.rows())
 
     def test_a_listing_of_projects_that_fails_is_the_teams_error(self):
         s = self.small()
