@@ -147,10 +147,11 @@ class SchedulerMonitor(SchedulerPlugin):
             return {"error": str(e.args[0] if e.args else e), "kind": type(e).__name__ if type(e) in (KeyError, ValueError) else "RuntimeError"}
 
     async def ask_workers(self, action, **kwargs):
-        """All of them at once; those that do not answer in time are named."""
+        """All of them at once; those that do not answer in time are named. What is in force goes along: it must not come later by the other way."""
+        force = {"seq": self.seq, "job": self.counter.job, "dag": self.counter.dag}
         async def one(w):
             try:
-                told = await asyncio.wait_for(getattr(self.scheduler.rpc(w.address), WORKER_OP)(action=action, **kwargs), WORKER_LIMIT_S)
+                told = await asyncio.wait_for(getattr(self.scheduler.rpc(w.address), WORKER_OP)(action=action, **force, **kwargs), WORKER_LIMIT_S)
                 if isinstance(told, dict) and "error" not in told:
                     self.note(w, told)
                     return None

@@ -251,10 +251,11 @@ class WorkerMonitor(WorkerPlugin):
 
     # ---- what the scheduler asks ----
 
-    async def handle(self, action=None, **kwargs):
+    async def handle(self, action=None, seq=-1, job=0, dag=0, **kwargs):
         do = {"start": self.do_start, "stop": self.do_stop, "flush": self.do_flush, "clear": self.do_clear, "detach": self.do_detach}.get(action)
         if do is None:
             return {"error": f"no action {action!r}"}
+        self.on_label(seq, job, dag)
         await do(**kwargs)
         return self.about()
 
