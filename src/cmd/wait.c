@@ -313,6 +313,12 @@ static int then(struct waiter *w, char **argv)
     char span[24];
 
     say(w, false, "after %s: %s", clock_span(clock_mono_ms() - w->begin_ms, span), w->found.places);
+    if (argv && w->id[0] && !w->found.here) {
+        char own[NAME_MAX_LEN];
+        leave(w);
+        return cli_fail(&wait_face, EXIT_NO, "%s is not on this machine (%s): the command was not started",
+                        w->found.places, wish_host(own));
+    }
     if (argv) {
         int code = run(w, argv);
         leave(w);
@@ -340,8 +346,7 @@ static int wait_for(const struct wait_conf *conf, char **argv)
 
     w.client.limit_ms = ASK_MS;
     if (argv && hub && !w.wish.host) { /* where the command can run */
-        gethostname(own, sizeof(own) - 1);
-        own[strcspn(own, ".")] = 0;
+        wish_host(own);
         w.wish.host = own;
     }
     sigaction(SIGINT, &act, NULL);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
@@ -79,17 +80,33 @@ struct pick_wish wish_here(const struct wish_conf *w, int64_t count, int64_t now
     return wish_pick(&to, "", 0, now_ms);
 }
 
+const char *wish_host(char out[NAME_MAX_LEN])
+{
+    out[0] = 0;
+    gethostname(out, NAME_MAX_LEN - 1);
+    out[NAME_MAX_LEN - 1] = 0;
+    out[strcspn(out, ".")] = 0;
+    return out;
+}
+
 void found_read(json_t *o, struct found *ret)
 {
     const char *where = json_string_value(json_object_get(o, "where"));
+    char own[NAME_MAX_LEN];
     json_t *one;
     size_t i;
 
+    ret->here = true;
+    wish_host(own);
     mem_copy_str(ret->places, sizeof(ret->places), where ? where : "");
     buf_reset(&ret->uuids);
     json_array_foreach(json_object_get(o, "devices"), i, one)
     {
         const char *uuid = json_string_value(json_object_get(one, "device"));
+        const char *node = json_string_value(json_object_get(one, "node"));
+        struct str head = str_of(node ? node : "");
+        head.len = strcspn(head.p, ".");
+        ret->here &= str_eq(head, own);
         buf_addf(&ret->uuids, "%s%s", ret->uuids.len ? "," : "", uuid ? uuid : "");
     }
 }

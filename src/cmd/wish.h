@@ -35,7 +35,10 @@ int wish_exit(const struct err *err); /* too few, or not ours: EXIT_NO; EXIT_USA
 struct found {
     char places[HOLD_PLACES_MAX]; /* "dgx2:0,1" */
     struct buf uuids;             /* with commas between */
+    bool here;                    /* all of them are on this machine, by its name */
 };
+/* This machine's name, as its agent has it unless told otherwise. */
+const char *wish_host(char out[NAME_MAX_LEN]);
 /* Out of what the hub answered: {"where", "devices": [{"device"}]}. */
 struct json_t;
 void found_read(struct json_t *o, struct found *ret);

@@ -1,6 +1,7 @@
 /* screen.c: ncurses, kept to this file. */
 #include "tui/screen.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "tui/top.h" /* before term.h, which defines words such as `columns` */
 
@@ -159,7 +160,8 @@ int screen_open(const struct screen_conf *conf, bool *ascii, struct err *err)
     nodelay(stdscr, TRUE);
     set_escdelay(25);
     mouseinterval(0);
-    mousemask(BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    /* Releases too, though nobody wants them: for what is masked out ncurses waits, and the screen stands still. */
+    mousemask(BUTTON1_PRESSED | BUTTON1_RELEASED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
     me.colour = conf->colour && has_colors();
     if (me.colour)
         set_colours(conf->light);
@@ -231,6 +233,42 @@ void screen_show(const struct sheet *s)
 
 /* ---- keys ---- */
 
+/* ncurses would wait for a second click before it tells of the first. */
+static bool clicked_twice(int y, int x)
+{
+    enum { TWICE_MS = 400 };
+    static int64_t at_ms;
+    static int last_y = -1, last_x = -1;
+    int64_t now = clock_mono_ms();
+    bool twice = now - at_ms < TWICE_MS && y == last_y && abs(x - last_x) < 2;
+
+    at_ms = twice ? 0 : now; /* a third is a first again */
+    last_y = y;
+    last_x = x;
+    return twice;
+}
+
+/* All that came at once, newest first as ncurses has it: a press and its release, or turns of the wheel. */
+static int mouse_key(int *ret_y, int *ret_x, bool *ret_twice)
+{
+    MEVENT m;
+    int key = TOP_NOTHING;
+
+    while (getmouse(&m) == OK) {
+        if (m.bstate & BUTTON4_PRESSED)
+            key = TOP_UP;
+        else if (m.bstate & BUTTON5_PRESSED)
+            key = TOP_DOWN;
+        if (!(m.bstate & BUTTON1_PRESSED))
+            continue;
+        *ret_y = m.y;
+        *ret_x = m.x;
+        *ret_twice = clicked_twice(m.y, m.x);
+        key = KEY__CLICK;
+    }
+    return key;
+}
+
 int screen_key(int *ret_y, int *ret_x, bool *ret_twice)
 {
     static const struct {
@@ -243,22 +281,13 @@ int screen_key(int *ret_y, int *ret_x, bool *ret_twice)
                  {KEY_ENTER, TOP_ENTER},   {KEY_BACKSPACE, TOP_BACKSPACE},
                  {KEY_RESIZE, TOP_REDRAW}};
     wint_t c;
-    MEVENT m;
     int r = get_wch(&c);
 
     if (r == ERR)
         return KEY__NONE;
     if (r == KEY_CODE_YES) {
-        if (c == KEY_MOUSE && getmouse(&m) == OK) {
-            if (m.bstate & BUTTON4_PRESSED)
-                return TOP_UP;
-            if (m.bstate & BUTTON5_PRESSED)
-                return TOP_DOWN;
-            *ret_y = m.y;
-            *ret_x = m.x;
-            *ret_twice = (m.bstate & BUTTON1_DOUBLE_CLICKED) != 0;
-            return KEY__CLICK;
-        }
+        if (c == KEY_MOUSE)
+            return mouse_key(ret_y, ret_x, ret_twice);
         for (size_t i = 0; i < ARRAY_LEN(named); i++)
             if (c == named[i].from)
                 return named[i].to;

@@ -30,6 +30,7 @@ enum key {
     TOP_ESC,
     TOP_BACKSPACE,
     TOP_REDRAW,
+    TOP_NOTHING, /* a key that means nothing */
 };
 
 /* One line of a list. What a look does not speak of is NULL. */

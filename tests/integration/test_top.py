@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import random
 import re
 import select
 import shutil
@@ -112,6 +113,21 @@ class Top(lib.Case):
         t.keys("j", "Enter")
         t.wait(r"^> +\d+ kim .*dgx1:\d", but=r"^.{9}tom ")
 
+    def test_the_mouse_chooses(self):
+        t = Terminal(self, 80, 24)
+        t.run(f"TERM=xterm-256color {lib.MUSTER} top --hub {self.url}")
+        line = next(i for i, s in enumerate(t.wait(r"^ dgx3 ").splitlines()) if s.startswith(" dgx3 ")) + 1
+        t.tmux("send-keys", "-l", f"\x1b[<0;5;{line}M\x1b[<0;5;{line}m")
+        t.wait(r"^>dgx3 ")
+        t.tmux("send-keys", "-l", f"\x1b[<64;5;{line}M")  # the wheel
+        t.wait(r"^>dgx2 ")
+        before = re.search(r"\d\d:\d\d:\d\d", t.screen()).group(0)
+        t.wait(r"\d\d:\d\d:\d\d  1 s$", but=before)  # and it goes on by itself
+        t.tmux("send-keys", "-l", f"\x1b[<0;5;{line}M\x1b[<0;5;{line}m\x1b[<0;5;{line}M\x1b[<0;5;{line}m")  # twice
+        t.wait(r"^>dgx3:0 ")
+        t.keys("q")
+        t.wait(r"^READY>$")
+
     def test_filter_is_live_and_names_the_column_of_an_error(self):
         t = self.top()
         t.keys("d")
@@ -165,7 +181,8 @@ class Top(lib.Case):
         t.wait(r"CPU  RAM")
         s = t.wait(r"^muster top  " + re.escape(self.url) + r"  DEMO  48 GPUs .* stale .* hung")
         self.assertRegex(s, r"dgx1:7 .*python")
-        for w, h in ((80, 24), (120, 40), (81, 24), (40, 10), (20, 4), (300, 70), (80, 24)):
+        storm = random.Random(7)
+        for w, h in [(storm.randint(20, 300), storm.randint(4, 70)) for _ in range(60)] + [(80, 24)]:
             t.tmux("resize-window", "-x", str(w), "-y", str(h))
         t.wait(r"^ o overview .*/ filter \? q$", but=r"CPU  RAM")
         s = t.wait(r"^>dgx1 ")

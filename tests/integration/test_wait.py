@@ -172,6 +172,15 @@ class Waits(lib.Case):
         self.assertEqual((p.returncode, out), (7, f"{self.cluster.nodes[host].uuid} {host}:0\n"), err)
         lib.wait_until("it is given back", lambda: not self.waits())
 
+    def test_a_command_is_not_started_on_another_machines_gpus(self):
+        self.open("a1")
+        p = self.wait("--host", "a*", "--", "touch", self.path("ran"))
+        out, err = p.communicate(timeout=60)
+        self.assertEqual((p.returncode, out), (1, ""))
+        self.assertIn("a1:0 is not on this machine", err)
+        self.assertFalse(os.path.exists(self.path("ran")))
+        lib.wait_until("it is given back", lambda: not self.waits())
+
     def test_what_can_never_be_is_said_at_once(self):
         self.open("a1", "a2")
         for flags, words in ((["--gpus", "3"], "only 2 GPUs"), (["--gpus", "2", "--same-host"], "none has more than 1"), (["--model", "H900"], "only 0 GPUs like H900"),
