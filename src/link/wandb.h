@@ -3,10 +3,10 @@
  * the loop, many at once. Knows the protocol, not what a company or a report is.
  *
  * W1 `done` is called once for every request taken, never from inside wandb_send, and not after wandb_free. W2 A
- * request is tried again as the vendor's client does (wandb_again below; 2 s * 2^n and up to a quarter more, at most
- * 60 s, 20 tries, 30 s each; Retry-After before that), and never faster than RateLimit-Remaining and -Reset allow. W3
- * Answers that are on their way take at most `bytes`, and one answer more. W4 The key goes to the base address alone,
- * and into no message. W5 Whatever comes back is survived and becomes data or one sentence.
+ * request is tried again as the vendor's client does (wandb_again of wandb_answer.h; 2 s * 2^n and up to a quarter
+ * more, at most 60 s, 20 tries, 30 s each; Retry-After before that), and never faster than RateLimit-Remaining and
+ * -Reset allow. W3 Answers that are on their way take at most `bytes`, and one answer more. W4 The key goes to the base
+ * address alone, and into no message. W5 Whatever comes back is survived and becomes data or one sentence.
  */
 #ifndef LINK_WANDB_H
 #define LINK_WANDB_H
