@@ -92,6 +92,8 @@ static bool skip(struct walk *w)
                 return false;
             w->p++;
         } else {
+            if (!c) /* strchr below would stop at it for ever */
+                return false;
             while (w->p < w->end && !strchr(" \t\r\n,:{}[]\"", *w->p))
                 w->p++;
         }

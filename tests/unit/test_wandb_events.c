@@ -71,4 +71,20 @@ static void an_answer_is_its_samples_or_one_sentence(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(an_answer_is_its_samples_or_one_sentence))
+static void a_byte_of_zero_ends_it(void **unused)
+{
+    const struct str cases[] = {STR("{\"x\":[\0]}"), STR("{\"x\":\0}"), STR("{\"x\":{\"y\":tr\0ue}}"), STR("\0"),
+                                STR("{\"data\":{\"x\":[1,\0")};
+    AUTO_BUF room = BUF_INIT(1 << 20);
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF got = BUF_INIT(4096);
+        struct err err = {0};
+        uint64_t odd = 0;
+        print_message("%zu\n", i);
+        assert_int_equal(events_read("Ask", cases[i], &room, gather, &got, &odd, &err), -EBADMSG);
+        assert_true(err.msg[0] != 0);
+    }
+}
+
+TESTS(cmocka_unit_test(an_answer_is_its_samples_or_one_sentence), cmocka_unit_test(a_byte_of_zero_ends_it))
