@@ -68,7 +68,8 @@ struct making {
     struct share *shares;
     size_t n_shares, cap_shares, looked;
     /* of a sweep, by host */
-    int32_t *have, *need, *spare;
+    int32_t *have, *spare;
+    int64_t *need; /* GPUs claimed: what runs say of themselves, so of any size */
     uint64_t *mask;
     size_t *device_first; /* in `on` */
     int32_t *on;          /* by device: how often it is held */
@@ -435,11 +436,12 @@ static int deal(struct making *k, const size_t *active, size_t n, int64_t from_m
     for (size_t i = 0; i < n; i++)
         k->need[k->items[active[i]].host] += k->items[active[i]].c.gpus;
     for (size_t i = 0; i < k->n_there; i++)
-        k->spare[k->there[i]] = MAX(k->have[k->there[i]] - k->need[k->there[i]], 0);
+        k->spare[k->there[i]] = (int32_t)MAX(k->have[k->there[i]] - k->need[k->there[i]], 0);
     for (size_t i = 0; i < n && r == 0; i++) {
         struct item *it = &k->items[active[i]];
         int64_t have = k->have[it->host], need = k->need[it->host], gpus = it->c.gpus;
-        int64_t got = need <= have ? gpus * dt : have * gpus * dt / need, missing = gpus * dt - got;
+        int64_t got = need <= have ? gpus * dt : (int64_t)((__int128)have * gpus * dt / need);
+        int64_t missing = gpus * dt - got;
         if (got > 0)
             r = share_add(k, active[i], it->host, from_ms, end_ms, got, err);
         if (missing > 0 && have < gpus && r == 0)

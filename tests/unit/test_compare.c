@@ -393,6 +393,28 @@ static void it_stops_when_told_to(void **unused)
     scene_close(&s);
 }
 
+static void claims_without_measure_share_what_is_there(void **unused)
+{
+    struct seen_row row = {0, 0, 8, "kim", at(0, 0), at(23, 0)};
+    struct run_day said[300];
+    char ids[ARRAY_LEN(said)][8];
+    struct scene s;
+    int64_t held = 0;
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        snprintf(ids[i], sizeof(ids[i]), "x%03zu", i);
+        said[i] = claim(ids[i], "gpu01", "kim", 10000000, at(0, 0), at(23, 0));
+    }
+    scene_open(&s, &row, 1);
+    compare(&s, said, ARRAY_LEN(said)); /* three thousand million GPUs */
+    for (size_t i = 0; i < s.got.n; i++) {
+        assert_true(s.got.v[i].held_ms > 0 && s.got.v[i].why == WHY_FEWER);
+        held += s.got.v[i].held_ms;
+    }
+    assert_in_range(held, 8 * 23 * HOUR_MS - (int64_t)ARRAY_LEN(said), 8 * 23 * HOUR_MS);
+    scene_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +426,7 @@ int main(void)
         cmocka_unit_test(only_what_is_in_the_tables_is_compared),
         cmocka_unit_test(nothing_is_dealt_out_twice),
         cmocka_unit_test(it_stops_when_told_to),
+        cmocka_unit_test(claims_without_measure_share_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
