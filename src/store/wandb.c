@@ -165,18 +165,27 @@ const char *wandb_store_zone(struct wandb_store *s)
     return s->zone;
 }
 
+/* A zone that came with a pull or an import of which nothing was kept binds nobody. */
+static bool any_run(struct wandb_store *s)
+{
+    sqlite3_stmt *st = wandb_stmt(s, W_ANY_RUN);
+    bool any = !st || sqlite3_step(st) != SQLITE_ROW || sqlite3_column_int(st, 0);
+
+    sqlite3_reset(st);
+    return any;
+}
+
 int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err)
 {
     const char *has = wandb_store_zone(s);
 
-    if (has[0] && strcmp(has, zone) != 0)
+    if (strcmp(has, zone) == 0 && has[0])
+        return 0;
+    if (has[0] && any_run(s))
         return err_set(err, -EINVAL,
                        "cannot add days of zone '%s': those that are stored are days of '%s'; use that zone, or "
-                       "another "
-                       "folder with --data",
+                       "another folder with --data",
                        zone, has);
-    if (has[0])
-        return 0;
     if (!zone[0] || strlen(zone) >= sizeof(s->zone))
         return err_set(err, -EINVAL, "'%.60s' cannot be the zone of W&B runs", zone);
     int r = begin(s, err);

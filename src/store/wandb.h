@@ -85,7 +85,7 @@ void wandb_store_close(struct wandb_store *s);
  */
 #define WANDB_GROUP 64
 int wandb_store_flush(struct wandb_store *s, struct err *err);
-/* The zone of all days in it ("Asia/Tokyo"); "" as long as there are none. Valid until the next call. */
+/* The zone of all days in it ("Asia/Tokyo"); "" before the first pull or import. Valid until the next call. */
 const char *wandb_store_zone(struct wandb_store *s);
 
 /* ---- a pull ---- */
@@ -168,12 +168,13 @@ int wandb_pull_count(struct wandb_store *s, const struct wandb_pull *pull, struc
 typedef int wandb_failed_fn(void *arg, const char *team, const char *project, const char *sentence);
 int wandb_failed_each(struct wandb_store *s, const struct wandb_pull *pull, wandb_failed_fn *each, void *arg,
                       struct err *err);
-/* The newest pull that came to its end: 1, or 0: there is none. zone: valid until the next call. */
+/* Of the pulls that came to their end the one that reaches furthest, and of these the newest: 1, or 0: there is none.
+ * zone: valid until the next call. */
 int wandb_pull_last(struct wandb_store *s, struct wandb_pull *ret, struct err *err);
 
 /* ---- rows from elsewhere ---- */
 
-/* The days of a file without a zone become days of this one. -EINVAL: they are of another. */
+/* The days of a file without a zone, or without runs, become days of this one. -EINVAL: they are of another. */
 int wandb_zone_set(struct wandb_store *s, const char *zone, struct err *err);
 
 enum wandb_put {

@@ -63,12 +63,13 @@ const char *const wandb_event_words[WANDB_EVENT_KINDS] = {"", "overlap", "failed
 const char *const wandb_sql[W_COUNT] = {
     [W_SETTING] = "SELECT value FROM settings WHERE name = ?1",
     [W_PUT_SETTING] = "INSERT OR REPLACE INTO settings(name, value) VALUES(?1, ?2)",
+    [W_ANY_RUN] = "SELECT EXISTS(SELECT 1 FROM runs)",
     [W_FIND_PULL] = "SELECT id, begun_ms FROM pulls WHERE done = 0 AND first = ?1 AND last = ?2 AND config = ?3"
                     " AND begun_ms BETWEEN ?4 AND ?5 ORDER BY id DESC LIMIT 1",
     [W_PUT_PULL] = "INSERT INTO pulls(first, last, config, begun_ms, done) VALUES(?1, ?2, ?3, ?4, 0)",
     [W_END_PULL] = "UPDATE pulls SET done = 1 WHERE id = ?1",
-    [W_LAST_PULL] =
-        "SELECT id, first, last, config, begun_ms FROM pulls WHERE done = 1 ORDER BY begun_ms DESC, id DESC LIMIT 1",
+    [W_LAST_PULL] = "SELECT id, first, last, config, begun_ms FROM pulls WHERE done = 1 ORDER BY last DESC, begun_ms "
+                    "DESC, id DESC LIMIT 1",
     [W_PROJECT] = "SELECT cursor, done, error FROM projects WHERE team = ?1 AND project = ?2 AND pull = ?3",
     [W_PUT_PAGE] = "INSERT INTO projects(team, project, pull, cursor, done, all_before, error) VALUES(?1, ?2, ?3, ?4,"
                    " ?5, ?6, '') ON CONFLICT(pull, team, project) DO UPDATE SET cursor = ?4, done = ?5, error = '',"

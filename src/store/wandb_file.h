@@ -8,6 +8,7 @@
 enum {
     W_SETTING,
     W_PUT_SETTING,
+    W_ANY_RUN,
     W_FIND_PULL,
     W_PUT_PULL,
     W_END_PULL,

@@ -294,6 +294,10 @@ static void a_pull_is_handed_out_in_a_fixed_order(void **unused)
     assert_int_equal(last.from, DAY);
     assert_int_equal(last.begun_ms, NOW);
     assert_string_equal(last.zone, TOKYO);
+    pull = pull_ok(s, DAY - 30, DAY - 20, NOW + 5000); /* older days, pulled later */
+    assert_int_equal(wandb_pull_end(s, &pull, NULL), 0);
+    assert_int_equal(wandb_pull_last(s, &last, NULL), 1);
+    assert_int_equal(last.to, DAY + 2);
     wandb_store_close(s);
     dir_free(dir);
 }
@@ -439,6 +443,11 @@ static void a_pull_is_gone_on_with_when_it_is_the_same_and_not_old(void **unused
     b = pull_ok(s, 1, 2, NOW + WANDB_RESUME_MS + 2);
     assert_false(b.resumed);
     assert_true(b.id > a.id);
+    b.zone = "Europe/Berlin"; /* nothing was kept yet */
+    assert_int_equal(wandb_pull_begin(s, &b, NOW + 1, NULL), 0);
+    assert_string_equal(wandb_store_zone(s), "Europe/Berlin");
+    b = pull_ok(s, 1, 2, NOW + 2);
+    assert_int_equal(put_page(s, &b, 0, 0, 0), 0);
     b.zone = "Europe/Berlin";
     assert_int_equal(wandb_pull_begin(s, &b, NOW, &err), -EINVAL); /* W8 */
     assert_non_null(strstr(err.msg, "'Asia/Tokyo'"));
