@@ -207,9 +207,10 @@ static int take_event(void *arg, const struct wandb_event *e)
 
     VEC_ROOM(l->v, l->n, l->cap);
     struct told *t = &l->v[l->n++];
+    AUTO_FREE char *text = mem_fmt("%s%s%s: %.*s", wandb_event_words[e->kind], e->subject[0] ? " " : "", e->subject,
+                                   (int)strcspn(e->text, "\n"), e->text); /* its addresses follow, line by line */
     *t = (struct told){.id = e->id, .at_ms = e->at_ms, .bad = e->kind != WANDB_EVENT_DONE};
-    snprintf(t->text, sizeof(t->text), "%s%s%.60s: %.100s", wandb_event_words[e->kind], e->subject[0] ? " " : "",
-             e->subject, e->text);
+    mem_copy_str(t->text, sizeof(t->text), text);
     return l->n >= EVENTS_MAX;
 }
 
@@ -239,10 +240,12 @@ static void look_done(struct job *j)
     d->asked_file = d->asked_file || j->ran;
     if (j->ran && l->code < 0 && l->code != -ENOENT && hub_may_say(d->h, "wandb", clock_wall_ms()))
         log_warn("wandb", "what was pulled cannot be read: %s", l->err.msg);
-    d->has_pull = l->has_pull;
-    d->from = l->pull.from;
-    d->to = l->pull.to;
-    d->begun_ms = l->pull.begun_ms;
+    if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else what is known stays known */
+        d->has_pull = l->has_pull;
+        d->from = l->pull.from;
+        d->to = l->pull.to;
+        d->begun_ms = l->pull.begun_ms;
+    }
     for (size_t i = 0; i < l->n; i++) {
         struct event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
         mem_copy_str(e.text, sizeof(e.text), l->v[i].text);

@@ -222,7 +222,7 @@ class Daily(lib.Case):
         self.slot = (now - datetime.timedelta(hours=12)).strftime("%H:%M")
         self.yesterday = now.date() - datetime.timedelta(days=1)
         self.world = World()
-        project = self.world.add_project("acme", "llm")
+        self.project = project = self.world.add_project("acme", "llm")
         self.world.add_project("brick", "empty")
         noon = datetime.datetime.combine(self.yesterday, datetime.time(12), TOKYO)
         project.add(Run(project, "run00001", createdAt=utc(ms(noon)), heartbeatAt=utc(ms(noon) + 59 * MINUTE), state="finished", host="gpu01", runInfo={"gpu": "H200", "gpuCount": 8}))
@@ -281,12 +281,16 @@ class Daily(lib.Case):
 
     def test_days_that_were_missed_are_made_up_for(self):
         before = self.yesterday - datetime.timedelta(days=5)
+        half = ms(datetime.datetime.combine(self.yesterday, datetime.time(12, 30), TOKYO))
+        self.project.add(Run(self.project, "run00002", createdAt=utc(half), heartbeatAt=utc(half + MINUTE), state="finished", host="gpu01", runInfo={"gpu": "H200", "gpuCount": 8}))
         with Standin(self.world) as s:
             self.run_ok(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--base-url", s.url, "--data", self.path("data"), "--start-date", before, "--end-date", before,
                         env={"WANDB_API_KEY": KEY})
             hub = self.hub(s)
             state = lib.wait_until("made up", lambda: (lambda v: v if v["pulled"]["to"] == str(self.yesterday) else None)(self.state(hub)))
             self.assertEqual(state["pulled"]["from"], str(before + datetime.timedelta(days=1)))
+            said = lib.wait_until("told", lambda: [e["text"] for e in lib.ask_json(f"{hub.url}/api/v1/events?kind=wandb") if e["text"].startswith("overlap")])
+            self.assertEqual(said, ["overlap Acme: 1 run of Acme began on a host while another was there"])  # one line, whatever follows it
 
     def test_a_pull_that_was_cut_off_is_gone_on_with(self):
         with Standin(self.world, latency=1.0) as s:
