@@ -11,7 +11,7 @@
 #include "wandb/overlap.h"
 
 struct overlap_conf {
-    char *config, *data, *start_date, *end_date, *company;
+    char *config, *data, *start_date, *end_date, *company, *base_url;
     bool json, csv;
 };
 
@@ -19,9 +19,12 @@ static const struct opt overlap_opts[] = {
     OPT(overlap_conf, config, 'c', OPT_PATH, "config.yaml", "FILE",
         "companies and teams: the config.yaml of the W&B dashboard"),
     OPT(overlap_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder that wandb.db is in (default: the hub's data folder)"),
-    OPT(overlap_conf, start_date, 0, OPT_STR, NULL, "DAY", "first day, as of pull"),
+    OPT(overlap_conf, start_date, 0, OPT_STR, NULL, "DAY",
+        "first day (default: yesterday; with --end-date alone: the config's project_start)"),
     OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
     OPT(overlap_conf, company, 0, OPT_STR, NULL, "NAME", "only this one's"),
+    OPT(overlap_conf, base_url, 0, OPT_STR, NULL, "URL",
+        "the W&B server whose pages are named (default: the config's, else https://wandb.ai)"),
     OPT(overlap_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
@@ -60,8 +63,10 @@ static void moment(struct cell *c, const struct zone *zone, int64_t at_ms)
     cell_text(c, str_of(text));
 }
 
-static int show(const struct overlap_conf *conf, const struct wandb_config *config, const struct overlaps *o)
+static int show(const struct overlap_conf *conf, const struct wandb_config *config, const struct overlaps *o,
+                int32_t from, int32_t to)
 {
+    char first[16], last[16];
     AUTO_BUF out = BUF_INIT(256u << 20);
     AUTO_BUF url = BUF_INIT(4096);
     struct rows rows;
@@ -71,7 +76,7 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
         const struct overlap *r = &o->v[i];
         struct cell *c = rows_add(&rows);
         buf_reset(&url);
-        overlap_url(&url, config->base_url, r);
+        overlap_url(&url, conf->base_url ? conf->base_url : config->base_url, r);
         cell_int(&c[0], (int64_t)r->group);
         cell_text(&c[1], str_of(r->company->name));
         cell_text(&c[2], str_of(r->host));
@@ -89,7 +94,8 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
         render_rows_text(&out, &rows,
                          &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
     else
-        buf_adds(&out, "No overlaps found\n");
+        buf_addf(&out, "No overlaps found %s %s%s%s\n", from == to ? "on" : "from", date_text(from, first),
+                 from == to ? "" : " to ", from == to ? "" : date_text(to, last));
     int r = cli_print(&wandb_overlap_face, &out);
     rows_fini(&rows);
     return r != EXIT_OK ? r : o->n ? EXIT_NO : EXIT_OK;
@@ -112,7 +118,7 @@ static int overlap(const struct overlap_conf *conf, struct talk *t)
         err_set(&err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
     if (r == 0)
         r = overlaps_find(store, t->config, conf->company, from, to, &found, &err);
-    r = r < 0 ? cli_fail(&wandb_overlap_face, talk_code(&err), "%s", err.msg) : show(conf, t->config, &found);
+    r = r < 0 ? cli_fail(&wandb_overlap_face, talk_code(&err), "%s", err.msg) : show(conf, t->config, &found, from, to);
     overlaps_fini(&found);
     wandb_store_close(store);
     return r;
@@ -163,18 +169,20 @@ int wandb_overlap_tell(const struct opt_cmd *face, struct talk *t, struct wandb_
     struct overlaps found = {0};
     struct err err = {0};
     int64_t now_ms = clock_wall_ms();
+    char first[16], last[16];
     int code = EXIT_OK, r = overlaps_find(store, t->config, NULL, from, to, &found, &err);
 
     for (size_t at = 0; r == 0 && at < found.n;) {
         AUTO_BUF text = BUF_INIT(WANDB_TEXT_MAX);
         const char *company = found.v[at].company->name;
-        at = overlaps_text(&text, &found, at, t->config->zone, t->config->base_url);
+        at = overlaps_text(&text, &found, at, t->config->zone, t->base_url);
         struct wandb_event e = {.at_ms = now_ms,
                                 .kind = WANDB_EVENT_OVERLAP,
                                 .subject = company,
                                 .text = buf_str(&text).p};
         r = wandb_event_put(store, &e, &err);
-        cli_fail(face, 0, "%.*s: muster wandb overlap lists them", (int)strcspn(e.text, "\n"), e.text);
+        cli_fail(face, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
+                 (int)strcspn(e.text, "\n"), e.text, date_text(from, first), date_text(to, last));
     }
     if (r == 0)
         r = wandb_store_flush(store, &err);

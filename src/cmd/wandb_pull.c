@@ -169,7 +169,7 @@ static int pull(const struct pull_conf *conf, struct talk *t)
     struct pull_ask ask = {.config = t->config,
                            .base = t->base,
                            .w = t->w,
-                           .base_url = conf->talk.base_url ? conf->talk.base_url : t->config->base_url,
+                           .base_url = t->base_url,
                            .now_ms = clock_wall_ms(),
                            .progress = on_progress,
                            .arg = &sh};

@@ -50,14 +50,14 @@ int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool mak
     *ret = (struct talk){0};
     if (wandb_config_load(conf->config, &ret->config, &err) < 0)
         return cli_fail(face, talk_code(&err), "%s", err.msg);
-    const char *base_url = conf->base_url ? conf->base_url : ret->config->base_url;
+    ret->base_url = conf->base_url ? conf->base_url : ret->config->base_url;
     int r = talk_folder(face, conf, make, ret);
     if (r < 0)
-        r = find_key(face, conf, base_url, ret);
+        r = find_key(face, conf, ret->base_url, ret);
     if (r >= 0)
         return r;
     ret->base = event_base_new();
-    struct wandb_conf how = {.base = base_url,
+    struct wandb_conf how = {.base = ret->base_url,
                              .key = ret->key.p,
                              .ca_file = conf->ca_file,
                              .in_flight = ret->config->in_flight,
@@ -65,7 +65,7 @@ int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool mak
                              .wait_ms = conf->retry_wait,
                              .rate = ret->config->rate_milli / 1000.0};
     if (!ret->base || wandb_new(&ret->w, ret->base, &how, &err) < 0)
-        return cli_fail(face, EXIT_REACH, "%s", err.msg[0] ? err.msg : "there is no event loop");
+        return cli_fail(face, talk_code(&err), "%s", err.msg[0] ? err.msg : "there is no event loop");
     return -1;
 }
 

@@ -38,7 +38,8 @@ struct talk {
     struct buf key;
     struct event_base *base;
     struct wandb *w;
-    char dir[PATH_MAX]; /* it is there when `make` was asked for */
+    const char *base_url; /* of the server that is asked: the flag's, else the config's */
+    char dir[PATH_MAX];   /* it is there when `make` was asked for */
 };
 
 /* -1 to go on, or an exit code (the error is said). ret: talk_close, in any case. make: DIR is made where it is not. */

@@ -65,12 +65,27 @@ class Overlap(lib.Case):
                          [("Acme", "n1", "2024-11-02 09:00:00", "0", "aaaa0001"), ("Acme", "n1", "2024-11-02 14:00:00", "1", "aaaa0002")])
         status, out, _ = self.run_any(lib.MUSTER, "wandb", "overlap", "--config", self.path("config.yaml"), "--data", self.path("data"), "--company", "Beta",
                                       "--end-date", "2024-11-30")
-        self.assertEqual((status, out), (0, "No overlaps found\n"))
+        self.assertEqual((status, out), (0, "No overlaps found from 2024-10-25 to 2024-11-30\n"))
 
     def test_without_enable_alert_nobody_is_bothered_at_wandb(self):
         said = self.pull(False, "data")
         self.assertIn("1 run of Acme", said)
         self.assertEqual(self.world.alerts, [])
+
+    def test_addresses_are_those_of_the_server_that_was_asked(self):
+        self.pull(False, "before")
+        with open(self.path("config.yaml")) as f:
+            config = f.read().replace(f"base_url: {self.standin.url}\n", "")
+        with open(self.path("config.yaml"), "w") as f:
+            f.write(config)
+        days = ("--config", self.path("config.yaml"), "--start-date", "2024-11-02", "--end-date", "2024-11-02", "--data", self.path("data"), "--base-url", self.standin.url)
+        self.run_ok(lib.MUSTER, "wandb", "pull", *days, env={"WANDB_API_KEY": KEY})
+        with sqlite3.connect(self.path("data/wandb.db")) as db:
+            text, = db.execute("SELECT text FROM events WHERE kind = 1").fetchone()
+        self.assertIn(f"{self.standin.url}/acme-b/eval/runs/aaaa0002/overview", text)
+        self.assertNotIn("https://wandb.ai", text)
+        _, out, _ = self.run_any(lib.MUSTER, "wandb", "overlap", *days)
+        self.assertIn(f"{self.standin.url}/acme-b/eval/runs/aaaa0002/overview", out)
 
     def test_the_blacklist_that_the_config_names_is_read(self):
         more = "blacklist: {entity: programme, project: dashboard, artifact_name: blacklist}\n"

@@ -396,6 +396,14 @@ class Faults(PullCase):
         self.pull()
         self.assertRows(self.calculation(), self.rows())
 
+    def test_what_the_user_can_mend_is_told_apart(self):
+        self.small(runs=20)
+        for flags, words in ((("--base-url", "nowhere"), "not the address"), (("--start-date", "2025-03-02", "--end-date", "2025-03-01"), "is after"),
+                             (("--start-date", "yesterday"), "expected a day")):
+            status, _, said = self.run_any(lib.MUSTER, "wandb", "pull", "--config", self.path("config.yaml"), "--data", self.path("data"), *flags, env={"WANDB_API_KEY": KEY})
+            self.assertEqual(status, 2, said)
+            self.assertIn(words, said)
+
     def test_a_wrong_key_is_one_clear_error(self):
         s = self.small(runs=60)
         wrong = "ffffffffffffffffffffffffffffffffffffffff"
