@@ -112,6 +112,8 @@ int cmd_wandb_export(int argc, char **argv)
         r = day_of(conf.from, "--from", &x.ask.from, &err);
         if (r == 0)
             r = day_of(conf.to, "--to", &x.ask.to, &err);
+        if (r == 0 && x.ask.from > x.ask.to)
+            r = err_set(&err, -EINVAL, "the first day, %s, is after the last, %s", conf.from, conf.to);
         if (r == 0)
             r = export(&x, t.dir, &err);
         if (r < 0)

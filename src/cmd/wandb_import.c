@@ -120,7 +120,8 @@ static int take_blacklist(struct import *x, const char *path, struct err *err)
     if (r == 0)
         r = wandb_barred_set(x->store, b.v, b.n, err);
     if (r == 0)
-        fprintf(stderr, "%s: %zu runs of '%s' count nowhere from now on\n", wandb_import_face.name, b.n, path);
+        fprintf(stderr, "%s: %zu %s of '%s' %s nowhere from now on\n", wandb_import_face.name, b.n,
+                b.n == 1 ? "run" : "runs", path, b.n == 1 ? "counts" : "count");
     blacklist_fini(&b);
     return r;
 }

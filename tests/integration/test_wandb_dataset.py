@@ -145,6 +145,9 @@ class Dataset(lib.Case):
         code, _, told = self.muster("import", "--zone", "UTC", self.names[0])
         self.assertEqual(code, 2, told)
         self.assertIn("Asia/Tokyo", told)
+        code, _, told = self.muster("export", "--from", "2024-11-02", "--to", "2024-11-01")
+        self.assertEqual(code, 2, told)
+        self.assertIn("is after", told)
 
     def test_an_import_that_is_killed_is_done_again(self):
         big = self.path("big.csv")
