@@ -57,7 +57,10 @@ bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
         to->title = title_of(s, one_agg);
         to->metric = mem_str(metric ? metric : "?");
         to->v = mem_zero(json_array_size(v) + 1, sizeof(*to->v));
-        json_array_foreach(v, k, one) to->v[k] = json_is_number(one) ? json_number_value(one) : NAN;
+        json_array_foreach(v, k, one)
+        {
+            to->v[k] = json_is_number(one) ? json_number_value(one) : NAN;
+        }
         static const char *const units[] = {"",        "ratio", "bytes",     "bytes_per_second",
                                             "celsius", "watts", "joules",    "hertz",
                                             "seconds", "mask",  "per_second"};

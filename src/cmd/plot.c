@@ -98,7 +98,7 @@ static int read_metrics(const struct plot_conf *conf, const char *otherwise, str
 static int read_size(const char *flag, const char *text, bool term, double *ret)
 {
     int64_t milli = 0;
-    if (text && (!str_fixed(str_of(text), 1000, &milli) || milli <= 0 || milli > (term ? 1000 : INCH_MAX) * 1000))
+    if (text && (!str_fixed(str_of(text), 1000, &milli) || milli <= 0 || milli > (term ? 1000 : INCH_MAX) * 1000ll))
         return cli_fail(&plot_face, EXIT_USAGE, "%s '%.20s': expected %s", flag, text,
                         term ? "a number up to 1000" : "inches, at most 200");
     *ret = (double)milli / 1000;

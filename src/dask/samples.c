@@ -209,7 +209,8 @@ const char *samples_metrics(const struct samples *s, char *out, size_t size)
     AUTO_BUF b = BUF_INIT(64 << 10);
     for (size_t i = 0; i < s->n_columns; i++) {
         const char *name = s->columns[i];
-        if (strcmp(name, "job") && strcmp(name, "dag") && strcmp(name, "timestamp"))
+        struct str own = str_of(name);
+        if (!str_eq(own, "job") && !str_eq(own, "dag") && !str_eq(own, "timestamp"))
             buf_addf(&b, "%s%s", b.len ? ", " : "", name);
     }
     mem_copy_str(out, size, b.len ? b.p : "none");
@@ -249,7 +250,8 @@ bool samples_number(struct str s, double *ret)
         return true;
     }
     char copy[64], *end;
-    if (!s.len || s.len >= sizeof(copy) || !memchr("+-.0123456789", s.p[0], 13))
+    if (!s.len || s.len >= sizeof(copy) ||
+        !(s.p[0] == '-' || s.p[0] == '+' || s.p[0] == '.' || (s.p[0] >= '0' && s.p[0] <= '9')))
         return false;
     memcpy(copy, s.p, s.len);
     copy[s.len] = 0;

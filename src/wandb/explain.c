@@ -7,7 +7,8 @@
 #include "usage/report.h"
 
 #define SHOWN_MAX 200 /* bytes of a value that are shown */
-#define DAYS_MAX  31  /* days that are shown one by one */
+#define LABEL_MAX 2000
+#define DAYS_MAX  31 /* days that are shown one by one */
 
 static const struct {
     const char *word, *code;
@@ -59,8 +60,8 @@ static void on_rule(void *arg, const char *rule, enum rule_why why, const char *
     struct steps *s = arg;
     size_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].n : 0;
     VEC_ROOM(s->v, s->n, s->cap);
-    s->v[s->n++] = (struct step){keep(s, rule, 2 * RULE_TEXT_MAX), keep(s, because, RULE_BECAUSE), why, first,
-                                 s->n_values - first};
+    s->v[s->n++] =
+        (struct step){keep(s, rule, LABEL_MAX), keep(s, because, RULE_BECAUSE), why, first, s->n_values - first};
 }
 
 int32_t explain_day(const struct wandb_config *c, const struct run_node *r)
@@ -72,7 +73,6 @@ static void take_steps(const struct explain_ask *ask, struct steps *s)
 {
     const struct wandb_config *c = ask->config;
     const struct rule_listener told = {on_value, on_rule, s};
-    *s = (struct steps){0};
     rules_explain(c->rules, ask->path->team, ask->path->project, explain_day(c, ask->run), ask->run, &told, &s->answer);
     s->fate = run_node_fate(c, ask->path->team, ask->path->project, ask->run, INT32_MIN, INT32_MAX, &s->answer);
 }
@@ -183,7 +183,7 @@ static void step_text(struct buf *out, const struct steps *s, const struct step 
 
 void explain_text(struct buf *out, const struct explain_ask *ask)
 {
-    struct steps s;
+    struct steps s = {0};
     take_steps(ask, &s);
     head_text(out, ask);
     buf_addf(out, "%d GPUs, by %s\n\n", (int)s.answer.gpus, s.answer.rule);
@@ -226,7 +226,7 @@ static void step_json(struct json *j, const struct steps *s, const struct step *
 void explain_json(struct buf *out, const struct explain_ask *ask)
 {
     struct json j = json_on(out);
-    struct steps s;
+    struct steps s = {0};
     char iso[32], day[16];
     const struct company *co = wandb_config_company(ask->config, ask->path->team);
 

@@ -116,7 +116,7 @@ static bool plain(struct scan *s, struct str *ret)
 /* Any value; ret: its text where it is a number or a word, else empty. */
 static bool value(struct scan *s, struct str *ret)
 {
-    char open[DEPTH_MAX];
+    char open[DEPTH_MAX] = "";
     size_t depth = 0;
     struct str text;
     bool escaped;

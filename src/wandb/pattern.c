@@ -82,11 +82,13 @@ static void set_not(struct set *s)
 
 static void set_nocase(struct set *s)
 {
-    for (unsigned char c = 'a'; c <= 'z'; c++)
-        if (set_has(s, c) || set_has(s, c - 32)) {
-            set_add(s, c, c);
-            set_add(s, c - 32, c - 32);
+    for (int k = 0; k < 26; k++) {
+        unsigned char small = (unsigned char)('a' + k), large = (unsigned char)('A' + k);
+        if (set_has(s, small) || set_has(s, large)) {
+            set_add(s, small, small);
+            set_add(s, large, large);
         }
+    }
 }
 
 /* \d \w \s and their opposites; false: another letter. */

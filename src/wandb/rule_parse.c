@@ -193,7 +193,7 @@ static int read_name(struct parse *s, size_t from, struct str word, struct rule_
 static int read_match(struct parse *s, size_t from)
 {
     struct rule_op op = {.code = RULE_MATCH};
-    struct str regex;
+    struct str regex = {0};
     if (!took(s, '('))
         return fail_at(s, s->at, "expected '(': match(description, \"([0-9]+)Node\")");
     blanks(s);

@@ -267,7 +267,7 @@ static struct number step(struct machine *m, const struct rule_op *op, struct nu
 int rule_expr_run(const struct rule_expr *e, struct run_node *run, const struct rule_listener *told, int32_t *ret,
                   char because[RULE_BECAUSE])
 {
-    struct number stack[RULE_OPS];
+    struct number stack[RULE_OPS] = {0}; /* an expression has at least one operation */
     char room[RULE_BECAUSE];
     struct machine m = {run, told, false, because ? because : room};
     size_t n = 0;
@@ -292,11 +292,11 @@ int rule_expr_run(const struct rule_expr *e, struct run_node *run, const struct 
         absent(&m, "it is zero, which says nothing");
     else if (v.there && v.n < 0)
         absent(&m, "it is below zero");
-    else if (v.there && v.n / v.d > RULE_GPUS_MAX)
+    else if (v.there && v.d > 0 && v.n / v.d > RULE_GPUS_MAX)
         absent(&m, "it is too large");
     else if (v.there)
         why = 0;
-    if (why == 0)
+    if (why == 0 && v.d > 0)
         *ret = (int32_t)((2 * (__int128)v.n + v.d) / (2 * (__int128)v.d));
     return why;
 }
