@@ -66,9 +66,9 @@ struct muster_options {
     /*
      * Names with commas; NULL: "total-mem,mem-util,compute-util". A name is a device metric of metrics.def (util,
      * power, temp, ...; docs/libmuster.md lists them), in base units, or one of the old names: total-mem         memory
-     * used, bytes                mem-util          memory controller busy, percent compute-util      GPU busy, percent
-     * mem-used-percent  memory used of all there is, percent "tasks" asks for the column that the label of this name
-     * fills.
+     * taken, the driver's own too, bytes   mem-util          memory controller busy, percent compute-util      GPU
+     * busy, percent mem-used-percent  memory used of all there is, percent "tasks" asks for the column that the label
+     * of this name fills.
      */
     const char *metrics;
     /* Keep at most this many samples in memory before they go to disk; 0: as many as fit in 1 MiB. */

@@ -7,7 +7,7 @@
 
 /* dask-metrics' names; its CSV has the first three in this order, whatever the order they were asked for. */
 static const struct picked classics[] = {
-    {"total-mem", "bytes", M_mem_used, COLUMN_FIXED, 1, false, 1},
+    {"total-mem", "bytes", M_mem_used, COLUMN_TAKEN, 1, false, 1},
     {"mem-util", "percent", M_mem_util, COLUMN_PERCENT, 1, false, 2},
     {"compute-util", "percent", M_util, COLUMN_PERCENT, 1, false, 3},
     {"mem-used-percent", "percent", M_mem_used, COLUMN_USED_PERCENT, 1, false, 0},
@@ -104,6 +104,8 @@ int pick_metrics(const char *list, struct pick *ret, struct err *err)
             return err_set(err, -EINVAL, "more than %d metrics", PICK_METRICS);
         add_column(&p, c);
         bits_set(&p.want, c.m);
+        if (c.how == COLUMN_TAKEN)
+            bits_set(&p.want, M_mem_reserved);
         if (c.how == COLUMN_USED_PERCENT)
             bits_set(&p.want, M_mem_total);
     }
@@ -119,6 +121,9 @@ bool pick_value(const struct picked *c, const struct sample *s, int64_t *ret)
     switch (c->how) {
     case COLUMN_FIXED:
         *ret = v;
+        return true;
+    case COLUMN_TAKEN: /* what the driver keeps for itself, too, as the call dask-metrics made has it */
+        *ret = v + (sample_has(s, M_mem_reserved) ? s->v[M_mem_reserved] : 0);
         return true;
     case COLUMN_PERCENT:
         *ret = v / 100; /* the driver's own whole number: metrics.def keeps 0.01 % */

@@ -9,7 +9,7 @@
 #define PICK_METRICS 64
 
 /* A column is a metric as metrics.def has it, or one of dask-metrics' whole numbers. */
-enum column_how { COLUMN_FIXED, COLUMN_PERCENT, COLUMN_USED_PERCENT };
+enum column_how { COLUMN_FIXED, COLUMN_TAKEN, COLUMN_PERCENT, COLUMN_USED_PERCENT };
 struct picked {
     const char *name, *unit;
     enum metric m;

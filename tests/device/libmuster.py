@@ -11,7 +11,7 @@ import time
 
 LIB, OUT, ROUND_S = sys.argv[1], sys.argv[2], float(sys.argv[3])
 DRY = os.environ.get("MUSTER_DEVICE_DRY")
-CHEAP = "total-mem,mem-util,compute-util,power,temp,temp_mem,clock_sm,clock_mem,throttle,mem_reserved,mem_total"
+CHEAP = "total-mem,mem_used,mem-util,compute-util,power,temp,temp_mem,clock_sm,clock_mem,throttle,mem_reserved,mem_total"
 
 L = ctypes.CDLL(os.path.abspath(LIB))
 
@@ -247,7 +247,7 @@ def agreement(busy, hold):
     smi.wait()
     s.stop()
     wall = s.walls()
-    names = ("total-mem", "compute-util", "mem-util", "power", "temp", "clock_sm")
+    names = ("mem_used", "compute-util", "mem-util", "power", "temp", "clock_sm")
     scale = (1 << 20, 1, 1, 1, 1, 1e6)
     slack = (0.5, 0, 0, 2, 0, 0)  # rounding to MiB; watts
     cols = [s.column(n)[1] for n in names]
