@@ -8,8 +8,9 @@
 #include "dask/job.h"
 #include "render/render.h"
 
-#define CHARTS 4  /* on a terminal more series than this are a line each */
-#define NAME_W 10 /* columns before a line of a terminal */
+#define CHARTS   4  /* on a terminal more series than this are a line each */
+#define NAME_W   11 /* columns before a line of a terminal */
+#define SHORT_MS (6 * 3600000ll)
 
 /* ---- boxes ---- */
 
@@ -44,17 +45,20 @@ static void boxes_fini(struct boxes *b)
     free(b->values);
 }
 
-/* When a group begins: "12.35", or "11-15 10:46". */
+/* When a group begins: "12.35", "10:46:12" of a short time, or "11-15 10:46". */
 static const char *begins(const struct picture *p, size_t k, char out[24])
 {
     struct civil c;
     if (p->seconds) {
         snprintf(out, 24, "%.2f", p->seconds[k * p->freq]);
-    } else {
-        zone_civil(p->zone, p->at_ms[k * p->freq], &c);
+        return out;
+    }
+    zone_civil(p->zone, p->at_ms[k * p->freq], &c);
+    if (p->at_ms[p->n - 1] - p->at_ms[0] < SHORT_MS)
+        snprintf(out, 24, "%02u:%02u:%02u", (unsigned)c.hour % 100, (unsigned)c.minute % 100, (unsigned)c.second % 100);
+    else
         snprintf(out, 24, "%02u-%02u %02u:%02u", (unsigned)c.month % 100, (unsigned)c.day % 100, (unsigned)c.hour % 100,
                  (unsigned)c.minute % 100);
-    }
     return out;
 }
 

@@ -246,7 +246,7 @@ static int draw_lines(const struct plot_conf *conf, struct sheet *s, const struc
     AUTO_FREE int64_t *at_ms = mem_zero(n + 1, sizeof(*at_ms));
     AUTO_FREE double **v = mem_zero(l->n, sizeof(*v));
     AUTO_FREE const char **names = mem_zero(l->n, sizeof(*names));
-    AUTO_FREE char *title = mem_fmt("%.200s", conf->device);
+    AUTO_FREE char *title = mem_fmt("History of %.200s", strcmp(conf->device, "*") == 0 ? "all GPUs" : conf->device);
     for (size_t i = 0; i < n; i++)
         at_ms[i] = l->from_ms + (int64_t)i * l->step_ms;
     for (size_t m = 0; m < s->n_metrics; m++) {
