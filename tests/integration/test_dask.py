@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import threading
 import time
 
 import daskcase
@@ -435,6 +436,14 @@ class Attaching(DaskCase):
                 monitor.attach(**kw)
         with self.assertRaisesRegex(RuntimeError, "attach"):
             monitor.start()
+
+    def test_what_cannot_travel_leaves_nothing_attached(self):
+        monitor, lock = Monitor(self.client()), threading.Lock()
+        for _ in range(2):  # the second time it must not be taken for attached
+            with self.assertRaisesRegex(TypeError, "pickle"):
+                monitor.attach(tracking=["total-mem"], custom_metrics=[custom_metric("locked")(lambda worker, handle: lock)])
+            with self.assertRaisesRegex(RuntimeError, "attach"):
+                monitor.start()
 
     def test_only_its_own_gpu(self):
         self.cluster.add("own", env={"CUDA_VISIBLE_DEVICES": "1"})

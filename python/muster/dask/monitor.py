@@ -105,7 +105,11 @@ class Monitor:
             settings["hub_token"] = _token()
         told = self._ask("attach", settings=settings)
         if told["attached"]:
-            self._register(WorkerMonitor(settings, custom))
+            try:
+                self._register(WorkerMonitor(settings, custom))
+            except Exception:
+                self.shutdown()  # else the next attach() would find one that is attached, and nobody would sample
+                raise
             self._workers_or_raise()
         elif not told["same"]:
             warnings.warn("a monitor with other settings is attached and has recorded: it stays as it is (shutdown() takes it away)", RuntimeWarning, stacklevel=2)
@@ -127,7 +131,7 @@ class Monitor:
                 warnings.warn(f"worker {w['name']} records nothing: {w['failed']}", RuntimeWarning, stacklevel=3)
         if workers and len(failed) == len(workers):
             self.shutdown()
-            raise RuntimeError(f"no worker can sample a GPU; {failed[0]['name']} says: {failed[0]['failed']} (collector=\"replay\" plays a recording)")
+            raise RuntimeError(f"no worker can sample; {failed[0]['name']} says: {failed[0]['failed']}")
 
     def start(self, tracking=()):
         """Starts recording on all workers, also on those that join later. Another list of metrics clears what was recorded before."""
