@@ -1,5 +1,6 @@
 """Worker files: <name>_<number>.csv as Monitor.to_csv and dask-metrics write them. Read, and what was highest in them."""
 import csv
+import math
 import os
 import re
 
@@ -36,16 +37,19 @@ def numbers(cell):
         except ValueError:
             try:
                 v = float(part)
-                got.append(int(v) if v.is_integer() else v)
-            except (ValueError, OverflowError):
+                got.append(int(v) if v.is_integer() else v if math.isfinite(v) else None)
+            except ValueError:
                 got.append(None)
     return got
 
 
 def numbered(folder):
-    """[(number, path)] of a folder's worker files in order of number: 2 before 10."""
-    found = [(int(m.group(1)), os.path.join(folder, name)) for name in os.listdir(folder) for m in [NUMBERED.search(name)] if m]
-    return sorted(found)
+    """[(number, path)] of a folder's worker files in order of number: 2 before 10. ValueError: two are of one worker."""
+    found = sorted((int(m.group(1)), os.path.join(folder, name)) for name in os.listdir(folder) for m in [NUMBERED.search(name)] if m)
+    for (number, one), (other, path) in zip(found, found[1:]):
+        if number == other:
+            raise ValueError(f"'{one}' and '{path}' are both of worker {number}")
+    return found
 
 
 def _higher(best, cell):

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The Python package without a cluster: job and dag numbers, worker files and their peaks, pictures, the sampler, custom metrics, the hub's labels."""
+import asyncio
 import csv
 import json
 import math
@@ -21,8 +22,8 @@ import muster  # noqa: E402
 from muster import tables, visualize  # noqa: E402
 from muster.dask.counting import Counter  # noqa: E402
 from muster.dask.monitor import CustomMetric, Monitor, custom_metric  # noqa: E402
-from muster.dask.scheduler import natural  # noqa: E402
-from muster.dask.worker import handles_of  # noqa: E402
+from muster.dask.scheduler import SchedulerMonitor, natural  # noqa: E402
+from muster.dask.worker import SCHEDULER_OP, WorkerMonitor, handles_of  # noqa: E402
 
 BDB = os.path.join(lib.SHARED, "fixtures", "gpu-bdb")
 
@@ -184,12 +185,17 @@ class Files(lib.Case):
         for metric, workers in (("power", None), ("job", None), ("total-mem", [0])):
             with self.assertRaises(KeyError):
                 ask(self.dir, metric, workers)
+        self.write("v_2.csv", head)
+        with self.assertRaisesRegex(ValueError, "v_2.csv' and .*w_2.csv' are both of worker 2"):
+            ask(self.dir, "total-mem")
 
     def test_absent_cells_are_no_zeros(self):
         path = self.write("w_0.csv", 'job,dag,timestamp,power\n0,0,0.1,", 3"\n0,0,0.2,", 4"\n')
         self.assertEqual(tables.peaks_of_file(path, "power"), {0: [None, 4]})
         path = self.write("w_1.csv", 'job,dag,timestamp,util\n0,0,0.1,"0.25, 1.0"\n0,0,0.2,"0.5, nan"\n')
         self.assertEqual(tables.peaks_of_file(path, "util"), {0: [0.5, 1]})  # ratios are not cut to whole numbers
+        path = self.write("w_2.csv", 'job,dag,timestamp,loss\n0,0,0.1,nan\n0,0,0.2,inf\n0,0,0.3,0.5\n')
+        self.assertEqual(tables.peaks_of_file(path, "loss"), {0: [0.5]})
 
     def test_the_real_ones_against_another_calculation(self):
         if not os.path.isdir(BDB):
@@ -300,6 +306,49 @@ class Custom(lib.Case):
         with self.assertRaisesRegex(RuntimeError, "pip install nvidia-ml-py"):
             handles_of(devices, False)
         self.assertEqual([(h.index, h.uuid) for h in handles_of(devices, True)], [(3, "GPU-a")])
+
+
+class Pieces(lib.Case):
+    """The two plugins without Dask: the scheduler's part answers the worker's directly."""
+
+    SETTINGS = {"job_type": "client", "tracking": ["total-mem"], "interval": 1, "mem_limit": 0, "dump_loc": "temp", "devices": None, "collector": "replay", "custom": [],
+                "hub": None, "hub_token": None, "name": None, "checkpoint": 0}
+
+    async def play(self, lost):
+        """Rows 0 to 2 are sent, and the answer is lost where told; rows 3 and 4 follow. What the scheduler has in the end."""
+        there, answers = SchedulerMonitor(), iter(lost)
+        await there.start(types.SimpleNamespace(handlers={}))
+        self.addCleanup(there.drop_files)
+        await there.do_attach(self.SETTINGS)
+
+        async def ask(action=None, **kwargs):
+            told = await there.handle(action, **kwargs)
+            if action == "rows" and next(answers, False):
+                raise OSError("the connection broke")
+            return told
+
+        worker = types.SimpleNamespace(handlers={}, stream_handlers={}, name="w", address="tcp://w", plugins={}, scheduler=types.SimpleNamespace(**{SCHEDULER_OP: ask}))
+        here = WorkerMonitor(self.SETTINGS)
+        await here.setup(worker)
+        for rows in (3, 2):
+            for _ in range(rows):
+                here.sampler.tick()
+            try:
+                await here.push()
+            except OSError:
+                pass
+        await here.push()
+        want = here.sampler.csv(0, header=True)[0]
+        await here.close()
+        recorded = there.by_run[here.run]
+        with open(recorded.file, "rb") as f:
+            return f.read(), recorded.rows, want
+
+    def test_rows_come_once_whatever_answers_are_lost(self):
+        for lost in ((False,), (True,), (False, True), (True, True), (True, False, True)):
+            with self.subTest(lost=lost):
+                got, rows, want = asyncio.run(self.play(lost))
+                self.assertEqual((got, rows), (want, 5))
 
 
 class Sampling(lib.Case):

@@ -68,7 +68,7 @@ class WorkerMonitor(WorkerPlugin):
     async def setup(self, worker=None, **kwargs):
         self.worker, self.run, self.sampler, self.error = worker, uuid.uuid4().hex, None, None
         self.tracking, self.state, self.executing = list(self.settings["tracking"]), (-1, 0, 0), {}
-        self.started, self.epoch, self.sent, self.piece = None, 0, 0, 0
+        self.started, self.epoch, self.sent, self.piece, self.unanswered = None, 0, 0, 0, None
         self.pushing, self.callbacks, self.complained = asyncio.Lock(), [], set()
         self.recording, self.spans = False, collections.deque(maxlen=SPANS_MAX)
         worker.handlers[WORKER_OP] = self.handle
@@ -154,7 +154,7 @@ class WorkerMonitor(WorkerPlugin):
         except Exception as e:
             self.error = str(e)
             log.warning("muster: %s cannot sample: %s", self.worker.name, e)
-        self.started, self.sent, self.piece = None, 0, 0
+        self.started, self.sent, self.piece, self.unanswered = None, 0, 0, None
         self.put_labels()
 
     async def close(self):
@@ -231,20 +231,22 @@ class WorkerMonitor(WorkerPlugin):
                 log.info("muster: rows wait for the next time: %s", e)
 
     async def push(self):
-        """Everything sampled since the last time. A piece whose answer was lost is sent again under the same number."""
+        """Everything sampled since the last time. A piece whose answer was lost is sent again under the same number and as it was: it may have been taken."""
         async with self.pushing:
             while self.sampler is not None:
-                text, after = await self.off_loop(self.sampler.csv, self.sent, PIECE, self.piece == 0)
-                if after == self.sent and self.piece > 0 and not self.spans:
+                again = self.unanswered
+                text, after = again or await self.off_loop(self.sampler.csv, self.sent, PIECE, self.piece == 0)
+                if not again and after == self.sent and self.piece > 0 and not self.spans:
                     return
-                epoch = self.epoch
+                epoch, self.unanswered = self.epoch, (text, after)
                 spans = [self.spans.popleft() for _ in range(min(PIECE, len(self.spans)))]
                 told = await self.tell("rows", epoch=epoch, piece=self.piece, text=zlib.compress(text, 1), spans=spans, started=self.started)
                 if told is None:
                     self.spans.extendleft(reversed(spans))
                     raise OSError("the scheduler does not answer")
+                self.unanswered = None
                 if epoch == self.epoch:  # else it was cleared meanwhile
-                    more = after > self.sent or self.spans
+                    more = again or after > self.sent or self.spans
                     self.sent, self.piece = after, self.piece + 1
                     if not more:
                         return
@@ -283,7 +285,7 @@ class WorkerMonitor(WorkerPlugin):
 
     async def do_clear(self, epoch=0, **kwargs):
         async with self.pushing:
-            self.epoch, self.sent, self.piece = epoch, 0, 0
+            self.epoch, self.sent, self.piece, self.unanswered = epoch, 0, 0, None
             self.spans.clear()
             if self.sampler is not None:
                 await self.off_loop(self.sampler.clear)
