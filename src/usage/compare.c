@@ -1,13 +1,15 @@
 /*
  * compare.c: claims (W&B's runs) and what agents saw held (a device, a person, from when to when) -> what of each claim
  * was there. First every claim gets its node and its person; then, person by person, time is swept from one change to
- * the next and the GPUs held are dealt out to the claims; utilisation of what was dealt out is read node by node.
+ * the next and the GPUs held are dealt out to the claims. How busy what was dealt out was is in share.c.
  */
 #include "usage/compare.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
+
+#include "usage/share.h"
 
 #define MINUTE_MS  60000ll
 #define NONE       UINT32_MAX
@@ -16,7 +18,6 @@
 #define SLACK_PART 20              /* or so many parts of what is claimed make one that may be missing */
 #define IDLE_PART  20              /* idle: busy for less than one such part of the time held */
 #define STOP_EVERY 1024
-#define BITS       64
 
 const char *const claim_why_words[WHY_COUNT] =
     {[WHY_AGREES] = "agrees",      [WHY_IDLE] = "idle",           [WHY_FEWER] = "fewer GPUs",
@@ -42,15 +43,6 @@ struct item {
     int64_t fewer_ms, shorter_ms, shared_ms; /* GPU-time that was not there, by why */
     bool others;                             /* somebody else held something there meanwhile */
     size_t share;                            /* the last one on its host, plus 1 */
-};
-
-/* What a claim got on a host for some time, out of these devices. */
-struct share {
-    uint32_t host;
-    size_t item;
-    int64_t from_ms, end_ms, gpu_ms;
-    uint64_t mask;
-    int64_t util, device_ms; /* 0.01 % * ms of the devices; the ms of them that were measured */
 };
 
 struct making {
@@ -473,7 +465,7 @@ static void there_set(struct making *k, uint32_t host, bool on)
 static void device_turn(struct making *k, const struct held *h, bool end)
 {
     int32_t *on = &k->on[k->device_first[h->host] + h->device];
-    uint64_t bit = h->device < BITS ? 1ull << h->device : 0;
+    uint64_t bit = h->device < SHARE_DEVICES ? 1ull << h->device : 0;
 
     *on += end ? -1 : 1;
     if (!end && *on == 1) {
@@ -561,72 +553,11 @@ static int sweep_all(struct making *k, struct err *err)
 
 /* ---- utilisation ---- */
 
-static int by_place(const void *a, const void *b)
-{
-    const struct share *x = a, *y = b;
-
-    if (x->host != y->host)
-        return x->host < y->host ? -1 : 1;
-    if (x->from_ms != y->from_ms)
-        return x->from_ms < y->from_ms ? -1 : 1;
-    return (x->item > y->item) - (x->item < y->item);
-}
-
-static void tally(struct share *s, const struct history *h, size_t n_devices)
-{
-    int64_t a = MAX(s->from_ms, h->from_ms), b = MIN(s->end_ms, h->from_ms + (int64_t)h->n * h->step_ms);
-
-    while (a < b) {
-        size_t at = (size_t)((a - h->from_ms) / h->step_ms);
-        int64_t next = MIN(b, h->from_ms + ((int64_t)at + 1) * h->step_ms);
-        for (size_t d = 0; d < MIN(n_devices, (size_t)BITS); d++) {
-            const struct bin *bin = &h->v[d * RUNS_METRICS * h->n + at];
-            if (!(s->mask >> d & 1) || !bin->count)
-                continue;
-            s->util += bin->sum / bin->count * (next - a);
-            s->device_ms += next - a;
-        }
-        a = next;
-    }
-}
-
-static int tally_host(struct making *k, size_t first, size_t end, struct err *err)
-{
-    const struct runs_host *host = &k->seen->hosts[k->shares[first].host];
-    const struct zone *z = k->ask->zone;
-    int r = 0;
-
-    for (int32_t day = k->ask->from; day <= k->ask->to && r >= 0; day += RUNS_CHUNK_DAYS) {
-        int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, MIN(day + RUNS_CHUNK_DAYS, k->ask->to + 1));
-        struct history got = {0};
-        bool any = false;
-        for (size_t i = first; i < end && !any; i++)
-            any = k->shares[i].from_ms < to_ms && k->shares[i].end_ms > from_ms;
-        if (!any)
-            continue;
-        r = runs_history(k->ask, host->key, host->devices, host->n_devices, from_ms, to_ms, &got, err);
-        for (size_t i = first; i < end && r >= 0; i++)
-            if (k->shares[i].from_ms < to_ms && k->shares[i].end_ms > from_ms)
-                tally(&k->shares[i], &got, host->n_devices);
-        history_fini(&got);
-    }
-    return MIN(r, 0);
-}
-
 static int measure(struct making *k, struct err *err)
 {
-    int r = 0;
+    int r = shares_measure(k->ask, k->seen, k->shares, k->n_shares, err);
 
-    if (k->n_shares)
-        qsort(k->shares, k->n_shares, sizeof(*k->shares), by_place);
-    for (size_t i = 0, end; i < k->n_shares && r == 0; i = end) {
-        for (end = i; end < k->n_shares && k->shares[end].host == k->shares[i].host; end++) {
-        }
-        if (k->ask->stop && k->ask->stop(k->ask->arg))
-            return err_set(err, -ECANCELED, "it took too long");
-        r = tally_host(k, i, end, err);
-    }
-    for (size_t i = 0; i < k->n_shares; i++) {
+    for (size_t i = 0; i < k->n_shares && r == 0; i++) {
         const struct share *s = &k->shares[i];
         if (!s->device_ms)
             continue;
