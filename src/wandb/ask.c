@@ -78,7 +78,7 @@ void ask_events_variables(struct buf *ret, const char *team, const char *project
     json_end_obj(&j);
 }
 
-static void add_part(struct buf *b, const char *s)
+void ask_path_part(struct buf *b, const char *s)
 {
     buf_addc(b, '/');
     for (; *s; s++)
@@ -91,10 +91,10 @@ static void add_part(struct buf *b, const char *s)
 void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run)
 {
     buf_adds(ret, "/files");
-    add_part(ret, team);
-    add_part(ret, project);
-    add_part(ret, run);
-    add_part(ret, ASK_METADATA);
+    ask_path_part(ret, team);
+    ask_path_part(ret, project);
+    ask_path_part(ret, run);
+    ask_path_part(ret, ASK_METADATA);
 }
 
 /* ---- answers ---- */

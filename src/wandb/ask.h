@@ -28,6 +28,7 @@ void ask_runs(struct buf *ret, unsigned fields);
 void ask_runs_variables(struct buf *ret, const char *team, const char *project, const char *cursor, int n,
                         int64_t before_ms);
 void ask_events_variables(struct buf *ret, const char *team, const char *project, const char *run, int32_t samples);
+void ask_path_part(struct buf *ret, const char *part); /* "/part", escaped as addresses need it */
 /* "/files/team/project/run/wandb-metadata.json", each part escaped. */
 void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run);
 

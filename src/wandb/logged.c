@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "wandb/ask.h"
 #include "wandb/upsert.h"
 
 #define TEXT_MAX (16u << 20)
@@ -242,17 +243,6 @@ static void stream_file(struct json *j, const char *name, struct str line)
     json_end_obj(j);
 }
 
-/* A part of a path in a URL. */
-static void url_part(struct buf *b, const char *s)
-{
-    buf_addc(b, '/');
-    for (; *s; s++)
-        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("-_.~", *s))
-            buf_addc(b, *s);
-        else
-            buf_addf(b, "%%%02X", (unsigned char)*s);
-}
-
 static int finish_next(void *self, struct wandb_request *ret, struct err *err)
 {
     struct logged *l = self;
@@ -263,9 +253,9 @@ static int finish_next(void *self, struct wandb_request *ret, struct err *err)
         return 0;
     buf_reset(&l->path);
     buf_adds(&l->path, "/files");
-    url_part(&l->path, l->entity);
-    url_part(&l->path, l->project);
-    url_part(&l->path, l->id);
+    ask_path_part(&l->path, l->entity);
+    ask_path_part(&l->path, l->project);
+    ask_path_part(&l->path, l->id);
     buf_adds(&l->path, "/file_stream");
     logged_history(l, &line);
     buf_reset(&l->text);

@@ -6,6 +6,7 @@
 
 #include "usage/overlap.h"
 #include "usage/wandb_days.h"
+#include "wandb/ask.h"
 
 struct finding {
     const struct wandb_config *c;
@@ -120,8 +121,16 @@ void overlaps_fini(struct overlaps *o)
 
 void overlap_url(struct buf *out, const char *base_url, const struct overlap *run)
 {
-    buf_addf(out, "%s/%s/%s/runs/%s/overview", strcmp(base_url, WANDB_BASE_URL) == 0 ? "https://wandb.ai" : base_url,
-             run->team, run->project, run->id);
+    struct str base = str_of(base_url);
+
+    while (str_ends(base, "/"))
+        base.len--;
+    buf_addstr(out, str_eq(base, WANDB_BASE_URL) ? STR("https://wandb.ai") : base);
+    ask_path_part(out, run->team);
+    ask_path_part(out, run->project);
+    buf_adds(out, "/runs");
+    ask_path_part(out, run->id);
+    buf_adds(out, "/overview");
 }
 
 static void moment(struct buf *out, const struct zone *zone, int64_t at_ms)

@@ -26,7 +26,7 @@ class Overlap(lib.Case):
         self.world, projects = wandb_world.World(), {}
         for team, project, name, host, begun, ended in (
                 ("acme-a", "llm", "aaaa0001", "n1", "2024-11-02T00:00:00", "2024-11-02T06:00:00"),
-                ("acme-b", "eval", "aaaa0002", "n1", "2024-11-02T05:00:00", "2024-11-02T05:30:00"),
+                ("acme-b", "eval two", "aaaa0002", "n1", "2024-11-02T05:00:00", "2024-11-02T05:30:00"),
                 ("acme-a", "llm", "aaaa0003", "n1", "2024-11-02T06:00:00", "2024-11-02T07:00:00"),
                 ("beta", "llm", "bbbb0001", "n1", "2024-11-02T01:00:00", "2024-11-02T02:00:00")):
             p = projects.get((team, project)) or projects.setdefault((team, project), self.world.add_project(team, project))
@@ -57,7 +57,7 @@ class Overlap(lib.Case):
             events = db.execute("SELECT subject, text FROM events WHERE kind = 1").fetchall()
         self.assertEqual(len(events), 1)
         self.assertEqual(events[0][0], "Acme")
-        self.assertIn(f"2024-11-02 14:00 to 2024-11-02 14:30 {self.standin.url}/acme-b/eval/runs/aaaa0002/overview", events[0][1])
+        self.assertIn(f"2024-11-02 14:00 to 2024-11-02 14:30 {self.standin.url}/acme-b/eval%20two/runs/aaaa0002/overview", events[0][1])
         status, out, _ = self.run_any(lib.MUSTER, "wandb", "overlap", "--config", self.path("config.yaml"), "--data", self.path("data"), "--csv",
                                       "--start-date", "2024-11-01", "--end-date", "2024-11-30")
         self.assertEqual(status, 1)
@@ -78,14 +78,14 @@ class Overlap(lib.Case):
             config = f.read().replace(f"base_url: {self.standin.url}\n", "")
         with open(self.path("config.yaml"), "w") as f:
             f.write(config)
-        days = ("--config", self.path("config.yaml"), "--start-date", "2024-11-02", "--end-date", "2024-11-02", "--data", self.path("data"), "--base-url", self.standin.url)
+        days = ("--config", self.path("config.yaml"), "--start-date", "2024-11-02", "--end-date", "2024-11-02", "--data", self.path("data"), "--base-url", self.standin.url + "/")
         self.run_ok(lib.MUSTER, "wandb", "pull", *days, env={"WANDB_API_KEY": KEY})
         with sqlite3.connect(self.path("data/wandb.db")) as db:
             text, = db.execute("SELECT text FROM events WHERE kind = 1").fetchone()
-        self.assertIn(f"{self.standin.url}/acme-b/eval/runs/aaaa0002/overview", text)
+        self.assertIn(f"{self.standin.url}/acme-b/eval%20two/runs/aaaa0002/overview", text)
         self.assertNotIn("https://wandb.ai", text)
         _, out, _ = self.run_any(lib.MUSTER, "wandb", "overlap", *days)
-        self.assertIn(f"{self.standin.url}/acme-b/eval/runs/aaaa0002/overview", out)
+        self.assertIn(f"{self.standin.url}/acme-b/eval%20two/runs/aaaa0002/overview", out)
 
     def test_the_blacklist_that_the_config_names_is_read(self):
         more = "blacklist: {entity: programme, project: dashboard, artifact_name: blacklist}\n"
@@ -93,7 +93,7 @@ class Overlap(lib.Case):
         self.assertIn("1 run of Acme", self.pull(False, "data", more))  # there is none at W&B
         self.assertEqual(runs(), ["aaaa0001", "aaaa0003", "aaaa0002", "bbbb0001"])
         where = ("programme", "dashboard")
-        put_artifact(self.world, "blacklist", {"blacklist.json": json.dumps([{"run_path": "acme-b/eval/aaaa0002", "tags": ["x"]}]).encode()}, where=where)
+        put_artifact(self.world, "blacklist", {"blacklist.json": json.dumps([{"run_path": "acme-b/eval two/aaaa0002", "tags": ["x"]}]).encode()}, where=where)
         self.assertNotIn("Acme", self.pull(False, "data", more))
         self.assertEqual(runs(), ["aaaa0001", "aaaa0003", "bbbb0001"])
         put_artifact(self.world, "blacklist", {"blacklist.json": b"{}"}, where=where)
