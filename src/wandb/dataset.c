@@ -11,10 +11,13 @@
 #include "base/mem.h"
 #include "usage/report.h"
 #include "wandb/dataset_columns.h"
+#include "wandb/fold.h"
+#include "wandb/rule.h"
 
-#define MINUTES_MAX  1500                   /* the longest day there is has 25 hours */
-#define COUNT_MAX    1000000                /* GPUs or CPUs of a run */
-#define PERCENT_MOST (100000 * PERCENT_ONE) /* what a ratio may be, wherever it comes from */
+#define MINUTES_MAX 1500 /* the longest day there is has 25 hours */
+/* What is written is read back, or nothing could be pushed any more: as much as rules and samples may give. */
+#define COUNT_MAX    RULE_GPUS_MAX
+#define PERCENT_MOST (FOLD_PERCENT_MAX * PERCENT_ONE)
 
 /* Where in a record the bytes are: a quote opens a cell only at its beginning. */
 enum at { AT_CELL, AT_PLAIN, AT_QUOTED, AT_QUOTE };
@@ -97,6 +100,17 @@ static void wrong(struct row_in *x, enum dataset_column c, const char *expected)
     x->why = x->room;
 }
 
+/* Tags are JSON, which leaves some control characters as they are. */
+static bool is_utf8(struct str s)
+{
+    uint32_t c = 1;
+    size_t n = 0;
+
+    while (s.len && c && (n = str_utf8(s, &c)))
+        s = str_n(s.p + n, s.len - n);
+    return s.len == 0 && c;
+}
+
 /* A name or a text, kept until the row is given away. An offset, since the buffer may move. */
 static size_t text(struct row_in *x, enum dataset_column c, size_t max, bool must)
 {
@@ -107,7 +121,7 @@ static size_t text(struct row_in *x, enum dataset_column c, size_t max, bool mus
         wrong(x, c, "a name");
     else if (s.len > max)
         wrong(x, c, "less");
-    else if (!str_utf8_ok(s))
+    else if (c == C_tags ? !is_utf8(s) : !str_utf8_ok(s))
         wrong(x, c, "letters");
     buf_addstr(&x->d->text, s.len > max ? str_of("") : s);
     buf_addc(&x->d->text, 0);

@@ -9,10 +9,9 @@
 #include "base/mem.h"
 #include "usage/report.h"
 
-#define DEPTH_MAX   16         /* of what is passed over */
-#define KEY_MAX     512        /* bytes of a key with escapes; a longer one is none of ours */
-#define PERCENT_MAX 1000000ll  /* a value beyond this many % is not one */
-#define SECOND_NS   1000000000 /* _timestamp is read to the nanosecond */
+#define DEPTH_MAX 16         /* of what is passed over */
+#define KEY_MAX   512        /* bytes of a key with escapes; a longer one is none of ours */
+#define SECOND_NS 1000000000 /* _timestamp is read to the nanosecond */
 
 enum family { FAMILY_UTIL, FAMILY_MEM, FAMILIES };
 
@@ -218,7 +217,7 @@ static void sample_take(struct sample *s, struct str key, struct str text)
         s->timed = str_fixed(text, SECOND_NS, &v) && v >= 0;
         s->at_ms = s->timed ? v / 1000000 : 0; /* not rounded: the last moment of a day is of that day */
     } else if ((family = family_of(key)) >= 0 && str_fixed(text, PERCENT_ONE, &v) && v >= 0 &&
-               v <= PERCENT_MAX * PERCENT_ONE) {
+               v <= FOLD_PERCENT_MAX * PERCENT_ONE) {
         heap_add(&s->heaps[family], v);
     }
 }

@@ -14,8 +14,9 @@
 #include "base/str.h"
 #include "base/zone.h"
 
-#define FOLD_DAYS_MAX  36600      /* of a window: a hundred years */
-#define FOLD_EVENT_MAX (1u << 20) /* bytes of one sample */
+#define FOLD_DAYS_MAX    36600      /* of a window: a hundred years */
+#define FOLD_EVENT_MAX   (1u << 20) /* bytes of one sample */
+#define FOLD_PERCENT_MAX 1000000ll  /* a value beyond this many % is not one */
 
 struct fold;
 /* Days [from, to] are kept; samples of others only count as such. zone outlives it. from > to or more than

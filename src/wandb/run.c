@@ -30,6 +30,13 @@ static const char *text_of(const json_t *v, size_t max)
     return s && n && n <= max && strlen(s) == n ? s : NULL;
 }
 
+/* The same of what is to be read by others on a line of its own: nothing that moves a cursor or ends the line. */
+static const char *name_of(const json_t *v, size_t max)
+{
+    const char *s = text_of(v, max);
+    return s && str_utf8_ok(str_of(s)) ? s : NULL;
+}
+
 static int32_t count_of(const json_t *v)
 {
     int64_t n = -1;
@@ -71,23 +78,23 @@ int run_node_read(const json_t *node, struct run_node *ret, struct err *err)
 
     if (!json_is_object(node))
         return err_set(err, -EBADMSG, "a run is not an object");
-    r.id = text_of(field(node, "name"), RUN_ID_MAX);
+    r.id = name_of(field(node, "name"), RUN_ID_MAX);
     if (!r.id)
         return err_set(err, -EBADMSG, "a run has no name");
     if (!time_of(field(node, "createdAt"), &r.created_ms))
         return err_set(err, -EBADMSG, "run '%.60s' has no time of creation", r.id);
     if (!time_of(field(node, "heartbeatAt"), &r.heartbeat_ms) || r.heartbeat_ms < r.created_ms)
         r.heartbeat_ms = r.created_ms;
-    r.storage_id = text_of(field(node, "id"), RUN_TEXT_MAX);
-    r.display = text_of(field(node, "displayName"), RUN_TEXT_MAX);
-    r.state = text_of(field(node, "state"), RUN_ID_MAX);
-    r.host = text_of(field(node, "host"), RUN_TEXT_MAX);
-    r.user = text_of(field(user, "username"), RUN_ID_MAX);
+    r.storage_id = name_of(field(node, "id"), RUN_TEXT_MAX);
+    r.display = name_of(field(node, "displayName"), RUN_TEXT_MAX);
+    r.state = name_of(field(node, "state"), RUN_ID_MAX);
+    r.host = name_of(field(node, "host"), RUN_ID_MAX);
+    r.user = name_of(field(user, "username"), RUN_ID_MAX);
     if (!r.user)
-        r.user = text_of(field(user, "name"), RUN_ID_MAX);
+        r.user = name_of(field(user, "name"), RUN_ID_MAX);
     r.description = text_of(field(node, "description"), RUN_SCALAR_MAX);
     r.tags = json_is_array(field(node, "tags")) ? field(node, "tags") : NULL;
-    r.gpu = text_of(field(info, "gpu"), RUN_TEXT_MAX);
+    r.gpu = name_of(field(info, "gpu"), RUN_TEXT_MAX);
     r.gpu_info = json_string_length(field(info, "gpu")) > 0;
     r.gpus = count_of(field(info, "gpuCount"));
     r.cpus = count_of(field(info, "cpuCount"));

@@ -15,8 +15,8 @@
 #include "wandb/config.h"
 
 #define RUN_SCALAR_MAX (4u << 20) /* bytes of a config or a summary: more is as if it were not there, and said so */
-#define RUN_ID_MAX     255        /* of a run's id: it is part of URLs and of the store's key */
-#define RUN_TEXT_MAX   1023       /* of the other names: a longer one is as if it were not there */
+#define RUN_ID_MAX     255        /* of a run's id, host, user, state: as the store and the dataset take them */
+#define RUN_TEXT_MAX   1023       /* of other names: one that is longer, or no plain line, is as if it were not there */
 
 /* JSON within JSON, decoded once. */
 struct run_scalar {

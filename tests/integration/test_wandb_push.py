@@ -333,6 +333,30 @@ class ProgrammeTest(lib.Case):
             self.assertEqual(shown(name, "company_summary"), want(summary, name))
 
 
+class OddTest(lib.Case):
+    """What one run says of itself, however odd, does not keep the tables of all from being pushed."""
+
+    def test_what_was_pushed_can_be_read_again(self):
+        world = wandb_world.World()
+        p = world.add_project("acme", "llm")
+        for name, kw in (("aaaa0001", {"host": "a\nb\x1b[2J"}), ("aaaa0002", {"host": "h" * 600}), ("aaaa0003", {"tags": ["\x7f\u0085, \"x\"\n"]}),
+                         ("aaaa0004", {"config": json.dumps({"world_size": {"value": 9000000}})}), ("aaaa0005", {"state": "\t\r", "displayName": "\x07"})):
+            run = wandb_world.Run(p, name, createdAt="2026-05-08T20:00:00", heartbeatAt="2026-05-08T21:00:00", runInfo={"gpu": "H200", "gpuCount": 8}, **kw)
+            at = datetime.datetime(2026, 5, 8, 20, 30, tzinfo=datetime.timezone.utc).timestamp()
+            run.lines["wandb-events.jsonl"] = [json.dumps({"_timestamp": at + k, "system.gpu.0.gpu": 900000.5}) for k in range(3)]
+            p.add(run)
+        for other in (("acme-lab", "p"), ("beta", "p"), BOARD):
+            world.add_project(*other)
+        with Standin(world) as s:
+            with open(self.path("config.yaml"), "w", encoding="utf-8") as f:
+                f.write(CONFIG + f"base_url: {s.url}\n")
+            flags = ["--config", self.path("config.yaml"), "--start-date", DAY, "--end-date", DAY]
+            self.run_ok(lib.MUSTER, "wandb", "pull", *flags, "--data", self.path("data"), env={"WANDB_API_KEY": KEY})
+            self.assertIn("dataset: 5 rows", self.run_ok(lib.MUSTER, "wandb", "push", *flags, "--data", self.path("data"), env={"WANDB_API_KEY": KEY}))
+            said = self.run_ok(lib.MUSTER, "wandb", "push", *flags, "--data", self.path("other"), env={"WANDB_API_KEY": KEY})
+            self.assertIn("dataset: 5 rows, 5 of them only at W&B before; W&B has just that", said)
+
+
 class FailTest(PushCase):
     """A failure at every single request: nobody is ever without a newest run, and the next push heals."""
 

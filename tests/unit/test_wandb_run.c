@@ -269,6 +269,15 @@ static void a_run_is_read_with_everything_or_almost_nothing(void **unused)
     json_decref(bare);
     wandb_config_free(c);
 
+    json_t *odd = json_of("{\"name\":\"x\",\"createdAt\":\"2024-11-01T00:00:00\",\"host\":\"a\\nb\","
+                          "\"state\":\"\\u001b[2J\",\"displayName\":\"\\u0007\",\"description\":\"two\\nlines\"}");
+    assert_int_equal(run_node_read(odd, &r, &err), 0);
+    assert_null(r.host);
+    assert_null(r.state);
+    assert_null(r.display);
+    assert_string_equal(r.description, "two\nlines");
+    json_decref(odd);
+
     static const char *const bad[] = {"[]",
                                       "{}",
                                       "{\"name\":\"\",\"createdAt\":\"2024-11-01T00:00:00\"}",
