@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { facts } from "./facts.js";
 import { html } from "./html.js";
 import { startKeys } from "./keys.js";
+import { AlertCount } from "./parts/alertcount.js";
 import { Banner } from "./parts/banner.js";
 import { Empty } from "./parts/empty.js";
 import { Help } from "./parts/help.js";
@@ -41,7 +42,7 @@ function Header({ help }) {
     return html`<header class="top">
         <a class="brand" href="/">muster${facts.name !== "muster" && html` <span class="dim">· ${facts.name}</span>`}</a>
         <nav aria-label="Views">
-            ${navigation.map((v) => html`<a href=${v.path} aria-current=${v === here?.view ? "page" : null}>${v.nav}</a>`)}
+            ${navigation.map((v) => html`<a href=${v.path} aria-current=${v === here?.view ? "page" : null}>${v.nav}${v.path === "/alerts" && html`<${AlertCount} />`}</a>`)}
         </nav>
         <span class="tools">
             <${Account} />

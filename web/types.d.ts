@@ -299,6 +299,46 @@ export interface IdleRow {
     cost: number | null;
 }
 
+/** docs/alerts.md: something that is wrong now, or was. */
+export interface Alert {
+    id: number;
+    rule: string;
+    severity: "info" | "warning" | "critical";
+    state: "pending" | "firing" | "resolved";
+    subject: string;
+    /** "dgx2:3", "dgx2"; "": the hub itself */
+    place: string;
+    node_id: string | null;
+    device: string | null;
+    person: string | null;
+    text: string;
+    advice: string;
+    since: number;
+    fired?: number;
+    resolved?: number;
+    silenced?: { id: number; by: string; until: number; reason: string };
+}
+
+/** Nobody is told of what fits; "": any. */
+export interface Silence {
+    id: number;
+    rule: string;
+    node: string;
+    person: string;
+    by: string;
+    reason: string;
+    created: number;
+    until: number;
+}
+
+export interface Alerts {
+    at: number;
+    /** How many fire that nobody silenced. */
+    firing: number;
+    rows: Alert[];
+    silences: Silence[];
+}
+
 /** Whom the hub takes us for. */
 export interface Session {
     role: "none" | "agent" | "enroll" | "relay" | "member" | "admin";

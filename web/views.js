@@ -10,6 +10,7 @@ export const views = [
     { path: "/bookings", title: "Bookings", nav: "Bookings", key: "b", load: () => import("./views/bookings.js") },
     { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./views/people.js") },
     { path: "/events", title: "Events", nav: "Events", key: "e", load: () => import("./views/events.js") },
+    { path: "/alerts", title: "Alerts", nav: "Alerts", key: "a", load: () => import("./views/alerts.js") },
     { path: "/node/", title: "Node", load: () => import("./views/node.js") },
     { path: "/gpu/", title: "GPU", load: () => import("./views/gpu.js") },
     { path: "/login", title: "Log in", load: () => import("./views/login.js") },

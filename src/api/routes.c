@@ -19,6 +19,7 @@ const struct route routes[] = {
     {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
     {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
     {GET, "/events", ROLE_NONE, .open = true, .summary = "The page: what happened", .handle = get_page},
+    {GET, "/alerts", ROLE_NONE, .open = true, .summary = "The page: what is wrong", .handle = get_page},
     {GET, "/login", ROLE_NONE, .open = true, .summary = "The page: log in with a token", .handle = get_page},
     {GET, "/add", ROLE_NONE, .open = true, .summary = "The page: add a node", .handle = get_page},
     {GET, "/assets/{file*}", ROLE_NONE, .open = true, .summary = "Files of the page; their names change with their content", .handle = get_asset},

@@ -238,6 +238,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/bookings", "GET", "++++++++"},
         {"/people", "GET", "++++++++"},
         {"/events", "GET", "++++++++"},
+        {"/alerts", "GET", "++++++++"},
         {"/login", "GET", "++++++++"},
         {"/add", "GET", "++++++++"},
         {"/assets/{file*}", "GET", "++++++++"},

@@ -1,0 +1,131 @@
+/* alerts.js: what is wrong now, the worst first, with what to do; silences; on request what was wrong within the week. */
+import { useEffect, useState } from "preact/hooks";
+import { alerts, endSilence, useAlerts, usePast } from "../alerts.js";
+import { count, exactTime, moment, span } from "../format.js";
+import { html } from "../html.js";
+import { hubNow, watch } from "../live.js";
+import { Empty } from "../parts/empty.js";
+import { SilenceForm } from "../parts/silenceform.js";
+import { href, place, setQuery, usePlace } from "../router.js";
+import { useSession } from "../session.js";
+import { sheet } from "../sheet.js";
+import { useTick } from "../use.js";
+
+/** @typedef {import("../types").Alert} Alert */
+/** @typedef {import("../types").Silence} Silence */
+/** @typedef {import("../types").Problem} Problem */
+
+await sheet("later.css");
+
+const MANY = 300;
+/** The worst first: its word, mark, and what several are called. @type {[Alert["severity"], string, string][]} */
+const SEVERITIES = [["critical", "‼\uFE0E", "critical"], ["warning", "!", "warning"], ["info", "i", "notice"]];
+const rank = (/** @type {Alert} */ a) => SEVERITIES.findIndex(([word]) => word === a.severity);
+
+/** "1 critical, 2 warnings" @param {Alert[]} rows */
+function inWords(rows) {
+    return SEVERITIES.map(([word, , noun]) => [rows.filter((a) => a.severity === word).length, noun])
+        .filter(([n]) => n)
+        .map(([n, noun]) => (noun === "critical" ? `${n} critical` : count(Number(n), `${noun}`)))
+        .join(", ");
+}
+
+/** @param {{ a: Alert }} props */
+function Where({ a }) {
+    if (!a.place) return html`<span>the hub</span>`;
+    if (a.device) return html`<a href="/gpu/${encodeURIComponent(a.device)}">${a.place}</a>`;
+    return a.node_id ? html`<a href="/node/${encodeURIComponent(a.node_id)}">${a.place}</a>` : html`<span>${a.place}</span>`;
+}
+
+/** hush: opens the form, where one may. @param {{ a: Alert, hush: ((a: Alert) => void) | null, now: number }} props */
+function Row({ a, hush, now }) {
+    const over = a.state === "resolved";
+    const lasted = span((a.resolved ?? now) - a.since);
+    return html`<li class="alert ${a.severity} ${a.silenced || over ? "quiet" : ""}">
+        <span class="severity"><span class="mark" aria-hidden="true">${SEVERITIES[rank(a)]?.[1]}</span> ${a.severity}</span>
+        <span class="alert-at"><${Where} a=${a} /></span>
+        <time class="dim" title="since ${exactTime(a.since)}${a.resolved ? `, until ${exactTime(a.resolved)}` : ""}">${over ? `${moment(a.resolved ?? 0, now)}, after ${lasted}` : `for ${lasted}`}</time>
+        <div class="alert-text">
+            <p>${a.text}</p>
+            ${a.advice && !over && html`<p class="dim">→ ${a.advice}</p>`}
+            <p class="dim">${a.rule}${a.silenced && html` · silenced by ${a.silenced.by} until <span title=${exactTime(a.silenced.until)}>${moment(a.silenced.until, now)}</span>: ${a.silenced.reason}`}</p>
+        </div>
+        ${hush && !over && !a.silenced && html`<button type="button" aria-label="silence ${a.rule}${a.place && ` of ${a.place}`}" onClick=${() => hush(a)}>silence…</button>`}
+    </li>`;
+}
+
+/** @param {{ label: string, rows: Alert[], hush: ((a: Alert) => void) | null, now: number }} props */
+function List({ label, rows, hush, now }) {
+    return html`<ol class="alert-list" aria-label=${label}>${rows.slice(0, MANY).map((a) => html`<${Row} key=${a.id} a=${a} hush=${hush} now=${now} />`)}</ol>
+        ${rows.length > MANY && html`<p class="dim">and ${rows.length - MANY} more</p>`}`;
+}
+
+/** What it fits, in words. @param {Silence} s */
+const fits = (s) => [s.rule && s.rule !== "*" ? s.rule : "every rule", s.node && `of ${s.node}`, s.person && `about ${s.person}`].filter(Boolean).join(" ");
+
+/** @param {{ rows: Silence[], may: boolean, now: number, add: () => void }} props */
+function Silences({ rows, may, now, add }) {
+    const [wrong, setWrong] = useState("");
+    const end = (/** @type {number} */ id) => endSilence(id).then(() => setWrong(""), (/** @type {Problem} */ e) => setWrong(e.detail));
+    return html`<section class="alert-part" aria-label="Silences">
+        <h2>silences</h2>
+        ${!rows.length && html`<p class="dim">none</p>`}
+        ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Silences and their ends"><table class="asked">
+            <thead><tr><th scope="col">of</th><th scope="col">until</th><th scope="col" class="num">still</th><th scope="col">by</th><th scope="col">why</th>${may && html`<td></td>`}</tr></thead>
+            <tbody>${rows.map((s) => html`<tr key=${s.id}>
+                <th scope="row">${fits(s)}</th>
+                <td title=${exactTime(s.until)}>${moment(s.until, now)}</td>
+                <td class="num">${span(s.until - now)}</td>
+                <td>${s.by}</td>
+                <td class="why">${s.reason}</td>
+                ${may && html`<td><button type="button" aria-label="end the silence of ${fits(s)}" onClick=${() => end(s.id)}>end</button></td>`}
+            </tr>`)}</tbody>
+        </table></div>`}
+        ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
+        ${may
+            ? html`<p><button type="button" onClick=${add}>silence something else…</button></p>`
+            : html`<p class="dim">Members may silence alerts: <a href=${href("/login", { to: place.path + location.search })}>log in</a> first.</p>`}
+    </section>`;
+}
+
+export default function AlertsView() {
+    const { query } = usePlace();
+    const { role, known: named } = useSession();
+    const { known, rows, silences, problem } = useAlerts(true);
+    const [draft, setDraft] = useState(/** @type {{ rule: string, node: string } | null} */ (null));
+    const [said, setSaid] = useState("");
+    const all = query.has("all");
+    useTick();
+    usePast(all);
+    useEffect(() => watch({}), []); /* of now, whatever time was looked at before */
+    if (!known) return problem && html`<${Empty} title="Alerts cannot be shown"><p>${problem.detail}</p><//>`;
+
+    const now = hubNow();
+    const may = role === "member" || role === "admin";
+    const firing = rows.filter((a) => a.state === "firing").sort((a, b) => rank(a) - rank(b));
+    const loud = firing.filter((a) => !a.silenced);
+    const hushed = firing.filter((a) => a.silenced);
+    const over = rows.filter((a) => a.state === "resolved");
+    const standing = silences.filter((s) => s.until > now).sort((a, b) => a.until - b.until);
+    const hush = may ? (/** @type {Alert} */ a) => setDraft({ rule: a.rule, node: a.place }) : null;
+    const close = (done = false) => {
+        setDraft(null);
+        setSaid(done ? "silenced" : "");
+    };
+    return html`<div class="alerts">
+        <div class="lead">
+            <h1>${loud.length ? inWords(loud) : hushed.length ? "nothing is wrong that nobody silenced" : "nothing is wrong"}${loud.length > 0 && hushed.length > 0 && html` <span class="dim where">and ${hushed.length} silenced</span>`}</h1>
+            <p class="dim" role="status">${said}</p>
+        </div>
+        ${problem && html`<p class="error" role="alert">${problem.detail}; this is ${span(now - alerts.at)} old</p>`}
+        ${loud.length > 0 && html`<${List} label="What is wrong" rows=${loud} hush=${hush} now=${now} />`}
+        ${hushed.length > 0 && html`<section class="alert-part"><h2>silenced</h2><${List} label="Silenced" rows=${hushed} hush=${null} now=${now} /></section>`}
+        ${named && html`<${Silences} rows=${standing} may=${may} now=${now} add=${() => setDraft({ rule: "", node: "" })} />`}
+        <section class="alert-part" aria-label="Resolved">
+            <h2>resolved this week</h2>
+            <p><button type="button" aria-pressed=${all} onClick=${() => setQuery({ all: all ? undefined : "yes" })}>${all ? "hide" : "show"}</button></p>
+            ${all && (over.length ? html`<${List} label="Resolved this week" rows=${over} hush=${null} now=${now} />` : html`<p class="dim">none</p>`)}
+        </section>
+        ${draft && html`<${SilenceForm} key=${`${draft.rule} ${draft.node}`} ...${draft} close=${close} />`}
+    </div>`;
+}
