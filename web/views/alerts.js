@@ -70,7 +70,7 @@ function Silences({ rows, may, now, add }) {
     return html`<section class="alert-part" aria-label="Silences">
         <h2>silences</h2>
         ${!rows.length && html`<p class="dim">none</p>`}
-        ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Silences and their ends"><table class="asked">
+        ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Silences and their ends"><table class="asked silences">
             <thead><tr><th scope="col">of</th><th scope="col">until</th><th scope="col" class="num">still</th><th scope="col">by</th><th scope="col">why</th>${may && html`<td></td>`}</tr></thead>
             <tbody>${rows.map((s) => html`<tr key=${s.id}>
                 <th scope="row">${fits(s)}</th>
