@@ -292,7 +292,7 @@ int rule_expr_run(const struct rule_expr *e, struct run_node *run, const struct 
         absent(&m, "it is zero, which says nothing");
     else if (v.there && v.n < 0)
         absent(&m, "it is below zero");
-    else if (v.there && v.d > 0 && v.n / v.d > RULE_GPUS_MAX)
+    else if (v.there && v.d > 0 && v.n > (__int128)RULE_GPUS_MAX * v.d)
         absent(&m, "it is too large");
     else if (v.there)
         why = 0;

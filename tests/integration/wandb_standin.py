@@ -541,6 +541,7 @@ def main():
         programme = wandb_programme.Programme(a.programme, companies=a.companies, projects=a.projects, runs=a.runs, days=a.days)
         programme.fill(world)
         if a.write:
+            os.makedirs(a.write, exist_ok=True)
             with open(os.path.join(a.write, "config.yaml"), "w", encoding="utf-8") as f:
                 f.write(programme.config_text())
     limit = tuple(float(x) for x in a.limit.split("/")) if a.limit else None

@@ -106,6 +106,7 @@ static void expressions_have_a_value_or_none(void **unused)
         {"9000000000 * 9000000000 * 9000000000", "{}", -ENODATA},
         {"10000001", "{}", -ENODATA},
         {"10000000", "{}", 10000000},
+        {"10000000.6", "{}", -ENODATA},
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
