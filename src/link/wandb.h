@@ -55,7 +55,7 @@ struct wandb_request {
 struct wandb_answer {
     int status;      /* HTTP; 0: there was none */
     json_t *data;    /* of a question that worked: its "data", an object; json_incref it to keep it */
-    struct str body; /* as it came; of anything but a question, or a raw one */
+    struct str body; /* as it came; of anything but a question, or a raw one. Until the next wandb_send */
     size_t bytes;    /* of the answer */
     int tries;
     struct err err; /* code 0: it worked. Else a sentence, and -EACCES 401 403, -ENOENT 404, -EMSGSIZE 413 or too long,

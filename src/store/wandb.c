@@ -245,7 +245,11 @@ int wandb_pull_begin(struct wandb_store *s, struct wandb_pull *pull, int64_t now
     pull->id = sqlite3_last_insert_rowid(s->h);
     pull->begun_ms = now_ms;
     pull->resumed = false;
-    return wandb_store_flush(s, err);
+    st = wandb_stmt(s, W_DROP_STALE); /* lists of pulls that nobody goes on with */
+    if (st)
+        db_bind_int(st, 1, now_ms - WANDB_RESUME_MS);
+    rc = run_stmt(s, st);
+    return rc == SQLITE_OK ? wandb_store_flush(s, err) : fail(s, rc, err);
 }
 
 int wandb_pull_end(struct wandb_store *s, const struct wandb_pull *pull, struct err *err)

@@ -99,6 +99,7 @@ const char *const wandb_sql[W_COUNT] = {
     [W_RUN_KEY] = "SELECT id, found, found_ms FROM runs" OF_PROJECT " AND run = ?3",
     [W_PUT_LISTED] = "INSERT OR IGNORE INTO listed(team, project, pull, run) VALUES(?1, ?2, ?3, ?4)",
     [W_DROP_LISTED] = "DELETE FROM listed WHERE team = ?1 AND project = ?2 AND pull = ?3",
+    [W_DROP_STALE] = "DELETE FROM listed WHERE pull IN (SELECT id FROM pulls WHERE begun_ms < ?1)",
     [W_MARK_GONE] = "UPDATE runs AS r SET found = 2, found_ms = ?5" OF_PROJECT
                     " AND created_ms < ?4 AND found <> 2 AND NOT " LISTED,
     [W_MARK_FOUND] = "UPDATE runs AS r SET found = 1, found_ms = ?4" OF_PROJECT " AND found <> 1 AND " LISTED,

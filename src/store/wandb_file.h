@@ -26,6 +26,7 @@ enum {
     W_RUN_KEY,
     W_PUT_LISTED,
     W_DROP_LISTED,
+    W_DROP_STALE,
     W_MARK_GONE,
     W_MARK_FOUND,
     W_MARK_PROJECTS_GONE,

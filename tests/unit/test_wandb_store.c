@@ -457,6 +457,41 @@ static void a_pull_is_gone_on_with_when_it_is_the_same_and_not_old(void **unused
     dir_free(dir);
 }
 
+static int64_t count_rows(const char *dir, const char *sql)
+{
+    char path[600];
+    sqlite3 *h = NULL;
+    sqlite3_stmt *st = NULL;
+
+    snprintf(path, sizeof(path), "%s/wandb.db", dir);
+    assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(h, sql, -1, &st, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    sqlite3_close(h);
+    return n;
+}
+
+static void lists_of_pulls_that_nobody_goes_on_with_are_dropped(void **unused)
+{
+    char *dir = dir_new_quick();
+    struct wandb_store *s = open_ok(dir, true);
+    struct wandb_pull pull = pull_ok(s, DAY, DAY, NOW);
+
+    (void)unused;
+    assert_int_equal(put_page(s, &pull, 0, 0, 0), 0); /* the first of several, and no more came */
+    assert_int_equal(wandb_store_flush(s, NULL), 0);
+    assert_int_equal(count_rows(dir, "SELECT count(*) FROM listed"), RUNS);
+    pull_ok(s, DAY + 1, DAY + 1, NOW + WANDB_RESUME_MS); /* the other may still be gone on with */
+    assert_int_equal(count_rows(dir, "SELECT count(*) FROM listed"), RUNS);
+    pull_ok(s, DAY + 2, DAY + 2, NOW + WANDB_RESUME_MS + 1);
+    assert_int_equal(count_rows(dir, "SELECT count(*) FROM listed"), 0);
+    assert_int_equal(count_rows(dir, "SELECT count(*) FROM runs"), RUNS);
+    wandb_store_close(s);
+    dir_free(dir);
+}
+
 static int note_failed(void *arg, const char *team, const char *project, const char *sentence)
 {
     return buf_addf(arg, "%s/%s: %s;", team, project, sentence);
@@ -861,6 +896,7 @@ TESTS(cmocka_unit_test(a_pull_is_handed_out_in_a_fixed_order),
       cmocka_unit_test(the_order_of_a_dataset_is_team_newest_day_run_project),
       cmocka_unit_test(a_day_is_replaced_only_by_one_that_was_logged_later),
       cmocka_unit_test(a_pull_is_gone_on_with_when_it_is_the_same_and_not_old),
+      cmocka_unit_test(lists_of_pulls_that_nobody_goes_on_with_are_dropped),
       cmocka_unit_test(a_failed_page_is_said_and_its_cursor_stays),
       cmocka_unit_test(what_is_in_no_complete_list_is_deleted_and_comes_back_when_found),
       cmocka_unit_test(a_row_from_elsewhere_never_replaces_a_newer_one),
