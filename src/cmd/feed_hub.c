@@ -22,6 +22,7 @@ enum {
     AGAIN_MAX_MS = 15000,
     EVENTS_EVERY_MS = 5000,
     EVENTS_MAX = 300,
+    ALERTS_MAX = 1000,
     LANE_EVERY_MS = 10000
 };
 
@@ -43,6 +44,8 @@ struct hub_feed {
     int64_t again_ms;          /* the thread's */
     int64_t asked_ms;          /* the thread's: for events, last */
     atomic_bool wanted;        /* events are */
+    int64_t looked_ms;         /* the thread's: for alerts, last */
+    atomic_bool wrong_wanted;  /* alerts are */
     struct lanes_ask answered; /* the thread's: what was asked of the past, last, */
     int64_t answered_ms;       /* and when; 0: never */
     pthread_mutex_t lock;      /* of what follows */
@@ -54,6 +57,8 @@ struct hub_feed {
     char notice[NOTICE_MAX], why[400];
     struct feed_event *news; /* newer than events; NULL: none */
     size_t n_news;
+    struct feed_alert *wrong_news; /* newer than wrong; NULL: none */
+    size_t n_wrong_news;
     struct lanes_ask ask;     /* what the screen would see of the past; n 0: nothing */
     struct lanes *lanes_news; /* newer than past; NULL: none */
     /* the screen's */
@@ -65,6 +70,8 @@ struct hub_feed {
     char shown_notice[NOTICE_MAX], status[460];
     struct feed_event *events;
     size_t n_events;
+    struct feed_alert *wrong;
+    size_t n_wrong;
     struct lanes *past;
 };
 
@@ -258,6 +265,52 @@ static void ask_events(struct hub_feed *f)
     wake(f);
 }
 
+static json_t *ask_json(const struct client_conf *conf, const char *path)
+{
+    AUTO_BUF body = {0};
+    struct err err = {0};
+
+    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
+        return NULL;
+    return json_loadb(body.p, body.len, 0, NULL);
+}
+
+static void ask_alerts(struct hub_feed *f)
+{
+    struct client_conf conf = f->conf;
+
+    f->looked_ms = clock_mono_ms();
+    conf.limit_ms = 3000;
+    json_t *body = ask_json(&conf, "/api/v1/alerts");
+    const json_t *rows = json_object_get(body, "rows");
+    if (!json_is_array(rows)) {
+        json_decref(body);
+        return;
+    }
+    size_t n = MIN(json_array_size(rows), (size_t)ALERTS_MAX);
+    struct feed_alert *v = mem_zero(MAX(n, 1u), sizeof(*v));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *o = json_array_get(rows, i);
+        v[i].since_ms = json_integer_value(json_object_get(o, "since"));
+        event_text(o, "node_id", v[i].node, sizeof(v[i].node));
+        event_text(o, "device", v[i].device, sizeof(v[i].device));
+        event_text(o, "place", v[i].place, sizeof(v[i].place));
+        event_text(o, "severity", v[i].severity, sizeof(v[i].severity));
+        event_text(o, "rule", v[i].rule, sizeof(v[i].rule));
+        event_text(o, "text", v[i].text, sizeof(v[i].text));
+        v[i].critical = strcmp(v[i].severity, "critical") == 0;
+        v[i].warning = strcmp(v[i].severity, "warning") == 0;
+        v[i].silenced = json_is_object(json_object_get(o, "silenced"));
+    }
+    json_decref(body);
+    pthread_mutex_lock(&f->lock);
+    free(f->wrong_news);
+    f->wrong_news = v;
+    f->n_wrong_news = n;
+    pthread_mutex_unlock(&f->lock);
+    wake(f);
+}
+
 /* ---- the past ---- */
 
 static void take_series(struct lanes *p, const json_t *body)
@@ -294,16 +347,6 @@ static void take_spans(struct lanes *p, const json_t *body, int64_t now_ms)
         if (device)
             lanes_held(p, device, user && str_utf8_ok(str_of(user)) ? user : "", first, last);
     }
-}
-
-static json_t *ask_json(const struct client_conf *conf, const char *path)
-{
-    AUTO_BUF body = {0};
-    struct err err = {0};
-
-    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
-        return NULL;
-    return json_loadb(body.p, body.len, 0, NULL);
 }
 
 static void ask_past(struct hub_feed *f)
@@ -356,6 +399,8 @@ static void on_tick(void *arg)
 
     if (f->wanted && (!f->asked_ms || clock_mono_ms() - f->asked_ms >= EVENTS_EVERY_MS))
         ask_events(f);
+    if (f->wrong_wanted && (!f->looked_ms || clock_mono_ms() - f->looked_ms >= EVENTS_EVERY_MS))
+        ask_alerts(f);
     if (past_due(f))
         ask_past(f);
 }
@@ -443,11 +488,18 @@ static bool hub_read(void *arg)
         snprintf(f->status, sizeof(f->status), "%s; trying again", f->why);
     else
         snprintf(f->status, sizeof(f->status), "asking %s…", client_url(&f->conf));
+    bool told = f->news || f->wrong_news; /* what was borrowed goes */
     if (f->news) {
         free(f->events);
         f->events = f->news;
         f->n_events = f->n_news;
         f->news = NULL;
+    }
+    if (f->wrong_news) {
+        free(f->wrong);
+        f->wrong = f->wrong_news;
+        f->n_wrong = f->n_wrong_news;
+        f->wrong_news = NULL;
     }
     if (f->lanes_news) {
         lanes_free(f->past);
@@ -459,7 +511,7 @@ static bool hub_read(void *arg)
     if (changed)
         apply(f, &news, whole);
     nodes_fini(&news);
-    return changed || f->status[0];
+    return changed || told || f->status[0];
 }
 
 static void hub_view(void *arg, struct view *ret)
@@ -491,6 +543,16 @@ static bool hub_events(void *arg, const struct feed_event **ret, size_t *ret_n)
     return f->events != NULL;
 }
 
+static bool hub_alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
+{
+    struct hub_feed *f = arg;
+
+    f->wrong_wanted = true;
+    *ret = f->wrong;
+    *ret_n = f->n_wrong;
+    return f->wrong != NULL;
+}
+
 static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
 {
     struct hub_feed *f = arg;
@@ -517,7 +579,7 @@ int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *
         return err_set(err, r, "cannot start: %s", strerror(-r));
     }
     *ret = (struct feed){f,          client_url(conf), false,    hub_fd, hub_read, hub_view,
-                         hub_status, hub_events,       hub_past, NULL,   NULL};
+                         hub_status, hub_events,       hub_past, NULL,   NULL,     hub_alerts};
     return 0;
 }
 
@@ -535,6 +597,8 @@ void feed_hub_close(struct feed *feed)
     free(f->list);
     free(f->news);
     free(f->events);
+    free(f->wrong_news);
+    free(f->wrong);
     lanes_free(f->past);
     lanes_free(f->lanes_news);
     close(f->wake);

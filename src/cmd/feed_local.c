@@ -124,7 +124,7 @@ int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
     h->here.event = keep_event;
     int r = here_open(&h->here, tick_ms, err);
     struct feed f = {h,           "this machine", true, here_fd,  here_read, here_view,
-                     here_status, here_events,    NULL, here_aim, here_fire};
+                     here_status, here_events,    NULL, here_aim, here_fire, NULL};
     if (r < 0)
         feed_local_close(&f);
     else

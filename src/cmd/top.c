@@ -17,7 +17,8 @@
 
 enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT };
 static const char *const theme_words[] = {"auto", "dark", "light", NULL};
-static const char *const look_words[] = {"overview", "devices", "processes", "people", "history", "events", NULL};
+static const char *const look_words[] = {"overview", "devices", "processes", "people",
+                                         "history",  "events",  "alerts",    NULL};
 
 struct top_conf {
     struct client_conf client;
@@ -52,7 +53,8 @@ const struct opt_cmd top_face = {
     .about =
         "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
         "shows every node, live.\n\n"
-        "Keys: o overview, d devices, p processes, u people, h history, e events; Enter looks nearer, Esc goes back; / "
+        "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter looks nearer, Esc "
+        "goes back; / "
         "filters, s sorts, r turns the order round, space pauses, + and - set the speed, c many to a line, ? lists "
         "them "
         "all, q quits. W keeps view, order and speed for the next time, in $XDG_CONFIG_HOME/muster/top.env (or "

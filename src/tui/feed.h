@@ -12,6 +12,13 @@ struct feed_event {
     char node[NAME_MAX_LEN], device[UUID_MAX], kind[16], text[240];
 };
 
+/* What is wrong, as the hub says it. */
+struct feed_alert {
+    int64_t since_ms;
+    bool critical, warning, silenced;
+    char node[NODE_KEY_MAX], device[UUID_MAX], place[NAME_MAX_LEN + 16], severity[12], rule[64], text[240];
+};
+
 struct feed {
     void *arg;
     const char *name; /* "this machine", or the hub's address */
@@ -34,6 +41,8 @@ struct feed {
      */
     int (*aim)(void *arg, int32_t pid, int64_t start_ms);
     int (*fire)(void *arg, int fd, int sig);
+    /* What is wrong, the worst first; otherwise as events. NULL: alerts are a hub's, and this is none. */
+    bool (*alerts)(void *arg, const struct feed_alert **ret, size_t *ret_n);
 };
 
 #endif

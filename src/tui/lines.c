@@ -315,7 +315,7 @@ static void title_device(const struct top *t, struct sheet *s, int y)
         sheet_put(s, y, x + 5 + c.temp + 1, c.program, STYLE_TITLE, "PROGRAM");
 }
 
-/* ---- processes, people, events ---- */
+/* ---- processes, people, events, alerts ---- */
 
 static int user_width(const struct sheet *s)
 {
@@ -413,6 +413,30 @@ static void title_event(struct sheet *s, int y)
     sheet_put(s, y, x + 9, 20, STYLE_TITLE, "WHAT");
 }
 
+static void line_alert(const struct top *t, struct sheet *s, int y, const struct feed_alert *a)
+{
+    char span[24];
+    int x = 1, wide = s->w >= 110 ? 20 : 10;
+    uint8_t dim = a->silenced ? STYLE_DIM : 0;
+    uint8_t style = dim ? STYLE_PLAIN : a->critical ? STYLE_HOT : a->warning ? STYLE_WARN : STYLE_PLAIN;
+
+    sheet_putf(s, y, x, 11, style | dim, "%-2s %s", a->critical ? "!!" : a->warning ? "!" : "i", a->severity);
+    sheet_put(s, y, x += 12, wide, STYLE_PLAIN | (dim ? dim : STYLE_BOLD), a->place[0] ? a->place : "hub");
+    sheet_right(s, y, x += wide + 1, 9, STYLE_PLAIN | dim, clock_span(MAX(0, t->all.at_ms - a->since_ms), span));
+    x += 10;
+    sheet_putf(s, y, x, s->w - x, STYLE_PLAIN | dim, "%s%s", a->silenced ? "silenced: " : "", a->text);
+}
+
+static void title_alert(struct sheet *s, int y)
+{
+    int x = 1, wide = s->w >= 110 ? 20 : 10;
+
+    sheet_put(s, y, x, 11, STYLE_TITLE, "SEVERITY");
+    sheet_put(s, y, x += 12, wide, STYLE_TITLE, "WHERE");
+    sheet_right(s, y, x += wide + 1, 9, STYLE_TITLE, "FOR");
+    sheet_put(s, y, x + 10, 20, STYLE_TITLE, "WHAT");
+}
+
 void line_title(const struct top *t, struct sheet *s, int y, enum look look)
 {
     if (look == LOOK_OVERVIEW)
@@ -425,6 +449,8 @@ void line_title(const struct top *t, struct sheet *s, int y, enum look look)
         history_title(t, s, y);
     else if (look == LOOK_EVENTS)
         title_event(s, y);
+    else if (look == LOOK_ALERTS)
+        title_alert(s, y);
     else
         title_proc(s, y);
 }
@@ -441,6 +467,8 @@ void line_item(const struct top *t, struct sheet *s, int y, enum look look, cons
         history_line(t, s, y, i);
     else if (look == LOOK_EVENTS)
         line_event(s, y, i->e);
+    else if (look == LOOK_ALERTS)
+        line_alert(t, s, y, i->a);
     else
         line_proc(t, s, y, i);
 }

@@ -1,4 +1,4 @@
-/* list.c: nodes, devices, processes, people and events as lines, chosen and sorted. */
+/* list.c: nodes, devices, processes, people, events and alerts as lines, chosen and sorted. */
 #include "tui/top.h"
 
 #include <stdlib.h>
@@ -33,6 +33,7 @@ static const struct {
     [LOOK_PEOPLE] = {5, {BY_GPUS, BY_MEM, BY_IDLE, BY_SINCE, BY_USER}},
     [LOOK_HISTORY] = {4, {BY_PLACE, BY_STATE, BY_UTIL, BY_USER}},
     [LOOK_EVENTS] = {1, {BY_SINCE}},
+    [LOOK_ALERTS] = {1, {BY_PLACE}}, /* as they come: the worst first */
     [LOOK_DEVICE] = {6, {BY_MEM, BY_SM, BY_USER, BY_PLACE, BY_SINCE, BY_COMMAND}},
 };
 
@@ -50,7 +51,7 @@ const char *list_order(const struct top *t)
 {
     enum look look = t->n_deep ? t->deep[t->n_deep - 1].look : t->look;
 
-    return look == LOOK_EVENTS ? "time" : order_words[order_of(t, look)];
+    return look == LOOK_EVENTS ? "time" : look == LOOK_ALERTS ? "severity" : order_words[order_of(t, look)];
 }
 
 const char *list_order_word(enum look look, unsigned order)
@@ -79,6 +80,8 @@ static void add(struct top *t, struct item i)
         h = mix(h, i.who->name);
     if (i.e)
         h = mix(mix((h ^ (uint64_t)i.e->at_ms) * 0x100000001b3u, i.e->node), i.e->text);
+    if (i.a)
+        h = mix(mix(mix(h, i.a->rule), i.a->place), i.a->device);
     i.id = h | 1;
     i.came = t->n_items;
     VEC_ROOM(t->items, t->n_items, t->cap_items);
@@ -232,6 +235,21 @@ static bool event_shown(const struct top *t, const struct feed_event *e)
     return !t->filter;
 }
 
+static void add_alerts(struct top *t)
+{
+    const struct feed_alert *a = NULL;
+    size_t n = 0;
+
+    t->no_alerts = t->feed->alerts && !t->feed->alerts(t->feed->arg, &a, &n);
+    for (size_t i = 0; i < n; i++) {
+        bool shown = !t->filter;
+        for (size_t k = 0; !shown && k < t->shown.n; k++)
+            shown = strcmp(t->shown.nodes[k]->key, a[i].node) == 0;
+        if (shown)
+            add(t, (struct item){.a = &a[i]});
+    }
+}
+
 static void keep_picked(struct top *t, struct place *p)
 {
     size_t i = 0;
@@ -259,6 +277,8 @@ void list_make(struct top *t)
         for (size_t i = 0; i < n; i++)
             if (event_shown(t, &e[i]))
                 add(t, (struct item){.e = &e[i]});
+    } else if (p->look == LOOK_ALERTS) {
+        add_alerts(t);
     } else {
         add_nodes(t, p);
     }

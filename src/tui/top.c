@@ -14,7 +14,8 @@ static const struct {
     char key;
     const char *word;
 } looks[] = {[LOOK_OVERVIEW] = {'o', "overview"}, [LOOK_DEVICES] = {'d', "devices"}, [LOOK_PROCS] = {'p', "processes"},
-             [LOOK_PEOPLE] = {'u', "people"},     [LOOK_HISTORY] = {'h', "history"}, [LOOK_EVENTS] = {'e', "events"}};
+             [LOOK_PEOPLE] = {'u', "people"},     [LOOK_HISTORY] = {'h', "history"}, [LOOK_EVENTS] = {'e', "events"},
+             [LOOK_ALERTS] = {'a', "alerts"}};
 
 void top_init(struct top *t, const struct feed *feed, const char *me, int64_t every_ms)
 {
@@ -97,6 +98,11 @@ static void enter(struct top *t)
         mem_copy_str(go_deep(t, LOOK_DEVICE)->device, UUID_MAX, i.d->fact.uuid);
     } else if (i.n) {
         mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, i.n->key);
+    } else if (i.a) {
+        if (i.a->device[0])
+            mem_copy_str(go_deep(t, LOOK_DEVICE)->device, UUID_MAX, i.a->device);
+        else if (i.a->node[0])
+            mem_copy_str(go_deep(t, LOOK_DEVICES)->node, NODE_KEY_MAX, i.a->node);
     } else {
         for (size_t k = 0; i.e && k < t->all.n; k++)
             if (strcmp(t->all.nodes[k]->name, i.e->node) == 0) {
@@ -389,7 +395,7 @@ static void draw_foot(struct top *t, struct sheet *s)
         x = sheet_putf(s, y, x, 16, style | STYLE_BOLD, "%c", looks[l].key);
         x = sheet_putf(s, y, x, 16, style, " %s", looks[l].word) + 1;
     }
-    sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 94 ? "/ filter ? q" : "/ filter s sort ? help q quit");
+    sheet_put(s, y, x + 1, 60, STYLE_PLAIN, s->w < 103 ? "/ ? q" : "/ filter s sort ? help q quit");
 }
 
 static void draw_help(struct sheet *s)
@@ -401,6 +407,7 @@ static void draw_help(struct sheet *s)
         "u  people                         s      sort by the next column",
         "h  history: who was on which GPU  r      the other way round",
         "e  events                         t      processes: as a tree; history: span",
+        "a  alerts: what is wrong",
         "c  compact: many to a line        W      keep these settings",
         "x  tag a process, X none          K      send it, or the tagged ones, a signal",
         "/  filter, as on the page and in `muster ls`:",
@@ -470,6 +477,8 @@ static void draw_title(struct top *t, struct sheet *s, int y)
 
 static const char *nothing(const struct top *t, enum look look)
 {
+    if (look == LOOK_ALERTS && !t->feed->alerts)
+        return "alerts are a hub's: muster top --hub URL";
     if (t->feed->status(t->feed->arg) || !t->all.at_ms)
         return "";
     if (t->filter)
@@ -477,6 +486,7 @@ static const char *nothing(const struct top *t, enum look look)
     return look == LOOK_PROCS || look == LOOK_DEVICE ? "no processes"
            : look == LOOK_PEOPLE                     ? "nobody is on a GPU"
            : look == LOOK_EVENTS                     ? (t->no_events ? "asking…" : "nothing happened yet")
+           : look == LOOK_ALERTS                     ? (t->no_alerts ? "asking…" : "nothing is wrong")
                                                      : "no GPUs";
 }
 

@@ -12,7 +12,17 @@
 #include "tui/sheet.h"
 #include "tui/trail.h"
 
-enum look { LOOK_OVERVIEW, LOOK_DEVICES, LOOK_PROCS, LOOK_PEOPLE, LOOK_HISTORY, LOOK_EVENTS, LOOK_DEVICE, LOOKS };
+enum look {
+    LOOK_OVERVIEW,
+    LOOK_DEVICES,
+    LOOK_PROCS,
+    LOOK_PEOPLE,
+    LOOK_HISTORY,
+    LOOK_EVENTS,
+    LOOK_ALERTS,
+    LOOK_DEVICE,
+    LOOKS
+};
 
 /* Keys beyond Unicode. */
 enum key {
@@ -43,6 +53,7 @@ struct item {
     const struct proc_now *p;
     const struct person_now *who;
     const struct feed_event *e;
+    const struct feed_alert *a;
 };
 
 /* A look at something: where Enter leads, and what is chosen there. */
@@ -77,7 +88,7 @@ struct top {
     struct aim aim;
     /* What is to be kept: settings, where that is asked for. said: how it went. NULL: cannot be. */
     void (*save)(const struct top *t, char said[160]);
-    bool no_events; /* the feed does not know them yet */
+    bool no_events, no_alerts; /* the feed does not know them yet */
     char typed[256];
     struct filter_err filter_err;
     int64_t every_ms;

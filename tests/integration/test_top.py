@@ -65,7 +65,7 @@ class Top(lib.Case):
         self.assertRegex(s, r"dgx5 +✕ hung, driver does not answer")
         self.assertRegex(s, r"dgx6 +◌ down, no news")
         self.assertRegex(s, r"dgx1:7 .*ana")  # the chosen node's devices below
-        self.assertRegex(s, r"(?m)o overview d devices p processes u people h history e events +/ filter \? q$")
+        self.assertRegex(s, r"(?m)o overview d devices p processes u people h history e events a alerts +/ \? q$")
         t.keys("d")
         s = t.wait(r"^>dgx1:0 ● kim +\d+% [█░]{6} .* \d+\.\d/140G [█░]{6} +\d+W [█░]{4} +\d+° [█░]{4}")
         self.assertTrue(all(len(line) <= 80 for line in s.splitlines()))
@@ -86,6 +86,9 @@ class Top(lib.Case):
         t.keys("e")
         t.wait(r"^ WHEN +NODE +EVENT +WHAT")
         t.wait(r"dgx\d|nothing happened yet")
+        t.keys("a")
+        t.wait(r"^ SEVERITY +WHERE +FOR WHAT")
+        t.wait(r"^[> ]!! critical dgx6 .* dgx6 has not been heard of")
         t.keys("o")
         t.wait(r"^>dgx1")
         t.keys("q")
@@ -184,7 +187,7 @@ class Top(lib.Case):
         storm = random.Random(7)
         for w, h in [(storm.randint(20, 300), storm.randint(4, 70)) for _ in range(60)] + [(80, 24)]:
             t.tmux("resize-window", "-x", str(w), "-y", str(h))
-        t.wait(r"^ o overview .*/ filter \? q$", but=r"CPU  RAM")
+        t.wait(r"^ o overview .*/ \? q$", but=r"CPU  RAM")
         s = t.wait(r"^>dgx1 ")
         self.assertEqual(len(s.splitlines()), 24)
         t.keys("q")

@@ -132,7 +132,7 @@ static int begin(void **unused)
     (void)unused;
     cluster = cluster_new();
     feed_status = NULL;
-    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events, NULL, NULL, NULL};
+    feed = (struct feed){cluster, "this machine", true, fd, nothing_new, view, status, events, NULL, NULL, NULL, NULL};
     top_init(&top, &feed, "lee", 1000);
     top_refresh(&top, true);
     return 0;
@@ -183,6 +183,7 @@ static void each_key_shows_what_it_says(void **unused)
         {"ps", "by sm", "by memory"},
         {"u", " PERSON", "PID USER"},
         {"e", "the driver does not answer", "PID USER"},
+        {"a", "alerts are a hub's", "PID USER"},
         {"o\n", ">dgx1:0", "dgx2"},
         {"o\n\n", "NVIDIA H200  GPU-dgx1-0", "dgx2"},
         {"o\n\n\033", ">dgx1:0", "GPU-dgx1-0"},
@@ -205,6 +206,45 @@ static void each_key_shows_what_it_says(void **unused)
             has_not(text, cases[i].not_want);
     }
     assert_false(top_key(&top, 'q'));
+}
+
+static size_t n_wrong;
+static bool alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
+{
+    static const struct feed_alert a[] =
+        {{NOW - 7200000, true, false, false, "key-dgx2", "", "dgx2", "critical", "driver-hung", "dgx2 does not answer"},
+         {NOW - 60000, false, true, false, "key-dgx1", "GPU-dgx1-3", "dgx1:3", "warning", "gpu-hot",
+          "dgx1:3 is at 91 °C"},
+         {NOW - 60000, false, false, true, "key-dgx1", "", "dgx1", "info", "own", "dgx1 is idle"},
+         {NOW - 60000, true, false, false, "", "", "", "critical", "store", "the disk is full"}};
+    (void)arg;
+    *ret = a;
+    *ret_n = n_wrong;
+    return n_wrong <= ARRAY_LEN(a);
+}
+
+static void alerts_come_as_the_hub_orders_them_and_lead_to_their_place(void **unused)
+{
+    (void)unused;
+    feed.alerts = alerts;
+    n_wrong = 0;
+    AUTO_FREE char *none = after("a", 80, 24);
+    has(none, "nothing is wrong");
+    n_wrong = 4;
+    AUTO_FREE char *all = after("a", 80, 24);
+    has(all, " SEVERITY    WHERE            FOR WHAT\n>!! critical dgx2");
+    has(all, " 2 h dgx2 does not answer\n !  warning  dgx1:3");
+    has(all, "silenced: dgx1 is idle");
+    has(all, "!! critical hub ");
+    AUTO_FREE char *nearer = after("j\n", 80, 24);
+    has(nearer, "GPU-dgx1-3");
+    AUTO_FREE char *node = after("\033k\n", 80, 24);
+    has(node, ">dgx2:0");
+    has_not(node, "dgx1:");
+    AUTO_FREE char *chosen = after("\033/host:dgx1\n", 80, 24); /* the hub's own and dgx2's are not of dgx1 */
+    has(chosen, "dgx1:3 is at 91");
+    has_not(chosen, "does not answer");
+    has_not(chosen, "the disk is full");
 }
 
 static void what_is_chosen_stays_chosen(void **unused)
@@ -366,6 +406,7 @@ static void events_come_whole_whatever_the_pieces(void **unused)
 TESTS(cmocka_unit_test(text_is_clipped_to_its_column), cmocka_unit_test(meters_and_plots_are_exact),
       cmocka_unit_test(lanes_show_who_was_there_and_what_it_did),
       cmocka_unit_test_setup_teardown(each_key_shows_what_it_says, begin, end),
+      cmocka_unit_test_setup_teardown(alerts_come_as_the_hub_orders_them_and_lead_to_their_place, begin, end),
       cmocka_unit_test_setup_teardown(what_is_chosen_stays_chosen, begin, end),
       cmocka_unit_test_setup_teardown(a_tree_has_children_below_their_parents, begin, end),
       cmocka_unit_test_setup_teardown(a_signal_goes_to_what_was_aimed_at_after_a_yes, begin, end),
