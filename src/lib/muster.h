@@ -20,17 +20,19 @@
  * L1 Functions that can fail return 0 or a count, or a negative errno; with `err`, a sentence for people goes there too
  *    (cut to err_size, always terminated; err may be NULL).
  * L2 Any function may be called from any thread at any time, except that nothing else may be using a sampler while it
- * is being closed, and that one cursor belongs to one thread at a time. L3 Setting a label or a value never waits for
- * the driver or the disk. L4 A tick that cannot be taken in time is skipped and counted, never made up for: the next
- * one is on the grid again. L5 Memory does not grow with time. What does not fit goes to a file without a name in
- * spill_dir, which the system removes when the sampler is closed or the process ends, however it ends. If that disk is
- * full, the oldest samples not yet on disk are dropped and counted, and muster_error says so. L6 No signal handlers, no
- * signals to our threads, no environment changed, nothing printed. Two samplers do not know of each other. L7 After
- * fork() the child's copy of a sampler is dead: every call on it returns -ECHILD (or NULL, or 0 where a count of
- * devices or names is asked for), muster_close releases nothing and harms nothing. The parent goes on. L8 What the
- * driver does not tell is absent: -ENODATA, NaN, an empty cell; never zero. L9 Functions and fields are added, never
- * changed or taken away, while the library is libmuster.so.0. Every struct begins with its size as the caller knows it:
- * fields behind that are as if zero.
+ *    is being closed, and that one cursor belongs to one thread at a time.
+ * L3 Setting a label or a value never waits for the driver or the disk.
+ * L4 A tick that cannot be taken in time is skipped and counted, never made up for: the next one is on the grid again.
+ * L5 Memory does not grow with time. What does not fit goes to a file without a name in spill_dir, which the system
+ *    removes when the sampler is closed or the process ends, however it ends. If that disk is full, the oldest samples
+ *    not yet on disk are dropped and counted, and muster_error says so.
+ * L6 No signal handlers, no signals to our threads, no environment changed, nothing printed. Two samplers do not know
+ *    of each other.
+ * L7 After fork() the child's copy of a sampler is dead: every call on it returns -ECHILD (or NULL, or 0 where a count
+ *    of devices or names is asked for), muster_close releases nothing and harms nothing. The parent goes on.
+ * L8 What the driver does not tell is absent: -ENODATA, NaN, an empty cell; never zero.
+ * L9 Functions and fields are added, never changed or taken away, while the library is libmuster.so.0. Every struct
+ *    begins with its size as the caller knows it: fields behind that are as if zero.
  */
 #ifndef MUSTER_H
 #define MUSTER_H
@@ -65,10 +67,14 @@ struct muster_options {
     const char *devices;
     /*
      * Names with commas; NULL: "total-mem,mem-util,compute-util". A name is a device metric of metrics.def (util,
-     * power, temp, ...; docs/libmuster.md lists them), in base units, or one of the old names: total-mem         memory
-     * taken, the driver's own too, bytes   mem-util          memory controller busy, percent compute-util      GPU
-     * busy, percent mem-used-percent  memory used of all there is, percent "tasks" asks for the column that the label
-     * of this name fills.
+     * power, temp, ...; docs/libmuster.md lists them), in base units, or one of the old names:
+     *
+     *     total-mem         memory used, bytes
+     *     mem-util          memory controller busy, percent
+     *     compute-util      GPU busy, percent
+     *     mem-used-percent  memory used of all there is, percent
+     *
+     * "tasks" asks for the column that the label of this name fills.
      */
     const char *metrics;
     /* Keep at most this many samples in memory before they go to disk; 0: as many as fit in 1 MiB. */
