@@ -239,6 +239,7 @@ static int peaks(const struct peaks_conf *conf, const struct worker_files *w)
     struct watch watch = {0};
     struct err err = {0};
     int64_t total = 0;
+    bool rows = false, any = false;
     int r = 0;
 
     for (size_t i = 0; i < w->n; i++)
@@ -247,8 +248,12 @@ static int peaks(const struct peaks_conf *conf, const struct worker_files *w)
     for (size_t i = 0; i < w->n && r == 0; i++) {
         r = peaks_of(w->v[i].path, conf->metric, conf->per_job, on_bytes, &watch, &p[i], &err);
         watch.before += w->v[i].bytes;
+        rows = rows || p[i].n;
+        any = any || peaks_any(&p[i]);
     }
     progress_end(&watch.bar);
+    if (r == 0 && rows && !any)
+        r = err_set(&err, -EINVAL, "'%.60s' has no numbers, so there is no highest", conf->metric);
     if (r < 0)
         r = cli_fail(&peaks_face, err.code == -ENOENT ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else {

@@ -103,12 +103,6 @@ int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(vo
                     samples_metrics(s, there, sizeof(there)));
     else
         r = read_all(s, columns, per_job, told, arg, &p, err);
-    bool any = false;
-    for (size_t i = 0; i < p.n && !any; i++)
-        for (size_t k = 0; k < p.v[i].n; k++)
-            any = any || !isnan(p.v[i].v[k]);
-    if (r == 0 && p.n && !any)
-        r = err_set(err, -EINVAL, "'%.60s' of '%s' has no numbers, so there is no highest", metric, path);
     samples_close(s);
     if (r < 0) {
         peaks_fini(&p);
@@ -118,6 +112,15 @@ int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(vo
         qsort(p.v, p.n, sizeof(*p.v), cmp);
     *ret = p;
     return 0;
+}
+
+bool peaks_any(const struct peaks *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->v[i].n; k++)
+            if (!isnan(p->v[i].v[k]))
+                return true;
+    return false;
 }
 
 void peaks_fini(struct peaks *p)

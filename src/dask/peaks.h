@@ -20,9 +20,10 @@ struct peaks {
 };
 
 /* told (may be NULL): called now and then with the bytes read. -ENOENT: there is no such metric: the sentence says what
- * there is. -EINVAL: it has no number at all, or the file is damaged. */
+ * there is. -EINVAL: the file is damaged. */
 int peaks_of(const char *path, const char *metric, bool per_job, void (*told)(void *arg, int64_t bytes), void *arg,
              struct peaks *ret, struct err *err);
+bool peaks_any(const struct peaks *p); /* has it a value at all? */
 void peaks_fini(struct peaks *p);
 
 #endif

@@ -105,6 +105,8 @@ class PeaksTest(lib.Case):
         self.assertEqual(json.loads(self.muster("peaks", self.dir, "--metric", "total-mem", "--json", "--per-job")), {"0": {"0": [300, 200], "2": [5, None]}})
         self.assertIn("it has total-mem, mem-used-percent, loss, tasks", self.muster("peaks", self.dir, "--metric", "power", code=2))
         self.assertIn("has no numbers", self.muster("peaks", self.dir, "--metric", "tasks", code=3))
+        self.small("worker_1.csv", "job,dag,timestamp,loss\n0,0,1,\n")  # one worker's driver told nothing
+        self.assertEqual(json.loads(self.muster("peaks", self.dir, "--metric", "loss", "--json")), {"0": [0.5], "1": [None]})
 
     def test_worker_10_is_worker_10_and_its_name_is_shown(self):
         for n in (0, 2, 10):
