@@ -262,6 +262,12 @@ static void look_sources(const struct alert_rule *r, const struct scene *s, see_
         see_hub(r, "sources", s->sources, see, arg);
 }
 
+static void look_channels(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    if (s->channels)
+        see_hub(r, "channels", s->channels, see, arg);
+}
+
 /* ---- the table ---- */
 
 const struct alert_rule alert_builtin[] = {
@@ -401,5 +407,12 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 5 * MIN_,
      .clear_ms = MIN_,
      .look = look_sources},
+    {.name = "channel",
+     .about = "a channel that alerts are told through fails",
+     .advice = "GET /api/v1/alerts says why, under channels",
+     .severity = SEV_WARNING,
+     .for_ms = 5 * MIN_,
+     .clear_ms = MIN_,
+     .look = look_channels},
     {0},
 };

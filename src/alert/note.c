@@ -21,6 +21,7 @@ static const struct member alert_members[] = {
     {"resolved", offsetof(struct alert, resolved_ms), M_INT64},
     {"told", offsetof(struct alert, told_ms), M_INT64},
     {"tells", offsetof(struct alert, tells), M_INT32},
+    {"closed", offsetof(struct alert, closed_ms), M_INT64},
     {"rule", offsetof(struct alert, rule), M_TEXT},
     {"subject", offsetof(struct alert, subject), M_TEXT},
     {"node", offsetof(struct alert, node), M_TEXT},
@@ -41,6 +42,14 @@ static const struct member silence_members[] = {
     {"by", offsetof(struct silence, by), M_TEXT},
     {"reason", offsetof(struct silence, reason), M_TEXT},
     {0},
+};
+
+static const struct member message_members[] = {
+    {"id", offsetof(struct message, id), M_INT64},          {"created", offsetof(struct message, created_ms), M_INT64},
+    {"kind", offsetof(struct message, kind), M_INT32},      {"severity", offsetof(struct message, severity), M_INT32},
+    {"channel", offsetof(struct message, channel), M_TEXT}, {"rule", offsetof(struct message, rule), M_TEXT},
+    {"title", offsetof(struct message, title), M_TEXT},     {"text", offsetof(struct message, text), M_TEXT},
+    {"alerts", offsetof(struct message, alerts), M_TEXT},   {0},
 };
 
 static void write_members(const struct member *m, const void *record, struct buf *out)
@@ -86,6 +95,25 @@ void alert_write(const struct alert *a, struct buf *out)
 void silence_write(const struct silence *s, struct buf *out)
 {
     write_members(silence_members, s, out);
+}
+
+void message_write(const struct message *m, struct buf *out)
+{
+    write_members(message_members, m, out);
+}
+
+struct message *message_read(struct str bytes, struct err *err)
+{
+    json_t *o = json_loadb(bytes.p ? bytes.p : "", bytes.len, 0, NULL);
+    struct message m = {0}, *ret = NULL;
+
+    if (read_members(message_members, o, &m, err) == 0 && m.id > 0 && m.severity >= 0 && m.severity < SEVERITIES &&
+        m.kind >= 0 && m.kind < MESSAGE_KINDS && m.channel[0])
+        ret = message_copy(&m);
+    else if (o)
+        err_set(err, -EBADMSG, "a note is not a message");
+    json_decref(o);
+    return ret;
 }
 
 struct alert *alert_read(struct str bytes, struct err *err)

@@ -1,15 +1,19 @@
-/* note.h: alerts and silences as the bytes of a note (model/note.h): JSON, so that a later muster can read more. */
+/* note.h: alerts, silences and messages as the bytes of a note (model/note.h): JSON, so that a later muster can read
+ * more. */
 #ifndef ALERT_NOTE_H
 #define ALERT_NOTE_H
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/alert.h"
+#include "model/message.h"
 
 void alert_write(const struct alert *a, struct buf *out);
 void silence_write(const struct silence *s, struct buf *out);
+void message_write(const struct message *m, struct buf *out);
 /* For free(). NULL: it is not one, with a sentence. What is not known is passed over. */
 struct alert *alert_read(struct str bytes, struct err *err);
 struct silence *silence_read(struct str bytes, struct err *err);
+struct message *message_read(struct str bytes, struct err *err);
 
 #endif

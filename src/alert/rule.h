@@ -29,6 +29,7 @@ struct scene {
     struct book *book;           /* NULL: no bookings */
     const char *store;           /* what is wrong with the store; NULL: nothing */
     const char *sources;         /* which sources of names fail; NULL: none */
+    const char *channels;        /* through which channels nobody is told; NULL: none */
     const struct recent *recent; /* newest last */
     size_t n_recent;
 };

@@ -53,6 +53,20 @@ void alert_json(struct json *j, const struct alert *a, const struct silence *s)
     json_end_obj(j);
 }
 
+void channel_json(struct json *j, const struct channel_now *c)
+{
+    json_obj(j, NULL);
+    json_cstr(j, "name", c->name);
+    json_cstr(j, "type", c->type);
+    json_bool(j, "ok", !c->error[0]);
+    if (c->error[0]) {
+        json_cstr(j, "error", c->error);
+        json_int(j, "since", c->since_ms);
+    }
+    json_uint(j, "waiting", c->waiting);
+    json_end_obj(j);
+}
+
 size_t alerts_loud(const struct alerts_now *now, int64_t now_ms)
 {
     size_t n = 0;

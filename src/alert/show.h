@@ -6,6 +6,14 @@
 #include "base/json.h"
 #include "model/alert.h"
 
+/* A channel and how it does. Borrowed. */
+struct channel_now {
+    const char *name, *type;
+    const char *error; /* "": it works, as far as is known */
+    int64_t since_ms;  /* it fails since */
+    size_t waiting;    /* messages */
+};
+
 /* What there is now. Borrowed. */
 struct alerts_now {
     const struct alert *const *v; /* pending and firing, the worst first */
@@ -14,11 +22,14 @@ struct alerts_now {
     size_t n_past;
     const struct silence *const *silences;
     size_t n_silences;
+    const struct channel_now *channels;
+    size_t n_channels;
 };
 
 const struct silence *silence_of(const struct alerts_now *now, const struct alert *a, int64_t now_ms); /* or NULL */
 void alert_json(struct json *j, const struct alert *a, const struct silence *s);
 void silence_json(struct json *j, const struct silence *s);
+void channel_json(struct json *j, const struct channel_now *c);
 size_t alerts_loud(const struct alerts_now *now, int64_t now_ms); /* how many fire and are not silenced */
 
 #endif

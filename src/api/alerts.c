@@ -46,6 +46,10 @@ enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
     }
     json_end_arr(&j);
     put_silences(&j, "silences", &now);
+    json_arr(&j, "channels");
+    for (size_t i = 0; i < now.n_channels; i++)
+        channel_json(&j, &now.channels[i]);
+    json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
     return REPLY_NOW;

@@ -51,6 +51,7 @@ struct opt {
     const char *const *choices; /* NULL-terminated */
     bool hidden;                /* not in --help */
     bool no_file;               /* makes no sense in a file: refused there */
+    bool secret;                /* a section that may hold secrets: never printed */
 };
 
 #define OPT(strct, field, let, typ, dflt, argname, text, ...)                                                          \

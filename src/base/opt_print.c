@@ -102,6 +102,10 @@ static void show_leaf(struct buf *out, const struct opt *o, const void *conf, co
     }
     if (o->type == OPT_SECTION) {
         const struct opt_section *s = at;
+        if (o->secret) {
+            buf_addf(out, "# %s: %s\n", key, s->text ? "(set)" : "(not set)");
+            return;
+        }
         buf_addf(out, "%s:%s\n%s", key, s->text ? "" : " {}", s->text ? s->text : "");
         if (s->text && !str_ends(buf_str(out), "\n"))
             buf_addc(out, '\n');

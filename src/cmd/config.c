@@ -6,8 +6,10 @@
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/tender.h"
+#include "hub/alerts.h"
 #include "hub/census.h"
 #include "hub/conf.h"
+#include "hub/outbox.h"
 
 enum { CONFIG_MAX = 1 << 20 };
 
@@ -45,6 +47,10 @@ static int check(const char *path)
         r = hub_conf_check(&scratch, &err);
     if (r == 0)
         r = tender_check(&scratch, &err);
+    if (r == 0)
+        r = alerts_desk_check(&scratch, &err);
+    if (r == 0)
+        r = outbox_check(&scratch, &err);
     if (r == 0)
         r = census_load(&scratch, NULL, &files, &census, &err);
     census_files_fini(&files);

@@ -16,6 +16,7 @@ struct press;
 struct slurm_desk;
 struct wandb_desk;
 struct alerts_desk;
+struct outbox;
 struct asked;
 struct ledger;
 struct queue;
@@ -46,6 +47,7 @@ struct hub {
     struct slurm_desk *slurm;
     struct wandb_desk *wandb;
     struct alerts_desk *alerts; /* what is wrong */
+    struct outbox *outbox;      /* who is to be told of it */
     struct census_desk *census; /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;

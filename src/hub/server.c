@@ -28,6 +28,7 @@
 #include "hub/hub.h"
 #include "hub/ledger.h"
 #include "hub/mirror.h"
+#include "hub/outbox.h"
 #include "hub/ports.h"
 #include "hub/press.h"
 #include "hub/slurm.h"
@@ -251,6 +252,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     asked_tick(s->hub.asked, now_ms);
     wandb_desk_tick(s->hub.wandb, now_ms);
     alerts_desk_tick(s->hub.alerts, now_ms);
+    outbox_tick(s->hub.outbox, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -324,6 +326,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
         r = wandb_desk_check(conf, err);
     if (r == 0)
         r = alerts_desk_check(conf, err);
+    if (r == 0)
+        r = outbox_check(conf, err);
     if (r == 0)
         r = hub_conf_rule(conf, &ret->rule, err);
     if (r == 0)
@@ -435,6 +439,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     slurm_desk_set(h->slurm);
     wandb_desk_set(h->wandb);
     alerts_desk_set(h->alerts);
+    outbox_set(h->outbox);
 
     free(s->names);
     s->n_names = 0;
@@ -670,6 +675,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->slurm = slurm_desk_new(h);
     h->wandb = wandb_desk_new(h);
     h->alerts = alerts_desk_new(h);
+    h->outbox = outbox_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -701,6 +707,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
             r = bookings_load(h, err);
         if (r >= 0)
             r = alerts_desk_load(h->alerts, err);
+        if (r >= 0)
+            r = outbox_load(h->outbox, err);
     }
     if (r == 0)
         r = hub_open_ledger(h, err);
@@ -798,6 +806,8 @@ void hub_close(struct hub *h)
     work_free(h->work); /* they read from the store */
     wandb_desk_free(h->wandb);
     alerts_desk_free(h->alerts);
+    outbox_free(h->outbox);
+    h->outbox = NULL; /* what is stored late is sent after the next start */
     h->wandb = NULL;
     asked_free(h->asked);
     h->asked = NULL;

@@ -30,7 +30,7 @@ struct process {
     size_t written;
     char said[PROCESS_SAID_MAX];
     size_t n_said;
-    bool stopped, asked, killed;
+    bool stopped, asked, killed, input_ends;
     int64_t ending_ms; /* monotonic: its output ended, or it was told to end; 0: it runs */
 };
 
@@ -137,7 +137,10 @@ static void on_in(evutil_socket_t fd, short what, void *arg)
     ssize_t n = write(fd, p->in.p + p->written, p->in.len - p->written);
     if (n > 0)
         p->written += (size_t)n;
-    if (p->written == p->in.len || (n < 0 && errno != EAGAIN && errno != EINTR))
+    bool over = p->written == p->in.len || (n < 0 && errno != EAGAIN && errno != EINTR);
+    if (over && p->input_ends)
+        close_end(p, IN);
+    else if (over)
         drop_event(&p->on_fd[IN]); /* the pipe stays open: its end means something to whoever reads it */
 }
 
@@ -224,6 +227,13 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
     p->on_time = evtimer_new(loop, on_time, p);
     *ret = p;
     return 0;
+}
+
+void process_input_ends(struct process *p)
+{
+    p->input_ends = true;
+    if (p->written == p->in.len)
+        close_end(p, IN);
 }
 
 void process_stop(struct process *p)

@@ -26,6 +26,8 @@ struct process;
 /* in: for its standard input, which then stays open until the end; in.p NULL: it has none. 0 or -errno. */
 int process_start(struct process **ret, struct event_base *loop, const char *const *argv, struct str in,
                   const struct process_calls *calls, void *arg, struct err *err);
+/* There is no more for its standard input: it is closed once what there was is written. */
+void process_input_ends(struct process *p);
 /* Nothing of its output is taken any more, and it is told to end. May be called from out. */
 void process_stop(struct process *p);
 struct str process_said(const struct process *p); /* the end of what came on its standard error */

@@ -1,6 +1,8 @@
-/* The section `alerts` of muster.yaml, a template, and the notes of alerts and silences: any bytes. */
+/* The sections `alerts` and `channels` of muster.yaml, a template, and the notes of alerts, silences and messages: any
+ * bytes. */
 #include <stdlib.h>
 
+#include "alert/channel.h"
 #include "alert/note.h"
 #include "alert/rule.h"
 #include "alert/template.h"
@@ -21,6 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     alert_rules_read(r, &section, &err);
     alert_rules_free(r);
+    struct channels *c = channels_new();
+    channels_read(c, &section, &err);
+    channels_free(c);
     if (template_check(str_of(text), &err) == 0)
         template_fill(&out, text, &n, NULL, 2000, 1000);
     AUTO_FREE struct alert *a = alert_read(bytes, &err);
@@ -31,6 +36,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         AUTO_FREE struct alert *again = alert_read(buf_str(&out), &err);
         if (!again || again->id != a->id)
             abort();
+    }
+    AUTO_FREE struct message *m = message_read(bytes, &err);
+    for (int type = 0; m && type < CHANNEL_TYPES; type++) {
+        buf_reset(&out);
+        channel_body(&(struct channel){.type = (enum channel_type)type}, m, &out);
     }
     return 0;
 }

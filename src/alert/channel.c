@@ -1,0 +1,325 @@
+/* channel.c: channels out of muster.yaml, their secrets, and bodies. Nothing is sent here. */
+#include "alert/channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/ytree.h"
+#include "model/fact.h"
+
+#define TEXT_MAX 2000
+
+const char *const channel_words[CHANNEL_TYPES] = {"slack", "webhook", "ntfy", "command"};
+
+struct channels {
+    struct channel v[CHANNELS_MAX];
+    size_t n;
+    struct arena arena;
+};
+
+struct channels *channels_new(void)
+{
+    return mem_zero(1, sizeof(struct channels));
+}
+
+void channels_free(struct channels *c)
+{
+    if (!c)
+        return;
+    arena_fini(&c->arena);
+    free(c);
+}
+
+const struct channel *channels_all(const struct channels *c, size_t *ret_n)
+{
+    *ret_n = c->n;
+    return c->v;
+}
+
+const struct channel *channels_find(const struct channels *c, const char *name)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (strcmp(c->v[i].name, name) == 0)
+            return &c->v[i];
+    return NULL;
+}
+
+/* ---- muster.yaml ---- */
+
+struct reading {
+    struct channels *c;
+    const struct ytree *t;
+    struct err *err;
+};
+
+static int read_text(struct reading *rd, const struct ynode *at, const char *what, const char **ret)
+{
+    struct str s = at->kind == YNODE_TEXT ? str_trim(at->text) : STR("");
+
+    if (!s.len || s.len > TEXT_MAX || !str_utf8_ok(s))
+        return ytree_fail(rd->t, at, rd->err, "expected %s", what);
+    *ret = arena_strn(&rd->c->arena, s.p, s.len);
+    return 0;
+}
+
+static bool url_ok(struct str s)
+{
+    if (!str_starts(s, "https://") && !str_starts(s, "http://"))
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126)
+            return false;
+    return true;
+}
+
+static int read_url(struct reading *rd, const struct ynode *at, struct channel *c)
+{
+    int r = read_text(rd, at, "an address: https://...", &c->url);
+
+    if (r == 0 && !url_ok(str_of(c->url)))
+        return ytree_fail(rd->t, at, rd->err, "expected an address: https://...");
+    return r;
+}
+
+static int read_word(struct reading *rd, const struct ynode *at, const char *const *words, int n, const char *list,
+                     int *ret)
+{
+    for (int i = 0; at->kind == YNODE_TEXT && i < n; i++)
+        if (str_eq(str_trim(at->text), words[i])) {
+            *ret = i;
+            return 0;
+        }
+    return ytree_fail(rd->t, at, rd->err, "expected %s", list);
+}
+
+static bool minute_of(struct str s, int32_t *ret)
+{
+    struct str hour;
+    uint64_t h, m;
+
+    s = str_trim(s);
+    if (!str_cut(&s, ':', &hour) || hour.len > 2 || s.len != 2 || !str_uint(hour, &h) || !str_uint(s, &m) || h > 23 ||
+        m > 59)
+        return false;
+    *ret = (int32_t)(h * 60 + m);
+    return true;
+}
+
+static int read_quiet(struct reading *rd, const struct ynode *at, struct channel *c)
+{
+    struct str rest = at->kind == YNODE_TEXT ? at->text : STR(""), from;
+
+    if (!str_cut(&rest, '-', &from) || !minute_of(from, &c->quiet_from) || !minute_of(rest, &c->quiet_to))
+        return ytree_fail(rd->t, at, rd->err, "expected quiet hours, as \"22:00-07:00\"");
+    return 0;
+}
+
+static int read_command(struct reading *rd, const struct ynode *at, struct channel *c)
+{
+    size_t n = at->kind == YNODE_LIST ? at->n : 1;
+    int r = 0;
+
+    if (at->kind == YNODE_MAP || !n || n > CHANNEL_WORDS_MAX)
+        return ytree_fail(rd->t, at, rd->err, "expected a program and its words: [/usr/local/bin/tell, -v]");
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = read_text(rd, at->kind == YNODE_LIST ? &at->v[i] : at, "a program or one of its words", &c->argv[i]);
+    if (r == 0 && c->argv[0][0] != '/')
+        return ytree_fail(rd->t, at, rd->err, "expected the program with its whole path: /usr/local/bin/tell");
+    return r;
+}
+
+static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct channel *c)
+{
+    int n = 0, r;
+
+    if (str_eq(key->text, "type")) {
+        r = read_word(rd, v, channel_words, CHANNEL_TYPES, "slack, webhook, ntfy or command", &n);
+        c->type = (enum channel_type)n;
+        return r;
+    }
+    if (str_eq(key->text, "severity")) {
+        r = read_word(rd, v, severity_words, SEVERITIES, "info, warning or critical", &n);
+        c->severity = n;
+        return r;
+    }
+    if (str_eq(key->text, "quiet"))
+        return read_quiet(rd, v, c);
+    if (str_eq(key->text, "command"))
+        return read_command(rd, v, c);
+    if (str_eq(key->text, "url"))
+        return read_url(rd, v, c);
+    if (str_eq(key->text, "url_file"))
+        return read_text(rd, v, "a file that holds the address", &c->url_file);
+    if (str_eq(key->text, "url_env"))
+        return read_text(rd, v, "a variable that holds the address", &c->url_env);
+    if (str_eq(key->text, "secret_file"))
+        return read_text(rd, v, "a file that holds the secret", &c->secret_file);
+    if (str_eq(key->text, "secret_env"))
+        return read_text(rd, v, "a variable that holds the secret", &c->secret_env);
+    return ytree_fail(rd->t, key, rd->err,
+                      "not understood here: type, url, url_file, url_env, secret_file, secret_env, command, severity "
+                      "and quiet are");
+}
+
+static int read_one(struct reading *rd, const struct ynode *key, const struct ynode *v)
+{
+    struct channel *c = &rd->c->v[rd->c->n];
+    int r = 0;
+
+    if (!name_ok(str_trim(key->text), CHANNEL_NAME_MAX) || memchr(key->text.p, ',', key->text.len))
+        return ytree_fail(rd->t, key, rd->err, "expected the name of a channel, up to %d bytes without commas",
+                          CHANNEL_NAME_MAX);
+    if (rd->c->n == CHANNELS_MAX)
+        return ytree_fail(rd->t, key, rd->err, "at most %d channels", CHANNELS_MAX);
+    if (v->kind != YNODE_MAP || !ynode_get(v, "type"))
+        return ytree_fail(rd->t, v, rd->err, "expected {type: slack, url_file: FILE, severity: warning}");
+    *c = (struct channel){.name = arena_strn(&rd->c->arena, str_trim(key->text).p, str_trim(key->text).len),
+                          .severity = SEV_WARNING};
+    if (channels_find(rd->c, c->name))
+        return ytree_fail(rd->t, key, rd->err, "this channel is there already");
+    for (size_t i = 0; i < v->n && r == 0; i++)
+        r = read_member(rd, &v->keys[i], &v->v[i], c);
+    if (r < 0)
+        return r;
+    int urls = !!c->url + !!c->url_file + !!c->url_env;
+    if (c->type == CHANNEL_COMMAND && (!c->argv[0] || urls || c->secret_file || c->secret_env))
+        return ytree_fail(rd->t, v, rd->err, "a command needs command, and nothing of url or secret");
+    if (c->type != CHANNEL_COMMAND && (urls != 1 || c->argv[0]))
+        return ytree_fail(rd->t, v, rd->err, "expected one of url_file, url_env and url");
+    if (c->secret_file && c->secret_env)
+        return ytree_fail(rd->t, v, rd->err, "expected one of secret_file and secret_env");
+    rd->c->n++;
+    return 0;
+}
+
+int channels_read(struct channels *c, const struct opt_section *section, struct err *err)
+{
+    AUTO_YTREE t = {0};
+
+    if (!section->text)
+        return 0;
+    int r =
+        ytree_read(str_of(section->text), &(struct ytree_ask){.path = section->path, .line = section->line}, &t, err);
+    struct reading rd = {c, &t, err};
+    if (r == 0 && t.root && t.root->kind != YNODE_MAP)
+        r = ytree_fail(&t, t.root, err, "expected names of channels");
+    for (size_t i = 0; r == 0 && t.root && i < t.root->n; i++)
+        r = read_one(&rd, &t.root->keys[i], &t.root->v[i]);
+    return r;
+}
+
+/* ---- when, where ---- */
+
+bool channel_quiet(const struct channel *c, int32_t minute)
+{
+    if (c->quiet_from <= c->quiet_to)
+        return minute >= c->quiet_from && minute < c->quiet_to;
+    return minute >= c->quiet_from || minute < c->quiet_to;
+}
+
+static int from_file_or_env(const char *file, const char *env, struct buf *ret, struct err *err)
+{
+    struct err warn = {0}; /* that everybody may read it was said at the start, or is not ours to say */
+
+    if (file) {
+        int r = file_read_secret(file, ret, &warn);
+        return r < 0 ? err_set(err, r, "%s", warn.msg) : 0;
+    }
+    const char *v = getenv(env);
+    if (!v || !v[0])
+        return err_set(err, -ENOENT, "the variable %s is not set", env);
+    *ret = BUF_INIT(4096);
+    return buf_addstr(ret, str_trim(str_of(v))) < 0 ? err_set(err, -EMSGSIZE, "the variable %s is too long", env) : 0;
+}
+
+int channel_url(const struct channel *c, struct buf *ret, struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+    int r = c->url ? buf_adds(&b, c->url) : from_file_or_env(c->url_file, c->url_env, &b, err);
+
+    if (r < 0)
+        return r;
+    if (!url_ok(buf_str(&b)))
+        return err_set(err, -EINVAL, "what %s holds is not an address",
+                       c->url_file  ? c->url_file
+                       : c->url_env ? c->url_env
+                                    : "url");
+    *ret = b;
+    b = (struct buf){0};
+    return 0;
+}
+
+int channel_secret(const struct channel *c, struct buf *ret, struct err *err)
+{
+    *ret = BUF_INIT(4096);
+    if (!c->secret_file && !c->secret_env)
+        return buf_adds(ret, "");
+    return from_file_or_env(c->secret_file, c->secret_env, ret, err);
+}
+
+/* ---- bodies ---- */
+
+static void escape_slack(struct buf *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '&')
+            buf_adds(out, "&amp;");
+        else if (*s == '<')
+            buf_adds(out, "&lt;");
+        else if (*s == '>')
+            buf_adds(out, "&gt;");
+        else
+            buf_addc(out, *s);
+    }
+}
+
+static void body_slack(const struct message *m, struct buf *out)
+{
+    AUTO_BUF text = BUF_INIT(1u << 16);
+    struct json j = json_on(out);
+
+    escape_slack(&text, m->title);
+    if (m->text[0])
+        buf_addc(&text, '\n');
+    escape_slack(&text, m->text);
+    json_obj(&j, NULL);
+    json_str(&j, "text", buf_str(&text));
+    json_end_obj(&j);
+}
+
+static void body_json(const struct message *m, struct buf *out)
+{
+    struct json j = json_on(out);
+    struct str rest = str_of(m->alerts), one;
+    int64_t id;
+
+    json_obj(&j, NULL);
+    json_int(&j, "id", m->id);
+    json_int(&j, "at", m->created_ms);
+    json_cstr(&j, "channel", m->channel);
+    json_cstr(&j, "kind", message_words[m->kind]);
+    json_cstr(&j, "severity", severity_words[m->severity]);
+    json_cstr(&j, "rule", m->rule);
+    json_cstr(&j, "title", m->title);
+    json_cstr(&j, "text", m->text);
+    json_arr(&j, "alerts");
+    while (str_cut(&rest, ',', &one))
+        if (str_int(one, &id))
+            json_int(&j, NULL, id);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+void channel_body(const struct channel *c, const struct message *m, struct buf *out)
+{
+    if (c->type == CHANNEL_SLACK)
+        body_slack(m, out);
+    else if (c->type == CHANNEL_NTFY)
+        buf_addf(out, "%s%s%s", m->title, m->text[0] ? "\n" : "", m->text);
+    else
+        body_json(m, out);
+}

@@ -1,0 +1,46 @@
+/*
+ * channel.h: who is told, and how: the section `channels` of muster.yaml, and a message as each kind of channel takes
+ * it. Where a channel leads is a secret: it comes from a file or the environment when it is needed, so that a new one
+ * counts at once, and no sentence here holds it.
+ */
+#ifndef ALERT_CHANNEL_H
+#define ALERT_CHANNEL_H
+
+#include "base/buf.h"
+#include "base/opt.h"
+#include "model/alert.h"
+#include "model/message.h"
+
+#define CHANNELS_MAX      50
+#define CHANNEL_NAME_MAX  60
+#define CHANNEL_WORDS_MAX 16 /* of a command */
+
+enum channel_type { CHANNEL_SLACK, CHANNEL_WEBHOOK, CHANNEL_NTFY, CHANNEL_COMMAND, CHANNEL_TYPES };
+extern const char *const channel_words[CHANNEL_TYPES];
+
+struct channel {
+    const char *name;
+    enum channel_type type;
+    int32_t severity;                        /* nothing below it */
+    int32_t quiet_from, quiet_to;            /* minutes of the day; the same: no quiet hours */
+    const char *url, *url_file, *url_env;    /* one of them; of a command none */
+    const char *secret_file, *secret_env;    /* at most one */
+    const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-ended */
+};
+
+struct channels;
+struct channels *channels_new(void);
+void channels_free(struct channels *c);
+/* 0, or -EINVAL with "path:line:column: sentence"; c is of no use then. */
+int channels_read(struct channels *c, const struct opt_section *section, struct err *err);
+const struct channel *channels_all(const struct channels *c, size_t *ret_n);
+const struct channel *channels_find(const struct channels *c, const char *name);
+
+bool channel_quiet(const struct channel *c, int32_t minute); /* is it, at this minute of the day? */
+/* Where it leads, and its secret ("": it has none). 0 or -errno with a sentence. */
+int channel_url(const struct channel *c, struct buf *ret, struct err *err);
+int channel_secret(const struct channel *c, struct buf *ret, struct err *err);
+/* What is sent: JSON, or of ntfy text. */
+void channel_body(const struct channel *c, const struct message *m, struct buf *out);
+
+#endif

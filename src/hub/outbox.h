@@ -1,0 +1,31 @@
+/*
+ * outbox.h: messages on their way. A message is a note until it was sent, so that it survives a restart.
+ *
+ * O1 Of one channel messages go in order, one a second; one that fails is tried again, later and later, and is given up
+ * after three days. O2 A channel that fails holds up no other. O3 A message is sent again only where we ended between
+ * sending it and noting that. O4 Answers are limited in bytes and time, and redirects are not followed. O5 In its quiet
+ * hours a channel gets critical messages alone; the others wait.
+ */
+#ifndef HUB_OUTBOX_H
+#define HUB_OUTBOX_H
+
+#include "alert/show.h"
+#include "hub/hub.h"
+#include "model/message.h"
+
+struct outbox;
+struct outbox *outbox_new(struct hub *h);
+void outbox_free(struct outbox *o);
+int outbox_check(const struct hub_conf *conf, struct err *err); /* would its channels be understood? */
+void outbox_set(struct outbox *o);                              /* the hub's settings may have changed */
+int outbox_load(struct outbox *o, struct err *err);             /* what was not sent before this start */
+void outbox_tick(struct outbox *o, int64_t now_ms);
+const struct channels *outbox_channels(const struct outbox *o);
+int64_t outbox_next_id(struct outbox *o);
+void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */
+/* Each channel as it is now; borrowed until the next call. */
+const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);
+/* Which channels fail, in a sentence; "": none. */
+void outbox_notice(struct outbox *o, char *out, size_t size);
+
+#endif

@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+"""Alerts told through channels, against a stand-in that is rude in every way: late, endless, redirecting, failing."""
+import hashlib
+import hmac
+import http.server
+import json
+import threading
+import time
+
+import lib
+import sender
+
+SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hidden-path-5")
+NAMES = [f"n{i}" for i in range(6)]
+
+CONFIG = """
+rule: {{stale_after: 2s, down_after: 3s}}
+alerts:
+  node-down: {{clear: 0s}}
+  gpu-idle: off
+  rules:
+    - {{name: held-a, when: "user:kim", clear: 0s, channel: [slack, hook], text: "{{place}} is <{{user}}>"}}
+    - {{name: held-b, when: "user:kim", clear: 0s, channel: hook}}
+    - {{name: held-c, when: "user:kim", clear: 0s, channel: [hook, rude]}}
+channels:
+  slack: {{type: slack, url_file: {dir}/slack.url, severity: critical}}
+  hook: {{type: webhook, url_env: HOOK_URL, secret_file: {dir}/hook.key, severity: critical}}
+  ntfy: {{type: ntfy, url: "http://127.0.0.1:{port}/hidden-path-5", secret_env: NTFY_KEY, severity: critical}}
+  prog: {{type: command, command: [/bin/sh, -c, "cat >> {dir}/told"], severity: critical}}
+  rude: {{type: webhook, url: "http://127.0.0.1:{port}/rude", severity: critical}}
+"""
+
+
+class Standin(http.server.ThreadingHTTPServer):
+    """Keeps what comes by path; answers with what `next` has for that path, else with 200."""
+    daemon_threads = True
+
+    def __init__(self):
+        self.got, self.next, self.lock, self.cut = [], {}, threading.Lock(), []
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    def of(self, path):
+        with self.lock:
+            return [g for g in self.got if g["path"] == path]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def endless(self, pause):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(b"x" * (1 if pause else 65536))
+                time.sleep(pause)
+        except OSError:
+            self.server.cut.append(time.monotonic())
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        with self.server.lock:
+            self.server.got.append({"path": self.path, "at": time.monotonic(), "headers": dict(self.headers), "body": body})
+            way = (self.server.next.get(self.path) or [200]).pop(0)
+        if way == "endless":
+            return self.endless(0)
+        if way == "drip":
+            return self.endless(0.2)
+        self.send_response(way)
+        if way == 429:
+            self.send_header("Retry-After", "4")
+        if way == 302:
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/elsewhere")
+        text = b"invalid_token" if way == 403 else self.path.encode()
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+class Channels(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.standin = Standin()
+        self.addCleanup(self.standin.server_close)
+        self.addCleanup(self.standin.shutdown)
+        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
+        self.port, self.over, self.texts = lib.free_port(), threading.Event(), []
+        base = f"http://127.0.0.1:{self.standin.server_port}/"
+        self.env = {"HOOK_URL": base + "hidden-path-2", "NTFY_KEY": "hidden-key-4"}
+        for name, text in (("muster.yaml", CONFIG.format(dir=self.path(""), port=self.standin.server_port)), ("slack.url", base + "hidden-path-1\n"), ("hook.key", "hidden-key-3\n")):
+            with open(self.path(name), "w", encoding="utf-8") as f:
+                f.write(text)
+        self.hub = None
+        self.begin()
+        self.nodes = {n: (sender.Node(n), self.token("agent")) for n in NAMES}
+        self.quiet, self.user = set(), None
+        self.say()
+        thread = threading.Thread(target=self.go_on, daemon=True)
+        thread.start()
+        self.addCleanup(lambda: (self.over.set(), thread.join()))
+
+    def begin(self):
+        if self.hub:
+            self.texts.append(self.hub.text)
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"), "--log-level", "debug", env=self.env)
+        self.hub.wait_line(r"http://127")
+
+    def say(self):
+        for name, (node, token) in list(self.nodes.items()):
+            if name in self.quiet:
+                continue
+            on = self.user and name == "n0"
+            procs = node.procs((100, self.user, "train", "train")) if on else node.procs()
+            raw = node.stream(node.facts(), procs, node.batch(util=5000 if on else 0, mem=8 << 30 if on else 0))
+            lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+
+    def go_on(self):
+        while not self.over.wait(0.5):
+            try:
+                self.say()
+            except OSError:
+                pass  # the hub is away
+
+    def channel(self, name):
+        rows = lib.ask_json(self.url + "/api/v1/alerts")["channels"]
+        return next(r for r in rows if r["name"] == name)
+
+    def no_secrets(self):
+        said = [*self.texts, self.hub.text]
+        for path in ("/api/v1/alerts", "/api/v1/alerts?all", "/api/v1/alerts/rules"):
+            said.append(lib.ask(self.url + path)[2].decode())
+        said.append(self.run_ok(lib.MUSTER, "config", "show", "--config", self.path("muster.yaml")))
+        for text in said:
+            for secret in SECRETS:
+                self.assertNotIn(secret, text)
+        self.assertIn("# channels: (set)", said[-1])
+
+    def test_every_kind_is_told_once_and_in_one_message(self):
+        down = NAMES[1:5]
+        self.quiet.update(down)
+        kinds = {"slack": "/hidden-path-1", "hook": "/hidden-path-2", "ntfy": "/hidden-path-5"}
+        lib.wait_until("all are told", lambda: all(self.standin.of(p) for p in kinds.values()))
+        title = "[critical] node-down: 4 nodes: n1, n2, n3, n4"
+        slack, hook, ntfy = (self.standin.of(p)[0] for p in kinds.values())
+        self.assertEqual(json.loads(slack["body"])["text"].split("\n")[0], title)
+        self.assertEqual(ntfy["body"].decode().split("\n")[0], title)
+        self.assertEqual((ntfy["headers"]["Priority"], ntfy["headers"]["Authorization"]), ("5", "Bearer hidden-key-4"))
+        told = json.loads(hook["body"])
+        self.assertEqual((told["title"], told["kind"], told["severity"], told["rule"], len(told["alerts"])), (title, "fired", "critical", "node-down", 4))
+        self.assertEqual(hook["headers"]["X-Muster-Signature"], "sha256=" + hmac.new(b"hidden-key-3", hook["body"], hashlib.sha256).hexdigest())
+
+        def lines():
+            try:
+                with open(self.path("told"), encoding="utf-8") as f:
+                    return [json.loads(line)["title"] for line in f]
+            except FileNotFoundError:
+                return []
+        lib.wait_until("the command is told", lines)
+        self.assertEqual(lines(), [title])
+        self.assertEqual({self.channel(n)["ok"] for n in ("slack", "hook", "ntfy", "prog")}, {True})
+        self.hub.stop()
+        self.begin()
+        time.sleep(3)
+        self.assertEqual([len(self.standin.of(p)) for p in kinds.values()], [1, 1, 1], "nobody is told again after a restart")
+        self.no_secrets()
+
+    def test_rude_answers_are_cut_off_and_hold_up_nobody(self):
+        self.standin.next["/rude"] = ["endless", "drip", 302, 403]
+        self.standin.next["/hidden-path-1"] = [403]
+        self.user = "kim"
+        lib.wait_until("the other one is told", lambda: len(self.standin.of("/hidden-path-2")) == 3)
+        lib.wait_until("the endless answers are cut off", lambda: len(self.standin.cut) == 2)
+        lib.wait_until("it is told in the end", lambda: len(self.standin.of("/rude")) == 5 and self.channel("rude")["ok"])
+        self.assertEqual(self.standin.of("/elsewhere"), [])
+        self.assertEqual(len({g["body"] for g in self.standin.of("/rude")}), 1, "the same message each time")
+        log = self.hub.text
+        for words in ("rude fails: the answer is longer than", "rude fails: Operation timed out", "rude fails: it answers with a redirect", "rude fails: it answers with status 403", "rude works again",
+                      "slack fails: it answers with status 403: invalid_token"):
+            self.assertIn(words, log)
+        text = json.loads(self.standin.of("/hidden-path-1")[-1]["body"])["text"]
+        self.assertIn("n0:0 is &lt;kim&gt;", text)
+        self.no_secrets()
+
+    def test_it_waits_as_it_was_told_and_order_survives_kills(self):
+        self.standin.next["/hidden-path-2"] = [429] + [503] * 4
+        self.user = "kim"
+        lib.wait_until("it was asked twice", lambda: len(self.standin.of("/hidden-path-2")) == 2)
+        first, second = self.standin.of("/hidden-path-2")
+        self.assertGreaterEqual(second["at"] - first["at"], 4)
+        self.assertEqual((self.channel("hook")["ok"], self.channel("hook")["waiting"]), (False, 3))
+        for _ in range(3):
+            self.hub.kill9()
+            self.begin()
+            time.sleep(0.5)
+        lib.wait_until("all came", lambda: self.channel("hook")["waiting"] == 0)
+        self.hub.kill9()
+        got = [json.loads(g["body"]) for g in self.standin.of("/hidden-path-2")]
+        order = []
+        for m in got:
+            if not order or order[-1] != m["id"]:
+                order.append(m["id"])
+        self.assertEqual((order, len(order)), (sorted(order), 3), "each at least once, never one before an older one")
+        self.assertEqual({m["rule"] for m in got}, {"held-a", "held-b", "held-c"})
+        sent = [g["at"] for g in self.standin.of("/hidden-path-2")][-3:]
+        self.assertGreater(sent[2] - sent[1], 0.9, "one a second")
+        self.begin()
+        self.no_secrets()
+
+    def test_a_mistake_is_said_with_its_place(self):
+        with open(self.path("bad.yaml"), "w", encoding="utf-8") as f:
+            f.write("channels:\n  ops: {type: slack, url: hidden-path-1}\n")
+        status, out, err = self.run_any(lib.MUSTER, "config", "check", self.path("bad.yaml"))
+        self.assertNotEqual(status, 0)
+        self.assertIn("bad.yaml:2:", err)
+        self.assertIn("expected an address", err)
+        self.assertNotIn("hidden", out + err)
+
+
+if __name__ == "__main__":
+    lib.main()
