@@ -78,30 +78,43 @@ class Spans:
             try:
                 getattr(self, "_" + what[0])(*what[1:])
             except Exception as e:
-                self.lost += 1
-                if str(e) != self.why:
-                    self.why = str(e)
-                    log.warning("muster: the hub at %s has not been told of a job: %s", self.url, e)
+                self._failed(e)
+
+    def _failed(self, e):
+        self.lost += 1
+        if str(e) != self.why:
+            self.why = str(e)
+            log.warning("muster: the hub at %s has not been told of a job: %s", self.url, e)
 
     def _begin(self, number, start, places):
         for host, uuids in sorted(places.items()):
             body = {"name": f"{self.name} job {number}", "kind": "dask", "start": round(start * 1000), "devices": uuids[:DEVICES_MAX],
                     "attributes": {"job": number, "host": host}, "key": f"{self.run}/{number}/{host}/{round(start * 1000)}"}
-            self.ids[number, host] = self._ask("POST", "/api/v1/jobs", body)["id"], uuids[:DEVICES_MAX], round(start * 1000)
+            answer = self._tell("POST", "/api/v1/jobs", body)
+            if answer:
+                self.ids[number, host] = answer["id"], uuids[:DEVICES_MAX], round(start * 1000)
 
     def _end(self, number, at, attributes):
         for (job, host), (ident, _, _) in sorted(self.ids.items()):
             if job == number:
                 del self.ids[job, host]
-                self._ask("PATCH", f"/api/v1/jobs/{ident}", {"end": round(at * 1000), "attributes": dict(attributes, job=number, host=host)})
+                self._tell("PATCH", f"/api/v1/jobs/{ident}", {"end": round(at * 1000), "attributes": dict(attributes, job=number, host=host)})
 
     def _dag(self, number, dag, start, end, ok):
         for (job, host), (ident, uuids, began) in sorted(self.ids.items()):
             if job == number:
                 first = max(round(start * 1000), began + 1)  # after its job: usage gives time to who was there first, and that is the whole
-                self._ask("POST", "/api/v1/jobs", {
+                self._tell("POST", "/api/v1/jobs", {
                     "name": f"{self.name} job {number} dag {dag}", "kind": "dask", "parent": ident, "start": first, "end": round(end * 1000),
                     "devices": uuids, "attributes": {"job": number, "dag": dag, "ok": ok}, "key": f"{self.run}/{number}/{host}/dag/{dag}/{round(start * 1000)}"})
+
+    def _tell(self, method, path, body):
+        """The hub's answer, or None: what fails for one host is no reason to leave the others' jobs untold, or open for ever."""
+        try:
+            return self._ask(method, path, body)
+        except RuntimeError as e:
+            self._failed(e)
+            return None
 
     def _ask(self, method, path, body):
         """The hub's answer. Tried again where that can help: the key makes a repeat harmless."""

@@ -504,6 +504,18 @@ class Hub(lib.Case):
             self.assertIn(word, spans.status()["error"])
             self.assertEqual((spans.posted, spans.lost), (0, 1))
 
+    def test_one_host_that_is_refused_does_not_hold_up_the_others(self):
+        hub, now = self.start_hub(), [time.time() - 100]
+        spans = self.spans(hub.url, self.token("member", "--person", "kim"), {"a": ["no gpu " * 100], "b": ["GPU-1"]})
+        c = self.counter(spans, now)
+        c.add_client("A")
+        c.submit("A", ["a"])
+        c.finished("a", True)
+        c.remove_client("A")
+        lib.wait_until("begin and end of one, and the other's refusal", lambda: (spans.posted, spans.lost) == (2, 1))
+        jobs = lib.ask_json(hub.url + "/api/v1/jobs?kind=dask")["jobs"]
+        self.assertEqual([(j["devices"], j["state"]) for j in jobs], [(["GPU-1"], "ended")])
+
 
 if __name__ == "__main__":
     lib.main()
