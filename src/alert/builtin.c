@@ -196,13 +196,13 @@ static void look_recent(const struct alert_rule *r, const struct scene *s, see_f
             n = live_find(s->live, e->node);
         if (n && (n->retired || n->maintenance))
             continue;
-        if (d)
+        if (n && d)
             snprintf(text, sizeof(text), "%s:%d: %s", node_shown(n), (int)d->fact.index, e->text);
         else if (n)
             snprintf(text, sizeof(text), "%s: %s", node_shown(n), e->text);
         else
             snprintf(text, sizeof(text), "%s", e->text);
-        if (d)
+        if (n && d)
             see_gpu(r, n, d, e->at_ms, text, see, arg);
         else if (n)
             see_node(r, n, e->at_ms, text, see, arg);
