@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         template_fill(&out, text, &n, NULL, 2000, 1000);
     AUTO_FREE struct alert *a = alert_read(bytes, &err);
     AUTO_FREE struct silence *s = silence_read(bytes, &err);
+    (void)s;
     if (a) { /* what is read is written and read again */
         buf_reset(&out);
         alert_write(a, &out);

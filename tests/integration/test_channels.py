@@ -14,7 +14,7 @@ SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hi
 NAMES = [f"n{i}" for i in range(6)]
 
 CONFIG = """
-rule: {{stale_after: 2s, down_after: 3s}}
+rule: {{stale_after: 8s, down_after: 10s}}
 alerts:
   node-down: {{clear: 0s}}
   gpu-idle: off
@@ -171,6 +171,8 @@ class Channels(lib.Case):
         self.standin.next["/hidden-path-1"] = [403]
         self.user = "kim"
         lib.wait_until("the other one is told", lambda: len(self.standin.of("/hidden-path-2")) == 3)
+        sent = [g["at"] for g in self.standin.of("/hidden-path-2")]
+        self.assertGreater(min(sent[1] - sent[0], sent[2] - sent[1]), 0.9, "one a second")
         lib.wait_until("the endless answers are cut off", lambda: len(self.standin.cut) == 2)
         lib.wait_until("it is told in the end", lambda: len(self.standin.of("/rude")) == 5 and self.channel("rude")["ok"])
         self.assertEqual(self.standin.of("/elsewhere"), [])
@@ -201,10 +203,9 @@ class Channels(lib.Case):
         for m in got:
             if not order or order[-1] != m["id"]:
                 order.append(m["id"])
-        self.assertEqual((order, len(order)), (sorted(order), 3), "each at least once, never one before an older one")
-        self.assertEqual({m["rule"] for m in got}, {"held-a", "held-b", "held-c"})
-        sent = [g["at"] for g in self.standin.of("/hidden-path-2")][-3:]
-        self.assertGreater(sent[2] - sent[1], 0.9, "one a second")
+        self.assertEqual(order, sorted(set(order)), "never one before an older one")
+        rules = {m["id"]: m["rule"] for m in got}.values()
+        self.assertEqual(sorted(r for r in rules if r.startswith("held-")), ["held-a", "held-b", "held-c"], "each at least once")
         self.begin()
         self.no_secrets()
 
