@@ -43,7 +43,7 @@ struct hub_conf {
     int64_t usage_idle_spell, usage_every, keep_usage;
     struct opt_list usage_price;
     struct opt_section people, teams, projects, companies; /* who is who: docs/people.md */
-    struct opt_section alerts; /* docs/alerts.md */
+    struct opt_section alerts;                             /* docs/alerts.md */
     struct opt_section channels;
     char *people_aliases, *people_companies;
     char *wandb_config, *wandb_key_file, *wandb_base_url;
