@@ -66,8 +66,9 @@ static void see_hub(const struct alert_rule *r, const char *subject, const char 
 
 /* ---- nodes ---- */
 
-static void node_in(const struct alert_rule *r, const struct scene *s, enum node_state state, const char *words,
-                    see_fn *see, void *arg)
+/* "the driver of " dgx2 " has not answered" */
+static void node_in(const struct alert_rule *r, const struct scene *s, enum node_state state, const char *before,
+                    const char *behind, see_fn *see, void *arg)
 {
     char text[640], span[24];
 
@@ -76,19 +77,20 @@ static void node_in(const struct alert_rule *r, const struct scene *s, enum node
         if (n->state != state || n->maintenance)
             continue;
         int64_t since = state == NODE_DOWN && n->at_ms ? n->at_ms : n->since_ms;
-        snprintf(text, sizeof(text), "%s %s for %s", node_shown(n), words, clock_span(s->now_ms - since, span));
+        snprintf(text, sizeof(text), "%s%s%s for %s", before, node_shown(n), behind,
+                 clock_span(s->now_ms - since, span));
         see_node(r, n, since, text, see, arg);
     }
 }
 
 static void look_down(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
-    node_in(r, s, NODE_DOWN, "has not been heard of", see, arg);
+    node_in(r, s, NODE_DOWN, "", " has not been heard of", see, arg);
 }
 
 static void look_hung(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
-    node_in(r, s, NODE_HUNG, "has a driver that does not answer", see, arg);
+    node_in(r, s, NODE_HUNG, "the driver of ", " has not answered", see, arg);
 }
 
 static void look_clock(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)

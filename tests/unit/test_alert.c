@@ -142,7 +142,7 @@ static void rules_find_what_is_wrong(void **unused)
     alert_rules_look(rules, &s, on_see, &b);
     has(&b, "gpu-lost dgx1:3: dgx1:3 ", true);
     has(&b, "gpu-idle dgx1:1: dgx1:1 is held by lee and idle for 2 h 55 m\n", true);
-    has(&b, "driver-hung dgx2: dgx2 has a driver that does not answer for ", true);
+    has(&b, "driver-hung dgx2: the driver of dgx2 has not answered for ", true);
     has(&b, "node-down ws3: ws3 has not been heard of for ", true);
     has(&b, "clock-off dgx1: the clock of dgx1 is off by 7.0 s\n", true);
     has(&b, "gpu-hot dgx1:0: dgx1:0 is at 95 ", true);
