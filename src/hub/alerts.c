@@ -158,7 +158,7 @@ static void load_silence(void *arg, const struct note *n)
     d->last_silence = MAX(d->last_silence, n->id);
     if (!s)
         return;
-    if (n->over_ms || s->until_ms <= d->h->started_ms) {
+    if (s->until_ms <= d->h->started_ms) {
         free(s);
         return;
     }
@@ -509,7 +509,6 @@ enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *
     to.id = ++d->last_silence;
     silence_write(&to, &b);
     struct note n = {.kind = NOTE_SILENCE, .id = to.id, .over_ms = to.until_ms, .bytes = buf_str(&b)};
-    n.over_ms = 0; /* open until it is over, which load_silence sees by its end */
     struct writing *w = mem_zero(1, sizeof(*w));
     *w = (struct writing){.d = d, .late = httpd_late(rq), .s = silence_copy(&to)};
     store_notes_put(d->h->store, &n, 1, written, w);

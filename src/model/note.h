@@ -16,7 +16,7 @@ enum note_kind { NOTE_ALERT = 1, NOTE_SILENCE, NOTE_MESSAGE, NOTE_KINDS };
 struct note {
     int32_t kind;    /* enum note_kind */
     int64_t id;      /* above 0, by kind */
-    int64_t over_ms; /* since when it may go, with the other records; 0: it is open and stays */
+    int64_t over_ms; /* from when on it is over, and may go with the other records in time; 0: it is open and stays */
     struct str bytes;
     bool gone; /* put: take it away */
 };

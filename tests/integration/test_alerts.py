@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Alerts against a real hub: they fire, are resolved, survive kill -9 without firing twice, and can be silenced."""
+import contextlib
 import json
+import sqlite3
 import threading
 
 import lib
@@ -102,6 +104,8 @@ class Alerts(lib.Case):
         self.assertEqual(self.cli()[0], 0)
         self.hub.kill9()
         self.begin()
+        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:  # it goes with the other records once it is over
+            self.assertEqual(db.execute("SELECT over_ms FROM notes WHERE kind = 2").fetchall(), [(row["silenced"]["until"],)])
         lib.wait_until("it is silenced still", lambda: [r["silenced"]["id"] for r in self.rows()] == [1])
         self.assertRegex(self.cli("silences")[1], r"1 +- +a1 .*we know")
         self.assertEqual(self.cli("unsilence", "1")[0], 0)
