@@ -97,3 +97,18 @@ int csv_next(struct csv *c, struct str *cells, size_t max, struct err *err)
         c->lines++;
     return n;
 }
+
+void csv_add(struct buf *out, const char *s)
+{
+    if (!strpbrk(s, ",\"\r\n")) {
+        buf_adds(out, s);
+        return;
+    }
+    buf_addc(out, '"');
+    for (; *s; s++) {
+        if (*s == '"')
+            buf_addc(out, '"');
+        buf_addc(out, *s);
+    }
+    buf_addc(out, '"');
+}

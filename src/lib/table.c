@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/clock.h"
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -85,22 +86,6 @@ static void lay_out(muster_sampler *s, struct layout *l)
 }
 
 /* ---- cells ---- */
-
-/* A cell with a comma, a quote or a line end goes in quotes. */
-static void add_text(struct buf *out, const char *s)
-{
-    if (!strpbrk(s, ",\"\r\n")) {
-        buf_adds(out, s);
-        return;
-    }
-    buf_addc(out, '"');
-    for (; *s; s++) {
-        if (*s == '"')
-            buf_addc(out, '"');
-        buf_addc(out, *s);
-    }
-    buf_addc(out, '"');
-}
 
 /* The shortest text that reads back as v, whole numbers without a point. */
 static void add_number(struct buf *out, double v)
@@ -180,7 +165,7 @@ static void add_own(struct buf *out, struct buf *scratch, const struct mark *m)
         else if (m->v[i].what == MARK_TEXT)
             buf_adds(scratch, m->v[i].text);
     }
-    add_text(out, buf_str(scratch).p);
+    csv_add(out, buf_str(scratch).p);
 }
 
 static void add_cell_text(struct buf *out, struct buf *scratch, const muster_sampler *s, const struct tape_state *now,
@@ -190,7 +175,7 @@ static void add_cell_text(struct buf *out, struct buf *scratch, const muster_sam
 
     switch (c->kind) {
     case CELL_JOB:
-        add_text(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : "0");
+        csv_add(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : "0");
         break;
     case CELL_TIME:
         add_time(out, now->at_us);
@@ -199,7 +184,7 @@ static void add_cell_text(struct buf *out, struct buf *scratch, const muster_sam
         add_metric(out, s, now, c->at);
         break;
     case CELL_LABEL:
-        add_text(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : "");
+        csv_add(out, m && m->v[0].what == MARK_TEXT ? m->v[0].text : "");
         break;
     case CELL_OWN:
         if (m)
@@ -213,7 +198,7 @@ static void add_header(struct buf *out, const struct layout *l)
     for (size_t i = 0; i < l->n; i++) {
         if (i)
             buf_addc(out, ',');
-        add_text(out, l->cells[i].name);
+        csv_add(out, l->cells[i].name);
     }
     buf_addc(out, '\n');
 }

@@ -2,6 +2,7 @@
  * six digits of a second. */
 #include <errno.h>
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "usage/report.h"
@@ -30,22 +31,6 @@ static const signed char sets[DATASET_SETS][C_COUNT + 1] = {
 };
 
 /* ---- cells ---- */
-
-/* Not as render/ has it, which marks what a spreadsheet might run: this is read by programs, and read back. */
-static void cell_of(struct buf *out, const char *s)
-{
-    if (!strpbrk(s, ",\"\r\n")) {
-        buf_adds(out, s);
-        return;
-    }
-    buf_addc(out, '"');
-    for (; *s; s++) {
-        if (*s == '"')
-            buf_addc(out, '"');
-        buf_addc(out, *s);
-    }
-    buf_addc(out, '"');
-}
 
 static void moment(struct buf *out, const struct zone *zone, int64_t at_ms)
 {
@@ -82,16 +67,16 @@ static void column(struct buf *out, enum dataset_column c, const struct zone *zo
         buf_adds(out, date_text(d->day, text));
         break;
     case C_company_name:
-        cell_of(out, run->team);
+        csv_add(out, run->team);
         break;
     case C_project:
-        cell_of(out, run->project);
+        csv_add(out, run->project);
         break;
     case C_run_id:
-        cell_of(out, run->id);
+        csv_add(out, run->id);
         break;
     case C_tags:
-        cell_of(out, d->tags);
+        csv_add(out, d->tags);
         break;
     case C_created_at:
         moment(out, zone, d->created_ms);
@@ -100,7 +85,7 @@ static void column(struct buf *out, enum dataset_column c, const struct zone *zo
         moment(out, zone, d->heartbeat_ms);
         break;
     case C_state:
-        cell_of(out, d->state);
+        csv_add(out, d->state);
         break;
     case C_duration_hour:
         number(out, ((int64_t)d->minutes * 1000000000 + 30) / 60, 1000000000);
@@ -122,7 +107,7 @@ static void column(struct buf *out, enum dataset_column c, const struct zone *zo
             number(out, c == C_average_gpu_memory ? d->mem_avg : d->mem_max, PERCENT_ONE);
         break;
     case C_host_name:
-        cell_of(out, d->host);
+        csv_add(out, d->host);
         break;
     case C_logged_at:
         moment(out, zone, d->logged_ms);
@@ -189,11 +174,11 @@ static int put_deleted(void *arg, const struct wandb_run *run)
 {
     struct writing *w = arg;
 
-    cell_of(&w->piece, run->id);
+    csv_add(&w->piece, run->id);
     buf_addc(&w->piece, ',');
-    cell_of(&w->piece, run->team);
+    csv_add(&w->piece, run->team);
     buf_addc(&w->piece, ',');
-    cell_of(&w->piece, run->project);
+    csv_add(&w->piece, run->project);
     buf_addc(&w->piece, ',');
     moment(&w->piece, w->zone, run->created_ms);
     buf_addc(&w->piece, '\n');

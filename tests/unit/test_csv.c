@@ -67,4 +67,24 @@ static void a_record_has_a_greatest_length(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(text_becomes_records), cmocka_unit_test(a_record_has_a_greatest_length))
+static void a_cell_that_was_written_is_read_back(void **unused)
+{
+    static const char *const cells[] = {"", "plain", "a, b", "say \"x\"", "two\r\nlines", "\"", "=1+1"};
+    AUTO_BUF text = BUF_INIT(1024);
+    struct str got[ARRAY_LEN(cells)];
+    struct err err = {0};
+    AUTO_CSV c;
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cells); i++) {
+        buf_adds(&text, i ? "," : "");
+        csv_add(&text, cells[i]);
+    }
+    csv_init(&c, buf_str(&text));
+    assert_int_equal(csv_next(&c, got, ARRAY_LEN(got), &err), ARRAY_LEN(cells));
+    for (size_t i = 0; i < ARRAY_LEN(cells); i++)
+        assert_true(str_eq(got[i], cells[i]));
+}
+
+TESTS(cmocka_unit_test(text_becomes_records), cmocka_unit_test(a_record_has_a_greatest_length),
+      cmocka_unit_test(a_cell_that_was_written_is_read_back))
