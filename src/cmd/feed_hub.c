@@ -233,19 +233,27 @@ static void event_text(const json_t *o, const char *key, char *to, size_t size)
         mem_copy_str(to, size, s);
 }
 
-static void ask_events(struct hub_feed *f)
+static json_t *ask_json(const struct client_conf *conf, const char *path)
 {
     AUTO_BUF body = {0};
-    struct client_conf conf = f->conf;
     struct err err = {0};
+
+    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
+        return NULL;
+    return json_loadb(body.p, body.len, 0, NULL);
+}
+
+static void ask_events(struct hub_feed *f)
+{
+    struct client_conf conf = f->conf;
     char path[64];
 
     f->asked_ms = clock_mono_ms();
     conf.limit_ms = 3000;
     snprintf(path, sizeof(path), "/api/v1/events?limit=%d", EVENTS_MAX);
-    if (client_ask(&conf, "GET", path, str_of(""), &body, &err) < 0)
+    json_t *list = ask_json(&conf, path);
+    if (!list)
         return;
-    json_t *list = json_loadb(body.p, body.len, 0, NULL);
     size_t n = MIN(json_array_size(list), (size_t)EVENTS_MAX);
     struct feed_event *v = mem_zero(MAX(n, 1u), sizeof(*v));
     for (size_t i = 0; i < n; i++) {
@@ -263,16 +271,6 @@ static void ask_events(struct hub_feed *f)
     f->n_news = n;
     pthread_mutex_unlock(&f->lock);
     wake(f);
-}
-
-static json_t *ask_json(const struct client_conf *conf, const char *path)
-{
-    AUTO_BUF body = {0};
-    struct err err = {0};
-
-    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
-        return NULL;
-    return json_loadb(body.p, body.len, 0, NULL);
 }
 
 static void ask_alerts(struct hub_feed *f)
