@@ -1,19 +1,41 @@
-/* message.c: messages copied. */
+/* message.c: messages copied: the texts, then the files' table and what it points to. */
 #include "model/message.h"
 
 #include "base/mem.h"
 
-const char *const message_words[MESSAGE_KINDS] = {"fired", "resolved"};
+const char *const message_words[MESSAGE_KINDS] = {"fired", "resolved", "reminder", "notice", "report", "answer"};
 
-static const size_t texts[] = {offsetof(struct message, channel), offsetof(struct message, rule),
-                               offsetof(struct message, title), offsetof(struct message, text),
-                               offsetof(struct message, alerts)};
+static const size_t texts[] = {offsetof(struct message, channel), offsetof(struct message, to),
+                               offsetof(struct message, person),  offsetof(struct message, thread),
+                               offsetof(struct message, rule),    offsetof(struct message, title),
+                               offsetof(struct message, text),    offsetof(struct message, html),
+                               offsetof(struct message, blocks),  offsetof(struct message, alerts)};
+static const size_t file_texts[] = {offsetof(struct message_file, name), offsetof(struct message_file, type)};
 
 struct message *message_copy(const struct message *m)
 {
-    struct message *to = mem_alloc(sizeof(*to) + mem_text_bytes(m, texts, ARRAY_LEN(texts)));
+    size_t text_bytes = mem_text_bytes(m, texts, ARRAY_LEN(texts));
+    size_t size = sizeof(*m) + m->n_files * sizeof(*m->files) + text_bytes;
+
+    for (size_t i = 0; i < m->n_files; i++)
+        size += mem_text_bytes(&m->files[i], file_texts, ARRAY_LEN(file_texts)) + m->files[i].bytes.len;
+    struct message *to = mem_alloc(size);
+    struct message_file *files = (struct message_file *)(to + 1);
+    char *room = (char *)(files + m->n_files);
 
     *to = *m;
-    mem_text_move(to, texts, ARRAY_LEN(texts), (char *)(to + 1));
+    to->files = files;
+    mem_text_move(to, texts, ARRAY_LEN(texts), room);
+    room += text_bytes;
+    for (size_t i = 0; i < m->n_files; i++) {
+        files[i] = m->files[i];
+        text_bytes = mem_text_bytes(&files[i], file_texts, ARRAY_LEN(file_texts));
+        mem_text_move(&files[i], file_texts, ARRAY_LEN(file_texts), room);
+        room += text_bytes;
+        if (files[i].bytes.len)
+            memcpy(room, files[i].bytes.p, files[i].bytes.len);
+        files[i].bytes.p = room;
+        room += files[i].bytes.len;
+    }
     return to;
 }

@@ -5,20 +5,48 @@
 #ifndef MODEL_MESSAGE_H
 #define MODEL_MESSAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum message_kind { MESSAGE_FIRED, MESSAGE_RESOLVED, MESSAGE_KINDS };
+#include "base/str.h"
+
+enum message_kind {
+    MESSAGE_FIRED,
+    MESSAGE_RESOLVED,
+    MESSAGE_REMINDER, /* it still is so */
+    MESSAGE_NOTICE,   /* it happened, and has no end */
+    MESSAGE_REPORT,
+    MESSAGE_ANSWER, /* to somebody who asked */
+    MESSAGE_KINDS
+};
 extern const char *const message_words[MESSAGE_KINDS];
+
+#define MESSAGE_FILES_MAX  4
+#define MESSAGE_FILE_BYTES (600u << 10) /* of all files of one; a note has room for that as text */
+
+struct message_file {
+    const char *name; /* "usage.png" */
+    const char *type; /* "image/png" */
+    struct str bytes;
+};
 
 struct message {
     int64_t id; /* above 0; of one channel those with lower ones go first */
     int64_t created_ms;
     int32_t kind, severity;
     const char *channel;
+    const char *to;     /* whom there: a mail address, a Slack user or channel, an address to answer to; empty: as the
+                           channel says */
+    const char *person; /* who that is; empty: nobody we know */
+    const char *thread; /* Slack: the message this one answers; empty: none */
     const char *rule;
     const char *title;  /* one line, without an end */
     const char *text;   /* lines; may be empty */
+    const char *html;   /* of a mail; empty: made of title and text */
+    const char *blocks; /* of Slack, a JSON array; empty: made of title and text */
     const char *alerts; /* their numbers, commas between; of many the first ones */
+    size_t n_files;
+    const struct message_file *files;
 };
 
 struct message *message_copy(const struct message *m); /* in one piece, for free() */

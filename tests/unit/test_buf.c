@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
 
@@ -217,7 +218,38 @@ static void text_can_be_taken_away(void **unused)
     buf_fini(NULL);
 }
 
+static void base64_is_as_rfc_4648_has_it(void **unused)
+{
+    static const char *const cases[][2] = {{"", ""},
+                                           {"f", "Zg=="},
+                                           {"fo", "Zm8="},
+                                           {"foo", "Zm9v"},
+                                           {"foob", "Zm9vYg=="},
+                                           {"foobar", "Zm9vYmFy"},
+                                           {"\xff\xfe", "//4="},
+                                           {"\xfb\xf0", "+/A="}};
+    static const char *const bad[] = {"Z",    "Zg=",  "Zg",   "Zg==Zg==", "Z===", "====",
+                                      "Zh==", "Zm9=", "Zm 9", "Zm9v\n",   "Zm9-"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF text = BUF_INIT(100), bytes = BUF_INIT(100);
+        base64_add(&text, str_of(cases[i][0]));
+        assert_true(str_eq(buf_str(&text), cases[i][1]));
+        assert_int_equal(base64_read(buf_str(&text), &bytes), 0);
+        assert_true(str_eq(buf_str(&bytes), cases[i][0]));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        AUTO_BUF bytes = BUF_INIT(100);
+        buf_adds(&bytes, "before");
+        assert_int_equal(base64_read(str_of(bad[i]), &bytes), -EBADMSG);
+        assert_string_equal(bytes.p, "before");
+    }
+    AUTO_BUF small = BUF_INIT(2);
+    assert_int_equal(base64_read(STR("Zm9v"), &small), -EBADMSG);
+}
+
 TESTS(cmocka_unit_test(adds_are_whole_or_not_at_all), cmocka_unit_test(every_way_of_adding_respects_the_maximum),
       cmocka_unit_test(numbers_are_written_as_printf_writes_them), cmocka_unit_test(what_is_written_reads_back),
       cmocka_unit_test(a_cursor_fails_once_and_stays_failed), cmocka_unit_test(a_descriptor_is_read_to_its_end),
-      cmocka_unit_test(text_can_be_taken_away))
+      cmocka_unit_test(text_can_be_taken_away), cmocka_unit_test(base64_is_as_rfc_4648_has_it))

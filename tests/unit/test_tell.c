@@ -133,6 +133,34 @@ static void bodies_are_as_channels_take_them(void **unused)
     assert_null(message_read(STR("7"), NULL));
 }
 
+static void a_message_keeps_its_files_and_to_whom_it_goes(void **unused)
+{
+    struct message_file files[] = {{"a.png", "image/png", str_n("\0\xff\x80x", 4)}, {"b.txt", "text/plain", STR("")}};
+    struct message m = {.id = 3, .channel = "a", .to = "kim@x", .person = "kim", .n_files = 2, .files = files};
+    AUTO_BUF b = BUF_INIT(10000);
+
+    (void)unused;
+    message_write(&m, &b);
+    AUTO_FREE struct message *back = message_read(buf_str(&b), NULL);
+    assert_non_null(back);
+    assert_string_equal(back->to, "kim@x");
+    assert_string_equal(back->person, "kim");
+    assert_string_equal(back->html, "");
+    assert_int_equal(back->n_files, 2);
+    assert_string_equal(back->files[0].name, "a.png");
+    assert_int_equal(back->files[0].bytes.len, 4);
+    assert_memory_equal(back->files[0].bytes.p, "\0\xff\x80x", 4);
+    assert_string_equal(back->files[1].type, "text/plain");
+    assert_int_equal(back->files[1].bytes.len, 0);
+    static const char *const bad[] = {
+        "{\"id\":1,\"channel\":\"a\",\"files\":[1]}",
+        "{\"id\":1,\"channel\":\"a\",\"files\":[{\"bytes\":\"A\"}]}",
+        "{\"id\":1,\"channel\":\"a\",\"files\":[{},{},{},{},{}]}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_null(message_read(str_of(bad[i]), NULL));
+}
+
 /* ---- telling ---- */
 
 #define MANY 500
@@ -250,5 +278,6 @@ static void channels_get_what_they_take(void **state)
 
 TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mistakes_are_said_without_secrets),
       cmocka_unit_test(addresses_come_from_the_environment), cmocka_unit_test(bodies_are_as_channels_take_them),
+      cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
       cmocka_unit_test_setup_teardown(channels_get_what_they_take, begin, end))
