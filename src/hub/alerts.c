@@ -7,10 +7,10 @@
 #include "alert/lookout.h"
 #include "alert/note.h"
 #include "alert/show.h"
-#include "alert/tell.h"
 #include "api/sources.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "hub/herald.h"
 #include "hub/outbox.h"
 #include "query/view.h"
 
@@ -19,11 +19,6 @@
 #define RECENT_MAX 2000
 #define PAST_MAX   1000 /* resolved ones kept at hand */
 #define PAST_MS    (7 * 86400000ll)
-
-struct over { /* an alert that is over, of which somebody was told */
-    struct alert *a;
-    int64_t since_ms; /* when that was seen */
-};
 
 struct alerts_desk {
     struct hub *h;
@@ -34,8 +29,7 @@ struct alerts_desk {
     struct alert **past; /* newest last */
     size_t n_past, cap_past;
     const struct alert **past_list;
-    struct over *over; /* to be told of */
-    size_t n_over, cap_over;
+    struct herald *herald;
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms;
@@ -72,6 +66,7 @@ struct alerts_desk *alerts_desk_new(struct hub *h)
         d->rules = alert_rules_new();
     }
     d->watch = lookout_new(clock_wall_ms());
+    d->herald = herald_new(h);
     return d;
 }
 
@@ -83,9 +78,7 @@ void alerts_desk_free(struct alerts_desk *d)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)
         free(d->silences[i]);
-    for (size_t i = 0; i < d->n_over; i++)
-        free(d->over[i].a);
-    free(d->over);
+    herald_free(d->herald);
     free(d->past);
     free(d->past_list);
     free(d->silences);
@@ -119,15 +112,6 @@ static void keep_past(struct alerts_desk *d, struct alert *a)
     d->past[d->n_past++] = a;
 }
 
-/* Whoever was told of it is to be told that it is over. */
-static void keep_over(struct alerts_desk *d, const struct alert *a, int64_t now_ms)
-{
-    if (!a->told_ms || a->closed_ms)
-        return;
-    VEC_ROOM(d->over, d->n_over, d->cap_over);
-    d->over[d->n_over++] = (struct over){alert_copy(a), now_ms};
-}
-
 static void load_alert(void *arg, const struct note *n)
 {
     struct alerts_desk *d = arg;
@@ -143,7 +127,7 @@ static void load_alert(void *arg, const struct note *n)
         lookout_load(d->watch, a);
         free(a);
     } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
-        keep_over(d, a, d->h->started_ms);
+        herald_over(d->herald, a, d->h->started_ms);
         keep_past(d, a);
     } else {
         free(a);
@@ -244,129 +228,11 @@ static void changed(void *arg, const struct alert *a)
     struct note n = {.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms, .bytes = buf_str(&b)};
     store_notes_put(d->h->store, &n, 1, kept, NULL);
     if (a->resolved_ms) {
-        keep_over(d, a, d->looked_ms);
+        herald_over(d->herald, a, d->looked_ms);
         keep_past(d, alert_copy(a));
     }
     log_info("alert", "%s: %s: %s%s", severity_words[a->severity], a->rule, a->text,
              a->resolved_ms ? " (is over)" : "");
-}
-
-/* ---- telling ---- */
-
-struct telling { /* messages that are being stored, with the alerts they are of */
-    struct hub *h;
-    struct message **v;
-    size_t n, cap;
-};
-
-static void say(void *arg, const struct message *m)
-{
-    struct telling *t = arg;
-    struct message with_id = *m;
-
-    with_id.id = outbox_next_id(t->h->outbox);
-    VEC_ROOM(t->v, t->n, t->cap);
-    t->v[t->n++] = message_copy(&with_id);
-}
-
-/* What cannot be stored is told all the same. */
-static void told(void *arg, int result)
-{
-    struct telling *t = arg;
-
-    kept(NULL, result);
-    for (size_t i = 0; i < t->n; i++) {
-        if (t->h->outbox)
-            outbox_put(t->h->outbox, t->v[i]);
-        free(t->v[i]);
-    }
-    free(t->v);
-    free(t);
-}
-
-/* Notes whose bytes stand one behind the other in a buffer that may move while it grows. */
-struct notes {
-    struct note *v;
-    size_t n, cap;
-    struct buf bytes;
-};
-
-static void note_add(struct notes *w, struct note n, size_t from)
-{
-    n.bytes.len = w->bytes.len - from;
-    VEC_ROOM(w->v, w->n, w->cap);
-    w->v[w->n++] = n;
-}
-
-static void note_alert(struct notes *w, const struct alert *a)
-{
-    size_t from = w->bytes.len;
-
-    alert_write(a, &w->bytes);
-    note_add(w, (struct note){.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms}, from);
-}
-
-/* Alerts as they are now that somebody is told of them, and the messages: all of it or nothing. */
-static void put_told(struct alerts_desk *d, struct telling *t, struct notes *w)
-{
-    const char *at;
-
-    for (size_t i = 0; i < t->n; i++) {
-        size_t from = w->bytes.len;
-        message_write(t->v[i], &w->bytes);
-        note_add(w, (struct note){.kind = NOTE_MESSAGE, .id = t->v[i]->id}, from);
-    }
-    at = w->bytes.p;
-    for (size_t i = 0; i < w->n; i++) {
-        w->v[i].bytes.p = at;
-        at += w->v[i].bytes.len;
-    }
-    if (w->n)
-        store_notes_put(d->h->store, w->v, w->n, told, t);
-    else
-        told(t, 0);
-    free(w->v);
-    buf_fini(&w->bytes);
-}
-
-static void tell_news(struct alerts_desk *d, int64_t now_ms)
-{
-    struct tell_ask k = {now_ms, outbox_channels(d->h->outbox), d->rules};
-    struct notes w = {.bytes = BUF_INIT(256u << 20)};
-    struct alerts_now now;
-    size_t n = 0, n_over = 0;
-
-    alerts_desk_now(d->h, &now);
-    AUTO_FREE struct news *v = mem_zero(now.n + d->n_over + 1, sizeof(*v));
-    for (size_t i = 0; i < now.n; i++)
-        if (now.v[i]->fired_ms && !now.v[i]->told_ms)
-            v[n++] = (struct news){now.v[i], now.v[i]->fired_ms, silence_of(&now, now.v[i], now_ms) != NULL, false};
-    size_t n_firing = n;
-    for (size_t i = 0; i < d->n_over; i++)
-        v[n++] =
-            (struct news){d->over[i].a, d->over[i].since_ms, silence_of(&now, d->over[i].a, now_ms) != NULL, false};
-    if (!n)
-        return;
-    struct telling *t = mem_zero(1, sizeof(*t));
-    t->h = d->h;
-    tell(&k, v, n, say, t);
-    for (size_t i = 0; i < n_firing; i++)
-        if (v[i].told) {
-            lookout_told(d->watch, v[i].a->id, now_ms);
-            note_alert(&w, v[i].a);
-        }
-    for (size_t i = 0; i < d->n_over; i++) {
-        struct over *x = &d->over[i];
-        if (!v[n_firing + i].told && now_ms - x->since_ms < TELL_GROUP_MS) {
-            d->over[n_over++] = *x;
-            continue;
-        }
-        x->a->closed_ms = now_ms; /* told, or nobody wants to know */
-        note_alert(&w, x->a);
-        free(x->a);
-    }
-    d->n_over = n_over;
-    put_told(d, t, &w);
 }
 
 static void see(void *arg, const struct alert_rule *r, const struct finding *f)
@@ -410,6 +276,7 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
 void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
 {
     struct whole_scene w;
+    struct alerts_now now;
 
     if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
         return;
@@ -419,7 +286,8 @@ void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
     lookout_begin(d->watch, now_ms);
     alert_rules_look(d->rules, &w.s, see, d);
     lookout_end(d->watch, changed, d);
-    tell_news(d, now_ms);
+    alerts_desk_now(d->h, &now);
+    herald_tick(d->herald, &now, d->rules, d->watch, now_ms);
 }
 
 /* ---- for the API ---- */

@@ -1,0 +1,21 @@
+/*
+ * herald.h: what is news of the alerts, and the messages it makes (alert/tell.h). That somebody is told of an alert is
+ * stored with the messages that tell it, in one piece: a restart tells nothing twice and forgets nothing.
+ */
+#ifndef HUB_HERALD_H
+#define HUB_HERALD_H
+
+#include "alert/lookout.h"
+#include "alert/show.h"
+#include "hub/hub.h"
+
+struct herald;
+struct herald *herald_new(struct hub *h);
+void herald_free(struct herald *t);
+/* This alert is over: whoever was told of it is to be told that. Read back after a restart, too. */
+void herald_over(struct herald *t, const struct alert *a, int64_t now_ms);
+/* After a look: what is due is told. The lookout learns what was. */
+void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *w,
+                 int64_t now_ms);
+
+#endif
