@@ -220,25 +220,10 @@ bool channel_quiet(const struct channel *c, int32_t minute)
     return minute >= c->quiet_from || minute < c->quiet_to;
 }
 
-static int from_file_or_env(const char *file, const char *env, struct buf *ret, struct err *err)
-{
-    struct err warn = {0}; /* that everybody may read it was said at the start, or is not ours to say */
-
-    if (file) {
-        int r = file_read_secret(file, ret, &warn);
-        return r < 0 ? err_set(err, r, "%s", warn.msg) : 0;
-    }
-    const char *v = getenv(env);
-    if (!v || !v[0])
-        return err_set(err, -ENOENT, "the variable %s is not set", env);
-    *ret = BUF_INIT(4096);
-    return buf_addstr(ret, str_trim(str_of(v))) < 0 ? err_set(err, -EMSGSIZE, "the variable %s is too long", env) : 0;
-}
-
 int channel_url(const struct channel *c, struct buf *ret, struct err *err)
 {
     AUTO_BUF b = BUF_INIT(4096);
-    int r = c->url ? buf_adds(&b, c->url) : from_file_or_env(c->url_file, c->url_env, &b, err);
+    int r = c->url ? buf_adds(&b, c->url) : file_or_env_secret(c->url_file, c->url_env, &b, err);
 
     if (r < 0)
         return r;
@@ -257,7 +242,7 @@ int channel_secret(const struct channel *c, struct buf *ret, struct err *err)
     *ret = BUF_INIT(4096);
     if (!c->secret_file && !c->secret_env)
         return buf_adds(ret, "");
-    return from_file_or_env(c->secret_file, c->secret_env, ret, err);
+    return file_or_env_secret(c->secret_file, c->secret_env, ret, err);
 }
 
 /* ---- bodies ---- */

@@ -173,6 +173,25 @@ int file_read_secret(const char *path, struct buf *ret, struct err *err)
     return 0;
 }
 
+int file_or_env_secret(const char *file, const char *env, struct buf *ret, struct err *err)
+{
+    struct err said = {0};
+    AUTO_BUF b = BUF_INIT(FILE_SECRET_MAX);
+
+    if (file) {
+        int r = file_read_secret(file, ret, &said);
+        return r < 0 ? err_set(err, r, "%s", said.msg) : 0;
+    }
+    const char *v = getenv(env);
+    if (!v || !str_trim(str_of(v)).len)
+        return err_set(err, -ENOENT, "the variable %s is not set", env);
+    if (buf_addstr(&b, str_trim(str_of(v))) < 0)
+        return err_set(err, -EMSGSIZE, "the variable %s is too long", env);
+    *ret = b;
+    b = (struct buf){0};
+    return 0;
+}
+
 int file_state_dir(const char *leaf, char *out, size_t size)
 {
     const char *base = getenv("MUSTER_DATA"), *tail = "";

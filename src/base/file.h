@@ -23,6 +23,9 @@ int64_t file_size(const char *path);                             /* -errno if it
  * refused: 0 is returned, and err->msg has a sentence to log (it is empty otherwise).
  */
 int file_read_secret(const char *path, struct buf *ret, struct err *err);
+/* The same from a file or, where that is NULL, from a variable of the environment; nothing is said of who may read it.
+ */
+int file_or_env_secret(const char *file, const char *env, struct buf *ret, struct err *err);
 /* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or
  * ~/.local/state/muster. With leaf (may be NULL) below it. 0, -ENOENT without a home, -ENAMETOOLONG. */
 int file_state_dir(const char *leaf, char *out, size_t size);

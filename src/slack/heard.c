@@ -1,0 +1,307 @@
+/* heard.c: Slack's JSON and forms, cut down to a struct heard. */
+#include "slack/heard.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static const size_t texts[] = {
+    offsetof(struct heard, id),      offsetof(struct heard, user),   offsetof(struct heard, channel),
+    offsetof(struct heard, ts),      offsetof(struct heard, thread), offsetof(struct heard, text),
+    offsetof(struct heard, respond), offsetof(struct heard, action),
+};
+
+/* In one piece, with the text as people typed it. */
+static struct heard *heard_copy(const struct heard *h)
+{
+    AUTO_BUF plain = BUF_INIT(2 * SLACK_TEXT_MAX);
+    struct heard with = *h;
+
+    if (h->kind == HEARD_MESSAGE || h->kind == HEARD_COMMAND) {
+        slack_plain(&plain, str_of(h->text));
+        with.text = plain.p ? plain.p : "";
+    }
+    struct heard *to = mem_alloc(sizeof(*to) + mem_text_bytes(&with, texts, ARRAY_LEN(texts)));
+    *to = with;
+    mem_text_move(to, texts, ARRAY_LEN(texts), (char *)(to + 1));
+    return to;
+}
+
+static struct heard *nothing(void)
+{
+    return heard_copy(&(struct heard){.kind = HEARD_NOTHING});
+}
+
+static struct heard *bad(struct err *err, const char *what)
+{
+    err_set(err, -EBADMSG, "Slack sent %s", what);
+    return NULL;
+}
+
+/* ---- parts ---- */
+
+/* Names that Slack gives, and times of messages: nothing else than these letters, so that they can stand anywhere. */
+static bool id_ok(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' ||
+              c == '_'))
+            return false;
+    }
+    return s.len <= SLACK_ID_MAX;
+}
+
+static bool url_ok(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126)
+            return false;
+    return s.len <= 500;
+}
+
+/* jansson's text may hold anything but NUL; lines of a message stay lines. */
+static bool text_ok(const char *s)
+{
+    struct str rest = str_of(s), line;
+
+    while (str_line(&rest, &line))
+        if (!str_utf8_ok(line))
+            return false;
+    return strlen(s) <= SLACK_TEXT_MAX;
+}
+
+static const char *text_of(json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+static bool heard_ok(const struct heard *h)
+{
+    return id_ok(str_of(h->id)) && id_ok(str_of(h->user)) && id_ok(str_of(h->channel)) && id_ok(str_of(h->ts)) &&
+           id_ok(str_of(h->thread)) && id_ok(str_of(h->action)) && url_ok(str_of(h->respond)) && text_ok(h->text);
+}
+
+static struct heard *checked(struct heard *h, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char **at = (const char **)(void *)((char *)h + texts[i]);
+        *at = *at ? *at : "";
+    }
+    return heard_ok(h) ? heard_copy(h) : bad(err, "names or a text that are too long or no text");
+}
+
+/* "<@U0BOT> free" -> "free"; false: it begins with no name. */
+static bool drop_mention(const char **text)
+{
+    struct str s = str_trim(str_of(*text));
+    int end = str_starts(s, "<@") ? str_find(s, ">") : -1;
+
+    if (end < 0)
+        return false;
+    *text = str_trim(str_n(s.p + end + 1, s.len - (size_t)end - 1)).p;
+    return true;
+}
+
+/* ---- JSON ---- */
+
+static struct heard *event_of(json_t *o, struct err *err)
+{
+    json_t *e = json_object_get(o, "event");
+    const char *type = text_of(e, "type");
+    struct heard h = {.kind = HEARD_MESSAGE,
+                      .id = text_of(o, "event_id"),
+                      .user = text_of(e, "user"),
+                      .channel = text_of(e, "channel"),
+                      .ts = text_of(e, "ts"),
+                      .thread = text_of(e, "thread_ts"),
+                      .text = text_of(e, "text"),
+                      .direct = strcmp(text_of(e, "channel_type"), "im") == 0};
+    bool mention = strcmp(type, "app_mention") == 0;
+
+    if (strcmp(text_of(o, "type"), "url_verification") == 0)
+        return checked(&(struct heard){.kind = HEARD_CHALLENGE, .text = text_of(o, "challenge")}, err);
+    if (strcmp(text_of(o, "type"), "event_callback") != 0)
+        return bad(err, "an event of no kind");
+    if ((!mention && strcmp(type, "message") != 0) || json_object_get(e, "subtype") || json_object_get(e, "bot_id") ||
+        !h.user[0] || !h.channel[0] || !h.ts[0] || strlen(h.text) > SLACK_TEXT_MAX)
+        return nothing();
+    if (mention)
+        drop_mention(&h.text);
+    h.to_bot = mention || h.direct;
+    return checked(&h, err);
+}
+
+static struct heard *action_of(json_t *o, struct err *err)
+{
+    json_t *first = json_array_get(json_object_get(o, "actions"), 0);
+    json_t *message = json_object_get(o, "message"), *from = json_object_get(o, "container");
+    struct heard h = {.kind = HEARD_BUTTON,
+                      .to_bot = true,
+                      .id = text_of(o, "trigger_id"),
+                      .user = text_of(json_object_get(o, "user"), "id"),
+                      .channel = text_of(json_object_get(o, "channel"), "id"),
+                      .ts = message ? text_of(message, "ts") : text_of(from, "message_ts"),
+                      .thread = message ? text_of(message, "thread_ts") : text_of(from, "thread_ts"),
+                      .text = text_of(first, "value"),
+                      .action = text_of(first, "action_id"),
+                      .respond = text_of(o, "response_url")};
+
+    if (strcmp(text_of(o, "type"), "block_actions") != 0 || !h.user[0] || !h.text[0])
+        return nothing();
+    if (strlen(h.text) > SLACK_VALUE_MAX)
+        return bad(err, "a button with a value that is too long");
+    return checked(&h, err);
+}
+
+struct heard *heard_command(struct str (*get)(void *arg, const char *name), void *arg, struct err *err)
+{
+    static const struct {
+        const char *name;
+        size_t at, max;
+    } fields[] = {{"trigger_id", offsetof(struct heard, id), SLACK_ID_MAX},
+                  {"user_id", offsetof(struct heard, user), SLACK_ID_MAX},
+                  {"channel_id", offsetof(struct heard, channel), SLACK_ID_MAX},
+                  {"text", offsetof(struct heard, text), SLACK_TEXT_MAX},
+                  {"response_url", offsetof(struct heard, respond), 500}};
+    struct heard h = {.kind = HEARD_COMMAND, .to_bot = true};
+    AUTO_ARENA room = {0};
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        struct str v = str_trim(get(arg, fields[i].name));
+        if (v.len > fields[i].max)
+            return bad(err, "a command with a field that is too long");
+        *(const char **)(void *)((char *)&h + fields[i].at) = arena_strn(&room, v.p, v.len);
+    }
+    if (!h.user[0] || !get(arg, "command").len)
+        return bad(err, "a command without its name or who asks");
+    return checked(&h, err);
+}
+
+static struct str json_field(void *arg, const char *name)
+{
+    return str_of(text_of(arg, name));
+}
+
+static json_t *load(struct str json, struct err *err)
+{
+    json_error_t at;
+    json_t *o = json.len <= SLACK_BODY_MAX ? json_loadb(json.p ? json.p : "", json.len, 0, &at) : NULL;
+
+    if (json_is_object(o))
+        return o;
+    json_decref(o);
+    bad(err, json.len > SLACK_BODY_MAX ? "more than it may" : "what is not a JSON object");
+    return NULL;
+}
+
+struct heard *heard_event(struct str json, struct err *err)
+{
+    json_t *o = load(json, err);
+    struct heard *h = o ? event_of(o, err) : NULL;
+
+    json_decref(o);
+    return h;
+}
+
+struct heard *heard_action(struct str json, struct err *err)
+{
+    json_t *o = load(json, err);
+    struct heard *h = o ? action_of(o, err) : NULL;
+
+    json_decref(o);
+    return h;
+}
+
+struct heard *heard_envelope(struct str json, char *ret_id, struct err *err)
+{
+    json_t *o = load(json, err), *payload = json_object_get(o, "payload");
+    const char *id = text_of(o, "envelope_id"), *type = text_of(o, "type");
+    struct heard *h = NULL;
+
+    if (o && (!id[0] || !id_ok(str_of(id)))) {
+        bad(err, "an envelope without a name");
+    } else if (o) {
+        mem_copy_str(ret_id, SLACK_ID_MAX + 1, id);
+        if (strcmp(type, "events_api") == 0)
+            h = event_of(payload, err);
+        else if (strcmp(type, "interactive") == 0)
+            h = action_of(payload, err);
+        else if (strcmp(type, "slash_commands") == 0)
+            h = heard_command(json_field, payload, err);
+        else
+            h = nothing();
+    }
+    json_decref(o);
+    return h;
+}
+
+enum frame_kind frame_kind(struct str json)
+{
+    json_t *o = load(json, NULL);
+    const char *type = text_of(o, "type"), *reason = text_of(o, "reason");
+    enum frame_kind kind = FRAME_OTHER;
+
+    if (!o)
+        kind = FRAME_BAD;
+    else if (json_object_get(o, "envelope_id"))
+        kind = FRAME_ENVELOPE;
+    else if (strcmp(type, "hello") == 0)
+        kind = FRAME_HELLO;
+    else if (strcmp(type, "disconnect") == 0)
+        kind = strcmp(reason, "link_disabled") == 0 ? FRAME_DISABLED
+               : strcmp(reason, "warning") == 0     ? FRAME_WARNING
+                                                    : FRAME_REFRESH;
+    json_decref(o);
+    return kind;
+}
+
+/* ---- text ---- */
+
+/* What stands between < and >: an address or a channel with a name behind |, or a person, who stays as he is. */
+static void plain_link(struct buf *out, struct str in)
+{
+    struct str link;
+
+    if (str_starts(in, "@")) {
+        buf_addf(out, "<%.*s>", STR_ARG(in));
+        return;
+    }
+    if (str_skip(&in, "!")) {
+        buf_addc(out, '!');
+    } else if (str_skip(&in, "#")) {
+        buf_addc(out, '#');
+        str_cut(&in, '|', &link);
+        slack_plain(out, in.len ? in : link);
+        return;
+    }
+    str_cut(&in, '|', &link);
+    slack_plain(out, in.len ? in : link); /* no < can be in it: depth is two at most */
+}
+
+void slack_plain(struct buf *out, struct str text)
+{
+    static const char *const escapes[] = {"&amp;", "&lt;", "&gt;"};
+
+    for (size_t i = 0; i < text.len;) {
+        struct str rest = str_n(text.p + i, text.len - i);
+        const char *end = rest.p[0] == '<' ? memchr(rest.p, '>', rest.len) : NULL;
+        size_t k = 0;
+        while (k < ARRAY_LEN(escapes) && !str_starts(rest, escapes[k]))
+            k++;
+        if (k < ARRAY_LEN(escapes)) {
+            buf_addc(out, "&<>"[k]);
+            i += strlen(escapes[k]);
+        } else if (end && !memchr(rest.p + 1, '<', (size_t)(end - rest.p) - 1)) {
+            plain_link(out, str_n(rest.p + 1, (size_t)(end - rest.p) - 1));
+            i += (size_t)(end - rest.p) + 1;
+        } else {
+            buf_addc(out, rest.p[0]);
+            i++;
+        }
+    }
+}

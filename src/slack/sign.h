@@ -1,0 +1,19 @@
+/*
+ * sign.h: did Slack send this request? Its signature is over the time it was sent and the bytes of the body as they
+ * came; one that is older than five minutes, or from the future, counts for nothing, so that none can be sent again.
+ */
+#ifndef SLACK_SIGN_H
+#define SLACK_SIGN_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define SLACK_WINDOW_S 300
+
+/* 0, or -EACCES with a sentence that tells nothing of the secret. now_ms: wall time. */
+int slack_sign_check(struct str secret, struct str timestamp, struct str signature, struct str body, int64_t now_ms,
+                     struct err *err);
+/* "v0=..." into ret; for tests, and for who signs. */
+void slack_sign(struct str secret, struct str timestamp, struct str body, char ret[68]);
+
+#endif

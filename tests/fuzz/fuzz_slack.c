@@ -1,0 +1,50 @@
+/* What Slack sends, and the section `slack` of muster.yaml: any bytes. */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "base/mem.h"
+#include "slack/conf.h"
+#include "slack/heard.h"
+#include "slack/sign.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct form {
+    struct param v[QUERY_MAX];
+    size_t n;
+};
+
+static struct str form_field(void *arg, const char *name)
+{
+    const struct form *f = arg;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (str_eq(f->v[i].name, name))
+            return f->v[i].value;
+    return STR("");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str bytes = str_n((const char *)data, size), rest = bytes, first = STR("");
+    AUTO_FREE char *text = mem_strn(bytes.p, bytes.len), *scratch = mem_alloc(size + 1);
+    char path[] = "m.yaml", id[SLACK_ID_MAX + 1];
+    struct slack_conf *c = slack_conf_new();
+    struct err err = {0};
+    struct form form = {.n = 0};
+
+    slack_conf_read(c, &(struct opt_section){.text = text, .path = path}, &err);
+    slack_conf_free(c);
+    AUTO_FREE struct heard *a = heard_event(bytes, &err), *b = heard_action(bytes, &err),
+                           *e = heard_envelope(bytes, id, &err), *f = NULL;
+    (void)a, (void)b, (void)e;
+    frame_kind(bytes);
+    if (request_form(bytes, scratch, form.v, &form.n, &err) == 0)
+        f = heard_command(form_field, &form, &err);
+    (void)f;
+    str_line(&rest, &first); /* a time, a signature, a body */
+    struct str time = first;
+    str_line(&rest, &first);
+    slack_sign_check(STR("secret"), time, first, rest, 1531420618000, &err);
+    return 0;
+}

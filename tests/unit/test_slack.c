@@ -1,0 +1,233 @@
+/* test_slack.c: the section, what Slack tells us, its signatures. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "slack/conf.h"
+#include "slack/heard.h"
+#include "slack/sign.h"
+
+/* ---- the section ---- */
+
+static int read_section(const char *text, struct slack_conf *c, struct err *err)
+{
+    AUTO_FREE char *copy = mem_str(text);
+    char path[] = "m.yaml";
+
+    return slack_conf_read(c, &(struct opt_section){.text = copy, .path = path, .line = 9}, err);
+}
+
+static void the_section_is_read_or_refused_with_its_place(void **unused)
+{
+    static const struct {
+        const char *text, *error; /* NULL: it is understood */
+    } cases[] = {
+        {"{token_file: /etc/muster/bot}", NULL},
+        {"token_env: BOT\nchannel: \"#gpus\"\nprefix: \"\"\nkeywords: {all: EVERY}\napi: https://x/api/", NULL},
+        {"channel: \"#gpus\"", "m.yaml:10:1: expected token_file or token_env"},
+        {"token: xoxb-1-secret", "m.yaml:10:1: a secret does not belong here: name a file that holds it, token_file"},
+        {"{token_env: A, token_file: b}", "m.yaml:10:1: expected one of token_file and token_env"},
+        {"token_env: A\napi: ftp://x", "m.yaml:11:6: expected an address: https://..."},
+        {"token_env: A\nhooks: \"https://me@x\"", "m.yaml:11:8: expected an address: https://..."},
+        {"token_env: A\nkeywords: {alle: X}", "m.yaml:11:12: not understood here: hosts, all"},
+        {"token_env: A\nkeywords: {all: HELP}", "m.yaml:10:1: the keywords all and help are the same word"},
+        {"token_env: A\nchanel: x", "m.yaml:11:1: not understood here: token_file"},
+        {"token_env: A\nchannel: [a]", "m.yaml:11:10: expected a word, or text in quotes"},
+        {"[a]", "m.yaml:10:1: expected {token_file: FILE"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct slack_conf *c = slack_conf_new();
+        struct err err = {0};
+        print_message("'%s'\n", cases[i].text);
+        int r = read_section(cases[i].text, c, &err);
+        assert_int_equal(r, cases[i].error ? -EINVAL : 0);
+        if (cases[i].error)
+            assert_memory_equal(err.msg, cases[i].error, strlen(cases[i].error));
+        assert_null(strstr(err.msg, "xoxb"));
+        slack_conf_free(c);
+    }
+}
+
+static void what_is_not_told_is_as_documented(void **unused)
+{
+    struct slack_conf *c = slack_conf_new();
+    AUTO_BUF b = {0};
+    struct err err = {0};
+
+    (void)unused;
+    assert_false(slack_conf_has(c, SLACK_TOKEN));
+    assert_string_equal(slack_conf_api(c), "https://slack.com/api");
+    assert_string_equal(slack_conf_hooks(c), "https://hooks.slack.com");
+    assert_string_equal(slack_conf_word(c, WORD_ALL_CMD), "ALL_cmd");
+    assert_int_equal(read_section("{token_env: SLACK_TEST_BOT, keywords: {all: EVERY}}", c, &err), 0);
+    assert_string_equal(slack_conf_word(c, WORD_ALL), "EVERY");
+    unsetenv("SLACK_TEST_BOT");
+    assert_int_equal(slack_conf_secret(c, SLACK_TOKEN, &b, &err), -ENOENT);
+    setenv("SLACK_TEST_BOT", "xoxb-1\r\nX-Evil: 1", 1);
+    assert_int_equal(slack_conf_secret(c, SLACK_TOKEN, &b, &err), -EINVAL);
+    assert_null(strstr(err.msg, "xoxb"));
+    setenv("SLACK_TEST_BOT", " xoxb-1 ", 1);
+    assert_int_equal(slack_conf_secret(c, SLACK_TOKEN, &b, &err), 0);
+    assert_string_equal(b.p, "xoxb-1");
+    slack_conf_free(c);
+}
+
+/* ---- what Slack tells us ---- */
+
+#define EVENT(inner) "{\"type\":\"event_callback\",\"event_id\":\"Ev1\",\"event\":{" inner "}}"
+#define MESSAGE      "\"type\":\"message\",\"user\":\"U1\",\"channel\":\"C1\",\"ts\":\"17.5\""
+
+static void events_become_what_is_heard(void **unused)
+{
+    static const struct {
+        const char *json;
+        int kind; /* -1: refused */
+        const char *text;
+        bool to_bot, direct;
+    } cases[] = {
+        {EVENT(MESSAGE ",\"text\":\"free\""), HEARD_MESSAGE, "free", false, false},
+        {EVENT(MESSAGE ",\"text\":\"free\",\"channel_type\":\"im\""), HEARD_MESSAGE, "free", true, true},
+        {EVENT("\"type\":\"app_mention\",\"user\":\"U1\",\"channel\":\"C1\",\"ts\":\"1.2\",\"text\":\"<@U9> free 4\""),
+         HEARD_MESSAGE, "free 4", true, false},
+        {EVENT(MESSAGE ",\"text\":\"a &lt;b&gt; &amp;amp; <http://dgx2.x|dgx2.x> <#C7|ops> <@U3> <!here>\""),
+         HEARD_MESSAGE, "a <b> &amp; dgx2.x #ops <@U3> !here", false, false},
+        {EVENT(MESSAGE ",\"text\":\"x\",\"bot_id\":\"B1\""), HEARD_NOTHING, "", false, false},
+        {EVENT(MESSAGE ",\"text\":\"x\",\"subtype\":\"message_changed\""), HEARD_NOTHING, "", false, false},
+        {EVENT("\"type\":\"reaction_added\",\"user\":\"U1\""), HEARD_NOTHING, "", false, false},
+        {EVENT("\"type\":\"message\",\"user\":\"U1 <!\",\"channel\":\"C1\",\"ts\":\"1\",\"text\":\"x\""), -1, "", false,
+         false},
+        {"{\"type\":\"url_verification\",\"challenge\":\"abc\"}", HEARD_CHALLENGE, "abc", false, false},
+        {"{\"type\":\"other\"}", -1, "", false, false},
+        {"[]", -1, "", false, false},
+        {"{", -1, "", false, false},
+        {"", -1, "", false, false},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = {0};
+        print_message("%s\n", cases[i].json);
+        AUTO_FREE struct heard *h = heard_event(str_of(cases[i].json), &err);
+        assert_int_equal(h ? (int)h->kind : -1, cases[i].kind);
+        if (!h)
+            continue;
+        assert_string_equal(h->text, cases[i].text);
+        assert_int_equal(h->to_bot, cases[i].to_bot);
+        assert_int_equal(h->direct, cases[i].direct);
+        if (h->kind == HEARD_MESSAGE) {
+            assert_string_equal(h->user, "U1");
+            assert_string_equal(h->id, "Ev1");
+        }
+    }
+}
+
+static void envelopes_of_every_kind_are_heard(void **unused)
+{
+    static const struct {
+        const char *json;
+        int kind;
+        const char *text, *respond;
+    } cases[] = {
+        {"{\"envelope_id\":\"e-1\",\"type\":\"events_api\",\"payload\":" EVENT(MESSAGE ",\"text\":\"HOSTS\"") "}",
+         HEARD_MESSAGE, "HOSTS", ""},
+        {"{\"envelope_id\":\"e-1\",\"type\":\"slash_commands\",\"payload\":{\"command\":\"/gpus\",\"text\":\" free \","
+         "\"user_id\":\"U1\",\"channel_id\":\"C1\",\"response_url\":\"https://hooks.slack.com/x\"}}",
+         HEARD_COMMAND, "free", "https://hooks.slack.com/x"},
+        {"{\"envelope_id\":\"e-1\",\"type\":\"interactive\",\"payload\":{\"type\":\"block_actions\",\"user\":{\"id\":"
+         "\"U1\"},\"actions\":[{\"action_id\":\"a\",\"value\":\"silence x 2h\"}],\"response_url\":\"https://h/y\"}}",
+         HEARD_BUTTON, "silence x 2h", "https://h/y"},
+        {"{\"envelope_id\":\"e-1\",\"type\":\"interactive\",\"payload\":{\"type\":\"view_closed\"}}", HEARD_NOTHING, "",
+         ""},
+        {"{\"envelope_id\":\"e-1\",\"type\":\"new\"}", HEARD_NOTHING, "", ""},
+        {"{\"envelope_id\":\"e 1\",\"type\":\"new\"}", -1, "", ""},
+        {"{\"envelope_id\":\"e-1\",\"type\":\"slash_commands\",\"payload\":{\"text\":\"free\"}}", -1, "", ""},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = {0};
+        char id[SLACK_ID_MAX + 1] = "";
+        print_message("%s\n", cases[i].json);
+        AUTO_FREE struct heard *h = heard_envelope(str_of(cases[i].json), id, &err);
+        assert_int_equal(h ? (int)h->kind : -1, cases[i].kind);
+        if (!h)
+            continue;
+        assert_string_equal(id, "e-1");
+        assert_string_equal(h->text, cases[i].text);
+        assert_string_equal(h->respond, cases[i].respond);
+    }
+}
+
+static void frames_say_what_they_are(void **unused)
+{
+    static const struct {
+        const char *json;
+        enum frame_kind kind;
+    } cases[] = {
+        {"{\"type\":\"hello\"}", FRAME_HELLO},
+        {"{\"type\":\"disconnect\",\"reason\":\"warning\"}", FRAME_WARNING},
+        {"{\"type\":\"disconnect\",\"reason\":\"refresh_requested\"}", FRAME_REFRESH},
+        {"{\"type\":\"disconnect\",\"reason\":\"link_disabled\"}", FRAME_DISABLED},
+        {"{\"envelope_id\":\"e\",\"type\":\"hello\"}", FRAME_ENVELOPE},
+        {"{\"type\":\"new\"}", FRAME_OTHER},
+        {"{\"type\":", FRAME_BAD},
+        {"7", FRAME_BAD},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s\n", cases[i].json);
+        assert_int_equal(frame_kind(str_of(cases[i].json)), cases[i].kind);
+    }
+}
+
+/* ---- signatures ---- */
+
+static void only_slack_itself_signs_and_only_now(void **unused)
+{
+    /* the example of Slack's own documentation */
+    static const char secret[] = "8f742231b10e8888abcd99yyyzzz85a5",
+                      body[] =
+                          "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id="
+                          "G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-"
+                          "collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%"
+                          "2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121."
+                          "803a0bc887a14d10d2c447fce8b6703c",
+                      good[] = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
+    static const struct {
+        const char *at, *signature;
+        int64_t now_s;
+        int want;
+    } cases[] = {
+        {"1531420618", good, 1531420618, 0},
+        {"1531420618", good, 1531420618 + 300, 0},
+        {"1531420618", good, 1531420618 + 301, -EACCES},
+        {"1531420618", good, 1531420618 - 301, -EACCES},
+        {"1531420619", good, 1531420618, -EACCES},
+        {"-1", good, 0, -EACCES},
+        {"99999999999999999999", good, 0, -EACCES},
+        {"", good, 0, -EACCES},
+        {"1531420618", "", 1531420618, -EACCES},
+        {"1531420618", "v0=a2", 1531420618, -EACCES},
+        {"1531420618", "v0=A2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503", 1531420618, -EACCES},
+    };
+    char ret[68];
+    (void)unused;
+    slack_sign(STR(secret), STR("1531420618"), str_of(body), ret);
+    assert_string_equal(ret, good);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err err = {0};
+        print_message("%s %s\n", cases[i].at, cases[i].signature);
+        assert_int_equal(slack_sign_check(STR(secret), str_of(cases[i].at), str_of(cases[i].signature), str_of(body),
+                                          cases[i].now_s * 1000, &err),
+                         cases[i].want);
+        assert_null(strstr(err.msg, secret));
+    }
+    assert_int_equal(slack_sign_check(STR(secret), STR("1531420618"), STR(good), STR("token=other"), 1531420618000,
+                                      &(struct err){0}),
+                     -EACCES);
+}
+
+TESTS(cmocka_unit_test(the_section_is_read_or_refused_with_its_place),
+      cmocka_unit_test(what_is_not_told_is_as_documented), cmocka_unit_test(events_become_what_is_heard),
+      cmocka_unit_test(envelopes_of_every_kind_are_heard), cmocka_unit_test(frames_say_what_they_are),
+      cmocka_unit_test(only_slack_itself_signs_and_only_now))
