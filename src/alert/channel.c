@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/ytree.h"
+#include "base/zone.h"
 #include "model/fact.h"
 
 #define TEXT_MAX 2000
@@ -95,24 +96,11 @@ static int read_word(struct reading *rd, const struct ynode *at, const char *con
     return ytree_fail(rd->t, at, rd->err, "expected %s", list);
 }
 
-static bool minute_of(struct str s, int32_t *ret)
-{
-    struct str hour;
-    uint64_t h, m;
-
-    s = str_trim(s);
-    if (!str_cut(&s, ':', &hour) || hour.len > 2 || s.len != 2 || !str_uint(hour, &h) || !str_uint(s, &m) || h > 23 ||
-        m > 59)
-        return false;
-    *ret = (int32_t)(h * 60 + m);
-    return true;
-}
-
 static int read_quiet(struct reading *rd, const struct ynode *at, struct channel *c)
 {
     struct str rest = at->kind == YNODE_TEXT ? at->text : STR(""), from;
 
-    if (!str_cut(&rest, '-', &from) || !minute_of(from, &c->quiet_from) || !minute_of(rest, &c->quiet_to))
+    if (!str_cut(&rest, '-', &from) || !minute_parse(from, &c->quiet_from) || !minute_parse(rest, &c->quiet_to))
         return ytree_fail(rd->t, at, rd->err, "expected quiet hours, as \"22:00-07:00\"");
     return 0;
 }

@@ -30,7 +30,7 @@ static int by_length(const void *x, const void *y)
     return c ? c : strcmp(a->person, b->person);
 }
 
-static const struct column_spec columns[] = {
+static const struct column_spec columns[IDLE_COLUMNS] = {
     {"person", "PERSON", CELL_TEXT, .weight = 1},   {"login", "LOGIN", CELL_TEXT, .weight = 1},
     {"node", "NODE", CELL_TEXT, .weight = 1},       {"node_id", "NODE ID", CELL_TEXT, .weight = 1},
     {"device", "DEVICE", CELL_TEXT, .weight = 1},   {"index", "GPU", CELL_INT, .right = true},
@@ -38,27 +38,25 @@ static const struct column_spec columns[] = {
     {"idle", "IDLE", CELL_FIXED, .per = 1000},      {"memory", "MEMORY", CELL_INT, .right = true},
     {"program", "PROGRAM", CELL_TEXT, .weight = 1}, {"cost", "COST", CELL_FIXED, .per = 1000000},
 };
-enum { I_PERSON, I_LOGIN, I_NODE, I_NODE_ID, I_DEVICE, I_INDEX, I_MODEL, I_SINCE, I_IDLE, I_MEMORY, I_PROGRAM, I_COST };
-
 static void add_row(struct rows *rows, const struct idle *x, const struct tariff *tariff, int64_t now_ms)
 {
     const struct device_now *d = x->h->device;
     struct cell *c = rows_add(rows);
     int64_t price = tariff_price(tariff, d->fact.name);
-    cell_some_text(&c[I_PERSON], x->person);
-    cell_some_text(&c[I_LOGIN], x->login);
-    cell_some_text(&c[I_NODE], x->h->node->name);
-    cell_some_text(&c[I_NODE_ID], x->h->node->key);
-    cell_some_text(&c[I_DEVICE], d->fact.uuid);
-    cell_int(&c[I_INDEX], d->fact.index);
-    cell_some_text(&c[I_MODEL], d->fact.name);
-    cell_int(&c[I_SINCE], now_ms - x->idle_ms);
-    cell_int(&c[I_IDLE], x->idle_ms);
+    cell_some_text(&c[IDLE_PERSON], x->person);
+    cell_some_text(&c[IDLE_LOGIN], x->login);
+    cell_some_text(&c[IDLE_NODE], x->h->node->name);
+    cell_some_text(&c[IDLE_NODE_ID], x->h->node->key);
+    cell_some_text(&c[IDLE_DEVICE], d->fact.uuid);
+    cell_int(&c[IDLE_INDEX], d->fact.index);
+    cell_some_text(&c[IDLE_MODEL], d->fact.name);
+    cell_int(&c[IDLE_SINCE], now_ms - x->idle_ms);
+    cell_int(&c[IDLE_IDLE], x->idle_ms);
     if (x->h->mem >= 0)
-        cell_int(&c[I_MEMORY], x->h->mem);
-    cell_some_text(&c[I_PROGRAM], x->h->program);
+        cell_int(&c[IDLE_MEMORY], x->h->mem);
+    cell_some_text(&c[IDLE_PROGRAM], x->h->program);
     if (price >= 0)
-        cell_int(&c[I_COST], (int64_t)((__int128)price * x->idle_ms / HOUR_MS / (int64_t)x->holders));
+        cell_int(&c[IDLE_COST], (int64_t)((__int128)price * x->idle_ms / HOUR_MS / (int64_t)x->holders));
 }
 
 /* Who shares the device, in a list of people. */
@@ -93,17 +91,32 @@ static size_t find_idle(const struct people *people, int64_t longer_ms, int64_t 
     return n;
 }
 
-enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
+void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, int64_t now_ms, struct rows *ret)
 {
-    struct str longer = str_trim(request_query(rq, "longer")), format = request_query(rq, "format");
     struct view v;
     const struct node_now *one[1];
     struct view_ask ask = {.demo = a->demo};
     struct usage_now usage;
-    AUTO_FILTER *filter = NULL;
     AUTO_ARENA arena = {0};
     AUTO_FREE struct idle *idle = NULL;
     struct people people;
+
+    view_of(a->live, &ask, now_ms, one, &v);
+    if (filter)
+        view_filter(&v, filter, &arena);
+    people_of(&v, &people);
+    a->usage_now(a->hub, &usage);
+    size_t n = find_idle(&people, longer_ms, now_ms, &idle);
+    rows_init(ret, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < n; i++)
+        add_row(ret, &idle[i], usage.tariff, now_ms);
+    people_fini(&people);
+}
+
+enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str longer = str_trim(request_query(rq, "longer")), format = request_query(rq, "format");
+    AUTO_FILTER *filter = NULL;
     struct rows rows;
     int64_t longer_ms = LONGER_MS;
     bool csv = str_eq(format, "csv");
@@ -114,15 +127,7 @@ enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
                              format.p);
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    view_of(a->live, &ask, rq->now_ms, one, &v);
-    if (filter)
-        view_filter(&v, filter, &arena);
-    people_of(&v, &people);
-    a->usage_now(a->hub, &usage);
-    size_t n = find_idle(&people, longer_ms, rq->now_ms, &idle);
-    rows_init(&rows, columns, ARRAY_LEN(columns));
-    for (size_t i = 0; i < n; i++)
-        add_row(&rows, &idle[i], usage.tariff, rq->now_ms);
+    idle_rows(a, filter, longer_ms, rq->now_ms, &rows);
     rp->body = BUF_INIT(IDLE_MAX);
     if (csv) {
         rp->type = "text/csv; charset=utf-8";
@@ -131,7 +136,6 @@ enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)
         render_rows_json(&rp->body, &rows);
     }
     rows_fini(&rows);
-    people_fini(&people);
     return rp->body.err ? reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", IDLE_MAX >> 20)
                         : REPLY_NOW;
 }

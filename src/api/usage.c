@@ -28,33 +28,14 @@ static const char *const format_types[FORMATS] = {"application/json",
 static const char *const day_words[] = {"monday", "tuesday",  "wednesday", "thursday",
                                         "friday", "saturday", "sunday",    NULL};
 
-/* Parameters that are text, copied. */
-enum {
-    P_BY,
-    P_FROM,
-    P_TO,
-    P_LAST,
-    P_PERIOD,
-    P_ZONE,
-    P_WEEK,
-    P_FORMAT,
-    P_PERSON,
-    P_TEAM,
-    P_PROJECT,
-    P_COMPANY,
-    P_NODE,
-    P_MODEL,
-    P_DEVICE,
-    PARAMS
-};
-static const char *const param_words[PARAMS] = {"by",      "from",       "to",     "last",   "period",
-                                                "zone",    "week-start", "format", "person", "team",
-                                                "project", "company",    "node",   "model",  "device"};
+static const char *const param_words[USAGE_PARAMS] = {"by",      "from",       "to",     "last",   "period",
+                                                      "zone",    "week-start", "format", "person", "team",
+                                                      "project", "company",    "node",   "model",  "device"};
 
 struct usage_job {
     struct past_ask ask; /* first */
     struct arena mem;
-    const char *text[PARAMS]; /* NULL: not given */
+    const char *text[USAGE_PARAMS]; /* NULL: not given; copies */
     int64_t now_ms;
     const char *title;
     struct term term;
@@ -106,17 +87,17 @@ static int read_span(struct usage_job *k, struct sums_ask *a, struct err *err)
     int r = 0;
 
     a->to_ms = k->now_ms;
-    if (k->text[P_TO])
-        r = moment(k, P_TO, true, &a->to_ms, err);
-    if (r == 0 && k->text[P_LAST]) {
-        if (k->text[P_FROM])
+    if (k->text[USAGE_TO])
+        r = moment(k, USAGE_TO, true, &a->to_ms, err);
+    if (r == 0 && k->text[USAGE_LAST]) {
+        if (k->text[USAGE_FROM])
             return err_set(err, -EINVAL, "from and last exclude each other");
-        if (!str_duration_ms(str_of(k->text[P_LAST]), &last_ms) || last_ms <= 0)
-            return err_set(err, -EINVAL, "last '%.40s' is not a time, as 30d or 12h", k->text[P_LAST]);
+        if (!str_duration_ms(str_of(k->text[USAGE_LAST]), &last_ms) || last_ms <= 0)
+            return err_set(err, -EINVAL, "last '%.40s' is not a time, as 30d or 12h", k->text[USAGE_LAST]);
     }
     a->from_ms = a->to_ms - MIN(last_ms, a->to_ms);
-    if (r == 0 && k->text[P_FROM])
-        r = moment(k, P_FROM, false, &a->from_ms, err);
+    if (r == 0 && k->text[USAGE_FROM])
+        r = moment(k, USAGE_FROM, false, &a->from_ms, err);
     else if (last_ms % DAY_MS == 0) /* whole days are those of the calendar, and today */
         a->from_ms = zone_date_ms(k->zone, zone_date(k->zone, a->from_ms));
     if (r < 0)
@@ -127,19 +108,26 @@ static int read_span(struct usage_job *k, struct sums_ask *a, struct err *err)
     return 0;
 }
 
+static int load_zone(struct usage_job *k, struct err *err)
+{
+    zone_free(k->zone);
+    k->zone = NULL;
+    return zone_load(k->text[USAGE_ZONE] ? k->text[USAGE_ZONE] : zone_name(k->now.zone), &k->zone, err);
+}
+
 static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
 {
     int by, format, period = PERIOD_ALL;
-    int r = word_of(k->text[P_BY], usage_by_words, "by", BY_PERSON, &by, err);
+    int r = word_of(k->text[USAGE_BY], usage_by_words, "by", BY_PERSON, &by, err);
 
     if (r == 0)
-        r = word_of(k->text[P_FORMAT], format_words, "format", FORMAT_JSON, &format, err);
+        r = word_of(k->text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, err);
     if (r == 0)
-        r = word_of(k->text[P_PERIOD], period_words, "period", PERIOD_ALL, &period, err);
+        r = word_of(k->text[USAGE_PERIOD], period_words, "period", PERIOD_ALL, &period, err);
     if (r == 0)
-        r = word_of(k->text[P_WEEK], day_words, "week-start", 0, &a->week_start, err);
+        r = word_of(k->text[USAGE_WEEK], day_words, "week-start", 0, &a->week_start, err);
     if (r == 0)
-        r = zone_load(k->text[P_ZONE] ? k->text[P_ZONE] : zone_name(k->now.zone), &k->zone, err);
+        r = load_zone(k, err);
     if (r == -ENOENT)
         r = -EINVAL;
     if (r == 0)
@@ -205,16 +193,15 @@ static const struct zone *days_for(const struct usage_job *k)
     return k->now.n_days ? k->now.days[0] : NULL;
 }
 
-static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+int usage_job_sum(struct usage_job *k, const struct past *past, struct usage_table *ret, struct err *err)
 {
-    struct usage_job *k = (struct usage_job *)ask;
-    struct sums_ask a = {.person = k->text[P_PERSON],
-                         .team = k->text[P_TEAM],
-                         .project = k->text[P_PROJECT],
-                         .company = k->text[P_COMPANY],
-                         .node = k->text[P_NODE],
-                         .model = k->text[P_MODEL],
-                         .device = k->text[P_DEVICE],
+    struct sums_ask a = {.person = k->text[USAGE_PERSON],
+                         .team = k->text[USAGE_TEAM],
+                         .project = k->text[USAGE_PROJECT],
+                         .company = k->text[USAGE_COMPANY],
+                         .node = k->text[USAGE_NODE],
+                         .model = k->text[USAGE_MODEL],
+                         .device = k->text[USAGE_DEVICE],
                          .keep = k->filtered ? is_kept : NULL,
                          .keep_arg = k,
                          .census = k->census,
@@ -227,20 +214,32 @@ static void usage_run(struct past_ask *ask, const struct past *past, struct repl
                          .stop = past->stop,
                          .stop_arg = past->stop_arg};
     struct usage_table t;
-    struct err err = {0};
-    int r = read_question(k, &a, &err);
+    int r = read_question(k, &a, err);
 
     if (r == 0)
         a.days_zone = days_for(k);
     if (r == 0)
-        r = sums_run(&a, &k->mem, &t, &err);
+        r = sums_run(&a, &k->mem, &t, err);
+    if (r < 0)
+        return r;
+    t.counted_to_ms = MIN(k->now.counted_to_ms, t.to_ms);
+    t.waiting = k->now.waiting;
+    t.split = k->now.split;
+    *ret = t;
+    return 0;
+}
+
+static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+{
+    struct usage_job *k = (struct usage_job *)ask;
+    struct usage_table t;
+    struct err err = {0};
+    int r = usage_job_sum(k, past, &t, &err);
+
     if (r < 0) {
         reply_failed(rp, r, &err);
         return;
     }
-    t.counted_to_ms = MIN(k->now.counted_to_ms, t.to_ms);
-    t.waiting = k->now.waiting;
-    t.split = k->now.split;
     rp->body = BUF_INIT(USAGE_MAX);
     rp->type = format_types[k->format];
     r = write_table(k, &t, &rp->body, &err);
@@ -254,15 +253,25 @@ static void usage_run(struct past_ask *ask, const struct past *past, struct repl
         reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", USAGE_MAX >> 20);
 }
 
-static void usage_end(struct past_ask *ask)
+void usage_job_free(struct usage_job *k)
 {
-    struct usage_job *k = (struct usage_job *)ask;
-
+    if (!k)
+        return;
     zone_free(k->zone);
     tariff_fini(&k->tariff);
     census_unref(k->census);
     arena_fini(&k->mem);
     free(k);
+}
+
+static void usage_end(struct past_ask *ask)
+{
+    usage_job_free((struct usage_job *)ask);
+}
+
+void usage_job_set(struct usage_job *k, enum usage_param p, const char *text)
+{
+    k->text[p] = text;
 }
 
 /* ---- the loop's part ---- */
@@ -298,29 +307,41 @@ static void call_nodes(struct usage_job *k, const struct view *v, const struct f
         qsort(k->kept, k->n_kept, sizeof(*k->kept), by_text);
 }
 
-enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
+struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARAMS], const struct filter *filter,
+                                int64_t now_ms)
 {
-    AUTO_FILTER *filter = NULL;
     struct view v;
     const struct node_now *one[1];
     struct view_ask all = {.all = true, .demo = a->demo};
-
-    if (!request_filter(rq, rp, &filter))
-        return REPLY_NOW;
     struct usage_job *k = mem_zero(1, sizeof(*k));
+
     k->ask = (struct past_ask){usage_run, usage_end};
-    k->now_ms = rq->now_ms;
-    k->term = (struct term){.width = (int)request_int(rq, "width", 0, 0, 1000), .colour = request_flag(rq, "colour")};
+    k->now_ms = now_ms;
     a->usage_now(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);
     k->census = census_ref(a->census);
     k->title = keep_text(k, a->name);
-    for (size_t i = 0; i < PARAMS; i++) {
-        struct str s = str_trim(request_query(rq, param_words[i]));
-        k->text[i] = s.len ? arena_strn(&k->mem, s.p, s.len) : NULL;
-    }
-    view_of(a->live, &all, rq->now_ms, one, &v);
+    for (size_t i = 0; i < USAGE_PARAMS; i++)
+        k->text[i] = text[i] ? keep_text(k, text[i]) : NULL;
+    view_of(a->live, &all, now_ms, one, &v);
     call_nodes(k, &v, filter);
+    return k;
+}
+
+enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FILTER *filter = NULL;
+    AUTO_ARENA mem = {0};
+    const char *text[USAGE_PARAMS];
+
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    for (size_t i = 0; i < USAGE_PARAMS; i++) {
+        struct str s = str_trim(request_query(rq, param_words[i]));
+        text[i] = s.len ? arena_strn(&mem, s.p, s.len) : NULL;
+    }
+    struct usage_job *k = usage_job_new(a, text, filter, rq->now_ms);
+    k->term = (struct term){.width = (int)request_int(rq, "width", 0, 0, 1000), .colour = request_flag(rq, "colour")};
     return a->ask(a->hub, rq, rp, &k->ask);
 }
 

@@ -111,6 +111,19 @@ bool date_parse(struct str s, int32_t *ret)
     return true;
 }
 
+bool minute_parse(struct str s, int32_t *ret)
+{
+    struct str hour;
+    uint64_t h, m;
+
+    s = str_trim(s);
+    if (!str_cut(&s, ':', &hour) || hour.len > 2 || s.len != 2 || !str_uint(hour, &h) || !str_uint(s, &m) || h > 23 ||
+        m > 59)
+        return false;
+    *ret = (int32_t)(h * 60 + m);
+    return true;
+}
+
 /* ---- the rule: "CET-1CEST,M3.5.0,M10.5.0/3" ---- */
 
 static bool rule_name(struct str *s, char out[ABBR_MAX])

@@ -46,6 +46,7 @@ void date_civil(int32_t date, struct civil *ret);         /* at midnight */
 int date_weekday(int32_t date);                           /* 0 Monday to 6 Sunday */
 const char *date_text(int32_t date, char out[16]);        /* "2026-11-15" */
 bool date_parse(struct str s, int32_t *ret);              /* the same back: one that is in the calendar */
+bool minute_parse(struct str s, int32_t *ret);            /* "8:05", "23:59": minutes of the day */
 
 /* Parts of a calendar. week_start: 0 Monday to 6 Sunday. */
 enum period { PERIOD_HOUR, PERIOD_DAY, PERIOD_WEEK, PERIOD_MONTH, PERIOD_YEAR, PERIOD_ALL, PERIODS };

@@ -71,35 +71,12 @@ struct wandb_desk {
 
 /* ---- times ---- */
 
-static bool time_parse(struct str s, int32_t *ret)
-{
-    int32_t v[2] = {0};
-    size_t part = 0, digits = 0;
-
-    s = str_trim(s);
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.p[i] == ':' && part == 0 && digits) {
-            part = 1;
-            digits = 0;
-        } else if (s.p[i] >= '0' && s.p[i] <= '9' && digits < 2) {
-            v[part] = v[part] * 10 + (s.p[i] - '0');
-            digits++;
-        } else {
-            return false;
-        }
-    }
-    if (part != 1 || digits != 2 || v[0] > 23 || v[1] > 59)
-        return false;
-    *ret = v[0] * 60 + v[1];
-    return true;
-}
-
 int wandb_times(const struct opt_list *l, const char *what, int32_t *ret, size_t max, struct err *err)
 {
     if (l->n > max)
         return err_set(err, -EINVAL, "%s: at most %zu times a day", what, max);
     for (size_t i = 0; i < l->n; i++)
-        if (!time_parse(str_of(l->v[i]), &ret[i]))
+        if (!minute_parse(str_of(l->v[i]), &ret[i]))
             return err_set(err, -EINVAL, "%s '%.40s' is not a time of day: write 00:15", what, l->v[i]);
     return (int)l->n;
 }

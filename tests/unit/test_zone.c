@@ -234,8 +234,24 @@ static void without_a_name_it_is_the_systems(void **unused)
     zone_free(load(NULL));
 }
 
-TESTS(cmocka_unit_test(local_time_is_what_the_c_library_says), cmocka_unit_test(a_local_time_is_a_moment_again),
-      cmocka_unit_test(days_follow_each_other_without_gap_or_overlap),
+static void times_of_day_are_minutes(void **unused)
+{
+    static const struct {
+        const char *text;
+        int32_t want; /* -1: it is none */
+    } cases[] = {{"8:05", 485}, {" 00:00 ", 0}, {"23:59", 1439}, {"24:00", -1},  {"8:5", -1},     {"8", -1},
+                 {"", -1},      {":30", -1},    {"8:60", -1},    {"008:00", -1}, {"8:00:00", -1}, {"-1:00", -1}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int32_t v = -1;
+        print_message("'%s'\n", cases[i].text);
+        assert_int_equal(minute_parse(str_of(cases[i].text), &v), cases[i].want >= 0);
+        assert_int_equal(v, cases[i].want);
+    }
+}
+
+TESTS(cmocka_unit_test(times_of_day_are_minutes), cmocka_unit_test(local_time_is_what_the_c_library_says),
+      cmocka_unit_test(a_local_time_is_a_moment_again), cmocka_unit_test(days_follow_each_other_without_gap_or_overlap),
       cmocka_unit_test(the_hours_of_a_day_are_those_of_its_zone), cmocka_unit_test(periods_have_names),
       cmocka_unit_test(only_days_of_the_calendar_are_dates), cmocka_unit_test(what_is_no_zone_is_refused_in_words),
       cmocka_unit_test(without_a_name_it_is_the_systems))
