@@ -42,7 +42,7 @@ struct message {
     const char *rule;
     const char *title;  /* one line, without an end */
     const char *text;   /* lines; may be empty */
-    const char *html;   /* of a mail; empty: made of title and text */
+    const char *html;   /* of a mail; empty: made of title and text; it may show its files: <img src="cid:usage.png"> */
     const char *blocks; /* of Slack, a JSON array; empty: made of title and text */
     const char *alerts; /* their numbers, commas between; of many the first ones */
     size_t n_files;
