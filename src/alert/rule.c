@@ -158,8 +158,10 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_text(rd, v, false, &r->advice);
     if (str_eq(key->text, "when") && (r->own || r->when))
         return read_when(rd, v, r);
-    if (str_eq(key->text, "text") && (r->own || r->text))
+    if (str_eq(key->text, "text")) {
+        r->worded = !r->own;
         return read_text(rd, v, true, &r->text);
+    }
     if (str_eq(key->text, "of") && r->own && v->kind == YNODE_TEXT) {
         r->of = str_eq(v->text, "node") ? ALERT_OF_NODE : ALERT_OF_GPU;
         if (str_eq(v->text, "node") || str_eq(v->text, "gpu"))
@@ -167,10 +169,11 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     }
     if (str_eq(key->text, "name") && r->own)
         return 0; /* read before */
-    return ytree_fail(rd->t, key, rd->err, "'%.*s' is not understood here: for, clear, severity, channel, advice%s",
-                      shown(key->text), key->text.p,
-                      r->own    ? ", when, text, of and name are"
-                      : r->when ? ", when and text are"
+    return ytree_fail(rd->t, key, rd->err,
+                      "'%.*s' is not understood here: for, clear, severity, channel, advice, text%s", shown(key->text),
+                      key->text.p,
+                      r->own    ? ", when, of and name are"
+                      : r->when ? " and when are"
                                 : " are");
 }
 
@@ -263,6 +266,12 @@ int alert_rules_read(struct alert_rules *r, const struct opt_section *section, s
 
 /* ---- a look ---- */
 
+/* Without news for so long a node is down. */
+static int64_t lost_after(const struct scene *s)
+{
+    return (s->live ? live_rule(s->live) : &state_rule_default)->down_after_ms;
+}
+
 static void look_one(const struct alert_rule *r, const struct scene *s, const struct node_now *n,
                      const struct device_now *d, see_fn *see, void *arg)
 {
@@ -279,7 +288,12 @@ static void look_one(const struct alert_rule *r, const struct scene *s, const st
         snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
     else
         snprintf(place, sizeof(place), "%s", node_shown(n));
-    template_fill(&text, r->text, n, d, s->now_ms, d ? d->since_ms : n->since_ms);
+    template_fill(&text, r->text,
+                  &(struct template_scene){.n = n,
+                                           .d = d,
+                                           .now_ms = s->now_ms,
+                                           .since_ms = d ? d->since_ms : n->since_ms,
+                                           .lost_ms = lost_after(s)});
     struct finding f = {.subject = subject,
                         .node = n->key,
                         .place = place,
@@ -304,13 +318,41 @@ static void look_filter(const struct alert_rule *r, const struct scene *s, see_f
     }
 }
 
+/* What a built-in finds, in somebody's own words. */
+struct wording {
+    const struct scene *s;
+    see_fn *see;
+    void *arg;
+};
+
+static void see_worded(void *arg, const struct alert_rule *r, const struct finding *found)
+{
+    const struct wording *w = arg;
+    struct finding f = *found;
+    AUTO_BUF text = BUF_INIT(4096);
+    struct template_scene t = {.n = f.node[0] && w->s->live ? live_find(w->s->live, f.node) : NULL,
+                               .now_ms = w->s->now_ms,
+                               .since_ms = f.since_ms ? f.since_ms : w->s->now_ms,
+                               .lost_ms = lost_after(w->s)};
+
+    for (size_t i = 0; t.n && f.device[0] && i < t.n->n_devices && !t.d; i++)
+        t.d = strcmp(t.n->devices[i].fact.uuid, f.device) == 0 ? &t.n->devices[i] : NULL;
+    template_fill(&text, r->text, &t);
+    f.text = buf_str(&text).p;
+    w->see(w->arg, r, &f);
+}
+
 void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg)
 {
+    struct wording words = {s, see, arg};
+
     for (size_t i = 0; i < r->n; i++) {
         const struct alert_rule *one = &r->v[i];
         if (one->off)
             continue;
-        if (one->look)
+        if (one->look && one->worded)
+            one->look(one, s, see_worded, &words);
+        else if (one->look)
             one->look(one, s, see, arg);
         else if (one->filter)
             look_filter(one, s, see, arg);

@@ -58,6 +58,7 @@ struct alert_rule {
     struct filter *filter;
     enum alert_of of;
     const char *text;     /* template of the sentence: template.h */
+    bool worded;          /* a built-in one whose text somebody gave: a message of one alert says that alone */
     int64_t limit;        /* what a built-in's look compares with, in its own unit; 0: none */
     const char *channels; /* whom to tell, names with commas between; "": everybody who takes alerts of this severity */
 };

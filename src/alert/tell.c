@@ -53,6 +53,12 @@ static int64_t lasted(const struct alert *a)
     return MAX(a->resolved_ms - a->since_ms, 0);
 }
 
+/* A built-in rule's sentence that somebody put in his own words goes out as it is. */
+static bool own_words(const struct alert_rule *rule, size_t n, bool over)
+{
+    return rule && rule->worded && n == 1 && !over;
+}
+
 static void title_of(const struct alert *const *v, size_t n, bool over, int32_t severity, struct buf *out)
 {
     const struct alert *a = v[0];
@@ -110,8 +116,12 @@ static void say_group(const struct tell_ask *k, const struct channel *c, const s
     qsort(v, n, sizeof(*v), by_place);
     for (size_t i = 0; i < n; i++)
         severity = MAX(severity, v[i]->severity);
-    title_of(v, n, over, severity, &title);
-    text_of(v, n, over, &text);
+    if (own_words(alert_rules_find(k->rules, v[0]->rule), n, over)) {
+        buf_adds(&title, v[0]->text);
+    } else {
+        title_of(v, n, over, severity, &title);
+        text_of(v, n, over, &text);
+    }
     ids_of(v, n, &ids);
     mem_copy_str(short_title, sizeof(short_title), buf_str(&title).p);
     mem_copy_str(short_text, sizeof(short_text), buf_str(&text).p);

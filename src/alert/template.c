@@ -10,35 +10,56 @@
 #include "render/render.h"
 #include "render/words.h"
 
-enum hole { HOLE_NODE, HOLE_GPU, HOLE_PLACE, HOLE_USER, HOLE_MODEL, HOLE_STATE, HOLE_REASON, HOLE_SINCE, HOLE_IDLE };
-static const char *const holes[] = {[HOLE_NODE] = "node",     [HOLE_GPU] = "gpu",     [HOLE_PLACE] = "place",
-                                    [HOLE_USER] = "user",     [HOLE_MODEL] = "model", [HOLE_STATE] = "state",
-                                    [HOLE_REASON] = "reason", [HOLE_SINCE] = "since", [HOLE_IDLE] = "idle"};
+enum hole {
+    HOLE_NODE,
+    HOLE_GPU,
+    HOLE_PLACE,
+    HOLE_USER,
+    HOLE_MODEL,
+    HOLE_STATE,
+    HOLE_REASON,
+    HOLE_SINCE,
+    HOLE_IDLE,
+    HOLE_HOST_NAME, /* vesta's from here on */
+    HOLE_LOST_TH,
+    HOLES
+};
+static const char *const holes[HOLES] = {"node",   "gpu",   "place", "user",      "model",  "state",
+                                         "reason", "since", "idle",  "host_name", "lost_th"};
+static const enum hole in_order[] = {HOLE_HOST_NAME, HOLE_LOST_TH}; /* what {} stands for */
 
 static int hole_by_name(struct str s)
 {
-    for (size_t i = 0; i < ARRAY_LEN(holes); i++)
+    for (size_t i = 0; i < HOLES; i++)
         if (str_eq(s, holes[i]))
             return (int)i;
     return -1;
 }
 
-/* The next piece: text before a hole, and the hole's name (p NULL: none follows). False: the brace is not closed. */
-static bool next(struct str *rest, struct str *text, struct str *name, bool *brace)
+/* "" is the next of those without a name, of which *nth were there before. */
+static int hole_of(struct str name, size_t *nth)
+{
+    if (name.len)
+        return hole_by_name(name);
+    return *nth < ARRAY_LEN(in_order) ? (int)in_order[(*nth)++] : -1;
+}
+
+/* The next piece: text, then the name of a hole (p NULL: none follows) or a brace. False: one is not closed. */
+static bool next(struct str *rest, struct str *text, struct str *name, char *brace)
 {
     size_t i = 0;
 
     *name = (struct str){0};
-    *brace = false;
-    while (i < rest->len && rest->p[i] != '{')
+    *brace = 0;
+    while (i < rest->len && rest->p[i] != '{' && !(rest->p[i] == '}' && i + 1 < rest->len && rest->p[i + 1] == '}'))
         i++;
     *text = str_n(rest->p, i);
     if (i == rest->len) {
         *rest = str_n(rest->p + i, 0);
         return true;
     }
-    if (i + 1 < rest->len && rest->p[i + 1] == '{') {
-        *brace = true;
+    if (i + 1 < rest->len && rest->p[i + 1] == rest->p[i]) {
+        *brace = rest->p[i];
         *rest = str_n(rest->p + i + 2, rest->len - i - 2);
         return true;
     }
@@ -53,14 +74,17 @@ static bool next(struct str *rest, struct str *text, struct str *name, bool *bra
 int template_check(struct str s, struct err *err)
 {
     struct str text, name;
-    bool brace;
+    char brace;
+    size_t nth = 0;
 
     if (s.len > TEMPLATE_MAX || !str_utf8_ok(s))
         return err_set(err, -EINVAL, "a text has at most %d bytes, without control characters", TEMPLATE_MAX);
     while (s.len) {
         if (!next(&s, &text, &name, &brace))
             return err_set(err, -EINVAL, "a { is not closed; write {{ for a brace");
-        if (name.p && hole_by_name(name) < 0 && metric_by_name(name) < 0)
+        if (name.p && !name.len && hole_of(name, &nth) < 0)
+            return err_set(err, -EINVAL, "{} is the host, and the second one the seconds: there are no more");
+        if (name.len && hole_by_name(name) < 0 && metric_by_name(name) < 0)
             return err_set(err, -EINVAL,
                            "{%.*s} is not known: node, gpu, place, user, model, state, reason, since, idle and every "
                            "metric are",
@@ -69,9 +93,9 @@ int template_check(struct str s, struct err *err)
     return 0;
 }
 
-static void fill_metric(struct buf *out, int m, const struct node_now *n, const struct device_now *d)
+static void fill_metric(struct buf *out, int m, const struct template_scene *s)
 {
-    const struct sample *v = d && metrics[m].scope == SCOPE_DEVICE ? &d->now : &n->now;
+    const struct sample *v = s->d && metrics[m].scope == SCOPE_DEVICE ? &s->d->now : &s->n->now;
 
     if (sample_has(v, (enum metric)m))
         render_amount(out, unit_names[metrics[m].unit], (double)v->v[m] / (double)metrics[m].per);
@@ -79,13 +103,15 @@ static void fill_metric(struct buf *out, int m, const struct node_now *n, const 
         buf_addc(out, '-');
 }
 
-static void fill_hole(struct buf *out, enum hole h, const struct node_now *n, const struct device_now *d,
-                      int64_t now_ms, int64_t since_ms)
+static void fill_hole(struct buf *out, enum hole h, const struct template_scene *s)
 {
+    const struct node_now *n = s->n;
+    const struct device_now *d = s->d;
     char text[160];
 
     switch (h) {
     case HOLE_NODE:
+    case HOLE_HOST_NAME:
         buf_adds(out, node_shown(n));
         break;
     case HOLE_GPU:
@@ -112,30 +138,37 @@ static void fill_hole(struct buf *out, enum hole h, const struct node_now *n, co
         buf_adds(out, d ? d->reason : n->reason);
         break;
     case HOLE_SINCE:
-        buf_adds(out, clock_span(MAX(0, now_ms - since_ms), text));
+        buf_adds(out, clock_span(MAX(0, s->now_ms - s->since_ms), text));
         break;
     case HOLE_IDLE:
-        buf_adds(out, d && d->idle_since_ms ? clock_span(MAX(0, now_ms - d->idle_since_ms), text) : "-");
+        buf_adds(out, d && d->idle_since_ms ? clock_span(MAX(0, s->now_ms - d->idle_since_ms), text) : "-");
+        break;
+    case HOLE_LOST_TH:
+        buf_addi(out, s->lost_ms / 1000);
+        break;
+    case HOLES:
         break;
     }
 }
 
-void template_fill(struct buf *out, const char *s, const struct node_now *n, const struct device_now *d, int64_t now_ms,
-                   int64_t since_ms)
+void template_fill(struct buf *out, const char *s, const struct template_scene *scene)
 {
     struct str rest = str_of(s), text, name;
-    bool brace;
+    size_t nth = 0;
+    char brace;
 
     while (rest.len && next(&rest, &text, &name, &brace)) {
         buf_addstr(out, text);
         if (brace)
-            buf_addc(out, '{');
+            buf_addc(out, brace);
         if (!name.p)
             continue;
-        int h = hole_by_name(name), m = h < 0 ? metric_by_name(name) : -1;
-        if (h >= 0)
-            fill_hole(out, (enum hole)h, n, d, now_ms, since_ms);
+        int h = hole_of(name, &nth), m = h < 0 ? metric_by_name(name) : -1;
+        if (!scene->n && h != HOLE_LOST_TH)
+            buf_addc(out, '-');
+        else if (h >= 0)
+            fill_hole(out, (enum hole)h, scene);
         else if (m >= 0)
-            fill_metric(out, m, n, d);
+            fill_metric(out, m, scene);
     }
 }

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look(b);
     bulletins_free(b);
     if (template_check(str_of(text), &err) == 0)
-        template_fill(&out, text, &n, NULL, 2000, 1000);
+        template_fill(&out, text, &(struct template_scene){.n = &n, .now_ms = 2000, .since_ms = 1000});
     AUTO_FREE struct alert *a = alert_read(bytes, &err);
     AUTO_FREE struct silence *s = silence_read(bytes, &err);
     (void)s;

@@ -203,6 +203,72 @@ static void rules_of_ones_own_are_read(void **unused)
     cluster_free(c);
 }
 
+static void a_text_of_vesta_fills_as_it_did(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"\xe2\xac\x86 `Uplink` Detected - New uplink from `{}`. Hello!",
+         "\xe2\xac\x86 `Uplink` Detected - New uplink from `ws3`. Hello!"},
+        {"`{}` has been lost more than {} sec.", "`ws3` has been lost more than 90 sec."},
+        {"`{host_name}`: {lost_th} sec, {lost_th}", "`ws3`: 90 sec, 90"},
+        {"{{{}}} }} } {gpu} {temp}", "{ws3} } } - -"},
+        {"{}", "ws3"},
+        {"no holes", "no holes"},
+        {"{} {} {}", NULL}, /* there is no third */
+        {"{0}", NULL},
+        {"{:>8}", NULL},
+        {"{host_name", NULL},
+    };
+    struct cluster *c = cluster_new();
+    struct template_scene s = {.n = c->v.nodes[c->v.n - 1], .now_ms = NOW, .since_ms = NOW - 1000, .lost_ms = 90000};
+    (void)unused;
+    for (size_t i = 0; i < c->v.n; i++)
+        if (strcmp(c->v.nodes[i]->name, "ws3") == 0)
+            s.n = c->v.nodes[i];
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(4096);
+        struct err err = {0};
+        print_message("'%s'\n", cases[i].text);
+        assert_int_equal(template_check(str_of(cases[i].text), &err), cases[i].want ? 0 : -EINVAL);
+        if (!cases[i].want)
+            continue;
+        template_fill(&b, cases[i].text, &s);
+        assert_string_equal(buf_str(&b).p, cases[i].want);
+    }
+    AUTO_BUF none = BUF_INIT(4096);
+    template_fill(&none, "{} {temp} {lost_th}", &(struct template_scene){.lost_ms = 60000});
+    assert_string_equal(none.p, "- - 60");
+    cluster_free(c);
+}
+
+static void a_built_in_rule_takes_ones_own_words(void **unused)
+{
+    struct alert_rules *r = alert_rules_new();
+    struct cluster *c = cluster_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .store = "no space left"};
+    struct err err = {0};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    for (size_t i = 0; i < c->v.n; i++)
+        live_node(live, c->v.nodes[i]->key, c->v.nodes[i]->name, NOW);
+    int code = read_rules(r,
+                          "node-down: {text: 'lost `{}` for {} sec'}\n"
+                          "store: {text: 'disk of {node}'}\n",
+                          &err);
+    if (code < 0)
+        fail_msg("%s", err.msg);
+    assert_true(alert_rules_find(r, "node-down")->worded && !alert_rules_find(r, "gpu-hot")->worded);
+    alert_rules_look(r, &s, on_see, &b);
+    has(&b, "node-down ws3: lost `ws3` for 60 sec\n", true);
+    has(&b, "store : disk of -\n", true);
+    live_free(live);
+    alert_rules_free(r);
+    cluster_free(c);
+}
+
 static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
 {
     static const struct {
@@ -211,7 +277,7 @@ static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
         {"gpu-ilde: off\n", "m.yaml:11:1: there is no built-in rule 'gpu-ilde'"},
         {"gpu-idle: maybe\n", "m.yaml:11:11: expected off, on, or"},
         {"gpu-idle: {for: soon}\n", "expected a length of time"},
-        {"gpu-idle: {when: free}\n", "'when' is not understood here: for, clear, severity, channel, advice are"},
+        {"gpu-idle: {when: free}\n", "'when' is not understood here: for, clear, severity, channel, advice, text are"},
         {"gpu-hot: {severity: bad}\n", "expected info, warning or critical"},
         {"rules: 7\n", "expected a list of rules"},
         {"rules:\n- {name: x}\n", "m.yaml:12:3: expected a rule"},
@@ -289,4 +355,5 @@ static void a_note_comes_back_as_it_was(void **unused)
 TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
       cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(thousands_are_found_again),
       cmocka_unit_test(rules_find_what_is_wrong), cmocka_unit_test(rules_of_ones_own_are_read),
+      cmocka_unit_test(a_text_of_vesta_fills_as_it_did), cmocka_unit_test(a_built_in_rule_takes_ones_own_words),
       cmocka_unit_test(what_is_wrong_in_the_file_is_said_with_its_place), cmocka_unit_test(a_note_comes_back_as_it_was))

@@ -276,8 +276,26 @@ static void channels_get_what_they_take(void **state)
     assert_string_equal(tell_at(s, 99000, 1), "");
 }
 
+static void one_alert_in_somebodys_words_is_these_words_alone(void **state)
+{
+    struct scene_of_news *s = *state;
+    struct err err = {0};
+    AUTO_FREE char *own = mem_str("node-down: {text: 'lost `{}`'}\n");
+    char path[] = "m.yaml";
+
+    assert_int_equal(alert_rules_read(s->rules, &(struct opt_section){.text = own, .path = path}, &err), 0);
+    s->alerts[0].text = "lost `dgx500`";
+    assert_string_equal(tell_at(s, 99000, 1), "a fired | lost `dgx500` | \nb fired | lost `dgx500` | \n");
+    s->alerts[0].resolved_ms = 61000;
+    assert_string_equal(tell_at(s, 99000, 1), "a resolved | [resolved] node-down: dgx500, after 1 m | lost `dgx500`\n"
+                                              "b resolved | [resolved] node-down: dgx500, after 1 m | lost `dgx500`\n");
+    s->alerts[0].resolved_ms = 0;
+    assert_non_null(strstr(tell_at(s, 99000, 2), "a fired | [critical] node-down: 2 nodes: dgx499, dgx500 | "));
+}
+
 TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mistakes_are_said_without_secrets),
       cmocka_unit_test(addresses_come_from_the_environment), cmocka_unit_test(bodies_are_as_channels_take_them),
       cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
-      cmocka_unit_test_setup_teardown(channels_get_what_they_take, begin, end))
+      cmocka_unit_test_setup_teardown(channels_get_what_they_take, begin, end),
+      cmocka_unit_test_setup_teardown(one_alert_in_somebodys_words_is_these_words_alone, begin, end))
