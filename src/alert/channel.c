@@ -13,7 +13,7 @@
 
 #define TEXT_MAX 2000
 
-const char *const channel_words[CHANNEL_TYPES] = {"slack", "webhook", "ntfy", "command"};
+const char *const channel_words[CHANNEL_TYPES] = {"slack", "webhook", "ntfy", "command", "mail", "slack-bot"};
 
 struct channels {
     struct channel v[CHANNELS_MAX];
@@ -66,23 +66,31 @@ static int read_text(struct reading *rd, const struct ynode *at, const char *wha
     return 0;
 }
 
-static bool url_ok(struct str s)
+static const char *const web_urls[] = {"https://", "http://", NULL}, *const mail_urls[] = {"smtps://", "smtp://", NULL};
+
+static bool url_ok(const struct channel *c, struct str s)
 {
-    if (!str_starts(s, "https://") && !str_starts(s, "http://"))
-        return false;
-    for (size_t i = 0; i < s.len; i++)
+    const char *const *v = c->type == CHANNEL_MAIL ? mail_urls : web_urls;
+
+    while (*v && !str_starts(s, *v))
+        v++;
+    for (size_t i = 0; *v && i < s.len; i++)
         if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126)
             return false;
-    return true;
+    return *v && s.len > strlen(*v);
 }
 
-static int read_url(struct reading *rd, const struct ynode *at, struct channel *c)
+/* Nothing that would need quotes, and nothing that could end a line or an address. */
+bool mail_address_ok(struct str s)
 {
-    int r = read_text(rd, at, "an address: https://...", &c->url);
+    int at = str_find(s, "@");
 
-    if (r == 0 && !url_ok(str_of(c->url)))
-        return ytree_fail(rd->t, at, rd->err, "expected an address: https://...");
-    return r;
+    if (at <= 0 || s.len > 254 || (size_t)at + 1 == s.len || str_rfind(s, "@") != at)
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126 || strchr("<>()[],;:\\\"", s.p[i]))
+            return false;
+    return true;
 }
 
 static int read_word(struct reading *rd, const struct ynode *at, const char *const *words, int n, const char *list,
@@ -119,12 +127,46 @@ static int read_command(struct reading *rd, const struct ynode *at, struct chann
     return r;
 }
 
+/* Whom: one, a list, or the word person. What is an address depends on the type: see read_one. */
+static int read_to(struct reading *rd, const struct ynode *at, struct channel *c)
+{
+    size_t n = at->kind == YNODE_LIST ? at->n : 1;
+    int r = 0;
+
+    if (at->kind == YNODE_MAP || !n || n > CHANNEL_TO_MAX)
+        return ytree_fail(rd->t, at, rd->err, "expected whom: an address, a list of up to %d, or person",
+                          CHANNEL_TO_MAX);
+    c->to_person = at->kind == YNODE_TEXT && str_eq(str_trim(at->text), "person");
+    for (size_t i = 0; i < n && r == 0 && !c->to_person; i++)
+        r = read_text(rd, at->kind == YNODE_LIST ? &at->v[i] : at, "whom: an address, or person", &c->to[i]);
+    return r;
+}
+
+static int read_from(struct reading *rd, const struct ynode *at, struct channel *c)
+{
+    int r = read_text(rd, at, "a mail address: muster@example.org", &c->from);
+
+    if (r == 0 && !mail_address_ok(str_of(c->from)))
+        return ytree_fail(rd->t, at, rd->err, "expected a mail address: muster@example.org");
+    return r;
+}
+
+static int read_tls(struct reading *rd, const struct ynode *at, struct channel *c)
+{
+    bool on = true;
+
+    if (at->kind != YNODE_TEXT || !str_bool(str_trim(at->text), &on))
+        return ytree_fail(rd->t, at, rd->err, "expected on or off");
+    c->plain = !on;
+    return 0;
+}
+
 static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct channel *c)
 {
     int n = 0, r;
 
     if (str_eq(key->text, "type")) {
-        r = read_word(rd, v, channel_words, CHANNEL_TYPES, "slack, webhook, ntfy or command", &n);
+        r = read_word(rd, v, channel_words, CHANNEL_TYPES, "slack, slack-bot, mail, webhook, ntfy or command", &n);
         c->type = (enum channel_type)n;
         return r;
     }
@@ -138,7 +180,7 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "command"))
         return read_command(rd, v, c);
     if (str_eq(key->text, "url"))
-        return read_url(rd, v, c);
+        return read_text(rd, v, "an address: https://...", &c->url);
     if (str_eq(key->text, "url_file"))
         return read_text(rd, v, "a file that holds the address", &c->url_file);
     if (str_eq(key->text, "url_env"))
@@ -147,9 +189,59 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_text(rd, v, "a file that holds the secret", &c->secret_file);
     if (str_eq(key->text, "secret_env"))
         return read_text(rd, v, "a variable that holds the secret", &c->secret_env);
+    if (str_eq(key->text, "ca_file"))
+        return read_text(rd, v, "a file of certificates", &c->ca_file);
+    if (str_eq(key->text, "to"))
+        return read_to(rd, v, c);
+    if (str_eq(key->text, "from"))
+        return read_from(rd, v, c);
+    if (str_eq(key->text, "user"))
+        return read_text(rd, v, "the name to log in with", &c->user);
+    if (str_eq(key->text, "tls"))
+        return read_tls(rd, v, c);
     return ytree_fail(rd->t, key, rd->err,
-                      "not understood here: type, url, url_file, url_env, secret_file, secret_env, command, severity "
-                      "and quiet are");
+                      "not understood here: type, url, url_file, url_env, secret_file, secret_env, ca_file, to, from, "
+                      "user, tls, command, severity and quiet are");
+}
+
+static int check_mail(struct reading *rd, const struct ynode *v, const struct channel *c)
+{
+    if (!c->from || (!c->to[0] && !c->to_person))
+        return ytree_fail(rd->t, v, rd->err, "a mail needs from and to");
+    if (!c->user != (!c->secret_file && !c->secret_env))
+        return ytree_fail(rd->t, v, rd->err, "user and secret_file (or secret_env) go together");
+    for (size_t i = 0; c->to[i]; i++)
+        if (!mail_address_ok(str_of(c->to[i])))
+            return ytree_fail(rd->t, ynode_get(v, "to"), rd->err, "expected mail addresses: ops@example.org");
+    if (c->plain && c->url && str_starts(str_of(c->url), "smtps://"))
+        return ytree_fail(rd->t, ynode_get(v, "tls"), rd->err, "smtps:// has TLS");
+    return 0;
+}
+
+/* What one member cannot tell: do they go together? */
+static int check_one(struct reading *rd, const struct ynode *v, const struct channel *c)
+{
+    int urls = !!c->url + !!c->url_file + !!c->url_env;
+    bool mail = c->type == CHANNEL_MAIL, bot = c->type == CHANNEL_SLACK_BOT, command = c->type == CHANNEL_COMMAND;
+
+    if (command && (!c->argv[0] || urls || c->secret_file || c->secret_env || c->ca_file))
+        return ytree_fail(rd->t, v, rd->err, "a command needs command, and nothing of url or secret");
+    if (bot && (urls || c->secret_file || c->secret_env || c->ca_file || c->argv[0]))
+        return ytree_fail(rd->t, v, rd->err, "a slack-bot has to alone; the rest is in the section slack");
+    if (!command && !bot && (urls != 1 || c->argv[0]))
+        return ytree_fail(rd->t, v, rd->err, "expected one of url_file, url_env and url");
+    if (c->url && !url_ok(c, str_of(c->url)))
+        return ytree_fail(rd->t, ynode_get(v, "url"), rd->err, "expected an address: %s...",
+                          mail ? "smtps://" : "https://");
+    if (c->secret_file && c->secret_env)
+        return ytree_fail(rd->t, v, rd->err, "expected one of secret_file and secret_env");
+    if (!mail && (c->user || c->from || c->plain))
+        return ytree_fail(rd->t, v, rd->err, "user, from and tls are of mail alone");
+    if (!mail && !bot && (c->to[0] || c->to_person))
+        return ytree_fail(rd->t, v, rd->err, "to is of mail and slack-bot alone");
+    if (bot && c->to[0] && c->to[1])
+        return ytree_fail(rd->t, ynode_get(v, "to"), rd->err, "a slack-bot has one place to post to: \"#ops\"");
+    return mail ? check_mail(rd, v, c) : 0;
 }
 
 static int read_one(struct reading *rd, const struct ynode *key, const struct ynode *v)
@@ -172,13 +264,9 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
         r = read_member(rd, &v->keys[i], &v->v[i], c);
     if (r < 0)
         return r;
-    int urls = !!c->url + !!c->url_file + !!c->url_env;
-    if (c->type == CHANNEL_COMMAND && (!c->argv[0] || urls || c->secret_file || c->secret_env))
-        return ytree_fail(rd->t, v, rd->err, "a command needs command, and nothing of url or secret");
-    if (c->type != CHANNEL_COMMAND && (urls != 1 || c->argv[0]))
-        return ytree_fail(rd->t, v, rd->err, "expected one of url_file, url_env and url");
-    if (c->secret_file && c->secret_env)
-        return ytree_fail(rd->t, v, rd->err, "expected one of secret_file and secret_env");
+    r = check_one(rd, v, c);
+    if (r < 0)
+        return r;
     rd->c->n++;
     return 0;
 }
@@ -215,7 +303,7 @@ int channel_url(const struct channel *c, struct buf *ret, struct err *err)
 
     if (r < 0)
         return r;
-    if (!url_ok(buf_str(&b)))
+    if (!url_ok(c, buf_str(&b)))
         return err_set(err, -EINVAL, "what %s holds is not an address",
                        c->url_file  ? c->url_file
                        : c->url_env ? c->url_env
@@ -273,6 +361,10 @@ static void body_json(const struct message *m, struct buf *out)
     json_int(&j, "id", m->id);
     json_int(&j, "at", m->created_ms);
     json_cstr(&j, "channel", m->channel);
+    if (m->to && m->to[0])
+        json_cstr(&j, "to", m->to);
+    if (m->person && m->person[0])
+        json_cstr(&j, "person", m->person);
     json_cstr(&j, "kind", message_words[m->kind]);
     json_cstr(&j, "severity", severity_words[m->severity]);
     json_cstr(&j, "rule", m->rule);

@@ -14,8 +14,17 @@
 #define CHANNELS_MAX      50
 #define CHANNEL_NAME_MAX  60
 #define CHANNEL_WORDS_MAX 16 /* of a command */
+#define CHANNEL_TO_MAX    20 /* addresses of a mail */
 
-enum channel_type { CHANNEL_SLACK, CHANNEL_WEBHOOK, CHANNEL_NTFY, CHANNEL_COMMAND, CHANNEL_TYPES };
+enum channel_type {
+    CHANNEL_SLACK,
+    CHANNEL_WEBHOOK,
+    CHANNEL_NTFY,
+    CHANNEL_COMMAND,
+    CHANNEL_MAIL,
+    CHANNEL_SLACK_BOT,
+    CHANNEL_TYPES
+};
 extern const char *const channel_words[CHANNEL_TYPES];
 
 struct channel {
@@ -23,9 +32,16 @@ struct channel {
     enum channel_type type;
     int32_t severity;                        /* nothing below it */
     int32_t quiet_from, quiet_to;            /* minutes of the day; the same: no quiet hours */
-    const char *url, *url_file, *url_env;    /* one of them; of a command none */
+    const char *url, *url_file, *url_env;    /* one of them; of a command and of Slack's bot none */
     const char *secret_file, *secret_env;    /* at most one */
     const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-ended */
+    const char *ca_file;                     /* NULL: the system's */
+    /* of mail and of Slack's bot */
+    bool to_person;                     /* to whom an alert concerns; then to is empty */
+    const char *to[CHANNEL_TO_MAX + 1]; /* NULL-ended; of the bot one, or none: as the section slack says */
+    /* of mail */
+    const char *user, *from; /* user NULL: it does not log in */
+    bool plain;              /* tls: off */
 };
 
 struct channels;
@@ -36,6 +52,7 @@ int channels_read(struct channels *c, const struct opt_section *section, struct 
 const struct channel *channels_all(const struct channels *c, size_t *ret_n);
 const struct channel *channels_find(const struct channels *c, const char *name);
 
+bool mail_address_ok(struct str s);                          /* user@host, of plain letters */
 bool channel_quiet(const struct channel *c, int32_t minute); /* is it, at this minute of the day? */
 /* Where it leads, and its secret ("": it has none). 0 or -errno with a sentence. */
 int channel_url(const struct channel *c, struct buf *ret, struct err *err);

@@ -1,61 +1,60 @@
-/* outbox.c: a queue for each channel, and whatever carries its first message: a request, or a program. */
+/* outbox.c: a queue for each channel and whom it leads to, and which of its messages is under way. Carriers send. */
 #include "hub/outbox.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include "alert/channel.h"
 #include "alert/note.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
-#include "link/http.h"
-#include "link/process.h"
+#include "hub/carrier.h"
 
-#define EVERY_MS   1000
-#define LIMIT_MS   15000 /* for an answer, and for a program */
-#define ANSWER_MAX (64u << 10)
-#define BODY_MAX   (256u << 10)
-#define LONGEST_MS 300000 /* between two tries */
-#define OLDEST_MS  (3 * 86400000ll)
-#define QUEUE_MAX  1000 /* of a channel; then the oldest goes */
-#define ERROR_MAX  200
+#define EVERY_MS      1000
+#define LONGEST_MS    300000 /* between two tries */
+#define OLDEST_MS     (3 * 86400000ll)
+#define SHOWN_MS      600000 /* how long it is shown that somebody could not be told */
+#define QUEUE_MAX     1000   /* of a box; then the oldest goes */
+#define UNDER_WAY_MAX 8      /* of a channel */
+#define BOX_NAME_MAX  (CHANNEL_NAME_MAX + 100)
 
 struct box {
     struct outbox *o;
-    char name[CHANNEL_NAME_MAX + 1];
+    char *channel, *to;
     struct message **v; /* oldest first */
     size_t n, cap;
     int64_t sending; /* id of the one under way; 0: none */
-    struct http_call *call;
-    struct process *process;
-    bool late;       /* the program was told to end */
-    struct buf body; /* of the request under way */
+    const struct carrier *carrier;
+    struct load *load;
     int64_t began_mono, next_mono;
     int tries;
-    char error[ERROR_MAX]; /* of the last try; "": it went well, or there was none */
-    int64_t since_ms;      /* it fails since */
+    char error[CARRIER_ERROR_MAX]; /* of the last try; "": it went well, or there was none */
+    int64_t since_ms;              /* it fails since */
 };
 
 struct outbox {
-    struct hub *h;
+    struct carriers carriers;
     struct channels *channels;
-    struct http *http;
     struct box **v;
-    size_t n, cap;
+    size_t n, cap, turn;
     struct channel_now *now;
     int64_t last_id;
 };
 
+/* What the section says, if everything in it can be done. */
 static struct channels *channels_of(const struct hub_conf *conf, struct err *err)
 {
     struct channels *c = channels_new();
+    int r = channels_read(c, &conf->channels, err);
+    size_t n;
+    const struct channel *v = channels_all(c, &n);
 
-    if (channels_read(c, &conf->channels, err) == 0)
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!carrier_of(v[i].type))
+            r = err_set(err, -EINVAL, "channel '%s': there is no type %s yet", v[i].name, channel_words[v[i].type]);
+    if (r == 0)
         return c;
     channels_free(c);
     return NULL;
@@ -73,70 +72,69 @@ struct outbox *outbox_new(struct hub *h)
 {
     struct outbox *o = mem_zero(1, sizeof(*o));
 
-    o->h = h;
+    o->carriers.h = h;
     o->channels = channels_new();
     return o;
 }
 
-/* What is under way is not waited for. A program is told to end and, since the loop may be gone, not listened to. */
-static void box_stop(struct box *b)
+/* What is under way is not waited for. */
+static void box_free(struct box *b)
 {
-    http_call_free(b->call);
-    b->call = NULL;
-    buf_fini(&b->body);
-    b->sending = 0;
+    if (b->load)
+        b->carrier->stop(b->load);
+    for (size_t i = 0; i < b->n; i++)
+        free(b->v[i]);
+    free(b->v);
+    free(b->channel);
+    free(b->to);
+    free(b);
 }
 
 void outbox_free(struct outbox *o)
 {
     if (!o)
         return;
-    for (size_t i = 0; i < o->n; i++) {
-        struct box *b = o->v[i];
-        box_stop(b);
-        for (size_t k = 0; k < b->n; k++)
-            free(b->v[k]);
-        free(b->v);
-        if (b->process) {
-            b->o = NULL; /* its end frees it */
-            process_stop(b->process);
-        } else {
-            free(b);
-        }
-    }
-    http_free(o->http);
+    for (size_t i = 0; i < o->n; i++)
+        box_free(o->v[i]);
+    carriers_fini(&o->carriers);
     channels_free(o->channels);
     free(o->v);
     free(o->now);
     free(o);
 }
 
-static struct box *box_of(struct outbox *o, const char *name)
+static struct box *box_of(struct outbox *o, const char *channel, const char *to)
 {
     for (size_t i = 0; i < o->n; i++)
-        if (strcmp(o->v[i]->name, name) == 0)
+        if (strcmp(o->v[i]->channel, channel) == 0 && strcmp(o->v[i]->to, to) == 0)
             return o->v[i];
     VEC_ROOM(o->v, o->n, o->cap);
     struct box *b = mem_zero(1, sizeof(*b));
-    b->o = o;
-    mem_copy_str(b->name, sizeof(b->name), name);
+    *b = (struct box){.o = o, .channel = mem_str(channel), .to = mem_str(to)};
     o->v[o->n++] = b;
     return b;
+}
+
+/* For logs: the channel, and who is meant there, unless that is an address to answer to: it would be a secret. */
+static const char *box_name(const struct box *b, char out[BOX_NAME_MAX])
+{
+    bool shown = b->to[0] && !strstr(b->to, "://");
+
+    snprintf(out, BOX_NAME_MAX, "%s%s%.80s", b->channel, shown ? " to " : "", shown ? b->to : "");
+    return out;
 }
 
 void outbox_set(struct outbox *o)
 {
     struct err err = {0};
-    struct channels *c = channels_of(&o->h->conf, &err);
-    size_t n;
+    struct channels *c = channels_of(&o->carriers.h->conf, &err);
 
     if (!c)
         return; /* checked before: cannot be */
     channels_free(o->channels);
     o->channels = c;
-    const struct channel *v = channels_all(c, &n);
-    for (size_t i = 0; i < n; i++)
-        box_of(o, v[i].name)->next_mono = 0; /* what failed may be mended */
+    for (size_t i = 0; i < o->n; i++)
+        o->v[i]->next_mono = 0; /* what failed may be mended */
 }
 
 const struct channels *outbox_channels(const struct outbox *o)
@@ -162,20 +160,23 @@ static void box_drop(struct box *b, size_t at)
 {
     struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .gone = true};
 
-    store_notes_put(b->o->h->store, &n, 1, gone, NULL);
+    store_notes_put(b->o->carriers.h->store, &n, 1, gone, NULL);
     free(b->v[at]);
     memmove(b->v + at, b->v + at + 1, (--b->n - at) * sizeof(*b->v));
 }
 
 static void give_up(struct box *b, size_t at, const char *why)
 {
-    log_warn("channel", "%s: message %" PRId64 " is given up, %s: %s", b->name, b->v[at]->id, why, b->v[at]->title);
+    char name[BOX_NAME_MAX];
+
+    log_warn("channel", "%s: message %" PRId64 " is given up, %s: %s", box_name(b, name), b->v[at]->id, why,
+             b->v[at]->title);
     box_drop(b, at);
 }
 
 void outbox_put(struct outbox *o, const struct message *m)
 {
-    struct box *b = box_of(o, m->channel);
+    struct box *b = box_of(o, m->channel, m->to ? m->to : "");
 
     if (b->n == QUEUE_MAX)
         give_up(b, b->sending == b->v[0]->id ? 1 : 0, "too many wait");
@@ -199,8 +200,10 @@ static void load_message(void *arg, const struct note *n)
 
 int outbox_load(struct outbox *o, struct err *err)
 {
-    o->last_id = MAX(o->last_id, o->h->started_ms * 1000); /* those that are gone had lower numbers */
-    return MIN(store_notes(o->h->store, NOTE_MESSAGE, true, load_message, o, err), 0);
+    struct hub *h = o->carriers.h;
+
+    o->last_id = MAX(o->last_id, h->started_ms * 1000); /* those that are gone had lower numbers */
+    return MIN(store_notes(h->store, NOTE_MESSAGE, true, load_message, o, err), 0);
 }
 
 /* ---- how it went ---- */
@@ -214,210 +217,125 @@ static size_t box_find(const struct box *b, int64_t id)
     return i;
 }
 
-static void went_well(struct box *b)
+/* How it went as the channel's state: what was sent but not to everybody is shown as well. */
+static void box_note(struct box *b, const char *error, bool sent)
 {
-    size_t at = box_find(b, b->sending);
+    char name[BOX_NAME_MAX];
 
-    b->sending = 0;
-    b->next_mono = b->began_mono + EVERY_MS;
-    b->tries = 0;
-    if (b->error[0])
-        log_info("channel", "%s works again", b->name);
-    b->error[0] = 0;
-    if (at < b->n)
-        box_drop(b, at);
+    if (error[0] && !b->error[0])
+        b->since_ms = clock_wall_ms();
+    if (error[0] && strcmp(b->error, error) != 0)
+        log_warn("channel", "%s %s: %s", box_name(b, name), sent ? "does not reach everybody" : "fails", error);
+    else if (!error[0] && b->error[0])
+        log_info("channel", "%s works again", box_name(b, name));
+    mem_copy_str(b->error, sizeof(b->error), error);
 }
 
-/* wait_ms: what it asked for; 0: nothing. */
-static void went_wrong(struct box *b, const char *error, int64_t wait_ms, bool refused)
+static void on_carried(void *arg, const struct carried *r)
 {
+    struct box *b = arg;
     size_t at = box_find(b, b->sending);
     int64_t back_ms = MIN(EVERY_MS << MIN(b->tries, 20), LONGEST_MS);
 
-    if (!b->error[0])
-        b->since_ms = clock_wall_ms();
-    if (strcmp(b->error, error) != 0)
-        log_warn("channel", "%s fails: %s", b->name, error);
-    mem_copy_str(b->error, sizeof(b->error), error);
-    b->tries++;
+    b->load = NULL;
     b->sending = 0;
-    b->next_mono = clock_mono_ms() + MAX(back_ms, wait_ms);
-    if (refused && at < b->n) {
-        b->tries = 0;
-        give_up(b, at, "it was refused");
-    }
-}
-
-/* An answer's text is not repeated, since it may repeat the address: but for one word, as Slack says it. */
-static void answer_words(const struct channel *c, const struct http_result *r, char out[ERROR_MAX])
-{
-    struct str word = str_trim(r->body);
-    bool plain = c && c->type == CHANNEL_SLACK && word.len > 0 && word.len < 50;
-
-    for (size_t i = 0; i < word.len && plain; i++)
-        plain = (word.p[i] >= 'a' && word.p[i] <= 'z') || word.p[i] == '_';
-    if (r->status >= 300 && r->status < 400)
-        snprintf(out, ERROR_MAX, "it answers with a redirect (%d), which is not followed", r->status);
-    else
-        snprintf(out, ERROR_MAX, "it answers with status %d%s%.*s", r->status, plain ? ": " : "",
-                 plain ? (int)word.len : 0, word.len ? word.p : "");
-}
-
-static void on_answer(void *arg, const struct http_result *r)
-{
-    struct box *b = arg;
-    char error[ERROR_MAX];
-
-    if (r->status >= 200 && r->status < 300) {
-        went_well(b);
-    } else if (r->status) {
-        answer_words(channels_find(b->o->channels, b->name), r, error);
-        went_wrong(b, error, r->retry_after_ms, r->status == 400 || r->status == 413 || r->status == 422);
-    } else {
-        mem_copy_str(error, sizeof(error), r->error);
-        went_wrong(b, error, 0, false);
-    }
-    box_stop(b);
-}
-
-static void on_out(void *arg, struct str bytes)
-{
-    (void)arg, (void)bytes; /* nobody asked */
-}
-
-static void on_ended(void *arg, int status)
-{
-    struct box *b = arg;
-    char error[ERROR_MAX], said[120];
-
-    if (!b->o) { /* nobody waits any more */
-        free(b);
+    box_note(b, r->error ? r->error : "", r->how == CARRIED_SENT);
+    b->tries = r->how == CARRIED_AGAIN ? b->tries + 1 : 0;
+    b->next_mono = r->how == CARRIED_SENT ? b->began_mono + EVERY_MS : clock_mono_ms() + MAX(back_ms, r->wait_ms);
+    if (at == b->n)
         return;
-    }
-    process_last_words(process_said(b->process), said, sizeof(said));
-    b->process = NULL;
-    if (b->late)
-        snprintf(error, sizeof(error), "the command did not end within %d s", LIMIT_MS / 1000);
-    else if (WIFSIGNALED(status))
-        snprintf(error, sizeof(error), "the command was ended by signal %d", WTERMSIG(status));
-    else
-        snprintf(error, sizeof(error), "the command ended with status %d%s%s", WEXITSTATUS(status), said[0] ? ": " : "",
-                 said);
-    if (status == 0 && !b->late)
-        went_well(b);
-    else
-        went_wrong(b, error, 0, false);
+    if (r->how == CARRIED_SENT)
+        box_drop(b, at);
+    else if (r->how == CARRIED_REFUSED)
+        give_up(b, at, "it was refused");
 }
 
 /* ---- sending ---- */
-
-static int send_command(struct box *b, const struct channel *c, const struct message *m, struct err *err)
-{
-    static const struct process_calls calls = {.out = on_out, .ended = on_ended};
-    AUTO_BUF body = BUF_INIT(BODY_MAX);
-
-    channel_body(c, m, &body);
-    int r = process_start(&b->process, b->o->h->loop, c->argv, buf_str(&body), &calls, b, err);
-    if (r == 0)
-        process_input_ends(b->process);
-    return r;
-}
-
-/* What goes with it besides the body. lines have room for 4. */
-static void headers_of(const struct channel *c, const struct message *m, struct str secret, struct str body,
-                       struct buf *line, const char **lines)
-{
-    static const char *const priority[SEVERITIES] = {"Priority: 2", "Priority: 3", "Priority: 5"};
-    unsigned char mac[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
-    size_t at = 0;
-
-    lines[at++] = c->type == CHANNEL_NTFY ? "Content-Type: text/plain; charset=utf-8"
-                                          : "Content-Type: application/json; charset=utf-8";
-    if (c->type == CHANNEL_NTFY)
-        lines[at++] = priority[m->severity];
-    if (c->type == CHANNEL_WEBHOOK && secret.len &&
-        HMAC(EVP_sha256(), secret.p, (int)secret.len, (const unsigned char *)body.p, body.len, mac, &n)) {
-        buf_adds(line, "X-Muster-Signature: sha256=");
-        buf_addx(line, mac, n);
-        lines[at++] = line->p;
-    } else if (c->type == CHANNEL_NTFY && secret.len) {
-        buf_addf(line, "Authorization: Bearer %.*s", STR_ARG(secret));
-        lines[at++] = line->p;
-    }
-    lines[at] = NULL;
-}
-
-static int send_http(struct box *b, const struct channel *c, const struct message *m, struct err *err)
-{
-    AUTO_BUF url = {0}, secret = {0}, line = BUF_INIT(8192);
-    const char *lines[5];
-    int r = b->o->http ? 0 : http_new(&b->o->http, b->o->h->loop, err);
-
-    if (r == 0)
-        r = channel_url(c, &url, err);
-    if (r == 0)
-        r = channel_secret(c, &secret, err);
-    if (r < 0)
-        return r;
-    b->body = BUF_INIT(BODY_MAX);
-    channel_body(c, m, &b->body);
-    headers_of(c, m, buf_str(&secret), buf_str(&b->body), &line, lines);
-    b->call = http_call_new(b->o->http, &(struct http_conf){.url = url.p}, on_answer, b);
-    struct http_request q = {.method = "POST",
-                             .headers = lines,
-                             .body = buf_str(&b->body),
-                             .body_max = ANSWER_MAX,
-                             .timeout_ms = LIMIT_MS};
-    return http_send(b->call, &q, err);
-}
 
 /* The first that may go now, or NULL. */
 static const struct message *first_due(const struct box *b, const struct channel *c, int64_t now_ms)
 {
     struct civil at;
 
-    zone_civil(b->o->h->zone, now_ms, &at);
+    zone_civil(b->o->carriers.h->zone, now_ms, &at);
     bool quiet = channel_quiet(c, at.hour * 60 + at.minute);
     for (size_t i = 0; i < b->n; i++)
-        if (!quiet || b->v[i]->severity == SEV_CRITICAL)
+        if (!quiet || b->v[i]->severity == SEV_CRITICAL || b->v[i]->kind == MESSAGE_ANSWER)
             return b->v[i];
     return NULL;
 }
 
+/* How many of its channel are under way. */
+static size_t under_way(const struct outbox *o, const char *channel)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->n; i++)
+        n += o->v[i]->sending && strcmp(o->v[i]->channel, channel) == 0;
+    return n;
+}
+
 static void box_tick(struct box *b, int64_t now_ms)
 {
-    const struct channel *c = channels_find(b->o->channels, b->name);
+    const struct channel *c = channels_find(b->o->channels, b->channel);
     int64_t mono_ms = clock_mono_ms();
     struct err err = {0};
 
-    if (b->process && !b->late && mono_ms - b->began_mono > LIMIT_MS) {
-        b->late = true;
-        process_stop(b->process);
-    }
-    if (b->sending || b->process)
+    if (b->sending)
         return;
     while (b->n && now_ms - b->v[0]->created_ms > OLDEST_MS)
         give_up(b, 0, c ? "after three days" : "its channel is not there any more");
     const struct message *m = c && mono_ms >= b->next_mono ? first_due(b, c, now_ms) : NULL;
-    if (!m)
+    if (!m || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
         return;
     b->sending = m->id;
     b->began_mono = mono_ms;
-    b->late = false;
-    if ((c->type == CHANNEL_COMMAND ? send_command(b, c, m, &err) : send_http(b, c, m, &err)) < 0) {
-        went_wrong(b, err.msg, 0, false);
-        box_stop(b);
-    }
+    b->carrier = carrier_of(c->type);
+    if (b->carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err) < 0)
+        on_carried(b, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
+}
+
+/* A box to somebody is there while something is in it, or shows for a while that it failed. */
+static bool box_over(const struct box *b)
+{
+    return b->to[0] && !b->n && !b->sending && clock_mono_ms() - b->began_mono > (b->error[0] ? SHOWN_MS : EVERY_MS);
 }
 
 void outbox_tick(struct outbox *o, int64_t now_ms)
 {
-    for (size_t i = 0; i < o->n; i++)
-        box_tick(o->v[i], now_ms);
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->n; i++) /* each has its turn to be the first */
+        box_tick(o->v[(i + o->turn) % o->n], now_ms);
+    o->turn++;
+    for (size_t i = 0; i < o->n; i++) {
+        if (box_over(o->v[i]))
+            box_free(o->v[i]);
+        else
+            o->v[n++] = o->v[i];
+    }
+    o->n = n;
 }
 
 /* ---- how it stands ---- */
+
+/* Of a channel: its own box, and those to somebody; the error of the one that fails longest. */
+static struct channel_now now_of(const struct outbox *o, const struct channel *c)
+{
+    struct channel_now now = {.name = c->name, .type = channel_words[c->type], .error = ""};
+
+    for (size_t i = 0; i < o->n; i++) {
+        const struct box *b = o->v[i];
+        if (strcmp(b->channel, c->name) != 0)
+            continue;
+        now.waiting += b->n;
+        if (b->error[0] && (!now.error[0] || b->since_ms < now.since_ms)) {
+            now.error = b->error;
+            now.since_ms = b->since_ms;
+        }
+    }
+    return now;
+}
 
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n)
 {
@@ -425,14 +343,8 @@ const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n)
     const struct channel *v = channels_all(o->channels, &n);
 
     o->now = mem_grow(o->now, MAX(n, 1u), sizeof(*o->now));
-    for (size_t i = 0; i < n; i++) {
-        const struct box *b = box_of(o, v[i].name);
-        o->now[i] = (struct channel_now){.name = v[i].name,
-                                         .type = channel_words[v[i].type],
-                                         .error = b->error,
-                                         .since_ms = b->since_ms,
-                                         .waiting = b->n};
-    }
+    for (size_t i = 0; i < n; i++)
+        o->now[i] = now_of(o, &v[i]);
     *ret_n = n;
     return o->now;
 }

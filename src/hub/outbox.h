@@ -1,10 +1,12 @@
 /*
- * outbox.h: messages on their way. A message is a note until it was sent, so that it survives a restart.
+ * outbox.h: messages on their way. A message is a note until it was sent, so that it survives a restart. Who sends it
+ * is a carrier's business (carrier.h).
  *
- * O1 Of one channel messages go in order, one a second; one that fails is tried again, later and later, and is given up
- * after three days. O2 A channel that fails holds up no other. O3 A message is sent again only where we ended between
- * sending it and noting that. O4 Answers are limited in bytes and time, and redirects are not followed. O5 In its quiet
- * hours a channel gets critical messages alone; the others wait.
+ * O1 Through one channel to one receiver messages go in order, one a second; one that fails is tried again, later and
+ * later, and is given up after three days. O2 A channel or a receiver that fails holds up no other. O3 A message is
+ * sent again only where we ended between sending it and noting that. O4 Answers are limited in bytes and time, and
+ * redirects are not followed. O5 In its quiet hours a channel gets critical messages and answers alone; the others
+ * wait.
  */
 #ifndef HUB_OUTBOX_H
 #define HUB_OUTBOX_H

@@ -48,6 +48,44 @@ static void channels_are_read(void **unused)
     channels_free(c);
 }
 
+static void mail_and_bot_are_read(void **unused)
+{
+    struct err err = {0};
+    struct channels *c = channels_from("m: {type: mail, url: \"smtps://h:465\", user: u, secret_file: /s, from: a@x, "
+                                       "to: [b@x, c@x], ca_file: /c}\n"
+                                       "p: {type: mail, url: \"smtp://localhost\", from: a@x, to: person, tls: off}\n"
+                                       "b: {type: slack-bot, to: \"#ops\"}\n"
+                                       "q: {type: slack-bot, to: person}\n"
+                                       "r: {type: slack-bot}\n",
+                                       0, &err);
+    size_t n;
+    const struct channel *v = channels_all(c, &n);
+
+    (void)unused;
+    assert_int_equal(n, 5);
+    assert_string_equal(v[0].to[1], "c@x");
+    assert_null(v[0].to[2]);
+    assert_false(v[0].to_person || v[0].plain);
+    assert_string_equal(v[0].ca_file, "/c");
+    assert_true(v[1].to_person && v[1].plain && !v[1].to[0]);
+    assert_string_equal(v[2].to[0], "#ops");
+    assert_true(v[3].to_person && !v[4].to_person && !v[4].to[0]);
+    channels_free(c);
+}
+
+static void addresses_are_plain_ones(void **unused)
+{
+    static const struct {
+        const char *s;
+        bool ok;
+    } cases[] = {{"kim@example.org", true}, {"a+b@x", true},    {"kim", false},   {"@x", false},
+                 {"kim@", false},           {"a@b@c", false},   {"a b@x", false}, {"a@x\r\nBcc: y@z", false},
+                 {"<a@x>", false},          {"\"a\"@x", false}, {"a,b@x", false}, {"k\xc3\xa4m@x", false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_int_equal(mail_address_ok(str_of(cases[i].s)), cases[i].ok);
+}
+
 static void mistakes_are_said_without_secrets(void **unused)
 {
     static const struct {
@@ -55,7 +93,7 @@ static void mistakes_are_said_without_secrets(void **unused)
     } cases[] = {
         {"[a]", "expected names of channels"},
         {"a: 7", "expected {type: slack"},
-        {"a: {type: pigeon}", "expected slack, webhook"},
+        {"a: {type: pigeon}", "expected slack, slack-bot"},
         {"a: {type: slack}", "expected one of url_file"},
         {"a: {type: slack, url: hidden}", "expected an address"},
         {"a: {type: slack, url: \"https://x/hid den\"}", "expected an address"},
@@ -65,6 +103,20 @@ static void mistakes_are_said_without_secrets(void **unused)
         {"a: {type: command, command: tell}", "whole path"},
         {"a: {type: command, url_env: X}", "a command needs command"},
         {"'a,b': {type: slack, url_env: X}", "expected the name"},
+        {"a: {type: slack, url_env: X, to: x@y}", "to is of mail"},
+        {"a: {type: slack, url_env: X, user: hidden}", "of mail alone"},
+        {"a: {type: mail, url: \"https://hidden\", from: a@x, to: b@x}", "expected an address: smtps://"},
+        {"a: {type: mail, url_env: X, to: b@x}", "needs from and to"},
+        {"a: {type: mail, url_env: X, from: a@x}", "needs from and to"},
+        {"a: {type: mail, url_env: X, from: \"a@x>hid\", to: b@x}", "expected a mail address"},
+        {"a: {type: mail, url_env: X, from: a@x, to: [b@x, hid]}", "expected mail addresses"},
+        {"a: {type: mail, url_env: X, from: a@x, to: []}", "expected whom"},
+        {"a: {type: mail, url_env: X, from: a@x, to: b@x, user: u}", "go together"},
+        {"a: {type: mail, url_env: X, from: a@x, to: b@x, secret_env: S}", "go together"},
+        {"a: {type: mail, url_env: X, from: a@x, to: b@x, tls: 7}", "expected on or off"},
+        {"a: {type: mail, url: \"smtps://h\", from: a@x, to: b@x, tls: off}", "has TLS"},
+        {"a: {type: slack-bot, url_env: X}", "has to alone"},
+        {"a: {type: slack-bot, to: [a, b]}", "one place"},
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -293,7 +345,8 @@ static void one_alert_in_somebodys_words_is_these_words_alone(void **state)
     assert_non_null(strstr(tell_at(s, 99000, 2), "a fired | [critical] node-down: 2 nodes: dgx499, dgx500 | "));
 }
 
-TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mistakes_are_said_without_secrets),
+TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mail_and_bot_are_read),
+      cmocka_unit_test(addresses_are_plain_ones), cmocka_unit_test(mistakes_are_said_without_secrets),
       cmocka_unit_test(addresses_come_from_the_environment), cmocka_unit_test(bodies_are_as_channels_take_them),
       cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
