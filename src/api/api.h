@@ -44,6 +44,8 @@ struct token_memo {
     uint8_t hash[32];
 };
 
+struct reply;
+
 struct request {
     enum method method;
     struct str path; /* decoded, without the query */
@@ -54,7 +56,10 @@ struct request {
     char peer[64];   /* address, after proxy rules */
     bool loopback, tls;
     struct str (*header)(const struct request *rq, const char *name); /* empty: absent */
-    void *conn;                  /* the server's handle: pass it back for late replies and streams */
+    void *conn; /* the server's handle: pass it back for late replies and streams */
+    /* instead of conn: a request of the hub's own; late replies go here. Empties what it is given. */
+    void (*take)(void *arg, struct reply *rp);
+    void *take_arg;
     struct token_memo *memo;     /* this connection's; NULL: none is kept */
     int64_t now_ms;              /* when its head arrived */
     const struct census *census; /* to know whom `mine` speaks of; the api's, set by api_admit */
@@ -181,6 +186,8 @@ struct api {
                         void *arg);
     enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
     enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
+    /* what the bot says to a text; talk: one in a channel that is not said to it */
+    enum reply_how (*say)(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
     /* usage: usage.h; recount: how many hours are to be counted again */
     void (*usage_now)(void *hub, struct usage_now *ret);
     size_t (*usage_recount)(void *hub);
@@ -221,6 +228,9 @@ extern const struct route routes[]; /* ends with path NULL; the one table: opena
 /* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.
  */
 bool api_admit(struct api *a, struct request *rq, struct reply *rp);
+/* The same for a request of the hub's own in the name of somebody, whose role, token and loopback are set: there is no
+ * Host, Origin or token to look at. */
+bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp);
 /* Run what was admitted (api_admit is called here if it was not before). */
 enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp);
 

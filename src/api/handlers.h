@@ -59,6 +59,8 @@ handler get_usage, post_recount;
 handler get_idle;
 /* alerts.c: what is wrong, and silences */
 handler get_alerts, get_alert_rules, get_alerts_test, get_silences, post_silence, delete_silence;
+/* say.c: what the bot says */
+handler post_say;
 /* who.c */
 handler get_whoami;
 /* openapi.c */

@@ -117,7 +117,7 @@ enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- text ---- */
 
-enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE };
+enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_NAMES, PAGE_TREE };
 struct page_ask {
     enum page page;
     struct term term;
@@ -135,6 +135,12 @@ static void render_page(struct buf *out, const struct view *v, const void *arg)
         break;
     case PAGE_TABLE:
         render_term_table(out, v, &ask->term);
+        break;
+    case PAGE_NAMES:
+        render_term_names(out, v);
+        break;
+    case PAGE_TREE:
+        render_term_tree(out, v, &ask->term);
         break;
     }
 }
@@ -180,7 +186,12 @@ enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
 {
     if (!wants_text(rq))
         return get_page(a, rq, rp);
-    return reply_text(a, rq, rp, str_n("", 0), request_flag(rq, "detail") ? PAGE_DETAIL : PAGE_SUMMARY);
+    struct str list = request_query(rq, "list");
+    enum page page = str_eq(list, "names")        ? PAGE_NAMES
+                     : str_eq(list, "processes")  ? PAGE_TREE
+                     : request_flag(rq, "detail") ? PAGE_DETAIL
+                                                  : PAGE_SUMMARY;
+    return reply_text(a, rq, rp, request_query(rq, "node"), page);
 }
 
 enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)

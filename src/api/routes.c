@@ -6,7 +6,7 @@
 /* clang-format off */
 const struct route routes[] = {
     {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
-     .params = "term: plain text; detail: boxes instead of a table; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
+     .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
     {METHOD_POST, "/", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
      .summary = "GPU Monitor: its reservation form (host, id, name, date, comment, save or reset), where bookings.auth is open", .handle = post_form},
     {METHOD_POST, "/index.php", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
@@ -50,6 +50,8 @@ const struct route routes[] = {
      .params = "all: what was resolved within a week, too; state: pending, firing, resolved or all; rule: pattern", .handle = get_alerts},
     {GET, "/api/v1/alerts/rules", ROLE_NONE, .summary = "The rules: when each fires, and what to do then", .handle = get_alert_rules},
     {GET, "/api/v1/alerts/test", ROLE_NONE, .summary = "What every rule that is on finds now, however long it has been so", .handle = get_alerts_test},
+    {METHOD_POST, "/api/v1/say", ROLE_NONE, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "What the Slack bot says to {\"text\"}, in the asker's name (docs/slack.md); \"talk\": true for talk that is not addressed to it", .handle = post_say},
     {GET, "/api/v1/silences", ROLE_NONE, .summary = "Of what nothing is told, until when, by whom and why", .handle = get_silences},
     {METHOD_POST, "/api/v1/silences", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Be silent about alerts: {\"rule\", \"node\", \"person\": patterns, \"for\": \"2h\" or \"until\", \"reason\"}", .handle = post_silence},
@@ -227,9 +229,39 @@ static void settle_peer(const struct api *a, struct request *rq)
     }
 }
 
-bool api_admit(struct api *a, struct request *rq, struct reply *rp)
+/* The route of its path. False: rp has a 404 or a 405. */
+static bool find_route(struct request *rq, struct reply *rp)
 {
     int allowed;
+
+    rq->route = route_find(rq, &allowed);
+    if (rq->route)
+        return true;
+    if (!allowed) {
+        reply_problem(rp, 404, "there is nothing at '%.*s'; /api/v1/openapi.json lists what there is",
+                      (int)MIN(rq->path.len, 200u), rq->path.p);
+    } else {
+        allow_header(allowed, rp->extra, sizeof(rp->extra));
+        reply_problem(rp, 405, "this path takes %s", rp->extra + strlen("Allow: "));
+    }
+    return false;
+}
+
+static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
+{
+    if (!may(a, rq))
+        return refuse(rq, rp);
+    return !rq->route->gate || rq->route->gate(a, rq, rp);
+}
+
+bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
+{
+    rq->census = a->census;
+    return find_route(rq, rp) && may_then_gate(a, rq, rp);
+}
+
+bool api_admit(struct api *a, struct request *rq, struct reply *rp)
+{
     struct str host = rq->header(rq, "Host");
     rq->census = a->census;
     if (host.len && !host_allowed(host, a->host_names, a->n_host_names)) {
@@ -237,17 +269,8 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
                       (int)MIN(host.len, 200u), host.p);
         return false;
     }
-    rq->route = route_find(rq, &allowed);
-    if (!rq->route && !allowed) {
-        reply_problem(rp, 404, "there is nothing at '%.*s'; /api/v1/openapi.json lists what there is",
-                      (int)MIN(rq->path.len, 200u), rq->path.p);
+    if (!find_route(rq, rp))
         return false;
-    }
-    if (!rq->route) {
-        allow_header(allowed, rp->extra, sizeof(rp->extra));
-        reply_problem(rp, 405, "this path takes %s", rp->extra + strlen("Allow: "));
-        return false;
-    }
     struct str origin = rq->header(rq, "Origin");
     bool browser = rq->header(rq, "Cookie").len > 0 || (a->proxy_header && rq->header(rq, a->proxy_header).len > 0);
     if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET)) {
@@ -261,9 +284,7 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     if (from_proxy)
         rq->loopback = false;
     settle_peer(a, rq);
-    if (!may(a, rq))
-        return refuse(rq, rp);
-    return !rq->route->gate || rq->route->gate(a, rq, rp);
+    return may_then_gate(a, rq, rp);
 }
 
 enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp)

@@ -159,6 +159,19 @@ int buf_addi(struct buf *b, int64_t v)
     return buf_add(b, p, (size_t)(text + sizeof(text) - p));
 }
 
+int buf_addurl(struct buf *b, struct str s)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~:*,";
+
+    for (size_t i = 0; i < s.len; i++) {
+        if (memchr(plain, s.p[i], sizeof(plain) - 1))
+            buf_addc(b, s.p[i]);
+        else
+            buf_addf(b, "%%%02X", (unsigned)(unsigned char)s.p[i]);
+    }
+    return b->err;
+}
+
 int buf_addx(struct buf *b, const void *p, size_t n)
 {
     static const char hex[] = "0123456789abcdef";

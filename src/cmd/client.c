@@ -160,17 +160,10 @@ static int ask(const struct client_conf *conf, const char *own_token, const char
 
 void client_param(struct buf *path, const char *name, const char *value)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~:*,";
-
     if (!value || !value[0])
         return;
     buf_addf(path, "%c%s=", strchr(path->p, '?') ? '&' : '?', name);
-    for (; *value; value++) {
-        if (strchr(plain, *value))
-            buf_addc(path, *value);
-        else
-            buf_addf(path, "%%%02X", (unsigned)(unsigned char)*value);
-    }
+    buf_addurl(path, str_of(value));
 }
 
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,

@@ -68,7 +68,9 @@ struct conn {
 };
 
 struct late {
-    struct conn *c; /* NULL: the reader left */
+    struct conn *c; /* NULL: the reader left, or is the hub itself: */
+    void (*take)(void *arg, struct reply *rp);
+    void *take_arg;
     void (*gone)(void *arg);
     void *arg;
 };
@@ -621,7 +623,10 @@ struct late *httpd_late(struct request *rq)
     struct conn *c = rq->conn;
     struct late *l = mem_zero(1, sizeof(*l));
     l->c = c;
-    c->late = l;
+    l->take = rq->take;
+    l->take_arg = rq->take_arg;
+    if (c)
+        c->late = l;
     return l;
 }
 
@@ -634,7 +639,10 @@ void httpd_late_watch(struct late *l, void (*gone)(void *arg), void *arg)
 void httpd_late_reply(struct late *l, struct reply *rp)
 {
     struct conn *c = l->c;
+    struct late was = *l;
     free(l);
+    if (was.take)
+        was.take(was.take_arg, rp);
     if (!c) {
         reply_fini(rp);
         return;

@@ -17,6 +17,7 @@ struct slurm_desk;
 struct wandb_desk;
 struct alerts_desk;
 struct outbox;
+struct say_conf;
 struct asked;
 struct ledger;
 struct queue;
@@ -48,6 +49,7 @@ struct hub {
     struct wandb_desk *wandb;
     struct alerts_desk *alerts; /* what is wrong */
     struct outbox *outbox;      /* who is to be told of it */
+    const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
     struct census_desk *census; /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;

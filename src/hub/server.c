@@ -31,6 +31,7 @@
 #include "hub/outbox.h"
 #include "hub/ports.h"
 #include "hub/press.h"
+#include "hub/saying.h"
 #include "hub/slurm.h"
 #include "hub/steady.h"
 #include "hub/streams.h"
@@ -630,6 +631,7 @@ static void make_api(struct server *s)
         .alerts_test = alerts_desk_test,
         .silence_put = alerts_desk_silence,
         .silence_drop = alerts_desk_unsilence,
+        .say = saying_post,
         .usage_now = hub_usage_now,
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,

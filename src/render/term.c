@@ -350,17 +350,25 @@ static void box_bar(struct pen *p, const struct device_now *d)
     box_line(p, b.p);
 }
 
+/* "├── train.py     6400MiB kim" */
+static void proc_line(struct pen *p, const struct device_now *d, size_t i, struct buf *out)
+{
+    const struct proc_now *proc = &d->procs[i];
+    char mem[24] = "-";
+
+    if (proc->mem >= 0)
+        snprintf(mem, sizeof(mem), "%lld", (long long)(proc->mem / MIB));
+    buf_addf(out, "%s ", i + 1 < d->n_procs ? p->g->branch : p->g->last);
+    fit(out, str_of(proc->fact->name), 25, FIT_CUT_HEAD, p->ascii);
+    buf_addf(out, " %6sMiB %s", mem, proc->fact->user[0] ? proc->fact->user : "-");
+}
+
 static void box_procs(struct pen *p, const struct device_now *d)
 {
     for (size_t i = 0; i < d->n_procs; i++) {
-        const struct proc_now *proc = &d->procs[i];
         AUTO_BUF b = BUF_INIT(512);
-        char mem[24] = "-";
-        if (proc->mem >= 0)
-            snprintf(mem, sizeof(mem), "%lld", (long long)(proc->mem / MIB));
-        buf_addf(&b, " %s ", i + 1 < d->n_procs ? p->g->branch : p->g->last);
-        fit(&b, str_of(proc->fact->name), 25, FIT_CUT_HEAD, p->ascii);
-        buf_addf(&b, " %6sMiB %s", mem, proc->fact->user[0] ? proc->fact->user : "-");
+        buf_addc(&b, ' ');
+        proc_line(p, d, i, &b);
         box_line(p, b.p);
     }
 }
@@ -418,5 +426,38 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
             box(&p, &n->devices[k]);
         buf_fill(out, '_', (size_t)p.width);
         buf_addc(out, '\n');
+    }
+}
+
+/* ---- the bot's lists ---- */
+
+void render_term_names(struct buf *out, const struct view *v)
+{
+    for (size_t i = 0; i < v->n && out->err == 0; i++)
+        buf_addf(out, "%s\n", v->nodes[i]->name);
+}
+
+void render_term_tree(struct buf *out, const struct view *v, const struct term *t)
+{
+    struct pen p = pen_of(out, v, t);
+
+    for (size_t i = 0; i < v->n && out->err == 0; i++) {
+        const struct node_now *n = v->nodes[i];
+        bool alive = strcmp(vesta_status(n), "running") == 0;
+        cell(&p, n->name, 16, FIT_LEFT);
+        buf_addf(out, " : %s\n", alive ? "Alive" : "DEAD");
+        for (size_t k = 0; alive && k < n->n_devices; k++) {
+            const struct device_now *d = &n->devices[k];
+            char when[32];
+            if (!d->n_procs || !in_sight(d))
+                continue;
+            buf_addf(out, "    [gpu:%d (%s)] %s\n", (int)d->fact.index, device_shown(d),
+                     d->at_ms ? local_time(d->at_ms, true, when) : "");
+            for (size_t m = 0; m < d->n_procs; m++) {
+                buf_adds(out, "        ");
+                proc_line(&p, d, m, out);
+                buf_addc(out, '\n');
+            }
+        }
     }
 }
