@@ -2,149 +2,14 @@
 #include "store/past.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "store/chunks.h"
-#include "store/fresh.h"
-#include "store/shelf.h"
+#include "store/past_session.h"
 
-#define TRIES       8
-#define POOL_KEEP   4 /* readers kept open */
-#define SHELF_BYTES (1280u << 10)
-#define CELLS_KEEP  (1u << 17) /* a decoded column larger than this is not kept: 1 MB */
-#define FRESH_BYTES (4u << 20)
-#define PIECE_ROWS  256 /* at most, of a piece when it is made */
-#define LOGS_KEEP   4   /* log files a reader keeps open */
-
-struct open_log {
-    int64_t n; /* 0: none */
-    struct log_reader *l;
-    struct log_key *keys; /* when they were needed */
-    size_t n_keys;
-    struct log_row { /* whose each row is, by node and row, below rows_before: what was there when we started */
-        uint32_t node, row;
-    } * rows;
-    size_t n_rows, cap_rows;
-    int64_t rows_before;
-};
-
-/* Connections, and what was learned over them. One thread's at a time. */
-struct reader {
-    struct chunks *chunks;
-    struct records *rec;
-    void *dec;
-    struct facts_cache facts;
-    struct shelf *shelf;
-    int64_t version; /* of history.db that the shelf is good for */
-    struct chunk_cells cells;
-    struct open_log logs[LOGS_KEEP];
-    struct reader *next;
-};
-
-struct past {
-    char *dir;
-    const struct store_decoder *dec;
-    struct writer *w;
-    pthread_mutex_t lock;
-    struct reader *idle;
-    int n_idle;
-    struct fresh *fresh; /* NULL: beside a running hub */
-};
-
-struct past *past_new(const struct store_conf *conf, struct writer *w)
-{
-    struct past *p = mem_zero(1, sizeof(*p));
-
-    p->dir = mem_str(conf->dir);
-    p->dec = conf->decoder;
-    p->w = w;
-    p->fresh = w ? fresh_new(FRESH_BYTES) : NULL;
-    pthread_mutex_init(&p->lock, NULL);
-    return p;
-}
-
-static void open_log_fini(struct open_log *l)
-{
-    log_reader_close(l->l);
-    free(l->keys);
-    free(l->rows);
-    *l = (struct open_log){0};
-}
-
-static void reader_free(struct past *p, struct reader *r)
-{
-    if (!r)
-        return;
-    for (size_t i = 0; i < LOGS_KEEP; i++)
-        open_log_fini(&r->logs[i]);
-    shelf_free(r->shelf);
-    chunk_cells_fini(&r->cells);
-    chunks_close(r->chunks);
-    records_close(r->rec);
-    facts_fini(&r->facts);
-    if (r->dec)
-        p->dec->end(r->dec);
-    free(r);
-}
-
-void past_free(struct past *p)
-{
-    if (!p)
-        return;
-    for (struct reader *r = p->idle, *next; r; r = next) {
-        next = r->next;
-        reader_free(p, r);
-    }
-    fresh_free(p->fresh);
-    pthread_mutex_destroy(&p->lock);
-    free(p->dir);
-    free(p);
-}
-
-static int reader_get(struct past *p, struct reader **ret, struct err *err)
-{
-    pthread_mutex_lock(&p->lock);
-    struct reader *r = p->idle;
-    if (r) {
-        p->idle = r->next;
-        p->n_idle--;
-    }
-    pthread_mutex_unlock(&p->lock);
-    if (r) {
-        *ret = r;
-        return 0;
-    }
-    r = mem_zero(1, sizeof(*r));
-    int code = chunks_open(&r->chunks, p->dir, DB_READ, err);
-    if (code == -ENOENT || code == -ENODATA)
-        code = 0; /* no history yet */
-    if (code == 0)
-        code = records_open(&r->rec, p->dir, DB_READ, err);
-    if (code < 0) {
-        reader_free(p, r);
-        return code;
-    }
-    r->dec = p->dec->make();
-    r->shelf = shelf_new(SHELF_BYTES);
-    *ret = r;
-    return 0;
-}
-
-static void reader_put(struct past *p, struct reader *r)
-{
-    pthread_mutex_lock(&p->lock);
-    bool keep = p->n_idle < POOL_KEEP && r->chunks;
-    if (keep) {
-        r->next = p->idle;
-        p->idle = r;
-        p->n_idle++;
-    }
-    pthread_mutex_unlock(&p->lock);
-    if (!keep)
-        reader_free(p, r);
-}
+#define TRIES      8
+#define CELLS_KEEP (1u << 17) /* a decoded column larger than this is not kept: 1 MB */
+#define PIECE_ROWS 256        /* at most, of a piece when it is made */
 
 /* ---- who is who ---- */
 
@@ -209,168 +74,11 @@ const struct node_fact *facts_get(struct facts_cache *c, struct records *r, cons
     return c->have ? &c->fact : NULL;
 }
 
-/* ---- a session ---- */
-
-struct next_bucket { /* an answer of chunks_next_bucket, or of chunks_next_open */
-    int tier, found;
-    bool open;
-    int64_t from, bucket;
-};
-
-struct past_session {
-    struct past *p;
-    struct reader *r;
-    bool begun;
-    struct alias *aliases;
-    size_t n_aliases;
-    struct log_ref *logs;
-    size_t n_logs;
-    struct chunk_mark *marks;
-    size_t n_marks;
-    struct next_bucket next[4];
-    unsigned n_next;
-};
-
-struct past_session *past_session_new(struct past *p)
-{
-    struct past_session *x = mem_zero(1, sizeof(*x));
-
-    x->p = p;
-    return x;
-}
-
-/* Let go of the moment, and of the reader. */
-static void session_rest(struct past_session *x)
-{
-    struct reader *r = x->r;
-
-    if (r && r->chunks)
-        chunks_rollback(r->chunks);
-    for (size_t i = 0; r && i < LOGS_KEEP; i++)
-        if (r->logs[i].n)
-            log_reader_end(r->logs[i].l);
-    free(x->aliases);
-    free(x->logs);
-    free(x->marks);
-    if (r)
-        reader_put(x->p, r);
-    *x = (struct past_session){.p = x->p};
-}
-
-void past_session_free(struct past_session *x)
-{
-    if (!x)
-        return;
-    session_rest(x);
-    free(x);
-}
-
-/* Beside a running hub: what the folder says. */
-static int list_logs(struct past_session *x, struct err *err)
-{
-    AUTO_FREE int64_t *files = NULL;
-    AUTO_FREE struct log_sum *sealed = NULL;
-    size_t n, n_sealed;
-    int r = log_list(x->p->dir, &files, &n, NULL, err);
-
-    if (r == 0)
-        r = records_load_logs(x->r->rec, &sealed, &n_sealed, err);
-    if (r < 0)
-        return r;
-    x->logs = mem_zero(n, sizeof(*x->logs));
-    for (size_t i = 0; i < n; i++) {
-        x->logs[x->n_logs] = (struct log_ref){.n = files[i]};
-        for (size_t k = 0; k < n_sealed; k++)
-            x->logs[x->n_logs].sealed |= sealed[k].n == files[i];
-        x->n_logs++;
-    }
-    return 0;
-}
-
-static bool has_log(const struct log_ref *v, size_t n, int64_t log)
-{
-    for (size_t i = 0; i < n; i++)
-        if (v[i].n == log)
-            return true;
-    return false;
-}
-
-static int session_begin(struct past_session *x, struct err *err)
-{
-    int code = reader_get(x->p, &x->r, err);
-
-    if (code < 0)
-        return code;
-    struct reader *r = x->r;
-    code = records_aliases(r->rec, &x->aliases, &x->n_aliases, err);
-    if (code == 0 && x->p->w)
-        x->n_logs = writer_logs(x->p->w, &x->logs);
-    else if (code == 0)
-        code = list_logs(x, err);
-    if (code == 0 && r->chunks)
-        code = chunks_begin(r->chunks, false);
-    if (code == 0 && r->chunks)
-        code = chunks_marks(r->chunks, &x->marks, &x->n_marks);
-    int64_t version = 0;
-    if (code == 0 && r->chunks)
-        code = chunks_version(r->chunks, &version);
-    if (version != r->version)
-        shelf_reset(r->shelf);
-    r->version = version;
-    for (size_t i = 0; i < LOGS_KEEP; i++)
-        if (r->logs[i].n && !has_log(x->logs, x->n_logs, r->logs[i].n))
-            open_log_fini(&r->logs[i]);
-    if (code == 0 && x->p->fresh && x->n_logs)
-        fresh_drop_before(x->p->fresh, x->logs[0].n);
-    x->begun = code == 0;
-    return code;
-}
-
-/* Every log of this session still has its file and its rows in the index. */
-static bool session_stands(const struct past_session *x)
-{
-    AUTO_FREE struct log_ref *now = NULL;
-    size_t n = x->p->w ? writer_logs(x->p->w, &now) : 0;
-
-    for (size_t i = 0; x->p->w && i < x->n_logs; i++)
-        if (!has_log(now, n, x->logs[i].n))
-            return false;
-    return true;
-}
-
-static int64_t mark_of(const struct past_session *x, int64_t log) /* -1: done */
-{
-    for (size_t i = 0; i < x->n_marks; i++)
-        if (x->marks[i].log == log)
-            return x->marks[i].done ? -1 : x->marks[i].upto;
-    return 0;
-}
-
-/* The first bucket at or after `from`: nodes asked in a row ask the same. */
-static int next_bucket(struct past_session *x, int tier, bool open, int64_t from, int64_t *ret)
-{
-    struct next_bucket *n;
-
-    for (size_t i = 0; i < MIN(x->n_next, ARRAY_LEN(x->next)); i++)
-        if (x->next[i].tier == tier && x->next[i].open == open && x->next[i].from == from) {
-            *ret = x->next[i].bucket;
-            return x->next[i].found;
-        }
-    n = &x->next[x->n_next % ARRAY_LEN(x->next)];
-    *n = (struct next_bucket){.tier = tier, .open = open, .from = from};
-    n->found = open ? chunks_next_open(x->r->chunks, tier, from, &n->bucket)
-                    : chunks_next_bucket(x->r->chunks, tier, from, &n->bucket);
-    if (n->found >= 0)
-        x->n_next++;
-    *ret = n->bucket;
-    return n->found;
-}
-
 /* ---- one node's reading ---- */
 
 struct reading {
     struct past_session *x;
-    struct reader *r;
+    struct past_reader *r;
     struct sink *sink;
     const char *node;
     int tier;
@@ -429,7 +137,7 @@ static int read_tier(struct reading *g, int tier, bool unsummed)
 
     while (r == 1) {
         int64_t asked = bucket;
-        r = next_bucket(g->x, tier, unsummed, asked, &bucket);
+        r = past_session_bucket(g->x, tier, unsummed, asked, &bucket);
         if (r != 1)
             break;
         if (bucket < asked) { /* a damaged index: going on from there would never end (H6) */
@@ -484,83 +192,6 @@ static int read_row(struct reading *g, struct log_reader *l, int64_t log, int64_
     return g->sink->batch(g->sink, &b, f, sb.shift_ms);
 }
 
-/* ---- logs ---- */
-
-static int reader_log(struct past_session *x, const struct log_ref *log, struct open_log **ret, struct err *err)
-{
-    struct open_log *free_one = NULL;
-
-    for (size_t i = 0; i < LOGS_KEEP; i++) {
-        if (x->r->logs[i].n == log->n) {
-            *ret = &x->r->logs[i];
-            log_reader_begin((*ret)->l);
-            return 0;
-        }
-        if (!x->r->logs[i].n && !free_one)
-            free_one = &x->r->logs[i];
-    }
-    if (!free_one) { /* a backlog: the first of them makes room */
-        free_one = &x->r->logs[0];
-        open_log_fini(free_one);
-    }
-    int r = log_reader_open(&free_one->l, x->p->dir, log->n, log->sealed, err);
-    if (r < 0)
-        return r;
-    free_one->n = log->n;
-    log_reader_begin(free_one->l);
-    *ret = free_one;
-    return 0;
-}
-
-static int note_row(void *arg, int64_t row, int64_t node)
-{
-    struct open_log *l = arg;
-
-    VEC_ROOM(l->rows, l->n_rows, l->cap_rows);
-    l->rows[l->n_rows++] = (struct log_row){(uint32_t)node, (uint32_t)row};
-    return 0;
-}
-
-static int by_node_row(const void *a, const void *b)
-{
-    const struct log_row *x = a, *y = b;
-
-    return x->node != y->node ? (x->node < y->node ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* Rows that came before we started are looked for in the file, once. */
-static int find_rows(struct open_log *l, int64_t before, struct err *err)
-{
-    if (l->rows_before == before)
-        return 0;
-    l->n_rows = 0;
-    int r = log_reader_rows(l->l, before == INT64_MAX ? 0 : before, note_row, l, err);
-    if (r == 0 && l->n_rows)
-        qsort(l->rows, l->n_rows, sizeof(*l->rows), by_node_row);
-    l->rows_before = r == 0 && before != INT64_MAX ? before : 0; /* a log that others write to grows */
-    return r;
-}
-
-static int find_keys(struct open_log *l, const char *key, int64_t *ret, struct err *err)
-{
-    for (int again = 0; again < 2; again++) {
-        for (size_t i = 0; i < l->n_keys; i++)
-            if (strcmp(l->keys[i].key, key) == 0) {
-                *ret = l->keys[i].id;
-                return 1;
-            }
-        if (again)
-            break;
-        free(l->keys);
-        l->keys = NULL;
-        l->n_keys = 0;
-        int r = log_reader_nodes(l->l, &l->keys, &l->n_keys, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 /* ---- rows as pieces ---- */
 
 static int give_piece(struct reading *g, const struct fresh_piece *p)
@@ -581,7 +212,7 @@ static int take_chunk(void *arg, const struct table_chunk *c)
 }
 
 /* n rows, decoded and packed. 0; 1: they cannot be; -errno. */
-static int make_piece(struct reading *g, struct open_log *l, const int64_t *rows, size_t n, struct fresh_piece **ret,
+static int make_piece(struct reading *g, struct past_log *l, const int64_t *rows, size_t n, struct fresh_piece **ret,
                       struct err *err)
 {
     const struct store_decoder *dec = g->x->p->dec;
@@ -644,7 +275,7 @@ static void join_pieces(struct reading *g, int64_t log, struct fresh_piece *cons
 }
 
 /* These rows of a log, out of pieces as far as there are any, and into new ones. */
-static int read_rows(struct reading *g, struct open_log *l, const int64_t *rows, size_t n, struct err *err)
+static int read_rows(struct reading *g, struct past_log *l, const int64_t *rows, size_t n, struct err *err)
 {
     struct fresh *f = g->x->p->fresh;
     struct fresh_piece *v[FRESH_PIECES];
@@ -684,7 +315,7 @@ static int read_rows(struct reading *g, struct open_log *l, const int64_t *rows,
 }
 
 /* One name's batches in one log, of which nodes up to `upto` are in chunks. */
-static int read_log_name(struct reading *g, struct open_log *l, const struct name *name, int64_t upto, struct err *err)
+static int read_log_name(struct reading *g, struct past_log *l, const struct name *name, int64_t upto, struct err *err)
 {
     uint64_t from = name->rows_from;
     bool search = index_row(l->n, 1) < from;
@@ -695,14 +326,14 @@ static int read_log_name(struct reading *g, struct open_log *l, const struct nam
 
     g->name = name->key;
     if (search || upto > 0) {
-        r = find_keys(l, name->key, &id, err);
+        r = past_log_find_key(l, name->key, &id, err);
         if (r != 1 || id <= upto)
             return MIN(r, 0);
         r = 0;
     }
     if (search) {
         bool here = from != UINT64_MAX && (int64_t)(from >> 32) == l->n;
-        r = find_rows(l, here ? (int64_t)(from & UINT32_MAX) : INT64_MAX, err);
+        r = past_log_find_rows(l, here ? (int64_t)(from & UINT32_MAX) : INT64_MAX, err);
         size_t high = l->n_rows;
         while (low < high) {
             size_t mid = (low + high) / 2;
@@ -741,12 +372,12 @@ static bool nothing_in(const struct reading *g, int64_t log)
 
 static int read_log(struct reading *g, const struct log_ref *log, struct err *err)
 {
-    int64_t upto = mark_of(g->x, log->n);
-    struct open_log *l;
+    int64_t upto = past_session_mark(g->x, log->n);
+    struct past_log *l;
 
     if (upto < 0 || nothing_in(g, log->n))
         return 0;
-    int r = reader_log(g->x, log, &l, err);
+    int r = past_log_open(g->x, log, &l, err);
     if (r < 0)
         return r == -ENODATA ? 0 : r;
     for (size_t i = 0; i < g->names.n && r == 0; i++)
@@ -770,7 +401,7 @@ static int read_once(struct reading *g, bool last_try, struct err *err)
         if (x->p->w)
             n->n_rows = writer_rows(x->p->w, n->key, &n->rows, &n->rows_from);
     }
-    if (!session_stands(x))
+    if (!past_session_stands(x))
         return -EAGAIN;
     if (g->r->chunks)
         r = read_chunks(g);
@@ -810,14 +441,14 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
     for (int i = 0; i < TRIES && code == -EAGAIN; i++) {
         if (i) {
             s->reset(s);
-            session_rest(x);
+            past_session_rest(x);
         }
-        code = x->begun ? 0 : session_begin(x, err);
+        code = x->begun ? 0 : past_session_begin(x, err);
         if (code == 0)
             code = read_node(x, node, tier, s, i == TRIES - 1, err);
     }
     if (code < 0 && code != -ECANCELED)
-        session_rest(x); /* it begins anew, should it be asked again */
+        past_session_rest(x); /* it begins anew, should it be asked again */
     past_session_free(own);
     if (code == -ECANCELED)
         return err_set(err, code, "nobody waits for the answer any more");
@@ -830,30 +461,30 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
 
 int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
 {
-    struct reader *r;
+    struct past_reader *r;
     uint64_t id = 0;
     AUTO_BUF bytes = {0};
-    int code = reader_get(p, &r, err);
+    int code = past_reader_get(p, &r, err);
 
     if (code < 0)
         return code;
     code = records_node_at(r->rec, node, at_ms, ret, &id, err);
     if (code == 1 && id && records_get_blob(r->rec, node, id, &bytes, NULL) == 1)
         ret->has_fact = p->dec->facts(r->dec, buf_str(&bytes), &ret->fact, NULL) == 0;
-    reader_put(p, r);
+    past_reader_put(p, r);
     return code;
 }
 
 int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(void *arg, const struct store_proc *p),
                   void *arg, struct err *err)
 {
-    struct reader *r;
-    int code = reader_get(p, &r, err);
+    struct past_reader *r;
+    int code = past_reader_get(p, &r, err);
 
     if (code < 0)
         return code;
     code = records_procs_at(r->rec, node, at_ms, each, arg, err);
-    reader_put(p, r);
+    past_reader_put(p, r);
     return code;
 }
 

@@ -1,0 +1,313 @@
+/* past_session.c: the pool of connections, log files kept open, and a moment begun. */
+#include "store/past_session.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+#define POOL_KEEP   4 /* readers kept open */
+#define SHELF_BYTES (1280u << 10)
+#define FRESH_BYTES (4u << 20)
+
+struct past *past_new(const struct store_conf *conf, struct writer *w)
+{
+    struct past *p = mem_zero(1, sizeof(*p));
+
+    p->dir = mem_str(conf->dir);
+    p->dec = conf->decoder;
+    p->w = w;
+    p->fresh = w ? fresh_new(FRESH_BYTES) : NULL;
+    pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+static void open_log_fini(struct past_log *l)
+{
+    log_reader_close(l->l);
+    free(l->keys);
+    free(l->rows);
+    *l = (struct past_log){0};
+}
+
+static void reader_free(struct past *p, struct past_reader *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < PAST_LOGS_KEEP; i++)
+        open_log_fini(&r->logs[i]);
+    shelf_free(r->shelf);
+    chunk_cells_fini(&r->cells);
+    chunks_close(r->chunks);
+    records_close(r->rec);
+    facts_fini(&r->facts);
+    if (r->dec)
+        p->dec->end(r->dec);
+    free(r);
+}
+
+void past_free(struct past *p)
+{
+    if (!p)
+        return;
+    for (struct past_reader *r = p->idle, *next; r; r = next) {
+        next = r->next;
+        reader_free(p, r);
+    }
+    fresh_free(p->fresh);
+    pthread_mutex_destroy(&p->lock);
+    free(p->dir);
+    free(p);
+}
+
+int past_reader_get(struct past *p, struct past_reader **ret, struct err *err)
+{
+    pthread_mutex_lock(&p->lock);
+    struct past_reader *r = p->idle;
+    if (r) {
+        p->idle = r->next;
+        p->n_idle--;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (r) {
+        *ret = r;
+        return 0;
+    }
+    r = mem_zero(1, sizeof(*r));
+    int code = chunks_open(&r->chunks, p->dir, DB_READ, err);
+    if (code == -ENOENT || code == -ENODATA)
+        code = 0; /* no history yet */
+    if (code == 0)
+        code = records_open(&r->rec, p->dir, DB_READ, err);
+    if (code < 0) {
+        reader_free(p, r);
+        return code;
+    }
+    r->dec = p->dec->make();
+    r->shelf = shelf_new(SHELF_BYTES);
+    *ret = r;
+    return 0;
+}
+
+void past_reader_put(struct past *p, struct past_reader *r)
+{
+    pthread_mutex_lock(&p->lock);
+    bool keep = p->n_idle < POOL_KEEP && r->chunks;
+    if (keep) {
+        r->next = p->idle;
+        p->idle = r;
+        p->n_idle++;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!keep)
+        reader_free(p, r);
+}
+
+/* ---- a session ---- */
+
+struct past_session *past_session_new(struct past *p)
+{
+    struct past_session *x = mem_zero(1, sizeof(*x));
+
+    x->p = p;
+    return x;
+}
+
+void past_session_rest(struct past_session *x)
+{
+    struct past_reader *r = x->r;
+
+    if (r && r->chunks)
+        chunks_rollback(r->chunks);
+    for (size_t i = 0; r && i < PAST_LOGS_KEEP; i++)
+        if (r->logs[i].n)
+            log_reader_end(r->logs[i].l);
+    free(x->aliases);
+    free(x->logs);
+    free(x->marks);
+    if (r)
+        past_reader_put(x->p, r);
+    *x = (struct past_session){.p = x->p};
+}
+
+void past_session_free(struct past_session *x)
+{
+    if (!x)
+        return;
+    past_session_rest(x);
+    free(x);
+}
+
+/* Beside a running hub: what the folder says. */
+static int list_logs(struct past_session *x, struct err *err)
+{
+    AUTO_FREE int64_t *files = NULL;
+    AUTO_FREE struct log_sum *sealed = NULL;
+    size_t n, n_sealed;
+    int r = log_list(x->p->dir, &files, &n, NULL, err);
+
+    if (r == 0)
+        r = records_load_logs(x->r->rec, &sealed, &n_sealed, err);
+    if (r < 0)
+        return r;
+    x->logs = mem_zero(n, sizeof(*x->logs));
+    for (size_t i = 0; i < n; i++) {
+        x->logs[x->n_logs] = (struct log_ref){.n = files[i]};
+        for (size_t k = 0; k < n_sealed; k++)
+            x->logs[x->n_logs].sealed |= sealed[k].n == files[i];
+        x->n_logs++;
+    }
+    return 0;
+}
+
+static bool has_log(const struct log_ref *v, size_t n, int64_t log)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].n == log)
+            return true;
+    return false;
+}
+
+int past_session_begin(struct past_session *x, struct err *err)
+{
+    int code = past_reader_get(x->p, &x->r, err);
+
+    if (code < 0)
+        return code;
+    struct past_reader *r = x->r;
+    code = records_aliases(r->rec, &x->aliases, &x->n_aliases, err);
+    if (code == 0 && x->p->w)
+        x->n_logs = writer_logs(x->p->w, &x->logs);
+    else if (code == 0)
+        code = list_logs(x, err);
+    if (code == 0 && r->chunks)
+        code = chunks_begin(r->chunks, false);
+    if (code == 0 && r->chunks)
+        code = chunks_marks(r->chunks, &x->marks, &x->n_marks);
+    int64_t version = 0;
+    if (code == 0 && r->chunks)
+        code = chunks_version(r->chunks, &version);
+    if (version != r->version)
+        shelf_reset(r->shelf);
+    r->version = version;
+    for (size_t i = 0; i < PAST_LOGS_KEEP; i++)
+        if (r->logs[i].n && !has_log(x->logs, x->n_logs, r->logs[i].n))
+            open_log_fini(&r->logs[i]);
+    if (code == 0 && x->p->fresh && x->n_logs)
+        fresh_drop_before(x->p->fresh, x->logs[0].n);
+    x->begun = code == 0;
+    return code;
+}
+
+bool past_session_stands(const struct past_session *x)
+{
+    AUTO_FREE struct log_ref *now = NULL;
+    size_t n = x->p->w ? writer_logs(x->p->w, &now) : 0;
+
+    for (size_t i = 0; x->p->w && i < x->n_logs; i++)
+        if (!has_log(now, n, x->logs[i].n))
+            return false;
+    return true;
+}
+
+int64_t past_session_mark(const struct past_session *x, int64_t log)
+{
+    for (size_t i = 0; i < x->n_marks; i++)
+        if (x->marks[i].log == log)
+            return x->marks[i].done ? -1 : x->marks[i].upto;
+    return 0;
+}
+
+int past_session_bucket(struct past_session *x, int tier, bool open, int64_t from, int64_t *ret)
+{
+    struct past_bucket *n;
+
+    for (size_t i = 0; i < MIN(x->n_next, ARRAY_LEN(x->next)); i++)
+        if (x->next[i].tier == tier && x->next[i].open == open && x->next[i].from == from) {
+            *ret = x->next[i].bucket;
+            return x->next[i].found;
+        }
+    n = &x->next[x->n_next % ARRAY_LEN(x->next)];
+    *n = (struct past_bucket){.tier = tier, .open = open, .from = from};
+    n->found = open ? chunks_next_open(x->r->chunks, tier, from, &n->bucket)
+                    : chunks_next_bucket(x->r->chunks, tier, from, &n->bucket);
+    if (n->found >= 0)
+        x->n_next++;
+    *ret = n->bucket;
+    return n->found;
+}
+
+/* ---- logs ---- */
+
+int past_log_open(struct past_session *x, const struct log_ref *log, struct past_log **ret, struct err *err)
+{
+    struct past_log *free_one = NULL;
+
+    for (size_t i = 0; i < PAST_LOGS_KEEP; i++) {
+        if (x->r->logs[i].n == log->n) {
+            *ret = &x->r->logs[i];
+            log_reader_begin((*ret)->l);
+            return 0;
+        }
+        if (!x->r->logs[i].n && !free_one)
+            free_one = &x->r->logs[i];
+    }
+    if (!free_one) { /* a backlog: the first of them makes room */
+        free_one = &x->r->logs[0];
+        open_log_fini(free_one);
+    }
+    int r = log_reader_open(&free_one->l, x->p->dir, log->n, log->sealed, err);
+    if (r < 0)
+        return r;
+    free_one->n = log->n;
+    log_reader_begin(free_one->l);
+    *ret = free_one;
+    return 0;
+}
+
+static int note_row(void *arg, int64_t row, int64_t node)
+{
+    struct past_log *l = arg;
+
+    VEC_ROOM(l->rows, l->n_rows, l->cap_rows);
+    l->rows[l->n_rows++] = (struct log_row){(uint32_t)node, (uint32_t)row};
+    return 0;
+}
+
+static int by_node_row(const void *a, const void *b)
+{
+    const struct log_row *x = a, *y = b;
+
+    return x->node != y->node ? (x->node < y->node ? -1 : 1) : x->row < y->row ? -1 : x->row > y->row;
+}
+
+int past_log_find_rows(struct past_log *l, int64_t before, struct err *err)
+{
+    if (l->rows_before == before)
+        return 0;
+    l->n_rows = 0;
+    int r = log_reader_rows(l->l, before == INT64_MAX ? 0 : before, note_row, l, err);
+    if (r == 0 && l->n_rows)
+        qsort(l->rows, l->n_rows, sizeof(*l->rows), by_node_row);
+    l->rows_before = r == 0 && before != INT64_MAX ? before : 0; /* a log that others write to grows */
+    return r;
+}
+
+int past_log_find_key(struct past_log *l, const char *key, int64_t *ret, struct err *err)
+{
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < l->n_keys; i++)
+            if (strcmp(l->keys[i].key, key) == 0) {
+                *ret = l->keys[i].id;
+                return 1;
+            }
+        if (again)
+            break;
+        free(l->keys);
+        l->keys = NULL;
+        l->n_keys = 0;
+        int r = log_reader_nodes(l->l, &l->keys, &l->n_keys, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
