@@ -316,6 +316,8 @@ export interface Alert {
     since: number;
     fired?: number;
     resolved?: number;
+    /** It happened, and has no end. */
+    notice?: boolean;
     silenced?: { id: number; by: string; until: number; reason: string };
 }
 

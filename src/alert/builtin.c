@@ -14,8 +14,8 @@
 #define MIN_ (60 * SEC)
 #define HOUR (60 * MIN_)
 
-static void see_gpu(const struct alert_rule *r, const struct node_now *n, const struct device_now *d, int64_t since_ms,
-                    const char *text, see_fn *see, void *arg)
+static void see_gpu_as(const struct alert_rule *r, const struct node_now *n, const struct device_now *d,
+                       int64_t since_ms, const char *text, bool weak, see_fn *see, void *arg)
 {
     char subject[UUID_MAX + 8], place[NAME_MAX_LEN + 16], who[160];
 
@@ -29,8 +29,15 @@ static void see_gpu(const struct alert_rule *r, const struct node_now *n, const 
                         .text = text,
                         .advice = r->advice,
                         .since_ms = since_ms,
-                        .severity = -1};
+                        .severity = -1,
+                        .weak = weak};
     see(arg, r, &f);
+}
+
+static void see_gpu(const struct alert_rule *r, const struct node_now *n, const struct device_now *d, int64_t since_ms,
+                    const char *text, see_fn *see, void *arg)
+{
+    see_gpu_as(r, n, d, since_ms, text, false, see, arg);
 }
 
 static void see_node(const struct alert_rule *r, const struct node_now *n, int64_t since_ms, const char *text,
@@ -155,13 +162,15 @@ static void look_full(const struct alert_rule *r, const struct scene *s, see_fn 
         const struct node_now *n = s->view->nodes[i];
         for (size_t k = 0; k < n->n_devices; k++) {
             const struct device_now *d = &n->devices[k];
-            int64_t left;
-            if (d->state > DEV_BUSY || !memory_left(&d->now, &left) || !sample_has(&d->now, M_mem_total) ||
-                left * 10000 > d->now.v[M_mem_total] * (10000 - r->limit))
+            int64_t left, least;
+            if (d->state > DEV_BUSY || !memory_left(&d->now, &left) || !sample_has(&d->now, M_mem_total))
+                continue;
+            least = d->now.v[M_mem_total] / 10000 * (10000 - r->limit);
+            if (left > 2 * least) /* below that it goes on, and below least it begins */
                 continue;
             snprintf(text, sizeof(text), "%s:%d has %" PRId64 " MiB of memory left", node_shown(n), (int)d->fact.index,
                      left >> 20);
-            see_gpu(r, n, d, 0, text, see, arg);
+            see_gpu_as(r, n, d, 0, text, left > least, see, arg);
         }
     }
 }
@@ -184,6 +193,53 @@ static void look_idle(const struct alert_rule *r, const struct scene *s, see_fn 
 }
 
 /* ---- what happened ---- */
+
+/* Of nodes, told once each time. */
+static void look_happened(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    AUTO_BUF text = BUF_INIT(4096);
+
+    for (size_t i = s->n_recent; i-- > 0;) { /* the newest first: of those before it nothing is told again */
+        const struct recent *e = &s->recent[i];
+        const struct node_now *n = e->kind == (uint16_t)r->limit && !e->device[0] ? live_find(s->live, e->node) : NULL;
+        if (!n || n->retired || n->maintenance)
+            continue;
+        buf_reset(&text);
+        switch (e->kind) {
+        case EVENT_NEW:
+            buf_addf(&text, "%s is new: it was %s", node_shown(n), e->text);
+            break;
+        case EVENT_BACK:
+            buf_addf(&text, "%s is %s", node_shown(n), e->text);
+            break;
+        default:
+            buf_addf(&text, "the agent on %s started: %s", node_shown(n), e->text);
+        }
+        see_node(r, n, e->at_ms, text.p, see, arg);
+    }
+}
+
+/* What was found in W&B's runs: each by itself. */
+static void look_wandb(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    for (size_t i = s->n_recent; i-- > 0;) {
+        const struct recent *e = &s->recent[i];
+        char subject[40];
+        if (e->kind != EVENT_WANDB || str_starts(str_of(e->text), "done")) /* a pull that came to its end */
+            continue;
+        snprintf(subject, sizeof(subject), "wandb:%" PRId64, e->code);
+        struct finding f = {.subject = subject,
+                            .node = "",
+                            .place = "",
+                            .device = "",
+                            .person = "",
+                            .text = e->text,
+                            .advice = r->advice,
+                            .since_ms = e->at_ms,
+                            .severity = -1};
+        see(arg, r, &f);
+    }
+}
 
 static void look_recent(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
@@ -209,7 +265,7 @@ static void look_recent(const struct alert_rule *r, const struct scene *s, see_f
         else if (n)
             see_node(r, n, e->at_ms, text, see, arg);
         else
-            see_hub(r, "wandb", text, see, arg);
+            see_hub(r, "hub", text, see, arg);
     }
 }
 
@@ -280,6 +336,29 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 0,
      .clear_ms = 30 * SEC,
      .look = look_down},
+    {.name = "node-new",
+     .about = "a node is heard of for the first time",
+     .advice = "nobody knows it? Look at its token: muster token list",
+     .severity = SEV_INFO,
+     .notice = true,
+     .look = look_happened,
+     .limit = EVENT_NEW},
+    {.name = "node-back",
+     .about = "a node that was down is back; the end of node-down says so, too",
+     .advice = "",
+     .severity = SEV_INFO,
+     .notice = true,
+     .off = true, /* one return would be told twice */
+     .look = look_happened,
+     .limit = EVENT_BACK},
+    {.name = "node-up",
+     .about = "the agent of a node started: the node, or the agent alone",
+     .advice = "",
+     .severity = SEV_INFO,
+     .notice = true,
+     .off = true, /* every update of the agent does it */
+     .look = look_happened,
+     .limit = EVENT_START},
     {.name = "driver-hung",
      .about = "a node's driver does not answer",
      .advice = "look into dmesg for Xid errors; often only a restart of the node helps",
@@ -320,6 +399,7 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 2 * MIN_,
      .clear_ms = 2 * MIN_,
      .when = "temp>88",
+     .until = "temp<84",
      .text = "{place} is at {temp}"},
     {.name = "gpu-throttled-heat",
      .about = "heat holds a GPU's clocks down",
@@ -393,8 +473,8 @@ const struct alert_rule alert_builtin[] = {
      .about = "W&B runs: several at once on one host, a project that could not be read, a check that failed, low usage",
      .advice = "muster wandb check; docs/wandb.md",
      .severity = SEV_WARNING,
-     .look = look_recent,
-     .limit = EVENT_WANDB},
+     .notice = true,
+     .look = look_wandb},
     {.name = "store",
      .about = "the hub cannot store what it gets",
      .advice = "make room on the hub's disk: agents keep theirs until then",

@@ -103,8 +103,13 @@ static struct entry *add(struct lookout *w, const struct alert *a)
 void lookout_load(struct lookout *w, const struct alert *a)
 {
     w->last_id = MAX(w->last_id, a->id);
-    if (alert_state(a) == ALERT_FIRING && w->n < LOOKOUT_MAX && !find(w, a->rule, a->subject))
+    struct entry *e = find(w, a->rule, a->subject);
+    if (a->notice && e && a->since_ms > e->a->since_ms) { /* the newest one counts */
+        free(e->a);
+        e->a = alert_copy(a);
+    } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < LOOKOUT_MAX) {
         add(w, a);
+    }
 }
 
 void lookout_set_last(struct lookout *w, int64_t id)
@@ -135,7 +140,15 @@ void lookout_see(struct lookout *w, const struct alert_rule *r, const struct fin
 
     if (e && e->seen)
         return; /* twice in one look */
-    if (e) {    /* what it says of itself may be news */
+    if (f->weak && !(e && e->a->fired_ms))
+        return;
+    a.notice = r->notice;
+    if (e && a.notice) {
+        if (a.since_ms <= e->a->since_ms)
+            return; /* told of before */
+        free(e->a);
+        e->a = alert_copy(&a);
+    } else if (e) { /* what it says of itself may be news */
         a.id = e->a->id;
         a.fired_ms = e->a->fired_ms;
         a.told_ms = e->a->told_ms;
@@ -164,10 +177,13 @@ void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg)
         bool over = false;
         if (e->seen && !e->a->fired_ms && w->now_ms - e->a->since_ms >= e->for_ms) {
             e->a->fired_ms = w->now_ms;
+            e->a->resolved_ms = e->a->notice ? w->now_ms : 0;
             e->a->id = ++w->last_id;
             change(arg, e->a);
         } else if (!e->seen && !e->a->fired_ms) {
             over = true;
+        } else if (e->a->notice) { /* known, so that it is not told again */
+            over = w->now_ms - e->a->fired_ms >= LOOKOUT_NOTICE_MS;
         } else if (!e->seen && !settling) {
             e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;
             if (w->now_ms - e->gone_ms >= e->clear_ms) {
@@ -204,11 +220,13 @@ const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n)
         w->cap_all = w->cap;
         w->all = mem_grow(w->all, w->cap_all, sizeof(*w->all));
     }
+    size_t n = 0;
     for (size_t i = 0; i < w->n; i++)
-        w->all[i] = w->v[i].a;
-    if (w->n)
-        qsort(w->all, w->n, sizeof(*w->all), newest_first);
-    *ret_n = w->n;
+        if (!w->v[i].a->resolved_ms)
+            w->all[n++] = w->v[i].a;
+    if (n)
+        qsort(w->all, n, sizeof(*w->all), newest_first);
+    *ret_n = n;
     return w->all;
 }
 
@@ -234,6 +252,6 @@ size_t lookout_firing(const struct lookout *w)
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++)
-        n += w->v[i].a->fired_ms != 0;
+        n += w->v[i].a->fired_ms && !w->v[i].a->resolved_ms;
     return n;
 }

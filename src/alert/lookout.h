@@ -1,9 +1,11 @@
 /*
  * lookout.h: from what is so now to alerts: what a rule finds must be so for a while before it fires, and not be so for
- * a while before it is resolved. What fired is kept over a restart.
+ * a while before it is resolved. What fired is kept over a restart. What only happened (a notice) fires once for each
+ * time it happened, and is resolved as it fires.
  *
  * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; between a restart and the first looks
- * nothing is resolved, since nobody was heard of yet. W3 Nothing here reads a clock or writes.
+ * nothing is resolved, since nobody was heard of yet. W3 Nothing here reads a clock or writes. W4 A notice that is
+ * found again with the time it was found with before is the same one, also after a restart, for LOOKOUT_NOTICE_MS.
  */
 #ifndef ALERT_LOOKOUT_H
 #define ALERT_LOOKOUT_H
@@ -13,12 +15,14 @@
 
 #define LOOKOUT_MAX       20000  /* alerts at once, pending ones too */
 #define LOOKOUT_SETTLE_MS 120000 /* after a start */
+#define LOOKOUT_NOTICE_MS (2 * 86400000ll)
 
 struct lookout;
 struct lookout *lookout_new(int64_t now_ms);
 void lookout_free(struct lookout *w);
-void lookout_load(struct lookout *w, const struct alert *a); /* read back: it fired, and was not resolved */
-void lookout_set_last(struct lookout *w, int64_t id);        /* numbers given out so far */
+void lookout_load(struct lookout *w,
+                  const struct alert *a);             /* read back: it fired, and was not resolved; or a notice */
+void lookout_set_last(struct lookout *w, int64_t id); /* numbers given out so far */
 
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */
 void lookout_begin(struct lookout *w, int64_t now_ms);

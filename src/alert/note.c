@@ -23,6 +23,7 @@ static const struct member alert_members[] = {
     {"told", offsetof(struct alert, told_ms), M_INT64},
     {"tells", offsetof(struct alert, tells), M_INT32},
     {"closed", offsetof(struct alert, closed_ms), M_INT64},
+    {"notice", offsetof(struct alert, notice), M_INT32},
     {"rule", offsetof(struct alert, rule), M_TEXT},
     {"subject", offsetof(struct alert, subject), M_TEXT},
     {"node", offsetof(struct alert, node), M_TEXT},

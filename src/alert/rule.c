@@ -22,6 +22,17 @@ static int compile(struct alert_rule *r, struct filter_err *err)
     return r->when ? filter_new(str_of(r->when), NULL, &r->filter, err) : 0;
 }
 
+/* What is not known is neither so nor not so, and holds nothing. */
+static int compile_until(struct alert_rule *r, struct filter_err *err)
+{
+    AUTO_FILTER *alone = NULL;
+    AUTO_BUF text = BUF_INIT(2 * FILTER_MAX);
+    int code = filter_new(str_of(r->until), NULL, &alone, err); /* a mistake in it is at a column of its own */
+
+    buf_addf(&text, "not (%s)", r->until);
+    return code < 0 ? code : filter_new(buf_str(&text), NULL, &r->hold, err);
+}
+
 struct alert_rules *alert_rules_new(void)
 {
     struct alert_rules *r = mem_zero(1, sizeof(*r));
@@ -30,7 +41,10 @@ struct alert_rules *alert_rules_new(void)
     for (const struct alert_rule *b = alert_builtin; b->name; b++) {
         r->v[r->n] = *b;
         r->v[r->n].channels = "";
-        compile(&r->v[r->n++], &err);
+        compile(&r->v[r->n], &err);
+        if (b->until)
+            compile_until(&r->v[r->n], &err);
+        r->n++;
     }
     return r;
 }
@@ -39,8 +53,10 @@ void alert_rules_free(struct alert_rules *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++) {
         filter_free(r->v[i].filter);
+        filter_free(r->v[i].hold);
+    }
     arena_fini(&r->arena);
     free(r);
 }
@@ -131,6 +147,30 @@ static int read_when(struct reading *rd, const struct ynode *at, struct alert_ru
     return 0;
 }
 
+static int read_until(struct reading *rd, const struct ynode *at, struct alert_rule *r)
+{
+    struct filter_err bad;
+
+    if (at->kind != YNODE_TEXT || !str_trim(at->text).len)
+        return ytree_fail(rd->t, at, rd->err, "expected a filter, as temp<80");
+    r->until = keep(rd->r, str_trim(at->text));
+    filter_free(r->hold);
+    r->hold = NULL;
+    if (compile_until(r, &bad) < 0)
+        return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
+    return 0;
+}
+
+static int read_switch(struct reading *rd, const struct ynode *at, const char *more, bool *ret)
+{
+    bool on = at->kind == YNODE_TEXT && (str_eq(at->text, "on") || str_eq(at->text, "true"));
+
+    if (!on && !(at->kind == YNODE_TEXT && (str_eq(at->text, "off") || str_eq(at->text, "false"))))
+        return ytree_fail(rd->t, at, rd->err, "expected off%s on%s", more[0] ? "," : " or", more);
+    *ret = on;
+    return 0;
+}
+
 static int read_text(struct reading *rd, const struct ynode *at, bool holes, const char **ret)
 {
     struct err bad = {0};
@@ -158,6 +198,14 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_text(rd, v, false, &r->advice);
     if (str_eq(key->text, "when") && (r->own || r->when))
         return read_when(rd, v, r);
+    if (str_eq(key->text, "until") && (r->own || r->when))
+        return read_until(rd, v, r);
+    if (str_eq(key->text, "resolved") && !r->notice) {
+        bool told = true;
+        int code = read_switch(rd, v, "", &told);
+        r->no_end = !told;
+        return code;
+    }
     if (str_eq(key->text, "text")) {
         r->worded = !r->own;
         return read_text(rd, v, true, &r->text);
@@ -170,10 +218,10 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "name") && r->own)
         return 0; /* read before */
     return ytree_fail(rd->t, key, rd->err,
-                      "'%.*s' is not understood here: for, clear, severity, channel, advice, text%s", shown(key->text),
-                      key->text.p,
-                      r->own    ? ", when, of and name are"
-                      : r->when ? " and when are"
+                      "'%.*s' is not understood here: for, clear, severity, channel, advice, text, resolved%s",
+                      shown(key->text), key->text.p,
+                      r->own    ? ", when, until, of and name are"
+                      : r->when ? ", when and until are"
                                 : " are");
 }
 
@@ -181,6 +229,11 @@ static int read_members(struct reading *rd, const struct ynode *map, struct aler
 {
     int code = 0;
 
+    if (ynode_get(map, "when") && !ynode_get(map, "until")) { /* the built-in one belongs to the built-in `when` */
+        filter_free(r->hold);
+        r->hold = NULL;
+        r->until = NULL;
+    }
     for (size_t i = 0; i < map->n && code == 0; i++)
         code = read_member(rd, &map->keys[i], &map->v[i], r);
     return code;
@@ -218,12 +271,11 @@ static int read_builtin(struct reading *rd, const struct ynode *v, struct alert_
         r->off = false;
         return read_members(rd, v, r);
     }
-    bool off = str_eq(v->text, "off") || str_eq(v->text, "false"),
-         on = str_eq(v->text, "on") || str_eq(v->text, "true");
-    if (v->kind != YNODE_TEXT || !(off || on))
-        return ytree_fail(rd->t, v, rd->err, "expected off, on, or {for: 10m, severity: warning, ...}");
-    r->off = off;
-    return 0;
+    bool on = !r->off;
+    int code = read_switch(rd, v, ", or {for: 10m, severity: warning, ...}", &on);
+
+    r->off = !on;
+    return code;
 }
 
 static int read_all(struct reading *rd, const struct ynode *root)
@@ -277,8 +329,9 @@ static void look_one(const struct alert_rule *r, const struct scene *s, const st
 {
     char subject[UUID_MAX + 16], place[NAME_MAX_LEN + 16], who[160] = "";
     AUTO_BUF text = BUF_INIT(4096);
+    bool is_so = filter_match(r->filter, n, d, s->now_ms);
 
-    if (!filter_match(r->filter, n, d, s->now_ms))
+    if (!is_so && !(r->hold && filter_match(r->hold, n, d, s->now_ms)))
         return;
     if (d)
         snprintf(subject, sizeof(subject), "gpu:%s", d->fact.uuid);
@@ -301,7 +354,8 @@ static void look_one(const struct alert_rule *r, const struct scene *s, const st
                         .person = d && holders(d, who).len ? who : "",
                         .text = text.p ? text.p : "",
                         .advice = r->advice,
-                        .severity = -1};
+                        .severity = -1,
+                        .weak = !is_so};
     see(arg, r, &f);
 }
 

@@ -39,6 +39,7 @@ struct finding {
     const char *subject, *node, *place, *device, *person, *text, *advice;
     int64_t since_ms; /* 0: not known */
     int severity;     /* -1: the rule's */
+    bool weak;        /* keeps an alert that fires; makes none */
 };
 struct alert_rule;
 typedef void see_fn(void *arg, const struct alert_rule *r, const struct finding *f);
@@ -52,10 +53,14 @@ struct alert_rule {
     int32_t severity;
     int64_t for_ms, clear_ms;
     bool off, own;
+    bool notice; /* what it finds happened, at since_ms: told once, without an end */
+    bool no_end; /* nobody is told that it is over */
     /* one of the two */
     void (*look)(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg);
     const char *when; /* in the filter language, for each GPU or node */
     struct filter *filter;
+    const char *until;   /* once it fires it is over when this is so, not as soon as `when` is not; NULL: it is */
+    struct filter *hold; /* that it is not */
     enum alert_of of;
     const char *text;     /* template of the sentence: template.h */
     bool worded;          /* a built-in one whose text somebody gave: a message of one alert says that alone */

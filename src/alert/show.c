@@ -42,6 +42,8 @@ void alert_json(struct json *j, const struct alert *a, const struct silence *s)
         json_int(j, "fired", a->fired_ms);
     if (a->resolved_ms)
         json_int(j, "resolved", a->resolved_ms);
+    if (a->notice)
+        json_bool(j, "notice", true);
     if (s) {
         json_obj(j, "silenced");
         json_int(j, "id", s->id);

@@ -48,6 +48,12 @@ static int by_place(const void *x, const void *y)
     return c ? c : (a->id > b->id) - (a->id < b->id);
 }
 
+/* A notice has no end to tell of. */
+static bool is_over(const struct alert *a)
+{
+    return a->resolved_ms && !a->notice;
+}
+
 static int64_t lasted(const struct alert *a)
 {
     return MAX(a->resolved_ms - a->since_ms, 0);
@@ -110,7 +116,7 @@ static void say_group(const struct tell_ask *k, const struct channel *c, const s
 {
     AUTO_BUF title = BUF_INIT(1u << 20), text = BUF_INIT(1u << 20), ids = BUF_INIT(1u << 20);
     char short_title[TITLE_MAX], short_text[TEXT_MAX];
-    bool over = v[0]->resolved_ms != 0;
+    bool over = is_over(v[0]);
     int32_t severity = 0;
 
     qsort(v, n, sizeof(*v), by_place);
@@ -126,7 +132,9 @@ static void say_group(const struct tell_ask *k, const struct channel *c, const s
     mem_copy_str(short_title, sizeof(short_title), buf_str(&title).p);
     mem_copy_str(short_text, sizeof(short_text), buf_str(&text).p);
     say(arg, &(struct message){.created_ms = k->now_ms,
-                               .kind = over ? MESSAGE_RESOLVED : MESSAGE_FIRED,
+                               .kind = v[0]->notice ? MESSAGE_NOTICE
+                                       : over       ? MESSAGE_RESOLVED
+                                                    : MESSAGE_FIRED,
                                .severity = severity,
                                .channel = c->name,
                                .rule = v[0]->rule,

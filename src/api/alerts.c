@@ -88,6 +88,8 @@ static void put_finding(void *arg, const struct alert_rule *r, const struct find
 {
     struct json *j = arg;
 
+    if (f->weak)
+        return;
     json_obj(j, NULL);
     json_cstr(j, "rule", r->name);
     json_cstr(j, "severity", severity_words[f->severity >= 0 ? f->severity : r->severity]);

@@ -110,13 +110,14 @@ static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
     char span[24], what[700];
     json_t *s = json_object_get(o, "silenced");
     int64_t end = int_of(o, "resolved"), since = int_of(o, "since");
+    bool notice = json_is_true(json_object_get(o, "notice"));
 
-    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), end ? " (is over)" : "", s ? ", silenced by " : "",
+    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), end && !notice ? " (is over)" : "", s ? ", silenced by " : "",
              s ? text_of(s, "by") : "");
     const char *texts[] = {text_of(o, "severity"),
                            text_of(o, "rule"),
                            text_of(o, "place"),
-                           since ? clock_span(MAX(0, (end ? end : now_ms) - since), span) : "",
+                           since && !notice ? clock_span(MAX(0, (end ? end : now_ms) - since), span) : "",
                            what,
                            text_of(o, "advice")};
     put_texts(rows, texts, ARRAY_LEN(texts));

@@ -16,6 +16,7 @@
 
 #define LOOK_MS    5000
 #define RECENT_MS  3600000
+#define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
 #define RECENT_MAX 2000
 #define PAST_MAX   1000 /* resolved ones kept at hand */
 #define PAST_MS    (7 * 86400000ll)
@@ -112,6 +113,15 @@ static void keep_past(struct alerts_desk *d, struct alert *a)
     d->past[d->n_past++] = a;
 }
 
+/* Is anybody to be told? */
+static void keep_over(struct alerts_desk *d, const struct alert *a, int64_t now_ms)
+{
+    const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
+
+    if (!r || !r->no_end)
+        herald_over(d->herald, a, now_ms);
+}
+
 static void load_alert(void *arg, const struct note *n)
 {
     struct alerts_desk *d = arg;
@@ -127,7 +137,9 @@ static void load_alert(void *arg, const struct note *n)
         lookout_load(d->watch, a);
         free(a);
     } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
-        herald_over(d->herald, a, d->h->started_ms);
+        if (a->notice && a->fired_ms > d->h->started_ms - LOOKOUT_NOTICE_MS)
+            lookout_load(d->watch, a);
+        keep_over(d, a, d->h->started_ms);
         keep_past(d, a);
     } else {
         free(a);
@@ -169,7 +181,7 @@ int alerts_desk_load(struct alerts_desk *d, struct err *err)
     if (r == 0)
         r = store_notes(d->h->store, NOTE_SILENCE, false, load_silence, d, err);
     if (r == 0)
-        r = store_events(d->h->store, NULL, d->h->started_ms - RECENT_MS, RECENT_MAX, load_event, d, err);
+        r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, load_event, d, err);
     if (d->n_recent)
         qsort(d->recent, d->n_recent, sizeof(*d->recent), by_time);
     return MIN(r, 0);
@@ -196,7 +208,7 @@ static void forget_old(struct alerts_desk *d, int64_t now_ms)
     size_t n = 0;
 
     for (size_t i = 0; i < d->n_recent; i++)
-        if (now_ms - d->recent[i].at_ms < RECENT_MS)
+        if (now_ms - d->recent[i].at_ms < (d->recent[i].kind == EVENT_WANDB ? WANDB_MS : RECENT_MS))
             d->recent[n++] = d->recent[i];
     d->n_recent = n;
     n = 0;
@@ -228,11 +240,11 @@ static void changed(void *arg, const struct alert *a)
     struct note n = {.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms, .bytes = buf_str(&b)};
     store_notes_put(d->h->store, &n, 1, kept, NULL);
     if (a->resolved_ms) {
-        herald_over(d->herald, a, d->looked_ms);
+        keep_over(d, a, d->looked_ms);
         keep_past(d, alert_copy(a));
     }
     log_info("alert", "%s: %s: %s%s", severity_words[a->severity], a->rule, a->text,
-             a->resolved_ms ? " (is over)" : "");
+             a->resolved_ms && !a->notice ? " (is over)" : "");
 }
 
 static void see(void *arg, const struct alert_rule *r, const struct finding *f)

@@ -37,7 +37,7 @@ void herald_free(struct herald *t)
 
 void herald_over(struct herald *t, const struct alert *a, int64_t now_ms)
 {
-    if (!a->told_ms || a->closed_ms)
+    if ((!a->told_ms && !a->notice) || a->closed_ms)
         return;
     VEC_ROOM(t->over, t->n_over, t->cap_over);
     t->over[t->n_over++] = (struct over){alert_copy(a), now_ms};

@@ -12,7 +12,8 @@
 struct herald;
 struct herald *herald_new(struct hub *h);
 void herald_free(struct herald *t);
-/* This alert is over: whoever was told of it is to be told that. Read back after a restart, too. */
+/* This alert is over: whoever was told of it is to be told that; of a notice nobody was told yet. Read back after a
+ * restart, too. */
 void herald_over(struct herald *t, const struct alert *a, int64_t now_ms);
 /* After a look: what is due is told. The lookout learns what was. */
 void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *w,

@@ -23,6 +23,7 @@ struct alert {
     int64_t told_ms;     /* when somebody was told last */
     int32_t tells;       /* how often */
     int64_t closed_ms;   /* when somebody was told that it is over; 0: nobody */
+    int32_t notice;      /* it happened, and has no end: resolved as it fired; told once */
     const char *rule;
     const char *subject; /* what it is wrong with: "node:KEY", "gpu:UUID", "person:kim", "booking:7", "hub", ... */
     const char *node;    /* its key; empty: of none */

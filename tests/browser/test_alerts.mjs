@@ -10,6 +10,7 @@ const CONFIG = `
 rule: {down_after: DOWN}
 alerts:
   gpu-idle: off
+  node-new: off
   gpu-xid: off
   rules:
     - {name: second, when: "gpu:1", severity: warning, for: 0s, clear: 0s, text: "{place} is the second ${EVIL}", advice: "look at it ${EVIL}"}

@@ -1,12 +1,10 @@
 #!/usr/bin/python3
 """Alerts against a real hub: they fire, are resolved, survive kill -9 without firing twice, and can be silenced."""
 import contextlib
-import json
 import sqlite3
-import threading
 
+import alerting
 import lib
-import sender
 
 CONFIG = """
 rule: {stale_after: 2s, down_after: 3s}
@@ -23,54 +21,8 @@ alerts:
 """
 
 
-class Alerts(lib.Case):
-    def setUp(self):
-        super().setUp()
-        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
-            f.write(CONFIG)
-        self.port, self.on, self.over = lib.free_port(), {}, threading.Event()
-        self.begin()
-        self.nodes = {n: (sender.Node(n), self.token("agent")) for n in ("a1", "a2")}
-        self.admin = self.token("admin")
-        self.quiet = set()
-        self.say()
-        self.thread = threading.Thread(target=self.go_on, daemon=True)
-        self.thread.start()
-        self.addCleanup(lambda: (self.over.set(), self.thread.join()))
-
-    def begin(self):
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"))
-        self.hub.wait_line(r"http://127")
-
-    def say(self):
-        for name, (node, token) in list(self.nodes.items()):
-            if name in self.quiet:
-                continue
-            user = self.on.get(name)
-            procs = node.procs((100, user, "train", "train")) if user else node.procs()
-            raw = node.stream(node.facts(), procs, node.batch(util=5000 if user else 0, mem=8 << 30 if user else 0))
-            lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
-
-    def go_on(self):
-        while not self.over.wait(0.5):
-            try:
-                self.say()
-            except OSError:
-                pass  # the hub is away
-
-    def ask(self, method, path, body=None):
-        status, _, raw = lib.ask(self.url + path, method=method, headers={"Authorization": "Bearer " + self.admin}, body=None if body is None else json.dumps(body).encode())
-        return status, json.loads(raw)
-
-    def rows(self, query=""):
-        return self.ask("GET", "/api/v1/alerts" + query)[1]["rows"]
-
-    def firing(self):
-        return sorted((r["rule"], r["place"], r["id"]) for r in self.rows())
-
-    def cli(self, *argv):
-        return self.run_any(lib.MUSTER, "alerts", *argv, env={"MUSTER_HUB": self.url, "MUSTER_TOKEN": self.admin})
+class Alerts(alerting.Watched):
+    config = CONFIG
 
     def test_an_alert_fires_once_over_restarts_and_is_resolved(self):
         self.assertEqual(self.cli()[:2], (0, "nothing is wrong\n"))
@@ -91,7 +43,8 @@ class Alerts(lib.Case):
         with open(self.path("muster.yaml"), encoding="utf-8") as f:
             self.assertEqual(f.read(), CONFIG)
         past = self.rows("?all")
-        self.assertEqual([r["id"] for r in past if r["state"] == "resolved"], [])
+        self.assertEqual([r["id"] for r in past if r["state"] == "resolved" and not r.get("notice")], [])
+        self.assertEqual(sorted(r["text"] for r in past if r.get("notice")), ["a1 is new: it was seen for the first time", "a2 is new: it was seen for the first time"])
 
     def test_silences_keep_it_listed_and_end(self):
         self.on["a1"] = "kim"

@@ -35,7 +35,7 @@ static const char *look(struct lookout *l, int64_t now_ms, const char *subjects,
     lookout_begin(l, now_ms);
     while (str_word(&rest, &one)) {
         snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
-        struct finding f = {subject, "", "", "", "", "it is so", "", 0, -1};
+        struct finding f = {subject, "", "", "", "", "it is so", "", 0, -1, false};
         lookout_see(l, &rule, &f);
         lookout_see(l, &rule, &f); /* twice is once */
     }
@@ -95,6 +95,73 @@ static void what_fired_survives_a_restart(void **unused)
     lookout_free(l);
 }
 
+/* Found at `now`, as something that happened at `since`. */
+static const char *look_as(struct lookout *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms, bool weak,
+                           struct told *t)
+{
+    struct finding f = {"a", "", "", "", "", "it is so", "", since_ms, -1, weak};
+
+    t->text[0] = 0;
+    lookout_begin(l, now_ms);
+    lookout_see(l, r, &f);
+    lookout_end(l, on_change, t);
+    return t->text;
+}
+
+static void w4_what_happened_is_told_once_each_time(void **unused)
+{
+    static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
+    struct lookout *l = lookout_new(0);
+    struct alert a = {.id = 9,
+                      .since_ms = 900,
+                      .fired_ms = 950,
+                      .resolved_ms = 950,
+                      .notice = 1,
+                      .rule = "h",
+                      .subject = "a",
+                      .node = "",
+                      .place = "",
+                      .device = "",
+                      .person = "",
+                      .text = "",
+                      .advice = ""};
+    struct told t;
+    size_t n;
+
+    (void)unused;
+    lookout_load(l, &a);
+    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");             /* told before the restart */
+    assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; "); /* both at once */
+    assert_string_equal(look_as(l, &happens, 3000, 1500, false, &t), "");
+    assert_string_equal(look(l, 4000, "", &t), "");
+    assert_string_equal(look_as(l, &happens, 2000 + LOOKOUT_NOTICE_MS - 1, 1500, false, &t), "");
+    assert_string_equal(look_as(l, &happens, 2000 + LOOKOUT_NOTICE_MS - 1, 1501, false, &t), "over 11 a; ");
+    lookout_all(l, &n);
+    assert_true(n == 0 && lookout_firing(l) == 0); /* nothing is wrong */
+    look(l, 2000 + 3 * LOOKOUT_NOTICE_MS, "", &t);
+    assert_string_equal(t.text, "");
+    lookout_free(l);
+}
+
+static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
+{
+    struct lookout *l = lookout_new(-1000000);
+    struct told t;
+
+    (void)unused;
+    look_as(l, &rule, 0, 0, true, &t);
+    assert_string_equal(look_as(l, &rule, 60000, 0, true, &t), "");
+    look_as(l, &rule, 70000, 0, false, &t);
+    look_as(l, &rule, 80000, 0, true, &t); /* begins again */
+    look_as(l, &rule, 90000, 0, false, &t);
+    assert_string_equal(look_as(l, &rule, 140000, 0, false, &t), "");
+    assert_string_equal(look_as(l, &rule, 150000, 0, false, &t), "fired 1 a; ");
+    assert_string_equal(look_as(l, &rule, 900000, 0, true, &t), "");
+    assert_string_equal(look(l, 910000, "", &t), "");
+    assert_string_equal(look(l, 940000, "", &t), "over 1 a; ");
+    lookout_free(l);
+}
+
 static void thousands_are_found_again(void **unused)
 {
     struct lookout *l = lookout_new(-1000000);
@@ -126,17 +193,44 @@ static void has(const struct buf *b, const char *what, bool want)
         fail_msg("%s '%s' in\n%s", want ? "no" : "there is", what, b->p ? b->p : "");
 }
 
+static int read_rules(struct alert_rules *r, const char *text, struct err *err)
+{
+    AUTO_FREE char *copy = mem_str(text);
+    char path[] = "m.yaml";
+    struct opt_section section = {.text = copy, .path = path, .line = 10};
+
+    return alert_rules_read(r, &section, err);
+}
+
+static void on_hot(void *arg, const struct alert_rule *r, const struct finding *f)
+{
+    if (strcmp(r->name, "gpu-hot") == 0 && strcmp(f->place, "dgx1:0") == 0)
+        *(int *)arg = f->weak ? 1 : 2;
+}
+
 static void rules_find_what_is_wrong(void **unused)
 {
     struct cluster *c = cluster_new();
     struct alert_rules *rules = alert_rules_new();
     struct live *live = live_new(&state_rule_default, NULL, NULL);
-    struct recent recent[] = {{.at_ms = NOW - 1000, .kind = EVENT_WANDB, .text = "Overlap of runs found"}};
-    struct scene s =
-        {.now_ms = NOW, .view = &c->v, .live = live, .store = "no space left", .recent = recent, .n_recent = 1};
+    struct recent recent[] =
+        {{.at_ms = NOW - 3000, .kind = EVENT_WANDB, .code = 1, .text = "overlap acme: runs share a host"},
+         {.at_ms = NOW - 2000, .kind = EVENT_WANDB, .code = 2, .text = "low acme: Low GPU Usage for acme"},
+         {.at_ms = NOW - 1000, .kind = EVENT_WANDB, .code = 3, .text = "done: 12 runs"},
+         {.at_ms = NOW - 900, .kind = EVENT_NEW, .node = "key-fresh", .text = "seen for the first time"},
+         {.at_ms = NOW - 800, .kind = EVENT_BACK, .node = "key-fresh", .text = "back after 3 h"},
+         {.at_ms = NOW - 700, .kind = EVENT_BACK, .node = "key-fresh", .device = "GPU-1", .text = "is back"},
+         {.at_ms = NOW - 600, .kind = EVENT_START, .node = "key-fresh", .text = "muster-agent 0.1.0"}};
+    struct scene s = {.now_ms = NOW,
+                      .view = &c->v,
+                      .live = live,
+                      .store = "no space left",
+                      .recent = recent,
+                      .n_recent = ARRAY_LEN(recent)};
     AUTO_BUF b = BUF_INIT(1 << 20);
 
     (void)unused;
+    live_node(live, "key-fresh", "fresh", NOW - 900);
     sample_set(&c->v.nodes[0]->devices[0].now, M_rows_pending, 1);
     sample_set(&c->v.nodes[0]->devices[0].now, M_temp, 95000);
     alert_rules_look(rules, &s, on_see, &b);
@@ -150,7 +244,18 @@ static void rules_find_what_is_wrong(void **unused)
     has(&b, "gpu-throttled-heat dgx1:0: ", true);
     has(&b, "gpu-throttled-power", false); /* off unless told */
     has(&b, "store : no space left\n", true);
-    has(&b, "wandb : Overlap of runs found\n", true);
+    has(&b, "wandb : overlap acme: runs share a host\n", true);
+    has(&b, "wandb : low acme: ", true);
+    has(&b, "wandb : done", false);
+    has(&b, "node-new fresh: fresh is new: it was seen for the first time\n", true);
+    has(&b, "node-back", false); /* the end of node-down says so */
+    has(&b, "node-up", false);
+    buf_reset(&b);
+    assert_int_equal(read_rules(rules, "node-back: on\nnode-up: on\n", NULL), 0);
+    alert_rules_look(rules, &s, on_see, &b);
+    has(&b, "node-back fresh: fresh is back after 3 h\n", true);
+    has(&b, "is is back", false); /* a GPU's */
+    has(&b, "node-up fresh: the agent on fresh started: muster-agent 0.1.0\n", true);
     for (size_t i = 0; i < c->v.n; i++)
         ((struct node_now *)(uintptr_t)c->v.nodes[i])->maintenance = true;
     buf_reset(&b);
@@ -162,13 +267,42 @@ static void rules_find_what_is_wrong(void **unused)
     cluster_free(c);
 }
 
-static int read_rules(struct alert_rules *r, const char *text, struct err *err)
+/* hotter than 88 degrees until below 84 */
+static void a_threshold_has_a_lower_one_to_end_at(void **unused)
 {
-    AUTO_FREE char *copy = mem_str(text);
-    char path[] = "m.yaml";
-    struct opt_section section = {.text = copy, .path = path, .line = 10};
-
-    return alert_rules_read(r, &section, err);
+    static const struct {
+        const char *conf;
+        int64_t temp; /* -1: not told */
+        int want;     /* 0: nothing; 1: it goes on; 2: it begins */
+    } cases[] = {
+        {"", 89000, 2},
+        {"", 88000, 1},
+        {"", 84000, 1},
+        {"", 83000, 0},
+        {"", -1, 0},
+        {"gpu-hot: {when: temp>70}", 70000, 0}, /* the built-in end is the built-in beginning's */
+        {"gpu-hot: {when: temp>70, until: temp<60}", 70000, 1},
+        {"gpu-hot: {until: temp<80}", 81000, 1},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cluster *c = cluster_new();
+        struct alert_rules *r = alert_rules_new();
+        struct live *live = live_new(&state_rule_default, NULL, NULL);
+        struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+        struct device_now *d = &c->v.nodes[0]->devices[0];
+        int got = 0;
+        print_message("'%s' %lld\n", cases[i].conf, (long long)cases[i].temp);
+        assert_int_equal(read_rules(r, cases[i].conf, NULL), 0);
+        bits_clear(&d->now.have, M_temp);
+        if (cases[i].temp >= 0)
+            sample_set(&d->now, M_temp, cases[i].temp);
+        alert_rules_look(r, &s, on_hot, &got);
+        assert_int_equal(got, cases[i].want);
+        live_free(live);
+        alert_rules_free(r);
+        cluster_free(c);
+    }
 }
 
 static void rules_of_ones_own_are_read(void **unused)
@@ -185,6 +319,7 @@ static void rules_of_ones_own_are_read(void **unused)
         read_rules(r,
                    "gpu-idle: off\ngpu-throttled-power: on\ngpu-hot: {for: 10m, severity: critical, when: temp>70}\n"
                    "rules:\n- name: mine\n  when: held user:lee\n  for: 90s\n  channel: [a, b]\n"
+                   "  until: free\n  resolved: off\n"
                    "  text: '{place} {{x} {user} {idle} {mem_used} {sm_active}'\n"
                    "- {name: dark, when: 'host:ws*', of: node, text: '{node}: {state}'}\n",
                    &err);
@@ -194,6 +329,7 @@ static void rules_of_ones_own_are_read(void **unused)
     const struct alert_rule *hot = alert_rules_find(r, "gpu-hot"), *mine = alert_rules_find(r, "mine");
     assert_true(hot->for_ms == 600000 && hot->severity == SEV_CRITICAL && mine->for_ms == 90000 && mine->own);
     assert_string_equal(mine->channels, "a,b");
+    assert_true(mine->no_end && mine->hold && !hot->no_end && !hot->hold);
     alert_rules_look(r, &s, on_see, &b);
     has(&b, "mine dgx1:1: dgx1:1 {x} lee 2 h 55 m 2.00 GiB -\n", true);
     has(&b, "dark ws3: ws3: down\n", true);
@@ -277,9 +413,15 @@ static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
         {"gpu-ilde: off\n", "m.yaml:11:1: there is no built-in rule 'gpu-ilde'"},
         {"gpu-idle: maybe\n", "m.yaml:11:11: expected off, on, or"},
         {"gpu-idle: {for: soon}\n", "expected a length of time"},
-        {"gpu-idle: {when: free}\n", "'when' is not understood here: for, clear, severity, channel, advice, text are"},
+        {"gpu-idle: {when: free}\n",
+         "'when' is not understood here: for, clear, severity, channel, advice, text, resolved are"},
         {"gpu-hot: {severity: bad}\n", "expected info, warning or critical"},
         {"rules: 7\n", "expected a list of rules"},
+        {"gpu-hot: {until: 'temp<'}\n", "column 6 of the filter"},
+        {"gpu-hot: {until: }\n", "expected a filter"},
+        {"gpu-idle: {until: free}\n", "'until' is not understood here"},
+        {"gpu-idle: {resolved: maybe}\n", "expected off or on"},
+        {"node-new: {resolved: off}\n", "'resolved' is not understood here"},
         {"rules:\n- {name: x}\n", "m.yaml:12:3: expected a rule"},
         {"rules:\n- {name: x, when: 'mem<'}\n", "column 5 of the filter"},
         {"rules:\n- {name: x, when: free, text: '{what}'}\n", "{what} is not known"},
@@ -311,6 +453,7 @@ static void a_note_comes_back_as_it_was(void **unused)
                       .resolved_ms = 3,
                       .told_ms = 4,
                       .tells = 5,
+                      .notice = 1,
                       .rule = "r",
                       .subject = "gpu:\"x",
                       .node = "n",
@@ -353,7 +496,9 @@ static void a_note_comes_back_as_it_was(void **unused)
 }
 
 TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
-      cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(thousands_are_found_again),
+      cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(w4_what_happened_is_told_once_each_time),
+      cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),
+      cmocka_unit_test(a_threshold_has_a_lower_one_to_end_at), cmocka_unit_test(thousands_are_found_again),
       cmocka_unit_test(rules_find_what_is_wrong), cmocka_unit_test(rules_of_ones_own_are_read),
       cmocka_unit_test(a_text_of_vesta_fills_as_it_did), cmocka_unit_test(a_built_in_rule_takes_ones_own_words),
       cmocka_unit_test(what_is_wrong_in_the_file_is_said_with_its_place), cmocka_unit_test(a_note_comes_back_as_it_was))

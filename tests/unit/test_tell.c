@@ -328,6 +328,25 @@ static void channels_get_what_they_take(void **state)
     assert_string_equal(tell_at(s, 99000, 1), "");
 }
 
+static void what_happened_is_told_without_an_end(void **state)
+{
+    struct scene_of_news *s = *state;
+
+    for (int i = 0; i < MANY; i++) {
+        s->alerts[i].notice = 1;
+        s->alerts[i].resolved_ms = s->alerts[i].fired_ms;
+        s->alerts[i].rule = "node-new";
+        s->alerts[i].text = "it is new";
+    }
+    assert_string_equal(tell_at(s, 99000, 1), "a notice | [critical] node-new: it is new | look\n"
+                                              "b notice | [critical] node-new: it is new | look\n");
+    assert_string_equal(tell_at(s, 99000, MANY),
+                        "a notice | [critical] node-new: 500 nodes: dgx1, dgx2, dgx3, dgx4, dgx5, dgx6, dgx7, dgx8, "
+                        "dgx9, dgx10 and 490 more | look\n"
+                        "b notice | [critical] node-new: 500 nodes: dgx1, dgx2, dgx3, dgx4, dgx5, dgx6, dgx7, dgx8, "
+                        "dgx9, dgx10 and 490 more | look\n");
+}
+
 static void one_alert_in_somebodys_words_is_these_words_alone(void **state)
 {
     struct scene_of_news *s = *state;
@@ -351,4 +370,5 @@ TESTS(cmocka_unit_test(channels_are_read), cmocka_unit_test(mail_and_bot_are_rea
       cmocka_unit_test(a_message_keeps_its_files_and_to_whom_it_goes),
       cmocka_unit_test_setup_teardown(t1_five_hundred_nodes_are_one_message, begin, end),
       cmocka_unit_test_setup_teardown(channels_get_what_they_take, begin, end),
-      cmocka_unit_test_setup_teardown(one_alert_in_somebodys_words_is_these_words_alone, begin, end))
+      cmocka_unit_test_setup_teardown(one_alert_in_somebodys_words_is_these_words_alone, begin, end),
+      cmocka_unit_test_setup_teardown(what_happened_is_told_without_an_end, begin, end))

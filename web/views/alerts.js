@@ -44,7 +44,7 @@ function Row({ a, hush, now }) {
     return html`<li class="alert ${a.severity} ${a.silenced || over ? "quiet" : ""}">
         <span class="severity"><span class="mark" aria-hidden="true">${SEVERITIES[rank(a)]?.[1]}</span> ${a.severity}</span>
         <span class="alert-at"><${Where} a=${a} /></span>
-        <time class="dim" title="since ${exactTime(a.since)}${a.resolved ? `, until ${exactTime(a.resolved)}` : ""}">${over ? `${moment(a.resolved ?? 0, now)}, after ${lasted}` : `for ${lasted}`}</time>
+        <time class="dim" title="since ${exactTime(a.since)}${a.resolved ? `, until ${exactTime(a.resolved)}` : ""}">${a.notice ? moment(a.since, now) : over ? `${moment(a.resolved ?? 0, now)}, after ${lasted}` : `for ${lasted}`}</time>
         <div class="alert-text">
             <p>${a.text}</p>
             ${a.advice && !over && html`<p class="dim">→ ${a.advice}</p>`}
@@ -122,7 +122,7 @@ export default function AlertsView() {
         ${hushed.length > 0 && html`<section class="alert-part"><h2>silenced</h2><${List} label="Silenced" rows=${hushed} hush=${null} now=${now} /></section>`}
         ${named && html`<${Silences} rows=${standing} may=${may} now=${now} add=${() => setDraft({ rule: "", node: "" })} />`}
         <section class="alert-part" aria-label="Resolved">
-            <h2>resolved this week</h2>
+            <h2>resolved this week, and what happened</h2>
             <p><button type="button" aria-pressed=${all} onClick=${() => setQuery({ all: all ? undefined : "yes" })}>${all ? "hide" : "show"}</button></p>
             ${all && (over.length ? html`<${List} label="Resolved this week" rows=${over} hush=${null} now=${now} />` : html`<p class="dim">none</p>`)}
         </section>

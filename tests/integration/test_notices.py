@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""What happened and has no end is told once, also by a hub that was killed meanwhile; nothing is wrong because of it."""
+import json
+import os
+
+import alerting
+import lib
+
+CONFIG = """
+rule: {stale_after: 3s, down_after: 5s}
+alerts:
+  node-down: {clear: 0s, resolved: off}
+  node-back: on
+  gpu-idle: off
+channels:
+  wall: {type: command, command: [/bin/sh, -c, "cat >> {dir}/told"], severity: info}
+"""
+
+
+class Notices(alerting.Watched):
+    config = CONFIG
+
+    def told(self):
+        if not os.path.exists(self.path("told")):
+            return []
+        with open(self.path("told"), encoding="utf-8") as f:
+            return [json.loads(line) for line in f if line.strip()]
+
+    def kinds(self):
+        return [(m["kind"], m["rule"]) for m in self.told()]
+
+    def ids(self, rule):
+        """A message may come twice where the hub was killed between sending it and noting that; an alert has one number."""
+        return {i for m in self.told() if m["rule"] == rule for i in m["alerts"]}
+
+    def test_a_new_node_is_told_of_once_and_one_that_is_back_is_too(self):
+        lib.wait_until("it happened", lambda: len(self.rows("?all")) == 2)
+        self.hub.kill9()  # before it is told, most likely: it waits for others
+        self.begin()
+        lib.wait_until("both are told of", lambda: len(self.ids("node-new")) == 2, 40)
+        self.assertEqual({k for k in self.kinds()}, {("notice", "node-new")})
+        self.assertIn("is new", json.dumps(self.told()))
+        self.assertEqual(self.cli()[:2], (0, "nothing is wrong\n"))
+        rows = self.rows("?all")
+        self.assertEqual(sorted((r["rule"], r["place"], r["notice"]) for r in rows), [("node-new", "a1", True), ("node-new", "a2", True)])
+        self.hub.kill9()
+        self.begin()
+        lib.wait_until("both are heard of again", lambda: all(n["state"] == "up" for n in self.ask("GET", "/api/v1/state")[1]["nodes"]))
+        self.quiet.add("a2")
+        lib.wait_until("it is down", lambda: ("fired", "node-down") in self.kinds(), 60)
+        self.quiet.clear()
+        lib.wait_until("it is back", lambda: ("notice", "node-back") in self.kinds(), 60)
+        self.assertRegex([m for m in self.told() if m["rule"] == "node-back"][0]["title"], r"^\[info\] node-back: a2 is back after ")
+        self.hub.stop()
+        self.begin()
+        lib.wait_until("it looked", lambda: self.ask("GET", "/api/v1/alerts")[0] == 200)
+        self.assertRegex(self.cli("--all")[1], r"info +node-back +a2 +- +a2 is back after")
+        self.quiet.add("a1")  # something to wait for, behind which nothing else may stand
+        lib.wait_until("the other is down", lambda: self.kinds().count(("fired", "node-down")) == 2, 60)
+        self.assertEqual(sorted(k for k in self.kinds() if k[1] != "node-new"), [("fired", "node-down"), ("fired", "node-down"), ("notice", "node-back")])
+        self.assertEqual(len(self.ids("node-new")), 2)
+
+
+if __name__ == "__main__":
+    lib.main()
