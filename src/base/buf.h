@@ -30,7 +30,8 @@ int buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(
 int buf_addi(struct buf *b, int64_t v); /* decimal, without printf's cost */
 int buf_addu(struct buf *b, uint64_t v);
 int buf_addx(struct buf *b, const void *p, size_t n); /* lower-case hex of n bytes */
-int buf_addurl(struct buf *b, struct str s); /* as a value in a URL's query: %XX but for letters and the like */
+int buf_addurl(struct buf *b,
+               struct str s); /* in an address, a part of its path or a value: %XX but for letters and the like */
 
 /* Little-endian binary and LEB128 varints, for wire, spool and store. */
 int buf_u8(struct buf *b, uint8_t v);

@@ -96,8 +96,7 @@ static int change(const struct node_conf *conf, const char *node, const char *na
         json_bool(&j, flag, !conf->undo);
     json_end_obj(&j);
     buf_adds(&path, "/api/v1/nodes/");
-    for (const char *p = node; *p; p++) /* a name may hold anything but a slash */
-        buf_addf(&path, "%%%02X", (unsigned char)*p);
+    buf_addurl(&path, str_of(node));
     if (client_ask(&conf->client, "PATCH", path.p, buf_str(&body), &answer, &err) < 0)
         return cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
     return EXIT_OK;

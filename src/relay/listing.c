@@ -84,14 +84,3 @@ int64_t listing_date_ms(struct str date)
              date.p + 17);
     return clock_parse(text, strlen(text), &at) == 0 && at > 0 ? at : 0;
 }
-
-void listing_escape(struct buf *to, const char *name)
-{
-    for (; *name; name++) {
-        unsigned char c = (unsigned char)*name;
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~", c))
-            buf_addc(to, (char)c);
-        else
-            buf_addf(to, "%%%02X", c);
-    }
-}

@@ -10,7 +10,5 @@
  * servers' and names that do not fit are passed over. */
 bool listing_next(struct str *rest, char ret[LISTING_NAME_MAX + 1]);
 int64_t listing_date_ms(struct str date); /* "Sun, 15 Nov 2026 08:41:39 GMT" of a header; 0: it is none */
-/* A name as a part of an address. */
-void listing_escape(struct buf *to, const char *name);
 
 #endif

@@ -438,23 +438,12 @@ static void on_done(void *arg, const struct http_result *r)
 
 /* ---- lanes ---- */
 
-static void add_escaped(struct buf *to, const char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~:", c))
-            buf_addc(to, (char)c);
-        else
-            buf_addf(to, "%%%02X", c);
-    }
-}
-
 struct lane *lane_new(struct post *p, const char *key, const struct lane_hooks *hooks, void *arg)
 {
     struct lane *l = mem_zero(1, sizeof(*l));
     AUTO_BUF url = BUF_INIT(4096);
     buf_adds(&url, p->url);
-    add_escaped(&url, key);
+    buf_addurl(&url, str_of(key));
     struct http_conf hc = {.url = url.p, .ca_file = p->ca_file, .pin = p->pin, .proxy = p->proxy};
     l->post = p;
     l->hooks = *hooks;

@@ -57,7 +57,7 @@ static void url_of(const struct well *w, const char *file, struct buf *ret)
     int port = w->port ? w->port : w->pull->port;
     bool bare = strchr(w->host, ':') != NULL; /* an IPv6 address */
     buf_addf(ret, "http://%s%s%s:%d/", bare ? "[" : "", w->host, bare ? "]" : "", port);
-    listing_escape(ret, file);
+    buf_addurl(ret, str_of(file));
 }
 
 static void later(struct well *w, int64_t ms)

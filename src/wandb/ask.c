@@ -1,7 +1,6 @@
 /* ask.c: GraphQL texts and their variables; pages read strictly. */
 #include "wandb/ask.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -81,11 +80,7 @@ void ask_events_variables(struct buf *ret, const char *team, const char *project
 void ask_path_part(struct buf *b, const char *s)
 {
     buf_addc(b, '/');
-    for (; *s; s++)
-        if (isalnum((unsigned char)*s) || strchr("-_.~", *s))
-            buf_addc(b, *s);
-        else
-            buf_addf(b, "%%%02X", (unsigned char)*s);
+    buf_addurl(b, str_of(s));
 }
 
 void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run)

@@ -218,6 +218,15 @@ static void text_can_be_taken_away(void **unused)
     buf_fini(NULL);
 }
 
+static void a_part_of_an_address_is_escaped(void **unused)
+{
+    AUTO_BUF b = BUF_INIT(256);
+
+    (void)unused;
+    buf_addurl(&b, STR("a b/\xc3\xbc?&=%+#.csv-_~"));
+    assert_string_equal(b.p, "a%20b%2F%C3%BC%3F%26%3D%25%2B%23.csv-_~");
+}
+
 static void base64_is_as_rfc_4648_has_it(void **unused)
 {
     static const char *const cases[][2] = {{"", ""},
@@ -252,4 +261,5 @@ static void base64_is_as_rfc_4648_has_it(void **unused)
 TESTS(cmocka_unit_test(adds_are_whole_or_not_at_all), cmocka_unit_test(every_way_of_adding_respects_the_maximum),
       cmocka_unit_test(numbers_are_written_as_printf_writes_them), cmocka_unit_test(what_is_written_reads_back),
       cmocka_unit_test(a_cursor_fails_once_and_stays_failed), cmocka_unit_test(a_descriptor_is_read_to_its_end),
-      cmocka_unit_test(text_can_be_taken_away), cmocka_unit_test(base64_is_as_rfc_4648_has_it))
+      cmocka_unit_test(text_can_be_taken_away), cmocka_unit_test(a_part_of_an_address_is_escaped),
+      cmocka_unit_test(base64_is_as_rfc_4648_has_it))

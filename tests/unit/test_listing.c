@@ -49,20 +49,11 @@ static void dates_of_headers_are_read(void **unused)
     }
 }
 
-static void a_name_in_an_address_is_escaped(void **unused)
-{
-    AUTO_BUF got = BUF_INIT(256);
-    (void)unused;
-    listing_escape(&got, "a b/ü?.csv");
-    assert_string_equal(got.p, "a%20b%2F%C3%BC%3F.csv");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_to_files_are_found),
         cmocka_unit_test(dates_of_headers_are_read),
-        cmocka_unit_test(a_name_in_an_address_is_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
