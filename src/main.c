@@ -38,6 +38,7 @@ const struct cmd cmds[] = {
     {"doctor", cmd_doctor, &doctor_face, false, NULL},
     {"simulate", cmd_simulate, &simulate_face, false, NULL},
     {"completion", cmd_completion, &completion_face, false, NULL},
+    {"slack-socket", cmd_slack_socket, &slack_socket_face, true, NULL},
     {"man", cmd_man, &man_face, true, NULL},
     {0},
 };

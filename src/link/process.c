@@ -137,11 +137,11 @@ static void on_in(evutil_socket_t fd, short what, void *arg)
     ssize_t n = write(fd, p->in.p + p->written, p->in.len - p->written);
     if (n > 0)
         p->written += (size_t)n;
-    bool over = p->written == p->in.len || (n < 0 && errno != EAGAIN && errno != EINTR);
-    if (over && p->input_ends)
+    bool failed = n < 0 && errno != EAGAIN && errno != EINTR;
+    if (failed || (p->written == p->in.len && p->input_ends))
         close_end(p, IN);
-    else if (over)
-        drop_event(&p->on_fd[IN]); /* the pipe stays open: its end means something to whoever reads it */
+    else if (p->written == p->in.len)
+        event_del(p->on_fd[IN]); /* the pipe stays open: its end means something to whoever reads it */
 }
 
 /* ---- beginning and end ---- */
@@ -226,6 +226,22 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
     }
     p->on_time = evtimer_new(loop, on_time, p);
     *ret = p;
+    return 0;
+}
+
+int process_write(struct process *p, struct str bytes)
+{
+    if (p->fd[IN] < 0 || p->input_ends)
+        return -EPIPE;
+    if (p->written) { /* what is written goes */
+        memmove(p->in.p, p->in.p + p->written, p->in.len - p->written);
+        buf_cut(&p->in, p->in.len - p->written);
+        p->written = 0;
+    }
+    if (bytes.len > INPUT_MAX - p->in.len)
+        return -EMSGSIZE;
+    buf_addstr(&p->in, bytes);
+    event_add(p->on_fd[IN], NULL);
     return 0;
 }
 

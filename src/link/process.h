@@ -26,6 +26,9 @@ struct process;
 /* in: for its standard input, which then stays open until the end; in.p NULL: it has none. 0 or -errno. */
 int process_start(struct process **ret, struct event_base *loop, const char *const *argv, struct str in,
                   const struct process_calls *calls, void *arg, struct err *err);
+/* More for its standard input, behind what there is: -EMSGSIZE when it has not read a MiB, -EPIPE when it reads no
+ * more. */
+int process_write(struct process *p, struct str bytes);
 /* There is no more for its standard input: it is closed once what there was is written. */
 void process_input_ends(struct process *p);
 /* Nothing of its output is taken any more, and it is told to end. May be called from out. */

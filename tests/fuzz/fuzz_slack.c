@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "base/mem.h"
+#include "link/slack_answer.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
@@ -42,6 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (request_form(bytes, scratch, form.v, &form.n, &err) == 0)
         f = heard_command(form_field, &form, &err);
     (void)f;
+    for (int status = 200; status < 600; status += 101) {
+        struct slack_result r;
+        slack_answer_read(status, bytes, 0, &r);
+        slack_answer_text(r.body, "user", "id");
+        json_decref(r.body);
+        slack_answer_plain(status, bytes, 0, &r);
+    }
     str_line(&rest, &first); /* a time, a signature, a body */
     struct str time = first;
     str_line(&rest, &first);

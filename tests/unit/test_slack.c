@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "link/slack_answer.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
@@ -227,7 +228,69 @@ static void only_slack_itself_signs_and_only_now(void **unused)
                      -EACCES);
 }
 
-TESTS(cmocka_unit_test(the_section_is_read_or_refused_with_its_place),
+/* ---- answers of the Web API ---- */
+
+static void an_answer_says_what_to_do_next(void **unused)
+{
+    static const struct {
+        int status;
+        const char *body;
+        int64_t after_ms;
+        enum slack_how how;
+        int64_t wait_ms;
+        const char *error;
+    } cases[] = {
+        {200, "{\"ok\":true,\"user\":{\"id\":\"U1\"}}", 0, SLACK_DONE, 0, ""},
+        {200, "{\"ok\":false,\"error\":\"msg_too_long\"}", 0, SLACK_REFUSED, 0, "Slack says msg_too_long"},
+        {200, "{\"ok\":false,\"error\":\"ratelimited\"}", 0, SLACK_AGAIN, 30000, "Slack says ratelimited"},
+        {200, "{\"ok\":false,\"error\":\"ratelimited\"}", 7000, SLACK_AGAIN, 7000, "Slack says ratelimited"},
+        {429, "{\"ok\":false,\"error\":\"ratelimited\"}", 7000, SLACK_AGAIN, 7000, "Slack asks to be asked less often"},
+        {200, "{\"ok\":false,\"error\":\"invalid_auth\"}", 0, SLACK_AGAIN, 60000,
+         "Slack says invalid_auth: is the token the app's, and whole?"},
+        {200, "{\"ok\":false,\"error\":\"xoxb-1 is bad\"}", 0, SLACK_AGAIN, 0,
+         "Slack says that it failed, and not why"},
+        {200, "{\"ok\":false}", 0, SLACK_AGAIN, 0, "Slack says that it failed, and not why"},
+        {200, "{\"ok\":1}", 0, SLACK_AGAIN, 0, "what answers is not Slack: it has no \"ok\""},
+        {200, "<html>", 0, SLACK_AGAIN, 0, "what answers is not Slack: it has no \"ok\""},
+        {200, "", 0, SLACK_AGAIN, 0, "what answers is not Slack: it has no \"ok\""},
+        {503, "{\"ok\":true}", 0, SLACK_AGAIN, 0, "it answers with status 503"},
+        {302, "", 0, SLACK_AGAIN, 0, "it answers with a redirect (302), which is not followed"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct slack_result r;
+        print_message("%d %s\n", cases[i].status, cases[i].body);
+        slack_answer_read(cases[i].status, str_of(cases[i].body), cases[i].after_ms, &r);
+        assert_int_equal(r.how, cases[i].how);
+        assert_int_equal(r.wait_ms, cases[i].wait_ms);
+        assert_string_equal(r.error, cases[i].error);
+        assert_string_equal(slack_answer_text(r.body, "user", "id"), r.how == SLACK_DONE ? "U1" : "");
+        json_decref(r.body);
+    }
+}
+
+static void an_address_to_answer_to_that_is_gone_is_given_up(void **unused)
+{
+    static const struct {
+        int status;
+        const char *body;
+        enum slack_how how;
+    } cases[] = {{200, "ok", SLACK_DONE},        {404, "expired_url", SLACK_REFUSED},
+                 {404, "<html>", SLACK_REFUSED}, {400, "invalid_payload", SLACK_REFUSED},
+                 {429, "", SLACK_AGAIN},         {500, "server_error", SLACK_AGAIN}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct slack_result r;
+        print_message("%d %s\n", cases[i].status, cases[i].body);
+        slack_answer_plain(cases[i].status, str_of(cases[i].body), 0, &r);
+        assert_int_equal(r.how, cases[i].how);
+        assert_null(r.body);
+    }
+}
+
+TESTS(cmocka_unit_test(an_answer_says_what_to_do_next),
+      cmocka_unit_test(an_address_to_answer_to_that_is_gone_is_given_up),
+      cmocka_unit_test(the_section_is_read_or_refused_with_its_place),
       cmocka_unit_test(what_is_not_told_is_as_documented), cmocka_unit_test(events_become_what_is_heard),
       cmocka_unit_test(envelopes_of_every_kind_are_heard), cmocka_unit_test(frames_say_what_they_are),
       cmocka_unit_test(only_slack_itself_signs_and_only_now))
