@@ -293,11 +293,15 @@ static void look_bookings(const struct alert_rule *r, const struct scene *s, see
                      v[i]->places, v[i]->person);
         else
             snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, v[i]->places);
+        AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)HOLD_PERSON_MAX * 2); /* the booker is the last */
+        for (size_t k = 0; k < n_others && taken; k++)
+            buf_addf(&persons, "%s, ", others[k]);
+        buf_adds(&persons, v[i]->person);
         struct finding f = {.subject = subject,
                             .node = "",
                             .place = v[i]->places,
                             .device = "",
-                            .person = taken && n_others ? others[0] : v[i]->person,
+                            .person = buf_str(&persons).p,
                             .text = text,
                             .advice = r->advice,
                             .since_ms = 0,
@@ -433,6 +437,8 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_INFO,
      .for_ms = 2 * HOUR,
      .clear_ms = 2 * MIN_,
+     .person = true,
+     .you = "you hold {places}, idle for {for}",
      .look = look_idle},
     {.name = "booking-taken",
      .about = "somebody is on a GPU that another has booked",
@@ -440,6 +446,9 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_WARNING,
      .for_ms = 10 * MIN_,
      .clear_ms = 2 * MIN_,
+     .person = true,
+     .you = "you are on {places}, which {who} has booked",
+     .yours = "{places}, which you have booked, is used by {who}",
      .look = look_bookings,
      .limit = USE_OTHERS},
     {.name = "booking-unused",
@@ -448,6 +457,8 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_INFO,
      .for_ms = HOUR,
      .clear_ms = 2 * MIN_,
+     .person = true,
+     .you = "you booked {places} and have not used it for {for}",
      .look = look_bookings,
      .limit = USE_UNUSED},
     {.name = "clock-off",

@@ -237,8 +237,10 @@ static int check_one(struct reading *rd, const struct ynode *v, const struct cha
         return ytree_fail(rd->t, v, rd->err, "expected one of secret_file and secret_env");
     if (!mail && (c->user || c->from || c->plain))
         return ytree_fail(rd->t, v, rd->err, "user, from and tls are of mail alone");
-    if (!mail && !bot && (c->to[0] || c->to_person))
-        return ytree_fail(rd->t, v, rd->err, "to is of mail and slack-bot alone");
+    if (!mail && !bot && c->to[0])
+        return ytree_fail(rd->t, v, rd->err, "to is of mail and slack-bot alone, but for to: person");
+    if (c->to_person && (c->type == CHANNEL_SLACK || c->type == CHANNEL_NTFY))
+        return ytree_fail(rd->t, v, rd->err, "persons cannot be told through this type of channel");
     if (bot && c->to[0] && c->to[1])
         return ytree_fail(rd->t, ynode_get(v, "to"), rd->err, "a slack-bot has one place to post to: \"#ops\"");
     return mail ? check_mail(rd, v, c) : 0;
@@ -257,13 +259,15 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
     if (v->kind != YNODE_MAP || !ynode_get(v, "type"))
         return ytree_fail(rd->t, v, rd->err, "expected {type: slack, url_file: FILE, severity: warning}");
     *c = (struct channel){.name = arena_strn(&rd->c->arena, str_trim(key->text).p, str_trim(key->text).len),
-                          .severity = SEV_WARNING};
+                          .severity = -1};
     if (channels_find(rd->c, c->name))
         return ytree_fail(rd->t, key, rd->err, "this channel is there already");
     for (size_t i = 0; i < v->n && r == 0; i++)
         r = read_member(rd, &v->keys[i], &v->v[i], c);
     if (r < 0)
         return r;
+    if (c->severity < 0)
+        c->severity = c->to_person ? SEV_INFO : SEV_WARNING;
     r = check_one(rd, v, c);
     if (r < 0)
         return r;

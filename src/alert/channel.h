@@ -36,8 +36,8 @@ struct channel {
     const char *secret_file, *secret_env;    /* at most one */
     const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-ended */
     const char *ca_file;                     /* NULL: the system's */
+    bool to_person;                          /* to whom an alert concerns, each by himself; then to is empty */
     /* of mail and of Slack's bot */
-    bool to_person;                     /* to whom an alert concerns; then to is empty */
     const char *to[CHANNEL_TO_MAX + 1]; /* NULL-ended; of the bot one, or none: as the section slack says */
     /* of mail */
     const char *user, *from; /* user NULL: it does not log in */

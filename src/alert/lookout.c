@@ -11,6 +11,7 @@ struct entry {
     int64_t for_ms, clear_ms;
     int64_t gone_ms; /* firing, and not found since; 0: found */
     bool seen;
+    bool before; /* it fired before this start, and was not found since */
 };
 
 struct lookout {
@@ -108,7 +109,7 @@ void lookout_load(struct lookout *w, const struct alert *a)
         free(e->a);
         e->a = alert_copy(a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < LOOKOUT_MAX) {
-        add(w, a);
+        add(w, a)->before = true;
     }
 }
 
@@ -136,7 +137,8 @@ void lookout_see(struct lookout *w, const struct alert_rule *r, const struct fin
                       .device = f->device,
                       .person = f->person,
                       .text = f->text,
-                      .advice = f->advice};
+                      .advice = f->advice,
+                      .told_to = ""};
 
     if (e && e->seen)
         return; /* twice in one look */
@@ -153,15 +155,18 @@ void lookout_see(struct lookout *w, const struct alert_rule *r, const struct fin
         a.fired_ms = e->a->fired_ms;
         a.told_ms = e->a->told_ms;
         a.tells = e->a->tells;
+        a.told_to = e->a->told_to;
         a.since_ms = MIN(a.since_ms, e->a->since_ms);
+        struct alert *to = alert_copy(&a);
         free(e->a);
-        e->a = alert_copy(&a);
+        e->a = to;
     } else if (w->n < LOOKOUT_MAX) {
         e = add(w, &a);
     } else {
         return;
     }
     e->seen = true;
+    e->before = false;
     e->gone_ms = 0;
     e->for_ms = r->for_ms;
     e->clear_ms = r->clear_ms;
@@ -184,7 +189,7 @@ void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg)
             over = true;
         } else if (e->a->notice) { /* known, so that it is not told again */
             over = w->now_ms - e->a->fired_ms >= LOOKOUT_NOTICE_MS;
-        } else if (!e->seen && !settling) {
+        } else if (!e->seen && !(e->before && settling)) {
             e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;
             if (w->now_ms - e->gone_ms >= e->clear_ms) {
                 e->a->resolved_ms = e->gone_ms;
@@ -238,13 +243,21 @@ const struct alert *lookout_find(const struct lookout *w, int64_t id)
     return NULL;
 }
 
-void lookout_told(struct lookout *w, int64_t id, int64_t now_ms)
+const struct alert *lookout_told(struct lookout *w, const char *rule, const char *subject, int64_t now_ms,
+                                 const char *told_to)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (w->v[i].a->id == id && id) {
-            w->v[i].a->told_ms = now_ms;
-            w->v[i].a->tells++;
-        }
+    struct entry *e = find(w, rule, subject);
+
+    if (!e)
+        return NULL;
+    struct alert a = *e->a, *to;
+    a.told_ms = now_ms;
+    a.tells++;
+    a.told_to = told_to;
+    to = alert_copy(&a);
+    free(e->a);
+    e->a = to;
+    return to;
 }
 
 size_t lookout_firing(const struct lookout *w)

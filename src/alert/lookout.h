@@ -3,9 +3,10 @@
  * a while before it is resolved. What fired is kept over a restart. What only happened (a notice) fires once for each
  * time it happened, and is resolved as it fires.
  *
- * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; between a restart and the first looks
- * nothing is resolved, since nobody was heard of yet. W3 Nothing here reads a clock or writes. W4 A notice that is
- * found again with the time it was found with before is the same one, also after a restart, for LOOKOUT_NOTICE_MS.
+ * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; one that fired before a restart is
+ * not resolved until it was found again or LOOKOUT_SETTLE_MS have gone by, since at first nobody was heard of yet. W3
+ * Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is the
+ * same one, also after a restart, for LOOKOUT_NOTICE_MS.
  */
 #ifndef ALERT_LOOKOUT_H
 #define ALERT_LOOKOUT_H
@@ -34,7 +35,10 @@ void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg);
 /* Those there are now: pending and firing, the worst first, then the newest; borrowed until the next look. */
 const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n);
 const struct alert *lookout_find(const struct lookout *w, int64_t id);
-void lookout_told(struct lookout *w, int64_t id, int64_t now_ms); /* somebody was told of it again */
+/* Somebody was told of it, again or for the first time; told_to: who by now is all (told.h). What it is then, borrowed
+ * until the next look; NULL: it is not there. */
+const struct alert *lookout_told(struct lookout *w, const char *rule, const char *subject, int64_t now_ms,
+                                 const char *told_to);
 size_t lookout_firing(const struct lookout *w);
 
 #endif

@@ -32,6 +32,7 @@ static const struct member alert_members[] = {
     {"person", offsetof(struct alert, person), M_TEXT},
     {"text", offsetof(struct alert, text), M_TEXT},
     {"advice", offsetof(struct alert, advice), M_TEXT},
+    {"told_to", offsetof(struct alert, told_to), M_TEXT},
     {0},
 };
 static const struct member silence_members[] = {

@@ -105,6 +105,21 @@ static int read_span(struct reading *rd, const struct ynode *at, int64_t *ret)
     return 0;
 }
 
+static int read_remind(struct reading *rd, const struct ynode *at, int64_t *ret)
+{
+    int64_t ms;
+    bool on;
+
+    if (at->kind == YNODE_TEXT && str_bool(str_trim(at->text), &on) && !on) {
+        *ret = ALERT_REMIND_NEVER;
+        return 0;
+    }
+    if (at->kind != YNODE_TEXT || !str_duration_ms(str_trim(at->text), &ms) || ms < 60000 || ms > 30 * 86400000ll)
+        return ytree_fail(rd->t, at, rd->err, "expected off, or a length of time from 1m to 30d");
+    *ret = ms;
+    return 0;
+}
+
 static int read_severity(struct reading *rd, const struct ynode *at, int32_t *ret)
 {
     for (int i = 0; at->kind == YNODE_TEXT && i < SEVERITIES; i++)
@@ -192,6 +207,12 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_span(rd, v, &r->clear_ms);
     if (str_eq(key->text, "severity"))
         return read_severity(rd, v, &r->severity);
+    if (str_eq(key->text, "remind"))
+        return read_remind(rd, v, &r->remind_ms);
+    if (str_eq(key->text, "person"))
+        return v->kind == YNODE_TEXT && str_bool(str_trim(v->text), &r->person)
+                   ? 0
+                   : ytree_fail(rd->t, v, rd->err, "expected yes or no");
     if (str_eq(key->text, "channel") || str_eq(key->text, "channels"))
         return read_channels(rd, v, &r->channels);
     if (str_eq(key->text, "advice"))
@@ -218,7 +239,8 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
     if (str_eq(key->text, "name") && r->own)
         return 0; /* read before */
     return ytree_fail(rd->t, key, rd->err,
-                      "'%.*s' is not understood here: for, clear, severity, channel, advice, text, resolved%s",
+                      "'%.*s' is not understood here: for, clear, severity, remind, person, channel, advice, text, "
+                      "resolved%s",
                       shown(key->text), key->text.p,
                       r->own    ? ", when, until, of and name are"
                       : r->when ? ", when and until are"
@@ -314,6 +336,13 @@ int alert_rules_read(struct alert_rules *r, const struct opt_section *section, s
         return code;
     struct reading rd = {r, &t, err};
     return read_all(&rd, t.root);
+}
+
+int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity)
+{
+    if (r->remind_ms || r->notice)
+        return MAX(r->remind_ms, 0);
+    return severity == SEV_CRITICAL ? 4 * 3600000 : severity == SEV_WARNING ? 24 * 3600000 : 0;
 }
 
 /* ---- a look ---- */

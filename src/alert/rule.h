@@ -52,9 +52,13 @@ struct alert_rule {
     const char *advice; /* what to do then */
     int32_t severity;
     int64_t for_ms, clear_ms;
+    int64_t remind_ms; /* it is told again after this; 0: as is usual for its severity; ALERT_REMIND_NEVER */
     bool off, own;
-    bool notice; /* what it finds happened, at since_ms: told once, without an end */
-    bool no_end; /* nobody is told that it is over */
+    bool notice;             /* what it finds happened, at since_ms: told once, without an end */
+    bool no_end;             /* nobody is told that it is over */
+    bool person;             /* persons it concerns are told, where a channel is `to: person` */
+    const char *you, *yours; /* how that is said to one: {places}, {for}; of two, {who} is the other one, and `yours` is
+                                for the last of them. NULL: as to everybody */
     /* one of the two */
     void (*look)(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg);
     const char *when; /* in the filter language, for each GPU or node */
@@ -68,7 +72,8 @@ struct alert_rule {
     const char *channels; /* whom to tell, names with commas between; "": everybody who takes alerts of this severity */
 };
 
-#define ALERT_RULES_MAX 200
+#define ALERT_RULES_MAX    200
+#define ALERT_REMIND_NEVER (-1)
 
 struct alert_rules;
 struct alert_rules *alert_rules_new(void); /* those built in */
@@ -80,6 +85,8 @@ void alert_rules_free(struct alert_rules *r);
 int alert_rules_read(struct alert_rules *r, const struct opt_section *section, struct err *err);
 const struct alert_rule *alert_rules_all(const struct alert_rules *r, size_t *ret_n);
 const struct alert_rule *alert_rules_find(const struct alert_rules *r, const char *name);
+/* How long after it was told an alert of this severity is told again; 0: never. */
+int64_t alert_rule_remind_ms(const struct alert_rule *r, int32_t severity);
 /* Every rule that is not off, over the scene. */
 void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg);
 

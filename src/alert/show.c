@@ -66,6 +66,8 @@ void channel_json(struct json *j, const struct channel_now *c)
         json_int(j, "since", c->since_ms);
     }
     json_uint(j, "waiting", c->waiting);
+    if (c->passed)
+        json_uint(j, "no_address", c->passed);
     json_end_obj(j);
 }
 

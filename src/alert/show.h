@@ -12,6 +12,7 @@ struct channel_now {
     const char *error; /* "": it works, as far as is known */
     int64_t since_ms;  /* it fails since */
     size_t waiting;    /* messages */
+    size_t passed;     /* persons who are not told for want of an address */
 };
 
 /* What there is now. Borrowed. */

@@ -1,15 +1,15 @@
-/* tell.c: groups by rule, channels that take them, and the sentences. */
+/* tell.c: groups by rule and kind; who is told of each; one message for each of them. Sentences are in wording.c. */
 #include "alert/tell.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "alert/told.h"
+#include "alert/wording.h"
 #include "base/mem.h"
 
-#define TITLE_MAX  1000
-#define TEXT_MAX   3000
 #define ALERTS_MAX 4000
+#define LIST_MAX   (256u << 10)
 
 bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a)
 {
@@ -23,156 +23,233 @@ bool tell_takes(const struct channel *c, const struct alert_rule *rule, const st
     return false;
 }
 
-static bool starts(const char *s, const char *prefix)
+const char *tell_address(const struct channel *c, const struct census *census, const char *person)
 {
-    return str_starts(str_of(s), prefix);
+    const struct person *p = census_find(census, person);
+
+    if (c->type == CHANNEL_MAIL)
+        return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;
+    if (c->type == CHANNEL_SLACK_BOT)
+        return p ? p->slack : NULL;
+    return person; /* whoever is behind it knows where that is */
 }
 
-/* What they are all of, in words. */
-static const char *noun(const struct alert *const *v, size_t n)
-{
-    bool nodes = true, gpus = true;
+/* ---- who is told ---- */
 
-    for (size_t i = 0; i < n; i++) {
-        nodes = nodes && starts(v[i]->subject, "node:");
-        gpus = gpus && starts(v[i]->subject, "gpu:");
+struct part { /* an alert, and one who is told of it */
+    struct news *news;
+    char *to;
+    char person[HOLD_PERSON_MAX]; /* "": it is not for a person */
+    int64_t told_ms;              /* before; 0: not yet */
+};
+
+struct telling { /* a group on its way through one channel */
+    const struct tell_ask *k;
+    const struct channel *c;
+    const struct alert_rule *rule;
+    int32_t kind;
+    struct part *v;
+    size_t n, cap;
+    tell_fn *say;
+    void *arg;
+};
+
+static void part_add(struct telling *t, struct news *x, struct str to, const char *person, int64_t told_ms)
+{
+    VEC_ROOM(t->v, t->n, t->cap);
+    struct part *p = &t->v[t->n++];
+    *p = (struct part){.news = x, .to = mem_strn(to.p, to.len), .told_ms = told_ms};
+    mem_copy_str(p->person, sizeof(p->person), person);
+}
+
+/* T6. */
+static void add_persons(struct telling *t, struct news *x)
+{
+    struct str rest = str_of(x->a->person), one;
+
+    while (wording_person(&rest, &one)) {
+        char name[HOLD_PERSON_MAX];
+        snprintf(name, sizeof(name), "%.*s", STR_ARG(one));
+        if (!census_wants(t->k->census, name, x->a->rule))
+            continue;
+        const char *to = tell_address(t->c, t->k->census, name);
+        if (to)
+            part_add(t, x, str_of(to), name, 0);
+        else if (t->k->passed)
+            t->k->passed(t->arg, t->c->name, name);
     }
-    return nodes ? "nodes" : gpus ? "GPUs" : "alerts";
 }
+
+/* T4. Of what a person did, and does not any more, he himself need not be told. */
+static void add_told(struct telling *t, struct news *x)
+{
+    struct str rest = str_of(x->a->told_to);
+    struct told was;
+
+    while (told_next(&rest, &was)) {
+        char name[HOLD_PERSON_MAX];
+        snprintf(name, sizeof(name), "%.*s", STR_ARG(was.person));
+        if (!str_eq(was.channel, t->c->name) || (name[0] && !census_wants(t->k->census, name, x->a->rule)))
+            continue;
+        if (t->kind == MESSAGE_RESOLVED && name[0] && t->rule && t->rule->you && !wording_owner(t->rule, x->a, name))
+            continue;
+        part_add(t, x, was.to, name, was.at_ms);
+    }
+}
+
+static void add(struct telling *t, struct news *x)
+{
+    if (t->kind == MESSAGE_RESOLVED || t->kind == MESSAGE_REMINDER)
+        add_told(t, x);
+    else if (!tell_takes(t->c, t->rule, x->a))
+        return;
+    else if (!t->c->to_person)
+        part_add(t, x, STR(""), "", 0);
+    else if (t->rule && t->rule->person)
+        add_persons(t, x);
+}
+
+/* ---- messages ---- */
 
 static int by_place(const void *x, const void *y)
 {
-    const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
-    int c = str_natural(a->place, b->place);
+    const struct part *p = x, *q = y;
+    const struct alert *a = p->news->a, *b = q->news->a;
+    int c = strcmp(p->to, q->to);
 
+    if (!c)
+        c = str_natural(a->place, b->place);
     return c ? c : (a->id > b->id) - (a->id < b->id);
 }
 
-/* A notice has no end to tell of. */
-static bool is_over(const struct alert *a)
+static void mark_told(const struct telling *t, const struct part *p)
 {
-    return a->resolved_ms && !a->notice;
-}
+    struct news *x = p->news;
 
-static int64_t lasted(const struct alert *a)
-{
-    return MAX(a->resolved_ms - a->since_ms, 0);
-}
-
-/* A built-in rule's sentence that somebody put in his own words goes out as it is. */
-static bool own_words(const struct alert_rule *rule, size_t n, bool over)
-{
-    return rule && rule->worded && n == 1 && !over;
-}
-
-static void title_of(const struct alert *const *v, size_t n, bool over, int32_t severity, struct buf *out)
-{
-    const struct alert *a = v[0];
-    int64_t longest_ms = 0;
-    char span[24];
-
-    for (size_t i = 0; i < n; i++)
-        longest_ms = MAX(longest_ms, lasted(v[i]));
-    buf_addf(out, "[%s] %s: ", over ? "resolved" : severity_words[severity], a->rule);
-    if (n == 1) {
-        buf_adds(out, over && a->place[0] ? a->place : a->text);
-        if (over)
-            buf_addf(out, ", after %s", clock_span(longest_ms, span));
-        return;
+    if (!x->told) {
+        x->who = BUF_INIT(LIST_MAX);
+        buf_adds(&x->who, x->a->told_to);
     }
-    buf_addf(out, "%zu %s", n, noun(v, n));
-    if (over)
-        buf_addf(out, ", after %s%s", "up to ", clock_span(longest_ms, span));
-    size_t named = 0;
-    for (size_t i = 0; i < n && named < TELL_PLACES; i++)
-        if (v[i]->place[0]) {
-            buf_addf(out, "%s%s", named ? ", " : ": ", v[i]->place);
-            named++;
-        }
-    if (named && named < n)
-        buf_addf(out, " and %zu more", n - named);
+    x->told = true;
+    told_put(&x->who, &(struct told){t->k->now_ms, str_of(t->c->name), str_of(p->to), str_of(p->person)});
 }
 
-static void text_of(const struct alert *const *v, size_t n, bool over, struct buf *out)
+/* One message of those parts, which are all for the same one. */
+static void say_parts(const struct telling *t, const struct part *v, size_t n)
 {
-    if (over && n > 1)
-        return;
-    if (over || (n > 1 && n <= TELL_PLACES))
-        for (size_t i = 0; i < n; i++)
-            buf_addf(out, "%s%s", i ? "\n" : "", v[i]->text);
-    if (!over && v[0]->advice[0])
-        buf_addf(out, "%s%s", out->len ? "\n" : "", v[0]->advice);
-}
-
-static void ids_of(const struct alert *const *v, size_t n, struct buf *out)
-{
-    for (size_t i = 0; i < n && out->len < ALERTS_MAX; i++)
-        buf_addf(out, "%s%" PRId64, i ? "," : "", v[i]->id);
-}
-
-/* Everything that is too long is cut between characters. */
-static void say_group(const struct tell_ask *k, const struct channel *c, const struct alert **v, size_t n, tell_fn *say,
-                      void *arg)
-{
-    AUTO_BUF title = BUF_INIT(1u << 20), text = BUF_INIT(1u << 20), ids = BUF_INIT(1u << 20);
-    char short_title[TITLE_MAX], short_text[TEXT_MAX];
-    bool over = is_over(v[0]);
+    AUTO_FREE const struct alert **a = mem_zero(n, sizeof(*a));
+    AUTO_FREE struct wording *w = mem_zero(1, sizeof(*w));
+    AUTO_BUF ids = BUF_INIT(ALERTS_MAX + 100);
     int32_t severity = 0;
 
-    qsort(v, n, sizeof(*v), by_place);
-    for (size_t i = 0; i < n; i++)
-        severity = MAX(severity, v[i]->severity);
-    if (own_words(alert_rules_find(k->rules, v[0]->rule), n, over)) {
-        buf_adds(&title, v[0]->text);
-    } else {
-        title_of(v, n, over, severity, &title);
-        text_of(v, n, over, &text);
+    for (size_t i = 0; i < n; i++) {
+        a[i] = v[i].news->a;
+        severity = MAX(severity, a[i]->severity);
+        mark_told(t, &v[i]);
+        if (ids.len < ALERTS_MAX)
+            buf_addf(&ids, "%s%" PRId64, i ? "," : "", a[i]->id);
     }
-    ids_of(v, n, &ids);
-    mem_copy_str(short_title, sizeof(short_title), buf_str(&title).p);
-    mem_copy_str(short_text, sizeof(short_text), buf_str(&text).p);
-    say(arg, &(struct message){.created_ms = k->now_ms,
-                               .kind = v[0]->notice ? MESSAGE_NOTICE
-                                       : over       ? MESSAGE_RESOLVED
-                                                    : MESSAGE_FIRED,
-                               .severity = severity,
-                               .channel = c->name,
-                               .rule = v[0]->rule,
-                               .title = short_title,
-                               .text = short_text,
-                               .alerts = buf_str(&ids).p});
+    wording_of(&(struct wording_ask){t->kind, t->k->now_ms, t->rule, v[0].person, a, n}, w);
+    t->say(t->arg, &(struct message){.created_ms = t->k->now_ms,
+                                     .kind = t->kind,
+                                     .severity = severity,
+                                     .channel = t->c->name,
+                                     .to = v[0].to,
+                                     .person = v[0].person,
+                                     .rule = a[0]->rule,
+                                     .title = w->title,
+                                     .text = w->text,
+                                     .alerts = buf_str(&ids).p});
 }
+
+/* T5: what is not to be told of again at all is left out; v gets those that are. */
+static size_t remind_of(const struct telling *t, struct part *v, size_t n)
+{
+    bool due = false;
+    size_t kept = 0;
+
+    if (!t->rule || channel_quiet(t->c, t->k->minute))
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t remind_ms = alert_rule_remind_ms(t->rule, v[i].news->a->severity);
+        if (!remind_ms)
+            continue;
+        due = due || t->k->now_ms - v[i].told_ms >= remind_ms;
+        struct part p = v[i]; /* what is left out stays behind them, to be freed */
+        v[i] = v[kept];
+        v[kept++] = p;
+    }
+    return due ? kept : 0;
+}
+
+static void through(struct telling *t)
+{
+    if (t->n)
+        qsort(t->v, t->n, sizeof(*t->v), by_place);
+    for (size_t from = 0, to; from < t->n; from = to) {
+        for (to = from; to < t->n && strcmp(t->v[from].to, t->v[to].to) == 0;)
+            to++;
+        size_t n = t->kind == MESSAGE_REMINDER ? remind_of(t, t->v + from, to - from) : to - from;
+        if (n)
+            say_parts(t, t->v + from, n);
+    }
+    for (size_t i = 0; i < t->n; i++)
+        free(t->v[i].to);
+    t->n = 0;
+}
+
+/* ---- groups ---- */
 
 static bool alike(const struct news *x, const struct news *y)
 {
-    return !x->a->resolved_ms == !y->a->resolved_ms && strcmp(x->a->rule, y->a->rule) == 0;
+    return x->kind == y->kind && strcmp(x->a->rule, y->a->rule) == 0;
+}
+
+/* T1. */
+static bool group_due(const struct tell_ask *k, const struct news *first, const struct news *end)
+{
+    bool over = first->kind == MESSAGE_RESOLVED;
+    int64_t oldest_ms = INT64_MAX, newest_ms = INT64_MIN;
+
+    for (const struct news *x = first; x < end; x++)
+        if (alike(first, x) && !x->silenced) {
+            oldest_ms = MIN(oldest_ms, x->since_ms);
+            newest_ms = MAX(newest_ms, x->since_ms);
+        }
+    if (newest_ms == INT64_MIN)
+        return false;
+    if (first->kind == MESSAGE_REMINDER)
+        return true; /* each has a time of its own */
+    if (k->now_ms - oldest_ms >= (over ? TELL_LATEST_MS : TELL_LONGEST_MS))
+        return true;
+    return k->now_ms - oldest_ms >= TELL_GROUP_MS && k->now_ms - newest_ms >= (over ? TELL_RETURN_MS : TELL_CALM_MS);
 }
 
 void tell(const struct tell_ask *k, struct news *v, size_t n, tell_fn *say, void *arg)
 {
-    AUTO_FREE const struct alert **group = mem_zero(n + 1, sizeof(*group));
     AUTO_FREE bool *seen = mem_zero(n + 1, sizeof(*seen));
+    struct telling t = {.k = k, .say = say, .arg = arg};
     size_t n_channels;
     const struct channel *c = channels_all(k->channels, &n_channels);
 
     for (size_t first = 0; first < n; first++) {
-        bool due = false;
         if (seen[first])
             continue;
-        for (size_t i = first; i < n; i++)
-            due = due || (alike(&v[first], &v[i]) && !v[i].silenced && k->now_ms - v[i].since_ms >= TELL_GROUP_MS);
-        const struct alert_rule *rule = alert_rules_find(k->rules, v[first].a->rule);
+        bool due = group_due(k, &v[first], v + n);
+        t.kind = v[first].kind;
+        t.rule = alert_rules_find(k->rules, v[first].a->rule);
         for (size_t at = 0; at < n_channels && due; at++) {
-            size_t taken = 0;
+            t.c = &c[at];
             for (size_t i = first; i < n; i++)
-                if (alike(&v[first], &v[i]) && !v[i].silenced && tell_takes(&c[at], rule, v[i].a)) {
-                    group[taken++] = v[i].a;
-                    v[i].told = true;
-                }
-            if (taken)
-                say_group(k, &c[at], group, taken, say, arg);
+                if (alike(&v[first], &v[i]) && !v[i].silenced)
+                    add(&t, &v[i]);
+            through(&t);
         }
         for (size_t i = n; i-- > first;)
-            seen[i] = seen[i] || alike(&v[first], &v[i]);
+            if (alike(&v[first], &v[i])) {
+                seen[i] = true;
+                v[i].due = v[i].silenced ? k->now_ms - v[i].since_ms >= TELL_GROUP_MS : due;
+            }
     }
+    free(t.v);
 }

@@ -1,8 +1,12 @@
 /*
- * tell.h: from alerts to messages: many alerts of one rule are one message, and each channel gets what it takes.
+ * tell.h: from alerts to messages: many alerts of one rule are one message, each channel gets what it takes, and each
+ * person what concerns him.
  *
- * T1 A rule's news wait until the oldest is TELL_GROUP_MS old; then all of that rule go together. T2 Nothing is told of
- * what is silenced. T3 Nothing here reads a clock or writes.
+ * T1 A rule's news wait until the oldest is TELL_GROUP_MS old, and longer while more of them come; then all of that
+ * rule go together. T2 Nothing is told of what is silenced. T3 Nothing here reads a clock or writes. T4 That it is
+ * over, or still so, is told to those alone who were told that it fired. T5 Of a rule there is one reminder to each of
+ * them when one is due, of all that still fires; in quiet hours there is none. T6 Who has no address, or wants nothing
+ * told, is passed over.
  */
 #ifndef ALERT_TELL_H
 #define ALERT_TELL_H
@@ -10,24 +14,39 @@
 #include "alert/channel.h"
 #include "alert/rule.h"
 
-#define TELL_GROUP_MS 10000
-#define TELL_PLACES   10 /* named in a message; the others are counted */
+#define TELL_GROUP_MS   10000 /* so long the first waits for others */
+#define TELL_CALM_MS    6000  /* and until none came for so long; more than two looks are apart */
+#define TELL_LONGEST_MS 30000 /* but no longer than this */
+#define TELL_RETURN_MS                                                                                                 \
+    15000                     /* of what is over: until none came for so long, since nodes return one after the other  \
+                               */
+#define TELL_LATEST_MS 120000 /* ... and no longer than this */
 
-struct news { /* an alert that fires, or is over */
+struct news {
     const struct alert *a;
+    int32_t kind;     /* enum message_kind: fired; resolved; reminder: it still fires; notice: it fired and is over, and
+                         nobody was told in between */
     int64_t since_ms; /* when it became news */
     bool silenced;
-    bool told; /* out: it is in a message */
+    bool due;       /* out: its time has come, whether anybody wants to know or not */
+    bool told;      /* out: it is in a message */
+    struct buf who; /* out, where it is: who was told of it, as told.h has it; for buf_fini() */
 };
 
 struct tell_ask {
     int64_t now_ms;
+    int32_t minute; /* of the day, where the hub is */
     const struct channels *channels;
     const struct alert_rules *rules;
+    const struct census *census; /* NULL: nobody is known */
+    /* Called for every person who is not told for want of an address; NULL: nobody wants to know. */
+    void (*passed)(void *arg, const char *channel, const char *person);
 };
 typedef void tell_fn(void *arg, const struct message *m); /* without an id; borrowed for the call */
 void tell(const struct tell_ask *k, struct news *v, size_t n, tell_fn *say, void *arg);
 /* Does this channel take it? rule NULL: of one that is not there any more. */
 bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a);
+/* Where that person is told through a channel `to: person`. NULL: he has no address there. */
+const char *tell_address(const struct channel *c, const struct census *census, const char *person);
 
 #endif

@@ -73,6 +73,8 @@ enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *
         json_bool(&j, "own", v[i].own);
         json_int(&j, "for", v[i].for_ms);
         json_int(&j, "clear", v[i].clear_ms);
+        json_int(&j, "remind", alert_rule_remind_ms(&v[i], v[i].severity));
+        json_bool(&j, "person", v[i].person);
         json_cstr(&j, "when", v[i].when);
         json_cstr(&j, "about", v[i].about);
         json_cstr(&j, "advice", v[i].advice);

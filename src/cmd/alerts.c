@@ -82,8 +82,9 @@ static const struct column_spec alert_columns[] = {
     {"what", "WHAT", CELL_TEXT, .weight = 100},        {"advice", "WHAT TO DO", CELL_TEXT, .weight = 20},
 };
 static const struct column_spec rule_columns[] = {
-    {"rule", "RULE", CELL_TEXT, .weight = 100}, {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
-    {"on", "ON", CELL_TEXT, .weight = 90},      {"for", "AFTER", CELL_TEXT, .weight = 70},
+    {"rule", "RULE", CELL_TEXT, .weight = 100},   {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
+    {"on", "ON", CELL_TEXT, .weight = 90},        {"for", "AFTER", CELL_TEXT, .weight = 70},
+    {"remind", "AGAIN", CELL_TEXT, .weight = 50}, {"person", "PERSONS", CELL_TEXT, .weight = 40},
     {"about", "WHEN", CELL_TEXT, .weight = 99},
 };
 static const struct column_spec silence_columns[] = {
@@ -125,10 +126,14 @@ static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
 
 static void rule_row(struct rows *rows, json_t *o, int64_t now_ms)
 {
-    char span[24];
-    const char *texts[] = {text_of(o, "rule"), text_of(o, "severity"),
+    char span[24], again[24];
+    const char *texts[] = {text_of(o, "rule"),
+                           text_of(o, "severity"),
                            json_is_true(json_object_get(o, "on")) ? "on" : "off",
-                           int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once", text_of(o, "about")};
+                           int_of(o, "for") ? clock_span(int_of(o, "for"), span) : "at once",
+                           int_of(o, "remind") ? clock_span(int_of(o, "remind"), again) : "never",
+                           json_is_true(json_object_get(o, "person")) ? "told" : "",
+                           text_of(o, "about")};
 
     (void)now_ms;
     put_texts(rows, texts, ARRAY_LEN(texts));

@@ -31,6 +31,7 @@ struct alerts_desk {
     size_t n_past, cap_past;
     const struct alert **past_list;
     struct herald *herald;
+    struct channel_now *channels;
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms;
@@ -80,6 +81,7 @@ void alerts_desk_free(struct alerts_desk *d)
     for (size_t i = 0; i < d->n_silences; i++)
         free(d->silences[i]);
     herald_free(d->herald);
+    free(d->channels);
     free(d->past);
     free(d->past_list);
     free(d->silences);
@@ -118,7 +120,7 @@ static void keep_over(struct alerts_desk *d, const struct alert *a, int64_t now_
 {
     const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
 
-    if (!r || !r->no_end)
+    if (!r || !r->no_end || !a->told_ms)
         herald_over(d->herald, a, now_ms);
 }
 
@@ -315,7 +317,13 @@ void alerts_desk_now(void *hub, struct alerts_now *ret)
         d->past_list[i] = d->past[d->n_past - 1 - i];
     ret->past = d->past_list;
     ret->n_past = d->n_past;
-    ret->channels = outbox_now(d->h->outbox, &ret->n_channels);
+    const struct channel_now *c = outbox_now(d->h->outbox, &ret->n_channels);
+    d->channels = mem_grow(d->channels, MAX(ret->n_channels, 1u), sizeof(*d->channels));
+    for (size_t i = 0; i < ret->n_channels; i++) {
+        d->channels[i] = c[i];
+        d->channels[i].passed = herald_passed(d->herald, c[i].name);
+    }
+    ret->channels = d->channels;
 }
 
 const struct alert_rules *alerts_desk_rules(void *hub)

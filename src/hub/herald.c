@@ -4,17 +4,27 @@
 #include "alert/note.h"
 #include "alert/tell.h"
 #include "base/log.h"
+#include "base/zone.h"
 #include "hub/outbox.h"
 
-struct over { /* an alert that is over, of which somebody was told */
+#define PASSED_MAX 1000
+#define LATE_MS    86400000ll /* what was over for longer when we started is told to nobody */
+
+struct over { /* an alert that is over, and not told of yet */
     struct alert *a;
     int64_t since_ms; /* when that was seen */
+};
+
+struct passed { /* who is not told for want of an address */
+    char channel[CHANNEL_NAME_MAX + 1], person[HOLD_PERSON_MAX];
 };
 
 struct herald {
     struct hub *h;
     struct over *over; /* to be told of */
     size_t n_over, cap_over;
+    struct passed *passed;
+    size_t n_passed, cap_passed;
 };
 
 struct herald *herald_new(struct hub *h)
@@ -32,21 +42,34 @@ void herald_free(struct herald *t)
     for (size_t i = 0; i < t->n_over; i++)
         free(t->over[i].a);
     free(t->over);
+    free(t->passed);
     free(t);
 }
 
 void herald_over(struct herald *t, const struct alert *a, int64_t now_ms)
 {
-    if ((!a->told_ms && !a->notice) || a->closed_ms)
+    bool unheard = !a->told_ms && (a->notice || a->severity == SEV_CRITICAL) && now_ms - a->resolved_ms < LATE_MS;
+
+    if (a->closed_ms || (!a->told_ms && !unheard))
         return;
     VEC_ROOM(t->over, t->n_over, t->cap_over);
     t->over[t->n_over++] = (struct over){alert_copy(a), now_ms};
+}
+
+size_t herald_passed(const struct herald *t, const char *channel)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_passed; i++)
+        n += strcmp(t->passed[i].channel, channel) == 0;
+    return n;
 }
 
 /* ---- into the store ---- */
 
 struct telling { /* messages that are being stored, with the alerts they are of */
     struct hub *h;
+    struct herald *t;
     struct message **v;
     size_t n, cap;
 };
@@ -59,6 +82,22 @@ static void say(void *arg, const struct message *m)
     with_id.id = outbox_next_id(t->h->outbox);
     VEC_ROOM(t->v, t->n, t->cap);
     t->v[t->n++] = message_copy(&with_id);
+}
+
+static void pass(void *arg, const char *channel, const char *person)
+{
+    struct herald *t = ((struct telling *)arg)->t;
+
+    for (size_t i = 0; i < t->n_passed; i++)
+        if (strcmp(t->passed[i].channel, channel) == 0 && strcmp(t->passed[i].person, person) == 0)
+            return;
+    if (t->n_passed == PASSED_MAX)
+        return;
+    VEC_ROOM(t->passed, t->n_passed, t->cap_passed);
+    struct passed *p = &t->passed[t->n_passed++];
+    mem_copy_str(p->channel, sizeof(p->channel), channel);
+    mem_copy_str(p->person, sizeof(p->person), person);
+    log_info("alert", "%s has no address for %s, and is not told", person, channel);
 }
 
 /* What cannot be stored is told all the same. */
@@ -124,40 +163,63 @@ static void put_told(struct telling *t, struct notes *w)
 
 /* ---- news ---- */
 
+static struct news news_of(const struct alerts_now *now, const struct alert *a, int32_t kind, int64_t since_ms,
+                           int64_t now_ms)
+{
+    return (struct news){.a = a, .kind = kind, .since_ms = since_ms, .silenced = silence_of(now, a, now_ms) != NULL};
+}
+
+/* Those that are over and whose time has come: told, or nobody wants to know. */
+static void close_over(struct herald *t, const struct news *v, struct notes *w, int64_t now_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_over; i++) {
+        struct over *x = &t->over[i];
+        if (!v[i].due) {
+            t->over[n++] = *x;
+            continue;
+        }
+        x->a->closed_ms = now_ms;
+        note_alert(w, x->a);
+        free(x->a);
+    }
+    t->n_over = n;
+}
+
 void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *watch,
                  int64_t now_ms)
 {
-    struct tell_ask k = {now_ms, outbox_channels(t->h->outbox), rules};
+    struct tell_ask k = {.now_ms = now_ms,
+                         .channels = outbox_channels(t->h->outbox),
+                         .rules = rules,
+                         .census = t->h->api.census,
+                         .passed = pass};
     struct notes w = {.bytes = BUF_INIT(256u << 20)};
     AUTO_FREE struct news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));
-    size_t n = 0, n_over = 0;
+    struct civil at;
+    size_t n = 0;
 
     for (size_t i = 0; i < now->n; i++)
-        if (now->v[i]->fired_ms && !now->v[i]->told_ms)
-            v[n++] = (struct news){now->v[i], now->v[i]->fired_ms, silence_of(now, now->v[i], now_ms) != NULL, false};
+        if (now->v[i]->fired_ms)
+            v[n++] = news_of(now, now->v[i], now->v[i]->told_ms ? MESSAGE_REMINDER : MESSAGE_FIRED, now->v[i]->fired_ms,
+                             now_ms);
     size_t n_firing = n;
     for (size_t i = 0; i < t->n_over; i++)
-        v[n++] = (struct news){t->over[i].a, t->over[i].since_ms, silence_of(now, t->over[i].a, now_ms) != NULL, false};
+        v[n++] = news_of(now, t->over[i].a, t->over[i].a->told_ms ? MESSAGE_RESOLVED : MESSAGE_NOTICE,
+                         t->over[i].since_ms, now_ms);
     if (!n)
         return;
+    zone_civil(t->h->zone, now_ms, &at);
+    k.minute = at.hour * 60 + at.minute;
     struct telling *to = mem_zero(1, sizeof(*to));
-    to->h = t->h;
+    *to = (struct telling){.h = t->h, .t = t};
     tell(&k, v, n, say, to);
     for (size_t i = 0; i < n_firing; i++)
-        if (v[i].told) {
-            lookout_told(watch, v[i].a->id, now_ms);
-            note_alert(&w, v[i].a);
-        }
-    for (size_t i = 0; i < t->n_over; i++) {
-        struct over *x = &t->over[i];
-        if (!v[n_firing + i].told && now_ms - x->since_ms < TELL_GROUP_MS) {
-            t->over[n_over++] = *x;
-            continue;
-        }
-        x->a->closed_ms = now_ms; /* told, or nobody wants to know */
-        note_alert(&w, x->a);
-        free(x->a);
-    }
-    t->n_over = n_over;
+        if (v[i].told)
+            note_alert(&w, lookout_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
+    close_over(t, v + n_firing, &w, now_ms);
+    for (size_t i = 0; i < n; i++)
+        buf_fini(&v[i].who);
     put_told(to, &w);
 }

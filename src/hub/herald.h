@@ -12,10 +12,11 @@
 struct herald;
 struct herald *herald_new(struct hub *h);
 void herald_free(struct herald *t);
-/* This alert is over: whoever was told of it is to be told that; of a notice nobody was told yet. Read back after a
- * restart, too. */
+/* This alert is over: whoever was told of it is to be told that; of a notice, and of a critical one that nobody was
+ * told of yet, that it was. Read back after a restart, too. */
 void herald_over(struct herald *t, const struct alert *a, int64_t now_ms);
-/* After a look: what is due is told. The lookout learns what was. */
+size_t herald_passed(const struct herald *t, const char *channel); /* persons not told for want of an address */
+/* After a look: what is due is told. The lookout learns what was, and what now has of it is gone then. */
 void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *w,
                  int64_t now_ms);
 

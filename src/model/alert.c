@@ -9,7 +9,8 @@ const char *const alert_words[ALERT_STATES] = {"pending", "firing", "resolved"};
 static const size_t alert_texts[] = {offsetof(struct alert, rule),   offsetof(struct alert, subject),
                                      offsetof(struct alert, node),   offsetof(struct alert, place),
                                      offsetof(struct alert, device), offsetof(struct alert, person),
-                                     offsetof(struct alert, text),   offsetof(struct alert, advice)};
+                                     offsetof(struct alert, text),   offsetof(struct alert, advice),
+                                     offsetof(struct alert, told_to)};
 static const size_t silence_texts[] = {offsetof(struct silence, rule), offsetof(struct silence, node),
                                        offsetof(struct silence, person), offsetof(struct silence, by),
                                        offsetof(struct silence, reason)};
@@ -53,8 +54,21 @@ static bool fits_place(const char *pattern, const char *place)
     return colon > 0 && str_glob(str_of(pattern), str_n(place, (size_t)colon));
 }
 
+/* Of several persons one is enough. */
+static bool fits_person(const char *pattern, const char *persons)
+{
+    struct str rest = str_of(persons), one;
+
+    if (fits(pattern, persons))
+        return true;
+    while (str_cut(&rest, ',', &one))
+        if (str_glob(str_of(pattern), str_trim(one)))
+            return true;
+    return false;
+}
+
 bool silence_fits(const struct silence *s, const struct alert *a, int64_t now_ms)
 {
     return now_ms < s->until_ms && fits(s->rule, a->rule) && fits_place(s->node, a->place) &&
-           fits(s->person, a->person);
+           fits_person(s->person, a->person);
 }

@@ -29,9 +29,10 @@ struct alert {
     const char *node;    /* its key; empty: of none */
     const char *place;   /* as people say it: "dgx2:3", "dgx2"; empty: none */
     const char *device;  /* uuid */
-    const char *person;  /* whom it concerns */
+    const char *person;  /* whom it concerns: "kim", "kim, lee" */
     const char *text;    /* what, in a sentence */
     const char *advice;  /* what to do */
+    const char *told_to; /* who was told of it: alert/told.h */
 };
 
 struct alert *alert_copy(const struct alert *a); /* in one piece, for free() */

@@ -142,6 +142,19 @@ const struct person *census_find(const struct census *c, const char *person)
     return c && c->n_persons ? bsearch(person, c->persons, c->n_persons, sizeof(*c->persons), person_cmp) : NULL;
 }
 
+bool census_wants(const struct census *c, const char *person, const char *rule)
+{
+    const struct person *p = census_find(c, person);
+    struct str rest = str_of(p && p->tell ? p->tell : ""), one;
+
+    if (!p || !p->tell)
+        return true;
+    while (str_cut(&rest, ',', &one))
+        if (one.len && str_eq(one, rule))
+            return true;
+    return false;
+}
+
 const struct person *census_persons(const struct census *c, size_t *n)
 {
     *n = c ? c->n_persons : 0;

@@ -35,7 +35,10 @@ bool census_ignored(const struct census *c, const char *node, const char *login,
 struct person {
     const char *name;                /* the one name this person has here: a short one, as a login */
     const char *full, *mail, *slack; /* "Kim Doe"; NULL: not told */
+    const char *tell;                /* of which rules he is told, commas between; "": of none; NULL: of all */
 };
+/* Is that person to be told of what this rule finds? Who is not known is. */
+bool census_wants(const struct census *c, const char *person, const char *rule);
 const struct person *census_find(const struct census *c, const char *person);
 const struct person *census_persons(const struct census *c, size_t *n); /* those told of, by name */
 

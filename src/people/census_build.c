@@ -120,7 +120,9 @@ static int person_order(const void *a, const void *b)
 {
     const struct person *x = a, *y = b;
     int c = strcmp(x->name, y->name);
-    return c ? c : (x->full || x->mail || x->slack ? 0 : 1) - (y->full || y->mail || y->slack ? 0 : 1);
+    return c ? c
+             : (x->full || x->mail || x->slack || x->tell ? 0 : 1) -
+                   (y->full || y->mail || y->slack || y->tell ? 0 : 1);
 }
 
 static void persons_settle(struct draft *d)

@@ -194,13 +194,37 @@ static int key_slack(struct reading *rd, const struct ynode *v, void *arg)
     return read_text(rd, v, "a name in Slack", &((struct person *)arg)->slack);
 }
 
+static int add_rule(struct reading *rd, const struct ynode *v, void *arg)
+{
+    const char *name;
+    int r = read_name(rd, v, GROUP_MAX, "the name of a rule", &name);
+
+    return r < 0 ? r : buf_addf(arg, "%s%s", ((struct buf *)arg)->len ? "," : "", name);
+}
+
+/* no, yes, or the rules of which he is told */
+static int key_tell(struct reading *rd, const struct ynode *v, void *arg)
+{
+    struct person *p = arg;
+    AUTO_BUF b = BUF_INIT(4096);
+    bool on;
+
+    if (v->kind == YNODE_TEXT && !v->null && str_bool(str_trim(v->text), &on)) {
+        p->tell = on ? NULL : "";
+        return 0;
+    }
+    int r = each(rd, v, add_rule, &b);
+    if (r == -EMSGSIZE)
+        return fail(rd, v, "too many rules");
+    if (r == 0)
+        p->tell = v->null ? NULL : draft_keep(rd->d, buf_str(&b));
+    return r;
+}
+
 static int read_people(struct reading *rd, const struct ynode *map)
 {
-    static const struct key keys[] = {{"logins", key_logins},
-                                      {"uids", key_uids},
-                                      {"name", key_full},
-                                      {"mail", key_mail},
-                                      {"slack", key_slack}};
+    static const struct key keys[] = {{"logins", key_logins}, {"uids", key_uids},   {"name", key_full},
+                                      {"mail", key_mail},     {"slack", key_slack}, {"tell", key_tell}};
     if (map->kind != YNODE_MAP)
         return fail(rd, map, "people: expected persons, each with logins under it");
     const struct ynode *again = twice(map);
@@ -220,7 +244,7 @@ static int read_people(struct reading *rd, const struct ynode *map)
         else if (v->kind == YNODE_LIST)
             r = each(rd, v, read_login, (void *)p.name);
         else if (!v->null)
-            r = fail(rd, v, "expected logins, uids, name, mail or slack under '%s'", name);
+            r = fail(rd, v, "expected logins, uids, name, mail, slack or tell under '%s'", name);
         if (r == 0)
             *draft_person(rd->d, str_of(name)) = p;
     }

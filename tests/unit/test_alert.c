@@ -53,7 +53,12 @@ static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
     assert_string_equal(look(l, 0, "a b", &t), "");
     assert_string_equal(look(l, 59999, "a", &t), ""); /* b was so for too short a time */
     assert_string_equal(look(l, 60000, "a b", &t), "fired 1 a; ");
+    assert_null(lookout_told(l, "r", "nobody", 65000, ""));
+    assert_int_equal(lookout_told(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
     assert_string_equal(look(l, 70000, "a b", &t), "");
+    const struct alert *a = lookout_find(l, 1); /* who was told is kept from look to look */
+    assert_string_equal(a->told_to, "65000\tops\t\t\n");
+    assert_int_equal(a->told_ms, 65000);
     lookout_all(l, &n);
     assert_int_equal(n, 2);
     assert_int_equal(lookout_firing(l), 1);
@@ -86,12 +91,17 @@ static void what_fired_survives_a_restart(void **unused)
 
     (void)unused;
     lookout_load(l, &a);
-    assert_string_equal(look(l, 1000000, "a", &t), "");
+    assert_string_equal(look(l, 1000000, "", &t), "");
     assert_string_equal(look(l, 1100000, "", &t), ""); /* nobody was heard of yet: nothing is over */
-    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "");
-    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS + 30000, "", &t), "over 7 a; ");
+    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "over 7 a; ");
     assert_string_equal(look(l, 2000000, "c", &t), "");
     assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* numbers go on */
+    lookout_free(l);
+    l = lookout_new(1000000);
+    lookout_load(l, &a);
+    assert_string_equal(look(l, 1000000, "a", &t), ""); /* found again: from now on as any other */
+    assert_string_equal(look(l, 1010000, "", &t), "");
+    assert_string_equal(look(l, 1040000, "", &t), "over 7 a; ");
     lookout_free(l);
 }
 
@@ -414,7 +424,7 @@ static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
         {"gpu-idle: maybe\n", "m.yaml:11:11: expected off, on, or"},
         {"gpu-idle: {for: soon}\n", "expected a length of time"},
         {"gpu-idle: {when: free}\n",
-         "'when' is not understood here: for, clear, severity, channel, advice, text, resolved are"},
+         "'when' is not understood here: for, clear, severity, remind, person, channel, advice, text, resolved are"},
         {"gpu-hot: {severity: bad}\n", "expected info, warning or critical"},
         {"rules: 7\n", "expected a list of rules"},
         {"gpu-hot: {until: 'temp<'}\n", "column 6 of the filter"},
@@ -461,7 +471,8 @@ static void a_note_comes_back_as_it_was(void **unused)
                       .device = "GPU-1",
                       .person = "kim",
                       .text = "\xc3\xa4 text",
-                      .advice = "do"};
+                      .advice = "do",
+                      .told_to = "4\tops\t\t\n"};
     struct silence s = {.id = 4,
                         .created_ms = 5,
                         .until_ms = 100,
@@ -486,6 +497,12 @@ static void a_note_comes_back_as_it_was(void **unused)
     assert_non_null(quiet);
     assert_true(silence_fits(quiet, got, 99)); /* its node's name alone means its GPUs */
     assert_false(silence_fits(quiet, got, 100));
+    struct alert both = *got;
+    struct silence of_kim = {.until_ms = 100, .rule = "", .node = "", .person = "k?m", .by = "", .reason = ""};
+    both.person = "lee, kim"; /* of several persons one is enough */
+    assert_true(silence_fits(&of_kim, &both, 99));
+    both.person = "lee, kimberly";
+    assert_false(silence_fits(&of_kim, &both, 99));
     s.node = "dgx3";
     assert_false(silence_fits(&s, got, 99));
     s.node = "dgx2:?";

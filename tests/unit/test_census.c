@@ -320,8 +320,8 @@ static void a_mistake_is_named_with_its_place(void **unused)
         const char *people, *teams, *companies, *want;
     } cases[] = {
         {"kim: {loginz: [a]}", NULL, NULL,
-         "m.yaml:1:7: 'loginz' is not known: a person has logins, uids, name, mail and slack"},
-        {"kim: a.csv", NULL, NULL, "m.yaml:1:6: expected logins, uids, name, mail or slack under 'kim'"},
+         "m.yaml:1:7: 'loginz' is not known: a person has logins, uids, name, mail, slack and tell"},
+        {"kim: a.csv", NULL, NULL, "m.yaml:1:6: expected logins, uids, name, mail, slack or tell under 'kim'"},
         {"kim: [a]\nlee: [b, a]", NULL, NULL, "m.yaml:2:10: login 'a' of 'lee' is one of 'kim' already"},
         {"kim: {uids: [7]}\nlee: {uids: 7}", NULL, NULL, "m.yaml:2:13: uid '7' of 'lee' is one of 'kim' already"},
         {"kim: {uids: [x]}", NULL, NULL, "m.yaml:1:14: 'x' is not a uid: expected a number, or NUMBER@NODE"},

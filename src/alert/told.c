@@ -1,0 +1,56 @@
+/* told.c: lines with tabs between. */
+#include "alert/told.h"
+
+#include <inttypes.h>
+
+bool told_next(struct str *rest, struct told *ret)
+{
+    struct str line, at;
+    struct told t;
+
+    while (str_line(rest, &line))
+        if (str_cut(&line, '\t', &at) && str_int(at, &t.at_ms) && str_cut(&line, '\t', &t.channel) &&
+            str_cut(&line, '\t', &t.to)) {
+            t.person = line;
+            *ret = t;
+            return true;
+        }
+    return false;
+}
+
+static void add(struct buf *out, const struct told *t)
+{
+    buf_addf(out, "%" PRId64 "\t%.*s\t%.*s\t%.*s\n", t->at_ms, STR_ARG(t->channel), STR_ARG(t->to), STR_ARG(t->person));
+}
+
+static bool plain(struct str s)
+{
+    return !s.len || (!memchr(s.p, '\t', s.len) && !memchr(s.p, '\n', s.len));
+}
+
+bool told_put(struct buf *list, const struct told *t)
+{
+    AUTO_BUF out = BUF_INIT(list->max);
+    struct str rest = buf_str(list);
+    struct told one;
+    size_t n = 0;
+    bool there = false;
+
+    if (!plain(t->channel) || !plain(t->to) || !plain(t->person))
+        return false;
+    for (; told_next(&rest, &one); n++) {
+        bool same = str_eq_str(one.channel, t->channel) && str_eq_str(one.to, t->to);
+        add(&out, same ? t : &one);
+        there = there || same;
+    }
+    if (!there && n >= TOLD_MAX)
+        return false;
+    if (!there)
+        add(&out, t);
+    if (out.err)
+        return false;
+    buf_fini(list);
+    *list = out;
+    out = (struct buf){0};
+    return true;
+}

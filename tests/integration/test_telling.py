@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+"""Who is told of what: persons of what concerns them, the end to whoever was told of the beginning, and critical alerts however short they are."""
+import json
+import signal
+import threading
+
+import lib
+import sender
+import test_channels
+
+NAMES = [f"n{i}" for i in range(4)]
+CONFIG = """
+rule: {{stale_after: 8s, down_after: 10s}}
+people:
+  kim: {{logins: [kdoe], mail: kim@example.org}}
+  pat: {{tell: no}}
+alerts:
+  gpu-idle: {{for: 1s, clear: 0s}}
+  rules:
+    - {{name: blip, when: "user:blip", severity: critical, clear: 0s, text: "{{place}} blinked"}}
+channels:
+  ops: {{type: webhook, url: "http://127.0.0.1:{port}/ops", severity: {severity}}}
+  own: {{type: webhook, url: "http://127.0.0.1:{port}/own", to: person}}
+"""
+
+
+class Telling(lib.Case):
+    def setUp(self):
+        super().setUp()
+        self.standin = test_channels.Standin()
+        self.addCleanup(self.standin.server_close)
+        self.addCleanup(self.standin.shutdown)
+        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
+        self.port, self.over, self.on = lib.free_port(), threading.Event(), {}
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.configure("info")
+        self.begin()
+        self.nodes = {n: (sender.Node(n), self.token("agent")) for n in NAMES}
+        self.say()
+        thread = threading.Thread(target=self.go_on, daemon=True)
+        thread.start()
+        self.addCleanup(lambda: (self.over.set(), thread.join()))
+
+    def configure(self, severity, more=""):
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(CONFIG.format(port=self.standin.server_port, severity=severity) + more)
+
+    def begin(self):
+        self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"))
+        self.hub.wait_line(r"http://127")
+
+    def say(self):
+        for name, (node, token) in self.nodes.items():
+            user = self.on.get(name)
+            procs = node.procs((100, user, "train", "train")) if user else node.procs()
+            raw = node.stream(node.facts(), procs, node.batch(util=0, mem=8 << 30 if user else 0))
+            lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+
+    def go_on(self):
+        while not self.over.wait(0.5):
+            try:
+                self.say()
+            except OSError:
+                pass  # the hub is away
+
+    def told(self, path):
+        return [m for m in (json.loads(g["body"]) for g in self.standin.of(path)) if not m["rule"].startswith("node-")]
+
+    def rows(self, query=""):
+        return lib.ask_json(self.url + "/api/v1/alerts" + query)
+
+    def test_persons_and_the_end_goes_to_whoever_was_told(self):
+        self.on.update(n0="kdoe", n1="kdoe", n2="lee", n3="pat")
+        lib.wait_until("both are told", lambda: self.told("/ops") and len(self.told("/own")) == 2)
+        (ops,), own = self.told("/ops"), {m["person"]: m for m in self.told("/own")}
+        self.assertRegex(ops["title"], r"^\[info\] gpu-idle: 4 GPUs: n0:0, n1:0, n2:0, n3:0$")
+        self.assertRegex(own["kim"]["title"], r"^\[info\] gpu-idle: you hold n0:0 and n1:0, idle for \d+ s$")
+        self.assertRegex(own["lee"]["title"], r"^\[info\] gpu-idle: you hold n2:0, idle for \d+ s$")
+        self.assertEqual((len(own), ops["kind"], own["kim"]["kind"]), (2, "fired", "fired"), "pat wants no messages")
+        self.configure("critical", f"  late: {{type: webhook, url: \"http://127.0.0.1:{self.standin.server_port}/late\", severity: info}}\n")
+        self.hub.p.send_signal(signal.SIGHUP)
+        lib.wait_until("the new channel is there", lambda: len(self.rows()["channels"]) == 3)
+        self.on.clear()
+        lib.wait_until("all are over", lambda: sum(r["rule"] == "gpu-idle" for r in self.rows("?state=resolved")["rows"]) == 4)
+        self.hub.kill9()
+        self.begin()
+        lib.wait_until("the end is told", lambda: len(self.told("/ops")) == 2)
+        end = self.told("/ops")[1]
+        self.assertRegex(end["title"], r"^\[resolved\] gpu-idle: 4 GPUs, after up to \d+ s: n0:0, n1:0, n2:0, n3:0$")
+        self.assertEqual(end["kind"], "resolved")
+        self.assertEqual((len(self.told("/own")), self.told("/late")), (2, []), "nobody else is told of it")
+
+    def test_a_critical_alert_never_vanishes(self):
+        self.on["n0"] = "blip"
+        lib.wait_until("it fires", lambda: any(r["rule"] == "blip" for r in self.rows()["rows"]))
+        self.on.clear()
+        lib.wait_until("it is told", lambda: any(m["rule"] == "blip" for m in self.told("/ops")))
+        (one,) = [m for m in self.told("/ops") if m["rule"] == "blip"]
+        self.assertEqual(one["kind"], "notice")
+        self.assertRegex(one["title"], r"^\[critical\] blip: n0:0 blinked, over after \d+ s$")
+
+
+if __name__ == "__main__":
+    lib.main()
