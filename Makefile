@@ -85,6 +85,7 @@ $(O)/pic/%.o: %.S data/h200-trace.csv
 -include $(wildcard $(O)/pic/src/*/*.d)
 
 $(O)/src/api/assets.o: src/api/install.sh packaging/systemd/muster-agent.service
+$(O)/src/cmd/vesta_asset.o: src/cmd/vesta_history.py
 
 # ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/page.md) -------------------------
 WEB_SRC := $(shell find web -name node_modules -prune -o -type f -print)

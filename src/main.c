@@ -34,6 +34,7 @@ const struct cmd cmds[] = {
     {"restore", cmd_restore, &restore_face, false, NULL},
     {"export", cmd_export, &export_face, false, NULL},
     {"import", cmd_import, &import_face, false, NULL},
+    {"vesta", cmd_vesta, &vesta_face, false, vesta_verbs},
     {"config", cmd_config, &config_face, false, NULL},
     {"doctor", cmd_doctor, &doctor_face, false, NULL},
     {"simulate", cmd_simulate, &simulate_face, false, NULL},

@@ -13,7 +13,7 @@ struct cmd {
     bool hidden;
     const struct cmd *verbs; /* NULL, or what may follow it: a table like this one */
 };
-extern const struct cmd cmds[], wandb_verbs[]; /* end with name NULL */
+extern const struct cmd cmds[], wandb_verbs[], vesta_verbs[]; /* end with name NULL */
 
 int cmd_up(int argc, char **argv);
 int cmd_hub(int argc, char **argv);
@@ -47,12 +47,14 @@ int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_wandb(int argc, char **argv);
+int cmd_vesta(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_slack_socket(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
 extern const struct opt_cmd peaks_face, plot_face, slack_socket_face;
-extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, wandb_face;
+extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, wandb_face,
+    vesta_face;
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
     history_face, record_face, jobs_face, book_face, report_face, token_face, node_face, config_face, doctor_face,
     simulate_face, man_face, backup_face, restore_face, export_face, import_face, completion_face;

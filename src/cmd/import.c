@@ -12,6 +12,7 @@
 #include "base/rand.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "cmd/import.h"
 #include "cmd/inlet.h"
 #include "cmd/progress.h"
 #include "model/gather.h"
@@ -65,7 +66,7 @@ struct a_node {
 };
 
 struct import {
-    const struct import_conf *conf;
+    const struct import_ask *ask;
     struct inlet *in; /* NULL: dry run */
     struct export_reader *reader;
     struct a_node **nodes;
@@ -76,7 +77,7 @@ struct import {
     int64_t span; /* of the newest point */
     struct event *events;
     size_t n_events, cap_events;
-    uint64_t samples, there, processes, all_events, jobs, left_out;
+    struct import_done done;
     const char *file;
     uint64_t line;
     int64_t bytes;
@@ -183,7 +184,7 @@ static int strike_out(void *arg, int64_t at_ms, int64_t v)
     for (size_t i = s->at; i < s->end && p[i].at_ms == at_ms; i++)
         if (p[i].v == v && !p[i].out) {
             p[i].out = true;
-            s->x->there++;
+            s->x->done.there++;
         }
     return 0;
 }
@@ -216,7 +217,7 @@ static int leave_out(struct import *x, struct err *err)
         most = MAX(most, p->at_ms);
         if (i && p->slot == q->slot && p->metric == q->metric && p->at_ms == q->at_ms && p->v == q->v) {
             x->points[i].out = true;
-            x->there++;
+            x->done.there++;
         }
     }
     if (!s)
@@ -415,7 +416,7 @@ static int take_samples(struct import *x, struct a_node *n, const struct record 
         VEC_ROOM(x->points, x->n, x->cap);
         x->points[x->n++] = (struct point){r->at_ms[i], r->v[i], (uint16_t)slot, no, false};
     }
-    x->samples += r->n;
+    x->done.samples += r->n;
     return code;
 }
 
@@ -429,7 +430,7 @@ static int take_event(struct import *x, struct a_node *n, const struct record *r
 {
     int code = 0;
 
-    x->all_events++;
+    x->done.events++;
     if (!x->in)
         return 0;
     if (!inlet_is_hub(x->in)) {
@@ -457,8 +458,8 @@ static int take(struct import *x, const struct record *r, struct err *err)
     case REC_SAMPLES:
         return take_samples(x, n, r, err);
     case REC_PROCESS:
-        x->processes++;
-        x->left_out += x->in && !s;
+        x->done.processes++;
+        x->done.left_out += x->in && !s;
         if (s)
             store_put_proc(s, &(struct store_proc){.node = r->node,
                                                    .device = r->device,
@@ -471,15 +472,15 @@ static int take(struct import *x, const struct record *r, struct err *err)
         if (s)
             inlet_mark(x->in, r->node, r->first_ms, r->last_ms);
         /* they wait in memory for the disk, a bounded number of them */
-        return s && x->processes % 1000 == 0 ? store_flush(s, err) : 0;
+        return s && x->done.processes % 1000 == 0 ? store_flush(s, err) : 0;
     case REC_EVENT:
         return take_event(x, n, r, err);
     case REC_JOB:
-        x->jobs++;
-        x->left_out += x->in && !s;
+        x->done.jobs++;
+        x->done.left_out += x->in && !s;
         if (s)
             store_job_put(s, r->job, on_job, x);
-        return s && x->jobs % 1000 == 0 ? store_flush(s, err) : 0;
+        return s && x->done.jobs % 1000 == 0 ? store_flush(s, err) : 0;
     default:
         return take_facts(x, n, r, err);
     }
@@ -541,9 +542,9 @@ static int take_stream(struct import *x, FILE *in, struct err *err)
     return r;
 }
 
-static int take_file(struct import *x, const char *path, struct err *err)
+static int take_file(struct import *x, const char *path, FILE *given, struct err *err)
 {
-    bool in = strcmp(path, "-") == 0;
+    bool in = given || strcmp(path, "-") == 0;
     AUTO_FILE FILE *f = in ? NULL : fopen(path, "re");
 
     if (!in && !f)
@@ -552,31 +553,8 @@ static int take_file(struct import *x, const char *path, struct err *err)
     x->line = 0;
     export_reader_free(x->reader);
     x->reader = export_reader_new(per_of, x);
-    int r = take_stream(x, in ? stdin : f, err);
+    int r = take_stream(x, given ? given : in ? stdin : f, err);
     return r == 0 ? flush(x, err) : r;
-}
-
-static int run(struct import *x, int argc, char **argv, struct err *err)
-{
-    int64_t total = 0;
-    int r = 0;
-
-    for (int i = 0; i < argc; i++)
-        if (file_size(argv[i]) > 0)
-            total += file_size(argv[i]);
-    if (!x->conf->dry_run)
-        r = inlet_open(&x->in, x->conf->data, &x->conf->client, err);
-    progress_start(&x->progress, x->conf->dry_run ? "reading" : "import", "bytes", total, x->conf->quiet);
-    for (int i = 0; i < argc && r == 0; i++)
-        r = take_file(x, argv[i], err);
-    for (size_t i = 0; x->in && i < x->n_nodes && r == 0; i++)
-        r = tell_node(x, x->nodes[i], err); /* those without a sample, too */
-    if (x->in && r == 0)
-        r = inlet_finish(x->in, true, err);
-    if (r == 0 && x->failed)
-        r = err_set(err, x->failed, "cannot store a job: %s", strerror(-x->failed));
-    progress_end(&x->progress);
-    return r;
 }
 
 static void import_fini(struct import *x)
@@ -592,32 +570,67 @@ static void import_fini(struct import *x)
     free(x->events);
 }
 
+int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
+               struct err *err)
+{
+    struct import x = {.ask = ask};
+    int64_t total = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < n && !in; i++)
+        if (file_size(files[i]) > 0)
+            total += file_size(files[i]);
+    if (!ask->dry_run)
+        r = inlet_open(&x.in, ask->data, ask->client, err);
+    progress_start(&x.progress, ask->dry_run ? "reading" : "import", "bytes", total, ask->quiet);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = take_file(&x, files[i], in, err);
+    for (size_t i = 0; x.in && i < x.n_nodes && r == 0; i++)
+        r = tell_node(&x, x.nodes[i], err); /* those without a sample, too */
+    if (x.in && r == 0)
+        r = inlet_finish(x.in, true, err);
+    if (r == 0 && x.failed)
+        r = err_set(err, x.failed, "cannot store a job: %s", strerror(-x.failed));
+    progress_end(&x.progress);
+    x.done.nodes = x.n_nodes;
+    *ret = x.done;
+    import_fini(&x);
+    return r;
+}
+
+void import_say(const struct import_done *done, bool dry_run, FILE *to)
+{
+    fprintf(to,
+            "%" PRIu64 " samples (%" PRIu64 " were there already), %" PRIu64 " processes, %" PRIu64 " events, %" PRIu64
+            " jobs of %zu nodes%s%s\n",
+            done->samples, done->there, done->processes, done->events, done->jobs, done->nodes,
+            done->left_out ? "; processes and jobs were left out: they go into a data folder only" : "",
+            dry_run ? "; nothing was changed" : "");
+}
+
 int cmd_import(int argc, char **argv)
 {
     struct import_conf conf = {0};
-    struct import x = {.conf = &conf};
+    struct import_done done;
     struct err err = {0};
     int argi, r = cli_parse(&import_face, &conf, argc, argv, &argi);
 
     if (r < 0) {
         bool hub = conf.client.hub && conf.client.hub[0];
+        struct import_ask ask = {conf.data, &conf.client, conf.dry_run, conf.quiet};
         if (argi == argc)
             r = err_set(&err, -EINVAL, "expected FILE, made by `muster export`; - is standard input");
         else if (!conf.dry_run && !hub && !conf.data)
             r = err_set(&err, -EINVAL, "say where to: --data DIR, or --hub URL with --token-file FILE");
         else
-            r = run(&x, argc - argi, argv + argi, &err);
-        if (r < 0)
+            r = import_run(&ask, argv + argi, (size_t)(argc - argi), NULL, &done, &err);
+        if (r < 0) {
             r = cli_fail(&import_face, r == -EINVAL ? EXIT_USAGE : r == -EBADMSG ? EXIT_NO : EXIT_REACH, "%s", err.msg);
-        else if (!conf.quiet)
-            fprintf(stderr,
-                    "muster import: %" PRIu64 " samples (%" PRIu64 " were there already), %" PRIu64
-                    " processes, %" PRIu64 " events, %" PRIu64 " jobs of %zu nodes%s%s\n",
-                    x.samples, x.there, x.processes, x.all_events, x.jobs, x.n_nodes,
-                    x.left_out ? "; processes and jobs were left out: they go into a data folder only" : "",
-                    conf.dry_run ? "; nothing was changed" : "");
+        } else if (!conf.quiet) {
+            fprintf(stderr, "%s: ", import_face.name);
+            import_say(&done, conf.dry_run, stderr);
+        }
     }
-    import_fini(&x);
     opt_fini(import_opts, &conf);
     return r;
 }

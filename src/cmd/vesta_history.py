@@ -1,0 +1,494 @@
+"""Reads the database of vesta's server and writes what `muster import` reads, as lines of JSON.
+
+`muster vesta history` runs this and takes its output; the program has it inside. Nothing of the database is trusted: its
+pickles are read by the small reader below, which builds plain data and knows no opcode that could name or call anything.
+"""
+import argparse
+import bz2
+import collections
+import datetime
+import hashlib
+import json
+import os
+import resource
+import sqlite3
+import struct
+import sys
+import time
+
+PACKED_MAX, PLAIN_MAX = 1 << 20, 4 << 20  # bytes of a row, and unpacked
+OPS_MAX, STACK_MAX = 200000, 20000
+HOSTS_MAX, GPUS_MAX, PROCS_MAX = 10000, 64, 256
+MIB = 1 << 20
+SPAN_MS = 2 * 3600000
+TICKS_MS = [5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000, 3600000]
+MEMORY_MAX = 1 << 30
+
+
+class Refused(Exception):
+    """A row that cannot be read; the text says why."""
+
+
+# ---- pickles ----
+
+MARK = object()
+
+
+class Plain:
+    """A pickle as dict, list, tuple, str, bytes, int, float, bool and None, of any protocol. Anything else is refused."""
+
+    def __init__(self, data):
+        self.data, self.at, self.stack, self.memo = data, 0, [], {}
+
+    def take(self, n):
+        end = self.at + n
+        if end > len(self.data):
+            raise Refused("a pickle that ends too early")
+        got = self.data[self.at:end]
+        self.at = end
+        return got
+
+    def line(self):
+        end = self.data.find(b"\n", self.at, self.at + 100000)
+        if end < 0:
+            raise Refused("a pickle that ends too early")
+        got = self.data[self.at:end]
+        self.at = end + 1
+        return got
+
+    def number(self, form, n):
+        return struct.unpack(form, self.take(n))[0]
+
+    def sized(self, form, n):
+        return self.take(self.number(form, n))
+
+    def pop(self):
+        if not self.stack or self.stack[-1] is MARK:
+            raise Refused("a pickle that makes no sense")
+        return self.stack.pop()
+
+    def top(self, kind):
+        if not self.stack or type(self.stack[-1]) is not kind:
+            raise Refused("a pickle that makes no sense")
+        return self.stack[-1]
+
+    def marked(self):
+        at = len(self.stack)
+        while at and self.stack[at - 1] is not MARK:
+            at -= 1
+        if not at:
+            raise Refused("a pickle that makes no sense")
+        got = self.stack[at:]
+        del self.stack[at - 1:]
+        return got
+
+    @staticmethod
+    def fill(into, pairs):
+        if len(pairs) % 2:
+            raise Refused("a pickle that makes no sense")
+        for key, value in zip(pairs[::2], pairs[1::2]):
+            if type(key) is not str:
+                raise Refused("a key that is not text")
+            into[key] = value
+        return into
+
+    def remember(self, where):
+        if not self.stack or self.stack[-1] is MARK or len(self.memo) >= OPS_MAX:
+            raise Refused("a pickle that makes no sense")
+        self.memo[where] = self.stack[-1]
+
+    def recall(self, where):
+        if where not in self.memo:
+            raise Refused("a pickle that makes no sense")
+        return self.memo[where]
+
+    @staticmethod
+    def whole(text):
+        if not 0 < len(text) <= 20:
+            raise Refused("a number that is too long")
+        return int(text)
+
+    def long(self, n):
+        if n > 8:
+            raise Refused("a number that is too long")
+        return int.from_bytes(self.take(n), "little", signed=True)
+
+    def string(self):
+        text = self.line()
+        if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in b"'\"" or b"\\" in text:
+            raise Refused("a text with escapes, of Python 2")
+        return text[1:-1].decode("utf-8")
+
+    def load(self):
+        push = self.stack.append
+        for _ in range(OPS_MAX):
+            if len(self.stack) > STACK_MAX:
+                raise Refused("a pickle that is too deep")
+            op = self.take(1)
+            if op == b".":
+                got = self.pop()
+                if self.stack:
+                    raise Refused("a pickle that makes no sense")
+                return got
+            do = OPS.get(op)
+            if do:
+                do(self, push)
+            else:
+                raise Refused(f"a pickle with opcode 0x{op.hex()}: more than plain data")
+        raise Refused("a pickle that does not end")
+
+
+def append(p, _):
+    value = p.pop()
+    p.top(list).append(value)
+
+
+def appends(p, _):
+    values = p.marked()
+    p.top(list).extend(values)
+
+
+def setitem(p, _):
+    value, key = p.pop(), p.pop()
+    p.fill(p.top(dict), [key, value])
+
+
+def setitems(p, _):
+    pairs = p.marked()
+    p.fill(p.top(dict), pairs)
+
+
+def some(p, push, n):
+    push(tuple([p.pop() for _ in range(n)][::-1]))
+
+
+def integer(p, push):
+    text = p.line()
+    push({b"00": False, b"01": True}[text] if text in (b"00", b"01") else p.whole(text))
+
+
+OPS = {
+    b"\x80": lambda p, push: p.take(1),
+    b"\x95": lambda p, push: p.take(8),
+    b"(": lambda p, push: push(MARK),
+    b"0": lambda p, push: p.pop(),
+    b"1": lambda p, push: p.marked(),
+    b"2": lambda p, push: push(p.stack[-1] if p.stack else p.pop()),
+    b"N": lambda p, push: push(None),
+    b"\x88": lambda p, push: push(True),
+    b"\x89": lambda p, push: push(False),
+    b"I": integer,
+    b"L": lambda p, push: push(p.whole(p.line().rstrip(b"L"))),
+    b"J": lambda p, push: push(p.number("<i", 4)),
+    b"K": lambda p, push: push(p.number("<B", 1)),
+    b"M": lambda p, push: push(p.number("<H", 2)),
+    b"\x8a": lambda p, push: push(p.long(p.number("<B", 1))),
+    b"\x8b": lambda p, push: push(p.long(p.number("<I", 4))),
+    b"F": lambda p, push: push(float(p.line())),
+    b"G": lambda p, push: push(p.number(">d", 8)),
+    b"S": lambda p, push: push(p.string()),
+    b"T": lambda p, push: push(p.sized("<I", 4).decode("utf-8")),
+    b"U": lambda p, push: push(p.sized("<B", 1).decode("utf-8")),
+    b"V": lambda p, push: push(p.line().decode("raw-unicode-escape")),
+    b"X": lambda p, push: push(p.sized("<I", 4).decode("utf-8")),
+    b"\x8c": lambda p, push: push(p.sized("<B", 1).decode("utf-8")),
+    b"\x8d": lambda p, push: push(p.sized("<Q", 8).decode("utf-8")),
+    b"B": lambda p, push: push(p.sized("<I", 4)),
+    b"C": lambda p, push: push(p.sized("<B", 1)),
+    b"\x8e": lambda p, push: push(p.sized("<Q", 8)),
+    b"]": lambda p, push: push([]),
+    b"l": lambda p, push: push(p.marked()),
+    b"a": append,
+    b"e": appends,
+    b"}": lambda p, push: push({}),
+    b"d": lambda p, push: push(p.fill({}, p.marked())),
+    b"s": setitem,
+    b"u": setitems,
+    b")": lambda p, push: push(()),
+    b"t": lambda p, push: push(tuple(p.marked())),
+    b"\x85": lambda p, push: some(p, push, 1),
+    b"\x86": lambda p, push: some(p, push, 2),
+    b"\x87": lambda p, push: some(p, push, 3),
+    b"p": lambda p, push: p.remember(p.whole(p.line())),
+    b"q": lambda p, push: p.remember(p.number("<B", 1)),
+    b"r": lambda p, push: p.remember(p.number("<I", 4)),
+    b"\x94": lambda p, push: p.remember(len(p.memo)),
+    b"g": lambda p, push: push(p.recall(p.whole(p.line()))),
+    b"h": lambda p, push: push(p.recall(p.number("<B", 1))),
+    b"j": lambda p, push: push(p.recall(p.number("<I", 4))),
+}
+
+
+def unpack(data):
+    """The payload of a row."""
+    if not isinstance(data, bytes):
+        raise Refused("data that are not bytes, or too many")
+    try:
+        d = bz2.BZ2Decompressor()
+        plain = d.decompress(data, PLAIN_MAX + 1)
+    except (OSError, EOFError) as e:
+        raise Refused("data that bzip2 cannot read") from e
+    if len(plain) > PLAIN_MAX:
+        raise Refused("data that unpack to too much")
+    if not d.eof:
+        raise Refused("data that bzip2 cannot read")
+    try:
+        return Plain(plain).load()
+    except (ValueError, OverflowError, struct.error) as e:
+        raise Refused("a pickle that makes no sense") from e
+    except (MemoryError, RecursionError) as e:
+        raise Refused("a pickle that is too large") from e
+
+
+# ---- payloads ----
+
+def text_of(v, most):
+    """Text without control characters, of at most so many bytes."""
+    if not isinstance(v, str):
+        return ""
+    v = "".join(c for c in v[:4 * most] if c.isprintable()).strip()
+    return v.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")
+
+
+def int_of(v, most):
+    """Senders give numbers as numbers; older ones as text. None: it is not one."""
+    if isinstance(v, str) and len(v) < 20:
+        try:
+            v = int(v)
+        except ValueError:
+            return None
+    return v if type(v) is int and 0 <= v <= most else None
+
+
+def gpus_of(payload):
+    """[(index, uuid, name, {metric: value}, [(pid, user, name, bytes)])]"""
+    if type(payload) is not dict or len(payload) > GPUS_MAX:
+        raise Refused("a payload that is not vesta's")
+    out, seen = [], set()
+    for key, gpu in payload.items():
+        index = int_of(key[4:], GPUS_MAX - 1) if key.startswith("gpu:") else None
+        uuid = text_of(gpu.get("uuid"), 79) if type(gpu) is dict else ""
+        if index is None or not uuid or uuid in seen:
+            raise Refused("a payload that is not vesta's")
+        seen.add(uuid)
+        values = {}
+        for name, metric, scale, most in (("temperature", "temp", 1, 1000), ("total_memory", "mem_total", MIB, 1 << 30), ("used_memory", "mem_used", MIB, 1 << 30)):
+            v = int_of(gpu.get(name), most)
+            if v is not None:
+                values[metric] = str(v * scale)
+        v = int_of(gpu.get("gpu_volatile"), 100)
+        if v is not None:
+            values["util"] = f"{v // 100}.{v % 100:02d}"
+        processes = gpu.get("processes")
+        procs = []
+        for p in processes[:PROCS_MAX] if type(processes) is list else []:
+            pid = int_of(p.get("pid"), (1 << 31) - 1) if type(p) is dict else None
+            if pid is not None:
+                used = int_of(p.get("used_memory"), 1 << 30)
+                procs.append((pid, text_of(p.get("user"), 63), text_of(p.get("name"), 63), -1 if used is None else used * MIB))
+        out.append((index, uuid, text_of(gpu.get("gpu_name"), 127), values, procs))
+    return out
+
+
+# ---- times ----
+
+class Clock:
+    """YYYYMMDDhhmmss of the server's zone as milliseconds since 1970. Rows come in the order in which they were stored, so
+    of an hour that the clock had twice the second one begins where it goes back."""
+
+    def __init__(self, zone):
+        self.zone, self.last, self.fold = zone, None, 0
+
+    def moments(self, local):
+        return [int(local.replace(tzinfo=self.zone, fold=f).timestamp()) for f in (0, 1)]
+
+    def ms(self, stamp):
+        if type(stamp) is not int or not 19700102000000 <= stamp <= 22000101000000:
+            raise Refused("a time that is none")
+        try:
+            local = datetime.datetime(stamp // 10**10, stamp // 10**8 % 100, stamp // 10**6 % 100, stamp // 10**4 % 100, stamp // 100 % 100, stamp % 100)
+        except ValueError as e:
+            raise Refused("a time that is none") from e
+        first, second = self.moments(local)
+        if second <= first:  # once, or left out: the moment that many seconds after the gap began
+            self.fold = 0
+        elif self.last is not None and 60 < (self.last - local).total_seconds() <= second - first:
+            self.fold = 1
+        elif self.last is None or local.date() != self.last.date():
+            self.fold = 0
+        self.last = local
+        return 1000 * (second if self.fold and second > first else first)
+
+
+def tick_of(stamps):
+    """How often the host posted, roughly."""
+    gaps = sorted(b - a for a, b in zip(stamps, stamps[1:]) if b > a)
+    middle = gaps[len(gaps) // 2] if gaps else 60000
+    return next((t for t in TICKS_MS if middle <= t + 1000), TICKS_MS[-1])
+
+
+# ---- a host ----
+
+class Host:
+    def __init__(self, out, ident, name, tick_ms):
+        self.out, self.tick_ms = out, tick_ms
+        self.key = "vesta:" + hashlib.sha256(ident.encode()).hexdigest()[:32]
+        self.devices, self.series, self.procs = {}, {}, {}
+        self.span = self.last_ms = 0
+        self.put(kind="node", node=self.key, name=name, agent="vesta", collector="vesta", tick_ms=tick_ms)
+
+    def put(self, **record):
+        self.out.write(json.dumps(record, separators=(",", ":")) + "\n")
+
+    def flush(self):
+        for (uuid, metric), (times, values) in self.series.items():
+            head = json.dumps({"kind": "samples", "node": self.key, "device": uuid, "metric": metric}, separators=(",", ":"))
+            self.out.write(f'{head[:-1]},"t":[{",".join(times)}],"v":[{",".join(values)}]}}\n')
+        self.series = {}
+
+    def end_process(self, where):
+        first, last, user, name, most = self.procs.pop(where)
+        self.put(kind="process", node=self.key, device=where[0], pid=where[1], start=first, root_pid=where[1], user=user, name=name, first=first, last=last, mem_max=most,
+                 ended=True)
+
+    def see_process(self, at_ms, where, user, name, used):
+        was = self.procs.get(where)
+        if was and (was[2], was[3]) != (user, name):  # the number again, of another
+            self.end_process(where)
+            was = None
+        first, last, _, _, most = was or (at_ms, at_ms, user, name, -1)
+        self.procs[where] = (first, max(last, at_ms), user, name, max(most, used))
+
+    def row(self, at_ms, gpus):
+        if at_ms // SPAN_MS != self.span:
+            self.flush()
+            self.span = at_ms // SPAN_MS
+        if at_ms - self.last_ms > max(10 * self.tick_ms, 600000):
+            for where in list(self.procs):
+                self.end_process(where)
+        self.last_ms = at_ms
+        seen = set()
+        for index, uuid, model, values, procs in gpus:
+            if self.devices.get(uuid) != (index, model):
+                self.flush()
+                self.devices[uuid] = (index, model)
+                self.put(kind="device", node=self.key, device=uuid, name=model, index=index, vendor=1)
+            for metric, value in values.items():
+                times, v = self.series.setdefault((uuid, metric), ([], []))
+                times.append(str(at_ms))
+                v.append(value)
+            for pid, user, name, used in procs:
+                seen.add((uuid, pid))
+                self.see_process(at_ms, (uuid, pid), user, name, used)
+        for where in [w for w in self.procs if w not in seen]:
+            self.end_process(where)
+
+    def close(self):
+        self.flush()
+        for where in list(self.procs):
+            self.end_process(where)
+
+
+# ---- the database ----
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Database:
+    def __init__(self, path, quiet):
+        self.db = sqlite3.connect(f"file:{path.replace('%', '%25').replace('?', '%3f').replace('#', '%23')}?mode=ro", uri=True)
+        self.db.text_factory = lambda b: b.decode("utf-8", "replace")
+        self.db.execute("PRAGMA trusted_schema=OFF")
+        self.db.execute("BEGIN")  # one moment of it, though vesta may go on writing
+        self.tables = {r[0] for r in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if "machines" not in self.tables:
+            raise Refused("it has no table machines: it is not vesta's")
+        self.total, self.done, self.said = 0, 0, time.monotonic() + 0.5
+        self.quiet = quiet or not sys.stderr.isatty()
+
+    def hosts(self):
+        rows = self.db.execute("SELECT id, name FROM machines LIMIT ?", (HOSTS_MAX,)).fetchall()
+        return [(i, n) for i, n in rows if isinstance(i, str) and isinstance(n, str) and i and n]
+
+    def count(self, name):
+        return self.db.execute(f"SELECT count(*) FROM {quoted(name)}").fetchone()[0]
+
+    def stamps(self, name):
+        return [r[0] for r in self.db.execute(f"SELECT timestamp FROM {quoted(name)} ORDER BY rowid LIMIT 1000")]
+
+    def rows(self, name):
+        ask = f"SELECT timestamp, CASE WHEN length(data) <= {PACKED_MAX} THEN data END FROM {quoted(name)} ORDER BY rowid"
+        for row in self.db.execute(ask):
+            self.done += 1
+            if not self.quiet and self.done % 64 == 0 and time.monotonic() >= self.said:
+                self.said = time.monotonic() + 0.25
+                sys.stderr.write(f"\r\033[Kvesta: {self.done} of {self.total} rows, {100 * self.done // max(self.total, 1)} %")
+                sys.stderr.flush()
+            yield row
+
+    def clear(self):
+        if not self.quiet:
+            sys.stderr.write("\r\033[K")
+
+
+def tick(db, name, zone):
+    clock, got = Clock(zone), []
+    for stamp in db.stamps(name):
+        try:
+            got.append(clock.ms(stamp))
+        except Refused:
+            pass
+    return tick_of(got)
+
+
+def convert(db, zone, out):
+    """(rows read, rows written, {why: how many})"""
+    taken, refused = 0, collections.Counter()
+    hosts = [(i, n) for i, n in db.hosts() if n in db.tables and n != "machines"]
+    db.total = sum(db.count(n) for _, n in hosts)
+    for ident, name in hosts:
+        host, clock = Host(out, ident, text_of(name, 64) or "host", tick(db, name, zone)), Clock(zone)
+        for stamp, data in db.rows(name):
+            try:
+                at_ms = clock.ms(stamp)
+                host.row(at_ms, gpus_of(unpack(data)))
+                taken += 1
+            except Refused as e:
+                refused[str(e)] += 1
+        host.close()
+    db.clear()
+    return len(hosts), taken, refused
+
+
+def main():
+    ask = argparse.ArgumentParser(allow_abbrev=False)
+    ask.add_argument("--zone")
+    ask.add_argument("--quiet", action="store_true")
+    ask.add_argument("file")
+    given = ask.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+    zone = None
+    if given.zone:
+        import zoneinfo
+        try:
+            zone = zoneinfo.ZoneInfo(given.zone)
+        except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+            sys.exit(f"there is no time zone '{given.zone}'")
+    try:
+        db = Database(os.path.abspath(given.file), given.quiet)
+        sys.stdout.write('{"muster_export":1}\n')
+        hosts, taken, refused = convert(db, zone, sys.stdout)
+        sys.stdout.flush()
+    except (sqlite3.Error, Refused) as e:
+        sys.exit(f"cannot read '{given.file}': {e}")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)
+    for why, n in sorted(refused.items()):
+        print(f"vesta: refused {n} rows: {why}", file=sys.stderr)
+    print(f"vesta: {taken + sum(refused.values())} rows of {hosts} hosts: {taken} taken, {sum(refused.values())} refused", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

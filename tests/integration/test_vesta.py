@@ -1,0 +1,345 @@
+#!/usr/bin/python3
+"""What a server of vesta leaves behind: its settings become a muster.yaml, its database history; nothing of either is run."""
+import bz2
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import pickle
+import sqlite3
+import stat
+import zoneinfo
+
+import lib
+
+MIB = 1 << 20
+DAY = datetime.datetime(2026, 9, 3, 4, 0)
+
+
+def payload(host, gpus=2, util=50, procs=(("31415", "train", "kim", 6400),)):
+    """What a sender of vesta posts, and its server stores."""
+    return {f"gpu:{g}": {"device_num": g, "uuid": f"GPU-{host}-{g}", "gpu_name": "Tesla V100", "temperature": 60 + g, "total_memory": 16160, "available_memory": 8160,
+                         "used_memory": 8000, "timestamp": "2026/09/03 04:00:00.000", "gpu_volatile": util,
+                         "processes": [{"pid": p, "name": n, "user": u, "used_memory": m} for p, n, u, m in procs]} for g in range(gpus)}
+
+
+def packed(value, protocol=pickle.HIGHEST_PROTOCOL):
+    return bz2.compress(pickle.dumps(value, protocol))
+
+
+def ms(local, zone="UTC", fold=0):
+    return int(local.replace(tzinfo=zoneinfo.ZoneInfo(zone), fold=fold).timestamp() * 1000)
+
+
+class Calls:
+    """Runs a command when it is unpickled by the usual means."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def __reduce__(self):
+        return os.system, (self.command,)
+
+
+class Vesta(lib.Case):
+    def database(self, hosts):
+        """As vesta makes one: {name: [(local time, bytes)]}; the id of a host is made of its name."""
+        path = self.path("gpu_states.db")
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute("create table if not exists machines (id TEXT, name TEXT, ip_address TEXT)")
+            for name, rows in hosts.items():
+                table = '"' + name.replace('"', '""') + '"'
+                if not db.execute("select 1 from machines where name = ?", (name,)).fetchall():
+                    db.execute(f"create table {table} (timestamp INTEGER, data BLOB)")
+                    db.execute("insert into machines values(?, ?, ?)", (self.ident(name), name, "10.0.0.1"))
+                db.executemany(f"insert into {table} values(?, ?)", [(t if isinstance(t, int) else int(t.strftime("%Y%m%d%H%M%S")), d) for t, d in rows])
+            db.commit()
+        return path
+
+    @staticmethod
+    def ident(name):
+        return hashlib.md5(name.encode()).hexdigest()
+
+    @staticmethod
+    def key(name):
+        return "vesta:" + hashlib.sha256(Vesta.ident(name).encode()).hexdigest()[:32]
+
+    def history(self, path, *flags, zone="UTC", want=0):
+        status, out, err = self.run_any(lib.MUSTER, "vesta", "history", path, "--zone", zone, "--data", self.path("data"), *flags)
+        self.assertEqual((status, out), (want, ""), err)
+        return err
+
+    def asked(self, hub, name, metric, start, end, step="1m", agg="avg"):
+        got = lib.ask_json(hub.url + f"/api/v1/history?device={name}:0&metric={metric}&from={start}&to={end}&step={step}&agg={agg}")
+        return got["series"][0]["v"] if got["series"] else []
+
+    def records(self, sql):
+        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:
+            return db.execute(sql).fetchall()
+
+
+class History(Vesta):
+    def test_rows_of_every_protocol_become_history_once(self):
+        rows = [(DAY + datetime.timedelta(minutes=i), packed(payload("a", util=i), i % (pickle.HIGHEST_PROTOCOL + 1))) for i in range(60)]
+        odd = 'b"; drop table machines; --'
+        path = self.database({"a": rows, odd: [(DAY, packed(payload("b", gpus=1)))]})
+        with open(path, "rb") as f:
+            before = f.read()
+        err = self.history(path)
+        self.assertIn("vesta: 61 rows of 2 hosts: 61 taken, 0 refused\n", err)
+        self.assertIn("484 samples (0 were there already), 3 processes", err)
+        err = self.history(path)  # again: nothing twice
+        self.assertIn("484 samples (484 were there already)", err)
+        self.assertEqual(self.records("SELECT count(*) FROM processes"), [(3,)])
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), before)
+        more = [(DAY + datetime.timedelta(minutes=60), packed(payload("a", procs=())))]
+        err = self.history(self.database({"a": more}))
+        self.assertIn("vesta: 62 rows of 2 hosts: 62 taken, 0 refused\n", err)
+        self.assertIn("492 samples (484 were there already)", err)
+        proc = "SELECT pid, user, name, first_ms, last_ms, mem_max, ended FROM processes WHERE device = 'GPU-a-0'"
+        self.assertEqual(self.records(proc), [(31415, "kim", "train", ms(DAY), ms(rows[-1][0]), 6400 * MIB, 1)])
+        self.assertEqual(set(self.records("SELECT key, own_name FROM nodes")), {(self.key("a"), "a"), (self.key(odd), odd)})
+        hub = self.start_hub("--keep-raw", "0", "--keep-minute", "0", "--keep-records", "0")
+        got = [round(v, 4) for v in self.asked(hub, "a", "util", ms(DAY), ms(DAY) + 3600000)]
+        self.assertEqual(got, [i / 100 for i in range(60)])
+        self.assertEqual(self.asked(hub, "a", "mem_used", ms(DAY), ms(DAY) + 60000), [8000 * MIB])
+        self.assertEqual(self.asked(hub, "a", "temp", ms(DAY), ms(DAY) + 60000), [60])
+        self.assertEqual(self.asked(hub, "a", "util", ms(DAY), ms(DAY) + 7200000, "1h", "count"), [60, 1])
+
+    def test_a_sender_goes_on_as_the_same_node(self):
+        self.history(self.database({"a": [(DAY, packed(payload("a")))]}))
+        hub = self.start_hub("--vesta-token", "t")
+        body = json.dumps(payload("a"))
+        got = lib.ask_json(f"{hub.url}/update/host/{self.ident('a')}?token=t", method="POST", body=body, headers={"Content-Type": "application/json"})
+        self.assertEqual(got["status_code"], 200)
+        nodes = lib.ask_json(hub.url + "/api/v1/state")["nodes"]
+        self.assertEqual([(n["id"], n["name"]) for n in nodes], [(self.key("a"), "a")])
+        self.assertNotIn(self.ident("a"), json.dumps(nodes))
+
+    def test_what_is_older_than_raw_history_is_kept_by_the_minute(self):
+        old = datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None, microsecond=0, second=0) - datetime.timedelta(days=40)
+        self.history(self.database({"a": [(old + datetime.timedelta(minutes=i), packed(payload("a"))) for i in range(10)]}))
+        hub = self.start_hub()
+        self.assertEqual(self.asked(hub, "a", "util", ms(old), ms(old) + 600000), [0.5] * 10)
+
+    def test_an_hour_that_comes_twice_is_two(self):
+        night = datetime.datetime(2026, 10, 25, 1, 30)
+        real = [ms(night, "Europe/Berlin") + i * 600000 for i in range(18)]  # three hours, from 01:30 to 03:20
+        berlin = zoneinfo.ZoneInfo("Europe/Berlin")
+        local = [datetime.datetime.fromtimestamp(t / 1000, berlin).replace(tzinfo=None) for t in real]
+        self.assertEqual(len(set(local)), 12)
+        path = self.database({"a": [(t, packed(payload("a", util=i))) for i, t in enumerate(local)]})
+        out = self.run_ok(lib.MUSTER, "vesta", "history", path, "--zone", "Europe/Berlin", "--jsonl")
+        lines = [json.loads(line) for line in out.splitlines()]
+        times = sorted(t for s in lines if s.get("metric") == "util" and s["device"] == "GPU-a-0" for t in s["t"])
+        self.assertEqual(times, real)
+        path = self.database({"b": [(datetime.datetime(2026, 3, 29, 2, 30), packed(payload("b")))]})  # never was
+        self.assertIn("0 refused", self.history(path, "--dry-run", zone="Europe/Berlin"))
+        status, _, err = self.run_any(lib.MUSTER, "vesta", "history", path, "--jsonl", env={"TZ": "Asia/Tokyo"})
+        self.assertEqual(status, 0, err)
+        self.assertEqual(self.run_any(lib.MUSTER, "vesta", "history", path, "--jsonl", "--zone", "Asia/Tokyo")[1], self.run_any(lib.MUSTER, "vesta", "history", path, "--jsonl", env={"TZ": "Asia/Tokyo"})[1])
+
+    def test_processes_come_and_go(self):
+        at = [DAY + datetime.timedelta(minutes=i) for i in range(7)] + [DAY + datetime.timedelta(hours=5)]
+        kim, lee, other = ("7", "train", "kim", 100), ("8", "eval", "lee", 200), ("7", "bash", "raj", 5)
+        who = [[kim], [kim, lee], [kim], [], [kim], [other], [other], [other]]
+        self.history(self.database({"a": [(t, packed(payload("a", gpus=1, procs=w))) for t, w in zip(at, who)]}))
+        got = self.records("SELECT pid, user, first_ms, last_ms FROM processes ORDER BY first_ms, pid")
+        self.assertEqual(got, [(7, "kim", ms(at[0]), ms(at[2])), (8, "lee", ms(at[1]), ms(at[1])), (7, "kim", ms(at[4]), ms(at[4])), (7, "raj", ms(at[5]), ms(at[6])),
+                               (7, "raj", ms(at[7]), ms(at[7]))])
+
+    def hostile(self):
+        """Each is refused, and nothing of it is run, built or waited for."""
+        marker = self.path("ran")
+        laughs = "x"
+        for _ in range(60):
+            laughs = [laughs] * 2
+        deep_dict = {}
+        for _ in range(150):
+            deep_dict = {"a": deep_dict}
+        key = b"\x80\x04}" + b")" + b"\x85" * 150000 + b"Ns."  # a dict whose key is tuples all the way down
+        nested = b"(" * 100000 + b"l" * 100000 + b"."
+        return [packed(Calls(f"touch {marker}"), p) for p in range(pickle.HIGHEST_PROTOCOL + 1)] + [packed(payload("a") | {"gpu:5": Calls(f"touch {marker}")})] + [
+            packed(laughs), packed({f"gpu:{i}": laughs for i in range(3)}), packed(deep_dict), bz2.compress(nested), bz2.compress(key),
+            bz2.compress(b"\x80\x04]" + b"]a" * 90000 + b"."),
+            bz2.compress(b"\x80\x04]" + b"r\xff\xff\xff\xff" + b"."),  # a memo of 4 thousand million places; then no payload
+            bz2.compress(b"\x80\x04\x8e" + b"\xff" * 8 + b"x."), bz2.compress(b"\x80\x04\x8b\xff\xff\xff\x7f."), bz2.compress(b"I" + b"9" * 90000 + b"\n."),
+            bz2.compress(b"cos\nsystem\n(S'touch " + marker.encode() + b"'\ntR."), bz2.compress(b"(S'touch " + marker.encode() + b"'\nios\nsystem\n."),
+            bz2.compress(b"\x80\x02(cos\nsystem\nS'true'\no."), bz2.compress(b"\x80\x02\x82\x01."), bz2.compress(b"Pabc\n."), bz2.compress(b"N" * 300000), bz2.compress(b"2."), bz2.compress(b""),
+            bz2.compress(b"]q\x00h\x00a."), bz2.compress(b"\0" * (200 << 20)), packed(payload("a"))[:-9], b"BZh9 no", b"", None, 7, "text", packed({}.keys().__class__.__name__),
+            packed([payload("a")]), packed({"gpu:0": {"device_num": 0}}), packed({"cpu:0": payload("a")["gpu:0"]}), packed({"gpu:0": payload("a")["gpu:0"], "gpu:1": payload("a")["gpu:0"]}),
+            packed({1: 2}), packed({"gpu:0": payload("a")["gpu:0"], "gpu:99": payload("z")["gpu:1"]}), packed({"a" * 5: {}}), packed(set()), packed(bytearray(b"x")), packed(complex(1, 2)),
+            packed(datetime.datetime(2026, 1, 1)), os.urandom(2 << 20)]
+
+    def test_hostile_rows_are_refused_one_by_one_and_counted(self):
+        bad = self.hostile()
+        rows = []
+        for i, b in enumerate(bad):
+            rows += [(DAY + datetime.timedelta(minutes=2 * i), packed(payload("a", gpus=1))), (DAY + datetime.timedelta(minutes=2 * i + 1), b)]
+        rows += [(t, packed(payload("a", gpus=1))) for t in (0, -1, 20261399000000, 99991231235959, 2**62)]
+        path = self.database({"a": rows})
+        err = self.history(path)
+        self.assertFalse(os.path.exists(self.path("ran")))
+        self.assertIn(f"vesta: {2 * len(bad) + 5} rows of 1 hosts: {len(bad)} taken, {len(bad) + 5} refused\n", err)
+        said = sum(int(line.split()[2]) for line in err.splitlines() if line.startswith("vesta: refused "))
+        self.assertEqual(said, len(bad) + 5, err)
+        self.assertIn("more than plain data", err)
+        self.assertIn("unpack to too much", err)
+        self.assertIn(f"{4 * len(bad)} samples", err)
+
+    def test_what_is_no_database_of_vesta_is_said(self):
+        other = self.path("other.db")
+        with contextlib.closing(sqlite3.connect(other)) as db:
+            db.execute("create table t (x)")
+        text = self.path("text")
+        with open(text, "w", encoding="ascii") as f:
+            f.write("hello\n" * 1000)
+        for path, what in ((other, "no table machines"), (text, "not a database")):
+            self.assertIn(what, self.history(path, want=3))
+        for args, want, what in (((), 2, "expected one FILE"), ((other,), 2, "say where to"), ((self.path("none"), "--dry-run"), 3, "cannot open"),
+                                 ((other, "--dry-run", "--python", "/nowhere/python3"), 3, "--python says"), ((other, "--dry-run", "--zone", "Mars/Base"), None, "Mars/Base")):
+            status, _, err = self.run_any(lib.MUSTER, "vesta", "history", *args)
+            self.assertIn(what, err)
+            self.assertIn(status, (2, 3) if want is None else (want,))
+        with contextlib.closing(sqlite3.connect(other)) as db:  # a machine without a table, one that is a view, one twice
+            db.execute("create table machines (id TEXT, name TEXT, ip_address TEXT)")
+            db.execute("create view v as with recursive n(i) as (select 1 union all select i + 1 from n) select i as timestamp, i as data from n")
+            db.executemany("insert into machines values(?, ?, ?)", [("1", "gone", "x"), ("2", "v", "x"), ("3", "machines", "x"), (None, "t", "x"), ("5", None, "x")])
+            db.commit()
+        self.assertIn("vesta: 0 rows of 0 hosts", self.history(other, "--dry-run"))
+
+
+SECRETS = {"TOKEN": "hidden-token-1", "SLACK_WEBHOOK": "https://hooks.slack.com/services/T0/B0/hidden-hook-2", "SLACK_BOT_TOKEN": "xoxb-hidden-bot-3"}
+# Every key that vesta 1.0.0 or 1.2.5 has, and one that neither has.
+EVERY = """
+IP: gpus.lab.example
+PORT_NUM: 8081
+TOKEN: '{TOKEN}'
+SERVER_NAME: gpu_monitor
+BIND_HOST: 0.0.0.0
+DB_NAME: states.db
+DB_DIR: /srv/vesta
+TIMESTAMP_FORMAT: DMY
+PAGE_PER_HOST_NUM: 8
+MAIN_PAGE_TITLE: "The \\"best\\" GPUs"
+MAIN_PAGE_DESCRIPTION: x
+TABLE_PAGE_TITLE: x
+TABLE_PAGE_DESCRIPTION: x
+TERM_WIDTH: 100
+SORT_BY: name
+SERVER_SLEEP_TIME: 5
+DOWN_TH: 90
+WS_RECEIVE_TIMEOUT: 1
+SLACK_BOT_SLEEP_TIME: 1
+SAVE_INTERVAL: 60
+SLACK_WEBHOOK: "{SLACK_WEBHOOK}"
+SLACK_BOT_TOKEN: "{SLACK_BOT_TOKEN}"
+SLACK_BOT_POST_CHANNEL: "#gpus"
+VALID_NETWORK: 192\\.168\\.
+SCHEDULE_FUNCTION:
+  - 'schedule.every().day.at("00:00").do(self.send_hosts_statuses, "SCHEDULED_STATUS_REPORT")'
+  - '__import__("os").system("touch {marker}")'
+REGISTER_UPLINK_MSG: "new `{{}}`"
+RE_UPLINK_MSG: "`{{}}` is back"
+HOST_DOWN_MSG: "lost `{{host_name}}` for {{lost_th}} sec"
+SERVER_UP_MSG: "started\\non `{{ip}}:{{port}}/`"
+SERVER_INFO_MSG: "on `{{ip}}`"
+SLACKBOT_MEMBER_JOINED_CHANNEL_MSG: "Hi {{user}}!"
+KEYWORD_CMD_PREFIX: "!"
+KEYWORD_PRINT_HOSTS: HOSTS
+KEYWORD_PRINT_ALL_HOSTS: EVERYTHING
+KEYWORD_PRINT_ALL_HOSTS_CMD: ALL_cmd
+KEYWORD_PRINT_ALL_HOSTS_DETAIL: ""
+KEYWORD_PRINT_HELP: HELP
+KEYWORD_PRINT_HOST_INFO: WHERE
+QUIET: true
+DEBUG: false
+SSL_CERT: ""
+SSL_KEY: ""
+NVIDIA_SMI_PARSE_VER: 2
+SOMETHING_ELSE: 7
+"""
+
+
+class Settings(Vesta):
+    def settings(self, text, *flags, want=0):
+        path = self.path("local_settings.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        status, out, err = self.run_any(lib.MUSTER, "vesta", "settings", path, *flags)
+        self.assertEqual(status, want, err)
+        return out, err
+
+    def every(self):
+        return EVERY.format(marker=self.path("ran"), **SECRETS)
+
+    def test_every_key_has_a_line_and_secrets_have_files(self):
+        text = self.every()
+        out, err = self.settings(text)
+        keys = [line.split(":")[0] for line in text.splitlines() if line and line[0].isupper()]
+        self.assertEqual([line.split(":")[0] for line in err.splitlines()], keys)
+        for line in err.splitlines():
+            self.assertRegex(line, r"^[A-Z_]+: \S")
+        self.assertIn("SOMETHING_ELSE: left out: vesta has no such key", err)
+        into = self.path("etc")
+        printed, said = self.settings(text, "--into", into)
+        self.assertEqual((printed, said), ("", err))
+        with open(os.path.join(into, "muster.yaml"), encoding="utf-8") as f:
+            written = f.read()
+        self.assertEqual(written, out.replace("/etc/muster", into))
+        for secret in SECRETS.values():
+            for where in (out, err, written):
+                self.assertNotIn(secret, where)
+        for name, secret in (("vesta.token", "TOKEN"), ("slack.url", "SLACK_WEBHOOK"), ("slack-bot.token", "SLACK_BOT_TOKEN")):
+            path = os.path.join(into, name)
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+            with open(path, encoding="ascii") as f:
+                self.assertEqual(f.read(), SECRETS[secret] + "\n")
+        for want in ('listen: ["0.0.0.0:8081"]', 'name: "The \\"best\\" GPUs"', 'host_names: ["gpus.lab.example"]', "read: token", "  down_after: 90s", "log_level: warn",
+                     "  vesta: {type: slack, ", "  vesta-bot: {type: slack-bot, ", '  channel: "#gpus"', '  prefix: "!"',
+                     '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
+                     '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',
+                     '  node-down: {resolved: off, text: "lost `{host_name}` for {lost_th} sec"}', '  vesta: {every: day, at: "00:00", what: status, channel: vesta-bot}',
+                     "# history: muster vesta history /srv/vesta/states.db --data DIR"):
+            self.assertIn(want, written)
+        self.assertIn("1 of its statements left out: Python is not run here", err)
+        self.assertFalse(os.path.exists(self.path("ran")))
+        _, err = self.settings(text, "--into", into, want=3)  # what is there is left alone
+        self.assertIn("is there already; nothing was written", err)
+        os.remove(os.path.join(into, "muster.yaml"))
+        self.settings(text.replace("hidden-token-1", "another"), "--into", into, want=3)
+        self.assertFalse(os.path.exists(os.path.join(into, "muster.yaml")))
+        with open(os.path.join(into, "vesta.token"), encoding="ascii") as f:
+            self.assertEqual(f.read(), "hidden-token-1\n")
+
+    def check(self, text):
+        out, err = self.settings(text)
+        status, _, said = self.run_any(lib.MUSTER, "config", "check", "-", stdin=out.encode())
+        self.assertEqual(status, 0, said + out)
+        return out, err
+
+    def test_what_is_odd_is_left_out_and_the_rest_is_good(self):
+        out, err = self.check("")
+        self.assertIn('listen: ["0.0.0.0:8080"]', out)
+        self.assertIn("read: token", out)
+        for text, key, why in (("PORT_NUM: http", "PORT_NUM", "not a port"), ("PORT_NUM: 99999", "PORT_NUM", "not a port"), ("BIND_HOST: 'a b'", "BIND_HOST", "not an address"),
+                               ("DOWN_TH: soon", "DOWN_TH", "not a number"), ("TOKEN: ''", "TOKEN", "it is empty"), ("TOKEN: '0000'", "TOKEN", "everybody knows"),
+                               ("SLACK_WEBHOOK: 'https://hooks.slack.com/services/<your web hook>'", "SLACK_WEBHOOK", "not an address"), ("SLACK_WEBHOOK:", "SLACK_WEBHOOK", "not needed"),
+                               ("SLACK_BOT_TOKEN: your BOT token", "SLACK_BOT_TOKEN", "not a token"), ("HOST_DOWN_MSG: 'x {} {} {}'", "HOST_DOWN_MSG", "there are no more"),
+                               ("RE_UPLINK_MSG: '{name}'", "RE_UPLINK_MSG", "{name} is not known"), ("KEYWORD_PRINT_HELP: H", "KEYWORD_PRINT_HELP", "no bot"),
+                               ("VALID_NETWORK: '.*'", "VALID_NETWORK", "read: open"), ("SCHEDULE_FUNCTION: [1, [2], {a: b}, '']", "SCHEDULE_FUNCTION", "4 of its statements left out"),
+                               ("IP: 10.0.0.1", "IP", "not needed"), ("BIND_HOST: '::1'", "BIND_HOST", "listen")):
+            out, err = self.check(text + "\n")
+            self.assertRegex(err, f"(?m)^{key}: .*{why}")
+        self.assertIn('listen: ["[::1]:8080"]', out)
+        for text in ("- a", "a: [", "a: &x 1", "\0"):
+            self.settings(text, want=1)
+        self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", self.path("none"))[0], 3)
+        self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings")[0], 2)
+        self.assertEqual(self.run_any(lib.MUSTER, "vesta", "nonsense")[0], 2)
+
+
+if __name__ == "__main__":
+    lib.main()
