@@ -310,6 +310,27 @@ static void look_bookings(const struct alert_rule *r, const struct scene *s, see
     }
 }
 
+/* ---- usage ---- */
+
+static void look_usage(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    for (size_t i = 0; i < s->n_usage; i++) {
+        const struct usage_news *u = &s->usage[i];
+        struct finding f = {.subject = u->subject,
+                            .node = "",
+                            .place = u->name,
+                            .device = "",
+                            .person = "",
+                            .text = u->text,
+                            .advice = r->advice,
+                            .since_ms = u->since_ms,
+                            .severity = -1,
+                            .weak = u->weak};
+        if (u->kind == (enum usage_news_kind)r->limit)
+            see(arg, r, &f);
+    }
+}
+
 /* ---- the hub ---- */
 
 static void look_store(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
@@ -480,6 +501,20 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_WARNING,
      .look = look_recent,
      .limit = EVENT_DROPPED},
+    {.name = "usage-low",
+     .about = "a company used less than a tenth of what was assigned to it yesterday",
+     .advice = "do they need it? muster report --period daily --company has their days",
+     .severity = SEV_WARNING,
+     .notice = true,
+     .look = look_usage,
+     .limit = USAGE_LOW},
+    {.name = "usage-unusual",
+     .about = "for two hours a company, a team or the cluster uses far more or far less than at this hour of the week",
+     .advice = "ask them, or look what ended or began: muster usage --period hour --last 2d",
+     .severity = SEV_INFO,
+     .clear_ms = 150 * MIN_, /* an hour or two without a habit do not end it */
+     .look = look_usage,
+     .limit = USAGE_UNUSUAL},
     {.name = "wandb",
      .about = "W&B runs: several at once on one host, a project that could not be read, a check that failed, low usage",
      .advice = "muster wandb check; docs/wandb.md",

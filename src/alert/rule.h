@@ -20,6 +20,15 @@ struct recent {
     char node[NODE_KEY_MAX], device[UUID_MAX], text[160];
 };
 
+/* What there is to say of usage: study.h. */
+enum usage_news_kind { USAGE_LOW, USAGE_UNUSUAL };
+struct usage_news {
+    enum usage_news_kind kind;
+    int64_t since_ms;
+    bool weak;                         /* it goes on, and does not begin */
+    const char *subject, *name, *text; /* "company:acme", "acme", a sentence */
+};
+
 /* Everything there is to look at. Borrowed. */
 struct scene {
     int64_t now_ms;
@@ -32,6 +41,8 @@ struct scene {
     const char *channels;        /* through which channels nobody is told; NULL: none */
     const struct recent *recent; /* newest last */
     size_t n_recent;
+    const struct usage_news *usage;
+    size_t n_usage;
 };
 
 /* What a rule found. Text is borrowed for the call; "" where there is none. */

@@ -10,6 +10,7 @@
 #include "api/sources.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "hub/habits.h"
 #include "hub/herald.h"
 #include "hub/outbox.h"
 #include "query/view.h"
@@ -32,6 +33,7 @@ struct alerts_desk {
     const struct alert **past_list;
     struct herald *herald;
     struct channel_now *channels;
+    struct habits *habits;
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms;
@@ -69,6 +71,7 @@ struct alerts_desk *alerts_desk_new(struct hub *h)
     }
     d->watch = lookout_new(clock_wall_ms());
     d->herald = herald_new(h);
+    d->habits = habits_new(h);
     return d;
 }
 
@@ -82,6 +85,7 @@ void alerts_desk_free(struct alerts_desk *d)
         free(d->silences[i]);
     herald_free(d->herald);
     free(d->channels);
+    habits_free(d->habits);
     free(d->past);
     free(d->past_list);
     free(d->silences);
@@ -285,6 +289,7 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
                           .channels = w->channels[0] ? w->channels : NULL,
                           .recent = d->recent,
                           .n_recent = d->n_recent};
+    w->s.usage = habits_now(d->habits, &w->s.n_usage);
 }
 
 void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
@@ -296,6 +301,7 @@ void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
         return;
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
+    habits_tick(d->habits, now_ms);
     scene_of(d, now_ms, &w);
     lookout_begin(d->watch, now_ms);
     alert_rules_look(d->rules, &w.s, see, d);
