@@ -22,6 +22,7 @@ const struct cmd cmds[] = {
     {"idle", cmd_idle, &idle_face, false, NULL},
     {"book", cmd_book, &book_face, false, NULL},
     {"alerts", cmd_alerts, &alerts_face, false, NULL},
+    {"say", cmd_say, &say_face, false, NULL},
     {"free", cmd_free, &free_face, false, NULL},
     {"wait", cmd_wait, &wait_face, false, NULL},
     {"report", cmd_report, &report_face, false, NULL},

@@ -60,6 +60,8 @@ static void wait_json(struct json *j, const struct api *a, const struct hold *h,
     if (w.mem)
         json_int(j, "mem", w.mem);
     json_bool(j, "same_host", w.one_node);
+    if (w.told)
+        json_bool(j, "tell", true);
     json_int(j, "free_for", w.free_ms);
     json_int(j, "need", w.need_ms);
     json_int(j, "hold", w.hold_ms);
@@ -157,6 +159,10 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
         w->one_node = str_eq(v, "true") || str_eq(v, "1");
         return w->one_node || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "same_host must be true or false");
     }
+    if (strcmp(name, "tell") == 0) {
+        w->told = str_eq(v, "true") || str_eq(v, "1");
+        return w->told || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "tell must be true or false");
+    }
     if (strcmp(name, "free_for") == 0)
         return take_span(v, name, &w->free_ms, rp);
     if (strcmp(name, "need") == 0)
@@ -173,8 +179,8 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
     if (strcmp(name, "comment") == 0)
         return take_text(v, name, HOLD_COMMENT_MAX, &q->comment, rp);
     reply_problem(rp, 400,
-                  "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, person and "
-                  "comment can be given",
+                  "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, person "
+                  "and comment can be given",
                   name);
     return false;
 }
@@ -259,7 +265,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, const struct a
     struct hold h = {.kind = HOLD_WAIT,
                      .count = (int32_t)q->wish.count,
                      .from_ms = rq->now_ms,
-                     .until_ms = rq->now_ms + QUEUE_LONGEST_MS,
+                     .until_ms = rq->now_ms + (q->wish.told ? QUEUE_TOLD_MS : QUEUE_LONGEST_MS),
                      .created_ms = rq->now_ms,
                      .changed_ms = rq->now_ms,
                      .person = person,

@@ -9,8 +9,8 @@
 
 void wish_write(const struct wish *w, struct buf *out)
 {
-    buf_addf(out, "mem=%" PRId64 "%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
-             w->one_node ? " one" : "", w->free_ms, w->need_ms, w->hold_ms, STR_ARG(w->node));
+    buf_addf(out, "mem=%" PRId64 "%s%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
+             w->one_node ? " one" : "", w->told ? " told" : "", w->free_ms, w->need_ms, w->hold_ms, STR_ARG(w->node));
 }
 
 static void read_number(struct str word, const char *name, int64_t *ret)
@@ -38,6 +38,7 @@ void wish_read(const struct hold *h, struct wish *ret)
     }
     while (str_word(&rest, &word)) {
         ret->one_node |= str_eq(word, "one");
+        ret->told |= str_eq(word, "told");
         read_number(word, "mem=", &ret->mem);
         read_number(word, "free=", &ret->free_ms);
         read_number(word, "need=", &ret->need_ms);
@@ -199,6 +200,10 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
         wish_read(l.v[i], &w);
         struct pick_wish p = wish_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
         p.kept = &kept;
+        if (w.told) {
+            queue_heard(q, l.v[i]->id, now_ms);
+            e = find(q, l.v[i]->id);
+        }
         if (!e) { /* from before this hub started: it has as long as any to be heard of */
             queue_heard(q, l.v[i]->id, now_ms - FRESH_MS);
             e = find(q, l.v[i]->id);

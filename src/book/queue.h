@@ -3,8 +3,9 @@
  * HOLD_WAIT without devices (model/hold.h); when its turn comes it gets some, for a short while.
  *
  * Q1 Who came first is served first: what would do for somebody whose wish cannot be met yet is kept for him, and
- * nobody behind him gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS; his place is kept
- * that long, also while the hub starts. Q3 Nothing here reads a clock or writes.
+ * nobody behind him gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS (unless he is told
+ * by a message: wish.told); his place is kept that long, also while the hub starts. Q3 Nothing here reads a clock or
+ * writes.
  */
 #ifndef BOOK_QUEUE_H
 #define BOOK_QUEUE_H
@@ -13,6 +14,7 @@
 
 #define QUEUE_LEASE_MS   60000             /* after the last word of a waiter he is out */
 #define QUEUE_LONGEST_MS (30 * 86400000ll) /* nobody waits longer */
+#define QUEUE_TOLD_MS    86400000ll        /* one who is told by a message: he may have forgotten */
 #define QUEUE_FREE_MS    15000             /* unless told: GPUs are free for so long before somebody gets them */
 #define QUEUE_NEED_MS    3600000           /* and not booked by anybody else for so long */
 #define QUEUE_HOLD_MS    120000            /* and his for so long from then on */
@@ -23,6 +25,7 @@ struct wish {
     int64_t count, mem; /* bytes that must be free; 0: any */
     struct str model, node;
     bool one_node;
+    bool told; /* he is told by a message when his turn comes, and need not say that he is there */
     int64_t free_ms, need_ms, hold_ms;
 };
 /* The part of a wish that a hold has no field for, as its `where`: "mem=1 one free=15000 need=3600000 hold=120000

@@ -30,6 +30,7 @@ int cmd_jobs(int argc, char **argv);
 int cmd_usage(int argc, char **argv);
 int cmd_people(int argc, char **argv);
 int cmd_alerts(int argc, char **argv);
+int cmd_say(int argc, char **argv);
 int cmd_free(int argc, char **argv);
 int cmd_wait(int argc, char **argv);
 int cmd_idle(int argc, char **argv);
@@ -53,7 +54,7 @@ int cmd_slack_socket(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
 extern const struct opt_cmd peaks_face, plot_face, slack_socket_face;
-extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, wandb_face,
+extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, say_face, wandb_face,
     vesta_face;
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
     history_face, record_face, jobs_face, book_face, report_face, token_face, node_face, config_face, doctor_face,

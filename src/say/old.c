@@ -1,9 +1,5 @@
 /* old.c: the commands of vesta's bot: lists as files, HELP and WHERE as messages. */
-#include <jansson.h>
-
-#include "base/clock.h"
-#include "book/moment.h"
-#include "say/talk.h"
+#include "say/words.h"
 
 /* A list of the terminal's page; rest: one host. */
 static void ask_page(struct say *s, const char *how, struct str rest)
@@ -92,14 +88,12 @@ static void tell_where(struct say *s, size_t call, struct str body)
 {
     json_t *o = json_loadb(body.p, body.len, 0, NULL);
     json_t *n = json_array_get(json_object_get(o, "nodes"), 0);
-    const char *address = json_string_value(json_object_get(n, "address"));
-    const char *state = json_string_value(json_object_get(n, "state"));
-    int64_t at_ms = json_integer_value(json_object_get(n, "at"));
-    char when[MOMENT_TEXT];
+    const char *address = say_text(n, "address");
+    json_t *age = json_object_get(n, "age_ms");
 
     (void)call;
-    say_line(s, "%s (%s) last update: %s, status: %s", s->what, address && address[0] ? address : "address not known",
-             at_ms ? moment_text(at_ms, s->ask.now_ms, s->ask.zone, when) : "never", state ? state : "not known");
+    say_line(s, "%s (%s) last update: %s, status: %s", s->what, address[0] ? address : "address not known",
+             age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", say_text(n, "state"));
     json_decref(o);
 }
 

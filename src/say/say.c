@@ -2,7 +2,6 @@
 #include "say/say.h"
 
 #include <ctype.h>
-#include <jansson.h>
 
 #include "base/base64.h"
 #include "people/census.h"
@@ -213,7 +212,7 @@ static void start(struct say *s, struct str text)
             not_understood(s, text);
     }
     if (c)
-        begin(s, c, rest);
+        begin(s, c, str_trim(rest));
 }
 
 struct say *say_new(const struct say_ask *k)
@@ -276,6 +275,8 @@ static void problem(struct say *s, int status, struct str body)
                detail[0] && strchr(".!?", detail[strlen(detail) - 1]) ? "" : ".");
     else
         say_no(s, "That did not work: the hub answered %d.", status);
+    if (status == 409 && s->cmd->hint)
+        say_small(s, "%s", s->cmd->hint);
     json_decref(o);
 }
 
@@ -288,7 +289,7 @@ void say_take(struct say *s, int status, struct str body)
     if (status == 0 || (status >= 200 && status < 300)) {
         if (s->cmd->tell)
             s->cmd->tell(s, call, body);
-    } else if (call == 0) { /* what comes behind the first is an ornament */
+    } else if (!s->n_blocks && !s->n_files) { /* behind an answer it is an ornament that fails */
         problem(s, status, body);
     }
 }

@@ -3,10 +3,13 @@
 
 #include <stdarg.h>
 
+#include "render/render.h"
+
 #define BLOCKS_MAX  50
 #define HEAD_MAX    150  /* letters of a header */
 #define SECTION_MAX 3000 /* letters of a section; counted in bytes, which are never fewer */
 #define BUTTONS_MAX 5
+#define TABLE_WIDTH 84 /* what a window of Slack's shows without folding lines */
 #define FENCE       "```"
 
 /* ---- asking ---- */
@@ -37,6 +40,18 @@ void say_param(struct buf *target, const char *name, struct str value)
         return;
     buf_addf(target, "%c%s=", target->p && strchr(target->p, '?') ? '&' : '?', name);
     buf_addurl(target, value);
+}
+
+const char *say_text(json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+int64_t say_int(json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
 }
 
 /* ---- answering ---- */
@@ -170,14 +185,24 @@ void say_pre(struct say *s, const char *name, struct str text)
     say_file(s, file, title, "text/plain", text);
 }
 
+void say_rows(struct say *s, const char *name, const struct rows *r)
+{
+    AUTO_BUF b = BUF_INIT(4u << 20);
+
+    render_rows_text(&b, r, &(struct term){.width = TABLE_WIDTH});
+    say_pre(s, name, buf_str(&b));
+}
+
 void say_file(struct say *s, const char *name, const char *title, const char *type, struct str bytes)
 {
     if (s->n_files == SAY_FILES_MAX)
         return;
     bool list = strncmp(type, "text/", 5) == 0;
     size_t len = MIN(bytes.len, SAY_BYTES_MAX - MIN(s->files.len, SAY_BYTES_MAX));
-    if (!list && len < bytes.len)
+    if (!list && len < bytes.len) {
+        say_small(s, "The picture is too large to send: ask for less at once.");
         return;
+    }
     while (list && len < bytes.len && len && bytes.p[len - 1] != '\n')
         len--;
     s->file_at[s->n_files] = s->files.len;

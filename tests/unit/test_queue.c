@@ -103,7 +103,7 @@ static const struct wish any = {.free_ms = 15000, .need_ms = HOUR, .hold_ms = 12
 
 static void a_wish_survives_its_record(void **unused)
 {
-    struct wish w = {.count = 3, .mem = 1, .one_node = true, .free_ms = 2, .need_ms = 3, .hold_ms = 4};
+    struct wish w = {.count = 3, .mem = 1, .one_node = true, .told = true, .free_ms = 2, .need_ms = 3, .hold_ms = 4};
     AUTO_BUF text = BUF_INIT(1024);
     struct wish got;
 
@@ -113,12 +113,12 @@ static void a_wish_survives_its_record(void **unused)
     wish_write(&w, &text);
     struct hold h = {.kind = HOLD_WAIT, .count = 3, .model = "H200", .where = text.p, .devices = ""};
     wish_read(&h, &got);
-    assert_true(got.count == 3 && got.mem == 1 && got.one_node && got.free_ms == 2 && got.need_ms == 3 &&
+    assert_true(got.count == 3 && got.mem == 1 && got.one_node && got.told && got.free_ms == 2 && got.need_ms == 3 &&
                 got.hold_ms == 4 && str_eq(got.node, "dgx* one mem=9 node=x") && str_eq(got.model, "H200"));
     h.where = "mem=x free=-1 what hold=99999999999999999999";
     wish_read(&h, &got);
-    assert_true(got.mem == 0 && !got.one_node && got.free_ms == QUEUE_FREE_MS && got.hold_ms == QUEUE_HOLD_MS &&
-                got.node.len == 0);
+    assert_true(got.mem == 0 && !got.one_node && !got.told && got.free_ms == QUEUE_FREE_MS &&
+                got.hold_ms == QUEUE_HOLD_MS && got.node.len == 0);
 }
 
 static void first_come_first_served(void **unused)
@@ -252,6 +252,29 @@ static void who_is_not_heard_of_keeps_his_place_for_a_while(void **unused)
     book_free(b);
 }
 
+static void who_is_told_by_a_message_need_not_be_heard_of(void **unused)
+{
+    struct book *b = book_new();
+    struct queue *q = queue_new(), *after = queue_new();
+    struct cluster c;
+    struct round_of r;
+    struct wish told = any;
+
+    (void)unused;
+    cluster_init(&c);
+    told.told = true;
+    c.devices[0][0].state = DEV_BUSY;
+    add(q, b, "kim", 4, &told);
+    assert_string_equal(serve(q, b, &c, NOW + 10 * QUEUE_LEASE_MS, &r), "");
+    assert_string_equal(r.out, "");
+    cluster_init(&c);
+    assert_string_not_equal(serve(after, b, &c, NOW + 20 * QUEUE_LEASE_MS, &r), ""); /* also of a hub that began anew */
+    assert_string_equal(r.out, "");
+    queue_free(q);
+    queue_free(after);
+    book_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +284,7 @@ int main(void)
         cmocka_unit_test(who_can_never_be_served_is_in_nobodys_way),
         cmocka_unit_test(memory_bookings_and_maintenance_count),
         cmocka_unit_test(who_is_not_heard_of_keeps_his_place_for_a_while),
+        cmocka_unit_test(who_is_told_by_a_message_need_not_be_heard_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

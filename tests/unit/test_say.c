@@ -3,9 +3,11 @@
 
 #include <jansson.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "people/census.h"
 #include "say/say.h"
+#include "view_fixture.h"
 
 #define NOW_MS 1794700800000ll /* 2026-11-15 00:00 UTC */
 
@@ -172,8 +174,261 @@ static void a_refusal_of_the_hub_is_its_sentence(void **unused)
     say_free(s);
 }
 
+/* ---- ours ---- */
+
+static void commands_become_requests_of_the_api(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"free", "GET /api/v1/state?filter=free"},
+        {"what is free?", "GET /api/v1/state?filter=free"},
+        {"which gpus are available", "GET /api/v1/state?filter=free"},
+        {"free 4", "GET /api/v1/free?count=4&free_for=0s"},
+        {"free four gpus", "GET /api/v1/free?count=4&free_for=0s"},
+        {"FREE 2x H200", "GET /api/v1/free?count=2&model=H200&free_for=0s"},
+        {"free 2 h200 nvl on dgx2 with 40G", "GET /api/v1/free?count=2&model=h200%20nvl&node=dgx2&mem=40G&free_for=0s"},
+        {"free 8 on one node", "GET /api/v1/free?count=8&free_for=0s&same_host=true"},
+        {"free h200", "GET /api/v1/state?filter=free%20model:%22h200%22"},
+        {"free dgx2", "GET /api/v1/state?filter=free%20host:dgx2"},
+        {"free (model:h200 or model:b200) memfree>50%",
+         "GET /api/v1/state?filter=free%20%28%28model:h200%20or%20model:b200%29%20memfree%3E50%25%29"},
+        {"who", "GET /api/v1/people"},
+        {"who is on dgx2?", "GET /api/v1/state?node=dgx2"},
+        {"who dgx2:3", "GET /api/v1/state?node=dgx2&filter=gpu:3"},
+        {"who kim", "GET /api/v1/people?filter=person:%22kim%22"},
+        {"dgx2", "GET /api/v1/state?node=dgx2"},
+        {"usage me", "GET /api/v1/usage?last=7d&person=kim&by=person&format=table&width=84&period=day"},
+        {"usage of lee last month", "GET /api/v1/usage?last=30d&person=lee&by=person&format=table&width=84&period=day"},
+        {"usage team vision last 2 weeks", "GET /api/v1/usage?last=14d&team=vision&by=person&format=table&width=84"},
+        {"usage by team last 36h", "GET /api/v1/usage?last=2160m&by=team&format=table&width=84"},
+        {"history dgx2:3 power last 24h",
+         "GET /api/v1/history?device=dgx2:3&metric=power&from=1794614400000&points=100&agg=avg,max"},
+        {"plot memory of dgx1 last hour",
+         "GET /api/v1/history?device=dgx1&metric=mem_used&from=1794697200000&points=100&agg=avg,max"},
+        {"history all",
+         "GET /api/v1/history?device=*&metric=util&from=1794614400000&group=node&points=100&agg=avg,max"},
+        {"book 2 h200 for 4h", "POST /api/v1/bookings{\"count\":2,\"model\":\"h200\",\"for\":14400000}"},
+        {"book a gpu 90m", "POST /api/v1/bookings{\"count\":1,\"for\":5400000}"},
+        {"reserve dgx2:0,1 until 2026-11-20 18:00 because \"a paper\"",
+         "POST /api/v1/bookings{\"gpus\":\"dgx2:0,1\",\"until\":1795197600000,\"comment\":\"a paper\"}"},
+        {"book 1 on dgx2 from tomorrow 9:00 for 2 days",
+         "POST /api/v1/bookings{\"count\":1,\"node\":\"dgx2\",\"for\":172800000,\"from\":1794819600000}"},
+        {"book 1 tomorrow 9:00 for 2 days",
+         "POST /api/v1/bookings{\"count\":1,\"for\":172800000,\"from\":1794819600000}"},
+        {"wait 4", "POST /api/v1/waits{\"count\":4,\"hold\":900000,\"tell\":true}"},
+        {"wait for 2 h200 40G same host",
+         "POST "
+         "/api/v1/"
+         "waits{\"count\":2,\"model\":\"h200\",\"mem\":\"40G\",\"same_host\":true,\"hold\":900000,\"tell\":true}"},
+        {"release 7", "DELETE /api/v1/bookings/7"},
+        {"release booking #7", "DELETE /api/v1/bookings/7"},
+        {"bookings", "GET /api/v1/bookings"},
+        {"alerts", "GET /api/v1/alerts"},
+        {"what is wrong?", "GET /api/v1/alerts"},
+        {"silence node-down dgx2 for 2h new fans", "GET /api/v1/alerts/rules"},
+        {"unsilence 3", "DELETE /api/v1/silences/3"},
+    };
+    char got[4096];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("'%s'\n", cases[i].text);
+        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
+        first_call(s, got, sizeof(got));
+        assert_string_equal(got, cases[i].want);
+        say_free(s);
+    }
+}
+
+static void what_is_missing_is_asked_for(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"book", "Say how many or which, and for how long: `book 2 h200 for 4h`, `book dgx2:0,1 until friday 18:00`."},
+        {"book 2", "Say for how long: `book 2 for 4h`, or until when."},
+        {"book 2 for ever",
+         "I do not understand the time behind 'for': say it as 4h, 2 days, tomorrow 9:00 or 2026-11-20 14:00."},
+        {"silence node-down", "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` "
+                              "lists what is wrong."},
+        {"silence node-down for 2h", "Say why, too: `silence node-down for 2h new fans`."},
+        {"release", "Say which: `release 7`. `bookings` lists them."},
+        {"history dgx9 power", "There is no node 'dgx9': say it as `history dgx2:3 power last 24h`."},
+        {"bok 2 for 4h",
+         "I do not understand 'bok'. Did you mean `book N [filter] for 4h [from ...]`? `help` lists what "
+         "I do."},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("'%s'\n", cases[i].text);
+        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
+        assert_null(say_next(s));
+        assert_string_equal(say_answer(s)->text, cases[i].want);
+        assert_true(say_answer(s)->refused);
+        say_free(s);
+    }
+}
+
+static void nobody_acts_who_is_not_known(void **unused)
+{
+    static const struct say_conf open = {.prefix = "", .keywords = {"", "", "", "", "", ""}, .open = true};
+    static const char *const texts[] = {"book 2 for 4h", "wait 1", "release 1", "silence x for 1h y", "unsilence 1"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        print_message("'%s'\n", texts[i]);
+        struct say *s = ask(texts[i], SAY_TO_US, NULL, &open);
+        assert_null(say_next(s));
+        assert_non_null(strstr(say_answer(s)->text, "I do not know who you are"));
+        say_free(s);
+    }
+}
+
+/* ---- answers ---- */
+
+static struct str file(const char *path, struct buf *b)
+{
+    struct err err = {0};
+
+    if (file_read(path, 1u << 20, b, &err) < 0)
+        fail_msg("%s", err.msg);
+    return buf_str(b);
+}
+
+static void answers_are_as_the_golden_files(void **unused)
+{
+    static const char people[] = "[{\"person\":\"kim\",\"gpus\":3,\"idle\":1,\"memory\":32212254720,\"since\":"
+                                 "1794697200000,\"devices\":[{\"node\":"
+                                 "\"dgx1\",\"index\":0},{\"node\":\"dgx1\",\"index\":1},{\"node\":\"dgx2\",\"index\":4}"
+                                 "]},{\"person\":\"<!here>\","
+                                 "\"gpus\":1,\"idle\":0,\"memory\":0,\"devices\":[{\"node\":\"a&b\",\"index\":0}]}]";
+    static const char held[] = "{\"id\":7,\"person\":\"kim\",\"where\":\"dgx2:0,1\",\"from\":1794700800000,\"until\":"
+                               "1794715200000}";
+    static const char wrong[] =
+        "{\"rows\":[{\"rule\":\"node-down\",\"severity\":\"critical\",\"place\":\"dgx6\",\"text\":\"dgx6 is away\","
+        "\"advice\":\"is it "
+        "on?\",\"since\":1794697200000},{\"rule\":\"hot\",\"severity\":\"warning\",\"place\":\"dgx2:3\","
+        "\"text\":\"dgx2:3 is hot\",\"since\":1794697200000,\"silenced\":{\"by\":\"lee\"}}]}";
+    static const struct {
+        const char *name, *text, *bodies[3]; /* one with a slash is a file */
+    } cases[] = {
+        {"free", "free", {"tests/golden/state.json"}},
+        {"free-4",
+         "free 2",
+         {"{\"where\":\"dgx2:0,1\",\"devices\":[{\"model\":\"NVIDIA H200\"},{\"model\":\"NVIDIA H200\"}]}"}},
+        {"who", "who", {people}},
+        {"who-node", "who dgx1", {"tests/golden/state.json"}},
+        {"book", "book 2 for 4h", {held}},
+        {"wait", "wait 4", {"{\"id\":8,\"ahead\":2}"}},
+        {"alerts", "alerts", {wrong}},
+        {"silence",
+         "silence hot dgx2:3 for 2h new fans",
+         {"{\"rows\":[{\"rule\":\"hot\"}]}", "{\"id\":3,\"rule\":\"hot\",\"node\":\"dgx2:3\",\"until\":1794708000000,"
+                                             "\"by\":\"kim\",\"reason\":\"new fans\"}"}},
+        {"usage", "usage me", {"PERIOD  HELD\n```<x>   3 h\n", "PNG"}},
+        {"history",
+         "history dgx2:3 power",
+         {"{\"series\":[{\"agg\":\"avg\",\"unit\":\"watts\",\"v\":[100,null,300]},{\"agg\":\"max\",\"unit\":\"watts\","
+          "\"v\":["
+          "612]}]}",
+          "PNG"}},
+        {"help", "help", {NULL}},
+        {"where-host", "WHERE dgx1", {"tests/golden/state.json"}},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = BUF_INIT(1u << 20);
+        char path[80];
+        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
+        print_message("'%s'\n", cases[i].text);
+        for (size_t k = 0; say_next(s); k++) {
+            AUTO_BUF b = {0};
+            const char *body = cases[i].bodies[k];
+            assert_non_null(body);
+            say_take(s, 200, str_starts(str_of(body), "tests/") ? file(body, &b) : str_of(body));
+        }
+        json_t *o;
+        say_json(&out, say_answer(s));
+        assert_non_null(o = json_loadb(out.p, out.len, 0, NULL));
+        json_decref(o);
+        snprintf(path, sizeof(path), "say-%s.json", cases[i].name);
+        assert_golden(path, &out);
+        say_free(s);
+    }
+}
+
+static void a_rule_that_is_none_silences_nothing(void **unused)
+{
+    struct say *s = ask("silence nodedown for 2h x", SAY_TO_US, "kim", NULL);
+
+    (void)unused;
+    say_take(s, 200, STR("{\"rows\":[{\"rule\":\"node-down\"},{\"rule\":\"hot\"}]}"));
+    assert_null(say_next(s));
+    assert_string_equal(say_answer(s)->text, "There is no rule and no node 'nodedown'. Did you mean node-down?");
+    say_free(s);
+    s = ask("silence node-* for 2h x", SAY_TO_US, "kim", NULL);
+    say_take(s, 200, STR("{\"rows\":[{\"rule\":\"node-down\"}]}"));
+    assert_non_null(say_next(s));
+    assert_true(str_eq(say_next(s)->body, "{\"rule\":\"node-*\",\"for\":\"120m\",\"reason\":\"x\"}"));
+    say_take(s, 403, STR("{\"detail\":\"no\"}"));
+    assert_string_equal(say_answer(s)->text, "No.");
+    say_free(s);
+}
+
+static void a_long_list_is_a_file_and_a_message_stays_within_limits(void **unused)
+{
+    AUTO_BUF body = BUF_INIT(8u << 20);
+    struct say *s = ask("alerts", SAY_TO_US, "kim", NULL);
+    size_t i;
+    json_t *b;
+
+    (void)unused;
+    buf_adds(&body, "{\"rows\":[");
+    for (i = 0; i < 500; i++)
+        buf_addf(&body,
+                 "%s{\"rule\":\"node-down\",\"severity\":\"critical\",\"place\":\"n%zu\",\"text\":\"n%zu is away\"}",
+                 i ? "," : "", i, i);
+    buf_adds(&body, "]}");
+    say_take(s, 200, buf_str(&body));
+    const struct say_answer *a = say_answer(s);
+    json_t *o = json_loads(a->blocks, 0, NULL);
+    assert_true(json_array_size(o) > 3 && json_array_size(o) <= 50);
+    json_array_foreach(o, i, b)
+    {
+        json_t *t = json_object_get(json_object_get(b, "text"), "text");
+        assert_true(json_string_length(t) <= 3000);
+    }
+    json_decref(o);
+    assert_int_equal(a->n_files, 1);
+    assert_string_equal(a->files[0].name, "alerts.txt");
+    assert_true(str_find(a->files[0].bytes, "n499 is away") > 0);
+    say_free(s);
+}
+
+static void a_list_past_the_limit_is_cut_at_a_line_and_says_so(void **unused)
+{
+    AUTO_BUF body = BUF_INIT(8u << 20);
+    struct say *s = ask("HOSTS", SAY_TALK, "kim", NULL);
+
+    (void)unused;
+    while (body.len < 2u * SAY_BYTES_MAX)
+        buf_adds(&body, "a-host-with-a-name\n");
+    say_take(s, 200, buf_str(&body));
+    const struct say_answer *a = say_answer(s);
+    assert_true(a->files[0].bytes.len < SAY_BYTES_MAX + 100);
+    assert_true(str_ends(a->files[0].bytes, "a-host-with-a-name\n... cut here: the whole list is on the page\n"));
+    say_free(s);
+}
+
 TESTS(cmocka_unit_test(ordinary_talk_is_not_answered_but_exact_keywords_are),
       cmocka_unit_test(a_list_is_a_file_with_the_old_name_and_title),
       cmocka_unit_test(strangers_are_told_how_to_be_known_and_read_where_that_is_open),
       cmocka_unit_test(what_is_said_to_us_is_answered_always), cmocka_unit_test(names_cannot_mention_anybody),
-      cmocka_unit_test(a_refusal_of_the_hub_is_its_sentence))
+      cmocka_unit_test(a_refusal_of_the_hub_is_its_sentence), cmocka_unit_test(commands_become_requests_of_the_api),
+      cmocka_unit_test(what_is_missing_is_asked_for), cmocka_unit_test(nobody_acts_who_is_not_known),
+      cmocka_unit_test(answers_are_as_the_golden_files), cmocka_unit_test(a_rule_that_is_none_silences_nothing),
+      cmocka_unit_test(a_long_list_is_a_file_and_a_message_stays_within_limits),
+      cmocka_unit_test(a_list_past_the_limit_is_cut_at_a_line_and_says_so))
