@@ -269,6 +269,21 @@ static void look_recent(const struct alert_rule *r, const struct scene *s, see_f
     }
 }
 
+static void look_started(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    struct finding f = {.subject = "hub",
+                        .node = "",
+                        .place = "",
+                        .device = "",
+                        .person = "",
+                        .text = "the hub has started",
+                        .advice = r->advice,
+                        .since_ms = s->started_ms,
+                        .severity = -1};
+    if (s->started_ms)
+        see(arg, r, &f);
+}
+
 /* ---- bookings ---- */
 
 static void look_bookings(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
@@ -384,6 +399,13 @@ const struct alert_rule alert_builtin[] = {
      .off = true, /* every update of the agent does it */
      .look = look_happened,
      .limit = EVENT_START},
+    {.name = "hub-up",
+     .about = "the hub has started",
+     .advice = "",
+     .severity = SEV_INFO,
+     .notice = true,
+     .off = true, /* every update does it */
+     .look = look_started},
     {.name = "driver-hung",
      .about = "a node's driver does not answer",
      .advice = "look into dmesg for Xid errors; often only a restart of the node helps",

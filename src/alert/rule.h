@@ -32,6 +32,7 @@ struct usage_news {
 /* Everything there is to look at. Borrowed. */
 struct scene {
     int64_t now_ms;
+    int64_t started_ms;      /* the hub, when; 0: not known */
     const struct view *view; /* all nodes, retired ones left out */
     struct live *live;
     const struct census *census;

@@ -319,14 +319,37 @@ static void put_channels(struct settings *s)
         buf_adds(&s->out, "  " BOT_CHANNEL ": {type: slack-bot, severity: critical}\n");
 }
 
+/* What the file itself says, or vesta's own would: {ip}, {port} and {bind_host} are fixed. */
+static struct str fixed_hole(const struct settings *s, struct str *rest)
+{
+    static const struct {
+        const char *hole, *key;
+        struct str usual;
+    } all[] = {{"{ip}", "IP", STR("127.0.0.1")},
+               {"{port}", "PORT_NUM", STR("8080")},
+               {"{bind_host}", "BIND_HOST", STR("0.0.0.0")}};
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (str_skip(rest, all[i].hole))
+            return has(s, all[i].key) ? str_trim(value(s, all[i].key)) : all[i].usual;
+    return STR("");
+}
+
 /* A text of vesta's that works here, without ends of lines. False: why it does not is said. */
 static bool message(struct settings *s, const char *key, const char *rule, struct buf *ret)
 {
-    struct str v = value(s, key);
+    struct str v = value(s, key), rest = v;
     struct err bad = {0};
 
-    for (size_t i = 0; i < v.len; i++)
-        buf_addc(ret, v.p[i] == '\n' || v.p[i] == '\r' || v.p[i] == '\t' ? ' ' : v.p[i]);
+    while (rest.len) {
+        struct str fixed = fixed_hole(s, &rest);
+        if (fixed.len) {
+            buf_addstr(ret, fixed);
+            continue;
+        }
+        buf_addc(ret, strchr("\n\r\t", rest.p[0]) ? ' ' : rest.p[0]);
+        rest = str_n(rest.p + 1, rest.len - 1);
+    }
     if (!str_trim(v).len) {
         became(s, key, "left out: it is empty");
         return false;
@@ -365,9 +388,9 @@ static void put_alerts(struct settings *s)
     put_rule_text(s, "RE_UPLINK_MSG", "node-back", where, where[0]);
     /* that it is back has a message of its own then */
     put_rule_text(s, "HOST_DOWN_MSG", "node-down", where[0] ? "resolved: off" : "", where[0]);
+    put_rule_text(s, "SERVER_UP_MSG", "hub-up", where, false);
     if (s->out.len == head)
         buf_cut(&s->out, before);
-    became(s, "SERVER_UP_MSG", "left out: the hub does not tell of its own start");
 }
 
 /* The one statement that vesta's example has. 0, or -EINVAL: another. */

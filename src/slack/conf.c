@@ -88,7 +88,8 @@ static bool address_ok(struct str s)
 static int read_value(struct reading *rd, const struct member *m, const struct ynode *v)
 {
     struct str s = v->kind == YNODE_TEXT ? str_trim(v->text) : STR("");
-    bool empty = m->at == offsetof(struct slack_conf, prefix) && v->kind == YNODE_TEXT;
+    bool word = m >= words && m < words + SLACK_WORDS; /* empty: that one is off */
+    bool empty = (word || m->at == offsetof(struct slack_conf, prefix)) && v->kind == YNODE_TEXT;
 
     if ((!s.len && !empty) || s.len > TEXT_MAX || !str_utf8_ok(s))
         return ytree_fail(rd->t, v, rd->err, "expected %s",
@@ -155,7 +156,7 @@ static int check(const struct reading *rd)
                           "expected token_file or token_env: without the bot's token nothing can be posted");
     for (int i = 0; i < SLACK_WORDS; i++)
         for (int k = 0; k < i; k++)
-            if (strcmp(c->words[i], c->words[k]) == 0)
+            if (c->words[i][0] && strcmp(c->words[i], c->words[k]) == 0)
                 return ytree_fail(rd->t, rd->t->root, rd->err, "the keywords %s and %s are the same word",
                                   words[k].name, words[i].name);
     return 0;

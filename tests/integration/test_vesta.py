@@ -4,14 +4,20 @@ import bz2
 import contextlib
 import datetime
 import hashlib
+import importlib.util
 import json
 import os
 import pickle
+import random
 import sqlite3
 import stat
+import threading
+import time
+import unittest.mock
 import zoneinfo
 
 import lib
+from test_channels import Standin
 
 MIB = 1 << 20
 DAY = datetime.datetime(2026, 9, 3, 4, 0)
@@ -70,6 +76,14 @@ class Vesta(lib.Case):
         self.assertEqual((status, out), (want, ""), err)
         return err
 
+    def settings(self, text, *flags, want=0):
+        path = self.path("local_settings.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        status, out, err = self.run_any(lib.MUSTER, "vesta", "settings", path, *flags)
+        self.assertEqual(status, want, err)
+        return out, err
+
     def asked(self, hub, name, metric, start, end, step="1m", agg="avg"):
         got = lib.ask_json(hub.url + f"/api/v1/history?device={name}:0&metric={metric}&from={start}&to={end}&step={step}&agg={agg}")
         return got["series"][0]["v"] if got["series"] else []
@@ -77,6 +91,32 @@ class Vesta(lib.Case):
     def records(self, sql):
         with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:
             return db.execute(sql).fetchall()
+
+
+class Reader(Vesta):
+    def test_any_bytes_are_plain_data_or_refused(self):
+        path = os.path.join(lib.TOP, "src", "cmd", "vesta_history.py")
+        spec = importlib.util.spec_from_file_location("vesta_history", path)
+        reader = importlib.util.module_from_spec(spec)
+        with unittest.mock.patch("sys.dont_write_bytecode", True):
+            spec.loader.exec_module(reader)
+        dice, kinds = random.Random(9), {dict, list, tuple, str, bytes, int, float, bool, type(None)}
+        good = [pickle.dumps(v, p) for p in range(pickle.HIGHEST_PROTOCOL + 1) for v in (payload("a"), [1.5, -7, 2**40, (None, True, "ä", ()), {"k": [[]]}])]
+        for data in good:
+            self.assertEqual(reader.Plain(data).load(), pickle.loads(data))
+        read = 0
+        for _ in range(20000):
+            data = bytearray(dice.choice(good))
+            for _ in range(dice.randrange(1, 6)):
+                at = dice.randrange(len(data))
+                data[at:at + dice.randrange(3)] = bytes(dice.choice((dice.randrange(256), *b"(.0R}]")) for _ in range(dice.randrange(3)))
+            try:
+                got = reader.unpack(bz2.compress(bytes(data), 1))
+            except reader.Refused:
+                continue
+            read += 1
+            self.assertIn(type(got), kinds)
+        self.assertTrue(0 < read < 20000, read)
 
 
 class History(Vesta):
@@ -264,14 +304,6 @@ SOMETHING_ELSE: 7
 
 
 class Settings(Vesta):
-    def settings(self, text, *flags, want=0):
-        path = self.path("local_settings.yaml")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        status, out, err = self.run_any(lib.MUSTER, "vesta", "settings", path, *flags)
-        self.assertEqual(status, want, err)
-        return out, err
-
     def every(self):
         return EVERY.format(marker=self.path("ran"), **SECRETS)
 
@@ -301,6 +333,7 @@ class Settings(Vesta):
                      "  vesta: {type: slack, ", "  vesta-bot: {type: slack-bot, ", '  channel: "#gpus"', '  prefix: "!"',
                      '  keywords: {hosts: "HOSTS", all: "EVERYTHING", all_cmd: "ALL_cmd", all_detail: "", help: "HELP", where: "WHERE"}',
                      '  node-new: {channel: vesta, text: "new `{}`"}', '  node-back: {channel: vesta, text: "`{}` is back"}',
+                     "  hub-up: {channel: vesta, text: \"started on `gpus.lab.example:8081/`\"}",
                      '  node-down: {resolved: off, text: "lost `{host_name}` for {lost_th} sec"}', '  vesta: {every: day, at: "00:00", what: status, channel: vesta-bot}',
                      "# history: muster vesta history /srv/vesta/states.db --data DIR"):
             self.assertIn(want, written)
@@ -339,6 +372,44 @@ class Settings(Vesta):
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings", self.path("none"))[0], 3)
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "settings")[0], 2)
         self.assertEqual(self.run_any(lib.MUSTER, "vesta", "nonsense")[0], 2)
+
+
+class Told(Vesta):
+    def test_hosts_that_come_go_and_return_are_told_of_in_vestas_own_words(self):
+        standin = Standin()
+        self.addCleanup(standin.server_close)
+        self.addCleanup(standin.shutdown)
+        threading.Thread(target=standin.serve_forever, daemon=True).start()
+        into = self.path("etc")
+        self.settings(f"""
+TOKEN: t
+DOWN_TH: 9
+SLACK_WEBHOOK: "http://127.0.0.1:{standin.server_port}/hidden"
+REGISTER_UPLINK_MSG: "⬆ `Uplink` Detected - New uplink from `{{}}`. Hello!"
+RE_UPLINK_MSG: "`{{}}` is back"
+HOST_DOWN_MSG: "⬇ Connection from `{{}}` has been lost more than {{}} sec."
+SERVER_UP_MSG: "Server has been started. (bind : `{{bind_host}}`)"
+""", "--into", into)
+        hub = self.start(lib.MUSTER, "hub", "--config", os.path.join(into, "muster.yaml"), "--listen", "127.0.0.1:0", "--data", self.path("data"))
+        url = hub.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        ident = lib.ask_json(url + "/register/?host_name=gpu01&token=t")["id"]
+
+        def post():
+            self.assertEqual(lib.ask_json(f"{url}/update/host/{ident}?token=t", method="POST", body=json.dumps(payload("a")))["status_code"], 200)
+
+        def heard(text):
+            return lib.wait_until(text, lambda: text in [json.loads(g["body"])["text"] for g in standin.of("/hidden")], limit=120)
+
+        for _ in range(12):  # so often that it counts as silent soon
+            post()
+            time.sleep(0.05)
+        heard("Server has been started. (bind : `0.0.0.0`)")
+        heard("⬆ `Uplink` Detected - New uplink from `gpu01`. Hello!")
+        heard("⬇ Connection from `gpu01` has been lost more than 9 sec.")
+        post()
+        heard("`gpu01` is back")
+        self.assertEqual(len(standin.of("/hidden")), 4, [g["body"] for g in standin.of("/hidden")])
+        self.assertNotIn("hidden", hub.text)
 
 
 if __name__ == "__main__":
