@@ -179,6 +179,7 @@ struct api {
     enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
     int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
     void (*wait_heard)(void *hub, const struct hold *h, int64_t now_ms);        /* who waits, or was given, is there */
+    bool (*reaches)(void *hub, const char *person, const char *rule); /* can he be told of that by a message? */
     /* alerts: alert/show.h */
     void (*alerts_now)(void *hub, struct alerts_now *ret);
     const struct alert_rules *(*alert_rules)(void *hub);

@@ -60,8 +60,7 @@ static void wait_json(struct json *j, const struct api *a, const struct hold *h,
     if (w.mem)
         json_int(j, "mem", w.mem);
     json_bool(j, "same_host", w.one_node);
-    if (w.told)
-        json_bool(j, "tell", true);
+    json_bool(j, "tell", w.told);
     json_int(j, "free_for", w.free_ms);
     json_int(j, "need", w.need_ms);
     json_int(j, "hold", w.hold_ms);
@@ -118,6 +117,7 @@ static bool wrong(struct reply *rp, const char *what)
 struct asked_for {
     struct wish wish;
     struct str person, comment;
+    int64_t timeout_ms; /* 0: not given */
 };
 
 static bool take_text(struct str v, const char *name, size_t max, struct str *ret, struct reply *rp)
@@ -163,6 +163,8 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
         w->told = str_eq(v, "true") || str_eq(v, "1");
         return w->told || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "tell must be true or false");
     }
+    if (strcmp(name, "timeout") == 0)
+        return take_span(v, name, &q->timeout_ms, rp);
     if (strcmp(name, "free_for") == 0)
         return take_span(v, name, &w->free_ms, rp);
     if (strcmp(name, "need") == 0)
@@ -179,14 +181,14 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
     if (strcmp(name, "comment") == 0)
         return take_text(v, name, HOLD_COMMENT_MAX, &q->comment, rp);
     reply_problem(rp, 400,
-                  "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, person "
-                  "and comment can be given",
+                  "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, timeout, "
+                  "person and comment can be given",
                   name);
     return false;
 }
 
 static const struct asked_for nothing = {
-    .wish = {.count = 1, .free_ms = QUEUE_FREE_MS, .need_ms = QUEUE_NEED_MS, .hold_ms = QUEUE_HOLD_MS}};
+    .wish = {.count = 1, .free_ms = QUEUE_FREE_MS, .need_ms = QUEUE_NEED_MS}}; /* hold_ms 0: not given */
 
 static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
 {
@@ -238,7 +240,15 @@ static enum reply_how refused(struct reply *rp, int code, const struct err *err)
     return reply_problem(rp, status, "%s", err->msg);
 }
 
-static enum reply_how queue_up(struct api *a, struct request *rq, const struct asked_for *q, struct reply *rp)
+/* Who is told by a message has longer to come, and does not wait for ever. */
+static int64_t wait_ms(struct asked_for *q)
+{
+    if (!q->wish.hold_ms)
+        q->wish.hold_ms = q->wish.told ? QUEUE_COME_MS : QUEUE_HOLD_MS;
+    return q->timeout_ms ? q->timeout_ms : q->wish.told ? QUEUE_TOLD_MS : QUEUE_LONGEST_MS;
+}
+
+static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_for *q, struct reply *rp)
 {
     char person[HOLD_PERSON_MAX], by[HOLD_PERSON_MAX], model[104], comment[HOLD_COMMENT_MAX + 1];
     AUTO_BUF rest = BUF_INIT(1024);
@@ -255,6 +265,12 @@ static enum reply_how queue_up(struct api *a, struct request *rq, const struct a
         waiting += hold_waits(holds[i]);
     if (waiting >= QUEUE_MAX)
         return reply_problem(rp, 503, "%d wait already", QUEUE_MAX);
+    if (q->wish.told && !a->reaches(a->hub, person, "wait"))
+        return reply_problem(rp, 409,
+                             "nobody can tell %s: there is no channel `to: person` with an address of his, or he wants "
+                             "no messages (docs/alerts.md)",
+                             person);
+    int64_t longest_ms = wait_ms(q);
     struct pick_wish p = wish_pick(&q->wish, person, 0, rq->now_ms);
     if ((r = pick_possible(nodes, n, &p, &err)) < 0)
         return refused(rp, r, &err);
@@ -265,7 +281,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, const struct a
     struct hold h = {.kind = HOLD_WAIT,
                      .count = (int32_t)q->wish.count,
                      .from_ms = rq->now_ms,
-                     .until_ms = rq->now_ms + (q->wish.told ? QUEUE_TOLD_MS : QUEUE_LONGEST_MS),
+                     .until_ms = rq->now_ms + longest_ms,
                      .created_ms = rq->now_ms,
                      .changed_ms = rq->now_ms,
                      .person = person,

@@ -9,8 +9,9 @@
 
 void wish_write(const struct wish *w, struct buf *out)
 {
-    buf_addf(out, "mem=%" PRId64 "%s%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
-             w->one_node ? " one" : "", w->told ? " told" : "", w->free_ms, w->need_ms, w->hold_ms, STR_ARG(w->node));
+    buf_addf(out, "mem=%" PRId64 "%s%s%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
+             w->one_node ? " one" : "", w->told ? " told" : "", w->said ? " said" : "", w->free_ms, w->need_ms,
+             w->hold_ms, STR_ARG(w->node));
 }
 
 static void read_number(struct str word, const char *name, int64_t *ret)
@@ -39,6 +40,7 @@ void wish_read(const struct hold *h, struct wish *ret)
     while (str_word(&rest, &word)) {
         ret->one_node |= str_eq(word, "one");
         ret->told |= str_eq(word, "told");
+        ret->said |= str_eq(word, "said");
         read_number(word, "mem=", &ret->mem);
         read_number(word, "free=", &ret->free_ms);
         read_number(word, "need=", &ret->need_ms);
@@ -67,6 +69,7 @@ struct pick_wish wish_pick(const struct wish *w, const char *person, int64_t id,
 struct heard {
     int64_t id, at_ms;
     bool seen; /* by this round */
+    bool said; /* that it is his turn */
 };
 
 struct queue {
@@ -102,8 +105,22 @@ void queue_heard(struct queue *q, int64_t id, int64_t now_ms)
     if (!e) {
         VEC_ROOM(q->v, q->n, q->cap);
         e = &q->v[q->n++];
+        *e = (struct heard){0};
     }
-    *e = (struct heard){.id = id, .at_ms = now_ms, .seen = true};
+    *e = (struct heard){.id = id, .at_ms = now_ms, .seen = true, .said = e->id == id && e->said};
+}
+
+bool queue_says(struct queue *q, int64_t id)
+{
+    struct heard *e = find(q, id);
+
+    if (!e) {
+        queue_heard(q, id, 0);
+        e = find(q, id);
+    }
+    bool first = !e->said;
+    e->said = true;
+    return first;
 }
 
 /* ---- whose turn ---- */

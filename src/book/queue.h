@@ -3,9 +3,9 @@
  * HOLD_WAIT without devices (model/hold.h); when its turn comes it gets some, for a short while.
  *
  * Q1 Who came first is served first: what would do for somebody whose wish cannot be met yet is kept for him, and
- * nobody behind him gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS (unless he is told
- * by a message: wish.told); his place is kept that long, also while the hub starts. Q3 Nothing here reads a clock or
- * writes.
+ * nobody behind him gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS; his place is kept
+ * that long, also while the hub starts. Who is told by a message need not be heard of: he waits until his wait ends. Q3
+ * Nothing here reads a clock or writes.
  */
 #ifndef BOOK_QUEUE_H
 #define BOOK_QUEUE_H
@@ -14,10 +14,11 @@
 
 #define QUEUE_LEASE_MS   60000             /* after the last word of a waiter he is out */
 #define QUEUE_LONGEST_MS (30 * 86400000ll) /* nobody waits longer */
-#define QUEUE_TOLD_MS    86400000ll        /* one who is told by a message: he may have forgotten */
+#define QUEUE_TOLD_MS    86400000ll        /* one who is told by a message, unless told: he may have forgotten */
 #define QUEUE_FREE_MS    15000             /* unless told: GPUs are free for so long before somebody gets them */
 #define QUEUE_NEED_MS    3600000           /* and not booked by anybody else for so long */
 #define QUEUE_HOLD_MS    120000            /* and his for so long from then on */
+#define QUEUE_COME_MS    1800000           /* ... of one who is told by a message */
 #define QUEUE_MAX        1000
 
 /* What is wished for. Text is borrowed. */
@@ -26,6 +27,7 @@ struct wish {
     struct str model, node;
     bool one_node;
     bool told; /* he is told by a message when his turn comes, and need not say that he is there */
+    bool said; /* and that was done */
     int64_t free_ms, need_ms, hold_ms;
 };
 /* The part of a wish that a hold has no field for, as its `where`: "mem=1 one free=15000 need=3600000 hold=120000
@@ -44,6 +46,9 @@ struct queue;
 struct queue *queue_new(void);
 void queue_free(struct queue *q);
 void queue_heard(struct queue *q, int64_t id, int64_t now_ms);
+
+/* The message that it is his turn is made once: true the first time, for as long as the hub runs. */
+bool queue_says(struct queue *q, int64_t id);
 
 /* What is free, but the turn of somebody who waits: uuids with commas between, behind what ret has. */
 void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms, struct buf *ret);

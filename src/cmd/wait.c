@@ -28,19 +28,25 @@ struct wait_conf {
     struct wish_conf wish;
     int64_t gpus, timeout, hold;
     char *person, *comment;
-    bool uuids, json, quiet, list;
+    bool uuids, json, quiet, list, tell;
+    int64_t leave;
 };
 
 static const struct opt wait_opts[] = {
     OPT(wait_conf, gpus, 'n', OPT_INT, "1", "N", "how many", .min = 1, .max = HOLD_DEVICES),
     WISH_OPTS(wait_conf, wish),
-    OPT(wait_conf, hold, 0, OPT_DURATION, "2m", "TIME",
-        "without a command: they are yours for so long, for you to start something on them", .min = 10000,
-        .max = 3600000),
+    OPT(wait_conf, hold, 0, OPT_DURATION, "0", "TIME",
+        "without a command: they are yours for so long, for you to start something on them (default: 2m; with --tell "
+        "30m)",
+        .min = 0, .max = 3600000),
     OPT(wait_conf, timeout, 't', OPT_DURATION, "0", "TIME", "give up after so long: exit status 1 (default: never)",
         .min = 0, .max = 30 * 86400000ll),
     OPT(wait_conf, person, 'p', OPT_STR, NULL, "NAME", "for whom, where names are typed or by an admin"),
     OPT(wait_conf, comment, 'm', OPT_STR, NULL, "TEXT", "what for"),
+    OPT(wait_conf, tell, 0, OPT_BOOL, NULL, NULL,
+        "do not wait here: get in line, and be told by a message (mail, Slack) when it is your turn"),
+    OPT(wait_conf, leave, 0, OPT_INT, "0", "ID", "leave the line, instead; --list has the numbers", .min = 0,
+        .max = INT64_MAX),
     OPT(wait_conf, list, 'l', OPT_BOOL, NULL, NULL, "who waits, instead"),
     OPT(wait_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "print UUIDs with commas between, for CUDA_VISIBLE_DEVICES"),
     OPT(wait_conf, json, 0, OPT_BOOL, NULL, NULL, "print what the hub says, as JSON"),
@@ -58,10 +64,14 @@ const struct opt_cmd wait_face = {
         "held for a short while in one's name, as a booking is, so that nobody else gets it. An interrupt leaves the "
         "queue. With a command it waits for GPUs of this machine (unless --host says otherwise) and starts the command "
         "with CUDA_VISIBLE_DEVICES and MUSTER_DEVICES set; they are held until it ends, and the exit status is the "
-        "command's. Where there is no hub it watches this machine alone, and nobody keeps an order.",
+        "command's. Where there is no hub it watches this machine alone, and nobody keeps an order. With --tell it "
+        "ends "
+        "at once, and a message comes when it is your turn (docs/alerts.md); after a week, or --timeout, the wait "
+        "ends.",
     .examples = "muster wait --gpus 4 --model H200 --same-host -- torchrun --nproc-per-node 4 train.py\n"
                 "muster wait --gpus 1 --mem 40G --timeout 2h && echo now\n"
                 "muster wait -n 2 --for 2m --host 'dgx*'  # free for two minutes\n"
+                "muster wait -n 4 --tell --hold 1h  # a message comes\n"
                 "muster wait --list",
     .opts = wait_opts,
 };
@@ -171,7 +181,12 @@ static int queue_up(struct waiter *w, char state[16], int64_t *ahead, struct err
 
     json_obj(&j, NULL);
     wish_json(&j, &w->wish, w->conf->gpus);
-    json_int(&j, "hold", w->conf->hold);
+    if (w->conf->hold)
+        json_int(&j, "hold", w->conf->hold);
+    if (w->conf->tell)
+        json_bool(&j, "tell", true);
+    if (w->conf->tell && w->conf->timeout)
+        json_int(&j, "timeout", w->conf->timeout);
     if (w->person[0])
         json_cstr(&j, "person", w->person);
     if (w->conf->comment)
@@ -189,17 +204,24 @@ static int beat(struct waiter *w, char state[16], int64_t *ahead, struct err *er
     return ask(w, "POST", path.p, str_of("{}"), state, ahead, err);
 }
 
-static void leave(struct waiter *w)
+static int leave(struct waiter *w, struct err *err)
 {
     AUTO_BUF path = BUF_INIT(1024);
     AUTO_BUF raw = {0};
-    struct err err = {0};
 
     if (!w->id[0])
-        return;
+        return 0;
     path_of(w, &path);
-    client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, &err);
+    int r = client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, err);
     w->id[0] = 0;
+    return r;
+}
+
+static void leave_quietly(struct waiter *w)
+{
+    struct err err = {0};
+
+    leave(w, &err);
 }
 
 /* Trouble that passes: the hub starts again, the network is away. */
@@ -233,6 +255,18 @@ static int stand(struct waiter *w, struct err *err)
             say(w, false, "the hub did not hear of us for too long: queueing again, at the end");
         r = lost || !w->id[0] ? queue_up(w, state, &ahead, err) : beat(w, state, &ahead, err);
     }
+    return r;
+}
+
+/* In line, and away. */
+static int be_told(struct waiter *w, struct err *err)
+{
+    char state[16] = "";
+    int64_t ahead = 0;
+    int r = queue_up(w, state, &ahead, err);
+
+    if (r == 0)
+        printf("wait %s: %lld before you; a message comes when it is your turn\n", w->id, (long long)ahead);
     return r;
 }
 
@@ -315,13 +349,13 @@ static int then(struct waiter *w, char **argv)
     say(w, false, "after %s: %s", clock_span(clock_mono_ms() - w->begin_ms, span), w->found.places);
     if (argv && w->id[0] && !w->found.here) {
         char own[NAME_MAX_LEN];
-        leave(w);
+        leave_quietly(w);
         return cli_fail(&wait_face, EXIT_NO, "%s is not on this machine (%s): the command was not started",
                         w->found.places, wish_host(own));
     }
     if (argv) {
         int code = run(w, argv);
-        leave(w);
+        leave_quietly(w);
         return code;
     }
     if (w->conf->json && w->raw.len)
@@ -345,6 +379,8 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     int r = 0, code = EXIT_OK;
 
     w.client.limit_ms = ASK_MS;
+    if ((conf->tell || conf->leave) && (argv || !hub))
+        return cli_fail(&wait_face, EXIT_USAGE, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
     if (argv && hub && !w.wish.host) { /* where the command can run */
         wish_host(own);
         w.wish.host = own;
@@ -354,12 +390,16 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     sigaction(SIGHUP, &act, NULL);
     if (hub)
         r = me_at_hub(&w.client, conf->person, w.person, &err);
+    if (r == 0 && conf->leave)
+        snprintf(w.id, sizeof(w.id), "%lld", (long long)conf->leave);
     if (r == 0)
-        r = hub ? stand(&w, &err) : watch(&w, &err);
-    if (r == 0)
+        r = conf->leave ? leave(&w, &err) : conf->tell ? be_told(&w, &err) : hub ? stand(&w, &err) : watch(&w, &err);
+    if (r == 0 && (conf->leave || conf->tell))
+        ;
+    else if (r == 0)
         code = then(&w, argv);
     else
-        leave(&w);
+        leave_quietly(&w);
     if (r == 1 && w.line)
         fputc('\n', stderr);
     if (r == 1)

@@ -138,6 +138,8 @@ static void on_moved(void *arg, const struct hold *x, enum hold_state to)
     mirror_look(m->h->mirror);
     if (to == HOLD_OVER)
         tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
+    if (to == HOLD_OVER && hold_waits(x))
+        waits_over(m->h, x);
 }
 
 void bookings_tick(struct hub *h, int64_t now_ms)

@@ -112,6 +112,7 @@ void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its de
 /* ---- waits.c ---- */
 void waits_tick(struct hub *h, int64_t now_ms);
 void waits_heard(void *hub, const struct hold *h, int64_t now_ms);
+void waits_over(struct hub *h, const struct hold *x); /* it ended, and he was given nothing */
 
 /* ---- usage.c ---- */
 int hub_open_ledger(struct hub *h, struct err *err);

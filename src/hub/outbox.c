@@ -252,6 +252,12 @@ static void on_carried(void *arg, const struct carried *r)
 
 /* ---- sending ---- */
 
+/* An answer, or what a person waits for. */
+static bool asked_for(const struct message *m)
+{
+    return m->kind == MESSAGE_ANSWER || (m->kind == MESSAGE_NOTICE && m->person[0]);
+}
+
 /* The first that may go now, or NULL. */
 static const struct message *first_due(const struct box *b, const struct channel *c, int64_t now_ms)
 {
@@ -260,7 +266,7 @@ static const struct message *first_due(const struct box *b, const struct channel
     zone_civil(b->o->carriers.h->zone, now_ms, &at);
     bool quiet = channel_quiet(c, at.hour * 60 + at.minute);
     for (size_t i = 0; i < b->n; i++)
-        if (!quiet || b->v[i]->severity == SEV_CRITICAL || b->v[i]->kind == MESSAGE_ANSWER)
+        if (!quiet || b->v[i]->severity == SEV_CRITICAL || asked_for(b->v[i]))
             return b->v[i];
     return NULL;
 }

@@ -25,6 +25,7 @@
 #include "hub/asked.h"
 #include "hub/census.h"
 #include "hub/decode.h"
+#include "hub/herald.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
 #include "hub/mirror.h"
@@ -626,6 +627,7 @@ static void make_api(struct server *s)
         .hold_put = bookings_put,
         .hold_get = bookings_get,
         .wait_heard = waits_heard,
+        .reaches = herald_reaches,
         .alerts_now = alerts_desk_now,
         .alert_rules = alerts_desk_rules,
         .alerts_test = alerts_desk_test,

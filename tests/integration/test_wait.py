@@ -52,7 +52,18 @@ class Cluster:
         self.thread.join()
 
 
+TOLD = """
+people:
+  kim: {{tell: [wait]}}
+  lee: {{tell: [gpu-idle]}}
+channels:
+  own: {{type: command, command: [/bin/sh, -c, "cat >> {told}"], to: person, quiet: "00:00-23:59"}}
+"""
+
+
 class Waits(lib.Case):
+    flags = ()
+
     def open(self, *names):
         self.port = lib.free_port()
         self.begin()
@@ -62,7 +73,7 @@ class Waits(lib.Case):
 
     def begin(self):
         self.url = f"http://127.0.0.1:{self.port}"
-        self.hub = self.start(lib.MUSTER, "hub", "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"))
+        self.hub = self.start(lib.MUSTER, "hub", *self.flags, "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"))
         self.hub.wait_line(r"http://127")
 
     def ask(self, method, path, token=None, body=None):
@@ -101,6 +112,58 @@ class Waits(lib.Case):
         status, got = self.ask("DELETE", f"/api/v1/waits/{row['id']}")
         self.assertEqual((status, got["state"]), (200, "left"))
         lib.wait_until("it is free again", lambda: self.state("a1")["state"] == "free")
+
+    def cli(self, *argv):
+        return self.run_any(lib.MUSTER, "wait", *argv, env={"MUSTER_HUB": self.url, "MUSTER_TOKEN": self.admin})
+
+    def open_told(self):
+        """One node, in use, and a channel that leads to persons."""
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(TOLD.format(told=self.path("told")))
+        self.flags = ("--config", self.path("muster.yaml"))
+        self.open("a1")
+        self.cluster.use("a1", "pat")
+        lib.wait_until("it is in use", lambda: self.state("a1")["state"] == "busy")
+
+    def messages(self):
+        try:
+            with open(self.path("told"), encoding="utf-8") as f:
+                return [json.loads(line) for line in f]
+        except FileNotFoundError:
+            return []
+
+    def test_who_asked_for_it_is_told_by_a_message(self):
+        self.open_told()
+        status, out, err = self.cli("--tell", "--for", "0s", "--person", "kim")
+        self.assertEqual((status, out), (0, "wait 1: 0 before you; a message comes when it is your turn\n"), err)
+        self.assertRegex(self.cli("--tell", "--person", "kim")[1], "^wait 2: 1 before you")
+        self.assertEqual(self.cli("--leave", "2", "--person", "kim")[0], 0)
+        status, out, err = self.cli("--tell", "--person", "lee")
+        self.assertNotEqual((status, out), (0, ""))
+        self.assertIn("nobody can tell lee", err)
+        self.assertEqual(self.cli("--tell", "--", "true")[0], 2)
+        self.hub.kill9()
+        self.begin()
+        queue = [(r["id"], r["state"], r["tell"]) for r in self.waits() if r["state"] == "waiting"]
+        self.assertEqual(queue, [(1, "waiting", True)])
+        self.assertEqual(self.messages(), [])
+        self.cluster.leave("a1")
+        (told,) = lib.wait_until("he is told", self.messages, limit=90)
+        self.assertEqual((told["kind"], told["person"], told["rule"]), ("notice", "kim", "wait"))
+        self.assertRegex(told["title"], r"^a1:0 is yours until .*: you waited [0-9]+ \w+ for 1 GPU$")
+        self.assertIn("CUDA_VISIBLE_DEVICES=" + self.cluster.nodes["a1"].uuid, told["text"])
+        row = self.waits()[0]
+        self.assertEqual((row["state"], row["hold"]), ("yours", 1800000))
+        self.hub.kill9()
+        self.begin()
+        time.sleep(3)
+        self.assertEqual(len(self.messages()), 1, "once, also over a restart")
+
+    def test_a_wait_that_ends_without_anything_is_told_of(self):
+        self.open_told()
+        self.assertEqual(self.cli("--tell", "--timeout", "3s", "--person", "kim")[0], 0)
+        (told,) = lib.wait_until("he is told", self.messages)
+        self.assertEqual(told["title"], "you do not wait any more for 1 GPU: there was nothing within 3 s")
 
     def test_ten_over_four_are_served_in_order_also_over_a_restart(self):
         names = ["a1", "a2", "a3", "a4"]

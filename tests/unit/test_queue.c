@@ -103,7 +103,7 @@ static const struct wish any = {.free_ms = 15000, .need_ms = HOUR, .hold_ms = 12
 
 static void a_wish_survives_its_record(void **unused)
 {
-    struct wish w = {.count = 3, .mem = 1, .one_node = true, .told = true, .free_ms = 2, .need_ms = 3, .hold_ms = 4};
+    struct wish w = {.count = 3, .mem = 1, .one_node = true, .free_ms = 2, .need_ms = 3, .hold_ms = 4, .told = true};
     AUTO_BUF text = BUF_INIT(1024);
     struct wish got;
 
@@ -113,8 +113,9 @@ static void a_wish_survives_its_record(void **unused)
     wish_write(&w, &text);
     struct hold h = {.kind = HOLD_WAIT, .count = 3, .model = "H200", .where = text.p, .devices = ""};
     wish_read(&h, &got);
-    assert_true(got.count == 3 && got.mem == 1 && got.one_node && got.told && got.free_ms == 2 && got.need_ms == 3 &&
-                got.hold_ms == 4 && str_eq(got.node, "dgx* one mem=9 node=x") && str_eq(got.model, "H200"));
+    assert_true(got.count == 3 && got.mem == 1 && got.one_node && got.told && !got.said && got.free_ms == 2 &&
+                got.need_ms == 3 && got.hold_ms == 4 && str_eq(got.node, "dgx* one mem=9 node=x") &&
+                str_eq(got.model, "H200"));
     h.where = "mem=x free=-1 what hold=99999999999999999999";
     wish_read(&h, &got);
     assert_true(got.mem == 0 && !got.one_node && !got.told && got.free_ms == QUEUE_FREE_MS &&
@@ -275,6 +276,19 @@ static void who_is_told_by_a_message_need_not_be_heard_of(void **unused)
     book_free(b);
 }
 
+static void that_it_is_his_turn_is_said_once(void **unused)
+{
+    struct queue *q = queue_new();
+
+    (void)unused;
+    assert_true(queue_says(q, 1));
+    assert_false(queue_says(q, 1));
+    queue_heard(q, 1, NOW);
+    assert_false(queue_says(q, 1));
+    assert_true(queue_says(q, 2));
+    queue_free(q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +299,7 @@ int main(void)
         cmocka_unit_test(memory_bookings_and_maintenance_count),
         cmocka_unit_test(who_is_not_heard_of_keeps_his_place_for_a_while),
         cmocka_unit_test(who_is_told_by_a_message_need_not_be_heard_of),
+        cmocka_unit_test(that_it_is_his_turn_is_said_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
