@@ -26,6 +26,7 @@ const struct cmd cmds[] = {
     {"free", cmd_free, &free_face, false, NULL},
     {"wait", cmd_wait, &wait_face, false, NULL},
     {"report", cmd_report, &report_face, false, NULL},
+    {"reports", cmd_reports, &reports_face, false, NULL},
     {"peaks", cmd_peaks, &peaks_face, false, NULL},
     {"plot", cmd_plot, &plot_face, false, NULL},
     {"wandb", cmd_wandb, &wandb_face, false, wandb_verbs},

@@ -123,6 +123,7 @@ struct finding;
 struct alert_rule;
 struct alert_rules;
 struct silence;
+struct bulletin_now;
 
 struct api {
     struct live *live;
@@ -189,6 +190,10 @@ struct api {
     enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
     /* what the bot says to a text; talk: one in a channel that is not said to it */
     enum reply_how (*say)(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
+    /* scheduled reports: bulletin.h; now: borrowed until the next call; send: to this channel ("": all of its own) */
+    const struct bulletin_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);
+    enum reply_how (*bulletin_send)(void *hub, struct request *rq, struct reply *rp, const char *name,
+                                    const char *channel);
     /* usage: usage.h; recount: how many hours are to be counted again */
     void (*usage_now)(void *hub, struct usage_now *ret);
     size_t (*usage_recount)(void *hub);

@@ -61,6 +61,8 @@ handler get_idle;
 handler get_alerts, get_alert_rules, get_alerts_test, get_silences, post_silence, delete_silence;
 /* say.c: what the bot says */
 handler post_say;
+/* bulletins.c: reports that go out by themselves */
+handler get_bulletins, get_bulletin, post_bulletin;
 /* who.c */
 handler get_whoami;
 /* openapi.c */

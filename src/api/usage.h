@@ -20,6 +20,7 @@ struct usage_now {
     const struct zone *days[USAGE_ZONES]; /* days of these are in the store */
     const struct tariff *tariff;          /* copied on the loop */
     const char *split;
+    int64_t spell_ms; /* from when on a time without work is a long one */
 };
 
 /* What can be asked, each a text as the route takes it. */

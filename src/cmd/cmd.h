@@ -36,6 +36,7 @@ int cmd_wait(int argc, char **argv);
 int cmd_idle(int argc, char **argv);
 int cmd_book(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_reports(int argc, char **argv);
 int cmd_peaks(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_token(int argc, char **argv);
@@ -57,7 +58,7 @@ extern const struct opt_cmd peaks_face, plot_face, slack_socket_face;
 extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, say_face, wandb_face,
     vesta_face;
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
-    history_face, record_face, jobs_face, book_face, report_face, token_face, node_face, config_face, doctor_face,
-    simulate_face, man_face, backup_face, restore_face, export_face, import_face, completion_face;
+    history_face, record_face, jobs_face, book_face, report_face, reports_face, token_face, node_face, config_face,
+    doctor_face, simulate_face, man_face, backup_face, restore_face, export_face, import_face, completion_face;
 
 #endif

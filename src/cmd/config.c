@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/tender.h"
 #include "hub/alerts.h"
+#include "hub/bulletins.h"
 #include "hub/census.h"
 #include "hub/conf.h"
 #include "hub/outbox.h"
@@ -51,6 +52,8 @@ static int check(const char *path)
         r = alerts_desk_check(&scratch, &err);
     if (r == 0)
         r = outbox_check(&scratch, &err);
+    if (r == 0)
+        r = bulletins_desk_check(&scratch, &err);
     if (r == 0)
         r = census_load(&scratch, NULL, &files, &census, &err);
     census_files_fini(&files);

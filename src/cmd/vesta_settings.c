@@ -430,7 +430,7 @@ static void put_reports(struct settings *s)
     if (other)
         became(s, "SCHEDULE_FUNCTION", "%zu of its statements left out: %s", other,
                s->bot
-                   ? "Python is not run here; only a daily self.send_hosts_statuses is known (docs/alerts.md says how "
+                   ? "Python is not run here; only a daily self.send_hosts_statuses is known (docs/reports.md says how "
                      "reports are written)"
                    : "there is no SLACK_BOT_TOKEN, so nobody to send it");
     if (!n)

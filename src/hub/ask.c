@@ -7,14 +7,17 @@
 #include "query/history.h"
 
 #define ASK_LIMIT_MS 30000
+#define OWN_LIMIT_MS 120000 /* nobody looks at a screen meanwhile */
 #define GZIP_LEAST   1024
 
 struct question {
     struct job job; /* first */
     struct hub *h;
-    struct late *late;
+    struct late *late; /* NULL: the hub asks by itself, and then is told */
     struct past_ask *ask;
     void (*settle)(struct past_ask *k, struct api *a, struct reply *rp); /* NULL: nothing more to do */
+    void (*then)(void *arg, struct reply *rp);
+    void *then_arg;
     struct reply rp;
     char if_none[200];
     bool gzip;
@@ -76,6 +79,15 @@ static int usage_beside(void *arg, const struct usage_ask *ask,
     return r < 0 ? r : store_usage(b->store, ask, each, each_arg, err);
 }
 
+static int notes_beside(void *arg, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
+                        void *each_arg, struct err *err)
+{
+    struct beside *b = arg;
+    int r = open_beside(b, err);
+
+    return r < 0 ? r : store_notes(b->store, kind, open, each, each_arg, err);
+}
+
 static void on_worker(struct job *j)
 {
     struct question *q = (struct question *)j;
@@ -93,6 +105,7 @@ static void on_worker(struct job *j)
                         .jobs = jobs_beside,
                         .holds = holds_beside,
                         .usage = usage_beside,
+                        .notes = notes_beside,
                         .token_put = token_put_beside};
     struct reply *rp = &q->rp;
 
@@ -124,7 +137,12 @@ static void back_on_loop(struct job *j)
         reply_problem(&q->rp, 503, "too much was asked at once: this waited too long for its turn; try again");
     else if (q->settle && !q->rp.status)
         q->settle(q->ask, &q->h->api, &q->rp);
-    httpd_late_reply(q->late, &q->rp);
+    if (q->then) {
+        q->then(q->then_arg, &q->rp);
+        reply_fini(&q->rp);
+    } else {
+        httpd_late_reply(q->late, &q->rp);
+    }
     q->ask->end(q->ask);
     free(q);
 }
@@ -158,4 +176,19 @@ enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct 
 enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k)
 {
     return ask_then(hub, rq, rp, k, NULL);
+}
+
+int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg)
+{
+    struct question *q = mem_zero(1, sizeof(*q));
+
+    *q = (struct question){.job = {.run = on_worker, .done = back_on_loop},
+                           .h = h,
+                           .ask = k,
+                           .then = then,
+                           .then_arg = arg};
+    int r = work_add(h->work, &q->job, OWN_LIMIT_MS);
+    if (r < 0)
+        free(q);
+    return r;
 }

@@ -16,6 +16,7 @@ struct press;
 struct slurm_desk;
 struct wandb_desk;
 struct alerts_desk;
+struct bulletins_desk;
 struct outbox;
 struct say_conf;
 struct asked;
@@ -50,7 +51,8 @@ struct hub {
     struct alerts_desk *alerts; /* what is wrong */
     struct outbox *outbox;      /* who is to be told of it */
     const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
-    struct census_desk *census; /* who is who; api has the one in force */
+    struct bulletins_desk *bulletins; /* reports that go out by themselves */
+    struct census_desk *census;       /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */
@@ -93,6 +95,9 @@ void registry_on_event(void *hub, const struct node_now *n, const struct event *
 enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
 enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
                         void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
+/* The hub's own question: then is told how it went, on the loop, before k's end. -EAGAIN: too much is asked at once; k
+ * is the caller's still. */
+int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);
 
 /* ---- jobs.c ---- */
 enum reply_how jobs_put(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);

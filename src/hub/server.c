@@ -5,6 +5,7 @@
 #include "hub/server.h"
 #include "book/queue.h"
 #include "hub/alerts.h"
+#include "hub/bulletins.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -254,6 +255,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     asked_tick(s->hub.asked, now_ms);
     wandb_desk_tick(s->hub.wandb, now_ms);
     alerts_desk_tick(s->hub.alerts, now_ms);
+    bulletins_desk_tick(s->hub.bulletins, now_ms);
     outbox_tick(s->hub.outbox, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
@@ -330,6 +332,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
         r = alerts_desk_check(conf, err);
     if (r == 0)
         r = outbox_check(conf, err);
+    if (r == 0)
+        r = bulletins_desk_check(conf, err);
     if (r == 0)
         r = hub_conf_rule(conf, &ret->rule, err);
     if (r == 0)
@@ -442,6 +446,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     wandb_desk_set(h->wandb);
     alerts_desk_set(h->alerts);
     outbox_set(h->outbox);
+    bulletins_desk_set(h->bulletins);
 
     free(s->names);
     s->n_names = 0;
@@ -634,6 +639,8 @@ static void make_api(struct server *s)
         .silence_put = alerts_desk_silence,
         .silence_drop = alerts_desk_unsilence,
         .say = saying_post,
+        .bulletins = bulletins_desk_now,
+        .bulletin_send = bulletins_desk_send,
         .usage_now = hub_usage_now,
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,
@@ -680,6 +687,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->wandb = wandb_desk_new(h);
     h->alerts = alerts_desk_new(h);
     h->outbox = outbox_new(h);
+    h->bulletins = bulletins_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -713,6 +721,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
             r = alerts_desk_load(h->alerts, err);
         if (r >= 0)
             r = outbox_load(h->outbox, err);
+        if (r >= 0)
+            r = bulletins_desk_load(h->bulletins, err);
     }
     if (r == 0)
         r = hub_open_ledger(h, err);
@@ -812,6 +822,8 @@ void hub_close(struct hub *h)
     alerts_desk_free(h->alerts);
     outbox_free(h->outbox);
     h->outbox = NULL; /* what is stored late is sent after the next start */
+    bulletins_desk_free(h->bulletins);
+    h->bulletins = NULL;
     h->wandb = NULL;
     asked_free(h->asked);
     h->asked = NULL;

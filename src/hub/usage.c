@@ -17,7 +17,8 @@ void hub_usage_now(void *hub, struct usage_now *ret)
                               .zone = st.zone,
                               .n_days = st.n_days,
                               .tariff = &h->tariff,
-                              .split = usage_split_words[h->conf.usage_split]};
+                              .split = usage_split_words[h->conf.usage_split],
+                              .spell_ms = h->conf.usage_idle_spell};
     memcpy(ret->days, st.days, sizeof(st.days));
 }
 

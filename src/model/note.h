@@ -1,6 +1,6 @@
 /*
  * note.h: something its owner keeps as he likes: bytes by kind and number. What alerts are, who silenced what, what is
- * still to be told: records that nobody asks for by anything but their kind.
+ * still to be told, which report went out: records that nobody asks for by anything but their kind.
  */
 #ifndef MODEL_NOTE_H
 #define MODEL_NOTE_H
@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-enum note_kind { NOTE_ALERT = 1, NOTE_SILENCE, NOTE_MESSAGE, NOTE_KINDS };
+enum note_kind { NOTE_ALERT = 1, NOTE_SILENCE, NOTE_MESSAGE, NOTE_REPORT = 10, NOTE_KINDS };
 
 #define NOTE_MAX (1u << 20) /* bytes of one */
 

@@ -73,6 +73,9 @@ struct past {
     /* store_usage, from this thread */
     int (*usage)(void *procs_arg, const struct usage_ask *ask,
                  int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg, struct err *err);
+    /* store_notes, from this thread */
+    int (*notes)(void *procs_arg, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
+                 void *each_arg, struct err *err);
     /* store_token_put, from this thread */
     int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };

@@ -41,20 +41,55 @@ void mail_end(struct buf *out, const struct mail *m)
     buf_adds(out, "</body></html>\n");
 }
 
-static void bar(struct buf *out, int64_t v, int64_t full)
+void mail_heading(struct buf *out, const char *text)
 {
-    int px = full > 0 ? (int)((MAX(MIN(v, full), 0) * BAR_PX + full / 2) / full) : 0;
+    buf_adds(out, "<h2 style=\"margin:0 0 6px;font-size:16px;font-weight:600\">");
+    html_cstr(out, text);
+    buf_adds(out, "</h2>\n");
+}
+
+void mail_line(struct buf *out, struct str text)
+{
+    buf_adds(out, "<p style=\"margin:0 0 20px\">");
+    html_text(out, text);
+    buf_adds(out, "</p>\n");
+}
+
+void mail_screen(struct buf *out, struct str text)
+{
+    struct str line;
+
+    buf_adds(out, "<pre style=\"margin:0 0 20px;font-family:Consolas,Menlo,monospace;font-size:12px\">");
+    while (str_line(&text, &line)) {
+        html_text(out, line);
+        buf_addc(out, '\n');
+    }
+    buf_adds(out, "</pre>\n");
+}
+
+void mail_picture(struct buf *out, const char *src, const char *alt, int width)
+{
+    buf_adds(out, "<p style=\"margin:0 0 20px\"><img src=\"");
+    html_cstr(out, src);
+    buf_adds(out, "\" alt=\"");
+    html_cstr(out, alt);
+    buf_addf(out, "\" width=\"%d\" style=\"width:100%%;max-width:%dpx;height:auto;border:0\"></p>\n", width, width);
+}
+
+static void bar(struct buf *out, int64_t v, int64_t full, int all)
+{
+    int px = full > 0 ? (int)((MAX(MIN(v, full), 0) * all + full / 2) / full) : 0;
 
     if (v > 0 && px == 0)
         px = 1; /* little is not nothing */
     buf_addf(out,
              "<td width=\"%d\"><table cellpadding=\"0\" cellspacing=\"0\" width=\"%d\" bgcolor=\"" TRACK
              "\" style=\"font-size:8px;line-height:10px\"><tr>",
-             BAR_PX, BAR_PX);
+             all, all);
     if (px)
         buf_addf(out, "<td width=\"%d\" height=\"10\" bgcolor=\"" BAR "\"></td>", px);
-    if (px < BAR_PX)
-        buf_addf(out, "<td width=\"%d\" height=\"10\"></td>", BAR_PX - px);
+    if (px < all)
+        buf_addf(out, "<td width=\"%d\" height=\"10\"></td>", all - px);
     buf_adds(out, "</tr></table></td>");
 }
 
@@ -92,11 +127,8 @@ void mail_table(struct buf *out, const struct mail_table *t)
 {
     const struct rows *r = t->rows;
 
-    if (t->title) {
-        buf_adds(out, "<h2 style=\"margin:0 0 6px;font-size:16px;font-weight:600\">");
-        html_cstr(out, t->title);
-        buf_adds(out, "</h2>\n");
-    }
+    if (t->title)
+        mail_heading(out, t->title);
     buf_adds(out, "<table cellpadding=\"5\" cellspacing=\"0\" border=\"0\" style=\"border-collapse:collapse;" FONT
                   "font-size:13px;margin:0 0 20px\">\n<tr bgcolor=\"" HEAD "\">");
     for (size_t k = t->skip; k < r->n_cols; k++) {
@@ -109,12 +141,17 @@ void mail_table(struct buf *out, const struct mail_table *t)
     }
     buf_adds(out, "</tr>\n");
     for (size_t i = 0; i < t->n && t->first + i < r->n && !out->err; i++) {
-        buf_adds(out, i % 2 ? "<tr bgcolor=\"" STRIPE "\">" : "<tr>");
+        bool total = t->total && t->first + i + 1 == r->n;
+        buf_adds(out, total   ? "<tr bgcolor=\"" HEAD "\" style=\"font-weight:600\">"
+                      : i % 2 ? "<tr bgcolor=\"" STRIPE "\">"
+                              : "<tr>");
         for (size_t k = t->skip; k < r->n_cols; k++) {
             const struct cell *c = &r->cells[(t->first + i) * r->n_cols + k];
             cell(out, &r->cols[k], c);
-            if (k == t->bar)
-                bar(out, c->absent ? 0 : c->i, t->bar_full);
+            if (k == t->bar && !total)
+                bar(out, c->absent ? 0 : c->i, t->bar_full, t->bar_px ? t->bar_px : BAR_PX);
+            else if (k == t->bar)
+                buf_adds(out, "<td></td>");
         }
         buf_adds(out, "</tr>\n");
     }

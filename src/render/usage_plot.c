@@ -130,12 +130,20 @@ static int usage_plot(const struct usage_table *t, struct plot *p, struct paper 
                                          : plot_periods(t, p, paper, format, out, err);
 }
 
+/* The first day and the last, as its zone has them. */
 static void between(const struct usage_table *t, char *out, size_t size)
 {
-    char from[32], to[32];
+    struct zone *z = NULL;
+    char from[16], to[16];
 
-    snprintf(out, size, "%.10s to %.10s, days of %s; shared GPUs split by %s", clock_iso(t->from_ms, from),
-             clock_iso(t->to_ms, to), t->zone, t->split);
+    if (zone_load(t->zone, &z, NULL) < 0)
+        z = zone_utc();
+    date_text(zone_date(z, t->from_ms), from);
+    date_text(zone_date(z, MAX(t->to_ms - 1, t->from_ms)), to);
+    zone_free(z);
+    bool one = strcmp(from, to) == 0;
+    snprintf(out, size, "%s%s%s, days of %s; shared GPUs split by %s", from, one ? "" : " to ", one ? "" : to, t->zone,
+             t->split);
 }
 
 int render_usage_plot(struct buf *out, const struct usage_table *t, const char *title, enum plot_format format,

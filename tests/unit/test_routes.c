@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "api/api.h"
+#include "api/bulletin.h"
 #include "api/sources.h"
 #include "api/web.h"
 #include "base/mem.h"
@@ -88,6 +89,35 @@ static int events(void *hub, const char *node, int64_t from_ms, size_t limit,
                     !keep || keep(arg, NULL, "GPU-1"));
 }
 
+static const struct bulletin_now *bulletins(void *hub, int64_t now_ms, size_t *ret_n)
+{
+    static const struct bulletin b[2] = {{.name = "daily",
+                                          .every = PERIOD_DAY,
+                                          .at = 485,
+                                          .by = BY_TEAM,
+                                          .team = "vision",
+                                          .n_channels = 2,
+                                          .channels = {"ops", "mail"}},
+                                         {.name = "quiet", .every = PERIOD_WEEK, .status = true}};
+    static struct bulletin_now now[2];
+    static struct zone *z;
+
+    (void)hub;
+    z = z ? z : zone_utc();
+    for (size_t i = 0; i < 2; i++)
+        now[i] = (struct bulletin_now){&b[i], z, {0}, {.at_ms = now_ms + 5}, i ? 0 : now_ms - 7, i ? "" : "no room"};
+    *ret_n = 2;
+    return now;
+}
+
+static enum reply_how bulletin_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+                                    const char *channel)
+{
+    (void)hub, (void)rq, (void)rp;
+    snprintf(fake.renamed, sizeof(fake.renamed), "%s through '%s'", name, channel);
+    return REPLY_NOW;
+}
+
 static bool ready(void *hub, char why[160])
 {
     (void)hub;
@@ -134,6 +164,8 @@ static int setup(void **state)
                        .vesta_update = vesta_update,
                        .node_admin = node_admin,
                        .events = events,
+                       .bulletins = bulletins,
+                       .bulletin_send = bulletin_send,
                        .ready = ready};
     struct node_now *n = live_node(api.live, "k1", "box", NOW);
     live_facts(api.live, n, 1, &f, NOW);
@@ -277,6 +309,9 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/waits/{id}", "DELETE", "11133++3"},
         {"/api/v1/free", "GET", "++133++3"},
         {"/api/v1/report", "GET", "++133++3"},
+        {"/api/v1/reports", "GET", "++133++3"},
+        {"/api/v1/reports/{name}", "GET", "++133++3"},
+        {"/api/v1/reports/{name}", "POST", "111333+3"},
         {"/api/v1/batches", "POST", "111++33+"},
         {"/api/v1/sources", "GET", "++133++3"},
         {"/api/v1/sources", "POST", "1113333+"},
@@ -528,6 +563,44 @@ static void openapi_lists_every_route(void **unused)
     assert_int_equal(json_object_size(paths), n);
     json_decref(o);
     reply_fini(&rp);
+}
+
+static void reports_are_listed_and_sent(void **unused)
+{
+    static const struct {
+        const char *method, *target, *body;
+        int want;
+        const char *has; /* in the answer, or of what was sent */
+    } cases[] = {
+        {"GET", "/api/v1/reports", NULL, 200,
+         "{\"name\":\"daily\",\"what\":\"usage by team\",\"every\":\"day\",\"at\":\"08:05\",\"zone\":\"UTC\","
+         "\"channels\":[\"ops\",\"mail\"],\"filter\":null,\"company\":null,\"team\":\"vision\","
+         "\"next\":1700000000005,\"sent\":1699999999993,\"error\":\"no room\"},{\"name\":\"quiet\",\"what\":"
+         "\"status\""},
+        {"GET", "/api/v1/reports", NULL, 200, "\"next\":null,\"sent\":null,\"error\":null}]}"},
+        {"GET", "/api/v1/reports/none", NULL, 404, "no report 'none'"},
+        {"GET", "/api/v1/reports/daily?format=pdf", NULL, 400, "there are text, html and png"},
+        {"POST", "/api/v1/reports/daily", "{}", 200, "daily through ''"},
+        {"POST", "/api/v1/reports/quiet", "{\"channel\":\"ops\"}", 200, "quiet through 'ops'"},
+        {"POST", "/api/v1/reports/quiet", "{}", 400, "has no channel of its own"},
+        {"POST", "/api/v1/reports/daily", "{\"channel\":7}", 400, "channel is not a text"},
+        {"POST", "/api/v1/reports/daily", "[", 400, "JSON"},
+        {"POST", "/api/v1/reports/none", "{}", 404, "no report 'none'"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reply rp;
+        struct ask a = {.method = cases[i].method,
+                        .target = cases[i].target,
+                        .body = cases[i].body,
+                        .token = by_role[ROLE_ADMIN]};
+        print_message("%s %s %s\n", a.method, a.target, a.body ? a.body : "");
+        fake.renamed[0] = 0;
+        assert_int_equal(ask(&a, &rp), cases[i].want);
+        if (!reply_has(&rp, cases[i].has) && strcmp(fake.renamed, cases[i].has) != 0)
+            fail_msg("no '%s' in '%.*s'", cases[i].has, (int)rp.body.len, rp.body.p ? rp.body.p : "");
+        reply_fini(&rp);
+    }
 }
 
 static void a_login_makes_a_cookie_and_a_logout_takes_it(void **unused)
@@ -784,7 +857,8 @@ static void an_etag_is_of_its_filter(void **unused)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
       WITH(a_proxy_on_this_machine_does_not_make_its_readers_local),
       WITH(host_and_origin_are_checked_before_anything_happens), WITH(errors_are_problem_json_with_a_sentence),
-      WITH(openapi_lists_every_route), WITH(the_page_is_for_everybody_and_its_text_for_readers),
+      WITH(openapi_lists_every_route), WITH(reports_are_listed_and_sent),
+      WITH(the_page_is_for_everybody_and_its_text_for_readers),
       WITH(the_page_names_files_that_are_there_and_never_change),
       WITH(facts_are_in_the_page_and_cannot_end_their_element), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
       WITH(command_lines_are_for_their_owner_and_admins), WITH(state_has_an_etag_that_changes_with_the_state),

@@ -1,0 +1,28 @@
+/*
+ * bulletins.h: the desk that sends reports at their times (alert/bulletin.h). What is in one is made beside the loop
+ * (api/bulletin.h).
+ *
+ * E1 That a period was seen to is a note, stored with the messages of its report in one piece: a restart sends nothing
+ * twice and forgets nothing. E2 What cannot be made or stored is tried again, until it is too old. E3 One that was due
+ * while the hub was off goes out once, within a day; older ones are left out, and that is said.
+ */
+#ifndef HUB_BULLETINS_H
+#define HUB_BULLETINS_H
+
+#include "api/bulletin.h"
+#include "hub/hub.h"
+
+struct bulletins_desk;
+struct bulletins_desk *bulletins_desk_new(struct hub *h);
+void bulletins_desk_free(struct bulletins_desk *d);
+int bulletins_desk_check(const struct hub_conf *conf, struct err *err); /* would its section be understood? */
+void bulletins_desk_set(struct bulletins_desk *d);                      /* the hub's settings may have changed */
+int bulletins_desk_load(struct bulletins_desk *d, struct err *err);     /* what went out before this start */
+void bulletins_desk_tick(struct bulletins_desk *d, int64_t now_ms);
+
+/* For the API. */
+const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t *ret_n);
+enum reply_how bulletins_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+                                   const char *channel);
+
+#endif
