@@ -115,13 +115,98 @@ static void look_clock(const struct alert_rule *r, const struct scene *s, see_fn
 
 /* ---- GPUs ---- */
 
+int32_t alert_gpus(const struct node_now *n)
+{
+    int32_t count = 0;
+
+    for (size_t i = 0; i < n->n_devices; i++)
+        count += !n->devices[i].fact.parent[0] && !n->devices[i].fact.lost;
+    return count;
+}
+
+/* How many it should have, as muster.yaml says; -1: it does not. */
+static int32_t expected_by_us(const struct scene *s, const struct node_now *n)
+{
+    for (size_t i = 0; i < s->n_expect; i++)
+        if (str_glob(str_of(s->expect[i].node), str_of(n->name)))
+            return s->expect[i].n;
+    return -1;
+}
+
+/* That, else the most it had. 0: not known. */
+static int32_t expected(const struct scene *s, const struct node_now *n)
+{
+    int32_t by_us = expected_by_us(s, n);
+
+    return by_us >= 0 ? by_us : s->gpus_had ? s->gpus_had(s->gpus_arg, n->key) : 0;
+}
+
+/* What is gone was taken out on purpose. */
+static bool has_enough(const struct scene *s, const struct node_now *n)
+{
+    int32_t by_us = expected_by_us(s, n);
+
+    return by_us >= 0 && alert_gpus(n) >= by_us;
+}
+
+/* Told of as lost, and since then hub and agent began anew: neither knows of it any more. */
+static bool forgotten(const struct scene *s, const struct alert *a)
+{
+    const struct node_now *on;
+
+    return a->device[0] && !live_find_device(s->live, str_of(a->device), &on);
+}
+
+/* It is still lost until its node has as many as it should. */
+static void look_forgotten(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    for (size_t i = 0; i < s->n_lost; i++) {
+        const struct alert *a = s->lost[i];
+        const struct node_now *n = forgotten(s, a) ? live_find(s->live, a->node) : NULL;
+        if (!n || n->retired || n->maintenance || (n->state == NODE_UP && alert_gpus(n) >= expected(s, n)))
+            continue;
+        struct finding f = {.subject = a->subject,
+                            .node = a->node,
+                            .place = a->place,
+                            .device = a->device,
+                            .person = a->person,
+                            .text = a->text,
+                            .advice = r->advice,
+                            .since_ms = a->since_ms,
+                            .severity = -1,
+                            .weak = true};
+        see(arg, r, &f);
+    }
+}
+
+/* Those that gpu-lost tells of are not told of again. */
+static void look_missing(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        int32_t want = expected(s, n), have = alert_gpus(n), told = 0;
+        if (n->state != NODE_UP || n->maintenance || (n->collect != COLLECT_OK && n->collect != COLLECT_NONE))
+            continue;
+        for (size_t k = 0; k < n->n_devices; k++)
+            told += !n->devices[k].fact.parent[0] && n->devices[k].fact.lost;
+        for (size_t k = 0; k < s->n_lost; k++)
+            told += strcmp(s->lost[k]->node, n->key) == 0 && forgotten(s, s->lost[k]);
+        if (have + told >= want)
+            continue;
+        snprintf(text, sizeof(text), "%s has %d of %d GPUs", node_shown(n), (int)have, (int)want);
+        see_node(r, n, 0, text, see, arg);
+    }
+}
+
 static void look_lost(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
     char text[640];
 
     for (size_t i = 0; i < s->view->n; i++) {
         const struct node_now *n = s->view->nodes[i];
-        for (size_t k = 0; k < n->n_devices && !n->maintenance; k++) {
+        for (size_t k = 0; k < n->n_devices && !n->maintenance && !has_enough(s, n); k++) {
             const struct device_now *d = &n->devices[k];
             if (d->state != DEV_LOST)
                 continue;
@@ -130,6 +215,7 @@ static void look_lost(const struct alert_rule *r, const struct scene *s, see_fn 
             see_gpu(r, n, d, d->since_ms, text, see, arg);
         }
     }
+    look_forgotten(r, s, see, arg);
 }
 
 /* Bits of the driver's mask: heat; power. */
@@ -420,6 +506,14 @@ const struct alert_rule alert_builtin[] = {
      .for_ms = 30 * SEC,
      .clear_ms = 30 * SEC,
      .look = look_lost},
+    {.name = "gpus-missing",
+     .about = "a node has fewer GPUs than it had, or than muster.yaml says",
+     .advice = "look into dmesg and at lspci; taken out on purpose: alerts: {gpus-missing: {expect: {NODE: 7}}}",
+     .severity = SEV_CRITICAL,
+     .for_ms = 2 * MIN_,
+     .clear_ms = 30 * SEC,
+     .expects = true,
+     .look = look_missing},
     {.name = "gpu-xid",
      .about = "the driver reported an Xid error within the last hour",
      .advice = "the driver's documentation says what the number means; one that comes again is a broken GPU",

@@ -101,7 +101,7 @@ static struct entry *add(struct lookout *w, const struct alert *a)
     return &w->v[w->n - 1];
 }
 
-void lookout_load(struct lookout *w, const struct alert *a)
+void lookout_load(struct lookout *w, const struct alert *a, const struct alert_rule *r)
 {
     w->last_id = MAX(w->last_id, a->id);
     struct entry *e = find(w, a->rule, a->subject);
@@ -109,7 +109,9 @@ void lookout_load(struct lookout *w, const struct alert *a)
         free(e->a);
         e->a = alert_copy(a);
     } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < LOOKOUT_MAX) {
-        add(w, a)->before = true;
+        e = add(w, a);
+        e->before = true;
+        e->clear_ms = r ? r->clear_ms : 0;
     }
 }
 
@@ -148,8 +150,9 @@ void lookout_see(struct lookout *w, const struct alert_rule *r, const struct fin
     if (e && a.notice) {
         if (a.since_ms <= e->a->since_ms)
             return; /* told of before */
+        struct alert *to = alert_copy(&a);
         free(e->a);
-        e->a = alert_copy(&a);
+        e->a = to;
     } else if (e) { /* what it says of itself may be news */
         a.id = e->a->id;
         a.fired_ms = e->a->fired_ms;

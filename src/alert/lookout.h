@@ -21,8 +21,8 @@
 struct lookout;
 struct lookout *lookout_new(int64_t now_ms);
 void lookout_free(struct lookout *w);
-void lookout_load(struct lookout *w,
-                  const struct alert *a);             /* read back: it fired, and was not resolved; or a notice */
+/* Read back: it fired, and was not resolved; or a notice. r NULL: its rule is not there any more. */
+void lookout_load(struct lookout *w, const struct alert *a, const struct alert_rule *r);
 void lookout_set_last(struct lookout *w, int64_t id); /* numbers given out so far */
 
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */

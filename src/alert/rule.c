@@ -10,10 +10,13 @@
 #include "render/words.h"
 
 #define NAME_BYTES 60
+#define EXPECT_MAX 10000
 
 struct alert_rules {
     struct alert_rule v[ALERT_RULES_MAX];
     size_t n;
+    struct gpus_expected *expect;
+    size_t n_expect;
     struct arena arena; /* text of muster.yaml */
 };
 
@@ -186,6 +189,25 @@ static int read_switch(struct reading *rd, const struct ynode *at, const char *m
     return 0;
 }
 
+/* {"dgx*": 8, ws1: 2} */
+static int read_expect(struct reading *rd, const struct ynode *at)
+{
+    struct alert_rules *r = rd->r;
+
+    if (at->kind != YNODE_MAP || at->n > EXPECT_MAX)
+        return ytree_fail(rd->t, at, rd->err, "expected how many GPUs nodes have: {\"dgx*\": 8, ws1: 2}, at most %d",
+                          EXPECT_MAX);
+    r->expect = arena_alloc(&r->arena, at->n + 1, sizeof(*r->expect));
+    r->n_expect = 0;
+    for (size_t i = 0; i < at->n; i++) {
+        int64_t n;
+        if (at->v[i].kind != YNODE_TEXT || !str_int(str_trim(at->v[i].text), &n) || n < 0 || n > DEVICES_MAX)
+            return ytree_fail(rd->t, &at->v[i], rd->err, "expected a number of GPUs up to %d", DEVICES_MAX);
+        r->expect[r->n_expect++] = (struct gpus_expected){keep(r, str_trim(at->keys[i].text)), (int32_t)n};
+    }
+    return 0;
+}
+
 static int read_text(struct reading *rd, const struct ynode *at, bool holes, const char **ret)
 {
     struct err bad = {0};
@@ -221,6 +243,8 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_when(rd, v, r);
     if (str_eq(key->text, "until") && (r->own || r->when))
         return read_until(rd, v, r);
+    if (str_eq(key->text, "expect") && r->expects)
+        return read_expect(rd, v);
     if (str_eq(key->text, "resolved") && !r->notice) {
         bool told = true;
         int code = read_switch(rd, v, "", &told);
@@ -242,9 +266,10 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
                       "'%.*s' is not understood here: for, clear, severity, remind, person, channel, advice, text, "
                       "resolved%s",
                       shown(key->text), key->text.p,
-                      r->own    ? ", when, until, of and name are"
-                      : r->when ? ", when and until are"
-                                : " are");
+                      r->own       ? ", when, until, of and name are"
+                      : r->when    ? ", when and until are"
+                      : r->expects ? " and expect are"
+                                   : " are");
 }
 
 static int read_members(struct reading *rd, const struct ynode *map, struct alert_rule *r)
@@ -425,10 +450,14 @@ static void see_worded(void *arg, const struct alert_rule *r, const struct findi
     w->see(w->arg, r, &f);
 }
 
-void alert_rules_look(const struct alert_rules *r, const struct scene *s, see_fn *see, void *arg)
+void alert_rules_look(const struct alert_rules *r, const struct scene *scene, see_fn *see, void *arg)
 {
+    struct scene with = *scene;
+    const struct scene *s = &with;
     struct wording words = {s, see, arg};
 
+    with.expect = r->expect;
+    with.n_expect = r->n_expect;
     for (size_t i = 0; i < r->n; i++) {
         const struct alert_rule *one = &r->v[i];
         if (one->off)

@@ -29,6 +29,11 @@ struct usage_news {
     const char *subject, *name, *text; /* "company:acme", "acme", a sentence */
 };
 
+struct gpus_expected { /* of nodes whose name fits */
+    const char *node;
+    int32_t n;
+};
+
 /* Everything there is to look at. Borrowed. */
 struct scene {
     int64_t now_ms;
@@ -44,6 +49,13 @@ struct scene {
     size_t n_recent;
     const struct usage_news *usage;
     size_t n_usage;
+    const struct alert *const *lost; /* alerts of GPUs that were lost, which fire */
+    size_t n_lost;
+    int32_t (*gpus_had)(void *arg,
+                        const char *node); /* the most it had, by its key; 0: not known. NULL: nobody knows */
+    void *gpus_arg;
+    const struct gpus_expected *expect; /* filled in by alert_rules_look */
+    size_t n_expect;
 };
 
 /* What a rule found. Text is borrowed for the call; "" where there is none. */
@@ -80,9 +92,13 @@ struct alert_rule {
     enum alert_of of;
     const char *text;     /* template of the sentence: template.h */
     bool worded;          /* a built-in one whose text somebody gave: a message of one alert says that alone */
+    bool expects;         /* takes `expect`: how many GPUs nodes have */
     int64_t limit;        /* what a built-in's look compares with, in its own unit; 0: none */
     const char *channels; /* whom to tell, names with commas between; "": everybody who takes alerts of this severity */
 };
+
+/* GPUs a node has now: those that are lost, and MIG instances, are none. */
+int32_t alert_gpus(const struct node_now *n);
 
 #define ALERT_RULES_MAX    200
 #define ALERT_REMIND_NEVER (-1)

@@ -10,6 +10,7 @@
 #include "api/sources.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "hub/gpus.h"
 #include "hub/habits.h"
 #include "hub/herald.h"
 #include "hub/outbox.h"
@@ -34,6 +35,9 @@ struct alerts_desk {
     struct herald *herald;
     struct channel_now *channels;
     struct habits *habits;
+    struct gpus *gpus;
+    struct alert **lost; /* of GPUs that are gone: copies of those that fire */
+    size_t n_lost, cap_lost;
     struct silence **silences;
     size_t n_silences, cap_silences;
     int64_t last_silence, looked_ms, started_ms;
@@ -58,6 +62,13 @@ int alerts_desk_check(const struct hub_conf *conf, struct err *err)
     return r ? 0 : -EINVAL;
 }
 
+static void forget_lost(struct alerts_desk *d)
+{
+    for (size_t i = 0; i < d->n_lost; i++)
+        free(d->lost[i]);
+    d->n_lost = 0;
+}
+
 struct alerts_desk *alerts_desk_new(struct hub *h)
 {
     struct alerts_desk *d = mem_zero(1, sizeof(*d));
@@ -73,6 +84,7 @@ struct alerts_desk *alerts_desk_new(struct hub *h)
     d->watch = lookout_new(d->started_ms);
     d->herald = herald_new(h);
     d->habits = habits_new(h);
+    d->gpus = gpus_new();
     return d;
 }
 
@@ -87,6 +99,9 @@ void alerts_desk_free(struct alerts_desk *d)
     herald_free(d->herald);
     free(d->channels);
     habits_free(d->habits);
+    gpus_free(d->gpus);
+    forget_lost(d);
+    free(d->lost);
     free(d->past);
     free(d->past_list);
     free(d->silences);
@@ -141,11 +156,11 @@ static void load_alert(void *arg, const struct note *n)
         return;
     }
     if (alert_state(a) == ALERT_FIRING) {
-        lookout_load(d->watch, a);
+        lookout_load(d->watch, a, alert_rules_find(d->rules, a->rule));
         free(a);
     } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
         if (a->notice && a->fired_ms > d->h->started_ms - LOOKOUT_NOTICE_MS)
-            lookout_load(d->watch, a);
+            lookout_load(d->watch, a, alert_rules_find(d->rules, a->rule));
         keep_over(d, a, d->h->started_ms);
         keep_past(d, a);
     } else {
@@ -187,6 +202,8 @@ int alerts_desk_load(struct alerts_desk *d, struct err *err)
 
     if (r == 0)
         r = store_notes(d->h->store, NOTE_SILENCE, false, load_silence, d, err);
+    if (r == 0)
+        r = gpus_load(d->gpus, d->h->store, err);
     if (r == 0)
         r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, load_event, d, err);
     if (d->n_recent)
@@ -265,6 +282,20 @@ struct whole_scene { /* a scene and what it borrows from */
     char sources[NOTICE_MAX], channels[NOTICE_MAX], store[240];
 };
 
+/* While rules look at these the lookout makes new ones of its own. */
+static void copy_lost(struct alerts_desk *d)
+{
+    size_t n;
+    const struct alert *const *v = lookout_all(d->watch, &n);
+
+    forget_lost(d);
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->fired_ms && strcmp(v[i]->rule, "gpu-lost") == 0) {
+            VEC_ROOM(d->lost, d->n_lost, d->cap_lost);
+            d->lost[d->n_lost++] = alert_copy(v[i]);
+        }
+}
+
 static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *w)
 {
     struct hub *h = d->h;
@@ -292,6 +323,11 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
                           .recent = d->recent,
                           .n_recent = d->n_recent};
     w->s.usage = habits_now(d->habits, &w->s.n_usage);
+    copy_lost(d);
+    w->s.lost = (const struct alert *const *)d->lost;
+    w->s.n_lost = d->n_lost;
+    w->s.gpus_had = gpus_had;
+    w->s.gpus_arg = d->gpus;
 }
 
 void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
@@ -305,6 +341,7 @@ void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
     forget_old(d, now_ms);
     habits_tick(d->habits, now_ms);
     scene_of(d, now_ms, &w);
+    gpus_learn(d->gpus, &w.view, now_ms);
     lookout_begin(d->watch, now_ms);
     alert_rules_look(d->rules, &w.s, see, d);
     lookout_end(d->watch, changed, d);

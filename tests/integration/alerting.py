@@ -19,11 +19,15 @@ class Watched(lib.Case):
         self.begin()
         self.nodes = {n: (sender.Node(n), self.token("agent")) for n in self.names}
         self.admin = self.token("admin")
-        self.quiet = set()
+        self.quiet, self.more = set(), {}
+        self.prepare()
         self.say()
         self.thread = threading.Thread(target=self.go_on, daemon=True)
         self.thread.start()
         self.addCleanup(lambda: (self.over.set(), self.thread.join()))
+
+    def prepare(self):
+        """Before the nodes are heard of: on (who is where), more (uuids of further GPUs), quiet (who is silent)."""
 
     def begin(self):
         self.url = f"http://127.0.0.1:{self.port}"
@@ -36,7 +40,7 @@ class Watched(lib.Case):
                 continue
             user = self.on.get(name)
             procs = node.procs((100, user, "train", "train")) if user else node.procs()
-            raw = node.stream(node.facts(), procs, node.batch(util=5000 if user else 0, mem=8 << 30 if user else 0))
+            raw = node.stream(node.facts(more=self.more.get(name, ())), procs, node.batch(util=5000 if user else 0, mem=8 << 30 if user else 0))
             lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
 
     def go_on(self):

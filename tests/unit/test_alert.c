@@ -90,7 +90,7 @@ static void what_fired_survives_a_restart(void **unused)
     struct told t;
 
     (void)unused;
-    lookout_load(l, &a);
+    lookout_load(l, &a, NULL);
     assert_string_equal(look(l, 1000000, "", &t), "");
     assert_string_equal(look(l, 1100000, "", &t), ""); /* nobody was heard of yet: nothing is over */
     assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "over 7 a; ");
@@ -98,10 +98,15 @@ static void what_fired_survives_a_restart(void **unused)
     assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* numbers go on */
     lookout_free(l);
     l = lookout_new(1000000);
-    lookout_load(l, &a);
+    lookout_load(l, &a, NULL);
     assert_string_equal(look(l, 1000000, "a", &t), ""); /* found again: from now on as any other */
     assert_string_equal(look(l, 1010000, "", &t), "");
     assert_string_equal(look(l, 1040000, "", &t), "over 7 a; ");
+    lookout_free(l);
+    l = lookout_new(1000000);
+    lookout_load(l, &a, &rule); /* never found: its rule's while begins after the first looks */
+    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "");
+    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS + 30000, "", &t), "over 7 a; ");
     lookout_free(l);
 }
 
@@ -139,7 +144,7 @@ static void w4_what_happened_is_told_once_each_time(void **unused)
     size_t n;
 
     (void)unused;
-    lookout_load(l, &a);
+    lookout_load(l, &a, NULL);
     assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");             /* told before the restart */
     assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; "); /* both at once */
     assert_string_equal(look_as(l, &happens, 3000, 1500, false, &t), "");
@@ -315,6 +320,89 @@ static void a_threshold_has_a_lower_one_to_end_at(void **unused)
     }
 }
 
+static int32_t had(void *arg, const char *node)
+{
+    return strcmp(node, "key-n") == 0 ? *(int *)arg : 0;
+}
+
+/* A node that says what devices it has, as an agent does. */
+static void says_gpus(struct live *l, uint64_t id, size_t n, int64_t now_ms)
+{
+    struct device_fact devices[8] = {0};
+    struct node_fact f = {.n_devices = n, .devices = devices};
+    struct hello h = {.run = 1, .collect = COLLECT_OK, .sent_ms = now_ms, .state_since_ms = now_ms, .name = "n"};
+    struct node_now *node = live_node(l, "key-n", "n", now_ms);
+
+    for (size_t i = 0; i < n; i++) {
+        SET(devices[i].uuid, "GPU-%zu", i);
+        SET(devices[i].pci, "0000:%02zx:00.0", i);
+        devices[i].index = (int32_t)i;
+        devices[i].mig = -1;
+    }
+    live_facts(l, node, id, &f, now_ms);
+    live_hello(l, node, &h, "10.0.0.1", now_ms);
+    live_tick(l, now_ms);
+}
+
+static const char *what_is_missed(struct alert_rules *r, struct live *l, int gpus, const struct alert *lost,
+                                  struct buf *b)
+{
+    size_t n;
+    struct view v = {.nodes = live_nodes(l, false, &n)};
+    struct scene s = {.now_ms = NOW, .view = &v, .live = l, .gpus_had = had, .gpus_arg = &gpus};
+
+    v.n = n;
+    if (lost) {
+        s.lost = &lost;
+        s.n_lost = 1;
+    }
+    buf_reset(b);
+    alert_rules_look(r, &s, on_see, b);
+    return buf_str(b).p;
+}
+
+static void gpus_that_are_missing_are_told_of_once(void **unused)
+{
+    struct alert_rules *r = alert_rules_new();
+    struct live *l = live_new(&state_rule_default, NULL, NULL);
+    struct alert lost = {.id = 1,
+                         .fired_ms = 1,
+                         .rule = "gpu-lost",
+                         .subject = "gpu:GPU-7",
+                         .node = "key-n",
+                         .place = "n:7",
+                         .device = "GPU-7",
+                         .person = "",
+                         .text = "n:7 was there and is gone"};
+    AUTO_BUF b = BUF_INIT(1 << 16);
+
+    (void)unused;
+    says_gpus(l, 1, 8, NOW);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
+    assert_string_equal(what_is_missed(r, l, 0, NULL, &b), "");
+    says_gpus(l, 2, 7, NOW);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpu-lost n:7: n:7 () was there and is gone\n");
+    assert_int_equal(read_rules(r, "gpus-missing: {expect: {n: 7}}\n", NULL), 0); /* on purpose */
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
+    alert_rules_free(r);
+    r = alert_rules_new();
+    live_free(l); /* hub and agent begin anew */
+    l = live_new(&state_rule_default, NULL, NULL);
+    says_gpus(l, 2, 7, NOW);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpus-missing n: n has 7 of 8 GPUs\n");
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "gpu-lost n:7: n:7 was there and is gone\n");
+    assert_string_equal(what_is_missed(r, l, 9, &lost, &b),
+                        "gpu-lost n:7: n:7 was there and is gone\ngpus-missing n: n has 7 of 9 GPUs\n");
+    assert_int_equal(read_rules(r, "gpus-missing: {expect: {x: 9, 'n*': 7}}\n", NULL), 0); /* on purpose */
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "");
+    assert_int_equal(read_rules(r, "gpus-missing: {expect: {n: 16}}\n", NULL), 0);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpus-missing n: n has 7 of 16 GPUs\n");
+    live_admin(l, live_find(l, "n"), NULL, false, true);
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "");
+    live_free(l);
+    alert_rules_free(r);
+}
+
 static void rules_of_ones_own_are_read(void **unused)
 {
     struct alert_rules *r = alert_rules_new();
@@ -427,6 +515,11 @@ static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
          "'when' is not understood here: for, clear, severity, remind, person, channel, advice, text, resolved are"},
         {"gpu-hot: {severity: bad}\n", "expected info, warning or critical"},
         {"rules: 7\n", "expected a list of rules"},
+        {"gpus-missing: {expect: 8}\n", "expected how many GPUs nodes have"},
+        {"gpus-missing: {expect: {dgx1: many}}\n", "expected a number of GPUs"},
+        {"gpus-missing: {expect: {dgx1: -1}}\n", "expected a number of GPUs"},
+        {"gpu-lost: {expect: {dgx1: 8}}\n", "'expect' is not understood here"},
+        {"gpus-missing: {what: 8}\n", "resolved and expect are"},
         {"gpu-hot: {until: 'temp<'}\n", "column 6 of the filter"},
         {"gpu-hot: {until: }\n", "expected a filter"},
         {"gpu-idle: {until: free}\n", "'until' is not understood here"},
@@ -514,6 +607,7 @@ static void a_note_comes_back_as_it_was(void **unused)
 
 TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
       cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(w4_what_happened_is_told_once_each_time),
+      cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
       cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),
       cmocka_unit_test(a_threshold_has_a_lower_one_to_end_at), cmocka_unit_test(thousands_are_found_again),
       cmocka_unit_test(rules_find_what_is_wrong), cmocka_unit_test(rules_of_ones_own_are_read),
