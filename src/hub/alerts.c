@@ -387,15 +387,26 @@ void alerts_desk_test(void *hub, void (*see_it)(void *arg, const struct alert_ru
 }
 
 struct writing {
-    struct alerts_desk *d;
+    struct hub *h;
     struct late *late;
     struct silence *s; /* to be in force; NULL: */
     int64_t id;        /* ... this one is not any more */
 };
 
+/* d NULL: the hub ends; it is stored. */
+static void keep_silence(struct alerts_desk *d, struct silence *s)
+{
+    if (!d) {
+        free(s);
+        return;
+    }
+    VEC_ROOM(d->silences, d->n_silences, d->cap_silences);
+    d->silences[d->n_silences++] = s;
+}
+
 static void drop_silence(struct alerts_desk *d, int64_t id)
 {
-    for (size_t i = 0; i < d->n_silences; i++)
+    for (size_t i = 0; d && i < d->n_silences; i++)
         if (d->silences[i]->id == id) {
             free(d->silences[i]);
             d->silences[i] = d->silences[--d->n_silences];
@@ -417,11 +428,10 @@ static void written(void *arg, int result)
         rp.status = w->s ? 201 : 200;
         struct json j = json_on(&rp.body);
         if (w->s) {
-            VEC_ROOM(w->d->silences, w->d->n_silences, w->d->cap_silences);
-            w->d->silences[w->d->n_silences++] = w->s;
             silence_json(&j, w->s);
+            keep_silence(w->h->alerts, w->s);
         } else {
-            drop_silence(w->d, w->id);
+            drop_silence(w->h->alerts, w->id);
             json_obj(&j, NULL);
             json_int(&j, "id", w->id);
             json_end_obj(&j);
@@ -443,7 +453,7 @@ enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *
     silence_write(&to, &b);
     struct note n = {.kind = NOTE_SILENCE, .id = to.id, .over_ms = to.until_ms, .bytes = buf_str(&b)};
     struct writing *w = mem_zero(1, sizeof(*w));
-    *w = (struct writing){.d = d, .late = httpd_late(rq), .s = silence_copy(&to)};
+    *w = (struct writing){.h = d->h, .late = httpd_late(rq), .s = silence_copy(&to)};
     store_notes_put(d->h->store, &n, 1, written, w);
     return REPLY_LATER;
 }
@@ -459,7 +469,7 @@ enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply
         return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
     struct note n = {.kind = NOTE_SILENCE, .id = id, .gone = true};
     struct writing *w = mem_zero(1, sizeof(*w));
-    *w = (struct writing){.d = d, .late = httpd_late(rq), .id = id};
+    *w = (struct writing){.h = d->h, .late = httpd_late(rq), .id = id};
     store_notes_put(d->h->store, &n, 1, written, w);
     return REPLY_LATER;
 }

@@ -820,6 +820,7 @@ void hub_close(struct hub *h)
     work_free(h->work); /* they read from the store */
     wandb_desk_free(h->wandb);
     alerts_desk_free(h->alerts);
+    h->alerts = NULL; /* what is stored late is there after the next start */
     outbox_free(h->outbox);
     h->outbox = NULL; /* what is stored late is sent after the next start */
     bulletins_desk_free(h->bulletins);

@@ -98,10 +98,10 @@ static void tell_where(struct say *s, size_t call, struct str body)
 }
 
 const struct say_command say_old_commands[SAY_OLDS + 1] = {
-    [SAY_HOSTS] = {"hosts", .ask = ask_hosts, .tell = tell_list},
-    [SAY_ALL] = {"all", .ask = ask_all, .tell = tell_list},
-    [SAY_ALL_CMD] = {"all_cmd", .ask = ask_all_cmd, .tell = tell_list},
-    [SAY_ALL_DETAIL] = {"all_detail", .ask = ask_all_detail, .tell = tell_list},
+    [SAY_HOSTS] = {"hosts", .ask = ask_hosts, .tell = tell_list, .any_size = true},
+    [SAY_ALL] = {"all", .ask = ask_all, .tell = tell_list, .any_size = true},
+    [SAY_ALL_CMD] = {"all_cmd", .ask = ask_all_cmd, .tell = tell_list, .any_size = true},
+    [SAY_ALL_DETAIL] = {"all_detail", .ask = ask_all_detail, .tell = tell_list, .any_size = true},
     [SAY_HELP] = {"help", .open = true, .ask = ask_help},
     [SAY_WHERE] = {"where", .ask = ask_where, .tell = tell_where},
     {0},

@@ -7,6 +7,8 @@
 #include "people/census.h"
 #include "say/talk.h"
 
+#define BODY_MAX (8u << 20) /* of an answer that is read on the loop */
+
 const struct say_conf say_usual = {.prefix = "",
                                    .keywords = {"HOSTS", "ALL", "ALL_cmd", "ALL_detail", "HELP", "WHERE"}};
 const char *const say_old_words[SAY_OLDS + 1] = {"hosts", "all", "all_cmd", "all_detail", "help", "where", NULL};
@@ -287,7 +289,10 @@ void say_take(struct say *s, int status, struct str body)
     if (call >= s->n_calls)
         return;
     if (status == 0 || (status >= 200 && status < 300)) {
-        if (s->cmd->tell)
+        if (body.len > BODY_MAX && !s->cmd->any_size)
+            say_no(s, "That is too much for a message: ask for less at once%s%s.", s->ask.url[0] ? ", or look at " : "",
+                   s->ask.url);
+        else if (s->cmd->tell)
             s->cmd->tell(s, call, body);
     } else if (!s->n_blocks && !s->n_files) { /* behind an answer it is an ornament that fails */
         problem(s, status, body);

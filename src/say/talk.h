@@ -20,6 +20,7 @@ struct say_command {
     const char *hint;    /* what else there is where the hub says that it cannot be had now; NULL: nothing */
     bool acts;           /* for people we know alone */
     bool open;           /* for everybody */
+    bool any_size;       /* its answers are handed on, not read */
     void (*ask)(struct say *s, struct str rest);               /* say_call, or an answer at once */
     void (*tell)(struct say *s, size_t call, struct str body); /* a good reply to the call-th; NULL: none comes */
 };
