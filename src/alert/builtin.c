@@ -261,6 +261,17 @@ static void look_full(const struct alert_rule *r, const struct scene *s, see_fn 
     }
 }
 
+/* Nobody worked on it since then, and somebody held it: not that it was free before. */
+static int64_t idle_since(const struct state_rule *rule, const struct device_now *d, int64_t now_ms)
+{
+    int64_t first = now_ms;
+
+    for (size_t i = 0; i < d->n_procs; i++)
+        if (state_rule_holds(rule, &d->procs[i]))
+            first = MIN(first, d->procs[i].fact->start_ms > 0 ? d->procs[i].fact->start_ms : d->since_ms);
+    return MAX(d->idle_since_ms, first);
+}
+
 static void look_idle(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
     char text[640], who[160], idle[24];
@@ -271,9 +282,10 @@ static void look_idle(const struct alert_rule *r, const struct scene *s, see_fn 
             const struct device_now *d = &n->devices[k];
             if (d->state != DEV_HELD || !d->n_procs || !d->idle_since_ms)
                 continue;
+            int64_t since = idle_since(live_rule(s->live), d, s->now_ms);
             snprintf(text, sizeof(text), "%s:%d is held by %s and idle for %s", node_shown(n), (int)d->fact.index,
-                     holders(d, who).len ? who : "somebody", clock_span(s->now_ms - d->idle_since_ms, idle));
-            see_gpu(r, n, d, d->idle_since_ms, text, see, arg);
+                     holders(d, who).len ? who : "somebody", clock_span(s->now_ms - since, idle));
+            see_gpu(r, n, d, since, text, see, arg);
         }
     }
 }
@@ -491,6 +503,7 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_INFO,
      .notice = true,
      .off = true, /* every update does it */
+     .now_only = true,
      .look = look_started},
     {.name = "driver-hung",
      .about = "a node's driver does not answer",
@@ -604,6 +617,7 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_WARNING,
      .for_ms = 2 * MIN_,
      .clear_ms = 2 * MIN_,
+     .now_only = true,
      .look = look_clock},
     {.name = "double-agent",
      .about = "a second agent with a node's id was turned away within the last hour",
@@ -622,6 +636,7 @@ const struct alert_rule alert_builtin[] = {
      .advice = "do they need it? muster report --period daily --company has their days",
      .severity = SEV_WARNING,
      .notice = true,
+     .now_only = true,
      .look = look_usage,
      .limit = USAGE_LOW},
     {.name = "usage-unusual",
@@ -629,6 +644,7 @@ const struct alert_rule alert_builtin[] = {
      .advice = "ask them, or look what ended or began: muster usage --period hour --last 2d",
      .severity = SEV_INFO,
      .clear_ms = 150 * MIN_, /* an hour or two without a habit do not end it */
+     .now_only = true,
      .look = look_usage,
      .limit = USAGE_UNUSUAL},
     {.name = "wandb",
@@ -643,6 +659,7 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_CRITICAL,
      .for_ms = 10 * SEC,
      .clear_ms = 30 * SEC,
+     .now_only = true,
      .look = look_store},
     {.name = "sources",
      .about = "a source of names of nodes fails",
@@ -650,6 +667,7 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_WARNING,
      .for_ms = 5 * MIN_,
      .clear_ms = MIN_,
+     .now_only = true,
      .look = look_sources},
     {.name = "channel",
      .about = "a channel that alerts are told through fails",
@@ -657,6 +675,7 @@ const struct alert_rule alert_builtin[] = {
      .severity = SEV_WARNING,
      .for_ms = 5 * MIN_,
      .clear_ms = MIN_,
+     .now_only = true,
      .look = look_channels},
     {0},
 };

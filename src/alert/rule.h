@@ -83,6 +83,7 @@ struct alert_rule {
     bool person;             /* persons it concerns are told, where a channel is `to: person` */
     const char *you, *yours; /* how that is said to one: {places}, {for}; of two, {who} is the other one, and `yours` is
                                 for the last of them. NULL: as to everybody */
+    bool now_only;           /* nothing is stored of what it looks at: it cannot look back */
     /* one of the two */
     void (*look)(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg);
     const char *when; /* in the filter language, for each GPU or node */

@@ -86,39 +86,6 @@ enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *
     return REPLY_NOW;
 }
 
-static void put_finding(void *arg, const struct alert_rule *r, const struct finding *f)
-{
-    struct json *j = arg;
-
-    if (f->weak)
-        return;
-    json_obj(j, NULL);
-    json_cstr(j, "rule", r->name);
-    json_cstr(j, "severity", severity_words[f->severity >= 0 ? f->severity : r->severity]);
-    json_cstr(j, "subject", f->subject);
-    json_cstr(j, "place", f->place);
-    json_cstr(j, "person", f->person[0] ? f->person : NULL);
-    json_cstr(j, "text", f->text);
-    if (f->since_ms)
-        json_int(j, "since", f->since_ms);
-    json_int(j, "for", r->for_ms);
-    json_end_obj(j);
-}
-
-enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
-{
-    begin(rp);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
-    json_int(&j, "at", rq->now_ms);
-    json_arr(&j, "rows");
-    a->alerts_test(a->hub, put_finding, &j);
-    json_end_arr(&j);
-    json_end_obj(&j);
-    buf_addc(&rp->body, '\n');
-    return REPLY_NOW;
-}
-
 enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
 {
     struct alerts_now now;

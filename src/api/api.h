@@ -112,7 +112,8 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
  */
 struct past_ask {
     void (*run)(struct past_ask *k, const struct past *past, struct reply *rp);
-    void (*end)(struct past_ask *k); /* frees k */
+    void (*end)(struct past_ask *k); /* frees k; on the loop */
+    int64_t limit_ms;                /* it is stopped then; 0: after half a minute */
 };
 /* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
 void reply_failed(struct reply *rp, int code, const struct err *err);
@@ -184,6 +185,8 @@ struct api {
     /* alerts: alert/show.h */
     void (*alerts_now)(void *hub, struct alerts_now *ret);
     const struct alert_rules *(*alert_rules)(void *hub);
+    struct alert_rules *(*alert_rules_again)(void *hub); /* the same, the caller's own */
+    bool replaying;                                      /* one look at the past at a time */
     void (*alerts_test)(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct finding *f),
                         void *arg);
     enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);

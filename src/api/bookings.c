@@ -370,7 +370,7 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
                node = request_query(rq, "node");
     struct listing *l = mem_alloc(sizeof(*l));
     *l = *span;
-    l->ask = (struct past_ask){list_run, list_end};
+    l->ask = (struct past_ask){.run = list_run, .end = list_end};
     l->person = mem_strn(person.p, person.len);
     l->device = mem_strn(device.p, device.len);
     l->node = mem_strn(node.p, node.len);

@@ -58,7 +58,9 @@ handler get_usage, post_recount;
 /* idle.c: held without work */
 handler get_idle;
 /* alerts.c: what is wrong, and silences */
-handler get_alerts, get_alert_rules, get_alerts_test, get_silences, post_silence, delete_silence;
+handler get_alerts, get_alert_rules, get_silences, post_silence, delete_silence;
+/* alerts_test.c: what the rules find now, or would have found; POST: other rules */
+handler get_alerts_test, post_alerts_test;
 /* say.c: what the bot says */
 handler post_say;
 /* bulletins.c: reports that go out by themselves */
@@ -73,6 +75,7 @@ bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
 /* The Authorization header, cookie or proxy's word into rq's role and token. False: rp has a 401. */
 bool who_asks(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_SMALL_BODY 4096
+#define MAX_RULES_BODY 262144
 /* A body that is one JSON object, the caller's. NULL: rp has a 400 that says what is wrong with it. */
 struct json_t;
 struct json_t *read_object(const struct request *rq, struct reply *rp);

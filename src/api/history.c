@@ -146,7 +146,7 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
     }
     history_query_census(query, a->census);
     struct history_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct history_job){.ask = {history_run, history_end},
+    *job = (struct history_job){.ask = {.run = history_run, .end = history_end},
                                 .query = query,
                                 .format = (enum format)as,
                                 .zone = a->zone};

@@ -308,7 +308,7 @@ enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
     if (!list_span(rq, &what, rp) || !request_filter(rq, rp, &filter))
         return REPLY_NOW;
     struct jobs_list *l = mem_zero(1, sizeof(*l));
-    *l = (struct jobs_list){.ask = {list_run, list_end},
+    *l = (struct jobs_list){.ask = {.run = list_run, .end = list_end},
                             .what = what,
                             .filter = filter,
                             .limit = (size_t)request_int(rq, "limit", JOBS, 1, JOBS_MAX),

@@ -280,7 +280,7 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
         return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
     struct spans_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct spans_job){.ask = {spans_run, spans_end},
+    *job = (struct spans_job){.ask = {.run = spans_run, .end = spans_end},
                               .what = what,
                               .device = device.len ? mem_strn(device.p, device.len) : NULL,
                               .user = user.len ? mem_strn(user.p, user.len) : NULL,

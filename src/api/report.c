@@ -371,7 +371,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     struct view_ask all = {.all = true, .demo = a->demo};
     const struct node_now *one[1];
     struct view v;
-    struct report_job want = {.ask = {report_run, report_end}, .now_ms = rq->now_ms};
+    struct report_job want = {.ask = {.run = report_run, .end = report_end}, .now_ms = rq->now_ms};
     int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
     int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
     int week_start = format < 0 ? -1 : choice(rq, rp, "week-start", week_days, SUNDAY);

@@ -95,7 +95,7 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
     token_new(&made, job->text);
     mem_copy_str(t.id, sizeof(t.id), made.id);
     memcpy(t.hash, made.hash, sizeof(t.hash));
-    job->ask = (struct past_ask){token_run, token_end};
+    job->ask = (struct past_ask){.run = token_run, .end = token_end};
     job->t = t;
     own_url(rq, job->url);
     if (a->pin)

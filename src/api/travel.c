@@ -105,7 +105,7 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     struct travel_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct travel_job){.ask = {travel_run, travel_end},
+    *job = (struct travel_job){.ask = {.run = travel_run, .end = travel_end},
                                .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),
                                .filter = filter,
                                .roll = roll_new(a->census, at_ms),
@@ -183,7 +183,7 @@ static void states_end(struct past_ask *k)
 enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
 {
     struct states_job *job = mem_zero(1, sizeof(*job));
-    *job = (struct states_job){.ask = {states_run, states_end},
+    *job = (struct states_job){.ask = {.run = states_run, .end = states_end},
                                .travel = travel_new(v, live_rule(a->live), rq->now_ms, rq->now_ms),
                                .now_ms = rq->now_ms,
                                .moments = (size_t)request_int(rq, "fetch_num", 1, 1, FETCH_MAX),

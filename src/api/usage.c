@@ -315,7 +315,7 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
     struct view_ask all = {.all = true, .demo = a->demo};
     struct usage_job *k = mem_zero(1, sizeof(*k));
 
-    k->ask = (struct past_ask){usage_run, usage_end};
+    k->ask = (struct past_ask){.run = usage_run, .end = usage_end};
     k->now_ms = now_ms;
     a->usage_now(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);

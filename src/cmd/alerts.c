@@ -3,16 +3,23 @@
 #include <jansson.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/zone.h"
+#include "book/moment.h"
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "hub/alerts.h"
+#include "hub/conf.h"
 #include "render/render.h"
+
+#define RULES_FILE_MAX (1u << 20)
 
 struct alerts_conf {
     struct client_conf client;
-    char *rule, *node, *person, *for_, *until, *reason;
+    char *rule, *node, *person, *for_, *until, *reason, *last, *rules;
     bool all, json;
 };
 
@@ -23,8 +30,12 @@ static const struct opt alerts_opts[] = {
     OPT(alerts_conf, node, 0, OPT_STR, NULL, "PATTERN", "silence: of these nodes or GPUs, as dgx2 or 'dgx2:3'"),
     OPT(alerts_conf, person, 'p', OPT_STR, NULL, "PATTERN", "silence: of this person"),
     OPTN(alerts_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "silence: for so long, as 2h"),
-    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN", "silence: until then, as 'friday 18:00'"),
+    OPT(alerts_conf, until, 'u', OPT_STR, NULL, "WHEN",
+        "silence: until then, as 'friday 18:00'; test: over the time before then"),
     OPT(alerts_conf, reason, 'm', OPT_STR, NULL, "TEXT", "silence: why; it must be said"),
+    OPT(alerts_conf, last, 'l', OPT_STR, NULL, "TIME", "test: over this time of history, as 7d"),
+    OPT(alerts_conf, rules, 0, OPT_PATH, NULL, "FILE",
+        "test: with the section alerts of this muster.yaml instead of the hub's"),
     OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
     {0},
 };
@@ -36,11 +47,15 @@ const struct opt_cmd alerts_face = {
         "Lists what fires, the worst first; the exit status is 1 when something does that nobody silenced, so that "
         "a script can ask.\n\n"
         "rules lists when each rule fires and whether it is on; test lists what each finds now, however long it "
-        "has been so. silence says that nothing is to be told of some alerts until it ends; they are still "
+        "has been so. With --last it lists which alerts there would have been over that time, per rule and one by "
+        "one, out of what is stored, minute by minute; with --rules under the rules of a file that is not in force "
+        "yet. Nobody is told. silence says that nothing is to be told of some alerts until it ends; they are still "
         "listed. docs/alerts.md has the rules, and how to write one's own.",
     .examples = "muster alerts\n"
                 "muster alerts --all  # and what was, this week\n"
                 "muster alerts test  # what every rule finds now\n"
+                "muster alerts test --last 7d  # what would have fired over the last week\n"
+                "muster alerts test --last 7d --rules new.yaml  # and with other rules\n"
                 "muster alerts silence --node dgx2 --for 4h --reason 'new fans'\n"
                 "muster alerts unsilence 3",
     .opts = alerts_opts,
@@ -241,6 +256,158 @@ static int unsilence(const struct alerts_conf *conf, const char *id)
     return r < 0 ? cli_fail(&alerts_face, exit_of(&err), "%s", err.msg) : EXIT_OK;
 }
 
+/* ---- over history ---- */
+
+static const struct column_spec tally_columns[] = {
+    {"rule", "RULE", CELL_TEXT, .weight = 100},
+    {"severity", "SEVERITY", CELL_TEXT, .weight = 80},
+    {"alerts", "ALERTS", CELL_INT, .right = true, .weight = 99},
+    {"days", "DAYS", CELL_INT, .right = true, .weight = 90},
+    {"longest", "LONGEST", CELL_TEXT, .right = true, .weight = 90},
+    {"firing", "STILL", CELL_INT, .right = true, .weight = 70},
+};
+static const struct column_spec past_columns[] = {
+    {"rule", "RULE", CELL_TEXT, .weight = 100},    {"where", "WHERE", CELL_TEXT, .weight = 98},
+    {"person", "PERSON", CELL_TEXT, .weight = 90}, {"since", "SINCE", CELL_TEXT, .weight = 97},
+    {"for", "FOR", CELL_TEXT, .weight = 96},       {"what", "WHAT", CELL_TEXT, .weight = 50},
+};
+
+/* The section alerts of a file, read as the hub would: nothing else of it leaves this machine. */
+static int read_rules(const char *path, struct buf *ret, struct err *err)
+{
+    AUTO_BUF text = BUF_INIT(RULES_FILE_MAX);
+    struct hub_conf scratch = {0};
+    int r = file_read(path, RULES_FILE_MAX, &text, err);
+
+    if (r < 0)
+        return r;
+    opt_defaults(hub_opts, &scratch);
+    r = opt_yaml(hub_opts, &scratch, buf_str(&text), path, err);
+    if (r == 0)
+        r = alerts_desk_check(&scratch, err);
+    if (r == 0 && scratch.alerts.text)
+        buf_adds(ret, scratch.alerts.text);
+    opt_fini(hub_opts, &scratch);
+    return r;
+}
+
+static const char *span_or_none(int64_t ms, char out[24])
+{
+    return ms > 0 ? clock_span(ms, out) : "";
+}
+
+static void put_tally(struct buf *out, json_t *o, const struct term *t)
+{
+    struct rows rows;
+    size_t i;
+    json_t *one;
+
+    rows_init(&rows, tally_columns, ARRAY_LEN(tally_columns));
+    json_array_foreach(json_object_get(o, "rules"), i, one)
+    {
+        char span[24];
+        struct cell *c = rows_add(&rows);
+        cell_text(&c[0], str_of(text_of(one, "rule")));
+        cell_text(&c[1], str_of(text_of(one, "severity")));
+        cell_int(&c[2], int_of(one, "alerts"));
+        cell_int(&c[3], int_of(one, "days"));
+        if (int_of(one, "alerts"))
+            cell_text(&c[4], str_of(span_or_none(int_of(one, "longest"), span)));
+        cell_int(&c[5], int_of(one, "firing"));
+    }
+    render_rows_text(out, &rows, t);
+    rows_fini(&rows);
+}
+
+static void put_alerts(struct buf *out, json_t *o, const struct zone *zone, const struct term *t)
+{
+    struct rows rows;
+    size_t i;
+    json_t *one;
+
+    rows_init(&rows, past_columns, ARRAY_LEN(past_columns));
+    json_array_foreach(json_object_get(o, "rows"), i, one)
+    {
+        char span[24], since[MOMENT_TEXT], lasted[40];
+        int64_t end = int_of(one, "resolved"), from = int_of(one, "since");
+        snprintf(lasted, sizeof(lasted), "%s%s", clock_span(MAX(0, (end ? end : int_of(o, "until")) - from), span),
+                 end ? "" : ", still");
+        const char *texts[] = {text_of(one, "rule"),
+                               text_of(one, "place"),
+                               text_of(one, "person"),
+                               moment_text(from, int_of(o, "at"), zone, since),
+                               lasted,
+                               text_of(one, "text")};
+        put_texts(&rows, texts, ARRAY_LEN(texts));
+    }
+    if (rows.n) {
+        buf_addc(out, '\n');
+        render_rows_text(out, &rows, t);
+    }
+    rows_fini(&rows);
+}
+
+static void put_rest(struct buf *out, json_t *o, const struct zone *zone)
+{
+    size_t i;
+    json_t *one;
+    int64_t more = -(int64_t)json_array_size(json_object_get(o, "rows"));
+    char until[MOMENT_TEXT];
+
+    json_array_foreach(json_object_get(o, "rules"), i, one)
+    {
+        more += int_of(one, "alerts");
+    }
+    buf_adds(out, "\nnot looked at, since nothing is stored of it:");
+    json_array_foreach(json_object_get(o, "left_out"), i, one)
+    {
+        buf_addf(out, "%s %s", i ? "," : "", json_string_value(one));
+    }
+    buf_addc(out, '\n');
+    if (!json_is_true(json_object_get(o, "complete")))
+        buf_addf(out, "this is not all: it was looked at until %s, then the time was up; ask for a shorter time\n",
+                 moment_text(int_of(o, "until"), int_of(o, "at"), zone, until));
+    else if (more > 0)
+        buf_addf(out, "%lld more are counted above and not listed here\n", (long long)more);
+}
+
+static int test_past(const struct alerts_conf *conf)
+{
+    AUTO_BUF path = BUF_INIT(4096);
+    AUTO_BUF raw = {0};
+    AUTO_BUF rules = BUF_INIT(RULES_FILE_MAX);
+    AUTO_BUF out = BUF_INIT(64u << 20);
+    struct client_conf patient = conf->client;
+    struct err err = {0};
+    int status, r = conf->rules ? read_rules(conf->rules, &rules, &err) : 0;
+
+    if (r < 0)
+        return cli_fail(&alerts_face, EXIT_USAGE, "%s", err.msg);
+    patient.limit_ms = 130000; /* the hub gives up before */
+    buf_adds(&path, "/api/v1/alerts/test");
+    client_param(&path, "last", conf->last ? conf->last : "7d");
+    client_param(&path, "until", conf->until);
+    client_param(&path, "rule", conf->rule);
+    r = conf->rules ? client_post(&patient, NULL, path.p, "application/yaml", buf_str(&rules), &raw, &status, &err)
+                    : client_ask(&patient, "GET", path.p, str_of(""), &raw, &err);
+    if (r < 0)
+        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+    json_t *o = json_loadb(raw.p ? raw.p : "", raw.len, 0, NULL);
+    struct term t = {.width = cli_width(160), .colour = cli_colour()};
+    if (conf->json) {
+        buf_addstr(&out, buf_str(&raw));
+    } else {
+        struct zone *zone = NULL;
+        zone_load(NULL, &zone, NULL); /* none: UTC */
+        put_tally(&out, o, &t);
+        put_alerts(&out, o, zone, &t);
+        put_rest(&out, o, zone);
+        zone_free(zone);
+    }
+    json_decref(o);
+    return cli_print(&alerts_face, &out);
+}
+
 static int run(const struct alerts_conf *conf, const char *verb, const char *operand)
 {
     json_t *o = NULL;
@@ -254,6 +421,8 @@ static int run(const struct alerts_conf *conf, const char *verb, const char *ope
         return unsilence(conf, operand);
     if (strcmp(verb, "rules") == 0)
         code = show(conf, "/api/v1/alerts/rules", rule_columns, ARRAY_LEN(rule_columns), rule_row, "no rules", &o);
+    else if (strcmp(verb, "test") == 0 && (conf->last || conf->rules))
+        code = test_past(conf);
     else if (strcmp(verb, "test") == 0)
         code = show(conf, "/api/v1/alerts/test", alert_columns, ARRAY_LEN(alert_columns), alert_row,
                     "no rule finds anything", &o);

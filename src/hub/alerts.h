@@ -24,6 +24,7 @@ void alerts_desk_now(void *hub, struct alerts_now *ret);
 enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
 enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id);
 const struct alert_rules *alerts_desk_rules(void *hub);
+struct alert_rules *alerts_desk_rules_again(void *hub); /* the same, the caller's own */
 /* What would fire now if nothing had to last: see is called for each. */
 void alerts_desk_test(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct finding *f),
                       void *arg);

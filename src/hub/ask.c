@@ -69,6 +69,16 @@ static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(
     return r < 0 ? r : store_holds(b->store, from_ms, to_ms, each, each_arg, err);
 }
 
+static int events_beside(void *arg, int64_t from_ms, size_t limit,
+                         void (*each)(void *arg, const char *node, const char *device, const struct event *e),
+                         void *each_arg, struct err *err)
+{
+    struct beside *b = arg;
+    int r = open_beside(b, err);
+
+    return r < 0 ? r : store_events(b->store, NULL, from_ms, limit, each, each_arg, err);
+}
+
 static int usage_beside(void *arg, const struct usage_ask *ask,
                         int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg,
                         struct err *err)
@@ -104,6 +114,7 @@ static void on_worker(struct job *j)
                         .procs_arg = &beside,
                         .jobs = jobs_beside,
                         .holds = holds_beside,
+                        .events = events_beside,
                         .usage = usage_beside,
                         .notes = notes_beside,
                         .token_put = token_put_beside};
@@ -162,7 +173,7 @@ enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct 
     *q = (struct question){.job = {.run = on_worker, .done = back_on_loop}, .h = h, .ask = k, .settle = settle};
     snprintf(q->if_none, sizeof(q->if_none), "%.*s", (int)MIN(if_none.len, sizeof(q->if_none) - 1), if_none.p);
     q->gzip = str_find(rq->header(rq, "Accept-Encoding"), "gzip") >= 0;
-    if (work_add(h->work, &q->job, ASK_LIMIT_MS) < 0) {
+    if (work_add(h->work, &q->job, k->limit_ms ? k->limit_ms : ASK_LIMIT_MS) < 0) {
         k->end(k);
         free(q);
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");

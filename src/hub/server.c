@@ -635,6 +635,7 @@ static void make_api(struct server *s)
         .reaches = herald_reaches,
         .alerts_now = alerts_desk_now,
         .alert_rules = alerts_desk_rules,
+        .alert_rules_again = alerts_desk_rules_again,
         .alerts_test = alerts_desk_test,
         .silence_put = alerts_desk_silence,
         .silence_drop = alerts_desk_unsilence,

@@ -70,6 +70,10 @@ struct past {
     /* store_holds, from this thread */
     int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
                  void *each_arg, struct err *err);
+    /* store_events of all nodes, from this thread; NULL: nothing ever happened */
+    int (*events)(void *procs_arg, int64_t from_ms, size_t limit,
+                  void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *each_arg,
+                  struct err *err);
     /* store_usage, from this thread */
     int (*usage)(void *procs_arg, const struct usage_ask *ask,
                  int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg, struct err *err);
