@@ -7,6 +7,7 @@
 #include "alert/note.h"
 #include "alert/rule.h"
 #include "alert/template.h"
+#include "alert/told.h"
 #include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,6 +27,24 @@ static void look(const struct bulletins *b)
             abort();
     }
     zone_free(utc);
+}
+
+/* Whoever was told can be put into a list again, and is found there. */
+static void look_told(struct str list)
+{
+    AUTO_BUF again = BUF_INIT(1u << 20);
+    struct told t, got;
+
+    for (int n = 0; n < TOLD_MAX && told_next(&list, &t); n++) {
+        if (!told_put(&again, &t))
+            abort();
+        struct str rest = buf_str(&again);
+        bool found = false;
+        while (told_next(&rest, &got))
+            found = found || (str_eq_str(got.channel, t.channel) && str_eq_str(got.to, t.to) && got.at_ms == t.at_ms);
+        if (!found)
+            abort();
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -53,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_FREE struct alert *a = alert_read(bytes, &err);
     AUTO_FREE struct silence *s = silence_read(bytes, &err);
     (void)s;
+    look_told(bytes);
     if (a) { /* what is read is written and read again */
         buf_reset(&out);
         alert_write(a, &out);
