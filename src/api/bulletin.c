@@ -547,7 +547,7 @@ struct bulletin_job *bulletin_job_new(struct api *a, const struct bulletin *b, c
     struct usage_now usage;
     char label[40], what[48], from[24], to[24], span[24], spells[80];
 
-    *k = (struct bulletin_job){.ask = {bulletin_run, bulletin_end},
+    *k = (struct bulletin_job){.ask = {.run = bulletin_run, .end = bulletin_end},
                                .every = b->every,
                                .by = b->by,
                                .status = b->status,

@@ -71,11 +71,11 @@ static const struct want { /* to the minute */
     const char *rule, *place, *person;
     int64_t since_ms, fired_ms, resolved_ms;
 } wants[] = {
-    {"booking-taken", "w1:1", "lee", AT(9, 0), AT(9, 10), AT(9, 12)},
+    {"booking-taken", "w1:1", "lee, kim", AT(9, 0), AT(9, 10), AT(9, 12)},
     {"booking-unused", "w1:1", "kim", AT(9, 12), AT(10, 12), AT(10, 30)},
     {"gpu-idle", "w1:0", "kim", AT(8, 30), AT(10, 30), AT(12, 0)},
-    {"booking-taken", "w1:1", "lee", AT(10, 40), AT(10, 50), AT(10, 55)},
-    {"booking-taken", "w1:1", "lee", AT(11, 40), AT(11, 50), AT(12, 5)},
+    {"booking-taken", "w1:1", "lee, kim", AT(10, 40), AT(10, 50), AT(10, 55)},
+    {"booking-taken", "w1:1", "lee, kim", AT(11, 40), AT(11, 50), AT(12, 5)},
     {"booking-unused", "w1:2", "kim", AT(14, 0), AT(15, 0), AT(18, 0)},
 };
 
