@@ -29,7 +29,7 @@ static int compile(struct alert_rule *r, struct filter_err *err)
 static int compile_until(struct alert_rule *r, struct filter_err *err)
 {
     AUTO_FILTER *alone = NULL;
-    AUTO_BUF text = BUF_INIT(2 * FILTER_MAX);
+    AUTO_BUF text = BUF_INIT((size_t)2 * FILTER_MAX);
     int code = filter_new(str_of(r->until), NULL, &alone, err); /* a mistake in it is at a column of its own */
 
     buf_addf(&text, "not (%s)", r->until);

@@ -266,7 +266,7 @@ class Daily(lib.Case):
             self.assertTrue(all(KEY.encode() not in line for line in seen))
             state = self.settled(hub)
             self.assertEqual((state["scheduled"], state["zone"], state["pull"]["error"], state["pulled"]["to"]), (True, "Asia/Tokyo", None, str(self.yesterday)))
-            report = lib.ask_json(f"{hub.url}/api/v1/report?company=Acme&from={self.yesterday}")
+            report = lib.ask_json(f"{hub.url}/api/v1/report?company=Acme&from={self.yesterday}&to={self.yesterday}")
             self.assertEqual((report["source"], report["rows"][0]["total_gpu_hour"]), ("wandb", 8.0))
             self.assertIn("ok    wandb", self.run_any(lib.MUSTER, "doctor", "--hub", hub.url)[1])
             self.assertNotIn(KEY, hub.text)
@@ -291,6 +291,8 @@ class Daily(lib.Case):
             self.assertEqual(state["pulled"]["from"], str(before + datetime.timedelta(days=1)))
             said = lib.wait_until("told", lambda: [e["text"] for e in lib.ask_json(f"{hub.url}/api/v1/events?kind=wandb") if e["text"].startswith("overlap")])
             self.assertEqual(said, ["overlap Acme: 1 run of Acme began on a host while another was there"])  # one line, whatever follows it
+            rows = lib.wait_until("a notice", lambda: [r for r in lib.ask_json(f"{hub.url}/api/v1/alerts?all")["rows"] if r["rule"] == "wandb"])
+            self.assertEqual([(r["text"], r["notice"]) for r in rows], [(said[0], True)])  # and none of the pull that went well
 
     def test_a_pull_that_was_cut_off_is_gone_on_with(self):
         with Standin(self.world, latency=1.0) as s:
