@@ -76,6 +76,8 @@ enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *
         json_int(&j, "remind", alert_rule_remind_ms(&v[i], v[i].severity));
         json_bool(&j, "person", v[i].person);
         json_cstr(&j, "when", v[i].when);
+        json_cstr(&j, "until", v[i].until);
+        json_bool(&j, "notice", v[i].notice);
         json_cstr(&j, "about", v[i].about);
         json_cstr(&j, "advice", v[i].advice);
         json_end_obj(&j);
