@@ -42,6 +42,7 @@ const struct cmd cmds[] = {
     {"simulate", cmd_simulate, &simulate_face, false, NULL},
     {"completion", cmd_completion, &completion_face, false, NULL},
     {"slack-socket", cmd_slack_socket, &slack_socket_face, true, NULL},
+    {"mail-send", cmd_mail_send, &mail_send_face, true, NULL},
     {"man", cmd_man, &man_face, true, NULL},
     {0},
 };

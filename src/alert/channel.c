@@ -77,6 +77,10 @@ static bool url_ok(const struct channel *c, struct str s)
     for (size_t i = 0; *v && i < s.len; i++)
         if ((unsigned char)s.p[i] <= 32 || (unsigned char)s.p[i] > 126)
             return false;
+    if (c->type == CHANNEL_MAIL && *v) { /* a host and a port: who logs in is said elsewhere */
+        s = str_n(s.p + strlen(*v), s.len - strlen(*v));
+        return s.len && !memchr(s.p, '/', s.len) && !memchr(s.p, '@', s.len);
+    }
     return *v && s.len > strlen(*v);
 }
 

@@ -52,9 +52,10 @@ int cmd_wandb(int argc, char **argv);
 int cmd_vesta(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_slack_socket(int argc, char **argv);
+int cmd_mail_send(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
-extern const struct opt_cmd peaks_face, plot_face, slack_socket_face;
+extern const struct opt_cmd peaks_face, plot_face, mail_send_face, slack_socket_face;
 extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, say_face, wandb_face,
     vesta_face;
 extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,

@@ -4,10 +4,8 @@
 #include "link/http.h"
 
 static const struct carrier *const carriers[CHANNEL_TYPES] = {
-    [CHANNEL_SLACK] = &carrier_http,
-    [CHANNEL_WEBHOOK] = &carrier_http,
-    [CHANNEL_NTFY] = &carrier_http,
-    [CHANNEL_COMMAND] = &carrier_command,
+    [CHANNEL_SLACK] = &carrier_http,      [CHANNEL_WEBHOOK] = &carrier_http, [CHANNEL_NTFY] = &carrier_http,
+    [CHANNEL_COMMAND] = &carrier_command, [CHANNEL_MAIL] = &carrier_mail,
 };
 
 const struct carrier *carrier_of(enum channel_type type)

@@ -26,6 +26,7 @@ struct carried {
     enum carried_how how;
     const char *error; /* a sentence; NULL or "": none. Of what was sent: not everybody got it */
     int64_t wait_ms;   /* again, but not before; 0: not said */
+    const char *rest;  /* whom alone it is still to go to, whatever became of the others; NULL: it stays as it is */
 };
 typedef void carried_fn(void *arg, const struct carried *r);
 
@@ -39,12 +40,13 @@ void carriers_fini(struct carriers *s); /* after all loads */
 
 struct load; /* a message under way; each carrier has its own */
 struct carrier {
-    /* c is borrowed for the call, m until it is done. 0, or -errno with a sentence: it may be tried again. */
+    /* c is borrowed for the call, m until it is done. 0, -EBADMSG with a sentence: it can never be sent, or another
+     * -errno: it may be tried again. */
     int (*send)(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
                 carried_fn *done, void *arg, struct err *err);
     void (*stop)(struct load *l); /* not waited for; accepts NULL */
 };
-extern const struct carrier carrier_http, carrier_command;
+extern const struct carrier carrier_http, carrier_command, carrier_mail;
 /* Of channels of this type; NULL: there is none yet. */
 const struct carrier *carrier_of(enum channel_type type);
 

@@ -156,13 +156,18 @@ static void gone(void *arg, int result)
         log_warn("channel", "that a message was sent cannot be noted, it may come again: %s", strerror(-result));
 }
 
+static void box_take(struct box *b, size_t at)
+{
+    free(b->v[at]);
+    memmove(b->v + at, b->v + at + 1, (--b->n - at) * sizeof(*b->v));
+}
+
 static void box_drop(struct box *b, size_t at)
 {
     struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .gone = true};
 
     store_notes_put(b->o->carriers.h->store, &n, 1, gone, NULL);
-    free(b->v[at]);
-    memmove(b->v + at, b->v + at + 1, (--b->n - at) * sizeof(*b->v));
+    box_take(b, at);
 }
 
 static void give_up(struct box *b, size_t at, const char *why)
@@ -231,6 +236,23 @@ static void box_note(struct box *b, const char *error, bool sent)
     mem_copy_str(b->error, sizeof(b->error), error);
 }
 
+/* What is left of a message for some of its receivers goes on to them alone, from a box of their own. */
+static void readdress(struct box *b, size_t at, const struct carried *r)
+{
+    struct outbox *o = b->o;
+    struct message m = *b->v[at];
+    AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
+
+    m.to = r->rest;
+    message_write(&m, &bytes);
+    struct note n = {.kind = NOTE_MESSAGE, .id = m.id, .bytes = buf_str(&bytes)};
+    store_notes_put(o->carriers.h->store, &n, 1, gone, NULL);
+    outbox_put(o, &m);
+    struct box *rest = box_of(o, m.channel, m.to);
+    rest->next_mono = MAX(rest->next_mono, clock_mono_ms() + r->wait_ms);
+    box_take(b, at);
+}
+
 static void on_carried(void *arg, const struct carried *r)
 {
     struct box *b = arg;
@@ -244,7 +266,9 @@ static void on_carried(void *arg, const struct carried *r)
     b->next_mono = r->how == CARRIED_SENT ? b->began_mono + EVERY_MS : clock_mono_ms() + MAX(back_ms, r->wait_ms);
     if (at == b->n)
         return;
-    if (r->how == CARRIED_SENT)
+    if (r->rest && strcmp(r->rest, b->to) != 0)
+        readdress(b, at, r);
+    else if (r->how == CARRIED_SENT)
         box_drop(b, at);
     else if (r->how == CARRIED_REFUSED)
         give_up(b, at, "it was refused");
@@ -297,8 +321,9 @@ static void box_tick(struct box *b, int64_t now_ms)
     b->sending = m->id;
     b->began_mono = mono_ms;
     b->carrier = carrier_of(c->type);
-    if (b->carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err) < 0)
-        on_carried(b, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
+    int r = b->carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
+    if (r < 0)
+        on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
 }
 
 /* A box to somebody is there while something is in it, or shows for a while that it failed. */

@@ -19,6 +19,9 @@ typedef void command_done_fn(void *arg, const struct command_result *r);
 struct command;
 int command_start(struct command **ret, struct event_base *loop, const char *const *argv, size_t out_max,
                   int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
+/* The same, with `in` for its standard input, which then ends. */
+int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, struct str in, size_t out_max,
+                int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
 void command_stop(struct command *c); /* accepts NULL; its end is seen to on the loop */
 
 #endif

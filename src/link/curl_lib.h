@@ -18,6 +18,7 @@
     X(easy_setopt, "curl_easy_setopt", CURLcode, (CURL *, CURLoption, ...))                                            \
     X(easy_getinfo, "curl_easy_getinfo", CURLcode, (CURL *, CURLINFO, ...))                                            \
     X(easy_pause, "curl_easy_pause", CURLcode, (CURL *, int))                                                          \
+    X(easy_perform, "curl_easy_perform", CURLcode, (CURL *))                                                           \
     X(easy_strerror, "curl_easy_strerror", const char *, (CURLcode))                                                   \
     X(multi_init, "curl_multi_init", CURLM *, (void))                                                                  \
     X(multi_cleanup, "curl_multi_cleanup", CURLMcode, (CURLM *))                                                       \

@@ -212,7 +212,7 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
     }
     setpgid(pid, pid); /* both sides do: whoever is first */
     struct process *p = mem_zero(1, sizeof(*p));
-    *p = (struct process){.calls = *calls, .arg = arg, .pid = pid, .in = BUF_INIT(INPUT_MAX)};
+    *p = (struct process){.calls = *calls, .arg = arg, .pid = pid, .in = BUF_INIT(in.len + INPUT_MAX)};
     if (in.p)
         buf_addstr(&p->in, in);
     for (int i = 0; i < ENDS; i++) {

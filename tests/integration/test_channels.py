@@ -8,10 +8,7 @@ import threading
 import time
 
 import lib
-import sender
-
-SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hidden-path-5")
-NAMES = [f"n{i}" for i in range(6)]
+import telling
 
 CONFIG = """
 rule: {{stale_after: 8s, down_after: 10s}}
@@ -78,67 +75,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(text)
 
 
-class Channels(lib.Case):
+class Channels(telling.Telling):
+    SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hidden-path-5")
+
     def setUp(self):
         super().setUp()
         self.standin = Standin()
         self.addCleanup(self.standin.server_close)
         self.addCleanup(self.standin.shutdown)
         threading.Thread(target=self.standin.serve_forever, daemon=True).start()
-        self.port, self.over, self.texts = lib.free_port(), threading.Event(), []
         base = f"http://127.0.0.1:{self.standin.server_port}/"
-        self.env = {"HOOK_URL": base + "hidden-path-2", "NTFY_KEY": "hidden-key-4"}
-        for name, text in (("muster.yaml", CONFIG.format(dir=self.path(""), port=self.standin.server_port)), ("slack.url", base + "hidden-path-1\n"), ("hook.key", "hidden-key-3\n")):
-            with open(self.path(name), "w", encoding="utf-8") as f:
-                f.write(text)
-        self.hub = None
-        self.begin()
-        self.nodes = {n: (sender.Node(n), self.token("agent")) for n in NAMES}
-        self.quiet, self.user = set(), None
-        self.say()
-        thread = threading.Thread(target=self.go_on, daemon=True)
-        thread.start()
-        self.addCleanup(lambda: (self.over.set(), thread.join()))
-
-    def begin(self):
-        if self.hub:
-            self.texts.append(self.hub.text)
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"), "--log-level", "debug", env=self.env)
-        self.hub.wait_line(r"http://127")
-
-    def say(self):
-        for name, (node, token) in list(self.nodes.items()):
-            if name in self.quiet:
-                continue
-            on = self.user and name == "n0"
-            procs = node.procs((100, self.user, "train", "train")) if on else node.procs()
-            raw = node.stream(node.facts(), procs, node.batch(util=5000 if on else 0, mem=8 << 30 if on else 0))
-            lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
-
-    def go_on(self):
-        while not self.over.wait(0.5):
-            try:
-                self.say()
-            except OSError:
-                pass  # the hub is away
-
-    def channel(self, name):
-        rows = lib.ask_json(self.url + "/api/v1/alerts")["channels"]
-        return next(r for r in rows if r["name"] == name)
-
-    def no_secrets(self):
-        said = [*self.texts, self.hub.text]
-        for path in ("/api/v1/alerts", "/api/v1/alerts?all", "/api/v1/alerts/rules"):
-            said.append(lib.ask(self.url + path)[2].decode())
-        said.append(self.run_ok(lib.MUSTER, "config", "show", "--config", self.path("muster.yaml")))
-        for text in said:
-            for secret in SECRETS:
-                self.assertNotIn(secret, text)
-        self.assertIn("# channels: (set)", said[-1])
+        self.set_up(CONFIG.format(dir=self.path(""), port=self.standin.server_port), {"HOOK_URL": base + "hidden-path-2", "NTFY_KEY": "hidden-key-4"},
+                    **{"slack.url": base + "hidden-path-1\n", "hook.key": "hidden-key-3\n"})
 
     def test_every_kind_is_told_once_and_in_one_message(self):
-        down = NAMES[1:5]
+        down = self.NAMES[1:5]
         self.quiet.update(down)
         kinds = {"slack": "/hidden-path-1", "hook": "/hidden-path-2", "ntfy": "/hidden-path-5"}
         lib.wait_until("all are told", lambda: all(self.standin.of(p) for p in kinds.values()))
