@@ -151,24 +151,24 @@ static void fill_hole(struct buf *out, enum hole h, const struct template_scene 
     }
 }
 
-void template_fill(struct buf *out, const char *s, const struct template_scene *scene)
+void template_fill(struct buf *out, const char *text, const struct template_scene *s)
 {
-    struct str rest = str_of(s), text, name;
+    struct str rest = str_of(text), part, name;
     size_t nth = 0;
     char brace;
 
-    while (rest.len && next(&rest, &text, &name, &brace)) {
-        buf_addstr(out, text);
+    while (rest.len && next(&rest, &part, &name, &brace)) {
+        buf_addstr(out, part);
         if (brace)
             buf_addc(out, brace);
         if (!name.p)
             continue;
         int h = hole_of(name, &nth), m = h < 0 ? metric_by_name(name) : -1;
-        if (!scene->n && h != HOLE_LOST_TH)
+        if (!s->n && h != HOLE_LOST_TH)
             buf_addc(out, '-');
         else if (h >= 0)
-            fill_hole(out, (enum hole)h, scene);
+            fill_hole(out, (enum hole)h, s);
         else if (m >= 0)
-            fill_metric(out, m, scene);
+            fill_metric(out, m, s);
     }
 }

@@ -611,7 +611,7 @@ void import_say(const struct import_done *done, bool dry_run, FILE *to)
 int cmd_import(int argc, char **argv)
 {
     struct import_conf conf = {0};
-    struct import_done done;
+    struct import_done done = {0};
     struct err err = {0};
     int argi, r = cli_parse(&import_face, &conf, argc, argv, &argi);
 

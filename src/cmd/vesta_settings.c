@@ -502,7 +502,7 @@ static int write_all(const struct settings *s, const char *folder, struct err *e
     if (r == 0)
         r = file_mkdirs(folder, 0755, err);
     for (int i = 0; i < SECRETS && r == 0; i++) {
-        AUTO_BUF line = BUF_INIT(2 * SECRET_MAX);
+        AUTO_BUF line = BUF_INIT(SECRET_MAX + 100);
         buf_addf(&line, "%.*s\n", STR_ARG(s->secrets[i]));
         if (s->secrets[i].len)
             r = write_one(folder, secret_files[i], 0600, buf_str(&line), err);

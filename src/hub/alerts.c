@@ -40,7 +40,7 @@ struct alerts_desk {
     size_t n_lost, cap_lost;
     struct silence **silences;
     size_t n_silences, cap_silences;
-    int64_t last_silence, looked_ms, started_ms;
+    int64_t last_silence, looked_ms;
     const struct node_now **nodes;
 };
 
@@ -80,8 +80,7 @@ struct alerts_desk *alerts_desk_new(struct hub *h)
         log_error("alert", "%s", err.msg);
         d->rules = alert_rules_new();
     }
-    d->started_ms = clock_wall_ms();
-    d->watch = lookout_new(d->started_ms);
+    d->watch = lookout_new(clock_wall_ms());
     d->herald = herald_new(h);
     d->habits = habits_new(h);
     d->gpus = gpus_new();
@@ -312,7 +311,7 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
         sources_said_notice(h->api.sources, now_ms, w->sources);
     outbox_notice(h->outbox, w->channels, sizeof(w->channels));
     w->s = (struct scene){.now_ms = now_ms,
-                          .started_ms = d->started_ms,
+                          .started_ms = d->h->started_ms,
                           .view = &w->view,
                           .live = h->live,
                           .census = h->api.census,
