@@ -295,6 +295,20 @@ int channels_read(struct channels *c, const struct opt_section *section, struct 
     return r;
 }
 
+int channels_add_bot(struct channels *c, struct err *err)
+{
+    const struct channel *there = channels_find(c, CHANNEL_BOT);
+
+    if (there)
+        return there->type == CHANNEL_SLACK_BOT
+                   ? 0
+                   : err_set(err, -EINVAL, "channel '" CHANNEL_BOT "' is the bot's own: call yours otherwise");
+    if (c->n == CHANNELS_MAX)
+        return err_set(err, -EINVAL, "at most %d channels, one of them the bot's", CHANNELS_MAX);
+    c->v[c->n++] = (struct channel){.name = CHANNEL_BOT, .type = CHANNEL_SLACK_BOT, .severity = SEVERITIES};
+    return 0;
+}
+
 /* ---- when, where ---- */
 
 bool channel_quiet(const struct channel *c, int32_t minute)

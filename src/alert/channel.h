@@ -49,6 +49,12 @@ struct channels *channels_new(void);
 void channels_free(struct channels *c);
 /* 0, or -EINVAL with "path:line:column: sentence"; c is of no use then. */
 int channels_read(struct channels *c, const struct opt_section *section, struct err *err);
+/*
+ * The channel of Slack's bot, where it answers who asks it; nothing is told there but what names it. Added unless
+ * it is there. -EINVAL: the name is taken by another type, or there is no room.
+ */
+#define CHANNEL_BOT "slack-bot"
+int channels_add_bot(struct channels *c, struct err *err);
 const struct channel *channels_all(const struct channels *c, size_t *ret_n);
 const struct channel *channels_find(const struct channels *c, const char *name);
 

@@ -120,6 +120,7 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 
 /* What hub/ lends. Text is borrowed. */
 struct alerts_now;
+struct heard;
 struct finding;
 struct alert_rule;
 struct alert_rules;
@@ -192,6 +193,9 @@ struct api {
     enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
     enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
     /* what the bot says to a text; talk: one in a channel that is not said to it */
+    /* Slack over HTTP. secret: 1, 0 when none is set, or -errno with a sentence; heard takes h */
+    int (*slack_secret)(void *hub, struct buf *ret, struct err *err);
+    enum reply_how (*slack_heard)(void *hub, struct request *rq, struct reply *rp, struct heard *h);
     enum reply_how (*say)(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
     /* scheduled reports: bulletin.h; now: borrowed until the next call; send: to this channel ("": all of its own) */
     const struct bulletin_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);

@@ -65,6 +65,10 @@ handler get_alerts_test, post_alerts_test;
 handler post_say;
 /* bulletins.c: reports that go out by themselves */
 handler get_bulletins, get_bulletin, post_bulletin;
+/* slack.c: what Slack posts */
+handler post_slack_events, post_slack_command, post_slack_action;
+bool slack_allowed(struct api *a, struct request *rq, struct reply *rp);
+#define MAX_SLACK_BODY (256u << 10)
 /* who.c */
 handler get_whoami;
 /* openapi.c */

@@ -11,6 +11,7 @@
 #include "hub/census.h"
 #include "hub/conf.h"
 #include "hub/outbox.h"
+#include "hub/slack.h"
 
 enum { CONFIG_MAX = 1 << 20 };
 
@@ -50,6 +51,8 @@ static int check(const char *path)
         r = tender_check(&scratch, &err);
     if (r == 0)
         r = alerts_desk_check(&scratch, &err);
+    if (r == 0)
+        r = slack_desk_check(&scratch, &err);
     if (r == 0)
         r = outbox_check(&scratch, &err);
     if (r == 0)

@@ -5,7 +5,7 @@
 
 static const struct carrier *const carriers[CHANNEL_TYPES] = {
     [CHANNEL_SLACK] = &carrier_http,      [CHANNEL_WEBHOOK] = &carrier_http, [CHANNEL_NTFY] = &carrier_http,
-    [CHANNEL_COMMAND] = &carrier_command, [CHANNEL_MAIL] = &carrier_mail,
+    [CHANNEL_COMMAND] = &carrier_command, [CHANNEL_MAIL] = &carrier_mail,    [CHANNEL_SLACK_BOT] = &carrier_slack,
 };
 
 const struct carrier *carrier_of(enum channel_type type)

@@ -46,7 +46,7 @@ struct carrier {
                 carried_fn *done, void *arg, struct err *err);
     void (*stop)(struct load *l); /* not waited for; accepts NULL */
 };
-extern const struct carrier carrier_http, carrier_command, carrier_mail;
+extern const struct carrier carrier_http, carrier_command, carrier_mail, carrier_slack;
 /* Of channels of this type; NULL: there is none yet. */
 const struct carrier *carrier_of(enum channel_type type);
 

@@ -66,6 +66,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, alerts, 0, OPT_SECTION, NULL, NULL, "rules of alerts: those built in changed or off, and one's own"),
     OPT(hub_conf, channels, 0, OPT_SECTION, NULL, NULL, "who is told of alerts: Slack, a webhook, ntfy, a command (docs/alerts.md)", .secret = true),
     OPT(hub_conf, reports, 0, OPT_SECTION, NULL, NULL, "reports that go out by themselves, every day, week or month (docs/reports.md)"),
+    OPT(hub_conf, slack, 0, OPT_SECTION, NULL, NULL, "the Slack bot: files or variables with its tokens, its channel and words (docs/slack.md)", .secret = true),
     OPT(hub_conf, people_aliases, 0, OPT_PATH, NULL, "FILE", "aliases.csv of GPU Monitor: names with commas between, the last one of a line is the person"),
     OPT(hub_conf, people_companies, 0, OPT_PATH, NULL, "FILE", "config.yaml of a W&B dashboard, for its companies"),
     OPT(hub_conf, people_unix_groups, 0, OPT_LIST, NULL, "GROUP", "groups of the system (LDAP and SSSD too) that are teams; patterns too"),

@@ -44,7 +44,7 @@ struct hub_conf {
     struct opt_list usage_price;
     struct opt_section people, teams, projects, companies; /* who is who: docs/people.md */
     struct opt_section alerts;                             /* docs/alerts.md */
-    struct opt_section channels;
+    struct opt_section channels, slack;
     struct opt_section reports; /* docs/reports.md */
     char *people_aliases, *people_companies;
     char *wandb_config, *wandb_key_file, *wandb_base_url;

@@ -18,6 +18,7 @@ struct wandb_desk;
 struct alerts_desk;
 struct bulletins_desk;
 struct outbox;
+struct slack_desk;
 struct say_conf;
 struct asked;
 struct ledger;
@@ -50,6 +51,7 @@ struct hub {
     struct wandb_desk *wandb;
     struct alerts_desk *alerts; /* what is wrong */
     struct outbox *outbox;      /* who is to be told of it */
+    struct slack_desk *slack;   /* the bot */
     const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
     struct bulletins_desk *bulletins; /* reports that go out by themselves */
     struct census_desk *census;       /* who is who; api has the one in force */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/zone.h"
 #include "hub/carrier.h"
+#include "hub/slack.h"
 
 #define EVERY_MS      1000
 #define LONGEST_MS    300000 /* between two tries */
@@ -51,9 +52,15 @@ static struct channels *channels_of(const struct hub_conf *conf, struct err *err
     size_t n;
     const struct channel *v = channels_all(c, &n);
 
-    for (size_t i = 0; i < n && r == 0; i++)
+    for (size_t i = 0; i < n && r == 0; i++) {
         if (!carrier_of(v[i].type))
             r = err_set(err, -EINVAL, "channel '%s': there is no type %s yet", v[i].name, channel_words[v[i].type]);
+        else if (v[i].type == CHANNEL_SLACK_BOT && !conf->slack.text)
+            r = err_set(err, -EINVAL, "channel '%s': Slack's bot needs its section: slack: {token_file: FILE}",
+                        v[i].name);
+    }
+    if (r == 0 && conf->slack.text)
+        r = channels_add_bot(c, err);
     if (r == 0)
         return c;
     channels_free(c);
@@ -188,6 +195,39 @@ void outbox_put(struct outbox *o, const struct message *m)
     VEC_ROOM(b->v, b->n, b->cap);
     b->v[b->n++] = message_copy(m);
     o->last_id = MAX(o->last_id, m->id);
+}
+
+struct sending {
+    struct hub *h;
+    struct message *m;
+    store_done_fn *done;
+    void *arg;
+};
+
+static void sent_on(void *arg, int result)
+{
+    struct sending *s = arg;
+
+    if (result < 0)
+        log_warn("channel", "a message cannot be stored, and is lost if the hub ends now: %s", strerror(-result));
+    if (s->h->outbox)
+        outbox_put(s->h->outbox, s->m);
+    if (s->done)
+        s->done(s->arg, result);
+    free(s->m);
+    free(s);
+}
+
+void outbox_send(struct outbox *o, const struct message *m, store_done_fn *done, void *arg)
+{
+    struct sending *s = mem_zero(1, sizeof(*s));
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+
+    *s = (struct sending){o->carriers.h, message_copy(m), done, arg};
+    s->m->id = outbox_next_id(o);
+    message_write(s->m, &b);
+    struct note n = {.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)};
+    store_notes_put(s->h->store, &n, 1, sent_on, s);
 }
 
 static void load_message(void *arg, const struct note *n)
@@ -365,6 +405,8 @@ static struct channel_now now_of(const struct outbox *o, const struct channel *c
             now.since_ms = b->since_ms;
         }
     }
+    if (!now.error[0] && strcmp(c->name, CHANNEL_BOT) == 0)
+        now.error = slack_desk_error(o->carriers.h->slack, &now.since_ms);
     return now;
 }
 

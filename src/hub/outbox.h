@@ -25,6 +25,9 @@ void outbox_tick(struct outbox *o, int64_t now_ms);
 const struct channels *outbox_channels(const struct outbox *o);
 int64_t outbox_next_id(struct outbox *o);
 void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */
+/* The same for one that is none yet, and has no id: done (NULL: nobody) is called once it is, or could not be made one;
+ * it is sent in any case. */
+void outbox_send(struct outbox *o, const struct message *m, store_done_fn *done, void *arg);
 /* Each channel as it is now; borrowed until the next call. */
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);
 /* Which channels fail, in a sentence; "": none. */

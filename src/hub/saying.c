@@ -138,6 +138,21 @@ bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *ar
     return begin(h, k, NULL, done, arg);
 }
 
+bool saying_answers(struct hub *h, const struct saying_ask *k)
+{
+    struct say_ask ask = {.text = k->text,
+                          .way = k->way,
+                          .now_ms = clock_wall_ms(),
+                          .conf = h->say ? h->say : &say_usual,
+                          .zone = h->zone,
+                          .is_node = knows_node,
+                          .arg = h};
+    struct say *s = say_new(&ask);
+
+    say_free(s);
+    return s != NULL;
+}
+
 /* ---- over HTTP ---- */
 
 static void reply_answer(void *arg, const struct say_answer *a)

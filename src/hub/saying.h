@@ -18,6 +18,8 @@ typedef void saying_fn(void *arg, const struct say_answer *a); /* a: until it re
  */
 bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *arg);
 
+bool saying_answers(struct hub *h, const struct saying_ask *k); /* would it be answered, whoever asks? */
+
 /* POST /api/v1/say */
 enum reply_how saying_post(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
 

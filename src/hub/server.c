@@ -34,6 +34,7 @@
 #include "hub/ports.h"
 #include "hub/press.h"
 #include "hub/saying.h"
+#include "hub/slack.h"
 #include "hub/slurm.h"
 #include "hub/steady.h"
 #include "hub/streams.h"
@@ -257,6 +258,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     alerts_desk_tick(s->hub.alerts, now_ms);
     bulletins_desk_tick(s->hub.bulletins, now_ms);
     outbox_tick(s->hub.outbox, now_ms);
+    slack_desk_tick(s->hub.slack, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -330,6 +332,8 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
         r = wandb_desk_check(conf, err);
     if (r == 0)
         r = alerts_desk_check(conf, err);
+    if (r == 0)
+        r = slack_desk_check(conf, err);
     if (r == 0)
         r = outbox_check(conf, err);
     if (r == 0)
@@ -447,6 +451,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     alerts_desk_set(h->alerts);
     outbox_set(h->outbox);
     bulletins_desk_set(h->bulletins);
+    slack_desk_set(h->slack);
 
     free(s->names);
     s->n_names = 0;
@@ -642,6 +647,8 @@ static void make_api(struct server *s)
         .say = saying_post,
         .bulletins = bulletins_desk_now,
         .bulletin_send = bulletins_desk_send,
+        .slack_secret = slack_desk_secret,
+        .slack_heard = slack_desk_heard,
         .usage_now = hub_usage_now,
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,
@@ -689,6 +696,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->alerts = alerts_desk_new(h);
     h->outbox = outbox_new(h);
     h->bulletins = bulletins_desk_new(h);
+    h->slack = slack_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -826,6 +834,8 @@ void hub_close(struct hub *h)
     h->outbox = NULL; /* what is stored late is sent after the next start */
     bulletins_desk_free(h->bulletins);
     h->bulletins = NULL;
+    slack_desk_free(h->slack);
+    h->slack = NULL;
     h->wandb = NULL;
     asked_free(h->asked);
     h->asked = NULL;

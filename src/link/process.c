@@ -263,6 +263,12 @@ void process_stop(struct process *p)
     ending(p);
 }
 
+void process_drop(struct process *p)
+{
+    kill(-p->pid, SIGTERM);
+    process_free(p);
+}
+
 /* ---- what it said ---- */
 
 struct str process_said(const struct process *p)

@@ -33,6 +33,8 @@ int process_write(struct process *p, struct str bytes);
 void process_input_ends(struct process *p);
 /* Nothing of its output is taken any more, and it is told to end. May be called from out. */
 void process_stop(struct process *p);
+/* The same for who ends himself: ended is not called, and p is gone. */
+void process_drop(struct process *p);
 struct str process_said(const struct process *p); /* the end of what came on its standard error */
 /* The last line of that which is not empty, without what cannot be shown. */
 void process_last_words(struct str said, char *ret, size_t size);

@@ -42,6 +42,16 @@ struct slack_ask {
     void *arg;
 };
 
+void slack_set(struct slack *s, const struct slack_server *at)
+{
+    free(s->api);
+    free(s->hooks);
+    free(s->ca_file);
+    s->api = mem_str(at->api);
+    s->hooks = mem_str(at->hooks);
+    s->ca_file = mem_str(at->ca_file);
+}
+
 int slack_new(struct slack **ret, struct event_base *loop, const struct slack_server *at, struct err *err)
 {
     struct slack *s = mem_zero(1, sizeof(*s));
@@ -51,9 +61,7 @@ int slack_new(struct slack **ret, struct event_base *loop, const struct slack_se
         free(s);
         return r;
     }
-    s->api = mem_str(at->api);
-    s->hooks = mem_str(at->hooks);
-    s->ca_file = mem_str(at->ca_file);
+    slack_set(s, at);
     *ret = s;
     return 0;
 }
@@ -136,19 +144,8 @@ static int send_method(struct slack_ask *k, enum step step, const char *method, 
 
 static void form_add(struct buf *b, const char *name, const char *value)
 {
-    static const char hex[] = "0123456789ABCDEF";
-
     buf_addf(b, "%s%s=", b->len ? "&" : "", name);
-    for (; *value; value++) {
-        unsigned char c = (unsigned char)*value;
-        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c)) {
-            buf_addc(b, (char)c);
-        } else {
-            buf_addc(b, '%');
-            buf_addc(b, hex[c >> 4]);
-            buf_addc(b, hex[c & 15]);
-        }
-    }
+    buf_addurl(b, str_of(value));
 }
 
 /* ---- what is sent ---- */
@@ -189,6 +186,8 @@ static void put_words(struct json *j, const struct message *m)
     AUTO_BUF text = BUF_INIT(8u << 20);
 
     slack_text(&text, m);
+    if (!text.len && m->n_files)
+        escape(&text, m->files[0].name); /* something must be said */
     json_str(j, "text", buf_str(&text));
     if (m->blocks[0])
         json_raw(j, "blocks", str_of(m->blocks));
@@ -400,13 +399,14 @@ static int begun(struct slack_ask **ret, struct slack_ask *k, int r)
     return r;
 }
 
-int slack_ask(struct slack_ask **ret, struct slack *s, const char *method, struct str token, struct str json,
-              slack_done_fn *done, void *arg, struct err *err)
+int slack_ask(struct slack_ask **ret, struct slack *s, const char *method, struct str token, const char *name,
+              const char *value, slack_done_fn *done, void *arg, struct err *err)
 {
     struct slack_ask *k = ask_new(s, token, done, arg);
 
-    buf_addstr(&k->body, json);
-    return begun(ret, k, send_method(k, STEP_ASK, method, json.len ? NULL : FORM, err));
+    if (name)
+        form_add(&k->body, name, value);
+    return begun(ret, k, send_method(k, STEP_ASK, method, FORM, err));
 }
 
 int slack_post(struct slack_ask **ret, struct slack *s, struct str token, const char *to, const struct message *m,

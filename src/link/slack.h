@@ -24,13 +24,14 @@ struct slack_server {
 
 struct slack;
 int slack_new(struct slack **ret, struct event_base *loop, const struct slack_server *at, struct err *err);
-void slack_free(struct slack *s); /* after what was asked */
+void slack_set(struct slack *s, const struct slack_server *at); /* what is asked from now on is asked there */
+void slack_free(struct slack *s);                               /* after what was asked */
 
 typedef void slack_done_fn(void *arg, const struct slack_result *r);
 struct slack_ask;
-/* One method: token and json are copied. json empty: an empty form, as apps.connections.open wants it. */
-int slack_ask(struct slack_ask **ret, struct slack *s, const char *method, struct str token, struct str json,
-              slack_done_fn *done, void *arg, struct err *err);
+/* One method, with at most one argument (name NULL: none), as a form: methods that read take no JSON. */
+int slack_ask(struct slack_ask **ret, struct slack *s, const char *method, struct str token, const char *name,
+              const char *value, slack_done_fn *done, void *arg, struct err *err);
 /*
  * A message, which is borrowed until it is done. to: a channel ("#gpus", "C0123"), a person ("U0123", or a mail
  * address), or an address to answer to, which gets no files. What was posted before the files failed is not posted

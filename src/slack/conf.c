@@ -12,8 +12,9 @@
 
 struct slack_conf {
     const char *file[SLACK_KEYS], *env[SLACK_KEYS];
-    const char *channel, *prefix, *api, *hooks, *ca_file;
+    const char *channel, *prefix, *api, *hooks, *ca_file, *url;
     const char *words[SLACK_WORDS];
+    bool open;
     struct arena arena;
 };
 
@@ -35,6 +36,7 @@ static const struct member {
     {"api", offsetof(struct slack_conf, api), ADDRESS},
     {"hooks", offsetof(struct slack_conf, hooks), ADDRESS},
     {"ca_file", offsetof(struct slack_conf, ca_file), PATH},
+    {"url", offsetof(struct slack_conf, url), ADDRESS},
 };
 static const struct member words[SLACK_WORDS] = {
     {"hosts", offsetof(struct slack_conf, words[WORD_HOSTS]), TEXT},
@@ -52,6 +54,7 @@ struct slack_conf *slack_conf_new(void)
     *c = (struct slack_conf){
         .channel = "",
         .prefix = "",
+        .url = "",
         .api = "https://slack.com/api",
         .hooks = "https://hooks.slack.com",
         .words = {"HOSTS", "ALL", "ALL_cmd", "ALL_detail", "HELP", "WHERE"},
@@ -135,12 +138,16 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
         return read_value(rd, m, v);
     if (str_eq(key->text, "keywords"))
         return read_words(rd, v);
+    if (str_eq(key->text, "open"))
+        return v->kind == YNODE_TEXT && str_bool(str_trim(v->text), &rd->c->open)
+                   ? 0
+                   : ytree_fail(rd->t, v, rd->err, "expected true or false");
     if (str_eq(key->text, "token") || str_eq(key->text, "app_token") || str_eq(key->text, "signing"))
         return ytree_fail(rd->t, key, rd->err, "a secret does not belong here: name a file that holds it, %.*s_file",
                           STR_ARG(key->text));
     return ytree_fail(rd->t, key, rd->err,
                       "not understood here: token_file, token_env, app_token_file, app_token_env, signing_file, "
-                      "signing_env, channel, prefix, keywords, api, hooks and ca_file are");
+                      "signing_env, channel, prefix, keywords, open, url, api, hooks and ca_file are");
 }
 
 static int check(const struct reading *rd)
@@ -215,6 +222,16 @@ const char *slack_conf_prefix(const struct slack_conf *c)
 const char *slack_conf_word(const struct slack_conf *c, enum slack_word word)
 {
     return c->words[word];
+}
+
+bool slack_conf_open(const struct slack_conf *c)
+{
+    return c->open;
+}
+
+const char *slack_conf_url(const struct slack_conf *c)
+{
+    return c->url;
 }
 
 const char *slack_conf_api(const struct slack_conf *c)

@@ -32,9 +32,11 @@ int slack_conf_secret(const struct slack_conf *c, enum slack_key key, struct buf
 /* None of these is NULL. */
 const char *slack_conf_channel(const struct slack_conf *c); /* where what names no other goes; "": nowhere */
 const char *slack_conf_prefix(const struct slack_conf *c);  /* before a command; "": nothing */
-const char *slack_conf_word(const struct slack_conf *c, enum slack_word word);
-const char *slack_conf_api(const struct slack_conf *c);     /* without a slash behind */
-const char *slack_conf_hooks(const struct slack_conf *c);   /* the same: what addresses to answer to begin with */
+const char *slack_conf_word(const struct slack_conf *c, enum slack_word word); /* "": it is off */
+bool slack_conf_open(const struct slack_conf *c);         /* may everybody in Slack read, mapped to a person or not? */
+const char *slack_conf_url(const struct slack_conf *c);   /* where people find the page; "": where the hub listens */
+const char *slack_conf_api(const struct slack_conf *c);   /* without a slash behind */
+const char *slack_conf_hooks(const struct slack_conf *c); /* the same: what addresses to answer to begin with */
 const char *slack_conf_ca_file(const struct slack_conf *c); /* NULL, as an exception: the system's */
 
 #endif

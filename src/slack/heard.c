@@ -240,22 +240,22 @@ struct heard *heard_envelope(struct str json, char *ret_id, struct err *err)
     return h;
 }
 
-enum frame_kind frame_kind(struct str json)
+enum slack_frame slack_frame_kind(struct str json)
 {
     json_t *o = load(json, NULL);
     const char *type = text_of(o, "type"), *reason = text_of(o, "reason");
-    enum frame_kind kind = FRAME_OTHER;
+    enum slack_frame kind = SLACK_OTHER;
 
     if (!o)
-        kind = FRAME_BAD;
+        kind = SLACK_BAD;
     else if (json_object_get(o, "envelope_id"))
-        kind = FRAME_ENVELOPE;
+        kind = SLACK_ENVELOPE;
     else if (strcmp(type, "hello") == 0)
-        kind = FRAME_HELLO;
+        kind = SLACK_HELLO;
     else if (strcmp(type, "disconnect") == 0)
-        kind = strcmp(reason, "link_disabled") == 0 ? FRAME_DISABLED
-               : strcmp(reason, "warning") == 0     ? FRAME_WARNING
-                                                    : FRAME_REFRESH;
+        kind = strcmp(reason, "link_disabled") == 0 ? SLACK_DISABLED
+               : strcmp(reason, "warning") == 0     ? SLACK_WARNING
+                                                    : SLACK_REFRESH;
     json_decref(o);
     return kind;
 }

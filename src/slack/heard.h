@@ -46,8 +46,8 @@ struct heard *heard_envelope(struct str json, char *ret_id, struct err *err);
 struct heard *heard_command(struct str (*get)(void *arg, const char *name), void *arg, struct err *err);
 
 /* A frame of Socket Mode that is none. */
-enum frame_kind { FRAME_ENVELOPE, FRAME_HELLO, FRAME_WARNING, FRAME_REFRESH, FRAME_DISABLED, FRAME_OTHER, FRAME_BAD };
-enum frame_kind frame_kind(struct str json);
+enum slack_frame { SLACK_ENVELOPE, SLACK_HELLO, SLACK_WARNING, SLACK_REFRESH, SLACK_DISABLED, SLACK_OTHER, SLACK_BAD };
+enum slack_frame slack_frame_kind(struct str json);
 
 /* Text as Slack writes it (&lt; <https://x|x> <#C1|gpus>) as people typed it. */
 void slack_plain(struct buf *out, struct str text);

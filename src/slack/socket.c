@@ -228,23 +228,23 @@ static void envelope(struct sock *s, struct conn *c, struct str frame)
 
 static void frame_in(struct sock *s, struct conn *c, struct str frame)
 {
-    switch (frame_kind(frame)) {
-    case FRAME_HELLO:
+    switch (slack_frame_kind(frame)) {
+    case SLACK_HELLO:
         c->hello = true;
         conn_leave(s, conn_other(s, c), LINGER_MS);
         tell_state(s, "open", NULL);
         break;
-    case FRAME_WARNING:
-    case FRAME_REFRESH:
+    case SLACK_WARNING:
+    case SLACK_REFRESH:
         c->leaving = true; /* by itself */
         if (!conn_other(s, c)->began_mono)
             want_now(s);
         break;
-    case FRAME_DISABLED:
+    case SLACK_DISABLED:
         tell_state(s, "disabled", NULL);
         s->over = true;
         break;
-    case FRAME_ENVELOPE:
+    case SLACK_ENVELOPE:
         envelope(s, c, frame);
         break;
     default: /* of a kind that does not concern us, or no JSON */

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_FREE struct heard *a = heard_event(bytes, &err), *b = heard_action(bytes, &err),
                            *e = heard_envelope(bytes, id, &err), *f = NULL;
     (void)a, (void)b, (void)e;
-    frame_kind(bytes);
+    slack_frame_kind(bytes);
     if (request_form(bytes, scratch, form.v, &form.n, &err) == 0)
         f = heard_command(form_field, &form, &err);
     (void)f;

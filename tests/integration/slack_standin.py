@@ -219,6 +219,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except ValueError:
             args = {}
         s.note("api", method, args)
+        if kind.startswith("application/json") and method not in ("chat.postMessage", "files.completeUploadExternal", "conversations.open"):
+            s.fault(f"{method} takes no JSON")
         want = APP if method == "apps.connections.open" else BOT
         if self.headers.get("Authorization") != "Bearer " + want:
             s.fault(f"{method} with a wrong token")

@@ -163,21 +163,21 @@ static void frames_say_what_they_are(void **unused)
 {
     static const struct {
         const char *json;
-        enum frame_kind kind;
+        enum slack_frame kind;
     } cases[] = {
-        {"{\"type\":\"hello\"}", FRAME_HELLO},
-        {"{\"type\":\"disconnect\",\"reason\":\"warning\"}", FRAME_WARNING},
-        {"{\"type\":\"disconnect\",\"reason\":\"refresh_requested\"}", FRAME_REFRESH},
-        {"{\"type\":\"disconnect\",\"reason\":\"link_disabled\"}", FRAME_DISABLED},
-        {"{\"envelope_id\":\"e\",\"type\":\"hello\"}", FRAME_ENVELOPE},
-        {"{\"type\":\"new\"}", FRAME_OTHER},
-        {"{\"type\":", FRAME_BAD},
-        {"7", FRAME_BAD},
+        {"{\"type\":\"hello\"}", SLACK_HELLO},
+        {"{\"type\":\"disconnect\",\"reason\":\"warning\"}", SLACK_WARNING},
+        {"{\"type\":\"disconnect\",\"reason\":\"refresh_requested\"}", SLACK_REFRESH},
+        {"{\"type\":\"disconnect\",\"reason\":\"link_disabled\"}", SLACK_DISABLED},
+        {"{\"envelope_id\":\"e\",\"type\":\"hello\"}", SLACK_ENVELOPE},
+        {"{\"type\":\"new\"}", SLACK_OTHER},
+        {"{\"type\":", SLACK_BAD},
+        {"7", SLACK_BAD},
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("%s\n", cases[i].json);
-        assert_int_equal(frame_kind(str_of(cases[i].json)), cases[i].kind);
+        assert_int_equal(slack_frame_kind(str_of(cases[i].json)), cases[i].kind);
     }
 }
 

@@ -1,0 +1,75 @@
+/* carrier_slack.c: a message posted by the bot: to a channel, to a person, or where somebody asked from. */
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "hub/carrier.h"
+#include "hub/slack.h"
+#include "link/slack.h"
+
+struct load {
+    struct slack_ask *ask;
+    struct event *never; /* instead: what cannot be sent at all is said on the next turn of the loop */
+    char why[CARRIER_ERROR_MAX];
+    carried_fn *done;
+    void *arg;
+};
+
+static void load_stop(struct load *l)
+{
+    if (!l)
+        return;
+    slack_ask_free(l->ask);
+    if (l->never)
+        event_free(l->never);
+    free(l);
+}
+
+static void on_posted(void *arg, const struct slack_result *r)
+{
+    static const enum carried_how how[] =
+        {[SLACK_DONE] = CARRIED_SENT, [SLACK_AGAIN] = CARRIED_AGAIN, [SLACK_REFUSED] = CARRIED_REFUSED};
+    struct load *l = arg, was = *l;
+
+    l->ask = NULL; /* gone already */
+    load_stop(l);
+    was.done(was.arg, &(struct carried){.how = how[r->how], .error = r->error, .wait_ms = r->wait_ms});
+}
+
+static void on_never(evutil_socket_t fd, short what, void *arg)
+{
+    struct load *l = arg, was = *l;
+
+    (void)fd, (void)what;
+    load_stop(l);
+    was.done(was.arg, &(struct carried){.how = CARRIED_REFUSED, .error = was.why});
+}
+
+static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
+                     carried_fn *done, void *arg, struct err *err)
+{
+    struct slack *link = NULL;
+    AUTO_BUF token = {0};
+    int r = slack_desk_link(s->h->slack, &link, &token, err);
+
+    if (r < 0)
+        return r;
+    struct load *l = mem_zero(1, sizeof(*l));
+    *l = (struct load){.done = done, .arg = arg};
+    const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : slack_desk_channel(s->h->slack);
+    r = slack_post(&l->ask, link, buf_str(&token), to, m, on_posted, l, err);
+    if (r == -EACCES || r == -EINVAL || r == -EMSGSIZE) {
+        struct timeval now = {0};
+        mem_copy_str(l->why, sizeof(l->why), err->msg);
+        l->never = evtimer_new(s->h->loop, on_never, l);
+        event_add(l->never, &now);
+        r = 0;
+    }
+    if (r < 0)
+        load_stop(l);
+    else
+        *ret = l;
+    return r;
+}
+
+const struct carrier carrier_slack = {load_send, load_stop};
