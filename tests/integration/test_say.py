@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What the Slack bot answers, through POST /api/v1/say and `muster say` against a real hub: in the asker's name, with his rights."""
 import base64
+import contextlib
 import json
 import threading
 
@@ -18,7 +19,7 @@ alerts:
   node-down: {for: 0s}
   gpu-idle: off
 channels:
-  own: {type: command, command: [/bin/true], to: person}
+  own: {type: command, command: [/bin/sh, -c, "cat >> TOLD"], to: person}
 """
 SECRET = "--api-key=hunter2"
 
@@ -27,7 +28,7 @@ class Say(lib.Case):
     def setUp(self):
         super().setUp()
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
-            f.write(CONFIG)
+            f.write(CONFIG.replace("TOLD", self.path("told")))
         self.port, self.on, self.away, self.over = lib.free_port(), {"dgx1": "lee"}, set(), threading.Event()
         self.begin()
         self.nodes = {n: (sender.Node(n), self.token("agent")) for n in ("dgx1", "dgx2", "dgx3")}
@@ -133,6 +134,12 @@ class Say(lib.Case):
         self.on.pop("dgx3")
         wait = lib.wait_until("it is kim's", lambda: [w for w in self.get("/api/v1/waits")["rows"] if w["state"] == "yours"], limit=60)[0]
         self.assertEqual((wait["person"], wait["where"], wait["tell"]), ("kim", "dgx3:0", True))
+
+        def told():
+            with contextlib.suppress(OSError), open(self.path("told"), encoding="utf-8") as f:
+                return '"person":"kim"' in (text := f.read()) and "dgx3:0" in text
+
+        lib.wait_until("kim is told", told, limit=60)
         self.assertEqual(self.say(f"release {wait['id']}", self.kim)["text"], "Released: dgx3:0.")
 
     def test_alerts_and_silences(self):
