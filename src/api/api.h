@@ -163,6 +163,8 @@ struct api {
                           struct err *err);
     int (*vesta_update)(void *hub, struct request *rq, struct str id,
                         struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
+    /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
+    int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
     /* administration; rename NULL, retired and maintenance -1: leave */
     int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                       struct err *err);

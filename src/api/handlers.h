@@ -37,6 +37,7 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
 handler get_waits, post_wait, post_wait_beat, delete_wait, get_free;
 /* send.c: what comes in */
 handler post_batches, get_register, post_update;
+enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp);
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);
 /* sources.c: where relays have names of nodes from */
 handler get_sources, post_sources;

@@ -120,6 +120,8 @@ const struct route routes[] = {
      .params = "host_name: its name; token: the vesta token", .gate = vesta_allowed, .handle = get_register},
     {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .max_body = 512u << 10,
      .summary = "vesta: a sender's sample", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_update},
+    {METHOD_POST, "/notification/send_notification/slack/", ROLE_NONE, .open = true, .write = true, .max_body = 32u << 10,
+     .summary = "vesta: the Slack bot says something to somebody: {\"text\", \"to\"}", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_notification},
     {METHOD_POST, "/slack/events", ROLE_NONE, .open = true, .max_body = MAX_SLACK_BODY, .gate = slack_allowed,
      .summary = "Slack: events of the bot, signed (docs/slack.md)", .handle = post_slack_events},
     {METHOD_POST, "/slack/command", ROLE_NONE, .open = true, .max_body = MAX_SLACK_BODY, .gate = slack_allowed,

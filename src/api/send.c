@@ -64,3 +64,12 @@ enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
         return vesta_error(rp, r == -EINVAL ? 400 : 503, err.msg);
     return REPLY_LATER;
 }
+
+enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct err err = {0};
+    int r = a->vesta_notify(a->hub, rq, &err);
+    if (r < 0)
+        return vesta_error(rp, r == -EINVAL || r == -ENOENT ? 400 : 500, err.msg);
+    return REPLY_LATER;
+}

@@ -132,5 +132,6 @@ const struct trend *hub_trend(void *hub);
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
                    struct err *err);
 int vesta_update(void *hub, struct request *rq, struct str id, struct err *err);
+int vesta_notify(void *hub, struct request *rq, struct err *err);
 
 #endif

@@ -626,6 +626,7 @@ static void make_api(struct server *s)
         .ask_then = ask_then,
         .vesta_register = vesta_register,
         .vesta_update = vesta_update,
+        .vesta_notify = vesta_notify,
         .node_admin = registry_admin,
         .node_labels = registry_labels,
         .events = registry_events,

@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "alert/channel.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "hub/herald.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
+#include "hub/outbox.h"
 #include "model/gather.h"
 
 #define VESTA_NAME_MAX  64
@@ -18,6 +21,8 @@
 #define VESTA_PROCS_MAX 256 /* per GPU */
 #define GAP_FIRST_MS    60000
 #define MIB             (1 << 20)
+#define TO_MAX          200
+#define SAID_MAX        4000
 
 /* The key and the 16 bytes of a node id, both of the secret's hash. */
 static void key_of(struct str id, char key[NODE_KEY_MAX], struct node_id *ret)
@@ -306,5 +311,73 @@ int vesta_update(void *hub, struct request *rq, struct str id, struct err *err)
     proc_list_fini(&p->procs);
     free(p->uses);
     free(p);
+    return r;
+}
+
+/* ---- to somebody, through the Slack bot ---- */
+
+static bool is_slack_id(const char *s)
+{
+    return (s[0] == 'U' || s[0] == 'W') && strlen(s) > 6 &&
+           strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(s);
+}
+
+/* Whom they mean, as Slack is asked for him: a mail address, Slack's own id, or a person of ours. NULL: nobody. */
+static const char *slack_of(const struct hub *h, const char *to)
+{
+    size_t n;
+    const struct person *p = census_persons(h->api.census, &n);
+    if (strchr(to, '@') || is_slack_id(to))
+        return to;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(p[i].name, to) == 0 || (p[i].full && strcmp(p[i].full, to) == 0))
+            return p[i].slack ? p[i].slack : p[i].mail;
+    return NULL;
+}
+
+static const char *bot_channel(const struct hub *h)
+{
+    size_t n = 0;
+    const struct channel *c = h->outbox ? channels_all(outbox_channels(h->outbox), &n) : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (c[i].type == CHANNEL_SLACK_BOT)
+            return c[i].name;
+    return NULL;
+}
+
+int vesta_notify(void *hub, struct request *rq, struct err *err)
+{
+    struct hub *h = hub;
+    json_error_t e;
+    json_t *root = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
+    const json_t *text = json_object_get(root, "text"), *to = json_object_get(root, "to");
+    struct str said = str_n(json_string_value(text), json_string_length(text)), first;
+    struct str whom = str_n(json_string_value(to), json_string_length(to));
+    const char *channel = bot_channel(h), *address = NULL;
+    int r = 0;
+    if (!said.p || !whom.p || !str_trim(said).len || said.len > SAID_MAX || whom.len > TO_MAX || !str_utf8_ok(whom) ||
+        memchr(said.p, 0, said.len))
+        r = err_set(err, -EINVAL, "expected {\"text\": up to %d bytes, \"to\": a name or a mail address}.", SAID_MAX);
+    else if (!channel)
+        r = err_set(err, -ENOTSUP, "there is no channel of type slack-bot: docs/alerts.md.");
+    else if (!(address = slack_of(h, json_string_value(to))))
+        r = err_set(err, -ENOENT, "unknown user name: no person of muster.yaml with a slack or mail is called that.");
+    if (r == 0) {
+        struct str rest = str_trim(said);
+        str_line(&rest, &first);
+        AUTO_FREE char *title = mem_strn(first.p, first.len), *more = mem_strn(rest.p, rest.len);
+        struct vesta_waiting *w = mem_zero(1, sizeof(*w));
+        *w = (struct vesta_waiting){h, httpd_late(rq)};
+        herald_send(h,
+                    &(struct message){.created_ms = rq->now_ms,
+                                      .kind = MESSAGE_ANSWER, /* at once, whatever the hour */
+                                      .channel = channel,
+                                      .to = address,
+                                      .rule = "",
+                                      .title = title,
+                                      .text = more},
+                    on_stored, w);
+    }
+    json_decref(root);
     return r;
 }

@@ -17,6 +17,7 @@ import unittest.mock
 import zoneinfo
 
 import lib
+from slack_standin import Slack
 from test_channels import Standin
 
 MIB = 1 << 20
@@ -339,6 +340,7 @@ class Settings(Vesta):
             self.assertIn(want, written)
         self.assertIn("1 of its statements left out: Python is not run here", err)
         self.assertFalse(os.path.exists(self.path("ran")))
+        self.run_ok(lib.MUSTER, "config", "check", os.path.join(into, "muster.yaml"))
         _, err = self.settings(text, "--into", into, want=3)  # what is there is left alone
         self.assertIn("is there already; nothing was written", err)
         os.remove(os.path.join(into, "muster.yaml"))
@@ -410,6 +412,36 @@ SERVER_UP_MSG: "Server has been started. (bind : `{{bind_host}}`)"
         heard("`gpu01` is back")
         self.assertEqual(len(standin.of("/hidden")), 4, [g["body"] for g in standin.of("/hidden")])
         self.assertNotIn("hidden", hub.text)
+
+
+class Notified(Vesta):
+    def notify(self, hub, body, token="t"):
+        return lib.ask_json(f"{hub.url}/notification/send_notification/slack/?token={token}", method="POST", body=body if isinstance(body, str) else json.dumps(body))
+
+    def test_the_bot_says_it_to_whom_it_is_for(self):
+        slack = Slack(self.dir)
+        self.addCleanup(slack.stop)
+        slack.users = {"U0KIMKIM": "kim@x.example", "U0LEELEE": "lee@x.example"}
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(slack.section(self.dir) + "channels: {bot: {type: slack-bot}}\nvesta_token: t\npeople:\n  kim: {logins: [kim], slack: U0KIMKIM}\n"
+                    "  lee: {logins: [lee], name: Lee Doe, mail: lee@x.example}\n  raj: {logins: [raj]}\n")
+        hub = self.start_hub("--config", self.path("muster.yaml"))
+        for to, text in (("kim", "first"), ("Lee Doe", "a <b> & c\nsecond line"), ("U0KIMKIM", "by id"), ("lee@x.example", "by mail")):
+            self.assertEqual(self.notify(hub, {"text": text, "to": to}), {"status": "OK", "status_code": 200})
+        lib.wait_until("four posts", lambda: len(slack.posts) == 4)
+        got = {(p["channel"], p["text"]) for p in slack.posts}
+        self.assertEqual(got, {("DU0KIMKIM", "first"), ("DU0LEELEE", "a &lt;b&gt; &amp; c\nsecond line"), ("DU0KIMKIM", "by id"), ("DU0LEELEE", "by mail")})
+        for body, token, code in (({"text": "x", "to": "raj"}, "t", 400), ({"text": "x", "to": "nobody"}, "t", 400), ({"text": "", "to": "kim"}, "t", 400), ({"text": "x"}, "t", 400),
+                                  ({"text": "x" * 5000, "to": "kim"}, "t", 400), ({"text": 7, "to": "kim"}, "t", 400), ("[]", "t", 400), ("{", "t", 400), ("", "t", 400),
+                                  ({"text": "x", "to": "kim"}, "wrong", 403), ({"text": "x", "to": "a\0@b"}, "t", 400)):
+            self.assertEqual(self.notify(hub, body, token)["status_code"], code, body)
+        self.assertEqual(len(slack.posts), 4)
+        self.assertEqual(slack.faults, [])
+
+    def test_without_a_bot_it_says_so(self):
+        hub = self.start_hub("--vesta-token", "t")
+        got = self.notify(hub, {"text": "x", "to": "kim"})
+        self.assertEqual((got["status"], got["status_code"]), ("ERROR", 500))
 
 
 if __name__ == "__main__":

@@ -59,6 +59,12 @@ static int vesta_register(void *hub, struct request *rq, struct str host_name, c
     return 0;
 }
 
+static int vesta_notify(void *hub, struct request *rq, struct err *err)
+{
+    (void)hub;
+    return rq->body.len ? err_set(err, -ENOTSUP, "there is no bot.") : err_set(err, -EINVAL, "expected.");
+}
+
 static int vesta_update(void *hub, struct request *rq, struct str id, struct err *err)
 {
     (void)hub, (void)rq;
@@ -170,6 +176,7 @@ static int setup(void **state)
                        .vesta_token = "0000",
                        .vesta_register = vesta_register,
                        .vesta_update = vesta_update,
+                       .vesta_notify = vesta_notify,
                        .node_admin = node_admin,
                        .events = events,
                        .bulletins = bulletins,
@@ -338,6 +345,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/states/{host}/", "GET", "++133++3"},
         {"/register/", "GET", "????????"}, /* without vesta's own token in the URL: its error, under 200 */
         {"/update/host/{id}", "POST", "????????"},
+        {"/notification/send_notification/slack/", "POST", "????????"},
         {"/slack/events", "POST", "11111111"}, /* whoever asks: there is no signature */
         {"/slack/command", "POST", "11111111"},
         {"/slack/action", "POST", "11111111"},
@@ -736,6 +744,8 @@ static void vesta_is_answered_under_200_with_its_own_codes(void **unused)
                  {"POST", "/update/host/feed?token=0000", "404"},
                  {"POST", "/update/host/0123?token=", "403"},
                  {"POST", "/update/host/0123?token=0000", "400"},
+                 {"POST", "/notification/send_notification/slack/?token=0000", "400"},
+                 {"POST", "/notification/send_notification/slack/?token=1", "403"},
                  {"GET", "/states/nobody/", "404"}};
     struct reply rp;
     (void)unused;
