@@ -254,8 +254,9 @@ static void put_slack(struct settings *s)
     if (s->bot) {
         buf_adds(&s->out, "slack:\n  ");
         add_secret(s, "token_file", SECRET_BOT, value(s, "SLACK_BOT_TOKEN"));
-        buf_adds(&s->out, "\n  # to hear commands it needs a token for Socket Mode, too (docs/alerts.md):\n");
+        buf_adds(&s->out, "\n  # to hear commands it needs a token for Socket Mode, too (docs/slack.md):\n");
         buf_addf(&s->out, "  # app_token_file: %s/slack-app.token\n", s->folder);
+        buf_adds(&s->out, "  open: true # whoever is in Slack may ask, as it was; false: people of `people:` alone\n");
         if (printable(channel)) {
             buf_adds(&s->out, "  channel: ");
             add_text(s, channel);

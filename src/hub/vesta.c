@@ -359,7 +359,7 @@ int vesta_notify(void *hub, struct request *rq, struct err *err)
         memchr(said.p, 0, said.len))
         r = err_set(err, -EINVAL, "expected {\"text\": up to %d bytes, \"to\": a name or a mail address}.", SAID_MAX);
     else if (!channel)
-        r = err_set(err, -ENOTSUP, "there is no channel of type slack-bot: docs/alerts.md.");
+        r = err_set(err, -ENOTSUP, "there is no channel of type slack-bot: docs/slack.md.");
     else if (!(address = slack_of(h, json_string_value(to))))
         r = err_set(err, -ENOENT, "unknown user name: no person of muster.yaml with a slack or mail is called that.");
     if (r == 0) {

@@ -17,6 +17,7 @@ import unittest.mock
 import zoneinfo
 
 import lib
+import slack_standin
 from slack_standin import Slack
 from test_channels import Standin
 
@@ -436,6 +437,29 @@ class Notified(Vesta):
                                   ({"text": "x", "to": "kim"}, "wrong", 403), ({"text": "x", "to": "a\0@b"}, "t", 400)):
             self.assertEqual(self.notify(hub, body, token)["status_code"], code, body)
         self.assertEqual(len(slack.posts), 4)
+        self.assertEqual(slack.faults, [])
+
+    def test_the_old_keywords_are_answered_to_everybody(self):
+        slack = Slack(self.dir)
+        self.addCleanup(slack.stop)
+        into = self.path("etc")
+        self.settings(f"TOKEN: t\nSLACK_BOT_TOKEN: {slack_standin.BOT}\nSLACK_BOT_POST_CHANNEL: '#gpus'\nKEYWORD_CMD_PREFIX: '!'\nKEYWORD_PRINT_HOSTS: MACHINES\nKEYWORD_PRINT_HELP: ''\n", "--into", into)
+        config = os.path.join(into, "muster.yaml")
+        with open(config, encoding="utf-8") as f:
+            text = f.read()
+        slack.section(self.dir)  # writes the app's token
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(text.replace("slack:\n", f"slack:\n  api: {slack.url}/api\n  hooks: {slack.url}\n  ca_file: {slack.ca}\n  app_token_file: {self.path('slack-app_token')}\n"))
+        hub = self.start(lib.MUSTER, "hub", "--config", config, "--listen", "127.0.0.1:0", "--data", self.path("data"), env={"no_proxy": "127.0.0.1"})
+        url = hub.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        lib.ask_json(url + "/register/?host_name=gpu01&token=t")
+        lib.wait_until("Socket Mode is connected", slack.live)
+        for text in ("MACHINES", "!HOSTS", "!HELP", "!", "talk of !MACHINES", "!MACHINES"):  # the last alone is one
+            slack.envelope("events_api", slack.message(text, user="U9"))
+        said = lib.wait_until("an answer with its file", lambda: [p for p in slack.posts if p.get("files")])
+        lib.wait_until("all are acknowledged", lambda: not slack.waiting)
+        self.assertIn(b"gpu01", said[0]["files"][0][1])
+        self.assertEqual(len({p.get("thread_ts") for p in slack.posts}), 1, slack.posts)
         self.assertEqual(slack.faults, [])
 
     def test_without_a_bot_it_says_so(self):
