@@ -311,6 +311,16 @@ int channels_add_bot(struct channels *c, struct err *err)
 
 /* ---- when, where ---- */
 
+size_t channel_joins(const struct channel *c)
+{
+    static const size_t bytes[CHANNEL_TYPES] = {[CHANNEL_SLACK] = 2900, /* a block of Slack's has 3000 characters */
+                                                [CHANNEL_SLACK_BOT] = 2900,
+                                                [CHANNEL_NTFY] = 3500, /* 4096 with the title */
+                                                [CHANNEL_MAIL] = 60000};
+
+    return bytes[c->type];
+}
+
 bool channel_quiet(const struct channel *c, int32_t minute)
 {
     if (c->quiet_from <= c->quiet_to)

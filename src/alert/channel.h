@@ -58,7 +58,8 @@ int channels_add_bot(struct channels *c, struct err *err);
 const struct channel *channels_all(const struct channels *c, size_t *ret_n);
 const struct channel *channels_find(const struct channels *c, const char *name);
 
-bool mail_address_ok(struct str s);                          /* user@host, of plain letters */
+bool mail_address_ok(struct str s);            /* user@host, of plain letters */
+size_t channel_joins(const struct channel *c); /* bytes of a digest it takes; 0: a program reads each message */
 bool channel_quiet(const struct channel *c, int32_t minute); /* is it, at this minute of the day? */
 /* Where it leads, and its secret ("": it has none). 0 or -errno with a sentence. */
 int channel_url(const struct channel *c, struct buf *ret, struct err *err);

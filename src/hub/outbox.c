@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "alert/channel.h"
+#include "alert/digest.h"
 #include "alert/note.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,6 +20,8 @@
 #define SHOWN_MS      600000 /* how long it is shown that somebody could not be told */
 #define QUEUE_MAX     1000   /* of a box; then the oldest goes */
 #define UNDER_WAY_MAX 8      /* of a channel */
+#define FEW           5      /* that wait: more of them are joined */
+#define LONG_MS       30000  /* for that the first has waited as long: a few that come at once go one by one */
 #define BOX_NAME_MAX  (CHANNEL_NAME_MAX + 100)
 
 struct box {
@@ -322,17 +325,59 @@ static bool asked_for(const struct message *m)
     return m->kind == MESSAGE_ANSWER || (m->kind == MESSAGE_NOTICE && m->person[0]);
 }
 
-/* The first that may go now, or NULL. */
-static const struct message *first_due(const struct box *b, const struct channel *c, int64_t now_ms)
+/* Those that may go now, oldest first: where they are. */
+static size_t due(const struct box *b, const struct channel *c, int64_t now_ms, size_t ret[QUEUE_MAX])
 {
     struct civil at;
+    size_t n = 0;
 
     zone_civil(b->o->carriers.h->zone, now_ms, &at);
     bool quiet = channel_quiet(c, at.hour * 60 + at.minute);
     for (size_t i = 0; i < b->n; i++)
         if (!quiet || b->v[i]->severity == SEV_CRITICAL || asked_for(b->v[i]))
-            return b->v[i];
-    return NULL;
+            ret[n++] = i;
+    return n;
+}
+
+/*
+ * Many that waited are one from now on, in the place of the first: on disk at once or not at all. Not while it fails,
+ * since the one that was tried may have arrived.
+ */
+static void join(struct box *b, const struct channel *c, const size_t *at, size_t n, int64_t now_ms)
+{
+    const struct message *v[QUEUE_MAX];
+    struct note notes[QUEUE_MAX];
+    AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
+    char name[BOX_NAME_MAX];
+    size_t k = 0, taken, kept = 0;
+
+    while (k < n && digest_takes(b->v[at[k]])) {
+        v[k] = b->v[at[k]];
+        k++;
+    }
+    if (b->tries || k <= FEW || !channel_joins(c) || now_ms - v[0]->created_ms < LONG_MS)
+        return;
+    struct message *one = digest_of(v, k, channel_joins(c), b->o->carriers.h->zone, &taken);
+    message_write(one, &bytes);
+    if (taken < 2 || bytes.err) {
+        free(one);
+        return;
+    }
+    for (size_t i = 0; i < taken; i++)
+        notes[i] = (struct note){.kind = NOTE_MESSAGE, .id = v[i]->id, .gone = i > 0};
+    notes[0].bytes = buf_str(&bytes);
+    store_notes_put(b->o->carriers.h->store, notes, taken, gone, NULL);
+    log_info("channel", "%s: %zu messages that waited are one now", box_name(b, name), taken);
+    for (size_t i = 0, next = 0; i < b->n; i++) {
+        if (next < taken && i == at[next]) {
+            free(b->v[i]);
+            if (next++ == 0)
+                b->v[kept++] = one;
+        } else {
+            b->v[kept++] = b->v[i];
+        }
+    }
+    b->n = kept;
 }
 
 /* How many of its channel are under way. */
@@ -355,9 +400,13 @@ static void box_tick(struct box *b, int64_t now_ms)
         return;
     while (b->n && now_ms - b->v[0]->created_ms > OLDEST_MS)
         give_up(b, 0, c ? "after three days" : "its channel is not there any more");
-    const struct message *m = c && mono_ms >= b->next_mono ? first_due(b, c, now_ms) : NULL;
-    if (!m || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
+    if (!c || !b->n || mono_ms < b->next_mono || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
         return;
+    size_t at[QUEUE_MAX], n = due(b, c, now_ms, at);
+    if (!n)
+        return;
+    join(b, c, at, n, now_ms);
+    const struct message *m = b->v[at[0]];
     b->sending = m->id;
     b->began_mono = mono_ms;
     b->carrier = carrier_of(c->type);

@@ -170,5 +170,47 @@ class Channels(telling.Telling):
         self.assertNotIn("hidden", out + err)
 
 
+class Joined(telling.Telling):
+    """More than a few wait: they come as one."""
+    RULES = [f"held-{c}" for c in "abcdefgh"]
+
+    def setUp(self):
+        super().setUp()
+        self.standin = Standin()
+        self.addCleanup(self.standin.server_close)
+        self.addCleanup(self.standin.shutdown)
+        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{self.standin.server_port}"
+        rules = "".join(f'    - {{name: {r}, when: "user:kim", channel: [phone, hook], text: "{r} is it", advice: "look, {r}"}}\n' for r in self.RULES)
+        self.set_up(f"alerts:\n  gpu-idle: off\n  rules:\n{rules}channels:\n  phone: {{type: ntfy, url: '{url}/phone', severity: critical}}\n  hook: {{type: webhook, url: '{url}/hook', severity: critical}}\n")
+
+    def test_what_waited_comes_as_one_in_order_and_over_restarts(self):
+        self.standin.next["/phone"] = [503] * 20
+        self.user = "kim"
+        lib.wait_until("it was tried", lambda: len(self.standin.of("/phone")) == 4)
+        self.assertEqual({g["body"].decode().split("\n")[0] for g in self.standin.of("/phone")}, {"[warning] held-a: held-a is it"}, "not joined while it fails")
+        lib.wait_until("programs get each", lambda: len(self.standin.of("/hook")) == 8)
+        first = self.standin.of("/phone")[0]["at"]
+        lib.wait_until("they have waited", lambda: time.monotonic() - first > 31)
+        self.standin.next["/phone"] = [503]
+        self.hub.kill9()
+        self.begin()
+        lib.wait_until("joined, and refused", lambda: not self.standin.next["/phone"])
+        self.hub.kill9()
+        self.begin()
+        lib.wait_until("all came", lambda: self.channel("phone")["waiting"] == 0)
+        last = self.standin.of("/phone")[-1]["body"].decode()
+        self.assertRegex(last, r"^\[warning\] 8 messages since \d{4}-\d\d-\d\d \d\d:\d\d\n")
+        self.assertEqual([line.split(" ")[2].rstrip(":") for line in last.split("\n")[1:] if not line.startswith("  ")], self.RULES)
+        self.assertEqual([line for line in last.split("\n") if line.startswith("  ")], [f"  look, {r}" for r in self.RULES])
+        time.sleep(2)
+        self.hub.kill9()
+        told = len(self.standin.of("/phone"))
+        self.begin()
+        time.sleep(3)
+        self.assertEqual(len(self.standin.of("/phone")), told, "nothing comes again")
+        self.assertEqual([json.loads(g["body"])["rule"] for g in self.standin.of("/hook")][:8], self.RULES)
+
+
 if __name__ == "__main__":
     lib.main()
