@@ -109,7 +109,7 @@ static int script_end(pid_t pid, struct err *err)
 
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : err_set(err, -EIO, "the database was not read");
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : err_set(err, -EIO, "not all of the database was read");
 }
 
 static int print_all(FILE *in, struct err *err)

@@ -334,7 +334,7 @@ class Host:
         self.out, self.tick_ms = out, tick_ms
         self.key = "vesta:" + hashlib.sha256(ident.encode()).hexdigest()[:32]
         self.devices, self.series, self.procs = {}, {}, {}
-        self.span = self.last_ms = 0
+        self.span = self.last_ms = self.taken = 0
         self.put(kind="node", node=self.key, name=name, agent="vesta", collector="vesta", tick_ms=tick_ms)
 
     def put(self, **record):
@@ -382,6 +382,7 @@ class Host:
                 self.see_process(at_ms, (uuid, pid), user, name, used)
         for where in [w for w in self.procs if w not in seen]:
             self.end_process(where)
+        self.taken += 1
 
     def close(self):
         self.flush()
@@ -442,23 +443,37 @@ def tick(db, name, zone):
     return tick_of(got)
 
 
+def convert_host(db, zone, host, name, refused):
+    clock = Clock(zone)
+    for stamp, data in db.rows(name):
+        try:
+            at_ms = clock.ms(stamp)
+            host.row(at_ms, gpus_of(unpack(data)))
+        except Refused as e:
+            refused[str(e)] += 1
+
+
 def convert(db, zone, out):
-    """(rows read, rows written, {why: how many})"""
-    taken, refused = 0, collections.Counter()
+    """(hosts, rows taken, {why: how many rows were not}, {host that could not be read to its end: why})"""
+    taken, refused, broken = 0, collections.Counter(), {}
     hosts = [(i, n) for i, n in db.hosts() if n in db.tables and n != "machines"]
-    db.total = sum(db.count(n) for _, n in hosts)
+    for _, name in hosts:
+        try:
+            db.total += db.count(name)
+        except sqlite3.Error as e:
+            broken[name] = e
     for ident, name in hosts:
-        host, clock = Host(out, ident, text_of(name, 64) or "host", tick(db, name, zone)), Clock(zone)
-        for stamp, data in db.rows(name):
-            try:
-                at_ms = clock.ms(stamp)
-                host.row(at_ms, gpus_of(unpack(data)))
-                taken += 1
-            except Refused as e:
-                refused[str(e)] += 1
-        host.close()
+        host = None
+        try:
+            host = Host(out, ident, text_of(name, 64) or "host", tick(db, name, zone))
+            convert_host(db, zone, host, name, refused)
+        except sqlite3.Error as e:
+            broken[name] = e
+        if host:
+            host.close()
+            taken += host.taken
     db.clear()
-    return len(hosts), taken, refused
+    return len(hosts), taken, refused, broken
 
 
 def main():
@@ -478,7 +493,7 @@ def main():
     try:
         db = Database(os.path.abspath(given.file), given.quiet)
         sys.stdout.write('{"muster_export":1}\n')
-        hosts, taken, refused = convert(db, zone, sys.stdout)
+        hosts, taken, refused, broken = convert(db, zone, sys.stdout)
         sys.stdout.flush()
     except (sqlite3.Error, Refused) as e:
         sys.exit(f"cannot read '{given.file}': {e}")
@@ -488,6 +503,9 @@ def main():
     for why, n in sorted(refused.items()):
         print(f"vesta: refused {n} rows: {why}", file=sys.stderr)
     print(f"vesta: {taken + sum(refused.values())} rows of {hosts} hosts: {taken} taken, {sum(refused.values())} refused", file=sys.stderr)
+    for name, why in sorted(broken.items()):
+        print(f"vesta: host '{text_of(name, 64)}' could not be read to its end: {why}", file=sys.stderr)
+    sys.exit(1 if broken else 0)
 
 
 if __name__ == "__main__":

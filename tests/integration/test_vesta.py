@@ -149,6 +149,8 @@ class History(Vesta):
         self.assertEqual(self.asked(hub, "a", "mem_used", ms(DAY), ms(DAY) + 60000), [8000 * MIB])
         self.assertEqual(self.asked(hub, "a", "temp", ms(DAY), ms(DAY) + 60000), [60])
         self.assertEqual(self.asked(hub, "a", "util", ms(DAY), ms(DAY) + 7200000, "1h", "count"), [60, 1])
+        url = hub.url + f"/api/v1/usage?by=person&from={ms(DAY)}&to={ms(DAY) + 3600000}"
+        lib.wait_until("kim's three GPUs are counted", lambda: [r["gpus"] for r in lib.ask_json(url)["rows"] if r["key"] == "kim"] == [3])
 
     def test_a_sender_goes_on_as_the_same_node(self):
         self.history(self.database({"a": [(DAY, packed(payload("a")))]}))
@@ -230,6 +232,21 @@ class History(Vesta):
         self.assertIn("more than plain data", err)
         self.assertIn("unpack to too much", err)
         self.assertIn(f"{4 * len(bad)} samples", err)
+
+    def test_a_host_that_cannot_be_read_keeps_no_other_from_it(self):
+        path = self.database({"a": [(DAY + datetime.timedelta(minutes=i), packed(payload("a", gpus=1))) for i in range(3)], "z": [(DAY, packed(payload("z", gpus=1)))]})
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute("create table odd (x)")
+            db.execute("insert into machines values('1', 'odd', 'x')")
+            db.execute("create table flat (timestamp INTEGER PRIMARY KEY, data BLOB) WITHOUT ROWID")
+            db.execute("insert into machines values('2', 'flat', 'x')")
+            db.commit()
+        err = self.history(path, want=3)
+        self.assertIn("vesta: 4 rows of 4 hosts: 4 taken, 0 refused\n", err)
+        self.assertIn("host 'odd' could not be read to its end: no such column", err)
+        self.assertIn("host 'flat' could not be read to its end: no such column", err)
+        self.assertIn("not all of the database was read", err)
+        self.assertEqual(self.records("SELECT count(*) FROM processes"), [(2,)])
 
     def test_what_is_no_database_of_vesta_is_said(self):
         other = self.path("other.db")
