@@ -107,7 +107,7 @@ static int read_what(struct reading *rd, const struct ynode *at, struct bulletin
 
 static int read_zone(struct reading *rd, const struct ynode *at, struct bulletin *b)
 {
-    const char *name;
+    const char *name = "";
     struct err bad = {0};
 
     if (b->zone)
@@ -141,7 +141,7 @@ static int read_channels(struct reading *rd, const struct ynode *at, struct bull
     b->n_channels = 0;
     for (size_t i = 0; i < n && r == 0; i++) {
         const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
-        const char *name = NULL;
+        const char *name = "";
         r = read_text(rd, one, "the name of a channel", &name);
         for (size_t k = 0; r == 0 && k < b->n_channels; k++)
             if (strcmp(b->channels[k], name) == 0)

@@ -119,6 +119,7 @@ static int worst_first(const void *x, const void *y)
     return strcmp(a->rule, b->rule);
 }
 
+/* Whether they are over is said where one is not. */
 static const struct column_spec wrong_columns[] = {
     {"alert", "ALERT", CELL_TEXT, .weight = 100},
     {"severity", "SEVERITY", CELL_TEXT, .weight = 90},
@@ -130,6 +131,7 @@ static const struct column_spec wrong_columns[] = {
 static int wrong_rows(struct bulletin_job *k, const struct past *past, struct rows *ret, struct err *err)
 {
     int r = past->notes ? past->notes(past->procs_arg, NOTE_ALERT, false, count_alert, k, err) : 0;
+    bool still = false;
 
     rows_init(ret, wrong_columns, ARRAY_LEN(wrong_columns));
     if (k->n_wrong)
@@ -148,7 +150,11 @@ static int wrong_rows(struct bulletin_job *k, const struct past *past, struct ro
         cell_int(&c[3], (int64_t)w->still);
         if (where.len)
             cell_some_text(&c[4], where.p);
+        still |= w->still > 0;
     }
+    char *names[] = {"alert", "severity", "times", "where"};
+    if (!still)
+        rows_pick(ret, names, ARRAY_LEN(names), NULL);
     return MIN(r, 0);
 }
 
@@ -248,10 +254,7 @@ static void pick_slim(const struct usage_table *t, struct rows *r)
     names[n++] = "busy_ratio";
     if (t->has_wall)
         names[n++] = "free_s";
-    else
-        names[n++] = "idle_s";
-    if (t->has_cost)
-        names[n++] = "cost";
+    names[n++] = t->has_cost ? "cost" : "idle_s";
     rows_pick(r, names, n, NULL);
 }
 
@@ -303,7 +306,7 @@ static void draw(struct bulletin_job *k, const struct past *past, const struct u
 /* Text, and HTML whose picture is a file of the mail. */
 static void write_letter(struct bulletin_job *k, struct letter *l)
 {
-    AUTO_BUF src = BUF_INIT(2 * PICTURE_MAX);
+    AUTO_BUF src = BUF_INIT((size_t)2 * PICTURE_MAX);
 
     letter_text(&k->made.text, l, TEXT_WIDTH);
     if (k->made.picture.len && strcmp(k->format, "html") == 0) { /* a file that is looked at has no files beside it */

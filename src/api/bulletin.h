@@ -10,6 +10,7 @@
 
 #define BULLETIN_PICTURE "usage.png"
 #define BULLETIN_SCREEN  "status.txt"
+#define BULLETIN_TEXT    "report.txt"
 
 /* What it became. */
 struct bulletin_made {
@@ -19,6 +20,11 @@ struct bulletin_made {
     struct buf picture; /* PNG; empty: there is none */
     struct buf screen;  /* of a status: what every GPU does */
 };
+
+/* It as this channel takes it, for free(); name: the report's. Mail has HTML with the picture in it; Slack letters
+ * below each other, through the bot with files; others text. */
+struct message *bulletin_message(const struct bulletin_made *made, const char *name, const struct channel *c,
+                                 int64_t id, int64_t now_ms);
 
 /* How one stands, for the list. */
 struct bulletin_now {

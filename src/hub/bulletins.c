@@ -1,4 +1,4 @@
-/* bulletins.c: when each report is due, the notes of what went out, and its messages, each as its channel takes it. */
+/* bulletins.c: when each report is due, the notes of what went out, and its messages on their way to the outbox. */
 #include "hub/bulletins.h"
 
 #include <errno.h>
@@ -13,11 +13,9 @@
 #include "base/log.h"
 #include "hub/outbox.h"
 
-#define LOOK_MS    1000
-#define COUNT_MS   900000 /* so long it waits for the last hours to be counted */
-#define AGAIN_MS   60000
-#define FENCED_MAX 2800 /* of Slack's 3000 in a block */
-#define PLAIN_MAX  3500 /* of ntfy's 4096 */
+#define LOOK_MS  1000
+#define COUNT_MS 900000 /* so long it waits for the last hours to be counted */
+#define AGAIN_MS 60000
 
 struct mark { /* a report of this name: what was seen to */
     char name[BULLETIN_NAME_MAX + 1];
@@ -168,65 +166,6 @@ struct making { /* a report on its way from the worker to the outbox */
     struct message *messages[BULLETIN_CHANNELS];
 };
 
-/* The whole lines that fit. */
-static void add_lines(struct buf *out, struct str text, size_t max)
-{
-    size_t end = text.len;
-
-    if (text.len > max) {
-        end = (size_t)MAX(str_rfind(str_n(text.p, max), "\n"), 0);
-        buf_addf(out, "%.*s\n(cut: it is too long for this channel)\n", (int)end, text.p);
-    } else {
-        buf_addstr(out, text);
-    }
-}
-
-static void add_file(struct message *m, struct message_file *files, const char *name, const char *type,
-                     const struct buf *bytes)
-{
-    if (!bytes->len)
-        return;
-    files[m->n_files++] = (struct message_file){name, type, buf_str(bytes)};
-    m->files = files;
-}
-
-/* As the channel takes it: mail shows HTML with the picture in it, Slack letters below each other between fences, and
- * what is long as a file; others get the text. */
-static struct message *message_for(const struct making *k, const struct channel *c, const struct bulletin_made *made,
-                                   int64_t now_ms)
-{
-    const char *type = channel_words[c->type];
-    bool mail = strcmp(type, "mail") == 0, bot = strcmp(type, "slack-bot") == 0, slack = strcmp(type, "slack") == 0;
-    bool as_file = bot && (made->screen.len || made->text.len > FENCED_MAX);
-    struct message_file files[MESSAGE_FILES_MAX];
-    AUTO_BUF text = BUF_INIT(1u << 20);
-    struct message m = {.id = outbox_next_id(k->h->outbox),
-                        .created_ms = now_ms,
-                        .kind = MESSAGE_REPORT,
-                        .severity = SEV_INFO,
-                        .channel = c->name,
-                        .rule = k->name,
-                        .title = made->title,
-                        .html = mail && made->html.len ? made->html.p : ""};
-
-    if (as_file) {
-        add_file(&m, files, made->screen.len ? BULLETIN_SCREEN : "report.txt", "text/plain; charset=utf-8",
-                 made->screen.len ? &made->screen : &made->text);
-    } else if (bot || slack) {
-        buf_adds(&text, "```\n");
-        add_lines(&text, buf_str(&made->text), FENCED_MAX);
-        buf_adds(&text, "```");
-    } else {
-        add_lines(&text, buf_str(&made->text), strcmp(type, "ntfy") == 0 ? PLAIN_MAX : text.max / 2);
-    }
-    if (mail || bot)
-        add_file(&m, files, BULLETIN_PICTURE, "image/png", &made->picture);
-    else if (made->picture.len)
-        buf_addf(&text, "%sThe chart does not go through this channel.\n", slack ? "\n" : "");
-    m.text = text.p ? text.p : "";
-    return message_copy(&m);
-}
-
 static void making_free(struct making *k)
 {
     for (size_t i = 0; i < BULLETIN_CHANNELS; i++)
@@ -305,7 +244,7 @@ static void put(struct making *k)
     size_t n = 0;
 
     for (; n < k->n; n++) {
-        bytes[n] = BUF_INIT(2 * NOTE_MAX);
+        bytes[n] = BUF_INIT((size_t)2 * NOTE_MAX);
         message_write(k->messages[n], &bytes[n]);
         notes[n] = (struct note){.kind = NOTE_MESSAGE, .id = k->messages[n]->id, .bytes = buf_str(&bytes[n])};
     }
@@ -341,7 +280,8 @@ static void made(void *arg, struct reply *rp)
         const struct channel *c = channels_find(outbox_channels(k->h->outbox), k->channels[i]);
         if (!c)
             continue;
-        k->messages[n] = message_for(k, c, bulletin_job_made(k->job), clock_wall_ms());
+        k->messages[n] =
+            bulletin_message(bulletin_job_made(k->job), k->name, c, outbox_next_id(k->h->outbox), clock_wall_ms());
         memmove(k->channels[n++], c->name, strlen(c->name) + 1);
     }
     k->n = n;

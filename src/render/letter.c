@@ -64,7 +64,9 @@ static void mail_part(struct buf *out, const struct letter_part *p)
         return;
     }
     t.bar = bar_of(p, r, &t.bar_full);
+    buf_adds(out, "<div style=\"overflow-x:auto\">\n"); /* a wide table moves, not the whole mail */
     mail_table(out, &t);
+    buf_adds(out, "</div>\n");
     if (p->more[0])
         mail_line(out, str_of(p->more));
 }

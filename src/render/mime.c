@@ -380,6 +380,12 @@ static void add_shown(struct buf *out, const struct message *m, struct str html,
     }
 }
 
+/* What it is of, in its last line. */
+static const char *rule_word(const struct message *m)
+{
+    return !m->rule[0] ? "" : m->kind == MESSAGE_REPORT ? ", report " : ", rule ";
+}
+
 static void add_plain(struct buf *out, const struct mime_ask *k)
 {
     const struct message *m = k->m;
@@ -387,7 +393,7 @@ static void add_plain(struct buf *out, const struct mime_ask *k)
     buf_addf(out, "%s\n", m->title);
     if (m->text[0])
         buf_addf(out, "\n%s\n", m->text);
-    buf_addf(out, "\n-- \nmuster on %s%s%s\n", k->hub, m->rule[0] ? ", rule " : "", m->rule);
+    buf_addf(out, "\n-- \nmuster on %s%s%s\n", k->hub, rule_word(m), m->rule);
 }
 
 void mime_html(struct buf *out, const struct message *m, const char *hub)
@@ -412,10 +418,8 @@ void mime_html(struct buf *out, const struct message *m, const char *hub)
     }
     buf_adds(out, "</div>\n<p style=\"margin:16px 0 0;color:#808080;font-size:12px\">muster on ");
     html_cstr(out, hub);
-    if (m->rule[0]) {
-        buf_adds(out, ", rule ");
-        html_cstr(out, m->rule);
-    }
+    buf_adds(out, rule_word(m));
+    html_cstr(out, m->rule);
     buf_adds(out, "</p>\n</body></html>\n");
 }
 

@@ -5,12 +5,16 @@ import contextlib
 import datetime
 import json
 import re
+import shutil
 import signal
 import sqlite3
 import struct
 import time
+import unittest
 
 import lib
+import slack_standin
+import smtp_standin
 
 DAY = 86400000
 NOTE_ALERT, NOTE_MESSAGE, NOTE_REPORT = 1, 3, 10
@@ -37,7 +41,7 @@ reports:
 """
 
 
-class Reports(lib.Case):
+class Base(lib.Case):
     def setUp(self):
         super().setUp()
         self.zone, self.off = zone_at_noon()
@@ -98,6 +102,8 @@ class Reports(lib.Case):
         """Long enough for a second message, if there were one: one a second goes out."""
         time.sleep(3)
 
+
+class Reports(Base):
     def test_each_period_goes_out_once(self):
         self.past()
         self.begin()
@@ -248,6 +254,73 @@ class Reports(lib.Case):
         self.hub.p.send_signal(signal.SIGHUP)
         self.hub.wait_line(r"no channel 'ops'")
         self.assertEqual(self.rows()["daily"]["channels"], ["prog", "other"])
+
+
+OUT = """
+name: Lab & Söhne
+channels:
+  mail: {{type: mail, url: "smtps://localhost:{smtp}", from: muster@example.org, to: [boss@example.org, ops@example.org], ca_file: {dir}/cert.pem}}
+  bot: {{type: slack-bot, to: "#ops"}}
+reports:
+  daily: {{every: day, at: "08:00", channel: [mail, bot]}}
+  all: {{every: day, at: "00:00", channel: [mail, bot], what: status}}
+"""
+
+
+@unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
+class Out(Base):
+    """By mail and through the bot, as those who get them see them."""
+    def setUp(self):
+        super().setUp()
+        smtp_standin.certificate(self.path("cert.pem"), self.path("cert.key"))
+        self.smtp = smtp_standin.Smtp(cert=(self.path("cert.pem"), self.path("cert.key")), implicit=True)
+        self.addCleanup(self.smtp.close)
+        self.slack = slack_standin.Slack(self.dir)
+        self.addCleanup(self.slack.stop)
+        self.write(OUT.format(dir=self.dir, smtp=self.smtp.port) + f"usage: {{zone: {self.zone}}}\n" + self.slack.section(self.dir))
+
+    def send(self, name):
+        env = {"MUSTER_HUB": self.hub.url, "MUSTER_TOKEN": self.token("admin", data=self.data)}
+        self.run_ok(lib.MUSTER, "reports", "send", name, env=env)
+
+    def test_mail_and_bot(self):
+        self.past()
+        self.begin()
+        self.counted()
+        self.send("daily")
+        text = lib.ask(self.hub.url + "/api/v1/reports/daily")[2].decode().splitlines()
+        png = lib.ask(self.hub.url + "/api/v1/reports/daily?format=png")[2]
+        lib.wait_until("the mail", lambda: self.smtp.mails)
+        m = self.smtp.mails[0]
+        self.assertEqual(m["to"], ["boss@example.org", "ops@example.org"])
+        msg = m["msg"]
+        self.assertEqual(str(msg["Subject"]), text[0])
+        self.assertTrue(text[0].startswith("Lab & Söhne: usage by person, "))
+        parts = {p.get_content_type(): p for p in msg.walk() if not p.is_multipart()}
+        self.assertEqual(set(parts), {"text/plain", "text/html", "image/png"})
+        plain, page, picture = (parts[k] for k in ("text/plain", "text/html", "image/png"))
+        self.assertIn("\n".join(text[1:]), plain.get_content().replace("\r\n", "\n"))
+        shown = re.findall(r'<img src="cid:([^"]+)"', page.get_content())
+        self.assertEqual(["<" + c + ">" for c in shown], [picture["Content-ID"]])
+        self.assertEqual(picture.get_content(), png)
+        self.assertEqual(picture.get_content_disposition(), "inline")
+        self.assertEqual(re.findall(r'(?:src|href)="(?!cid:)', page.get_content()), [])  # nothing is loaded
+        self.assertIn("Lab &amp; Söhne", page.get_content())
+        posts = lib.wait_until("the post and its file", lambda: len(self.slack.posts) >= 2 and list(self.slack.posts))
+        self.assertEqual(posts[0]["channel"], "COPS")
+        self.assertTrue(posts[0]["text"].startswith("Lab &amp; Söhne: usage by person, "), posts[0]["text"])
+        self.assertIn("```\n" + text[1], posts[0]["text"])
+        self.assertEqual(posts[1]["files"], [("usage.png", png)])
+        self.send("all")
+        lib.wait_until("the second mail", lambda: len(self.smtp.mails) == 2)
+        parts = {p.get_content_type(): p for p in self.smtp.mails[1]["msg"].walk() if not p.is_multipart()}
+        self.assertIn("gpu info.", parts["text/plain"].get_content())
+        self.assertIn("<pre", parts["text/html"].get_content())
+        posts = lib.wait_until("the status", lambda: len(self.slack.posts) >= 4 and list(self.slack.posts))
+        (name, screen), = posts[3]["files"]
+        self.assertEqual(name, "status.txt")
+        self.assertIn(b"gpu info.", screen)
+        self.assertEqual((self.smtp.faults, self.slack.faults), ([], []))
 
 
 if __name__ == "__main__":

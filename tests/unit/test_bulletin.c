@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "alert/bulletin.h"
+#include "api/bulletin.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -276,6 +277,68 @@ static void a_hub_that_was_off_sends_the_newest_once(void **unused)
     zone_free(z);
 }
 
+static void each_channel_gets_what_it_takes(void **unused)
+{
+    static const struct {
+        const char *type;
+        size_t lines; /* of 50 bytes each */
+        bool status;
+        const char *html;
+        const char *begin, *end; /* of the text */
+        size_t n_files;
+        const char *files[2];
+    } cases[] = {
+        {"mail", 5, false, "<p>", "0 ", "9\n", 1, {"usage.png"}},
+        {"slack", 5, false, "", "```\n0 ", "The chart does not go through this channel.\n", 0, {0}},
+        {"slack", 500, false, "", "```\n0 ", "The chart does not go through this channel.\n", 0, {0}},
+        {"slack-bot", 5, false, "", "```\n0 ", "9\n```", 1, {"usage.png"}},
+        {"slack-bot", 500, false, "", "", "", 2, {"report.txt", "usage.png"}},
+        {"slack-bot", 5, true, "", "", "", 1, {"status.txt"}},
+        {"webhook", 500, false, "", "0 ", "The chart does not go through this channel.\n", 0, {0}},
+        {"webhook", 5, true, "", "0 ", "9\n", 0, {0}},
+        {"ntfy", 500, false, "", "0 ", "this channel.\n", 0, {0}},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct channel c = {.name = "ch"};
+        struct bulletin_made made = {.title = "t",
+                                     .text = BUF_INIT(65536),
+                                     .html = BUF_INIT(64),
+                                     .picture = BUF_INIT(64),
+                                     .screen = BUF_INIT(65536)};
+        int type = 0;
+        print_message("%s %zu %d\n", cases[i].type, cases[i].lines, cases[i].status);
+        while (type < CHANNEL_TYPES && strcmp(channel_words[type], cases[i].type) != 0)
+            type++;
+        if (type == CHANNEL_TYPES)
+            continue; /* this muster has no such channel */
+        c.type = (enum channel_type)type;
+        for (size_t k = 0; k < cases[i].lines; k++)
+            buf_addf(&made.text, "%zu %047d\n", k, 9);
+        buf_adds(&made.html, "<p>");
+        buf_addstr(cases[i].status ? &made.screen : &made.picture, STR("bytes"));
+        AUTO_FREE struct message *m = bulletin_message(&made, "daily", &c, 7, 1000);
+        struct str text = str_of(m->text);
+        assert_int_equal(m->kind, MESSAGE_REPORT);
+        assert_int_equal(m->id, 7);
+        assert_string_equal(m->channel, "ch");
+        assert_string_equal(m->rule, "daily");
+        assert_string_equal(m->html, cases[i].html);
+        assert_true(str_starts(text, cases[i].begin) && str_ends(text, cases[i].end));
+        if (strcmp(cases[i].type, "webhook") != 0)
+            assert_true(text.len < 4000);
+        assert_int_equal(str_find(text, "(cut:") >= 0, text.len > 2000 && text.len < 4000);
+        assert_int_equal(m->n_files, cases[i].n_files);
+        for (size_t k = 0; k < m->n_files; k++)
+            assert_string_equal(m->files[k].name, cases[i].files[k]);
+        buf_fini(&made.text);
+        buf_fini(&made.html);
+        buf_fini(&made.picture);
+        buf_fini(&made.screen);
+    }
+}
+
 TESTS(cmocka_unit_test(reports_are_read), cmocka_unit_test(mistakes_have_their_place),
       cmocka_unit_test(a_report_is_due_once_for_each_period), cmocka_unit_test(two_years_have_each_report_once),
-      cmocka_unit_test(what_was_seen_to_is_not_due_again), cmocka_unit_test(a_hub_that_was_off_sends_the_newest_once))
+      cmocka_unit_test(what_was_seen_to_is_not_due_again), cmocka_unit_test(a_hub_that_was_off_sends_the_newest_once),
+      cmocka_unit_test(each_channel_gets_what_it_takes))
