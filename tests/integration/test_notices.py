@@ -51,6 +51,7 @@ class Notices(alerting.Watched):
         self.quiet.clear()
         lib.wait_until("it is back", lambda: ("notice", "node-back") in self.kinds(), 60)
         self.assertRegex([m for m in self.told() if m["rule"] == "node-back"][0]["title"], r"^\[info\] node-back: a2 is back after ")
+        lib.wait_until("that is over", lambda: not self.rows(), 60)
         self.hub.stop()
         self.begin()
         lib.wait_until("it looked", lambda: self.ask("GET", "/api/v1/alerts")[0] == 200)
@@ -59,6 +60,7 @@ class Notices(alerting.Watched):
         lib.wait_until("the other is down", lambda: self.kinds().count(("fired", "node-down")) == 2, 60)
         self.assertEqual(sorted(k for k in self.kinds() if k[1] != "node-new"), [("fired", "node-down"), ("fired", "node-down"), ("notice", "node-back")])
         self.assertEqual(len(self.ids("node-new")), 2)
+        self.assertNotIn("resolved", {kind for kind, _ in self.kinds()})  # the notice said so
 
 
 if __name__ == "__main__":
