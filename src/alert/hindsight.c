@@ -5,6 +5,7 @@
 
 #include "alert/lookout.h"
 #include "alert/reel.h"
+#include "alert/study.h"
 #include "base/mem.h"
 #include "people/roll.h"
 #include "query/view.h"
@@ -16,8 +17,24 @@
 #define HOLDS_MAX  BOOK_MAX
 #define STOP_EVERY 64 /* minutes */
 
+/* What there was to say of usage: of days, and of hours. */
+struct usage_past {
+    char zone_name[ZONE_NAME_MAX];
+    struct zone *zone;
+    struct sums_node *nodes; /* what they are called */
+    size_t n_nodes;
+    struct arena mem;   /* their text */
+    bool days, hours;   /* are wanted */
+    int32_t day;        /* looked at last */
+    int64_t hour_ms;    /* the same; 0: none */
+    struct study of[2]; /* of the day; of the hour */
+    struct usage_news *v;
+    size_t n;
+};
+
 struct hindsight {
     struct state_rule rule;
+    struct usage_past usage;
     struct census *census;
     struct alert_rules *rules;
     const struct zone *zone;
@@ -45,6 +62,39 @@ struct hindsight {
     struct alert **found; /* a ring once it is full */
     size_t n_found, cap_found, total;
 };
+
+static bool wanted(const struct alert_rules *rules, const char *name)
+{
+    const struct alert_rule *r = alert_rules_find(rules, name);
+
+    return r && !r->off;
+}
+
+static void usage_begin(struct usage_past *u, const struct hindsight_ask *ask)
+{
+    const struct view *v = ask->view;
+
+    mem_copy_str(u->zone_name, sizeof(u->zone_name), ask->usage_zone ? ask->usage_zone : "");
+    u->days = wanted(ask->rules, "usage-low");
+    u->hours = wanted(ask->rules, "usage-unusual");
+    u->nodes = arena_alloc(&u->mem, v->n + 1, sizeof(*u->nodes));
+    u->n_nodes = v->n;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        u->nodes[i] = (struct sums_node){.key = arena_strn(&u->mem, n->key, strlen(n->key)),
+                                         .name = arena_strn(&u->mem, n->name, strlen(n->name))};
+    }
+}
+
+static void usage_end(struct usage_past *u)
+{
+    zone_free(u->zone);
+    arena_fini(&u->mem);
+    study_fini(&u->of[0]);
+    study_fini(&u->of[1]);
+    free(u->v);
+    *u = (struct usage_past){0};
+}
 
 struct hindsight *hindsight_new(const struct hindsight_ask *ask)
 {
@@ -74,6 +124,7 @@ struct hindsight *hindsight_new(const struct hindsight_ask *ask)
     for (size_t i = 0; i < ask->view->n; i++)
         if (!ask->view->nodes[i]->retired)
             r->reels[r->n_reels++] = reel_new(ask->view->nodes[i]);
+    usage_begin(&r->usage, ask);
     reel_ask_init(&r->ask, r->rules, &r->rule);
     return r;
 }
@@ -88,6 +139,7 @@ static void rest(struct hindsight *r)
         free(r->holds[i]);
     r->n_holds = 0;
     lookout_free(r->lookout);
+    usage_end(&r->usage);
     live_free(r->live);
     book_free(r->book);
     roll_free(r->roll);
@@ -141,7 +193,7 @@ static void found(struct hindsight *r, const struct alert *a)
     uint8_t *days = r->days[t - r->tally];
     t->alerts++;
     t->firing += !a->resolved_ms;
-    t->longest_ms = MAX(t->longest_ms, end - a->since_ms);
+    t->longest_ms = a->notice ? 0 : MAX(t->longest_ms, end - a->since_ms);
     if (bit / 8 < sizeof(*r->days) && !(days[bit / 8] >> bit % 8 & 1)) {
         days[bit / 8] |= (uint8_t)(1u << bit % 8);
         t->days++;
@@ -328,6 +380,43 @@ static const struct identity *who(void *arg, const struct node_now *n, const str
     return roll_who(arg, n->key, f);
 }
 
+/* As the hub's worker does, once an hour. */
+static int play_usage(struct usage_past *u, const struct census *census, const struct past *past, int64_t at_ms,
+                      struct err *err)
+{
+    int64_t hour_ms = u->zone ? study_hour(u->zone, at_ms) : 0;
+    struct study_ask ask = {.hour_ms = hour_ms,
+                            .zone = u->zone,
+                            .census = census,
+                            .nodes = u->nodes,
+                            .n_nodes = u->n_nodes,
+                            .usage = past->usage,
+                            .arg = past->procs_arg,
+                            .stop = past->stop,
+                            .stop_arg = past->stop_arg};
+    int r = 0;
+
+    if (!past->usage || hour_ms == u->hour_ms)
+        return 0;
+    int32_t day = zone_date(u->zone, hour_ms + HOUR_MS);
+    for (int i = 0; i < 2 && r == 0; i++) {
+        if (i == 0 ? !u->days || (day == u->day && u->hour_ms) : !u->hours)
+            continue;
+        ask.skip_hours = i == 0;
+        ask.skip_day = i == 1;
+        study_fini(&u->of[i]);
+        r = study_run(&ask, &u->of[i], err);
+    }
+    u->day = day;
+    u->hour_ms = hour_ms;
+    u->n = 0;
+    u->v = mem_grow(u->v, u->of[0].n + u->of[1].n + 1, sizeof(*u->v));
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < u->of[i].n; k++)
+            u->v[u->n++] = u->of[i].v[k];
+    return r;
+}
+
 static void play_minute(struct hindsight *r, int64_t at_ms)
 {
     struct view view;
@@ -349,7 +438,9 @@ static void play_minute(struct hindsight *r, int64_t at_ms)
                       .census = r->census,
                       .book = r->book,
                       .recent = r->events + r->first_event,
-                      .n_recent = r->next_event - r->first_event};
+                      .n_recent = r->next_event - r->first_event,
+                      .usage = r->usage.v,
+                      .n_usage = r->usage.n};
     lookout_begin(r->lookout, at_ms);
     alert_rules_look(r->rules, &s, on_see, r->lookout);
     lookout_end(r->lookout, on_change, r);
@@ -385,6 +476,7 @@ static int play(struct hindsight *r, const struct past *past, struct err *err)
         roll_free(before);
         for (size_t k = 0; at_ms < end_ms && code == 0; k++) {
             at_ms += MINUTE_MS;
+            code = play_usage(&r->usage, r->census, past, at_ms, err);
             play_minute(r, at_ms);
             if (k % STOP_EVERY == 0 && past->stop && past->stop(past->stop_arg))
                 code = -ECANCELED;
@@ -398,6 +490,8 @@ int hindsight_run(struct hindsight *r, const struct past *past, struct err *err)
     size_t n;
     int code = load_records(r, past, err);
 
+    if (code == 0 && past->usage && (r->usage.days || r->usage.hours))
+        code = zone_load(r->usage.zone_name, &r->usage.zone, err);
     r->live = live_new(&r->rule, NULL, NULL);
     r->book = book_new();
     r->lookout = lookout_new(r->start_ms);

@@ -26,6 +26,7 @@ struct hindsight_ask {
     const struct census *census;   /* a reference is taken */
     struct alert_rules *rules;     /* taken */
     const struct zone *zone;       /* of days; borrowed; NULL: UTC */
+    const char *usage_zone;        /* the name of that of usage; copied; NULL: the system's */
     int64_t from_ms, to_ms;        /* at most HINDSIGHT_DAYS_MAX apart; made to whole minutes */
 };
 

@@ -6,6 +6,7 @@
 #include "alert/habit.h"
 
 #define HOUR_MS   3600000ll
+#define LATE_MS   600000ll
 #define HOURS     2   /* far from its habit for so many in a row */
 #define FOUND_MAX 500 /* of one kind */
 
@@ -169,13 +170,20 @@ static int study_day(struct studying *k)
     return r;
 }
 
+int64_t study_hour(const struct zone *z, int64_t now_ms)
+{
+    int64_t next_ms, end_ms = zone_period(z, PERIOD_HOUR, 0, now_ms - LATE_MS, &next_ms);
+
+    return zone_period(z, PERIOD_HOUR, 0, end_ms - 1, &next_ms);
+}
+
 int study_run(const struct study_ask *ask, struct study *ret, struct err *err)
 {
     struct studying k = {.ask = ask, .to = ret, .err = err};
 
     *ret = (struct study){0};
-    int r = study_day(&k);
-    if (r == 0)
+    int r = ask->skip_day ? 0 : study_day(&k);
+    if (r == 0 && !ask->skip_hours)
         r = study_hours(&k);
     arena_fini(&k.mem);
     free(k.users);

@@ -25,6 +25,7 @@ struct study_ask {
     void *arg;
     bool (*stop)(void *arg);
     void *stop_arg;
+    bool skip_day, skip_hours; /* the one or the other is not wanted */
 };
 
 struct study {
@@ -33,6 +34,8 @@ struct study {
     struct arena mem; /* its text */
 };
 
+/* The newest hour that is over, and has been for ten minutes, in which what is late may come: where it began. */
+int64_t study_hour(const struct zone *z, int64_t now_ms);
 /* 0; -ECANCELED; what usage gave. ret is ended with study_fini in any case. */
 int study_run(const struct study_ask *ask, struct study *ret, struct err *err);
 void study_fini(struct study *s);

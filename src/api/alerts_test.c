@@ -4,6 +4,7 @@
 #include "alert/hindsight.h"
 #include "alert/show.h"
 #include "api/handlers.h"
+#include "api/usage.h"
 #include "base/mem.h"
 #include "book/moment.h"
 #include "query/view.h"
@@ -157,6 +158,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
     struct err err = {0};
     int64_t span_ms = 7 * 86400000ll, until_ms = rq->now_ms;
     struct view v;
+    struct usage_now usage = {0};
     enum reply_how how = REPLY_NOW;
 
     if (last.len && moment_span(last, "last", &span_ms, &err) < 0)
@@ -176,6 +178,9 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
         return how;
     }
     view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, nodes, &v);
+    if (a->usage_now)
+        a->usage_now(a->hub, &usage);
+    const char *zone = usage.zone && strcmp(zone_name(usage.zone), "local") != 0 ? zone_name(usage.zone) : NULL;
     struct test_job *job = mem_zero(1, sizeof(*job));
     *job = (struct test_job){.ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS},
                              .api = a,
@@ -186,6 +191,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
                                                            .census = a->census,
                                                            .rules = rules,
                                                            .zone = a->zone,
+                                                           .usage_zone = zone,
                                                            .from_ms = until_ms - span_ms,
                                                            .to_ms = until_ms});
     a->replaying = true;

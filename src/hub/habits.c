@@ -7,7 +7,6 @@
 #include "hub/ledger.h"
 #include "hub/work.h"
 
-#define LATE_MS     600000ll  /* what comes late has so long to come */
 #define PATIENCE_MS 7200000ll /* what is not counted by then is not waited for */
 #define RETRY_MS    300000ll
 #define LIMIT_MS    120000
@@ -128,13 +127,11 @@ static void begin(struct habits *x, const struct zone *z, int64_t hour_ms)
 void habits_tick(struct habits *x, int64_t now_ms)
 {
     struct ledger_stat st;
-    int64_t next_ms;
 
     if (x->running || !x->h->ledger || !x->h->work || clock_mono_ms() < x->again_ms)
         return;
     ledger_stat(x->h->ledger, now_ms, &st);
-    int64_t end_ms = zone_period(st.zone, PERIOD_HOUR, 0, now_ms - LATE_MS, &next_ms);
-    int64_t hour_ms = zone_period(st.zone, PERIOD_HOUR, 0, end_ms - 1, &next_ms);
+    int64_t hour_ms = study_hour(st.zone, now_ms), end_ms = hour_ms + COUNT_HOUR_MS;
     if (hour_ms != x->done_ms && (st.counted_to_ms >= end_ms || now_ms >= end_ms + PATIENCE_MS))
         begin(x, st.zone, hour_ms);
 }

@@ -41,7 +41,7 @@ class Past(lib.Case):
         got = self.past("--last", "1d", "--until", str(self.until))
         self.assertEqual((got["to"], got["until"], got["complete"], got["nodes"]), (self.until, self.until, True, 2))
         rules = {r["rule"]: r for r in got["rules"]}
-        self.assertLessEqual({"channel", "clock-off", "sources", "store", "usage-low"}, set(got["left_out"]))
+        self.assertLessEqual({"channel", "clock-off", "sources", "store"}, set(got["left_out"]))
         self.assertEqual(rules["node-down"]["alerts"], 0)
         self.assertEqual(rules["gpu-idle"]["alerts"], len([r for r in got["rows"] if r["rule"] == "gpu-idle"]))
         self.assertEqual(sum(r["alerts"] for r in got["rules"]), got["alerts"])

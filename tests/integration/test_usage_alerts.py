@@ -37,6 +37,9 @@ class UsageAlerts(lib.Case):
         self.assertRegex(first["title"], r"^\[warning\] usage-low: company vast used \d+\.\d of 96000 GPU-hours on 20\d\d-\d\d-\d\d: 0\.\d % of what was assigned$")
         rows = lib.ask_json(hub.url + "/api/v1/alerts?all")
         self.assertEqual(([r["subject"] for r in rows["rows"]], rows["firing"]), (["company:vast"], 0))
+        past = lib.ask_json(hub.url + "/api/v1/alerts/test?last=36h&rule=usage-low")
+        self.assertIn(first["title"].split("usage-low: ")[1], [r["text"] for r in past["rows"]])  # it would have been told then
+        self.assertEqual(len({r["text"] for r in past["rows"]}), len(past["rows"]))  # each day once
         hub.kill9()
         hub = self.begin()
         lib.wait_until("it is looked at again", lambda: [r["subject"] for r in lib.ask_json(hub.url + "/api/v1/alerts/test")["rows"]] == ["company:vast"], limit=180)
