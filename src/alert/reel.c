@@ -19,7 +19,6 @@ struct lane {           /* one metric of one device over the minutes loaded */
     int32_t device;     /* of the uuids; -1: the node */
     uint8_t work;       /* the bit of the device's work; 0: it does not tell of work */
     int64_t work_value; /* what counts as such */
-    int64_t *v;         /* SERIES_NONE: nothing */
 };
 
 struct span { /* facts in force from then on */
@@ -67,9 +66,9 @@ struct reel {
     size_t n_customs, cap_customs;
     struct lane *lanes;
     size_t n_lanes, cap_lanes;
-    int64_t *values;
-    uint8_t *work;  /* by device and minute */
-    uint8_t *alive; /* by minute: anything is stored of it */
+    int64_t *values; /* by minute and lane; SERIES_NONE: nothing */
+    uint8_t *work;   /* by device and minute */
+    uint8_t *alive;  /* by minute: anything is stored of it */
     struct column *columns;
     int64_t (*pairs)[2];
     /* what is played */
@@ -501,8 +500,8 @@ static struct lane *lane_of(struct reel *r, int device, int which)
     return NULL;
 }
 
-static void fill_lane(struct reel *r, const struct reel_ask *k, struct lane *l, int which, const struct history *h,
-                      const struct bin *b, int device)
+static void fill_lane(struct reel *r, const struct reel_ask *k, const struct lane *l, int which,
+                      const struct history *h, const struct bin *b, int device)
 {
     size_t off = (size_t)((r->from_ms - h->from_ms) / REEL_MINUTE_MS);
 
@@ -513,7 +512,7 @@ static void fill_lane(struct reel *r, const struct reel_ask *k, struct lane *l, 
         r->alive[i] = 1;
         if (!l)
             continue;
-        l->v[i] = x->last;
+        r->values[i * r->n_lanes + (size_t)(l - r->lanes)] = x->last;
         if (l->work && judge_is_work(k->rule, (enum metric)which, x->max))
             r->work[(size_t)device * r->minutes + i] |= l->work;
     }
@@ -565,8 +564,6 @@ static int load_values(struct reel *r, const struct reel_ask *k, const struct pa
     r->values = mem_alloc(MAX(r->n_lanes * r->minutes, 1u) * sizeof(*r->values));
     for (size_t i = 0; i < r->n_lanes * r->minutes; i++)
         r->values[i] = SERIES_NONE;
-    for (size_t i = 0; i < r->n_lanes; i++)
-        r->lanes[i].v = r->values + i * r->minutes;
     r->work = mem_zero(MAX(r->n_uuids * r->minutes, 1u), 1);
     r->alive = mem_zero(MAX(r->minutes, 1u), 1);
     r->slots = mem_zero(MAX(r->n_uuids, 1u), sizeof(*r->slots));
@@ -671,7 +668,7 @@ static size_t make_columns(struct reel *r, size_t minute)
 
     for (size_t i = 0; i < r->n_lanes; i++) {
         const struct lane *l = &r->lanes[i];
-        int64_t v = l->v[minute];
+        int64_t v = r->values[minute * r->n_lanes + i];
         uint16_t slot = l->device < 0 ? 0 : r->slots[l->device], metric = l->metric;
         if (v == SERIES_NONE || (l->device >= 0 && !slot))
             continue;

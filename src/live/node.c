@@ -4,7 +4,8 @@
 
 #define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
 #define PROC_MEM_MAX  ((int64_t)1 << 50)
-#define AHEAD_MAX_MS  10000 /* times further ahead than this are somebody's mistake */
+#define UNSEEN_MS     600000 /* out of sight for longer, it counts as idle from when it is seen again */
+#define AHEAD_MAX_MS  10000  /* times further ahead than this are somebody's mistake */
 
 void node_free(struct live_node *n)
 {
@@ -221,10 +222,15 @@ static void let_go_custom(struct custom_now *v, size_t *n, int64_t at_ms, int64_
     *n = kept;
 }
 
-static void settle_device(struct device_now *d, struct live_dev *ld, int64_t keep_ms)
+/* begin_ms: the first tick of the batch. */
+static void settle_device(struct device_now *d, struct live_dev *ld, int64_t begin_ms, int64_t keep_ms)
 {
     d->now.at_ms = d->at_ms;
     if (ld->new_known_ms) {
+        if (ld->known_ms && begin_ms - ld->known_ms > MAX(UNSEEN_MS, keep_ms)) { /* nobody saw whether it worked */
+            ld->work_ms = 0;
+            d->idle_since_ms = 0;
+        }
         if (ld->new_work_ms) {
             ld->work_ms = ld->new_work_ms;
             if (d->state != DEV_BUSY) { /* seen at work within this batch: busy from there on; judged next */
@@ -307,7 +313,7 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
     forget_future(n, now_ms);
     take_columns(n, rule, b, shift_ms, now_ms);
     for (size_t i = 0; i < n->n_slots; i++)
-        settle_device(&now->devices[i], &n->devs[i], keep_ms);
+        settle_device(&now->devices[i], &n->devs[i], tick_at(b, 0, shift_ms, now_ms), keep_ms);
     let_go(&now->now, now->v_at_ms, now->now.at_ms, keep_ms);
     if (now->n_custom)
         let_go_custom(now->custom, &now->n_custom, now->now.at_ms, keep_ms);

@@ -188,6 +188,24 @@ static void l4_time_is_what_the_caller_says(void **unused)
     live_free(l);
 }
 
+static void what_nobody_saw_is_not_idleness(void **unused)
+{
+    static const struct {
+        int64_t away_ms, idle_since_ms;
+    } cases[] = {{60000, NOW}, {600000, NOW}, {601000, NOW + 601000}, {7200000, NOW + 7200000}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct live *l = live_new(NULL, NULL, NULL);
+        struct node_now *n = node_with_gpus(l, "k1", NOW);
+        int64_t back = NOW + cases[i].away_ms;
+        send_util(l, n, 1, (int64_t[]){9000}, 1, NOW, NOW);
+        send_util(l, n, 1, (int64_t[]){0}, 1, back, back);
+        assert_int_equal(n->devices[0].idle_since_ms, cases[i].idle_since_ms);
+        live_free(l);
+    }
+}
+
 static void work_at_any_tick_keeps_a_device_busy_for_a_minute(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
@@ -755,7 +773,7 @@ static void thousands_of_nodes_are_each_found(void **unused)
 TESTS(cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
       cmocka_unit_test(l2_absent_stays_absent_and_values_know_their_age),
       cmocka_unit_test(l2_a_value_no_longer_given_is_let_go), cmocka_unit_test(l3_each_change_raises_the_versions),
-      cmocka_unit_test(l4_time_is_what_the_caller_says),
+      cmocka_unit_test(l4_time_is_what_the_caller_says), cmocka_unit_test(what_nobody_saw_is_not_idleness),
       cmocka_unit_test(work_at_any_tick_keeps_a_device_busy_for_a_minute),
       cmocka_unit_test(processes_come_with_the_newest_batch),
       cmocka_unit_test(values_under_other_facts_are_passed_over),
