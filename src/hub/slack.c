@@ -195,7 +195,7 @@ static void on_auth(void *arg, const struct slack_result *r)
 static void ask_auth(struct slack_desk *d)
 {
     AUTO_BUF token = {0};
-    struct slack *link;
+    struct slack *link = NULL;
     struct err err = {0};
     int r = slack_desk_link(d, &link, &token, &err);
 

@@ -15,7 +15,7 @@
 #include "slack/conf.h"
 #include "slack/heard.h"
 
-#define LINE_MAX_BYTES (8u * SLACK_BODY_MAX)
+#define LINE_MAX_BYTES (2u << 20)
 #define SILENT_MS      45000 /* it says every 10 s that it is there */
 #define DOWN_MS        30000 /* without a connection for so long is an error */
 #define BACK_MS        1000
@@ -32,16 +32,16 @@ struct slack_line {
     struct buf out;
     bool disabled, open, wants;
     struct slack_ask *ask; /* for an address */
-    int tries_child, tries_url;
+    unsigned tries_child, tries_url;
     int64_t heard_mono, start_mono, ask_mono; /* when it was last heard; when to start it, to ask, next */
     int64_t down_mono, down_ms;               /* without a connection since */
     char why[200], error[260];
     int64_t since_ms;
 };
 
-static int64_t back_off(int *tries)
+static int64_t back_off(unsigned *tries)
 {
-    int64_t longest = MIN((int64_t)BACK_MS << MIN(*tries + 1, 16), BACK_MAX_MS);
+    int64_t longest = MIN((int64_t)BACK_MS << MIN(*tries + 1, 16u), BACK_MAX_MS);
 
     ++*tries;
     return BACK_MS + (int64_t)(rand_unit() * (double)(longest - BACK_MS));

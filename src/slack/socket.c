@@ -13,16 +13,17 @@
 #include "slack/heard.h"
 #include "slack/lws_lib.h"
 
-#define CONNS       2
-#define TICK_US     (500 * LWS_US_PER_MS)
-#define ALIVE_MS    10000
-#define HELLO_MS    30000 /* a connection that has not said hello by then is none */
-#define LINGER_MS   3000  /* an old connection stays for its acknowledgements */
-#define GOOD_MS     10000 /* one that lived so long was good: the next failure is the first one */
-#define BACK_MS     1000
-#define BACK_MAX_MS 60000
-#define UNANSWERED  256 /* envelopes that wait for their acknowledgement */
-#define INPUT_MAX   (1u << 20)
+#define CONNS          2
+#define TICK_US        (500 * LWS_US_PER_MS)
+#define ALIVE_MS       10000
+#define HELLO_MS       30000 /* a connection that has not said hello by then is none */
+#define LINGER_MS      3000  /* an old connection stays for its acknowledgements */
+#define GOOD_MS        10000 /* one that lived so long was good: the next failure is the first one */
+#define BACK_MS        1000
+#define BACK_MAX_MS    60000
+#define UNANSWERED     256 /* envelopes that wait for their acknowledgement */
+#define INPUT_MAX      (1u << 20)
+#define LINE_MAX_BYTES (2u << 20)
 
 struct sock;
 
@@ -52,7 +53,7 @@ struct sock {
     struct buf in;
     bool asked; /* for an address, which has not come yet */
     int64_t want_mono, alive_mono;
-    int tries;
+    unsigned tries;
     bool over;
 };
 
@@ -116,7 +117,7 @@ static void tell_state(struct sock *s, const char *state, const char *error)
 
 static void want_later(struct sock *s)
 {
-    int64_t longest = MIN((int64_t)BACK_MS << MIN(s->tries + 1, 16), BACK_MAX_MS);
+    int64_t longest = MIN((int64_t)BACK_MS << MIN(s->tries + 1, 16u), BACK_MAX_MS);
 
     s->tries++;
     s->want_mono = clock_mono_ms() + BACK_MS + (int64_t)(rand_unit() * (double)(longest - BACK_MS));
@@ -212,7 +213,7 @@ static void envelope(struct sock *s, struct conn *c, struct str frame)
 {
     json_t *o = json_loadb(frame.p, frame.len, 0, NULL);
     const char *id = json_string_value(json_object_get(o, "envelope_id"));
-    AUTO_BUF line = BUF_INIT(8 * SLACK_BODY_MAX);
+    AUTO_BUF line = BUF_INIT(LINE_MAX_BYTES);
 
     if (id && id[0] && strlen(id) <= SLACK_ID_MAX) {
         size_t at = s->n_unanswered++ % UNANSWERED;

@@ -24,9 +24,12 @@ alerts:
   gpu-idle: off
   rules:
     - {{name: held, when: "user:kim", clear: 0s, channel: [ops, nowhere], text: "{{place}} is <{{user}}>"}}
+    - {{name: own, when: "user:lee", clear: 0s, channel: [hook, dm], person: yes, text: "{{place}} is {{user}}'s"}}
 channels:
   ops: {{type: slack-bot, to: "#ops", severity: critical}}
   nowhere: {{type: slack-bot, to: CNOWHERE, severity: critical}}
+  dm: {{type: slack-bot, to: person, severity: critical}}
+  hook: {{type: slack, url: "{url}/services/T0/B0/hidden-hook", ca_file: {ca}, severity: critical}}
 """
 
 
@@ -41,7 +44,7 @@ class Bot(lib.Case):
         self.slack.users.update(U1="kim@example.org", U2="lee@example.org", U3="max@example.org")
         self.config = self.path("muster.yaml")
         with open(self.config, "w", encoding="utf-8") as f:
-            f.write(CONFIG.format() + self.slack.section(self.dir, self.more))
+            f.write(CONFIG.format(url=self.slack.url, ca=self.slack.ca) + self.slack.section(self.dir, self.more))
         self.hubs = []
         self.begin()
 
@@ -287,6 +290,20 @@ class Bot(lib.Case):
         self.hub.wait_line("nowhere: message .* is given up, it was refused")
         self.assertEqual(self.slack.next["chat.postMessage"], [])
         self.assertTrue(any(w[0] == "cut off" for w in self.slack.log))
+        self.assertEqual(self.slack.faults, [])
+        self.nothing_secret()
+
+
+    def test_a_person_is_told_himself_and_a_webhook_is_one_of_slack_s(self):
+        self.node = sender.Node("n1"), self.token("agent")
+        end = time.monotonic() + 120
+        while not (self.slack.posts and self.slack.hooks) and time.monotonic() < end:
+            self.hold("lee")
+            time.sleep(0.5)
+        self.assertEqual([p["channel"] for p in self.slack.posts], ["DU2"])  # found by his mail address
+        self.assertEqual(self.slack.asked("users.lookupByEmail"), [{"email": "lee@example.org"}])
+        self.assertIn("n1:0 is lee's", self.slack.posts[0]["text"])
+        self.assertEqual([(h["path"], "n1:0" in h["text"]) for h in self.slack.hooks], [("/services/T0/B0/hidden-hook", True)])
         self.assertEqual(self.slack.faults, [])
         self.nothing_secret()
 
