@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -202,9 +203,14 @@ static void on_ended(void *arg, int status)
     l->start_mono = clock_mono_ms() + back_off(&l->tries_child);
     if (l->disabled || !l->conf)
         return;
-    snprintf(why, sizeof(why), "its process ended (%d)%s%s", status, said[0] ? ": " : "", said);
+    bool said_why = said[0] && WIFEXITED(status);
+    if (said_why)
+        snprintf(why, sizeof(why), "%s", said);
+    else
+        snprintf(why, sizeof(why), "its process ended %s %d", WIFSIGNALED(status) ? "by signal" : "with status",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     went_down(l, why);
-    if (l->tries_child > 2)
+    if (said_why || l->tries_child > 2) /* that will not mend itself */
         l->down_mono -= DOWN_MS;
 }
 

@@ -370,7 +370,7 @@ static void on_answer(void *arg, const struct http_result *h)
     json_t *body = r.body;
     int next = r.how == SLACK_DONE ? next_step(k, &r, &err) : 1;
     if (next < 0)
-        finish_error(k, SLACK_AGAIN, err.msg);
+        finish_error(k, err.code == -EMSGSIZE ? SLACK_REFUSED : SLACK_AGAIN, err.msg);
     else if (next > 0)
         finish(k, &r);
     json_decref(body);

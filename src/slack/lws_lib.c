@@ -8,6 +8,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+/* Of one minor version the structs are the same. */
+#define TEXT(x)    #x
+#define TEXT_OF(x) TEXT(x)
+#define VERSION    TEXT_OF(LWS_LIBRARY_VERSION_MAJOR) "." TEXT_OF(LWS_LIBRARY_VERSION_MINOR)
+
 static const char *const names[] = {"libwebsockets.so.17", "libwebsockets.so.16", "libwebsockets.so.18",
                                     "libwebsockets.so.19", "libwebsockets.so.20"};
 static const struct {
@@ -34,7 +39,7 @@ static int take(const char *name, struct lws_lib *ret, struct err *err)
         }
         memcpy((char *)&c + calls[i].offset, &at, sizeof(at));
     }
-    if (!str_starts(str_of(c.version()), LWS_LIBRARY_VERSION)) {
+    if (!str_starts(str_of(c.version()), VERSION ".")) {
         err_set(err, -ENOENT, "%s is version %.40s", name, c.version());
         dlclose(c.lib);
         return -ENOENT;
@@ -51,7 +56,7 @@ int lws_lib_load(struct lws_lib *ret, struct err *err)
         if (take(names[i], ret, &why) == 0)
             return 0;
     return err_set(err, -ENOENT,
-                   "Socket Mode needs libwebsockets " LWS_LIBRARY_VERSION "%s%s; install it (Debian 12: "
+                   "Socket Mode needs libwebsockets " VERSION "%s%s; install it (Debian 12: "
                    "libwebsockets17)",
                    why.msg[0] ? ", and " : "", why.msg);
 }
