@@ -35,10 +35,13 @@ class Telling(lib.Case):
         for name, (node, token) in list(self.nodes.items()):
             if name in self.quiet:
                 continue
-            on = self.user and name == "n0"
-            procs = node.procs((100, self.user, "train", "train")) if on else node.procs()
+            on = self.user_on(name)
+            procs = node.procs((100, on, "train", "train")) if on else node.procs()
             raw = node.stream(node.facts(), procs, node.batch(util=5000 if on else 0, mem=8 << 30 if on else 0))
             lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
+
+    def user_on(self, name):
+        return self.user if name == "n0" else None
 
     def go_on(self):
         while not self.over.wait(0.5):
