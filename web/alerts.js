@@ -9,7 +9,7 @@ import { useNews } from "./use.js";
 const AGAIN_MS = 10000;
 
 /** @type {Alerts & { known: boolean, problem: Problem | null }} */
-export const alerts = { at: 0, firing: 0, rows: [], silences: [], known: false, problem: null };
+export const alerts = { at: 0, firing: 0, rows: [], silences: [], channels: [], known: false, problem: null };
 
 /** @type {Set<() => void>} */
 const readers = new Set();
@@ -86,4 +86,14 @@ export async function silence(body) {
 export async function endSilence(id) {
     await ask(`/api/v1/silences/${id}`, { method: "DELETE" });
     await look();
+}
+
+/**
+ * A test message through a channel: what became of it, in words. Throws a Problem.
+ * @param {string} name @returns {Promise<string>}
+ */
+export async function tryChannel(name) {
+    const got = await send(`/api/v1/channels/${encodeURIComponent(name)}/test`, {});
+    await look();
+    return got.error ? `sent, but not to everybody: ${got.error}` : "sent";
 }

@@ -333,12 +333,25 @@ export interface Silence {
     until: number;
 }
 
+/** Who is told, and how that does. */
+export interface Channel {
+    name: string;
+    type: string;
+    ok: boolean;
+    /** Why it fails, and since when. */
+    error?: string;
+    since?: number;
+    /** Messages. */
+    waiting: number;
+}
+
 export interface Alerts {
     at: number;
     /** How many fire that nobody silenced. */
     firing: number;
     rows: Alert[];
     silences: Silence[];
+    channels: Channel[];
 }
 
 /** Whom the hub takes us for. */

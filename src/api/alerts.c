@@ -181,3 +181,21 @@ enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *r
                              (int)MIN(rq->tail.len, 40u), rq->tail.p);
     return a->silence_drop(a->hub, rq, rp, id);
 }
+
+/* ---- channels ---- */
+
+enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
+    json_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
+    json_t *to = json_object_get(o, "to");
+    enum reply_how how;
+
+    if (!json_is_object(o) || json_object_size(o) != (to ? 1u : 0u) || (to && !json_is_string(to)) ||
+        json_string_length(to) > 200 || !str_utf8_ok(str_n(json_string_value(to), json_string_length(to))))
+        how = reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
+    else
+        how = a->channel_test(a->hub, rq, rp, name, to ? json_string_value(to) : "");
+    json_decref(o);
+    return how;
+}

@@ -194,6 +194,8 @@ struct api {
                         void *arg);
     enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
     enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
+    /* a test message through a channel, to whom there ("": as the channel says) */
+    enum reply_how (*channel_test)(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
     /* what the bot says to a text; talk: one in a channel that is not said to it */
     /* Slack over HTTP. secret: 1, 0 when none is set, or -errno with a sentence; heard takes h */
     int (*slack_secret)(void *hub, struct buf *ret, struct err *err);

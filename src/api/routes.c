@@ -56,6 +56,8 @@ const struct route routes[] = {
      .params = "last: over this time, 7d unless told; until: it ends then, now unless told; rule: pattern", .handle = post_alerts_test},
     {METHOD_POST, "/api/v1/say", ROLE_NONE, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "What the Slack bot says to {\"text\"}, in the asker's name (docs/slack.md); \"talk\": true for talk that is not addressed to it", .handle = post_say},
+    {METHOD_POST, "/api/v1/channels/{name}/test", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Send a test message through a channel, {\"to\"} where it leads to persons; answers when that went well, or with why not", .handle = post_channel_test},
     {GET, "/api/v1/silences", ROLE_NONE, .summary = "Of what nothing is told, until when, by whom and why", .handle = get_silences},
     {METHOD_POST, "/api/v1/silences", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Be silent about alerts: {\"rule\", \"node\", \"person\": patterns, \"for\": \"2h\" or \"until\", \"reason\"}", .handle = post_silence},
@@ -147,8 +149,13 @@ static bool path_matches(const char *pattern, struct str path, struct str *tail)
     if (path.len < head || memcmp(path.p, pattern, head) != 0)
         return false;
     struct str rest = str_n(path.p + head, path.len - head);
-    if (*after == '/' && rest.len && rest.p[rest.len - 1] == '/')
+    if (*after && after[1]) { /* "/channels/{name}/test" */
+        if (!str_ends(rest, after))
+            return false;
+        rest.len -= strlen(after);
+    } else if (*after == '/' && rest.len && rest.p[rest.len - 1] == '/') {
         rest.len--; /* "/states/x" is as good as "/states/x/" */
+    }
     if (rest.len == 0 || (after[-2] != '*' && memchr(rest.p, '/', rest.len)))
         return false;
     *tail = rest;

@@ -19,7 +19,7 @@
 
 struct alerts_conf {
     struct client_conf client;
-    char *rule, *node, *person, *for_, *until, *reason, *last, *rules;
+    char *rule, *node, *person, *for_, *until, *reason, *last, *rules, *to;
     bool all, json;
 };
 
@@ -36,13 +36,14 @@ static const struct opt alerts_opts[] = {
     OPT(alerts_conf, last, 'l', OPT_STR, NULL, "TIME", "test: over this time of history, as 7d"),
     OPT(alerts_conf, rules, 0, OPT_PATH, NULL, "FILE",
         "test: with the section alerts of this muster.yaml instead of the hub's"),
+    OPT(alerts_conf, to, 0, OPT_STR, NULL, "WHOM", "send: to this address there, where the channel leads to persons"),
     OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
     {0},
 };
 const struct opt_cmd alerts_face = {
     .name = "muster alerts",
     .summary = "what is wrong now, the rules, and silences",
-    .args = "[rules | test | silences | silence | unsilence ID]",
+    .args = "[rules | test | silences | silence | unsilence ID | channels | send CHANNEL]",
     .about =
         "Lists what fires, the worst first; the exit status is 1 when something does that nobody silenced, so that "
         "a script can ask.\n\n"
@@ -50,14 +51,17 @@ const struct opt_cmd alerts_face = {
         "has been so. With --last it lists which alerts there would have been over that time, per rule and one by "
         "one, out of what is stored, minute by minute; with --rules under the rules of a file that is not in force "
         "yet. Nobody is told. silence says that nothing is to be told of some alerts until it ends; they are still "
-        "listed. docs/alerts.md has the rules, and how to write one's own.",
+        "listed. channels lists who is told and whether that works; send sends a test message through one of them, for "
+        "admins. docs/alerts.md has the rules, and how to write one's own.",
     .examples = "muster alerts\n"
                 "muster alerts --all  # and what was, this week\n"
                 "muster alerts test  # what every rule finds now\n"
                 "muster alerts test --last 7d  # what would have fired over the last week\n"
                 "muster alerts test --last 7d --rules new.yaml  # and with other rules\n"
                 "muster alerts silence --node dgx2 --for 4h --reason 'new fans'\n"
-                "muster alerts unsilence 3",
+                "muster alerts unsilence 3\n"
+                "muster alerts channels  # which of them work\n"
+                "muster alerts send ops",
     .opts = alerts_opts,
 };
 
@@ -112,6 +116,12 @@ static const struct column_spec silence_columns[] = {
     {"reason", "REASON", CELL_TEXT, .weight = 60},
 };
 
+static const struct column_spec channel_columns[] = {
+    {"name", "CHANNEL", CELL_TEXT, .weight = 100}, {"type", "TYPE", CELL_TEXT, .weight = 80},
+    {"state", "STATE", CELL_TEXT, .weight = 95},   {"waiting", "WAITING", CELL_INT, .right = true, .weight = 90},
+    {"since", "FOR", CELL_TEXT, .weight = 85},     {"error", "WHY", CELL_TEXT, .weight = 92},
+};
+
 static void put_texts(struct rows *rows, const char *const *texts, size_t n)
 {
     struct cell *c = rows_add(rows);
@@ -128,8 +138,8 @@ static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
     int64_t end = int_of(o, "resolved"), since = int_of(o, "since");
     bool notice = json_is_true(json_object_get(o, "notice"));
 
-    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), end && !notice ? " (is over)" : "", s ? ", silenced by " : "",
-             s ? text_of(s, "by") : "");
+    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), end && !notice ? " (is over)" : "",
+             s ? ", silenced by " : "", s ? text_of(s, "by") : "");
     const char *texts[] = {text_of(o, "severity"),
                            text_of(o, "rule"),
                            text_of(o, "place"),
@@ -169,7 +179,24 @@ static void silence_row(struct rows *rows, json_t *o, int64_t now_ms)
     cell_int(&rows->cells[(rows->n - 1) * ARRAY_LEN(texts)], int_of(o, "id"));
 }
 
-static int show(const struct alerts_conf *conf, const char *path, const struct column_spec *columns, size_t n_columns,
+static void channel_row(struct rows *rows, json_t *o, int64_t now_ms)
+{
+    char span[24];
+    bool ok = json_is_true(json_object_get(o, "ok"));
+    const char *texts[] = {text_of(o, "name"),
+                           text_of(o, "type"),
+                           ok ? "works" : "fails",
+                           "",
+                           ok ? "" : clock_span(MAX(0, now_ms - int_of(o, "since")), span),
+                           text_of(o, "error")};
+
+    put_texts(rows, texts, ARRAY_LEN(texts));
+    cell_int(&rows->cells[(rows->n - 1) * ARRAY_LEN(texts) + 3], int_of(o, "waiting"));
+}
+
+/* list: the member of the answer that has the rows */
+static int show(const struct alerts_conf *conf, const char *path, const char *list_name,
+                const struct column_spec *columns, size_t n_columns,
                 void (*row)(struct rows *rows, json_t *o, int64_t now_ms), const char *none, json_t **ret)
 {
     AUTO_BUF raw = {0};
@@ -182,7 +209,7 @@ static int show(const struct alerts_conf *conf, const char *path, const struct c
     if (ask(conf, "GET", path, str_of(""), ret, &raw, &err) < 0)
         return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
     rows_init(&rows, columns, n_columns);
-    json_array_foreach(json_object_get(*ret, "rows"), i, one)
+    json_array_foreach(json_object_get(*ret, list_name), i, one)
     {
         row(&rows, one, int_of(*ret, "at"));
     }
@@ -205,7 +232,7 @@ static int list(const struct alerts_conf *conf)
     buf_adds(&path, "/api/v1/alerts");
     client_param(&path, "rule", conf->rule);
     client_param(&path, "all", conf->all ? "true" : NULL);
-    int code = show(conf, path.p, alert_columns, ARRAY_LEN(alert_columns), alert_row, "nothing is wrong", &o);
+    int code = show(conf, path.p, "rows", alert_columns, ARRAY_LEN(alert_columns), alert_row, "nothing is wrong", &o);
     if (code == EXIT_OK && int_of(o, "firing") > 0)
         code = EXIT_NO;
     json_decref(o);
@@ -254,6 +281,63 @@ static int unsilence(const struct alerts_conf *conf, const char *id)
     int r = ask(conf, "DELETE", path.p, str_of(""), &o, &raw, &err);
     json_decref(o);
     return r < 0 ? cli_fail(&alerts_face, exit_of(&err), "%s", err.msg) : EXIT_OK;
+}
+
+/* ---- channels ---- */
+
+static bool all_work(json_t *o)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(json_object_get(o, "channels"), i, one)
+    {
+        if (!json_is_true(json_object_get(one, "ok")))
+            return false;
+    }
+    return true;
+}
+
+static int channels(const struct alerts_conf *conf)
+{
+    json_t *o = NULL;
+    int code = show(conf, "/api/v1/alerts", "channels", channel_columns, ARRAY_LEN(channel_columns), channel_row,
+                    "nobody is told: muster.yaml has no channels", &o);
+
+    if (code == EXIT_OK && !all_work(o))
+        code = EXIT_NO;
+    json_decref(o);
+    return code;
+}
+
+static int send_test(const struct alerts_conf *conf, const char *name)
+{
+    struct alerts_conf patient = *conf;
+    AUTO_BUF path = BUF_INIT(4096), body = BUF_INIT(4096), raw = {0}, out = BUF_INIT(65536);
+    struct err err = {0};
+    json_t *o = NULL;
+
+    if (!name)
+        return cli_fail(&alerts_face, EXIT_USAGE, "through which? `muster alerts channels` lists them");
+    patient.client.limit_ms = 60000; /* the channel has its time, too */
+    buf_adds(&path, "/api/v1/channels/");
+    buf_addurl(&path, str_of(name));
+    buf_adds(&path, "/test");
+    struct json j = json_on(&body);
+    json_obj(&j, NULL);
+    if (conf->to)
+        json_cstr(&j, "to", conf->to);
+    json_end_obj(&j);
+    if (ask(&patient, "POST", path.p, buf_str(&body), &o, &raw, &err) < 0)
+        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+    bool partly = text_of(o, "error")[0];
+    if (conf->json)
+        buf_addstr(&out, buf_str(&raw));
+    else
+        buf_addf(&out, "sent through %s%s%s\n", name, partly ? ", but not to everybody: " : "", text_of(o, "error"));
+    json_decref(o);
+    int code = cli_print(&alerts_face, &out);
+    return code == EXIT_OK && partly ? EXIT_NO : code;
 }
 
 /* ---- over history ---- */
@@ -419,19 +503,25 @@ static int run(const struct alerts_conf *conf, const char *verb, const char *ope
         return silence(conf);
     if (strcmp(verb, "unsilence") == 0)
         return unsilence(conf, operand);
+    if (strcmp(verb, "channels") == 0)
+        return channels(conf);
+    if (strcmp(verb, "send") == 0)
+        return send_test(conf, operand);
     if (strcmp(verb, "rules") == 0)
-        code = show(conf, "/api/v1/alerts/rules", rule_columns, ARRAY_LEN(rule_columns), rule_row, "no rules", &o);
+        code =
+            show(conf, "/api/v1/alerts/rules", "rows", rule_columns, ARRAY_LEN(rule_columns), rule_row, "no rules", &o);
     else if (strcmp(verb, "test") == 0 && (conf->last || conf->rules))
         code = test_past(conf);
     else if (strcmp(verb, "test") == 0)
-        code = show(conf, "/api/v1/alerts/test", alert_columns, ARRAY_LEN(alert_columns), alert_row,
+        code = show(conf, "/api/v1/alerts/test", "rows", alert_columns, ARRAY_LEN(alert_columns), alert_row,
                     "no rule finds anything", &o);
     else if (strcmp(verb, "silences") == 0)
-        code = show(conf, "/api/v1/silences", silence_columns, ARRAY_LEN(silence_columns), silence_row,
+        code = show(conf, "/api/v1/silences", "rows", silence_columns, ARRAY_LEN(silence_columns), silence_row,
                     "nothing is silenced", &o);
     else
-        code = cli_fail(&alerts_face, EXIT_USAGE,
-                        "'%s' is not one of rules, test, silences, silence, unsilence; see --help", verb);
+        code =
+            cli_fail(&alerts_face, EXIT_USAGE,
+                     "'%s' is not one of rules, test, silences, silence, unsilence, channels, send; see --help", verb);
     json_decref(o);
     return code;
 }

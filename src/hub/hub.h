@@ -121,6 +121,9 @@ void waits_tick(struct hub *h, int64_t now_ms);
 void waits_heard(void *hub, const struct hold *h, int64_t now_ms);
 void waits_over(struct hub *h, const struct hold *x); /* it ended, and he was given nothing */
 
+/* ---- trial.c ---- */
+enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
+
 /* ---- usage.c ---- */
 int hub_open_ledger(struct hub *h, struct err *err);
 struct ledger_conf hub_ledger_conf(const struct hub *h, const struct state_rule *rule);

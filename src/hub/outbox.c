@@ -38,8 +38,19 @@ struct box {
     int64_t since_ms;              /* it fails since */
 };
 
+struct trial {
+    struct outbox *o;
+    struct message *m;
+    const struct carrier *carrier;
+    struct load *load;
+    carried_fn *done;
+    void *arg;
+    struct trial *next;
+};
+
 struct outbox {
     struct carriers carriers;
+    struct trial *trials; /* under way */
     struct channels *channels;
     struct box **v;
     size_t n, cap, turn;
@@ -100,10 +111,26 @@ static void box_free(struct box *b)
     free(b);
 }
 
+static void trial_end(struct trial *t, const struct carried *r)
+{
+    struct trial **at = &t->o->trials;
+
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    t->done(t->arg, r);
+    free(t->m);
+    free(t);
+}
+
 void outbox_free(struct outbox *o)
 {
     if (!o)
         return;
+    while (o->trials) {
+        o->trials->carrier->stop(o->trials->load);
+        trial_end(o->trials, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
+    }
     for (size_t i = 0; i < o->n; i++)
         box_free(o->v[i]);
     carriers_fini(&o->carriers);
@@ -435,6 +462,31 @@ void outbox_tick(struct outbox *o, int64_t now_ms)
             o->v[n++] = o->v[i];
     }
     o->n = n;
+}
+
+/* ---- one at once ---- */
+
+static void on_tried(void *arg, const struct carried *r)
+{
+    struct trial *t = arg;
+
+    for (size_t i = 0; i < t->o->n && r->how == CARRIED_SENT; i++)
+        if (strcmp(t->o->v[i]->channel, t->m->channel) == 0)
+            t->o->v[i]->next_mono = MIN(t->o->v[i]->next_mono, clock_mono_ms() + EVERY_MS); /* it was mended */
+    trial_end(t, r);
+}
+
+void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg)
+{
+    struct trial *t = mem_zero(1, sizeof(*t));
+    struct err err = {0};
+
+    *t = (struct trial){.o = o, .m = message_copy(m), .carrier = carrier_of(c->type), .done = done, .arg = arg};
+    t->m->id = outbox_next_id(o);
+    t->next = o->trials;
+    o->trials = t;
+    if (t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
+        trial_end(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
 }
 
 /* ---- how it stands ---- */

@@ -6,12 +6,14 @@
  * later, and is given up after three days. O2 A channel or a receiver that fails holds up no other. O3 A message is
  * sent again only where we ended between sending it and noting that. O4 Answers are limited in bytes and time, and
  * redirects are not followed. O5 In its quiet hours a channel gets critical messages and answers alone; the others
- * wait.
+ * wait. O6 Where more than a few have waited they are joined into one (alert/digest.h), unless a program reads them:
+ * all of them are in it, in their order.
  */
 #ifndef HUB_OUTBOX_H
 #define HUB_OUTBOX_H
 
 #include "alert/show.h"
+#include "hub/carrier.h"
 #include "hub/hub.h"
 #include "model/message.h"
 
@@ -28,6 +30,8 @@ void outbox_put(struct outbox *o, const struct message *m); /* it is a note alre
 /* The same for one that is none yet, and has no id: done (NULL: nobody) is called once it is, or could not be made one;
  * it is sent in any case. */
 void outbox_send(struct outbox *o, const struct message *m, store_done_fn *done, void *arg);
+/* One message through a channel at once, kept nowhere and tried once: done says how that went. c: one of ours. */
+void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg);
 /* Each channel as it is now; borrowed until the next call. */
 const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);
 /* Which channels fail, in a sentence; "": none. */

@@ -644,6 +644,7 @@ static void make_api(struct server *s)
         .alert_rules_again = alerts_desk_rules_again,
         .alerts_test = alerts_desk_test,
         .silence_put = alerts_desk_silence,
+        .channel_test = hub_channel_test,
         .silence_drop = alerts_desk_unsilence,
         .say = saying_post,
         .bulletins = bulletins_desk_now,

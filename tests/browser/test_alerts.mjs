@@ -144,3 +144,36 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     await dialog(page).waitFor({ state: "detached" });
     assert.ok(page.wrong.every((w) => w.includes("401")), `${page.wrong}`);
 });
+
+test("which channels work, and why one does not; an admin tests them", async (t) => {
+    const dir = await folder(t);
+    const channels = `
+    - {name: told, when: "gpu:0", for: 0s, text: "{place} is told", channel: [bad]}
+channels:
+  good: {type: command, command: [/bin/true]}
+  bad: {type: command, command: [/bin/sh, -c, "echo '${EVIL}' >&2; exit 3"]}
+`;
+    await writeFile(path.join(dir, "muster.yaml"), CONFIG.replace("DOWN", "10m").trimEnd() + channels);
+    const h = await hub(t, { flags: ["--config", path.join(dir, "muster.yaml")] });
+    await simulate(t, h, 1);
+    const page = await open(t, h.url + "/alerts");
+    const row = (name) => page.getByRole("region", { name: "Channels", exact: true }).getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
+    await until("bad fails", async () => (await words(row("bad"))).includes("fails"));
+    assert.match(await words(row("good")), /^good command works 0$/);
+    assert.ok((await words(row("bad"))).includes(`the command ended with status 3: ${EVIL}`), await words(row("bad")));
+    assert.equal(await page.getByRole("button", { name: /^send a test/ }).count(), 0);
+    await looksRight(page, "alerts-channels");
+    await logIn(t, page, h, "admin");
+    await page.getByRole("button", { name: "send a test message through good" }).click();
+    await until("it is sent", async () => (await words(row("good"))).endsWith("test sent"));
+    await page.getByRole("button", { name: "send a test message through bad" }).click();
+    await until("it is said why not", async () => (await words(row("bad"))).includes("bad fails: the command ended with status 3"));
+    page.wrong = page.wrong.filter((w) => !w.includes("502"));
+    assert.equal(await page.locator("main img").count(), 0);
+    await looksRight(page, "alerts-channels-tested");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "alerts-channels-narrow");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "alerts-channels-narrow-dark");
+    clean(page);
+});

@@ -160,6 +160,26 @@ class Channels(telling.Telling):
         self.begin()
         self.no_secrets()
 
+    def test_a_channel_can_be_tried_and_says_how_it_went(self):
+        ask = lambda *words, who=("admin",): self.run_any(lib.MUSTER, "alerts", *words, "--hub", self.url, "--token", self.token(*who))
+        self.assertEqual(ask("send", "hook")[:2], (0, "sent through hook\n"))
+        told = json.loads(self.standin.of("/hidden-path-2")[0]["body"])
+        self.assertEqual((told["title"], told["kind"], told["severity"], told["alerts"]), ("A test of the channel hook", "notice", "info", []))
+        status, out, _ = ask("channels")
+        self.assertEqual(status, 0, out)
+        self.assertRegex(out, r"(?m)^hook +webhook +works +0")
+        self.standin.next["/hidden-path-1"] = [403]
+        status, _, err = ask("send", "slack")
+        self.assertNotEqual(status, 0)
+        self.assertIn("slack fails: it answers with status 403: invalid_token", err)
+        self.assertEqual(ask("send", "prog")[0], 0)
+        with open(self.path("told"), encoding="utf-8") as f:
+            self.assertEqual(json.loads(f.read())["title"], "A test of the channel prog")
+        self.assertIn("there is no channel 'nobody'", ask("send", "nobody")[2])
+        self.assertNotEqual(ask("send", "hook", who=("member", "--person", "kim"))[0], 0)
+        self.assertEqual(len(self.standin.of("/hidden-path-2")), 1)
+        self.no_secrets()
+
     def test_a_mistake_is_said_with_its_place(self):
         with open(self.path("bad.yaml"), "w", encoding="utf-8") as f:
             f.write("channels:\n  ops: {type: slack, url: hidden-path-1}\n")

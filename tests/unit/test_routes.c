@@ -307,6 +307,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/alerts/test", "GET", "++133++3"},
         {"/api/v1/alerts/test", "POST", "11133++3"},
         {"/api/v1/say", "POST", "++133++3"},
+        {"/api/v1/channels/{name}/test", "POST", "111333+3"},
         {"/api/v1/silences", "GET", "++133++3"},
         {"/api/v1/silences", "POST", "11133++3"},
         {"/api/v1/silences/{id}", "DELETE", "11133++3"},

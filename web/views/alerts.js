@@ -1,6 +1,6 @@
 /* alerts.js: what is wrong now, the worst first, with what to do; silences; on request what was wrong within the week. */
 import { useEffect, useState } from "preact/hooks";
-import { alerts, endSilence, useAlerts, usePast } from "../alerts.js";
+import { alerts, endSilence, tryChannel, useAlerts, usePast } from "../alerts.js";
 import { count, exactTime, moment, span } from "../format.js";
 import { html } from "../html.js";
 import { hubNow, watch } from "../live.js";
@@ -12,6 +12,7 @@ import { sheet } from "../sheet.js";
 import { useTick } from "../use.js";
 
 /** @typedef {import("../types").Alert} Alert */
+/** @typedef {import("../types").Channel} Channel */
 /** @typedef {import("../types").Silence} Silence */
 /** @typedef {import("../types").Problem} Problem */
 
@@ -88,10 +89,34 @@ function Silences({ rows, may, now, add }) {
     </section>`;
 }
 
+/** Who is told, and whether that works. @param {{ rows: Channel[], may: boolean, now: number }} props */
+function Channels({ rows, may, now }) {
+    const [said, setSaid] = useState(/** @type {Record<string, string>} */ ({}));
+    const tell = (/** @type {string} */ name, /** @type {string} */ words) => setSaid((was) => ({ ...was, [name]: words }));
+    const test = (/** @type {string} */ name) => {
+        tell(name, "is being sent…");
+        tryChannel(name).then((words) => tell(name, words), (/** @type {Problem} */ e) => tell(name, e.detail));
+    };
+    return html`<section class="alert-part" aria-label="Channels">
+        <h2>who is told</h2>
+        ${!rows.length && html`<p class="dim">nobody: muster.yaml has no channels</p>`}
+        ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Channels and how they do"><table class="asked channels">
+            <thead><tr><th scope="col">channel</th><th scope="col">type</th><th scope="col">state</th><th scope="col" class="num">waiting</th>${may && html`<td></td>`}</tr></thead>
+            <tbody>${rows.map((c) => html`<tr key=${c.name}>
+                <th scope="row">${c.name}</th>
+                <td>${c.type}</td>
+                <td class="why">${c.ok ? "works" : html`<span class="error"><span aria-hidden="true">✗</span> fails</span>${c.since && html` for <span title=${exactTime(c.since)}>${span(now - c.since)}</span>`}: ${c.error}`}</td>
+                <td class="num">${c.waiting}</td>
+                ${may && html`<td class="why"><button type="button" aria-label="send a test message through ${c.name}" onClick=${() => test(c.name)}>test</button> <span class="dim" role="status">${said[c.name]}</span></td>`}
+            </tr>`)}</tbody>
+        </table></div>`}
+    </section>`;
+}
+
 export default function AlertsView() {
     const { query } = usePlace();
     const { role, known: named } = useSession();
-    const { known, rows, silences, problem } = useAlerts(true);
+    const { known, rows, silences, channels, problem } = useAlerts(true);
     const [draft, setDraft] = useState(/** @type {{ rule: string, node: string } | null} */ (null));
     const [said, setSaid] = useState("");
     const all = query.has("all");
@@ -121,6 +146,7 @@ export default function AlertsView() {
         ${loud.length > 0 && html`<${List} label="What is wrong" rows=${loud} hush=${hush} now=${now} />`}
         ${hushed.length > 0 && html`<section class="alert-part"><h2>silenced</h2><${List} label="Silenced" rows=${hushed} hush=${null} now=${now} /></section>`}
         ${named && html`<${Silences} rows=${standing} may=${may} now=${now} add=${() => setDraft({ rule: "", node: "" })} />`}
+        <${Channels} rows=${channels} may=${role === "admin"} now=${now} />
         <section class="alert-part" aria-label="Resolved">
             <h2>resolved this week, and what happened</h2>
             <p><button type="button" aria-pressed=${all} onClick=${() => setQuery({ all: all ? undefined : "yes" })}>${all ? "hide" : "show"}</button></p>
