@@ -67,6 +67,7 @@ static const struct member message_members[] = {
 static const struct member file_members[] = {
     {"name", offsetof(struct message_file, name), M_TEXT},
     {"type", offsetof(struct message_file, type), M_TEXT},
+    {"title", offsetof(struct message_file, title), M_TEXT},
     {0},
 };
 

@@ -24,7 +24,7 @@ static void add_file(struct message *m, struct message_file *files, const char *
 {
     if (!bytes->len)
         return;
-    files[m->n_files++] = (struct message_file){name, type, buf_str(bytes)};
+    files[m->n_files++] = (struct message_file){.name = name, .type = type, .bytes = buf_str(bytes)};
     m->files = files;
 }
 

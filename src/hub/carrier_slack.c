@@ -6,6 +6,7 @@
 #include "hub/carrier.h"
 #include "hub/slack.h"
 #include "link/slack.h"
+#include "say/say.h"
 
 struct load {
     struct slack_ask *ask;
@@ -13,6 +14,8 @@ struct load {
     char why[CARRIER_ERROR_MAX];
     carried_fn *done;
     void *arg;
+    struct message m; /* with these: */
+    struct buf blocks;
 };
 
 static void load_stop(struct load *l)
@@ -22,6 +25,7 @@ static void load_stop(struct load *l)
     slack_ask_free(l->ask);
     if (l->never)
         event_free(l->never);
+    buf_fini(&l->blocks);
     free(l);
 }
 
@@ -55,9 +59,13 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     if (r < 0)
         return r;
     struct load *l = mem_zero(1, sizeof(*l));
-    *l = (struct load){.done = done, .arg = arg};
+    *l = (struct load){.done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20)};
     const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : slack_desk_channel(s->h->slack);
-    r = slack_post(&l->ask, link, buf_str(&token), to, m, on_posted, l, err);
+    if (!m->blocks[0] && !m->n_files) {
+        say_told(&l->blocks, m);
+        l->m.blocks = buf_str(&l->blocks).p;
+    }
+    r = slack_post(&l->ask, link, buf_str(&token), to, &l->m, on_posted, l, err);
     if (r == -EACCES || r == -EINVAL || r == -EMSGSIZE) {
         struct timeval now = {0};
         mem_copy_str(l->why, sizeof(l->why), err->msg);

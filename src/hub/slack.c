@@ -308,7 +308,7 @@ static void said(void *arg, const struct say_answer *s)
 
     a->saying = false;
     for (size_t i = 0; i < n; i++)
-        files[i] = (struct message_file){s->files[i].name, s->files[i].type, s->files[i].bytes};
+        files[i] = (struct message_file){s->files[i].name, s->files[i].type, s->files[i].bytes, s->files[i].title};
     a->stores++; /* so that nothing ends before all is on its way */
     if (!h->respond[0])
         m.n_files = n, m.files = files;

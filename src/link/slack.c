@@ -246,7 +246,8 @@ static int send_show(struct slack_ask *k, struct err *err)
     for (size_t i = 0; i < k->n_up; i++) {
         json_obj(&j, NULL);
         json_cstr(&j, "id", k->files[i]);
-        json_cstr(&j, "title", k->m->files[i].name);
+        const struct message_file *f = &k->m->files[i];
+        json_cstr(&j, "title", f->title && f->title[0] ? f->title : f->name);
         json_end_obj(&j);
     }
     json_end_arr(&j);

@@ -10,7 +10,8 @@ static const size_t texts[] = {offsetof(struct message, channel), offsetof(struc
                                offsetof(struct message, rule),    offsetof(struct message, title),
                                offsetof(struct message, text),    offsetof(struct message, html),
                                offsetof(struct message, blocks),  offsetof(struct message, alerts)};
-static const size_t file_texts[] = {offsetof(struct message_file, name), offsetof(struct message_file, type)};
+static const size_t file_texts[] = {offsetof(struct message_file, name), offsetof(struct message_file, type),
+                                    offsetof(struct message_file, title)};
 
 struct message *message_copy(const struct message *m)
 {

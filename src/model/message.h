@@ -28,6 +28,7 @@ struct message_file {
     const char *name; /* "usage.png" */
     const char *type; /* "image/png" */
     struct str bytes;
+    const char *title; /* what stands above it in Slack; empty: its name */
 };
 
 struct message {

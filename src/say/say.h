@@ -89,6 +89,10 @@ const struct say_answer *say_answer(struct say *s);
 /* As POST /api/v1/say answers: {"text", "blocks", "files": [{"name", "title", "type", "base64"}], "ephemeral"}. */
 void say_json(struct buf *out, const struct say_answer *a);
 
+/* A message that has no blocks of its own as blocks; of an alert with buttons that silence it. Onto the end of out. */
+struct message;
+void say_told(struct buf *out, const struct message *m);
+
 /*
  * The person with that Slack id ("U0123"), or with that mail; NULL: nobody. Names in Slack are not asked: everybody
  * chooses his own.

@@ -85,6 +85,8 @@ struct say_button {
     const char *label, *says;
 };
 void say_buttons(struct say *s, const struct say_button *v, size_t n);
+/* What buttons under an alert say: of one alert, or of all of a rule (alert 0). */
+void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60]);
 /* The answer is no, for the asker's eyes. */
 void say_no(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -16,16 +16,16 @@ void say_ask_alerts(struct say *s, struct str rest)
     say_get(s, &target);
 }
 
-/* What a button for an alert says; "": its place cannot be said in a word. */
-static const char *silence_words(struct say *s, json_t *row, const char *span)
+void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60])
 {
-    const char *rule = say_text(row, "rule"), *place = say_text(row, "place");
+    char what[32];
 
-    if (strpbrk(rule, " \t") || strpbrk(place, " \t"))
-        return "";
-    AUTO_BUF b = BUF_INIT(1024);
-    buf_addf(&b, "silence %s%s%s for %s by a button", rule, place[0] ? " " : "", place, span);
-    return say_keep(s, buf_str(&b));
+    if (alert)
+        snprintf(what, sizeof(what), "#%lld", (long long)alert);
+    else
+        snprintf(what, sizeof(what), "%s", rule);
+    snprintf(hour, 60, "silence %s for 1h by a button", what);
+    snprintf(hours, 60, "silence %s for 8h by a button", what);
 }
 
 static void one_alert(struct say *s, json_t *row)
@@ -39,10 +39,9 @@ static void one_alert(struct say *s, json_t *row)
     say_small(s, "%s, for %s%s%s", say_text(row, "rule"), clock_span(MAX(0, s->ask.now_ms - since), span),
               say_text(row, "advice")[0] ? "; what to do: " : "", say_text(row, "advice"));
     if (!quiet) {
-        struct say_button v[] = {{"silence 1 h", silence_words(s, row, "1h")},
-                                 {"silence 8 h", silence_words(s, row, "8h")}};
-        if (v[0].says[0])
-            say_buttons(s, v, ARRAY_LEN(v));
+        char hour[60], day[60];
+        say_silences(say_int(row, "id"), "", hour, day);
+        say_buttons(s, (struct say_button[]){{"silence 1 h", hour}, {"silence 8 h", day}}, 2);
     }
 }
 
@@ -74,7 +73,8 @@ void say_tell_alerts(struct say *s, size_t call, struct str body)
 
 /* What is to be silent: kept until the rules are known. */
 struct wanted {
-    struct str rule, node, reason;
+    int64_t alert; /* this one: "#17"; 0: by its rule or node */
+    struct str rule, node, person, reason;
     int64_t for_ms, until_ms;
 };
 
@@ -92,6 +92,8 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
     *w = (struct wanted){0};
     while (!timed && str_word(&rest, &word)) {
         struct str node, gpus;
+        if (word.p[0] == '#' && str_int(str_n(word.p + 1, word.len - 1), &w->alert))
+            continue;
         if (str_eq_nocase(word, "for"))
             timed = say_span(&rest, &w->for_ms);
         else if (str_eq_nocase(word, "until") || str_eq_nocase(word, "till"))
@@ -110,7 +112,7 @@ static bool read_silence(struct say *s, struct str rest, struct wanted *w)
     w->reason = str_trim(rest);
     if (str_skip(&w->reason, "because "))
         w->reason = str_trim(w->reason);
-    if (!timed || (!w->rule.len && !w->node.len)) {
+    if (!timed || (!w->rule.len && !w->node.len && w->alert < 1)) {
         say_no(s, "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` lists what is "
                   "wrong.");
         return false;
@@ -138,6 +140,8 @@ static void put_silence(struct say *s, const struct wanted *w)
         json_str(&j, "rule", w->rule);
     if (w->node.len)
         json_str(&j, "node", w->node);
+    if (w->person.len)
+        json_str(&j, "person", w->person);
     json_str(&j, "for", buf_str(&span));
     json_str(&j, "reason", str_n(w->reason.p, MIN(w->reason.len, 200u)));
     json_end_obj(&j);
@@ -153,8 +157,27 @@ void say_ask_silence(struct say *s, struct str rest)
     if (!read_silence(s, rest, &w))
         return;
     s->what = say_keep(s, rest);
-    buf_adds(&target, "/api/v1/alerts/rules"); /* a rule that is none would silence nothing */
+    buf_adds(&target, w.alert ? "/api/v1/alerts?state=all" : "/api/v1/alerts/rules"); /* is there such a one? */
     say_get(s, &target);
+}
+
+/* What an alert is of: its rule, and where or whose it is. */
+static void silence_one(struct say *s, json_t *rows, struct wanted *w)
+{
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (say_int(row, "id") != w->alert)
+            continue;
+        w->rule = str_of(say_text(row, "rule"));
+        w->node = str_of(say_text(row, "place"));
+        w->person = w->node.len ? w->person : str_of(say_text(row, "person"));
+        put_silence(s, w);
+        return;
+    }
+    say_no(s, "There is no alert %lld any more: `alerts` lists what is wrong.", (long long)w->alert);
 }
 
 static void check_rule(struct say *s, struct str body)
@@ -180,7 +203,9 @@ static void check_rule(struct say *s, struct str body)
             best = n;
         }
     }
-    if (!w.rule.len || known)
+    if (w.alert)
+        silence_one(s, json_object_get(o, "rows"), &w);
+    else if (!w.rule.len || known)
         put_silence(s, &w);
     else if (near[0])
         say_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", (int)MIN(w.rule.len, 60u), w.rule.p, near);

@@ -147,7 +147,8 @@ class Say(lib.Case):
         self.away.add("dgx3")
         lib.wait_until("dgx3 is told of", lambda: "dgx3" in self.say("alerts")["text"], limit=60)
         buttons = [e["value"] for b in self.say("alerts")["blocks"] if b["type"] == "actions" for e in b["elements"]]
-        self.assertEqual(buttons, ["silence node-down dgx3 for 1h by a button", "silence node-down dgx3 for 8h by a button"])
+        number = self.get("/api/v1/alerts")["rows"][0]["id"]
+        self.assertEqual(buttons, [f"silence #{number} for 1h by a button", f"silence #{number} for 8h by a button"])
         self.assertTrue(self.say(buttons[0])["refused"])  # nobody asks
         self.assertRegex(self.say(buttons[0], self.kim)["text"], r"^Nothing is told of node-down on dgx3 until .*: by a button\nBy kim;")
         silence = self.get("/api/v1/silences")["rows"][0]

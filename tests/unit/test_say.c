@@ -5,6 +5,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/alert.h"
+#include "model/message.h"
 #include "people/census.h"
 #include "say/say.h"
 #include "view_fixture.h"
@@ -307,7 +309,8 @@ static void answers_are_as_the_golden_files(void **unused)
     static const char held[] = "{\"id\":7,\"person\":\"kim\",\"where\":\"dgx2:0,1\",\"from\":1794700800000,\"until\":"
                                "1794715200000}";
     static const char wrong[] =
-        "{\"rows\":[{\"rule\":\"node-down\",\"severity\":\"critical\",\"place\":\"dgx6\",\"text\":\"dgx6 is away\","
+        "{\"rows\":[{\"id\":17,\"rule\":\"node-down\",\"severity\":\"critical\",\"place\":\"dgx6\",\"text\":\"dgx6 is "
+        "away\","
         "\"advice\":\"is it "
         "on?\",\"since\":1794697200000},{\"rule\":\"hot\",\"severity\":\"warning\",\"place\":\"dgx2:3\","
         "\"text\":\"dgx2:3 is hot\",\"since\":1794697200000,\"silenced\":{\"by\":\"lee\"}}]}";
@@ -378,6 +381,70 @@ static void a_rule_that_is_none_silences_nothing(void **unused)
     say_free(s);
 }
 
+static void an_alert_is_silenced_by_its_number(void **unused)
+{
+    static const char rows[] =
+        "{\"rows\":[{\"id\":16,\"rule\":\"x\"},{\"id\":17,\"rule\":\"hot\",\"place\":\"dgx2:3\",\"person\":"
+        "\"kim\"},{\"id\":18,\"rule\":\"low\",\"place\":\"\",\"person\":\"lee\"}]}";
+    static const struct {
+        const char *text, *want; /* NULL: refused */
+    } cases[] = {
+        {"silence #17 for 1h by a button",
+         "{\"rule\":\"hot\",\"node\":\"dgx2:3\",\"for\":\"60m\",\"reason\":\"by a button\"}"},
+        {"silence #18 for 8h x", "{\"rule\":\"low\",\"person\":\"lee\",\"for\":\"480m\",\"reason\":\"x\"}"},
+        {"silence #99 for 8h x", NULL},
+    };
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("'%s'\n", cases[i].text);
+        struct say *s = ask(cases[i].text, SAY_TO_US, "kim", NULL);
+        assert_string_equal(say_next(s)->target, "/api/v1/alerts?state=all");
+        say_take(s, 200, str_of(rows));
+        if (cases[i].want)
+            assert_true(str_eq(say_next(s)->body, cases[i].want));
+        else
+            assert_true(say_answer(s)->refused);
+        say_free(s);
+    }
+}
+
+static void what_a_channel_is_told_has_buttons_that_silence_it(void **unused)
+{
+    struct message m = {.kind = MESSAGE_FIRED,
+                        .severity = SEV_CRITICAL,
+                        .channel = "ops",
+                        .rule = "node-down",
+                        .title = "dgx2 <!here> is away",
+                        .text = "is it on?",
+                        .blocks = "",
+                        .alerts = "17"};
+    AUTO_BUF one = BUF_INIT(65536);
+    AUTO_BUF many = BUF_INIT(65536);
+    AUTO_BUF over = BUF_INIT(65536);
+
+    (void)unused;
+    say_told(&one, &m);
+    assert_string_equal(one.p, "[{\"type\":\"section\",\"text\":{\"type\":\"mrkdwn\",\"text\":\"dgx2 &lt;!here&gt; is "
+                               "away\"}},{\"type\":"
+                               "\"section\",\"text\":{\"type\":\"mrkdwn\",\"text\":\"is it "
+                               "on?\"}},{\"type\":\"context\",\"elements\":[{\"type\":"
+                               "\"mrkdwn\",\"text\":\"critical, rule "
+                               "node-down\"}]},{\"type\":\"actions\",\"elements\":[{\"type\":\"button\",\"text\":"
+                               "{\"type\":\"plain_text\",\"text\":\"silence 1 "
+                               "h\"},\"action_id\":\"say-0\",\"value\":\"silence #17 for 1h by a "
+                               "button\"},{\"type\":\"button\",\"text\":{\"type\":\"plain_text\",\"text\":\"silence 8 "
+                               "h\"},\"action_id\":\"say-1\","
+                               "\"value\":\"silence #17 for 8h by a button\"}]}]");
+    m.alerts = "17,18";
+    say_told(&many, &m);
+    assert_non_null(strstr(many.p, "\"silence node-down 1 h\""));
+    assert_non_null(strstr(many.p, "\"silence node-down for 1h by a button\""));
+    m.kind = MESSAGE_RESOLVED;
+    say_told(&over, &m);
+    assert_null(strstr(over.p, "button"));
+}
+
 static void a_long_list_is_a_file_and_a_message_stays_within_limits(void **unused)
 {
     AUTO_BUF body = BUF_INIT(8u << 20);
@@ -430,5 +497,7 @@ TESTS(cmocka_unit_test(ordinary_talk_is_not_answered_but_exact_keywords_are),
       cmocka_unit_test(a_refusal_of_the_hub_is_its_sentence), cmocka_unit_test(commands_become_requests_of_the_api),
       cmocka_unit_test(what_is_missing_is_asked_for), cmocka_unit_test(nobody_acts_who_is_not_known),
       cmocka_unit_test(answers_are_as_the_golden_files), cmocka_unit_test(a_rule_that_is_none_silences_nothing),
+      cmocka_unit_test(an_alert_is_silenced_by_its_number),
+      cmocka_unit_test(what_a_channel_is_told_has_buttons_that_silence_it),
       cmocka_unit_test(a_long_list_is_a_file_and_a_message_stays_within_limits),
       cmocka_unit_test(a_list_past_the_limit_is_cut_at_a_line_and_says_so))

@@ -189,7 +189,8 @@ static void bodies_are_as_channels_take_them(void **unused)
 
 static void a_message_keeps_its_files_and_to_whom_it_goes(void **unused)
 {
-    struct message_file files[] = {{"a.png", "image/png", str_n("\0\xff\x80x", 4)}, {"b.txt", "text/plain", STR("")}};
+    struct message_file files[] = {{"a.png", "image/png", str_n("\0\xff\x80x", 4), "a chart"},
+                                   {.name = "b.txt", .type = "text/plain", .bytes = STR("")}};
     struct message m = {.id = 3, .channel = "a", .to = "kim@x", .person = "kim", .n_files = 2, .files = files};
     AUTO_BUF b = BUF_INIT(10000);
 
@@ -202,6 +203,8 @@ static void a_message_keeps_its_files_and_to_whom_it_goes(void **unused)
     assert_string_equal(back->html, "");
     assert_int_equal(back->n_files, 2);
     assert_string_equal(back->files[0].name, "a.png");
+    assert_string_equal(back->files[0].title, "a chart");
+    assert_string_equal(back->files[1].title, "");
     assert_int_equal(back->files[0].bytes.len, 4);
     assert_memory_equal(back->files[0].bytes.p, "\0\xff\x80x", 4);
     assert_string_equal(back->files[1].type, "text/plain");
