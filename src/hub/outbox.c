@@ -248,7 +248,7 @@ static void sent_on(void *arg, int result)
     free(s);
 }
 
-void outbox_send(struct outbox *o, const struct message *m, store_done_fn *done, void *arg)
+void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg)
 {
     struct sending *s = mem_zero(1, sizeof(*s));
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
@@ -256,8 +256,10 @@ void outbox_send(struct outbox *o, const struct message *m, store_done_fn *done,
     *s = (struct sending){o->carriers.h, message_copy(m), done, arg};
     s->m->id = outbox_next_id(o);
     message_write(s->m, &b);
-    struct note n = {.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)};
-    store_notes_put(s->h->store, &n, 1, sent_on, s);
+    struct note v[2] = {{.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)}};
+    if (with)
+        v[1] = *with;
+    store_notes_put(s->h->store, v, with ? 2 : 1, sent_on, s);
 }
 
 static void load_message(void *arg, const struct note *n)

@@ -28,8 +28,8 @@ const struct channels *outbox_channels(const struct outbox *o);
 int64_t outbox_next_id(struct outbox *o);
 void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */
 /* The same for one that is none yet, and has no id: done (NULL: nobody) is called once it is, or could not be made one;
- * it is sent in any case. */
-void outbox_send(struct outbox *o, const struct message *m, store_done_fn *done, void *arg);
+ * it is sent in any case. with: stored together with it; NULL: nothing. */
+void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg);
 /* One message through a channel at once, kept nowhere and tried once: done says how that went. c: one of ours. */
 void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg);
 /* Each channel as it is now; borrowed until the next call. */

@@ -733,6 +733,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         if (r >= 0)
             r = outbox_load(h->outbox, err);
         if (r >= 0)
+            r = slack_desk_load(h->slack, err);
+        if (r >= 0)
             r = bulletins_desk_load(h->bulletins, err);
     }
     if (r == 0)

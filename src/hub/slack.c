@@ -2,6 +2,7 @@
 #include "hub/slack.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -16,14 +17,15 @@
 #include "slack/conf.h"
 #include "slack/heard.h"
 
-#define TAKEN_MS    1500 /* then Slack is told that we have it, ready or not; it waits for 3 s */
-#define SEEN_MAX    4096 /* things that are remembered to be known again */
-#define ASKING_MAX  200  /* questions at once; more are not taken, and Slack sends them again */
-#define KNOWN_MAX   1000 /* people whose mail address is remembered ... */
-#define KNOWN_MS    3600000
-#define UNKNOWN_MS  60000 /* ... or that Slack did not say it */
-#define AUTH_MS     60000
-#define ANSWER_TEXT (64u << 10)
+#define TAKEN_MS     1500 /* then Slack is told that we have it, ready or not; it waits for 3 s */
+#define SEEN_MAX     4096 /* things that are remembered to be known again */
+#define ANSWERED_MAX 256  /* ... of which so many, that were answered, over a restart */
+#define ASKING_MAX   200  /* questions at once; more are not taken, and Slack sends them again */
+#define KNOWN_MAX    1000 /* people whose mail address is remembered ... */
+#define KNOWN_MS     3600000
+#define UNKNOWN_MS   60000 /* ... or that Slack did not say it */
+#define AUTH_MS      60000
+#define ANSWER_TEXT  (64u << 10)
 
 struct known {
     char user[SLACK_ID_MAX + 1], mail[256]; /* mail "": not known */
@@ -56,6 +58,7 @@ struct slack_desk {
     int64_t since_ms;
     uint64_t seen[SEEN_MAX];
     size_t n_seen;
+    int64_t answered; /* where the last one of these was stored */
     struct known *known;
     size_t n_known;
     struct asking *first;
@@ -233,6 +236,34 @@ static uint64_t key_of(const char *kind, const char *a, const char *b)
     return fnv64(text, (size_t)MIN(n, (int)sizeof(text) - 1));
 }
 
+struct newest {
+    struct slack_desk *d;
+    int64_t at_ms;
+};
+
+static void load_answered(void *arg, const struct note *n)
+{
+    struct newest *x = arg;
+    struct str rest = n->bytes, key;
+    uint64_t v;
+    int64_t at_ms;
+
+    if (!str_word(&rest, &key) || !str_hex(key, &v) || !str_int(str_trim(rest), &at_ms))
+        return;
+    see(x->d, v);
+    if (at_ms >= x->at_ms) {
+        x->at_ms = at_ms;
+        x->d->answered = n->id;
+    }
+}
+
+int slack_desk_load(struct slack_desk *d, struct err *err)
+{
+    struct newest x = {.d = d};
+
+    return MIN(store_notes(d->h->store, NOTE_BOT, false, load_answered, &x, err), 0);
+}
+
 /* ---- questions ---- */
 
 /* Slack is told that we have it. */
@@ -276,12 +307,18 @@ static void stored(void *arg, int result)
     asking_end(a);
 }
 
+/* The answer, and that this was answered: both or neither. */
 static void post(struct asking *a, const struct message *m)
 {
+    AUTO_BUF b = BUF_INIT(100);
+
     if (!a->d || !a->d->h->outbox)
         return;
     a->stores++;
-    outbox_send(a->d->h->outbox, m, stored, a);
+    buf_addf(&b, "%016" PRIx64 " %" PRId64, key_of("id", a->heard->id, ""), m->created_ms);
+    a->d->answered = a->d->answered % ANSWERED_MAX + 1;
+    struct note n = {.kind = NOTE_BOT, .id = a->d->answered, .bytes = buf_str(&b)};
+    outbox_send(a->d->h->outbox, m, a->heard->id[0] ? &n : NULL, stored, a);
 }
 
 static void said(void *arg, const struct say_answer *s)

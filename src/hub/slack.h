@@ -3,9 +3,10 @@
  * outbox.
  *
  * B1 Slack is told that we have something once its answer is stored, or after two seconds, so that Slack does not wait;
- * what it is not told it sends again. B2 A thing that comes twice is answered once, as far as a bounded memory reaches.
- * B3 The bot never answers itself or another bot. B4 Who asks is whoever the census has for the Slack id, or for the
- * mail address Slack knows of that id; nobody else acts. B5 Nothing here waits, and no log holds a token.
+ * what it is not told it sends again. B2 A thing that comes twice is answered once, as far as a bounded memory reaches,
+ * which is stored with the answers. B3 The bot never answers itself or another bot. B4 Who asks is whoever the census
+ * has for the Slack id, or for the mail address Slack knows of that id; nobody else acts. B5 Nothing here waits, and no
+ * log holds a token.
  */
 #ifndef HUB_SLACK_H
 #define HUB_SLACK_H
@@ -20,6 +21,7 @@ struct slack_desk *slack_desk_new(struct hub *h);
 void slack_desk_free(struct slack_desk *d);                         /* after the outbox */
 int slack_desk_check(const struct hub_conf *conf, struct err *err); /* would the section be understood? */
 void slack_desk_set(struct slack_desk *d);                          /* the hub's settings may have changed */
+int slack_desk_load(struct slack_desk *d, struct err *err);         /* what was answered before this start */
 void slack_desk_tick(struct slack_desk *d, int64_t now_ms);
 
 /* For the carrier: to post with. token is overwritten, and the caller's. */

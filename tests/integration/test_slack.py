@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import os
+import random
 import shutil
 import signal
 import time
@@ -229,6 +230,31 @@ class Bot(lib.Case):
         self.linked()
         lib.wait_until("nothing is wrong", lambda: self.bot()["ok"])
         self.nothing_secret()
+
+    def test_every_question_is_answered_whoever_goes_away_meanwhile(self):
+        chance, asked, kills = random.Random(7), [], 0
+        for i in range(9):
+            for k in range(3):
+                asked.append(f"C{i}X{k}")
+                self.slack.say("HELP", "U1", channel=asked[-1])
+                time.sleep(chance.random() * 0.3)
+            if i % 3 == 2:
+                self.slack.stop()
+                time.sleep(chance.random())
+                self.slack.start()
+            elif i % 3 == 1:
+                self.hub.kill9()
+                kills += 1
+                self.begin()
+            else:
+                chance.choice([self.slack.warn, self.slack.refresh, self.slack.cut])()
+        of = lambda channel: sum(p["channel"] == channel for p in self.slack.posts)
+        lib.wait_until("all are answered", lambda: all(map(of, asked)))
+        lib.wait_until("all are acknowledged", lambda: not self.slack.waiting)
+        last = self.slack.say("HELP", "U1", channel="CLAST")
+        lib.wait_until("the last one", lambda: of("CLAST") and self.slack.acked(last))
+        self.assertLessEqual(sum(map(of, asked)), len(asked) + kills)  # a second copy where the kill fell between sending and noting that
+        self.assertEqual(self.slack.faults, [])
 
     # ---- over HTTP ----
 
