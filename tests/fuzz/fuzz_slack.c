@@ -7,6 +7,7 @@
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
+#include "slack/socket.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slack_conf *c = slack_conf_new();
     struct err err = {0};
     struct form form = {.n = 0};
+    struct socket_url url;
 
     slack_conf_read(c, &(struct opt_section){.text = text, .path = path}, &err);
     slack_conf_free(c);
@@ -40,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                            *e = heard_envelope(bytes, id, &err), *f = NULL;
     (void)a, (void)b, (void)e;
     slack_frame_kind(bytes);
+    socket_url_parse(bytes, &url);
     if (request_form(bytes, scratch, form.v, &form.n, &err) == 0)
         f = heard_command(form_field, &form, &err);
     (void)f;

@@ -8,6 +8,7 @@
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
+#include "slack/socket.h"
 
 /* ---- the section ---- */
 
@@ -181,6 +182,40 @@ static void frames_say_what_they_are(void **unused)
     }
 }
 
+static void an_address_of_a_websocket_is_taken_apart_or_refused(void **unused)
+{
+    static const struct {
+        const char *url, *host, *path; /* host NULL: refused */
+        int port;
+    } cases[] = {
+        {"wss://wss-primary.slack.com/link/?ticket=a-b&app_id=c", "wss-primary.slack.com", "/link/?ticket=a-b&app_id=c",
+         443},
+        {"wss://127.0.0.1:8443/x", "127.0.0.1", "/x", 8443},
+        {"wss://host", "host", "/", 443},
+        {"ws://host/x", NULL, NULL, 0},
+        {"https://host/x", NULL, NULL, 0},
+        {"wss://", NULL, NULL, 0},
+        {"wss:///x", NULL, NULL, 0},
+        {"wss://host:0/x", NULL, NULL, 0},
+        {"wss://host:65536/x", NULL, NULL, 0},
+        {"wss://host:a/x", NULL, NULL, 0},
+        {"wss://me@host/x", NULL, NULL, 0},
+        {"wss://host/x\r\nX: 1", NULL, NULL, 0},
+        {"", NULL, NULL, 0},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct socket_url u;
+        print_message("'%s'\n", cases[i].url);
+        assert_int_equal(socket_url_parse(str_of(cases[i].url), &u), cases[i].host != NULL);
+        if (!cases[i].host)
+            continue;
+        assert_string_equal(u.host, cases[i].host);
+        assert_string_equal(u.path, cases[i].path);
+        assert_int_equal(u.port, cases[i].port);
+    }
+}
+
 /* ---- signatures ---- */
 
 static void only_slack_itself_signs_and_only_now(void **unused)
@@ -288,7 +323,8 @@ static void an_address_to_answer_to_that_is_gone_is_given_up(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(an_answer_says_what_to_do_next),
+TESTS(cmocka_unit_test(an_address_of_a_websocket_is_taken_apart_or_refused),
+      cmocka_unit_test(an_answer_says_what_to_do_next),
       cmocka_unit_test(an_address_to_answer_to_that_is_gone_is_given_up),
       cmocka_unit_test(the_section_is_read_or_refused_with_its_place),
       cmocka_unit_test(what_is_not_told_is_as_documented), cmocka_unit_test(events_become_what_is_heard),
