@@ -372,8 +372,6 @@ static void ask_say(struct asking *a, const char *mail)
                            .called = x->user};
 
     a->saying = true;
-    if (x->ts[0] && x->kind == HEARD_MESSAGE)
-        see(a->d, key_of("ts", x->channel, x->ts));
     if (!saying(h, &k, said, a)) {
         a->saying = false;
         asking_end(a);
@@ -478,10 +476,13 @@ static void hear(struct slack_desk *d, struct heard *h, const char *envelope, st
         return;
     }
     log_debug("slack", "%s: %zu bytes", h->user, strlen(h->text));
-    if (!h->to_bot && !saying_answers(d->h, &(struct saying_ask){.text = str_of(h->text), .way = SAY_TALK}))
+    if (!h->to_bot && !saying_answers(d->h, &(struct saying_ask){.text = str_of(h->text), .way = SAY_TALK})) {
         asking_end(a); /* people who talk with each other */
-    else
-        ask_who(a);
+        return;
+    }
+    if (h->kind == HEARD_MESSAGE) /* of two events of one message the first that is for us counts */
+        see(d, key_of("ts", h->channel, h->ts));
+    ask_who(a);
 }
 
 static void on_envelope(void *arg, struct str json)

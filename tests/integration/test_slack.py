@@ -132,6 +132,17 @@ class Bot(lib.Case):
         self.assertEqual([p["channel"] for p in self.answers(2)], ["C1", "C2"])
         lib.wait_until("acknowledged", lambda: self.slack.acked(other))
 
+    def test_what_comes_twice_while_it_is_asked_who_says_it_is_not_asked_twice(self):
+        self.linked()
+        self.slack.next["users.info"] = ["hang"]
+        event = self.slack.message("HELP", "U2")  # known by his mail alone: Slack is asked for it
+        twin = dict(event, event_id="EvTwin", event=dict(event["event"], type="app_mention", text=f"<@{slack_standin.OWN_USER}> HELP"))
+        both = [self.slack.envelope("events_api", e) for e in (event, twin)]
+        lib.wait_until("both are acknowledged", lambda: all(map(self.slack.acked, both)))
+        self.slack.say("HELP", "U1", channel="C2")
+        self.assertEqual([p["channel"] for p in self.answers()], ["C2"])
+        self.assertEqual([a["user"] for a in self.slack.asked("users.info")], ["U2"])
+
     def test_a_command_and_a_button_are_answered_where_they_came_from(self):
         self.linked()
         self.slack.command("HELP", "U1")
