@@ -143,30 +143,42 @@ static int study_hours(struct studying *k)
     return r;
 }
 
+/* Did this one use of the day, which t is of, what was assigned? */
+static void judge_day(struct studying *k, const struct usage_table *t, const char *kind, const char *name, int64_t gpus)
+{
+    int32_t day = zone_date(k->ask->zone, t->from_ms);
+    int64_t assigned_ms = gpus * (t->to_ms - t->from_ms), used_ms = 0;
+    AUTO_BUF text = BUF_INIT(4096);
+    char who[300];
+
+    for (size_t row = 0; row < t->n; row++)
+        if (t->v[row].key && strcmp(t->v[row].key, name) == 0)
+            used_ms += t->v[row].s.held_ms;
+    if (!low_is(used_ms, assigned_ms))
+        return;
+    snprintf(who, sizeof(who), "%s %s", kind, name);
+    low_text(&text, who, used_ms, assigned_ms, day);
+    found(k, USAGE_LOW, kind, name, t->to_ms, false, &text);
+}
+
 /* Of the day before the one that the next hour is in. */
 static int study_day(struct studying *k)
 {
     const struct zone *z = k->ask->zone;
     int32_t day = zone_date(z, k->ask->hour_ms + HOUR_MS) - 1;
     int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
-    size_t n, from = k->to->n;
+    size_t n, n_teams, from = k->to->n;
     const struct company *co = census_companies(k->ask->census, &n);
+    const struct allotment *team = census_allotments(k->ask->census, &n_teams);
     struct usage_table t;
-    char who[300];
 
     int r = n ? sum(k, BY_COMPANY, from_ms, to_ms, &t) : 0;
-    for (size_t i = 0; i < n && r == 0 && seen(&t) && k->to->n - from < FOUND_MAX; i++) {
-        int64_t gpus = (int64_t)company_nodes_on(&co[i], day) * co[i].gpus_per_node, used_ms = 0;
-        AUTO_BUF text = BUF_INIT(4096);
-        for (size_t row = 0; row < t.n; row++)
-            if (t.v[row].key && strcmp(t.v[row].key, co[i].name) == 0)
-                used_ms += t.v[row].s.held_ms;
-        if (!low_is(used_ms, gpus * (to_ms - from_ms)))
-            continue;
-        snprintf(who, sizeof(who), "company %s", co[i].name);
-        low_text(&text, who, used_ms, gpus * (to_ms - from_ms), day);
-        found(k, USAGE_LOW, "company", co[i].name, to_ms, false, &text);
-    }
+    for (size_t i = 0; i < n && r == 0 && seen(&t) && k->to->n - from < FOUND_MAX; i++)
+        judge_day(k, &t, "company", co[i].name, (int64_t)company_nodes_on(&co[i], day) * co[i].gpus_per_node);
+    if (r == 0 && n_teams)
+        r = sum(k, BY_TEAM, from_ms, to_ms, &t);
+    for (size_t i = 0; i < n_teams && r == 0 && seen(&t) && k->to->n - from < FOUND_MAX; i++)
+        judge_day(k, &t, "team", team[i].team, (int64_t)allotment_nodes_on(&team[i], day) * team[i].gpus_per_node);
     return r;
 }
 

@@ -283,12 +283,28 @@ const char *census_company_of_node(const struct census *c, const char *node, int
     return NULL;
 }
 
-int32_t company_nodes_on(const struct company *co, int32_t day)
+static int32_t nodes_on(const struct company_step *v, size_t n, int32_t day)
 {
     int32_t nodes = 0;
-    for (size_t i = 0; i < co->n_steps && co->steps[i].day <= day; i++)
-        nodes = co->steps[i].nodes;
+    for (size_t i = 0; i < n && v[i].day <= day; i++)
+        nodes = v[i].nodes;
     return nodes;
+}
+
+int32_t company_nodes_on(const struct company *co, int32_t day)
+{
+    return nodes_on(co->steps, co->n_steps, day);
+}
+
+const struct allotment *census_allotments(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_allotments : 0;
+    return *n ? c->allotments : NULL;
+}
+
+int32_t allotment_nodes_on(const struct allotment *a, int32_t day)
+{
+    return nodes_on(a->steps, a->n_steps, day);
 }
 
 bool company_period(const struct company *co, int32_t *first, int32_t *end)

@@ -91,6 +91,17 @@ const char *const *census_ignore_tags(const struct census *c, size_t *n);
 
 /* Nodes assigned on a day: the last step on or before it; 0 before the first. */
 int32_t company_nodes_on(const struct company *co, int32_t day);
+
+/* What is assigned to a team: as to a company, for who wants to know whether it is used. */
+struct allotment {
+    const char *team;
+    size_t n_steps;
+    const struct company_step *steps; /* by day, each day once */
+    int32_t gpus_per_node;            /* 8 unless told */
+};
+const struct allotment *census_allotments(const struct census *c, size_t *n); /* by team; NULL when there are none */
+int32_t allotment_nodes_on(const struct allotment *a, int32_t day);
+
 /* First day with an assignment, and the day after the last (INT32_MAX: it goes on). False: there is no step. */
 bool company_period(const struct company *co, int32_t *first, int32_t *end);
 

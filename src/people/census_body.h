@@ -41,16 +41,17 @@ struct groups {
 struct census {
     atomic_uint refs;
     struct arena arena;
-    size_t n_persons, n_companies, n_ignored, n_changes, n_wanted, n_tags;
+    size_t n_persons, n_companies, n_ignored, n_changes, n_wanted, n_tags, n_allotments;
     struct person *persons; /* by name */
     struct rules logins, patterns, uids, aliases;
     const char **ignored; /* patterns of logins */
     const char **wanted;  /* Unix groups that sections name, each once */
     const char **tags;    /* of W&B's runs that are not ours */
     struct groups groups[GROUP_KINDS];
-    struct company *companies; /* by name */
-    struct group *lands;       /* patterns of nodes, one of these for each company */
-    int64_t *changes;          /* moments at which a membership begins or ends, ascending, each once */
+    struct company *companies;    /* by name */
+    struct allotment *allotments; /* by team */
+    struct group *lands;          /* patterns of nodes, one of these for each company */
+    int64_t *changes;             /* moments at which a membership begins or ends, ascending, each once */
 };
 
 #endif

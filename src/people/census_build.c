@@ -187,6 +187,35 @@ static int company_name_cmp(const void *a, const void *b)
     return strcmp(((const struct draft_company *)a)->co.name, ((const struct draft_company *)b)->co.name);
 }
 
+static const struct company_step *steps_keep(struct census *c, const struct draft_steps *s)
+{
+    struct company_step *to = arena_alloc(&c->arena, MAX(s->n, 1u), sizeof(*to));
+
+    for (size_t i = 0; i < s->n; i++)
+        to[i] = s->v[i];
+    return to;
+}
+
+static int allotment_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct draft_allotment *)a)->a.team, ((const struct draft_allotment *)b)->a.team);
+}
+
+static void allotments_keep(struct draft *d)
+{
+    struct census *c = d->c;
+
+    sort(d->allotments, d->n_allotments, sizeof(*d->allotments), allotment_cmp);
+    c->allotments = arena_alloc(&c->arena, MAX(d->n_allotments, 1u), sizeof(*c->allotments));
+    for (size_t i = 0; i < d->n_allotments; i++) {
+        struct draft_allotment *from = &d->allotments[i];
+        from->a.n_steps = from->steps.n;
+        from->a.steps = steps_keep(c, &from->steps);
+        if (from->steps.n)
+            c->allotments[c->n_allotments++] = from->a;
+    }
+}
+
 static int companies_settle(struct draft *d)
 {
     struct census *c = d->c;
@@ -201,16 +230,14 @@ static int companies_settle(struct draft *d)
         struct company *co = &c->companies[c->n_companies];
         *co = told[i].co;
         const char **teams = arena_alloc(&c->arena, MAX(co->n_teams, 1u), sizeof(*teams));
-        struct company_step *steps = arena_alloc(&c->arena, MAX(co->n_steps, 1u), sizeof(*steps));
         struct member *lands = arena_alloc(&c->arena, MAX(told[i].lands.n, 1u), sizeof(*lands));
         for (size_t k = 0; k < co->n_teams; k++)
             teams[k] = told[i].teams[k];
-        for (size_t k = 0; k < co->n_steps; k++)
-            steps[k] = told[i].steps[k];
         for (size_t k = 0; k < told[i].lands.n; k++)
             lands[k] = told[i].lands.v[k];
         co->teams = teams;
-        co->steps = steps;
+        co->n_steps = told[i].steps.n;
+        co->steps = steps_keep(c, &told[i].steps);
         c->lands[c->n_companies++] = (struct group){co->name, told[i].lands.n, lands};
     }
     return 0;
@@ -326,6 +353,7 @@ static int settle(struct draft *d)
         changes_settle(c);
     wanted_keep(d);
     tags_keep(d);
+    allotments_keep(d);
     return r;
 }
 
@@ -341,9 +369,12 @@ static void draft_fini(struct draft *d)
     }
     for (size_t i = 0; i < d->n_companies; i++) {
         free(d->companies_told[i].teams);
-        free(d->companies_told[i].steps);
+        free(d->companies_told[i].steps.v);
         free(d->companies_told[i].lands.v);
     }
+    for (size_t i = 0; i < d->n_allotments; i++)
+        free(d->allotments[i].steps.v);
+    free(d->allotments);
     free(d->companies_told);
     free(d->persons);
     free(d->logins.v);

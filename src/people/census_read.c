@@ -251,6 +251,57 @@ static int read_people(struct reading *rd, const struct ynode *map)
     return r;
 }
 
+/* ---- what is assigned ---- */
+
+static int key_step_day(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_day(rd, v, &((struct company_step *)arg)->day);
+}
+
+static int key_step_nodes(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_int(rd, v, "a number of nodes", NODES_MAX, &((struct company_step *)arg)->nodes);
+}
+
+/* {date: 2026-01-01, assigned_gpu_node: 4} */
+static int read_step(struct reading *rd, const struct ynode *v, void *arg)
+{
+    static const struct key keys[] = {{"date", key_step_day}, {"assigned_gpu_node", key_step_nodes}};
+    struct draft_steps *to = arg;
+    struct company_step s = {INT32_MIN, -1};
+    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "a step", &s) : 0;
+    if (r < 0)
+        return r;
+    if (s.day == INT32_MIN || s.nodes < 0)
+        return fail(rd, v, "expected a step: {date: 2026-01-01, assigned_gpu_node: 4}");
+    VEC_ROOM(to->v, to->n, to->cap);
+    to->v[to->n++] = s;
+    return 0;
+}
+
+static int step_cmp(const void *a, const void *b)
+{
+    const struct company_step *x = a, *y = b;
+    return (x->day > y->day) - (x->day < y->day);
+}
+
+/* In order; whose: as a mistake names it. */
+static int steps_end(struct reading *rd, const struct ynode *at, struct draft_steps *s, const char *whose)
+{
+    if (s->n)
+        qsort(s->v, s->n, sizeof(*s->v), step_cmp);
+    for (size_t i = 1; i < s->n; i++)
+        if (s->v[i].day == s->v[i - 1].day)
+            return fail(rd, at, "the schedule of '%s' has one day twice", whose);
+    return 0;
+}
+
+static int read_gpus_per_node(struct reading *rd, const struct ynode *v, int32_t *ret)
+{
+    int r = read_int(rd, v, "a number of GPUs", NODES_MAX, ret);
+    return r == 0 && !*ret ? fail(rd, v, "a node has at least one GPU") : r;
+}
+
 /* ---- teams and projects ---- */
 
 struct term {
@@ -290,9 +341,14 @@ static int read_term(struct reading *rd, const struct ynode *v, void *group)
     return 0;
 }
 
-static int key_members(struct reading *rd, const struct ynode *v, void *group)
+struct group_read {
+    struct draft_group *to;
+    struct draft_allotment *assigned; /* of a team */
+};
+
+static int key_members(struct reading *rd, const struct ynode *v, void *arg)
 {
-    return each(rd, v, read_term, group);
+    return each(rd, v, read_term, ((struct group_read *)arg)->to);
 }
 
 static int read_unix_group(struct reading *rd, const struct ynode *v, void *group)
@@ -310,14 +366,43 @@ static int read_unix_group(struct reading *rd, const struct ynode *v, void *grou
     return 0;
 }
 
-static int key_unix_groups(struct reading *rd, const struct ynode *v, void *group)
+static int key_unix_groups(struct reading *rd, const struct ynode *v, void *arg)
 {
-    return each(rd, v, read_unix_group, group);
+    return each(rd, v, read_unix_group, ((struct group_read *)arg)->to);
+}
+
+static int key_team_schedule(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_step, &((struct group_read *)arg)->assigned->steps);
+}
+
+static int key_team_gpus(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_gpus_per_node(rd, v, &((struct group_read *)arg)->assigned->a.gpus_per_node);
+}
+
+/* [kim, lee], or {members: [kim], ...}; of a team also what is assigned to it. */
+static int read_group(struct reading *rd, const struct ynode *v, enum group_kind kind, const char *name)
+{
+    static const struct key keys[] = {{"members", key_members},
+                                      {"unix_groups", key_unix_groups},
+                                      {"schedule", key_team_schedule},
+                                      {"gpus_per_node", key_team_gpus}};
+    struct draft *d = rd->d;
+    struct group_read arg = {.to = draft_group(d, kind, name)};
+    if (v->kind != YNODE_MAP)
+        return key_members(rd, v, &arg);
+    if (kind != GROUP_TEAM)
+        return read_keys(rd, v, keys, 2, "it", &arg);
+    VEC_ROOM(d->allotments, d->n_allotments, d->cap_allotments);
+    arg.assigned = &d->allotments[d->n_allotments++];
+    *arg.assigned = (struct draft_allotment){.a = {.team = name, .gpus_per_node = 8}};
+    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a team", &arg);
+    return r < 0 ? r : steps_end(rd, v, &arg.assigned->steps, name);
 }
 
 static int read_groups(struct reading *rd, const struct ynode *map, enum group_kind kind)
 {
-    static const struct key keys[] = {{"members", key_members}, {"unix_groups", key_unix_groups}};
     if (map->kind != YNODE_MAP)
         return fail(rd, map, "%ss: expected names, each with a list of members", group_words[kind]);
     const struct ynode *again = twice(map);
@@ -325,13 +410,10 @@ static int read_groups(struct reading *rd, const struct ynode *map, enum group_k
         return fail(rd, again, "'%.*s' is there twice", shown(again->text), again->text.p);
     int r = 0;
     for (size_t i = 0; i < map->n && r == 0; i++) {
-        const struct ynode *v = &map->v[i];
         const char *name;
         r = read_name(rd, &map->keys[i], GROUP_MAX, "a name", &name);
-        if (r < 0)
-            return r;
-        struct draft_group *g = draft_group(rd->d, kind, name);
-        r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "it", g) : key_members(rd, v, g);
+        if (r == 0)
+            r = read_group(rd, &map->v[i], kind, name);
     }
     return r;
 }
@@ -370,35 +452,9 @@ static int key_teams(struct reading *rd, const struct ynode *v, void *arg)
     return each(rd, v, read_team, arg);
 }
 
-static int key_step_day(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_day(rd, v, &((struct company_step *)arg)->day);
-}
-
-static int key_step_nodes(struct reading *rd, const struct ynode *v, void *arg)
-{
-    return read_int(rd, v, "a number of nodes", NODES_MAX, &((struct company_step *)arg)->nodes);
-}
-
-/* {date: 2026-01-01, assigned_gpu_node: 4} */
-static int read_step(struct reading *rd, const struct ynode *v, void *arg)
-{
-    static const struct key keys[] = {{"date", key_step_day}, {"assigned_gpu_node", key_step_nodes}};
-    struct draft_company *c = told(arg);
-    struct company_step s = {INT32_MIN, -1};
-    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "a step", &s) : 0;
-    if (r < 0)
-        return r;
-    if (s.day == INT32_MIN || s.nodes < 0)
-        return fail(rd, v, "expected a step: {date: 2026-01-01, assigned_gpu_node: 4}");
-    VEC_ROOM(c->steps, c->co.n_steps, c->cap_steps);
-    c->steps[c->co.n_steps++] = s;
-    return 0;
-}
-
 static int key_schedule(struct reading *rd, const struct ynode *v, void *arg)
 {
-    return each(rd, v, read_step, arg);
+    return each(rd, v, read_step, &told(arg)->steps);
 }
 
 static int key_ignore(struct reading *rd, const struct ynode *v, void *arg)
@@ -420,8 +476,7 @@ static int key_world(struct reading *rd, const struct ynode *v, void *arg)
 
 static int key_gpus(struct reading *rd, const struct ynode *v, void *arg)
 {
-    int r = read_int(rd, v, "a number of GPUs", NODES_MAX, &told(arg)->co.gpus_per_node);
-    return r == 0 && !told(arg)->co.gpus_per_node ? fail(rd, v, "a node has at least one GPU") : r;
+    return read_gpus_per_node(rd, v, &told(arg)->co.gpus_per_node);
 }
 
 static int key_nodes(struct reading *rd, const struct ynode *v, void *arg)
@@ -432,12 +487,6 @@ static int key_nodes(struct reading *rd, const struct ynode *v, void *arg)
 static int key_company_members(struct reading *rd, const struct ynode *v, void *arg)
 {
     return each(rd, v, read_term, ((struct company_read *)arg)->members);
-}
-
-static int step_cmp(const void *a, const void *b)
-{
-    const struct company_step *x = a, *y = b;
-    return (x->day > y->day) - (x->day < y->day);
 }
 
 static int read_company(struct reading *rd, const struct ynode *v, const char *name)
@@ -464,12 +513,7 @@ static int read_company(struct reading *rd, const struct ynode *v, const char *n
     if (!c->co.name)
         return fail(rd, v, "the company has no name: 'company' is missing");
     arg.members->name = c->co.name;
-    if (c->co.n_steps)
-        qsort(c->steps, c->co.n_steps, sizeof(*c->steps), step_cmp);
-    for (size_t i = 1; i < c->co.n_steps; i++)
-        if (c->steps[i].day == c->steps[i - 1].day)
-            return fail(rd, v, "the schedule of '%s' has one day twice", c->co.name);
-    return 0;
+    return steps_end(rd, v, &c->steps, c->co.name);
 }
 
 /* A list, as the W&B dashboard has it, or names with the rest under each. */

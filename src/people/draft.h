@@ -32,11 +32,21 @@ struct draft_groups {
     struct draft_group *v;
 };
 
+struct draft_steps {
+    size_t n, cap;
+    struct company_step *v;
+};
+
+struct draft_allotment {
+    struct allotment a;
+    struct draft_steps steps;
+};
+
 struct draft_company {
     struct company co;
-    size_t cap_teams, cap_steps;
+    size_t cap_teams;
     const char **teams;
-    struct company_step *steps;
+    struct draft_steps steps;
     struct draft_group lands; /* patterns of nodes */
     const struct ynode *at;
     const struct ytree *tree;
@@ -46,11 +56,13 @@ struct draft {
     struct census *c; /* where it goes */
     const struct census_src *src;
     struct ytree people, teams, projects, companies, wandb; /* alive until the end: places are in them */
-    size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted, n_tags, cap_tags;
+    size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted, n_tags, cap_tags, n_allotments,
+        cap_allotments;
     struct person *persons;
     struct draft_rules logins, patterns, uids, aliases;
     struct draft_groups groups[GROUP_KINDS];
     struct draft_company *companies_told;
+    struct draft_allotment *allotments;
     const char **wanted; /* Unix groups that sections name */
     const char **tags;   /* W&B's, of runs that are not ours */
     struct err *err;

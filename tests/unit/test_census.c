@@ -314,6 +314,35 @@ static void a_wandb_dashboards_config_is_read_as_it_is(void **unused)
     assert_string_equal(err.msg, "config.yaml: there is no 'companies' in it");
 }
 
+static void nodes_may_be_assigned_to_a_team(void **unused)
+{
+    struct opt_section t = {(char *)"{vision: {members: [kim], gpus_per_node: 4, schedule: [{date: 2026-03-01, "
+                                    "assigned_gpu_node: 0}, {date: 2026-01-01, assigned_gpu_node: 2}]}, nlp: [kim], "
+                                    "free: {members: [lee]}, audio: {schedule: [{date: 2026-01-01, "
+                                    "assigned_gpu_node: 1}]}}",
+                            "m.yaml", 0};
+    struct opt_list ignore = {0};
+    struct census *c = NULL;
+    struct err err = {0};
+    size_t n;
+
+    (void)unused;
+    assert_int_equal(census_new(&(struct census_src){.teams = &t, .ignore = &ignore}, &c, &err), 0);
+    const struct allotment *a = census_allotments(c, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(a[0].team, "audio");
+    assert_int_equal(a[0].gpus_per_node, 8);
+    assert_string_equal(a[1].team, "vision");
+    assert_int_equal(a[1].gpus_per_node, 4);
+    assert_int_equal(allotment_nodes_on(&a[1], (int32_t)(day("2025-12-31") / DAY_MS)), 0);
+    assert_int_equal(allotment_nodes_on(&a[1], (int32_t)(day("2026-02-28") / DAY_MS)), 2);
+    assert_int_equal(allotment_nodes_on(&a[1], (int32_t)(day("2026-03-01") / DAY_MS)), 0);
+    assert_true(census_in(c, GROUP_TEAM, "vision", "kim", 0));
+    census_unref(c);
+    assert_null(census_allotments(NULL, &n));
+    assert_int_equal(n, 0);
+}
+
 static void a_mistake_is_named_with_its_place(void **unused)
 {
     static const struct {
@@ -332,9 +361,15 @@ static void a_mistake_is_named_with_its_place(void **unused)
         {NULL, "t: [{name: kim, from: 2026-02-01, until: 2026-01-01}]", NULL,
          "m.yaml:1:5: 'kim' ends before it begins"},
         {NULL, "t: [{from: 2026-02-01}]", NULL, "m.yaml:1:5: expected a name: {name: kim, from: 2026-01-01}"},
-        {NULL, "t: {member: [kim]}", NULL, "m.yaml:1:5: 'member' is not known: it has members and unix_groups"},
+        {NULL, "t: {member: [kim]}", NULL,
+         "m.yaml:1:5: 'member' is not known: a team has members, unix_groups, schedule and gpus_per_node"},
         {NULL, "t: {members: [kim], members: [lee]}", NULL, "m.yaml:1:21: 'members' is there twice"},
         {NULL, NULL, "- {teams: [a]}", "m.yaml:1:3: the company has no name: 'company' is missing"},
+        {NULL, "t: {schedule: [{date: 2026-01-01}]}", NULL,
+         "m.yaml:1:16: expected a step: {date: 2026-01-01, assigned_gpu_node: 4}"},
+        {NULL, "t: {schedule: [{date: 2026-01-01, assigned_gpu_node: 1}, {date: 2026-01-01, assigned_gpu_node: 2}]}",
+         NULL, "m.yaml:1:4: the schedule of 't' has one day twice"},
+        {NULL, "t: {gpus_per_node: 0}", NULL, "m.yaml:1:20: a node has at least one GPU"},
         {NULL, NULL, "- {company: a, schedule: [{date: 2026-01-01}]}",
          "m.yaml:1:27: expected a step: {date: 2026-01-01, assigned_gpu_node: 4}"},
         {NULL, NULL, "- {company: a, schedule: [{date: 2026-01-01, assigned_gpu_node: -1}]}",
@@ -399,7 +434,7 @@ TESTS(cmocka_unit_test(logins_uids_and_nodes_lead_to_persons),
       cmocka_unit_test(aliases_csv_gives_the_last_name_of_a_line),
       cmocka_unit_test(membership_has_dates_and_both_days_count), cmocka_unit_test(days_begin_where_the_hub_is),
       cmocka_unit_test(companies_are_read_as_a_list_or_by_name),
-      cmocka_unit_test(a_wandb_dashboards_config_is_read_as_it_is), cmocka_unit_test(a_mistake_is_named_with_its_place),
-      cmocka_unit_test(unix_groups_make_teams_and_fill_others),
+      cmocka_unit_test(a_wandb_dashboards_config_is_read_as_it_is), cmocka_unit_test(nodes_may_be_assigned_to_a_team),
+      cmocka_unit_test(a_mistake_is_named_with_its_place), cmocka_unit_test(unix_groups_make_teams_and_fill_others),
       cmocka_unit_test(an_empty_census_leaves_every_login_as_it_is),
       cmocka_unit_test(an_assignment_is_a_step_function_of_days))

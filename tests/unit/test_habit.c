@@ -192,7 +192,9 @@ static int usage(void *arg, const struct usage_ask *ask,
 static struct census *companies(void)
 {
     struct opt_section
-        t = {(char *)"{vision: [kim]}", "m.yaml", 0},
+        t = {(char *)"{vision: {members: [kim], schedule: [{date: 2026-01-01, assigned_gpu_node: 16}], gpus_per_node: "
+                     "4}, free: {members: [lee]}}",
+             "m.yaml", 0},
         c = {(char *)"{acme: {teams: [vision], schedule: [{date: 2026-01-01, assigned_gpu_node: 8}]}, "
                      "bolt: {teams: [other], schedule: [{date: 2026-01-01, assigned_gpu_node: 1}, {date: "
                      "2026-10-25, assigned_gpu_node: 0}]}, none: {teams: [x]}}",
@@ -251,6 +253,8 @@ static void u1_a_day_is_as_long_as_it_was(void **unused)
     look(z, to_ms - H, &b); /* 155 of 1600 */
     has(&b, "low company:acme: company acme used 155.0 of 1600 GPU-hours on 2026-10-25: 9.6 % of what was assigned",
         true);
+    has(&b, "low team:vision: team vision used 155.0 of 1600 GPU-hours on 2026-10-25: 9.6 %", true);
+    has(&b, "free", false); /* nothing is assigned to it */
     has(&b, "bolt", false); /* assigned until the day before */
     has(&b, "none", false);
     put("n1", from_ms + 20 * H, "kim", 5 * H + H / 2, 0);
