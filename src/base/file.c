@@ -218,3 +218,12 @@ int file_state_dir(const char *leaf, char *out, size_t size)
     memcpy(out, path, (size_t)n + 1);
     return 0;
 }
+
+const char *file_self(char *out, size_t size)
+{
+    static const char always[] = "/proc/self/exe";
+    ssize_t n = readlink(always, out, size - 1);
+
+    out[n > 0 ? n : 0] = 0;
+    return n > 0 && (size_t)n < size - 1 && access(out, X_OK) == 0 ? out : always;
+}

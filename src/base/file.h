@@ -29,5 +29,7 @@ int file_or_env_secret(const char *file, const char *env, struct buf *ret, struc
 /* The folder for lasting state: $MUSTER_DATA, else /var/lib/muster for root, else $XDG_STATE_HOME/muster or
  * ~/.local/state/muster. With leaf (may be NULL) below it. 0, -ENOENT without a home, -ENAMETOOLONG. */
 int file_state_dir(const char *leaf, char *out, size_t size);
+/* Our own program, to start it once more: its path or, where a newer one lies there, what leads to it all the same. */
+const char *file_self(char *out, size_t size);
 
 #endif

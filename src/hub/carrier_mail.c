@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "hub/carrier.h"
 #include "link/command.h"
 #include "link/smtp.h"
@@ -123,9 +124,8 @@ static int write_ask(struct buf *out, struct hub *h, const struct channel *c, co
 static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
                      carried_fn *done, void *arg, struct err *err)
 {
-    char self[512] = "";
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    const char *argv[] = {n > 0 ? self : "muster", "mail-send", NULL};
+    char self[512];
+    const char *argv[] = {file_self(self, sizeof(self)), "mail-send", NULL};
     AUTO_BUF ask = BUF_INIT(SMTP_ASK_MAX);
     struct load *l = mem_zero(1, sizeof(*l));
 

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -26,7 +27,6 @@ struct slack_line {
     struct event_base *loop;
     void (*envelope)(void *arg, struct str json);
     void *arg;
-    char self[512];
     struct slack *link;
     const struct slack_conf *conf;
     struct process *child;
@@ -51,12 +51,8 @@ static int64_t back_off(unsigned *tries)
 struct slack_line *slack_line_new(struct event_base *loop, void (*envelope)(void *arg, struct str json), void *arg)
 {
     struct slack_line *l = mem_zero(1, sizeof(*l));
-    ssize_t n;
 
     *l = (struct slack_line){.loop = loop, .envelope = envelope, .arg = arg, .out = BUF_INIT(LINE_MAX_BYTES)};
-    n = readlink("/proc/self/exe", l->self, sizeof(l->self) - 1);
-    if (n <= 0)
-        mem_copy_str(l->self, sizeof(l->self), "muster");
     return l;
 }
 
@@ -218,7 +214,8 @@ static void start(struct slack_line *l)
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
     const char *ca = slack_conf_ca_file(l->conf);
-    const char *argv[] = {l->self, "slack-socket", ca ? "--ca-file" : NULL, ca, NULL};
+    char self[512];
+    const char *argv[] = {file_self(self, sizeof(self)), "slack-socket", ca ? "--ca-file" : NULL, ca, NULL};
     struct err err = {0};
 
     l->heard_mono = clock_mono_ms();

@@ -382,11 +382,10 @@ void wandb_desk_tick(struct wandb_desk *d, int64_t now_ms)
 struct wandb_desk *wandb_desk_new(struct hub *h)
 {
     struct wandb_desk *d = mem_zero(1, sizeof(*d));
-    ssize_t n = readlink("/proc/self/exe", d->self, sizeof(d->self) - 1);
+    char self[sizeof(d->self)];
 
     d->h = h;
-    if (n <= 0)
-        mem_copy_str(d->self, sizeof(d->self), "muster");
+    mem_copy_str(d->self, sizeof(d->self), file_self(self, sizeof(self)));
     return d;
 }
 

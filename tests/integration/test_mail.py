@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Alerts told by mail, against a server that checks TLS, lines and headers, and that is rude in every way."""
+import os
 import shutil
 import time
 import unittest
+import unittest.mock
 
 import lib
 import smtp_standin
@@ -58,6 +60,13 @@ class Mail(telling.Telling):
         for name, s in self.servers.items():
             self.assertEqual(s.faults, [], name)
         super().tearDown()
+
+    def test_mails_go_out_after_the_program_was_replaced(self):
+        start, program = self.server("start"), shutil.copy(lib.MUSTER, self.path("muster"))
+        with unittest.mock.patch.object(lib, "MUSTER", program):
+            self.go()
+        os.unlink(program)  # as a newer package does it
+        lib.wait_until("both came", lambda: len(start.mails) == 2)
 
     def test_a_mail_is_as_mails_should_be(self):
         start, implicit = self.server("start"), self.server("implicit", implicit=True, to="[a@example.org, b@example.org]")
