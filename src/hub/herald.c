@@ -242,7 +242,7 @@ static bool bot_to_persons(const struct channel *v, size_t n)
 
 static const char *address_of(const struct hub *h, const struct channel *v, size_t n, size_t at, const char *person)
 {
-    bool bot = v[at].type == CHANNEL_SLACK_BOT && !v[at].to[0] && !bot_to_persons(v, n);
+    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !bot_to_persons(v, n);
 
     return v[at].to_person || bot ? tell_address(&v[at], h->api.census, person) : NULL;
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """`muster wait` and `muster free` against a real hub whose nodes' GPUs come and go."""
+import contextlib
 import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -125,6 +127,10 @@ class Waits(lib.Case):
         self.cluster.use("a1", "pat")
         lib.wait_until("it is in use", lambda: self.state("a1")["state"] == "busy")
 
+    def on_disk(self, question):
+        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:
+            return db.execute(question).fetchone()[0]
+
     def messages(self):
         try:
             with open(self.path("told"), encoding="utf-8") as f:
@@ -154,6 +160,8 @@ class Waits(lib.Case):
         self.assertIn("CUDA_VISIBLE_DEVICES=" + self.cluster.nodes["a1"].uuid, told["text"])
         row = self.waits()[0]
         self.assertEqual((row["state"], row["hold"]), ("yours", 1800000))
+        lib.wait_until("it is noted that he was told", lambda: self.on_disk("SELECT count(*) FROM holds WHERE id = 1 AND place LIKE '% said %'"))
+        lib.wait_until("the message is gone", lambda: not self.on_disk("SELECT count(*) FROM notes WHERE kind = 3"))
         self.hub.kill9()
         self.begin()
         time.sleep(3)
