@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "alert/lookout.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "book/use.h"
@@ -73,6 +74,17 @@ static void see_hub(const struct alert_rule *r, const char *subject, const char 
 
 /* ---- nodes ---- */
 
+/*
+ * The hub itself was away: a node it has not heard of since then may be well. Agents try again within a minute, and
+ * nothing that fired before is taken for over in that time (lookout.h).
+ */
+static bool too_early(const struct scene *s, const struct node_now *n)
+{
+    int64_t grace_ms = s->live ? MIN(2 * live_rule(s->live)->down_after_ms, LOOKOUT_SETTLE_MS) : 0;
+
+    return n->at_ms < s->started_ms && s->now_ms - s->started_ms < grace_ms;
+}
+
 /* "the driver of " dgx2 " has not answered" */
 static void node_in(const struct alert_rule *r, const struct scene *s, enum node_state state, const char *before,
                     const char *behind, see_fn *see, void *arg)
@@ -81,7 +93,7 @@ static void node_in(const struct alert_rule *r, const struct scene *s, enum node
 
     for (size_t i = 0; i < s->view->n; i++) {
         const struct node_now *n = s->view->nodes[i];
-        if (n->state != state || n->maintenance)
+        if (n->state != state || n->maintenance || (state == NODE_DOWN && too_early(s, n)))
             continue;
         int64_t since = state == NODE_DOWN && n->at_ms ? n->at_ms : n->since_ms;
         snprintf(text, sizeof(text), "%s%s%s for %s", before, node_shown(n), behind,

@@ -282,6 +282,35 @@ static void rules_find_what_is_wrong(void **unused)
     cluster_free(c);
 }
 
+static void a_hub_that_was_away_does_not_take_all_nodes_for_down(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct alert_rules *rules = alert_rules_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    static const struct {
+        int64_t started_ms;
+        bool down;
+    } cases[] = {{NOW - 1000, false}, /* ws3 was not heard of since */
+                 {NOW - LOOKOUT_SETTLE_MS + 1, false},
+                 {NOW - LOOKOUT_SETTLE_MS, true}, /* it had its time */
+                 {NOW - 86400000, true}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        for (size_t k = 0; k < c->v.n; k++)
+            if (strcmp(c->v.nodes[k]->name, "ws3") == 0)
+                ((struct node_now *)(uintptr_t)c->v.nodes[k])->at_ms = MIN(NOW - 60000, cases[i].started_ms - 1);
+        s.started_ms = cases[i].started_ms;
+        alert_rules_look(rules, &s, on_see, &b);
+        has(&b, "node-down ws3: ", cases[i].down);
+    }
+    live_free(live);
+    alert_rules_free(rules);
+    cluster_free(c);
+}
+
 /* hotter than 88 degrees until below 84 */
 static void a_threshold_has_a_lower_one_to_end_at(void **unused)
 {
@@ -610,6 +639,8 @@ TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
       cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
       cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),
       cmocka_unit_test(a_threshold_has_a_lower_one_to_end_at), cmocka_unit_test(thousands_are_found_again),
-      cmocka_unit_test(rules_find_what_is_wrong), cmocka_unit_test(rules_of_ones_own_are_read),
-      cmocka_unit_test(a_text_of_vesta_fills_as_it_did), cmocka_unit_test(a_built_in_rule_takes_ones_own_words),
+      cmocka_unit_test(rules_find_what_is_wrong),
+      cmocka_unit_test(a_hub_that_was_away_does_not_take_all_nodes_for_down),
+      cmocka_unit_test(rules_of_ones_own_are_read), cmocka_unit_test(a_text_of_vesta_fills_as_it_did),
+      cmocka_unit_test(a_built_in_rule_takes_ones_own_words),
       cmocka_unit_test(what_is_wrong_in_the_file_is_said_with_its_place), cmocka_unit_test(a_note_comes_back_as_it_was))
