@@ -162,7 +162,7 @@ void say_tell_release(struct say *s, size_t call, struct str body)
 
 /* ---- wait ---- */
 
-#define WAIT_HOLD_MS (15 * 60000) /* who is told by a message needs a while to come */
+#define WAIT_HOLD_MS (15 * 60000ll) /* who is told by a message needs a while to come */
 
 void say_ask_wait(struct say *s, struct str rest)
 {
@@ -208,7 +208,7 @@ void say_tell_wait(struct say *s, size_t call, struct str body)
         snprintf(line, sizeof(line), "you are next");
     say_line(s,
              "You wait for %lld GPU%s: %s. You are told when it is your turn, and they are yours for %d minutes then.",
-             (long long)s->count, s->count == 1 ? "" : "s", line, WAIT_HOLD_MS / 60000);
+             (long long)s->count, s->count == 1 ? "" : "s", line, (int)(WAIT_HOLD_MS / 60000));
     say_small(s, "It is wait %lld, for a day at most: `release %lld` leaves the line.", (long long)id, (long long)id);
     snprintf(says, sizeof(says), "release %lld", (long long)id);
     say_buttons(s, &(struct say_button){"leave the line", says}, 1);

@@ -221,7 +221,7 @@ void say_ask_who(struct say *s, struct str rest)
     AUTO_BUF target = BUF_INIT(4096);
     AUTO_BUF filter = BUF_INIT(1024);
     AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
-    struct str word = {0}, w, node, gpus;
+    struct str word = {0}, w, node = {0}, gpus = {0};
 
     while (str_word(&rest, &w)) {
         buf_reset(&padded);

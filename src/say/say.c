@@ -220,7 +220,7 @@ static void start(struct say *s, struct str text)
 struct say *say_new(const struct say_ask *k)
 {
     struct say *s = mem_zero(1, sizeof(*s));
-    AUTO_BUF text = BUF_INIT(4 * SAY_TEXT_MAX);
+    AUTO_BUF text = BUF_INIT(4ul * SAY_TEXT_MAX);
 
     s->ask = *k;
     s->ask.conf = k->conf ? k->conf : &say_usual;
@@ -326,7 +326,7 @@ void say_json(struct buf *out, const struct say_answer *a)
     json_raw(&j, "blocks", a->blocks[0] ? str_of(a->blocks) : STR("[]"));
     json_arr(&j, "files");
     for (size_t i = 0; i < a->n_files; i++) {
-        AUTO_BUF b = BUF_INIT(2u * SAY_BYTES_MAX);
+        AUTO_BUF b = BUF_INIT(2ul * SAY_BYTES_MAX);
         json_obj(&j, NULL);
         json_cstr(&j, "name", a->files[i].name);
         json_cstr(&j, "title", a->files[i].title);
