@@ -59,6 +59,10 @@ class Base(lib.Case):
     def begin(self):
         self.hub = self.start_hub("--config", self.path("muster.yaml"), data=self.data)
 
+    def reload(self):
+        self.rows()  # it runs: before that a SIGHUP ends it
+        self.hub.p.send_signal(signal.SIGHUP)
+
     def counted(self):
         lib.wait_until("every hour is counted", lambda: lib.ask_json(self.hub.url + "/api/v1/usage?last=1h")["waiting"] == 0, limit=180)
         time.sleep(0.5)  # the last put reaches the disk
@@ -131,12 +135,13 @@ class Reports(Base):
         for row in usage["rows"]:
             self.assertRegex(m["text"], rf"(?m)^{row['key']} +{row['gpus']} +{row['held'] / 3600:.1f} h +{row['busy'] / 3600:.1f} h")
         # restarts, kill -9, reload, another time of day, another zone: not a second time
+        lib.wait_until("that they were sent is noted", lambda: self.notes(NOTE_MESSAGE) == [])
         for how in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
             self.hub.stop(how)
             self.begin()
         text = CONFIG.format(zone=self.zone, dir=self.path(""))
         self.write(text.replace('"08:00"', '"09:00"'))
-        self.hub.p.send_signal(signal.SIGHUP)
+        self.reload()
         lib.wait_until("the reload", lambda: self.rows()["daily"]["at"] == "09:00")
         self.settle()
         self.assertEqual(len(self.told()), 1)
@@ -251,7 +256,7 @@ class Reports(Base):
         self.assertNotEqual(status, 0)
         column = bad.split("\n")[line - 1].index("ops") + 1
         self.assertIn(f"muster.yaml:{line}:{column}: there is no channel 'ops' under channels", err)
-        self.hub.p.send_signal(signal.SIGHUP)
+        self.reload()
         self.hub.wait_line(r"no channel 'ops'")
         self.assertEqual(self.rows()["daily"]["channels"], ["prog", "other"])
 
