@@ -316,9 +316,13 @@ static int load_records(struct hindsight *r, const struct past *past, struct err
         if (of)
             reel_event(of, &r->events[i]);
     }
-    for (size_t i = 0; i < r->n_reels && code >= 0; i++)
-        code = past->stop && past->stop(past->stop_arg) ? -ECANCELED
-                                                        : reel_begin(r->reels[i], past, r->start_ms, r->to_ms, err);
+    size_t procs = HINDSIGHT_PROCS_MAX;
+    for (size_t i = 0; i < r->n_reels && code >= 0; i++) {
+        code = past->stop && past->stop(past->stop_arg)
+                   ? -ECANCELED
+                   : reel_begin(r->reels[i], past, r->start_ms, r->to_ms, procs, err);
+        procs -= code > 0 ? (size_t)code : 0;
+    }
     return MIN(code, 0);
 }
 

@@ -19,6 +19,7 @@
 #define HINDSIGHT_DAYS_MAX   92
 #define HINDSIGHT_ALERTS_MAX 5000   /* alerts kept; the others are counted */
 #define HINDSIGHT_EVENTS_MAX 100000 /* the newest count */
+#define HINDSIGHT_PROCS_MAX  500000 /* processes; more are refused */
 
 struct hindsight_ask {
     const struct view *view;       /* every node there is, as it is now: copied */

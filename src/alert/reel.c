@@ -199,6 +199,7 @@ size_t reel_minute_bytes(const struct reel *r, const struct reel_ask *k)
 struct taking {
     struct reel *r;
     int64_t to_ms;
+    size_t max;
     bool full;
 };
 
@@ -210,7 +211,7 @@ static void take_proc(void *arg, const struct store_proc *p)
 
     if (p->first_ms > k->to_ms)
         return;
-    if (r->n_stays == REEL_PROCS_MAX) {
+    if (r->n_stays >= k->max) {
         k->full = true;
         return;
     }
@@ -235,16 +236,14 @@ static int by_start(const void *x, const void *y)
     return (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
 }
 
-static int take_procs(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, struct err *err)
+static int take_procs(struct reel *r, const struct past *past, int64_t from_ms, struct taking *k, struct err *err)
 {
-    struct taking k = {.r = r, .to_ms = to_ms};
-    int code = past->procs ? past->procs(past->procs_arg, r->key, from_ms - SEEN_MS, take_proc, &k, err) : 0;
+    int code = past->procs ? past->procs(past->procs_arg, r->key, from_ms - SEEN_MS, take_proc, k, err) : 0;
 
     if (r->n_stays)
         qsort(r->stays, r->n_stays, sizeof(*r->stays), by_start);
-    if (code >= 0 && k.full)
-        code =
-            err_set(err, -E2BIG, "more than %d processes ran on %s: ask for a shorter time", REEL_PROCS_MAX, r->name);
+    if (code >= 0 && k->full)
+        code = err_set(err, -E2BIG, "more processes ran in that time than can be looked at: ask for a shorter time");
     return MIN(code, 0);
 }
 
@@ -282,11 +281,14 @@ static int last_heard(struct reel *r, const struct past *past, int64_t before_ms
     return 0;
 }
 
-int reel_begin(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, struct err *err)
+int reel_begin(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, size_t max, struct err *err)
 {
-    int code = take_procs(r, past, from_ms, to_ms, err);
+    struct taking k = {.r = r, .to_ms = to_ms, .max = max};
+    int code = take_procs(r, past, from_ms, &k, err);
 
-    return code == 0 ? last_heard(r, past, from_ms, err) : code;
+    if (code == 0)
+        code = last_heard(r, past, from_ms, err);
+    return code < 0 ? code : (int)r->n_stays;
 }
 
 /* ---- what happened ---- */

@@ -12,7 +12,6 @@
 #include "query/history.h"
 
 #define REEL_MINUTE_MS 60000ll
-#define REEL_PROCS_MAX 200000 /* records of processes of one node */
 
 /* What the rules may ask for, and by which rule states are judged. */
 struct reel_ask {
@@ -30,8 +29,11 @@ void reel_free(struct reel *r);
 const char *reel_key(const struct reel *r);
 size_t reel_minute_bytes(const struct reel *r, const struct reel_ask *k); /* about: of one minute, once loaded */
 
-/* Who was on it in [from, to], and when it was last heard of before; before anything is loaded. 0 or -errno. */
-int reel_begin(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, struct err *err);
+/*
+ * Who was on it in [from, to], and when it was last heard of before; before anything is loaded. How many processes that
+ * were; -E2BIG: more than max; -errno.
+ */
+int reel_begin(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, size_t max, struct err *err);
 /* Something happened to it; in the order of time, before the first minute that ends at or after it is loaded. */
 void reel_event(struct reel *r, const struct recent *e);
 /* The minutes in [from, to), whole ones; what was loaded before goes. 0 or -errno. */
