@@ -355,29 +355,12 @@ int channel_secret(const struct channel *c, struct buf *ret, struct err *err)
 
 /* ---- bodies ---- */
 
-static void escape_slack(struct buf *out, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '&')
-            buf_adds(out, "&amp;");
-        else if (*s == '<')
-            buf_adds(out, "&lt;");
-        else if (*s == '>')
-            buf_adds(out, "&gt;");
-        else
-            buf_addc(out, *s);
-    }
-}
-
 static void body_slack(const struct message *m, struct buf *out)
 {
-    AUTO_BUF text = BUF_INIT(1u << 16);
+    AUTO_BUF text = BUF_INIT(8u << 20);
     struct json j = json_on(out);
 
-    escape_slack(&text, m->title);
-    if (m->text[0])
-        buf_addc(&text, '\n');
-    escape_slack(&text, m->text);
+    message_slack(m, &text);
     json_obj(&j, NULL);
     json_str(&j, "text", buf_str(&text));
     json_end_obj(&j);

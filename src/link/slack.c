@@ -13,7 +13,6 @@
 
 #define LIMIT_MS   15000
 #define BODY_MAX   (256u << 10)
-#define TEXT_MAX   39000 /* Slack cuts beyond 40000 */
 #define POSTED_MAX 32
 
 struct slack {
@@ -150,44 +149,13 @@ static void form_add(struct buf *b, const char *name, const char *value)
 
 /* ---- what is sent ---- */
 
-static void escape(struct buf *out, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '&')
-            buf_adds(out, "&amp;");
-        else if (*s == '<')
-            buf_adds(out, "&lt;");
-        else if (*s == '>')
-            buf_adds(out, "&gt;");
-        else
-            buf_addc(out, *s);
-    }
-}
-
-void slack_text(struct buf *out, const struct message *m)
-{
-    size_t from = out->len;
-
-    escape(out, m->title);
-    if (m->title[0] && m->text[0])
-        buf_addc(out, '\n');
-    escape(out, m->text);
-    if (out->len - from > TEXT_MAX) { /* at the end of a character */
-        size_t at = from + TEXT_MAX;
-        while (at > from && ((unsigned char)out->p[at] & 0xc0) == 0x80)
-            at--;
-        buf_cut(out, at);
-        buf_adds(out, "…");
-    }
-}
-
 static void put_words(struct json *j, const struct message *m)
 {
     AUTO_BUF text = BUF_INIT(8u << 20);
 
-    slack_text(&text, m);
+    message_slack(m, &text);
     if (!text.len && m->n_files)
-        escape(&text, m->files[0].name); /* something must be said */
+        message_slack(&(struct message){.title = m->files[0].name, .text = ""}, &text); /* something must be said */
     json_str(j, "text", buf_str(&text));
     if (m->blocks[0])
         json_raw(j, "blocks", str_of(m->blocks));

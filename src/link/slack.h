@@ -41,7 +41,4 @@ int slack_post(struct slack_ask **ret, struct slack *s, struct str token, const 
                slack_done_fn *done, void *arg, struct err *err);
 void slack_ask_free(struct slack_ask *k); /* done is not called; not inside it. Accepts NULL */
 
-/* What a message says, as Slack wants it: & < > escaped. For its fallback, and where it has no blocks. */
-void slack_text(struct buf *out, const struct message *m);
-
 #endif

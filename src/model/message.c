@@ -1,7 +1,10 @@
 /* message.c: messages copied: the texts, then the files' table and what it points to. */
 #include "model/message.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
+
+#define SLACK_TEXT_BYTES 39000 /* Slack cuts beyond 40000 */
 
 const char *const message_words[MESSAGE_KINDS] = {"fired", "resolved", "reminder", "notice", "report", "answer"};
 
@@ -39,4 +42,35 @@ struct message *message_copy(const struct message *m)
         room += files[i].bytes.len;
     }
     return to;
+}
+
+static void escape_slack(struct buf *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '&')
+            buf_adds(out, "&amp;");
+        else if (*s == '<')
+            buf_adds(out, "&lt;");
+        else if (*s == '>')
+            buf_adds(out, "&gt;");
+        else
+            buf_addc(out, *s);
+    }
+}
+
+void message_slack(const struct message *m, struct buf *out)
+{
+    size_t from = out->len;
+
+    escape_slack(out, m->title);
+    if (m->title[0] && m->text[0])
+        buf_addc(out, '\n');
+    escape_slack(out, m->text);
+    if (out->len - from > SLACK_TEXT_BYTES) {
+        size_t at = from + SLACK_TEXT_BYTES;
+        while (at > from && ((unsigned char)out->p[at] & 0xc0) == 0x80) /* at the end of a character */
+            at--;
+        buf_cut(out, at);
+        buf_adds(out, "…");
+    }
 }

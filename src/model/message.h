@@ -52,4 +52,8 @@ struct message {
 
 struct message *message_copy(const struct message *m); /* in one piece, for free() */
 
+/* Title and text as Slack takes them: & < > escaped, cut before Slack would. */
+struct buf;
+void message_slack(const struct message *m, struct buf *out);
+
 #endif

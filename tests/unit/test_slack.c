@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "link/slack_answer.h"
+#include "model/message.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
@@ -263,6 +264,29 @@ static void only_slack_itself_signs_and_only_now(void **unused)
                      -EACCES);
 }
 
+/* ---- what is sent ---- */
+
+static void a_message_is_escaped_and_cut_at_a_letter(void **unused)
+{
+    static const struct {
+        const char *title, *text, *want;
+    } cases[] = {{"a", "<b> & c", "a\n&lt;b&gt; &amp; c"}, {"a", "", "a"}, {"", "b", "b"}, {"", "", ""}};
+    AUTO_BUF out = BUF_INIT(1u << 20), much = BUF_INIT(1u << 20);
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        buf_reset(&out);
+        message_slack(&(struct message){.title = cases[i].title, .text = cases[i].text}, &out);
+        assert_int_equal(out.len, strlen(cases[i].want));
+        assert_memory_equal(buf_str(&out).p, cases[i].want, out.len);
+    }
+    for (int i = 0; i < 30000; i++)
+        buf_adds(&much, "ä");
+    buf_reset(&out);
+    message_slack(&(struct message){.title = "x", .text = much.p}, &out);
+    assert_true(out.len < 40000 && str_ends(buf_str(&out), "ä…"));
+}
+
 /* ---- answers of the Web API ---- */
 
 static void an_answer_says_what_to_do_next(void **unused)
@@ -323,7 +347,8 @@ static void an_address_to_answer_to_that_is_gone_is_given_up(void **unused)
     }
 }
 
-TESTS(cmocka_unit_test(an_address_of_a_websocket_is_taken_apart_or_refused),
+TESTS(cmocka_unit_test(a_message_is_escaped_and_cut_at_a_letter),
+      cmocka_unit_test(an_address_of_a_websocket_is_taken_apart_or_refused),
       cmocka_unit_test(an_answer_says_what_to_do_next),
       cmocka_unit_test(an_address_to_answer_to_that_is_gone_is_given_up),
       cmocka_unit_test(the_section_is_read_or_refused_with_its_place),
