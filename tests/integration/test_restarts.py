@@ -16,7 +16,7 @@ import slack_standin
 import smtp_standin
 import telling
 
-KILLS = int(os.environ.get("MUSTER_TEST_KILLS", "30"))
+KILLS = int(os.environ.get("MUSTER_TEST_KILLS", "20"))
 RULES = [f"r{i}" for i in range(8)]
 AT_ONCE = 8  # so many GPUs at most are told of in one message, which names ten
 CHANNELS = ("hook", "bot", "mail")
@@ -91,13 +91,15 @@ class Restarts(telling.Telling):
         for kill in range(KILLS):
             told = min(len(v) for t in self.came().values() for v in self.seen(t).values())
             self.taken = min(self.taken + 1, told + AT_ONCE, len(self.NAMES))
-            time.sleep(random.uniform(0, 4))
+            time.sleep(random.choice((random.uniform(0, 2), random.uniform(5, 9))))  # one look at everything, or two
             if kill % 3 == 2:
                 self.away()
                 ends += 1
             self.hub.kill9()
             ends += 1
             self.begin()
+        during = sum(map(len, self.came().values()))
+        self.assertGreater(during, len(RULES), "messages were on their way while it was killed")
 
         def missing():
             return {(c, r): rest for c, t in self.came().items() for r, v in self.seen(t).items() if (rest := sorted(set(range(self.taken)) - set(v)))}
@@ -114,7 +116,7 @@ class Restarts(telling.Telling):
             self.assertLessEqual(copies[channel], ends, channel)
         self.assertEqual((self.slack.faults, self.smtp.faults), ([], []))
         self.no_secrets()
-        print(f"restarts: {KILLS} of the hub, {ends - KILLS} of Slack and the mail server; messages {({c: len(t) for c, t in self.came().items()})}, second copies {copies}", flush=True)
+        print(f"restarts: {KILLS} of the hub, {ends - KILLS} of Slack and the mail server; {during} messages meanwhile, in all {({c: len(t) for c, t in self.came().items()})}, second copies {copies}", flush=True)
 
 
 if __name__ == "__main__":
