@@ -31,7 +31,7 @@ const char *tell_address(const struct channel *c, const struct census *census, c
         return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;
     if (c->type == CHANNEL_SLACK_BOT)
         return !p ? NULL : p->slack ? p->slack : p->mail; /* Slack knows who has that address */
-    return person; /* whoever is behind it knows where that is */
+    return person;                                        /* whoever is behind it knows where that is */
 }
 
 /* ---- who is told ---- */

@@ -119,7 +119,7 @@ void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its de
 /* ---- waits.c ---- */
 void waits_tick(struct hub *h, int64_t now_ms);
 void waits_heard(void *hub, const struct hold *h, int64_t now_ms);
-void waits_over(struct hub *h, const struct hold *x); /* it ended, and he was given nothing */
+void waits_over(struct hub *hub, const struct hold *h); /* it ended, and he was given nothing */
 
 /* ---- trial.c ---- */
 enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
