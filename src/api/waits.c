@@ -118,6 +118,7 @@ struct asked_for {
     struct wish wish;
     struct str person, comment;
     int64_t timeout_ms; /* 0: not given */
+    char number[32];    /* the last one read, as text */
 };
 
 static bool take_text(struct str v, const char *name, size_t max, struct str *ret, struct reply *rp)
@@ -190,11 +191,21 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
 static const struct asked_for nothing = {
     .wish = {.count = 1, .free_ms = QUEUE_FREE_MS, .need_ms = QUEUE_NEED_MS}}; /* hold_ms 0: not given */
 
+/* Kept as it is, so it must be there as long as the body is. */
+static bool is_text(const char *name)
+{
+    static const char *const names[] = {"model", "node", "person", "comment"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
 {
     const char *key;
     json_t *v;
-    char number[32];
     bool good = o != NULL;
 
     *q = nothing;
@@ -203,9 +214,11 @@ static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
         struct str text = str_n(json_string_value(v), json_string_length(v));
         if (json_is_null(v))
             continue;
+        if (!json_is_string(v) && is_text(key))
+            return wrong(rp, "model, node, person and comment are text");
         if (json_is_integer(v)) {
-            snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-            text = str_of(number);
+            snprintf(q->number, sizeof(q->number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+            text = str_of(q->number);
         } else if (json_is_boolean(v)) {
             text = str_of(json_is_true(v) ? "true" : "false");
         } else if (!json_is_string(v)) {

@@ -283,7 +283,7 @@ class Waits(lib.Case):
     def test_bad_wishes_get_one_clear_error(self):
         self.open("a1")
         for body, words in (({"count": 0}, "from 1 to 256"), ({"count": "x"}, "from 1 to 256"), ({"mem": "much"}, "as 40G"), ({"free_for": "soon"}, "free_for"), ({"hold": 5}, "ten seconds"),
-                            ({"what": 1}, "not understood"), ({"model": ["x"]}, "a text, a whole number"), ({"node": "x" * 200}, "at most 100"), ({"same_host": "maybe"}, "true or false")):
+                            ({"what": 1}, "not understood"), ({"model": ["x"]}, "are text"), ({"model": 7}, "are text"), ({"count": ["x"]}, "a text, a whole number"), ({"node": "x" * 200}, "at most 100"), ({"same_host": "maybe"}, "true or false")):
             status, got = self.ask("POST", "/api/v1/waits", body={"person": "kim", **body})
             self.assertEqual(status, 400, (body, got))
             self.assertIn(words, got["detail"])
