@@ -39,6 +39,7 @@ static void put_finding(void *arg, const struct alert_rule *r, const struct find
     json_cstr(j, "place", f->place);
     json_cstr(j, "person", f->person[0] ? f->person : NULL);
     json_cstr(j, "text", f->text);
+    json_cstr(j, "advice", f->advice);
     if (f->since_ms)
         json_int(j, "since", f->since_ms);
     json_int(j, "for", r->for_ms);

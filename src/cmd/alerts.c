@@ -252,6 +252,12 @@ static int silence(const struct alerts_conf *conf)
     const char *const names[] = {"rule", "node", "person", "for", "until", "reason"};
     const char *const v[] = {conf->rule, conf->node, conf->person, conf->for_, conf->until, conf->reason};
 
+    if (!conf->rule && !conf->node && !conf->person)
+        return cli_fail(&alerts_face, EXIT_USAGE, "say of what: --rule, --node or --person; --rule '*' is everything");
+    if (!conf->for_ == !conf->until)
+        return cli_fail(&alerts_face, EXIT_USAGE, "say for how long, in one way: --for 2h or --until 'friday 18:00'");
+    if (!conf->reason)
+        return cli_fail(&alerts_face, EXIT_USAGE, "say why: --reason 'new fans'");
     json_obj(&j, NULL);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (v[i])

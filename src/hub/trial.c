@@ -39,7 +39,7 @@ enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp,
     if (!c)
         return reply_problem(rp, 404, "there is no channel '%.60s' under channels", name);
     if (c->to_person && !to[0])
-        return reply_problem(rp, 400, "channel '%s' leads to persons: say to whom, {\"to\": \"ADDRESS\"}", c->name);
+        return reply_problem(rp, 400, "channel '%s' leads to persons: say to which address (`to`)", c->name);
     struct trying *t = mem_zero(1, sizeof(*t));
     t->late = httpd_late(rq);
     mem_copy_str(t->name, sizeof(t->name), c->name);

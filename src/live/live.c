@@ -687,7 +687,7 @@ void live_tick(struct live *l, int64_t now_ms)
             n->first_ms = now_ms;
         int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;
         int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
-        if (!n->told_down && now_ms - from >= down_ms) {
+        if (!n->told_down && now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
             n->told_down = true;
             if (!n->now.retired)
                 tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no news for ", now_ms - from);

@@ -80,6 +80,10 @@ class Alerts(alerting.Watched):
         self.on["a2"] = "kim"
         lib.wait_until("it is found", lambda: "a2:0 is kim's" in self.cli("test")[1])
         self.assertEqual(self.cli("what")[0], 2)
+        self.assertRegex(self.cli("test")[1], r"node-new .*Look at its token")
+        for argv, words in ((("--for", "1h", "--reason", "x"), "--rule, --node or --person"), (("--node", "a1", "--reason", "x"), "--for 2h"), (("--node", "a1", "--for", "1h"), "--reason")):
+            status, _, err = self.cli("silence", *argv)
+            self.assertEqual((status, words in err), (2, True), err)
         with open(self.path("bad.yaml"), "w", encoding="utf-8") as f:
             f.write("alerts:\n  gpu-ilde: off\n")
         status, _, err = self.run_any(lib.MUSTER, "hub", "--config", self.path("bad.yaml"), "--listen", "127.0.0.1:0", "--data", self.path("data2"))

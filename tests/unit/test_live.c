@@ -443,6 +443,7 @@ static void a_node_read_back_is_waited_for(void **unused)
     t.n = 0;
     l = live_new(NULL, note_event, &t); /* one that comes in time is not told of */
     n = live_node(l, "k1", "dgx1", 0);
+    n->at_ms = NOW - 600000; /* the hub was away for ten minutes */
     live_tick(l, NOW);
     say_hello(l, n, COLLECT_OK, NOW, NOW + 5000);
     live_tick(l, NOW + 6000);
