@@ -248,6 +248,10 @@ class Reports(Base):
 
     def test_mistakes_are_said_with_their_place_and_leave_what_is(self):
         self.begin()
+        shown = self.run_ok(lib.MUSTER, "config", "show", "--config", self.path("muster.yaml"))
+        self.assertIn("usage by team", shown)
+        self.assertNotIn("/bin/sh", shown)
+        self.assertEqual(self.run_any(lib.MUSTER, "config", "check", "-", stdin=shown.encode())[::2], (0, ""))
         good = CONFIG.format(zone=self.zone, dir=self.path(""))
         bad = good.replace("channel: [prog, other]", "channel: [prog, ops]")
         line = next(i for i, t in enumerate(bad.split("\n"), 1) if "ops" in t)
