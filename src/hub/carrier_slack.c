@@ -1,6 +1,5 @@
 /* carrier_slack.c: a message posted by the bot: to a channel, to a person, or where somebody asked from. */
 #include <errno.h>
-#include <event2/event.h>
 #include <stdlib.h>
 
 #include "hub/carrier.h"
@@ -10,8 +9,6 @@
 
 struct load {
     struct slack_ask *ask;
-    struct event *never; /* instead: what cannot be sent at all is said on the next turn of the loop */
-    char why[CARRIER_ERROR_MAX];
     carried_fn *done;
     void *arg;
     struct message m; /* with these: */
@@ -23,8 +20,6 @@ static void load_stop(struct load *l)
     if (!l)
         return;
     slack_ask_free(l->ask);
-    if (l->never)
-        event_free(l->never);
     buf_fini(&l->blocks);
     free(l);
 }
@@ -38,15 +33,6 @@ static void on_posted(void *arg, const struct slack_result *r)
     l->ask = NULL; /* gone already */
     load_stop(l);
     was.done(was.arg, &(struct carried){.how = how[r->how], .error = r->error, .wait_ms = r->wait_ms});
-}
-
-static void on_never(evutil_socket_t fd, short what, void *arg)
-{
-    struct load *l = arg, was = *l;
-
-    (void)fd, (void)what;
-    load_stop(l);
-    was.done(was.arg, &(struct carried){.how = CARRIED_REFUSED, .error = was.why});
 }
 
 static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
@@ -66,18 +52,11 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
         l->m.blocks = buf_str(&l->blocks).p;
     }
     r = slack_post(&l->ask, link, buf_str(&token), to, &l->m, on_posted, l, err);
-    if (r == -EACCES || r == -EINVAL || r == -EMSGSIZE) {
-        struct timeval now = {0};
-        mem_copy_str(l->why, sizeof(l->why), err->msg);
-        l->never = evtimer_new(s->h->loop, on_never, l);
-        event_add(l->never, &now);
-        r = 0;
-    }
     if (r < 0)
         load_stop(l);
     else
         *ret = l;
-    return r;
+    return r == -EACCES || r == -EINVAL || r == -EMSGSIZE ? -EBADMSG : r; /* these never will */
 }
 
 const struct carrier carrier_slack = {load_send, load_stop};

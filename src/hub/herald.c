@@ -259,16 +259,6 @@ bool herald_reaches(void *hub, const char *person, const char *rule)
     return false;
 }
 
-void herald_send(struct hub *h, const struct message *m, store_done_fn *done, void *arg)
-{
-    struct notes w = {.bytes = BUF_INIT(1u << 20)};
-    struct telling *to = mem_zero(1, sizeof(*to));
-
-    *to = (struct telling){.h = h, .done = done, .arg = arg};
-    say(to, m);
-    put_told(to, &w);
-}
-
 size_t herald_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                      store_done_fn *done, void *arg)
 {

@@ -24,8 +24,6 @@ size_t herald_passed(const struct herald *t, const char *channel); /* persons no
  */
 size_t herald_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                      store_done_fn *done, void *arg);
-/* A message that is nobody's alert: stored, then on its way; done as above. Its id is given to it here. */
-void herald_send(struct hub *h, const struct message *m, store_done_fn *done, void *arg);
 bool herald_reaches(void *hub, const char *person, const char *rule); /* would that tell him? */
 /* After a look: what is due is told. The lookout learns what was, and what now has of it is gone then. */
 void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *w,

@@ -256,10 +256,16 @@ void outbox_send(struct outbox *o, const struct message *m, const struct note *w
     *s = (struct sending){o->carriers.h, message_copy(m), done, arg};
     s->m->id = outbox_next_id(o);
     message_write(s->m, &b);
-    struct note v[2] = {{.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)}};
+    struct note v[2];
+    size_t n = 0;
+    if (!b.err) /* half of it would be none */
+        v[n++] = (struct note){.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)};
     if (with)
-        v[1] = *with;
-    store_notes_put(s->h->store, v, with ? 2 : 1, sent_on, s);
+        v[n++] = *with;
+    if (n)
+        store_notes_put(s->h->store, v, n, sent_on, s);
+    else
+        sent_on(s, -EMSGSIZE);
 }
 
 static void load_message(void *arg, const struct note *n)

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "hub/herald.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
 #include "hub/outbox.h"
@@ -368,7 +367,7 @@ int vesta_notify(void *hub, struct request *rq, struct err *err)
         AUTO_FREE char *title = mem_strn(first.p, first.len), *more = mem_strn(rest.p, rest.len);
         struct vesta_waiting *w = mem_zero(1, sizeof(*w));
         *w = (struct vesta_waiting){h, httpd_late(rq)};
-        herald_send(h,
+        outbox_send(h->outbox,
                     &(struct message){.created_ms = rq->now_ms,
                                       .kind = MESSAGE_ANSWER, /* at once, whatever the hour */
                                       .channel = channel,
@@ -376,7 +375,7 @@ int vesta_notify(void *hub, struct request *rq, struct err *err)
                                       .rule = "",
                                       .title = title,
                                       .text = more},
-                    on_stored, w);
+                    NULL, on_stored, w);
     }
     json_decref(root);
     return r;
