@@ -3,9 +3,6 @@
  * readers of history. A reload reads everything first and then takes all of it or none.
  */
 #include "hub/server.h"
-#include "book/queue.h"
-#include "hub/alerts.h"
-#include "hub/bulletins.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -23,7 +20,10 @@
 #include "base/notify.h"
 #include "base/rand.h"
 #include "base/zone.h"
+#include "book/queue.h"
+#include "hub/alerts.h"
 #include "hub/asked.h"
+#include "hub/bulletins.h"
 #include "hub/census.h"
 #include "hub/decode.h"
 #include "hub/herald.h"
@@ -34,6 +34,7 @@
 #include "hub/ports.h"
 #include "hub/press.h"
 #include "hub/saying.h"
+#include "hub/self.h"
 #include "hub/slack.h"
 #include "hub/slurm.h"
 #include "hub/steady.h"
@@ -89,31 +90,6 @@ static enum reply_how open_stream(void *hub, struct request *rq, struct reply *r
     return streams_open(((struct hub *)hub)->streams, rq, rp);
 }
 
-/* What every screen should say of the hub itself; empty when all is well. */
-static void notice_of(struct hub *h, char out[NOTICE_MAX])
-{
-    struct store_stat st;
-    int64_t doubt_ms = steady_now_doubt();
-    char span[24];
-    store_stat(h->store, &st);
-    if (st.last_error == -ENOSPC)
-        snprintf(out, NOTICE_MAX, "store full: the disk has no room; agents keep their samples until there is");
-    else if (st.last_error)
-        snprintf(out, NOTICE_MAX, "the store cannot write, agents keep their samples: %.150s", st.error);
-    else if (st.history_error == -ENOSPC)
-        snprintf(out, NOTICE_MAX, "store full: new samples are kept, but history cannot be compacted");
-    else if (st.history_error)
-        snprintf(out, NOTICE_MAX, "history is not kept up: %.180s", st.history_why);
-    else if (doubt_ms)
-        snprintf(out, NOTICE_MAX,
-                 "the hub's clock jumped %s by %s: nothing goes by age until it has run evenly for an hour",
-                 doubt_ms > 0 ? "ahead" : "back", clock_span(doubt_ms > 0 ? doubt_ms : -doubt_ms, span));
-    else
-        sources_said_notice(h->api.sources, clock_wall_ms(), out);
-    if (!out[0] && h->wandb)
-        wandb_desk_notice(h->wandb, out, NOTICE_MAX);
-}
-
 static void wandb_json(void *hub, struct buf *out)
 {
     wandb_desk_json(((struct hub *)hub)->wandb, out);
@@ -125,47 +101,9 @@ static bool ready(void *hub, char why[160])
     struct store_stat st;
     char notice[NOTICE_MAX];
     store_stat(h->store, &st);
-    notice_of(h, notice);
+    self_notice(h, notice);
     mem_copy_str(why, 160, own(h)->stop_ms ? "stopping" : notice);
     return !own(h)->stop_ms && !st.last_error;
-}
-
-static void self_metrics(void *hub, struct buf *out, bool openmetrics)
-{
-    struct hub *h = hub;
-    struct store_stat st;
-    struct httpd_stat hs;
-    store_stat(h->store, &st);
-    httpd_stat(h->httpd, &hs);
-    const struct {
-        const char *name, *help;
-        bool counter;
-        uint64_t v;
-    } all[] = {
-        {"muster_hub_batches", "batches taken from agents", true, h->batches},
-        {"muster_hub_repeats", "batches that were stored already", true, h->repeats},
-        {"muster_hub_refused", "requests of agents that were refused", true, h->refused},
-        {"muster_hub_commits", "group commits of the store", true, st.commits},
-        {"muster_hub_requests", "HTTP requests answered", true, hs.requests},
-        {"muster_hub_connections", "HTTP connections now", false, hs.connections},
-        {"muster_hub_streams", "live readers now", false, streams_count(h->streams)},
-        {"muster_hub_store_bytes", "size of the store on disk", false, (uint64_t)MAX(st.files_bytes, 0)},
-        {"muster_hub_store_queue_bytes", "waiting to be written", false, st.queue_bytes},
-        {"muster_hub_store_failing", "1 while the store cannot write", false, st.last_error || st.history_error},
-        {"muster_hub_store_full", "1 while the store's disk has no room", false,
-         st.last_error == -ENOSPC || st.history_error == -ENOSPC},
-        {"muster_hub_store_damaged_logs", "log files set aside since the start", true, st.damaged},
-        {"muster_hub_store_damaged_columns", "columns of history that could not be read since the start", true,
-         st.damaged_columns},
-        {"muster_hub_clock_doubted", "1 while the hub's clock has jumped and nothing goes by age", false,
-         steady_now_doubt() != 0},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-        const char *total = all[i].counter ? "_total" : "", *family = openmetrics ? "" : total;
-        buf_addf(out, "# TYPE %s%s %s\n# HELP %s%s %s\n%s%s %llu\n", all[i].name, family,
-                 all[i].counter ? "counter" : "gauge", all[i].name, family, all[i].help, all[i].name, total,
-                 (unsigned long long)all[i].v);
-    }
 }
 
 /* ---- HTTP's side ---- */
@@ -204,34 +142,6 @@ static void problem(struct reply *rp, int status, const char *why)
 
 /* ---- timers ---- */
 
-static void say_store(struct hub *h)
-{
-    struct store_stat st;
-    store_stat(h->store, &st);
-    if (st.last_error == h->store_said)
-        return;
-    if (st.last_error)
-        log_error("store", "%s: agents keep their batches until it works again",
-                  st.error[0] ? st.error : strerror(-st.last_error));
-    else
-        log_info("store", "works again");
-    h->store_said = st.last_error;
-}
-
-/* The same for screens; and in the log what only they would tell. */
-static void say_notice(struct hub *h)
-{
-    char notice[NOTICE_MAX];
-    const char *was = live_notice(h->live);
-    notice_of(h, notice);
-    if (strcmp(notice, was ? was : "") == 0)
-        return;
-    if (notice[0] && !h->store_said)
-        log_warn("hub", "%s", notice);
-    live_set_notice(h->live, notice);
-    streams_tell(h->streams, notice);
-}
-
 static void start(struct event *e, int64_t ms)
 {
     struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
@@ -249,8 +159,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     waits_tick(&s->hub, now_ms);
     mirror_tick(s->hub.mirror, now_ms);
     httpd_tick(s->hub.httpd);
-    say_store(&s->hub);
-    say_notice(&s->hub);
+    self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
     ledger_tick(s->hub.ledger, now_ms);
     asked_tick(s->hub.asked, now_ms);
@@ -660,6 +569,16 @@ static void make_api(struct server *s)
     };
 }
 
+/* A reload that is asked for before we listen for it waits, instead of ending us. */
+static void hold_reload(bool hold)
+{
+    sigset_t hup;
+
+    sigemptyset(&hup);
+    sigaddset(&hup, SIGHUP);
+    pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &hup, NULL);
+}
+
 static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
 {
     const struct httpd_conf limits = {.max_connections = 1024,
@@ -749,6 +668,7 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
 {
     struct server *s = mem_zero(1, sizeof(*s));
     signal(SIGPIPE, SIG_IGN);
+    hold_reload(true);
     mallopt(M_ARENA_MAX, ARENAS);
     mallopt(M_MMAP_THRESHOLD,
             BIG_BYTES);      /* large answers go back to the system; left alone, malloc learns to keep them */
@@ -804,6 +724,7 @@ int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void
         s->signals[i] = evsignal_new(h->loop, signals[i], on_signal, s);
         event_add(s->signals[i], NULL);
     }
+    hold_reload(false);
     s->tick = every(s, TICK_MS, on_tick);
     s->push = every(s, PUSH_MS, on_push);
     if (watchdog_ms)

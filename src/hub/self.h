@@ -1,0 +1,12 @@
+/* self.h: what the hub says of itself: on every screen, in the log, and as metrics. */
+#ifndef HUB_SELF_H
+#define HUB_SELF_H
+
+#include "hub/hub.h"
+
+/* What every screen should say of the hub; empty when all is well. */
+void self_notice(struct hub *h, char out[NOTICE_MAX]);
+void self_say(struct hub *h); /* to the log and to screens what is new of it */
+void self_metrics(void *hub, struct buf *out, bool openmetrics);
+
+#endif
