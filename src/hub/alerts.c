@@ -474,7 +474,11 @@ enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply
         i++;
     if (i == d->n_silences)
         return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
-    struct note n = {.kind = NOTE_SILENCE, .id = id, .gone = true};
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    struct silence over = *d->silences[i];
+    over.until_ms = rq->now_ms;
+    silence_write(&over, &b); /* it is kept, so that its number is no other's after a restart */
+    struct note n = {.kind = NOTE_SILENCE, .id = id, .over_ms = over.until_ms, .bytes = buf_str(&b)};
     struct writing *w = mem_zero(1, sizeof(*w));
     *w = (struct writing){.h = d->h, .late = httpd_late(rq), .id = id};
     store_notes_put(d->h->store, &n, 1, written, w);
