@@ -59,10 +59,11 @@ void herald_over(struct herald *t, const struct alert *a, int64_t now_ms)
 
 size_t herald_passed(const struct herald *t, const char *channel)
 {
+    const struct channel *c = channels_find(outbox_channels(t->h->outbox), channel);
     size_t n = 0;
 
-    for (size_t i = 0; i < t->n_passed; i++)
-        n += strcmp(t->passed[i].channel, channel) == 0;
+    for (size_t i = 0; c && i < t->n_passed; i++) /* some have one since */
+        n += strcmp(t->passed[i].channel, channel) == 0 && !tell_address(c, t->h->api.census, t->passed[i].person);
     return n;
 }
 

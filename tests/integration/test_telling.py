@@ -98,6 +98,20 @@ class Telling(lib.Case):
         self.assertEqual(end["kind"], "resolved")
         self.assertEqual((len(self.told("/own")), self.told("/late")), (2, []), "nobody else is told of it")
 
+    def test_who_has_no_address_is_counted_until_he_has_one(self):
+        post = f"  post: {{type: mail, url: 'smtp://127.0.0.1:{lib.free_port()}', tls: off, from: muster@example.org, to: person}}\n"
+        count = lambda: next((c.get("no_address") for c in self.rows()["channels"] if c["name"] == "post"), "no channel")
+        self.configure("info", post)
+        self.hub.p.send_signal(signal.SIGHUP)
+        self.on["n0"] = "lee"
+        lib.wait_until("lee is passed over", lambda: count() == 1)
+        with open(self.path("muster.yaml"), encoding="utf-8") as f:
+            text = f.read().replace("people:\n", "people:\n  lee: {mail: lee@example.org}\n")
+        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
+            f.write(text)
+        self.hub.p.send_signal(signal.SIGHUP)
+        lib.wait_until("he can be told", lambda: count() is None, limit=20)
+
     def test_a_critical_alert_never_vanishes(self):
         self.on["n0"] = "blip"
         lib.wait_until("it fires", lambda: any(r["rule"] == "blip" for r in self.rows()["rows"]))
