@@ -126,7 +126,7 @@ static int read_command(struct reading *rd, const struct ynode *at, struct chann
         return ytree_fail(rd->t, at, rd->err, "expected a program and its words: [/usr/local/bin/tell, -v]");
     for (size_t i = 0; i < n && r == 0; i++)
         r = read_text(rd, at->kind == YNODE_LIST ? &at->v[i] : at, "a program or one of its words", &c->argv[i]);
-    if (r == 0 && c->argv[0][0] != '/')
+    if (r == 0 && (!c->argv[0] || c->argv[0][0] != '/'))
         return ytree_fail(rd->t, at, rd->err, "expected the program with its whole path: /usr/local/bin/tell");
     return r;
 }

@@ -43,7 +43,7 @@ static void on_sent(void *arg, const struct command_result *out)
     struct load *l = arg;
     struct smtp_result r = {.n_later = l->n_to};
     struct carried c = {0};
-    AUTO_BUF rest = BUF_INIT(SMTP_TO_MAX * 260);
+    AUTO_BUF rest = BUF_INIT((size_t)SMTP_TO_MAX * 260);
     carried_fn *done = l->done;
     void *done_arg = l->arg;
 

@@ -126,14 +126,16 @@ void mime_header(struct buf *out, const char *name, struct str value)
 
 static void add_date(struct buf *out, int64_t at_ms)
 {
-    static const char days[] = "MonTueWedThuFriSatSun", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char *const days[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     int64_t s = MAX(at_ms, 0) / 1000;
+    int32_t date = (int32_t)MIN(s / 86400, 2932896); /* the year 9999 at most */
     struct civil c;
 
-    date_civil((int32_t)MIN(s / 86400, 2932896), &c); /* the year 9999 at most */
-    buf_addf(out, "Date: %.3s, %02d %.3s %04d %02d:%02d:%02d +0000\r\n",
-             days + 3 * date_weekday((int32_t)MIN(s / 86400, 2932896)), c.day, months + 3 * (c.month - 1), c.year,
-             (int)(s % 86400 / 3600), (int)(s % 3600 / 60), (int)(s % 60));
+    date_civil(date, &c);
+    buf_addf(out, "Date: %s, %02d %s %04d %02d:%02d:%02d +0000\r\n", days[date_weekday(date)], c.day,
+             months[c.month - 1], c.year, (int)(s % 86400 / 3600), (int)(s % 3600 / 60), (int)(s % 60));
 }
 
 /* Two hubs, channels or receivers do not share names of mails. FNV-1a, each text with its end. */
@@ -266,7 +268,7 @@ static void add_qp(struct buf *out, struct str s)
 
 static void add_base64(struct buf *out, struct str bytes)
 {
-    const size_t per_line = LINE_MAX_B64 / 4 * 3;
+    const size_t per_line = (size_t)LINE_MAX_B64 / 4 * 3;
 
     for (size_t at = 0; at < bytes.len; at += per_line) {
         base64_add(out, str_n(bytes.p + at, MIN(per_line, bytes.len - at)));
