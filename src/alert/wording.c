@@ -173,7 +173,9 @@ static void add_text(const struct wording_ask *k, struct buf *out)
 {
     bool said = to_you(k) && in_one(k);
 
-    if (k->kind == MESSAGE_RESOLVED ? k->n == 1 : k->n > 1 && k->n <= WORDING_PLACES && !said)
+    if (k->kind == MESSAGE_RESOLVED && k->n == 1)
+        buf_addf(out, "it was: %s", k->v[0]->text);
+    else if (k->kind != MESSAGE_RESOLVED && k->n > 1 && k->n <= WORDING_PLACES && !said)
         add_each(k, out);
     if (k->kind != MESSAGE_RESOLVED && k->v[0]->advice[0])
         buf_addf(out, "%s%s", out->len ? "\n" : "", k->v[0]->advice);

@@ -410,10 +410,11 @@ static void channels_get_what_they_take(void **state)
     s->v[3].silenced = true;
     s->alerts[4].rule = "gone"; /* of a rule that is not there any more, and nobody's severity */
     s->alerts[4].severity = SEV_INFO;
-    assert_string_equal(tell_at(s, 99000, 5), "a fired | [warning] node-down: it is down | look\n"
-                                              "b fired | [info] mine: it is down | look\n"
-                                              "a resolved | [resolved] node-down: dgx498, after 1 m | it is down\n"
-                                              "b resolved | [resolved] node-down: dgx498, after 1 m | it is down\n");
+    assert_string_equal(tell_at(s, 99000, 5),
+                        "a fired | [warning] node-down: it is down | look\n"
+                        "b fired | [info] mine: it is down | look\n"
+                        "a resolved | [resolved] node-down: dgx498, after 1 m | it was: it is down\n"
+                        "b resolved | [resolved] node-down: dgx498, after 1 m | it was: it is down\n");
     assert_true(s->v[0].told && s->v[1].told && s->v[2].told);
     assert_false(s->v[3].told || s->v[4].told);
     assert_string_equal(s->told_to[0], "99000\ta\t\t\n");
@@ -604,7 +605,7 @@ static void taker_and_booker_are_told_each_his_part(void **state)
     s->v[0].kind = MESSAGE_RESOLVED;
     s->alerts[0].resolved_ms = 0;
     assert_string_equal(tell_at(s, 99000, 1), /* they are his again: he is told, they know */
-                        "p>kim resolved | [resolved] booking-taken: dgx2:3, after 2 h | said to everybody\n");
+                        "p>kim resolved | [resolved] booking-taken: dgx2:3, after 2 h | it was: said to everybody\n");
 }
 
 static void t6_who_wants_nothing_is_told_nothing(void **state)
@@ -667,8 +668,9 @@ static void one_alert_in_somebodys_words_is_these_words_alone(void **state)
     assert_string_equal(tell_at(s, 99000, 1), "a fired | lost `dgx500` | \nb fired | lost `dgx500` | \n");
     s->alerts[0].resolved_ms = 61000;
     s->v[0].kind = MESSAGE_RESOLVED;
-    assert_string_equal(tell_at(s, 99000, 1), "a resolved | [resolved] node-down: dgx500, after 1 m | lost `dgx500`\n"
-                                              "b resolved | [resolved] node-down: dgx500, after 1 m | lost `dgx500`\n");
+    assert_string_equal(tell_at(s, 99000, 1),
+                        "a resolved | [resolved] node-down: dgx500, after 1 m | it was: lost `dgx500`\n"
+                        "b resolved | [resolved] node-down: dgx500, after 1 m | it was: lost `dgx500`\n");
     s->v[0].kind = MESSAGE_FIRED;
     assert_non_null(strstr(tell_at(s, 99000, 2), "a fired | [critical] node-down: 2 nodes: dgx499, dgx500 | "));
 }
