@@ -8,6 +8,7 @@
 #include "alert/channel.h"
 #include "alert/digest.h"
 #include "alert/note.h"
+#include "alert/rule.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
@@ -81,12 +82,35 @@ static struct channels *channels_of(const struct hub_conf *conf, struct err *err
     return NULL;
 }
 
+/* A rule that leads nowhere would tell nobody. Without the section nothing is told at all (`config show` leaves it
+ * out). */
+static int check_rules(const struct hub_conf *conf, const struct channels *c, struct err *err)
+{
+    struct alert_rules *rules = alert_rules_new();
+    int r = alert_rules_read(rules, &conf->alerts, err);
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(rules, &n);
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct str rest = str_of(v[i].channels), one;
+        while (r == 0 && str_cut(&rest, ',', &one)) {
+            AUTO_FREE char *name = mem_strn(one.p, one.len);
+            if (name[0] && !channels_find(c, name))
+                r = err_set(err, -EINVAL, "alerts: rule '%s': there is no channel '%s' under channels", v[i].name,
+                            name);
+        }
+    }
+    alert_rules_free(rules);
+    return r;
+}
+
 int outbox_check(const struct hub_conf *conf, struct err *err)
 {
     struct channels *c = channels_of(conf, err);
+    int r = !c ? -EINVAL : conf->channels.text ? check_rules(conf, c, err) : 0;
 
     channels_free(c);
-    return c ? 0 : -EINVAL;
+    return r;
 }
 
 struct outbox *outbox_new(struct hub *h)

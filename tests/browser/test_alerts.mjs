@@ -58,7 +58,7 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     await page.keyboard.press("g");
     await page.keyboard.press("a");
     await until("four", async () => (await rows(page, "What is wrong").count()) === 4);
-    assert.equal(await words(page.locator("h1")), "2 warnings, 2 notices");
+    assert.equal(await words(page.locator("h1")), "2 warnings, 2 info");
     const first = rows(page, "What is wrong").first();
     const all = await json(h.url + "/api/v1/alerts");
     const worst = all.rows.find((r) => r.rule === "second");
@@ -78,7 +78,7 @@ test("the worst first, where it is and what to do; what is over is shown on requ
     await page.goBack();
 
     await nodes.stop("SIGKILL"); /* both are down: worse than anything */
-    await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 notices");
+    await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 info");
     const down = rows(page, "What is wrong").first();
     assert.match(await words(down), /^‼\uFE0E? critical \S+ for .*has not been heard of/);
     assert.equal(await words(tab(page)), "Alerts 6");
@@ -121,7 +121,7 @@ test("a member silences an alert with a reason and an end, and ends it; what is 
     await dialog(page).waitFor({ state: "detached" });
     await until("it is silenced", async () => (await rows(page, "Silenced").count()) === 1);
     assert.ok((await words(rows(page, "Silenced"))).includes("second · silenced by kim until "));
-    assert.equal(await words(page.locator("h1")), "1 notice and 1 silenced");
+    assert.equal(await words(page.locator("h1")), "1 info and 1 silenced");
     assert.equal(await words(tab(page)), "Alerts 1");
     const [silence] = (await json(h.url + "/api/v1/silences")).rows;
     assert.deepEqual([silence.rule, silence.node, silence.by, silence.reason, silence.until - silence.created], ["second", place, "kim", `we know ${EVIL}`, 86400000]);

@@ -188,6 +188,10 @@ class Channels(telling.Telling):
         self.assertIn("bad.yaml:2:", err)
         self.assertIn("expected an address", err)
         self.assertNotIn("hidden", out + err)
+        with open(self.path("bad.yaml"), "w", encoding="utf-8") as f:
+            f.write("alerts:\n  rules:\n    - {name: mine, when: held, channel: [ops, opps]}\nchannels:\n  ops: {type: command, command: [/bin/true]}\n")
+        status, out, err = self.run_any(lib.MUSTER, "config", "check", self.path("bad.yaml"))
+        self.assertEqual((status, out, err), (1, "", "muster config: alerts: rule 'mine': there is no channel 'opps' under channels\n"))
 
 
 class Joined(telling.Telling):

@@ -20,14 +20,14 @@ await sheet("later.css");
 
 const MANY = 300;
 /** The worst first: its word, mark, and what several are called. @type {[Alert["severity"], string, string][]} */
-const SEVERITIES = [["critical", "‼\uFE0E", "critical"], ["warning", "!", "warning"], ["info", "i", "notice"]];
+const SEVERITIES = [["critical", "‼\uFE0E", "critical"], ["warning", "!", "warning"], ["info", "i", "info"]];
 const rank = (/** @type {Alert} */ a) => SEVERITIES.findIndex(([word]) => word === a.severity);
 
 /** "1 critical, 2 warnings" @param {Alert[]} rows */
 function inWords(rows) {
     return SEVERITIES.map(([word, , noun]) => [rows.filter((a) => a.severity === word).length, noun])
         .filter(([n]) => n)
-        .map(([n, noun]) => (noun === "critical" ? `${n} critical` : count(Number(n), `${noun}`)))
+        .map(([n, noun]) => (noun === "warning" ? count(Number(n), noun) : `${n} ${noun}`))
         .join(", ");
 }
 
