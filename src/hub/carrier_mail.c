@@ -86,13 +86,13 @@ static int receivers(struct load *l, const struct channel *c, const struct messa
     return n ? 0 : err_set(err, -EBADMSG, "nobody is named whom it should go to");
 }
 
-/* As it is called, or its machine is. */
+/* As it is called, or its machine is: unless told all are called muster. */
 static const char *hub_name(const struct hub *h, char out[256])
 {
     if (gethostname(out, 256) < 0)
         mem_copy_str(out, 256, "a hub");
     out[255] = 0;
-    return h->conf.name && h->conf.name[0] ? h->conf.name : out;
+    return h->conf.name && strcmp(h->conf.name, "muster") != 0 ? h->conf.name : out;
 }
 
 /* The question to the program, with the mail. */
