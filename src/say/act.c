@@ -109,7 +109,7 @@ void say_tell_bookings(struct say *s, size_t call, struct str body)
         cell_int(&c[0], say_int(row, "id"));
         cell_text(&c[1], str_of(say_text(row, "person")));
         cell_text(&c[2], str_of(say_text(row, "where")));
-        cell_some_text(&c[3], say_int(row, "from") > s->ask.now_ms ? say_when(s, say_int(row, "from")) : "");
+        cell_some_text(&c[3], say_int(row, "from") ? say_when(s, say_int(row, "from")) : "");
         cell_text(&c[4], str_of(say_when(s, say_int(row, "until"))));
         cell_some_text(&c[5], say_text(row, "comment"));
     }

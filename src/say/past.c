@@ -159,9 +159,15 @@ void say_tell_usage(struct say *s, size_t call, struct str body)
     char title[200];
 
     if (call == 0) {
+        struct str rest = body, line;
+        for (s->count = 0; str_cut(&rest, '\n', &line);)
+            s->count += line.len > 0;
         say_head(s, "Usage of %s, last %s", s->what, s->title);
-        say_pre(s, "usage", body);
-    } else {
+        if (s->count > 1) /* more than the head of the table */
+            say_pre(s, "usage", body);
+        else
+            say_line(s, "No GPU was held, as far as that time is counted.");
+    } else if (s->count > 1) {
         snprintf(title, sizeof(title), "usage of %.80s, last %s", s->what, s->title);
         say_file(s, "usage.png", title, "image/png", body);
     }

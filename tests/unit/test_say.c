@@ -331,6 +331,11 @@ static void answers_are_as_the_golden_files(void **unused)
          {"{\"rows\":[{\"rule\":\"hot\"}]}", "{\"id\":3,\"rule\":\"hot\",\"node\":\"dgx2:3\",\"until\":1794708000000,"
                                              "\"by\":\"kim\",\"reason\":\"new fans\"}"}},
         {"usage", "usage me", {"PERIOD  HELD\n```<x>   3 h\n", "PNG"}},
+        {"usage-none", "usage me", {"PERIOD  HELD\n", "PNG"}},
+        {"bookings",
+         "bookings",
+         {"{\"rows\":[{\"id\":7,\"person\":\"kim\",\"where\":\"dgx2:0\",\"from\":1794700800000,\"until\":1794715200000}"
+          "]}"}},
         {"history",
          "history dgx2:3 power",
          {"{\"series\":[{\"agg\":\"avg\",\"unit\":\"watts\",\"v\":[100,null,300]},{\"agg\":\"max\",\"unit\":\"watts\","
