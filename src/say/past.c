@@ -167,7 +167,7 @@ void say_tell_usage(struct say *s, size_t call, struct str body)
             say_pre(s, "usage", body);
         else
             say_line(s, "No GPU was held, as far as that time is counted.");
-    } else if (s->count > 1) {
+    } else {
         snprintf(title, sizeof(title), "usage of %.80s, last %s", s->what, s->title);
         say_file(s, "usage.png", title, "image/png", body);
     }
