@@ -560,8 +560,9 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
     size_t n, at = 0;
     const struct channel_now *v = outbox_now(o, &n);
 
+    const struct channel *c = channels_all(o->channels, &n);
     out[0] = 0;
-    for (size_t i = 0; i < n; i++)
-        if (v[i].error[0] && at + 100 < size)
+    for (size_t i = 0; i < n; i++) /* a person who cannot be reached, whose message was given up, is not the channel */
+        if (v[i].error[0] && (v[i].waiting || !c[i].to_person) && at + 100 < size)
             at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "nobody is told through ", v[i].name);
 }

@@ -331,6 +331,17 @@ class Bot(lib.Case):
         self.nothing_secret()
 
 
+    def test_a_person_who_is_not_in_slack_is_no_fault_of_the_channel(self):
+        self.node = sender.Node("n1"), self.token("agent")
+        self.slack.users.clear()
+        end = time.monotonic() + 120
+        while "dm to lee@example.org: message" not in self.hub.text and time.monotonic() < end:
+            self.hold("lee")
+            time.sleep(0.5)
+        (dm,) = [c for c in lib.ask_json(self.hub.url + "/api/v1/alerts")["channels"] if c["name"] == "dm"]
+        self.assertEqual((dm["ok"], dm["error"], dm["waiting"]), (False, "Slack says users_not_found", 0))  # it is shown
+        self.assertEqual(lib.ask_json(self.hub.url + "/api/v1/alerts/test?rule=channel")["rows"], [])  # and nobody is alarmed
+
     def test_a_person_is_told_himself_and_a_webhook_is_one_of_slack_s(self):
         self.node = sender.Node("n1"), self.token("agent")
         end = time.monotonic() + 120
