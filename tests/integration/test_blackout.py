@@ -3,8 +3,8 @@
 import json
 import threading
 
+import hook_standin
 import lib
-import test_channels
 
 NODES = 500
 CONFIG = """
@@ -19,10 +19,7 @@ channels:
 class Blackout(lib.Case):
     def setUp(self):
         super().setUp()
-        self.standin = test_channels.Standin()
-        self.addCleanup(self.standin.server_close)
-        self.addCleanup(self.standin.shutdown)
-        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
+        self.standin = hook_standin.started(self)
         with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
             f.write(CONFIG.format(port=self.standin.server_port))
         port = lib.free_port()

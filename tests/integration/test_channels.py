@@ -2,11 +2,10 @@
 """Alerts told through channels, against a stand-in that is rude in every way: late, endless, redirecting, failing."""
 import hashlib
 import hmac
-import http.server
 import json
-import threading
 import time
 
+import hook_standin
 import lib
 import telling
 
@@ -28,68 +27,18 @@ channels:
 """
 
 
-class Standin(http.server.ThreadingHTTPServer):
-    """Keeps what comes by path; answers with what `next` has for that path, else with 200."""
-    daemon_threads = True
-
-    def __init__(self):
-        self.got, self.next, self.lock, self.cut = [], {}, threading.Lock(), []
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    def of(self, path):
-        with self.lock:
-            return [g for g in self.got if g["path"] == path]
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-    def endless(self, pause):
-        self.send_response(200)
-        self.end_headers()
-        try:
-            while True:
-                self.wfile.write(b"x" * (1 if pause else 65536))
-                time.sleep(pause)
-        except OSError:
-            self.server.cut.append(time.monotonic())
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        with self.server.lock:
-            self.server.got.append({"path": self.path, "at": time.monotonic(), "headers": dict(self.headers), "body": body})
-            way = (self.server.next.get(self.path) or [200]).pop(0)
-        if way == "endless":
-            return self.endless(0)
-        if way == "drip":
-            return self.endless(0.2)
-        self.send_response(way)
-        if way == 429:
-            self.send_header("Retry-After", "4")
-        if way == 302:
-            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/elsewhere")
-        text = b"invalid_token" if way == 403 else self.path.encode()
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-
 class Channels(telling.Telling):
     SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hidden-path-5")
 
     def setUp(self):
         super().setUp()
-        self.standin = Standin()
-        self.addCleanup(self.standin.server_close)
-        self.addCleanup(self.standin.shutdown)
-        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
+        self.standin = hook_standin.started(self)
         base = f"http://127.0.0.1:{self.standin.server_port}/"
         self.set_up(CONFIG.format(dir=self.path(""), port=self.standin.server_port), {"HOOK_URL": base + "hidden-path-2", "NTFY_KEY": "hidden-key-4"},
                     **{"slack.url": base + "hidden-path-1\n", "hook.key": "hidden-key-3\n"})
 
     def test_every_kind_is_told_once_and_in_one_message(self):
-        down = self.NAMES[1:5]
+        down = self.names[1:5]
         self.quiet.update(down)
         kinds = {"slack": "/hidden-path-1", "hook": "/hidden-path-2", "ntfy": "/hidden-path-5"}
         lib.wait_until("all are told", lambda: all(self.standin.of(p) for p in kinds.values()))
@@ -200,10 +149,7 @@ class Joined(telling.Telling):
 
     def setUp(self):
         super().setUp()
-        self.standin = Standin()
-        self.addCleanup(self.standin.server_close)
-        self.addCleanup(self.standin.shutdown)
-        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
+        self.standin = hook_standin.started(self)
         url = f"http://127.0.0.1:{self.standin.server_port}"
         rules = "".join(f'    - {{name: {r}, when: "user:kim", channel: [phone, hook], text: "{r} is it", advice: "look, {r}"}}\n' for r in self.RULES)
         self.set_up(f"alerts:\n  gpu-idle: off\n  rules:\n{rules}channels:\n  phone: {{type: ntfy, url: '{url}/phone', severity: critical}}\n  hook: {{type: webhook, url: '{url}/hook', severity: critical}}\n")

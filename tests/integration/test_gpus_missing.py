@@ -6,6 +6,7 @@ import sqlite3
 
 import alerting
 import lib
+import sender
 
 CONFIG = """
 rule: {stale_after: 3s, down_after: 20s}
@@ -34,7 +35,7 @@ class GpusMissing(alerting.Watched):
         self.hub.stop()
         self.more["a1"] = ("GPU-second",)
         node, token = self.nodes["a1"]
-        self.nodes["a1"] = (alerting.sender.Node("a1", node_id=node.id, uuid=node.uuid), token)  # its agent began anew
+        self.nodes["a1"] = (sender.Node("a1", node_id=node.id, uuid=node.uuid), token)  # its agent began anew
         self.begin()
         lib.wait_until("one is missed", lambda: self.texts() and self.texts()[0].startswith("a1"))
         told = self.texts()

@@ -35,7 +35,7 @@ channels:
 
 
 class Restarts(telling.Telling):
-    NAMES = [f"n{i}" for i in range(40)]
+    names = [f"n{i}" for i in range(40)]
     SECRETS = SECRETS
 
     def setUp(self):
@@ -55,7 +55,7 @@ class Restarts(telling.Telling):
         return smtp_standin.Smtp(cert=self.cert, logins={"muster": "hidden-password"}, port=port)
 
     def user_on(self, name):
-        return "kim" if self.NAMES.index(name) < self.taken else None
+        return "kim" if self.names.index(name) < self.taken else None
 
     def came(self):
         """By channel, the text of each message in the order they came."""
@@ -90,7 +90,7 @@ class Restarts(telling.Telling):
         ends = 0
         for kill in range(KILLS):
             told = min(len(v) for t in self.came().values() for v in self.seen(t).values())
-            self.taken = min(self.taken + 1, told + AT_ONCE, len(self.NAMES))
+            self.taken = min(self.taken + 1, told + AT_ONCE, len(self.names))
             time.sleep(random.choice((random.uniform(0, 2), random.uniform(5, 9))))  # one look at everything, or two
             if kill % 3 == 2:
                 self.away()

@@ -4,13 +4,11 @@ import contextlib
 import json
 import signal
 import sqlite3
-import threading
 
+import hook_standin
 import lib
-import sender
-import test_channels
+import speaking
 
-NAMES = [f"n{i}" for i in range(4)]
 CONFIG = """
 rule: {{stale_after: 8s, down_after: 10s}}
 people:
@@ -27,44 +25,17 @@ channels:
 """
 
 
-class Telling(lib.Case):
+class Telling(speaking.Speaking):
+    names, util = [f"n{i}" for i in range(4)], 0
+
     def setUp(self):
         super().setUp()
-        self.standin = test_channels.Standin()
-        self.addCleanup(self.standin.server_close)
-        self.addCleanup(self.standin.shutdown)
-        threading.Thread(target=self.standin.serve_forever, daemon=True).start()
-        self.port, self.over, self.on = lib.free_port(), threading.Event(), {}
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.standin = hook_standin.started(self)
         self.configure("info")
-        self.begin()
-        self.nodes = {n: (sender.Node(n), self.token("agent")) for n in NAMES}
-        self.say()
-        thread = threading.Thread(target=self.go_on, daemon=True)
-        thread.start()
-        self.addCleanup(lambda: (self.over.set(), thread.join()))
+        self.speak()
 
     def configure(self, severity, more=""):
-        with open(self.path("muster.yaml"), "w", encoding="utf-8") as f:
-            f.write(CONFIG.format(port=self.standin.server_port, severity=severity) + more)
-
-    def begin(self):
-        self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"))
-        self.hub.wait_line(r"http://127")
-
-    def say(self):
-        for name, (node, token) in self.nodes.items():
-            user = self.on.get(name)
-            procs = node.procs((100, user, "train", "train")) if user else node.procs()
-            raw = node.stream(node.facts(), procs, node.batch(util=0, mem=8 << 30 if user else 0))
-            lib.ask(self.url + "/api/v1/batches", method="POST", body=raw, headers={"Authorization": "Bearer " + token, "Content-Type": "application/octet-stream"})
-
-    def go_on(self):
-        while not self.over.wait(0.5):
-            try:
-                self.say()
-            except OSError:
-                pass  # the hub is away
+        self.write("muster.yaml", CONFIG.format(port=self.standin.server_port, severity=severity) + more)
 
     def told(self, path):
         return [m for m in (json.loads(g["body"]) for g in self.standin.of(path)) if not m["rule"].startswith("node-")]
