@@ -133,13 +133,17 @@ static void put_texts(struct rows *rows, const char *const *texts, size_t n)
 
 static void alert_row(struct rows *rows, json_t *o, int64_t now_ms)
 {
-    char span[24], what[700];
+    char span[24], what[700], when[48] = "";
     json_t *s = json_object_get(o, "silenced");
     int64_t end = int_of(o, "resolved"), since = int_of(o, "since");
     bool notice = json_is_true(json_object_get(o, "notice"));
 
-    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), end && !notice ? " (is over)" : "",
-             s ? ", silenced by " : "", s ? text_of(s, "by") : "");
+    if (notice)
+        snprintf(when, sizeof(when), " (%s ago)", clock_span(MAX(0, now_ms - since), span));
+    else if (end)
+        snprintf(when, sizeof(when), " (over for %s)", clock_span(MAX(0, now_ms - end), span));
+    snprintf(what, sizeof(what), "%s%s%s%s", text_of(o, "text"), when, s ? ", silenced by " : "",
+             s ? text_of(s, "by") : "");
     const char *texts[] = {text_of(o, "severity"),
                            text_of(o, "rule"),
                            text_of(o, "place"),
