@@ -7,7 +7,7 @@ import sender
 
 class Speaking(lib.Case):
     """speak() starts it all with the muster.yaml that is there; begin() starts the hub again. `on`: who is on whose GPU; `quiet`: nodes that say nothing;
-    `more`: uuids of further GPUs by node; `texts`: what hubs that are gone have said."""
+    `more`: uuids of further GPUs by node; `logs`: what hubs that are gone have said."""
     names, util, options = ("n0", "n1"), 5000, ()  # the nodes; 1/100 %, of a GPU that somebody is on; more words for the hub
 
     def write(self, name, text):
@@ -15,7 +15,7 @@ class Speaking(lib.Case):
             f.write(text)
 
     def speak(self, env=None):
-        self.port, self.over, self.texts, self.env, self.hub = lib.free_port(), threading.Event(), [], env, None
+        self.port, self.over, self.logs, self.env, self.hub = lib.free_port(), threading.Event(), [], env, None
         self.url = f"http://127.0.0.1:{self.port}"
         self.on, self.quiet, self.more = {}, set(), {}
         self.begin()
@@ -31,7 +31,7 @@ class Speaking(lib.Case):
 
     def begin(self):
         if self.hub:
-            self.texts.append(self.hub.text)
+            self.logs.append(self.hub.text)
         self.hub = self.start(lib.MUSTER, "hub", "--config", self.path("muster.yaml"), "--listen", f"127.0.0.1:{self.port}", "--data", self.path("data"), *self.options, env=self.env)
         self.hub.wait_line(r"http://127")
 

@@ -23,7 +23,7 @@ class Telling(speaking.Speaking):
 
     def no_secrets(self):
         """Neither logs nor answers nor the settings shown hold one."""
-        said = [*self.texts, self.hub.text]
+        said = [*self.logs, self.hub.text]
         for path in ("/api/v1/alerts", "/api/v1/alerts?all", "/api/v1/alerts/rules"):
             said.append(lib.ask(self.url + path)[2].decode())
         said.append(self.run_ok(lib.MUSTER, "config", "show", "--config", self.path("muster.yaml")))
