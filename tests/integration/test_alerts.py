@@ -7,7 +7,7 @@ import alerting
 import lib
 
 CONFIG = """
-rule: {stale_after: 2s, down_after: 3s}
+rule: {stale_after: 8s, down_after: 10s}
 alerts:
   node-down: {clear: 1s}
   gpu-idle: off

@@ -9,7 +9,7 @@ import lib
 import sender
 
 CONFIG = """
-rule: {stale_after: 3s, down_after: 20s}
+rule: {stale_after: 8s, down_after: 20s}
 alerts:
   gpu-idle: off
   gpu-lost: {for: 0s, clear: 0s}

@@ -7,7 +7,7 @@ import alerting
 import lib
 
 CONFIG = """
-rule: {stale_after: 3s, down_after: 5s}
+rule: {stale_after: 8s, down_after: 10s}
 alerts:
   node-down: {clear: 0s, resolved: off}
   node-back: on
@@ -27,10 +27,11 @@ class Notices(alerting.Watched):
             return [json.loads(line) for line in f if line.strip()]
 
     def kinds(self):
-        return [(m["kind"], m["rule"]) for m in self.told()]
+        """Of each message once: it may come twice where the hub ended between sending it and noting that."""
+        return [(m["kind"], m["rule"]) for m in {m["id"]: m for m in self.told()}.values()]
 
     def ids(self, rule):
-        """A message may come twice where the hub was killed between sending it and noting that; an alert has one number."""
+        """Numbers of the alerts that were told of."""
         return {i for m in self.told() if m["rule"] == rule for i in m["alerts"]}
 
     def test_a_new_node_is_told_of_once_and_one_that_is_back_is_too(self):

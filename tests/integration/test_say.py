@@ -14,7 +14,7 @@ people:
   lee: {logins: [lee, lee2]}
 teams:
   vision: [kim, lee]
-rule: {stale_after: 2s, down_after: 3s}
+rule: {stale_after: 8s, down_after: 10s}
 alerts:
   node-down: {for: 0s}
   gpu-idle: off
