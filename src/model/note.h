@@ -9,7 +9,15 @@
 
 #include "base/str.h"
 
-enum note_kind { NOTE_ALERT = 1, NOTE_SILENCE, NOTE_MESSAGE, NOTE_REPORT = 10, NOTE_GPUS = 20, NOTE_BOT = 30, NOTE_KINDS };
+enum note_kind {
+    NOTE_ALERT = 1,
+    NOTE_SILENCE,
+    NOTE_MESSAGE,
+    NOTE_REPORT = 10,
+    NOTE_GPUS = 20,
+    NOTE_BOT = 30,
+    NOTE_KINDS
+};
 
 #define NOTE_MAX (1u << 20) /* bytes of one */
 
