@@ -30,6 +30,7 @@ struct hub {
     struct event_base *loop;
     struct hub_conf conf; /* owned */
     char data[512];
+    struct buf addresses; /* where it listens, a line each */
     struct live *live;
     struct store *store;
     struct httpd *httpd;

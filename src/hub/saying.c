@@ -5,7 +5,6 @@
 #include "hub/saying.h"
 
 #include "base/clock.h"
-#include "hub/server.h"
 
 struct one_saying {
     struct hub *h;
@@ -99,7 +98,7 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
     if (conf->url && conf->url[0])
         buf_adds(&url, conf->url);
     else
-        hub_addresses(h, &url);
+        buf_addstr(&url, buf_str(&h->addresses));
     struct say_ask ask = {.text = k->text,
                           .way = k->way,
                           .person = own ? own->token.person : k->person,

@@ -64,7 +64,6 @@ struct server {     /* what only this file knows */
     size_t n_names;
     const char **names; /* host_names and our own */
     char *vesta_token;
-    struct buf addresses;
     struct event *tick, *push, *watchdog, *signals[3];
     unsigned ticks;
     int64_t stop_ms; /* stopping since; 0: not */
@@ -272,7 +271,7 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
         ret->new_listen[ret->n_new++] = conf->listen.v[i];
         const char *colon = strrchr(conf->listen.v[i], ':');
         struct str host = str_n(conf->listen.v[i], (size_t)(colon - conf->listen.v[i]));
-        buf_addf(&s->addresses, "http%s://%.*s:%d\n", ret->tls ? "s" : "",
+        buf_addf(&s->hub.addresses, "http%s://%.*s:%d\n", ret->tls ? "s" : "",
                  STR_ARG(host.len == 0 || str_eq(host, "*") ? STR("0.0.0.0") : host), port);
     }
     return r;
@@ -395,7 +394,7 @@ static int do_reload(struct server *s, struct err *err)
     struct hub_conf conf = {0};
     struct next n = {0};
     char data[sizeof(s->hub.data)];
-    size_t addresses = s->addresses.len;
+    size_t addresses = s->hub.addresses.len;
     int r = s->reload ? s->reload(s->reload_arg, &conf, err) : err_set(err, -ENOSYS, "there is nothing to read again");
     if (r == 0)
         r = hub_conf_data(&conf, data, sizeof(data), err);
@@ -423,7 +422,7 @@ static int do_reload(struct server *s, struct err *err)
     if (r == 0)
         apply(s, &conf, &n);
     else
-        buf_cut(&s->addresses, addresses);
+        buf_cut(&s->hub.addresses, addresses);
     next_fini(s, &n, r < 0);
     opt_fini(hub_opts, &conf);
     return r;
@@ -599,7 +598,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     for (char *c = s->own_name; *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
     find_agent(s);
-    s->addresses = BUF_INIT(64u << 10);
+    s->hub.addresses = BUF_INIT(64u << 10);
     h->started_ms = clock_wall_ms();
     h->live = live_new(NULL, registry_on_event, h);
     h->book = book_new();
@@ -685,9 +684,7 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err)
 
 int hub_addresses(const struct hub *h, struct buf *out)
 {
-    const struct server *s = (const struct server *)h;
-    buf_addstr(out, buf_str(&s->addresses));
-    return out->err;
+    return buf_addstr(out, buf_str(&h->addresses));
 }
 
 const char *hub_pin(const struct hub *h)
@@ -793,7 +790,7 @@ void hub_close(struct hub *h)
     SSL_CTX_free(s->tls);
     free(s->names);
     free(s->vesta_token);
-    buf_fini(&s->addresses);
+    buf_fini(&s->hub.addresses);
     opt_fini(hub_opts, &h->conf);
     free(s);
 }

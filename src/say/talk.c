@@ -97,24 +97,32 @@ static void text_object(struct say *s, const char *key, const char *type, struct
     json_end_obj(&s->j);
 }
 
-static void plain(struct say *s, struct str line)
+static void plain(struct say *s, struct str text)
 {
-    buf_addstr(&s->text, line);
-    if (!line.len || line.p[line.len - 1] != '\n')
+    buf_addstr(&s->text, text);
+    if (!text.len || text.p[text.len - 1] != '\n')
         buf_addc(&s->text, '\n');
+}
+
+/* A line of the plain text; and into ret as a block has it, at most max bytes. */
+__attribute__((format(printf, 4, 0))) static void line(struct say *s, struct buf *ret, size_t max, const char *fmt,
+                                                       va_list ap)
+{
+    AUTO_BUF b = BUF_INIT(65536);
+
+    buf_vaddf(&b, fmt, ap);
+    plain(s, buf_str(&b));
+    escape(ret, buf_str(&b), max);
 }
 
 void say_head(struct say *s, const char *fmt, ...)
 {
-    AUTO_BUF b = BUF_INIT(4096);
     AUTO_BUF cut = BUF_INIT(1024);
     va_list ap;
 
     va_start(ap, fmt);
-    buf_vaddf(&b, fmt, ap);
+    line(s, &cut, HEAD_MAX, fmt, ap);
     va_end(ap);
-    plain(s, buf_str(&b));
-    escape(&cut, buf_str(&b), HEAD_MAX);
     if (block(s, "header")) {
         text_object(s, "text", "plain_text", buf_str(&cut));
         json_end_obj(&s->j);
@@ -131,29 +139,23 @@ static void section(struct say *s, struct str ready)
 
 void say_line(struct say *s, const char *fmt, ...)
 {
-    AUTO_BUF b = BUF_INIT(65536);
     AUTO_BUF cut = BUF_INIT(8192);
     va_list ap;
 
     va_start(ap, fmt);
-    buf_vaddf(&b, fmt, ap);
+    line(s, &cut, SECTION_MAX, fmt, ap);
     va_end(ap);
-    plain(s, buf_str(&b));
-    escape(&cut, buf_str(&b), SECTION_MAX);
     section(s, buf_str(&cut));
 }
 
 void say_small(struct say *s, const char *fmt, ...)
 {
-    AUTO_BUF b = BUF_INIT(65536);
     AUTO_BUF cut = BUF_INIT(8192);
     va_list ap;
 
     va_start(ap, fmt);
-    buf_vaddf(&b, fmt, ap);
+    line(s, &cut, SECTION_MAX, fmt, ap);
     va_end(ap);
-    plain(s, buf_str(&b));
-    escape(&cut, buf_str(&b), SECTION_MAX);
     if (block(s, "context")) {
         json_arr(&s->j, "elements");
         text_object(s, NULL, "mrkdwn", buf_str(&cut));
