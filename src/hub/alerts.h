@@ -1,6 +1,7 @@
 /*
  * alerts.h: the desk that looks every few seconds whether something is wrong (alert/), and keeps what it found. An
- * alert that fires or is resolved is durable before anybody sees it; what fired survives a restart, and fires once.
+ * alert that fires or is resolved is durable before anybody is told of it (screens may show it a moment earlier); what
+ * fired survives a restart, and fires once.
  */
 #ifndef HUB_ALERTS_H
 #define HUB_ALERTS_H
