@@ -11,15 +11,14 @@ import pickle
 import random
 import sqlite3
 import stat
-import threading
 import time
 import unittest.mock
 import zoneinfo
 
+import hook_standin
 import lib
 import slack_standin
 from slack_standin import Slack
-from test_channels import Standin
 
 MIB = 1 << 20
 DAY = datetime.datetime(2026, 9, 3, 4, 0)
@@ -396,10 +395,7 @@ class Settings(Vesta):
 
 class Told(Vesta):
     def test_hosts_that_come_go_and_return_are_told_of_in_vestas_own_words(self):
-        standin = Standin()
-        self.addCleanup(standin.server_close)
-        self.addCleanup(standin.shutdown)
-        threading.Thread(target=standin.serve_forever, daemon=True).start()
+        standin = hook_standin.started(self)
         into = self.path("etc")
         self.settings(f"""
 TOKEN: t
