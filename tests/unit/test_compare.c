@@ -324,6 +324,12 @@ static uint32_t some(uint32_t *x, uint32_t n)
     return (*x >> 16 & 0x7fff) % n;
 }
 
+static int64_t some_minute(uint32_t *x, uint32_t hours)
+{
+    int hour = (int)some(x, hours), minute = (int)some(x, 60);
+    return at(hour, minute);
+}
+
 /* However runs and processes lie: nobody gets more than is claimed, and all together no more than was held. */
 static void nothing_is_dealt_out_twice(void **unused)
 {
@@ -338,15 +344,16 @@ static void nothing_is_dealt_out_twice(void **unused)
         struct scene s;
         int64_t held = 0, dealt = 0;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-            uint32_t first = some(&x, 8), n = 1 + some(&x, 8 - first);
-            int64_t from = at((int)(some(&x, 20)), (int)(some(&x, 60)));
-            rows[i] = (struct seen_row){some(&x, 3),         first, n,
-                                        logins[some(&x, 4)], from,  from + (1 + some(&x, 300)) * MIN_MS};
+            uint32_t first = some(&x, 8), n = 1 + some(&x, 8 - first), host = some(&x, 3);
+            const char *login = logins[some(&x, 4)];
+            int64_t from = some_minute(&x, 20), to = from + (1 + some(&x, 300)) * MIN_MS;
+            rows[i] = (struct seen_row){host, first, n, login, from, to};
         }
         for (size_t i = 0; i < ARRAY_LEN(said); i++) {
-            int64_t from = at((int)(some(&x, 18)), (int)(some(&x, 60)));
-            said[i] = claim(ids[i], hosts[some(&x, 3)].name, users[some(&x, 5)], (int32_t)(some(&x, 20)), from,
-                            from + (1 + some(&x, 300)) * MIN_MS);
+            const char *host = hosts[some(&x, 3)].name, *user = users[some(&x, 5)];
+            int32_t gpus = (int32_t)some(&x, 20);
+            int64_t from = some_minute(&x, 18), to = from + (1 + some(&x, 300)) * MIN_MS;
+            said[i] = claim(ids[i], host, user, gpus, from, to);
         }
         scene_open(&s, rows, ARRAY_LEN(rows));
         compare(&s, said, ARRAY_LEN(said));

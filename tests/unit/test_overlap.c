@@ -61,12 +61,10 @@ static void a_sweep_finds_what_all_pairs_find(void **unused)
         struct overlap_run v[N];
         size_t group[N];
         for (size_t i = 0; i < N; i++) {
-            int64_t from = (int64_t)(prng_next(&g) % 200);
-            v[i] = (struct overlap_run){.host = hosts[prng_next(&g) % 3],
-                                        .from_ms = from,
-                                        .until_ms = from + (int64_t)(prng_next(&g) % 12),
-                                        .devices = prng_next(&g) % 4,
-                                        .of = i};
+            int64_t from = (int64_t)(prng_next(&g) % 200), until = from + (int64_t)(prng_next(&g) % 12);
+            const char *host = hosts[prng_next(&g) % 3];
+            uint64_t devices = prng_next(&g) % 4;
+            v[i] = (struct overlap_run){.host = host, .from_ms = from, .until_ms = until, .devices = devices, .of = i};
         }
         overlap_find(v, N);
         for (size_t i = 0; i < N; i++)
