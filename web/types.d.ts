@@ -356,7 +356,7 @@ export interface Alerts {
 
 /** Whom the hub takes us for. */
 export interface Session {
-    role: "none" | "agent" | "enroll" | "relay" | "member" | "admin";
+    role: "none" | "agent" | "enroll" | "relay" | "reader" | "member" | "admin";
     person?: string;
 }
 

@@ -2,9 +2,10 @@
  * api.h: HTTP routes: parse, authorise, query, render. Knows requests and replies, not sockets: hub/ serves them, and
  * passes in what api must start but not know (taking a batch in, writing to the store).
  *
- * A1 Who may call what is a column of the route table and is settled before a body is read. A2 Reading is open on
- * loopback, elsewhere if configured or with a member's or admin's token; every write needs a token. A3 A foreign Host
- * is refused before anything else is looked at; a write with a foreign Origin too. A4 Nothing here logs.
+ * A1 Who may call what is a column of the route table and is settled before a body is read. A2 Reading is open if
+ * configured, else it takes a reader's, member's or admin's token, from wherever one asks; every write needs a token.
+ * A3 A foreign Host is refused before anything else is looked at; a write with a foreign Origin too. A4 Nothing here
+ * logs.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -54,7 +55,9 @@ struct request {
     struct str body;
     struct str tail; /* what the route's "{x}" matched */
     char peer[64];   /* address, after proxy rules */
-    bool loopback, tls;
+    bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
+    bool tls;
+    bool may_read; /* of the hub's own: whoever is behind it may read */
     struct str (*header)(const struct request *rq, const char *name); /* empty: absent */
     void *conn; /* the server's handle: pass it back for late replies and streams */
     /* instead of conn: a request of the hub's own; late replies go here. Empties what it is given. */
@@ -134,7 +137,7 @@ struct api {
     struct census *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
     struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
     uint64_t page_name, page_hash;
-    bool demo, show_cmd, read_open; /* reading without a token: on loopback always, elsewhere if read_open */
+    bool demo, show_cmd, read_open; /* read_open: reading takes no token */
     const char *version, *name;     /* the cluster's name on screens */
     const char *colours;            /* by whose limits the page colours; NULL: its own */
     const char *agent_path;         /* the agent binary to hand out; NULL: none */
@@ -245,7 +248,7 @@ extern const struct route routes[]; /* ends with path NULL; the one table: opena
 /* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.
  */
 bool api_admit(struct api *a, struct request *rq, struct reply *rp);
-/* The same for a request of the hub's own in the name of somebody, whose role, token and loopback are set: there is no
+/* The same for a request of the hub's own in the name of somebody, whose role, token and may_read are set: there is no
  * Host, Origin or token to look at. */
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp);
 /* Run what was admitted (api_admit is called here if it was not before). */

@@ -24,7 +24,7 @@ bool form_allowed(struct api *a, struct request *rq, struct reply *rp)
                       book_auth_words[a->book_auth]);
         return false;
     }
-    return may_read(a, rq, rp);
+    return bookings_allowed(a, rq, rp);
 }
 
 static bool form_read(const struct request *rq, char *scratch, struct form *ret, struct reply *rp)

@@ -19,7 +19,7 @@ static void parameter(struct json *j, struct str name, const char *where, struct
 
 static void operation(struct json *j, const struct route *r, const char *method)
 {
-    static const char *const need[ROLE_COUNT] = {"read", "agent", "enroll", "member", "admin", "relay"};
+    static const char *const need[ROLE_COUNT] = {"read", "agent", "enroll", "member", "admin", "relay", "read"};
     struct str rest = str_of(r->params), one, name;
     const char *open = strchr(r->path, '{'), *close = open ? strchr(open, '}') : NULL;
     json_obj(j, method);
@@ -38,7 +38,7 @@ static void operation(struct json *j, const struct route *r, const char *method)
     }
     if (!r->open) {
         json_arr(j, "security");
-        if (r->need == ROLE_NONE) { /* open on loopback, or as configured */
+        if (r->need == ROLE_NONE) { /* open, if so configured */
             json_obj(j, NULL);
             json_end_obj(j);
         }

@@ -205,8 +205,9 @@ enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 503, "tokens cannot be read just now; try again");
     if (r == 0 || !token_match(&t, hash))
         return reply_problem(rp, 401, "this token is not known here, or was revoked");
-    if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN)
-        return reply_problem(rp, 403, "a token of role '%s' is for machines: log in with one of role member or admin",
+    if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN && t.role != ROLE_READER)
+        return reply_problem(rp, 403,
+                             "a token of role '%s' is for machines: log in with one of role member, admin or reader",
                              role_words[t.role]);
     session_new(a->session_key, t.id, rq->now_ms + a->session_ms, value);
     session_cookie(rq, value, a->session_ms / 1000, rp);

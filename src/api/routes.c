@@ -109,7 +109,7 @@ const struct route routes[] = {
      .summary = "Forget the cookie", .handle = post_logout},
     {GET, "/api/v1/whoami", ROLE_NONE, .any = true, .summary = "Whom the hub takes you for, and what time it has", .handle = get_whoami},
     {METHOD_POST, "/api/v1/tokens", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
-     .summary = "Make a token, shown once: {\"role\": enroll, agent or member, \"person\", \"note\"}; with the command that adds a node", .handle = post_tokens},
+     .summary = "Make a token, shown once: {\"role\": enroll, agent, member or reader, \"person\", \"note\"}; with the command that adds a node", .handle = post_tokens},
     {GET, "/api/v1/openapi.json", ROLE_NONE, .open = true, .summary = "This table", .handle = get_openapi},
     {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
      .params = "filter: which GPUs (docs/filter.md)", .handle = get_metrics},
@@ -194,7 +194,7 @@ static void allow_header(int methods, char *out, size_t size)
 
 static bool reads(const struct api *a, const struct request *rq)
 {
-    return rq->loopback || a->read_open || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+    return rq->may_read || a->read_open || rq->role == ROLE_READER || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
 }
 
 static bool may(const struct api *a, const struct request *rq)
@@ -220,8 +220,15 @@ static bool refuse(const struct request *rq, struct reply *rp)
 {
     static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin", "relay"};
     const char *need = made_with[rq->route->need];
-    if (rq->role == ROLE_NONE) {
+    if (rq->role == ROLE_NONE)
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
+    if (rq->role == ROLE_NONE && rq->route->need == ROLE_NONE && rq->loopback) {
+        reply_problem(rp, 401,
+                      "this hub asks everybody for a token, on its own machine too: ask whoever runs it for one made "
+                      "with `muster token new --role member --person YOUR-LOGIN`, and give it with --token-file, in "
+                      "MUSTER_TOKEN, or as 'Authorization: Bearer TOKEN'; who runs it has one in admin.token in its "
+                      "data folder");
+    } else if (rq->role == ROLE_NONE) {
         reply_problem(rp, 401,
                       "this needs a token: make one on the hub with `muster token new --role %s` and send it as "
                       "'Authorization: Bearer TOKEN'",

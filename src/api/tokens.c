@@ -59,8 +59,9 @@ static const char *read_token(json_t *o, struct store_token *t)
     {
         if (strcmp(key, "role") == 0 && json_is_string(v)) {
             int role = role_by_word(str_of(json_string_value(v)));
-            if (role != ROLE_ENROLL && role != ROLE_AGENT && role != ROLE_MEMBER)
-                return "role must be enroll, agent or member; admins are made on the hub with `muster token new`";
+            if (role != ROLE_ENROLL && role != ROLE_AGENT && role != ROLE_MEMBER && role != ROLE_READER)
+                return "role must be enroll, agent, member or reader; admins are made on the hub with `muster token "
+                       "new`";
             mem_copy_str(t->role, sizeof(t->role), role_words[role]);
         } else if (strcmp(key, "person") == 0) {
             if (!fill(v, t->person, sizeof(t->person)))
@@ -74,7 +75,7 @@ static const char *read_token(json_t *o, struct store_token *t)
     }
     bool member = strcmp(t->role, role_words[ROLE_MEMBER]) == 0;
     if (!t->role[0])
-        return "a role is needed: enroll, agent or member";
+        return "a role is needed: enroll, agent, member or reader";
     if (member && !t->person[0])
         return "a member's token names a person: give person";
     return !member && t->person[0] ? "only a member's token names a person" : NULL;

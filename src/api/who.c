@@ -87,7 +87,6 @@ bool who_asks(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
 {
-    (void)a;
     rp->body = BUF_INIT(1024);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     struct json j = json_on(&rp->body);
@@ -97,6 +96,7 @@ enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
         json_cstr(&j, "person", rq->token.person);
     if (rq->token.node[0])
         json_cstr(&j, "node", rq->token.node);
+    json_cstr(&j, "read", a->read_open ? "open" : "token");
     json_int(&j, "at", rq->now_ms);
     json_end_obj(&j);
     return REPLY_NOW;

@@ -11,7 +11,7 @@
 #define SECRET_LEN 43 /* 32 bytes in base64url */
 #define TEXT_LEN   (4 + ID_LEN + 1 + SECRET_LEN)
 
-const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin", "relay"};
+const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin", "relay", "reader"};
 
 int role_by_word(struct str s)
 {

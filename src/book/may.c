@@ -14,7 +14,7 @@ static bool known(enum book_auth auth, const struct booker *who)
 
 int book_may(enum book_auth auth, const struct booker *who, struct err *err)
 {
-    if (auth == BOOK_OPEN || known(auth, who))
+    if (who->role != ROLE_READER && (auth == BOOK_OPEN || known(auth, who)))
         return 0;
     if (who->role != ROLE_NONE && who->token)
         return err_set(err, -EPERM, "a token of role '%s' books nothing: it takes a member's", role_words[who->role]);

@@ -236,11 +236,20 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
     int64_t after = clock_wall_ms();
     json_t *j = json_loadb(who.p, who.len, 0, NULL);
     const char *role = json_string_value(json_object_get(j, "role"));
-    if (role && strcmp(role, "none") != 0)
+    const char *read = json_string_value(json_object_get(j, "read"));
+    bool asks = read && strcmp(read, "token") == 0, known = role && strcmp(role, "none") != 0;
+    if (known)
         say(r, OK, "token", "accepted, role %s", role);
+    else if (!asks)
+        say(r, NOTE, "token", "none given: reading works, writing will not (`muster token new` on the hub makes one)");
     else
-        say(r, NOTE, "token",
-            "none given: reading may work, writing will not (`muster token new` on the hub makes one)");
+        say(r, FAIL, "token",
+            "none given, and this hub asks everybody for one: ask whoever runs it for `muster token new --role member "
+            "--person LOGIN`, and give it with --token-file or in MUSTER_TOKEN");
+    if (asks)
+        say(r, NOTE, "reading",
+            "`read: token` means everybody, programs on the hub's own machine too (it used to mean other machines "
+            "alone): give Prometheus and wall screens a token of role reader");
     ask_clock(r, j, before, after);
     json_decref(j);
     ask_wandb(r, conf);

@@ -15,12 +15,12 @@ const struct opt_cmd hub_face = {
     .name = "muster hub",
     .summary = "take in what agents send; serve the page, the API, /metrics",
     .about = "Listens on this machine alone unless told otherwise, and prints where. Agents need a token to send; "
-             "reading is open on this machine, and elsewhere as `read` says.\n\n"
+             "who may read is what `read` says.\n\n"
              "SIGHUP reads the configuration and the certificate again and takes all of it or none. SIGTERM ends it "
              "when what was taken is on disk.",
     .examples = "muster hub  # on http://127.0.0.1:8765\n"
                 "muster hub --listen 0.0.0.0:8765 --tls  # for the whole network; prints the pin for agents\n"
-                "muster hub --config muster.yaml --read token  # readers elsewhere need a token\n"
+                "muster hub --config muster.yaml --read token  # readers need a token\n"
                 "muster hub --nodes gpu[01-20] --ssh-user monitor  # read twenty machines over ssh, without agents",
     .opts = hub_opts,
 };

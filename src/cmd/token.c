@@ -20,7 +20,7 @@ static const struct opt token_opts[] = {
     OPT(token_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
     OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
         "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
-        "admin"),
+        "admin, reader (reads everything, writes nothing: Prometheus, wall screens)"),
     OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: whose it is; needed for member"),
     OPT(token_conf, node, 0, OPT_STR, NULL, "ID",
         "new: bind an agent token to this node; otherwise its first use binds it"),
@@ -37,6 +37,7 @@ const struct opt_cmd token_face = {
              "request. Works beside a running hub, as a user who may write its data folder.",
     .examples = "muster token new --role enroll > enroll.token  # for adding nodes\n"
                 "muster token new --role member --person kim  # for kim's browser and command line\n"
+                "muster token new --role reader --note prometheus  # reads, writes nothing\n"
                 "muster token revoke 3f9a1c02  # the ID that `list` shows",
     .opts = token_opts,
 };
@@ -45,9 +46,11 @@ static int new_token(struct store *s, const struct token_conf *conf)
 {
     int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
     if (role <= ROLE_NONE)
-        return cli_fail(&token_face, EXIT_USAGE, "--role: expected agent, enroll, relay, member or admin");
+        return cli_fail(&token_face, EXIT_USAGE, "--role: expected agent, enroll, relay, member, admin or reader");
     if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
         return cli_fail(&token_face, EXIT_USAGE, "a member's token names a person: --person LOGIN");
+    if (role == ROLE_READER && conf->person && conf->person[0])
+        return cli_fail(&token_face, EXIT_USAGE, "a reader is no person: leave --person out, or make it a member");
     struct store_token t = {.created_ms = clock_wall_ms()};
     if ((conf->person && !mem_copy_str(t.person, sizeof(t.person), conf->person)) ||
         (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||

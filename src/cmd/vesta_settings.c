@@ -197,8 +197,8 @@ static void put_access(struct settings *s)
     buf_addf(&s->out, "read: %s\n", open ? "open" : "token");
     became(s, "VALID_NETWORK",
            open ? "read: open, everybody may read"
-                : "read: token. Addresses are not asked here: on this machine everybody may read, from others with a "
-                  "token; a firewall or a proxy can do what it did");
+                : "read: token. Addresses are not asked here: whoever reads needs a token, on this machine too; "
+                  "a firewall or a proxy can do what it did");
     if (token.len) {
         buf_adds(&s->out, "# what vesta's senders give\n");
         add_secret(s, "vesta_token_file", SECRET_TOKEN, token);

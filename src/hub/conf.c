@@ -27,7 +27,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, tls, 0, OPT_BOOL, NULL, NULL, "speak TLS with a certificate made here and kept in the data folder; prints the pin for agents"),
     OPT(hub_conf, tls_cert, 0, OPT_PATH, NULL, "FILE", "certificate chain (PEM) to speak TLS with"),
     OPT(hub_conf, tls_key, 0, OPT_PATH, NULL, "FILE", "its private key (PEM)"),
-    OPT(hub_conf, read, 0, OPT_CHOICE, "open", "WHO", "who may read from other machines: open (everybody) or token (members and admins); on this machine everybody may", .choices = read_words),
+    OPT(hub_conf, read, 0, OPT_CHOICE, "open", "WHO", "who may read: open (everybody who reaches the hub) or token (whoever has one of role reader, member or admin; on this machine, too)", .choices = read_words),
     OPT(hub_conf, host_names, 0, OPT_LIST, NULL, "NAME", "names this hub is asked by (patterns; this machine's own name, localhost and addresses always count)"),
     OPT(hub_conf, show_cmdlines, 0, OPT_BOOL, NULL, NULL, "show command lines to everybody, not only to their owner and admins"),
     OPTN(hub_conf, "rule.preset", rule_preset, 0, OPT_STR, "muster", "NAME", "when a device counts as busy or held: muster, web-gpu-monitor, gpu-monitor or strict"),

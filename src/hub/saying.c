@@ -13,7 +13,7 @@ struct one_saying {
     void *arg;
     enum role role;
     struct token token;
-    bool loopback;
+    bool may_read;
 };
 
 static struct str no_header(const struct request *rq, const char *name)
@@ -45,7 +45,7 @@ static bool ask(struct one_saying *t, const struct say_call *c)
     AUTO_FREE char *scratch = mem_alloc(target.len + 1);
     struct request rq = {.method = (enum method)method_of(str_of(c->method)),
                          .body = c->body,
-                         .loopback = t->loopback,
+                         .may_read = t->may_read,
                          .header = no_header,
                          .take = taken_late,
                          .take_arg = t,
@@ -120,13 +120,13 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
     if (own) {
         t->role = own->role;
         t->token = own->token;
-        t->loopback = own->loopback;
+        t->may_read = own->may_read;
     } else if (known) {
         t->role = t->token.role = ROLE_MEMBER;
         snprintf(t->token.id, sizeof(t->token.id), "slack");
         mem_copy_str(t->token.person, sizeof(t->token.person), k->person);
     } else {
-        t->loopback = true; /* say_new let him pass: he may read */
+        t->may_read = true; /* say_new let him pass: he may read */
     }
     go_on(t);
     return true;

@@ -104,6 +104,7 @@ static void start(struct hub *h)
                           .cache = cache_new(1 << 20),
                           .version = "x",
                           .session_ms = 1000,
+                          .read_open = true,
                           .hub = h,
                           .find_token = find_token,
                           .take_batches = ingest_post,
@@ -144,7 +145,7 @@ static void add_gpu(struct hub *h)
 
 static void ask(struct hub *h, enum method method, const char *target, struct str body)
 {
-    struct request rq = {.method = method, .header = header, .now_ms = NOW, .loopback = true, .peer = "127.0.0.1"};
+    struct request rq = {.method = method, .header = header, .now_ms = NOW, .peer = "127.0.0.1"};
     struct reply rp = {0};
     char scratch[256];
     request_target(&rq, str_of(target), scratch, NULL);

@@ -16,8 +16,8 @@
 /* ---- a hub that does nothing ---- */
 
 struct fake {
-    struct token tokens[8];
-    char texts[8][64];
+    struct token tokens[16];
+    char texts[16][64];
     size_t n;
     int batches, streams, admins;
     char renamed[NAME_MAX_LEN];
@@ -190,6 +190,14 @@ static int setup(void **state)
     return 0;
 }
 
+/* For what answers say, whoever asks. */
+static int setup_open(void **state)
+{
+    int r = setup(state);
+    api.read_open = true;
+    return r;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -270,93 +278,94 @@ static bool reply_has(const struct reply *rp, const char *words)
 static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
 {
     /*
-     * For nobody on this machine; nobody elsewhere where reading is open; nobody elsewhere where it takes a token; then
-     * elsewhere with a token of role agent, enroll, member, admin, relay. + let in, 1 is 401, 3 is 403.
+     * For nobody on this machine where reading takes a token; nobody elsewhere where it is open; nobody elsewhere where
+     * it takes one; then elsewhere with a token of role agent, enroll, member, admin, relay, reader. + let in, 1 is
+     * 401, 3 is 403.
      */
     static const struct {
         const char *path, *method, *want;
     } table[] = {
-        {"/", "GET", "++++++++"},  /* the page; its text is another matter, below */
-        {"/", "POST", "33333333"}, /* bookings.auth is token here */
-        {"/index.php", "POST", "33333333"},
-        {"/gpu_table", "GET", "++++++++"},
-        {"/node/{node}", "GET", "++++++++"},
-        {"/gpu/{device}", "GET", "++++++++"},
-        {"/usage", "GET", "++++++++"},
-        {"/bookings", "GET", "++++++++"},
-        {"/people", "GET", "++++++++"},
-        {"/events", "GET", "++++++++"},
-        {"/alerts", "GET", "++++++++"},
-        {"/login", "GET", "++++++++"},
-        {"/add", "GET", "++++++++"},
-        {"/assets/{file*}", "GET", "++++++++"},
-        {"/api/v1/metrics", "GET", "++++++++"},
-        {"/api/v1/state", "GET", "++133++3"},
-        {"/api/v1/stream", "GET", "++133++3"},
-        {"/api/v1/history", "GET", "++133++3"},
-        {"/api/v1/nodes", "GET", "++133++3"},
-        {"/api/v1/nodes/{id}", "PATCH", "111333+3"},
-        {"/api/v1/people", "GET", "++133++3"},
-        {"/api/v1/processes", "GET", "++133++3"},
-        {"/api/v1/usage", "GET", "++133++3"},
-        {"/api/v1/idle", "GET", "++133++3"},
-        {"/api/v1/usage/recount", "POST", "111333+3"},
-        {"/api/v1/events", "GET", "++133++3"},
-        {"/api/v1/alerts", "GET", "++133++3"},
-        {"/api/v1/alerts/rules", "GET", "++133++3"},
-        {"/api/v1/alerts/test", "GET", "++133++3"},
-        {"/api/v1/alerts/test", "POST", "11133++3"},
-        {"/api/v1/say", "POST", "++133++3"},
-        {"/api/v1/channels/{name}/test", "POST", "111333+3"},
-        {"/api/v1/silences", "GET", "++133++3"},
-        {"/api/v1/silences", "POST", "11133++3"},
-        {"/api/v1/silences/{id}", "DELETE", "11133++3"},
-        {"/api/v1/jobs", "GET", "++133++3"},
-        {"/api/v1/jobs", "POST", "111+3++3"},
-        {"/api/v1/jobs/{id}", "GET", "++133++3"},
-        {"/api/v1/jobs/{id}", "PATCH", "111+3++3"},
-        {"/api/v1/bookings", "GET", "++133++3"}, /* bookings.auth is token here */
-        {"/api/v1/bookings", "POST", "11133++3"},
-        {"/api/v1/bookings.ics", "GET", "++133++3"},
-        {"/api/v1/bookings/{id}", "GET", "++133++3"},
-        {"/api/v1/bookings/{id}", "PATCH", "11133++3"},
-        {"/api/v1/bookings/{id}", "DELETE", "11133++3"},
-        {"/api/v1/waits", "GET", "++133++3"},
-        {"/api/v1/waits", "POST", "11133++3"},
-        {"/api/v1/waits/{id}", "POST", "11133++3"},
-        {"/api/v1/waits/{id}", "DELETE", "11133++3"},
-        {"/api/v1/free", "GET", "++133++3"},
-        {"/api/v1/report", "GET", "++133++3"},
-        {"/api/v1/reports", "GET", "++133++3"},
-        {"/api/v1/reports/{name}", "GET", "++133++3"},
-        {"/api/v1/reports/{name}", "POST", "111333+3"},
-        {"/api/v1/batches", "POST", "111++33+"},
-        {"/api/v1/sources", "GET", "++133++3"},
-        {"/api/v1/sources", "POST", "1113333+"},
-        {"/api/v1/wandb", "GET", "++133++3"},
-        {"/api/v1/login", "POST", "++++++++"},
-        {"/api/v1/logout", "POST", "++++++++"},
-        {"/api/v1/whoami", "GET", "++++++++"},
-        {"/api/v1/tokens", "POST", "111333+3"},
-        {"/api/v1/openapi.json", "GET", "++++++++"},
-        {"/metrics", "GET", "++133++3"},
-        {"/healthz", "GET", "++++++++"},
-        {"/readyz", "GET", "++++++++"},
-        {"/states/", "GET", "++133++3"},
-        {"/states/{host}/", "GET", "++133++3"},
-        {"/register/", "GET", "????????"}, /* without vesta's own token in the URL: its error, under 200 */
-        {"/update/host/{id}", "POST", "????????"},
-        {"/notification/send_notification/slack/", "POST", "????????"},
-        {"/slack/events", "POST", "11111111"}, /* whoever asks: there is no signature */
-        {"/slack/command", "POST", "11111111"},
-        {"/slack/action", "POST", "11111111"},
-        {"/install", "GET", "++++++++"},
-        {"/install/{file}", "GET", "++++++++"},
-        {"/sd/prometheus", "GET", "++133++3"},
-        {"/favicon.ico", "GET", "++++++++"},
+        {"/", "GET", "+++++++++"},  /* the page; its text is another matter, below */
+        {"/", "POST", "333333333"}, /* bookings.auth is token here */
+        {"/index.php", "POST", "333333333"},
+        {"/gpu_table", "GET", "+++++++++"},
+        {"/node/{node}", "GET", "+++++++++"},
+        {"/gpu/{device}", "GET", "+++++++++"},
+        {"/usage", "GET", "+++++++++"},
+        {"/bookings", "GET", "+++++++++"},
+        {"/people", "GET", "+++++++++"},
+        {"/events", "GET", "+++++++++"},
+        {"/alerts", "GET", "+++++++++"},
+        {"/login", "GET", "+++++++++"},
+        {"/add", "GET", "+++++++++"},
+        {"/assets/{file*}", "GET", "+++++++++"},
+        {"/api/v1/metrics", "GET", "+++++++++"},
+        {"/api/v1/state", "GET", "1+133++3+"},
+        {"/api/v1/stream", "GET", "1+133++3+"},
+        {"/api/v1/history", "GET", "1+133++3+"},
+        {"/api/v1/nodes", "GET", "1+133++3+"},
+        {"/api/v1/nodes/{id}", "PATCH", "111333+33"},
+        {"/api/v1/people", "GET", "1+133++3+"},
+        {"/api/v1/processes", "GET", "1+133++3+"},
+        {"/api/v1/usage", "GET", "1+133++3+"},
+        {"/api/v1/idle", "GET", "1+133++3+"},
+        {"/api/v1/usage/recount", "POST", "111333+33"},
+        {"/api/v1/events", "GET", "1+133++3+"},
+        {"/api/v1/alerts", "GET", "1+133++3+"},
+        {"/api/v1/alerts/rules", "GET", "1+133++3+"},
+        {"/api/v1/alerts/test", "GET", "1+133++3+"},
+        {"/api/v1/alerts/test", "POST", "11133++33"},
+        {"/api/v1/say", "POST", "1+133++3+"},
+        {"/api/v1/channels/{name}/test", "POST", "111333+33"},
+        {"/api/v1/silences", "GET", "1+133++3+"},
+        {"/api/v1/silences", "POST", "11133++33"},
+        {"/api/v1/silences/{id}", "DELETE", "11133++33"},
+        {"/api/v1/jobs", "GET", "1+133++3+"},
+        {"/api/v1/jobs", "POST", "111+3++33"},
+        {"/api/v1/jobs/{id}", "GET", "1+133++3+"},
+        {"/api/v1/jobs/{id}", "PATCH", "111+3++33"},
+        {"/api/v1/bookings", "GET", "1+133++3+"}, /* bookings.auth is token here */
+        {"/api/v1/bookings", "POST", "11133++33"},
+        {"/api/v1/bookings.ics", "GET", "1+133++3+"},
+        {"/api/v1/bookings/{id}", "GET", "1+133++3+"},
+        {"/api/v1/bookings/{id}", "PATCH", "11133++33"},
+        {"/api/v1/bookings/{id}", "DELETE", "11133++33"},
+        {"/api/v1/waits", "GET", "1+133++3+"},
+        {"/api/v1/waits", "POST", "11133++33"},
+        {"/api/v1/waits/{id}", "POST", "11133++33"},
+        {"/api/v1/waits/{id}", "DELETE", "11133++33"},
+        {"/api/v1/free", "GET", "1+133++3+"},
+        {"/api/v1/report", "GET", "1+133++3+"},
+        {"/api/v1/reports", "GET", "1+133++3+"},
+        {"/api/v1/reports/{name}", "GET", "1+133++3+"},
+        {"/api/v1/reports/{name}", "POST", "111333+33"},
+        {"/api/v1/batches", "POST", "111++33+3"},
+        {"/api/v1/sources", "GET", "1+133++3+"},
+        {"/api/v1/sources", "POST", "1113333+3"},
+        {"/api/v1/wandb", "GET", "1+133++3+"},
+        {"/api/v1/login", "POST", "+++++++++"},
+        {"/api/v1/logout", "POST", "+++++++++"},
+        {"/api/v1/whoami", "GET", "+++++++++"},
+        {"/api/v1/tokens", "POST", "111333+33"},
+        {"/api/v1/openapi.json", "GET", "+++++++++"},
+        {"/metrics", "GET", "1+133++3+"},
+        {"/healthz", "GET", "+++++++++"},
+        {"/readyz", "GET", "+++++++++"},
+        {"/states/", "GET", "1+133++3+"},
+        {"/states/{host}/", "GET", "1+133++3+"},
+        {"/register/", "GET", "?????????"}, /* without vesta's own token in the URL: its error, under 200 */
+        {"/update/host/{id}", "POST", "?????????"},
+        {"/notification/send_notification/slack/", "POST", "?????????"},
+        {"/slack/events", "POST", "111111111"}, /* whoever asks: there is no signature */
+        {"/slack/command", "POST", "111111111"},
+        {"/slack/action", "POST", "111111111"},
+        {"/install", "GET", "+++++++++"},
+        {"/install/{file}", "GET", "+++++++++"},
+        {"/sd/prometheus", "GET", "1+133++3+"},
+        {"/favicon.ico", "GET", "+++++++++"},
     };
-    static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,   ROLE_NONE,  ROLE_AGENT,
-                                      ROLE_ENROLL, ROLE_MEMBER, ROLE_ADMIN, ROLE_RELAY};
+    static const enum role roles[] = {ROLE_NONE,   ROLE_NONE,  ROLE_NONE,  ROLE_AGENT, ROLE_ENROLL,
+                                      ROLE_MEMBER, ROLE_ADMIN, ROLE_RELAY, ROLE_READER};
     size_t n = 0;
     (void)unused;
     for (const struct route *r = routes; r->path; r++, n++) {
@@ -393,7 +402,7 @@ static void the_page_is_for_everybody_and_its_text_for_readers(void **unused)
         int want;
     } cases[] = {{"/", "10.0.0.9", 200},
                  {"/?term", "10.0.0.9", 401},
-                 {"/?term", "127.0.0.1", 200},
+                 {"/?term", "127.0.0.1", 401},
                  {"/gpu_table", "10.0.0.9", 200},
                  {"/gpu_table?term", "10.0.0.9", 401},
                  {"/people", "10.0.0.9", 200},
@@ -485,7 +494,7 @@ static void a_token_that_is_wrong_is_worse_than_none(void **unused)
     assert_int_equal(ask_status(&a), 401);
 }
 
-static void a_proxy_on_this_machine_does_not_make_its_readers_local(void **unused)
+static void a_proxy_names_people_and_whoever_else_uses_its_header_is_nobody(void **unused)
 {
     static const char *const proxies[] = {"127.0.0.1"}, *const admins[] = {"ana"};
     struct ask a = {.target = "/api/v1/state", .forwarded = "203.0.113.5"};
@@ -514,6 +523,32 @@ static void a_proxy_on_this_machine_does_not_make_its_readers_local(void **unuse
     assert_int_equal(ask_status(&patch), 403);
     patch.origin = "http://evil.example";
     assert_int_equal(ask_status(&patch), 403);
+}
+
+static void this_machine_is_told_what_to_ask_for(void **unused)
+{
+    static const struct {
+        const char *method, *target, *peer, *forwarded;
+        bool local;
+    } cases[] = {{"GET", "/api/v1/state", "127.0.0.1", NULL, true},
+                 {"GET", "/?term", "::1", NULL, true},
+                 {"GET", "/api/v1/state", "10.0.0.9", NULL, false},
+                 {"GET", "/api/v1/state", "127.0.0.1", "203.0.113.5", false}, /* through some proxy here */
+                 {"POST", "/api/v1/jobs", "127.0.0.1", NULL, false}};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct reply rp;
+        struct ask a = {.method = cases[i].method,
+                        .target = cases[i].target,
+                        .peer = cases[i].peer,
+                        .forwarded = cases[i].forwarded};
+        print_message("%s from %s\n", a.target, a.peer);
+        assert_int_equal(ask(&a, &rp), 401);
+        assert_int_equal(reply_has(&rp, "on its own machine too"), cases[i].local);
+        assert_true(reply_has(&rp, "muster token new --role member"));
+        assert_non_null(strstr(rp.extra, "WWW-Authenticate: Bearer"));
+        reply_fini(&rp);
+    }
 }
 
 static void host_and_origin_are_checked_before_anything_happens(void **unused)
@@ -659,6 +694,7 @@ static void command_lines_are_for_their_owner_and_admins(void **unused)
     } cases[] = {{ROLE_NONE, false, false},
                  {ROLE_MEMBER, false, true},
                  {ROLE_ADMIN, false, true},
+                 {ROLE_READER, false, false},
                  {ROLE_NONE, true, true}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -878,14 +914,15 @@ static void an_etag_is_of_its_filter(void **unused)
 }
 
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define OPEN(f) cmocka_unit_test_setup_teardown(f, setup_open, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
-      WITH(a_proxy_on_this_machine_does_not_make_its_readers_local),
-      WITH(host_and_origin_are_checked_before_anything_happens), WITH(errors_are_problem_json_with_a_sentence),
+      WITH(a_proxy_names_people_and_whoever_else_uses_its_header_is_nobody), WITH(this_machine_is_told_what_to_ask_for),
+      WITH(host_and_origin_are_checked_before_anything_happens), OPEN(errors_are_problem_json_with_a_sentence),
       WITH(openapi_lists_every_route), WITH(reports_are_listed_and_sent),
       WITH(the_page_is_for_everybody_and_its_text_for_readers),
       WITH(the_page_names_files_that_are_there_and_never_change),
       WITH(facts_are_in_the_page_and_cannot_end_their_element), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
-      WITH(command_lines_are_for_their_owner_and_admins), WITH(state_has_an_etag_that_changes_with_the_state),
-      WITH(patching_a_node_takes_what_it_knows_and_nothing_else), WITH(vesta_is_answered_under_200_with_its_own_codes),
-      WITH(a_filter_leaves_what_matches_everywhere), WITH(an_etag_is_of_its_filter),
+      OPEN(command_lines_are_for_their_owner_and_admins), OPEN(state_has_an_etag_that_changes_with_the_state),
+      WITH(patching_a_node_takes_what_it_knows_and_nothing_else), OPEN(vesta_is_answered_under_200_with_its_own_codes),
+      OPEN(a_filter_leaves_what_matches_everywhere), OPEN(an_etag_is_of_its_filter),
       cmocka_unit_test(a_target_is_decoded_or_refused))
