@@ -50,6 +50,7 @@ void self_metrics(void *hub, struct buf *out, bool openmetrics)
         {"muster_hub_repeats", "batches that were stored already", true, h->repeats},
         {"muster_hub_refused", "requests of agents that were refused", true, h->refused},
         {"muster_hub_commits", "group commits of the store", true, st.commits},
+        {"muster_hub_store_steps", "what records cost the database, in steps of its machine", true, st.steps},
         {"muster_hub_requests", "HTTP requests answered", true, hs.requests},
         {"muster_hub_connections", "HTTP connections now", false, hs.connections},
         {"muster_hub_streams", "live readers now", false, streams_count(h->streams)},

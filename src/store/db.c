@@ -326,6 +326,16 @@ void db_stmts_fini(struct db_stmts *s)
     *s = (struct db_stmts){0};
 }
 
+uint64_t db_stmts_steps(struct db_stmts *s)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i]) /* they count in 32 bits */
+            sum += (uint32_t)sqlite3_stmt_status(s->v[i], SQLITE_STMTSTATUS_VM_STEP, true);
+    return sum;
+}
+
 sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i)
 {
     if (!s->v[i])

@@ -61,6 +61,8 @@ struct db_stmts {
 };
 void db_stmts_init(struct db_stmts *s, sqlite3 *h, const char *const *sql, size_t n);
 void db_stmts_fini(struct db_stmts *s);
+/* What they cost since it was last asked, in steps of SQLite's machine: the same everywhere, so that tests count it. */
+uint64_t db_stmts_steps(struct db_stmts *s);
 sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i); /* NULL: ask db_errno(h, sqlite3_errcode(h)) */
 
 /* Binding and reading, short. Text and bytes are not copied: they must live until the step. */

@@ -49,6 +49,11 @@ int64_t records_file_bytes(const char *dir)
     return MAX(size, 0) + MAX(more, 0);
 }
 
+uint64_t records_steps(struct records *r)
+{
+    return db_stmts_steps(&r->st);
+}
+
 int records_fail(struct records *r, struct err *err)
 {
     return db_fail(r->h, sqlite3_extended_errcode(r->h), "write", err);

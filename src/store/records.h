@@ -21,6 +21,7 @@ int records_begin(struct records *r, struct err *err);
 int records_commit(struct records *r, struct err *err); /* rolls back when it fails */
 void records_rollback(struct records *r);
 void records_tidy(struct records *r);                 /* checkpoint when the WAL has grown */
+uint64_t records_steps(struct records *r);            /* as db_stmts_steps says */
 int records_fail(struct records *r, struct err *err); /* the sentence for the call that failed last */
 
 int records_put_blob(struct records *r, const char *node, enum blob_kind kind, uint64_t id, int64_t log,

@@ -250,6 +250,7 @@ const char *const records_sql[R_COUNT] = {
     [R_USAGE_NAME] = "SELECT id FROM usage_names WHERE text = ?1",
     [R_PUT_USAGE_NAME] = "INSERT INTO usage_names(text) VALUES(?1) RETURNING id",
     [R_USAGE_NAMES] = "SELECT id, text FROM usage_names",
+    [R_USAGE_TEXT] = "SELECT text FROM usage_names WHERE id = ?1",
     [R_PUT_USAGE_HOUR] = "INSERT OR REPLACE INTO usage_hours(at_ms, node, end_ms, bytes) VALUES(?1, ?2, ?3, ?4)",
     [R_PUT_USAGE_DAY] =
         "INSERT OR REPLACE INTO usage_days(at_ms, node, end_ms, bytes, zone) VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -257,8 +258,11 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_USAGE_DAY] = "DELETE FROM usage_days WHERE at_ms = ?1 AND node = ?2 AND zone = ?3",
     [R_USAGE_HOURS] = "SELECT at_ms, node, end_ms, bytes FROM usage_hours WHERE at_ms >= ?1 AND at_ms < ?2"
                       " ORDER BY at_ms, node",
-    [R_USAGE_HOURS_OF] = "SELECT end_ms, bytes FROM usage_hours WHERE at_ms >= ?2 AND at_ms < ?3 AND node = ?1"
-                         " ORDER BY at_ms",
+    /* from hour to hour, and in each to the node: a range of hours would read those of all other nodes, too */
+    [R_USAGE_HOURS_OF] = "WITH RECURSIVE h(t) AS (SELECT min(at_ms) FROM usage_hours WHERE at_ms >= ?2 UNION ALL"
+                         " SELECT (SELECT min(at_ms) FROM usage_hours WHERE at_ms > t) FROM h WHERE t < ?3)"
+                         " SELECT end_ms, bytes FROM h CROSS JOIN usage_hours u ON u.at_ms = h.t AND u.node = ?1"
+                         " WHERE h.t < ?3 ORDER BY h.t",
     [R_USAGE_DAYS] = "SELECT at_ms, node, end_ms, bytes FROM usage_days WHERE zone = ?3 AND at_ms >= ?1 AND at_ms < ?2"
                      " ORDER BY at_ms, node",
     [R_USAGE_REACH] =

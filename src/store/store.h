@@ -81,9 +81,10 @@ struct store_token {
 
 struct store_stat {
     uint64_t batches, bytes, commits, repeats; /* since open */
-    int last_error;                            /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
-    char error[200];                           /* the same as a sentence */
-    int history_error;                         /* the same of what happens behind: compaction, merging, retention */
+    uint64_t steps;    /* what the records cost since open, in steps of SQLite's machine: no clock is in it */
+    int last_error;    /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
+    char error[200];   /* the same as a sentence */
+    int history_error; /* the same of what happens behind: compaction, merging, retention */
     char history_why[200];
     int64_t files_bytes;      /* on disk now */
     size_t queue_bytes;       /* waiting for the disk now */

@@ -9,6 +9,8 @@
 #include "store/schema.h"
 #include "store/usage_code.h"
 
+#define NAMES_MOST (1 << 24)
+
 /* ---- names ---- */
 
 struct usage_known { /* of the writer's connection: text -> number; forgotten when a transaction is undone */
@@ -17,14 +19,18 @@ struct usage_known { /* of the writer's connection: text -> number; forgotten wh
         char *text;
         int64_t id;
     } * v;
+    const char **texts; /* and back, by number; v's, NULL: not known yet */
+    size_t n_texts;
 };
 
 void usage_known_free(struct usage_known *k)
 {
     for (size_t i = 0; k && i < k->cap; i++)
         free(k->v[i].text);
-    if (k)
+    if (k) {
         free(k->v);
+        free(k->texts);
+    }
     free(k);
 }
 
@@ -47,7 +53,8 @@ static void known_add(struct records *r, const char *text, int64_t id)
     if (!k)
         k = r->known = mem_zero(1, sizeof(*k));
     if (2 * (k->n + 1) > k->cap) {
-        struct usage_known bigger = {.n = k->n, .cap = MAX(64u, k->cap * 2)};
+        struct usage_known bigger = *k;
+        bigger.cap = MAX(64u, k->cap * 2);
         bigger.v = mem_zero(bigger.cap, sizeof(*bigger.v));
         for (size_t i = 0; i < k->cap; i++)
             if (k->v[i].text) {
@@ -62,6 +69,15 @@ static void known_add(struct records *r, const char *text, int64_t id)
     k->v[at].text = mem_str(text);
     k->v[at].id = id;
     k->n++;
+    if (id < 0 || id > NAMES_MOST)
+        return;
+    if ((size_t)id >= k->n_texts) {
+        size_t n = MAX(256u, MAX(k->n_texts * 2, (size_t)id + 1));
+        k->texts = mem_grow(k->texts, n, sizeof(*k->texts));
+        memset(k->texts + k->n_texts, 0, (n - k->n_texts) * sizeof(*k->texts));
+        k->n_texts = n;
+    }
+    k->texts[id] = k->v[at].text;
 }
 
 static int name_ask(struct records *r, size_t stmt, const char *text, int64_t *ret)
@@ -103,7 +119,27 @@ static int put_id(void *arg, struct buf *out, const char *name)
     return code < 0 ? code : buf_varint(out, (uint64_t)id);
 }
 
-/* For reading: number -> text, all of them at once. */
+/* The other way, for the few names of one node: what it costs may not depend on how many others there are. NULL: none
+ * has that number. Good until the transaction is undone. */
+static const char *known_text(void *arg, struct rd *in)
+{
+    struct records *r = arg;
+    uint64_t id = rd_varint(in);
+
+    if (in->bad || id > NAMES_MOST)
+        return NULL;
+    if (r->known && id < r->known->n_texts && r->known->texts[id])
+        return r->known->texts[id];
+    sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_TEXT);
+    db_bind_int(st, 1, (int64_t)id);
+    bool there = st && sqlite3_step(st) == SQLITE_ROW;
+    if (there)
+        known_add(r, db_text(st, 0), (int64_t)id);
+    sqlite3_reset(st);
+    return there ? r->known->texts[id] : NULL;
+}
+
+/* For reading what all nodes did: number -> text, all of them at once. */
 struct all_names {
     struct arena mem;
     const char **v;
@@ -118,7 +154,7 @@ static int names_load(struct records *r, struct all_names *a, struct err *err)
     while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW) {
         int64_t id = sqlite3_column_int64(st, 0);
         struct str text = str_of(db_text(st, 1));
-        if (id < 0 || id > 1 << 24)
+        if (id < 0 || id > NAMES_MOST)
             continue;
         if ((size_t)id >= a->cap) {
             size_t cap = MAX(256u, MAX(a->cap * 2, (size_t)id + 1));
@@ -175,10 +211,9 @@ static int put_span(struct records *r, int64_t zone, int64_t node, const struct 
     return run(r, st);
 }
 
-static int put_day(struct records *r, int64_t zone, int64_t node, const struct usage_day *day,
-                   const struct all_names *all)
+static int put_day(struct records *r, int64_t zone, int64_t node, const struct usage_day *day)
 {
-    struct usage_names names = {NULL, get_id, (void *)all};
+    struct usage_names names = {NULL, known_text, r};
     AUTO_ARENA mem = {0};
     struct usage_sum_up sum = {.mem = &mem};
     sqlite3_stmt *st = db_stmt(&r->st, R_USAGE_HOURS_OF);
@@ -230,7 +265,6 @@ static int unmark(struct records *r, const char *node, int64_t at_ms, int64_t se
 
 int records_put_usage(struct records *r, const struct usage_put *u)
 {
-    struct all_names all = {0};
     int64_t node, zone = 0;
     int code = name_id(r, u->node, &node);
 
@@ -241,11 +275,8 @@ int records_put_usage(struct records *r, const struct usage_put *u)
     }
     if (code == 0 && u->n_days)
         code = name_id(r, u->zone, &zone);
-    if (code == 0 && u->n_days)
-        code = names_load(r, &all, NULL);
     for (size_t i = 0; i < u->n_days && code == 0; i++)
-        code = put_day(r, zone, node, &u->days[i], &all);
-    names_fini(&all);
+        code = put_day(r, zone, node, &u->days[i]);
     return code;
 }
 

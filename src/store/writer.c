@@ -231,10 +231,12 @@ static void writer_commit(struct writer *w, struct op *ops)
         }
     done_wake(w->done);
     op_free_all(old.head);
+    uint64_t steps = records_steps(w->rec);
     writer_lock(w);
     if (failed)
         w->failed = err;
     w->last = err;
+    w->stat.steps += steps;
     writer_unlock(w);
 }
 

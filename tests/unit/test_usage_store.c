@@ -245,7 +245,45 @@ static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
     dir_free(f.dir);
 }
 
+/* A node's usage, put again and again: counted in steps of SQLite's machine, since no test measures time. */
+static void what_a_node_costs_does_not_depend_on_how_many_there_are(void **unused)
+{
+    uint64_t cost[2] = {0};
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        struct fix f = {.disk = true, .dir = dir_new()};
+        struct store_stat before, after;
+        char names[8][40], node[40];
+        struct usage_device d[8];
+        int nodes = i ? 600 : 20;
+        fix_open(&f);
+        for (int pass = 0; pass < 2; pass++) {
+            assert_int_equal(store_flush(f.s, NULL), 0);
+            store_stat(f.s, &before);
+            for (int n = 0; n < nodes; n++) {
+                snprintf(node, sizeof(node), "node-%d", n);
+                for (int k = 0; k < 8; k++) {
+                    snprintf(names[k], sizeof(names[k]), "GPU-%d-%d", n, k);
+                    d[k] = (struct usage_device){names[k], "H200", 10, 20, 30, 40, 2, kim};
+                }
+                for (int64_t hour = 24; hour < (pass ? 27 : 26); hour++)
+                    put(&f, node, hour, d, 8, 0);
+            }
+        }
+        assert_int_equal(store_flush(f.s, NULL), 0);
+        store_stat(f.s, &after);
+        cost[i] = (after.steps - before.steps) / (uint64_t)nodes;
+        print_message("%d nodes: %llu steps a node\n", nodes, (unsigned long long)cost[i]);
+        store_close(f.s);
+        dir_free(f.dir);
+    }
+    assert_true(cost[0] > 0);
+    assert_true(cost[1] <= cost[0] + cost[0] / 4);
+}
+
 TESTS(cmocka_unit_test(an_hour_put_again_takes_the_place_of_the_old_one),
       cmocka_unit_test(days_are_their_hours_added_up), cmocka_unit_test(a_mark_stays_until_its_hour_was_counted),
       cmocka_unit_test(a_node_that_is_taken_over_brings_its_hours), cmocka_unit_test(reading_stops_when_told),
+      cmocka_unit_test(what_a_node_costs_does_not_depend_on_how_many_there_are),
       cmocka_unit_test(usage_survives_a_restart_and_is_in_a_backup))
