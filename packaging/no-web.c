@@ -11,3 +11,6 @@ struct asset web_assets[] = {{0}};
 const struct str web_index_head = {HEAD, sizeof(HEAD) - 1};
 const struct str web_index_tail = {TAIL, sizeof(TAIL) - 1};
 const char web_rules[] = "Content-Security-Policy: default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+const char web_document_rules[] =
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";

@@ -66,11 +66,16 @@ int gzip(struct str in, int level, struct buf *out)
     return pack(in, level, 15 + 16, Z_FINISH, out);
 }
 
+int gzip_level(size_t n)
+{
+    return n > GZIP_BIG ? GZIP_FAST : GZIP_WELL;
+}
+
 struct str blob_gzip(struct blob *b)
 {
     if (b->gz.len == 0) {
         b->gz = BUF_INIT(b->plain.len + (64u << 10));
-        gzip(buf_str(&b->plain), b->plain.len > GZIP_BIG ? GZIP_FAST : GZIP_WELL, &b->gz);
+        gzip(buf_str(&b->plain), gzip_level(b->plain.len), &b->gz);
     }
     return buf_str(&b->gz);
 }
@@ -87,6 +92,7 @@ struct str blob_piece(struct blob *b)
 struct entry {
     uint64_t hash, version;
     int64_t made_ms, good_ms, used_ms;
+    bool kept; /* until another takes its place */
     struct buf key;
     struct blob *blob;
 };
@@ -119,7 +125,7 @@ void cache_reset(struct cache *c)
 void cache_sweep(struct cache *c, int64_t now_ms)
 {
     for (size_t i = c->n; i-- > 0;)
-        if (now_ms - c->v[i].used_ms > UNUSED_MS || now_ms < c->v[i].used_ms) {
+        if (!c->v[i].kept && (now_ms - c->v[i].used_ms > UNUSED_MS || now_ms < c->v[i].used_ms)) {
             entry_fini(&c->v[i]);
             c->v[i] = c->v[--c->n];
         }
@@ -144,7 +150,9 @@ static struct entry *entry_find(struct cache *c, struct str key, uint64_t hash)
 struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms)
 {
     struct entry *e = entry_find(c, key, fnv64(key.p, key.len));
-    if (!e || now_ms < e->made_ms)
+    if (e && e->kept && e->version == version)
+        return blob_ref(e->blob);
+    if (!e || e->kept || now_ms < e->made_ms)
         return NULL;
     bool same = e->version == version && now_ms / 1000 == e->made_ms / 1000;
     if (!same && now_ms >= e->made_ms + e->good_ms)
@@ -157,20 +165,20 @@ struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_
 static void cache_evict(struct cache *c, size_t bytes)
 {
     for (;;) {
-        size_t total = bytes, oldest = 0;
+        size_t total = bytes, oldest = c->n;
         for (size_t i = 0; i < c->n; i++) {
             total += c->v[i].blob->plain.len + c->v[i].blob->gz.len;
-            if (c->v[i].used_ms < c->v[oldest].used_ms)
+            if (!c->v[i].kept && (oldest == c->n || c->v[i].used_ms < c->v[oldest].used_ms))
                 oldest = i;
         }
-        if (c->n == 0 || (total <= c->max_bytes && c->n < ENTRIES))
+        if (oldest == c->n || (total <= c->max_bytes && c->n < ENTRIES))
             return;
         entry_fini(&c->v[oldest]);
         c->v[oldest] = c->v[--c->n];
     }
 }
 
-void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, int64_t cost_us, struct blob *b)
+static struct entry *entry_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, struct blob *b)
 {
     uint64_t hash = fnv64(key.p, key.len);
     struct entry *e = entry_find(c, key, hash);
@@ -184,6 +192,17 @@ void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms
     }
     e->version = version;
     e->made_ms = e->used_ms = now_ms;
-    e->good_ms = MIN(cost_us * 20 / 1000, 1000);
     e->blob = blob_ref(b);
+    return e;
+}
+
+void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, int64_t cost_us, struct blob *b)
+{
+    struct entry *e = entry_put(c, key, version, now_ms, b);
+    e->good_ms = MIN(cost_us * 20 / 1000, 1000);
+}
+
+void cache_keep(struct cache *c, struct str key, uint64_t version, int64_t now_ms, struct blob *b)
+{
+    entry_put(c, key, version, now_ms, b)->kept = true;
 }

@@ -75,6 +75,11 @@ handler get_whoami;
 /* openapi.c */
 handler get_openapi;
 
+/* A rendering that readers share, by key and version (cache.h). kept: true, it is in rp already. keep: what was made
+ * into rp->body since begin_us is for the next, too. */
+bool reply_kept(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp);
+void reply_keep(const struct api *a, const struct request *rq, struct str key, uint64_t version, int64_t begin_us,
+                struct reply *rp);
 /* Whether this reader may see what the cluster does; false: rp says what it takes. */
 bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
 /* The Authorization header, cookie or proxy's word into rq's role and token. False: rp has a 401. */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/rand.h"
 #include "query/view.h"
 
 #define AGENT_MAX (64u << 20)
@@ -14,23 +15,49 @@
 extern const char asset_install[], asset_install_end[];
 extern const char asset_agent_unit[], asset_agent_unit_end[]; /* the system service, for nodes where root installs */
 
+/* What tells one agent binary from another; 0: there is none. */
+static uint64_t agent_version(const struct api *a)
+{
+    struct stat st;
+    if (!a->agent_path || stat(a->agent_path, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    return (uint64_t)st.st_mtim.tv_sec * 1000003u + (uint64_t)st.st_mtim.tv_nsec + (uint64_t)st.st_size + 1;
+}
+
 /* The agent binary, shared and read again when it changed; NULL: there is none. */
 static struct blob *agent_blob(struct api *a, int64_t now_ms)
 {
-    struct stat st;
     struct buf b;
-    if (!a->agent_path || stat(a->agent_path, &st) < 0 || !S_ISREG(st.st_mode))
-        return NULL;
-    uint64_t version = (uint64_t)st.st_mtim.tv_sec * 1000003u + (uint64_t)st.st_mtim.tv_nsec + (uint64_t)st.st_size;
-    struct blob *blob = cache_get(a->cache, STR("agent"), version, now_ms);
-    if (blob)
+    uint64_t version = agent_version(a);
+    struct blob *blob = version ? cache_get(a->cache, STR("agent"), version, now_ms) : NULL;
+    if (blob || !version || file_read(a->agent_path, AGENT_MAX, &b, NULL) < 0)
         return blob;
-    int64_t begin_us = clock_mono_us();
-    if (file_read(a->agent_path, AGENT_MAX, &b, NULL) < 0)
-        return NULL;
     blob = blob_new(&b);
-    cache_put(a->cache, STR("agent"), version, now_ms, clock_mono_us() - begin_us, blob);
+    cache_keep(a->cache, STR("agent"), version, now_ms, blob);
     return blob;
+}
+
+/* Its SHA-256 in hexadecimal digits, made once for each; "": there is none. */
+static void agent_sum(struct api *a, int64_t now_ms, char out[65])
+{
+    uint8_t hash[32];
+    uint64_t version = agent_version(a);
+    struct blob *sum = version ? cache_get(a->cache, STR("agent sum"), version, now_ms) : NULL;
+    out[0] = 0;
+    if (!sum) {
+        struct blob *agent = version ? agent_blob(a, now_ms) : NULL;
+        struct buf text = BUF_INIT(128);
+        if (!agent)
+            return;
+        sha256(agent->plain.p, agent->plain.len, hash);
+        for (size_t i = 0; i < sizeof(hash); i++)
+            buf_addf(&text, "%02x", hash[i]);
+        blob_unref(agent);
+        sum = blob_new(&text);
+        cache_keep(a->cache, STR("agent sum"), version, now_ms, sum);
+    }
+    snprintf(out, 65, "%s", sum->plain.p);
+    blob_unref(sum);
 }
 
 void own_url(const struct request *rq, char out[OWN_URL_MAX])
@@ -51,17 +78,16 @@ void own_url(const struct request *rq, char out[OWN_URL_MAX])
 enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
 {
     struct utsname un;
-    char url[OWN_URL_MAX], sum[65] = "", curl[128] = "";
-    uint8_t hash[32];
-    struct blob *agent = agent_blob(a, rq->now_ms);
+    char url[OWN_URL_MAX], sum[65], curl[128] = "";
     uname(&un);
     own_url(rq, url);
-    if (agent) {
-        sha256(agent->plain.p, agent->plain.len, hash);
-        for (size_t i = 0; i < sizeof(hash); i++)
-            snprintf(sum + 2 * i, 3, "%02x", hash[i]);
-        blob_unref(agent);
-    }
+    agent_sum(a, rq->now_ms, sum);
+    rp->type = "text/plain; charset=utf-8";
+    uint64_t version =
+        fnv64(url, strlen(url)) ^ fnv64(sum, strlen(sum)) * 3 ^ (a->pin ? fnv64(a->pin, strlen(a->pin)) : 0) * 5;
+    rp->blob = cache_get(a->cache, STR("install"), version, rq->now_ms); /* of the newest URL: most ask by one name */
+    if (rp->blob)
+        return REPLY_NOW;
     if (a->pin)
         snprintf(curl, sizeof(curl), "-k --pinnedpubkey %s ", a->pin);
     const struct {
@@ -69,29 +95,30 @@ enum reply_how get_install(struct api *a, struct request *rq, struct reply *rp)
     } marks[] = {{"@URL@", url},
                  {"@PIN@", a->pin ? a->pin : ""},
                  {"@CURL@", curl},
-                 {"@ARCH@", agent ? un.machine : ""},
+                 {"@ARCH@", sum[0] ? un.machine : ""},
                  {"@SUM@", sum}};
-    rp->type = "text/plain; charset=utf-8";
-    rp->body = BUF_INIT(256u << 10);
+    struct buf out = BUF_INIT(256u << 10);
     /* cppcheck-suppress comparePointers ; one asset, two labels */
     struct str rest = str_n(asset_install, (uintptr_t)asset_install_end - (uintptr_t)asset_install);
     while (rest.len) {
         const char *at = memchr(rest.p, '@', rest.len);
         size_t n = at ? (size_t)(at - rest.p) : rest.len, used = n;
-        buf_add(&rp->body, rest.p, n);
+        buf_add(&out, rest.p, n);
         struct str here = str_n(rest.p + n, rest.len - n);
         size_t i = 0;
         while (here.len && i < ARRAY_LEN(marks) && !str_starts(here, marks[i].mark))
             i++;
         if (here.len && i < ARRAY_LEN(marks)) {
-            buf_adds(&rp->body, marks[i].value);
+            buf_adds(&out, marks[i].value);
             used += strlen(marks[i].mark);
         } else if (here.len) {
-            buf_addc(&rp->body, '@');
+            buf_addc(&out, '@');
             used++;
         }
         rest = str_n(rest.p + used, rest.len - used);
     }
+    rp->blob = blob_new(&out);
+    cache_keep(a->cache, STR("install"), version, rq->now_ms, rp->blob);
     return REPLY_NOW;
 }
 
@@ -131,6 +158,11 @@ enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
+    AUTO_BUF key = BUF_INIT(4096);
+    buf_addf(&key, "sd|%lld|%s", port, filter ? filter_key(filter) : "");
+    if (reply_kept(a, rq, buf_str(&key), v.version, rp))
+        return REPLY_NOW;
+    int64_t begin_us = clock_mono_us();
     rp->body = BUF_INIT(64u << 20);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);
@@ -155,5 +187,6 @@ enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
         json_end_obj(&j);
     }
     json_end_arr(&j);
+    reply_keep(a, rq, buf_str(&key), v.version, begin_us, rp);
     return REPLY_NOW;
 }

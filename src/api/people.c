@@ -4,7 +4,9 @@
 #include <errno.h>
 
 #include "api/handlers.h"
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/rand.h"
 #include "book/book.h"
 #include "query/view.h"
 #include "query/when.h"
@@ -86,6 +88,20 @@ static void recent_json(struct json *j, struct api *a, const struct people *now,
     }
 }
 
+/* Which bookings are there: what is said of people goes by them, too. */
+static uint64_t booked_version(const struct api *a, int64_t now_ms)
+{
+    uint64_t sum = 0;
+    size_t n;
+    const struct hold *const *v = a->book ? book_all(a->book, &n) : NULL;
+    for (size_t i = 0; v && i < n; i++) {
+        int64_t parts[] = {v[i]->id, v[i]->kind, hold_state(v[i], now_ms)};
+        sum = sum * 31 + fnv64(parts, sizeof(parts)) + fnv64(v[i]->devices, strlen(v[i]->devices)) +
+              fnv64(v[i]->person, strlen(v[i]->person));
+    }
+    return sum;
+}
+
 enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
 {
     struct view v;
@@ -97,6 +113,15 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
+    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    uint64_t version = v.version;
+    AUTO_BUF key = BUF_INIT(4096);
+    buf_addf(&key, "people|%d|%llx|%lld|%s", request_flag(rq, "recent"),
+             (unsigned long long)booked_version(a, rq->now_ms), t ? (long long)t->at_ms : 0,
+             filter ? filter_key(filter) : "");
+    if (reply_kept(a, rq, buf_str(&key), version, rp))
+        return REPLY_NOW;
+    int64_t begin_us = clock_mono_us();
     if (filter)
         view_filter(&v, filter, &arena);
     people_of(&v, &people);
@@ -131,9 +156,10 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     json_end_arr(&j);
     buf_addc(&rp->body, '\n');
     people_fini(&people);
-    return rp->body.err
-               ? reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", PEOPLE_MAX >> 20)
-               : REPLY_NOW;
+    if (rp->body.err)
+        return reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", PEOPLE_MAX >> 20);
+    reply_keep(a, rq, buf_str(&key), version, begin_us, rp);
+    return REPLY_NOW;
 }
 
 /* ---- who was ---- */

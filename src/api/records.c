@@ -54,6 +54,11 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
+    AUTO_BUF key = BUF_INIT(4096);
+    buf_addf(&key, "nodes|%s", filter ? filter_key(filter) : "");
+    if (reply_kept(a, rq, buf_str(&key), v.version, rp))
+        return REPLY_NOW;
+    int64_t begin_us = clock_mono_us();
     rp->body = BUF_INIT(256u << 20);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);
@@ -61,6 +66,7 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
         if (!filter || filter_match_node(filter, v.nodes[i], rq->now_ms))
             node_json(&j, v.nodes[i], rq->now_ms);
     json_end_arr(&j);
+    reply_keep(a, rq, buf_str(&key), v.version, begin_us, rp);
     return REPLY_NOW;
 }
 

@@ -2,7 +2,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "api/api.h"
+#include "api/handlers.h"
+#include "base/clock.h"
 #include "base/json.h"
 
 const char *status_words(int status)
@@ -119,4 +120,19 @@ void reply_failed(struct reply *rp, int code, const struct err *err)
     default:
         reply_problem(rp, 503, "history cannot be read: %s", err->msg[0] ? err->msg : strerror(-code));
     }
+}
+
+bool reply_kept(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp)
+{
+    rp->blob = cache_get(a->cache, key, version, rq->now_ms);
+    return rp->blob != NULL;
+}
+
+void reply_keep(const struct api *a, const struct request *rq, struct str key, uint64_t version, int64_t begin_us,
+                struct reply *rp)
+{
+    if (rp->status || rp->body.err || !rp->body.len)
+        return;
+    rp->blob = blob_new(&rp->body);
+    cache_put(a->cache, key, version, rq->now_ms, clock_mono_us() - begin_us, rp->blob);
 }

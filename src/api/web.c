@@ -20,10 +20,16 @@ static void put_facts(struct buf *out, const struct api *a)
             buf_addc(out, facts.p[i]);
 }
 
-/* Made once per name of the cluster and colours. */
+/* What the page says depends on this alone: the name of the cluster, and colours. */
+static uint64_t facts_version(const struct api *a)
+{
+    return fnv64(a->name, strlen(a->name)) + (a->colours ? fnv64(a->colours, strlen(a->colours)) : 0);
+}
+
+/* Made once for each. */
 static struct blob *page_blob(struct api *a)
 {
-    uint64_t name = fnv64(a->name, strlen(a->name)) + (a->colours ? fnv64(a->colours, strlen(a->colours)) : 0);
+    uint64_t name = facts_version(a);
     if (a->page && a->page_name == name)
         return a->page;
     struct buf b = BUF_INIT(PAGE_MAX);
@@ -73,11 +79,19 @@ enum reply_how get_asset(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_facts(struct api *a, struct request *rq, struct reply *rp)
 {
-    rp->body = BUF_INIT(PAGE_MAX);
-    render_facts(&rp->body, a->name, a->colours);
+    uint64_t version = facts_version(a);
+    rp->blob = cache_get(a->cache, STR("facts"), version, rq->now_ms);
+    if (!rp->blob) {
+        struct buf b = BUF_INIT(PAGE_MAX);
+        render_facts(&b, a->name, a->colours);
+        rp->blob = blob_new(&b);
+        cache_keep(a->cache, STR("facts"), version, rq->now_ms, rp->blob);
+    }
     snprintf(rp->cache, sizeof(rp->cache), "no-cache");
-    snprintf(rp->etag, sizeof(rp->etag), "W/\"%llx\"", (unsigned long long)fnv64(rp->body.p, rp->body.len));
-    if (unchanged(rq, rp))
-        buf_reset(&rp->body);
+    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx\"", a->nonce, (unsigned long long)version);
+    if (unchanged(rq, rp)) {
+        blob_unref(rp->blob);
+        rp->blob = NULL;
+    }
     return REPLY_NOW;
 }

@@ -13,5 +13,8 @@ extern struct asset web_assets[]; /* by path; ends with path NULL */
 /* index.html in two parts; between them belong the facts. web_rules is the header line that goes with it. */
 extern const struct str web_index_head, web_index_tail;
 extern const char web_rules[];
+/* The same for other documents of ours, as reports in HTML and charts in SVG, which have their styles and pictures in
+ * them. */
+extern const char web_document_rules[];
 
 #endif

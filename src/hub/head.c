@@ -25,6 +25,21 @@ static bool is_text(struct str s, char least)
     return true;
 }
 
+bool header_text_ok(struct str value)
+{
+    return is_text(value, ' ');
+}
+
+bool header_parse(struct str line, struct str *name, struct str *value)
+{
+    const char *colon = memchr(line.p, ':', line.len);
+    if (!colon || !is_token(str_n(line.p, (size_t)(colon - line.p))))
+        return false;
+    *name = str_n(line.p, (size_t)(colon - line.p));
+    *value = str_trim(str_n(colon + 1, line.len - (size_t)(colon + 1 - line.p)));
+    return true;
+}
+
 /* One line without its CRLF. A bare CR or LF inside makes it fail. */
 static bool take_line(struct str *rest, struct str *ret)
 {
@@ -152,12 +167,9 @@ int head_parse(struct str bytes, struct head *ret, struct err *err)
             return settle(h, err);
         if (h->n == HEADERS_MAX)
             return err_set(err, -431, "more than %d headers", HEADERS_MAX);
-        const char *colon = memchr(line.p, ':', line.len);
-        if (!colon || !is_token(str_n(line.p, (size_t)(colon - line.p))))
+        if (!header_parse(line, &h->headers[h->n].name, &h->headers[h->n].value))
             return err_set(err, -400, "header %zu is not 'Name: value'", h->n + 1);
-        h->headers[h->n].name = str_n(line.p, (size_t)(colon - line.p));
-        h->headers[h->n].value = str_trim(str_n(colon + 1, line.len - (size_t)(colon + 1 - line.p)));
-        if (!is_text(h->headers[h->n].value, ' '))
+        if (!header_text_ok(h->headers[h->n].value))
             return err_set(err, -400, "header %zu has control characters", h->n + 1);
         h->n++;
     }

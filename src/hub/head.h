@@ -29,4 +29,8 @@ struct head {
 int head_parse(struct str bytes, struct head *ret, struct err *err);
 struct str head_get(const struct head *h, const char *name); /* empty: absent */
 
+/* One header, or a trailer of a chunked body, without its line end. False: it is not 'Name: value'. */
+bool header_parse(struct str line, struct str *name, struct str *value);
+bool header_text_ok(struct str value); /* no control characters but a tab */
+
 #endif

@@ -1,106 +1,31 @@
 /*
  * httpd.c: connections and their requests. A connection is always in one state; conn_step moves it on as far as the
- * bytes at hand allow, and is the only one that ends it. Timers: one deadline per connection, looked at once a second.
+ * bytes at hand allow, by one request at most, and is the only one that ends it. Those with more at hand wait in a
+ * queue for a later turn of the loop. Timers: one deadline per connection, looked at once a second.
  */
-#include "hub/httpd.h"
+#include "hub/conn.h"
 
-#include <assert.h>
 #include <event2/buffer.h>
+#include <event2/event.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "hub/guests.h"
-#include "hub/head.h"
-#include "hub/io.h"
 #include "hub/ports.h"
 
 #define LINGER_MS  2000 /* after an early error: read and forget what still comes, or the error never arrives */
 #define READ_AHEAD (64u << 10)
 #define COPY_MAX   (4u << 10) /* smaller bodies are copied behind the head */
 #define GZIP_LEAST 1024
-#define GZIP_BIG   (256u << 10)
-#define PACK_LEAST (1u << 20)  /* larger ones are compressed beside the loop */
+#define PACK_LEAST (32u << 10) /* larger ones are compressed beside the loop */
 #define RATE       64          /* bytes per ms a client must manage, both ways */
 #define BODY_SMALL (64u << 10) /* smaller ones do not count as one address's */
-
-enum conn_state {
-    CONN_HEAD,   /* waiting for a request's head */
-    CONN_BODY,   /* and its body */
-    CONN_CHUNKS, /* the same, chunked */
-    CONN_LATE,   /* somebody will answer */
-    CONN_REPLY,  /* the answer is on its way */
-    CONN_STREAM,
-    CONN_LINGER, /* answered and ended; forgetting what still comes */
-};
-
-enum chunk_part { CHUNK_SIZE, CHUNK_DATA, CHUNK_END, CHUNK_TRAILER };
-
-/* One request being read or answered. Its own allocation: most connections are idle most of the time. */
-struct exchange {
-    struct request rq;
-    struct head head;
-    size_t counted; /* of httpd.bodies */
-    size_t max_body;
-    enum chunk_part part;
-    size_t part_left, trailers;
-    struct buf chunks;
-    char *text; /* the head, and behind it what is decoded of it */
-};
-
-struct conn {
-    struct conn *prev, *next; /* in the order of what moved on last */
-    struct httpd *h;
-    struct io *io;
-    enum conn_state state;
-    bool tls, loopback, eof, dead, stepping, close_after;
-    bool gzip_ok, head_only, old; /* what the answer needs of the request, which may be gone by then */
-    size_t scanned;               /* of the head, for its end */
-    int64_t deadline_ms;
-    size_t queued;  /* stream: at the last tick */
-    size_t sending; /* of httpd.replies */
-    struct exchange *x;
-    struct late *late;
-    struct stream_conn *stream;
-    struct token_memo memo;
-    char peer[64];
-};
-
-struct late {
-    struct conn *c; /* NULL: the reader left, or is the hub itself: */
-    void (*take)(void *arg, struct reply *rp);
-    void *take_arg;
-    void (*gone)(void *arg);
-    void *arg;
-};
-
-struct stream_conn {
-    struct conn *c;
-    bool gz;
-    void (*closed)(void *arg);
-    void *arg;
-};
-
-struct httpd {
-    struct event_base *loop;
-    struct httpd_conf conf;
-    struct httpd_ops ops;
-    struct conn ring; /* ring.next moved on last, ring.prev longest ago */
-    SSL_CTX *tls;
-    struct ports *ports;
-    struct io_group *group; /* of patient connections */
-    struct guests *guests;
-    size_t bodies, replies;
-    struct exchange *spare;
-    int64_t date_s; /* what date says */
-    char date[40];
-    struct httpd_stat stat;
-};
+#define TURN_US    10000       /* of requests in one turn of the loop, the last one over it; the others wait */
 
 /* ---- connections ---- */
 
-static void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
+void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
 {
     struct conn *ring = &c->h->ring;
     c->state = state;
@@ -111,6 +36,30 @@ static void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
     c->next = ring->next;
     ring->next->prev = c;
     ring->next = c;
+}
+
+static void queue_leave(struct conn *c)
+{
+    if (!c->before)
+        return;
+    c->before->behind = c->behind;
+    c->behind->before = c->before;
+    c->before = c->behind = NULL;
+    c->h->n_queued--;
+}
+
+/* Its turn comes again, behind all who wait already: what it needs is here, and no socket will tell of it. */
+static void queue_join(struct conn *c)
+{
+    struct conn *queue = &c->h->queue;
+    if (c->before)
+        return;
+    c->before = queue->before;
+    c->behind = queue;
+    c->before->behind = queue->before = c;
+    c->h->n_queued++;
+    if (!event_pending(c->h->again, EV_TIMEOUT, NULL))
+        event_add(c->h->again, &(struct timeval){0}); /* not event_active: that would be the same turn */
 }
 
 static struct exchange *exchange_new(struct httpd *h)
@@ -130,7 +79,7 @@ static void exchange_end(struct conn *c)
         return;
     c->x = NULL;
     c->h->bodies -= x->counted;
-    buf_fini(&x->chunks);
+    chunks_fini(&x->chunks);
     free(x->text);
     if (c->h->spare)
         free(x);
@@ -154,6 +103,7 @@ static void conn_free(struct conn *c)
     if (c->late)
         c->late->c = NULL;
     exchange_end(c);
+    queue_leave(c);
     c->h->replies -= c->sending;
     c->prev->next = c->next;
     c->next->prev = c->prev;
@@ -175,7 +125,7 @@ static struct str exchange_header(const struct request *rq, const char *name)
 
 /* ---- replies ---- */
 
-static void unref_blob(const void *p, size_t n, void *blob)
+void conn_unref_blob(const void *p, size_t n, void *blob)
 {
     (void)p, (void)n;
     blob_unref(blob);
@@ -187,75 +137,29 @@ static void free_bytes(const void *p, size_t n, void *own)
     free(own);
 }
 
-static void head_line(struct buf *b, const char *name, const char *value)
+/* The bytes to send: the plain ones, or their gzip (made's, or kept in the blob). A HEAD makes none: it says that there
+ * would be one, and its length where that is known. */
+static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made, struct answer *a)
 {
-    if (!value[0])
-        return;
-    buf_adds(b, name);
-    buf_adds(b, value);
-    buf_add(b, "\r\n", 2);
-}
-
-/* "Sun, 15 Nov 2026 10:46:12 GMT", made once a second. */
-static const char *date_now(struct httpd *h)
-{
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    int64_t s = clock_wall_ms() / 1000;
-    struct tm tm;
-    time_t t = (time_t)s;
-    if (s != h->date_s && gmtime_r(&t, &tm)) {
-        snprintf(h->date, sizeof(h->date), "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * (size_t)tm.tm_wday,
-                 tm.tm_mday, months + 3 * (size_t)tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
-        h->date_s = s;
-    }
-    return h->date;
-}
-
-static void reply_head(struct buf *b, const struct conn *c, const struct reply *rp, int status, size_t length, bool gz)
-{
-    buf_adds(b, "HTTP/1.1 ");
-    buf_addu(b, (uint64_t)status);
-    buf_addc(b, ' ');
-    buf_adds(b, status_words(status));
-    if (status != 204 && status != 304) {
-        buf_adds(b, "\r\nContent-Length: ");
-        buf_addu(b, length);
-        buf_adds(b, "\r\nContent-Type: ");
-        buf_adds(b, rp->type ? rp->type : "application/json");
-    }
-    buf_adds(b, gz ? "\r\nContent-Encoding: gzip\r\n" : "\r\n");
-    head_line(b, "Date: ", date_now(c->h));
-    if (!rp->no_gzip)
-        buf_adds(b, "Vary: Accept-Encoding\r\n");
-    head_line(b, "ETag: ", rp->etag);
-    head_line(b, "Cache-Control: ", rp->cache[0] ? rp->cache : "no-store");
-    head_line(b, "Location: ", rp->location);
-    head_line(b, "Set-Cookie: ", rp->cookie);
-    head_line(b, "", rp->extra);
-    buf_adds(b, "X-Content-Type-Options: nosniff\r\n");
-    if (c->close_after)
-        buf_adds(b, "Connection: close\r\n");
-    else if (c->old)
-        buf_adds(b, "Connection: keep-alive\r\n");
-    buf_add(b, "\r\n", 2);
-}
-
-/* The bytes to send: the plain ones, or their gzip (made's, or kept in the blob). */
-static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made, bool *ret_gz)
-{
-    struct str plain = rp->blob ? buf_str(&rp->blob->plain) : buf_str(&rp->body), gz;
-    *ret_gz = false;
+    struct str plain = rp->blob ? buf_str(&rp->blob->plain) : buf_str(&rp->body), gz = {0};
+    a->length = (int64_t)plain.len;
     if (!c->gzip_ok || rp->no_gzip || plain.len < GZIP_LEAST)
         return plain;
-    if (rp->blob) {
+    if (rp->blob && (rp->blob->gz.len || (!c->head_only && plain.len < PACK_LEAST))) {
         gz = blob_gzip(rp->blob);
-    } else {
+    } else if (c->head_only) {
+        a->gz = true;
+        a->length = -1;
+    } else if (plain.len < PACK_LEAST) {
         *made = BUF_INIT(plain.len + (64u << 10));
-        gzip(plain, plain.len > GZIP_BIG ? 1 : 6, made);
+        gzip(plain, gzip_level(plain.len), made);
         gz = buf_str(made);
-    }
-    *ret_gz = gz.len > 0;
-    return gz.len ? gz : plain;
+    } /* else: whoever compresses beside the loop had no room for it */
+    if (gz.len == 0)
+        return plain;
+    a->gz = true;
+    a->length = (int64_t)gz.len;
+    return gz;
 }
 
 /* Memory that stays taken until these bytes have left. */
@@ -282,9 +186,12 @@ static void on_packed(void *arg)
 static bool conn_pack(struct conn *c, struct reply *rp)
 {
     struct httpd *h = c->h;
-    if (!c->gzip_ok || c->head_only || rp->no_gzip || !rp->blob || rp->blob->gz.len ||
-        rp->blob->plain.len < PACK_LEAST || !h->ops.pack)
+    size_t len = rp->blob ? rp->blob->plain.len : rp->body.len;
+    if (!c->gzip_ok || c->head_only || rp->no_gzip || len < PACK_LEAST || !h->ops.pack ||
+        (rp->blob && rp->blob->gz.len))
         return false;
+    if (!rp->blob)
+        rp->blob = blob_new(&rp->body);
     struct packed *k = mem_alloc(sizeof(*k));
     *k = (struct packed){.late = mem_zero(1, sizeof(struct late)), .rp = *rp};
     k->late->c = c;
@@ -299,35 +206,40 @@ static bool conn_pack(struct conn *c, struct reply *rp)
 }
 
 /* Send the whole reply; conn_step goes on when it has left. Empties rp. */
-static void conn_reply(struct conn *c, struct reply *rp)
+void conn_reply(struct conn *c, struct reply *rp)
 {
     if (conn_pack(c, rp))
         return;
     AUTO_BUF head = BUF_INIT(16u << 10), made = {0};
     struct httpd *h = c->h;
     struct evbuffer *out = io_out(c->io);
-    bool gz, bare = rp->status == 204 || rp->status == 304 || c->head_only;
-    if (rp->close)
-        c->close_after = true;
-    struct str bytes = reply_bytes(c, rp, &made, &gz);
-    size_t holds = bare ? 0 : reply_holds(rp, bytes);
+    struct answer a = {.status = rp->status ? rp->status : 200};
+    struct str bytes = {0};
+    if (a.status != 204 && a.status != 304)
+        bytes = reply_bytes(c, rp, &made, &a);
+    if (c->head_only)
+        bytes = str_n("", 0);
+    size_t holds = reply_holds(rp, bytes);
     if (holds && h->replies && h->replies + holds > h->conf.max_replies) {
         h->stat.refused++;
         h->ops.problem(rp, 503, "too many large answers are on their way; try again in a moment");
         bytes = buf_str(&rp->body);
-        gz = false;
+        a = (struct answer){.status = 503, .length = (int64_t)bytes.len};
         holds = 0;
     }
-    reply_head(&head, c, rp, rp->status ? rp->status : 200, bytes.len, gz);
+    a.close = c->close_after |= rp->close;
+    a.old = c->old;
+    answer_head(&head, rp, &a, &h->date);
     evbuffer_add(out, head.p, head.len);
     if (!holds) {
-        evbuffer_add(out, bytes.p, bare ? 0 : bytes.len);
+        evbuffer_add(out, bytes.p, bytes.len);
     } else if (rp->blob) {
-        evbuffer_add_reference(out, bytes.p, bytes.len, unref_blob, blob_ref(rp->blob));
+        evbuffer_add_reference(out, bytes.p, bytes.len, conn_unref_blob, blob_ref(rp->blob));
     } else {
-        char *own = buf_take(gz ? &made : &rp->body);
+        char *own = buf_take(a.gz ? &made : &rp->body);
         evbuffer_add_reference(out, own, bytes.len, free_bytes, own);
     }
+    c->served = true;
     h->replies += c->sending = holds;
     conn_enter(c, CONN_REPLY, h->conf.write_ms + (int64_t)(bytes.len / RATE));
     io_send(c->io);
@@ -347,6 +259,7 @@ static void conn_handle(struct conn *c, struct str body)
 {
     struct reply rp = {0};
     c->x->rq.body = body;
+    c->served = true;
     c->h->stat.requests++;
     conn_enter(c, CONN_LATE, c->h->conf.late_ms);
     if (c->h->ops.handle(c->h->ops.arg, &c->x->rq, &rp) == REPLY_NOW)
@@ -425,7 +338,7 @@ static void conn_expect_body(struct conn *c, struct exchange *x)
     }
     conn_enter(c, x->head.length < 0 ? CONN_CHUNKS : CONN_BODY, c->h->conf.body_ms + (int64_t)(room / RATE));
     if (x->head.length < 0)
-        x->chunks = BUF_INIT(x->max_body + 1);
+        chunks_init(&x->chunks, x->max_body);
     else
         io_limit(c->io, (size_t)x->head.length + READ_AHEAD);
 }
@@ -486,55 +399,17 @@ static bool step_body(struct conn *c)
     return true;
 }
 
-/* One size, data, end or trailer piece off the input. 1: took it, 0: needs more, 2: all done, or a negative status. */
-static int take_chunk(struct exchange *x, struct io *io)
-{
-    struct str in = io_in(io), digits;
-    uint64_t size;
-    if (x->part == CHUNK_DATA) {
-        size_t n = MIN(in.len, x->part_left);
-        buf_add(&x->chunks, in.p, n);
-        io_drop(io, n);
-        if ((x->part_left -= n) == 0)
-            x->part = CHUNK_END;
-        return n > 0;
-    }
-    const char *end = memmem(in.p, in.len, "\r\n", 2);
-    if (!end)
-        return in.len > 1024 ? -400 : 0;
-    struct str line = str_n(in.p, (size_t)(end - in.p));
-    int r = 1;
-    if (x->part == CHUNK_SIZE) {
-        if (!str_cut(&line, ';', &digits) || digits.len > 8 || str_find(digits, "x") >= 0 || !str_hex(digits, &size))
-            return -400;
-        if (x->chunks.len + size > x->max_body)
-            return -413;
-        x->part_left = (size_t)size;
-        x->part = size ? CHUNK_DATA : CHUNK_TRAILER;
-    } else if (x->part == CHUNK_END) {
-        if (line.len)
-            return -400;
-        x->part = CHUNK_SIZE;
-    } else if (line.len == 0) {
-        r = 2;
-    } else if (++x->trailers > HEADERS_MAX) {
-        return -431;
-    }
-    io_drop(io, (size_t)(end - in.p) + 2);
-    return r;
-}
-
 static bool step_chunks(struct conn *c)
 {
-    int r;
-    while ((r = take_chunk(c->x, c->io)) == 1)
-        ;
+    size_t used;
+    int r = chunks_take(&c->x->chunks, io_in(c->io), &used);
+    io_drop(c->io, used);
     if (r == 0)
         return false;
     if (r < 0)
         conn_problem(c, -r, r == -413 ? "the body is larger than this path takes" : "the body's chunks are malformed");
     else
-        conn_handle(c, buf_str(&c->x->chunks));
+        conn_handle(c, buf_str(&c->x->chunks.body));
     return true;
 }
 
@@ -557,22 +432,32 @@ static bool step_reply(struct conn *c)
     return true;
 }
 
-/* c may be gone when this returns. */
-static void conn_step(struct conn *c)
+/* May it take a request now? No: it waits in the queue if there is anything to take. */
+static bool conn_may(struct conn *c, bool full)
+{
+    bool may = !full && !c->before && c->h->spent_us < TURN_US;
+    if (!may && io_in(c->io).len > 0)
+        queue_join(c);
+    return may;
+}
+
+/* One request at most, none if full. c may be gone when this returns. */
+void conn_move(struct conn *c, bool full)
 {
     if (c->stepping)
         return; /* called from within: the loop below goes on */
     c->stepping = true;
+    c->served = false;
     for (bool more = true; more && !c->dead;) {
         switch (c->state) {
         case CONN_HEAD:
-            more = step_head(c);
+            more = conn_may(c, full) && step_head(c);
             break;
         case CONN_BODY:
-            more = step_body(c);
+            more = conn_may(c, full) && step_body(c);
             break;
         case CONN_CHUNKS:
-            more = step_chunks(c);
+            more = conn_may(c, full) && step_chunks(c);
             break;
         case CONN_REPLY:
             more = step_reply(c);
@@ -586,13 +471,38 @@ static void conn_step(struct conn *c)
             more = false;
             break;
         }
+        full |= c->served;
     }
     c->stepping = false;
-    if (c->dead || (c->eof && c->state != CONN_LATE && c->state != CONN_REPLY))
+    if (c->dead || (c->eof && !c->before && c->state != CONN_LATE && c->state != CONN_REPLY))
         conn_free(c);
 }
 
-static void conn_end(struct conn *c)
+static void conn_step(struct conn *c)
+{
+    struct httpd *h = c->h;
+    int64_t begin_us = clock_mono_us();
+    conn_move(c, false);
+    h->spent_us += clock_mono_us() - begin_us;
+}
+
+/* A turn for those who wait: each once, as far as the time of one turn allows; at least one. */
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+    struct httpd *h = arg;
+    (void)fd, (void)what;
+    h->spent_us = 0;
+    h->stat.turns++;
+    for (size_t n = h->n_queued; n > 0 && h->n_queued > 0 && h->spent_us < TURN_US; n--) {
+        struct conn *c = h->queue.behind;
+        queue_leave(c);
+        conn_step(c);
+    }
+    if (h->n_queued > 0)
+        event_add(h->again, &(struct timeval){0});
+}
+
+void conn_end(struct conn *c)
 {
     c->dead = true;
     conn_step(c);
@@ -608,99 +518,6 @@ static void on_io(void *arg, int words)
     if (c->eof)
         late_gone(c);
     conn_step(c);
-}
-
-/* ---- late replies and streams ---- */
-
-void httpd_patient(struct request *rq)
-{
-    struct conn *c = rq->conn;
-    io_join(c->io, c->h->group);
-}
-
-struct late *httpd_late(struct request *rq)
-{
-    struct conn *c = rq->conn;
-    struct late *l = mem_zero(1, sizeof(*l));
-    l->c = c;
-    l->take = rq->take;
-    l->take_arg = rq->take_arg;
-    if (c)
-        c->late = l;
-    return l;
-}
-
-void httpd_late_watch(struct late *l, void (*gone)(void *arg), void *arg)
-{
-    l->gone = gone;
-    l->arg = arg;
-}
-
-void httpd_late_reply(struct late *l, struct reply *rp)
-{
-    struct conn *c = l->c;
-    struct late was = *l;
-    free(l);
-    if (was.take)
-        was.take(was.take_arg, rp);
-    if (!c) {
-        reply_fini(rp);
-        return;
-    }
-    c->late = NULL;
-    conn_reply(c, rp);
-    conn_step(c);
-}
-
-struct stream_conn *httpd_stream(struct request *rq, const char *type, void (*closed)(void *arg), void *arg)
-{
-    struct conn *c = rq->conn;
-    struct stream_conn *s = mem_zero(1, sizeof(*s));
-    *s = (struct stream_conn){.c = c, .gz = c->gzip_ok, .closed = closed, .arg = arg};
-    c->stream = s;
-    conn_enter(c, CONN_STREAM, c->h->conf.write_ms);
-    evbuffer_add_printf(io_out(c->io),
-                        "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n"
-                        "X-Content-Type-Options: nosniff\r\nVary: Accept-Encoding\r\n%sConnection: close\r\n\r\n",
-                        type, s->gz ? "Content-Encoding: gzip\r\n" : "");
-    if (s->gz)
-        evbuffer_add(io_out(c->io), GZIP_HEAD, sizeof(GZIP_HEAD) - 1);
-    io_send(c->io);
-    return s;
-}
-
-size_t httpd_stream_queued(const struct stream_conn *s)
-{
-    return io_queued(s->c->io);
-}
-
-void httpd_stream_write(struct stream_conn *s, const void *p, size_t n)
-{
-    /* Within gzip: a block of deflate that is stored as it is. */
-    const uint8_t block[] = {0, (uint8_t)n, (uint8_t)(n >> 8), (uint8_t)~n, (uint8_t)(~n >> 8)};
-    assert(n <= UINT16_MAX);
-    if (s->gz)
-        evbuffer_add(io_out(s->c->io), block, sizeof(block));
-    evbuffer_add(io_out(s->c->io), p, n);
-}
-
-void httpd_stream_blob(struct stream_conn *s, struct blob *b)
-{
-    struct str bytes = s->gz ? blob_piece(b) : buf_str(&b->plain);
-    evbuffer_add_reference(io_out(s->c->io), bytes.p, bytes.len, unref_blob, blob_ref(b));
-}
-
-void httpd_stream_flush(struct stream_conn *s)
-{
-    io_send(s->c->io);
-}
-
-void httpd_stream_end(struct stream_conn *s)
-{
-    struct conn *c = s->c;
-    c->stream = NULL;
-    free(s);
-    conn_end(c);
 }
 
 /* ---- newcomers ---- */
@@ -754,6 +571,8 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->conf = *conf;
     h->ops = *ops;
     h->ring.prev = h->ring.next = &h->ring;
+    h->queue.before = h->queue.behind = &h->queue;
+    h->again = evtimer_new(loop, on_again, h);
     h->ports = ports_new(loop, on_accept, h);
     h->group = io_group_new(loop, conf->group_ms);
     h->guests = guests_new();
@@ -769,6 +588,7 @@ void httpd_free(struct httpd *h)
         next = c->next;
         conn_free(c);
     }
+    event_free(h->again);
     io_group_free(h->group);
     guests_free(h->guests);
     SSL_CTX_free(h->tls);

@@ -4,8 +4,9 @@
  *
  * D1 A body is read only after admit() agreed, and only as much as it allows. D2 Every wait has an end: head, body,
  * handshake, reply, idle. D3 Memory is bounded: connections, head, all bodies together, what a stream may have queued.
- * D4 One request at a time per connection; what is pipelined behind it waits. D5 A handle for a late reply or a stream
- * stays good when the reader has left; using it then does nothing.
+ * D4 One request at a time per connection, and one in a turn of the loop; what is pipelined behind it waits, in turn
+ * with those of others, and requests take some milliseconds of a turn at most (one that takes longer is the last). D5 A
+ * handle for a late reply or a stream stays good when the reader has left; using it then does nothing.
  *
  * Not evhttp: libevent 2.1's reads a body of any route up to one limit before anybody is asked, takes a repeated
  * Content-Length, lets a reader that drips bytes stay for ever, and answers errors in HTML.
@@ -39,6 +40,7 @@ struct httpd_ops {
 struct httpd_stat {
     size_t connections;
     uint64_t requests, refused, timeouts; /* refused: for want of room */
+    uint64_t turns;                       /* of the loop in which requests that had waited were answered */
 };
 
 struct httpd;

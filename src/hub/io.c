@@ -12,7 +12,8 @@
 #include "base/mem.h"
 
 #define READ_SIZE  (64u << 10)
-#define READ_TURNS 4 /* then others have their turn */
+#define READ_TURNS 4          /* then others have their turn */
+#define SEND_TURN  (2u << 20) /* the same for a reader who takes as fast as we send */
 #define GROUP_STEP 256
 #define GROUP_IDLE 4 /* empty looks in a row: then the first to come wakes us */
 
@@ -74,7 +75,7 @@ static ssize_t raw_write(struct io *io)
 {
     struct evbuffer_iovec v;
     if (!io->ssl) {
-        int r = evbuffer_write(io->out, io->fd);
+        int r = evbuffer_write_atmost(io->out, io->fd, SEND_TURN);
         return r > 0 ? r : errno == EAGAIN || errno == EINTR ? -EAGAIN : -EIO;
     }
     if (evbuffer_peek(io->out, -1, NULL, &v, 1) < 1)
@@ -149,13 +150,15 @@ static int take_in(struct io *io)
 
 static int push_out(struct io *io)
 {
+    size_t sent = 0;
     io->want_write = false;
     while (evbuffer_get_length(io->out) > 0) {
-        ssize_t r = raw_write(io);
+        ssize_t r = sent < SEND_TURN ? raw_write(io) : -EAGAIN;
         if (r == -EAGAIN)
             return 0;
         if (r < 0)
             return IO_ERROR;
+        sent += (size_t)r;
     }
     return IO_SENT;
 }

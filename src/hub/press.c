@@ -5,7 +5,7 @@
 #include "hub/work.h"
 
 #define LIMIT_MS 60000
-#define LEVEL    1 /* large replies: a tenth of the time of level 6 for a fifth more bytes */
+#define WAIT_MAX 256 /* answers; then they go as they are */
 #define MORE     (64u << 10)
 
 struct waiter {
@@ -28,22 +28,24 @@ struct press {
     struct packing *all; /* under way */
 };
 
-struct press *press_new(struct work *work)
+struct press *press_new(struct event_base *loop)
 {
     struct press *p = mem_zero(1, sizeof(*p));
-    p->work = work;
+    p->work = work_new(loop, 1, WAIT_MAX);
     return p;
 }
 
 void press_free(struct press *p)
 {
+    if (p)
+        work_free(p->work);
     free(p);
 }
 
 static void on_worker(struct job *j)
 {
     struct packing *k = (struct packing *)j;
-    if (gzip(buf_str(&k->blob->plain), LEVEL, &k->gz) < 0)
+    if (gzip(buf_str(&k->blob->plain), gzip_level(k->blob->plain.len), &k->gz) < 0)
         buf_fini(&k->gz);
 }
 
@@ -78,7 +80,7 @@ bool press_add(struct press *p, struct blob *b, void (*done)(void *arg), void *a
         k->p = p;
         k->blob = b;
         k->gz = BUF_INIT(b->plain.len + MORE);
-        if (work_add(p->work, &k->job, LIMIT_MS) < 0) {
+        if (!p->work || work_add(p->work, &k->job, LIMIT_MS) < 0) {
             free(k);
             return false;
         }

@@ -635,7 +635,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
-        h->press = press_new(h->work);
+        h->press = press_new(h->loop);
     if (r == 0) {
         h->peers = peers_new(h->store);
         h->tokens = tokens_new(h->store);

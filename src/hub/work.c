@@ -92,14 +92,14 @@ static void *worker(void *arg)
 
 static void give_back(struct work *w)
 {
-    struct job *j;
+    struct job *j, *next;
 
-    for (;;) {
-        pthread_mutex_lock(&w->lock);
-        j = list_take(&w->ended);
-        pthread_mutex_unlock(&w->lock);
-        if (!j)
-            return;
+    pthread_mutex_lock(&w->lock); /* those that ended by now: what they lead to is for the next time */
+    j = w->ended.first;
+    list_init(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+    for (; j; j = next) {
+        next = j->next;
         w->due--;
         j->done(j);
     }

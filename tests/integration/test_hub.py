@@ -358,6 +358,10 @@ class BadRequests(HubCase):
             "login too long": (b"POST /api/v1/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n" + b"x" * 99999, 413),
             "chunks too long": (b"POST /api/v1/login HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n", 413),
             "bad chunk": (post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+            "chunk in C's digits": (post + b"Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n", 400),
+            "chunk with a bare LF": (post + b"Transfer-Encoding: chunked\r\n\r\n1;a\nb\r\na\r\n", 400),
+            "chunk with a NUL": (post + b"Transfer-Encoding: chunked\r\n\r\n1;a\0\r\na\r\n", 400),
+            "bad trailer": (post + b"Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 5\r\n\r\n", 400),
             "bad chunk end": (post + b"Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400),
             "no host": (b"GET / HTTP/1.1\r\n\r\n", 400),
             "two hosts": (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", 400),
@@ -622,6 +626,36 @@ class Reading(HubCase):
         self.assertEqual([d["name"] for d in self.state(h, "?node=late")["nodes"]], ["late"])
         self.assertEqual([d["id"] for d in self.state(h, "?node=" + n.key)["nodes"]], [n.key])
         self.assertEqual(lib.ask(url + "?node=nobody")[0], 404)
+
+    def test_documents_may_run_nothing(self):
+        h = self.hub()
+        self.node(h)
+        page = lib.ask(h.url + "/", headers={"User-Agent": "Mozilla/5.0"})[1]["content-security-policy"]
+        self.assertIn("default-src 'none'; script-src 'self'", page)
+        for path, kind in (("/api/v1/usage?format=html", "text/html"), ("/api/v1/usage?format=svg", "image/svg+xml"), ("/api/v1/history?device=n1&metric=util&format=svg", "image/svg+xml")):
+            with self.subTest(path):
+                status, headers, body = lib.ask(h.url + path)
+                self.assertEqual(status, 200, body)
+                self.assertTrue(headers["content-type"].startswith(kind))
+                rules = headers["content-security-policy"]
+                self.assertIn("default-src 'none'", rules)
+                self.assertIn("frame-ancestors 'none'", rules)
+                self.assertNotIn("script-src", rules)
+        self.assertNotIn("content-security-policy", lib.ask(h.url + "/api/v1/state")[1])
+
+    def test_a_head_says_what_a_get_would_and_compresses_nothing(self):
+        h = self.hub()
+        self.node(h)
+        for path in ("/install", "/api/v1/openapi.json", "/api/v1/metrics", "/api/v1/people", "/", "/healthz"):
+            for coding in ({}, {"Accept-Encoding": "gzip"}):
+                with self.subTest(path, coding=coding):
+                    first = lib.ask(h.url + path, method="HEAD", headers=coding)[1]
+                    status, get, body = lib.ask(h.url + path, headers=coding)
+                    head = lib.ask(h.url + path, method="HEAD", headers=coding)[1]
+                    self.assertEqual((status, first.get("content-length", get["content-length"])), (200, get["content-length"]))
+                    self.assertEqual(int(get["content-length"]), len(body))
+                    for one in (first, head):
+                        self.assertEqual({k: v for k, v in one.items() if k not in ("date", "content-length", "etag")}, {k: v for k, v in get.items() if k not in ("date", "content-length", "etag")})
 
     def test_every_path_answers(self):
         h = self.hub()

@@ -218,6 +218,31 @@ static void a_rendering_is_reused_while_it_is_good(void **unused)
 
 /* ---- configuration ---- */
 
+static void what_is_kept_stays_until_its_version_changes(void **unused)
+{
+    struct cache *c = cache_new(1000);
+    struct buf b = BUF_INIT(2000);
+    (void)unused;
+    buf_fill(&b, 'x', 900);
+    struct blob *kept = blob_new(&b), *other;
+    cache_keep(c, STR("kept"), 7, NOW, kept);
+    cache_sweep(c, NOW + 100000);
+    for (int i = 0; i < 200; i++) { /* nothing that requests bring pushes it out */
+        char key[16];
+        struct buf more = BUF_INIT(2000);
+        snprintf(key, sizeof(key), "%d", i);
+        buf_fill(&more, 'y', 500);
+        other = blob_new(&more);
+        cache_put(c, str_of(key), 1, NOW, 0, other);
+        blob_unref(other);
+    }
+    assert_ptr_equal(other = cache_get(c, STR("kept"), 7, NOW + 200000), kept);
+    blob_unref(other);
+    assert_null(cache_get(c, STR("kept"), 8, NOW));
+    blob_unref(kept);
+    cache_free(c);
+}
+
 static void thresholds_stand_on_their_preset(void **unused)
 {
     static const struct {
@@ -288,4 +313,6 @@ TESTS(cmocka_unit_test(an_address_has_so_many_connections_and_no_more), cmocka_u
       cmocka_unit_test(many_nodes_are_all_found_and_one_is_dropped),
       cmocka_unit_test(a_process_is_a_record_with_a_start_and_an_end),
       cmocka_unit_test(processes_of_late_batches_are_records_too),
-      cmocka_unit_test(a_rendering_is_reused_while_it_is_good), cmocka_unit_test(thresholds_stand_on_their_preset))
+      cmocka_unit_test(a_rendering_is_reused_while_it_is_good),
+      cmocka_unit_test(what_is_kept_stays_until_its_version_changes),
+      cmocka_unit_test(thresholds_stand_on_their_preset))

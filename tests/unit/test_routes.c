@@ -260,6 +260,11 @@ static int ask(const struct ask *a, struct reply *rp)
     return rp->status ? rp->status : 200;
 }
 
+static struct str body_of(const struct reply *rp)
+{
+    return buf_str(rp->blob ? &rp->blob->plain : &rp->body);
+}
+
 static int ask_status(const struct ask *a)
 {
     struct reply rp;
@@ -464,7 +469,7 @@ static void facts_are_in_the_page_and_cannot_end_their_element(void **unused)
     assert_false(reply_has(&rp, "<script>alert"));
     reply_fini(&rp);
     assert_int_equal(ask(&facts, &rp), 200);
-    json_t *o = json_loadb(rp.body.p, rp.body.len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *o = json_loadb(body_of(&rp).p, body_of(&rp).len, JSON_REJECT_DUPLICATES, NULL);
     assert_string_equal(json_string_value(json_object_get(o, "name")), api.name);
     assert_int_equal(json_array_size(json_object_get(o, "metrics")), M_COUNT);
     assert_int_equal(json_array_size(json_object_get(o, "states")), DEV_STATES);
@@ -569,6 +574,55 @@ static void host_and_origin_are_checked_before_anything_happens(void **unused)
     assert_int_equal(ask_status(&reg), 403);
 }
 
+/* Every line of the table that is no reading says that it writes, whoever it is for: that is what has Origin checked.
+ */
+static void no_write_goes_without_a_look_at_its_origin(void **unused)
+{
+    (void)unused;
+    for (const struct route *r = routes; r->path; r++) {
+        static const struct {
+            enum method m;
+            const char *word;
+        } words[] = {{METHOD_POST, "POST"}, {METHOD_PUT, "PUT"}, {METHOD_PATCH, "PATCH"}, {METHOD_DELETE, "DELETE"}};
+        char target[128];
+        const char *brace = strchr(r->path, '{');
+        print_message("%s\n", r->path);
+        if (str_starts(str_of(r->path), "/slack/"))
+            continue;
+        assert_true(r->write || !(r->methods & ~(METHOD_GET | METHOD_HEAD)));
+        snprintf(target, sizeof(target), "%.*s%s%s", brace ? (int)(brace - r->path) : 128, r->path, brace ? "1" : "",
+                 brace ? strchr(brace, '}') + 1 : "");
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            if (r->methods & (int)words[i].m) {
+                struct ask a = {.method = words[i].word,
+                                .target = target,
+                                .token = by_role[ROLE_ADMIN],
+                                .origin = "http://evil.example"};
+                assert_int_equal(ask_status(&a), 403);
+            }
+    }
+}
+
+/* What does not change is made once: the same bytes, and with them their gzip, are for all who ask. */
+static void what_does_not_change_is_made_once(void **unused)
+{
+    static const char *const targets[] = {"/api/v1/openapi.json", "/api/v1/metrics", "/install",      "/",
+                                          "/api/v1/people",       "/api/v1/nodes",   "/sd/prometheus"};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++)
+        for (int head = 0; head < 2; head++) {
+            struct reply one, two;
+            struct ask a = {.method = head ? "HEAD" : "GET", .target = targets[i]};
+            print_message("%s %s\n", a.method, a.target);
+            assert_int_equal(ask(&a, &one), 200);
+            assert_int_equal(ask(&a, &two), 200);
+            assert_non_null(one.blob);
+            assert_ptr_equal(one.blob, two.blob);
+            reply_fini(&one);
+            reply_fini(&two);
+        }
+}
+
 /* ---- answers ---- */
 
 static void errors_are_problem_json_with_a_sentence(void **unused)
@@ -605,7 +659,7 @@ static void openapi_lists_every_route(void **unused)
     struct ask a = {.target = "/api/v1/openapi.json"};
     (void)unused;
     assert_int_equal(ask(&a, &rp), 200);
-    json_t *o = json_loadb(rp.body.p, rp.body.len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *o = json_loadb(body_of(&rp).p, body_of(&rp).len, JSON_REJECT_DUPLICATES, NULL);
     json_t *paths = json_object_get(o, "paths");
     size_t n = 0;
     for (const struct route *r = routes; r->path; r++) {
@@ -917,7 +971,8 @@ static void an_etag_is_of_its_filter(void **unused)
 #define OPEN(f) cmocka_unit_test_setup_teardown(f, setup_open, teardown)
 TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_that_is_wrong_is_worse_than_none),
       WITH(a_proxy_names_people_and_whoever_else_uses_its_header_is_nobody), WITH(this_machine_is_told_what_to_ask_for),
-      WITH(host_and_origin_are_checked_before_anything_happens), OPEN(errors_are_problem_json_with_a_sentence),
+      WITH(host_and_origin_are_checked_before_anything_happens), WITH(no_write_goes_without_a_look_at_its_origin),
+      OPEN(what_does_not_change_is_made_once), OPEN(errors_are_problem_json_with_a_sentence),
       WITH(openapi_lists_every_route), WITH(reports_are_listed_and_sent),
       WITH(the_page_is_for_everybody_and_its_text_for_readers),
       WITH(the_page_names_files_that_are_there_and_never_change),
