@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 /* The comma that is due, and "key": if there is one. */
 static void json_lead(struct json *j, const char *key)
 {
@@ -126,7 +128,10 @@ static size_t json_escape_one(struct buf *out, struct str s)
 
     if (c >= 0x80) {
         size_t n = str_utf8(s, &point);
-        buf_addstr(out, n ? str_n(s.p, n) : STR("\xef\xbf\xbd"));
+        if (n && !plain_point(point)) /* C1, what turns text round: all of them fit into four digits */
+            buf_addf(out, "\\u%04x", (unsigned)point);
+        else
+            buf_addstr(out, n ? str_n(s.p, n) : STR(PLAIN_MARK));
         return n ? n : 1;
     }
     for (size_t i = 0; i + 1 < sizeof(shorts); i += 2)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 
 #define LOG_MSG_MAX 4096
 
@@ -44,7 +45,7 @@ static void log_add_visible(struct buf *out, struct str s)
     while (s.len) {
         uint32_t c = 0;
         size_t n = str_utf8(s, &c);
-        if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0)) {
+        if (n == 0 || !plain_point(c)) {
             n = n ? n : 1;
             for (size_t i = 0; i < n; i++) {
                 buf_addstr(out, STR("\\x"));

@@ -8,6 +8,7 @@
 #include "agent/control.h"
 #include "agent/spawn.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cmd.h"
 
 #define ASK_MS 10000
@@ -31,7 +32,10 @@ static const char *program = "muster agent";
 
 static int fail(int status, const char *why)
 {
-    fprintf(stderr, "%s: %s\n", program, why);
+    AUTO_BUF clean = BUF_INIT(65536);
+
+    plain_text(&clean, str_of(why)); /* it may quote a hub */
+    fprintf(stderr, "%s: %s\n", program, clean.p ? clean.p : "");
     return status;
 }
 
@@ -64,7 +68,9 @@ static int ask(const struct agent_conf *conf, int argc, char **argv)
     int r = control_ask(conf->state_dir, line.p, ASK_MS, &answer, &err);
     if (r < 0)
         return fail(r == -EREMOTEIO ? EXIT_USAGE : EXIT_REACH, err.msg);
-    fputs(answer.p ? answer.p : "", stdout);
+    AUTO_BUF clean = BUF_INIT(plain_room(buf_str(&answer)));
+    plain_text(&clean, buf_str(&answer));
+    fputs(clean.p ? clean.p : "", stdout);
     return EXIT_OK;
 }
 

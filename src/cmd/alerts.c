@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "base/zone.h"
 #include "book/moment.h"
 #include "cmd/cli.h"
@@ -87,7 +88,7 @@ static int ask(const struct alerts_conf *conf, const char *method, const char *p
     int r = client_ask(&conf->client, method, path, body, raw, err);
     if (r < 0)
         return r;
-    *ret = json_loadb(raw->p ? raw->p : "", raw->len, 0, NULL);
+    *ret = client_json(buf_str(raw));
     return json_is_object(*ret)
                ? 0
                : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(&conf->client));
@@ -219,7 +220,7 @@ static int show(const struct alerts_conf *conf, const char *path, const char *li
     }
     struct term t = {.width = cli_width(160), .colour = cli_colour()};
     if (conf->json)
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     else if (!rows.n)
         buf_addf(&out, "%s\n", none);
     else
@@ -270,7 +271,7 @@ static int silence(const struct alerts_conf *conf)
     if (ask(conf, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &err) < 0)
         return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
     if (conf->json)
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     else
         buf_addf(&out, "silence %lld\n", (long long)int_of(o, "id"));
     json_decref(o);
@@ -342,7 +343,7 @@ static int send_test(const struct alerts_conf *conf, const char *name)
         return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
     bool partly = text_of(o, "error")[0];
     if (conf->json)
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     else
         buf_addf(&out, "sent through %s%s%s\n", name, partly ? ", but not to everybody: " : "", text_of(o, "error"));
     json_decref(o);
@@ -486,10 +487,10 @@ static int test_past(const struct alerts_conf *conf)
                     : client_ask(&patient, "GET", path.p, str_of(""), &raw, &err);
     if (r < 0)
         return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
-    json_t *o = json_loadb(raw.p ? raw.p : "", raw.len, 0, NULL);
+    json_t *o = client_json(buf_str(&raw));
     struct term t = {.width = cli_width(160), .colour = cli_colour()};
     if (conf->json) {
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     } else {
         struct zone *zone = NULL;
         zone_load(NULL, &zone, NULL); /* none: UTC */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "base/zone.h"
 #include "book/moment.h"
 #include "cmd/cli.h"
@@ -69,7 +70,7 @@ static int ask(const struct book_conf *conf, const char *method, const char *pat
     int r = client_ask(&conf->client, method, path, body, raw, err);
     if (r < 0)
         return r;
-    *ret = json_loadb(raw->p ? raw->p : "", raw->len, 0, NULL);
+    *ret = client_json(buf_str(raw));
     return json_is_object(*ret)
                ? 0
                : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(&conf->client));
@@ -204,7 +205,7 @@ static int change(const struct book_conf *conf, const char *method, const char *
         return cli_fail(&book_face, exit_of(&err), "%s", err.msg);
     }
     if (conf->json)
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     else
         say(what, row, &out);
     json_decref(row);
@@ -303,7 +304,9 @@ static int list(const struct book_conf *conf)
         return cli_fail(&book_face, exit_of(&err), "%s", err.msg);
     }
     bool any = true;
-    if (conf->csv || conf->json)
+    if (conf->json)
+        plain_json(&out, buf_str(&raw));
+    else if (conf->csv)
         buf_addstr(&out, buf_str(&raw));
     else
         any = list_table(o, &out);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cmd.h"
 
 enum { CONFIG_MAX = 1 << 20 };
@@ -15,16 +16,18 @@ enum { CONFIG_MAX = 1 << 20 };
 int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...)
 {
     AUTO_BUF b = BUF_INIT(4096);
+    AUTO_BUF clean = BUF_INIT(65536);
     buf_addf(&b, "%s: ", face->name);
     va_list ap;
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "%s\n", b.p);
+    plain_text(&clean, buf_str(&b)); /* it may quote a hub */
+    fprintf(stderr, "%s\n", clean.p);
     return code;
 }
 
-int cli_print(const struct opt_cmd *face, const struct buf *out)
+static int print_exact(const struct opt_cmd *face, const struct buf *out)
 {
     if (out->err)
         return cli_fail(face, EXIT_REACH, "the answer is too large to print");
@@ -33,6 +36,24 @@ int cli_print(const struct opt_cmd *face, const struct buf *out)
     if (fflush(stdout) && errno != EPIPE)
         return cli_fail(face, EXIT_REACH, "cannot write: %s", strerror(errno));
     return EXIT_OK;
+}
+
+static int print_clean(const struct opt_cmd *face, const struct buf *out, int (*add)(struct buf *out, struct str s))
+{
+    AUTO_BUF clean = BUF_INIT(plain_room(buf_str(out)));
+    if (!out->err)
+        add(&clean, buf_str(out));
+    return print_exact(face, out->err ? out : &clean);
+}
+
+int cli_print(const struct opt_cmd *face, const struct buf *out)
+{
+    return print_clean(face, out, cli_colour() ? plain_tinted : plain_text);
+}
+
+int cli_print_json(const struct opt_cmd *face, const struct buf *out)
+{
+    return print_clean(face, out, plain_json);
 }
 
 static int read_config(const struct opt_cmd *face, void *conf, const char *path, bool must, struct err *err)
@@ -99,11 +120,11 @@ int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv
     return parse(face, conf, argc, argv, true, ret_argi);
 }
 
-int cli_save(const struct opt_cmd *face, const char *path, const struct buf *out)
+int cli_save(const struct opt_cmd *face, const char *path, bool binary, const struct buf *out)
 {
     struct err err = {0};
     if (!path)
-        return cli_print(face, out);
+        return binary && !isatty(STDOUT_FILENO) ? print_exact(face, out) : cli_print(face, out);
     return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }
 

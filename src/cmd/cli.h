@@ -17,10 +17,13 @@ int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv
 int cli_load(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err);
 /* "muster ls: sentence" on standard error; returns code. */
 int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Write to standard output; a closed pipe is a quiet end, anything else is EXIT_REACH. */
+/* Write to standard output, fit for a terminal (base/plain.h) whoever wrote it; colours only where they are wanted. A
+ * closed pipe is a quiet end, anything else is EXIT_REACH. */
 int cli_print(const struct opt_cmd *face, const struct buf *out);
-/* The same into a file, whole or not at all; path NULL: standard output. */
-int cli_save(const struct opt_cmd *face, const char *path, const struct buf *out);
+int cli_print_json(const struct opt_cmd *face, const struct buf *out); /* the same for JSON, which says what it said */
+/* Into a file, whole or not at all, as it is; path NULL: standard output, as cli_print unless it is binary and no
+ * terminal reads it. */
+int cli_save(const struct opt_cmd *face, const char *path, bool binary, const struct buf *out);
 /* The same for what is too long for memory: write is given where to, and returns 0 or -errno with a sentence. */
 int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err);
 /* Columns of the terminal on standard output, else fallback. */

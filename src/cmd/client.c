@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/plain.h"
 
 enum { ANSWER_MAX = 256 << 20, CONNECT_MS = 5000, TOTAL_MS = 30000 };
 
@@ -38,6 +39,14 @@ static int find_token(const struct client_conf *conf, struct buf *ret, struct er
     return 0;
 }
 
+json_t *client_json(struct str answer)
+{
+    AUTO_BUF clean = BUF_INIT(plain_room(answer));
+
+    plain_answer(&clean, answer);
+    return clean.len ? json_loadb(clean.p, clean.len, 0, NULL) : NULL;
+}
+
 /* What went wrong, in the hub's words when it sent a problem, in HTTP's when not. */
 static int problem(const struct client_conf *conf, long status, const struct buf *body, struct err *err)
 {
@@ -46,10 +55,12 @@ static int problem(const struct client_conf *conf, long status, const struct buf
                : status == 409                  ? -EEXIST
                : status == 400                  ? -EINVAL
                                                 : -EREMOTEIO;
-    json_t *j = body->len ? json_loadb(body->p, body->len, 0, NULL) : NULL;
+    json_t *j = client_json(buf_str(body));
     const char *detail = json_string_value(json_object_get(j, "detail"));
+    AUTO_BUF line = BUF_INIT(65536);
+    plain_line(&line, str_of(detail));
     if (detail)
-        err_set(err, code, "%s", detail);
+        err_set(err, code, "%s", line.p ? line.p : "");
     else
         err_set(err, code, "'%s' answered HTTP %ld", client_url(conf), status);
     json_decref(j);

@@ -2,6 +2,8 @@
 #ifndef CMD_CLIENT_H
 #define CMD_CLIENT_H
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -30,6 +32,8 @@ int client_ask(const struct client_conf *conf, const char *method, const char *p
  * failure: what HTTP said, 0 when there was no answer. */
 int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
                 struct buf *ret, int *ret_status, struct err *err);
+/* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */
+json_t *client_json(struct str answer);
 /* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
 void client_param(struct buf *path, const char *name, const char *value);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
@@ -45,11 +46,13 @@ __attribute__((format(printf, 4, 5))) static void say(struct report *r, enum ver
 {
     static const char *const words[] = {"ok  ", "note", "FAIL"};
     AUTO_BUF b = BUF_INIT(4096);
+    AUTO_BUF clean = BUF_INIT(6 * 4096);
     va_list ap;
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);
     va_end(ap);
-    printf("%s  %-12s %s\n", words[v], what, b.p);
+    plain_line(&clean, buf_str(&b)); /* it may quote a hub */
+    printf("%s  %-12s %s\n", words[v], what, clean.p ? clean.p : "");
     fflush(stdout);
     r->failed += v == FAIL;
 }
@@ -199,7 +202,7 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
 
     if (client_ask(&conf->client, "GET", "/api/v1/wandb", str_of(""), &answer, &err) < 0)
         return; /* an older hub, or none of our business */
-    json_t *j = json_loadb(answer.p, answer.len, 0, NULL), *pulled = json_object_get(j, "pulled");
+    json_t *j = client_json(buf_str(&answer)), *pulled = json_object_get(j, "pulled");
     const char *to = json_string_value(json_object_get(pulled, "to"));
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         const char *error = json_string_value(json_object_get(json_object_get(j, verbs[i]), "error"));
@@ -234,7 +237,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
         return;
     }
     int64_t after = clock_wall_ms();
-    json_t *j = json_loadb(who.p, who.len, 0, NULL);
+    json_t *j = client_json(buf_str(&who));
     const char *role = json_string_value(json_object_get(j, "role"));
     const char *read = json_string_value(json_object_get(j, "read"));
     bool asks = read && strcmp(read, "token") == 0, known = role && strcmp(role, "none") != 0;

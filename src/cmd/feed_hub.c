@@ -178,7 +178,7 @@ static int take_state(struct hub_feed *f, struct str json, bool whole)
 /* A member of a small object: clock, gone, notice. */
 static int take_small(struct hub_feed *f, struct str name, struct str data)
 {
-    json_t *o = json_loadb(data.p, data.len, 0, NULL);
+    json_t *o = client_json(data);
     const char *id = json_string_value(json_object_get(o, "id"));
     const char *notice = json_string_value(json_object_get(o, "notice"));
     json_t *now = json_object_get(o, "now");
@@ -240,7 +240,7 @@ static json_t *ask_json(const struct client_conf *conf, const char *path)
 
     if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
         return NULL;
-    return json_loadb(body.p, body.len, 0, NULL);
+    return client_json(buf_str(&body));
 }
 
 static void ask_events(struct hub_feed *f)

@@ -69,7 +69,7 @@ static void call_done(struct call *c, const char *why)
     struct fetch *f = c->all;
     c->fine = sheet_whole(c->sheet);
     if (!c->fine)
-        fprintf(stderr, "muster fetch: %s: %s\n", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
+        cli_fail(&fetch_face, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
     event_free(c->late);
     c->late = NULL;
     c->ssh = NULL;

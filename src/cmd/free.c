@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/here.h"
@@ -46,7 +47,7 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found *r
     int r = client_ask(&conf->client, "GET", path.p, str_of(""), raw, err);
     if (r < 0)
         return r;
-    json_t *o = json_loadb(raw->p, raw->len, 0, NULL);
+    json_t *o = client_json(buf_str(raw));
     found_read(o, ret);
     json_decref(o);
     return ret->uuids.len ? 0 : err_set(err, -EREMOTEIO, "the hub answered something else than a hub would");
@@ -97,7 +98,7 @@ static int show(const struct free_conf *conf, int64_t count)
     int r = hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &err) : from_here(conf, count, &f, &raw, &err);
 
     if (r == 0 && conf->json)
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     else if (r == 0)
         buf_addf(&out, "%s\n", conf->uuids ? f.uuids.p : f.places);
     buf_fini(&f.uuids);

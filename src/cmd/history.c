@@ -189,7 +189,9 @@ int cmd_history(int argc, char **argv)
                                        : 0,
                           &answer, &err)) < 0)
         r = cli_fail(&history_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
-    else if (conf.json || conf.csv)
+    else if (conf.json)
+        r = cli_print_json(&history_face, &answer);
+    else if (conf.csv)
         r = cli_print(&history_face, &answer);
     else
         r = show(&conf, &answer, picture, width);

@@ -116,7 +116,7 @@ static int show(const struct jobs_conf *conf, const struct buf *answer)
     AUTO_BUF out = BUF_INIT(64 << 20);
     struct rows r;
     size_t i;
-    json_t *job, *o = json_loadb(answer->p, answer->len, 0, NULL), *jobs = json_object_get(o, "jobs");
+    json_t *job, *o = client_json(buf_str(answer)), *jobs = json_object_get(o, "jobs");
     int64_t now_ms = clock_wall_ms();
     int code;
 
@@ -158,7 +158,9 @@ int cmd_jobs(int argc, char **argv)
     else if (ask_hub(&conf, &answer, &err) < 0)
         r = cli_fail(&jobs_face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
-        r = conf.json || conf.csv ? cli_print(&jobs_face, &answer) : show(&conf, &answer);
+        r = conf.json  ? cli_print_json(&jobs_face, &answer)
+            : conf.csv ? cli_print(&jobs_face, &answer)
+                       : show(&conf, &answer);
 out:
     opt_fini(jobs_opts, &conf);
     return r;

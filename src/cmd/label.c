@@ -98,7 +98,7 @@ static json_t *ask(struct label *l, const char *method, const char *path, json_t
     int r = client_ask(&l->conf, method, path, str_of(text ? text : ""), &answer, &l->err);
     free(text);
     json_decref(body);
-    json_t *o = r == 0 ? json_loadb(answer.p ? answer.p : "", answer.len, 0, NULL) : NULL;
+    json_t *o = r == 0 ? client_json(buf_str(&answer)) : NULL;
     if (r == 0 && !o)
         err_set(&l->err, -EBADMSG, "'%s' answered something else than a hub would", client_url(&l->conf));
     return o;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "cmd/client.h"
 
 void lines_fini(struct lines *l)
 {
@@ -41,7 +42,7 @@ static char *title_of(const json_t *s, bool one_agg)
 
 bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret)
 {
-    json_t *o = json_loadb(text->p, text->len, 0, NULL), *series = json_object_get(o, "series"), *s;
+    json_t *o = client_json(buf_str(text)), *series = json_object_get(o, "series"), *s;
     struct lines l = {.from_ms = json_integer_value(json_object_get(o, "from")),
                       .step_ms = json_integer_value(json_object_get(o, "step"))};
     bool ok = json_is_array(series) && l.step_ms > 0 && l.from_ms >= 0;

@@ -128,7 +128,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
     if (conf->columns)
         rows_pick(&r, conf->picked.v, conf->picked.n, NULL);
     if (conf->watch)
-        buf_adds(&out, "\033[H\033[2J");
+        fputs("\033[H\033[2J", stdout);
     if (conf->json)
         render_rows_json(&out, &r);
     else if (conf->csv)

@@ -18,7 +18,7 @@ int me_at_hub(const struct client_conf *conf, const char *told, char out[HOLD_PE
     int r = client_ask(conf, "GET", "/api/v1/bookings?device=-", str_of(""), &raw, err);
     if (r < 0)
         return r;
-    json_t *o = json_loadb(raw.p ? raw.p : "", raw.len, 0, NULL);
+    json_t *o = client_json(buf_str(&raw));
     if (!json_is_string(json_object_get(o, "me")) && pw)
         snprintf(out, HOLD_PERSON_MAX, "%s", pw->pw_name);
     json_decref(o);

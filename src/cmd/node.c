@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
@@ -51,11 +52,11 @@ static int list(const struct node_conf *conf)
     if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
         return cli_fail(&node_face, EXIT_REACH, "%s", err.msg);
     if (conf->json) {
-        buf_addstr(&out, str_trim(buf_str(&answer)));
+        plain_json(&out, str_trim(buf_str(&answer)));
         buf_addc(&out, '\n');
         return cli_print(&node_face, &out);
     }
-    json_t *root = json_loadb(answer.p, answer.len, 0, NULL), *n;
+    json_t *root = client_json(buf_str(&answer)), *n;
     if (!json_is_array(root)) {
         json_decref(root);
         return cli_fail(&node_face, EXIT_REACH, "'%s' does not answer as a hub does", client_url(&conf->client));

@@ -162,7 +162,7 @@ static int show(const struct list *l, const struct people_conf *conf, const stru
 {
     AUTO_BUF out = BUF_INIT(64 << 20);
     struct rows r;
-    json_t *all = json_loadb(answer->p, answer->len, 0, NULL), *o;
+    json_t *all = client_json(buf_str(answer)), *o;
     size_t i;
     int code;
 
@@ -214,7 +214,7 @@ static int run(const struct list *l, int argc, char **argv)
         r = cli_fail(l->face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s",
                      path.err ? "that is too much to ask for at once" : err.msg);
     else
-        r = conf.json ? cli_print(l->face, &answer) : show(l, &conf, &answer);
+        r = conf.json ? cli_print_json(l->face, &answer) : show(l, &conf, &answer);
 out:
     opt_fini(l->face->opts, &conf);
     return r;

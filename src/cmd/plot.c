@@ -137,7 +137,7 @@ static int finish(const struct plot_conf *conf, const struct sheet *s)
     }
     if (picture_draw(&s->p, s->format, &out, &err) < 0)
         return cli_fail(&plot_face, EXIT_REACH, "%s", err.msg);
-    return cli_save(&plot_face, conf->output, &out);
+    return cli_save(&plot_face, conf->output, true, &out);
 }
 
 /* ---- a file ---- */

@@ -114,7 +114,7 @@ int cmd_report(int argc, char **argv)
                                            : EXIT_REACH,
                      "%s", err.msg);
     else
-        r = cli_save(&report_face, conf.output, &answer);
+        r = cli_save(&report_face, conf.output, conf.format == FORMAT_PDF, &answer);
 out:
     opt_fini(report_opts, &conf);
     return r;

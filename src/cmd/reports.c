@@ -114,8 +114,8 @@ static int list(const struct reports_conf *conf)
     if (client_ask(&conf->client, "GET", "/api/v1/reports", str_of(""), &raw, &err) < 0)
         return cli_fail(&reports_face, exit_of(&err), "%s", err.msg);
     if (conf->json)
-        return cli_print(&reports_face, &raw);
-    json_t *o = json_loadb(raw.p, raw.len, 0, NULL);
+        return cli_print_json(&reports_face, &raw);
+    json_t *o = client_json(buf_str(&raw));
     if (zone_load(NULL, &z, &err) < 0)
         z = zone_utc();
     rows_init(&rows, columns, ARRAY_LEN(columns));
@@ -153,7 +153,7 @@ static int show(const struct reports_conf *conf, const char *name)
     client.limit_ms = LIMIT_MS;
     if (client_ask(&client, "GET", path.p, str_of(""), &answer, &err) < 0)
         return cli_fail(&reports_face, exit_of(&err), "%s", err.msg);
-    return cli_save(&reports_face, conf->output, &answer);
+    return cli_save(&reports_face, conf->output, conf->format == FORMAT_PNG, &answer);
 }
 
 static int send_now(const struct reports_conf *conf, const char *name)
@@ -177,8 +177,8 @@ static int send_now(const struct reports_conf *conf, const char *name)
     if (client_ask(&client, "POST", path.p, buf_str(&body), &answer, &err) < 0)
         return cli_fail(&reports_face, exit_of(&err), "%s", err.msg);
     if (conf->json)
-        return cli_print(&reports_face, &answer);
-    json_t *o = json_loadb(answer.p, answer.len, 0, NULL);
+        return cli_print_json(&reports_face, &answer);
+    json_t *o = client_json(buf_str(&answer));
     buf_addf(&out, "%s is on its way through", name);
     json_array_foreach(json_object_get(o, "channels"), i, one)
     {

@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
@@ -57,12 +58,12 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
     AUTO_BUF path = BUF_INIT(4096);
     buf_addf(&path, "%s/%s", conf->save, name);
     buf_addf(out, "%s\n", path.p);
-    return cli_save(&say_face, path.p, &bytes);
+    return cli_save(&say_face, path.p, true, &bytes);
 }
 
 static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
 {
-    json_t *o = json_loadb(raw->p ? raw->p : "", raw->len, 0, NULL), *f;
+    json_t *o = client_json(buf_str(raw)), *f;
     const char *text = json_string_value(json_object_get(o, "text"));
     AUTO_BUF out = BUF_INIT(64u << 20);
     int r = EXIT_OK;
@@ -71,7 +72,7 @@ static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
     if (!text)
         r = cli_fail(&say_face, EXIT_REACH, "the hub answered something else than a hub would");
     else if (conf->json)
-        buf_addstr(&out, buf_str(raw));
+        plain_json(&out, buf_str(raw));
     else if (text[0])
         buf_addf(&out, "%s\n", text);
     json_array_foreach(json_object_get(o, "files"), i, f)

@@ -109,7 +109,7 @@ static int64_t waiting(const struct usage_conf *conf, struct err *err)
 {
     AUTO_BUF answer = {0};
     int r = client_ask(&conf->client, "GET", "/api/v1/usage?last=1h&by=model", str_of(""), &answer, err);
-    json_t *o = r < 0 ? NULL : json_loadb(answer.p, answer.len, 0, NULL), *n = json_object_get(o, "waiting");
+    json_t *o = r < 0 ? NULL : client_json(buf_str(&answer)), *n = json_object_get(o, "waiting");
     int64_t v = r < 0                ? r
                 : json_is_integer(n) ? json_integer_value(n)
                                      : err_set(err, -EPROTO, "the hub answered something else than a hub would");
@@ -152,7 +152,7 @@ static int show(const struct usage_conf *conf, const struct buf *answer)
     if (!conf->output && conf->format >= FORMAT_PDF && isatty(STDOUT_FILENO))
         return cli_fail(&usage_face, EXIT_USAGE, "a %s is not for a terminal: use --output FILE",
                         formats[conf->format]);
-    return cli_save(&usage_face, conf->output, answer);
+    return cli_save(&usage_face, conf->output, conf->format >= FORMAT_PDF, answer);
 }
 
 int cmd_usage(int argc, char **argv)

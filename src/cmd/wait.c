@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/here.h"
@@ -102,6 +103,8 @@ static void say(struct waiter *w, bool passing, const char *fmt, ...) __attribut
 static void say(struct waiter *w, bool passing, const char *fmt, ...)
 {
     bool screen = isatty(STDERR_FILENO);
+    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_BUF clean = BUF_INIT(6 * 65536);
     va_list ap;
 
     if (w->conf->quiet || (passing && !screen))
@@ -109,8 +112,10 @@ static void say(struct waiter *w, bool passing, const char *fmt, ...)
     if (w->line)
         fputs("\r\033[K", stderr);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    buf_vaddf(&b, fmt, ap);
     va_end(ap);
+    plain_line(&clean, buf_str(&b));
+    fputs(clean.p ? clean.p : "", stderr);
     if (!passing)
         fputc('\n', stderr);
     fflush(stderr);
@@ -151,7 +156,7 @@ static int ask(struct waiter *w, const char *method, const char *path, struct st
 
     if (r < 0)
         return r;
-    json_t *o = json_loadb(w->raw.p ? w->raw.p : "", w->raw.len, 0, NULL);
+    json_t *o = client_json(buf_str(&w->raw));
     const char *state = json_string_value(json_object_get(o, "state"));
     if (!state)
         r = err_set(err, -EPROTO, "'%s' answered something else than a hub would", client_url(&w->client));
@@ -359,7 +364,7 @@ static int then(struct waiter *w, char **argv)
         return code;
     }
     if (w->conf->json && w->raw.len)
-        buf_addstr(&out, buf_str(&w->raw));
+        plain_json(&out, buf_str(&w->raw));
     else
         buf_addf(&out, "%s\n", w->conf->uuids ? w->found.uuids.p : w->found.places);
     return cli_print(&wait_face, &out);
@@ -466,7 +471,7 @@ static int list(const struct wait_conf *conf)
 
     if (client_ask(&conf->client, "GET", "/api/v1/waits", str_of(""), &raw, &err) < 0)
         return cli_fail(&wait_face, EXIT_REACH, "%s", err.msg);
-    json_t *o = json_loadb(raw.p ? raw.p : "", raw.len, 0, NULL);
+    json_t *o = client_json(buf_str(&raw));
     rows_init(&rows, columns, ARRAY_LEN(columns));
     json_array_foreach(json_object_get(o, "rows"), i, one)
     {
@@ -474,7 +479,7 @@ static int list(const struct wait_conf *conf)
     }
     struct term t = {.width = cli_width(160), .colour = cli_colour()};
     if (conf->json)
-        buf_addstr(&out, buf_str(&raw));
+        plain_json(&out, buf_str(&raw));
     else if (!rows.n)
         buf_adds(&out, "nobody waits\n");
     else

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/plain.h"
 
 #define SLACK_TEXT_BYTES 39000 /* Slack cuts beyond 40000 */
 
@@ -16,7 +17,17 @@ static const size_t texts[] = {offsetof(struct message, channel), offsetof(struc
 static const size_t file_texts[] = {offsetof(struct message_file, name), offsetof(struct message_file, type),
                                     offsetof(struct message_file, title)};
 
-struct message *message_copy(const struct message *m)
+/* As it may be read: nothing in it moves a cursor or turns text round, whichever way it goes out. */
+static const char *show(const char *s, struct buf *room, int (*add)(struct buf *out, struct str s))
+{
+    if (plain_is(str_of(s)))
+        return s;
+    *room = BUF_INIT(plain_room(str_of(s)));
+    add(room, str_of(s));
+    return room->p ? room->p : "";
+}
+
+static struct message *copy_whole(const struct message *m)
 {
     size_t text_bytes = mem_text_bytes(m, texts, ARRAY_LEN(texts));
     size_t size = sizeof(*m) + m->n_files * sizeof(*m->files) + text_bytes;
@@ -42,6 +53,17 @@ struct message *message_copy(const struct message *m)
         room += files[i].bytes.len;
     }
     return to;
+}
+
+struct message *message_copy(const struct message *m)
+{
+    AUTO_BUF title = {0};
+    AUTO_BUF text = {0};
+    struct message clean = *m;
+
+    clean.title = show(m->title, &title, plain_line);
+    clean.text = show(m->text, &text, plain_text);
+    return copy_whole(&clean);
 }
 
 static void escape_slack(struct buf *out, const char *s)

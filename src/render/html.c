@@ -1,6 +1,8 @@
 /* html.c: one escape for every place text may stand in. */
 #include "render/html.h"
 
+#include "base/plain.h"
+
 static const char *entity(uint32_t point)
 {
     switch (point) {
@@ -15,7 +17,7 @@ static const char *entity(uint32_t point)
     case '\'':
         return "&#39;";
     default:
-        return (point < 32 && point != '\t' && point != '\n') || (point >= 127 && point < 160) ? "\xef\xbf\xbd" : NULL;
+        return plain_point(point) || point == '\t' || point == '\n' ? NULL : PLAIN_MARK;
     }
 }
 
@@ -24,7 +26,7 @@ void html_text(struct buf *out, struct str s)
     while (s.len) {
         uint32_t point = 0;
         size_t n = str_utf8(s, &point);
-        const char *other = n ? entity(point) : "\xef\xbf\xbd";
+        const char *other = n ? entity(point) : PLAIN_MARK;
         n = n ? n : 1;
         if (other)
             buf_adds(out, other);

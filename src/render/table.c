@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "render/words.h"
 
 void cell_shown(struct buf *b, const struct column_spec *col, const struct cell *c)
@@ -10,9 +11,9 @@ void cell_shown(struct buf *b, const struct column_spec *col, const struct cell 
     if (c->absent)
         buf_addc(b, '-');
     else if (c->screen)
-        buf_adds(b, c->screen);
+        plain_line(b, str_of(c->screen));
     else if (col->type == CELL_TEXT)
-        buf_adds(b, c->json_text ? c->json_text : "");
+        plain_line(b, str_of(c->json_text ? c->json_text : ""));
     else if (col->type == CELL_BOOL)
         buf_adds(b, c->i ? "yes" : "no");
     else if (col->type == CELL_FIXED)

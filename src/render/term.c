@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "render/words.h"
 
 #define WIDTH_MIN 80
@@ -24,6 +25,13 @@ struct pen {
     const struct glyphs *g;
 };
 
+static void notice_line(struct buf *out, const char *notice)
+{
+    buf_adds(out, "! ");
+    plain_line(out, str_of(notice));
+    buf_addc(out, '\n');
+}
+
 static struct pen pen_of(struct buf *out, const struct view *v, const struct term *t)
 {
     struct pen p = {.out = out, .v = v, .colour = t->colour, .ascii = t->ascii};
@@ -31,7 +39,7 @@ static struct pen pen_of(struct buf *out, const struct view *v, const struct ter
     p.width = MAX(WIDTH_MIN, MIN(t->width, WIDTH_MAX));
     p.g = t->ascii ? &glyphs_ascii : &glyphs_utf8;
     if (v->notice)
-        buf_addf(out, "! %s\n", v->notice);
+        notice_line(out, v->notice);
     if (t->answer) {
         view_answer(v, out);
         buf_addc(out, '\n');
@@ -433,8 +441,10 @@ void render_term_detail(struct buf *out, const struct view *v, const struct term
 
 void render_term_names(struct buf *out, const struct view *v)
 {
-    for (size_t i = 0; i < v->n && out->err == 0; i++)
-        buf_addf(out, "%s\n", v->nodes[i]->name);
+    for (size_t i = 0; i < v->n && out->err == 0; i++) {
+        plain_line(out, str_of(v->nodes[i]->name));
+        buf_addc(out, '\n');
+    }
 }
 
 void render_term_tree(struct buf *out, const struct view *v, const struct term *t)
@@ -451,11 +461,14 @@ void render_term_tree(struct buf *out, const struct view *v, const struct term *
             char when[32];
             if (!d->n_procs || !in_sight(d))
                 continue;
-            buf_addf(out, "    [gpu:%d (%s)] %s\n", (int)d->fact.index, device_shown(d),
-                     d->at_ms ? local_time(d->at_ms, true, when) : "");
+            buf_addf(out, "    [gpu:%d (", (int)d->fact.index);
+            plain_line(out, str_of(device_shown(d)));
+            buf_addf(out, ")] %s\n", d->at_ms ? local_time(d->at_ms, true, when) : "");
             for (size_t m = 0; m < d->n_procs; m++) {
+                AUTO_BUF b = BUF_INIT(4096);
+                proc_line(&p, d, m, &b);
                 buf_adds(out, "        ");
-                proc_line(&p, d, m, out);
+                plain_line(out, buf_str(&b));
                 buf_addc(out, '\n');
             }
         }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 
 const char *const vendor_words[VENDOR_COUNT] = {"", "nvidia", "amd", "intel"};
 
@@ -165,6 +166,11 @@ static size_t head_of(struct str s, int width)
 void fit(struct buf *out, struct str s, int width, enum fit how, bool ascii)
 {
     const char *dots = ascii ? "~" : "…";
+    AUTO_BUF clean = BUF_INIT(plain_room(s));
+    if (!plain_is(s)) {
+        plain_line(&clean, s);
+        s = buf_str(&clean);
+    }
     int wide = str_width(s), room = MAX(width - 1, 0);
 
     if (width <= 0)

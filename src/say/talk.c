@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "base/plain.h"
 #include "render/render.h"
 
 #define BLOCKS_MAX  50
@@ -64,7 +65,11 @@ static void escape(struct buf *out, struct str s, size_t max)
     while (s.len) {
         uint32_t c;
         size_t n = str_utf8(s, &c);
-        const char *as = *s.p == '&' ? "&amp;" : *s.p == '<' ? "&lt;" : *s.p == '>' ? "&gt;" : NULL;
+        const char *as = *s.p == '&'                                      ? "&amp;"
+                         : *s.p == '<'                                    ? "&lt;"
+                         : *s.p == '>'                                    ? "&gt;"
+                         : n && !plain_point(c) && c != '\n' && c != '\t' ? PLAIN_MARK
+                                                                          : NULL;
         size_t need = as ? strlen(as) : n ? n : 1;
         if (out->len + need > end)
             return;

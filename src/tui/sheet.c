@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/plain.h"
 
 void sheet_size(struct sheet *s, int w, int h)
 {
@@ -34,16 +35,21 @@ int sheet_put(struct sheet *s, int y, int x, int width, uint8_t style, const cha
 {
     struct str rest = str_of(text);
     int end = MIN(x + width, s->w);
+    AUTO_BUF clean = BUF_INIT(plain_room(rest));
 
     if (width <= 0 || x >= end)
         return x;
+    if (!plain_is(rest)) {
+        plain_line(&clean, rest);
+        rest = buf_str(&clean);
+    }
     bool cut = str_width(rest) > end - x;
     while (rest.len) {
         uint32_t c = '?';
         size_t n = str_utf8(rest, &c);
         n = n ? n : 1;
         int wide = str_width(str_n(rest.p, n));
-        if (wide == 0 || c < ' ') { /* joins the letter before it: a cell holds one code point */
+        if (wide == 0) { /* joins the letter before it: a cell holds one code point */
             rest.p += n;
             rest.len -= n;
             continue;

@@ -20,7 +20,7 @@ static void text_is_clipped_to_its_column(void **unused)
         const char *want;
     } cases[] = {{"abc", 0, 5, "abc"},     {"abcdef", 0, 4, "abc…"}, {"abcdef", 0, 0, ""},
                  {"é日本", 0, 5, "é日本"}, {"é日本", 0, 4, "é日…"},  {"abcdef", 8, 9, "        a…"},
-                 {"abc", 10, 3, ""},       {"\xff!", 0, 5, "?!"}};
+                 {"abc", 10, 3, ""},       {"\xff!", 0, 5, "�!"},    {"a\u202e\033b", 0, 5, "a��b"}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct sheet s = {0};
