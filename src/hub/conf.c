@@ -50,6 +50,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, max_connections, 0, OPT_INT, "65536", "N", "connections at once, as far as the limit on open files allows", .min = 16, .max = 1000000),
     OPT(hub_conf, max_per_address, 0, OPT_INT, "8192", "N", "of these from one address; more where a proxy stands in front of more agents", .min = 1, .max = 1000000),
     OPT(hub_conf, max_streams, 0, OPT_INT, "512", "N", "live readers at once", .min = 0, .max = 100000),
+    OPT(hub_conf, max_streams_per_address, 0, OPT_INT, "64", "N", "of these from one address; behind a proxy of proxy.from from each address it forwards for", .min = 1, .max = 100000),
     OPT(hub_conf, max_nodes, 0, OPT_INT, "65536", "N", "nodes ever", .min = 1, .max = 10000000),
     SSH_OPTS(hub_conf, ssh),
     FILES_OPTS(hub_conf, files),

@@ -27,7 +27,7 @@ struct hub_conf {
     char *rule_preset, *rule_util, *rule_mem_util, *rule_held_mem, *rule_graphics_mem, *rule_stale_after,
         *rule_down_after, *rule_hung_after;
     int64_t keep_raw, keep_minute, keep_hour, keep_records, keep_bytes, rotate, commit, interval, watch_interval,
-        max_connections, max_per_address, max_streams, max_nodes;
+        max_connections, max_per_address, max_streams, max_streams_per_address, max_nodes;
     struct ssh_settings ssh; /* machines without an agent: a relay reads them */
     struct files_settings files;
     char *vesta_token, *vesta_token_file;

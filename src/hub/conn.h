@@ -39,12 +39,12 @@ struct conn {
     struct io *io;
     enum conn_state state;
     bool tls, loopback, eof, dead, stepping, close_after;
-    bool served;                  /* a request, since it began to move */
-    bool gzip_ok, head_only, old; /* what the answer needs of the request, which may be gone by then */
-    size_t scanned;               /* of the head, for its end */
-    int64_t deadline_ms;
-    size_t queued;  /* stream: at the last tick */
-    size_t sending; /* of httpd.replies */
+    bool served;                   /* a request, since it began to move */
+    bool gzip_ok, head_only, old;  /* what the answer needs of the request, which may be gone by then */
+    size_t scanned;                /* of the head, for its end */
+    int64_t since_ms, deadline_ms; /* in this state */
+    size_t queued;                 /* stream: at the last tick */
+    size_t sending;                /* of httpd.replies */
     struct exchange *x;
     struct late *late;
     struct stream_conn *stream;
@@ -70,6 +70,7 @@ struct stream_conn {
 struct httpd {
     struct event_base *loop;
     struct httpd_conf conf;
+    size_t max_now; /* connections: fewer than configured after descriptors ran out, until there were enough again */
     struct httpd_ops ops;
     struct conn ring; /* ring.next moved on last, ring.prev longest ago */
     struct ssl_ctx_st *tls;

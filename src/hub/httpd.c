@@ -14,14 +14,17 @@
 #include "hub/guests.h"
 #include "hub/ports.h"
 
-#define LINGER_MS  2000 /* after an early error: read and forget what still comes, or the error never arrives */
-#define READ_AHEAD (64u << 10)
-#define COPY_MAX   (4u << 10) /* smaller bodies are copied behind the head */
-#define GZIP_LEAST 1024
-#define PACK_LEAST (32u << 10) /* larger ones are compressed beside the loop */
-#define RATE       64          /* bytes per ms a client must manage, both ways */
-#define BODY_SMALL (64u << 10) /* smaller ones do not count as one address's */
-#define TURN_US    10000       /* of requests in one turn of the loop, the last one over it; the others wait */
+#define LINGER_MS    2000 /* after an early error: read and forget what still comes, or the error never arrives */
+#define READ_AHEAD   (64u << 10)
+#define COPY_MAX     (4u << 10) /* smaller bodies are copied behind the head */
+#define GZIP_LEAST   1024
+#define PACK_LEAST   (32u << 10) /* larger ones are compressed beside the loop */
+#define RATE         64          /* bytes per ms a client must manage, both ways */
+#define BODY_SMALL   (64u << 10) /* smaller ones do not count as one address's */
+#define SLOW_HEAD_MS 1000        /* who sends a head for so long gives way when there is no room */
+#define SLOW_MS      5000        /* the same for a body and a reply */
+#define FULL_GO      4u          /* so many go when there are no descriptors left */
+#define TURN_US      10000       /* of requests in one turn of the loop, the last one over it; the others wait */
 
 /* ---- connections ---- */
 
@@ -29,7 +32,8 @@ void conn_enter(struct conn *c, enum conn_state state, int64_t for_ms)
 {
     struct conn *ring = &c->h->ring;
     c->state = state;
-    c->deadline_ms = clock_mono_ms() + for_ms;
+    c->since_ms = clock_mono_ms();
+    c->deadline_ms = c->since_ms + for_ms;
     c->prev->next = c->next;
     c->next->prev = c->prev;
     c->prev = ring;
@@ -522,18 +526,50 @@ static void on_io(void *arg, int words)
 
 /* ---- newcomers ---- */
 
-/* Room for one more: the connection that has been idle longest gives way. */
+/* Could it give way to another? Idle ones; and such as keep us waiting, for a request's head or body or to take a
+ * reply. */
+static bool gives_way(const struct conn *c, bool idle, int64_t now_ms)
+{
+    bool empty = io_in(c->io).len == 0;
+    switch (c->state) {
+    case CONN_LINGER:
+        return true;
+    case CONN_HEAD:
+        return empty || (!idle && !c->before && now_ms - c->since_ms > SLOW_HEAD_MS);
+    case CONN_BODY:
+    case CONN_CHUNKS:
+    case CONN_REPLY:
+        return !idle && !c->before && now_ms - c->since_ms > SLOW_MS;
+    default:
+        return false;
+    }
+}
+
+/* The connection that nothing was heard of longest makes room, an idle one before others. False: there is none. */
 static bool make_room(struct httpd *h)
 {
-    int looked = 0;
-    if (h->stat.connections < h->conf.max_connections)
-        return true;
-    for (struct conn *c = h->ring.prev; c != &h->ring && looked < 256; c = c->prev, looked++)
-        if (c->state == CONN_LINGER || (c->state == CONN_HEAD && io_in(c->io).len == 0)) {
-            conn_end(c);
-            return true;
-        }
+    int64_t now_ms = clock_mono_ms();
+    for (int idle = 1; idle >= 0; idle--) {
+        int looked = 0;
+        for (struct conn *c = h->ring.prev; c != &h->ring && looked < 256; c = c->prev, looked++)
+            if (gives_way(c, idle, now_ms)) {
+                conn_end(c);
+                return true;
+            }
+    }
     return false;
+}
+
+/* No descriptors are left: what we need ourselves comes first, so some connections go, and for a while there are fewer.
+ */
+static bool on_full(void *arg)
+{
+    struct httpd *h = arg;
+    size_t made = 0;
+    while (made < FULL_GO && make_room(h))
+        made++;
+    h->max_now = MAX(h->stat.connections, FULL_GO);
+    return made > 0;
 }
 
 static void on_accept(void *arg, int fd, const char *peer)
@@ -542,7 +578,7 @@ static void on_accept(void *arg, int fd, const char *peer)
                                "Content-Length: 0\r\n\r\n";
     struct httpd *h = arg;
     bool welcome = guests_enter(h->guests, peer, h->conf.max_per_address);
-    if (!welcome || !make_room(h)) {
+    if (!welcome || (h->stat.connections >= h->max_now && !make_room(h))) {
         if (welcome)
             guests_leave(h->guests, peer);
         h->stat.refused++;
@@ -573,7 +609,9 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->ring.prev = h->ring.next = &h->ring;
     h->queue.before = h->queue.behind = &h->queue;
     h->again = evtimer_new(loop, on_again, h);
+    h->max_now = conf->max_connections;
     h->ports = ports_new(loop, on_accept, h);
+    ports_on_full(h->ports, on_full);
     h->group = io_group_new(loop, conf->group_ms);
     h->guests = guests_new();
     return h;
@@ -611,7 +649,7 @@ void httpd_set_tls(struct httpd *h, struct ssl_ctx_st *tls)
 
 void httpd_set_max(struct httpd *h, size_t max_connections, size_t max_per_address)
 {
-    h->conf.max_connections = max_connections;
+    h->conf.max_connections = h->max_now = max_connections;
     h->conf.max_per_address = max_per_address;
 }
 
@@ -643,6 +681,7 @@ void httpd_tick(struct httpd *h)
     int64_t now_ms = clock_mono_ms();
     struct conn *c = h->ring.next, *next;
     ports_resume(h->ports);
+    h->max_now += h->max_now < h->conf.max_connections;
     for (; c != &h->ring; c = next) {
         next = c->next;
         if (c->state == CONN_STREAM ? !stream_stuck(c, now_ms) : now_ms <= c->deadline_ms)

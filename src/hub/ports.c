@@ -19,6 +19,7 @@ struct port {
 struct ports {
     struct event_base *loop;
     ports_fn *fn;
+    bool (*full)(void *arg); /* NULL: nobody can help */
     void *arg;
     bool paused;
     size_t n;
@@ -32,6 +33,11 @@ struct ports *ports_new(struct event_base *loop, ports_fn *fn, void *arg)
     p->fn = fn;
     p->arg = arg;
     return p;
+}
+
+void ports_on_full(struct ports *p, bool (*full)(void *arg))
+{
+    p->full = full;
 }
 
 void ports_free(struct ports *p)
@@ -60,7 +66,10 @@ static void on_accept_error(struct evconnlistener *l, void *arg)
 {
     struct ports *p = arg;
     (void)l;
-    p->paused = true; /* no descriptors left, most likely: the next tick tries again */
+    int why = EVUTIL_SOCKET_ERROR();
+    if ((why == EMFILE || why == ENFILE) && p->full && p->full(p->arg))
+        return;       /* whoever waits is accepted in the next turn */
+    p->paused = true; /* the next tick tries again */
     for (size_t i = 0; i < p->n; i++)
         evconnlistener_disable(p->v[i].listener);
 }

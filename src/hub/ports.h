@@ -12,6 +12,8 @@ struct ports;
 typedef void ports_fn(void *arg, int fd, const char *peer);
 
 struct ports *ports_new(struct event_base *loop, ports_fn *fn, void *arg);
+/* Before accepting rests for want of descriptors: full(arg) may give some back, and says whether it did. */
+void ports_on_full(struct ports *p, bool (*full)(void *arg));
 void ports_free(struct ports *p);
 /* "127.0.0.1:0", "[::]:8765", "*:80"; names are not resolved. *ret_port is the one in use; may be NULL. */
 int ports_open(struct ports *p, const char *address, int *ret_port, struct err *err);

@@ -10,7 +10,6 @@
 #include <malloc.h>
 #include <openssl/ssl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "api/sources.h"
@@ -33,6 +32,7 @@
 #include "hub/outbox.h"
 #include "hub/ports.h"
 #include "hub/press.h"
+#include "hub/room.h"
 #include "hub/saying.h"
 #include "hub/self.h"
 #include "hub/slack.h"
@@ -47,7 +47,6 @@
 #define TICK_MS     1000
 #define PUSH_MS     200
 #define BEAT_TICKS  5
-#define FD_RESERVE  64ul /* database, logs, listeners */
 #define CACHE_BYTES (128u << 20)
 #define READERS     2    /* threads that answer questions about the past */
 #define READ_QUEUE  64   /* questions that may wait for them */
@@ -290,32 +289,25 @@ static void next_fini(struct server *s, struct next *n, bool undo)
     SSL_CTX_free(n->tls);
 }
 
-static size_t connections_allowed(const struct hub_conf *conf)
-{
-    struct rlimit rl;
-    size_t want = (size_t)conf->max_connections;
-    if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
-        return want;
-    struct rlimit more = {.rlim_cur = want + FD_RESERVE, .rlim_max = MAX(rl.rlim_max, want + FD_RESERVE)};
-    if (rl.rlim_cur < more.rlim_cur && setrlimit(RLIMIT_NOFILE, &more) < 0) { /* beyond rlim_max only root may */
-        more.rlim_cur = more.rlim_max = rl.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &more);
-    }
-    getrlimit(RLIMIT_NOFILE, &rl);
-    if (rl.rlim_cur < want + FD_RESERVE) {
-        want = rl.rlim_cur > 2 * FD_RESERVE ? rl.rlim_cur - FD_RESERVE : FD_RESERVE;
-        log_info("hub", "the limit on open files (%llu) leaves room for %zu connections",
-                 (unsigned long long)rl.rlim_cur, want);
-    }
-    return want;
-}
-
 static bool keeps(const struct opt_list *list, const char *address)
 {
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->v[i], address) == 0)
             return true;
     return false;
+}
+
+/* Readers stay connected: they have half of what room there is, or nobody else would come in. */
+static void set_limits(struct hub *h)
+{
+    struct httpd_stat st;
+    size_t limit;
+    httpd_stat(h->httpd, &st);
+    size_t room = room_connections((size_t)h->conf.max_connections, st.connections, &limit);
+    if (limit)
+        log_info("hub", "the limit on open files (%zu) leaves room for %zu connections", limit, room);
+    httpd_set_max(h->httpd, room, (size_t)h->conf.max_per_address);
+    streams_set_max(h->streams, MIN((size_t)h->conf.max_streams, room / 2), (size_t)h->conf.max_streams_per_address);
 }
 
 /* Nothing here can fail. Takes conf. */
@@ -350,8 +342,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     n->tariff = (struct tariff){0};
     struct ledger_conf lc = hub_ledger_conf(h, &n->rule);
     ledger_set(h->ledger, &lc);
-    httpd_set_max(h->httpd, connections_allowed(&h->conf), (size_t)h->conf.max_per_address);
-    streams_set_max(h->streams, (size_t)h->conf.max_streams);
+    set_limits(h);
     census_desk_take(h->census, n->census, &n->census_files); /* drops streams and what was rendered */
     n->census = NULL;
     slurm_desk_set(h->slurm);
@@ -609,7 +600,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
-    h->streams = streams_new(&h->api, 0);
+    h->streams = streams_new(&h->api);
     h->census = census_desk_new(h);
     h->slurm = slurm_desk_new(h);
     h->wandb = wandb_desk_new(h);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rand.h"
+#include "hub/guests.h"
 #include "hub/httpd.h"
 #include "query/view.h"
 #include "render/render.h"
@@ -49,26 +50,29 @@ struct reader {
     struct stream_conn *conn;
     uint64_t seq;
     bool snapshot;     /* still on its way: nothing is queued behind it */
+    char peer[64];     /* from where, behind a trusted proxy too */
     int64_t behind_ms; /* since when too much is queued for it, monotonic; 0: not */
 };
 
 struct streams {
     struct api *api;
-    size_t n, max;
+    size_t n, max, max_per_address;
+    struct guests *guests;
     struct group *groups;
 };
 
-struct streams *streams_new(struct api *api, size_t max)
+struct streams *streams_new(struct api *api)
 {
     struct streams *s = mem_zero(1, sizeof(*s));
     s->api = api;
-    s->max = max;
+    s->guests = guests_new();
     return s;
 }
 
-void streams_set_max(struct streams *s, size_t max)
+void streams_set_max(struct streams *s, size_t max, size_t max_per_address)
 {
     s->max = max;
+    s->max_per_address = max_per_address;
 }
 
 size_t streams_count(const struct streams *s)
@@ -238,6 +242,7 @@ static void reader_free(struct reader *r)
         at = &(*at)->next;
     *at = r->next;
     s->n--;
+    guests_leave(s->guests, r->peer);
     free(r);
     if (g->readers)
         return;
@@ -318,9 +323,17 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     struct filter *filter;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
+    if (!guests_enter(s->guests, rq->peer, s->max_per_address)) {
+        filter_free(filter);
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
+        return reply_problem(rp, 503,
+                             "%zu readers are connected from your address, as many as max_streams_per_address allows",
+                             s->max_per_address);
+    }
     struct group *g =
         group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "", filter);
     struct reader *r = mem_zero(1, sizeof(*r));
+    mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
     r->s = s;
     r->g = g;
     struct blob *snapshot = snapshot_get(s, g, rq->now_ms);
@@ -433,5 +446,6 @@ void streams_free(struct streams *s)
     if (!s)
         return;
     streams_reset(s);
+    guests_free(s->guests);
     free(s);
 }

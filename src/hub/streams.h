@@ -11,9 +11,9 @@
 
 struct streams;
 
-struct streams *streams_new(struct api *api, size_t max);
+struct streams *streams_new(struct api *api);
 void streams_free(struct streams *s);
-void streams_set_max(struct streams *s, size_t max);
+void streams_set_max(struct streams *s, size_t max, size_t max_per_address); /* readers; of those to come */
 enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp);
 void streams_push(struct streams *s, int64_t now_ms);     /* send what changed; several times a second */
 void streams_tell(struct streams *s, const char *notice); /* what the hub has to say of itself; "": nothing any more */
