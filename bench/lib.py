@@ -95,7 +95,7 @@ def hub(*flags):
             h.port = int(h.match.group(1))
             h.url = h.match.group(0)
             h.data = path + "/data"
-            h.token = subprocess.run([MUSTER, "token", "new", "--role", "enroll", "--data", h.data], check=True, stdout=subprocess.PIPE).stdout.decode().strip()
+            h.token = subprocess.run([MUSTER, "token", "new", "--role", "enroll", "--uses", "100000", "--data", h.data], check=True, stdout=subprocess.PIPE).stdout.decode().strip()
             h.token_file = path + "/token"
             with open(h.token_file, "w", encoding="utf-8") as f:
                 f.write(h.token)

@@ -159,7 +159,7 @@ class Muster(Peer):
         s = lib.Server([lib.MUSTER, "hub", "--listen", f"127.0.0.1:{self.port}", "--data", self.path + "/data", *lib.OLD_IS_FINE], r"http://127\.0\.0\.1:(\d+)")
         s.url, s.token_file = s.match.group(0), self.path + "/token"
         if not os.path.exists(s.token_file):
-            token = subprocess.run([lib.MUSTER, "token", "new", "--role", "enroll", "--data", self.path + "/data"], check=True, stdout=subprocess.PIPE).stdout
+            token = subprocess.run([lib.MUSTER, "token", "new", "--role", "enroll", "--uses", "100000", "--data", self.path + "/data"], check=True, stdout=subprocess.PIPE).stdout
             with open(s.token_file, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as f:
                 f.write(token)
         return s

@@ -128,6 +128,8 @@ export interface Node {
     demo?: boolean;
     retired?: boolean;
     maintenance?: boolean;
+    /** It has sent no sample, ever. */
+    never_sampled?: boolean;
     collect?: string;
     agent?: string;
     collector?: string;

@@ -171,6 +171,7 @@ struct api {
     /* administration; rename NULL, retired and maintenance -1: leave */
     int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                       struct err *err);
+    int (*node_delete)(void *hub, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
     void (*node_labels)(void *hub, const char *key, const char *labels); /* a key that is not known is passed over */
     /* JSON array. keep: NULL, or which of the newest EVENTS_LOOK; n NULL: a node that is not known any more */
     int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit,

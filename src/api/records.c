@@ -18,6 +18,7 @@ static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
     json_cstr(j, "address", n->address[0] ? n->address : NULL);
     json_bool(j, "retired", n->retired);
     json_bool(j, "maintenance", n->maintenance);
+    json_bool(j, "never_sampled", n->never_sampled);
     if (n->at_ms > 0) {
         json_int(j, "last_news", n->at_ms);
         json_int(j, "age_ms", MAX(now_ms - n->at_ms, 0));
@@ -86,6 +87,26 @@ json_t *read_object(const struct request *rq, struct reply *rp)
     return NULL;
 }
 
+static bool tail_name(const struct request *rq, char node[NAME_MAX_LEN])
+{
+    if (rq->tail.len >= NAME_MAX_LEN)
+        return false;
+    memcpy(node, rq->tail.p, rq->tail.len);
+    node[rq->tail.len] = 0;
+    return true;
+}
+
+static enum reply_how node_done(const struct request *rq, struct reply *rp, int r, const struct err *err)
+{
+    if (r == -ENOENT)
+        return reply_problem(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", STR_ARG(rq->tail));
+    if (r < 0)
+        return reply_problem(rp, r == -EEXIST ? 409 : 500, "%s", err->msg);
+    rp->body = BUF_INIT(64);
+    buf_adds(&rp->body, "{\"done\":true}\n");
+    return REPLY_NOW;
+}
+
 enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
 {
     json_t *o = read_object(rq, rp), *v;
@@ -115,20 +136,16 @@ enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
             return REPLY_NOW;
         }
     }
-    int r = -ENOENT;
-    if (rq->tail.len < sizeof(node)) {
-        memcpy(node, rq->tail.p, rq->tail.len);
-        node[rq->tail.len] = 0;
-        r = a->node_admin(a->hub, node, name, retired, maintenance, &err);
-    }
+    int r = tail_name(rq, node) ? a->node_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
     json_decref(o);
-    if (r == -ENOENT)
-        return reply_problem(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", STR_ARG(rq->tail));
-    if (r < 0)
-        return reply_problem(rp, r == -EEXIST ? 409 : 500, "%s", err.msg);
-    rp->body = BUF_INIT(64);
-    buf_adds(&rp->body, "{\"done\":true}\n");
-    return REPLY_NOW;
+    return node_done(rq, rp, r, &err);
+}
+
+enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)
+{
+    char node[NAME_MAX_LEN];
+    struct err err = {0};
+    return node_done(rq, rp, tail_name(rq, node) ? a->node_delete(a->hub, node, &err) : -ENOENT, &err);
 }
 
 struct event_sieve {

@@ -29,9 +29,13 @@ static void token_run(struct past_ask *k, const struct past *past, struct reply 
     json_cstr(&j, "id", job->t.id);
     json_cstr(&j, "role", job->t.role);
     json_cstr(&j, "token", job->text);
+    if (job->t.expires_ms)
+        json_int(&j, "expires", job->t.expires_ms);
     if (strcmp(job->t.role, role_words[ROLE_ENROLL]) == 0) {
         snprintf(command, sizeof(command), "curl -fsS %s%s/install | sh -s -- %s", job->pin, job->url, job->text);
         json_cstr(&j, "command", command);
+        if (job->t.uses)
+            json_int(&j, "uses", job->t.uses);
     }
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
@@ -55,6 +59,7 @@ static const char *read_token(json_t *o, struct store_token *t)
 {
     const char *key;
     json_t *v;
+    int64_t span_ms;
     json_object_foreach(o, key, v)
     {
         if (strcmp(key, "role") == 0 && json_is_string(v)) {
@@ -69,10 +74,21 @@ static const char *read_token(json_t *o, struct store_token *t)
         } else if (strcmp(key, "note") == 0) {
             if (!fill(v, t->note, sizeof(t->note)))
                 return "note must be text without quotes, slashes or control characters, at most 127 bytes";
+        } else if (strcmp(key, "expires") == 0) {
+            if (!json_is_string(v) || !str_duration_ms(str_of(json_string_value(v)), &span_ms) ||
+                span_ms < TOKEN_SPAN_MIN || span_ms > TOKEN_SPAN_MAX)
+                return "expires must be a time from now, as \"1d\": between a minute and ten years";
+            t->expires_ms = t->created_ms + span_ms;
+        } else if (strcmp(key, "uses") == 0) {
+            t->uses = json_integer_value(v);
+            if (!json_is_integer(v) || t->uses < 1 || t->uses > TOKEN_USES_MAX)
+                return "uses must be a number of nodes between 1 and 1000000";
         } else {
-            return "only role, person and note can be given";
+            return "only role, person, note, expires and uses can be given";
         }
     }
+    if (t->uses && strcmp(t->role, role_words[ROLE_ENROLL]) != 0)
+        return "only an enroll token has uses";
     bool member = strcmp(t->role, role_words[ROLE_MEMBER]) == 0;
     if (!t->role[0])
         return "a role is needed: enroll, agent, member or reader";

@@ -37,6 +37,8 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
         reply_problem(rp, 503, "tokens cannot be read just now; try again");
         return false;
     }
+    if (r == 1 && t.expires_ms && rq->now_ms >= t.expires_ms)
+        return unauthorised(rp, "this token has expired: make another on the hub with `muster token new`");
     if (r == 0 || !token_match(&t, m.hash))
         return unauthorised(rp,
                             "this token is not known here, or was revoked: `muster token list` on the hub shows them");

@@ -18,7 +18,12 @@ struct token {
     char person[64], node[NODE_KEY_MAX]; /* member: whose; agent: which node (empty: bound at first use) */
     uint8_t hash[32];
     bool revoked;
+    int64_t expires_ms; /* 0: never. One that has expired is revoked, too */
 };
+
+#define TOKEN_SPAN_MIN 60000
+#define TOKEN_SPAN_MAX (3650 * 86400000ll)
+#define TOKEN_USES_MAX 1000000
 
 /* text: the whole secret token, to be shown once. Role, person and node are the caller's to fill. */
 void token_new(struct token *ret, char text[64]);

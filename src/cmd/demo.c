@@ -85,7 +85,10 @@ int demo_prepare(const char *dir, struct err *err)
         (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
         goto out;
     cast_init_demo(&cast, trace, CAST_DEMO_NODES - 1, now);
-    struct store_node n = {.first_ms = now - 86400000, .last_ms = now - SILENT_FOR_MS, .demo = true};
+    struct store_node n = {.first_ms = now - 86400000,
+                           .last_ms = now - SILENT_FOR_MS,
+                           .demo = true,
+                           .sampled_ms = now - SILENT_FOR_MS};
     node_id_text(&cast.id, n.key);
     mem_copy_str(n.own_name, sizeof(n.own_name), cast.fact.name);
     mem_copy_str(n.address, sizeof(n.address), "127.0.0.1");

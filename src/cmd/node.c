@@ -25,9 +25,10 @@ static const struct opt node_opts[] = {
 };
 const struct opt_cmd node_face = {
     .name = "muster node",
-    .summary = "list, rename, retire nodes; set them aside for maintenance",
-    .args = "list | rename NODE NAME | retire NODE | maintenance NODE",
-    .about = "NODE is a name or an id. A retired node leaves the screens; its history stays. A node in maintenance is "
+    .summary = "list, rename, retire, delete nodes; set them aside for maintenance",
+    .args = "list | rename NODE NAME | retire NODE | maintenance NODE | delete NODE...",
+    .about = "NODE is a name or an id. A retired node leaves the screens; its history stays. One that "
+             "never sent a sample can be deleted, and its token with it. A node in maintenance is "
              "shown, "
              "but not as free. Needs an admin token, which a local hub's own user has already.",
     .examples = "muster node list  # every node the hub has ever seen\n"
@@ -103,6 +104,21 @@ static int change(const struct node_conf *conf, const char *node, const char *na
     return EXIT_OK;
 }
 
+static int delete (const struct node_conf *conf, char **nodes, int n)
+{
+    int code = EXIT_OK;
+    for (int i = 0; i < n; i++) {
+        AUTO_BUF path = BUF_INIT(1024);
+        AUTO_BUF answer = {0};
+        struct err err = {0};
+        buf_adds(&path, "/api/v1/nodes/");
+        buf_addurl(&path, str_of(nodes[i]));
+        if (client_ask(&conf->client, "DELETE", path.p, str_of(""), &answer, &err) < 0)
+            code = cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+    }
+    return code;
+}
+
 int cmd_node(int argc, char **argv)
 {
     struct node_conf conf = {0};
@@ -118,6 +134,8 @@ int cmd_node(int argc, char **argv)
             r = change(&conf, a[1], NULL, "retired");
         else if (n == 2 && strcmp(a[0], "maintenance") == 0)
             r = change(&conf, a[1], NULL, "maintenance");
+        else if (n >= 2 && strcmp(a[0], "delete") == 0)
+            r = delete (&conf, a + 1, n - 1);
         else
             r = cli_fail(&node_face, EXIT_USAGE, "expected %s", node_face.args);
     }

@@ -13,6 +13,7 @@
 
 struct token_conf {
     char *data, *role, *person, *node, *note;
+    int64_t expires, uses;
     bool json;
 };
 
@@ -25,6 +26,11 @@ static const struct opt token_opts[] = {
     OPT(token_conf, node, 0, OPT_STR, NULL, "ID",
         "new: bind an agent token to this node; otherwise its first use binds it"),
     OPT(token_conf, note, 0, OPT_STR, NULL, "TEXT", "new: a note to know it by"),
+    OPT(token_conf, expires, 'e', OPT_DURATION, "0", "TIME", "new: it ends after this, as 1d; 0: never", .min = 0,
+        .max = TOKEN_SPAN_MAX),
+    OPT(token_conf, uses, 'u', OPT_INT, "0", "N",
+        "new, enroll: adds so many nodes, all at once if need be; 0: any number, 100 at once and then 10 a second",
+        .min = 0, .max = TOKEN_USES_MAX),
     OPT(token_conf, json, 0, OPT_BOOL, NULL, NULL, "list: as JSON"),
     {0},
 };
@@ -35,7 +41,7 @@ const struct opt_cmd token_face = {
     .about = "`new` prints the token alone on standard output, once: only a hash of it is kept. `revoke` takes effect "
              "at the next "
              "request. Works beside a running hub, as a user who may write its data folder.",
-    .examples = "muster token new --role enroll > enroll.token  # for adding nodes\n"
+    .examples = "muster token new --role enroll --expires 1d --uses 20 > enroll.token  # for adding 20 nodes today\n"
                 "muster token new --role member --person kim  # for kim's browser and command line\n"
                 "muster token new --role reader --note prometheus  # reads, writes nothing\n"
                 "muster token revoke 3f9a1c02  # the ID that `list` shows",
@@ -51,7 +57,13 @@ static int new_token(struct store *s, const struct token_conf *conf)
         return cli_fail(&token_face, EXIT_USAGE, "a member's token names a person: --person LOGIN");
     if (role == ROLE_READER && conf->person && conf->person[0])
         return cli_fail(&token_face, EXIT_USAGE, "a reader is no person: leave --person out, or make it a member");
-    struct store_token t = {.created_ms = clock_wall_ms()};
+    if (conf->uses && role != ROLE_ENROLL)
+        return cli_fail(&token_face, EXIT_USAGE, "--uses: only an enroll token is used up");
+    if (conf->expires && conf->expires < TOKEN_SPAN_MIN)
+        return cli_fail(&token_face, EXIT_USAGE, "--expires: at least a minute");
+    struct store_token t = {.created_ms = clock_wall_ms(), .uses = conf->uses};
+    if (conf->expires)
+        t.expires_ms = t.created_ms + conf->expires;
     if ((conf->person && !mem_copy_str(t.person, sizeof(t.person), conf->person)) ||
         (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||
         (conf->note && !mem_copy_str(t.note, sizeof(t.note), conf->note)))
@@ -69,6 +81,14 @@ static int new_token(struct store *s, const struct token_conf *conf)
     return EXIT_OK;
 }
 
+static const char *state_of(const struct store_token *t)
+{
+    return t->revoked_ms                                       ? "revoked"
+           : t->expires_ms && clock_wall_ms() >= t->expires_ms ? "expired"
+           : t->uses && t->enrolled >= t->uses                 ? "used up"
+                                                               : "valid";
+}
+
 static void add_row(void *arg, const struct store_token *t)
 {
     struct cell *c = rows_add(arg);
@@ -80,9 +100,15 @@ static void add_row(void *arg, const struct store_token *t)
     cell_text(&c[3], str_of(clock_iso(t->created_ms, iso)));
     if (t->used_ms)
         cell_text(&c[4], str_of(clock_iso(t->used_ms, iso)));
-    cell_text(&c[5], str_of(t->revoked_ms ? "revoked" : "valid"));
+    cell_text(&c[5], str_of(state_of(t)));
     if (t->note[0])
         cell_text(&c[6], str_of(t->note));
+    if (t->expires_ms)
+        cell_text(&c[7], str_of(clock_iso(t->expires_ms, iso)));
+    if (strcmp(t->role, role_words[ROLE_ENROLL]) == 0) {
+        snprintf(iso, sizeof(iso), t->uses ? "%lld of %lld" : "%lld", (long long)t->enrolled, (long long)t->uses);
+        cell_text(&c[8], str_of(iso));
+    }
 }
 
 static int list(struct store *s, const struct token_conf *conf)
@@ -93,7 +119,9 @@ static int list(struct store *s, const struct token_conf *conf)
                                               {.name = "created", .title = "CREATED", .weight = 3},
                                               {.name = "used", .title = "LAST USED", .weight = 4},
                                               {.name = "state", .title = "STATE", .weight = 6},
-                                              {.name = "note", .title = "NOTE", .weight = 5}};
+                                              {.name = "note", .title = "NOTE", .weight = 5},
+                                              {.name = "expires", .title = "EXPIRES", .weight = 3},
+                                              {.name = "nodes", .title = "NODES", .weight = 3}};
     struct rows r;
     struct err err = {0};
     AUTO_BUF out = BUF_INIT(64 << 20);

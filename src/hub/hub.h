@@ -89,6 +89,7 @@ int registry_load(struct hub *h, struct err *err);
 void registry_labels(void *hub, const char *key, const char *labels);
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
+int registry_delete(void *hub, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
 int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
                     bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
                     struct err *err);

@@ -131,6 +131,11 @@ static void on_stored(void *arg, int result)
     struct peer *peer = peers_find(h->peers, w->key);
     if (peer && peer->in_flight > 0)
         peer->in_flight--;
+    if (result == 0 && w->token[0] && w->n_stored == 0) { /* it waited for records alone */
+        struct store_stat st;
+        store_stat(h->store, &st);
+        result = st.last_error;
+    }
     if (result < 0)
         error_reply(h, result, &rp);
     else
@@ -162,7 +167,7 @@ static bool post_allowed(struct post *p)
     struct hub *h = p->h;
     struct peer *known = p->peer;
     bool alive = known && known->heard && p->n && p->now_ms - p->n->at_ms < ALIVE_MS;
-    int r = 0;
+    int r = 0, retry_s = 10;
     if (p->rq->role == ROLE_RELAY)
         return true;
     if (p->rq->role == ROLE_AGENT) {
@@ -173,18 +178,23 @@ static bool post_allowed(struct post *p)
                strcmp(known->minted_with, p->rq->token.id) == 0) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
-        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, alive, p->n_batches > 0, p->now_ms, p->token, &err);
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, alive, p->now_ms, p->token, &retry_s, &err);
         if (r == 0)
             log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
     }
     if (r == 0)
         return true;
     h->refused++;
-    if (r == -EBUSY)
-        snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 10");
+    if (r == -EBUSY || r == -EUSERS)
+        snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: %d", retry_s);
     if (hub_may_say(h, p->rq->peer, p->now_ms))
         log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
-    reply_problem(p->rp, r == -EACCES ? 403 : r == -EBUSY ? 409 : 503, "%s", err.msg);
+    reply_problem(p->rp,
+                  r == -EACCES || r == -EDQUOT ? 403
+                  : r == -EBUSY                ? 409
+                  : r == -EUSERS               ? 429
+                                               : 503,
+                  "%s", err.msg);
     return false;
 }
 
@@ -557,10 +567,9 @@ static enum reply_how post_take(struct post *p)
             return REPLY_NOW;
     if (p->facts_id && p->n_batches == 0) /* a node without a sample yet is shown, too */
         ingest_facts(h, &p->peer, &p->n, p->facts_id, &p->facts, p->now_ms);
-    peer_save(h->peers, p->peer, p->n, p->token[0] != 0, p->now_ms); /* a token is durable with its node's record */
-    if (n_append == 0 && p->n_batches)
-        p->token[0] = 0; /* nothing waits for the disk: it is told the next time */
-
+    /* a token is durable with its node's record; who has sent a sample is not deleted any more */
+    bool save = p->token[0] || (!p->n->never_sampled && !p->peer->rec.sampled_ms);
+    peer_save(h->peers, p->peer, p->n, save, p->now_ms);
     struct waiting *w = mem_alloc(sizeof(*w) + n_keys * sizeof(w->stored[0]));
     *w = (struct waiting){.h = h, .n_stored = n_keys, .n_need = p->n_need};
     memcpy(w->key, p->key, sizeof(w->key));
@@ -570,7 +579,7 @@ static enum reply_how post_take(struct post *p)
         w->stored[i].run = keys[i].run;
         w->stored[i].number = keys[i].number;
     }
-    if (n_append == 0) {
+    if (n_append == 0 && !p->token[0]) {
         answer_reply(w, p->rp);
         free(w);
         return REPLY_NOW;

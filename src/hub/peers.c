@@ -130,6 +130,7 @@ void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, boo
         peer->rec.first_ms = now_ms;
     if (n->at_ms)
         peer->rec.last_ms = n->at_ms;
+    peer->rec.sampled_ms = MAX(peer->rec.sampled_ms, n->sample_at_ms);
     mem_copy_str(peer->rec.address, sizeof(peer->rec.address), n->address);
     peer->rec.retired = n->retired;
     peer->rec.maintenance = n->maintenance;

@@ -38,6 +38,7 @@ static void load_node(void *arg, const struct store_node *rec)
     if (load_blob(h, rec->key, rec->facts, &f) && wire_facts(&f, &facts, &err) == 0)
         live_facts(h->live, n, rec->facts, &facts, 0);
     node_fact_fini(&facts);
+    n->never_sampled = rec->sampled_ms == 0;
     n->at_ms = rec->last_ms; /* "no news for 3 h", not "never heard of" */
     h->newest_ms = MAX(h->newest_ms, rec->last_ms);
 }
@@ -82,6 +83,24 @@ int registry_admin(void *hub, const char *key_or_name, const char *rename, int r
     peer_save(h->peers, peer, n, true, clock_wall_ms());
     log_info("hub", "node %s: now called %s%s%s", n->key, n->name, n->retired ? ", retired" : "",
              n->maintenance ? ", under maintenance" : "");
+    return 0;
+}
+
+int registry_delete(void *hub, const char *key_or_name, struct err *err)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, key_or_name);
+    char key[NODE_KEY_MAX];
+    if (!n || !peers_find(h->peers, n->key))
+        return -ENOENT;
+    if (!n->never_sampled)
+        return err_set(err, -EEXIST, "%s has sent samples: retire it instead, which keeps its history", n->name);
+    mem_copy_str(key, sizeof(key), n->key);
+    log_info("hub", "node %s (%s) never sent a sample and is deleted, its token too", n->name, key);
+    store_drop_node(h->store, key);
+    tokens_forget(h->tokens, key);
+    peers_drop(h->peers, key);
+    live_drop(h->live, key);
     return 0;
 }
 

@@ -17,8 +17,12 @@ struct slot { /* of a token that is in the store: there are never more */
     struct slot *next;
     int64_t until_ms;
     int64_t used_ms;
-    int64_t soon_ms; /* before this it may not be in the store yet */
+    int64_t soon_ms; /* before this it may not be in the store yet, */
+    int64_t gone_ms; /* and before this it may still be */
     struct token token;
+    /* of an enroll token */
+    int64_t uses, enrolled;
+    int64_t spent, away, paced_ms; /* enrolled and turned away lately, less ENROLL_RATE a second up to then */
 };
 
 struct tokens {
@@ -79,6 +83,7 @@ static void token_of(const struct store_token *from, struct token *ret)
     mem_copy_str(ret->id, sizeof(ret->id), from->id);
     mem_copy_str(ret->person, sizeof(ret->person), from->person);
     mem_copy_str(ret->node, sizeof(ret->node), from->node);
+    ret->expires_ms = from->expires_ms;
     memcpy(ret->hash, from->hash, sizeof(ret->hash));
 }
 
@@ -93,6 +98,8 @@ static struct slot *remember(struct tokens *t, const struct store_token *from)
     }
     s->until_ms = clock_mono_ms() + KEEP_MS;
     s->used_ms = from->used_ms;
+    s->uses = from->uses;
+    s->enrolled = MAX(s->enrolled, from->enrolled); /* the last ones may be on their way to the disk */
     token_of(from, &s->token);
     return s;
 }
@@ -104,12 +111,15 @@ static int look_up(struct tokens *t, const char *id, struct slot **ret)
     look_for_changes(t, mono_ms);
     struct slot *s = slot_find(t, id);
     struct store_token st;
-    if (!s || mono_ms >= s->until_ms) {
+    if (s && mono_ms < s->gone_ms)
+        return 0;
+    if (!s || mono_ms >= s->until_ms || s->gone_ms) {
         int r = store_token_get(t->store, id, &st, NULL);
-        if (r == 1)
+        bool coming = s && mono_ms < s->soon_ms; /* what we have is on its way to the disk */
+        if (coming && (r == 0 || (r == 1 && !st.revoked_ms && memcmp(st.hash, s->token.hash, sizeof(st.hash)) != 0)))
+            s->until_ms = mono_ms + LOOK_MS;
+        else if (r == 1)
             s = remember(t, &st);
-        else if (r == 0 && s && mono_ms < s->soon_ms)
-            s->until_ms = mono_ms + LOOK_MS; /* it is on its way to the disk */
         else
             return r;
     }
@@ -121,8 +131,11 @@ int tokens_find(struct tokens *t, const char *id, struct token *ret)
 {
     struct slot *s;
     int r = look_up(t, id, &s);
-    if (r == 1)
-        *ret = s->token;
+    if (r != 1)
+        return r;
+    *ret = s->token;
+    if (ret->expires_ms && clock_wall_ms() >= ret->expires_ms)
+        ret->revoked = true;
     return r;
 }
 
@@ -136,7 +149,7 @@ struct holders {
 
 static void note_of(const char *enroll_id, char out[128])
 {
-    snprintf(out, 128, "enrolled with %s", enroll_id);
+    snprintf(out, 128, STORE_ENROLLED_WITH "%s", enroll_id);
 }
 
 static void holder(void *arg, const struct store_token *st)
@@ -177,6 +190,7 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
     if (store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
         return err_set(err, -EACCES, "this token is gone");
     mem_copy_str(st.node, sizeof(st.node), node);
+    memcpy(st.hash, s->token.hash, sizeof(st.hash)); /* a new secret may be on its way to the disk */
     st.used_ms = now_ms;
     r = store_token_put_soon(t->store, &st, err); /* should it be lost, the next use notes it again */
     if (r == 0)
@@ -184,14 +198,37 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
     return r;
 }
 
-int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, bool soon, int64_t now_ms,
-                  char text[64], struct err *err)
+/* Room for one more now? A token made for a number of nodes adds them all at once if it must. */
+static bool pace(struct slot *s, int *retry_s)
+{
+    int64_t mono_ms = clock_mono_ms(), passed = MIN(MAX(mono_ms - s->paced_ms, 0), DAY_MS);
+    int64_t gone = passed * ENROLL_RATE / 1000;
+    if (gone > 0 || s->paced_ms > mono_ms) { /* less leaves paced_ms where it is: fractions add up */
+        s->spent = MAX(s->spent - gone, 0);
+        s->away = MAX(s->away - gone, 0);
+        s->paced_ms = mono_ms;
+    }
+    if (s->spent < MAX(s->uses, ENROLL_BURST)) {
+        s->spent++;
+        return true;
+    }
+    *retry_s = (int)MIN(1 + s->away / ENROLL_RATE, 600); /* one behind the other: not all at the same moment */
+    s->away++;
+    return false;
+}
+
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
+                  int *retry_s, struct err *err)
 {
     char note[128], made_text[64];
     struct token made;
+    struct slot *with;
     struct holders h = {.but = "", .enroll_note = note};
     note_of(enroll_id, note);
-    int r = store_tokens(t->store, node, holder, &h, err);
+    int r = look_up(t, enroll_id, &with);
+    if (r != 1)
+        return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
+    r = store_tokens(t->store, node, holder, &h, err);
     if (r < 0)
         return r;
     if (h.revoked && !h.mine)
@@ -204,6 +241,16 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
                        h.other_id, h.other_id);
     if (h.mine && alive)
         return err_set(err, -EBUSY, "node %s is alive and has a token: stop its agent and wait half a minute", node);
+    if (!h.mine && with->uses && with->enrolled >= with->uses)
+        return err_set(err, -EDQUOT,
+                       "this enroll token was made for %lld node%s and is used up: make another with `muster token new "
+                       "--role enroll`",
+                       (long long)with->uses, with->uses == 1 ? "" : "s");
+    if (!pace(with, retry_s))
+        return err_set(err, -EUSERS,
+                       "this enroll token adds %d nodes at once and then %d a second: wait, or make one for so many "
+                       "with `muster token new --role enroll --uses N`",
+                       ENROLL_BURST, ENROLL_RATE);
     struct store_token st = {.created_ms = now_ms};
     token_new(&made, made_text);
     if (h.mine)
@@ -215,11 +262,29 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
     mem_copy_str(st.note, sizeof(st.note), note);
     memcpy(st.hash, made.hash, sizeof(st.hash));
     st.used_ms = 0;
-    r = soon && !h.mine ? store_token_put_soon(t->store, &st, err) : store_token_put(t->store, &st, err);
+    r = store_token_put_soon(t->store, &st, err);
     if (r < 0)
-        return r;
+        return err_set(err, r, "the hub's disk does not keep up: try again");
+    with->enrolled += !h.mine;
     struct slot *s = remember(t, &st);
-    s->soon_ms = soon ? clock_mono_ms() + SOON_MS : 0;
+    s->soon_ms = clock_mono_ms() + SOON_MS;
+    s->gone_ms = 0; /* the node was deleted, and is here again */
     snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
     return 0;
+}
+
+static void forget_one(void *arg, const struct store_token *st)
+{
+    struct tokens *t = arg;
+    if (strcmp(st->role, role_words[ROLE_AGENT]) == 0)
+        remember(t, st)->gone_ms = clock_mono_ms() + SOON_MS;
+}
+
+void tokens_forget(struct tokens *t, const char *node)
+{
+    store_tokens(t->store, node, forget_one, t, NULL);
+    for (size_t i = 0; i < BUCKETS; i++) /* and what is on its way there */
+        for (struct slot *s = t->slots[i]; s; s = s->next)
+            if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0)
+                s->gone_ms = clock_mono_ms() + SOON_MS;
 }

@@ -21,10 +21,15 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
 /*
  * A token of its own for a node that came with an enroll token. A node enrolled before with the same enroll token gets
  * a new secret in place of the old, unless it is alive: who has the enroll token must not take a living node's token
- * away from it (-EBUSY). -EACCES: its token was revoked, or somebody else gave it one. soon: the disk is not waited
- * for, and the caller tells nobody before a record put after this is durable.
+ * away from it (-EBUSY). -EACCES: its token was revoked, or somebody else gave it one. -EDQUOT: the enroll token has
+ * added as many nodes as it was made for. -EUSERS: too many at once, in *retry_s seconds it is its turn. The disk is
+ * not waited for, and the caller tells nobody before a record put after this is durable.
  */
-int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, bool soon, int64_t now_ms,
-                  char text[64], struct err *err);
+#define ENROLL_BURST 100 /* nodes that a token not made for a number of them adds at once, … */
+#define ENROLL_RATE  10  /* … and then in a second */
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
+                  int *retry_s, struct err *err);
+/* The node's tokens are on their way out of the store: none of them is good any more. */
+void tokens_forget(struct tokens *t, const char *node);
 
 #endif

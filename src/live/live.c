@@ -434,6 +434,7 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
     mem_copy_str(n->now.name, sizeof(n->now.name), n->own_name[0] ? n->own_name : n->now.key);
     call_by_names(l, n);
     n->now.state = NODE_DOWN;
+    n->now.never_sampled = true;
     n->first_ms = now_ms;
     VEC_ROOM(l->v, l->n, l->cap);
     index_grow(l);

@@ -322,5 +322,6 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
         return false;
     take_uses(n, b);
     now->sample_at_ms = at;
+    now->never_sampled = false;
     return true;
 }

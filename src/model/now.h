@@ -66,6 +66,8 @@ struct node_now {
     int64_t at_ms;        /* newest news of any kind, hub's clock; 0: never */
     int64_t clock_off_ms; /* node minus hub, when above 5 s; else 0 */
     bool demo, retired, maintenance;
+    bool never_sampled;                           /* it has sent no sample, ever */
+    char was_id[NODE_KEY_MAX], was[NAME_MAX_LEN]; /* the silent node whose GPUs it has; empty: none */
     enum collect_state collect;
     int64_t collect_since_ms;
     uint32_t backlog;

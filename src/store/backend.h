@@ -17,7 +17,7 @@ struct store_ops {
     int (*get_blob)(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err);
     void (*put_node)(struct store *s, const struct store_node *n);
     int (*nodes)(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
-    void (*take_over)(struct store *s, const char *from, const char *to);
+    void (*take_over)(struct store *s, const char *from, const char *to); /* to "": it just goes */
     void (*put_proc)(struct store *s, const struct store_proc *p);
     int (*procs)(struct store *s, const char *node, int64_t from_ms,
                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);

@@ -48,6 +48,8 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
         return records_token_note(r, &((struct op_token *)op)->t);
     case OP_TAKE_OVER: { /* up to the last batch that was queued before it */
         struct op_take_over *o = (struct op_take_over *)op;
+        if (!o->to[0])
+            return records_drop_node(r, o->from);
         return records_take_over(r, o->from, o->to, log_sum(log)->n, log_last_row(log) + batches_before);
     }
     case OP_JOB: {

@@ -255,12 +255,14 @@ static void ram_put_node(struct store *s, const struct store_node *n)
 {
     struct store_node *to = ram_find_node(ram(s), n->key);
     int64_t first = ram_earlier(n->first_ms, to ? to->first_ms : 0), last = MAX(n->last_ms, to ? to->last_ms : 0);
+    int64_t sampled = MAX(n->sampled_ms, to ? to->sampled_ms : 0);
 
     if (!to)
         VEC_PUSH(to, ram(s)->nodes);
     *to = *n;
     to->first_ms = first;
     to->last_ms = last;
+    to->sampled_ms = sampled;
 }
 
 static int ram_node_order(const void *a, const void *b)
@@ -641,9 +643,30 @@ static int ram_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*eac
 
 /* ---- takeover ---- */
 
+static void ram_drop_node(struct ram *m, const char *key)
+{
+    struct store_node *n = ram_find_node(m, key);
+
+    for (size_t i = m->procs.n; i-- > 0;)
+        if (strcmp(m->procs.v[i].node, key) == 0)
+            m->procs.v[i] = m->procs.v[--m->procs.n];
+    for (size_t i = m->events.n; i-- > 0;)
+        if (strcmp(m->events.v[i].node, key) == 0)
+            m->events.v[i] = m->events.v[--m->events.n];
+    for (size_t i = m->tokens.n; i-- > 0;)
+        if (strcmp(m->tokens.v[i].node, key) == 0 && strcmp(m->tokens.v[i].role, "agent") == 0)
+            m->tokens.v[i] = m->tokens.v[--m->tokens.n];
+    if (n)
+        *n = m->nodes.v[--m->nodes.n];
+}
+
 static void ram_take_over(struct store *s, const char *from, const char *to)
 {
     struct ram *m = ram(s);
+    if (!*to) {
+        ram_drop_node(m, from);
+        return;
+    }
     struct store_node *old = ram_find_node(m, from), *new = ram_find_node(m, to);
 
     for (size_t i = 0; i < m->batches.n; i++)
@@ -716,6 +739,10 @@ static int ram_token_put(struct store *s, const struct store_token *t, struct er
             return 0;
         }
     struct store_token *to;
+    if (strcmp(t->role, "agent") == 0 && str_starts(str_of(t->note), STORE_ENROLLED_WITH))
+        for (size_t i = 0; i < m->tokens.n; i++)
+            if (strcmp(m->tokens.v[i].id, t->note + strlen(STORE_ENROLLED_WITH)) == 0)
+                m->tokens.v[i].enrolled++;
     VEC_PUSH(to, m->tokens);
     *to = *t;
     return 0;

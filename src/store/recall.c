@@ -162,6 +162,7 @@ int records_nodes(struct records *r, void (*each)(void *arg, const struct store_
         n.facts = (uint64_t)INT(9);
         n.procs = (uint64_t)INT(10);
         TEXT(n.secret, 11);
+        n.sampled_ms = INT(12);
         each(arg, &n);
     }
     return code;
@@ -282,7 +283,12 @@ static void recall_token(sqlite3_stmt *st, struct store_token *t)
 {
     struct str hash = db_bytes(st, 5);
 
-    *t = (struct store_token){.created_ms = INT(6), .revoked_ms = INT(7), .used_ms = INT(8)};
+    *t = (struct store_token){.created_ms = INT(6),
+                              .revoked_ms = INT(7),
+                              .used_ms = INT(8),
+                              .expires_ms = INT(9),
+                              .uses = INT(10),
+                              .enrolled = INT(11)};
     TEXT(t->id, 0);
     TEXT(t->role, 1);
     TEXT(t->person, 2);
@@ -342,6 +348,9 @@ static sqlite3_stmt *recall_bind_token(struct records *r, size_t i, const struct
     db_bind_int(st, 7, t->created_ms);
     db_bind_int(st, 8, t->revoked_ms);
     db_bind_int(st, 9, t->used_ms);
+    db_bind_int(st, 10, t->expires_ms);
+    db_bind_int(st, 11, t->uses);
+    db_bind_int(st, 12, t->enrolled);
     return st;
 }
 

@@ -135,6 +135,7 @@ int records_put_node(struct records *r, const struct store_node *n)
     db_bind_int(st, 10, (int64_t)n->facts);
     db_bind_int(st, 11, (int64_t)n->procs);
     db_bind_text(st, 12, n->secret);
+    db_bind_int(st, 13, n->sampled_ms);
     return records_run(r, st);
 }
 
@@ -200,6 +201,20 @@ int records_take_over(struct records *r, const char *from, const char *to, int64
         code = records_run(r, st);
     }
     return code < 0 ? code : records_move_usage(r, from, to);
+}
+
+/* Its blobs stay until their log goes: the index in memory says that they are there. */
+int records_drop_node(struct records *r, const char *key)
+{
+    static const int steps[] = {R_DROP_PROCS, R_DROP_EVENTS, R_DROP_SPANS, R_DROP_TOKENS_OF, R_DROP_NODE};
+    int code = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == 0; i++) {
+        sqlite3_stmt *st = db_stmt(&r->st, (size_t)steps[i]);
+        db_bind_text(st, 1, key);
+        code = records_run(r, st);
+    }
+    return code;
 }
 
 int records_put_log(struct records *r, const struct log_sum *sum)

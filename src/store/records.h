@@ -35,6 +35,7 @@ int records_change_job(struct records *r, const struct job_change *c);
 int records_put_note(struct records *r, const struct note *n); /* note_table.c */
 int records_put_hold(struct records *r, const struct hold *h); /* hold_table.c: new, or as it is now */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row);
+int records_drop_node(struct records *r, const char *key);
 int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
 int records_put_seen(struct records *r, const char *node, const struct seen_run *run);
 int records_drop_log(struct records *r, int64_t n);

@@ -65,6 +65,14 @@
                                                 "CREATE INDEX processes_long ON processes(node, last_ms) WHERE "       \
                                                 "last_ms - first_ms > 86400000;"
 
+/* A node's token that is new counts for the enroll token it came by, in the same commit. (Within REPLACE the old row is
+ * gone after the insert, so one looks before it.) */
+#define ENROL_TRIGGER                                                                                                  \
+    "CREATE TRIGGER tokens_enrolled BEFORE INSERT ON tokens WHEN new.role = 'agent' AND new.note LIKE"                 \
+    " '" STORE_ENROLLED_WITH "%' AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = new.id) BEGIN"                        \
+    " UPDATE tokens SET enrolled = enrolled + 1 WHERE id = substr(new.note, length('" STORE_ENROLLED_WITH "') + 1);"   \
+    " END;"
+
 static const char *const upgrades[] = {
     /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
     "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",
@@ -78,17 +86,24 @@ static const char *const upgrades[] = {
     USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
                  "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
     NOTE_TABLES, /* 6 -> 7: notes */
+    /* 7 -> 8: tokens end, and are used up; which nodes never sent a sample. Who has facts may have. */
+    "ALTER TABLE tokens ADD COLUMN expires_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN enrolled INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE nodes ADD COLUMN sampled_ms INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE nodes SET sampled_ms = last_ms WHERE facts <> 0 OR procs <> 0"
+    " OR EXISTS (SELECT 1 FROM seen WHERE seen.node = key);" ENROL_TRIGGER,
 };
 
 const struct db_kind records_kind = {
     .magic = DB_MAGIC_MAIN,
-    .version = 7,
+    .version = 8,
     .upgrades = upgrades,
     .schema =
         "CREATE TABLE nodes(key TEXT PRIMARY KEY, name TEXT NOT NULL, own_name TEXT NOT NULL, address TEXT NOT NULL,"
         " retired INTEGER NOT NULL, maintenance INTEGER NOT NULL, demo INTEGER NOT NULL, first_ms INTEGER NOT NULL,"
-        " last_ms INTEGER NOT NULL, facts INTEGER NOT NULL, procs INTEGER NOT NULL, secret TEXT NOT NULL)"
-        " WITHOUT ROWID;"
+        " last_ms INTEGER NOT NULL, facts INTEGER NOT NULL, procs INTEGER NOT NULL, secret TEXT NOT NULL,"
+        " sampled_ms INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
         /* last_log: the newest log file with a batch that names it; when that file goes, so does the blob */
         "CREATE TABLE blobs(node TEXT NOT NULL, id INTEGER NOT NULL, kind INTEGER NOT NULL, last_log INTEGER NOT NULL,"
         " bytes BLOB NOT NULL, PRIMARY KEY(node, id));"
@@ -105,11 +120,12 @@ const struct db_kind records_kind = {
         "CREATE INDEX events_at ON events(at_ms);"
         "CREATE TABLE tokens(id TEXT PRIMARY KEY, role TEXT NOT NULL, person TEXT NOT NULL, node TEXT NOT NULL,"
         " note TEXT NOT NULL, hash BLOB NOT NULL, created_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL,"
-        " used_ms INTEGER NOT NULL) WITHOUT ROWID;"
+        " used_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL DEFAULT 0, uses INTEGER NOT NULL DEFAULT 0,"
+        " enrolled INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
         "CREATE INDEX tokens_node ON tokens(node);"
         "CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
         "CREATE TRIGGER tokens_put AFTER INSERT ON tokens BEGIN INSERT INTO settings VALUES('tokens_version', 1)"
-        " ON CONFLICT(name) DO UPDATE SET value = value + 1; END;"
+        " ON CONFLICT(name) DO UPDATE SET value = value + 1; END;" ENROL_TRIGGER
         /* sealed log files; one that is not here is still being written */
         "CREATE TABLE logs(n INTEGER PRIMARY KEY, batches INTEGER NOT NULL, bytes INTEGER NOT NULL,"
         " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, compacted INTEGER NOT NULL DEFAULT 0);"
@@ -128,9 +144,10 @@ const struct db_kind records_kind = {
 #define HOLD_COLUMNS                                                                                                   \
     "id, kind, changes, count, from_ms, until_ms, created_ms, changed_ms, released_ms, person, made_by, devices,"      \
     " places, model, place, comment"
-#define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
-#define JOB_ORDER   " ORDER BY start_ms DESC"
-#define EVENT_ORDER "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
+#define TOKEN_COLUMNS "id, role, person, node, note, hash, created_ms, revoked_ms, used_ms, expires_ms, uses, enrolled"
+#define JOB_SPAN      "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
+#define JOB_ORDER     " ORDER BY start_ms DESC"
+#define EVENT_ORDER   "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
 
 const char *const records_sql[R_COUNT] = {
     [R_PUT_BLOB] = "INSERT INTO blobs(node, id, kind, last_log, bytes) VALUES(?1, ?2, ?3, ?4, ?5)"
@@ -138,10 +155,11 @@ const char *const records_sql[R_COUNT] = {
     [R_TOUCH_BLOB] = "UPDATE blobs SET last_log = ?3 WHERE node = ?1 AND id = ?2 AND last_log < ?3",
     [R_PUT_NODE] =
         "INSERT INTO nodes(key, name, own_name, address, retired, maintenance, demo, first_ms, last_ms, facts, procs,"
-        " secret) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        " secret, sampled_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         " ON CONFLICT(key) DO UPDATE SET name = ?2, own_name = ?3, address = ?4, retired = ?5, maintenance = ?6,"
         " demo = ?7, first_ms = CASE WHEN ?8 = 0 OR (first_ms <> 0 AND first_ms < ?8) THEN first_ms ELSE ?8 END,"
-        " last_ms = max(last_ms, ?9), facts = ?10, procs = ?11, secret = ?12",
+        " last_ms = max(last_ms, ?9), facts = ?10, procs = ?11, secret = ?12,"
+        " sampled_ms = max(sampled_ms, ?13)",
     [R_PUT_PROC] =
         "INSERT INTO processes(node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container,"
         " pod, slurm_job, first_ms, last_ms, mem_max, ended, kind, sm)"
@@ -231,7 +249,7 @@ const char *const records_sql[R_COUNT] = {
     [R_GET_BLOB] = "WITH RECURSIVE names(k) AS (SELECT ?1 UNION SELECT old FROM aliases JOIN names ON new = k)"
                    " SELECT bytes FROM blobs WHERE id = ?2 AND node IN (SELECT k FROM names) LIMIT 1",
     [R_NODES] = "SELECT key, name, own_name, address, retired, maintenance, demo, first_ms, last_ms, facts, procs,"
-                " secret FROM nodes ORDER BY key",
+                " secret, sampled_ms FROM nodes ORDER BY key",
     [R_PROCS] = "SELECT " PROC_COLUMNS " FROM processes WHERE ?1 = '' AND last_ms >= ?2 " PROC_ORDER,
     [R_PROCS_OF] = "SELECT " PROC_COLUMNS " FROM processes WHERE node = ?1 AND last_ms >= ?2 " PROC_ORDER,
     [R_EVENTS] = "SELECT " EVENT_COLUMNS " FROM events WHERE ?1 = '' AND at_ms >= ?2 " EVENT_ORDER,
@@ -280,18 +298,15 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_OLD_USAGE_HOURS] = "DELETE FROM usage_hours WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_DAYS] = "DELETE FROM usage_days WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_MARKS] = "DELETE FROM usage_marks WHERE at_ms < ?1",
-    [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
-                    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [R_TOKEN_NOTE] =
-        "INSERT INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
-        " ON CONFLICT(id) DO UPDATE SET node = excluded.node, used_ms = excluded.used_ms WHERE revoked_ms = 0",
-    [R_TOKEN_GET] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
-                    " WHERE id = ?1",
-    [R_TOKENS] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
-                 " ORDER BY created_ms, id",
-    [R_TOKENS_OF] = "SELECT id, role, person, node, note, hash, created_ms, revoked_ms, used_ms FROM tokens"
-                    " WHERE node = ?1 ORDER BY created_ms, id",
+    [R_TOKEN_PUT] =
+        "INSERT OR REPLACE INTO tokens(" TOKEN_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    [R_TOKEN_NOTE] = "INSERT INTO tokens(" TOKEN_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+                     " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"
+                     " used_ms = excluded.used_ms WHERE revoked_ms = 0",
+    [R_TOKEN_GET] = "SELECT " TOKEN_COLUMNS " FROM tokens WHERE id = ?1",
+    [R_TOKENS] = "SELECT " TOKEN_COLUMNS " FROM tokens ORDER BY created_ms, id",
+    [R_TOKENS_OF] = "SELECT " TOKEN_COLUMNS " FROM tokens WHERE node = ?1 ORDER BY created_ms, id",
+    [R_DROP_TOKENS_OF] = "DELETE FROM tokens WHERE node = ?1 AND role = 'agent'",
     [R_SETTING_GET] = "SELECT value FROM settings WHERE name = ?1",
     [R_SETTING_PUT] = "INSERT OR REPLACE INTO settings(name, value) VALUES(?1, ?2)",
 };

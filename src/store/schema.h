@@ -99,6 +99,7 @@ enum {
     R_TOKEN_GET,
     R_TOKENS,
     R_TOKENS_OF,
+    R_DROP_TOKENS_OF,
     R_SETTING_GET,
     R_SETTING_PUT,
     R_COUNT

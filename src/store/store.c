@@ -61,6 +61,12 @@ void store_take_over(struct store *s, const char *from, const char *to)
         s->ops->take_over(s, from, to);
 }
 
+void store_drop_node(struct store *s, const char *key)
+{
+    if (*key)
+        s->ops->take_over(s, key, "");
+}
+
 void store_put_proc(struct store *s, const struct store_proc *p)
 {
     s->ops->put_proc(s, p);

@@ -60,6 +60,7 @@ struct store_node {
     int64_t first_ms, last_ms;
     uint64_t facts, procs; /* newest blobs */
     char secret[72];       /* vesta: its id; else empty */
+    int64_t sampled_ms;    /* when it last sent a sample; 0: never */
 };
 
 struct store_proc {            /* a process on a device: start and end */
@@ -77,7 +78,12 @@ struct store_token {
     char role[12], person[64], node[NODE_KEY_MAX], note[128];
     uint8_t hash[32];
     int64_t created_ms, revoked_ms, used_ms;
+    int64_t expires_ms; /* from then on it is no good; 0: never */
+    int64_t uses;       /* enroll: nodes it may add in all; 0: any number */
+    int64_t enrolled;   /* enroll: nodes it has added. Counted here, with each token that is put as one of theirs */
 };
+/* What is noted of a node's token that came by an enroll token, before that one's id. */
+#define STORE_ENROLLED_WITH "enrolled with "
 
 struct store_stat {
     uint64_t batches, bytes, commits, repeats; /* since open */
@@ -129,6 +135,8 @@ void store_put_node(struct store *s, const struct store_node *n);
 int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err);
 /* History of from becomes to's: batches kept so far, blobs, processes, events; its node record goes. */
 void store_take_over(struct store *s, const char *from, const char *to);
+/* A node that never sent a sample goes: its record, events and agent tokens. */
+void store_drop_node(struct store *s, const char *key);
 
 void store_put_proc(struct store *s, const struct store_proc *p); /* insert or extend by (node, device, pid, start) */
 /* Those seen at or after from_ms, by node, device, start. node NULL: all. */
@@ -223,8 +231,8 @@ int store_usage_reach(struct store *s, void (*each)(void *arg, const char *node,
 int store_token_put(struct store *s, const struct store_token *t, struct err *err);
 /*
  * The same without waiting for the disk: found after the next commit, and durable then, as a blob is. Of a token that
- * is there already only node and used_ms change, and nothing of one that was revoked meanwhile. -EAGAIN: the queue is
- * full.
+ * is there already only node, hash and used_ms change, and nothing of one that was revoked meanwhile. -EAGAIN: the
+ * queue is full.
  */
 int store_token_put_soon(struct store *s, const struct store_token *t, struct err *err);
 int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err); /* 1, 0, -errno */

@@ -846,7 +846,9 @@ class Browsers(HubCase):
         self.assertEqual(self.post(h, n.first(), made["token"])[0], 200)
         self.assertEqual([x["name"] for x in self.state(h)["nodes"]], [n.name])
         self.assertEqual(make({"role": "member", "person": "kim"})[0], 201)
-        for body in ({}, {"role": "admin"}, {"role": "boss"}, {"role": "member"}, {"role": "enroll", "person": "kim"}, {"role": "enroll", "note": "a/b"}, {"role": "enroll", "more": 1}, []):
+        for body in ({}, {"role": "admin"}, {"role": "boss"}, {"role": "member"}, {"role": "enroll", "person": "kim"}, {"role": "enroll", "note": "a/b"}, {"role": "enroll", "more": 1}, [],
+                     {"role": "enroll", "expires": 5}, {"role": "enroll", "expires": "soon"}, {"role": "enroll", "expires": "1s"}, {"role": "enroll", "uses": 0},
+                     {"role": "enroll", "uses": "7"}, {"role": "agent", "uses": 7}):
             self.assertEqual(make(body)[0], 400, body)
         self.assertEqual(make({"role": "enroll"}, self.token("member", "--person", "kim"))[0], 403)
 

@@ -12,7 +12,7 @@ import lib
 
 class Crowd(lib.Case):
     def simulate(self, hub, *flags):
-        argv = [lib.MUSTER, "simulate", "--hub", hub.url, "--token", self.token("enroll"), *flags]
+        argv = [lib.MUSTER, "simulate", "--hub", hub.url, "--token", self.token("enroll", "--uses", "20000"), *flags]
         return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
 
     def test_nodes_that_repeat_others_are_nodes_of_their_own(self):

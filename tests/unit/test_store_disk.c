@@ -394,15 +394,15 @@ static void t7_a_newer_file_is_refused(void **unused)
     put(s, 1, 1, 10);
     store_close(s);
     assert_int_equal(ask(dir, "log-1.db", "PRAGMA user_version"), 1); /* every file has one */
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 7);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 8);
     assert_int_equal(exec(dir, "log-1.db", "PRAGMA user_version=2"), SQLITE_OK);
     refused(dir, -ENOTSUP, "log-1.db", "newer muster");
     assert_true(dir_has(dir, "log-1.db")); /* untouched */
     exec(dir, "log-1.db", "PRAGMA user_version=1");
-    exec(dir, "muster.db", "PRAGMA user_version=8");
+    exec(dir, "muster.db", "PRAGMA user_version=9");
     refused(dir, -ENOTSUP, "muster.db", "newer muster");
     assert_int_equal(store_open_tools(&s, dir, NULL), -ENOTSUP);
-    exec(dir, "muster.db", "PRAGMA user_version=7");
+    exec(dir, "muster.db", "PRAGMA user_version=8");
     s = open_conf(&conf);
     assert_int_equal(count(s).n, 1);
     store_close(s);
@@ -424,7 +424,13 @@ static void t7_an_older_file_is_brought_up_to_date(void **unused)
         exec(dir, "muster.db",
              "DROP TRIGGER nodes_new; DROP TRIGGER nodes_changed; DROP TABLE node_spans; DROP INDEX "
              "events_upset; DROP INDEX processes_long;"
-             "INSERT INTO nodes VALUES('old', '', 'old', '', 0, 0, 0, 5, 6, 7, 0, '');"
+             "INSERT INTO nodes VALUES('old', '', 'old', '', 0, 0, 0, 5, 6, 7, 0, '', 0);"
+             "INSERT INTO nodes VALUES('ghost', '', 'ghost', '', 0, 0, 0, 5, 6, 0, 0, '', 0);"
+             "INSERT INTO tokens(id, role, person, node, note, hash, created_ms, revoked_ms, used_ms)"
+             " VALUES('eeeeeeee', 'enroll', '', '', '', x'00', 1, 0, 0);"
+             "DROP TRIGGER tokens_enrolled; ALTER TABLE tokens DROP COLUMN expires_ms;"
+             "ALTER TABLE tokens DROP COLUMN uses; ALTER TABLE tokens DROP COLUMN enrolled;"
+             "ALTER TABLE nodes DROP COLUMN sampled_ms;"
              "DROP TABLE usage_names; DROP TABLE usage_hours; DROP TABLE usage_days; DROP TABLE usage_marks; "
              "DROP TABLE notes; DROP TABLE holds; DROP TABLE jobs; DROP TABLE job_devices; DROP INDEX processes_last; "
              "DROP INDEX "
@@ -436,7 +442,10 @@ static void t7_an_older_file_is_brought_up_to_date(void **unused)
     put(s, 6, 6, 600);
     assert_int_equal(count(s).n, 6);
     store_close(s);
-    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 7);
+    assert_int_equal(ask(dir, "muster.db", "PRAGMA user_version"), 8);
+    assert_int_equal(ask(dir, "muster.db", "SELECT sampled_ms FROM nodes WHERE key = 'old'"), 6);
+    assert_int_equal(ask(dir, "muster.db", "SELECT sampled_ms FROM nodes WHERE key = 'ghost'"), 0);
+    assert_int_equal(ask(dir, "muster.db", "SELECT expires_ms + uses + enrolled FROM tokens"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM holds"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM notes"), 0);
     assert_int_equal(ask(dir, "muster.db", "SELECT count(*) FROM jobs"), 0);

@@ -10,6 +10,9 @@ import { count } from "../format.js";
 import { useSession } from "../session.js";
 import { useLive } from "../use.js";
 
+/* A command that was pasted and forgotten must not add nodes for ever. */
+const LASTS = "1d";
+
 /** @typedef {import("../types").Problem} Problem */
 
 /** Nodes that were not there when the command was made. @param {{ before: Set<string> }} props */
@@ -42,7 +45,7 @@ export default function Add() {
         e.preventDefault();
         before.current = new Set(nodes.map((n) => n.id));
         try {
-            const made = await send("/api/v1/tokens", note.trim() ? { role: "enroll", note: note.trim() } : { role: "enroll" });
+            const made = await send("/api/v1/tokens", { role: "enroll", expires: LASTS, ...(note.trim() && { note: note.trim() }) });
             setCommand(made.command);
             setWrong("");
         } catch (problem) {
@@ -59,8 +62,8 @@ export default function Add() {
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
         ${command
             ? html`<${Copy} text=${command} label="The command" />
-                <p class="dim">It holds a token that adds nodes, and is shown this once. It works for as many machines as you like; ${" "}
-                    <code>muster token revoke</code> on the hub ends it. Where hubs and nodes know each other by another address, change the address in it.</p>
+                <p class="dim">It holds a token that adds nodes for a day, and is shown this once. It works for as many machines as you like: a hundred at once, then ten
+                    a second; ${" "}<code>muster token revoke</code> on the hub ends it before. Where hubs and nodes know each other by another address, change the address in it.</p>
                 <${Arrivals} before=${before.current} />`
             : html`<p><button>Make the command</button></p>`}
     </form>`;

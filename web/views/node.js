@@ -9,6 +9,7 @@ import { Cell } from "../parts/cell.js";
 import { Details } from "../parts/details.js";
 import { Empty, Refused } from "../parts/empty.js";
 import { FactList } from "../parts/facts.js";
+import { Keep } from "../parts/keep.js";
 import { Pick } from "../parts/pick.js";
 import { Processes } from "../parts/processes.js";
 import { Timeline } from "../parts/timeline.js";
@@ -56,6 +57,7 @@ export default function NodeView({ arg }) {
     return html`<div class="one">
         <div class="lead">
             <h1>${nodeName(n)} <span class="dim">${devices.length ? `${modelOf(n)} ×${devices.length}` : ""}</span></h1>
+            <${Keep} n=${n} />
             <p class="sentence ${n.state}">${trouble || "up"}${heard === undefined ? "" : html`, <span class="dim">heard ${span(hubNow() - heard)} ago</span>`}</p>
         </div>
         <div class="sides">

@@ -1,0 +1,42 @@
+/* keep.js: what an admin does to a node from its own view, where there is something to do. */
+import { useState } from "preact/hooks";
+import { send } from "../api.js";
+import { html } from "../html.js";
+import { go } from "../router.js";
+import { useSession } from "../session.js";
+
+/** @typedef {import("../types").Problem} Problem */
+/** @typedef {import("../types").Node} Node */
+
+/** A button that asks once more before it does it. @param {{ label: string, sure: string, act: () => Promise<void> }} props */
+function Twice({ label, sure, act }) {
+    const [asked, setAsked] = useState(false);
+    const [wrong, setWrong] = useState("");
+
+    async function onClick() {
+        if (!asked) return setAsked(true);
+        try {
+            await act();
+        } catch (problem) {
+            setWrong(/** @type {Problem} */ (problem).detail);
+            setAsked(false);
+        }
+    }
+
+    return html`<button type="button" onClick=${onClick}>${asked ? sure : label}</button>
+        ${asked && html` <button type="button" onClick=${() => setAsked(false)}>No</button>`}
+        ${wrong && html`<p class="error" role="alert">${wrong}</p>`}`;
+}
+
+/** @param {{ n: Node }} props */
+export function Keep({ n }) {
+    const { role } = useSession();
+    if (role !== "admin" || !n.never_sampled) return null;
+    const path = `/api/v1/nodes/${encodeURIComponent(n.id)}`;
+    return html`<section class="keep" aria-label="For admins">
+        <p>It never sent a sample. <${Twice} label="Delete the node" sure="Delete it and its token" act=${async () => {
+            await send(path, {}, "DELETE");
+            go("/");
+        }} /></p>
+    </section>`;
+}
