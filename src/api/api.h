@@ -17,6 +17,7 @@
 #include "book/may.h"
 #include "model/fact.h"
 #include "model/job.h"
+#include "model/now.h"
 
 struct api;
 struct census;
@@ -214,7 +215,8 @@ struct api {
     size_t (*usage_recount)(void *hub);
     const struct trend *(*trend)(void *hub);   /* who used how much lately */
     void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
-    bool (*ready)(void *hub, char why[160]);   /* why: also where batches can be stored but something else is wrong */
+    bool (*ready)(void *hub,
+                  char why[NOTICE_MAX]); /* why: also where batches can be stored but something else is wrong */
     void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
 

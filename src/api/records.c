@@ -255,10 +255,10 @@ enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
 {
-    char why[160] = "";
+    char why[NOTICE_MAX] = "";
     (void)rq;
     rp->type = "text/plain; charset=utf-8";
-    rp->body = BUF_INIT(256);
+    rp->body = BUF_INIT(512);
     buf_adds(&rp->body, "ok\n"); /* alive, whatever the disk says: nothing is gained by a restart */
     a->ready(a->hub, why);
     if (why[0])
@@ -268,7 +268,7 @@ enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
 {
-    char why[160] = "";
+    char why[NOTICE_MAX] = "";
     if (!a->ready(a->hub, why))
         return reply_problem(rp, 503, "%s", why);
     return get_healthz(a, rq, rp);

@@ -14,6 +14,7 @@
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "store/aside.h"
 
 struct doctor_conf {
     struct client_conf client;
@@ -175,7 +176,35 @@ static void ask_disk(struct report *r, const struct doctor_conf *conf)
         say(r, OK, "disk", "'%s' can be written", dir);
 }
 
+/* What the data folder lacks, and what was set aside there. */
+static void ask_data(struct report *r, const struct doctor_conf *conf)
+{
+    char state[512], words[512];
+    const char *dir = conf->data && conf->data[0] ? conf->data : state;
+    struct err err = {0};
+    struct aside_sum sum;
+    if ((dir == state && file_state_dir(NULL, state, sizeof(state)) < 0) || access(dir, R_OK | X_OK))
+        return;
+    if (aside_check(dir, &err) < 0) {
+        say(r, FAIL, "data", "%s", err.msg);
+    } else if (aside_look(dir, &sum) == 0) {
+        sum.no_records = false; /* an agent's folder has none, and of a hub's it was said */
+        aside_words(&sum, words, sizeof(words));
+        if (words[0])
+            say(r, NOTE, "data", "'%s': %s", dir, words);
+    }
+}
+
 /* ---- the hub ---- */
+
+/* It is alive; this is what it says on every screen. */
+static void ask_notice(struct report *r, struct str answer)
+{
+    struct str line;
+    str_line(&answer, &line);
+    if (str_line(&answer, &line) && line.len)
+        say(r, FAIL, "hub", "it says: %.*s", STR_ARG(line));
+}
 
 static void ask_clock(struct report *r, const json_t *who, int64_t before_ms, int64_t after_ms)
 {
@@ -230,6 +259,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
         return;
     }
     say(r, OK, "hub", "'%s' answers", client_url(&conf->client));
+    ask_notice(r, buf_str(&answer));
     AUTO_BUF who = {0};
     int64_t before = clock_wall_ms();
     if (client_ask(&conf->client, "GET", "/api/v1/whoami", str_of(""), &who, &err) < 0) {
@@ -269,6 +299,7 @@ int cmd_doctor(int argc, char **argv)
         ask_driver(&rep);
         ask_permissions(&rep);
         ask_disk(&rep, &conf);
+        ask_data(&rep, &conf);
         ask_hub(&rep, &conf);
         r = rep.failed ? EXIT_NO : EXIT_OK;
     }

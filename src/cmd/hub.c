@@ -114,6 +114,8 @@ int cmd_hub(int argc, char **argv)
         r = hub_conf_check(&conf, &err);
     if (r == 0)
         r = tender_check(&conf, &err);
+    if (r == 0 && conf.start_empty)
+        r = local_start_empty(data, "hub", &err);
     if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", &err);
     bool demo = conf.demo;

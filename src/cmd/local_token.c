@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "store/aside.h"
 #include "store/store.h"
 
 static bool still_good(struct store *s, const char *path, enum role role)
@@ -18,6 +20,18 @@ static bool still_good(struct store *s, const char *path, enum role role)
     return file_read_secret(path, &text, &ignored) == 0 && token_split(buf_str(&text), id, hash) &&
            store_token_get(s, id, &t, &ignored) == 1 && !t.revoked_ms && memcmp(t.hash, hash, sizeof(hash)) == 0 &&
            strcmp(t.role, role_words[role]) == 0;
+}
+
+int local_start_empty(const char *dir, const char *area, struct err *err)
+{
+    char to[ASIDE_NAME];
+    int r = aside_all(dir, to, err);
+    if (r > 0)
+        log_warn(area, "--start-empty: what was in '%s' is in '%s/%s' now; nodes need a token of this new hub", dir,
+                 dir, to);
+    else if (r == 0)
+        log_info(area, "--start-empty: nothing was set aside, '%s' is sound", dir);
+    return MIN(r, 0);
 }
 
 int local_token(const char *dir, const char *file, enum role role, const char *note, struct err *err)

@@ -21,7 +21,7 @@
 
 /* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
 struct up_conf {
-    bool demo, no_agent;
+    bool demo, no_agent, start_empty;
     bool config; /* a file for the hub was named */
     char *data;
 };
@@ -64,6 +64,7 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
         }
         conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
         conf->no_agent |= strcmp(a, "--no-agent") == 0;
+        conf->start_empty |= strcmp(a, "--start-empty") == 0;
         conf->config |= strcmp(a, "-c") == 0 || strcmp(a, "--config") == 0 || strncmp(a, "--config=", 9) == 0;
         const char *dir = strncmp(a, "--data=", 7) == 0 ? a + 7 : NULL;
         if (strcmp(a, "--data") == 0 || strcmp(a, "-d") == 0) {
@@ -209,11 +210,15 @@ static int end_status(struct part *p)
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_REACH;
 }
 
-static int start_all(struct part *hub, struct part *source, const char *data, bool demo, bool alone, struct err *err)
+static int start_all(struct part *hub, struct part *source, const struct up_conf *conf, bool demo, struct err *err)
 {
+    const char *data = conf->data;
+    bool alone = conf->no_agent;
     AUTO_BUF url = BUF_INIT(1024);
     AUTO_BUF pin = BUF_INIT(128);
-    int r = demo ? demo_prepare(data, err) : file_mkdirs(data, 0700, err);
+    int r = conf->start_empty ? local_start_empty(data, "up", err) : 0; /* the hub finds it done */
+    if (!r)
+        r = demo ? demo_prepare(data, err) : file_mkdirs(data, 0700, err);
     if (!r)
         r = local_token(data, "admin.token", ROLE_ADMIN, "the hub's own user", err);
     if (!r && !alone)
@@ -276,7 +281,7 @@ int cmd_up(int argc, char **argv)
     }
     hub_args(&hub, argc, argv, conf.data, demo, config);
     int sigfd = signals_as_fd();
-    r = start_all(&hub, &source, conf.data, demo, conf.no_agent, &err);
+    r = start_all(&hub, &source, &conf, demo, &err);
     if (r == -ECHILD) /* the hub has said why */
         r = end_status(&hub);
     else if (r < 0)

@@ -21,6 +21,7 @@ const struct opt hub_opts[] = {
     OPT(hub_conf, config, 'c', OPT_PATH, NULL, "FILE", "muster.yaml to read; /etc/muster/muster.yaml when it is there", .no_file = true),
     OPT(hub_conf, listen, 'l', OPT_LIST, "127.0.0.1:8765", "ADDR:PORT", "where to listen, may be repeated; port 0 takes a free one; 0.0.0.0:8765 is the whole network"),
     OPT(hub_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder for history, records and tokens; $XDG_STATE_HOME/muster, or /var/lib/muster for root"),
+    OPT(hub_conf, start_empty, 0, OPT_BOOL, NULL, NULL, "where muster.db is lost or damaged: set everything aside in the data folder and begin anew; where it is sound this does nothing", .no_file = true),
     OPT(hub_conf, name, 'n', OPT_STR, "muster", "NAME", "the cluster's name on screens"),
     OPT(hub_conf, names, 0, OPT_LIST, NULL, "REAL=SHOWN", "what screens call a host or a model of GPU: REAL=SHOWN or REAL=SHOWN=SHORTER, patterns too; in muster.yaml a map, names: {gpu01: Vision, 'Tesla V100*': [V100, V1]}"),
     OPTN(hub_conf, "page.colours", page_colours, 0, OPT_CHOICE, "muster", "WHOSE", "colours of the page: muster (by state), or gpu-monitor: bars, RAM, CPU and disks by that page's limits", .choices = colour_words),

@@ -16,6 +16,7 @@ struct hub_conf {
     char *config; /* which file was read */
     struct opt_list listen;
     char *data, *name;
+    bool start_empty;
     struct opt_list names;
     int page_colours;
     bool tls;

@@ -9,8 +9,32 @@
 #include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/wandb.h"
+#include "store/aside.h"
 
-void self_notice(struct hub *h, char out[NOTICE_MAX])
+#define LOOK_MS 3000 /* files are moved away by people */
+
+static void look_aside(struct hub *h)
+{
+    int64_t now_ms = clock_mono_ms();
+    struct aside_sum sum;
+    if (h->aside_ms && now_ms - h->aside_ms < LOOK_MS)
+        return;
+    h->aside_ms = now_ms;
+    if (aside_look(h->data, &sum) == 0)
+        aside_words(&sum, h->aside, sizeof(h->aside));
+}
+
+/* What stays until somebody does something about it stands behind what is going on now. */
+static void add_aside(struct hub *h, char out[NOTICE_MAX])
+{
+    size_t n = strlen(out);
+    if (h->data[0])
+        look_aside(h);
+    if (h->aside[0])
+        snprintf(out + n, NOTICE_MAX - n, "%s%s", n ? "; " : "", h->aside);
+}
+
+static void notice_now(struct hub *h, char out[NOTICE_MAX])
 {
     struct store_stat st;
     int64_t doubt_ms = steady_now_doubt();
@@ -32,6 +56,13 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
         sources_said_notice(h->api.sources, clock_wall_ms(), out);
     if (!out[0] && h->wandb)
         wandb_desk_notice(h->wandb, out, NOTICE_MAX);
+}
+
+void self_notice(struct hub *h, char out[NOTICE_MAX])
+{
+    out[0] = 0;
+    notice_now(h, out);
+    add_aside(h, out);
 }
 
 void self_metrics(void *hub, struct buf *out, bool openmetrics)

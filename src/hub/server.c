@@ -93,14 +93,14 @@ static void wandb_json(void *hub, struct buf *out)
     wandb_desk_json(((struct hub *)hub)->wandb, out);
 }
 
-static bool ready(void *hub, char why[160])
+static bool ready(void *hub, char why[NOTICE_MAX])
 {
     struct hub *h = hub;
     struct store_stat st;
     char notice[NOTICE_MAX];
     store_stat(h->store, &st);
     self_notice(h, notice);
-    mem_copy_str(why, 160, own(h)->stop_ms ? "stopping" : notice);
+    mem_copy_str(why, NOTICE_MAX, own(h)->stop_ms ? "stopping" : notice);
     return !own(h)->stop_ms && !st.last_error;
 }
 

@@ -93,16 +93,33 @@ static int write_pem(const char *path, mode_t mode, BIO *pem, struct err *err)
     return file_write(path, mode, p, (size_t)n, err);
 }
 
-static int make_files(const char *cert, const char *key, struct err *err)
+/* The key there is, or a new one: agents trust the key, so a lost certificate alone costs nobody's trust. */
+static EVP_PKEY *key_of(const char *key, bool there, struct err *err)
 {
-    EVP_PKEY *pkey = EVP_EC_gen("P-256");
+    FILE *f = there ? fopen(key, "re") : NULL;
+    EVP_PKEY *pkey = f ? PEM_read_PrivateKey(f, NULL, NULL, NULL) : there ? NULL : EVP_EC_gen("P-256");
+    if (f)
+        fclose(f);
+    if (there && !pkey)
+        err_set(err, -EINVAL,
+                "cannot read the key in '%s': put it back, or remove it: a new one is made then, and "
+                "every agent needs its pin",
+                key);
+    return pkey;
+}
+
+static int make_files(const char *cert, const char *key, bool has_key, struct err *err)
+{
+    EVP_PKEY *pkey = key_of(key, has_key, err);
+    if (has_key && !pkey)
+        return -EINVAL;
     X509 *x = pkey ? make_cert(pkey) : NULL;
     BIO *key_pem = BIO_new(BIO_s_mem()), *cert_pem = BIO_new(BIO_s_mem());
     int r = -EIO;
     if (!x || !key_pem || !cert_pem || PEM_write_bio_PrivateKey(key_pem, pkey, NULL, NULL, 0, NULL, NULL) != 1 ||
         PEM_write_bio_X509(cert_pem, x) != 1)
         ssl_err(err, "cannot make a certificate for", cert);
-    else if ((r = write_pem(key, 0600, key_pem, err)) == 0) /* the key first: a certificate without one is of no use */
+    else if ((r = has_key ? 0 : write_pem(key, 0600, key_pem, err)) == 0) /* first: a certificate alone is of no use */
         r = write_pem(cert, 0644, cert_pem, err);
     BIO_free(key_pem);
     BIO_free(cert_pem);
@@ -115,11 +132,15 @@ int tls_own(const char *dir, struct ssl_ctx_st **ret, struct err *err)
 {
     AUTO_FREE char *cert = mem_fmt("%s/tls.crt", dir);
     AUTO_FREE char *key = mem_fmt("%s/tls.key", dir);
-    if (access(cert, F_OK) != 0 || access(key, F_OK) != 0) {
-        int r = make_files(cert, key, err);
-        if (r < 0)
-            return r;
-    }
+    bool has_cert = access(cert, F_OK) == 0, has_key = access(key, F_OK) == 0;
+    if (has_cert && !has_key)
+        return err_set(err, -ENOENT,
+                       "'%s' is missing, its certificate is there: put it back (a backup has it), or remove '%s' too: "
+                       "new ones are made then, and every agent needs the new pin",
+                       key, cert);
+    int r = has_cert ? 0 : make_files(cert, key, has_key, err);
+    if (r < 0)
+        return r;
     return tls_load(cert, key, ret, err);
 }
 

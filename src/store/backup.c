@@ -331,8 +331,8 @@ static bool carried(const char *name)
     struct str s = str_of(name);
 
     return name[0] != '.' && !str_eq(s, "lock") && !str_ends(s, ".lock") && !str_ends(s, ".db") &&
-           !str_ends(s, "-wal") && !str_ends(s, "-shm") && !str_ends(s, "-journal") && !str_ends(s, ".damaged") &&
-           !str_ends(s, ".tmp") && !strchr(name, '/');
+           !str_ends(s, "-wal") && !str_ends(s, "-shm") && !str_ends(s, "-journal") && !aside_of(name) &&
+           !str_ends(s, ".missing") && !str_ends(s, ".tmp") && !strchr(name, '/');
 }
 
 static int put_file(struct backup *b, const char *name, struct err *err)

@@ -133,20 +133,6 @@ void chunks_close(struct chunks *c)
     free(c);
 }
 
-int chunks_set_aside(const char *dir)
-{
-    static const char *const tails[] = {"-wal", ""};
-    AUTO_FREE char *path = chunks_path(dir), *shm = mem_fmt("%s-shm", path);
-
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-        AUTO_FREE char *from = mem_fmt("%s%s", path, tails[i]), *to = mem_fmt("%s.damaged%s", path, tails[i]);
-        if (rename(from, to) < 0 && errno != ENOENT)
-            return -errno;
-    }
-    unlink(shm);
-    return file_sync_dir(dir);
-}
-
 int64_t chunks_file_bytes(const char *dir)
 {
     AUTO_FREE char *path = chunks_path(dir), *wal = mem_fmt("%s-wal", path);

@@ -22,7 +22,6 @@ extern const struct db_kind chunks_kind;
 struct chunks;
 int chunks_open(struct chunks **ret, const char *dir, enum db_mode mode, struct err *err);
 void chunks_close(struct chunks *c);
-int chunks_set_aside(const char *dir); /* to history.db.damaged */
 int64_t chunks_file_bytes(const char *dir);
 int chunks_fail(struct chunks *c, const char *doing, struct err *err);
 

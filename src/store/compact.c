@@ -272,7 +272,7 @@ static int compact_log(struct compact *c, int64_t log, int64_t upto, struct err 
     log_reader_close(x.l);
     if (r == 0 && x.bad) {
         c->damaged++;
-        log_set_aside(c->dir, log);
+        log_set_aside(c->dir, log, NULL);
     }
     if (r == 0)
         writer_compacted(c->w, log);
@@ -508,17 +508,56 @@ int compact_settle(struct compact *c, struct err *err)
 
 /* ---- open and close ---- */
 
+/* muster.db says that logs became chunks: history.db was there, and not empty. */
+static int was_used(struct compact *c, bool *ret, struct err *err)
+{
+    struct log_sum *v = NULL;
+    size_t n = 0;
+    int r = records_load_logs(c->rec, &v, &n, err);
+
+    for (size_t i = 0; i < n && r == 0; i++)
+        *ret |= v[i].compacted;
+    free(v);
+    return r;
+}
+
+static int begin_anew(struct compact *c, const char *why, const char *to, struct err *err)
+{
+    struct err more = {0};
+    int r = chunks_open(&c->db, c->dir, DB_WRITE, &more);
+
+    if (r < 0)
+        return err_set(err, r, "%s", more.msg);
+    return err_set(err, 0, "%s; %s%s, and history begins anew", why, to[0] ? "it was renamed to " : "it is missing",
+                   to);
+}
+
 static int open_db(struct compact *c, struct err *err)
 {
+    AUTO_FREE char *path = mem_fmt("%s/history.db", c->dir);
+    char to[ASIDE_NAME] = "";
     struct err why = {0};
-    int r = chunks_open(&c->db, c->dir, DB_WRITE, &why);
+    bool used = false;
+    int r = was_used(c, &used, err);
 
-    if (r == -EUCLEAN || r == -EINVAL) {
-        r = chunks_set_aside(c->dir);
-        if (r == 0)
-            r = chunks_open(&c->db, c->dir, DB_WRITE, NULL);
-        if (r == 0)
-            return err_set(err, 0, "%s; it was renamed to history.db.damaged, and history begins anew", why.msg);
+    if (r < 0)
+        return r;
+    if (used) { /* else it may have been made a moment ago */
+        r = chunks_open(&c->db, c->dir, DB_READ, &why);
+        chunks_close(c->db);
+        c->db = NULL;
+    }
+    if (r == -ENOENT) {
+        r = aside_miss(c->dir, "history.db");
+        return r < 0 ? err_set(err, r, "cannot note that '%s' is missing: %s", path, strerror(-r))
+                     : begin_anew(c, why.msg, "", err);
+    }
+    if (r != -ENODATA)
+        r = chunks_open(&c->db, c->dir, DB_WRITE, &why);
+    if (r == -EUCLEAN || r == -EINVAL || r == -ENODATA) {
+        r = aside_put(c->dir, "history.db", to);
+        return r < 0 ? err_set(err, r, "cannot set the damaged '%s' aside: %s", path, strerror(-r))
+                     : begin_anew(c, why.msg, to, err);
     }
     return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
 }
@@ -535,9 +574,10 @@ int compact_open(struct compact **ret, const struct store_conf *conf, struct wri
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->settled, NULL);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = c->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno)) : open_db(c, err);
+    int r = c->wake_fd < 0 ? err_set(err, -errno, "cannot make an eventfd: %s", strerror(errno))
+                           : records_open(&c->rec, conf->dir, DB_READ, err);
     if (r == 0)
-        r = records_open(&c->rec, conf->dir, DB_READ, err);
+        r = open_db(c, err);
     if (r == 0) {
         c->dec = conf->decoder->make();
         c->table = table_new();

@@ -42,9 +42,9 @@ static int embedded_say_damage(const char *dir, int r, struct err *err)
     if (r != -EUCLEAN)
         return r;
     return err_prefix(err, r,
-                      "'%s/muster.db' is damaged; move it aside and put back a copy, or what `sqlite3 muster.db "
-                      ".recover` saves of it (without one, the batches in log-*.db are kept, but tokens, names and "
-                      "records are lost)",
+                      "'%s/muster.db' is damaged: nothing was changed. Put back a copy (`muster restore`), or what "
+                      "`sqlite3 muster.db .recover` saves of it; without either `muster hub --start-empty` sets "
+                      "everything there aside and begins anew",
                       dir);
 }
 
@@ -86,6 +86,8 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
     int r = file_mkdirs(conf->dir, 0700, err);
     if (r == 0)
         r = store_lock(e->dir, &e->lock_fd, err);
+    if (r == 0)
+        r = aside_check(e->dir, err);
     if (r == 0) {
         r = done_init(&e->done, loop);
         e->has_done = r == 0;
@@ -116,6 +118,8 @@ int store_open_tools(struct store **ret, const char *dir, struct err *err)
     if (err)
         *err = (struct err){0};
     int r = file_mkdirs(dir, 0700, err);
+    if (r == 0)
+        r = aside_check(dir, err);
     if (r == 0)
         r = done_init(&e->done, NULL);
     e->has_done = r == 0;

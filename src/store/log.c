@@ -51,16 +51,15 @@ void log_path(char out[4096], const char *dir, int64_t n)
     snprintf(out, 4096, "%s/log-%" PRId64 ".db", dir, n);
 }
 
-/* "log-12.db" gives 12; with_aside also takes "log-12.db.damaged". */
+/* "log-12.db" gives 12; with_aside also takes "log-12.db.damaged" and "log-12.db.damaged.2". */
 static bool log_number(const char *name, bool with_aside, int64_t *ret)
 {
-    struct str s = str_of(name);
+    size_t aside = with_aside ? aside_of(name) : 0;
+    struct str s = aside ? str_n(name, aside) : str_of(name);
     int64_t n;
 
     if (!str_skip(&s, "log-"))
         return false;
-    if (with_aside && str_ends(s, ".damaged"))
-        s.len -= strlen(".damaged");
     if (!str_ends(s, ".db"))
         return false;
     s.len -= strlen(".db");
@@ -103,21 +102,11 @@ int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, s
     return 0;
 }
 
-int log_set_aside(const char *dir, int64_t n)
+int log_set_aside(const char *dir, int64_t n, char ret[ASIDE_NAME])
 {
-    static const char *const tails[] = {"-wal", ""};
-    char path[4096];
+    AUTO_FREE char *name = mem_fmt("log-%" PRId64 ".db", n);
 
-    log_path(path, dir, n);
-    for (size_t i = 0; i < ARRAY_LEN(tails); i++) { /* the WAL first: SQLite finds it beside the new name */
-        AUTO_FREE char *from = mem_fmt("%s%s", path, tails[i]);
-        AUTO_FREE char *to = mem_fmt("%s.damaged%s", path, tails[i]);
-        if (rename(from, to) < 0 && errno != ENOENT)
-            return -errno;
-    }
-    AUTO_FREE char *shm = mem_fmt("%s-shm", path);
-    unlink(shm);
-    return file_sync_dir(dir);
+    return aside_put(dir, name, ret);
 }
 
 int log_unlink(const char *dir, int64_t n)

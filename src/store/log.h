@@ -10,6 +10,7 @@
 #ifndef STORE_LOG_H
 #define STORE_LOG_H
 
+#include "store/aside.h"
 #include "store/db.h"
 #include "store/index.h"
 #include "store/store.h"
@@ -70,8 +71,8 @@ void log_path(char out[4096], const char *dir, int64_t n);
 /* Numbers of the log files there, ascending; the caller frees *ret. ret_last: the highest ever used, set-aside ones
  * counted. */
 int log_list(const char *dir, int64_t **ret, size_t *ret_n, int64_t *ret_last, struct err *err);
-int log_set_aside(const char *dir, int64_t n); /* rename to log-N.db.damaged; 0 or -errno */
-int log_unlink(const char *dir, int64_t n);    /* 0 also when it was not there */
+int log_set_aside(const char *dir, int64_t n, char ret[ASIDE_NAME]); /* as aside_put */
+int log_unlink(const char *dir, int64_t n);                          /* 0 also when it was not there */
 int64_t log_file_bytes(const char *dir, int64_t n);
 
 #endif

@@ -106,13 +106,13 @@ static int logs_seal(struct logs *g, struct index_node *const *nodes, size_t n, 
 
 static int logs_aside(struct logs *g, int64_t n, struct err *why, struct err *err)
 {
-    int r = log_set_aside(g->dir, n);
+    char to[ASIDE_NAME];
+    int r = log_set_aside(g->dir, n, to);
 
     if (r < 0)
         return err_set(err, r, "cannot set the damaged '%s/log-%lld.db' aside: %s", g->dir, (long long)n, strerror(-r));
     g->damaged++;
-    err_set(err, 0, "%s; it was renamed to log-%lld.db.damaged, the other files go on (%u damaged)", why->msg,
-            (long long)n, g->damaged);
+    err_set(err, 0, "%s; it was renamed to %s, the other files go on (%u damaged)", why->msg, to, g->damaged);
     return 0;
 }
 
@@ -168,8 +168,12 @@ static bool logs_is_sealed(const struct logs *g, int64_t n)
     return false;
 }
 
-/* Files without a row: the one in use when we stopped, or all of them when muster.db is new. */
-static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, struct index *x, struct err *err)
+/*
+ * Files without a row: the one in use when we stopped, or all of them when muster.db is new. named: the highest number
+ * muster.db speaks of. A log is made before anything speaks of it, so one of these that is empty was emptied.
+ */
+static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, int64_t named, struct index *x,
+                          struct err *err)
 {
     int r = 0;
 
@@ -182,7 +186,9 @@ static int logs_open_rest(struct logs *g, const int64_t *files, size_t n_files, 
         log_path(path, g->dir, files[i]);
         if (access(path, F_OK) < 0) /* set aside a moment ago */
             continue;
-        r = log_open(&l, g->dir, files[i], x, &why);
+        r = files[i] <= named && log_probe(g->dir, files[i], &why) == -ENODATA
+                ? -ENODATA
+                : log_open(&l, g->dir, files[i], x, &why);
         if (logs_is_damage(r)) {
             r = logs_aside(g, files[i], &why, err);
         } else if (r < 0) {
@@ -218,7 +224,7 @@ int logs_open(struct logs **ret, const struct store_conf *conf, struct records *
     if (code == 0)
         code = logs_open_sealed(g, files, n, err);
     if (code == 0)
-        code = logs_open_rest(g, files, n, x, err);
+        code = logs_open_rest(g, files, n, last, x, err);
     free(files);
     if (code < 0) {
         logs_close(g);
@@ -267,7 +273,7 @@ void logs_set_aside(struct logs *g)
 
     log_close(g->cur);
     g->cur = NULL;
-    if (log_set_aside(g->dir, n) == 0)
+    if (log_set_aside(g->dir, n, NULL) == 0)
         g->damaged++;
 }
 

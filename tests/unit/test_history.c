@@ -363,17 +363,39 @@ static void a_history_that_cannot_be_opened_is_set_aside(void **unused)
     (void)unused;
     h_init(&m, 8);
     AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
-    FILE *f = fopen(path, "w");
-    for (int i = 0; i < 9000; i++)
-        fputc('x', f);
-    fclose(f);
+    static const struct {
+        const char *how, *say, *file;
+    } cases[] = {{"junk", "renamed to history.db.damaged,", "history.db.damaged"},
+                 {"junk", "renamed to history.db.damaged.2,", "history.db.damaged.2"}, /* the first is not touched */
+                 {"empty", "renamed to history.db.damaged.3,", "history.db.damaged.3"},
+                 {"missing", "is missing", "history.db.missing"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s\n", cases[i].how);
+        assert_int_equal(store_open(&s, &conf, NULL, &err), 0);
+        assert_string_equal(err.msg, "");
+        now_ms = H0 + (int64_t)i * H_HOUR;
+        send_live(s, &m, now_ms, 1);
+        settle(s);
+        store_close(s);
+        unlink(path);
+        FILE *f = strcmp(cases[i].how, "missing") == 0 ? NULL : fopen(path, "w");
+        for (int k = 0; f && strcmp(cases[i].how, "junk") == 0 && k < 9000; k++)
+            fputc('x', f);
+        if (f)
+            fclose(f);
+        err = (struct err){0};
+        assert_int_equal(store_open(&s, &conf, NULL, &err), 0);
+        assert_non_null(strstr(err.msg, cases[i].say));
+        assert_true(dir_has(dir, cases[i].file));
+        store_close(s);
+        err = (struct err){0};
+    }
     assert_int_equal(store_open(&s, &conf, NULL, &err), 0);
-    assert_non_null(strstr(err.msg, "renamed to history.db.damaged"));
-    assert_true(dir_has(dir, "history.db.damaged"));
-    now_ms = H0;
-    send_live(s, &m, H0, 1);
+    now_ms = H0 + 24 * H_HOUR;
+    send_live(s, &m, now_ms, 1);
     settle(s);
-    h_check_all(s, &m, H0, H0 + H_HOUR);
+    for (unsigned node = 0; node < H_NODES; node++)
+        h_check(s, &m, node, now_ms, now_ms + H_HOUR, 60000, TIER_RAW);
     store_close(s);
     dir_free(dir);
     h_fini(&m);

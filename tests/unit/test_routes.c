@@ -124,10 +124,10 @@ static enum reply_how bulletin_send(void *hub, struct request *rq, struct reply 
     return REPLY_NOW;
 }
 
-static bool ready(void *hub, char why[160])
+static bool ready(void *hub, char why[NOTICE_MAX])
 {
     (void)hub;
-    snprintf(why, 160, "the disk is full");
+    snprintf(why, NOTICE_MAX, "the disk is full");
     return false;
 }
 

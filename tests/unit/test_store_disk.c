@@ -6,6 +6,8 @@
 #include <sqlite3.h>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "store/aside.h"
 #include "store_dir.h"
 
 #define NOW 1700000000000ll
@@ -559,13 +561,121 @@ static void a_damaged_muster_db_is_named_with_what_to_do(void **unused)
     memset(junk, 0x5a, sizeof(junk));
     overwrite(dir, "muster.db", 0, junk, sizeof(junk));
     refused(dir, -EUCLEAN, "muster.db", ".recover");
-    AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
-    unlink(path); /* the worst case: no copy of it. The logs stand alone. */
-    s = open_conf(&conf);
-    struct count c = count(s);
-    assert_int_equal(c.n, 10);
-    put(s, 1, 11, 1000);
-    assert_int_equal(count(s).n, 11);
+    dir_free(dir);
+}
+
+/* A3 in words, then what is left of it after --start-empty. */
+static void a_muster_db_that_is_lost_is_refused_and_can_be_set_aside(void **unused)
+{
+    static const char *const how[] = {"missing", "empty", "an empty database", "damaged"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(how); i++) {
+        char *dir = dir_new(), to[ASIDE_NAME] = "";
+        struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 3000};
+        struct store *s = open_conf(&conf);
+        AUTO_FREE char *path = mem_fmt("%s/muster.db", dir), *folder = mem_fmt("%s/set-aside-1", dir);
+        struct aside_sum sum;
+        struct err err = {0};
+        char junk[8192], words[300];
+
+        print_message("%s\n", how[i]);
+        put(s, 1, 10, 1000);
+        store_close(s);
+        assert_int_equal(aside_all(dir, to, &err), 0); /* sound: nothing is done, however often */
+        assert_false(dir_has(dir, "set-aside-1"));
+        memset(junk, 0x5a, sizeof(junk));
+        if (i == 3)
+            overwrite(dir, "muster.db", 0, junk, sizeof(junk));
+        else
+            assert_int_equal(i == 0 ? unlink(path) : truncate(path, 0), 0);
+        if (i == 2)
+            exec(dir, "muster.db", "PRAGMA journal_mode=WAL");
+        refused(dir, i == 3 ? -EUCLEAN : -ENODATA, "muster.db", "--start-empty");
+        assert_int_equal(store_open_tools(&s, dir, &err), i == 3 ? -EUCLEAN : -ENODATA); /* nor does a tool make one */
+        assert_int_equal(i == 0, !dir_has(dir, "muster.db"));
+        assert_int_equal(aside_all(dir, to, &err), 1);
+        assert_string_equal(to, "set-aside-1");
+        s = open_conf(&conf);
+        assert_int_equal(count(s).n, 0);
+        put(s, 1, 2, 1000);
+        store_close(s);
+        assert_int_equal(aside_look(dir, &sum), 0);
+        assert_int_equal(sum.folders, 1);
+        aside_words(&sum, words, sizeof(words));
+        assert_non_null(strstr(words, "set-aside-1"));
+        conf.dir = folder; /* what is left can be read, unless somebody may save more of it */
+        if (i < 3) {
+            s = open_conf(&conf);
+            assert_int_equal(count(s).n, 10);
+            store_close(s);
+        } else {
+            assert_true(dir_has(folder, "muster.db") && dir_has(folder, "log-1.db"));
+        }
+        dir_empty(folder);
+        rmdir(folder);
+        dir_free(dir);
+    }
+}
+
+static void a_name_that_is_taken_is_not_taken_again(void **unused)
+{
+    char *dir = dir_new(), to[ASIDE_NAME], words[300];
+    static const char *const want[] = {"history.db.damaged", "history.db.damaged.2", "history.db.damaged.3"};
+    struct aside_sum sum;
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        AUTO_FREE char *path = mem_fmt("%s/history.db", dir), *wal = mem_fmt("%s-wal", path);
+        char text[2] = {(char)('1' + i), 0};
+        assert_int_equal(file_write(path, 0600, text, 1, NULL), 0);
+        assert_int_equal(file_write(wal, 0600, text, 1, NULL), 0);
+        assert_int_equal(aside_put(dir, "history.db", to), 0);
+        assert_string_equal(to, want[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        AUTO_FREE char *path = mem_fmt("%s/%s", dir, want[i]), *wal = mem_fmt("%s-wal", path);
+        char got[8] = "";
+        assert_int_equal(file_read_small(path, got, sizeof(got)), 1);
+        assert_int_equal(got[0], '1' + i);
+        assert_int_equal(file_read_small(wal, got, sizeof(got)), 1);
+        assert_int_equal(got[0], '1' + i);
+    }
+    assert_int_equal(aside_look(dir, &sum), 0);
+    assert_int_equal(sum.damaged, 3);
+    assert_int_equal(sum.bytes, 6);
+    aside_words(&sum, words, sizeof(words));
+    assert_non_null(strstr(words, "and 2 more"));
+    assert_true(aside_of("log-3.db.damaged") == 8 && aside_of("log-3.db.damaged.12") == 8);
+    assert_true(!aside_of("log-3.db") && !aside_of("log-3.db.damaged.") && !aside_of("log-3.db.damaged-wal") &&
+                !aside_of(".damaged"));
+    dir_empty(dir);
+    assert_int_equal(aside_look(dir, &sum), 0);
+    sum.no_records = false;
+    aside_words(&sum, words, sizeof(words));
+    assert_string_equal(words, ""); /* moved away, and nothing is said any more */
+    dir_free(dir);
+}
+
+/* The open log, cut to nothing: told from one that was made a moment before a crash. */
+static void a_log_that_was_emptied_is_told(void **unused)
+{
+    char *dir = dir_new();
+    struct store_conf conf = {.dir = dir, .commit_ms = 1};
+    struct store *s = open_conf(&conf);
+    AUTO_FREE char *path = mem_fmt("%s/log-1.db", dir);
+    struct err err = {0};
+
+    (void)unused;
+    store_close(s);
+    assert_int_equal(truncate(path, 0), 0);
+    s = open_conf(&conf); /* nothing was in it, and nothing speaks of it */
+    put(s, 1, 3, 1000);
+    store_close(s);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(store_open(&s, &conf, NULL, &err), 0);
+    assert_non_null(strstr(err.msg, "renamed to log-1.db.damaged"));
+    assert_int_equal(count(s).n, 0);
     store_close(s);
     dir_free(dir);
 }
@@ -623,4 +733,6 @@ TESTS(cmocka_unit_test(logs_rotate_and_are_read_in_order), cmocka_unit_test(a_lo
       cmocka_unit_test(t7_an_older_file_is_brought_up_to_date), cmocka_unit_test(somebody_elses_database_is_refused),
       cmocka_unit_test(a_damaged_log_costs_only_itself), cmocka_unit_test(a_scan_reads_around_damage_and_says_so),
       cmocka_unit_test(a_damaged_muster_db_is_named_with_what_to_do),
+      cmocka_unit_test(a_muster_db_that_is_lost_is_refused_and_can_be_set_aside),
+      cmocka_unit_test(a_name_that_is_taken_is_not_taken_again), cmocka_unit_test(a_log_that_was_emptied_is_told),
       cmocka_unit_test(a_log_that_somebody_removed_is_no_harm), cmocka_unit_test(a_copy_taken_in_full_flight_opens))

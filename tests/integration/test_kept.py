@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""Files of the data folder that are damaged, cut to nothing or gone: nothing is overwritten or emptied silently, and every screen says what was set aside."""
+import os
+import time
+
+import lib
+import sample_feed
+
+JUNK = b"\x5a" * 8192
+
+
+class Kept(lib.Case):
+    def file(self, name):
+        return self.path("data/" + name)
+
+    def read(self, name):
+        with open(self.file(name), "rb") as f:
+            return f.read()
+
+    def begin(self, *flags):
+        self.hub = self.start_hub(*flags)
+        return self.hub
+
+    def feed(self, n=20):
+        f = sample_feed.Feeder(self.hub.port, self.enroll, "n1", int(time.time() * 1000) - 60000, 1000)
+        f.start()
+        lib.wait_until("samples are stored", lambda: f.sent >= n)
+        f.stop()
+
+    def damage(self, name):
+        with open(self.file(name), "r+b") as f:
+            f.write(JUNK)
+
+    def screens(self):
+        url = self.hub.url
+        return {
+            "readyz": lib.ask(url + "/readyz")[2].decode(),
+            "healthz": lib.ask(url + "/healthz")[2].decode(),
+            "json": lib.ask_json(url + "/api/v1/state").get("notice", ""),
+            "text": lib.ask(url + "/", headers={"User-Agent": "curl/7"})[2].decode(),
+            "page": self.run_any("curl", "-sN", "--max-time", "1", url + "/api/v1/stream")[1],
+            "ls": self.run_ok(lib.MUSTER, "ls", "--hub", url),
+            "doctor": self.run_any(lib.MUSTER, "doctor", "--hub", url, "--data", self.path("data"))[1],
+        }
+
+    def everywhere(self, what):
+        lib.wait_until(what, lambda: what in lib.ask_json(self.hub.url + "/api/v1/state").get("notice", ""))
+        for where, said in self.screens().items():
+            self.assertIn(what, " ".join(said.split()), where)
+        self.assertEqual(lib.ask(self.hub.url + "/readyz")[0], 200, "batches are taken all the same")
+
+    def test_a_second_damage_leaves_the_first_copy_and_both_are_told_until_moved_away(self):
+        self.begin()
+        self.enroll = self.token("enroll")
+        self.feed()
+        self.assertEqual(self.hub.stop(), 0)
+        self.damage("history.db")
+        first = self.read("history.db")
+        self.begin()
+        self.everywhere("history.db.damaged")
+        self.hub.kill9()
+        self.damage("history.db")
+        self.begin()
+        self.everywhere("history.db.damaged.2 and 1 more")
+        self.assertEqual(self.read("history.db.damaged"), first)
+        self.assertEqual(self.hub.stop(), 0)
+        self.begin()  # nothing new is wrong: it is said all the same
+        self.everywhere("history.db.damaged.2 and 1 more")
+        for name in os.listdir(self.path("data")):
+            if ".damaged" in name:
+                os.rename(self.file(name), self.path(name))
+        lib.wait_until("nothing is said any more", lambda: not lib.ask_json(self.hub.url + "/api/v1/state").get("notice"))
+        self.assertEqual(lib.ask(self.hub.url + "/readyz")[2], b"ok\n")
+
+    def test_a_lost_muster_db_is_refused_everywhere_and_set_aside_when_told(self):
+        self.begin()
+        self.enroll = self.token("enroll")
+        self.feed()
+        os.rename(self.file("muster.db"), self.path("kept.db"))  # under the running hub
+        self.everywhere("muster.db is gone")
+        os.rename(self.path("kept.db"), self.file("muster.db"))
+        self.assertEqual(self.hub.stop(), 0)
+        for lose in (lambda: os.truncate(self.file("muster.db"), 0), lambda: os.unlink(self.file("muster.db"))):
+            lose()
+            before = sorted(os.listdir(self.path("data")))
+            for argv in (("hub", "--listen", "127.0.0.1:0"), ("up", "--no-agent", "--listen", "127.0.0.1:0"), ("token", "list")):
+                status, out, err = self.run_any(lib.MUSTER, *argv, "--data", self.path("data"))
+                self.assertNotEqual(status, 0, argv)
+                for words in ("muster.db", "muster restore", "--start-empty"):
+                    self.assertIn(words, err, (argv, out))
+            self.assertIn("--start-empty", self.run_any(lib.MUSTER, "doctor", "--data", self.path("data"))[1])
+            self.assertEqual(sorted(os.listdir(self.path("data"))), before, "nothing was made, nothing is gone")
+        self.begin("--start-empty")
+        self.everywhere("set-aside-1")
+        self.assertEqual(lib.ask_json(self.hub.url + "/api/v1/state")["nodes"], [])
+        left = self.run_ok(lib.MUSTER, "export", "--data", self.file("set-aside-1"), "--format", "jsonl")
+        self.assertIn('"samples"', left)
+        self.enroll = self.token("enroll")
+        self.feed(3)
+        self.assertEqual(self.hub.stop(), 0)
+        self.begin("--start-empty")  # left in a unit file: it does nothing more
+        self.assertEqual([n["name"] for n in lib.ask_json(self.hub.url + "/api/v1/state")["nodes"]], ["n1"])
+        self.assertFalse(os.path.exists(self.file("set-aside-2")))
+
+    def test_the_hubs_own_key_is_never_replaced(self):
+        def pin(hub):
+            return hub.wait_line(r"--pin (\S+)").group(1)
+        was = pin(self.begin("--tls"))
+        self.assertEqual(self.hub.stop(), 0)
+        os.unlink(self.file("tls.crt"))
+        self.assertEqual(pin(self.begin("--tls")), was, "agents go on trusting it")
+        self.assertEqual(self.hub.stop(), 0)
+        key = self.read("tls.key")
+        os.truncate(self.file("tls.key"), 0)
+        status, _, err = self.run_any(lib.MUSTER, "hub", "--tls", "--listen", "127.0.0.1:0", "--data", self.path("data"))
+        self.assertTrue(status != 0 and "tls.key" in err, err)
+        os.unlink(self.file("tls.key"))
+        status, _, err = self.run_any(lib.MUSTER, "hub", "--tls", "--listen", "127.0.0.1:0", "--data", self.path("data"))
+        self.assertTrue(status != 0 and "tls.key' is missing" in err, err)
+        self.assertFalse(os.path.exists(self.file("tls.key")))
+        with open(self.file("tls.key"), "wb") as f:
+            f.write(key)
+        self.assertEqual(pin(self.begin("--tls")), was)
+
+
+if __name__ == "__main__":
+    lib.main()
