@@ -29,8 +29,9 @@ size_t aside_of(const char *file);
 int aside_check(const char *dir, struct err *err);
 /*
  * Begin anew where aside_check refuses, or where muster.db is damaged: everything of the store moves to the folder
- * set-aside-N within dir, whose name is in ret; where muster.db was missing it gets an empty one, so that `muster
- * export` reads what is left. 1; 0: muster.db is sound, nothing was done; -errno, as much as possible left as it was.
+ * set-aside-N within dir, whose name is in ret; where muster.db was missing it gets an empty one: a data
+ * folder in which nodes that come back find their history. 1; 0: muster.db is sound, nothing was done; -errno, as much
+ * as possible left as it was.
  */
 int aside_all(const char *dir, char ret[ASIDE_NAME], struct err *err);
 
