@@ -14,12 +14,12 @@
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "link/process.h"
 #include "relay/files.h"
 #include "relay/relay.h"
 
 #define TELL_S     600 /* how it does, to the log */
 #define SOURCES_MS 10000
-#define END_MS     5000 /* for the ssh processes to end in */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -227,9 +227,7 @@ int cmd_relay(int argc, char **argv)
     files_free(run.files);
     post_close(post);
     buf_fini(&run.said);
-    int64_t limit = clock_mono_ms() + END_MS;
-    while (clock_mono_ms() < limit && event_base_get_num_events(run.loop, EVENT_BASE_COUNT_ADDED) > 0)
-        event_base_loop(run.loop, EVLOOP_ONCE); /* until every ssh has ended: they look every few ms */
+    process_end_all(run.loop); /* every ssh */
     event_base_free(run.loop);
 out:
     opt_fini(relay_opts, &conf);

@@ -42,6 +42,7 @@
 #include "hub/tls.h"
 #include "hub/wandb.h"
 #include "hub/work.h"
+#include "link/process.h"
 #include "model/names.h"
 
 #define TICK_MS     1000
@@ -778,6 +779,7 @@ void hub_close(struct hub *h)
     event_end(s->watchdog);
     for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)
         event_end(s->signals[i]);
+    process_end_all(h->loop); /* what the desks above told to end */
     event_base_free(h->loop);
     SSL_CTX_free(s->tls);
     free(s->names);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -21,6 +22,8 @@
 enum { IN, OUT, ERR, ENDS };
 
 struct process {
+    struct process *next; /* of those that have not ended, on any loop */
+    struct event_base *loop;
     struct process_calls calls;
     void *arg;
     pid_t pid;
@@ -33,6 +36,8 @@ struct process {
     bool stopped, asked, killed, input_ends;
     int64_t ending_ms; /* monotonic: its output ended, or it was told to end; 0: it runs */
 };
+
+static struct process *running; /* so that they can be ended with their loop (C6) */
 
 static void drop_event(struct event **e)
 {
@@ -55,6 +60,11 @@ static void process_free(struct process *p)
         close_end(p, i);
     drop_event(&p->on_time);
     buf_fini(&p->in);
+    for (struct process **at = &running; *at; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            break;
+        }
     free(p);
 }
 
@@ -212,7 +222,13 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
     }
     setpgid(pid, pid); /* both sides do: whoever is first */
     struct process *p = mem_zero(1, sizeof(*p));
-    *p = (struct process){.calls = *calls, .arg = arg, .pid = pid, .in = BUF_INIT(in.len + INPUT_MAX)};
+    *p = (struct process){.next = running,
+                          .loop = loop,
+                          .calls = *calls,
+                          .arg = arg,
+                          .pid = pid,
+                          .in = BUF_INIT(in.len + INPUT_MAX)};
+    running = p;
     if (in.p)
         buf_addstr(&p->in, in);
     for (int i = 0; i < ENDS; i++) {
@@ -263,10 +279,48 @@ void process_stop(struct process *p)
     ending(p);
 }
 
+static void tell_nobody(void *arg, int status)
+{
+    (void)arg, (void)status;
+}
+
 void process_drop(struct process *p)
 {
-    kill(-p->pid, SIGTERM);
-    process_free(p);
+    p->calls.ended = tell_nobody;
+    process_stop(p); /* which takes no more output either */
+}
+
+static struct process *first_of(const struct event_base *loop)
+{
+    struct process *p = running;
+    while (p && p->loop != loop)
+        p = p->next;
+    return p;
+}
+
+void process_end_all(struct event_base *loop)
+{
+    for (struct process *p = running; p; p = p->next)
+        if (p->loop == loop && !p->stopped)
+            process_stop(p);
+    struct process *p;
+    /* Turns, not a clock: a test's may stand still. */
+    for (int turn = 0; (p = first_of(loop));) {
+        int status = 0;
+        pid_t got = waitpid(p->pid, &status, WNOHANG);
+        bool runs = got == 0 || (got < 0 && errno == EINTR);
+        if (runs && turn < 2 * PATIENCE_MS / REAP_MS) {
+            if (turn >= PATIENCE_MS / REAP_MS && !p->killed) {
+                kill(-p->pid, SIGKILL);
+                p->killed = true;
+            }
+            poll(NULL, 0, REAP_MS);
+            turn++;
+            continue;
+        }
+        p->calls.ended(p->arg, runs ? SIGKILL : status); /* one that the kernel holds fast is left to it */
+        process_free(p);
+    }
 }
 
 /* ---- what it said ---- */

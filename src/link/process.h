@@ -1,10 +1,11 @@
 /*
  * process.h: a program that runs beside us, on the loop: its pipes, and its end. Beneath command.h and ssh.h.
  *
- * C1 Nothing here waits for it. C2 ended is called exactly once for each start, after a stop too; what the owner keeps
- * of it can go then. C3 At most PROCESS_READ_MAX bytes of it are taken per turn of the loop. C4 It has a process group
- * of its own, which is asked to end and, after a while, made to; it ends when we do. C5 No shell is involved; its
- * environment is ours, less MUSTER_ settings, with LC_ALL=C.
+ * C1 Nothing here waits for it, but for process_end_all. C2 ended is called exactly once for each start, after a stop
+ * too; what the owner keeps of it can go then. C3 At most PROCESS_READ_MAX bytes of it are taken per turn of the loop.
+ * C4 It has a process group of its own, which is asked to end and, after a while, made to; it ends when we do. C5 No
+ * shell is involved; its environment is ours, less MUSTER_ settings, with LC_ALL=C. C6 Whoever frees a loop calls
+ * process_end_all first: nothing that was started stays behind, neither as a process nor as memory.
  */
 #ifndef LINK_PROCESS_H
 #define LINK_PROCESS_H
@@ -33,8 +34,11 @@ int process_write(struct process *p, struct str bytes);
 void process_input_ends(struct process *p);
 /* Nothing of its output is taken any more, and it is told to end. May be called from out. */
 void process_stop(struct process *p);
-/* The same for who ends himself: ended is not called, and p is gone. */
+/* The same for an owner that goes: ended is not called, and p is not to be used any more. */
 void process_drop(struct process *p);
+/* Before the loop goes: every process on it is told to end, waited for, made to end if it takes its time, and reaped;
+ * ended is called for each. The one place that waits, for seconds at most. */
+void process_end_all(struct event_base *loop);
 struct str process_said(const struct process *p); /* the end of what came on its standard error */
 /* The last line of that which is not empty, without what cannot be shown. */
 void process_last_words(struct str said, char *ret, size_t size);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "link/process.h"
 #include "link/source.h"
 
 static void on_list(void *arg, struct source *s, const struct found *v, size_t n, const char *error)
@@ -52,16 +53,17 @@ int main(int argc, char **argv)
         if (str_skip(&v, "every=") && str_duration_ms(v, &ms))
             conf.every_ms = ms;
     }
+    int r = 0;
     if (!ops || http_new(&http, loop, &err) < 0 || source_open(&s, ops, loop, http, &conf, on_list, NULL, &err) < 0) {
         fprintf(stderr, "sourceshow: %s\n", ops ? err.msg : "no such kind");
-        return 2;
+        r = 2;
     }
-    event_base_dispatch(loop);
+    if (r == 0)
+        event_base_dispatch(loop);
     source_close(s);
-    event_base_loopexit(loop, &(struct timeval){.tv_usec = 200000}); /* a program that it ran is seen to its end */
-    event_base_dispatch(loop);
+    process_end_all(loop); /* a program that it ran */
     http_free(http);
     event_free(term);
     event_base_free(loop);
-    return 0;
+    return r;
 }

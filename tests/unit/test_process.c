@@ -36,14 +36,20 @@ static void on_ended(void *arg, int status)
 
 static const struct process_calls calls = {.out = on_out, .ended = on_ended};
 
-static void start(struct seen *s, const char *in)
+static void start_program(struct seen *s, const char *const *argv, const char *in)
 {
-    static const char *const cat[] = {"cat", NULL};
     struct err err = {0};
 
     signal(SIGPIPE, SIG_IGN);
     *s = (struct seen){.loop = event_base_new(), .out = BUF_INIT(4u << 20)};
-    assert_int_equal(process_start(&s->p, s->loop, cat, str_of(in), &calls, s, &err), 0);
+    assert_int_equal(process_start(&s->p, s->loop, argv, str_of(in), &calls, s, &err), 0);
+}
+
+static void start(struct seen *s, const char *in)
+{
+    static const char *const cat[] = {"cat", NULL};
+
+    start_program(s, cat, in);
 }
 
 static void until(struct seen *s, size_t bytes)
@@ -100,18 +106,55 @@ static void one_that_does_not_read_takes_a_bounded_amount(void **unused)
 static void one_that_is_dropped_ends_and_tells_nobody(void **unused)
 {
     struct seen s;
-    int status;
 
     (void)unused;
     start(&s, "here");
     until(&s, 4);
     process_drop(s.p);
-    assert_true(wait(&status) > 0); /* it does end */
-    event_base_loop(s.loop, EVLOOP_NONBLOCK);
+    event_base_dispatch(s.loop); /* which returns when nothing is left on it */
     assert_int_equal(s.ends, 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* it has ended, and is reaped */
+    assert_int_equal(errno, ECHILD);
     stop(&s);
+}
+
+/* C6: running, told to end a moment ago, dropped, one that will not hear of it; and those of another loop are left. */
+static void all_end_with_their_loop(void **unused)
+{
+    static const char *const deaf[] = {"sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done", NULL};
+    struct seen runs, stopped, dropped, deaf_one, other;
+    struct err err = {0};
+
+    (void)unused;
+    start(&runs, "here");
+    start(&other, "here");
+    start_program(&deaf_one, deaf, "");
+    until(&runs, 4);
+    until(&deaf_one, 5);
+    stopped = dropped = (struct seen){.loop = runs.loop};
+    static const char *const cat[] = {"cat", NULL};
+    assert_int_equal(process_start(&stopped.p, runs.loop, cat, STR(""), &calls, &stopped, &err), 0);
+    assert_int_equal(process_start(&dropped.p, runs.loop, cat, STR(""), &calls, &dropped, &err), 0);
+    process_stop(stopped.p);
+    process_drop(dropped.p);
+    process_end_all(runs.loop);
+    assert_int_equal(runs.ends, 1);
+    assert_int_equal(stopped.ends, 1);
+    assert_int_equal(dropped.ends, 0);
+    assert_int_equal(other.ends, 0);
+    process_end_all(deaf_one.loop);
+    assert_int_equal(deaf_one.ends, 1);
+    assert_true(WIFSIGNALED(deaf_one.status) && WTERMSIG(deaf_one.status) == SIGKILL);
+    process_end_all(other.loop);
+    process_end_all(other.loop); /* nothing is left: no matter */
+    assert_int_equal(other.ends, 1);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    stop(&runs);
+    stop(&deaf_one);
+    stop(&other);
 }
 
 TESTS(cmocka_unit_test(what_is_written_later_comes_behind_what_there_was),
       cmocka_unit_test(one_that_does_not_read_takes_a_bounded_amount),
-      cmocka_unit_test(one_that_is_dropped_ends_and_tells_nobody))
+      cmocka_unit_test(one_that_is_dropped_ends_and_tells_nobody), cmocka_unit_test(all_end_with_their_loop))
