@@ -24,8 +24,13 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfor
 , := ,
 SANFLAG := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)$(if $(THREAD),-fsanitize=thread)$(if $(FUZZ),-fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=undefined)
 CFLAGS  ?= -O2 -g
+# What makes a mistake harder to use, as far as this compiler knows it, for the machine it compiles for.
+knows    = $(shell $(CC) -Werror -O2 $(1) -S -x c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
+TARGET  := $(shell $(CC) -dumpmachine)
+HARDEN  := $(call knows,-fstack-clash-protection) $(if $(filter x86_64-%,$(TARGET)),$(call knows,-fcf-protection)) $(if $(filter aarch64-%,$(TARGET)),$(call knows,-mbranch-protection=standard)) \
+           -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(call knows,-D_FORTIFY_SOURCE=3 -include features.h),3,2)
 CPPFLAGS += -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"' -Isrc -I$(O)/gen
-ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $(if $(SANFLAG),,-D_FORTIFY_SOURCE=2) -fPIE -ffunction-sections -fdata-sections -pthread
+ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $(if $(SANFLAG),,$(HARDEN)) -fPIE -ffunction-sections -fdata-sections -pthread
 ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) -pie -pthread -Wl,--gc-sections -Wl,-z,relro,-z,now
 
 # ---- what belongs to which program ------------------------------------------------------------------------------------
