@@ -54,6 +54,12 @@ class DaskCase(lib.Case):
         cls.cluster = Cluster()
         cls.addClassCleanup(cls.cluster.end)
 
+    def stop_without_giving_up(self, monitor):
+        """It waits for nothing that never comes: if it did, it would warn in the end."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            monitor.stop()
+
     def setUp(self):
         super().setUp()
         warnings.simplefilter("ignore", DeprecationWarning)  # Debian's tornado, with this Python

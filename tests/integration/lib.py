@@ -123,6 +123,11 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def on_disk(self, question):
+        """What muster.db says, as it is on disk now: the first column of the first row."""
+        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:
+            return db.execute(question).fetchone()[0]
+
     def start(self, *argv, env=None, **kw):
         p = Process([str(a) for a in argv], env, **kw)
         self.addCleanup(p.end)

@@ -164,7 +164,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if way is None:
             return False
         if way == "hang":
+            s.hanging += 1
             s.over.wait(60)
+            s.hanging -= 1
         elif way == "garbage":
             self.answer(200, b"\x00\xff<html>{")
         elif way == "redirect":
@@ -276,6 +278,7 @@ class Slack:
 
     def start(self):
         self.over = threading.Event()
+        self.hanging = 0  # requests that are left without an answer just now
         self.server = Server(("127.0.0.1", self.port), Handler)
         self.server.slack, self.port = self, self.server.server_port
         self.url = f"https://127.0.0.1:{self.port}"

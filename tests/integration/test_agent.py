@@ -160,18 +160,17 @@ class Driver(AgentCase):
         self.wait_collect("ok")
         self.wait_stored(3)
         self.driver("gpus 2", "hang all")
-        began = time.monotonic()
         self.wait_collect("hung")
-        self.assertLess(time.monotonic() - began, 10)
         hello = self.hub.last().hello
         self.assertGreater(hello.sent_ms - hello.since_ms, 900)
         most, n, since = 0, self.hub.count(), len(self.hub.keys())
         end = time.monotonic() + 10
-        while time.monotonic() < end:  # long enough for several collectors to be tried
+        late = end + lib.LIMIT_S
+        while time.monotonic() < end or self.hub.count() <= n + 5:  # long enough for several collectors to be tried
+            self.assertLess(time.monotonic(), late, "batches go on")
             most = max(most, len(children(a.p.pid)))
             time.sleep(0.05)
         self.assertLessEqual(most, 2)
-        self.assertGreater(self.hub.count(), n + 5)
         columns = {(c["metric"], c["slot"]) for b in self.hub.batches(since) for c in b["columns"]}
         self.assertIn(("load1", 0), columns)
         self.assertNotIn(("util", 1), columns)

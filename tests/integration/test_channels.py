@@ -72,7 +72,7 @@ class Channels(telling.Telling):
         self.user = "kim"
         lib.wait_until("the other one is told", lambda: len(self.standin.of("/hidden-path-2")) == 3)
         sent = [g["at"] for g in self.standin.of("/hidden-path-2")]
-        self.assertGreater(min(sent[1] - sent[0], sent[2] - sent[1]), 0.9, "one a second")
+        self.assertGreater(sent[2] - sent[0], 0.9, "one a second, however late the first of them was taken")
         lib.wait_until("the endless answers are cut off", lambda: len(self.standin.cut) == 2)
         lib.wait_until("it is told in the end", lambda: len(self.standin.of("/rude")) == 5 and self.channel("rude")["ok"])
         self.assertEqual(self.standin.of("/elsewhere"), [])
@@ -173,7 +173,7 @@ class Joined(telling.Telling):
         self.assertRegex(last, r"^\[warning\] 8 messages since \d{4}-\d\d-\d\d \d\d:\d\d\n")
         self.assertEqual([line.split(" ")[2].rstrip(":") for line in last.split("\n")[1:] if not line.startswith("  ")], self.RULES)
         self.assertEqual([line for line in last.split("\n") if line.startswith("  ")], [f"  look, {r}" for r in self.RULES])
-        time.sleep(2)
+        lib.wait_until("and that is noted", lambda: not self.on_disk("SELECT count(*) FROM notes WHERE kind = 3"))
         self.hub.kill9()
         told = len(self.standin.of("/phone"))
         self.begin()

@@ -277,9 +277,7 @@ class Stopping(DaskCase):
             f = c.submit(nap, 0, resources={"NOBODY-HAS-IT": 1}, pure=False)
             fire_and_forget(c.submit(nap, 1.5, pure=False))
             del f
-        start = time.monotonic()
-        Monitor(self.client()).stop()
-        self.assertLess(time.monotonic() - start, 10)
+        self.stop_without_giving_up(Monitor(self.client()))
 
     def test_without_a_monitor_it_says_so(self):
         for call in (lambda m: m.stop(), lambda m: m.start(), lambda m: m.to_csv(self.dir), lambda m: m.new_job(), lambda m: m.shutdown()):
@@ -538,9 +536,7 @@ class InTheHub(DaskCase):
         c = self.client()
         self.assertEqual(c.submit(nap, 0.1, 4, pure=False).result(), 4)
         monitor = Monitor(c)
-        start = time.monotonic()
-        monitor.stop()
-        self.assertLess(time.monotonic() - start, 5)
+        self.stop_without_giving_up(monitor)
         self.assertEqual(len(monitor.request_metrics()), 4)
 
 

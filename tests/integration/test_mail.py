@@ -152,7 +152,7 @@ class Mail(telling.Telling):
         error = lib.wait_until("the bad one is named", lambda: self.channel("several").get("error"))
         self.assertIn("bad@example.org: 550 no such user", error)
         lib.wait_until("the late one alone waits", lambda: self.channel("several")["waiting"] == 1)
-        time.sleep(2)  # so that it is noted
+        lib.wait_until("and that is noted", lambda: self.on_disk("SELECT count(*) FROM notes WHERE kind = 3 AND instr(hex(bytes), hex('grey@example.org')) > 0"))
         self.hub.kill9()
         self.begin()
         lib.wait_until("the late one has both", lambda: len(s.of("grey@example.org")) >= 2)

@@ -290,19 +290,16 @@ class Bot(lib.Case):
         self.assertEqual(len(self.slack.posts), 1)
 
     def test_commands_and_buttons_over_http_are_answered_at_once_and_then_in_full(self):
-        began = time.monotonic()
         status, _, told = self.post("/slack/command", urllib.parse.urlencode(self.slack.fields("HELP")).encode())
         self.assertEqual((status, told), (200, b""))
         status, _, told = self.post("/slack/action", urllib.parse.urlencode({"payload": json.dumps(self.slack.pressed("HELP"))}).encode())
         self.assertEqual((status, told), (200, b""))
-        self.assertLess(time.monotonic() - began, 30)
         hooks = lib.wait_until("both", lambda: len(self.slack.hooks) >= 2 and list(self.slack.hooks))
         self.assertEqual({h["response_type"] for h in hooks}, {"ephemeral"})
         # whoever is not known is looked up first, and a Slack that does not say so holds up nobody
         self.slack.next["users.info"] = ["hang"]
-        began = time.monotonic()
         self.assertEqual(self.post("/slack/command", urllib.parse.urlencode(self.slack.fields("HELP", user="U9")).encode())[0], 200)
-        self.assertLess(time.monotonic() - began, 10)
+        lib.wait_until("it hangs still, or is about to", lambda: self.slack.hanging)
         self.assertEqual(len(self.slack.hooks), 2)
 
     # ---- posting ----

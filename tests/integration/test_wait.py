@@ -1,11 +1,9 @@
 #!/usr/bin/python3
 """`muster wait` and `muster free` against a real hub whose nodes' GPUs come and go."""
-import contextlib
 import json
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import threading
 import time
@@ -126,10 +124,6 @@ class Waits(lib.Case):
         self.open("a1")
         self.cluster.use("a1", "pat")
         lib.wait_until("it is in use", lambda: self.state("a1")["state"] == "busy")
-
-    def on_disk(self, question):
-        with contextlib.closing(sqlite3.connect(self.path("data/muster.db"))) as db:
-            return db.execute(question).fetchone()[0]
 
     def messages(self):
         try:
