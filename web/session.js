@@ -33,9 +33,15 @@ export async function logIn(token) {
     watchAgain();
 }
 
-/** Throws a Problem. */
-export async function logOut() {
-    await send("/api/v1/logout", {});
+/** With what a link brought, which works once. Throws a Problem. @param {string} once */
+export async function logInOnce(once) {
+    become(await send("/api/v1/login", { once }));
+    watchAgain();
+}
+
+/** Throws a Problem. @param {boolean} [all] every session of ours, in other browsers too */
+export async function logOut(all = false) {
+    await send("/api/v1/logout", all ? { all } : {});
     become({ role: "none" });
     watchAgain();
 }

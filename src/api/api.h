@@ -149,8 +149,14 @@ struct api {
     const char *const *proxies, *const *admins;
     size_t n_proxies, n_admins;
     uint32_t nonce; /* of this start: versions count from 0 again after the next */
-    uint8_t session_key[32];
     int64_t session_ms;
+    /* browser sessions and links that log in once: hub/sessions.h. find and take: 1, 0 or -errno */
+    void (*session_begin)(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX]);
+    int (*session_find)(void *hub, struct str cookie, int64_t now_ms, struct token *ret);
+    /* The cookie's, and where all every one of who asks; answers with rp when that is durable. */
+    enum reply_how (*session_end)(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all);
+    void (*once_make)(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
+    int (*once_take)(void *hub, struct str text, int64_t now_ms, struct token *ret);
     int64_t watched_ms; /* when somebody last looked at the state */
     void *hub;
     int (*find_token)(void *hub, const char *id, struct token *ret); /* 1, 0 or -errno */

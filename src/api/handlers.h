@@ -18,8 +18,10 @@ struct view;
 enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp,
                                const struct view *v); /* vesta's with fetch_num above 1 */
 #define FETCH_MAX 500
-/* records.c: nodes, events, sessions, health */
-handler get_nodes, patch_node, delete_node, get_events, post_login, post_logout, get_healthz, get_readyz, get_favicon;
+/* records.c: nodes, events, health */
+handler get_nodes, patch_node, delete_node, get_events, get_healthz, get_readyz, get_favicon;
+/* sessions.c: logging in and out */
+handler post_login, post_logout, post_once;
 /* jobs.c, jobs_put.c: labelled spans */
 handler get_jobs, get_job, post_job, patch_job;
 bool job_id_parse(struct str s, int64_t *ret);

@@ -1,4 +1,4 @@
-/* records.c: nodes and their administration, events, sessions, health. JSON in is read with jansson, strictly. */
+/* records.c: nodes and their administration, events, health. JSON in is read with jansson, strictly. */
 #include <errno.h>
 #include <jansson.h>
 
@@ -197,57 +197,6 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
     struct event_sieve sieve = {filter, rq->now_ms};
     if (a->events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
         return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
-    return REPLY_NOW;
-}
-
-/* ---- sessions ---- */
-
-static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
-{
-    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
-    snprintf(rp->cookie, sizeof(rp->cookie), "muster=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", value,
-             (long long)age_s, tls ? "; Secure" : "");
-}
-
-enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
-{
-    json_t *o = read_object(rq, rp);
-    char id[20], value[128];
-    uint8_t hash[32];
-    struct token t;
-    if (!o)
-        return REPLY_NOW;
-    json_t *text = json_object_get(o, "token");
-    bool split =
-        json_is_string(text) && token_split(str_n(json_string_value(text), json_string_length(text)), id, hash);
-    json_decref(o);
-    if (!split)
-        return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
-    int r = a->find_token(a->hub, id, &t);
-    if (r < 0)
-        return reply_problem(rp, 503, "tokens cannot be read just now; try again");
-    if (r == 0 || !token_match(&t, hash))
-        return reply_problem(rp, 401, "this token is not known here, or was revoked");
-    if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN && t.role != ROLE_READER)
-        return reply_problem(rp, 403,
-                             "a token of role '%s' is for machines: log in with one of role member, admin or reader",
-                             role_words[t.role]);
-    session_new(a->session_key, t.id, rq->now_ms + a->session_ms, value);
-    session_cookie(rq, value, a->session_ms / 1000, rp);
-    rp->body = BUF_INIT(1024);
-    struct json j = json_on(&rp->body);
-    json_obj(&j, NULL);
-    json_cstr(&j, "role", role_words[t.role]);
-    json_cstr(&j, "person", t.person[0] ? t.person : NULL);
-    json_end_obj(&j);
-    return REPLY_NOW;
-}
-
-enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
-{
-    (void)a;
-    session_cookie(rq, "", 0, rp);
-    rp->status = 204;
     return REPLY_NOW;
 }
 

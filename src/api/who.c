@@ -49,9 +49,8 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
 
 static void by_cookie(struct api *a, struct request *rq, struct str cookie)
 {
-    char id[20];
     struct token t;
-    if (!session_check(a->session_key, cookie, rq->now_ms, id) || a->find_token(a->hub, id, &t) != 1 || t.revoked)
+    if (a->session_find(a->hub, cookie, rq->now_ms, &t) != 1)
         return; /* an old cookie is nobody's, not an error: the browser sends it until it logs in again */
     rq->token = t;
     rq->role = t.role;

@@ -1,5 +1,5 @@
 /*
- * auth.h: tokens, roles, browser sessions, who may do what. Pure of storage: look-ups are passed in.
+ * auth.h: tokens, roles, secrets, who may do what. Pure of storage: look-ups are passed in.
  * A token is "mst_" id(8) "_" secret(43 base64url characters); only SHA-256 of the secret is kept.
  */
 #ifndef AUTH_AUTH_H
@@ -33,9 +33,10 @@ bool token_match(const struct token *t, const uint8_t hash[32]);  /* constant ti
 bool secret_equal(struct str a, struct str b);
 void sha256(const void *p, size_t n, uint8_t out[32]);
 
-/* Cookie value "id.expiry.mac" for a browser that logged in with a token; key is 32 random bytes kept by the hub. */
-void session_new(const uint8_t key[32], const char *token_id, int64_t expires_ms, char out[128]);
-bool session_check(const uint8_t key[32], struct str cookie, int64_t now_ms, char token_id[20]);
+/* A secret without a name, for cookies and links: 256 random bits as base64url, and the hash to keep of them. */
+#define SECRET_MAX 44
+void secret_new(char text[SECRET_MAX], uint8_t hash[32]);
+bool secret_hash(struct str text, uint8_t hash[32]); /* false: not of that form */
 /* The value of one cookie out of a Cookie header; empty when it is not there. */
 struct str cookie_value(struct str header, const char *name);
 

@@ -1,7 +1,6 @@
-/* token.c: tokens and browser sessions. Secrets come from the kernel; what is kept is their SHA-256. */
+/* token.c: tokens and other secrets. They come from the kernel; what is kept is their SHA-256. */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/sha.h>
 
 #include "auth/auth.h"
@@ -38,6 +37,14 @@ static void base64url_text(const uint8_t *p, size_t n, char *out)
     *out = 0;
 }
 
+static bool base64url_ok(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!text.p[i] || !strchr(base64url, text.p[i]))
+            return false;
+    return true;
+}
+
 /* OpenSSL 3 looks an algorithm up by name at each use, which costs more than the hash: look once. */
 void sha256(const void *p, size_t n, uint8_t out[32])
 {
@@ -69,11 +76,8 @@ void token_new(struct token *ret, char text[64])
 
 bool token_split(struct str text, char id[20], uint8_t hash[32])
 {
-    if (text.len != TEXT_LEN || !str_skip(&text, "mst_") || text.p[ID_LEN] != '_')
+    if (text.len != TEXT_LEN || !str_skip(&text, "mst_") || text.p[ID_LEN] != '_' || !base64url_ok(text))
         return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (!text.p[i] || !strchr(base64url, text.p[i]))
-            return false;
     memcpy(id, text.p, ID_LEN);
     id[ID_LEN] = 0;
     sha256(text.p + ID_LEN + 1, SECRET_LEN, hash);
@@ -93,36 +97,20 @@ bool secret_equal(struct str a, struct str b)
     return CRYPTO_memcmp(ha, hb, 32) == 0;
 }
 
-static void session_mac(const uint8_t key[32], const char *text, size_t n, char out[44])
+void secret_new(char text[SECRET_MAX], uint8_t hash[32])
 {
-    uint8_t mac[32];
-    unsigned len = sizeof(mac);
-    HMAC(EVP_sha256(), key, 32, (const uint8_t *)text, n, mac, &len);
-    base64url_text(mac, sizeof(mac), out);
+    uint8_t secret[32];
+    rand_bytes(secret, sizeof(secret));
+    base64url_text(secret, sizeof(secret), text);
+    sha256(text, SECRET_LEN, hash);
+    OPENSSL_cleanse(secret, sizeof(secret));
 }
 
-void session_new(const uint8_t key[32], const char *token_id, int64_t expires_ms, char out[128])
+bool secret_hash(struct str text, uint8_t hash[32])
 {
-    char text[64], mac[44];
-    int n = snprintf(text, sizeof(text), "%.19s.%lld", token_id, (long long)expires_ms);
-    session_mac(key, text, (size_t)n, mac);
-    snprintf(out, 128, "%s.%s", text, mac);
-}
-
-bool session_check(const uint8_t key[32], struct str cookie, int64_t now_ms, char token_id[20])
-{
-    struct str rest = cookie, id, expiry;
-    int64_t expires_ms;
-    char mac[44];
-    if (cookie.len > 120 || !str_cut(&rest, '.', &id) || !str_cut(&rest, '.', &expiry) || rest.len != 43)
+    if (text.len != SECRET_LEN || !base64url_ok(text))
         return false;
-    if (id.len == 0 || id.len > 19 || !str_int(expiry, &expires_ms))
-        return false;
-    session_mac(key, cookie.p, cookie.len - 44, mac);
-    if (CRYPTO_memcmp(mac, rest.p, 43) != 0 || expires_ms <= now_ms)
-        return false;
-    memcpy(token_id, id.p, id.len);
-    token_id[id.len] = 0;
+    sha256(text.p, SECRET_LEN, hash);
     return true;
 }
 

@@ -3,6 +3,7 @@
  * Each is its own process: a crash of one is seen, said and mended, not shared.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/cli.h"
+#include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/demo.h"
 #include "cmd/local_token.h"
@@ -43,7 +45,9 @@ const struct opt_cmd up_face = {
              "shows a demo instead: six nodes "
              "that play a trace recorded on an H200, marked as a demo on every screen. Every option of `muster hub` is "
              "taken too.\n\n"
-             "Other nodes are added with the line that is printed.",
+             "Other nodes are added with the line that is printed. On a terminal a link is printed, too, that logs a "
+             "browser in "
+             "once, within ten minutes.",
     .examples = "muster up  # this machine, on http://127.0.0.1:8765\n"
                 "muster up --demo --listen 127.0.0.1:9000  # the recorded cluster, on another port\n"
                 "muster up --listen 0.0.0.0:8765 --tls  # for the whole network, with a certificate of its own",
@@ -210,6 +214,43 @@ static int end_status(struct part *p)
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_REACH;
 }
 
+/* Where a browser finds it: a hub on every address is under this machine's name. */
+static void add_browser_url(struct buf *out, struct str url)
+{
+    static const char *const any[] = {"0.0.0.0:", "[::]:"};
+    char name[256] = "";
+    int at = str_find(url, "://");
+    struct str rest = at < 0 ? url : str_n(url.p + at + 3, url.len - (size_t)at - 3);
+    for (size_t i = 0; i < ARRAY_LEN(any); i++)
+        if (str_skip(&rest, any[i]) && gethostname(name, sizeof(name) - 1) == 0) {
+            buf_addf(out, "%.*s://%s:%.*s", at, url.p, name, STR_ARG(rest));
+            return;
+        }
+    buf_addstr(out, url);
+}
+
+/* A link that logs a browser in as the hub's own user, once. To a terminal alone: a journal is read by others. */
+static void print_link(char *url, char *pin, const char *data)
+{
+    AUTO_FREE char *file = mem_fmt("%s/admin.token", data);
+    struct client_conf conf = {.hub = url, .token_file = file, .pin = pin, .limit_ms = 5000};
+    AUTO_BUF answer = {0};
+    AUTO_BUF shown = BUF_INIT(2048);
+    struct err err = {0};
+    if (!isatty(STDOUT_FILENO))
+        return;
+    int r = client_ask(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
+    json_t *o = r < 0 ? NULL : json_loadb(answer.p, answer.len, 0, NULL);
+    const char *once = json_string_value(json_object_get(o, "once"));
+    add_browser_url(&shown, str_of(url));
+    if (once)
+        printf("log a browser in, once and within ten minutes: %s/login#once=%s\n", shown.p, once);
+    else
+        fprintf(stderr, "no link to log in with: %s\n", r < 0 ? err.msg : "the hub's answer is not understood");
+    fflush(stdout);
+    json_decref(o);
+}
+
 static int start_all(struct part *hub, struct part *source, const struct up_conf *conf, bool demo, struct err *err)
 {
     const char *data = conf->data;
@@ -234,6 +275,8 @@ static int start_all(struct part *hub, struct part *source, const struct up_conf
         source_args(source, demo, url.p, buf_str(&pin), data);
         r = part_start(source, false, err);
     }
+    if (!r)
+        print_link(url.p, pin.len ? pin.p : NULL, data);
     return r;
 }
 

@@ -23,6 +23,7 @@ struct say_conf;
 struct asked;
 struct ledger;
 struct queue;
+struct sessions;
 struct streams;
 struct work;
 
@@ -37,6 +38,7 @@ struct hub {
     struct api api;
     struct peers *peers;
     struct tokens *tokens;
+    struct sessions *sessions; /* browsers that are logged in */
     struct book *book;
     struct queue *queue;   /* who waits for GPUs */
     int64_t serve_ms;      /* the moment of the round that serves them */

@@ -35,6 +35,7 @@
 #include "hub/room.h"
 #include "hub/saying.h"
 #include "hub/self.h"
+#include "hub/sessions.h"
 #include "hub/slack.h"
 #include "hub/slurm.h"
 #include "hub/steady.h"
@@ -454,20 +455,6 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 
 /* ---- from start to end ---- */
 
-static int session_key(struct hub *h, struct err *err)
-{
-    AUTO_BUF b = BUF_INIT(64);
-    int r = store_setting_get(h->store, "session_key", &b, err);
-    if (r == 1 && b.len == sizeof(h->api.session_key)) {
-        memcpy(h->api.session_key, b.p, b.len);
-        return 0;
-    }
-    if (r < 0)
-        return r;
-    rand_bytes(h->api.session_key, sizeof(h->api.session_key));
-    return store_setting_put(h->store, "session_key", str_n(h->api.session_key, sizeof(h->api.session_key)), err);
-}
-
 /* The agent to hand out stands beside our own binary. */
 static void find_agent(struct server *s)
 {
@@ -504,7 +491,7 @@ static int open_store(struct hub *h, struct err *err)
         return err_set(err, r, "%s", warn.msg);
     if (warn.msg[0])
         log_warn("store", "%s", warn.msg);
-    return session_key(h, err);
+    return 0;
 }
 
 static void make_api(struct server *s)
@@ -520,6 +507,11 @@ static void make_api(struct server *s)
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
         .hub = h,
         .find_token = find_token,
+        .session_begin = hub_session_begin,
+        .session_find = hub_session_find,
+        .session_end = hub_session_end,
+        .once_make = hub_once_make,
+        .once_take = hub_once_take,
         .take_batches = ingest_post,
         .stream = open_stream,
         .ask = ask_later,
@@ -632,11 +624,14 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0) {
         h->peers = peers_new(h->store);
         h->tokens = tokens_new(h->store);
+        h->sessions = sessions_new(h->store, h->tokens);
         r = next_make(s, conf, h->data, &n, err);
     }
     if (r == 0) {
         apply(s, conf, &n);
         r = registry_load(h, err);
+        if (r >= 0)
+            r = sessions_load(h->sessions, h->started_ms, err);
         if (r >= 0)
             r = bookings_load(h, err);
         if (r >= 0)
@@ -761,6 +756,7 @@ void hub_close(struct hub *h)
     store_close(h->store); /* every done is called: late replies go out or away */
     httpd_free(h->httpd);
     peers_free(h->peers);
+    sessions_free(h->sessions);
     tokens_free(h->tokens);
     live_free(h->live);
     mirror_free(h->mirror);

@@ -53,7 +53,7 @@ test("a token logs in and out; a wrong one says why; admins are offered more", a
     assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
     assert.equal(await page.evaluate(() => document.cookie), ""); /* no script sees it */
     await page.getByRole("link", { name: "kim" }).click();
-    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("button", { name: "Log out", exact: true }).click();
     await page.getByRole("link", { name: "log in" }).waitFor();
     clean(page);
 });
@@ -89,4 +89,38 @@ test("links to log in lead nowhere else", async (t) => {
     await page.getByRole("link", { name: "kim" }).waitFor();
     assert.equal(new URL(page.url()).href, h.url + "/");
     clean(page);
+});
+
+test("a link logs in once, leaves the address, and log out ends the session on the hub", async (t) => {
+    const h = await hub(t, { flags: ["--read", "token"] });
+    const admin = await token(t, h, "admin");
+    const made = await fetch(h.url + "/api/v1/once", { method: "POST", body: "{}", headers: { Authorization: `Bearer ${admin}` } });
+    const { once } = await made.json();
+    const page = await open(t, `${h.url}/login?to=/events#once=${once}`);
+    await until("we are where we wanted to be", () => new URL(page.url()).pathname === "/events");
+    await page.getByRole("link", { name: "admin", exact: true }).waitFor();
+    assert.ok(!page.url().includes("once"));
+    const [cookie] = (await page.context().cookies()).filter((c) => c.name === "muster");
+    const role = async () => (await (await fetch(h.url + "/api/v1/whoami", { headers: { Cookie: `muster=${cookie.value}` } })).json()).role;
+    assert.equal(await role(), "admin");
+    await page.getByRole("link", { name: "admin", exact: true }).click();
+    await page.getByText("You are logged in").waitFor();
+    assert.ok(page.wrong.every((w) => w.includes("401")), page.wrong.join("\n")); /* what was asked before the link was redeemed */
+    page.wrong = [];
+    await looksRight(page, "logged-in");
+    await page.getByRole("button", { name: "Log out", exact: true }).click();
+    await page.getByRole("link", { name: "log in", exact: true }).waitFor();
+    assert.equal(await role(), "none");
+
+    /* the same link again: a sentence, and the form is still there */
+    await page.goto(`${h.url}/login#once=${once}`);
+    await page.getByText("this link was used already").waitFor();
+    assert.ok(!page.url().includes("once"));
+    assert.equal(await page.locator("input[name=token]").count(), 1);
+    await page.locator("input[name=token]").fill(admin);
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByRole("link", { name: "admin", exact: true }).click();
+    await page.getByRole("button", { name: "Log out everywhere" }).click();
+    await page.getByRole("link", { name: "log in", exact: true }).waitFor();
+    assert.ok(page.wrong.every((w) => w.includes("401")), page.wrong.join("\n"));
 });

@@ -9,6 +9,7 @@
 #include "base/rand.h"
 #include "hub/hub.h"
 #include "hub/mirror.h"
+#include "hub/sessions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -90,6 +91,7 @@ static void start(struct hub *h)
     put_token(h->store, &tokens[1]);
     h->peers = peers_new(h->store);
     h->tokens = tokens_new(h->store);
+    h->sessions = sessions_new(h->store, h->tokens);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(1);
     h->conf.max_nodes = 100;
@@ -107,6 +109,11 @@ static void start(struct hub *h)
                           .read_open = true,
                           .hub = h,
                           .find_token = find_token,
+                          .session_begin = hub_session_begin,
+                          .session_find = hub_session_find,
+                          .session_end = hub_session_end,
+                          .once_make = hub_once_make,
+                          .once_take = hub_once_take,
                           .take_batches = ingest_post,
                           .vesta_token = "t",
                           .vesta_register = vesta_register,
@@ -125,6 +132,7 @@ static void end(struct hub *h)
     assert(lates == 0);
     store_close(h->store);
     peers_free(h->peers);
+    sessions_free(h->sessions);
     tokens_free(h->tokens);
     live_free(h->live);
     mirror_free(h->mirror);

@@ -2,6 +2,11 @@
 """Who gets in where reading takes a token: nobody for coming from this machine, readers to read, and each session for as long as it is not ended."""
 import json
 import os
+import pty
+import re
+import subprocess
+import threading
+import types
 
 import lib
 
@@ -49,6 +54,84 @@ class Reading(lib.Case):
         status, _, err = self.run_any(lib.MUSTER, "token", "new", "--role", "reader", "--person", "kim", "--data", self.path("data"))
         self.assertEqual(status, 2)
         self.assertIn("a reader is no person", err)
+
+
+class Sessions(lib.Case):
+    def log_in(self, h, **body):
+        status, headers, answer = lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps(body), headers={"Origin": h.url})
+        self.assertEqual(status, 200, answer)
+        return {"Cookie": headers["set-cookie"].split(";")[0], "Origin": h.url}
+
+    def role(self, h, jar):
+        return lib.ask_json(h.url + "/api/v1/whoami", headers=jar)["role"]
+
+    def test_a_log_out_ends_it_on_the_hub_over_restarts_and_all_means_ones_own(self):
+        h = self.start_hub("--read", "token", "--commit", "10ms")
+        kim, lee = self.token("member", "--person", "kim"), self.token("member", "--person", "lee")
+        wall = self.token("reader")
+        one, two, other, screen = self.log_in(h, token=kim), self.log_in(h, token=kim), self.log_in(h, token=lee), self.log_in(h, token=wall)
+        self.assertEqual([self.role(h, j) for j in (one, two, other, screen)], ["member"] * 3 + ["reader"])
+        self.assertEqual(lib.ask(h.url + "/api/v1/state", headers=screen)[0], 200)
+        out = lambda jar, body="{}": lib.ask(h.url + "/api/v1/logout", method="POST", body=body, headers=jar)
+        status, headers, _ = out(one)
+        self.assertEqual(status, 204)
+        self.assertIn("Max-Age=0", headers["set-cookie"])
+        self.assertEqual(self.role(h, one), "none")  # the cookie itself, kept by whoever kept it
+        self.assertEqual(lib.ask(h.url + "/api/v1/state", headers=one)[0], 401)
+        self.assertEqual(h.stop(), 0)
+        h = self.start_hub("--read", "token", "--commit", "10ms")
+        for jar in (one, two, other, screen):
+            jar["Origin"] = h.url
+        self.assertEqual([self.role(h, j) for j in (one, two, other, screen)], ["none", "member", "member", "reader"])
+        three = self.log_in(h, token=kim)
+        self.assertEqual(out(three, '{"all":true}')[0], 204)
+        self.assertEqual([self.role(h, j) for j in (two, three, other, screen)], ["none", "none", "member", "reader"])
+        self.assertEqual(out(other, '{"all":"yes"}')[0], 400)
+        self.run_ok(lib.MUSTER, "token", "revoke", lee[4:12], "--data", self.path("data"))
+        lib.wait_until("the session ends with its token", lambda: self.role(h, other) == "none")
+        self.assertEqual(self.role(h, {"Cookie": "muster=aaaaaaaa.1794700000000." + "b" * 43}), "none")  # as before sessions were records
+
+    def test_up_prints_a_link_to_a_terminal_that_logs_in_once_and_nothing_to_a_pipe(self):
+        flags = ("up", "--no-agent", "--read", "token", "--listen", "127.0.0.1:0", "--data", self.path("data"))
+        quiet = self.start(lib.MUSTER, *flags)
+        quiet.wait_line(r"other machines cannot reach it")
+        url = quiet.wait_line(r"http://127\.0\.0\.1:\d+").group(0)
+        self.assertEqual(lib.ask(url + "/healthz")[0], 200)
+        self.assertEqual(quiet.stop(), 0)
+        self.assertNotIn("once", quiet.text)
+        master, slave = pty.openpty()
+        shown, log = [], self.path("log")
+        with open(log, "wb") as errors:
+            up = subprocess.Popen([lib.MUSTER, *flags], stdin=subprocess.DEVNULL, stdout=slave, stderr=errors)
+        os.close(slave)
+
+        def read():
+            try:
+                while chunk := os.read(master, 4096):
+                    shown.append(chunk)
+            except OSError:  # a terminal without a writer
+                pass
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        try:
+            find = lambda: re.search(r"(http://127\.0\.0\.1:(\d+))/login#once=([\w-]+)\s", b"".join(shown).decode())
+            m = lib.wait_until("the link", lambda: find() or up.poll() is not None)
+            self.assertTrue(hasattr(m, "group"), b"".join(shown))
+            h = types.SimpleNamespace(url=m.group(1))
+            self.assertEqual(lib.ask(h.url + "/login")[0], 200)  # a preview uses nothing up
+            jar = self.log_in(h, once=m.group(3))
+            self.assertEqual(self.role(h, jar), "admin")
+            status, _, body = lib.ask(h.url + "/api/v1/login", method="POST", body=json.dumps({"once": m.group(3)}))
+            self.assertEqual(status, 401)
+            self.assertIn("used already", json.loads(body)["detail"])
+            self.assertEqual(lib.ask(h.url + "/api/v1/once", method="POST", body="{}", headers=jar)[0], 403)
+        finally:
+            up.terminate()
+            up.wait()
+            reader.join()
+            os.close(master)
+        with open(log, encoding="utf-8") as f:
+            self.assertNotIn(m.group(3), f.read())
 
 
 if __name__ == "__main__":

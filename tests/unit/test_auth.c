@@ -40,24 +40,28 @@ static void what_is_not_a_token_is_not_split(void **unused)
     assert_false(token_split(str_n("mst_abcdefgh_\0001234567890123456789012345678901234567890123", 56), id, hash));
 }
 
-static void a_session_ends_with_its_time_its_key_and_its_every_letter(void **unused)
+static void a_secret_is_known_by_its_hash_and_its_every_letter(void **unused)
 {
+    char text[SECRET_MAX], other[SECRET_MAX];
+    uint8_t hash[32], again[32];
     (void)unused;
-    uint8_t key[32] = {1, 2, 3}, other[32] = {1, 2, 4};
-    char cookie[128], id[20];
-    session_new(key, "abcdefgh", 5000, cookie);
-    assert_true(session_check(key, str_of(cookie), 4999, id));
-    assert_string_equal(id, "abcdefgh");
-    assert_false(session_check(key, str_of(cookie), 5000, id));
-    assert_false(session_check(other, str_of(cookie), 4999, id));
-    size_t n = strlen(cookie);
-    for (size_t i = 0; i < n; i++) {
-        char was = cookie[i];
-        cookie[i] = was == 'a' ? 'b' : 'a';
-        assert_false(session_check(key, str_of(cookie), 4999, id));
-        cookie[i] = was;
-        assert_false(session_check(key, str_n(cookie, i), 4999, id));
+    secret_new(text, hash);
+    secret_new(other, again);
+    assert_string_not_equal(text, other);
+    assert_memory_not_equal(hash, again, 32);
+    assert_true(secret_hash(str_of(text), again));
+    assert_memory_equal(hash, again, 32);
+    for (size_t i = 0; i < strlen(text); i++) {
+        char was = text[i];
+        assert_false(secret_hash(str_n(text, i), again));
+        text[i] = was == 'A' ? 'B' : 'A';
+        assert_true(secret_hash(str_of(text), again));
+        assert_memory_not_equal(hash, again, 32);
+        text[i] = '.'; /* as in the cookies of before */
+        assert_false(secret_hash(str_of(text), again));
+        text[i] = was;
     }
+    assert_false(secret_hash(str_n("", 0), again));
 }
 
 static void a_cookie_is_found_among_others(void **unused)
@@ -152,7 +156,7 @@ static void an_address_is_in_a_block_or_it_is_not(void **unused)
 
 TESTS(cmocka_unit_test(a_token_is_found_again_by_its_text_and_by_no_other),
       cmocka_unit_test(what_is_not_a_token_is_not_split),
-      cmocka_unit_test(a_session_ends_with_its_time_its_key_and_its_every_letter),
+      cmocka_unit_test(a_secret_is_known_by_its_hash_and_its_every_letter),
       cmocka_unit_test(a_cookie_is_found_among_others), cmocka_unit_test(a_foreign_host_is_not_ours),
       cmocka_unit_test(a_write_comes_from_our_own_page_or_from_no_page),
       cmocka_unit_test(an_address_is_in_a_block_or_it_is_not))

@@ -21,6 +21,8 @@ struct fake {
     size_t n;
     int batches, streams, admins;
     char renamed[NAME_MAX_LEN];
+    char session[SECRET_MAX], once[SECRET_MAX]; /* of whom: by_session */
+    struct token by_session;
 };
 static struct fake fake;
 static struct api api;
@@ -34,6 +36,51 @@ static int find_token(void *hub, const char *id, struct token *ret)
             return 1;
         }
     return 0;
+}
+
+static void session_begin(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX])
+{
+    uint8_t hash[32];
+    (void)hub, (void)now_ms;
+    secret_new(cookie, hash);
+    memcpy(fake.session, cookie, SECRET_MAX);
+    fake.by_session = *t;
+}
+
+static int session_find(void *hub, struct str cookie, int64_t now_ms, struct token *ret)
+{
+    (void)hub, (void)now_ms;
+    if (!cookie.len || !str_eq(cookie, fake.session))
+        return 0;
+    *ret = fake.by_session;
+    return 1;
+}
+
+static enum reply_how session_end(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all)
+{
+    (void)hub, (void)rq, (void)rp;
+    if (all || str_eq(cookie, fake.session))
+        fake.session[0] = 0;
+    return REPLY_NOW;
+}
+
+static void once_make(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX])
+{
+    uint8_t hash[32];
+    (void)hub, (void)now_ms;
+    secret_new(text, hash);
+    memcpy(fake.once, text, SECRET_MAX);
+    fake.by_session = *t;
+}
+
+static int once_take(void *hub, struct str text, int64_t now_ms, struct token *ret)
+{
+    (void)hub, (void)now_ms;
+    if (!str_eq(text, fake.once))
+        return 0;
+    fake.once[0] = 0;
+    *ret = fake.by_session;
+    return 1;
 }
 
 static enum reply_how take_batches(void *hub, struct request *rq, struct reply *rp)
@@ -171,6 +218,11 @@ static int setup(void **state)
                        .name = "lab",
                        .session_ms = 60000,
                        .find_token = find_token,
+                       .session_begin = session_begin,
+                       .session_find = session_find,
+                       .session_end = session_end,
+                       .once_make = once_make,
+                       .once_take = once_take,
                        .take_batches = take_batches,
                        .stream = stream,
                        .vesta_token = "0000",
@@ -350,6 +402,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/wandb", "GET", "1+133++3+"},
         {"/api/v1/login", "POST", "+++++++++"},
         {"/api/v1/logout", "POST", "+++++++++"},
+        {"/api/v1/once", "POST", "11133++33"},
         {"/api/v1/whoami", "GET", "+++++++++"},
         {"/api/v1/tokens", "POST", "111333+33"},
         {"/api/v1/openapi.json", "GET", "+++++++++"},
@@ -734,10 +787,52 @@ static void a_login_makes_a_cookie_and_a_logout_takes_it(void **unused)
     assert_int_equal(ask_status(&read), 401);
     snprintf(body, sizeof(body), "{\"token\":\"%s\"}", by_role[ROLE_AGENT]);
     assert_int_equal(ask_status(&a), 403);
+    cookie[strlen(cookie) - 1] ^= 1;
+    assert_int_equal(ask_status(&read), 200);
     struct ask out = {.method = "POST", .target = "/api/v1/logout", .origin = "http://localhost:8765"};
     assert_int_equal(ask(&out, &rp), 204);
     assert_non_null(strstr(rp.cookie, "muster=; Path=/; Max-Age=0"));
     reply_fini(&rp);
+    assert_int_equal(ask_status(&read), 200); /* that was another browser */
+    out.cookie = cookie;
+    out.body = "{\"all\":1}";
+    assert_int_equal(ask_status(&out), 400);
+    out.body = "{}";
+    assert_int_equal(ask_status(&out), 204);
+    assert_int_equal(ask_status(&read), 401);
+    out.body = "{\"all\":true}";
+    assert_int_equal(ask_status(&out), 401); /* whose? */
+    out.token = by_role[ROLE_MEMBER];
+    assert_int_equal(ask_status(&out), 204);
+}
+
+static void a_link_logs_in_once_and_is_made_with_a_token_alone(void **unused)
+{
+    char body[128], cookie[256];
+    struct reply rp;
+    struct ask make = {.method = "POST", .target = "/api/v1/once", .token = by_role[ROLE_ADMIN]};
+    struct ask a = {.method = "POST", .target = "/api/v1/login", .body = body, .origin = "http://localhost:8765"};
+    (void)unused;
+    assert_int_equal(ask(&make, &rp), 201);
+    snprintf(body, sizeof(body), "{\"once\":\"%s\"}", fake.once);
+    assert_true(reply_has(&rp, body + 1));
+    reply_fini(&rp);
+    assert_int_equal(ask(&a, &rp), 200);
+    assert_true(reply_has(&rp, "\"role\":\"admin\""));
+    snprintf(cookie, sizeof(cookie), "%.*s", (int)strcspn(rp.cookie, ";"), rp.cookie);
+    reply_fini(&rp);
+    assert_int_equal(ask(&a, &rp), 401);
+    assert_true(reply_has(&rp, "used already"));
+    reply_fini(&rp);
+    make.token = NULL;
+    make.cookie = cookie;
+    make.origin = "http://localhost:8765";
+    assert_int_equal(ask_status(&make), 403);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const bad[] = {"{}", "{\"once\":5}", "{\"once\":\"a\",\"token\":\"b\"}", "{\"once\":null}"};
+        a.body = bad[i];
+        assert_int_equal(ask_status(&a), 400);
+    }
 }
 
 static void command_lines_are_for_their_owner_and_admins(void **unused)
@@ -977,7 +1072,7 @@ TESTS(WITH(every_route_lets_in_whom_it_should_and_nobody_else), WITH(a_token_tha
       WITH(the_page_is_for_everybody_and_its_text_for_readers),
       WITH(the_page_names_files_that_are_there_and_never_change),
       WITH(facts_are_in_the_page_and_cannot_end_their_element), WITH(a_login_makes_a_cookie_and_a_logout_takes_it),
-      OPEN(command_lines_are_for_their_owner_and_admins), OPEN(state_has_an_etag_that_changes_with_the_state),
-      WITH(patching_a_node_takes_what_it_knows_and_nothing_else), OPEN(vesta_is_answered_under_200_with_its_own_codes),
-      OPEN(a_filter_leaves_what_matches_everywhere), OPEN(an_etag_is_of_its_filter),
-      cmocka_unit_test(a_target_is_decoded_or_refused))
+      WITH(a_link_logs_in_once_and_is_made_with_a_token_alone), OPEN(command_lines_are_for_their_owner_and_admins),
+      OPEN(state_has_an_etag_that_changes_with_the_state), WITH(patching_a_node_takes_what_it_knows_and_nothing_else),
+      OPEN(vesta_is_answered_under_200_with_its_own_codes), OPEN(a_filter_leaves_what_matches_everywhere),
+      OPEN(an_etag_is_of_its_filter), cmocka_unit_test(a_target_is_decoded_or_refused))

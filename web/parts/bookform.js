@@ -109,7 +109,7 @@ function Form({ draft, known, close }) {
     const nodes = new Set(devices.map((d) => whereIs(d)?.n.id));
     const choosable = !edit || (nodes.size === 1 && !nodes.has(undefined));
     const { hi } = room(known.rows, any ? [] : devices, fromText(from), draft.id);
-    const locked = known.auth !== "open" && !known.me && session.role !== "admin";
+    const locked = session.role === "reader" || (known.auth !== "open" && !known.me && session.role !== "admin");
 
     /** @param {() => Promise<string>} act gives what was done, in words */
     async function attempt(act) {

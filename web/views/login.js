@@ -1,8 +1,8 @@
-/* login.js: a token becomes a session; the page itself never keeps the token. */
+/* login.js: a token, or a link that works once, becomes a session; the page itself never keeps either. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../html.js";
 import { go, place } from "../router.js";
-import { logIn, logOut, useSession } from "../session.js";
+import { logIn, logInOnce, logOut, useSession } from "../session.js";
 
 /** @typedef {import("../types").Problem} Problem */
 
@@ -12,14 +12,23 @@ function onwards() {
     go(to.startsWith("/") && !to.startsWith("//") ? to : "/", true);
 }
 
+/** What a link brought; taken out of the address at once, so that neither that nor the history keeps it. */
+function takeOnce() {
+    const once = /^#once=([\w-]+)$/.exec(location.hash)?.[1] ?? "";
+    if (once) history.replaceState(null, "", location.pathname + location.search);
+    return once;
+}
+
 /** @param {{ role: string, person?: string }} props */
 function LoggedIn({ role, person }) {
     const [wrong, setWrong] = useState("");
-    const leave = () => logOut().then(onwards, (/** @type {Problem} */ e) => setWrong(e.detail));
+    const leave = (/** @type {boolean} */ all) => logOut(all).then(onwards, (/** @type {Problem} */ e) => setWrong(e.detail));
     return html`<div class="form">
         <h1>You are logged in</h1>
         <p>as ${person ?? "nobody by name"}, role ${role}.</p>
-        <p><button type="button" onClick=${leave}>Log out</button></p>
+        <p><button type="button" onClick=${() => leave(false)}>Log out</button>${" "}
+            <button type="button" onClick=${() => leave(true)}>Log out everywhere</button></p>
+        <p class="dim">This browser's session ends on the hub; “everywhere” ends those of your other browsers, too.</p>
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
     </div>`;
 }
@@ -30,7 +39,20 @@ export default function LogIn() {
     const [busy, setBusy] = useState(false);
     const [wrong, setWrong] = useState("");
     const box = useRef(/** @type {HTMLInputElement | null} */ (null));
-    useEffect(() => box.current?.focus(), []);
+    useEffect(() => {
+        box.current?.focus();
+        const redeem = () => {
+            const once = takeOnce();
+            if (!once) return;
+            setBusy(true);
+            logInOnce(once)
+                .then(onwards, (/** @type {Problem} */ e) => setWrong(e.detail))
+                .finally(() => setBusy(false));
+        };
+        redeem();
+        addEventListener("hashchange", redeem);
+        return () => removeEventListener("hashchange", redeem);
+    }, []);
     if (known && role !== "none") return html`<${LoggedIn} role=${role} person=${person} />`;
 
     /** @param {Event} e */
@@ -57,6 +79,6 @@ export default function LogIn() {
         ${wrong && html`<p class="error" id="login-error" role="alert">${wrong}</p>`}
         <p><button disabled=${busy}>${busy ? "one moment" : "Log in"}</button></p>
         <p class="dim">Reading may need no login. A token is made on the hub: <code>muster token new --role member --person LOGIN</code>,${" "}
-            or <code>--role admin</code>. This browser keeps a cookie in its place, never the token.</p>
+            <code>--role admin</code>, or <code>--role reader</code> for a screen on the wall. This browser keeps a cookie in its place, never the token.</p>
     </form>`;
 }
