@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "cmd/cmd.h"
 
 const struct cmd cmds[] = {
@@ -58,6 +59,15 @@ static int help(FILE *to)
     return to == stderr ? EXIT_USAGE : EXIT_OK;
 }
 
+/* Whose options the arguments are: the command's, or those of its verb. */
+static const struct opt *options_of(const struct cmd *c, int argc, char **argv)
+{
+    for (const struct cmd *v = c->verbs; v && v->name && argc > 2; v++)
+        if (strcmp(argv[2], v->name) == 0)
+            return v->face->opts;
+    return c->face->opts;
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -70,8 +80,10 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     for (const struct cmd *c = cmds; c->name; c++)
-        if (strcmp(argv[1], c->name) == 0)
+        if (strcmp(argv[1], c->name) == 0) {
+            secret_args(options_of(c, argc, argv), argc - 1, argv + 1); /* before anything that takes its time */
             return c->run(argc - 1, argv + 1);
+        }
     fprintf(stderr, "muster: unknown command '%s'; `muster --help` lists them\n", argv[1]);
     return EXIT_USAGE;
 }

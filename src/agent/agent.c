@@ -605,7 +605,6 @@ int agent_run(struct agent_conf *conf, int argc, char **argv, struct err *err)
     a.argv = mem_zero((size_t)argc + 1, sizeof(*a.argv));
     for (int i = 0; i < argc; i++)
         a.argv[i] = mem_str(argv[i]);
-    conf_hide_token(argc, argv);
     mallopt(M_ARENA_MAX, 1); /* helper threads need no heaps of their own */
     signal(SIGPIPE, SIG_IGN);
     agent_log_conf(a.conf);

@@ -15,12 +15,12 @@ static const char *const log_formats[] = {"text", "json", NULL};
 
 /* clang-format off */
 const struct opt agent_opts[] = {
-    OPT(agent_conf, hub, 'u', OPT_LIST, NULL, "URL", "where to send; repeat it to send everything to several hubs, for a move"),
+    OPT(agent_conf, hub, 'u', OPT_LIST, NULL, "URL", "where to send; repeat it to send everything to several hubs, for a move", .url = true),
     OPT(agent_conf, token_file, 'T', OPT_PATH, NULL, "FILE", "file with the token for the hub (an enroll token, or this node's own)"),
     OPT(agent_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "the token itself; on a command line others can see it, so prefer --token-file or the environment"),
     OPT(agent_conf, pin, 0, OPT_STR, NULL, "sha256//BASE64", "trust exactly this public key of the hub, whoever signed it; the hub prints it"),
     OPT(agent_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
-    OPT(agent_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too"),
+    OPT(agent_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too", .url = true),
     OPT(agent_conf, name, 'n', OPT_STR, NULL, "NAME", "what this node is called; the host name unless told"),
     OPT(agent_conf, tick, 't', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
     OPT(agent_conf, interval, 'i', OPT_DURATION, "5s", "TIME", "time between sends; the hub may ask for another", .min = 200, .max = 600000),
@@ -214,19 +214,6 @@ int conf_default(struct agent_conf *ret, struct err *err)
     }
     *ret = c;
     return 0;
-}
-
-void conf_hide_token(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        char *secret = NULL;
-        if (strncmp(argv[i], "--token=", 8) == 0)
-            secret = argv[i] + 8;
-        else if (strcmp(argv[i], "--token") == 0 && i + 1 < argc)
-            secret = argv[++i];
-        if (secret)
-            memset(secret, '*', strlen(secret));
-    }
 }
 
 void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room)

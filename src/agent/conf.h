@@ -44,9 +44,6 @@ int conf_load(struct agent_conf *ret, int argc, char **argv, int *ret_argi, stru
 int conf_default(struct agent_conf *ret, struct err *err);
 void conf_fini(struct agent_conf *c);
 
-/* Flags show in ps: a token given as one is overwritten. Call it once argv is copied. */
-void conf_hide_token(int argc, char **argv);
-
 /* The part that the collector process gets. Borrows from c; *exec_room is memory for the list, freed by the caller. */
 void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room);
 

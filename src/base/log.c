@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "base/secret.h"
 
 #define LOG_MSG_MAX 4096
 
@@ -74,6 +75,11 @@ void log_line(enum log_level level, const char *area, const char *fmt, ...)
     else if ((size_t)n >= sizeof(msg))
         memcpy(msg + sizeof(msg) - 4, "...", 4);
 
+    AUTO_BUF hidden = BUF_INIT((size_t)LOG_MSG_MAX * 4);
+    if (strstr(msg, "://")) {
+        secret_text(&hidden, str_of(msg));
+        mem_copy_str(msg, sizeof(msg), hidden.p);
+    }
     AUTO_BUF line = BUF_INIT((size_t)LOG_MSG_MAX * 6 + 256);
     clock_iso(clock_wall_ms(), at);
     if (atomic_load_explicit(&log_as_json, memory_order_relaxed)) {

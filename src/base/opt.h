@@ -52,6 +52,7 @@ struct opt {
     bool hidden;                /* not in --help */
     bool no_file;               /* makes no sense in a file: refused there */
     bool secret;                /* a section that may hold secrets: never printed */
+    bool url; /* a text or a list of addresses, which may hold secrets: shown without (base/secret.h) */
 };
 
 #define OPT(strct, field, let, typ, dflt, argname, text, ...)                                                          \

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/secret.h"
 
 #define HELP_WIDTH 100
 #define MAN_DATE   "2026-11-15" /* of the release; not of the build, which is to come out the same each time */
@@ -90,6 +91,25 @@ static const void *show_at(const struct opt *o, const void *conf)
     return (const char *)conf + o->offset;
 }
 
+/* Addresses that let one in, as a comment, without what does; false: there are none. */
+static bool show_hidden(struct buf *out, const struct opt *o, const void *at, const char *key)
+{
+    char *const *v = o->type == OPT_LIST ? ((const struct opt_list *)at)->v : at;
+    size_t n = o->type == OPT_LIST ? ((const struct opt_list *)at)->n : *v ? 1 : 0;
+    AUTO_BUF all = BUF_INIT(1u << 20);
+    bool hid = false;
+
+    for (size_t i = 0; i < n; i++) {
+        AUTO_BUF one = BUF_INIT(65536);
+        hid = secret_url(&one, str_of(v[i])) || hid;
+        buf_adds(&all, i ? ", " : "");
+        show_text(&all, buf_str(&one));
+    }
+    if (hid)
+        buf_addf(out, o->type == OPT_LIST ? "# %s: [%s]\n" : "# %s: %s\n", key, all.p);
+    return hid;
+}
+
 static void show_leaf(struct buf *out, const struct opt *o, const void *conf, const char *key, size_t indent)
 {
     const void *at = show_at(o, conf);
@@ -111,6 +131,8 @@ static void show_leaf(struct buf *out, const struct opt *o, const void *conf, co
             buf_addc(out, '\n');
         return;
     }
+    if (o->url && show_hidden(out, o, at, key))
+        return;
     buf_addf(out, "%s: ", key);
     switch (o->type) {
     case OPT_BOOL:

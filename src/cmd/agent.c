@@ -9,6 +9,7 @@
 #include "agent/spawn.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "base/secret.h"
 #include "cmd/cmd.h"
 
 #define ASK_MS 10000
@@ -32,9 +33,11 @@ static const char *program = "muster agent";
 
 static int fail(int status, const char *why)
 {
-    AUTO_BUF clean = BUF_INIT(65536);
+    AUTO_BUF open = BUF_INIT(65536);
+    AUTO_BUF clean = BUF_INIT(6 * 65536);
 
-    plain_text(&clean, str_of(why)); /* it may quote a hub */
+    secret_text(&open, str_of(why));
+    plain_text(&clean, buf_str(&open)); /* it may quote a hub */
     fprintf(stderr, "%s: %s\n", program, clean.p ? clean.p : "");
     return status;
 }

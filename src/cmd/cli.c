@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "base/secret.h"
 #include "cmd/cmd.h"
 
 enum { CONFIG_MAX = 1 << 20 };
@@ -16,13 +17,15 @@ enum { CONFIG_MAX = 1 << 20 };
 int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...)
 {
     AUTO_BUF b = BUF_INIT(4096);
-    AUTO_BUF clean = BUF_INIT(65536);
+    AUTO_BUF open = BUF_INIT(65536);
+    AUTO_BUF clean = BUF_INIT(6 * 65536);
     buf_addf(&b, "%s: ", face->name);
     va_list ap;
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);
     va_end(ap);
-    plain_text(&clean, buf_str(&b)); /* it may quote a hub */
+    secret_text(&open, buf_str(&b));    /* it may quote an address … */
+    plain_text(&clean, buf_str(&open)); /* … and a hub */
     fprintf(stderr, "%s\n", clean.p);
     return code;
 }

@@ -10,12 +10,24 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "base/secret.h"
 
 enum { ANSWER_MAX = 256 << 20, CONNECT_MS = 5000, TOTAL_MS = 30000 };
 
-const char *client_url(const struct client_conf *conf)
+static const char *hub_of(const struct client_conf *conf)
 {
     return conf->hub && conf->hub[0] ? conf->hub : "http://127.0.0.1:8765";
+}
+
+const char *client_url(const struct client_conf *conf)
+{
+    static _Thread_local char shown[1024];
+    AUTO_BUF b = BUF_INIT(65536);
+
+    if (!secret_url(&b, str_of(hub_of(conf))))
+        return hub_of(conf);
+    mem_copy_str(shown, sizeof(shown), b.p ? b.p : "");
+    return shown;
 }
 
 static size_t take(char *p, size_t size, size_t n, void *arg)
@@ -102,7 +114,7 @@ static int asking_init(struct asking *q, const struct client_conf *conf, const c
     int r = own_token ? buf_adds(&token, own_token) : find_token(conf, &token, err);
     if (r < 0)
         return r;
-    struct str base = str_of(client_url(conf));
+    struct str base = str_of(hub_of(conf));
     while (str_ends(base, "/"))
         base.len--;
     buf_addstr(&url, base);

@@ -13,7 +13,7 @@ struct client_conf {
     int64_t limit_ms; /* for a request; 0: 30 s. No option */
 };
 #define CLIENT_OPTS(strct, field)                                                                                      \
-    OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "the hub to ask, as http://host:8765"),                     \
+    OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "the hub to ask, as http://host:8765", .url = true),        \
         OPTN(strct, "token", field.token, 0, OPT_SECRET, NULL, "TOKEN",                                                \
              "token; better in a file: a flag shows in ps"),                                                           \
         OPTN(strct, "token_file", field.token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),           \
@@ -36,7 +36,7 @@ int client_post(const struct client_conf *conf, const char *token, const char *p
 json_t *client_json(struct str answer);
 /* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
 void client_param(struct buf *path, const char *name, const char *value);
-const char *client_url(const struct client_conf *conf); /* the hub client_ask will use */
+const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
 
 /*
  * An answer read as it comes, for as long as it lasts: server-sent events. One thread follows; another may stop it at

@@ -26,13 +26,14 @@ static const char *const log_formats[] = {"text", "json", NULL};
 
 const struct opt relay_opts[] = {
     OPT(relay_conf, config, 'c', OPT_PATH, NULL, "FILE", "settings in YAML, read again at SIGHUP", .no_file = true),
-    OPT(relay_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to"),
+    OPT(relay_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to", .url = true),
     OPT(relay_conf, token, 0, OPT_SECRET, NULL, "TOKEN",
         "a token of role relay; better in a file: flags show in process lists"),
     OPT(relay_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds it"),
     OPT(relay_conf, pin, 0, OPT_STR, NULL, "PIN", "the hub's public key, sha256//…, as the hub prints it"),
     OPT(relay_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
-    OPT(relay_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too"),
+    OPT(relay_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too",
+        .url = true),
     SSH_OPTS(relay_conf, ssh),
     FILES_OPTS(relay_conf, files),
     OPT(relay_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),

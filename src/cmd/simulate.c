@@ -469,7 +469,7 @@ int simulate_run(const struct simulate_conf *conf, struct err *err)
 /* ---- the command ---- */
 
 static const struct opt simulate_opts[] = {
-    OPT(simulate_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to (default http://127.0.0.1:8765)"),
+    OPT(simulate_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to (default http://127.0.0.1:8765)", .url = true),
     OPT(simulate_conf, token, 0, OPT_SECRET, NULL, "TOKEN", "an enroll token; better in a file: a flag shows in ps"),
     OPT(simulate_conf, token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),
     OPT(simulate_conf, nodes, 'n', OPT_INT, "10", "N", "nodes", .min = 1, .max = 100000),

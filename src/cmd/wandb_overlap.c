@@ -24,7 +24,7 @@ static const struct opt overlap_opts[] = {
     OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
     OPT(overlap_conf, company, 0, OPT_STR, NULL, "NAME", "only this one's"),
     OPT(overlap_conf, base_url, 0, OPT_STR, NULL, "URL",
-        "the W&B server whose pages are named (default: the config's, else https://wandb.ai)"),
+        "the W&B server whose pages are named (default: the config's, else https://wandb.ai)", .url = true),
     OPT(overlap_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},

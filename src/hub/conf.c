@@ -78,7 +78,7 @@ const struct opt hub_opts[] = {
     OPTN(hub_conf, "wandb.push", wandb_push, 0, OPT_BOOL, NULL, NULL, "then put the tables back to W&B"),
     OPTN(hub_conf, "wandb.check", wandb_check, 0, OPT_LIST, NULL, "TIME", "when what is there is checked, as 09:00; none: never"),
     OPTN(hub_conf, "wandb.key_file", wandb_key_file, 0, OPT_PATH, NULL, "FILE", "file that holds the key of W&B; WANDB_API_KEY or netrc where there is none"),
-    OPTN(hub_conf, "wandb.base_url", wandb_base_url, 0, OPT_STR, NULL, "URL", "a W&B server of one's own"),
+    OPTN(hub_conf, "wandb.base_url", wandb_base_url, 0, OPT_STR, NULL, "URL", "a W&B server of one's own", .url = true),
     OPT(hub_conf, keep_usage, 0, OPT_DURATION, "0", "TIME", "keep who held what, hour by hour, this long; 0: for ever", .min = 0, .max = 36525 * DAY_MS),
     OPTN(hub_conf, "usage.zone", usage_zone, 0, OPT_STR, NULL, "ZONE", "whose days usage is counted in, as Europe/Berlin; this machine's unless told"),
     OPTN(hub_conf, "usage.zones", usage_zones, 0, OPT_LIST, NULL, "ZONE", "other zones whose days are kept ready, so that a year by their days is answered as fast"),

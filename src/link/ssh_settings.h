@@ -20,7 +20,8 @@ struct ssh_settings {
          "machines without an agent, read over ssh: host, user@host, host:port, gpu[01-20]; may be repeated"),         \
         OPTN(strct, "sources", m.sources, 0, OPT_LIST, NULL, "KIND:WHAT",                                              \
              "where names of more such machines come from: consul:URL, file_sd:FILE, http_sd:URL, ssh_config:FILE, "   \
-             "sinfo:PARTITION, dns_srv:NAME; may be repeated"),                                                        \
+             "sinfo:PARTITION, dns_srv:NAME; may be repeated",                                                         \
+             .url = true),                                                                                             \
         OPTN(strct, "source.token_file", m.source_token_file, 0, OPT_PATH, NULL, "FILE",                               \
              "file that holds the token for consul and http_sd"),                                                      \
         OPTN(strct, "source.ca_file", m.source_ca_file, 0, OPT_PATH, NULL, "FILE",                                     \

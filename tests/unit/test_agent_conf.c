@@ -122,18 +122,6 @@ static void a_hubs_folder_has_a_name_that_cannot_climb(void **unused)
     }
 }
 
-static void a_token_on_the_command_line_is_overwritten(void **unused)
-{
-    char a[] = "--token=secret", b[] = "--token", c[] = "secret", d[] = "--token-file", e[] = "/etc/token", p[] = "x";
-    char *argv[] = {p, a, b, c, d, e, NULL};
-
-    (void)unused;
-    conf_hide_token(6, argv);
-    assert_string_equal(a, "--token=******");
-    assert_string_equal(c, "******");
-    assert_string_equal(e, "/etc/token");
-}
-
 static void a_stronger_source_of_a_token_replaces_both_kinds_of_a_weaker(void **unused)
 {
     char path[] = "/tmp/muster-env-XXXXXX";
@@ -199,7 +187,6 @@ static void a_node_keeps_its_id_and_a_folder_has_one_agent(void **unused)
 TESTS(cmocka_unit_test(a_hub_is_an_address_and_nothing_else), cmocka_unit_test(one_hub_by_two_names_is_refused),
       cmocka_unit_test(a_pin_is_the_sha256_of_a_key_in_base64),
       cmocka_unit_test(a_hubs_folder_has_a_name_that_cannot_climb),
-      cmocka_unit_test(a_token_on_the_command_line_is_overwritten),
       cmocka_unit_test(a_stronger_source_of_a_token_replaces_both_kinds_of_a_weaker),
       cmocka_unit_test(back_off_doubles_up_to_a_minute_with_full_jitter),
       cmocka_unit_test(a_node_keeps_its_id_and_a_folder_has_one_agent))

@@ -1,0 +1,158 @@
+/* secret.c: see secret.h. */
+#include "base/secret.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define HIDDEN "***"
+
+/* ---- addresses ---- */
+
+/* How many bytes of s come before any of these. */
+static size_t span_until(struct str s, const char *ends)
+{
+    size_t n = 0;
+
+    while (n < s.len && !strchr(ends, s.p[n]))
+        n++;
+    return n;
+}
+
+static bool holds_word(struct str s, const char *const *words)
+{
+    for (; *words; words++)
+        for (size_t i = 0, n = strlen(*words); i + n <= s.len; i++)
+            if (str_eq_nocase(str_n(s.p + i, n), *words))
+                return true;
+    return false;
+}
+
+/* "a=1&token=x" -> "a=1&token=***" */
+static bool hide_query(struct buf *out, struct str query)
+{
+    static const char *const names[] = {"token", "key", "secret", "pass", "sig", "auth", "cred", "code", NULL};
+    struct str one, name;
+    bool hid = false;
+
+    for (bool first = true; str_cut(&query, '&', &one); first = false) {
+        struct str value = one;
+        buf_adds(out, first ? "" : "&");
+        bool secret = str_cut(&value, '=', &name) && value.len && holds_word(name, names);
+        buf_addstr(out, secret ? name : one);
+        if (secret)
+            buf_adds(out, "=" HIDDEN);
+        hid = hid || secret;
+    }
+    return hid;
+}
+
+bool secret_url(struct buf *out, struct str url)
+{
+    static const char *const hooks[] = {"hooks.", "webhook", NULL}, *const hook_paths[] = {"/webhooks/", NULL};
+    int at = str_find(url, "://");
+    bool hid = false;
+
+    if (at < 0) {
+        buf_addstr(out, url);
+        return false;
+    }
+    bool web = at >= 4 && (str_eq_nocase(str_n(url.p + at - 4, 4), "http") ||
+                           (at >= 5 && str_eq_nocase(str_n(url.p + at - 5, 5), "https")));
+    buf_add(out, url.p, (size_t)at + 3);
+    struct str rest = str_n(url.p + at + 3, url.len - (size_t)at - 3);
+    struct str host = str_n(rest.p, span_until(rest, "/?#"));
+    rest = str_n(rest.p + host.len, rest.len - host.len);
+    int who = str_rfind(host, "@");
+    if (who > 0 && (web || memchr(host.p, ':', (size_t)who))) { /* a login alone, as ssh has it, is none */
+        buf_adds(out, HIDDEN);
+        host = str_n(host.p + who, host.len - (size_t)who);
+        hid = true;
+    }
+    buf_addstr(out, host);
+    struct str path = str_n(rest.p, span_until(rest, "?#"));
+    rest = str_n(rest.p + path.len, rest.len - path.len);
+    if (web && path.len > 1 && (holds_word(host, hooks) || holds_word(path, hook_paths))) {
+        buf_adds(out, "/" HIDDEN);
+        hid = true;
+    } else {
+        buf_addstr(out, path);
+    }
+    if (rest.len && rest.p[0] == '?') {
+        struct str query = str_n(rest.p + 1, span_until(str_n(rest.p + 1, rest.len - 1), "#"));
+        buf_addc(out, '?');
+        hid = hide_query(out, query) || hid;
+        rest = str_n(query.p + query.len, rest.len - query.len - 1);
+    }
+    buf_addstr(out, rest);
+    return hid;
+}
+
+int secret_text(struct buf *out, struct str s)
+{
+    int at;
+
+    while (out->err == 0 && (at = str_find(s, "://")) >= 0) {
+        struct str behind = str_n(s.p + at + 3, s.len - (size_t)at - 3);
+        size_t n = (size_t)at + 3 + span_until(behind, " \t\r\n'\"`<>,;)");
+        secret_url(out, str_n(s.p, n));
+        s = str_n(s.p + n, s.len - n);
+    }
+    return buf_addstr(out, s);
+}
+
+/* ---- command lines ---- */
+
+static void hide_arg(const struct opt *o, char **arg, size_t from)
+{
+    static char **kept; /* so that the copies are never lost, to a leak checker neither */
+    static size_t n;
+    char *was = *arg + from;
+    AUTO_BUF shown = BUF_INIT(65536);
+
+    if (!was[0] || (o->type != OPT_SECRET && !secret_url(&shown, str_of(was))))
+        return;
+    kept = mem_grow(kept, n + 1, sizeof(*kept));
+    kept[n++] = mem_str(*arg);
+    memset(was, '*', strlen(was));
+    *arg = kept[n - 1];
+}
+
+/* The option an argument names, and where its value begins in it; 0: the next argument is the value. */
+static const struct opt *option_of(const struct opt *opts, const char *arg, size_t *ret_value)
+{
+    struct str rest = str_of(arg), name;
+
+    *ret_value = 0;
+    if (str_skip(&rest, "--")) {
+        size_t whole = rest.len;
+        str_cut(&rest, '=', &name);
+        if (name.len < whole)
+            *ret_value = 2 + name.len + 1;
+        return opt_find(opts, name);
+    }
+    for (const struct opt *o = opts; arg[0] == '-' && arg[1] && o->name; o++)
+        if (o->letter == arg[1]) {
+            *ret_value = arg[2] ? 2 : 0;
+            return o;
+        }
+    return NULL;
+}
+
+void secret_args(const struct opt *opts, int argc, char **argv)
+{
+    for (int i = 1; opts && i < argc && strcmp(argv[i], "--") != 0; i++) {
+        size_t value;
+        const struct opt *o = option_of(opts, argv[i], &value);
+        if (!o || o->type == OPT_BOOL || o->type == OPT_SECTION)
+            continue;
+        bool hides = o->type == OPT_SECRET || o->url;
+        if (!value && i + 1 < argc)
+            i++;
+        else if (!value)
+            return;
+        if (hides)
+            hide_arg(o, &argv[i], value);
+    }
+}

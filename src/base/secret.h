@@ -1,0 +1,22 @@
+/* secret.h: what lets one in, kept out of places where others read it: process lists, screens, logs. */
+#ifndef BASE_SECRET_H
+#define BASE_SECRET_H
+
+#include "base/opt.h"
+
+/*
+ * An address with *** for what lets one in: user and password before the host, values of a query that are called token,
+ * key and the like, and the path where the host takes hooks (Slack's), since such a path is the secret. True: something
+ * was left out; false: it stands there as it was.
+ */
+bool secret_url(struct buf *out, struct str url);
+int secret_text(struct buf *out, struct str s); /* the same for every address in a sentence */
+
+/*
+ * A secret given as a flag shows in ps: here it is moved elsewhere and the place where it stood overwritten, for
+ * options of type OPT_SECRET and for addresses (.url) that hold one. argv then points to the copies, which stay for
+ * good. Called first thing in main. Up to "--".
+ */
+void secret_args(const struct opt *opts, int argc, char **argv);
+
+#endif
