@@ -3,11 +3,11 @@
 #ifndef HUB_CONN_H
 #define HUB_CONN_H
 
-#include "hub/answer.h"
 #include "hub/chunks.h"
 #include "hub/head.h"
 #include "hub/httpd.h"
 #include "hub/io.h"
+#include "hub/reply_head.h"
 
 struct event;
 struct guests;
@@ -83,7 +83,7 @@ struct httpd {
     struct guests *guests;
     size_t bodies, replies;
     struct exchange *spare;
-    struct answer_date date;
+    struct reply_date date;
     struct httpd_stat stat;
 };
 

@@ -143,7 +143,7 @@ static void free_bytes(const void *p, size_t n, void *own)
 
 /* The bytes to send: the plain ones, or their gzip (made's, or kept in the blob). A HEAD makes none: it says that there
  * would be one, and its length where that is known. */
-static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made, struct answer *a)
+static struct str reply_bytes(struct conn *c, struct reply *rp, struct buf *made, struct reply_head *a)
 {
     struct str plain = rp->blob ? buf_str(&rp->blob->plain) : buf_str(&rp->body), gz = {0};
     a->length = (int64_t)plain.len;
@@ -217,7 +217,7 @@ void conn_reply(struct conn *c, struct reply *rp)
     AUTO_BUF head = BUF_INIT(16u << 10), made = {0};
     struct httpd *h = c->h;
     struct evbuffer *out = io_out(c->io);
-    struct answer a = {.status = rp->status ? rp->status : 200};
+    struct reply_head a = {.status = rp->status ? rp->status : 200};
     struct str bytes = {0};
     if (a.status != 204 && a.status != 304)
         bytes = reply_bytes(c, rp, &made, &a);
@@ -228,12 +228,12 @@ void conn_reply(struct conn *c, struct reply *rp)
         h->stat.refused++;
         h->ops.problem(rp, 503, "too many large answers are on their way; try again in a moment");
         bytes = buf_str(&rp->body);
-        a = (struct answer){.status = 503, .length = (int64_t)bytes.len};
+        a = (struct reply_head){.status = 503, .length = (int64_t)bytes.len};
         holds = 0;
     }
     a.close = c->close_after |= rp->close;
     a.old = c->old;
-    answer_head(&head, rp, &a, &h->date);
+    reply_head_put(&head, rp, &a, &h->date);
     evbuffer_add(out, head.p, head.len);
     if (!holds) {
         evbuffer_add(out, bytes.p, bytes.len);
@@ -572,11 +572,10 @@ static bool on_full(void *arg)
     return made > 0;
 }
 
-static void on_accept(void *arg, int fd, const char *peer)
+void httpd_accept(struct httpd *h, int fd, const char *peer)
 {
     static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
                                "Content-Length: 0\r\n\r\n";
-    struct httpd *h = arg;
     bool welcome = guests_enter(h->guests, peer, h->conf.max_per_address);
     if (!welcome || (h->stat.connections >= h->max_now && !make_room(h))) {
         if (welcome)
@@ -596,6 +595,11 @@ static void on_accept(void *arg, int fd, const char *peer)
     c->tls = h->tls != NULL;
     c->io = io_new(h->loop, fd, h->tls, on_io, c);
     conn_enter(c, CONN_HEAD, h->conf.head_ms);
+}
+
+static void on_accept(void *arg, int fd, const char *peer)
+{
+    httpd_accept(arg, fd, peer);
 }
 
 /* ---- the server ---- */
@@ -656,6 +660,7 @@ void httpd_set_max(struct httpd *h, size_t max_connections, size_t max_per_addre
 void httpd_stat(const struct httpd *h, struct httpd_stat *ret)
 {
     *ret = h->stat;
+    ret->waiting = h->n_queued;
 }
 
 size_t httpd_busy(const struct httpd *h)

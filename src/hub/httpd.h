@@ -38,7 +38,7 @@ struct httpd_ops {
 };
 
 struct httpd_stat {
-    size_t connections;
+    size_t connections, waiting;          /* waiting: those with a request at hand whose turn comes */
     uint64_t requests, refused, timeouts; /* refused: for want of room */
     uint64_t turns;                       /* of the loop in which requests that had waited were answered */
 };
@@ -50,6 +50,8 @@ struct ports *httpd_ports(struct httpd *h); /* to open and close addresses */
 void httpd_set_tls(struct httpd *h,
                    struct ssl_ctx_st *tls); /* for connections to come; NULL: plain. Keeps a reference */
 void httpd_set_max(struct httpd *h, size_t max_connections, size_t max_per_address);
+/* A connection that came by another way than a port: fd is ours from now on, and does not block. */
+void httpd_accept(struct httpd *h, int fd, const char *peer);
 void httpd_stat(const struct httpd *h, struct httpd_stat *ret);
 size_t httpd_busy(const struct httpd *h); /* requests not answered yet, and replies not sent yet; streams aside */
 void httpd_tick(struct httpd *h);         /* once a second: what took too long ends */

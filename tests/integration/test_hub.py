@@ -969,6 +969,16 @@ class Doors(HubCase):
         h.stop()
         self.assertEqual(self.pin(self.start_hub("--tls")), pin)
 
+    def test_what_is_pipelined_over_tls_is_all_answered(self):
+        h = self.start_hub("--tls")
+        one, n = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 2000
+        with socket.create_connection(("127.0.0.1", h.port), timeout=lib.LIMIT_S) as s, ssl._create_unverified_context().wrap_socket(s, server_hostname="localhost") as t:
+            t.sendall(one * (n - 1) + one[:-2] + b"Connection: close\r\n\r\n")
+            reply = b""
+            while chunk := t.recv(65536):
+                reply += chunk
+        self.assertEqual(reply.count(b"HTTP/1.1 200 OK"), n)
+
     def test_a_certificate_given_is_used_and_read_again(self):
         make = lambda name: self.run_ok("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", self.path("key.pem"), "-out", self.path("cert.pem"),
                                         "-days", "2", "-subj", "/CN=" + name, "-addext", "subjectAltName=IP:127.0.0.1")

@@ -1,5 +1,5 @@
-/* answer.c: see answer.h. */
-#include "hub/answer.h"
+/* reply_head.c: see reply_head.h. */
+#include "hub/reply_head.h"
 
 #include <time.h>
 
@@ -16,7 +16,7 @@ static void head_line(struct buf *b, const char *name, const char *value)
 }
 
 /* "Sun, 15 Nov 2026 10:46:12 GMT" */
-static const char *date_now(struct answer_date *d)
+static const char *date_now(struct reply_date *d)
 {
     static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     int64_t s = clock_wall_ms() / 1000;
@@ -38,7 +38,7 @@ static bool is_document(const struct reply *rp)
            !str_starts(str_of(rp->extra), "Content-Security-Policy:");
 }
 
-void answer_head(struct buf *b, const struct reply *rp, const struct answer *a, struct answer_date *date)
+void reply_head_put(struct buf *b, const struct reply *rp, const struct reply_head *a, struct reply_date *date)
 {
     buf_adds(b, "HTTP/1.1 ");
     buf_addu(b, (uint64_t)a->status);

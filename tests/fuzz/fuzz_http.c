@@ -1,0 +1,192 @@
+/*
+ * A connection, from its bytes on: httpd.c, io.c, heads, chunks, pipelining, and behind them the routes of a whole hub
+ * with its store in a folder of its own. The first byte says how often the bytes are cut, what the peer's address is
+ * and how the connection ends; then come the lengths of the pieces, then the bytes. The hub is opened once and serves
+ * them all, as one does. Tokens are "mst_" + role's letter eight times + "_" + 43 b: a admin, m member, g agent, e
+ * enroll, y relay.
+ */
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "hub/hub.h"
+#include "hub/server.h"
+#include "live/live.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CUTS     0x1f /* of the first byte */
+#define FOREIGN  0x20 /* from another machine */
+#define FORWARD  0x40 /* from the proxy */
+#define GONE     0x80 /* the reader does not wait for its answers */
+#define TURNS    3000 /* of the loop for one input; a worker may need some of them */
+#define GOT_MAX  (1u << 20)
+#define SECRET_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static struct hub *hub;
+static char dir[64];
+
+static const struct {
+    const char *text;
+    enum role role;
+} known[] = {{"mst_aaaaaaaa_" SECRET_B, ROLE_ADMIN},
+             {"mst_mmmmmmmm_" SECRET_B, ROLE_MEMBER},
+             {"mst_gggggggg_" SECRET_B, ROLE_AGENT},
+             {"mst_eeeeeeee_" SECRET_B, ROLE_ENROLL},
+             {"mst_yyyyyyyy_" SECRET_B, ROLE_RELAY}};
+
+static int find_token(void *unused, const char *id, struct token *ret)
+{
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        struct token t = {.role = known[i].role};
+        if (!token_split(str_of(known[i].text), t.id, t.hash) || strcmp(t.id, id) != 0)
+            continue;
+        snprintf(t.person, sizeof(t.person), "kim");
+        *ret = t;
+        return 1;
+    }
+    return 0;
+}
+
+static void remove_folder(void)
+{
+    DIR *d = opendir(dir);
+    for (const struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
+        if (e->d_name[0] != '.')
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(dir);
+}
+
+static void end(void)
+{
+    hub_close(hub);
+    hub = NULL;
+    remove_folder();
+}
+
+static void put_node(void)
+{
+    struct device_fact d[2] = {{.uuid = "GPU-1", .name = "H200", .mig = -1},
+                               {.uuid = "GPU-2", .name = "H200", .index = 1, .mig = -1}};
+    struct node_fact f = {.name = "n1", .n_devices = 2, .devices = d};
+    int64_t now_ms = clock_wall_ms();
+    live_facts(hub->live, live_node(hub->live, "n1", "n1", now_ms), 1, &f, now_ms);
+}
+
+static void start(void)
+{
+    struct hub_conf conf = {0};
+    struct err err = {0};
+    static char *proxies[] = {"10.0.0.1"};
+    snprintf(dir, sizeof(dir), "/dev/shm/muster-fuzz-XXXXXX");
+    if (!mkdtemp(dir)) {
+        snprintf(dir, sizeof(dir), "/tmp/muster-fuzz-XXXXXX");
+        if (!mkdtemp(dir))
+            abort();
+    }
+    opt_defaults(hub_opts, &conf);
+    free(conf.data);
+    free(conf.listen.v[0]);
+    conf.data = mem_str(dir);
+    conf.listen.v[0] = mem_str("127.0.0.1:0");
+    conf.read = READ_OPEN;
+    conf.commit = 10;
+    conf.max_nodes = 100;
+    conf.bookings_auth = BOOK_OPEN;
+    conf.log_level = LOG_ERROR;
+    conf.vesta_token = mem_str("t");
+    conf.proxy_from.v = mem_alloc(sizeof(char *));
+    conf.proxy_from.v[0] = mem_str(proxies[0]);
+    conf.proxy_from.n = 1;
+    if (hub_open(&hub, &conf, &err) < 0) {
+        fprintf(stderr, "%s\n", err.msg);
+        abort();
+    }
+    log_set_level(LOG_ERROR);
+    hub->api.find_token = find_token;
+    put_node();
+    atexit(end);
+}
+
+/* What came back is replies, each with a head of its own; behind the last a body or a stream may be cut. */
+static void check_replies(struct str got)
+{
+    if (got.len < 13)
+        return;
+    assert(str_starts(got, "HTTP/1.1 "));
+    assert(got.p[9] >= '1' && got.p[9] <= '5' && got.p[12] == ' ');
+}
+
+/* One turn, and what came for the reader. False: the hub has ended the connection. */
+static bool turn(int fd, struct buf *got)
+{
+    char piece[16384];
+    ssize_t r;
+    event_base_loop(hub->loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    while ((r = recv(fd, piece, sizeof(piece), 0)) > 0)
+        if (got->len < GOT_MAX)
+            buf_add(got, piece, (size_t)r);
+    return r != 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Until nothing more is to be had of what was sent. */
+static bool settle(int fd, struct buf *got, int *turns)
+{
+    struct httpd_stat st;
+    bool on;
+    do {
+        on = turn(fd, got);
+        httpd_stat(hub->httpd, &st);
+    } while (on && st.waiting > 0 && (*turns)-- > 0);
+    return on;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const peers[] = {"127.0.0.1", "203.0.113.7", "10.0.0.1", "10.0.0.1"};
+    int pair[2], turns = TURNS;
+    struct httpd_stat st;
+    AUTO_BUF got = BUF_INIT(2 * GOT_MAX);
+    if (size < 1 || size > (1u << 16))
+        return 0;
+    if (!hub)
+        start();
+    uint8_t how = data[0];
+    size_t cuts = MIN((size_t)(how & CUTS), size - 1), at = 1 + cuts;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
+        return 0;
+    httpd_accept(hub->httpd, pair[1], peers[(how & (FOREIGN | FORWARD)) >> 5]);
+    bool on = true;
+    for (size_t i = 0; on && at < size; i++) {
+        size_t n = i < cuts && data[1 + i] ? data[1 + i] : size - at;
+        ssize_t r = send(pair[0], data + at, MIN(n, size - at), MSG_NOSIGNAL);
+        if (r < 0 && errno != EAGAIN)
+            break;
+        at += r > 0 ? (size_t)r : 0;
+        on = settle(pair[0], &got, &turns);
+    }
+    if (on && !(how & GONE)) { /* late answers come, as far as it takes turns and not time */
+        for (int i = 0; i < 20 && on && httpd_busy(hub->httpd) > 0; i++)
+            on = turn(pair[0], &got);
+        shutdown(pair[0], SHUT_WR);
+        settle(pair[0], &got, &turns);
+    }
+    check_replies(buf_str(&got));
+    close(pair[0]);
+    httpd_tick(hub->httpd);
+    do {
+        event_base_loop(hub->loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        httpd_stat(hub->httpd, &st);
+    } while (st.waiting > 0);
+    return 0;
+}
