@@ -59,7 +59,8 @@ struct request {
     bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
     bool tls;
     bool may_read; /* of the hub's own: whoever is behind it may read */
-    struct str (*header)(const struct request *rq, const char *name); /* empty: absent */
+    struct str (*header)(const struct request *rq, const char *name);   /* empty: absent */
+    size_t (*header_count)(const struct request *rq, const char *name); /* NULL: each at most once */
     void *conn; /* the server's handle: pass it back for late replies and streams */
     /* instead of conn: a request of the hub's own; late replies go here. Empties what it is given. */
     void (*take)(void *arg, struct reply *rp);

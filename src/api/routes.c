@@ -295,6 +295,14 @@ bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
     return find_route(rq, rp) && may_then_gate(a, rq, rp);
 }
 
+/* Two people cannot ask at once: one of the names is the client's own. A proxy may have made one line of them. */
+static bool names_several(const struct api *a, const struct request *rq)
+{
+    struct str user = rq->header(rq, a->proxy_header);
+    return (rq->header_count && rq->header_count(rq, a->proxy_header) > 1) ||
+           (user.len && memchr(user.p, ',', user.len));
+}
+
 bool api_admit(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str host = rq->header(rq, "Host");
@@ -306,6 +314,10 @@ bool api_admit(struct api *a, struct request *rq, struct reply *rp)
     }
     if (!find_route(rq, rp))
         return false;
+    if (a->proxy_header && names_several(a, rq)) {
+        reply_problem(rp, 400, "more than one %s", a->proxy_header);
+        return false;
+    }
     struct str origin = rq->header(rq, "Origin");
     bool browser = rq->header(rq, "Cookie").len > 0 || (a->proxy_header && rq->header(rq, a->proxy_header).len > 0);
     if (rq->route->write && !origin_allowed(origin, host, browser && rq->method != METHOD_GET)) {

@@ -84,7 +84,7 @@ struct str head_get(const struct head *h, const char *name)
     return str_n("", 0);
 }
 
-static size_t head_count(const struct head *h, const char *name)
+size_t head_count(const struct head *h, const char *name)
 {
     size_t n = 0;
     for (size_t i = 0; i < h->n; i++)

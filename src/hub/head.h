@@ -28,6 +28,7 @@ struct head {
  * is worth nothing then. */
 int head_parse(struct str bytes, struct head *ret, struct err *err);
 struct str head_get(const struct head *h, const char *name); /* empty: absent */
+size_t head_count(const struct head *h, const char *name);   /* how often it stands there */
 
 /* One header, or a trailer of a chunked body, without its line end. False: it is not 'Name: value'. */
 bool header_parse(struct str line, struct str *name, struct str *value);

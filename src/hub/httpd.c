@@ -127,6 +127,12 @@ static struct str exchange_header(const struct request *rq, const char *name)
     return head_get(&c->x->head, name);
 }
 
+static size_t exchange_header_count(const struct request *rq, const char *name)
+{
+    const struct conn *c = rq->conn;
+    return head_count(&c->x->head, name);
+}
+
 /* ---- replies ---- */
 
 void conn_unref_blob(const void *p, size_t n, void *blob)
@@ -296,6 +302,7 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
     x->rq.conn = c;
     x->rq.memo = &c->memo;
     x->rq.header = exchange_header;
+    x->rq.header_count = exchange_header_count;
     x->rq.tls = c->tls;
     x->rq.now_ms = clock_wall_ms();
     memcpy(x->rq.peer, c->peer, sizeof(x->rq.peer));

@@ -362,6 +362,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/history", "GET", "1+133++3+"},
         {"/api/v1/nodes", "GET", "1+133++3+"},
         {"/api/v1/nodes/{id}", "PATCH", "111333+33"},
+        {"/api/v1/nodes/{node}", "DELETE", "111333+33"},
         {"/api/v1/people", "GET", "1+133++3+"},
         {"/api/v1/processes", "GET", "1+133++3+"},
         {"/api/v1/usage", "GET", "1+133++3+"},
@@ -567,6 +568,9 @@ static void a_proxy_names_people_and_whoever_else_uses_its_header_is_nobody(void
     assert_int_equal(ask_status(&a), 401); /* the proxy itself names nobody */
     a.user = "kim";
     assert_int_equal(ask_status(&a), 200);
+    a.user = "kim, ana"; /* two headers that somebody joined */
+    assert_int_equal(ask_status(&a), 400);
+    a.user = "kim";
     a.peer = "10.0.0.9"; /* not the proxy */
     assert_int_equal(ask_status(&a), 401);
     struct ask patch = {.method = "PATCH",
