@@ -330,6 +330,8 @@ export interface Silence {
     node: string;
     person: string;
     by: string;
+    /** A member's: of critical alerts it fits those about this person alone. */
+    owner: string | null;
     reason: string;
     created: number;
     until: number;

@@ -36,15 +36,11 @@ static const struct member alert_members[] = {
     {0},
 };
 static const struct member silence_members[] = {
-    {"id", offsetof(struct silence, id), M_INT64},
-    {"created", offsetof(struct silence, created_ms), M_INT64},
-    {"until", offsetof(struct silence, until_ms), M_INT64},
-    {"rule", offsetof(struct silence, rule), M_TEXT},
-    {"node", offsetof(struct silence, node), M_TEXT},
-    {"person", offsetof(struct silence, person), M_TEXT},
-    {"by", offsetof(struct silence, by), M_TEXT},
-    {"reason", offsetof(struct silence, reason), M_TEXT},
-    {0},
+    {"id", offsetof(struct silence, id), M_INT64},          {"created", offsetof(struct silence, created_ms), M_INT64},
+    {"until", offsetof(struct silence, until_ms), M_INT64}, {"rule", offsetof(struct silence, rule), M_TEXT},
+    {"node", offsetof(struct silence, node), M_TEXT},       {"person", offsetof(struct silence, person), M_TEXT},
+    {"by", offsetof(struct silence, by), M_TEXT},           {"reason", offsetof(struct silence, reason), M_TEXT},
+    {"owner", offsetof(struct silence, owner), M_TEXT},     {0},
 };
 
 static const struct member message_members[] = {

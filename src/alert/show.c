@@ -17,6 +17,7 @@ void silence_json(struct json *j, const struct silence *s)
     json_cstr(j, "node", s->node);
     json_cstr(j, "person", s->person);
     json_cstr(j, "by", s->by);
+    json_cstr(j, "owner", s->owner && s->owner[0] ? s->owner : NULL);
     json_cstr(j, "reason", s->reason);
     json_int(j, "created", s->created_ms);
     json_int(j, "until", s->until_ms);

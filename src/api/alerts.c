@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "base/mem.h"
 #include "book/moment.h"
+#include "people/census.h"
 
 #define ALERTS_BYTES (16u << 20)
 
@@ -107,6 +108,75 @@ enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
 
 #define SILENCES_MAX 1000
 #define LONGEST_MS   (366 * 86400000ll)
+#define MEMBER_MS    86400000ll /* of what is not their own members silence for so long */
+
+/* Who asks, as alerts name people: a token may be a login's. */
+static const char *person_of(const struct request *rq)
+{
+    const char *person = rq->token.person[0] ? census_person(rq->census, NULL, rq->token.person, -1) : "";
+
+    return person && person[0] ? person : rq->token.person;
+}
+
+/* A rule that this pattern takes in, if all it takes in are critical. */
+static const char *only_critical(const struct alert_rules *rules, const char *pattern)
+{
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(rules, &n);
+    const char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].off || (pattern[0] && !str_glob(str_of(pattern), str_of(v[i].name))))
+            continue;
+        if (v[i].severity < SEV_CRITICAL)
+            return NULL;
+        found = v[i].name;
+    }
+    return found;
+}
+
+/* May a member make this one? It fits no critical alert of others in any case (owner): what is said here is why it
+ * would do nothing, rather than let anybody rely on it. */
+static bool member_may(struct api *a, const struct request *rq, const struct silence *s, const struct alerts_now *now,
+                       struct reply *rp)
+{
+    struct silence as_admin = *s;
+    bool own = s->owner[0] && strcmp(s->person, s->owner) == 0, fits_own = false;
+
+    if (own)
+        return true;
+    if (s->until_ms - rq->now_ms > MEMBER_MS) {
+        reply_problem(rp, 403,
+                      "for longer than a day a member silences what concerns their own GPUs and bookings: add "
+                      "{\"person\": \"%s\"} (--person %s), make it a day, or ask an admin",
+                      s->owner, s->owner);
+        return false;
+    }
+    as_admin.owner = "";
+    for (size_t i = 0; i < now->n; i++) {
+        const struct alert *x = now->v[i];
+        if (x->severity < SEV_CRITICAL || !silence_fits(&as_admin, x, rq->now_ms))
+            continue;
+        if (alert_concerns(x, s->owner)) {
+            fits_own = true;
+            continue;
+        }
+        reply_problem(rp, 403,
+                      "%s%s%s is critical and does not concern your own GPUs or bookings: an admin silences it; leave "
+                      "it "
+                      "out by naming other rules",
+                      x->rule, x->place[0] ? " of " : "", x->place);
+        return false;
+    }
+    const char *rule = fits_own ? NULL : only_critical(a->alert_rules(a->hub), s->rule);
+    if (!rule)
+        return true;
+    reply_problem(rp, 403,
+                  "%s is critical: an admin silences it; of what concerns your own GPUs and bookings you may, with "
+                  "{\"person\": \"%s\"} (--person %s)",
+                  rule, s->owner, s->owner);
+    return false;
+}
 
 static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct reply *rp)
 {
@@ -159,7 +229,10 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
                         .node = texts[1],
                         .person = texts[2],
                         .by = by,
-                        .reason = texts[3]};
+                        .reason = texts[3],
+                        .owner = rq->role == ROLE_ADMIN ? "" : person_of(rq)};
+    if (rq->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
+        return REPLY_NOW;
     return a->silence_put(a->hub, rq, rp, &s);
 }
 
@@ -175,10 +248,19 @@ enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
 enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)
 {
     int64_t id;
+    struct alerts_now now;
 
     if (!str_int(rq->tail, &id) || id < 1)
         return reply_problem(rp, 404, "there is no silence '%.*s'; /api/v1/silences lists them",
                              (int)MIN(rq->tail.len, 40u), rq->tail.p);
+    a->alerts_now(a->hub, &now);
+    for (size_t i = 0; i < now.n_silences; i++) {
+        const struct silence *s = now.silences[i];
+        bool own = rq->token.person[0] &&
+                   (strcmp(s->by, rq->token.person) == 0 || (s->owner[0] && strcmp(s->owner, person_of(rq)) == 0));
+        if (s->id == id && rq->role != ROLE_ADMIN && !own)
+            return reply_problem(rp, 403, "silence %" PRId64 " is by %s: they or an admin end it", id, s->by);
+    }
     return a->silence_drop(a->hub, rq, rp, id);
 }
 

@@ -11,9 +11,9 @@ static const size_t alert_texts[] = {offsetof(struct alert, rule),   offsetof(st
                                      offsetof(struct alert, device), offsetof(struct alert, person),
                                      offsetof(struct alert, text),   offsetof(struct alert, advice),
                                      offsetof(struct alert, told_to)};
-static const size_t silence_texts[] = {offsetof(struct silence, rule), offsetof(struct silence, node),
+static const size_t silence_texts[] = {offsetof(struct silence, rule),   offsetof(struct silence, node),
                                        offsetof(struct silence, person), offsetof(struct silence, by),
-                                       offsetof(struct silence, reason)};
+                                       offsetof(struct silence, reason), offsetof(struct silence, owner)};
 
 struct alert *alert_copy(const struct alert *a)
 {
@@ -67,8 +67,21 @@ static bool fits_person(const char *pattern, const char *persons)
     return false;
 }
 
+/* By name, never by pattern: somebody's name may have a star in it. */
+bool alert_concerns(const struct alert *a, const char *person)
+{
+    struct str rest = str_of(a->person), one;
+
+    while (person[0] && str_cut(&rest, ',', &one))
+        if (str_eq(str_trim(one), person))
+            return true;
+    return false;
+}
+
 bool silence_fits(const struct silence *s, const struct alert *a, int64_t now_ms)
 {
+    if (s->owner && s->owner[0] && a->severity >= SEV_CRITICAL && !alert_concerns(a, s->owner))
+        return false;
     return now_ms < s->until_ms && fits(s->rule, a->rule) && fits_place(s->node, a->place) &&
            fits_person(s->person, a->person);
 }

@@ -45,8 +45,10 @@ struct silence {
     int64_t id, created_ms, until_ms;
     const char *rule, *node, *person; /* patterns of the rule, of the place, of the person; empty: any */
     const char *by, *reason;
+    const char *owner; /* a member's: of critical alerts it fits those about this person alone; empty: an admin's */
 };
 struct silence *silence_copy(const struct silence *s);
 bool silence_fits(const struct silence *s, const struct alert *a, int64_t now_ms);
+bool alert_concerns(const struct alert *a, const char *person); /* it is about that person's GPUs or bookings */
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Alerts against a real hub: they fire, are resolved, survive kill -9 without firing twice, and can be silenced."""
 import contextlib
+import json
 import sqlite3
 
 import alerting
@@ -75,6 +76,43 @@ class Alerts(alerting.Watched):
             self.assertEqual(status, 400, (body, got))
             self.assertIn(words, got["detail"])
         self.assertEqual(lib.ask(self.url + "/api/v1/silences", method="POST", body=b"{}")[0], 401)
+
+    def test_members_silence_what_is_theirs_and_for_a_day_what_is_not_critical(self):
+        kim, lee = self.token("member", "--person", "kim"), self.token("member", "--person", "lee")
+
+        def as_who(token, method, path, body=None):
+            status, _, raw = lib.ask(self.url + path, method=method, headers={"Authorization": "Bearer " + token}, body=None if body is None else json.dumps(body).encode())
+            return status, json.loads(raw)
+        silence = lambda token, **what: as_who(token, "POST", "/api/v1/silences", {"reason": "x", **what})
+        self.on["a1"] = "kim"
+        lib.wait_until("it fires", lambda: [f[:2] for f in self.firing()] == [("busy-kim", "a1:0")])
+        status, everything = silence(lee, rule="*", **{"for": "1d"})
+        self.assertEqual((status, everything["by"], everything["owner"]), (201, "lee", "lee"))
+        self.assertEqual([r["silenced"]["id"] for r in self.rows()], [everything["id"]])
+        self.quiet.add("a2")
+        down = lambda: [r for r in self.rows() if r["rule"] == "node-down"]
+        lib.wait_until("a2 is down", down)
+        self.assertNotIn("silenced", down()[0])  # lee's star has no critical alert in it
+        for token, what, words in ((kim, {"node": "a2", "for": "1h"}, "node-down of a2 is critical"), (kim, {"rule": "node-down", "node": "a1", "for": "1h"}, "node-down is critical"),
+                                   (kim, {"rule": "busy-kim", "for": "25h"}, "for longer than a day"), (kim, {"rule": "busy-kim", "for": "2d", "person": "k*"}, "for longer than a day"),
+                                   (lee, {"rule": "busy-kim", "for": "2d", "person": "kim"}, "for longer than a day")):
+            status, got = silence(token, **what)
+            self.assertEqual(status, 403, (what, got))
+            self.assertIn(words, got["detail"])
+        status, own = silence(kim, rule="*", person="kim", **{"for": "10d"})
+        self.assertEqual(status, 201, own)
+        path = f"/api/v1/silences/{own['id']}"
+        status, got = as_who(lee, "DELETE", path)
+        self.assertEqual(status, 403)
+        self.assertIn("is by kim: they or an admin end it", got["detail"])
+        self.hub.kill9()
+        self.begin()
+        self.assertEqual(as_who(lee, "DELETE", path)[0], 403)  # it is still kim's
+        self.assertEqual(as_who(kim, "DELETE", path)[0], 200)
+        self.assertEqual(self.ask("DELETE", f"/api/v1/silences/{everything['id']}")[0], 200)
+        status, all_ = self.ask("POST", "/api/v1/silences", {"rule": "*", "for": "10d", "reason": "moving house"})
+        self.assertEqual((status, all_["owner"]), (201, None))
+        self.assertEqual([r["silenced"]["id"] for r in self.rows()], [all_["id"]] * 2)
 
     def test_rules_and_what_they_find_now(self):
         status, out, _ = self.cli("rules")

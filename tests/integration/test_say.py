@@ -150,11 +150,14 @@ class Say(lib.Case):
         number = self.get("/api/v1/alerts")["rows"][0]["id"]
         self.assertEqual(buttons, [f"silence #{number} for 1h by a button", f"silence #{number} for 8h by a button"])
         self.assertTrue(self.say(buttons[0])["refused"])  # nobody asks
-        self.assertRegex(self.say(buttons[0], self.kim)["text"], r"^Nothing is told of node-down on dgx3 until .*: by a button\nBy kim;")
+        self.assertIn("Node-down of dgx3 is critical", self.say(buttons[0], self.kim)["text"])  # an admin's
+        boss = self.token("admin", "--person", "boss")
+        self.assertRegex(self.say(buttons[0], boss)["text"], r"^Nothing is told of node-down on dgx3 until .*: by a button\nBy boss;")
         silence = self.get("/api/v1/silences")["rows"][0]
-        self.assertEqual((silence["rule"], silence["node"], silence["by"], silence["reason"]), ("node-down", "dgx3", "kim", "by a button"))
-        self.assertIn("Silenced by kim.", self.say("alerts")["text"])
-        self.assertEqual(self.say(f"unsilence {silence['id']}", self.kim)["text"], "That silence is over.")
+        self.assertEqual((silence["rule"], silence["node"], silence["by"], silence["reason"]), ("node-down", "dgx3", "boss", "by a button"))
+        self.assertIn("Silenced by boss.", self.say("alerts")["text"])
+        self.assertIn("is by boss: they or an admin end it", self.say(f"unsilence {silence['id']}", self.kim)["text"])
+        self.assertEqual(self.say(f"unsilence {silence['id']}", boss)["text"], "That silence is over.")
         self.assertIn("Did you mean node-down?", self.say("silence node-dwn for 1h x", self.kim)["text"])
 
     def test_usage_and_history_have_pictures(self):

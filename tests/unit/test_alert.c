@@ -625,6 +625,16 @@ static void a_note_comes_back_as_it_was(void **unused)
     assert_true(silence_fits(&of_kim, &both, 99));
     both.person = "lee, kimberly";
     assert_false(silence_fits(&of_kim, &both, 99));
+    struct silence members =
+        {.until_ms = 100, .rule = "", .node = "", .person = "", .by = "", .reason = "", .owner = "kim"};
+    both.severity = SEV_WARNING;
+    assert_true(silence_fits(&members, &both, 99));
+    both.severity = SEV_CRITICAL; /* of these a member's fits those about that person alone */
+    assert_false(silence_fits(&members, &both, 99));
+    both.person = "lee, kim";
+    assert_true(silence_fits(&members, &both, 99));
+    members.owner = "k*";
+    assert_false(silence_fits(&members, &both, 99));
     s.node = "dgx3";
     assert_false(silence_fits(&s, got, 99));
     s.node = "dgx2:?";

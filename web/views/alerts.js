@@ -55,17 +55,17 @@ function Row({ a, hush, now }) {
     </li>`;
 }
 
-/** @param {{ label: string, rows: Alert[], hush: ((a: Alert) => void) | null, now: number }} props */
-function List({ label, rows, hush, now }) {
-    return html`<ol class="alert-list" aria-label=${label}>${rows.slice(0, MANY).map((a) => html`<${Row} key=${a.id} a=${a} hush=${hush} now=${now} />`)}</ol>
+/** hushes: of which one may. @param {{ label: string, rows: Alert[], hush: ((a: Alert) => void) | null, hushes?: (a: Alert) => boolean, now: number }} props */
+function List({ label, rows, hush, hushes, now }) {
+    return html`<ol class="alert-list" aria-label=${label}>${rows.slice(0, MANY).map((a) => html`<${Row} key=${a.id} a=${a} hush=${hush && hushes?.(a) ? hush : null} now=${now} />`)}</ol>
         ${rows.length > MANY && html`<p class="dim">and ${rows.length - MANY} more</p>`}`;
 }
 
 /** What it fits, in words. @param {Silence} s */
 const fits = (s) => [s.rule && s.rule !== "*" ? s.rule : "every rule", s.node && `of ${s.node}`, s.person && `about ${s.person}`].filter(Boolean).join(" ");
 
-/** @param {{ rows: Silence[], may: boolean, now: number, add: () => void }} props */
-function Silences({ rows, may, now, add }) {
+/** @param {{ rows: Silence[], may: boolean, ends: (s: Silence) => boolean, now: number, add: () => void }} props ends: may we end it? */
+function Silences({ rows, may, ends, now, add }) {
     const [wrong, setWrong] = useState("");
     const end = (/** @type {number} */ id) => endSilence(id).then(() => setWrong(""), (/** @type {Problem} */ e) => setWrong(e.detail));
     return html`<section class="alert-part" aria-label="Silences">
@@ -79,7 +79,7 @@ function Silences({ rows, may, now, add }) {
                 <td class="num">${span(s.until - now)}</td>
                 <td>${s.by}</td>
                 <td class="why">${s.reason}</td>
-                ${may && html`<td><button type="button" aria-label="end the silence of ${fits(s)}" onClick=${() => end(s.id)}>end</button></td>`}
+                ${may && html`<td>${ends(s) && html`<button type="button" aria-label="end the silence of ${fits(s)}" onClick=${() => end(s.id)}>end</button>`}</td>`}
             </tr>`)}</tbody>
         </table></div>`}
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
@@ -115,7 +115,7 @@ function Channels({ rows, may, now }) {
 
 export default function AlertsView() {
     const { query } = usePlace();
-    const { role, known: named } = useSession();
+    const { role, person, known: named } = useSession();
     const { known, rows, silences, channels, problem } = useAlerts(true);
     const [draft, setDraft] = useState(/** @type {{ rule: string, node: string } | null} */ (null));
     const [said, setSaid] = useState("");
@@ -132,7 +132,11 @@ export default function AlertsView() {
     const hushed = firing.filter((a) => a.silenced);
     const over = rows.filter((a) => a.state === "resolved");
     const standing = silences.filter((s) => s.until > now).sort((a, b) => a.until - b.until);
+    const admin = role === "admin";
+    const ours = (/** @type {Alert} */ a) => !!person && !!a.person?.split(", ").includes(person);
     const hush = may ? (/** @type {Alert} */ a) => setDraft({ rule: a.rule, node: a.place }) : null;
+    const hushes = (/** @type {Alert} */ a) => admin || a.severity !== "critical" || ours(a);
+    const ends = (/** @type {Silence} */ s) => admin || (!!person && (s.by === person || s.owner === person));
     const close = (done = false) => {
         setDraft(null);
         setSaid(done ? "silenced" : "");
@@ -143,9 +147,9 @@ export default function AlertsView() {
             <p class="dim" role="status">${said}</p>
         </div>
         ${problem && html`<p class="error" role="alert">${problem.detail}; this is ${span(now - alerts.at)} old</p>`}
-        ${loud.length > 0 && html`<${List} label="What is wrong" rows=${loud} hush=${hush} now=${now} />`}
+        ${loud.length > 0 && html`<${List} label="What is wrong" rows=${loud} hush=${hush} hushes=${hushes} now=${now} />`}
         ${hushed.length > 0 && html`<section class="alert-part"><h2>silenced</h2><${List} label="Silenced" rows=${hushed} hush=${null} now=${now} /></section>`}
-        ${named && html`<${Silences} rows=${standing} may=${may} now=${now} add=${() => setDraft({ rule: "", node: "" })} />`}
+        ${named && html`<${Silences} rows=${standing} may=${may} ends=${ends} now=${now} add=${() => setDraft({ rule: "", node: "" })} />`}
         <${Channels} rows=${channels} may=${role === "admin"} now=${now} />
         <section class="alert-part" aria-label="Resolved">
             <h2>resolved this week, and what happened</h2>
