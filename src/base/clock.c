@@ -46,6 +46,11 @@ int64_t clock_mono_us(void)
     return fixed >= 0 ? fixed * 1000 : clock_us(CLOCK_MONOTONIC);
 }
 
+int64_t clock_thread_us(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void clock_set_for_test(int64_t wall_ms)
 {
     atomic_store(&clock_test_ms, wall_ms);

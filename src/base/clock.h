@@ -9,6 +9,7 @@
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
+int64_t clock_thread_us(void); /* what this thread has had of a processor; no test moves it */
 void clock_set_for_test(
     int64_t wall_ms); /* both clocks stand still at this until set again; -1 returns to the real ones */
 

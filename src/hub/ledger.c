@@ -18,7 +18,10 @@
 #define LIMIT_MS  600000 /* for one job */
 #define RETRY_MS  60000
 #define ROLL_DAYS 64 /* added up again in one put */
-#define SETTING   "usage_clock"
+#define SPARE_US                                                                                                       \
+    40000 /* of a second: so much of a processor goes into hours under way, however many nodes there are               \
+           */
+#define SETTING "usage_clock"
 
 struct mark {
     int64_t at_ms, seq;
@@ -42,6 +45,8 @@ struct counting {   /* a job: some hours of a node */
     int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
     struct count_rule rule;
     struct recounted out;
+    int64_t took_us; /* of a processor */
+    bool spare;      /* out of what is there for hours under way */
     int result;
     struct err err;
 };
@@ -67,6 +72,8 @@ struct ledger {
     int64_t grid_ms;         /* hours begin at multiples of an hour plus this */
     int64_t hour_ms;         /* the one under way when we last looked */
     int64_t seq, retry_ms;
+    uint64_t counted;
+    int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
     bool flying;
     char error[200];
 };
@@ -277,9 +284,11 @@ static void on_worker(struct job *j)
     struct ledger *l = c->l;
     struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, job_stopped, j};
 
+    int64_t begin_us = clock_thread_us();
     c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, &c->err);
     if (c->result == 0)
         c->result = recount(l->store, l->beside, &c->rule, &ask, &c->out, &c->err);
+    c->took_us = clock_thread_us() - begin_us;
 }
 
 static struct usage_day day_of(const struct zone *z, int64_t at_ms)
@@ -325,8 +334,11 @@ static void on_counted(struct job *j)
     bool ok = j->ran && c->result == 0;
 
     l->flying = false;
+    if (c->spare)
+        l->spare_us = MAX(l->spare_us - c->took_us, -5 * SPARE_US);
     if (ok)
         put_counted(l, c);
+    l->counted += ok ? c->n : 0;
     for (size_t i = 0; i < c->n; i++) {
         struct mark *m = mark_find(n, c->hours[i]);
         bool over = c->now_ms >= c->hours[i] + HOUR_MS;
@@ -361,7 +373,8 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
         struct mark *m = &n->v[i];
         if (c && (c->n == RECOUNT_HOURS || m->at_ms - c->hours[0] >= 24 * HOUR_MS))
             break;
-        if (!mark_due(l, m, now_ms))
+        bool under_way = now_ms < m->at_ms + HOUR_MS;
+        if (!mark_due(l, m, now_ms) || (under_way && l->spare_us <= 0))
             continue;
         if (!c) {
             c = mem_zero(1, sizeof(*c));
@@ -373,6 +386,7 @@ static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t 
             c->until_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS;
             memcpy(c->node, n->key, sizeof(c->node));
         }
+        c->spare |= under_way;
         c->hours[c->n] = m->at_ms;
         c->seqs[c->n++] = m->seq;
         m->flying = true;
@@ -443,6 +457,10 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
 {
     if (!l)
         return;
+    if (now_ms - l->spared_ms >= 1000 || now_ms < l->spared_ms) {
+        l->spare_us = MIN(l->spare_us + SPARE_US, SPARE_US);
+        l->spared_ms = now_ms;
+    }
     if (hour_of(l, now_ms) != l->hour_ms) { /* L2 */
         size_t n;
         const struct node_now *const *v = live_nodes(l->live, false, &n);
@@ -571,6 +589,11 @@ void ledger_set(struct ledger *l, const struct ledger_conf *conf)
 {
     if (l)
         l->conf = *conf;
+}
+
+uint64_t ledger_counted(const struct ledger *l)
+{
+    return l ? l->counted : 0;
 }
 
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret)

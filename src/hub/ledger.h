@@ -48,6 +48,7 @@ struct ledger_stat {
     const struct zone *days[USAGE_ZONES]; /* days of these are there */
     char error[200];                      /* why the last hour could not be counted; empty: it could */
 };
+uint64_t ledger_counted(const struct ledger *l); /* hours of nodes since it was made; accepts NULL */
 void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret);
 
 #endif

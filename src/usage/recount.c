@@ -62,7 +62,7 @@ static bool is_split(const struct node_fact *f, const struct device_fact *d)
 }
 
 /* Those there were at that moment are the hour's. */
-static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint32_t in, struct err *err)
+static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint32_t in, bool *ret_lost, struct err *err)
 {
     struct node_was was;
     int r = store_node_at(past, w->ask->node, at_ms, &was, err);
@@ -70,6 +70,7 @@ static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint3
     for (size_t i = 0; r >= 0 && was.has_fact && i < was.fact.n_devices; i++) {
         const struct device_fact *f = &was.fact.devices[i];
         struct dev *d = find_dev(w, f->uuid);
+        *ret_lost |= f->lost;
         if (f->lost || is_split(&was.fact, f))
             continue;
         if (!d) {
@@ -88,30 +89,18 @@ static int take_devices(struct work *w, struct store *past, int64_t at_ms, uint3
     return MIN(r, 0);
 }
 
-/* Lost ones: were they there not long before? */
-static int take_lost(struct work *w, struct store *past, int64_t at_ms, uint32_t in, struct err *err)
-{
-    struct node_was was;
-    int r = store_node_at(past, w->ask->node, at_ms, &was, err);
-    bool any = false;
-
-    for (size_t i = 0; r >= 0 && was.has_fact && i < was.fact.n_devices; i++)
-        any |= was.fact.devices[i].lost;
-    node_fact_fini(&was.fact);
-    return r < 0 || !any ? MIN(r, 0) : take_devices(w, past, at_ms - LOST_MS, in, err);
-}
-
 static int find_devices(struct work *w, struct store *past, struct err *err)
 {
     int r = 0;
 
     for (size_t i = 0; i < w->ask->n_hours && r == 0; i++) {
         int64_t at_ms = w->ask->hours[i], end_ms = MIN(at_ms + COUNT_HOUR_MS, w->ask->until_ms) - 1;
-        r = take_devices(w, past, at_ms, 1u << i, err);
+        bool lost = false, later = false;
+        r = take_devices(w, past, at_ms, 1u << i, &lost, err);
         if (r == 0)
-            r = take_devices(w, past, MAX(end_ms, at_ms), 1u << i, err);
-        if (r == 0)
-            r = take_lost(w, past, at_ms, 1u << i, err);
+            r = take_devices(w, past, MAX(end_ms, at_ms), 1u << i, &later, err);
+        if (r == 0 && lost) /* were they there not long before? */
+            r = take_devices(w, past, at_ms - LOST_MS, 1u << i, &later, err);
     }
     return r;
 }
