@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """One hub, as many nodes as it carries: 8 GPUs each at 1 s in batches, durable, with compaction and tiers, on the cores that the load shares.
 
-Prints each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
+Prints when the nodes, which enrol within five seconds, had settled (what they have to send is taken as it comes), each minute the hub's CPU and memory, how fast the load is acknowledged, and the store on disk; at the end what was made and what was stored, and how fast
 /api/v1/state answered meanwhile: one node twice a second, all of them (gzip) every ASK seconds, ASK 0 for never.
 
     bench/many.py [nodes=10000] [seconds=600] [actors=500] [ask=30] [interval=5s]
@@ -15,7 +15,7 @@ import time
 
 import lib
 
-LINE = r"(\d+) batches made, (\d+) stored, (\d+) waiting, (\d+) samples, (\d+) requests, (\d+) failed; acknowledged after (\d+) ms \(median\), (\d+) ms \(99 %\), (\d+) ms"
+LINE = r"(\d+) batches made, (\d+) stored, (\d+) waiting, (\d+) samples, (\d+) requests, (\d+) failed; acknowledged after (\d+) ms \(median\), (\d+) ms \(99 %\), (\d+) ms \(all\), (\d+) ms"
 
 
 def newest(load, fresh=True):
@@ -27,7 +27,21 @@ def newest(load, fresh=True):
         m = re.search(LINE, line)
         if m:
             return [int(x) for x in m.groups()]
-    return [0] * 9
+    return [0] * 10
+
+
+def settled(load, nodes, interval):
+    """Waits half a minute, in which all enrol, and until little waits to be sent."""
+    start = time.monotonic()
+    while True:
+        at = newest(load)
+        took = time.monotonic() - start
+        if load.p.poll() is not None:
+            raise SystemExit("\n".join(load.lines[-5:]))
+        if at[1] >= nodes and at[2] <= nodes // 5 or took > 100:
+            break
+    print(f"{nodes} nodes, batches of {interval}: after {took:.0f} s (looked at every ten) {at[0]} batches made, {at[1]} stored, {at[2]} wait; {at[4]} requests, {at[5]} failed", flush=True)
+    time.sleep(max(0, 30 - took))
 
 
 class Asker(threading.Thread):
@@ -61,7 +75,7 @@ class Asker(threading.Thread):
 
 
 def threads_cpu(pid):
-    """CPU seconds of each thread in the order they were started: the loop, the writer, compaction, readers."""
+    """CPU seconds of each thread in the order they were started: the loop, the writer, compaction, readers and packers, usage."""
     out = []
     for t in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
         with open(f"/proc/{pid}/task/{t}/schedstat", encoding="utf-8") as f:
@@ -75,11 +89,9 @@ def main():
     step = min(60, max(20, seconds // 5))
     with lib.hub("--max-nodes", str(max(nodes, 65536)), "--max-connections", str(nodes + 1000)) as hub:
         sim = [lib.MUSTER, "simulate", "--hub", hub.url, "--token-file", hub.token_file, "--nodes", str(nodes), "--actors", str(actors), "--interval", interval,
-               "--duration", f"{seconds + 30}s", "--drain", "60s"]
+               "--duration", f"{seconds + 45}s", "--drain", "60s"]
         with lib.Server(sim) as load:
-            time.sleep(30)  # all have enrolled
-            if load.p.poll() is not None:
-                raise SystemExit("\n".join(load.lines[-5:]))
+            settled(load, nodes, interval)
             askers = [Asker(hub.port, "/api/v1/state?node=sim1", 0.5)] + ([Asker(hub.port, "/api/v1/state", ask)] if ask else [])
             for a in askers:
                 a.start()
@@ -102,9 +114,9 @@ def main():
             end = newest(load, False)
     print(f"{nodes} nodes x 8 GPUs, batches of {interval}, {took:.0f} s: made {end[0]}, stored {end[1]}, {'equal' if end[0] == end[1] else 'NOT EQUAL'}; {end[3]} samples, {end[5]} requests failed")
     print(f"hub CPU {cpu / took:.1%} of a core, {cpu / span * 1e6:.3f} s per million samples; the load's own {client / took:.1%}")
-    print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction"), threads0, threads)))
+    print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction", "reader", "reader", "usage"), threads0, threads)))
     print(f"hub memory: resident {rss:.0f} MB, peak {peak:.0f} MB, private {private:.0f} MB: {private * 1024 / nodes:.1f} KB a node")
-    print(f"acknowledged: median {end[6]} ms, p99 {end[7]} ms, worst {end[8]} ms (from the first request on)")
+    print(f"acknowledged: median {end[6]} ms, p99 {end[7]} ms, worst {end[8]} ms (from the first request on); p99 after the first minute {end[9]} ms")
     for a in askers:
         print(f"{a.path}: {a}")
 

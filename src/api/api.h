@@ -120,6 +120,17 @@ struct past_ask {
     void (*end)(struct past_ask *k); /* frees k; on the loop */
     int64_t limit_ms;                /* it is stopped then; 0: after half a minute */
 };
+/*
+ * An answer about all nodes that is too long for one turn of the loop: the hub has it drawn piece by piece. Made by a
+ * route, with copies of all it needs, for nodes come and go meanwhile.
+ */
+struct drawing {
+    bool (*step)(struct drawing *d, struct api *a, size_t bytes); /* about so many more onto out; true: that is all */
+    void (*end)(struct drawing *d);                               /* frees d */
+    struct buf key, out;                                          /* key: the cache's */
+    uint64_t version;
+    int64_t at_ms, cost_us; /* cost: the hub adds it up */
+};
 /* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
 void reply_failed(struct reply *rp, int code, const struct err *err);
 
@@ -168,6 +179,7 @@ struct api {
     /* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
     enum reply_how (*ask_then)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
                                void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
+    enum reply_how (*draw)(void *hub, struct request *rq, struct reply *rp, struct drawing *d); /* takes d; or NULL */
     /* vesta senders */
     const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
     int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

@@ -1,6 +1,7 @@
 /* now.c: what is so at this moment: JSON, text, Prometheus. Renderings are shared through the cache. */
 #include <errno.h>
 
+#include "api/draw.h"
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "base/rand.h"
@@ -50,14 +51,41 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
 
 typedef void render_fn(struct buf *out, const struct view *v, const void *arg);
 
-/* Render through the cache; what and detail tell renderings of one view apart. */
+/* Where a rendering is kept; what and detail tell those of one view apart. */
+static void view_key(const struct select *s, const char *what, struct buf *key)
+{
+    buf_addf(key, "%s|%s|%d|%s|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
+             s->view.notice ? s->view.notice : "", s->filter ? filter_key(s->filter) : "");
+}
+
+/* Of very many nodes: not in one turn of the loop. False: it is not that much. */
+static bool draw_view(struct api *a, struct request *rq, struct select *s, const char *what,
+                      struct drawing *make(struct select *s, const void *arg), const void *arg, struct reply *rp,
+                      enum reply_how *ret)
+{
+    AUTO_BUF key = BUF_INIT(4096);
+
+    if (!a->draw || s->view.n < DRAW_NODES)
+        return false;
+    view_key(s, what, &key);
+    *ret = REPLY_NOW;
+    rp->blob = cache_get(a->cache, buf_str(&key), s->view.version, rq->now_ms);
+    if (rp->blob)
+        return true;
+    struct drawing *d = make(s, arg);
+    d->key = key;
+    key = (struct buf){0};
+    *ret = a->draw(a->hub, rq, rp, d);
+    return true;
+}
+
+/* Render through the cache. */
 static enum reply_how reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
                                  render_fn *render, const void *arg, struct reply *rp)
 {
     AUTO_BUF key = BUF_INIT(4096);
     uint64_t version = s->node[0] && s->view.n == 1 ? s->view.nodes[0]->version : s->view.version;
-    buf_addf(&key, "%s|%s|%d|%s|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
-             s->view.notice ? s->view.notice : "", s->filter ? filter_key(s->filter) : "");
+    view_key(s, what, &key);
     rp->blob = cache_get(a->cache, buf_str(&key), version, rq->now_ms);
     if (rp->blob)
         return REPLY_NOW;
@@ -77,6 +105,14 @@ static void render_json(struct buf *out, const struct view *v, const void *arg)
 {
     (void)arg;
     render_state(out, v);
+}
+
+static struct drawing *make_state(struct select *s, const void *arg)
+{
+    (void)arg;
+    struct filter *f = s->filter;
+    s->filter = NULL;
+    return draw_state(&s->view, f);
 }
 
 enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
@@ -103,7 +139,11 @@ enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
         rp->status = 304;
         return REPLY_NOW;
     }
-    return reply_view(a, rq, &s, all ? "state+" : "state", render_json, NULL, rp);
+    const char *what = all ? "state+" : "state";
+    enum reply_how how;
+    if (draw_view(a, rq, &s, what, make_state, NULL, rp, &how))
+        return how;
+    return reply_view(a, rq, &s, what, render_json, NULL, rp);
 }
 
 enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
@@ -214,6 +254,14 @@ static void render_metrics(struct buf *out, const struct view *v, const void *ar
     render_prom(out, v, ask->openmetrics);
 }
 
+static struct drawing *make_metrics(struct select *s, const void *arg)
+{
+    const struct prom_ask *ask = arg;
+    struct filter *f = s->filter;
+    s->filter = NULL;
+    return draw_metrics(&s->view, f, ask->openmetrics);
+}
+
 enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
@@ -222,7 +270,11 @@ enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
         return REPLY_NOW;
     rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                : "text/plain; version=0.0.4; charset=utf-8";
-    return reply_view(a, rq, &s, ask.openmetrics ? "openmetrics" : "prom", render_metrics, &ask, rp);
+    const char *what = ask.openmetrics ? "openmetrics" : "prom";
+    enum reply_how how;
+    if (draw_view(a, rq, &s, what, make_metrics, &ask, rp, &how))
+        return how;
+    return reply_view(a, rq, &s, what, render_metrics, &ask, rp);
 }
 
 /* ---- vesta's readers ---- */

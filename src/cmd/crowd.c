@@ -26,6 +26,7 @@
 #define TIMEOUT_MS  15000
 #define ANSWER_MAX  (64u << 10)
 #define LATENCY_MAX 20000 /* ms; counted one by one */
+#define SETTLE_MS   60000 /* the first minute, with everybody's enrolment, is counted apart */
 #define FD_OTHERS   32
 
 enum { FREE_RANGE = 200 }; /* 127.A.B.C: the last number of an address, so that each node has one of its own */
@@ -72,7 +73,7 @@ struct crowd {
     struct answer answer;
     struct buf body;
     uint64_t made, stored, samples, posts, failures, connected;
-    uint32_t *latency;
+    uint32_t *latency, *settled; /* settled: after SETTLE_MS */
 };
 
 static volatile sig_atomic_t asked_to_stop;
@@ -265,7 +266,10 @@ static void member_answered(struct crowd *c, struct member *m, struct str body)
 {
     struct err err = {0};
     struct answer *a = &c->answer;
-    c->latency[MIN(clock_mono_ms() - m->sent_ms, LATENCY_MAX)]++;
+    int64_t now_ms = clock_mono_ms(), took_ms = MIN(now_ms - m->sent_ms, LATENCY_MAX);
+    c->latency[took_ms]++;
+    if (now_ms - c->start_ms > SETTLE_MS)
+        c->settled[took_ms]++;
     m->busy = false;
     if (answer_parse(body, a, &err) < 0) {
         member_hang_up(c, m, err.msg);
@@ -350,13 +354,13 @@ static size_t kept_all(const struct crowd *c)
     return n;
 }
 
-static int64_t latency_at(const struct crowd *c, double part)
+static int64_t latency_at(const uint32_t *latency, double part)
 {
     uint64_t all = 0, sum = 0;
     for (size_t i = 0; i <= LATENCY_MAX; i++)
-        all += c->latency[i];
+        all += latency[i];
     for (size_t i = 0; i <= LATENCY_MAX; i++)
-        if ((sum += c->latency[i]) >= (uint64_t)((double)all * part) && sum)
+        if ((sum += latency[i]) >= (uint64_t)((double)all * part) && sum)
             return (int64_t)i;
     return 0;
 }
@@ -365,10 +369,12 @@ static void say(const struct crowd *c, size_t waiting)
 {
     fprintf(stderr,
             "muster simulate: %llu batches made, %llu stored, %zu waiting, %llu samples, %llu requests, %llu failed; "
-            "acknowledged after %lld ms (median), %lld ms (99 %%), %lld ms (all)\n",
+            "acknowledged after %lld ms (median), %lld ms (99 %%), %lld ms (all), %lld ms (99 %% after the first "
+            "minute)\n",
             (unsigned long long)c->made, (unsigned long long)c->stored, waiting, (unsigned long long)c->samples,
-            (unsigned long long)c->posts, (unsigned long long)c->failures, (long long)latency_at(c, 0.5),
-            (long long)latency_at(c, 0.99), (long long)latency_at(c, 1));
+            (unsigned long long)c->posts, (unsigned long long)c->failures, (long long)latency_at(c->latency, 0.5),
+            (long long)latency_at(c->latency, 0.99), (long long)latency_at(c->latency, 1),
+            (long long)latency_at(c->settled, 0.99));
 }
 
 static void run(struct crowd *c)
@@ -461,6 +467,7 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
     c->tick_slots = (size_t)MAX(1, MIN(c->conf->tick, interval) / SLOT_MS);
     c->due = mem_zero(c->n_slots, sizeof(*c->due));
     c->latency = mem_zero(LATENCY_MAX + 1, sizeof(*c->latency));
+    c->settled = mem_zero(LATENCY_MAX + 1, sizeof(*c->settled));
     c->body = BUF_INIT(WIRE_BODY_MAX);
     c->enc = wire_enc_new(3);
     c->actors = mem_zero((size_t)c->conf->actors, sizeof(*c->actors));
@@ -492,6 +499,7 @@ static void stop(struct crowd *c)
     free(c->members);
     free(c->due);
     free(c->latency);
+    free(c->settled);
     close(c->epoll);
 }
 

@@ -12,6 +12,7 @@
 
 struct census_desk;
 struct mirror;
+struct easel;
 struct press;
 struct slurm_desk;
 struct wandb_desk;
@@ -50,6 +51,7 @@ struct hub {
     struct tariff tariff;
     struct work *work; /* for questions about the past */
     struct press *press;
+    struct easel *easel; /* answers about all nodes */
     struct slurm_desk *slurm;
     struct wandb_desk *wandb;
     struct alerts_desk *alerts; /* what is wrong */

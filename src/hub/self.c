@@ -6,6 +6,8 @@
 #include "api/sources.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "hub/easel.h"
+#include "hub/ledger.h"
 #include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/wandb.h"
@@ -81,6 +83,9 @@ void self_metrics(void *hub, struct buf *out, bool openmetrics)
         {"muster_hub_repeats", "batches that were stored already", true, h->repeats},
         {"muster_hub_refused", "requests of agents that were refused", true, h->refused},
         {"muster_hub_commits", "group commits of the store", true, st.commits},
+        {"muster_hub_usage_counts", "hours of nodes whose usage was counted", true, ledger_counted(h->ledger)},
+        {"muster_hub_pieces", "pieces of answers about very many nodes", true, easel_turns(h->easel)},
+        {"muster_hub_store_records", "records put in the store, batches aside", true, st.records},
         {"muster_hub_store_steps", "what records cost the database, in steps of its machine", true, st.steps},
         {"muster_hub_requests", "HTTP requests answered", true, hs.requests},
         {"muster_hub_connections", "HTTP connections now", false, hs.connections},

@@ -25,6 +25,7 @@
 #include "hub/bulletins.h"
 #include "hub/census.h"
 #include "hub/decode.h"
+#include "hub/easel.h"
 #include "hub/herald.h"
 #include "hub/hub.h"
 #include "hub/ledger.h"
@@ -516,6 +517,7 @@ static void make_api(struct server *s)
         .stream = open_stream,
         .ask = ask_later,
         .ask_then = ask_then,
+        .draw = easel_draw,
         .vesta_register = vesta_register,
         .vesta_update = vesta_update,
         .vesta_notify = vesta_notify,
@@ -594,6 +596,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
+    h->easel = easel_new(h);
     h->streams = streams_new(&h->api);
     h->census = census_desk_new(h);
     h->slurm = slurm_desk_new(h);
@@ -736,6 +739,8 @@ void hub_close(struct hub *h)
     wandb_desk_stop(h->wandb);
     census_desk_free(h->census);
     streams_free(h->streams);
+    easel_free(h->easel);
+    h->easel = NULL;
     work_free(h->work); /* they read from the store */
     wandb_desk_free(h->wandb);
     alerts_desk_free(h->alerts);

@@ -13,21 +13,47 @@
 struct prom_series {
     const struct node_now *n;
     const struct device_now *d; /* NULL: the node itself */
-    size_t from, len;           /* its labels, in prom.labels */
+    size_t from, len;           /* its labels, in prom_draw.labels */
     bool fresh;                 /* values may be told */
 };
 
-struct prom {
-    struct buf *out;
-    const struct view *v;
-    bool om;
-    struct buf labels; /* node="dgx1",gpu="0",uuid="GPU-…" */
-    struct prom_series *s;
-    size_t n, cap;
+struct custom_family {
+    char name[128];
+    uint8_t unit, kind;
+    uint64_t told; /* the series that has its line already */
+    struct buf lines;
 };
 
-#define NEWS_MS  60000
-#define VALUE_MS 120000
+enum {
+    F_NODE_INFO,
+    F_GPU_INFO,
+    F_NODE_UP,
+    F_GPU_STATE,
+    F_GPU_PROCESSES,
+    F_METRIC,
+    F_THROTTLE = F_METRIC + M_COUNT,
+    F_COUNT
+};
+
+/* A scrape wants all of a family together, nodes come one by one: each family's lines gather apart. */
+struct prom_draw {
+    bool om;
+    int64_t at_ms;
+    struct buf lines[F_COUNT];
+    struct custom_family *custom;
+    size_t n_custom, cap_custom;
+    size_t given;      /* families that are on the page */
+    uint64_t n_series; /* counted over all nodes */
+    struct buf labels; /* of the node at hand: node="dgx1",gpu="0",uuid="GPU-…" */
+    struct prom_series *s;
+    size_t n, cap;
+    size_t n_reasons;
+    char reasons[64][256]; /* of throttling, those that have a name */
+};
+
+#define NEWS_MS   60000
+#define VALUE_MS  120000
+#define LINES_MAX ((size_t)1 << 30)
 
 /* ---- text ---- */
 
@@ -54,55 +80,60 @@ static void label(struct buf *out, const char *name, const char *value)
 }
 
 /* HELP, TYPE and UNIT. name is as sampled: with _total for a counter, with _info for an info. */
-static void family(struct prom *p, const char *name, const char *type, const char *unit, const char *help)
+static void family(const struct prom_draw *p, struct buf *out, const char *name, const char *type, const char *unit,
+                   const char *help)
 {
     struct str base = str_of(name);
 
     if (!p->om) {
-        buf_addf(p->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, strcmp(type, "info") == 0 ? "gauge" : type);
+        buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, strcmp(type, "info") == 0 ? "gauge" : type);
         return;
     }
     if (strcmp(type, "counter") == 0 && str_ends(base, "_total"))
         base.len -= strlen("_total");
     if (strcmp(type, "info") == 0)
         base.len -= strlen("_info");
-    buf_addf(p->out, "# TYPE %.*s %s\n", STR_ARG(base), type);
+    buf_addf(out, "# TYPE %.*s %s\n", STR_ARG(base), type);
     if (unit[0] && str_ends(base, unit) && base.len > strlen(unit) && base.p[base.len - strlen(unit) - 1] == '_')
-        buf_addf(p->out, "# UNIT %.*s %s\n", STR_ARG(base), unit);
-    buf_addf(p->out, "# HELP %.*s %s\n", STR_ARG(base), help);
+        buf_addf(out, "# UNIT %.*s %s\n", STR_ARG(base), unit);
+    buf_addf(out, "# HELP %.*s %s\n", STR_ARG(base), help);
 }
 
 /* "name{labels", to be closed by the caller, perhaps after one label more. */
-static void open_line(struct prom *p, const char *name, const struct prom_series *s)
+static void open_line(const struct prom_draw *p, struct buf *out, const char *name, const struct prom_series *s)
 {
-    buf_adds(p->out, name);
-    buf_addc(p->out, '{');
-    buf_add(p->out, p->labels.p + s->from, s->len);
+    buf_adds(out, name);
+    buf_addc(out, '{');
+    buf_add(out, p->labels.p + s->from, s->len);
 }
 
-static void line(struct prom *p, const char *name, const struct prom_series *s, int64_t v, int64_t per)
+static void line(const struct prom_draw *p, struct buf *out, const char *name, const struct prom_series *s, int64_t v,
+                 int64_t per)
 {
-    open_line(p, name, s);
-    buf_add(p->out, "} ", 2);
-    buf_fixed(p->out, v, per);
-    buf_addc(p->out, '\n');
+    open_line(p, out, name, s);
+    buf_add(out, "} ", 2);
+    buf_fixed(out, v, per);
+    buf_addc(out, '\n');
 }
 
 /* ---- what there is ---- */
 
 /* A scrape with two lines of one name and label set fails: of two nodes with one name each says its key too, and of two
  * devices with one uuid the first is told. */
-static void node_label(struct prom *p, size_t i)
+static void node_label(struct prom_draw *p, const struct node_now *n, bool twin)
 {
-    const struct node_now *n = p->v->nodes[i];
     char both[NAME_MAX_LEN + NODE_KEY_MAX + 2];
-    bool twin = (i > 0 && strcmp(p->v->nodes[i - 1]->name, n->name) == 0) ||
-                (i + 1 < p->v->n && strcmp(p->v->nodes[i + 1]->name, n->name) == 0);
 
     snprintf(both, sizeof(both), "%s#%s", n->name, n->key);
     buf_adds(&p->labels, "node=\"");
     escape(&p->labels, twin ? both : n->name[0] ? n->name : n->key);
     buf_addc(&p->labels, '"');
+}
+
+bool prom_twin(const struct node_now *const *nodes, size_t n, size_t i)
+{
+    return (i > 0 && strcmp(nodes[i - 1]->name, nodes[i]->name) == 0) ||
+           (i + 1 < n && strcmp(nodes[i + 1]->name, nodes[i]->name) == 0);
 }
 
 /* What render takes for news: live has its own rule, a reader of JSON has not. */
@@ -126,146 +157,100 @@ static bool told_already(const struct node_now *n, size_t k)
     return false;
 }
 
-static struct prom_series *add_series(struct prom *p, const struct node_now *n, const struct device_now *d)
+static struct prom_series *add_series(struct prom_draw *p, const struct node_now *n, const struct device_now *d)
 {
     VEC_ROOM(p->s, p->n, p->cap);
     p->s[p->n] = (struct prom_series){.n = n, .d = d};
     return &p->s[p->n++];
 }
 
-static void list_series(struct prom *p)
+static void list_series(struct prom_draw *p, const struct node_now *n, bool twin)
 {
-    for (size_t i = 0; i < p->v->n; i++) {
-        const struct node_now *n = p->v->nodes[i];
-        struct prom_series *s = add_series(p, n, NULL);
-        size_t node_from = p->labels.len;
-        node_label(p, i);
-        size_t node_len = p->labels.len - node_from;
-        s->from = node_from;
-        s->len = node_len;
-        s->fresh = is_heard(n, p->v->at_ms);
-        for (size_t k = 0; k < n->n_devices; k++) {
-            const struct device_now *d = &n->devices[k];
-            char index[16];
-            if (told_already(n, k))
-                continue;
-            s = add_series(p, n, d);
-            s->from = p->labels.len;
-            buf_room(&p->labels, node_len);
-            buf_add(&p->labels, p->labels.p + node_from, node_len);
-            snprintf(index, sizeof(index), "%d", (int)d->fact.index);
-            label(&p->labels, "gpu", index);
-            label(&p->labels, "uuid", d->fact.uuid);
-            s->len = p->labels.len - s->from;
-            s->fresh = d->state <= DEV_BUSY;
-        }
+    buf_cut(&p->labels, 0);
+    p->n = 0;
+    struct prom_series *s = add_series(p, n, NULL);
+    node_label(p, n, twin);
+    size_t node_len = p->labels.len;
+    s->len = node_len;
+    s->fresh = is_heard(n, p->at_ms);
+    for (size_t k = 0; k < n->n_devices; k++) {
+        const struct device_now *d = &n->devices[k];
+        char index[16];
+        if (told_already(n, k))
+            continue;
+        s = add_series(p, n, d);
+        s->from = p->labels.len;
+        buf_room(&p->labels, node_len);
+        buf_add(&p->labels, p->labels.p, node_len);
+        snprintf(index, sizeof(index), "%d", (int)d->fact.index);
+        label(&p->labels, "gpu", index);
+        label(&p->labels, "uuid", d->fact.uuid);
+        s->len = p->labels.len - s->from;
+        s->fresh = d->state <= DEV_BUSY;
     }
 }
 
 /* ---- families ---- */
 
-static void put_infos(struct prom *p)
+static void put_node(struct prom_draw *p, const struct prom_series *s)
 {
-    family(p, "muster_build_info", "info", "", "version of this hub");
-    buf_adds(p->out, "muster_build_info{version=\"" MUSTER_VERSION "\"} 1\n");
-    family(p, "muster_node_info", "info", "", "what a node is");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct prom_series *s = &p->s[i];
-        if (s->d)
-            continue;
-        open_line(p, "muster_node_info", s);
-        label(p->out, "id", s->n->key);
-        label(p->out, "agent", s->n->fact.agent);
-        label(p->out, "driver", s->n->fact.driver);
-        label(p->out, "cuda", s->n->fact.cuda);
-        label(p->out, "os", s->n->fact.os);
-        label(p->out, "kernel", s->n->fact.kernel);
-        label(p->out, "arch", s->n->fact.arch);
-        buf_adds(p->out, "} 1\n");
+    struct buf *out = &p->lines[F_NODE_INFO];
+
+    open_line(p, out, "muster_node_info", s);
+    label(out, "id", s->n->key);
+    label(out, "agent", s->n->fact.agent);
+    label(out, "driver", s->n->fact.driver);
+    label(out, "cuda", s->n->fact.cuda);
+    label(out, "os", s->n->fact.os);
+    label(out, "kernel", s->n->fact.kernel);
+    label(out, "arch", s->n->fact.arch);
+    buf_adds(out, "} 1\n");
+    line(p, &p->lines[F_NODE_UP], "muster_node_up", s, s->fresh, 1);
+}
+
+static void put_device(struct prom_draw *p, const struct prom_series *s)
+{
+    struct buf *out = &p->lines[F_GPU_INFO];
+
+    open_line(p, out, "muster_gpu_info", s);
+    label(out, "name", s->d->fact.name);
+    label(out, "vendor", vendor_words[s->d->fact.vendor < VENDOR_COUNT ? s->d->fact.vendor : 0]);
+    label(out, "pci", s->d->fact.pci);
+    label(out, "serial", s->d->fact.serial);
+    label(out, "parent", s->d->fact.parent);
+    buf_adds(out, "} 1\n");
+    out = &p->lines[F_GPU_STATE];
+    for (int state = 0; state < DEV_STATES; state++) {
+        open_line(p, out, "muster_gpu_state", s);
+        buf_adds(out, ",state=\"");
+        buf_adds(out, dev_states[state].word);
+        buf_adds(out, (int)s->d->state == state ? "\"} 1\n" : "\"} 0\n");
     }
-    family(p, "muster_gpu_info", "info", "", "what a device is");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct prom_series *s = &p->s[i];
-        if (!s->d)
-            continue;
-        open_line(p, "muster_gpu_info", s);
-        label(p->out, "name", s->d->fact.name);
-        label(p->out, "vendor", vendor_words[s->d->fact.vendor < VENDOR_COUNT ? s->d->fact.vendor : 0]);
-        label(p->out, "pci", s->d->fact.pci);
-        label(p->out, "serial", s->d->fact.serial);
-        label(p->out, "parent", s->d->fact.parent);
-        buf_adds(p->out, "} 1\n");
+    if (s->fresh)
+        line(p, &p->lines[F_GPU_PROCESSES], "muster_gpu_processes", s, (int64_t)s->d->n_procs, 1);
+    out = &p->lines[F_THROTTLE];
+    for (size_t k = 0; k < p->n_reasons && s->fresh && sample_has(&s->d->now, M_throttle); k++) {
+        open_line(p, out, "muster_gpu_throttle_reason", s);
+        buf_adds(out, ",reason=\"");
+        escape(out, p->reasons[k]);
+        buf_adds(out, (uint64_t)s->d->now.v[M_throttle] >> k & 1 ? "\"} 1\n" : "\"} 0\n");
     }
 }
 
-static void put_states(struct prom *p)
+static void put_metrics(struct prom_draw *p, const struct prom_series *s)
 {
-    family(p, "muster_node_up", "gauge", "", "1 while there is news of the node");
-    for (size_t i = 0; i < p->n; i++)
-        if (!p->s[i].d)
-            line(p, "muster_node_up", &p->s[i], p->s[i].fresh, 1);
-    family(p, "muster_gpu_state", "gauge", "", "1 for the state the device is in");
-    for (size_t i = 0; i < p->n; i++)
-        for (int state = 0; p->s[i].d && state < DEV_STATES; state++) {
-            open_line(p, "muster_gpu_state", &p->s[i]);
-            buf_adds(p->out, ",state=\"");
-            buf_adds(p->out, dev_states[state].word);
-            buf_adds(p->out, (int)p->s[i].d->state == state ? "\"} 1\n" : "\"} 0\n");
-        }
-    family(p, "muster_gpu_processes", "gauge", "", "processes on the device");
-    for (size_t i = 0; i < p->n; i++)
-        if (p->s[i].d && p->s[i].fresh)
-            line(p, "muster_gpu_processes", &p->s[i], (int64_t)p->s[i].d->n_procs, 1);
-}
+    const struct sample *now = s->d ? &s->d->now : &s->n->now;
+    const int64_t *at_ms = s->d ? s->d->v_at_ms : s->n->v_at_ms;
 
-static void put_metric(struct prom *p, enum metric m)
-{
-    const struct metric_info *mi = &metrics[m];
-    bool any = false;
-
-    for (size_t i = 0; i < p->n; i++) {
-        const struct prom_series *s = &p->s[i];
-        const struct sample *now = s->d ? &s->d->now : &s->n->now;
-        const int64_t *at_ms = s->d ? s->d->v_at_ms : s->n->v_at_ms;
-        if (!s->fresh || !sample_has(now, m) || p->v->at_ms - at_ms[m] > keep_ms(s->n, VALUE_MS))
-            continue;
-        if (!any)
-            family(p, mi->prom, mi->kind == KIND_COUNTER ? "counter" : "gauge", unit_names[mi->unit], mi->help);
-        any = true;
-        line(p, mi->prom, s, now->v[m], mi->per);
-    }
-}
-
-static void put_throttle(struct prom *p)
-{
-    char words[64][256];
-    size_t n = 0;
-
-    while (n < 64 && !str_starts(throttle_text((uint64_t)1 << n, words[n]), "0x"))
-        n++; /* the reasons that have a name */
-    family(p, "muster_gpu_throttle_reason", "gauge", "", "1 while this holds the clocks down");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct prom_series *s = &p->s[i];
-        if (!s->d || !s->fresh || !sample_has(&s->d->now, M_throttle))
-            continue;
-        for (size_t k = 0; k < n; k++) {
-            open_line(p, "muster_gpu_throttle_reason", s);
-            buf_adds(p->out, ",reason=\"");
-            escape(p->out, words[k]);
-            buf_adds(p->out, (uint64_t)s->d->now.v[M_throttle] >> k & 1 ? "\"} 1\n" : "\"} 0\n");
-        }
-    }
+    for (unsigned m = 0; m < M_COUNT && s->fresh; m++)
+        if (sample_has(now, m) && p->at_ms - at_ms[m] <= keep_ms(s->n, VALUE_MS))
+            line(p, &p->lines[F_METRIC + m], metrics[m].prom, s, now->v[m], metrics[m].per);
 }
 
 /* ---- metrics declared at run time ---- */
 
 #define CUSTOM_PREFIX   "muster_custom_"
 #define CUSTOM_FAMILIES 1024
-
-struct custom_family {
-    char name[128];
-    uint8_t unit, kind;
-};
 
 /* muster_custom_<name>[_<unit>], of what a name may have; a counter's samples add _total. */
 void prom_custom_name(const struct custom_fact *c, char out[128])
@@ -294,81 +279,161 @@ void prom_custom_name(const struct custom_fact *c, char out[128])
     mem_copy_str(out, 128, b.p);
 }
 
-static bool family_is(const struct custom_family *f, const struct custom_fact *c)
+/* The family a declared metric belongs to; NULL: none. Nodes that disagree on a name's unit or kind: the first one has
+ * it. */
+static struct custom_family *custom_family(struct prom_draw *p, const struct custom_fact *c)
 {
     char name[128];
+    size_t at = 0;
 
     prom_custom_name(c, name);
-    return f->unit == c->unit && f->kind == c->kind && strcmp(f->name, name) == 0;
-}
-
-/* The families there are, in the order met. Nodes that disagree on a name's unit or kind: the first one has it. */
-static size_t list_custom(const struct prom *p, struct custom_family *ret)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->v->n; i++)
-        for (size_t k = 0; k < p->v->nodes[i]->fact.n_custom && n < CUSTOM_FAMILIES; k++) {
-            const struct custom_fact *c = &p->v->nodes[i]->fact.custom[k];
-            size_t at = 0;
-            prom_custom_name(c, ret[n].name);
-            while (strcmp(ret[at].name, ret[n].name) != 0)
-                at++;
-            if (at < n || c->per <= 0)
-                continue;
-            ret[n].unit = c->unit;
-            ret[n++].kind = c->kind;
-        }
-    return n;
-}
-
-static void put_custom(struct prom *p)
-{
-    AUTO_FREE struct custom_family *fam = NULL;
-    bool none = true;
-
-    for (size_t i = 0; i < p->v->n && none; i++)
-        none = p->v->nodes[i]->fact.n_custom == 0;
-    if (none)
-        return;
-    fam = mem_zero(CUSTOM_FAMILIES + 1, sizeof(*fam));
-    size_t n = list_custom(p, fam);
-    for (size_t f = 0; f < n; f++) {
-        bool any = false;
-        char full[160];
-        snprintf(full, sizeof(full), "%s%s", fam[f].name, fam[f].kind == KIND_COUNTER ? "_total" : "");
-        for (size_t i = 0; i < p->n; i++) {
-            const struct prom_series *s = &p->s[i];
-            const struct custom_now *v = s->d ? s->d->custom : s->n->custom;
-            size_t count = s->d ? s->d->n_custom : s->n->n_custom;
-            for (size_t k = 0; k < count && s->fresh; k++) {
-                size_t at = (size_t)(v[k].metric - METRIC_CUSTOM);
-                if (at >= s->n->fact.n_custom || !family_is(&fam[f], &s->n->fact.custom[at]))
-                    continue;
-                if (!any)
-                    family(p, full, fam[f].kind == KIND_COUNTER ? "counter" : "gauge",
-                           unit_names[fam[f].unit < UNIT_COUNT ? fam[f].unit : 0], "declared at run time");
-                any = true;
-                line(p, full, s, v[k].v, s->n->fact.custom[at].per);
-                break; /* two names that look alike once made fit: the first is told */
-            }
-        }
+    while (at < p->n_custom && strcmp(p->custom[at].name, name) != 0)
+        at++;
+    if (at == p->n_custom) {
+        if (c->per <= 0 || at == CUSTOM_FAMILIES)
+            return NULL;
+        VEC_ROOM(p->custom, p->n_custom, p->cap_custom);
+        p->custom[p->n_custom++] =
+            (struct custom_family){.unit = c->unit, .kind = c->kind, .lines = BUF_INIT(LINES_MAX)};
+        mem_copy_str(p->custom[at].name, sizeof(p->custom[at].name), name);
     }
+    struct custom_family *f = &p->custom[at];
+    return f->unit == c->unit && f->kind == c->kind ? f : NULL;
+}
+
+static const char *custom_total(const struct custom_family *f, char out[160])
+{
+    snprintf(out, 160, "%s%s", f->name, f->kind == KIND_COUNTER ? "_total" : "");
+    return out;
+}
+
+static void put_custom(struct prom_draw *p, const struct prom_series *s)
+{
+    const struct custom_now *v = s->d ? s->d->custom : s->n->custom;
+    size_t count = s->d ? s->d->n_custom : s->n->n_custom;
+    char full[160];
+
+    p->n_series++;
+    for (size_t k = 0; k < count && s->fresh; k++) {
+        size_t at = (size_t)(v[k].metric - METRIC_CUSTOM);
+        struct custom_family *f = at < s->n->fact.n_custom ? custom_family(p, &s->n->fact.custom[at]) : NULL;
+        if (!f || f->told == p->n_series) /* two names that look alike once made fit: the first is told */
+            continue;
+        f->told = p->n_series;
+        line(p, &f->lines, custom_total(f, full), s, v[k].v, s->n->fact.custom[at].per);
+    }
+}
+
+/* ---- from start to end ---- */
+
+struct prom_draw *prom_draw_new(bool openmetrics, int64_t at_ms)
+{
+    struct prom_draw *p = mem_zero(1, sizeof(*p));
+
+    p->om = openmetrics;
+    p->at_ms = at_ms;
+    p->labels = BUF_INIT(16u << 20);
+    for (size_t i = 0; i < F_COUNT; i++)
+        p->lines[i] = BUF_INIT(LINES_MAX);
+    while (p->n_reasons < 64 && !str_starts(throttle_text((uint64_t)1 << p->n_reasons, p->reasons[p->n_reasons]), "0x"))
+        p->n_reasons++;
+    return p;
+}
+
+void prom_draw_free(struct prom_draw *p)
+{
+    for (size_t i = 0; p && i < F_COUNT; i++)
+        buf_fini(&p->lines[i]);
+    for (size_t i = 0; p && i < p->n_custom; i++)
+        buf_fini(&p->custom[i].lines);
+    if (p) {
+        free(p->custom);
+        buf_fini(&p->labels);
+        free(p->s);
+    }
+    free(p);
+}
+
+void prom_draw_node(struct prom_draw *p, const struct node_now *n, bool twin)
+{
+    list_series(p, n, twin);
+    for (size_t k = 0; k < n->fact.n_custom; k++)
+        custom_family(p, &n->fact.custom[k]);
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->s[i].d)
+            put_device(p, &p->s[i]);
+        else
+            put_node(p, &p->s[i]);
+        put_metrics(p, &p->s[i]);
+        put_custom(p, &p->s[i]);
+    }
+}
+
+static void give_lines(struct buf *out, struct buf *lines)
+{
+    buf_addstr(out, buf_str(lines));
+    if (lines->err && !out->err)
+        out->err = lines->err;
+    buf_fini(lines);
+}
+
+static void give_family(struct prom_draw *p, size_t i, struct buf *out)
+{
+    static const struct {
+        const char *name, *type, *help;
+    } fixed[] = {[F_NODE_INFO] = {"muster_node_info", "info", "what a node is"},
+                 [F_GPU_INFO] = {"muster_gpu_info", "info", "what a device is"},
+                 [F_NODE_UP] = {"muster_node_up", "gauge", "1 while there is news of the node"},
+                 [F_GPU_STATE] = {"muster_gpu_state", "gauge", "1 for the state the device is in"},
+                 [F_GPU_PROCESSES] = {"muster_gpu_processes", "gauge", "processes on the device"}};
+
+    if (i == 0) {
+        family(p, out, "muster_build_info", "info", "", "version of this hub");
+        buf_adds(out, "muster_build_info{version=\"" MUSTER_VERSION "\"} 1\n");
+    }
+    if (i < F_METRIC) {
+        family(p, out, fixed[i].name, fixed[i].type, "", fixed[i].help);
+    } else if (i == F_THROTTLE) {
+        family(p, out, "muster_gpu_throttle_reason", "gauge", "", "1 while this holds the clocks down");
+    } else if (i < F_THROTTLE && p->lines[i].len) {
+        const struct metric_info *m = &metrics[i - F_METRIC];
+        family(p, out, m->prom, m->kind == KIND_COUNTER ? "counter" : "gauge", unit_names[m->unit], m->help);
+    }
+    give_lines(out, &p->lines[i]);
+}
+
+static void give_custom(struct prom_draw *p, struct custom_family *f, struct buf *out)
+{
+    char full[160];
+
+    if (f->lines.len)
+        family(p, out, custom_total(f, full), f->kind == KIND_COUNTER ? "counter" : "gauge",
+               unit_names[f->unit < UNIT_COUNT ? f->unit : 0], "declared at run time");
+    give_lines(out, &f->lines);
+}
+
+bool prom_draw_give(struct prom_draw *p, struct buf *out, size_t bytes)
+{
+    size_t from = out->len;
+
+    for (; p->given < F_COUNT + p->n_custom && out->len - from < bytes; p->given++)
+        if (p->given < F_COUNT)
+            give_family(p, p->given, out);
+        else
+            give_custom(p, &p->custom[p->given - F_COUNT], out);
+    if (p->given < F_COUNT + p->n_custom)
+        return false;
+    if (p->om)
+        buf_adds(out, "# EOF\n");
+    return true;
 }
 
 void render_prom(struct buf *out, const struct view *v, bool openmetrics)
 {
-    struct prom p = {.out = out, .v = v, .om = openmetrics, .labels = BUF_INIT((size_t)1 << 30)};
+    struct prom_draw *p = prom_draw_new(openmetrics, v->at_ms);
 
-    list_series(&p);
-    put_infos(&p);
-    put_states(&p);
-    for (int m = 0; m < M_COUNT && out->err == 0; m++)
-        put_metric(&p, (enum metric)m);
-    put_throttle(&p);
-    put_custom(&p);
-    if (openmetrics)
-        buf_adds(out, "# EOF\n");
-    buf_fini(&p.labels);
-    free(p.s);
+    for (size_t i = 0; i < v->n; i++)
+        prom_draw_node(p, v->nodes[i], prom_twin(v->nodes, v->n, i));
+    prom_draw_give(p, out, SIZE_MAX);
+    prom_draw_free(p);
 }

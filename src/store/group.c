@@ -20,7 +20,7 @@ void group_fini(struct group *g)
 void group_reset(struct group *g)
 {
     g->n_touches = 0;
-    g->put = g->bytes = g->repeats = g->lost = 0;
+    g->put = g->bytes = g->repeats = g->lost = g->records = 0;
     g->wrote = false;
 }
 
@@ -96,6 +96,7 @@ static int group_put_records(struct group *g, struct op *ops, struct records *r,
             continue;
         }
         code = group_put_record(op, r, log, batches);
+        g->records++;
         if (code == -EINVAL || code == -EMSGSIZE) { /* SQLite will never take this one: the rest must not wait for it */
             g->lost++;
             code = 0;

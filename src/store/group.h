@@ -21,8 +21,8 @@ struct group {
     size_t n_touches, cap_touches;
     struct group_key *keys; /* batches of this commit, by hash */
     size_t n_keys;
-    uint64_t put, bytes, repeats, lost; /* what the last commit did */
-    bool wrote;                         /* it reached the disk at all */
+    uint64_t put, bytes, repeats, lost, records; /* what the last commit did */
+    bool wrote;                                  /* it reached the disk at all */
 };
 
 void group_fini(struct group *g);

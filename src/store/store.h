@@ -87,7 +87,8 @@ struct store_token {
 
 struct store_stat {
     uint64_t batches, bytes, commits, repeats; /* since open */
-    uint64_t steps;    /* what the records cost since open, in steps of SQLite's machine: no clock is in it */
+    uint64_t records,
+        steps;         /* put besides batches, and what that cost in steps of SQLite's machine: no clock is in it */
     int last_error;    /* 0, or -errno of the last commit: -ENOSPC shows as "store full" */
     char error[200];   /* the same as a sentence */
     int history_error; /* the same of what happens behind: compaction, merging, retention */

@@ -200,6 +200,7 @@ static void writer_publish(struct writer *w, struct op *ops, int r, const struct
     }
     st->repeats += w->group.repeats;
     st->lost += w->group.lost;
+    st->records += w->group.records;
     if (r < 0 || w->group.wrote) { /* repeats alone say nothing of the disk */
         st->last_error = r;
         mem_copy_str(st->error, sizeof(st->error), r < 0 ? err->msg : "");

@@ -60,6 +60,34 @@ class Crowd(lib.Case):
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"do not go together", done.stdout)
 
+    def counts(self, hub):
+        """The hub's own counters: what it did, not how long it took."""
+        text = lib.ask(hub.url + "/metrics?filter=node:sim1")[2].decode()  # one node's, so that asking costs next to nothing
+        return {m.group(1): int(m.group(2)) for m in re.finditer(r"^muster_hub_(\w+?)(?:_total)? (\d+)$", text, re.M)}
+
+    def test_what_a_node_costs_does_not_depend_on_how_many_there_are(self):
+        """1,000 nodes with as many batches as a minute has: work is counted, in steps of the database and in pieces drawn."""
+        hub = self.start_hub("--max-connections", "1100", "--max-per-address", "1100")
+        done = self.simulate(hub, "--nodes", "1000", "--actors", "20", "--tick", "200ms", "--interval", "500ms", "--duration", "6s", "--drain", "60s")
+        text = done.stdout.decode()
+        self.assertEqual(done.returncode, 0, text)
+        made, stored = (int(x) for x in re.search(r"(\d+) batches made, (\d+) stored", text.splitlines()[-1]).groups())
+        self.assertEqual(stored, made)
+        # usage of some hundred nodes was written, each amid the names of 8,000 devices
+        lib.wait_until("usage of 200 nodes is counted", lambda: self.counts(hub)["usage_counts"] >= 200)
+        before = self.counts(hub)
+        print(f"{before['batches']} batches, {before['store_records']} records, {before['usage_counts']} hours counted, {before['store_steps']} steps of the database")
+        self.assertGreaterEqual(before["batches"], 1000)
+        self.assertLess(before["store_records"], 40 * 1000 + before["batches"], "records for each node, and few for each batch")
+        self.assertLess(before["store_steps"], 100 * before["store_records"] + 1500 * before["usage_counts"], "steps of the database for each record and counted hour")
+        # everybody's state is drawn in pieces, so that others are answered in between; one node's in one go
+        whole = lib.ask(hub.url + "/api/v1/state")[2]
+        self.assertEqual(len(json.loads(whole)["nodes"]), 1000)
+        between = self.counts(hub)
+        self.assertGreater(between["pieces"] - before["pieces"], len(whole) / (512 << 10), "no piece is large")
+        self.assertEqual(len(lib.ask_json(hub.url + "/api/v1/state?node=sim1")["nodes"]), 1)
+        self.assertLess(self.counts(hub)["pieces"] - between["pieces"], 10, "one node draws no other")
+
 
 if __name__ == "__main__":
     lib.main()

@@ -1,0 +1,162 @@
+/* easel.c: a queue of drawings and of who waits for each; a timer without delay comes once in each turn of the loop. */
+#include "hub/easel.h"
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "hub/hub.h"
+
+#define PIECE_BYTES (256u << 10) /* of a turn: about a millisecond */
+#define QUEUE_MAX   64
+#define NEW_MS      2000 /* one that was begun this lately will do for another who asks */
+
+struct viewer {
+    struct viewer *next;
+    struct late *late;
+    struct reply rp; /* all but the body */
+    bool gone;
+};
+
+struct sheet {
+    struct sheet *next;
+    struct drawing *d;
+    struct viewer *viewers;
+};
+
+struct easel {
+    struct hub *h;
+    struct event *turn;
+    struct sheet *head; /* the one being drawn */
+    size_t n;
+    uint64_t turns;
+};
+
+static void viewer_gone(void *arg)
+{
+    ((struct viewer *)arg)->gone = true;
+}
+
+static bool anybody_waits(const struct sheet *s)
+{
+    for (const struct viewer *v = s->viewers; v; v = v->next)
+        if (!v->gone)
+            return true;
+    return false;
+}
+
+/* To everybody who waits: what was drawn, or why not. */
+static void sheet_give(struct easel *e, struct sheet *s, int status, const char *why)
+{
+    struct drawing *d = s->d;
+    struct blob *b = status ? NULL : blob_new(&d->out);
+
+    if (b)
+        cache_put(e->h->api.cache, buf_str(&d->key), d->version, d->at_ms, d->cost_us, b);
+    for (struct viewer *v = s->viewers, *next; v; v = next) {
+        next = v->next;
+        if (b)
+            v->rp.blob = blob_ref(b);
+        else
+            reply_problem(&v->rp, status, "%s", why);
+        httpd_late_reply(v->late, &v->rp);
+        free(v);
+    }
+    blob_unref(b);
+    d->end(d);
+    free(s);
+}
+
+static void next_turn(struct easel *e)
+{
+    if (e->head)
+        event_add(e->turn, &(struct timeval){0});
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+    struct easel *e = arg;
+    struct sheet *s = e->head;
+    bool done = false;
+    (void)fd, (void)what;
+
+    if (!s)
+        return;
+    bool wanted = anybody_waits(s);
+    if (wanted) {
+        int64_t begin_us = clock_mono_us();
+        done = s->d->step(s->d, &e->h->api, PIECE_BYTES);
+        s->d->cost_us += clock_mono_us() - begin_us;
+        e->turns++;
+    }
+    if (done || !wanted) {
+        e->head = s->next;
+        e->n--;
+        if (!wanted)
+            sheet_give(e, s, 503, "nobody waits for this any more");
+        else if (s->d->out.err)
+            sheet_give(e, s, 500, "the answer is too large; ask for one node");
+        else
+            sheet_give(e, s, 0, NULL);
+    }
+    next_turn(e);
+}
+
+struct easel *easel_new(struct hub *h)
+{
+    struct easel *e = mem_zero(1, sizeof(*e));
+
+    e->h = h;
+    e->turn = event_new(h->loop, -1, 0, on_turn, e);
+    return e;
+}
+
+void easel_free(struct easel *e)
+{
+    if (!e)
+        return;
+    while (e->head) {
+        struct sheet *s = e->head;
+        e->head = s->next;
+        sheet_give(e, s, 503, "the hub stops; try again in a moment");
+    }
+    event_free(e->turn);
+    free(e);
+}
+
+uint64_t easel_turns(const struct easel *e)
+{
+    return e->turns;
+}
+
+enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d)
+{
+    struct easel *e = ((struct hub *)hub)->easel;
+    struct sheet **at = &e->head, *s = NULL;
+
+    for (; *at; at = &(*at)->next)
+        if (d->at_ms - (*at)->d->at_ms < NEW_MS && d->at_ms >= (*at)->d->at_ms &&
+            str_eq_str(buf_str(&(*at)->d->key), buf_str(&d->key)))
+            s = *at;
+    if (!s && e->n >= QUEUE_MAX) {
+        d->end(d);
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");
+        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+    }
+    if (s) {
+        d->end(d);
+    } else {
+        s = *at = mem_zero(1, sizeof(*s));
+        s->d = d;
+        e->n++;
+    }
+    struct viewer *v = mem_zero(1, sizeof(*v));
+    v->rp = *rp;
+    *rp = (struct reply){0};
+    v->late = httpd_late(rq);
+    v->next = s->viewers;
+    s->viewers = v;
+    httpd_late_watch(v->late, viewer_gone, v);
+    next_turn(e);
+    return REPLY_LATER;
+}

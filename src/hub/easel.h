@@ -1,0 +1,23 @@
+/*
+ * easel.h: answers about very many nodes, drawn on the loop in pieces, one piece a turn, so that whoever else asks is
+ * answered in between.
+ *
+ * Z1 One drawing at a time, in the order they were asked for; whoever asks for the same while it is new gets the same.
+ * Z2 One that nobody waits for any more is not finished. Z3 A full queue refuses at once.
+ */
+#ifndef HUB_EASEL_H
+#define HUB_EASEL_H
+
+#include <stdint.h>
+
+#include "api/api.h"
+
+struct hub;
+struct easel;
+struct easel *easel_new(struct hub *h);
+void easel_free(struct easel *e); /* whoever waits is told that the hub ends; accepts NULL */
+/* Takes d. rp: what goes with the answer (type, ETag, …). */
+enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d);
+uint64_t easel_turns(const struct easel *e); /* pieces drawn so far */
+
+#endif
