@@ -126,7 +126,7 @@ void message_write(const struct message *m, struct buf *out)
     if (m->n_files)
         json_arr(&j, "files");
     for (size_t i = 0; i < m->n_files; i++) {
-        AUTO_BUF bytes = BUF_INIT(2 * MESSAGE_FILE_BYTES);
+        AUTO_BUF bytes = BUF_INIT(2ul * MESSAGE_FILE_BYTES);
         base64_add(&bytes, m->files[i].bytes);
         json_obj(&j, NULL);
         add_members(file_members, &m->files[i], &j);

@@ -12,6 +12,7 @@ static const struct bulletin_now *find(struct api *a, struct request *rq, struct
 
     for (size_t i = 0; i < n; i++)
         if (str_eq(rq->tail, v[i].b->name))
+            /* cppcheck-suppress returnDanglingLifetime ; v is the hub's own, n only says how many there are */
             return &v[i];
     reply_problem(rp, 404, "there is no report '%.*s' under reports; /api/v1/reports lists them",
                   (int)MIN(rq->tail.len, 100u), rq->tail.p);

@@ -93,7 +93,7 @@ static size_t colour_of(struct str s)
 /* An escape of JSON's at the front of s. How many bytes it has; *ret is what stands for it when it is to be shown. */
 static size_t escape_of(struct str s, struct str *ret)
 {
-    uint64_t c;
+    uint64_t c = 0;
 
     if (s.len < 2 || s.p[1] < 0x20 || s.p[1] > 0x7e) { /* no escape: what follows is looked at by itself */
         *ret = STR("\\");

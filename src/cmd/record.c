@@ -122,6 +122,7 @@ static pid_t parent_of(pid_t pid)
         return 0;
     const char *end = strrchr(text, ')'); /* a name may hold anything */
     struct str rest = str_of(end ? end + 1 : ""), word;
+    /* cppcheck-suppress resourceLeak ; AUTO_FILE closes it */
     return str_word(&rest, &word) && str_word(&rest, &word) && str_int(word, &ppid) ? (pid_t)ppid : 0;
 }
 

@@ -130,8 +130,8 @@ static void take(void *arg, const struct store_proc *p)
 
 int spans_of(const struct span_ask *ask, const struct past *past, struct spans *ret, struct err *err)
 {
-    struct taking k = {ask, ret};
     *ret = (struct spans){0};
+    struct taking k = {ask, ret};
     return past->procs ? past->procs(past->procs_arg, ask->node, ask->from_ms, take, &k, err) : 0;
 }
 

@@ -463,7 +463,10 @@ static int get_labels(struct parse *p, const json_t *o, char **ret)
 
     if (r < 0 || !all)
         return r;
-    json_object_foreach(all, name, v) labels_add(ret, str_of(name), str_n(json_string_value(v), json_string_length(v)));
+    json_object_foreach(all, name, v)
+    {
+        labels_add(ret, str_of(name), str_n(json_string_value(v), json_string_length(v)));
+    }
     return 0;
 }
 

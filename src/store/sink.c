@@ -13,13 +13,16 @@ struct chunk_key metric_key(const char *name)
 {
     int m = metric_by_name(str_of(name));
 
-    return m >= 0 ? (struct chunk_key){.no = metrics[m].no} : (struct chunk_key){.name = str_of(name)};
+    if (m >= 0)
+        return (struct chunk_key){.no = metrics[m].no};
+    return (struct chunk_key){.name = str_of(name)};
 }
 
 static struct chunk_key column_key(const struct column *c, const struct node_fact *f, char room[24])
 {
-    return c->metric < METRIC_CUSTOM ? (struct chunk_key){.no = c->metric}
-                                     : (struct chunk_key){.name = custom_name(f, c->metric, room)};
+    if (c->metric < METRIC_CUSTOM)
+        return (struct chunk_key){.no = c->metric};
+    return (struct chunk_key){.name = custom_name(f, c->metric, room)};
 }
 
 /* The first tick at or after at. */

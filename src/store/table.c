@@ -394,8 +394,9 @@ static void span_ticks(struct cells *c, int tier, const struct order *o, size_t 
 
 static struct chunk_key key_of(const struct table *t, uint32_t metric)
 {
-    return metric < CUSTOM_BASE ? (struct chunk_key){.no = (uint16_t)metric}
-                                : (struct chunk_key){.name = str_of(t->names[metric - CUSTOM_BASE])};
+    if (metric < CUSTOM_BASE)
+        return (struct chunk_key){.no = (uint16_t)metric};
+    return (struct chunk_key){.name = str_of(t->names[metric - CUSTOM_BASE])};
 }
 
 /* Everything of one metric. */

@@ -237,10 +237,9 @@ class Reports(Base):
         before = self.rows()["daily"]
         admin = {"MUSTER_TOKEN": self.token("admin", data=self.data), **env}
         self.run_ok(lib.MUSTER, "reports", "send", "daily", "--channel", "other", env=admin)
-        sent = self.wait_told(1, "other")
-        self.assertEqual(sent[0]["text"].splitlines()[0], text.splitlines()[1])
+        lib.wait_until("it comes through other", lambda: text.splitlines()[1] in [m["text"].splitlines()[0] for m in self.told("other")])
         self.assertIn("all is on its way through prog", self.run_ok(lib.MUSTER, "reports", "send", "all", env=admin))
-        self.assertIn("gpu info.", self.wait_told(1)[0]["text"])
+        lib.wait_until("it comes through prog", lambda: any("gpu info." in m["text"] for m in self.told()))
         self.assertEqual(self.rows()["daily"], before)
         self.assertEqual(lib.ask(self.hub.url + "/api/v1/reports/daily", method="POST", body=b"{}")[0], 401)
         self.assertIn("has no channel of its own", self.run_any(lib.MUSTER, "reports", "send", "look", env=admin)[2])
