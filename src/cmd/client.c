@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "base/secret.h"
+#include "cmd/local_hub.h"
 
 enum { ANSWER_MAX = 256 << 20, CONNECT_MS = 5000, TOTAL_MS = 30000 };
 
@@ -44,11 +45,7 @@ static int find_token(const struct client_conf *conf, struct buf *ret, struct er
     }
     if (conf->token_file && conf->token_file[0])
         return file_read_secret(conf->token_file, ret, err);
-    char path[512];
-    if (!(conf->hub && conf->hub[0]) && file_state_dir("admin.token", path, sizeof(path)) == 0 &&
-        access(path, R_OK) == 0)
-        return file_read_secret(path, ret, err);
-    return 0;
+    return local_hub_token(hub_of(conf), !(conf->hub && conf->hub[0]), ret, err);
 }
 
 json_t *client_json(struct str answer)

@@ -22,9 +22,9 @@ struct client_conf {
         OPTN(strct, "pin", field.pin, 0, OPT_STR, NULL, "PIN", "trust the hub with this public key alone (sha256//…)")
 
 /*
- * Do one request: the hub's URL with path appended. Without a hub it is the local one, http://127.0.0.1:8765, with the
- * admin token its data folder holds. 0 with the body in ret; or -errno with a sentence. An HTTP error becomes one too:
- * the problem's detail.
+ * Do one request: the hub's URL with path appended. Without a hub it is the local one, http://127.0.0.1:8765. Where no
+ * token is given and the hub is our own one, the admin token its data folder holds is sent. 0 with the body in ret; or
+ * -errno with a sentence. An HTTP error becomes one too: the problem's detail.
  */
 int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
                struct err *err);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
+#include "cmd/local_hub.h"
 #include "cmd/local_token.h"
 #include "cmd/tender.h"
 #include "hub/conf.h"
@@ -29,6 +30,8 @@ struct command_line {
     int argc;
     char **argv;
     struct tender *relay;
+    const struct hub *hub;
+    const char *data;
 };
 
 static int reload(void *arg, struct hub_conf *ret, struct err *err)
@@ -41,10 +44,21 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     return r > 0 ? -EINVAL : r;
 }
 
+/* For the command line of the hub's own user. */
+static void say_where(const struct command_line *c)
+{
+    AUTO_BUF out = BUF_INIT(64u << 10);
+    struct err err = {0};
+    hub_addresses(c->hub, &out);
+    if (local_hub_say(c->data, buf_str(&out), &err) < 0)
+        log_warn("hub", "the command line will need a token: %s", err.msg);
+}
+
 static void taken(void *arg)
 {
     const struct command_line *c = arg;
     tender_renew(c->relay);
+    say_where(c);
 }
 
 /* What other machines call it by; "" when they cannot reach it. 0.0.0.0 is no address for them: this machine's name is.
@@ -98,7 +112,7 @@ int cmd_hub(int argc, char **argv)
     struct hub_conf conf = {0};
     struct hub *h = NULL;
     struct err err = {0};
-    struct command_line line = {argc, argv, NULL};
+    struct command_line line = {.argc = argc, .argv = argv};
     int argi, r = cli_parse_file(&hub_face, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
@@ -125,10 +139,14 @@ int cmd_hub(int argc, char **argv)
         r = cli_fail(&hub_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
         goto out;
     }
+    line.hub = h;
+    line.data = data;
+    say_where(&line); /* before anybody is told where it is */
     announce(h, data, demo);
     line.relay = tender_new(h, data);
     r = hub_run(h, reload, taken, &line) < 0 ? EXIT_REACH : EXIT_OK;
     tender_free(line.relay);
+    local_hub_end(data);
     hub_close(h);
 out:
     opt_fini(hub_opts, &conf);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Who gets in where reading takes a token: nobody for coming from this machine, readers to read, and each session for as long as it is not ended."""
+import http.server
 import json
 import os
 import pty
@@ -54,6 +55,56 @@ class Reading(lib.Case):
         status, _, err = self.run_any(lib.MUSTER, "token", "new", "--role", "reader", "--person", "kim", "--data", self.path("data"))
         self.assertEqual(status, 2)
         self.assertIn("a reader is no person", err)
+
+
+class OwnHub(lib.Case):
+    def test_the_token_of_a_data_folder_goes_to_its_own_hub_while_that_runs_and_to_nobody_else(self):
+        seen = []
+
+        class Standin(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.headers.get("Authorization"))
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"[]")
+
+            def log_message(self, *args):
+                pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Standin)
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        standin = f"http://127.0.0.1:{server.server_port}"
+
+        own = {"MUSTER_DATA": self.path("data")}
+        ask = lambda url: self.run_any(lib.MUSTER, "node", "list", "--hub", url, env=own)
+        h = self.start_hub("--read", "token")
+        other = self.start_hub("--read", "token", data=self.path("others"))
+        self.assertEqual(ask(h.url)[0], 0)
+        self.assertEqual(ask(h.url.replace("127.0.0.1", "localhost") + "/")[0], 0)
+        status, _, err = ask(other.url)
+        self.assertNotEqual(status, 0)
+        self.assertIn("asks everybody for a token", err)  # ours was not sent: it would not have been known
+        self.assertEqual(ask(standin)[0], 0)
+        self.assertEqual(seen, [None])
+        where = os.path.join(self.path("data"), "hub.url")
+        with open(where, encoding="utf-8") as f:
+            said = f.read()
+        self.assertEqual(said.split(), [h.url])
+        self.assertEqual(os.stat(where).st_mode & 0o777, 0o600)
+        with open(where, "w", encoding="utf-8") as f:
+            f.write(said + standin + "\n")
+        ask(standin)
+        with open(os.path.join(self.path("data"), "admin.token"), encoding="utf-8") as f:
+            self.assertEqual(seen.pop(), "Bearer " + f.read().strip())
+        h.kill9()  # hub.url stays; somebody else may have the port by now
+        ask(standin)
+        self.assertEqual(seen, [None, None])
+        h = self.start_hub("--read", "token")
+        self.assertEqual(ask(h.url)[0], 0)
+        self.assertEqual(h.stop(), 0)
+        self.assertFalse(os.path.exists(where))
 
 
 class Sessions(lib.Case):
