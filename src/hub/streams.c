@@ -49,9 +49,10 @@ struct reader {
     struct group *g;
     struct stream_conn *conn;
     uint64_t seq;
-    bool snapshot;     /* still on its way: nothing is queued behind it */
-    char peer[64];     /* from where, behind a trusted proxy too */
-    int64_t behind_ms; /* since when too much is queued for it, monotonic; 0: not */
+    bool snapshot;                      /* still on its way: nothing is queued behind it */
+    char peer[64];                      /* from where, behind a trusted proxy too */
+    char cookie[SECRET_MAX], token[20]; /* what let it in: a session, or a token's id; empty: neither */
+    int64_t behind_ms;                  /* since when too much is queued for it, monotonic; 0: not */
 };
 
 struct streams {
@@ -334,6 +335,12 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
         group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "", filter);
     struct reader *r = mem_zero(1, sizeof(*r));
     mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
+    if (rq->by_cookie) {
+        struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
+        memcpy(r->cookie, cookie.p, MIN(cookie.len, sizeof(r->cookie) - 1));
+    } else {
+        mem_copy_str(r->token, sizeof(r->token), rq->token.id);
+    }
     r->s = s;
     r->g = g;
     struct blob *snapshot = snapshot_get(s, g, rq->now_ms);
@@ -400,12 +407,27 @@ void streams_push(struct streams *s, int64_t now_ms)
     }
 }
 
+/* Its session was ended, or its token revoked: it would not be let in again. What cannot be read now is left. */
+static bool reader_is_over(const struct reader *r, int64_t now_ms)
+{
+    struct api *a = r->s->api;
+    struct token t;
+    if (r->cookie[0])
+        return a->session_find(a->hub, str_of(r->cookie), now_ms, &t) == 0;
+    int found = r->token[0] ? a->find_token(a->hub, r->token, &t) : -1;
+    return found == 0 || (found == 1 && t.revoked);
+}
+
 void streams_beat(struct streams *s, int64_t now_ms)
 {
     for (struct group *g = s->groups, *next_group; g; g = next_group) {
         next_group = g->next;
         for (struct reader *r = g->readers, *next; r; r = next) {
             next = r->next;
+            if (reader_is_over(r, now_ms)) {
+                reader_drop(r);
+                continue;
+            }
             reader_clock(r, now_ms);
             httpd_stream_flush(r->conn);
         }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Who gets in where reading takes a token: nobody for coming from this machine, readers to read, and each session for as long as it is not ended."""
+import http.client
 import http.server
 import json
 import os
@@ -113,6 +114,17 @@ class Sessions(lib.Case):
         self.assertEqual(status, 200, answer)
         return {"Cookie": headers["set-cookie"].split(";")[0], "Origin": h.url}
 
+    def stream(self, h, headers):
+        """A reader of the stream, which has its snapshot."""
+        conn = http.client.HTTPConnection("127.0.0.1", int(h.url.rsplit(":", 1)[1]), timeout=lib.LIMIT_S)
+        self.addCleanup(conn.close)
+        conn.request("GET", "/api/v1/stream", headers=headers)
+        r = conn.getresponse()
+        self.assertEqual(r.status, 200)
+        while not r.readline().startswith(b"event: snapshot"):
+            pass
+        return r
+
     def role(self, h, jar):
         return lib.ask_json(h.url + "/api/v1/whoami", headers=jar)["role"]
 
@@ -124,11 +136,16 @@ class Sessions(lib.Case):
         self.assertEqual([self.role(h, j) for j in (one, two, other, screen)], ["member"] * 3 + ["reader"])
         self.assertEqual(lib.ask(h.url + "/api/v1/state", headers=screen)[0], 200)
         out = lambda jar, body="{}": lib.ask(h.url + "/api/v1/logout", method="POST", body=body, headers=jar)
+        ends, stays = self.stream(h, one), self.stream(h, two)
         status, headers, _ = out(one)
         self.assertEqual(status, 204)
         self.assertIn("Max-Age=0", headers["set-cookie"])
         self.assertEqual(self.role(h, one), "none")  # the cookie itself, kept by whoever kept it
         self.assertEqual(lib.ask(h.url + "/api/v1/state", headers=one)[0], 401)
+        while ends.readline():  # to its end
+            pass
+        while not stays.readline().startswith(b"event: clock"):  # the first one came with the answer
+            pass
         self.assertEqual(h.stop(), 0)
         h = self.start_hub("--read", "token", "--commit", "10ms")
         for jar in (one, two, other, screen):
@@ -138,7 +155,10 @@ class Sessions(lib.Case):
         self.assertEqual(out(three, '{"all":true}')[0], 204)
         self.assertEqual([self.role(h, j) for j in (two, three, other, screen)], ["none", "none", "member", "reader"])
         self.assertEqual(out(other, '{"all":"yes"}')[0], 400)
+        with_token = self.stream(h, bearer(lee))
         self.run_ok(lib.MUSTER, "token", "revoke", lee[4:12], "--data", self.path("data"))
+        while with_token.readline():  # to its end
+            pass
         lib.wait_until("the session ends with its token", lambda: self.role(h, other) == "none")
         self.assertEqual(self.role(h, {"Cookie": "muster=aaaaaaaa.1794700000000." + "b" * 43}), "none")  # as before sessions were records
 
