@@ -84,6 +84,14 @@ struct str head_get(const struct head *h, const char *name)
     return str_n("", 0);
 }
 
+struct str head_last(const struct head *h, const char *name)
+{
+    for (size_t i = h->n; i-- > 0;)
+        if (str_eq_nocase(h->headers[i].name, name))
+            return h->headers[i].value;
+    return str_n("", 0);
+}
+
 size_t head_count(const struct head *h, const char *name)
 {
     size_t n = 0;

@@ -27,8 +27,9 @@ struct head {
 /* bytes: up to and with the empty line. 0, or a negative HTTP status (-400, -414, -431, -501, -505, …) with why; *ret
  * is worth nothing then. */
 int head_parse(struct str bytes, struct head *ret, struct err *err);
-struct str head_get(const struct head *h, const char *name); /* empty: absent */
-size_t head_count(const struct head *h, const char *name);   /* how often it stands there */
+struct str head_get(const struct head *h, const char *name);  /* empty: absent */
+struct str head_last(const struct head *h, const char *name); /* the same, of several the last */
+size_t head_count(const struct head *h, const char *name);    /* how often it stands there */
 
 /* One header, or a trailer of a chunked body, without its line end. False: it is not 'Name: value'. */
 bool header_parse(struct str line, struct str *name, struct str *value);

@@ -124,6 +124,8 @@ static void conn_free(struct conn *c)
 static struct str exchange_header(const struct request *rq, const char *name)
 {
     const struct conn *c = rq->conn;
+    if (strcmp(name, "X-Forwarded-For") == 0) /* a proxy may add a line of its own: those before it are anybody's */
+        return head_last(&c->x->head, name);
     return head_get(&c->x->head, name);
 }
 

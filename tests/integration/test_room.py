@@ -34,7 +34,7 @@ class Room(lib.Case):
 
     def stream(self, h, client=None):
         """The status of a stream that stays open, asked for by a client of the proxy's."""
-        ask = b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n" + (f"X-Forwarded-For: 203.0.113.9, {client}\r\n".encode() if client else b"") + b"\r\n"
+        ask = b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n" + (b"X-Forwarded-For: 203.0.113.8\r\n" + f"X-Forwarded-For: 203.0.113.9, {client}\r\n".encode() if client else b"") + b"\r\n"
         return int(self.opened(h, data=ask)[0].recv(4096).split(b" ")[1])
 
     def test_one_address_has_its_share_of_streams_and_behind_a_proxy_each_client_has(self):
