@@ -228,8 +228,8 @@ static int check_one(struct reading *rd, const struct ynode *v, const struct cha
     int urls = !!c->url + !!c->url_file + !!c->url_env;
     bool mail = c->type == CHANNEL_MAIL, bot = c->type == CHANNEL_SLACK_BOT, command = c->type == CHANNEL_COMMAND;
 
-    if (command && (!c->argv[0] || urls || c->secret_file || c->secret_env || c->ca_file))
-        return ytree_fail(rd->t, v, rd->err, "a command needs command, and nothing of url or secret");
+    if (command && (!c->argv[0] || urls || c->ca_file))
+        return ytree_fail(rd->t, v, rd->err, "a command needs command, and nothing of url");
     if (bot && (urls || c->secret_file || c->secret_env || c->ca_file || c->argv[0]))
         return ytree_fail(rd->t, v, rd->err, "a slack-bot has to alone; the rest is in the section slack");
     if (!command && !bot && (urls != 1 || c->argv[0]))

@@ -96,6 +96,8 @@ int opt_args_mixed(const struct opt *opts, void *conf, int argc, char **argv, in
 
 int opt_show(const struct opt *opts, const void *conf,
              struct buf *out); /* YAML that opt_yaml reads back; secrets as "(set)" in a comment */
+/* The same for a file that nobody else may read: addresses stand there with what lets one in. */
+int opt_write(const struct opt *opts, const void *conf, struct buf *out);
 int opt_help(const struct opt_cmd *cmd, struct buf *out);
 int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
 

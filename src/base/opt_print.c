@@ -110,7 +110,8 @@ static bool show_hidden(struct buf *out, const struct opt *o, const void *at, co
     return hid;
 }
 
-static void show_leaf(struct buf *out, const struct opt *o, const void *conf, const char *key, size_t indent)
+static void show_leaf(struct buf *out, const struct opt *o, const void *conf, const char *key, size_t indent,
+                      bool whole)
 {
     const void *at = show_at(o, conf);
     char number[48];
@@ -131,7 +132,7 @@ static void show_leaf(struct buf *out, const struct opt *o, const void *conf, co
             buf_addc(out, '\n');
         return;
     }
-    if (o->url && show_hidden(out, o, at, key))
+    if (o->url && !whole && show_hidden(out, o, at, key))
         return;
     buf_addf(out, "%s: ", key);
     switch (o->type) {
@@ -184,14 +185,15 @@ static bool show_has_value(const struct opt *opts, struct str prefix)
 
 /* All options under prefix ("" or "rule."), each group where its first option stands. Dots bound the depth: names are
  * ours. */
-static void show_group(struct buf *out, const struct opt *opts, const void *conf, struct str prefix, size_t indent)
+static void show_group(struct buf *out, const struct opt *opts, const void *conf, struct str prefix, size_t indent,
+                       bool whole)
 {
     for (const struct opt *o = opts; o->name; o++) {
         if (!show_in(o, prefix))
             continue;
         const char *key = o->name + prefix.len, *dot = strchr(key, '.');
         if (!dot) {
-            show_leaf(out, o, conf, key, indent);
+            show_leaf(out, o, conf, key, indent, whole);
             continue;
         }
         struct str group = str_n(o->name, (size_t)(dot - o->name) + 1);
@@ -202,13 +204,19 @@ static void show_group(struct buf *out, const struct opt *opts, const void *conf
             continue;
         buf_fill(out, ' ', indent);
         buf_addf(out, "%s%.*s:\n", show_has_value(opts, group) ? "" : "# ", (int)(dot - key), key);
-        show_group(out, opts, conf, group, indent + 2);
+        show_group(out, opts, conf, group, indent + 2, whole);
     }
 }
 
 int opt_show(const struct opt *opts, const void *conf, struct buf *out)
 {
-    show_group(out, opts, conf, STR(""), 0);
+    show_group(out, opts, conf, STR(""), 0, false);
+    return out->err;
+}
+
+int opt_write(const struct opt *opts, const void *conf, struct buf *out)
+{
+    show_group(out, opts, conf, STR(""), 0, true);
     return out->err;
 }
 

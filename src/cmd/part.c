@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "link/process.h"
 
 #define AGAIN_MS     2000
 #define STEADY_MS    60000
@@ -39,6 +40,8 @@ int part_start(struct part *p, bool capture, struct err *err)
     int fds[2] = {-1, -1};
     if (capture && pipe2(fds, O_CLOEXEC))
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+    AUTO_FREE char *room = NULL;
+    AUTO_FREE char **env = p->env ? process_env_of(p->env, &room) : NULL;
     pid_t parent = getpid();
     p->pid = fork();
     if (p->pid < 0)
@@ -53,7 +56,9 @@ int part_start(struct part *p, bool capture, struct err *err)
             _exit(0);
         if (capture)
             dup2(fds[1], STDOUT_FILENO);
-        execv("/proc/self/exe", p->argv);
+        if (env)
+            close_range(STDERR_FILENO + 1, ~0u, 0);
+        execve("/proc/self/exe", p->argv, env ? env : environ);
         _exit(127);
     }
     if (capture) {

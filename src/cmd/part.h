@@ -12,11 +12,13 @@
 
 #include "base/err.h"
 
+struct process_env;
 struct part {
     const char *what, *area; /* for the log: "the agent ended", said by "up" */
     pid_t pid;               /* 0: it does not run */
     char **argv;             /* ends with NULL */
     size_t argc, cap;
+    const struct process_env *env;          /* what it gets of ours (link/process.h); NULL: all */
     int out;                                /* its standard output, or -1 */
     int64_t started_ms, again_ms, pause_ms; /* monotonic; again_ms: when to start it again, 0 not due */
 };

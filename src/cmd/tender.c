@@ -11,6 +11,7 @@
 #include "cmd/local_token.h"
 #include "cmd/part.h"
 #include "cmd/relay.h"
+#include "link/process.h"
 #include "relay/files.h"
 #include "relay/finder.h"
 
@@ -72,12 +73,14 @@ static int write_config(const struct tender *t, struct err *err)
                            .log_level = hub->log_level,
                            .log_format = hub->log_format};
     AUTO_BUF text = BUF_INIT(CONFIG_MAX);
-    opt_show(relay_opts, &c, &text);
+    opt_write(relay_opts, &c, &text);
     return file_write(t->config, 0600, text.p, text.len, err);
 }
 
 static void set_args(struct tender *t)
 {
+    static const struct process_env needs = {.needs =
+                                                 NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* all else is in its file */
     AUTO_FREE char *token = mem_fmt("%s/relay.token", t->data);
     const char *const args[] = {"muster",
                                 "relay",
@@ -92,7 +95,7 @@ static void set_args(struct tender *t)
                                 t->pin[0] ? "--pin" : NULL,
                                 t->pin};
     part_fini(&t->part);
-    t->part = (struct part){.what = "relay", .area = "hub", .out = -1};
+    t->part = (struct part){.what = "relay", .area = "hub", .out = -1, .env = &needs};
     for (size_t i = 0; i < ARRAY_LEN(args) && args[i]; i++)
         part_arg(&t->part, args[i]);
 }

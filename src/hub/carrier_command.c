@@ -77,7 +77,12 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 
     *l = (struct load){.done = done, .arg = arg};
     channel_body(c, m, &body);
-    int r = process_start(&l->process, s->h->loop, c->argv, buf_str(&body), &calls, l, err);
+    AUTO_BUF secret = {0};
+    int r = channel_secret(c, &secret, err);
+    if (r == 0)
+        r = process_start(&l->process, s->h->loop, c->argv,
+                          &(struct process_env){.secret = secret.len ? secret.p : NULL}, buf_str(&body), &calls, l,
+                          err);
     if (r < 0) {
         load_free(l);
         return r;

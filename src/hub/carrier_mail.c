@@ -134,7 +134,8 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     if (r == 0)
         r = write_ask(&ask, s->h, c, m, l, err);
     if (r == 0)
-        r = command_ask(&l->command, s->h->loop, argv, buf_str(&ask), OUT_MAX, LIMIT_MS + GRACE_MS, on_sent, l, err);
+        r = command_ask(&l->command, s->h->loop, argv, NEEDS_NET, buf_str(&ask), OUT_MAX, LIMIT_MS + GRACE_MS, on_sent,
+                        l, err);
     if (r < 0)
         load_free(l);
     else

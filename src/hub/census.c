@@ -220,7 +220,7 @@ static void next(struct census_desk *d)
         argv[2] = NULL;
     if (d->stage == OWN_GROUPS)
         argv[1] = "passwd";
-    if (command_start(&d->running, d->h->loop, argv, GETENT_MAX, GETENT_MS, on_done, d, &err) < 0) {
+    if (command_start(&d->running, d->h->loop, argv, 0, GETENT_MAX, GETENT_MS, on_done, d, &err) < 0) {
         log_warn("people", "Unix groups cannot be read: %s", err.msg);
         again(d, AGAIN_MS);
     }

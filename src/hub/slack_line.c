@@ -219,7 +219,8 @@ static void start(struct slack_line *l)
     struct err err = {0};
 
     l->heard_mono = clock_mono_ms();
-    if (process_start(&l->child, l->loop, argv, STR(""), &calls, l, &err) < 0) {
+    if (process_start(&l->child, l->loop, argv, &(struct process_env){.needs = NEEDS_NET}, STR(""), &calls, l, &err) <
+        0) {
         l->child = NULL;
         l->start_mono = clock_mono_ms() + back_off(&l->tries_child);
         went_down(l, err.msg);

@@ -251,7 +251,7 @@ static void on_squeue(void *arg, const struct command_result *r)
     } else if (!walk(d, false)) {
         d->said = false;
         settle(d);
-    } else if (command_start(&d->running, d->h->loop, argv, OUT_MAX, LIMIT_MS, on_scontrol, d, &err) < 0) {
+    } else if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_scontrol, d, &err) < 0) {
         fail(d, err.msg);
     }
 }
@@ -261,7 +261,7 @@ static void look(struct slurm_desk *d)
     static const char *const argv[] = {"squeue", "-h", "-t", "R", "-o", SLURM_FORMAT, NULL};
     struct err err = {0};
     slurm_jobs_fini(&d->jobs);
-    if (command_start(&d->running, d->h->loop, argv, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
+    if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
         fail(d, err.msg);
 }
 

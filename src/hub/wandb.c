@@ -335,7 +335,7 @@ static void begin(struct wandb_desk *d, enum verb verb)
     t->due = false;
     t->began_ms = now_ms;
     log_info("wandb", "%s begins%s%s", verb_words[verb], start ? " with " : "", start ? start : "");
-    if (command_start(&d->running, d->h->loop, argv, OUT_MAX, LIMIT_MS, ended, d, &err) < 0)
+    if (command_start(&d->running, d->h->loop, argv, NEEDS_WANDB, OUT_MAX, LIMIT_MS, ended, d, &err) < 0)
         ended(d, &(struct command_result){.error = err.msg});
 }
 

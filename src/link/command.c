@@ -75,19 +75,19 @@ static void on_out(void *arg, struct str bytes)
     process_stop(c->process);
 }
 
-int command_start(struct command **ret, struct event_base *loop, const char *const *argv, size_t out_max,
-                  int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
+int command_start(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
+                  size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
 {
-    return command_ask(ret, loop, argv, (struct str){0}, out_max, limit_ms, done, arg, err);
+    return command_ask(ret, loop, argv, needs, (struct str){0}, out_max, limit_ms, done, arg, err);
 }
 
-int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, struct str in, size_t out_max,
-                int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
+int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs, struct str in,
+                size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
     struct timeval limit = {.tv_sec = limit_ms / 1000, .tv_usec = limit_ms % 1000 * 1000};
     struct command *c = mem_zero(1, sizeof(*c));
-    int r = process_start(&c->process, loop, argv, in, &calls, c, err);
+    int r = process_start(&c->process, loop, argv, &(struct process_env){.needs = needs}, in, &calls, c, err);
     if (r < 0) {
         free(c);
         return r;

@@ -1,12 +1,14 @@
 /*
  * command.h: a program that is run for its output, on the loop: started, read, limited in time and bytes.
- * done is called once, unless it was stopped first. No shell is involved; its locale is C.
+ * needs: of the environment, as in process.h. done is called once, unless it was stopped first. No shell is involved;
+ * its locale is C.
  */
 #ifndef LINK_COMMAND_H
 #define LINK_COMMAND_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "link/process.h"
 
 struct event_base;
 
@@ -17,11 +19,11 @@ struct command_result {
 typedef void command_done_fn(void *arg, const struct command_result *r);
 
 struct command;
-int command_start(struct command **ret, struct event_base *loop, const char *const *argv, size_t out_max,
-                  int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
+int command_start(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs,
+                  size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
 /* The same, with `in` for its standard input, which then ends. */
-int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, struct str in, size_t out_max,
-                int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
+int command_ask(struct command **ret, struct event_base *loop, const char *const *argv, unsigned needs, struct str in,
+                size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err);
 void command_stop(struct command *c); /* accepts NULL; its end is seen to on the loop */
 
 #endif

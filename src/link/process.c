@@ -171,22 +171,69 @@ static void process_exec(char *const *argv, char *const *env, int fds[ENDS][2], 
     dup2(in, STDIN_FILENO);
     dup2(fds[OUT][1], STDOUT_FILENO);
     dup2(fds[ERR][1], STDERR_FILENO);
+    close_range(STDERR_FILENO + 1, ~0u, 0); /* some libraries' do not close by themselves */
     execvpe(argv[0], argv, env);
     _exit(127);
 }
 
-/* The strings are the environment's own. */
-static char **process_env(void)
+char **process_env_of(const struct process_env *env, char **ret_room)
 {
+    static const struct {
+        unsigned needs; /* 0: everybody */
+        const char *name;
+    } names[] = {
+        {0, "PATH"},
+        {0, "HOME"},
+        {0, "USER"},
+        {0, "LOGNAME"},
+        {0, "SHELL"},
+        {0, "LANG"},
+        {0, "TZ"},
+        {0, "TMPDIR"},
+        {0, "LD_LIBRARY_PATH"},
+        {0, "ASAN_OPTIONS"}, /* of builds for tests */
+        {0, "LSAN_OPTIONS"},
+        {0, "TSAN_OPTIONS"},
+        {0, "UBSAN_OPTIONS"},
+        {NEEDS_NET | NEEDS_WANDB, "http_proxy"},
+        {NEEDS_NET | NEEDS_WANDB, "https_proxy"},
+        {NEEDS_NET | NEEDS_WANDB, "HTTPS_PROXY"},
+        {NEEDS_NET | NEEDS_WANDB, "all_proxy"},
+        {NEEDS_NET | NEEDS_WANDB, "ALL_PROXY"},
+        {NEEDS_NET | NEEDS_WANDB, "no_proxy"},
+        {NEEDS_NET | NEEDS_WANDB, "NO_PROXY"},
+        {NEEDS_NET | NEEDS_WANDB, "SSL_CERT_FILE"},
+        {NEEDS_NET | NEEDS_WANDB, "SSL_CERT_DIR"},
+        {NEEDS_NET | NEEDS_WANDB, "CURL_CA_BUNDLE"},
+        {NEEDS_SSH, "SSH_AUTH_SOCK"},
+        {NEEDS_SSH, "SSH_AGENT_PID"},
+        {NEEDS_SSH, "KRB5CCNAME"},
+        {NEEDS_SSH, "KRB5_CONFIG"},
+        {NEEDS_SSH, "XDG_RUNTIME_DIR"},
+        {NEEDS_SLURM, "SLURM_*"},
+        {NEEDS_WANDB, "WANDB_*"},
+        {NEEDS_WANDB, "NETRC"},
+    };
+    unsigned needs = env ? env->needs : 0;
     size_t n = 0, kept = 0;
+
     while (environ[n])
         n++;
-    char **env = mem_zero(n + 2, sizeof(*env));
-    for (size_t i = 0; i < n; i++)
-        if (!str_starts(str_of(environ[i]), "LC_ALL=") && !str_starts(str_of(environ[i]), "MUSTER_"))
-            env[kept++] = environ[i];
-    env[kept] = (char *)"LC_ALL=C";
-    return env;
+    char **v = mem_zero(n + 3, sizeof(*v));
+    for (size_t i = 0; i < n; i++) {
+        struct str value = str_of(environ[i]), name;
+        str_cut(&value, '=', &name);
+        for (size_t k = 0; k < ARRAY_LEN(names); k++)
+            if ((!names[k].needs || names[k].needs & needs) && str_glob(str_of(names[k].name), name)) {
+                v[kept++] = environ[i];
+                break;
+            }
+    }
+    *ret_room = env && env->secret ? mem_fmt("MUSTER_SECRET=%s", env->secret) : NULL;
+    if (*ret_room)
+        v[kept++] = *ret_room;
+    v[kept] = (char *)"LC_ALL=C";
+    return v;
 }
 
 static void close_pairs(int fds[ENDS][2])
@@ -197,8 +244,8 @@ static void close_pairs(int fds[ENDS][2])
                 close(fds[i][k]);
 }
 
-int process_start(struct process **ret, struct event_base *loop, const char *const *argv, struct str in,
-                  const struct process_calls *calls, void *arg, struct err *err)
+int process_start(struct process **ret, struct event_base *loop, const char *const *argv, const struct process_env *env,
+                  struct str in, const struct process_calls *calls, void *arg, struct err *err)
 {
     static const struct {
         int theirs; /* which end of the pipe is the child's */
@@ -210,10 +257,11 @@ int process_start(struct process **ret, struct event_base *loop, const char *con
     for (int i = in.p ? IN : OUT; i < ENDS && r == 0; i++)
         if (pipe2(fds[i], O_CLOEXEC) < 0)
             r = err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    AUTO_FREE char **env = process_env();
+    AUTO_FREE char *room = NULL;
+    AUTO_FREE char **names = process_env_of(env, &room);
     pid_t parent = getpid(), pid = r == 0 ? fork() : -1;
     if (pid == 0)
-        process_exec((char *const *)argv, env, fds, parent);
+        process_exec((char *const *)argv, names, fds, parent);
     if (r == 0 && pid < 0)
         r = err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
     if (r < 0) {

@@ -4,7 +4,8 @@
  * C1 Nothing here waits for it, but for process_end_all. C2 ended is called exactly once for each start, after a stop
  * too; what the owner keeps of it can go then. C3 At most PROCESS_READ_MAX bytes of it are taken per turn of the loop.
  * C4 It has a process group of its own, which is asked to end and, after a while, made to; it ends when we do. C5 No
- * shell is involved; its environment is ours, less MUSTER_ settings, with LC_ALL=C. C6 Whoever frees a loop calls
+ * shell is involved; of our environment it gets what is named below and no more, with LC_ALL=C, and of our descriptors
+ * none but its three. C6 Whoever frees a loop calls
  * process_end_all first: nothing that was started stays behind, neither as a process nor as memory.
  */
 #ifndef LINK_PROCESS_H
@@ -23,10 +24,26 @@ struct process_calls {
     void (*ended)(void *arg, int status);     /* as of waitpid; the struct process is gone after it */
 };
 
+/* What of our environment a program needs beside PATH, HOME, USER, LOGNAME, SHELL, LANG, TZ, TMPDIR and
+ * LD_LIBRARY_PATH. */
+enum {
+    NEEDS_NET = 1,   /* proxies, certificates */
+    NEEDS_SSH = 2,   /* ssh's agent, Kerberos */
+    NEEDS_SLURM = 4, /* SLURM_… */
+    NEEDS_WANDB = 8, /* the key of W&B, or where it is */
+};
+struct process_env {
+    unsigned needs;
+    const char *secret; /* MUSTER_SECRET there; NULL: none */
+};
+/* The strings of `environ` that it gets, NULL-ended; the caller frees the array and *ret_room. */
+char **process_env_of(const struct process_env *env, char **ret_room);
+
 struct process;
-/* in: for its standard input, which then stays open until the end; in.p NULL: it has none. 0 or -errno. */
-int process_start(struct process **ret, struct event_base *loop, const char *const *argv, struct str in,
-                  const struct process_calls *calls, void *arg, struct err *err);
+/* env NULL: it needs nothing more. in: for its standard input, which then stays open until the end; in.p NULL: it has
+ * none. 0 or -errno. */
+int process_start(struct process **ret, struct event_base *loop, const char *const *argv, const struct process_env *env,
+                  struct str in, const struct process_calls *calls, void *arg, struct err *err);
 /* More for its standard input, behind what there is: -EMSGSIZE when it has not read a MiB, -EPIPE when it reads no
  * more. */
 int process_write(struct process *p, struct str bytes);

@@ -35,7 +35,7 @@ static void sinfo_look(struct source *s)
     bool all = strcmp(s->what, "all") == 0;
     const char *argv[] = {i->program, "-h", "-N", "-o", "%N %G %t", all ? NULL : "-p", s->what, NULL};
     struct err err = {0};
-    if (command_start(&i->running, i->loop, argv, OUT_MAX, LIMIT_MS, on_done, i, &err) < 0)
+    if (command_start(&i->running, i->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_done, i, &err) < 0)
         source_fail(s, err.msg);
 }
 

@@ -193,7 +193,8 @@ int ssh_start(struct ssh **ret, struct event_base *loop, const struct ssh_conf *
     struct ssh *s = mem_zero(1, sizeof(*s));
     int r = ssh_args(conf, to, &args, err);
     if (r == 0)
-        r = process_start(&s->process, loop, (const char *const *)args.v, script, &process_calls, s, err);
+        r = process_start(&s->process, loop, (const char *const *)args.v, &(struct process_env){.needs = NEEDS_SSH},
+                          script, &process_calls, s, err);
     ssh_args_fini(&args);
     if (r < 0) {
         free(s);

@@ -22,19 +22,19 @@ channels:
   slack: {{type: slack, url_file: {dir}/slack.url, severity: critical}}
   hook: {{type: webhook, url_env: HOOK_URL, secret_file: {dir}/hook.key, severity: critical}}
   ntfy: {{type: ntfy, url: "http://127.0.0.1:{port}/hidden-path-5", secret_env: NTFY_KEY, severity: critical}}
-  prog: {{type: command, command: [/bin/sh, -c, "cat >> {dir}/told"], severity: critical}}
+  prog: {{type: command, command: [/bin/sh, -c, "env > {dir}/env; cat >> {dir}/told"], secret_env: PROG_KEY, severity: critical}}
   rude: {{type: webhook, url: "http://127.0.0.1:{port}/rude", severity: critical}}
 """
 
 
 class Channels(telling.Telling):
-    SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hidden-path-5")
+    SECRETS = ("hidden-path-1", "hidden-path-2", "hidden-key-3", "hidden-key-4", "hidden-path-5", "hidden-key-6", "hidden-key-7")
 
     def setUp(self):
         super().setUp()
         self.standin = hook_standin.started(self)
         base = f"http://127.0.0.1:{self.standin.server_port}/"
-        self.set_up(CONFIG.format(dir=self.path(""), port=self.standin.server_port), {"HOOK_URL": base + "hidden-path-2", "NTFY_KEY": "hidden-key-4"},
+        self.set_up(CONFIG.format(dir=self.path(""), port=self.standin.server_port), {"HOOK_URL": base + "hidden-path-2", "NTFY_KEY": "hidden-key-4", "PROG_KEY": "hidden-key-6", "MUSTER_VESTA_TOKEN": "hidden-key-7"},
                     **{"slack.url": base + "hidden-path-1\n", "hook.key": "hidden-key-3\n"})
 
     def test_every_kind_is_told_once_and_in_one_message(self):
@@ -59,6 +59,12 @@ class Channels(telling.Telling):
                 return []
         lib.wait_until("the command is told", lines)
         self.assertEqual(lines(), [title])
+        with open(self.path("env"), encoding="utf-8") as f:
+            env = dict(line.split("=", 1) for line in f.read().splitlines())
+        self.assertEqual(env["MUSTER_SECRET"], "hidden-key-6")  # its own secret, and nobody else's
+        self.assertEqual([k for k, v in env.items() if "hidden" in v or k.startswith("MUSTER_")], ["MUSTER_SECRET"])
+        self.assertEqual([k for k in env if k not in ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "LC_ALL", "MUSTER_SECRET", "PWD", "OLDPWD", "_", "SHLVL")
+                          and not k.endswith("SAN_OPTIONS")], [])
         self.assertEqual({self.channel(n)["ok"] for n in ("slack", "hook", "ntfy", "prog")}, {True})
         self.hub.stop()
         self.begin()
