@@ -11,9 +11,10 @@
 #include "base/mem.h"
 
 struct badge {
-    char *given, *own; /* NULL: none */
-    bool use_own;
+    char *given, *own;  /* NULL: none */
+    bool use_own, kept; /* kept: the own one is on disk */
     char *path;
+    char *spent; /* the file of the given one, which is ours to remove; NULL: somebody else's */
 };
 
 static bool token_ok(const char *s)
@@ -51,6 +52,15 @@ static int token_read(const char *path, char **ret, struct err *err)
     return 0;
 }
 
+/* The installer leaves the token for the first contact in our state folder. One for several hubs is needed further. */
+static bool file_is_ours(const struct agent_conf *c)
+{
+    struct str rest = str_of(c->token_file);
+
+    return c->token_file && c->state_dir && c->hub.n == 1 && str_skip(&rest, c->state_dir) && str_skip(&rest, "/") &&
+           str_find(rest, "/") < 0;
+}
+
 int badge_open(struct badge **ret, const struct agent_conf *conf, const char *dir, struct err *err)
 {
     struct badge *t = mem_zero(1, sizeof(*t));
@@ -58,6 +68,7 @@ int badge_open(struct badge **ret, const struct agent_conf *conf, const char *di
     int r = 0;
 
     t->path = mem_fmt("%s/token", dir);
+    t->spent = file_is_ours(conf) ? mem_str(conf->token_file) : NULL;
     if (conf->token_file)
         r = token_read(conf->token_file, &t->given, err);
     else if (conf->token && !token_ok(conf->token))
@@ -73,7 +84,7 @@ int badge_open(struct badge **ret, const struct agent_conf *conf, const char *di
     r = token_read(t->path, &t->own, &quiet);
     if (r < 0 && r != -ENOENT)
         log_warn("agent", "%s; the given token is used", quiet.msg);
-    t->use_own = t->own != NULL;
+    t->use_own = t->kept = t->own != NULL;
     *ret = t;
     return 0;
 }
@@ -85,6 +96,7 @@ void badge_free(struct badge *t)
     wipe(t->given);
     wipe(t->own);
     free(t->path);
+    free(t->spent);
     free(t);
 }
 
@@ -109,7 +121,22 @@ int badge_keep(struct badge *t, const char *own, struct err *err)
     wipe(t->own); /* also when the disk failed: the hub knows us by the new one */
     t->own = mem_str(own);
     t->use_own = true;
+    t->kept = r == 0;
     return r;
+}
+
+void badge_taken(struct badge *t)
+{
+    if (!t->use_own || !t->kept || !t->spent)
+        return;
+    if (unlink(t->spent) == 0)
+        log_info("agent", "the token for the first contact is not needed any more: '%s' is removed", t->spent);
+    else if (errno != ENOENT)
+        log_warn("agent", "cannot remove the token for the first contact, '%s': %s", t->spent, strerror(errno));
+    wipe(t->given);
+    t->given = NULL;
+    free(t->spent);
+    t->spent = NULL;
 }
 
 bool badge_in(const struct badge *t, struct str text)

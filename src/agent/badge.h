@@ -13,6 +13,9 @@ void badge_free(struct badge *t);
 const char *badge_now(const struct badge *t);                      /* NULL: we have none */
 void badge_turn(struct badge *t);                                  /* it was refused: try the other, if any */
 int badge_keep(struct badge *t, const char *own, struct err *err); /* a new own one: to disk (0600), used from now on */
-bool badge_in(const struct badge *t, struct str text);             /* text holds one of them: do not show it */
+/* The hub took what we sent. If it was with the own one, a given one in our state folder is removed: a node that was
+ * taken over gives away no token that adds others. */
+void badge_taken(struct badge *t);
+bool badge_in(const struct badge *t, struct str text); /* text holds one of them: do not show it */
 
 #endif

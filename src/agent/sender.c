@@ -264,6 +264,7 @@ static void take_answer(struct sender *s, struct lane *l, const struct http_resu
         else
             log_info("agent", "hub %s: enrolled; this node has a token of its own now", s->hub);
     }
+    badge_taken(s->badge);
     take_pace(s, a, r->took_ms);
 }
 

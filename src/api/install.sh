@@ -1,10 +1,13 @@
 #!/bin/sh
 # Adds this machine to the muster hub at @URL@, or removes it.
 #
-#   curl -fsS @CURL@@URL@/install | sh -s -- TOKEN          add
-#   curl -fsS @CURL@@URL@/install | sh -s -- --uninstall    remove
+#   curl -fsS @CURL@@URL@/install | sh                             add; it asks for the token
+#   curl -fsS @CURL@@URL@/install | sh -s -- --token-file FILE     add; the token is the file's first line
+#   curl -fsS @CURL@@URL@/install | sh -s -- TOKEN                 add; the token shows in the list of processes meanwhile
+#   curl -fsS @CURL@@URL@/install | sh -s -- --uninstall           remove
 #
-# TOKEN: made on the hub with `muster token new --role enroll` (many nodes) or `--role agent` (one node).
+# TOKEN: made on the hub with `muster token new --role enroll` (many nodes) or `--role agent` (one node). One that adds nodes
+# is removed from this machine as soon as the node has a token of its own.
 # As root it becomes a system service, otherwise a service of this user. Needs curl and a shell.
 set -eu
 
@@ -45,7 +48,7 @@ stop_agent() {
 
 uninstall() {
     stop_agent
-    rm -f "$units/muster-agent.service" "$bin/muster-agent" "$etc/agent.env" "$etc/agent.token"
+    rm -f "$units/muster-agent.service" "$bin/muster-agent" "$etc/agent.env" "$etc/agent.token" # that of older versions
     rm -rf "$state"
     if systemd; then systemctl $scope daemon-reload; fi
     if [ -z "$scope" ]; then
@@ -72,9 +75,10 @@ write_unit() {
             for group in video render; do # GPU nodes that are not open to all
                 usermod -a -G "$group" muster-agent 2>/dev/null || true
             done
-            chgrp muster-agent "$etc" "$etc/agent.env" "$etc/agent.token"
+            chgrp muster-agent "$etc" "$etc/agent.env"
             chmod 750 "$etc"
-            chmod 640 "$etc/agent.env" "$etc/agent.token"
+            chmod 640 "$etc/agent.env"
+            chown muster-agent:muster-agent "$state" "$state/first.token" # it removes that once it has its own
         else
             say "no account of its own could be made: the agent runs as root"
             sed -i '/^User=/d; /^Group=/d' "$units/muster-agent.service"
@@ -121,11 +125,12 @@ install_agent() {
 
     umask 077
     mkdir -p "$etc" "$state"
-    printf '%s\n' "$token" >"$etc/agent.token"
+    rm -f "$etc/agent.token" "$state/first.token"
+    printf '%s\n' "$token" >"$state/first.token"
     {
         echo "# muster-agent: MUSTER_NAME=value lines; \`muster-agent --help\` lists them"
         echo "MUSTER_HUB=$hub"
-        echo "MUSTER_TOKEN_FILE=$etc/agent.token"
+        echo "MUSTER_TOKEN_FILE=$state/first.token"
         echo "MUSTER_STATE_DIR=$state"
         if [ -n "$pin" ]; then echo "MUSTER_PIN=$pin"; fi
     } >"$etc/agent.env"
@@ -149,10 +154,43 @@ install_agent() {
     say "this node appears on $hub within seconds"
 }
 
+# From the terminal, since standard input is this script; without an echo.
+ask_token() {
+    { true </dev/tty >/dev/tty; } 2>/dev/null || die "no token given: sh -s -- --token-file FILE, or MUSTER_TOKEN in the environment"
+    was=$(stty -g </dev/tty 2>/dev/null) || was=''
+    if [ -n "$was" ]; then
+        trap 'stty "$was" </dev/tty' EXIT INT TERM
+        stty -echo </dev/tty
+    fi
+    printf 'muster: token for %s (made with `muster token new --role enroll`): ' "$hub" >/dev/tty
+    IFS= read -r given </dev/tty || given=''
+    if [ -n "$was" ]; then
+        stty "$was" </dev/tty
+        trap - EXIT INT TERM
+    fi
+    echo >/dev/tty
+}
+
+read_token() { # file
+    [ -n "$1" ] || die "--token-file needs the name of a file"
+    [ -r "$1" ] || die "cannot read '$1'"
+    IFS= read -r given <"$1" || [ -n "$given" ] || die "'$1' is empty"
+}
+
+given='' check=yes
 case "${1:-}" in
---uninstall) uninstall ;;
-mst_*) install_agent "$1" ;;
-'') [ -n "${MUSTER_TOKEN:-}" ] || die "usage: sh -s -- TOKEN | --uninstall"
-    install_agent "$MUSTER_TOKEN" ;;
-*) die "'$1' is not a token of muster: they look like mst_xxxxxxxx_..." ;;
+--uninstall) check='' ;;
+--token-file) read_token "${2:-}" ;;
+--token-file=*) read_token "${1#--token-file=}" ;;
+'') if [ -n "${MUSTER_TOKEN:-}" ]; then given=$MUSTER_TOKEN; else ask_token; fi ;;
+-*) die "'$1' is not understood: sh -s -- [TOKEN | --token-file FILE | --uninstall]" ;;
+*) given=$1 ;;
+esac
+unset MUSTER_TOKEN # neither the agent nor anything else started here is to have it
+given=$(printf '%s' "$given" | sed 's/[[:space:]]*$//')
+case "$check$given" in
+'') uninstall ;;
+yesmst_*) install_agent "$given" ;;
+yes) die "no token given: sh -s -- --token-file FILE, or MUSTER_TOKEN in the environment" ;;
+*) die "that is not a token of muster: they look like mst_xxxxxxxx_..." ;;
 esac

@@ -134,7 +134,7 @@ const struct route routes[] = {
      .summary = "Slack: a slash command, signed; the answer comes later", .handle = post_slack_command},
     {METHOD_POST, "/slack/action", ROLE_NONE, .open = true, .max_body = MAX_SLACK_BODY, .gate = slack_allowed,
      .summary = "Slack: a button, signed", .handle = post_slack_action},
-    {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh -s -- TOKEN", .handle = get_install},
+    {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh (it asks for a token), or | sh -s -- --token-file FILE", .handle = get_install},
     {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
     {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
      .params = "port: of the exporter to scrape there, 9100 unless told; filter: nodes with a GPU that matches (docs/filter.md)", .handle = get_sd},

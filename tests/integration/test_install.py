@@ -6,14 +6,16 @@ only the part for users runs.
 """
 import os
 import platform
+import pty
 import shutil
 import subprocess
+import termios
 import unittest
 
 import lib
 
 # What the script may lean on: Debian's essential packages, and curl.
-PROGRAMS = ("sh", "curl", "cat", "chgrp", "chmod", "grep", "id", "kill", "mkdir", "mv", "nohup", "rm", "rmdir", "sed", "sha256sum", "sleep", "tail", "uname", "useradd",
+PROGRAMS = ("sh", "curl", "cat", "chgrp", "chmod", "chown", "grep", "id", "kill", "mkdir", "mv", "nohup", "rm", "rmdir", "sed", "sha256sum", "sleep", "tail", "uname", "useradd",
             "userdel")
 ROOT = os.geteuid() == 0
 
@@ -66,19 +68,77 @@ class Install(lib.Case):
         self.assertIn("not a token", said)
         self.assertEqual(files_of(home), set(), "a refused token leaves nothing behind")
 
-        status, said = self.pipe(as_user, self.enroll, env)
+        for words, why in (("--token-file /nonexistent", "cannot read"), ("--token-file", "name of a file"), ("--token-fil x", "not understood"), ("", "no token given")):
+            status, said = self.pipe(["setsid", *as_user], words, env)  # without a terminal nobody can be asked
+            self.assertEqual(status, 1, said)
+            self.assertIn(why, said)
+        self.assertEqual(files_of(home), set())
+
+        token_file = self.path("token")
+        with open(token_file, "w", encoding="ascii") as f:
+            f.write(self.enroll + "\n")
+        os.chmod(token_file, 0o644)
+        status, said = self.pipe(as_user, "--token-file " + token_file, env)
         self.assertEqual(status, 0, said)
         self.assertIn("no systemd here: started in the background", said)
         self.assertIn(f"{home}/.local/bin/muster-agent --env-file {home}/.config/muster/agent.env", said)
         lib.wait_until("the node appears", self.node_names)
-        self.assertEqual(os.stat(home + "/.config/muster/agent.token").st_mode & 0o777, 0o600)
         with open(home + "/.local/state/muster-agent/agent.pid", encoding="ascii") as f:
             pid = int(f.read())
+        self.only_its_own_token(home, pid)
+
+        # Asked on the terminal, as a second time, with the token in no list of arguments; the node is the same one.
+        status, said = self.pipe_on_terminal(as_user, self.enroll, env)
+        self.assertEqual(status, 0, said)
+        self.assertNotIn(self.enroll, said, "it is not echoed")
+        with open(home + "/.local/state/muster-agent/agent.pid", encoding="ascii") as f:
+            pid = int(f.read())
+        self.only_its_own_token(home, pid)
+        self.assertEqual(len(self.node_names()), 1)
 
         status, said = self.pipe(as_user, "--uninstall", env)
         self.assertEqual(status, 0, said)
         self.assertEqual(files_of(home), set())
         self.assertFalse(self.runs(pid), "the agent has ended")
+
+    def only_its_own_token(self, home, pid):
+        """The token that adds nodes is nowhere on the node's disk, nor with the agent."""
+        first = home + "/.local/state/muster-agent/first.token"
+        lib.wait_until("the token for the first contact is removed", lambda: not os.path.exists(first))
+        for name in files_of(home):
+            if os.path.isfile(os.path.join(home, name)):
+                with open(os.path.join(home, name), "rb") as f:
+                    self.assertNotIn(self.enroll.encode(), f.read(), name)
+        for what in ("environ", "cmdline"):
+            with open(f"/proc/{pid}/{what}", "rb") as f:
+                self.assertNotIn(self.enroll.encode(), f.read(), what)
+        own = [f for f in files_of(home) if f.endswith("/token")]
+        self.assertEqual(len(own), 1, own)
+        self.assertEqual(os.stat(os.path.join(home, own[0])).st_mode & 0o777, 0o600)
+
+    def pipe_on_terminal(self, where, token, env):
+        """`curl … | sh` by somebody at a terminal, who types the token when asked."""
+        line = f"curl -fsS {self.hub.url}/install | sh"
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execvpe((*where, "sh")[0], [*where, "sh", "-c", line], env)
+        said = b""
+        typed = False
+        while True:
+            try:
+                piece = os.read(fd, 65536)
+            except OSError:  # its other end is closed
+                piece = b""
+            if not piece:
+                break
+            said += piece
+            if not typed and b"token for" in said:
+                typed = True
+                self.assertFalse(termios.tcgetattr(fd)[3] & termios.ECHO, "the echo is off before it asks")
+                os.write(fd, token.encode() + b"\n")
+        _, status = os.waitpid(pid, 0)
+        os.close(fd)
+        return os.waitstatus_to_exitcode(status), said.decode("utf-8", "replace")
 
     @staticmethod
     def runs(pid):
@@ -159,9 +219,11 @@ class Install(lib.Case):
             has_account = "muster-agent" in f.read()
         self.assertTrue(has_account, said)
         self.assertEqual(unit, packaged)
-        status = os.stat(top + "/etc/muster/agent.token")
-        self.assertEqual(status.st_mode & 0o777, 0o640)
-        self.assertNotEqual(status.st_gid, 0)
+        self.assertFalse(os.path.exists(top + "/etc/muster/agent.token"))
+        status = os.stat(top + "/var/lib/muster-agent/first.token")
+        self.assertEqual(status.st_mode & 0o777, 0o600)
+        self.assertNotEqual(status.st_uid, 0, "the agent removes it, so it is the agent's")
+        self.assertEqual(os.stat(top + "/var/lib/muster-agent").st_uid, status.st_uid)
         status, said = self.pipe(self.inside(top), "--uninstall", env)
         self.assertEqual(status, 0, said)
         left = {f for f in files_of(top) - before if not f.startswith(("tmp/", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/sub", "etc/.pwd"))}

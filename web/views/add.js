@@ -62,7 +62,7 @@ export default function Add() {
         ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
         ${command
             ? html`<${Copy} text=${command} label="The command" />
-                <p class="dim">It holds a token that adds nodes for a day, and is shown this once. It works for as many machines as you like: a hundred at once, then ten
+                <p class="dim">It holds a token that adds nodes for a day, and is shown this once. Without the token at its end (<code>curl … | sh</code>) it asks for it, so that it shows in no list of processes. It works for as many machines as you like: a hundred at once, then ten
                     a second; ${" "}<code>muster token revoke</code> on the hub ends it before. Where hubs and nodes know each other by another address, change the address in it.</p>
                 <${Arrivals} before=${before.current} />`
             : html`<p><button>Make the command</button></p>`}
