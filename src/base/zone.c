@@ -267,7 +267,8 @@ static bool head_read(struct rd *r, struct head *h)
 
 static size_t head_skip(const struct head *h, size_t wide)
 {
-    return h->n_times * (wide + 1) + h->n_kinds * 6 + h->n_chars + h->n_leap * (wide + 4) + h->n_wall + h->n_utc;
+    return h->n_times * (wide + 1) + h->n_kinds * (size_t)6 + h->n_chars + h->n_leap * (wide + 4) + h->n_wall +
+           h->n_utc;
 }
 
 static bool body_read(struct rd *r, const struct head *h, size_t wide, struct zone *z)

@@ -34,7 +34,7 @@ static const char *program = "muster agent";
 static int fail(int status, const char *why)
 {
     AUTO_BUF open = BUF_INIT(65536);
-    AUTO_BUF clean = BUF_INIT(6 * 65536);
+    AUTO_BUF clean = BUF_INIT(6ul * 65536);
 
     secret_text(&open, str_of(why));
     plain_text(&clean, buf_str(&open)); /* it may quote a hub */

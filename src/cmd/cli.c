@@ -18,7 +18,7 @@ int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...)
 {
     AUTO_BUF b = BUF_INIT(4096);
     AUTO_BUF open = BUF_INIT(65536);
-    AUTO_BUF clean = BUF_INIT(6 * 65536);
+    AUTO_BUF clean = BUF_INIT(6ul * 65536);
     buf_addf(&b, "%s: ", face->name);
     va_list ap;
     va_start(ap, fmt);

@@ -13,7 +13,7 @@
 
 #define MINUTE_MS     60000ll
 #define SILENT_FOR_MS (37 * MINUTE_MS)
-#define PAST_MS       (7 * 1440 * MINUTE_MS)
+#define PAST_MS       (7ll * 1440 * MINUTE_MS)
 
 /* What the nodes did up to a moment. */
 static int make_past(const char *dir, int64_t nodes, int64_t length_ms, int64_t until_ms, struct err *err)

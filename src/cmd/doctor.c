@@ -47,7 +47,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct report *r, enum ver
 {
     static const char *const words[] = {"ok  ", "note", "FAIL"};
     AUTO_BUF b = BUF_INIT(4096);
-    AUTO_BUF clean = BUF_INIT(6 * 4096);
+    AUTO_BUF clean = BUF_INIT(6ul * 4096);
     va_list ap;
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);

@@ -122,8 +122,9 @@ static pid_t parent_of(pid_t pid)
         return 0;
     const char *end = strrchr(text, ')'); /* a name may hold anything */
     struct str rest = str_of(end ? end + 1 : ""), word;
+    bool has_state = str_word(&rest, &word);
     /* cppcheck-suppress resourceLeak ; AUTO_FILE closes it */
-    return str_word(&rest, &word) && str_word(&rest, &word) && str_int(word, &ppid) ? (pid_t)ppid : 0;
+    return has_state && str_word(&rest, &word) && str_int(word, &ppid) ? (pid_t)ppid : 0;
 }
 
 static bool is_ours(const struct recording *r, pid_t pid)

@@ -142,7 +142,8 @@ static bool is_empty(const struct usage_conf *conf, const struct buf *answer)
 {
     struct str rest = buf_str(answer), line;
 
-    return conf->format == FORMAT_TABLE && !(str_line(&rest, &line) && str_line(&rest, &line));
+    bool titles = str_line(&rest, &line);
+    return conf->format == FORMAT_TABLE && !(titles && str_line(&rest, &line));
 }
 
 static int show(const struct usage_conf *conf, const struct buf *answer)

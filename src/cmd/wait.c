@@ -104,7 +104,7 @@ static void say(struct waiter *w, bool passing, const char *fmt, ...)
 {
     bool screen = isatty(STDERR_FILENO);
     AUTO_BUF b = BUF_INIT(65536);
-    AUTO_BUF clean = BUF_INIT(6 * 65536);
+    AUTO_BUF clean = BUF_INIT(6ul * 65536);
     va_list ap;
 
     if (w->conf->quiet || (passing && !screen))

@@ -88,7 +88,7 @@ static void say(struct show *sh, const struct pull_state *s, int64_t now)
         buf_addf(&line, ", about %s left",
                  clock_span((int64_t)((double)spent * (double)(all - s->runs_done) / (double)fresh), span));
     if (s->failed + s->runs_failed)
-        buf_addf(&line, ", %llu failed", (unsigned long long)(s->failed + s->runs_failed));
+        buf_addf(&line, ", %llu failed", (unsigned long long)s->failed + s->runs_failed);
     fwrite(line.p, 1, line.len, stderr);
     fflush(stderr);
     sh->shown = true;

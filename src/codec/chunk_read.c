@@ -37,8 +37,8 @@ static struct str uuid_text(const uint8_t *p, char *to)
     static const char hex[] = "0123456789abcdef";
     char *at = to;
 
-    memcpy(at, "GPU-", 4);
-    at += 4;
+    for (const char *word = "GPU-"; *word; word++)
+        *at++ = *word;
     for (size_t i = 0; i < CHUNK_UUID_LEN; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10)
             *at++ = '-';

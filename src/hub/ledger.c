@@ -335,7 +335,7 @@ static void on_counted(struct job *j)
 
     l->flying = false;
     if (c->spare)
-        l->spare_us = MAX(l->spare_us - c->took_us, -5 * SPARE_US);
+        l->spare_us = MAX(l->spare_us - c->took_us, -5ll * SPARE_US);
     if (ok)
         put_counted(l, c);
     l->counted += ok ? c->n : 0;

@@ -38,7 +38,7 @@ size_t room_connections(size_t want, size_t now, size_t *ret_limit)
     if (rl.rlim_cur >= want + RESERVE)
         return want;
     size_t limit = (size_t)rl.rlim_cur, open = count_open(), own = (open > now ? open - now : 0) + SPARE;
-    own = limit > 4 * RESERVE ? MAX(own, RESERVE) : own;
+    own = limit > (size_t)4 * RESERVE ? MAX(own, RESERVE) : own;
     *ret_limit = limit;
     return limit > own + LEAST ? limit - own : LEAST;
 }

@@ -290,7 +290,7 @@ static void add_devices(struct json *j, const muster_sampler *s)
 /* Names of notes are the program's: json.h wants keys that need no escapes. */
 static void add_notes(struct json *j, const muster_sampler *s)
 {
-    AUTO_BUF key = BUF_INIT(8u * TAPE_NAME_MAX);
+    AUTO_BUF key = BUF_INIT((size_t)8 * TAPE_NAME_MAX);
 
     json_obj(j, "notes");
     for (size_t i = 0; i < s->n_notes; i++) {

@@ -49,7 +49,7 @@ void pace_told(struct pace *p, int64_t now_ms, struct str remaining, struct str 
     int64_t have = 0, until = 0;
 
     if (!str_fixed(remaining, MILLI, &have) || !str_fixed(reset, MILLI, &until) || have < 0 || until < 0 ||
-        until > 24 * 3600 * (int64_t)MILLI)
+        until > (int64_t)24 * 3600 * MILLI)
         return;
     /* Whole seconds were rounded, who knows how: better late. */
     int64_t end = now_ms + until + (memchr(reset.p, '.', reset.len) ? 50 : 1000);

@@ -38,7 +38,7 @@ static struct identity *add(struct roll *r, size_t at, const char *person)
     struct identity *who = arena_alloc(&r->arena, 1, sizeof(*who));
     who->person = arena_strn(&r->arena, person, strlen(person));
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
-        AUTO_BUF b = BUF_INIT(GROUPS_SHOWN * 256);
+        AUTO_BUF b = BUF_INIT((size_t)GROUPS_SHOWN * 256);
         size_t n = census_groups(r->census, (enum group_kind)kind, person, r->at_ms, names, GROUPS_SHOWN);
         for (size_t i = 0; i < MIN(n, GROUPS_SHOWN); i++)
             buf_addf(&b, "%s%s", i ? "\n" : "", names[i]);

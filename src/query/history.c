@@ -118,7 +118,7 @@ static int parse_span(const struct history_words *w, int64_t now_ms, struct hist
                        (int)MIN(w->step.len, 40u), w->step.p);
     if ((q->to_ms - q->from_ms) / q->step_ms >= HISTORY_POINTS_MAX)
         return err_set(err, -E2BIG, "that is %lld points per series, and at most %d are given: use a longer step",
-                       (long long)((q->to_ms - q->from_ms) / q->step_ms + 1), HISTORY_POINTS_MAX);
+                       (long long)(q->to_ms - q->from_ms) / q->step_ms + 1, HISTORY_POINTS_MAX);
     return 0;
 }
 

@@ -383,7 +383,7 @@ int travel_moments(const struct travel *t, size_t i, const struct past *past, si
     /* close by at a second, further back coarser */
     const struct {
         int64_t span_ms, step_ms;
-    } tries[] = {{MAX(MIN((int64_t)max * 10000, 3 * 3600000), 120000), 1000}, {86400000, 10000}};
+    } tries[] = {{MAX(MIN((int64_t)max * 10000, 3 * 3600000ll), 120000), 1000}, {86400000, 10000}};
     const struct stop *s = &t->stops[i];
     AUTO_FREE const char **devices = mem_zero(MAX(s->fact.n_devices, 1u), sizeof(*devices));
     size_t found = 0;

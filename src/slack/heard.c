@@ -16,7 +16,7 @@ static const size_t texts[] = {
 /* In one piece, with the text as people typed it. */
 static struct heard *heard_copy(const struct heard *h)
 {
-    AUTO_BUF plain = BUF_INIT(2 * SLACK_TEXT_MAX);
+    AUTO_BUF plain = BUF_INIT((size_t)2 * SLACK_TEXT_MAX);
     struct heard with = *h;
 
     if (h->kind == HEARD_MESSAGE || h->kind == HEARD_COMMAND) {

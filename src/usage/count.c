@@ -17,7 +17,7 @@ int64_t count_ahead_ms(const struct count_rule *rule)
 
 int64_t count_reach_ms(const struct count_rule *rule)
 {
-    return count_ahead_ms(rule) + COUNT_CARRY * COUNT_MINUTE_MS;
+    return count_ahead_ms(rule) + (int64_t)COUNT_CARRY * COUNT_MINUTE_MS;
 }
 
 void count_split(int64_t total, const int64_t *w, size_t n, int64_t *ret)

@@ -364,7 +364,7 @@ static void fini(struct pull *p)
 
 int wandb_pull(const struct pull_ask *ask, struct pull_sum *ret, struct err *err)
 {
-    struct timeval often = {.tv_usec = PULL_TICK_MS * 1000};
+    struct timeval often = {.tv_usec = PULL_TICK_MS * 1000l};
     struct pull p =
         {.ask = ask, .config = ask->config, .w = ask->w, .store = ask->store, .sum = ret, .st = &ret->state};
 
