@@ -130,6 +130,9 @@ export interface Node {
     maintenance?: boolean;
     /** It has sent no sample, ever. */
     never_sampled?: boolean;
+    /** The silent node whose GPUs it has. */
+    belonged_to?: string;
+    belonged_to_id?: string;
     collect?: string;
     agent?: string;
     collector?: string;

@@ -9,6 +9,7 @@
 #include "book/use.h"
 #include "model/alert.h"
 #include "model/metric.h"
+#include "model/names.h"
 #include "render/words.h"
 
 #define SEC  1000ll
@@ -122,6 +123,28 @@ static void look_clock(const struct alert_rule *r, const struct scene *s, see_fn
             continue;
         snprintf(text, sizeof(text), "the clock of %s is off by %.1f s", node_shown(n), (double)n->clock_off_ms / 1000);
         see_node(r, n, 0, text, see, arg);
+    }
+}
+
+/* Two came with one name, or with one GPU: the second is told apart, and somebody must say which is which. */
+static void look_taken(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
+{
+    char text[640];
+
+    for (size_t i = 0; i < s->view->n; i++) {
+        const struct node_now *n = s->view->nodes[i];
+        if (name_is_nth(n->fact.name, n->name)) {
+            snprintf(text, sizeof(text), "%s calls itself %s, as another node does", node_shown(n), n->fact.name);
+            see_node(r, n, 0, text, see, arg);
+        }
+        for (size_t k = 0; k < n->n_devices; k++) {
+            const struct device_fact *d = &n->devices[k].fact;
+            if (d->parent[0] || d->lost || !strchr(d->uuid, '~'))
+                continue;
+            snprintf(text, sizeof(text), "%s:%d is a GPU that another node reports, too: here it is %s", node_shown(n),
+                     (int)d->index, d->uuid);
+            see_gpu(r, n, &n->devices[k], 0, text, see, arg);
+        }
     }
 }
 
@@ -517,6 +540,13 @@ const struct alert_rule alert_builtin[] = {
      .off = true, /* every update does it */
      .now_only = true,
      .look = look_started},
+    {.name = "name-taken",
+     .about = "two nodes have one name, or report one GPU: the second is NAME~2, UUID~2",
+     .advice = "muster node rename NODE NAME; a copied disk image: remove the agent's state folder on one of the two",
+     .severity = SEV_WARNING,
+     .for_ms = 30 * SEC,
+     .clear_ms = 30 * SEC,
+     .look = look_taken},
     {.name = "driver-hung",
      .about = "a node's driver does not answer",
      .advice = "look into dmesg for Xid errors; often only a restart of the node helps",

@@ -192,6 +192,8 @@ struct api {
     int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                       struct err *err);
     int (*node_delete)(void *hub, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
+    /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap */
+    int (*node_join)(void *hub, const char *new_one, const char *old_one, struct err *err);
     void (*node_labels)(void *hub, const char *key, const char *labels); /* a key that is not known is passed over */
     /* JSON array. keep: NULL, or which of the newest EVENTS_LOOK; n NULL: a node that is not known any more */
     int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit,

@@ -5,6 +5,7 @@
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/names.h"
 #include "query/view.h"
 
 static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
@@ -19,6 +20,12 @@ static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
     json_bool(j, "retired", n->retired);
     json_bool(j, "maintenance", n->maintenance);
     json_bool(j, "never_sampled", n->never_sampled);
+    json_bool(j, "name_taken", name_is_nth(n->fact.name, n->name));
+    size_t twice = 0;
+    for (size_t i = 0; i < n->n_devices; i++)
+        twice += !n->devices[i].fact.parent[0] && strchr(n->devices[i].fact.uuid, '~');
+    json_int(j, "gpus_twice", (int64_t)twice);
+    json_cstr(j, "belonged_to", n->was_id[0] ? n->was : NULL);
     if (n->at_ms > 0) {
         json_int(j, "last_news", n->at_ms);
         json_int(j, "age_ms", MAX(now_ms - n->at_ms, 0));
@@ -101,7 +108,7 @@ static enum reply_how node_done(const struct request *rq, struct reply *rp, int 
     if (r == -ENOENT)
         return reply_problem(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", STR_ARG(rq->tail));
     if (r < 0)
-        return reply_problem(rp, r == -EEXIST ? 409 : 500, "%s", err->msg);
+        return reply_problem(rp, r == -EEXIST || r == -EBUSY ? 409 : r == -EINVAL ? 400 : 500, "%s", err->msg);
     rp->body = BUF_INIT(64);
     buf_adds(&rp->body, "{\"done\":true}\n");
     return REPLY_NOW;
@@ -139,6 +146,21 @@ enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
     int r = tail_name(rq, node) ? a->node_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
     json_decref(o);
     return node_done(rq, rp, r, &err);
+}
+
+enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *rp)
+{
+    char node[NAME_MAX_LEN];
+    struct err err = {0};
+    json_t *o = read_object(rq, rp);
+    const char *old = json_string_value(json_object_get(o, "old"));
+    if (!o)
+        return REPLY_NOW;
+    int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "say whose place it takes: {\"old\": NODE}")
+            : tail_name(rq, node)            ? a->node_join(a->hub, node, old, &err)
+                                             : -ENOENT;
+    json_decref(o);
+    return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
 }
 
 enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)

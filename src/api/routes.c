@@ -36,6 +36,8 @@ const struct route routes[] = {
      .summary = "Rename a node, retire it, set it under maintenance: {\"name\",\"retired\",\"maintenance\"}, each optional", .handle = patch_node},
     {METHOD_DELETE, "/api/v1/nodes/{node}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
      .summary = "Delete a node that never sent a sample, and its token; 409: it has", .handle = delete_node},
+    {METHOD_POST, "/api/v1/nodes/{node}/join", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "It takes the place of a silent node, history, usage and bookings included: {\"old\": NODE}; 409: that one is alive, or their samples overlap", .handle = post_node_join},
     {GET, "/api/v1/people", ROLE_NONE, .summary = "Who is on which GPUs now: how many, how much memory, since when",
      .params = "filter: on which GPUs (docs/filter.md); me: whom 'mine' means without a token; recent: also those who are on none but used some lately", .handle = get_people},
     {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",

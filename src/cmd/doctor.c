@@ -16,6 +16,8 @@
 #include "cmd/cmd.h"
 #include "store/aside.h"
 
+#define NODES_TOLD 10
+
 struct doctor_conf {
     struct client_conf client;
     char *data;
@@ -246,6 +248,39 @@ static void ask_wandb(struct report *r, const struct doctor_conf *conf)
     json_decref(j);
 }
 
+/* Nodes that an admin has to do something about; the first few, for there may be thousands. */
+static void ask_nodes(struct report *r, const struct doctor_conf *conf)
+{
+    AUTO_BUF answer = {0};
+    struct err err = {0};
+    size_t i, told = 0;
+    if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
+        return; /* not for us to read */
+    json_t *all = json_loadb(answer.p, answer.len, 0, NULL), *n;
+    json_array_foreach(all, i, n)
+    {
+        const char *name = json_string_value(json_object_get(n, "name"));
+        const char *own = json_string_value(json_object_get(n, "own_name"));
+        const char *was = json_string_value(json_object_get(n, "belonged_to"));
+        bool taken = json_is_true(json_object_get(n, "name_taken")) && own;
+        bool twice = json_integer_value(json_object_get(n, "gpus_twice")) > 0;
+        if (!name || json_is_true(json_object_get(n, "retired")) || !(was || taken || twice) || ++told > NODES_TOLD)
+            continue;
+        if (was)
+            say(r, NOTE, "node", "%s has GPUs that belonged to %s: if it is that machine, `muster node join %s %s`",
+                name, was, name, was);
+        else if (taken)
+            say(r, NOTE, "node", "%s calls itself %s, as another node does: `muster node rename %s NAME`", name, own,
+                name);
+        else
+            say(r, NOTE, "node",
+                "%s has GPUs that another node reports, too: a copied disk image, or one of the two lies", name);
+    }
+    if (told > NODES_TOLD)
+        say(r, NOTE, "node", "and %zu more such nodes", told - NODES_TOLD);
+    json_decref(all);
+}
+
 static void ask_hub(struct report *r, const struct doctor_conf *conf)
 {
     AUTO_BUF answer = {0};
@@ -285,6 +320,7 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
             "alone): give Prometheus and wall screens a token of role reader");
     ask_clock(r, j, before, after);
     json_decref(j);
+    ask_nodes(r, conf);
     ask_wandb(r, conf);
 }
 

@@ -107,11 +107,13 @@ static int from_here(const struct ls_conf *conf, struct picture *p, struct err *
     return r < 0 ? r : look(conf, p);
 }
 
-/* Why nodes cannot be read, where the screen is too narrow for the column that says so. */
+/* Why nodes cannot be read, or are not who they seem, where the screen is too narrow for the column that says so. */
 static void unread(const struct view *v, struct buf *out)
 {
     for (size_t i = 0; i < v->n; i++)
-        if ((v->nodes[i]->n_devices == 0 || v->nodes[i]->collect != COLLECT_OK) && v->nodes[i]->reason[0])
+        if ((v->nodes[i]->n_devices == 0 || v->nodes[i]->collect != COLLECT_OK || v->nodes[i]->was[0] ||
+             strchr(v->nodes[i]->name, '~')) &&
+            v->nodes[i]->reason[0])
             buf_addf(out, "! %s: %s\n", v->nodes[i]->name, v->nodes[i]->reason);
 }
 

@@ -25,14 +25,17 @@ static const struct opt node_opts[] = {
 };
 const struct opt_cmd node_face = {
     .name = "muster node",
-    .summary = "list, rename, retire, delete nodes; set them aside for maintenance",
-    .args = "list | rename NODE NAME | retire NODE | maintenance NODE | delete NODE...",
+    .summary = "list, rename, retire, join, delete nodes; set them aside for maintenance",
+    .args = "list | rename NODE NAME | retire NODE | maintenance NODE | join NEW OLD | delete NODE...",
     .about = "NODE is a name or an id. A retired node leaves the screens; its history stays. One that "
-             "never sent a sample can be deleted, and its token with it. A node in maintenance is "
+             "never sent a sample can be deleted, and its token with it. `join` gives NEW the history, usage and "
+             "bookings of OLD, which "
+             "is silent and is no more then: a machine that was set up anew. A node in maintenance is "
              "shown, "
              "but not as free. Needs an admin token, which a local hub's own user has already.",
     .examples = "muster node list  # every node the hub has ever seen\n"
                 "muster node rename ip-10-0-0-7 dgx7  # a name people know\n"
+                "muster node join dgx7~2 dgx7  # it was set up anew, and has the same GPUs\n"
                 "muster node maintenance dgx7 --undo  # back to work",
     .opts = node_opts,
 };
@@ -104,7 +107,25 @@ static int change(const struct node_conf *conf, const char *node, const char *na
     return EXIT_OK;
 }
 
-static int delete (const struct node_conf *conf, char **nodes, int n)
+static int join(const struct node_conf *conf, const char *node, const char *old)
+{
+    AUTO_BUF body = BUF_INIT(4096);
+    AUTO_BUF path = BUF_INIT(1024);
+    AUTO_BUF answer = {0};
+    struct err err = {0};
+    struct json j = json_on(&body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "old", old);
+    json_end_obj(&j);
+    buf_adds(&path, "/api/v1/nodes/");
+    buf_addurl(&path, str_of(node));
+    buf_adds(&path, "/join");
+    if (client_ask(&conf->client, "POST", path.p, buf_str(&body), &answer, &err) < 0)
+        return cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+    return EXIT_OK;
+}
+
+static int remove_nodes(const struct node_conf *conf, char **nodes, int n)
 {
     int code = EXIT_OK;
     for (int i = 0; i < n; i++) {
@@ -134,8 +155,10 @@ int cmd_node(int argc, char **argv)
             r = change(&conf, a[1], NULL, "retired");
         else if (n == 2 && strcmp(a[0], "maintenance") == 0)
             r = change(&conf, a[1], NULL, "maintenance");
+        else if (n == 3 && strcmp(a[0], "join") == 0)
+            r = join(&conf, a[1], a[2]);
         else if (n >= 2 && strcmp(a[0], "delete") == 0)
-            r = delete (&conf, a + 1, n - 1);
+            r = remove_nodes(&conf, a + 1, n - 1);
         else
             r = cli_fail(&node_face, EXIT_USAGE, "expected %s", node_face.args);
     }

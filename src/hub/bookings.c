@@ -91,6 +91,8 @@ static void show_device(struct hub *h, struct node_now *n, size_t device, int64_
     const struct hold *now, *next;
     struct hold_now a = {0}, b = {0};
     book_of_device(h->book, str_of(n->devices[device].fact.uuid), now_ms, &now, &next);
+    if (n->was_id[0]) /* they are the silent node's, until an admin joins the two */
+        now = next = NULL;
     live_book(h->live, n, device, as_now(h, now, now_ms, &a), as_now(h, next, now_ms, &b), judge_ms);
 }
 

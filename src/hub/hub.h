@@ -84,13 +84,27 @@ void hub_event(struct hub *h, const char *node, const char *device, const struct
 
 /* ---- ingest.c ---- */
 enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);
-/* Make these facts (and processes) the ones in force; takes a silent node over where that is due. May move *n. */
-void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64_t id, const struct node_fact *f,
+/* Make these facts (and processes) the ones in force. */
+void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
                   int64_t now_ms);
+/* Keep facts that are not as they came: the name of their blob, or id where that fails. */
+uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
 /* The node and its record, made if new. NULL: there are too many. */
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
 
+/* ---- twins.c ---- */
+/* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
+ * another now. Cheap where peer->shares is false afterwards, and not to be called again then for the same facts. */
+bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
+/* The same, and f is kept; the name of facts in force for those the agent calls id. */
+uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
+                     int64_t now_ms);
+void twins_load(struct hub *h, struct peer *peer, struct node_now *n); /* after all were loaded: whose GPUs it has */
+
 /* ---- registry.c ---- */
+/* History, usage and bookings of old become n's, and old is no more. */
+void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
+int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err);
 int registry_load(struct hub *h, struct err *err);
 void registry_labels(void *hub, const char *key, const char *labels);
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,

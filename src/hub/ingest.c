@@ -46,6 +46,7 @@ struct post {
     struct proc_list procs;
     struct late_procs late;
     char token[64];
+    char from[NODE_KEY_MAX]; /* the node of its token, which has this id now; empty: it is this one */
 };
 
 /* What is left of it while the disk works. */
@@ -160,6 +161,30 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
     return peer;
 }
 
+/*
+ * A node that lost its id has its token still: one that is bound to a silent node, and brings that node's GPUs, is that
+ * node. No other token moves what is not its own.
+ */
+static bool post_moves(struct post *p)
+{
+    const char *from = p->rq->token.node;
+    struct node_now *old = from[0] && strcmp(from, p->key) != 0 ? live_find(p->h->live, from) : NULL;
+    struct node_fact facts = {0};
+    struct err err = {0};
+    bool brings = false;
+    if (!old || strcmp(old->key, from) != 0 || old->retired || !live_silent(old, p->now_ms) ||
+        (p->n && !p->n->never_sampled))
+        return false;
+    for (size_t i = 0; i < p->n_frames && !brings; i++)
+        if (p->frames[i].type == FRAME_FACTS && wire_facts(&p->frames[i], &facts, &err) == 0) {
+            brings = live_brings_gpus(old, &facts);
+            node_fact_fini(&facts);
+        }
+    if (brings)
+        mem_copy_str(p->from, sizeof(p->from), from);
+    return brings;
+}
+
 /* The token lets this node send. False: answered. */
 static bool post_allowed(struct post *p)
 {
@@ -171,7 +196,8 @@ static bool post_allowed(struct post *p)
     if (p->rq->role == ROLE_RELAY)
         return true;
     if (p->rq->role == ROLE_AGENT) {
-        r = tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
+        r = post_moves(p) ? tokens_move(h->tokens, p->rq->token.id, p->key, p->now_ms, &err)
+                          : tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
         if (r == 0 && known)
             known->minted[0] = 0;
     } else if (known && known->minted[0] && known->minted_for == p->hello.run &&
@@ -323,53 +349,43 @@ static bool post_blob(struct post *p, const struct frame *f)
     return true;
 }
 
+uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id)
+{
+    struct node_id node;
+    if (node_origin_ok(str_of(key)))
+        node_origin_id(str_of(key), &node);
+    else if (!node_id_parse(str_of(key), &node))
+        return id;
+    buf_fini(&h->scratch);
+    h->scratch = BUF_INIT(WIRE_BODY_MAX);
+    if (wire_put_facts(&h->scratch, &node, f, &id) == 0)
+        store_put_blob(h->store, key, BLOB_FACTS, id, buf_str(&h->scratch));
+    return id;
+}
+
 /* The facts to start from after a restart: GPUs that are gone are in no agent's facts, but shown all the same. */
 static uint64_t shown_facts(struct hub *h, const struct node_now *n, uint64_t id, const struct node_fact *f)
 {
     struct node_fact shown = *f;
-    struct node_id node;
     if (n->n_devices <= f->n_devices)
-        return id;
-    if (node_origin_ok(str_of(n->key)))
-        node_origin_id(str_of(n->key), &node);
-    else if (!node_id_parse(str_of(n->key), &node))
         return id;
     AUTO_FREE struct device_fact *devices = mem_zero(n->n_devices, sizeof(*devices));
     for (size_t i = 0; i < n->n_devices; i++)
         devices[i] = n->devices[i].fact;
     shown.devices = devices;
     shown.n_devices = n->n_devices;
-    buf_fini(&h->scratch);
-    h->scratch = BUF_INIT(WIRE_BODY_MAX);
-    if (wire_put_facts(&h->scratch, &node, &shown, &id) == 0)
-        store_put_blob(h->store, n->key, BLOB_FACTS, id, buf_str(&h->scratch));
-    return id;
+    return ingest_put_facts(h, n->key, &shown, id);
 }
 
-void ingest_facts(struct hub *h, struct peer **peer, struct node_now **n, uint64_t id, const struct node_fact *f,
+void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
                   int64_t now_ms)
 {
-    char old_key[NODE_KEY_MAX], key[NODE_KEY_MAX];
-    mem_copy_str(key, sizeof(key), (*n)->key);
-    if ((*n)->n_devices == 0 && f->n_devices && live_takeover(h->live, key, f, now_ms, old_key)) {
-        struct peer *old = peers_find(h->peers, old_key);
-        log_info("hub", "node %s takes over %s: it brings the same GPUs", key, old_key);
-        store_take_over(h->store, old_key, key);
-        ledger_move(h->ledger, old_key, key, now_ms);
-        if (old) {
-            mem_copy_str((*peer)->rec.name, sizeof((*peer)->rec.name), old->rec.name);
-            (*peer)->rec.first_ms = old->rec.first_ms;
-            peers_drop(h->peers, old_key);
-        }
-        *n = live_find(h->live, key);
-        (*peer)->saved_ms = 0;
-    }
-    live_facts(h->live, *n, id, f, now_ms);
-    bookings_show(h, *n, now_ms);
-    id = shown_facts(h, *n, id, f);
-    if ((*peer)->rec.facts != id) {
-        (*peer)->rec.facts = id;
-        peer_save(h->peers, *peer, *n, true, now_ms);
+    live_facts(h->live, n, id, f, now_ms);
+    bookings_show(h, n, now_ms);
+    id = shown_facts(h, n, id, f);
+    if (peer->rec.facts != id) {
+        peer->rec.facts = id;
+        peer_save(h->peers, peer, n, true, now_ms);
     }
 }
 
@@ -399,6 +415,22 @@ static bool have_facts(struct post *p, uint64_t id)
     return true;
 }
 
+/* The facts in force for those that the agent calls id. */
+static uint64_t facts_of(struct post *p, uint64_t id)
+{
+    struct peer *peer = p->peer;
+    for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id && !peer->shares; i++)
+        if (peer->facts[i].told == id)
+            return peer->facts[i].own;
+    if (!id || !have_facts(p, id))
+        return id;
+    p->facts_id = twins_facts(p->h, peer, p->n, id, &p->facts, p->now_ms);
+    peer->facts[1] = peer->facts[0];
+    peer->facts[0].told = id;
+    peer->facts[0].own = p->facts_id;
+    return p->facts_id;
+}
+
 static bool have_procs(struct post *p, uint64_t id)
 {
     struct frame blob;
@@ -418,7 +450,7 @@ static bool have_procs(struct post *p, uint64_t id)
 static void post_in_force(struct post *p, const struct frame *f)
 {
     if (f->facts && !live_knows(p->n, f->facts, 0) && have_facts(p, f->facts))
-        ingest_facts(p->h, &p->peer, &p->n, f->facts, &p->facts, p->now_ms);
+        ingest_facts(p->h, p->peer, p->n, f->facts, &p->facts, p->now_ms);
     if (f->procs && !live_knows(p->n, 0, f->procs) && have_procs(p, f->procs)) {
         live_procs(p->h->live, p->n, f->procs, &p->procs, p->now_ms);
         p->peer->rec.procs = f->procs;
@@ -495,7 +527,7 @@ static int64_t batch_work(const struct batch *b)
                      b->n_events * sizeof(*b->events));
 }
 
-static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, size_t *n_keys, struct batch_key *keys)
+static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t *n_keys, struct batch_key *keys)
 {
     struct hub *h = p->h;
     struct err err = {0};
@@ -515,6 +547,7 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
     }
     if (wire_batch(h->dec, f, &b, &err) < 0)
         return bad_frames(p, err.msg);
+    b.facts = f->facts = facts_of(p, f->facts);
     p->work += batch_work(&b);
     peer_spent(p->peer, batch_work(&b));
     int64_t shift = shift_of(p, &b);
@@ -531,6 +564,8 @@ static bool post_batch(struct post *p, const struct frame *f, size_t *n_append, 
     if (!peer_is_news(p->peer, f->key.run, f->key.number))
         return true;
     h->batches++;
+    if (b.n_ticks && (!p->peer->sampled_from_ms || b.at_ms[0] + shift < p->peer->sampled_from_ms))
+        p->peer->sampled_from_ms = b.at_ms[0] + shift;
     int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + shift : 0;
     bool newer = newest_ms > p->n->sample_at_ms;
     if (newer)
@@ -565,8 +600,11 @@ static enum reply_how post_take(struct post *p)
         if (p->frames[i].type == FRAME_BATCH ? !post_batch(p, &p->frames[i], &n_append, &n_keys, keys)
                                              : !post_blob(p, &p->frames[i]))
             return REPLY_NOW;
-    if (p->facts_id && p->n_batches == 0) /* a node without a sample yet is shown, too */
-        ingest_facts(h, &p->peer, &p->n, p->facts_id, &p->facts, p->now_ms);
+    if (p->facts_id && p->n_batches == 0) { /* a node without a sample yet is shown, too */
+        uint64_t id = facts_of(p, p->facts_id);
+        if (have_facts(p, id))
+            ingest_facts(h, p->peer, p->n, id, &p->facts, p->now_ms);
+    }
     /* a token is durable with its node's record; who has sent a sample is not deleted any more */
     bool save = p->token[0] || (!p->n->never_sampled && !p->peer->rec.sampled_ms);
     peer_save(h->peers, p->peer, p->n, save, p->now_ms);
@@ -632,6 +670,9 @@ enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
     if (post_read(&p) && post_fits(&p) &&
         (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) &&
         (p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n))) {
+        struct node_now *old = p.from[0] ? live_find(h->live, p.from) : NULL;
+        if (old)
+            registry_move(h, p.n, old, p.now_ms);
         if (p.token[0]) {
             memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));
             mem_copy_str(p.peer->minted_with, sizeof(p.peer->minted_with), rq->token.id);

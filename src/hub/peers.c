@@ -124,6 +124,10 @@ size_t peers_count(const struct peers *p)
 
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms)
 {
+    if (strcmp(peer->rec.name, live_called(n)) != 0) {
+        mem_copy_str(peer->rec.name, sizeof(peer->rec.name), live_called(n));
+        now = true;
+    }
     if (!now && now_ms - peer->saved_ms < SAVE_MS && now_ms >= peer->saved_ms)
         return;
     if (peer->rec.first_ms == 0)

@@ -26,11 +26,16 @@ struct peer_proc { /* a process on a device that has not ended */
 struct peer {
     struct peer *next;
     struct store_node rec;
-    int64_t saved_ms; /* when rec was last put */
-    bool heard;       /* since the hub started */
-    int64_t shift_ms; /* added to the times it sends */
+    int64_t saved_ms;        /* when rec was last put */
+    bool heard;              /* since the hub started */
+    int64_t sampled_from_ms; /* the earliest sample since then; 0: none */
+    int64_t shift_ms;        /* added to the times it sends */
     int64_t refused_ms;
     unsigned in_flight; /* requests waiting for the disk */
+    bool shares;        /* another node has GPUs of it, too: look again each time (twins.c) */
+    struct {
+        uint64_t told, own; /* facts as its agent names them, and as they are kept */
+    } facts[2];
     struct budget {
         int64_t spent, at_ms;
     } work, events; /* what it made us do lately: bytes to unpack, events told; see peer_may and peer_may_tell */

@@ -5,7 +5,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "hub/alerts.h"
+#include "hub/ledger.h"
 
+#define JOIN_MS    30000             /* after a start who is alive has spoken by then */
 #define SETTLE_MS  90000             /* after a start nodes come back one by one: that is not news */
 #define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
 
@@ -21,9 +23,8 @@ static bool load_blob(struct hub *h, const char *key, uint64_t id, struct frame 
     return wire_one(buf_str(&h->scratch), ret, &err) == 0;
 }
 
-static void load_node(void *arg, const struct store_node *rec)
+static void load_node(struct hub *h, const struct store_node *rec)
 {
-    struct hub *h = arg;
     bool is_new;
     struct frame f;
     struct err err = {0};
@@ -43,9 +44,48 @@ static void load_node(void *arg, const struct store_node *rec)
     h->newest_ms = MAX(h->newest_ms, rec->last_ms);
 }
 
+struct all_nodes {
+    size_t n, cap;
+    struct store_node *v;
+};
+
+static void add_node(void *arg, const struct store_node *rec)
+{
+    struct all_nodes *all = arg;
+    VEC_ROOM(all->v, all->n, all->cap);
+    all->v[all->n++] = *rec;
+}
+
+static int by_age(const void *pa, const void *pb)
+{
+    const struct store_node *a = pa, *b = pb;
+    int r = (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
+    return r ? r : strcmp(a->key, b->key);
+}
+
+/* The elder first: of two with one name it keeps it. */
+static int load_nodes(struct hub *h, struct err *err)
+{
+    struct all_nodes all = {0};
+    int r = store_nodes(h->store, add_node, &all, err);
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_age);
+    for (size_t i = 0; i < all.n && r >= 0; i++)
+        load_node(h, &all.v[i]);
+    for (size_t i = 0; i < all.n && r >= 0; i++) { /* a name that was given now is kept */
+        struct node_now *n = live_find(h->live, all.v[i].key);
+        struct peer *peer = peers_find(h->peers, n->key);
+        twins_load(h, peer, n);
+        if (strcmp(live_called(n), all.v[i].name) != 0)
+            peer_save(h->peers, peer, n, true, h->started_ms);
+    }
+    free(all.v);
+    return r;
+}
+
 int registry_load(struct hub *h, struct err *err)
 {
-    int r = store_nodes(h->store, load_node, h, err);
+    int r = load_nodes(h, err);
     if (r >= 0)
         r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
     return r;
@@ -76,13 +116,67 @@ int registry_admin(void *hub, const char *key_or_name, const char *rename, int r
         return -ENOENT;
     if (rename && rename[0] && name_taken(h, n, rename))
         return err_set(err, -EEXIST, "another node is called '%s' already", rename);
-    if (rename)
-        mem_copy_str(peer->rec.name, sizeof(peer->rec.name), rename);
-    live_admin(h->live, n, peer->rec.name, retired < 0 ? n->retired : retired > 0,
+    if (retired == 0 && n->retired && live_called(n)[0] && name_taken(h, n, n->name))
+        return err_set(err, -EEXIST, "another node is called '%s' by now: rename one of the two first", n->name);
+    live_admin(h->live, n, rename ? rename : live_called(n), retired < 0 ? n->retired : retired > 0,
                maintenance < 0 ? n->maintenance : maintenance > 0);
     peer_save(h->peers, peer, n, true, clock_wall_ms());
     log_info("hub", "node %s: now called %s%s%s", n->key, n->name, n->retired ? ", retired" : "",
              n->maintenance ? ", under maintenance" : "");
+    return 0;
+}
+
+void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms)
+{
+    struct peer *peer = peers_find(h->peers, n->key), *was = peers_find(h->peers, old->key);
+    char key[NODE_KEY_MAX];
+    mem_copy_str(key, sizeof(key), old->key);
+    log_info("hub", "node %s (%s) takes the place of %s (%s): history, usage and bookings are its now", n->name, n->key,
+             old->name, key);
+    store_take_over(h->store, key, n->key);
+    ledger_move(h->ledger, key, n->key, now_ms);
+    if (was && was->rec.first_ms)
+        peer->rec.first_ms = peer->rec.first_ms ? MIN(peer->rec.first_ms, was->rec.first_ms) : was->rec.first_ms;
+    if (was && was->rec.sampled_ms)
+        n->never_sampled = false;
+    peer->rec.sampled_ms = MAX(peer->rec.sampled_ms, was ? was->rec.sampled_ms : 0);
+    memset(peer->facts, 0, sizeof(peer->facts));
+    peers_drop(h->peers, key);
+    live_join(h->live, n, old, now_ms);
+    bookings_show(h, n, now_ms);
+    peer_save(h->peers, peer, n, true, now_ms);
+}
+
+/* When a node's samples began and ended; false: it has none. */
+static bool sampled(const struct peer *peer, const struct node_now *n, int64_t *first_ms, int64_t *last_ms)
+{
+    /* When it first came, which nobody else can say; what it had to say was older, perhaps. */
+    *first_ms = peer->sampled_from_ms ? MIN(peer->rec.first_ms, peer->sampled_from_ms) : peer->rec.first_ms;
+    *last_ms = MAX(peer->rec.sampled_ms, n->sample_at_ms);
+    return !n->never_sampled;
+}
+
+int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, new_one), *old = live_find(h->live, old_one);
+    struct peer *peer = n ? peers_find(h->peers, n->key) : NULL, *was = old ? peers_find(h->peers, old->key) : NULL;
+    int64_t now_ms = clock_wall_ms(), first_ms, last_ms, old_first_ms, old_last_ms;
+    if (!peer || !was)
+        return err_set(err, -ENOENT, "no node is called '%s'; /api/v1/nodes lists them", peer ? old_one : new_one);
+    if (n == old)
+        return err_set(err, -EINVAL, "%s is one node: there is nothing to join", n->name);
+    if (!live_silent(old, now_ms))
+        return err_set(err, -EBUSY, "%s is alive: a node whose place another takes must be silent for half a minute",
+                       old->name);
+    if (!was->heard && now_ms >= h->started_ms && now_ms - h->started_ms < JOIN_MS)
+        return err_set(err, -EBUSY, "the hub has just started: in half a minute it knows whether %s is alive",
+                       old->name);
+    if (sampled(peer, n, &first_ms, &last_ms) && sampled(was, old, &old_first_ms, &old_last_ms) &&
+        first_ms <= old_last_ms && old_first_ms <= last_ms)
+        return err_set(err, -EBUSY, "%s and %s sent samples at the same time: they are two machines", n->name,
+                       old->name);
+    registry_move(h, n, old, now_ms);
     return 0;
 }
 

@@ -523,6 +523,7 @@ static void make_api(struct server *s)
         .vesta_notify = vesta_notify,
         .node_admin = registry_admin,
         .node_delete = registry_delete,
+        .node_join = registry_join,
         .node_labels = registry_labels,
         .events = registry_events,
         .job_put = jobs_put,

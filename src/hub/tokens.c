@@ -273,6 +273,21 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
     return 0;
 }
 
+int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err)
+{
+    struct slot *s;
+    struct store_token st;
+    if (look_up(t, id, &s) != 1 || store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
+        return err_set(err, -EACCES, "this token is gone");
+    mem_copy_str(st.node, sizeof(st.node), node);
+    memcpy(st.hash, s->token.hash, sizeof(st.hash));
+    st.used_ms = now_ms;
+    int r = store_token_put_soon(t->store, &st, err);
+    if (r == 0)
+        remember(t, &st)->soon_ms = clock_mono_ms() + SOON_MS;
+    return r;
+}
+
 static void forget_one(void *arg, const struct store_token *st)
 {
     struct tokens *t = arg;

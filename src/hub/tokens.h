@@ -29,6 +29,8 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
 #define ENROLL_RATE  10  /* … and then in a second */
 int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
                   int *retry_s, struct err *err);
+/* An agent token's node has a new id. */
+int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
 /* The node's tokens are on their way out of the store: none of them is good any more. */
 void tokens_forget(struct tokens *t, const char *node);
 

@@ -234,6 +234,7 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
     for (size_t i = 0; i < p->facts.n_devices; i++)
         gather_sample(g, (uint16_t)(i + 1), &p->samples[i]);
     gather_uses(g, p->uses, p->n_uses);
+    twins_part(h, peer, n, &p->facts, now_ms);
     int r = wire_put_facts(&out, id, &p->facts, &facts_id);
     procs_at = out.len;
     if (r == 0)
@@ -253,7 +254,7 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
             store_put_blob(h->store, key, BLOB_FACTS, facts_id, str_n(out.p, procs_at));
         if (!store_has_blob(h->store, key, procs_id))
             store_put_blob(h->store, key, BLOB_PROCS, procs_id, str_n(out.p + procs_at, batch_at - procs_at));
-        ingest_facts(h, &peer, &n, facts_id, &p->facts, now_ms);
+        ingest_facts(h, peer, n, facts_id, &p->facts, now_ms);
         live_procs(h->live, n, procs_id, &p->procs, now_ms);
         live_batch(h->live, n, &b, 0, now_ms);
         peer_track(h->peers, peer, n, now_ms);

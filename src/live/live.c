@@ -7,19 +7,13 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
-#include "live/node.h"
+#include "live/gpu_index.h"
 #include "model/labels.h"
 #include "model/names.h"
 
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
 #define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
 #define REFUSED_MS   60000 /* how long a refused twin is shown */
-
-struct gpu_ref { /* whose a GPU is */
-    struct gpu_ref *next;
-    uint64_t hash; /* of its uuid */
-    struct live_node *n;
-};
 
 struct live {
     struct state_rule rule;
@@ -34,8 +28,7 @@ struct live {
     struct live_node **v;
     size_t buckets; /* a power of two */
     struct live_node **by_key, **by_name;
-    size_t n_gpus, gpu_buckets; /* a power of two */
-    struct gpu_ref **by_gpu;    /* whole ones, MIG instances aside */
+    struct gpu_index gpus;
     bool unsorted;
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
@@ -135,85 +128,24 @@ struct node_now *live_find(const struct live *l, const char *key_or_name)
     return best ? &best->now : NULL;
 }
 
-static struct gpu_ref **gpu_bucket(const struct live *l, uint64_t hash)
-{
-    return &l->by_gpu[hash & (l->gpu_buckets - 1)];
-}
-
-static void gpus_grow(struct live *l)
-{
-    size_t was = l->gpu_buckets;
-    struct gpu_ref **old = l->by_gpu;
-
-    l->gpu_buckets = was ? was * 4 : 256;
-    l->by_gpu = mem_zero(l->gpu_buckets, sizeof(*l->by_gpu));
-    for (size_t i = 0; i < was; i++)
-        while (old[i]) {
-            struct gpu_ref *g = old[i], **at = gpu_bucket(l, g->hash);
-            old[i] = g->next;
-            g->next = *at;
-            *at = g;
-        }
-    free(old);
-}
-
-static uint64_t gpu_hash(const struct device_fact *d)
-{
-    return fnv64(d->uuid, strlen(d->uuid));
-}
-
-static void gpus_add(struct live *l, struct live_node *n)
-{
-    for (size_t i = 0; i < n->now.n_devices; i++) {
-        if (n->now.devices[i].fact.parent[0])
-            continue;
-        if (l->n_gpus >= l->gpu_buckets)
-            gpus_grow(l);
-        struct gpu_ref *g = mem_alloc(sizeof(*g)), **at;
-        g->hash = gpu_hash(&n->now.devices[i].fact);
-        g->n = n;
-        at = gpu_bucket(l, g->hash);
-        g->next = *at;
-        *at = g;
-        l->n_gpus++;
-    }
-}
-
-static void gpus_remove(struct live *l, const struct live_node *n)
-{
-    for (size_t i = 0; i < n->now.n_devices && l->gpu_buckets; i++)
-        for (struct gpu_ref **at = gpu_bucket(l, gpu_hash(&n->now.devices[i].fact)); *at;) {
-            struct gpu_ref *g = *at;
-            if (g->n != n) {
-                at = &g->next;
-                continue;
-            }
-            *at = g->next;
-            free(g);
-            l->n_gpus--;
-        }
-}
-
-static const struct device_now *device_in(const struct live_node *n, struct str uuid, const struct node_now **ret_node)
-{
-    for (size_t i = 0; i < n->now.n_devices; i++)
-        if (str_eq(uuid, n->now.devices[i].fact.uuid)) {
-            *ret_node = &n->now;
-            return &n->now.devices[i];
-        }
-    return NULL;
-}
-
+/* Of several that have it the one it belongs to: not one that came with a silent node's GPUs, nor a retired one. */
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node)
 {
     const struct device_now *d = NULL;
-    uint64_t hash = fnv64(uuid.p, uuid.len);
+    const struct gpu_ref *at = NULL;
+    int best = -1;
 
-    for (struct gpu_ref *g = l->gpu_buckets ? *gpu_bucket(l, hash) : NULL; g && !d; g = g->next)
-        if (g->hash == hash)
-            d = device_in(g->n, uuid, ret_node);
+    for (struct live_node *n; (n = gpu_index_find(&l->gpus, uuid, &at));) {
+        int good = 2 * !n->now.retired + !n->now.was_id[0];
+        if (good > best) {
+            d = gpu_index_in(n, uuid);
+            *ret_node = &n->now;
+            best = good;
+        }
+    }
     for (size_t i = 0; i < l->n && !d; i++) /* MIG instances are not in the index, and are few */
-        d = device_in(l->v[i], uuid, ret_node);
+        if ((d = gpu_index_in(l->v[i], uuid)))
+            *ret_node = &l->v[i]->now;
     return d;
 }
 
@@ -228,9 +160,62 @@ static void call_by_names(struct live *l, struct live_node *n)
     }
 }
 
+/* Who else answers to this name. Retired ones do not. */
+static struct live_node *name_holder(const struct live *l, const struct live_node *but, const char *name)
+{
+    struct live_node *n = find_key(l, name);
+
+    if (n && n != but)
+        return n;
+    for (n = l->by_name[bucket_of(l, name)]; n; n = n->next_by_name)
+        if (n != but && !n->now.retired && strcmp(n->now.name, name) == 0)
+            return n;
+    return NULL;
+}
+
+/* Its own name is another's: "dgx1~2", until an admin says otherwise or it calls itself something else. */
+static void give_name(const struct live *l, struct live_node *n)
+{
+    const char *own = n->own_name[0] ? n->own_name : n->now.key;
+    struct live_node *holder;
+
+    if (n->given && !name_is_nth(own, n->admin_name)) {
+        n->admin_name[0] = 0;
+        n->given = false;
+    }
+    if (n->admin_name[0] || n->now.retired || !(holder = name_holder(l, n, own)))
+        return;
+    bool by_name = strcmp(holder->now.name, own) == 0; /* else it is a key */
+    unsigned nth = by_name ? MAX(holder->twins, 1) : 1;
+    do
+        name_nth(own, ++nth, n->admin_name, sizeof(n->admin_name));
+    while (name_holder(l, n, n->admin_name));
+    if (by_name)
+        holder->twins = nth; /* where to go on: many may come with one name */
+    n->given = true;
+}
+
+static void make_remark(struct live_node *n)
+{
+    size_t twice = 0;
+
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        twice += !n->now.devices[i].fact.parent[0] && strchr(n->now.devices[i].fact.uuid, '~');
+    n->remark[0] = 0;
+    if (n->now.was_id[0])
+        snprintf(n->remark, sizeof(n->remark), "has GPUs that belonged to %.100s", n->now.was);
+    else if (n->given)
+        snprintf(n->remark, sizeof(n->remark), "calls itself %.100s, as another node does", n->own_name);
+    else if (twice)
+        snprintf(n->remark, sizeof(n->remark), "has %zu GPU%s that another node reports, too", twice,
+                 twice == 1 ? "" : "s");
+    n->why = WHY_NOT_YET; /* words are made again */
+}
+
 /* The name it shows by: an admin's, else its own, else its key. True when that changed. */
 static bool take_name(struct live *l, struct live_node *n)
 {
+    give_name(l, n);
     const char *name = n->admin_name[0] ? n->admin_name : n->own_name[0] ? n->own_name : n->now.key;
 
     if (strcmp(name, n->now.name) == 0)
@@ -239,6 +224,7 @@ static bool take_name(struct live *l, struct live_node *n)
     mem_copy_str(n->now.name, sizeof(n->now.name), name);
     call_by_names(l, n);
     index_add(l, n);
+    make_remark(n);
     return true;
 }
 
@@ -328,6 +314,8 @@ static bool judge_all(struct live *l, struct live_node *n, int64_t now_ms)
     if (n->refused[0]) {
         mem_copy_str(n->now.reason, sizeof(n->now.reason), n->refused);
         n->next_ms = MIN(n->next_ms, n->refused_until_ms);
+    } else if (!n->now.reason[0] && n->remark[0]) {
+        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->remark);
     }
     for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU is judged by them */
         if (n->now.devices[i].fact.parent[0])
@@ -358,6 +346,7 @@ static void heard(struct live *l, struct live_node *n, int64_t now_ms)
             tell(l, n, EVENT_BACK, now_ms, silent / 1000, "back after ", MAX(silent, 1));
     }
     n->now.at_ms = now_ms;
+    n->spoke = true;
 }
 
 /* ---- nodes ---- */
@@ -379,13 +368,7 @@ void live_free(struct live *l)
     for (size_t i = 0; i < l->n; i++)
         node_free(l->v[i]);
     free(l->v);
-    for (size_t i = 0; i < l->gpu_buckets; i++)
-        while (l->by_gpu[i]) {
-            struct gpu_ref *g = l->by_gpu[i];
-            l->by_gpu[i] = g->next;
-            free(g);
-        }
-    free(l->by_gpu);
+    gpu_index_free(&l->gpus);
     free(l->by_key);
     free(l->by_name);
     free(l->sorted);
@@ -440,6 +423,7 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
     index_grow(l);
     l->v[l->n++] = n;
     index_add(l, n);
+    take_name(l, n);
     judge_again(l, n, true, now_ms);
     if (now_ms > 0)
         tell(l, n, EVENT_NEW, now_ms, 0, "seen for the first time", 0);
@@ -456,7 +440,7 @@ void live_drop(struct live *l, const char *key)
     while (l->v[i] != n)
         i++;
     index_remove(l, n);
-    gpus_remove(l, n);
+    gpu_index_remove(&l->gpus, n);
     l->v[i] = l->v[--l->n];
     l->version++;
     node_free(n);
@@ -467,21 +451,29 @@ void live_admin(struct live *l, struct node_now *now, const char *name, bool ret
     struct live_node *n = own(now);
 
     mem_copy_str(n->admin_name, sizeof(n->admin_name), name ? name : "");
-    take_name(l, n);
+    n->given = name_is_nth(n->own_name, n->admin_name);
     if (now->retired != retired)
         l->unsorted = true;
     now->retired = retired;
+    take_name(l, n);
+    make_remark(n);
     now->maintenance = maintenance;
     judge_again(l, n, true, l->tick_ms);
 }
 
-/* More than half of old's GPUs are among facts. */
-static bool brings_gpus(const struct live_node *old, const struct node_fact *facts)
+bool live_silent(const struct node_now *now, int64_t now_ms)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    return !n->spoke || now_ms - now->at_ms >= RUN_ALIVE_MS || n->stopped;
+}
+
+bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
 {
     size_t gpus = 0, brought = 0;
 
-    for (size_t i = 0; i < old->now.n_devices; i++) {
-        const struct device_fact *d = &old->now.devices[i].fact;
+    for (size_t i = 0; i < old->n_devices; i++) {
+        const struct device_fact *d = &old->devices[i].fact;
         if (d->parent[0])
             continue;
         gpus++;
@@ -494,42 +486,72 @@ static bool brings_gpus(const struct live_node *old, const struct node_fact *fac
     return brought * 2 > gpus;
 }
 
-static bool is_silent(const struct live_node *n, int64_t now_ms)
+const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but, int64_t now_ms)
 {
-    return !n->now.at_ms || now_ms - n->now.at_ms >= RUN_ALIVE_MS || n->stopped;
+    const struct node_now *twin = NULL;
+    const struct gpu_ref *at = NULL;
+
+    for (struct live_node *n; (n = gpu_index_find(&l->gpus, str_of(uuid), &at));)
+        if (&n->now != but && !n->now.retired && !gpu_index_in(n, str_of(uuid))->fact.lost &&
+            (!twin || live_silent(twin, now_ms)))
+            twin = &n->now;
+    return twin;
 }
 
-bool live_takeover(struct live *l, const char *new_key, const struct node_fact *facts, int64_t now_ms,
-                   char old_key[NODE_KEY_MAX])
+bool live_has_gpu(const struct live *l, const char *uuid)
 {
-    struct live_node *heir = find_key(l, new_key), *old = NULL;
+    const struct gpu_ref *at = NULL;
 
-    if (heir && heir->now.n_devices)
-        return false; /* known with GPUs of its own: not a new id */
-    for (size_t i = 0; i < facts->n_devices && l->gpu_buckets && !old; i++) {
-        uint64_t hash = gpu_hash(&facts->devices[i]);
-        for (struct gpu_ref *g = *gpu_bucket(l, hash); g && !old; g = g->next)
-            if (g->hash == hash && g->n != heir && is_silent(g->n, now_ms) && !g->n->now.retired &&
-                brings_gpus(g->n, facts))
-                old = g->n;
+    return gpu_index_find(&l->gpus, str_of(uuid), &at) != NULL;
+}
+
+void live_rename_gpu(struct live *l, struct node_now *now, const char *from, const char *to)
+{
+    struct live_node *n = own(now);
+
+    gpu_index_remove(&l->gpus, n);
+    for (size_t i = 0; i < now->n_devices; i++) {
+        struct device_fact *d = &now->devices[i].fact;
+        if (strcmp(d->uuid, from) == 0)
+            mem_copy_str(d->uuid, sizeof(d->uuid), to);
+        if (strcmp(d->parent, from) == 0)
+            mem_copy_str(d->parent, sizeof(d->parent), to);
     }
-    if (!old)
-        return false;
-    mem_copy_str(old_key, NODE_KEY_MAX, old->now.key);
-    if (!heir) { /* the old one goes on under the new key */
-        index_remove(l, old);
-        mem_copy_str(old->now.key, sizeof(old->now.key), new_key);
-        index_add(l, old);
-        old->run = 0;
-        changed(l, old);
-        return true;
+    gpu_index_add(&l->gpus, n);
+    changed(l, n);
+}
+
+void live_set_was(struct live *l, struct node_now *now, const struct node_now *old, int64_t now_ms)
+{
+    if (strcmp(now->was_id, old ? old->key : "") == 0 && strcmp(now->was, old ? old->name : "") == 0)
+        return;
+    mem_copy_str(now->was_id, sizeof(now->was_id), old ? old->key : "");
+    mem_copy_str(now->was, sizeof(now->was), old ? old->name : "");
+    make_remark(own(now));
+    judge_again(l, own(now), true, now_ms);
+}
+
+const char *live_called(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->admin_name;
+}
+
+void live_join(struct live *l, struct node_now *now, struct node_now *old, int64_t now_ms)
+{
+    struct live_node *heir = own(now);
+    char name[NAME_MAX_LEN];
+
+    mem_copy_str(name, sizeof(name), own(old)->given ? "" : own(old)->admin_name);
+    now->maintenance |= old->maintenance;
+    live_drop(l, old->key);
+    if (name[0] || heir->given) { /* an admin's name for the old one; else its own, which is free now */
+        mem_copy_str(heir->admin_name, sizeof(heir->admin_name), name);
+        heir->given = false;
     }
-    mem_copy_str(heir->admin_name, sizeof(heir->admin_name), old->admin_name);
-    heir->now.maintenance |= old->now.maintenance;
-    live_drop(l, old->now.key);
     take_name(l, heir);
-    changed(l, heir);
-    return true;
+    now->was_id[0] = now->was[0] = 0;
+    make_remark(heir);
+    judge_again(l, heir, true, now_ms);
 }
 
 /* ---- what agents say ---- */
@@ -622,10 +644,11 @@ void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct 
 
     heard(l, n, now_ms);
     if (!same) {
-        gpus_remove(l, n);
+        gpu_index_remove(&l->gpus, n);
         node_take_facts(n, id, f);
-        gpus_add(l, n);
+        gpu_index_add(&l->gpus, n);
         call_by_names(l, n);
+        make_remark(n);
     }
     judge_again(l, n, !same, now_ms);
 }

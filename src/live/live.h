@@ -53,11 +53,22 @@ struct node_now *live_find(const struct live *l, const char *key_or_name);
 /* A device by its uuid, and its node; NULL: there is none. Retired nodes count. */
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node);
 void live_drop(struct live *l, const char *key);
-/* A new id that brings more than half of a silent node's GPUs takes that node over: an admin's name and maintenance
- * stay, the old key is gone from here (a node already made under new_key stays where it is). Returns the key it took
- * over into old_key, or false. Silent: not heard for 30 s, or stopped in good order. */
-bool live_takeover(struct live *l, const char *new_key, const struct node_fact *facts, int64_t now_ms,
-                   char old_key[NODE_KEY_MAX]);
+/* Not heard for 30 s or since we were started, or stopped in good order. */
+bool live_silent(const struct node_now *n, int64_t now_ms);
+/* More than half of old's GPUs are among facts. */
+bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts);
+/* heir takes old's place: an admin's name and maintenance stay, old is gone from here. */
+void live_join(struct live *l, struct node_now *heir, struct node_now *old, int64_t now_ms);
+/* What an admin or, where its own name is another's, we call it: to be kept. Empty: its own name. */
+const char *live_called(const struct node_now *n);
+/* Another node, not retired, that has this GPU and has not lost it; of several one that is not silent. NULL: none. */
+const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but,
+                                     int64_t now_ms);
+bool live_has_gpu(const struct live *l, const char *uuid); /* any node; MIG instances aside */
+/* A device of n is known by another uuid from now on, with what is known of it. */
+void live_rename_gpu(struct live *l, struct node_now *n, const char *from, const char *to);
+/* n has the GPUs of old, which is silent; NULL: it has not. */
+void live_set_was(struct live *l, struct node_now *n, const struct node_now *old, int64_t now_ms);
 
 void live_hello(struct live *l, struct node_now *n, const struct hello *h, const char *address, int64_t now_ms);
 /*
@@ -75,8 +86,8 @@ void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct pr
 bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
 /* shift_ms is added to the batch's times (clock correction). */
 void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
-/* name NULL or empty: its own. A retired node stays hidden when it speaks again, its data is kept all the same, until
- * an admin takes that back. */
+/* name NULL or empty: its own, or where another has that "dgx1~2". A retired node holds no name. It stays hidden when
+ * it speaks again, its data is kept all the same, until an admin takes that back. */
 void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);
 
 /* What sources of names say of it (model/labels.h); NULL: nothing. Kept until they say something else. */

@@ -17,6 +17,10 @@ struct live_node {
     struct node_now now; /* first: a node_now of ours is a live_node */
     char own_name[NAME_MAX_LEN], admin_name[NAME_MAX_LEN];
     char why_told[160]; /* the agent's words for its collector's state */
+    bool spoke;         /* since we were started */
+    bool given;         /* admin_name is ours: its own name is another node's */
+    unsigned twins;     /* the last number given to one that came with this one's name */
+    char remark[160];   /* what there is to say of it where nothing else is */
     char refused[160];  /* why another agent was turned away, shown until … */
     int64_t refused_until_ms;
     uint64_t facts, procs_id, run;

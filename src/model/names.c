@@ -74,3 +74,27 @@ bool names_find(const struct names *all, const char *real, const char **ret_disp
         }
     return false;
 }
+
+void name_nth(const char *base, unsigned n, char *out, size_t size)
+{
+    char tail[16];
+    size_t len = strlen(base), more = (size_t)snprintf(tail, sizeof(tail), "~%u", n);
+
+    if (len + more >= size) {
+        len = size - 1 - more;
+        while (len && ((unsigned char)base[len] & 0xc0) == 0x80) /* not within a letter */
+            len--;
+    }
+    memcpy(out, base, len);
+    memcpy(out + len, tail, more + 1);
+}
+
+bool name_is_nth(const char *base, const char *name)
+{
+    const char *tail = strrchr(name, '~');
+    size_t len = tail ? (size_t)(tail - name) : 0;
+
+    if (!len || strncmp(base, name, len) != 0 || !tail[1] || tail[1] == '0')
+        return false;
+    return strspn(tail + 1, "0123456789") == strlen(tail + 1) && (!base[len] || len + 12 >= NAME_MAX_LEN - 1);
+}

@@ -23,4 +23,8 @@ bool names_find(const struct names *all, const char *real, const char **ret_disp
  * several threads. */
 const char *names_keep(struct str text);
 
+/* What the nth of several is called: "dgx1" -> "dgx1~2". The base is cut where both have no room. */
+void name_nth(const char *base, unsigned n, char *out, size_t size);
+bool name_is_nth(const char *base, const char *name); /* is it one of those? */
+
 #endif

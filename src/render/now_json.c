@@ -216,6 +216,8 @@ static void put_node(struct json *j, const struct view *v, const struct node_now
     json_cstr(j, "state", node_words[n->state]);
     json_str(j, "reason", str_of(n->reason));
     flag(j, "never_sampled", n->never_sampled);
+    text(j, "belonged_to", n->was);
+    text(j, "belonged_to_id", n->was_id);
     number(j, "since", n->since_ms, 0);
     if (n->at_ms)
         json_int(j, "age_ms", MAX(0, v->at_ms - n->at_ms));

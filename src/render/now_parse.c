@@ -483,6 +483,8 @@ static int get_node(struct parse *p, const json_t *o, int64_t now_ms, struct nod
         (r = get_shown(p, o, "display", &n->display)) < 0 ||
         (r = get_text(p, o, "state", state, sizeof(state), true)) < 0 ||
         (r = get_text(p, o, "reason", n->reason, sizeof(n->reason), false)) < 0 ||
+        (r = get_text(p, o, "belonged_to", n->was, sizeof(n->was), false)) < 0 ||
+        (r = get_text(p, o, "belonged_to_id", n->was_id, sizeof(n->was_id), false)) < 0 ||
         (r = get_text(p, o, "address", n->address, sizeof(n->address), false)) < 0 ||
         (r = get_labels(p, o, &n->labels)) < 0 ||
         (r = get_text(p, o, "collect", collect, sizeof(collect), false)) < 0 ||

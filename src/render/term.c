@@ -159,6 +159,16 @@ static void frame_status(struct pen *p, const struct node_now *n)
     buf_adds(p->out, "|\n");
 }
 
+/* A node that is not who it seems says so below its devices. */
+static void frame_note(struct pen *p, const struct node_now *n)
+{
+    if (!n->reason[0] || !(n->was[0] || strchr(n->name, '~')))
+        return;
+    buf_adds(p->out, "| note: ");
+    cell(p, n->reason, p->width - 9, FIT_LEFT);
+    buf_adds(p->out, "|\n");
+}
+
 static void gpu_cell(struct pen *p, const struct device_now *d, int width)
 {
     AUTO_BUF b = BUF_INIT(256);
@@ -251,6 +261,8 @@ void render_term_summary(struct buf *out, const struct view *v, const struct ter
             }
             buf_addc(out, '\n');
         }
+        if (!node_is_dark(node))
+            frame_note(&p, node);
         rule(&p, w, n);
     }
 }
@@ -291,6 +303,8 @@ void render_term_table(struct buf *out, const struct view *v, const struct term 
             }
             buf_addc(out, '\n');
         }
+        if (!node_is_dark(node))
+            frame_note(&p, node);
         rule(&p, w, n);
     }
 }

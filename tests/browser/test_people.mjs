@@ -1,6 +1,7 @@
 /* People, logging in and out, adding a node: what one may not do is not offered. */
 import assert from "node:assert/strict";
-import { clean, demo, hub, looksRight, open, simulate, start, test, token, until, words } from "./lib.mjs";
+import path from "node:path";
+import { TOP, clean, demo, hub, json, looksRight, open, run, simulate, start, test, token, until, words } from "./lib.mjs";
 
 test("who holds what now, with how much memory, since when, and where", async (t) => {
     const h = await demo(t);
@@ -55,6 +56,30 @@ test("a token logs in and out; a wrong one says why; admins are offered more", a
     await page.getByRole("link", { name: "kim" }).click();
     await page.getByRole("button", { name: "Log out", exact: true }).click();
     await page.getByRole("link", { name: "log in" }).waitFor();
+    clean(page);
+});
+
+test("an admin joins a machine that was set up anew, and deletes one that never spoke", async (t) => {
+    const h = await hub(t);
+    await run(t, "/usr/bin/python3", path.join(TOP, "tests/browser/twins.py"), h.url, await token(t, h, "enroll"));
+    const page = await open(t, h.url + "/node/dgx7~2");
+    await page.getByText("has GPUs that belonged to dgx7").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "Join the two" }).count(), 0); /* not for everybody */
+    await page.goto(h.url + "/login?to=" + encodeURIComponent("/node/dgx7~2"));
+    await page.getByLabel("Token").fill(await token(t, h, "admin"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Join the two" }).click();
+    await page.getByRole("button", { name: "No", exact: true }).click(); /* asked twice */
+    await page.getByRole("button", { name: "Join the two" }).click();
+    await page.getByRole("button", { name: "It is dgx7: give it that history" }).click();
+    await until("one node less", async () => (await json(h.url + "/api/v1/nodes")).map((n) => n.name).join() === "dgx7,ghost");
+    await until("its name", async () => (await words(page.locator("h1"))).startsWith("dgx7 "));
+    assert.equal(await page.getByText("belonged to").count(), 0);
+    await page.goto(h.url + "/node/ghost");
+    await page.getByRole("button", { name: "Delete the node" }).click();
+    await page.getByRole("button", { name: "Delete it and its token" }).click();
+    await until("the ghost is gone", async () => (await json(h.url + "/api/v1/nodes")).length === 1);
+    await until("the list", async () => new URL(page.url()).pathname === "/");
     clean(page);
 });
 

@@ -193,17 +193,6 @@ class Ingest(HubCase):
         lib.wait_until("the event", lambda: "refused" in kinds())
         self.assertEqual(self.post(h, n.stream(n.batch()), n.token)[0], 200)  # the first goes on
 
-    def test_a_new_id_with_the_gpus_of_a_stopped_node_takes_it_over(self):
-        h = self.hub()
-        n = self.node(h, "box")
-        stop = n.batch(events=[(n.now(), 8, 0, 0, "stopped")])
-        self.post(h, n.stream(stop), n.token)
-        admin = self.token("admin")
-        self.assertEqual(lib.ask(h.url + f"/api/v1/nodes/{n.key}", method="PATCH", body='{"name":"gold"}', headers={"Authorization": "Bearer " + admin})[0], 200)
-        heir = self.node(h, "box", uuid=n.uuid)
-        nodes = self.state(h)["nodes"]
-        self.assertEqual([(d["id"], d["name"]) for d in nodes], [(heir.key, "gold")])
-
     def test_agents_are_told_to_hurry_while_somebody_watches(self):
         h = self.hub()
         n = self.node(h)

@@ -4,9 +4,10 @@ import json
 import os
 import sqlite3
 import threading
+import time
 
 import lib
-from sender import Node, answer
+from sender import Node, answer, origin_id
 from test_hub import HubCase
 
 
@@ -120,6 +121,201 @@ class Enrolment(HubCase):
         lib.wait_until("the node", lambda: late() and not late().get("never_sampled"))
         lib.wait_until("nothing left on its disk", lambda: not late().get("backlog"))
         agent.stop()
+
+
+class NodesCase(HubCase):
+    def setUp(self):
+        super().setUp()
+        self.h = self.hub("--config", self.write("muster.yaml", "alerts:\n  name-taken: {for: 0s, clear: 0s}\n"))
+        self.admin = self.token("admin")
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def again(self):
+        self.h.stop()
+        self.h = self.hub("--config", self.path("muster.yaml"))
+
+    def ask(self, method, path, body=None, token=None):
+        status, _, raw = lib.ask(self.h.url + path, method=method, body=json.dumps(body) if body is not None else None,
+                                 headers={"Authorization": "Bearer " + (token or self.admin)})
+        return status, json.loads(raw) if raw else None
+
+    def names(self):
+        return {n["id"]: n["name"] for n in self.state(self.h)["nodes"]}
+
+    def one(self, n):
+        return next(x for x in self.state(self.h)["nodes"] if x["id"] == n.key)
+
+    def stop(self, n):
+        """It stops in good order: silent at once."""
+        self.assertEqual(self.post(self.h, n.stream(n.batch(events=[(n.now(), 8, 0, 0, "stopped")])), n.token)[0], 200)
+
+    def say(self, n, token=None):
+        return self.post(self.h, n.stream(n.facts(), n.batch()), token or n.token)
+
+    def doctor(self):
+        return self.run_any(lib.MUSTER, "doctor", "--hub", self.h.url, "--token", self.admin)[1]
+
+    def alerts(self):
+        return [a["text"] for a in lib.ask_json(self.h.url + "/api/v1/alerts?state=firing")["rows"] if a["rule"] == "name-taken"]
+
+
+class TakeOver(NodesCase):
+    def test_only_the_nodes_own_token_moves_its_history(self):
+        old = self.node(self.h, "box")
+        other = self.node(self.h, "other")
+        self.stop(old)
+        tokens = {"another node's": (other.token, 403), "an agent's that is not bound": (self.token("agent"), 200), "enroll": (None, 200),
+                  "member": (self.token("member", "--person", "kim"), 403), "admin": (self.admin, 403), "none": ("mst_aaaaaaaa_" + "b" * 43, 401)}
+        came = []
+        for kind, (token, want) in tokens.items():
+            n = Node("box", uuid=old.uuid)
+            status, _, body = self.post(self.h, n.first(), token)
+            self.assertEqual(status, want, (kind, body))
+            if status == 200:
+                came.append(n)
+                n.token = answer(body).get("token", token)
+                mine = self.one(n)
+                self.assertEqual((mine["belonged_to"], mine["belonged_to_id"]), ("box", old.key), kind)
+                self.assertEqual(mine["reason"], "has GPUs that belonged to box")
+                self.stop(n)
+        self.assertEqual(self.names(), {old.key: "box", other.key: "other", came[0].key: "box~2", came[1].key: "box~3"})
+        status = lib.ask(self.h.url + "/api/v1/batches", method="POST", body=Node("box", uuid=old.uuid).first())[0]
+        self.assertEqual(status, 401)
+        own = Node("box", uuid=old.uuid)  # the machine itself: its token is there, its id is not
+        self.assertEqual(self.post(self.h, own.first(), old.token)[0], 200)
+        self.assertEqual(self.names(), {own.key: "box", other.key: "other", came[0].key: "box~2", came[1].key: "box~3"})
+        self.assertEqual(self.post(self.h, own.stream(own.batch()), old.token)[0], 200)
+        self.assertEqual(self.post(self.h, old.stream(old.batch()), old.token)[0], 403)  # the token went along
+        self.again()
+        self.assertEqual(self.names()[own.key], "box")
+        self.assertNotIn(old.key, self.names())
+        stranger = Node("box")  # the token alone is not enough: it brings other GPUs
+        self.stop_as(own, old.token)
+        self.assertEqual(self.post(self.h, stranger.first(), old.token)[0], 403)
+
+    def stop_as(self, n, token):
+        n.token = token
+        self.stop(n)
+
+    def test_an_admin_joins_two_that_are_one(self):
+        auth = {"Authorization": "Bearer " + self.token("member", "--person", "kim")}
+        old = self.node(self.h, "dgx7")
+        status, _, body = lib.ask(self.h.url + "/api/v1/bookings", method="POST", body=json.dumps({"devices": [old.uuid], "for": "2h"}), headers=auth)
+        self.assertEqual(status, 201, body)
+        new = Node("dgx7", uuid=old.uuid)
+        self.assertEqual(self.post(self.h, old.stream(old.batch(util=7700)), old.token)[0], 200)
+        self.stop(old)
+        time.sleep(0.01)
+        status, _, body = self.post(self.h, new.first())
+        new.token = answer(body)["token"]
+        self.assertEqual(self.one(new)["name"], "dgx7~2")
+        booked = lambda n: [d.get("booking", {}).get("person") for d in self.one(n)["devices"]]
+        self.assertEqual((booked(old), booked(new)), (["kim"], [None]))  # not the newcomer's yet
+        self.assertIn("`muster node join dgx7~2 dgx7`", self.doctor())
+        self.assertIn("has GPUs that belonged to dgx7", lib.ask(self.h.url + "/?term&width=200")[2].decode())
+        join = lambda a, b, **kw: self.ask("POST", f"/api/v1/nodes/{a}/join", {"old": b}, **kw)
+        self.assertEqual(join("dgx7~2", "dgx7", token=self.token("member", "--person", "kim"))[0], 403)
+        self.assertEqual(join("dgx7~2", "nobody")[0], 404)
+        self.assertEqual(join("nobody", "dgx7")[0], 404)
+        self.assertEqual(join("dgx7", "dgx7")[0], 400)
+        self.assertEqual(self.ask("POST", "/api/v1/nodes/dgx7/join", {"of": "x"})[0], 400)
+        status, said = join("dgx7", "dgx7~2")  # the wrong way round: the newcomer is alive
+        self.assertEqual((status, "is alive" in said["detail"]), (409, True))
+        third = self.node(self.h, "third")
+        self.stop(new)
+        status, said = join("third", "dgx7~2")
+        self.assertEqual((status, said["detail"]), (409, "third and dgx7~2 sent samples at the same time: they are two machines"))
+        self.say(new)
+        self.run_ok(lib.MUSTER, "node", "join", "dgx7~2", "dgx7", "--hub", self.h.url, "--token", self.admin)
+        self.assertEqual(self.names(), {new.key: "dgx7", third.key: "third"})
+        self.assertEqual(booked(new), ["kim"])
+        self.assertNotIn("belonged_to", self.one(new))
+        self.again()
+        self.assertEqual(self.names(), {new.key: "dgx7", third.key: "third"})
+        self.say(new)
+        self.assertEqual(booked(new), ["kim"])
+        self.h.stop()
+        out = self.run_ok(lib.MUSTER, "export", "--data", self.path("data"), "--format", "csv", "--from", "-1h")
+        self.assertIn("0.77", out)  # what the old one sent …
+        self.assertEqual({line.split(",")[1] for line in out.splitlines() if line.startswith("samples,")}, {new.key, third.key})  # … is the new one's
+
+
+class Names(NodesCase):
+    def test_two_nodes_never_share_a_name_or_a_gpu(self):
+        a = self.node(self.h, "dgx1")
+        b = self.node(self.h, "dgx1", uuid=a.uuid)  # a copied disk image: the same name, the same GPU
+        c = self.node(self.h, "dgx1")
+        want = {a.key: "dgx1", b.key: "dgx1~2", c.key: "dgx1~3"}
+        uuids = lambda: {n["id"]: n["devices"][0]["uuid"] for n in self.state(self.h)["nodes"]}
+        apart = {a.key: a.uuid, b.key: a.uuid + "~2", c.key: c.uuid}
+        self.assertEqual((self.names(), uuids()), (want, apart))
+        for n in (a, b, c):
+            self.assertEqual(self.say(n)[0], 200)
+        lib.wait_until("alerts", lambda: len(self.alerts()) == 3)
+        self.assertIn("dgx1~2 calls itself dgx1, as another node does", self.alerts())
+        self.assertIn(f"dgx1~2:0 is a GPU that another node reports, too: here it is {a.uuid}~2", self.alerts())
+        self.assertIn("`muster node rename dgx1~2 NAME`", self.doctor())
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/dgx1~3", {"name": "silver"})[0], 200)
+        want[c.key] = "silver"
+        lib.wait_until("one alert less", lambda: len(self.alerts()) == 2)
+        # each is found by its name, in filters, as NODE:N and in paths
+        found = lambda query: [n["id"] for n in self.state(self.h, query)["nodes"]]
+        self.assertEqual(found("?node=dgx1~2"), [b.key])
+        self.assertEqual(found("?node=dgx1"), [a.key])
+        self.assertEqual(found("?filter=node:dgx1~2"), [b.key])
+        self.assertEqual(found(f"?filter=uuid:{a.uuid}~2"), [b.key])
+        auth = {"Authorization": "Bearer " + self.token("member", "--person", "kim")}
+        for devices, person in ((["dgx1~2:0"], b), ([a.uuid + "~2"], None), (["dgx1:0"], a)):
+            status, _, body = lib.ask(self.h.url + "/api/v1/bookings", method="POST", body=json.dumps({"devices": devices, "for": "2h"}), headers=auth)
+            self.assertEqual(status, 201 if person else 409, (devices, body))  # the second is the same GPU again
+        booked = lambda: {n["id"]: [d.get("booking", {}).get("person") for d in n["devices"]] for n in self.state(self.h)["nodes"]}
+        self.assertEqual(booked(), {a.key: ["kim"], b.key: ["kim"], c.key: [None]})
+        self.again()
+        self.assertEqual((self.names(), uuids()), (want, apart))
+        for n in (c, b, a):  # in another order
+            self.assertEqual(self.say(n)[0], 200)
+        self.assertEqual((self.names(), uuids()), (want, apart))
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/dgx1~2", {"name": "gold"})[0], 200)
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/silver", {"name": "dgx1"})[0], 409)
+        self.assertEqual(self.names(), {**want, b.key: "gold"})
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/" + a.key, {"retired": True})[0], 200)
+        self.assertEqual(self.say(b)[0], 200)
+        self.assertEqual(uuids()[b.key], a.uuid)  # nobody else has it any more
+        self.assertEqual(len(self.one(b)["devices"]), 1)
+
+    def test_a_node_that_comes_back_keeps_its_gpus(self):
+        a = self.node(self.h, "a")
+        self.stop(a)
+        b = Node("b", uuid=a.uuid)
+        b.token = answer(self.post(self.h, b.first())[2])["token"]
+        self.assertEqual(self.one(b)["devices"][0]["uuid"], a.uuid)
+        status, _, body = lib.ask(self.h.url + "/api/v1/bookings", method="POST", body=json.dumps({"devices": [a.uuid], "for": "2h"}),
+                                  headers={"Authorization": "Bearer " + self.token("member", "--person", "kim")})
+        self.assertEqual(status, 201, body)
+        self.again()
+        booked = lambda n: self.one(n)["devices"][0].get("booking", {}).get("person")
+        for _ in range(2):
+            self.assertEqual((booked(a), booked(b), self.one(b)["belonged_to"], self.one(b)["devices"][0]["uuid"]), ("kim", None, "a", a.uuid))
+            self.assertEqual(self.say(b)[0], 200)
+        status, said = self.ask("POST", "/api/v1/nodes/b/join", {"old": "a"})
+        self.assertEqual((status, "just started" in said["detail"]), (409, True))  # a may be about to speak
+        self.assertEqual(self.say(a)[0], 200)
+        self.assertEqual(self.say(b)[0], 200)
+        self.assertEqual([d["uuid"] for d in self.one(b)["devices"]], [a.uuid + "~2"])
+        self.assertNotIn("belonged_to", self.one(b))
+        self.assertEqual([d["uuid"] for d in self.one(a)["devices"]], [a.uuid])
+
+    def test_a_relays_node_and_an_agent_are_told_apart(self):
+        relay = self.token("relay")
+        n = Node("gpu01", node_id=origin_id("ssh:gpu01"))
+        self.assertEqual(lib.ask(self.h.url + "/api/v1/batches?origin=ssh:gpu01", method="POST", body=n.first(), headers={"Authorization": "Bearer " + relay})[0], 200)
+        agent = self.node(self.h, "gpu01", uuid=n.uuid)
+        self.assertEqual(self.names(), {"ssh:gpu01": "gpu01", agent.key: "gpu01~2"})
+        self.assertEqual(self.one(agent)["devices"][0]["uuid"], n.uuid + "~2")
 
 
 if __name__ == "__main__":

@@ -652,36 +652,72 @@ static void a_split_gpu_is_what_its_instances_are(void **unused)
     live_free(l);
 }
 
-static void a_new_id_with_a_silent_nodes_gpus_takes_it_over(void **unused)
+static void a_node_that_is_joined_takes_the_silent_ones_place(void **unused)
 {
     struct live *l = live_new(NULL, NULL, NULL);
     struct node_now *old = node_with_gpus(l, "old", NOW);
     struct device_fact d[2];
     struct node_fact f = {.n_devices = 2, .devices = d};
-    char key[NODE_KEY_MAX] = "untouched";
 
     (void)unused;
     live_admin(l, old, "big", false, true);
+    assert_false(live_silent(old, NOW + 29000));
+    assert_true(live_silent(old, NOW + 60000));
     set_device(&d[0], "GPU-a", 0);
-    set_device(&d[1], "GPU-b", 1);
-    assert_false(live_takeover(l, "new", &f, NOW + 29000, key)); /* still speaking */
     set_device(&d[1], "GPU-x", 1);
-    assert_false(live_takeover(l, "new", &f, NOW + 60000, key)); /* one of two moved: not the node */
-    assert_string_equal(key, "untouched");
+    assert_false(live_brings_gpus(old, &f)); /* one of two moved: not the node */
     set_device(&d[1], "GPU-b", 1);
+    assert_true(live_brings_gpus(old, &f));
     struct node_now *heir = live_node(l, "new", "fresh", NOW + 60000);
-    assert_true(live_takeover(l, "new", &f, NOW + 60000, key));
-    assert_string_equal(key, "old");
+    live_facts(l, heir, 1, &f, NOW + 60000);
+    assert_ptr_equal(live_gpu_twin(l, "GPU-a", heir, NOW + 60000), old);
+    assert_ptr_equal(live_gpu_twin(l, "GPU-a", old, NOW + 60000), heir);
+    live_set_was(l, heir, old, NOW + 60000);
+    assert_string_equal(heir->was, "big");
+    const struct node_now *on;
+    assert_non_null(live_find_device(l, STR("GPU-a"), &on));
+    assert_ptr_equal(on, old); /* still */
+    live_join(l, heir, old, NOW + 60000);
     assert_null(live_find(l, "old"));
     assert_ptr_equal(live_find(l, "big"), heir);
     assert_true(heir->maintenance);
     assert_int_equal(live_count(l), 1);
-    live_facts(l, heir, 1, &f, NOW + 60000);
-    assert_false(live_takeover(l, "new", &f, NOW + 200000, key)); /* not from itself */
-    assert_true(live_takeover(l, "third", &f, NOW + 200000, key));
-    assert_string_equal(key, "new");
-    assert_ptr_equal(live_find(l, "third"), heir);
-    assert_null(live_find(l, "new"));
+    assert_null(live_gpu_twin(l, "GPU-a", heir, NOW + 60000));
+    assert_string_equal(heir->was, "");
+    live_rename_gpu(l, heir, "GPU-a", "GPU-a~2");
+    assert_true(live_has_gpu(l, "GPU-a~2"));
+    assert_false(live_has_gpu(l, "GPU-a"));
+    live_free(l);
+}
+
+static void two_nodes_never_share_a_name(void **unused)
+{
+    struct live *l = live_new(NULL, NULL, NULL);
+    struct node_now *a = live_node(l, "a", "dgx1", NOW), *b = live_node(l, "b", "dgx1", NOW);
+    struct node_now *c = live_node(l, "c", "dgx1", NOW), *d = live_node(l, "d", "a", NOW);
+
+    (void)unused;
+    assert_string_equal(a->name, "dgx1");
+    assert_string_equal(b->name, "dgx1~2");
+    assert_string_equal(c->name, "dgx1~3");
+    assert_string_equal(d->name, "a~2"); /* nor take a key for a name */
+    assert_ptr_equal(live_find(l, "dgx1~2"), b);
+    assert_ptr_equal(live_find(l, "dgx1"), a);
+    assert_string_equal(live_called(a), "");
+    assert_string_equal(live_called(b), "dgx1~2");
+    live_tick(l, NOW);
+    live_admin(l, a, "", true, false); /* a retired one holds no name, but a name that was given stays */
+    assert_string_equal(live_node(l, "b", "dgx1", NOW)->name, "dgx1~2");
+    assert_string_equal(live_node(l, "e", "dgx1", NOW)->name, "dgx1");
+    live_admin(l, a, "", false, false);
+    assert_string_equal(a->name, "dgx1~4");
+    live_admin(l, b, "gold", false, false);
+    assert_string_equal(b->name, "gold");
+    live_node(l, "b", "dgx9", NOW);
+    assert_string_equal(b->name, "gold"); /* an admin's */
+    live_node(l, "c", "dgx9", NOW);
+    assert_string_equal(c->name, "dgx9"); /* ours ends with the reason for it */
+    assert_string_equal(live_called(c), "");
     live_free(l);
 }
 
@@ -787,5 +823,6 @@ TESTS(cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
       cmocka_unit_test(a_refused_twin_shows_for_a_minute),
       cmocka_unit_test(a_gpu_that_vanishes_is_lost_and_comes_back_the_same),
       cmocka_unit_test(a_split_gpu_is_what_its_instances_are),
-      cmocka_unit_test(a_new_id_with_a_silent_nodes_gpus_takes_it_over),
-      cmocka_unit_test(nodes_are_found_and_sorted_as_people_count), cmocka_unit_test(thousands_of_nodes_are_each_found))
+      cmocka_unit_test(a_node_that_is_joined_takes_the_silent_ones_place),
+      cmocka_unit_test(two_nodes_never_share_a_name), cmocka_unit_test(nodes_are_found_and_sorted_as_people_count),
+      cmocka_unit_test(thousands_of_nodes_are_each_found))

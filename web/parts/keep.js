@@ -31,12 +31,16 @@ function Twice({ label, sure, act }) {
 /** @param {{ n: Node }} props */
 export function Keep({ n }) {
     const { role } = useSession();
-    if (role !== "admin" || !n.never_sampled) return null;
+    if (role !== "admin" || !(n.never_sampled || n.belonged_to)) return null;
     const path = `/api/v1/nodes/${encodeURIComponent(n.id)}`;
     return html`<section class="keep" aria-label="For admins">
-        <p>It never sent a sample. <${Twice} label="Delete the node" sure="Delete it and its token" act=${async () => {
+        ${n.belonged_to && html`<p>It has GPUs that belonged to ${n.belonged_to}. <${Twice} label="Join the two" sure=${`It is ${n.belonged_to}: give it that history`} act=${async () => {
+            await send(path + "/join", { old: n.belonged_to_id });
+            go(`/node/${encodeURIComponent(n.id)}`);
+        }} /></p>`}
+        ${n.never_sampled && html`<p>It never sent a sample. <${Twice} label="Delete the node" sure="Delete it and its token" act=${async () => {
             await send(path, {}, "DELETE");
             go("/");
-        }} /></p>
+        }} /></p>`}
     </section>`;
 }

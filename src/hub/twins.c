@@ -1,0 +1,141 @@
+/*
+ * twins.c: one GPU, two nodes that say it is theirs: a copied disk image, a driver that makes uuids up, somebody who
+ * read them off the page. What is known of a GPU is known by its uuid, so the node that came second has it as "UUID~2":
+ * in its facts, as they are stored and as its batches name them, and so everywhere. Of a node that is silent the GPUs
+ * may have moved: then the newcomer has them by their own uuid, and an admin is asked (registry_join).
+ */
+#include "hub/hub.h"
+
+#include "model/names.h"
+
+static bool is_elder(const struct peer *a, const struct peer *than)
+{
+    return a && a->rec.first_ms && (!than->rec.first_ms || a->rec.first_ms <= than->rec.first_ms);
+}
+
+/* The device of n that is this GPU under another uuid; NULL: it has none. */
+static const char *known_as(const struct node_now *n, const char *uuid)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (name_is_nth(uuid, n->devices[i].fact.uuid))
+            return n->devices[i].fact.uuid;
+    return NULL;
+}
+
+static bool has(const struct node_now *n, const char *uuid)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (strcmp(n->devices[i].fact.uuid, uuid) == 0 && !n->devices[i].fact.lost)
+            return true;
+    return false;
+}
+
+/* A GPU and its instances get the same number. */
+static void rename_gpu(struct hub *h, struct node_now *n, struct node_fact *f, const char *from, unsigned nth)
+{
+    char gpu[UUID_MAX], to[UUID_MAX], was[UUID_MAX];
+    mem_copy_str(gpu, sizeof(gpu), from);
+    for (size_t i = 0; i < f->n_devices; i++) {
+        struct device_fact *d = &f->devices[i];
+        bool whole = strcmp(d->uuid, gpu) == 0;
+        if (!whole && strcmp(d->parent, gpu) != 0)
+            continue;
+        mem_copy_str(was, sizeof(was), d->uuid);
+        name_nth(was, nth, to, sizeof(to));
+        live_rename_gpu(h->live, n, was, to);
+        mem_copy_str(d->uuid, sizeof(d->uuid), to);
+        if (!whole) {
+            name_nth(gpu, nth, to, sizeof(to));
+            mem_copy_str(d->parent, sizeof(d->parent), to);
+        }
+    }
+}
+
+/* It has the GPU to itself now. */
+static void rename_back(struct hub *h, struct node_now *n, const struct node_fact *f, const char *gpu)
+{
+    char from[UUID_MAX];
+    for (size_t i = 0; i < f->n_devices; i++)
+        if (strcmp(f->devices[i].uuid, gpu) == 0 || strcmp(f->devices[i].parent, gpu) == 0) {
+            const char *as = known_as(n, f->devices[i].uuid);
+            if (!as)
+                continue;
+            mem_copy_str(from, sizeof(from), as);
+            live_rename_gpu(h->live, n, from, f->devices[i].uuid);
+        }
+}
+
+static unsigned nth_of(const char *name)
+{
+    return (unsigned)strtoul(strrchr(name, '~') + 1, NULL, 10);
+}
+
+static unsigned next_nth(const struct hub *h, const char *uuid)
+{
+    char to[UUID_MAX];
+    unsigned nth = 1;
+    do
+        name_nth(uuid, ++nth, to, sizeof(to));
+    while (live_has_gpu(h->live, to));
+    return nth;
+}
+
+bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms)
+{
+    const struct node_now *was = NULL;
+    bool renamed = false;
+    peer->shares = false;
+    for (size_t i = 0; i < f->n_devices; i++) {
+        const char *uuid = f->devices[i].uuid;
+        if (f->devices[i].parent[0] || strchr(uuid, '~') || strlen(uuid) + 12 >= UUID_MAX)
+            continue;
+        const struct node_now *twin = live_gpu_twin(h->live, uuid, n, now_ms);
+        const char *as = known_as(n, uuid);
+        if (!twin) {
+            if (as)
+                rename_back(h, n, f, uuid);
+            continue;
+        }
+        struct peer *other = peers_find(h->peers, twin->key);
+        bool silent = live_silent(twin, now_ms), elder = is_elder(other, peer);
+        peer->shares = true;
+        if (as || (!silent && (!has(n, uuid) || elder))) {
+            rename_gpu(h, n, f, uuid, as ? nth_of(as) : next_nth(h, uuid));
+            renamed = true;
+        } else if (silent && elder && live_brings_gpus(twin, f)) {
+            was = twin;
+        } else if (other) {
+            other->shares = true; /* that one is to look again */
+        }
+    }
+    bool had = n->was_id[0] != 0;
+    live_set_was(h->live, n, was, now_ms);
+    if (had != (was != NULL))
+        bookings_show(h, n, now_ms);
+    return renamed;
+}
+
+void twins_load(struct hub *h, struct peer *peer, struct node_now *n)
+{
+    const struct node_now *was = NULL;
+    struct node_fact f = {.n_devices = n->n_devices};
+    AUTO_FREE struct device_fact *devices = mem_zero(MAX(n->n_devices, 1), sizeof(*devices));
+    for (size_t i = 0; i < n->n_devices; i++)
+        devices[i] = n->devices[i].fact;
+    f.devices = devices;
+    for (size_t i = 0; i < f.n_devices && !was; i++) {
+        const struct node_now *twin =
+            f.devices[i].parent[0] ? NULL : live_gpu_twin(h->live, f.devices[i].uuid, n, h->started_ms);
+        if (twin && is_elder(peers_find(h->peers, twin->key), peer) && live_brings_gpus(twin, &f))
+            was = twin;
+    }
+    live_set_was(h->live, n, was, 0);
+}
+
+uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
+                     int64_t now_ms)
+{
+    if (!twins_part(h, peer, n, f, now_ms))
+        return id;
+    return ingest_put_facts(h, n->key, f, id);
+}
