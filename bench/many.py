@@ -75,7 +75,7 @@ class Asker(threading.Thread):
 
 
 def threads_cpu(pid):
-    """CPU seconds of each thread in the order they were started: the loop, the writer, compaction, readers and packers, usage."""
+    """CPU seconds of each thread in the order they were started: the loop, the writer, compaction; others count usage, read history and compress."""
     out = []
     for t in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
         with open(f"/proc/{pid}/task/{t}/schedstat", encoding="utf-8") as f:
@@ -114,7 +114,7 @@ def main():
             end = newest(load, False)
     print(f"{nodes} nodes x 8 GPUs, batches of {interval}, {took:.0f} s: made {end[0]}, stored {end[1]}, {'equal' if end[0] == end[1] else 'NOT EQUAL'}; {end[3]} samples, {end[5]} requests failed")
     print(f"hub CPU {cpu / took:.1%} of a core, {cpu / span * 1e6:.3f} s per million samples; the load's own {client / took:.1%}")
-    print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction", "reader", "reader", "usage"), threads0, threads)))
+    print("  of it " + ", ".join(f"{n} {(b - a) / took:.1%}" for n, a, b in zip(("loop", "writer", "compaction"), threads0, threads)) + f", others {sum(threads[3:]) / took - sum(threads0[3:]) / took:.1%}")
     print(f"hub memory: resident {rss:.0f} MB, peak {peak:.0f} MB, private {private:.0f} MB: {private * 1024 / nodes:.1f} KB a node")
     print(f"acknowledged: median {end[6]} ms, p99 {end[7]} ms, worst {end[8]} ms (from the first request on); p99 after the first minute {end[9]} ms")
     for a in askers:

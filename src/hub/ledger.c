@@ -17,11 +17,10 @@
 #define LATE_MS   60000  /* but at least this often */
 #define LIMIT_MS  600000 /* for one job */
 #define RETRY_MS  60000
-#define ROLL_DAYS 64 /* added up again in one put */
-#define SPARE_US                                                                                                       \
-    40000 /* of a second: so much of a processor goes into hours under way, however many nodes there are               \
-           */
-#define SETTING "usage_clock"
+#define ROLL_DAYS 64    /* added up again in one put */
+#define SPARE_US  20000 /* of each second, and of a processor: for hours under way, however many nodes there are */
+#define SAVED_US  (25 * SPARE_US) /* and so much at once, where little was to be done before */
+#define SETTING   "usage_clock"
 
 struct mark {
     int64_t at_ms, seq;
@@ -458,7 +457,7 @@ void ledger_tick(struct ledger *l, int64_t now_ms)
     if (!l)
         return;
     if (now_ms - l->spared_ms >= 1000 || now_ms < l->spared_ms) {
-        l->spare_us = MIN(l->spare_us + SPARE_US, SPARE_US);
+        l->spare_us = MIN(l->spare_us + SPARE_US, SAVED_US);
         l->spared_ms = now_ms;
     }
     if (hour_of(l, now_ms) != l->hour_ms) { /* L2 */
@@ -557,7 +556,12 @@ struct ledger *ledger_new(struct event_base *loop, struct store *store, const ch
 {
     struct ledger *l = mem_zero(1, sizeof(*l));
 
-    *l = (struct ledger){.store = store, .live = live, .dir = mem_str(dir), .n_zones = n_zones, .conf = *conf};
+    *l = (struct ledger){.store = store,
+                         .live = live,
+                         .dir = mem_str(dir),
+                         .n_zones = n_zones,
+                         .conf = *conf,
+                         .spare_us = SAVED_US};
     for (size_t z = 0; z < n_zones; z++)
         l->zones[z].zone = zones[z];
     l->work = work_new(loop, 1, 4);
