@@ -5,11 +5,12 @@
 #   make agent      build/muster-agent alone: needs gcc, make, libevent, libcurl, zstd; no npm
 #   make lib        build/libmuster.so.0 alone: needs gcc and make
 #   make check      unit tests, include rules, golden files     SAN=1: address + undefined   THREAD=1: thread
-#   make fuzz       fuzz targets (clang)                          make lint  clang-format, clang-tidy, cppcheck
+#   make fuzz       fuzz targets; FUZZ=1 CC=clang: libFuzzer                     make lint  clang-format, clang-tidy, cppcheck
 #   make install    PREFIX=/usr/local DESTDIR=                    make bench  figures against peers
 
 VERSION := 0.1.0
 CC      ?= gcc
+OBJCOPY ?= objcopy
 CCACHE  := $(shell command -v ccache 2>/dev/null)
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
@@ -23,12 +24,15 @@ BIN     := build$(if $(VARIANT),/bin$(VARIANT))
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wpointer-arith -Wvla -Wundef $(if $(WERROR),-Werror)
 , := ,
 SANFLAG := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)$(if $(THREAD),-fsanitize=thread)$(if $(FUZZ),-fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=undefined)
-CFLAGS  ?= -O2 -g
 # What makes a mistake harder to use, as far as this compiler knows it, for the machine it compiles for.
 knows    = $(shell $(CC) -Werror -O2 $(1) -S -x c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
 TARGET  := $(shell $(CC) -dumpmachine)
 HARDEN  := $(call knows,-fstack-clash-protection) $(if $(filter x86_64-%,$(TARGET)),$(call knows,-fcf-protection)) $(if $(filter aarch64-%,$(TARGET)),$(call knows,-mbranch-protection=standard)) \
            -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(call knows,-D_FORTIFY_SOURCE=3 -include features.h),3,2)
+# Sanitizers report at -O1 what they report at -O2, and it compiles in half the time; their tests are not compiled for
+# speed at all (and without optimisation gcc takes every number that is printed for the longest there is).
+CFLAGS  ?= $(if $(SAN)$(THREAD),-O1 -g1,-O2 -g)
+TESTFLAG := $(if $(SAN)$(THREAD),-O0 $(if $(findstring clang,$(CC)),,-Wno-format-truncation))
 CPPFLAGS += -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"' -Isrc -I$(O)/gen
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $(if $(SANFLAG),,$(HARDEN)) -fPIE -ffunction-sections -fdata-sections -pthread
 ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) -pie -pthread -Wl,--gc-sections -Wl,-z,relro,-z,now
@@ -50,7 +54,7 @@ MAIN_OBJ  := $(O)/src/main.o
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -lresolv -ldl -lm -lncursesw -ltinfo
 
-.PHONY: all agent lib check unit fuzz lint install bench bench-programs clean man includes stub tool
+.PHONY: all agent lib check unit fuzz lint install bench bench-programs clean man includes stub tool threads list-threads FORCE
 all: $(BIN)/muster $(BIN)/muster-agent lib man
 agent: $(BIN)/muster-agent
 
@@ -64,7 +68,8 @@ $(BIN)/muster-agent: $(AGENT_OBJ)
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LAST) -MMD -MP -c -o $@ $<
+$(O)/tests/%.o: LAST := $(TESTFLAG)
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)
@@ -107,12 +112,13 @@ $(O)/web/%.o: build/web/%.S
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------
-UNIT     := $(patsubst tests/unit/%.c,$(BIN)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT     := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 # A fake NVML, scripted by a file: as of today, an old driver's, and one with 535's wider process records.
 STUB     := $(BIN)/libnvml-stub.so $(BIN)/libnvml-stub-old.so $(BIN)/libnvml-stub-535.so
 # Small programs that integration tests use.
 TOOL     := $(patsubst tests/tool/%.c,$(BIN)/tool/%,$(wildcard tests/tool/*.c))
-unit: $(UNIT)
+unit: $(BIN)/unit/all
 stub: $(STUB) $(BIN)/libclock-shim.so
 tool: $(TOOL)
 
@@ -125,10 +131,44 @@ $(BIN)/libmuster-all.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BIN)/unit/test_nvml $(BIN)/unit/test_nvml_slow $(BIN)/unit/test_lib_nvml: | $(STUB)
-$(BIN)/unit/%: $(O)/tests/unit/%.o $(BIN)/libmuster-all.a
+# All files in one program (tests/unit/all.c says why): each one's main gets a name of its own, and what else it defines stays its own. `make build/unit/test_str` links one file alone.
+$(BIN)/unit/all $(BIN)/unit/test_nvml $(BIN)/unit/test_nvml_slow $(BIN)/unit/test_lib_nvml: | $(STUB)
+$(BIN)/unit/all: $(O)/tests/unit/all.o $(UNIT:%=$(O)/tests/unit/named/%.o) $(BIN)/libmuster-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+# The files whose tests have threads that meet, with no more of the tree than they need: `make THREAD=1 threads` is for the thread sanitizer.
+THREADS     := test_store test_store_crash test_store_disk test_store_fault test_usage_store test_wandb_store test_backup test_work
+THREADS_SRC := $(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c wire/*.c store/*.c)) src/hub/work.c
+threads: $(BIN)/threads/all
+list-threads:
+	@echo $(THREADS)
+$(BIN)/threads/all: $(O)/tests/unit/threads.o $(THREADS:%=$(O)/tests/unit/named/%.o) $(BIN)/libmuster-threads.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+$(O)/tests/unit/threads.o: tests/unit/all.c $(O)/gen/threads.def
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -DUNIT_LIST='"threads.def"' -c -o $@ $<
+$(BIN)/libmuster-threads.a: $(THREADS_SRC:%.c=$(O)/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BIN)/unit/test_%: $(O)/tests/unit/test_%.o $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS) -lcmocka
+$(O)/tests/unit/named/%.o: $(O)/tests/unit/%.o
+	@mkdir -p $(@D)
+	$(OBJCOPY) --redefine-sym main=unit_$* --keep-global-symbol=unit_$* $< $@
+$(O)/tests/unit/all.o: $(O)/gen/unit.def
+$(O)/tests/fuzz/all.o: $(O)/gen/fuzz.def
+# A list changes with the files there are, not with what is in them.
+$(O)/gen/unit.def: LIST = $(UNIT)
+$(O)/gen/threads.def: LIST = $(THREADS)
+$(O)/gen/fuzz.def: LIST = $(FUZZERS)
+$(O)/gen/%.def: FORCE
+	@mkdir -p $(@D)
+	@printf 'X(%s)\n' $(LIST) >$@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+.SECONDARY: $(UNIT:%=$(O)/tests/unit/%.o) $(FUZZERS:%=$(O)/tests/fuzz/%.o)
 
 STUB_SRC := tests/stub/nvml_stub.c tests/stub/nvml_stub_script.c
 $(BIN)/libnvml-stub-old.so: STUB_FLAG := -DOLD_DRIVER
@@ -147,15 +187,21 @@ $(BIN)/libclock-shim.so: tests/stub/clock_shim.c
 includes:
 	tools/check-includes
 
-check: all unit stub tool includes
+check: all unit fuzz stub tool includes
 	tests/runner --bin $(BIN) $(if $(SAN),--san) $(CHECK)
 
-FUZZERS := $(patsubst tests/fuzz/%.c,$(BIN)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-# `make fuzz` builds with libFuzzer; without FUZZ=1 each target links a small main that runs files through it once.
-fuzz: $(FUZZERS)
-$(BIN)/fuzz/%: $(O)/tests/fuzz/%.o $(if $(FUZZ),,$(O)/tests/fuzz/once.o) $(BIN)/libmuster-all.a
+# `make FUZZ=1 CC=clang fuzz` builds each target with libFuzzer; without FUZZ=1 all are in one program that runs files through them once.
+fuzz: $(if $(FUZZ),$(FUZZERS:%=$(BIN)/fuzz/%),$(BIN)/fuzz/all)
+$(BIN)/fuzz/all: $(O)/tests/fuzz/all.o $(FUZZERS:%=$(O)/tests/fuzz/named/%.o) $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) $(if $(FUZZ),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(BIN)/libmuster-all.a $(LIBS)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+$(BIN)/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(BIN)/libmuster-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(BIN)/libmuster-all.a $(LIBS)
+$(O)/tests/fuzz/named/%.o: $(O)/tests/fuzz/%.o
+	@mkdir -p $(@D)
+	$(OBJCOPY) --redefine-sym LLVMFuzzerTestOneInput=run_$* --keep-global-symbol=run_$* $< $@
+-include $(wildcard $(O)/tests/fuzz/*.d)
 
 lint:
 	tools/lint

@@ -189,11 +189,32 @@ def free_port():
         return s.getsockname()[1]
 
 
+def long(thing):
+    """Marks a test, or a class of tests, for ./test --long: it takes longer than what it shows beyond the others is worth each time."""
+    thing.marked = "long"
+    return thing
+
+
+def plain(thing):
+    """Marks one that a build with sanitizers cannot run."""
+    thing.marked = "plain"
+    return thing
+
+
+class Loader(unittest.TestLoader):
+    """MUSTER_TEST_MARKED=long or plain: those marked so; else all that are not for ./test --long and can run. A test named on the command line runs."""
+
+    def getTestCaseNames(self, testCaseClass):
+        want = os.environ.get("MUSTER_TEST_MARKED")
+        wants = {want} if want else {"", "plain"} - ({"plain"} if os.environ.get("MUSTER_SAN") else set())
+        return [n for n in super().getTestCaseNames(testCaseClass) if (getattr(getattr(testCaseClass, n), "marked", "") or getattr(testCaseClass, "marked", "")) in wants]
+
+
 def main():
     counting = "--count" in sys.argv
     if counting:
         sys.argv.remove("--count")
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    program = unittest.main(module="__main__", exit=False, verbosity=2, testLoader=Loader())
     r = program.result
     bad = len(r.failures) + len(r.errors) + len(r.unexpectedSuccesses)
     skipped = len(r.skipped)

@@ -99,6 +99,7 @@ class Usage(DaskCase):
     def test_the_two_steps_unchanged(self):
         self.check("tracking=")
 
+    @lib.long
     def test_the_two_steps_as_the_first_release_wrote_them(self):
         self.check("")
 
@@ -149,6 +150,7 @@ class Jobs(DaskCase):
         told = json.loads(self.run_ok(lib.MUSTER, "peaks", self.dir, "--metric", "compute-util", "--per-job", "--json"))
         self.assertEqual(told, {str(i): {str(job): best for job, best in p.items()} for i, p in enumerate(peaks)})
 
+    @lib.long
     def test_manual_jobs_from_a_second_client(self):
         self.attached(job_type="manual")
         one, two = self.client(), self.client()
@@ -170,11 +172,13 @@ class Jobs(DaskCase):
         with self.assertRaises(ValueError):
             monitor.new_job(job=-1)
 
+    @lib.long
     def test_new_job_where_clients_count(self):
         self.attached()
         with self.assertWarnsRegex(RuntimeWarning, "manual"):
             Monitor(self.client()).new_job()
 
+    @lib.long
     def test_two_clients_at_once(self):
         self.attached()
         a, b = self.client(), self.client()
@@ -193,6 +197,7 @@ class Jobs(DaskCase):
         self.assertEqual(Monitor(a).request_metrics(), Monitor(b).request_metrics())
         self.assertEqual(pairs(monitor.to_csv(self.dir)[0]), [(0, 0), (1, 0), (0, 1)])
 
+    @lib.long
     def test_what_is_in_memory_already_is_a_dag_that_is_done(self):
         self.attached()
         c = self.client()
@@ -204,6 +209,7 @@ class Jobs(DaskCase):
         monitor.stop(timeout=20)
         self.assertEqual(self.status(monitor)[0], 0)
 
+    @lib.long
     def test_tasks_of_tasks_are_no_jobs(self):
         self.attached()
         c = self.client()
@@ -217,6 +223,7 @@ class Jobs(DaskCase):
         monitor.stop()
         self.assertEqual((self.status(monitor), monitor.successful_jobs()), ((0, 0), [[True, True]]))
 
+    @lib.long
     def test_clear_begins_anew(self):
         self.attached()
         c = self.client()
@@ -234,6 +241,7 @@ class Jobs(DaskCase):
 
 
 class Stopping(DaskCase):
+    @lib.long
     def test_failed_dags_do_not_hold_it_up(self):
         self.attached()
         c = self.client()
@@ -244,6 +252,7 @@ class Stopping(DaskCase):
         Monitor(c).stop(timeout=20)
         self.assertEqual(Monitor(c).successful_jobs(), [[False] * 3])
 
+    @lib.long
     def test_it_waits_for_what_runs(self):
         self.attached()
         c = self.client()
@@ -251,6 +260,7 @@ class Stopping(DaskCase):
         Monitor(c).stop()
         self.assertTrue(f.done())
 
+    @lib.long
     def test_force_does_not(self):
         self.attached()
         c = self.client()
@@ -259,6 +269,7 @@ class Stopping(DaskCase):
         self.assertFalse(f.done())
         f.result()
 
+    @lib.long
     def test_a_dag_that_cannot_run(self):
         self.attached()
         c = self.client()
@@ -270,6 +281,7 @@ class Stopping(DaskCase):
         f.cancel()
         Monitor(c).stop(timeout=20)
 
+    @lib.long
     def test_dags_of_clients_that_left(self):
         from distributed import fire_and_forget
         self.attached()
@@ -279,6 +291,7 @@ class Stopping(DaskCase):
             del f
         self.stop_without_giving_up(Monitor(self.client()))
 
+    @lib.long
     def test_without_a_monitor_it_says_so(self):
         for call in (lambda m: m.stop(), lambda m: m.start(), lambda m: m.to_csv(self.dir), lambda m: m.new_job(), lambda m: m.shutdown()):
             with self.assertRaisesRegex(RuntimeError, "attach"):
@@ -294,6 +307,7 @@ class Workers(DaskCase):
                     got[int(re.search(r"_(\d+)", name).group(1))] = json.load(f)
         return got
 
+    @lib.long
     def test_numbers_follow_names(self):
         self.attached(tracking=["total-mem"])
         monitor = Monitor(self.client())
@@ -310,6 +324,7 @@ class Workers(DaskCase):
             with open(self.path(f"gpu_{i}.csv"), encoding="utf-8") as f:
                 self.assertEqual(sum(1 for _ in f) - 1, w["rows"])
 
+    @lib.long
     def test_one_is_killed_one_leaves_one_joins(self):
         self.attached(checkpoint=0.2)
         c = self.client()
@@ -336,6 +351,7 @@ class Workers(DaskCase):
         self.assertEqual(pairs(made[4])[0], (0, 0))  # joined in job 0
         self.assertEqual(len(monitor.get_peaks("compute-util", per_job=False)), 5)
 
+    @lib.long
     def test_all_go_and_one_comes_back(self):
         self.attached(checkpoint=0.2)
         c = self.client()
@@ -351,6 +367,7 @@ class Workers(DaskCase):
         self.assertEqual(len(monitor.to_csv(self.dir)), 5)
         self.assertEqual([w["name"] for _, w in sorted(self.about(self.dir).items())], ["w0", "w1", "w2", "w10", "w0"])
 
+    @lib.long
     def test_a_restarted_cluster_goes_on(self):
         self.attached()
         c = self.client()
@@ -364,6 +381,7 @@ class Workers(DaskCase):
 
 
 class Attaching(DaskCase):
+    @lib.long
     def test_twice_is_harmless(self):
         self.attached()
         c = self.client()
@@ -379,6 +397,7 @@ class Attaching(DaskCase):
         monitor.stop()
         self.assertEqual(monitor.successful_jobs(), [[True]])
 
+    @lib.long
     def test_again_before_recording_changes_the_settings(self):
         c = self.client()
         monitor = Monitor(c)
@@ -389,6 +408,7 @@ class Attaching(DaskCase):
         monitor.stop()
         self.assertEqual(list(monitor.request_metrics()[0]), ["job", "dag", "timestamp", "total-mem", "power"])
 
+    @lib.long
     def test_start_with_other_metrics(self):
         c = self.client()
         monitor = Monitor(c)
@@ -404,6 +424,7 @@ class Attaching(DaskCase):
         self.assertIn("mem-used-percent", table)
         self.assertEqual(table, monitor.metrics[0])
 
+    @lib.long
     def test_nothing_tracked_has_three_columns(self):
         self.attached(tracking=[])
         monitor = Monitor(self.client())
@@ -413,6 +434,7 @@ class Attaching(DaskCase):
         with self.assertRaises(KeyError):
             monitor.get_peaks("compute-util")
 
+    @lib.long
     def test_memory_is_limited_in_samples(self):
         self.attached(mem_limit=5, dump_loc="spilled/here")
         monitor = Monitor(self.client())
@@ -425,6 +447,7 @@ class Attaching(DaskCase):
         monitor.shutdown()
         self.assertEqual(os.listdir(os.path.join(self.cluster.dir, "spilled/here")), [])
 
+    @lib.long
     def test_what_cannot_be_is_said(self):
         monitor = Monitor(self.client())
         for kw, error, word in (({"job_type": "auto"}, ValueError, "auto"), ({"polling_interval": 1}, ValueError, "polling"), ({"tracking": "tasks"}, TypeError, "list"),
@@ -435,6 +458,7 @@ class Attaching(DaskCase):
         with self.assertRaisesRegex(RuntimeError, "attach"):
             monitor.start()
 
+    @lib.long
     def test_what_cannot_travel_leaves_nothing_attached(self):
         monitor, lock = Monitor(self.client()), threading.Lock()
         for _ in range(2):  # the second time it must not be taken for attached
@@ -443,6 +467,7 @@ class Attaching(DaskCase):
             with self.assertRaisesRegex(RuntimeError, "attach"):
                 monitor.start()
 
+    @lib.long
     def test_only_its_own_gpu(self):
         self.cluster.add("own", env={"CUDA_VISIBLE_DEVICES": "1"})
         c = self.client()
@@ -452,6 +477,7 @@ class Attaching(DaskCase):
         devices = {w["name"]: [d["index"] for d in w["devices"]] for w in monitor._ask("status")["workers"]}
         self.assertEqual((devices["own"], devices["w0"]), ([1], [0, 1]))
 
+    @lib.long
     def test_custom_metrics(self):
         @custom_metric("power")
         def power(worker, handle):
@@ -478,6 +504,7 @@ class Attaching(DaskCase):
         self.assertEqual(table["broken"][-1].strip(" ,"), "")
         self.assertEqual(monitor.get_peaks("power", workers=[0], per_job=False), [5, 105])
 
+    @lib.long
     def test_tasks_with_what_the_gpus_did(self):
         self.attached(tracking=["total-mem", "compute-util"])
         c = self.client()
@@ -496,6 +523,7 @@ class Attaching(DaskCase):
             self.assertTrue(len(mem["mean"]) == 2 and mem["max"][0] >= mem["mean"][0] >= 0)
         self.assertEqual(list(monitor.tasks(metrics=["compute-util"])[0]["metrics"]), ["compute-util"])
 
+    @lib.long
     def test_old_files_go_only_when_asked(self):
         self.attached()
         monitor = Monitor(self.client())
@@ -512,6 +540,7 @@ class Attaching(DaskCase):
 
 
 class InTheHub(DaskCase):
+    @lib.long
     def test_jobs_are_labelled_there(self):
         hub = self.start_hub()
         token = self.token("member", "--person", "kim")
@@ -531,6 +560,7 @@ class InTheHub(DaskCase):
                          ("etl job 0", "kim", sorted(d["uuid"] for d in devices), "ended", 1))
         self.assertEqual((dag["name"], dag["parent"], dag["end"] - dag["start"] >= 1200), ("etl job 0 dag 0", job["id"], True))
 
+    @lib.long
     def test_a_hub_that_is_away_disturbs_nothing(self):
         self.attached(hub=f"http://127.0.0.1:{lib.free_port()}")
         c = self.client()

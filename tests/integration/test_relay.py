@@ -107,6 +107,7 @@ class Relay(lib.Case):
         hub.stop()
         self.assertEqual(sshd.left_over(self.farm), [])  # nothing goes on there
 
+    @lib.long
     def test_every_trouble_has_words_and_none_is_anothers(self):
         a, b, bare = self.farm.sshd("a"), self.farm.sshd("b"), self.farm.sshd("bare", tools=())
         stranger = self.farm.sshd("stranger", trust=False)
@@ -163,6 +164,7 @@ class Relay(lib.Case):
         self.assertEqual(self.samples("unsaid"), 0)  # [N/A] is no number
         self.assertEqual(lib.ask_json(hub.url + "/api/v1/history?device=unsaid:0&metric=mem_total&from=-1h&step=1h&agg=last")["series"][0]["v"][-1], 143771 << 20)
 
+    @lib.long
     def test_an_sshd_killed_in_the_middle_of_a_line_comes_back(self):
         a, b = self.farm.sshd("a"), self.farm.sshd("b")
         self.farm.machine("stays", a)
@@ -182,6 +184,7 @@ class Relay(lib.Case):
         self.never_missed("goes", whole + 2)
         self.never_missed("stays", self.farm.rounds("stays"))
 
+    @lib.long
     def test_the_list_may_change(self):
         a = self.farm.sshd("a")
         for name in ("gpu01", "gpu02", "gpu03"):
@@ -208,6 +211,7 @@ class Relay(lib.Case):
         self.assertEqual(self.relay_pid(), relay)  # connections that stand are kept
         self.never_missed("gpu02", self.farm.rounds("gpu02"))
 
+    @lib.long
     def test_a_relay_that_dies_is_started_again(self):
         a = self.farm.sshd("a")
         self.farm.machine("gpu01", a)
@@ -220,6 +224,7 @@ class Relay(lib.Case):
         count = self.samples("gpu01")
         lib.wait_until("and stored", lambda: self.samples("gpu01") > count)
 
+    @lib.long
     def test_a_relay_elsewhere_keeps_what_a_hub_misses(self):
         a = self.farm.sshd("a")
         self.farm.machine("gpu01", a)
@@ -245,6 +250,7 @@ class Relay(lib.Case):
         status, _, err = self.run_any(lib.MUSTER, "relay", "--nodes", "gpu01")
         self.assertEqual((status, "no hub is given" in err), (2, True), err)
 
+    @lib.long
     def test_forty_machines_five_of_them_broken(self):
         """The healthy never miss a round, also while one sshd is killed in the middle of a line and comes back; what it costs is printed."""
         all_sshd, own = [self.farm.sshd(str(i)) for i in range(4)], self.farm.sshd("own")
@@ -288,6 +294,7 @@ class Relay(lib.Case):
         for i in (38, 39):
             self.assertNotEqual(nodes[f"bad{i}"]["collect"], "ok")
 
+    @lib.long
     def test_gpus_that_are_not_nvidias_and_instances_of_those_that_are(self):
         a, b = self.farm.sshd("a"), self.farm.sshd("b", tools=("amd",))
         self.farm.machine("mig", a, gpus=1)
@@ -324,6 +331,7 @@ class Relay(lib.Case):
         except FileNotFoundError:
             return 0
 
+    @lib.long
     def test_an_agent_that_is_there_is_used(self):
         """Everything it reads comes here, under the name of the list; it writes no file and ends with the connection."""
         a, b = self.farm.sshd("a", tools=("agent", "nvidia")), self.farm.sshd("b", tools=("agent", "nvidia"))
@@ -362,6 +370,7 @@ class Relay(lib.Case):
         hub.stop()
         self.assertEqual(sshd.left_over(self.farm), [])
 
+    @lib.long
     def test_an_agent_of_no_use_is_done_without(self):
         """Too old, dead at once, from another time, no agent at all, spoilt on the way: a shell reads the machine then."""
         a = self.farm.sshd("a", tools=("agent", "nvidia"))
@@ -380,6 +389,7 @@ class Relay(lib.Case):
         hub.stop()
         self.assertEqual(sshd.left_over(self.farm), [])
 
+    @lib.long
     def test_fetch_writes_the_old_file(self):
         """load_data.csv to the byte; a host that cannot be read has no rows and is named."""
         a = self.farm.sshd("a")

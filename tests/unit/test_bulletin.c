@@ -167,7 +167,8 @@ static void a_report_is_due_once_for_each_period(void **unused)
     }
 }
 
-/* Two years, a look every 7 minutes: each period exactly once, none left out, none before it is over. */
+/* Two years, a look every 7 minutes (with sanitizers, where a look takes twenty times as long, every 37): each period
+ * exactly once, none left out, none before it is over. */
 static void two_years_have_each_report_once(void **unused)
 {
     static const char *const zones[] = {"Europe/Berlin",
@@ -178,6 +179,7 @@ static void two_years_have_each_report_once(void **unused)
                                         "America/New_York",
                                         "UTC"};
     static const int32_t times[] = {0, 30, 90, 120, 150, 480, 1439};
+    int64_t look_ms = (getenv("MUSTER_SAN") ? 37 : 7) * 60000;
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
@@ -188,13 +190,13 @@ static void two_years_have_each_report_once(void **unused)
                 struct bulletin_due d;
                 uint32_t missed, sent = 0;
                 int64_t now = utc("2025-01-01T00:00:00Z"), done = 0, end = utc("2027-01-01T00:00:00Z");
-                for (; now < end; now += 7 * 60000) {
+                for (; now < end; now += look_ms) {
                     enum bulletin_step s = bulletin_step(&b, z, done, now, &d, &missed);
                     if (s == BULLETIN_WAIT)
                         continue;
                     assert_int_equal(s, done ? BULLETIN_SEND : BULLETIN_BEGIN);
                     assert_true(!done || d.from_ms == done);
-                    assert_true(now >= d.at_ms && now - d.at_ms < (done ? 8 * 60000 : 40 * DAY_MS));
+                    assert_true(now >= d.at_ms && now - d.at_ms < (done ? look_ms + 60000 : 40 * DAY_MS));
                     assert_true(d.at_ms >= d.to_ms);
                     assert_int_equal(missed, 0);
                     sent += done != 0;

@@ -1,6 +1,7 @@
 /* A machine read through a shell: the lines of the script, and the script itself in a real /bin/sh. */
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -281,7 +282,7 @@ static void the_script_runs_in_a_plain_shell_and_leaves_nothing_behind(void **un
     assert_string_equal(got.devices[1].fact.parent, "GPU-a");
     assert_int_equal(got.devices[1].fact.mig, 1);
     assert_true(got.devices[2].uses[0].known->user[0]);
-    assert_string_equal(got.devices[2].uses[0].known->name, "test_remote");
+    assert_string_equal(got.devices[2].uses[0].known->name, program_invocation_short_name);
     remote_fact(r, &f);
     assert_true(f.name[0] && f.kernel[0] && f.arch[0] && f.cpus > 0);
     assert_int_equal(remote_skipped(r), 0);
@@ -391,7 +392,7 @@ static void cards_of_others_are_read_out_of_sys(void **unused)
     assert_int_equal(mi->sample.v[M_power_limit], 300000);
     assert_int_equal(mi->sample.v[M_pcie_gen], 4);
     assert_int_equal(mi->uses[0].mem, 4096);
-    assert_string_equal(mi->uses[0].known->name, "test_remote");
+    assert_string_equal(mi->uses[0].known->name, program_invocation_short_name);
     assert_true(asleep->fact.asleep && !sample_has(&asleep->sample, M_util));
     assert_string_equal(asleep->fact.name, "AMD GPU 73df");
     assert_int_equal(flex->fact.vendor, VENDOR_INTEL);
