@@ -256,7 +256,7 @@ static void ask_nodes(struct report *r, const struct doctor_conf *conf)
     size_t i, told = 0;
     if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
         return; /* not for us to read */
-    json_t *all = json_loadb(answer.p, answer.len, 0, NULL), *n;
+    json_t *all = client_json(buf_str(&answer)), *n;
     json_array_foreach(all, i, n)
     {
         const char *name = json_string_value(json_object_get(n, "name"));

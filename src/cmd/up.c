@@ -240,7 +240,7 @@ static void print_link(char *url, char *pin, const char *data)
     if (!isatty(STDOUT_FILENO))
         return;
     int r = client_ask(&conf, "POST", "/api/v1/once", str_of("{}"), &answer, &err);
-    json_t *o = r < 0 ? NULL : json_loadb(answer.p, answer.len, 0, NULL);
+    json_t *o = r < 0 ? NULL : client_json(buf_str(&answer));
     const char *once = json_string_value(json_object_get(o, "once"));
     add_browser_url(&shown, str_of(url));
     if (once)
