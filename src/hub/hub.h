@@ -106,6 +106,7 @@ void twins_load(struct hub *h, struct peer *peer, struct node_now *n); /* after 
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
 int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err);
 int registry_load(struct hub *h, struct err *err);
+void registry_save(struct hub *h); /* at the end: when each was last heard */
 void registry_labels(void *hub, const char *key, const char *labels);
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);

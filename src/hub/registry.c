@@ -8,7 +8,8 @@
 #include "hub/ledger.h"
 
 #define JOIN_MS    30000             /* after a start who is alive has spoken by then */
-#define SETTLE_MS  90000             /* after a start nodes come back one by one: that is not news */
+#define RECALL_MS  120000            /* values are shown for so long when newer samples do not bring them */
+#define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
 #define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
 
 static bool load_blob(struct hub *h, const char *key, uint64_t id, struct frame *ret)
@@ -83,12 +84,87 @@ static int load_nodes(struct hub *h, struct err *err)
     return r;
 }
 
+/* ---- what they were last seen doing ---- */
+
+struct recalling {
+    struct hub *h;
+    size_t batches;
+};
+
+static void recall_blobs(struct hub *h, struct node_now *n, const struct store_batch *b)
+{
+    struct frame f;
+    struct err err = {0};
+    struct node_fact facts = {0};
+    struct proc_list procs = {0};
+    if (b->facts && !live_knows(n, b->facts, 0) && load_blob(h, n->key, b->facts, &f) &&
+        wire_facts(&f, &facts, &err) == 0)
+        live_facts(h->live, n, b->facts, &facts, 0);
+    if (b->procs && !live_knows(n, 0, b->procs) && load_blob(h, n->key, b->procs, &f) &&
+        wire_procs(&f, &procs, &err) == 0)
+        live_procs(h->live, n, b->procs, &procs, 0);
+    node_fact_fini(&facts);
+    proc_list_fini(&procs);
+}
+
+static int recall_batch(void *arg, const struct store_batch *b)
+{
+    struct recalling *x = arg;
+    struct hub *h = x->h;
+    struct frame f;
+    struct batch batch;
+    struct err err = {0};
+    struct node_now *n = live_find(h->live, b->node);
+    if (!n || strcmp(n->key, b->node) != 0 || wire_one(b->bytes, &f, &err) < 0 || f.type != FRAME_BATCH ||
+        wire_batch(h->dec, &f, &batch, &err) < 0)
+        return 0; /* a node that is gone, or damage: its next batch says more */
+    recall_blobs(h, n, b);
+    live_recall(h->live, n, &batch, b->shift_ms, h->started_ms);
+    h->newest_ms = MAX(h->newest_ms, n->at_ms);
+    x->batches++;
+    return 0;
+}
+
+static void note_event(void *arg, const char *node, const char *device, const struct event *e)
+{
+    int64_t *newest_ms = arg;
+    (void)node, (void)device;
+    *newest_ms = MAX(*newest_ms, e->at_ms);
+}
+
+/* The hub was last alive when it last heard or told of anything. */
+static void resume(struct hub *h)
+{
+    struct recalling x = {.h = h};
+    struct err err = {0};
+    int64_t event_ms = 0;
+    if (store_newest(h->store, RECALL_MS, RECALL_MAX, recall_batch, &x, &err) < 0)
+        log_warn("hub", "what nodes were last seen doing is not all known: %s", err.msg);
+    store_events(h->store, NULL, 0, 1, note_event, &event_ms, &err);
+    live_resume(h->live, MIN(MAX(h->newest_ms, event_ms), h->started_ms), h->started_ms);
+    log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
+}
+
 int registry_load(struct hub *h, struct err *err)
 {
     int r = load_nodes(h, err);
     if (r >= 0)
         r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
+    if (r >= 0)
+        resume(h);
     return r;
+}
+
+void registry_save(struct hub *h)
+{
+    size_t n;
+    const struct node_now *const *v = live_nodes(h->live, true, &n);
+    int64_t now_ms = clock_wall_ms();
+    for (size_t i = 0; i < n; i++) {
+        struct peer *peer = peers_find(h->peers, v[i]->key);
+        if (peer && peer->heard && v[i]->at_ms > peer->rec.last_ms)
+            peer_save(h->peers, peer, v[i], true, now_ms);
+    }
 }
 
 /* A name that another node answers to already would make both hard to ask for. */
@@ -207,11 +283,6 @@ void hub_event(struct hub *h, const char *node, const char *device, const struct
 void registry_on_event(void *hub, const struct node_now *n, const struct event *e)
 {
     struct hub *h = hub;
-    struct peer *peer = peers_find(h->peers, n->key);
-    bool waking = (e->kind == EVENT_DOWN || e->kind == EVENT_BACK) && e->at_ms - h->started_ms < SETTLE_MS &&
-                  !(peer && peer->heard);
-    if (waking)
-        return;
     hub_event(h, n->key, NULL, e);
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }

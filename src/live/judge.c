@@ -245,7 +245,8 @@ struct verdict judge_device(const struct state_rule *rule, const struct node_now
     return v;
 }
 
-struct verdict judge_node(const struct state_rule *rule, const struct node_now *n, bool stopped, int64_t now_ms)
+struct verdict judge_node(const struct state_rule *rule, const struct node_now *n, bool stopped, int64_t chance_ms,
+                          int64_t now_ms)
 {
     struct verdict v = {.state = NODE_UP, .why = WHY_UP, .until_ms = INT64_MAX};
     int64_t down_ms = at_least_ticks(n, rule->down_after_ms);
@@ -253,6 +254,10 @@ struct verdict judge_node(const struct state_rule *rule, const struct node_now *
     if (!n->at_ms) {
         v.state = NODE_DOWN;
         v.why = WHY_NEVER_HEARD;
+    } else if (age(now_ms, n->at_ms) >= down_ms && now_ms < chance_ms && !stopped) {
+        v.why = WHY_AWAITED;
+        v.until_ms = chance_ms;
+        set_span(&v, now_ms, n->at_ms);
     } else if (age(now_ms, n->at_ms) >= down_ms) {
         v.state = NODE_DOWN;
         v.why = stopped ? WHY_STOPPED : WHY_NO_NEWS;
@@ -318,6 +323,7 @@ static const struct {
     [WHY_LOST] = {.before = "was there, is gone", .told = true},
     [WHY_STARTING] = {.before = "starting"},
     [WHY_NO_DEVICE] = {.before = "no device to read", .told = true},
+    [WHY_AWAITED] = {.before = "not heard since the hub started, last news ", .amount = SPAN, .after = " ago"},
 };
 
 const char *judge_booked(const struct device_now *d, char out[160])

@@ -35,6 +35,7 @@ enum why {
     WHY_UP,
     WHY_STARTING,
     WHY_NO_DEVICE,
+    WHY_AWAITED, /* amount: ms without news; the hub was away for some of it */
 };
 
 struct verdict {
@@ -48,8 +49,10 @@ bool judge_tells(enum metric m); /* this metric tells of work */
 bool judge_is_work(const struct state_rule *rule, enum metric m, int64_t v);
 struct verdict judge_device(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
                             int64_t now_ms);
-/* stopped: its agent said it was stopped in good order. */
-struct verdict judge_node(const struct state_rule *rule, const struct node_now *n, bool stopped, int64_t now_ms);
+/* stopped: its agent said it was stopped in good order. chance_ms: nobody listened before now, and until then it may
+ * still be heard; 0: it had its chance. */
+struct verdict judge_node(const struct state_rule *rule, const struct node_now *n, bool stopped, int64_t chance_ms,
+                          int64_t now_ms);
 /* told: what the agent says of its collector, or a device's note, or who has booked it until when; may be empty. */
 /* The last: "kim until Tue 17 Nov 14:00". */
 const char *judge_booked(const struct device_now *d, char out[160]);

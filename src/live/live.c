@@ -14,6 +14,8 @@
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
 #define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
 #define REFUSED_MS   60000 /* how long a refused twin is shown */
+/* Agents try again within a minute. As long as alerts wait (docs/alerts.md), and never less than down_after. */
+#define CHANCE_MAX_MS 120000
 
 struct live {
     struct state_rule rule;
@@ -293,7 +295,7 @@ static bool judge_one(struct live *l, struct live_node *n, size_t i, int64_t now
 /* Everything a node is, judged again; true when a screen would show a difference. */
 static bool judge_all(struct live *l, struct live_node *n, int64_t now_ms)
 {
-    struct verdict v = judge_node(&l->rule, &n->now, n->stopped, now_ms);
+    struct verdict v = judge_node(&l->rule, &n->now, n->stopped, n->chance_ms, now_ms);
     bool moved = (int)n->now.state != v.state, differs = moved || n->why != v.why || n->amount != v.amount;
 
     if (moved || !n->now.since_ms)
@@ -347,6 +349,7 @@ static void heard(struct live *l, struct live_node *n, int64_t now_ms)
     }
     n->now.at_ms = now_ms;
     n->spoke = true;
+    n->chance_ms = 0;
 }
 
 /* ---- nodes ---- */
@@ -688,6 +691,34 @@ void live_batch(struct live *l, struct node_now *now, const struct batch *b, int
     judge_again(l, n, newest, now_ms);
 }
 
+void live_recall(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+    bool stop = false;
+
+    for (size_t i = 0; i < b->n_events; i++)
+        stop |= b->events[i].kind == EVENT_STOP;
+    bool newest = node_take_batch(n, &l->rule, b, shift_ms, now_ms);
+    now->at_ms = MAX(now->at_ms, MIN(now->sample_at_ms, now_ms));
+    if (newest)
+        n->stopped = stop;
+    if (newest && l->who)
+        ask_who(l, n);
+    if (newest)
+        changed(l, n);
+}
+
+void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct live_node *n = l->v[i];
+        int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
+        n->first_ms = now_ms;
+        n->told_down = n->now.at_ms && alive_ms - n->now.at_ms >= down_ms; /* it was down, and that was told */
+        n->chance_ms = n->told_down ? 0 : now_ms + MIN(2 * down_ms, MAX(down_ms, CHANCE_MAX_MS));
+    }
+}
+
 void live_who(struct live *l, live_who_fn *who, void *arg)
 {
     l->who = who;
@@ -711,7 +742,8 @@ void live_tick(struct live *l, int64_t now_ms)
             n->first_ms = now_ms;
         int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;
         int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
-        if (!n->told_down && now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
+        if (!n->told_down && now_ms >= n->chance_ms &&
+            now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
             n->told_down = true;
             if (!n->now.retired)
                 tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no news for ", now_ms - from);
@@ -730,37 +762,16 @@ void live_labels(struct live *l, struct node_now *node, const char *labels)
     changed(l, own(node));
 }
 
-static bool same_hold(const struct hold_now *a, const struct hold_now *b)
-{
-    return a->id == b->id && a->from_ms == b->from_ms && a->until_ms == b->until_ms &&
-           strcmp(a->person, b->person) == 0 && strcmp(a->comment, b->comment) == 0 && strcmp(a->until, b->until) == 0;
-}
-
-static bool set_hold(struct hold_now **at, const struct hold_now *to)
-{
-    if (!*at && !to)
-        return false;
-    if (*at && to && same_hold(*at, to))
-        return false;
-    free(*at);
-    *at = NULL;
-    if (to) {
-        *at = mem_alloc(sizeof(*to));
-        **at = *to;
-    }
-    return true;
-}
-
 void live_book(struct live *l, struct node_now *node, size_t device, const struct hold_now *booking,
                const struct hold_now *next, int64_t now_ms)
 {
     struct live_node *n = own(node);
     struct device_now *d = &node->devices[device];
-    bool differs = set_hold(&d->booking, booking);
+    bool differs = node_set_hold(&d->booking, booking);
 
     if (differs && n->devs[device].why == WHY_BOOKED)
         n->devs[device].why = WHY_NOT_YET; /* its words are others now */
-    differs |= set_hold(&d->next, next);
+    differs |= node_set_hold(&d->next, next);
     if (differs)
         judge_again(l, n, true, now_ms);
 }

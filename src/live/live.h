@@ -86,6 +86,13 @@ void live_procs(struct live *l, struct node_now *n, uint64_t id, const struct pr
 bool live_knows(const struct node_now *n, uint64_t facts, uint64_t procs);
 /* shift_ms is added to the batch's times (clock correction). */
 void live_batch(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
+/*
+ * The hub starts: a batch of before, read back with its blobs, oldest first. Values and processes are as it says, with
+ * their age; it is no news, and nobody is told. Then, once, live_resume: the hub was last alive at alive_ms. Who had
+ * been silent for long by then is down since its last news; who had not had no chance to be heard, and is given one.
+ */
+void live_recall(struct live *l, struct node_now *n, const struct batch *b, int64_t shift_ms, int64_t now_ms);
+void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms);
 /* name NULL or empty: its own, or where another has that "dgx1~2". A retired node holds no name. It stays hidden when
  * it speaks again, its data is kept all the same, until an admin takes that back. */
 void live_admin(struct live *l, struct node_now *n, const char *name, bool retired, bool maintenance);

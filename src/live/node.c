@@ -325,3 +325,26 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
     now->never_sampled = false;
     return true;
 }
+
+/* ---- bookings ---- */
+
+static bool same_hold(const struct hold_now *a, const struct hold_now *b)
+{
+    return a->id == b->id && a->from_ms == b->from_ms && a->until_ms == b->until_ms &&
+           strcmp(a->person, b->person) == 0 && strcmp(a->comment, b->comment) == 0 && strcmp(a->until, b->until) == 0;
+}
+
+bool node_set_hold(struct hold_now **at, const struct hold_now *to)
+{
+    if (!*at && !to)
+        return false;
+    if (*at && to && same_hold(*at, to))
+        return false;
+    free(*at);
+    *at = NULL;
+    if (to) {
+        *at = mem_alloc(sizeof(*to));
+        **at = *to;
+    }
+    return true;
+}

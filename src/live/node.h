@@ -27,6 +27,7 @@ struct live_node {
     int64_t run_ms;         /* when that run last spoke */
     uint64_t elder, twin;   /* the run before this one; a run refused because its elder lives */
     int64_t first_ms;       /* since when we wait for it */
+    int64_t chance_ms;      /* read back from records: until then it may be well, though it was not heard; 0: heard */
     int64_t next_ms;        /* time alone changes nothing before this */
     struct proc_list procs; /* those on the devices are of this list */
     struct proc_list procs_next;
@@ -51,6 +52,8 @@ void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f
 /* A batch's values and, if it is the newest, its processes; true when it is. Allocates nothing while things go on. */
 bool node_take_batch(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
                      int64_t now_ms);
+/* Who has a device booked; NULL: nobody. True when that is another one. */
+bool node_set_hold(struct hold_now **at, const struct hold_now *to);
 void node_free(struct live_node *n);
 
 #endif

@@ -324,7 +324,7 @@ static void judge(const struct travel *t, struct node_now *n)
                     d->idle_since_ms = 0;
             }
         }
-    struct verdict v = judge_node(&t->rule, n, false, t->at_ms);
+    struct verdict v = judge_node(&t->rule, n, false, 0, t->at_ms);
     n->state = (enum node_state)v.state;
     judge_words(&v, "", n->reason);
     if (!silent)

@@ -54,6 +54,8 @@ struct store_ops {
                   struct err *err);
     int (*setting_get)(struct store *s, const char *name, struct buf *ret, struct err *err);
     int (*setting_put)(struct store *s, const char *name, struct str value, struct err *err);
+    int (*newest)(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
+                  void *arg, struct err *err); /* NULL: nothing is there at the start */
     int (*scan)(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err);
     void (*stat)(struct store *s, struct store_stat *ret);
     int (*history_tier)(struct store *s, const struct history_ask *ask);

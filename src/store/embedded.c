@@ -12,6 +12,7 @@
 #include "store/compact.h"
 #include "store/lock.h"
 #include "store/log.h"
+#include "store/newest.h"
 #include "store/past.h"
 #include "store/records.h"
 #include "store/usage_table.h"
@@ -451,6 +452,21 @@ static int embedded_scan(struct store *s, int (*each)(void *arg, const struct st
     return worst;
 }
 
+static int embedded_newest(struct store *s, int64_t back_ms, size_t max,
+                           int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
+{
+    struct embedded *e = emb(s);
+    AUTO_FREE struct alias *aliases = NULL;
+    AUTO_FREE struct log_ref *logs = NULL;
+    size_t n_aliases = 0;
+    int r = records_aliases(e->rec, &aliases, &n_aliases, err);
+
+    if (r < 0 || !e->w)
+        return r;
+    size_t n = writer_logs(e->w, &logs);
+    return newest_each(e->dir, logs, n, aliases, n_aliases, back_ms, max, each, arg, err);
+}
+
 /* ---- history ---- */
 
 static int embedded_history_tier(struct store *s, const struct history_ask *ask)
@@ -532,6 +548,7 @@ static const struct store_ops embedded_ops = {
     .tokens = embedded_tokens,
     .setting_get = embedded_setting_get,
     .setting_put = embedded_setting_put,
+    .newest = embedded_newest,
     .scan = embedded_scan,
     .stat = embedded_stat,
     .history_tier = embedded_history_tier,

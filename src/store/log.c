@@ -454,10 +454,11 @@ int log_scan(const char *dir, int64_t n, bool sealed, int (*each)(void *arg, con
 
 /* ---- a node at a time ---- */
 
-enum { LR_GET, LR_ROWS, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };
+enum { LR_GET, LR_ROWS, LR_TIMES, LR_NODES, LR_BEGIN, LR_END, LR_COUNT };
 static const char *const reader_sql[LR_COUNT] = {
     [LR_GET] = "SELECT run, number, at, shift, facts, procs, bytes FROM batch WHERE id = ?1",
     [LR_ROWS] = "SELECT id, node FROM batch WHERE id < ?1 ORDER BY id",
+    [LR_TIMES] = "SELECT id, node, at FROM batch ORDER BY id",
     [LR_NODES] = "SELECT id, key FROM node ORDER BY id",
     [LR_BEGIN] = "BEGIN",
     [LR_END] = "ROLLBACK",
@@ -548,6 +549,22 @@ int log_reader_rows(struct log_reader *l, int64_t before, int (*each)(void *arg,
     db_bind_int(st, 1, before ? before : INT64_MAX);
     while ((r = reader_step(l, st, err)) == 1) {
         r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1));
+        if (r) {
+            sqlite3_reset(st);
+            break;
+        }
+    }
+    return r;
+}
+
+int log_reader_times(struct log_reader *l, int (*each)(void *arg, int64_t row, int64_t node, int64_t at_ms), void *arg,
+                     struct err *err)
+{
+    sqlite3_stmt *st = db_stmt(&l->st, LR_TIMES);
+    int r;
+
+    while ((r = reader_step(l, st, err)) == 1) {
+        r = each(arg, sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
         if (r) {
             sqlite3_reset(st);
             break;

@@ -203,6 +203,12 @@ int store_setting_put(struct store *s, const char *name, struct str value, struc
     return s->ops->setting_put(s, name, value, err);
 }
 
+int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
+                 void *arg, struct err *err)
+{
+    return s->ops->newest ? s->ops->newest(s, back_ms, max, each, arg, err) : 0;
+}
+
 int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
     return s->ops->scan(s, each, arg, err);

@@ -247,6 +247,13 @@ int store_setting_get(struct store *s, const char *name, struct buf *ret, struct
 int store_setting_put(struct store *s, const char *name, struct str value, struct err *err);
 
 /*
+ * For the start, before anything is appended: the newest batches of every node that are still in logs, each node's in
+ * the order they came, with nothing older than back_ms before its newest, and about max of them in all but at least the
+ * newest of each. Stops as store_scan does.
+ */
+int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
+                 void *arg, struct err *err);
+/*
  * Every durable batch, oldest log first, in the order of appends: for tools, tests and the compaction to come. Stops
  * when each returns other than 0, and returns that. A damaged log costs only itself: the others are read, then -EUCLEAN
  * is returned with a sentence naming it.

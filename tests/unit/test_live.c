@@ -424,6 +424,78 @@ static void a_silent_node_goes_down_and_comes_back(void **unused)
     live_free(l);
 }
 
+/* As send_util, read back at the start of a hub. */
+static void recall_util(struct live *l, struct node_now *n, int64_t util, int64_t at_ms, int64_t now_ms)
+{
+    struct gather *g = gather_new();
+    struct sample s = {0};
+    struct batch b;
+
+    assert_true(gather_tick(g, at_ms));
+    sample_set(&s, M_util, util);
+    gather_sample(g, 1, &s);
+    gather_batch(g, &b);
+    b.key.run = 1;
+    b.facts = 7;
+    live_recall(l, n, &b, 0, now_ms);
+    gather_free(g);
+}
+
+static void a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance(void **unused)
+{
+    static const struct {
+        const char *say;
+        int64_t news_ms, alive_ms; /* before now */
+        int state;
+        const char *reason;
+        int dev, told; /* told: what is, when it stays silent for two minutes */
+    } cases[] = {{"away for seconds", 5000, 5000, NODE_UP, "", DEV_BUSY, EVENT_DOWN},
+                 {"away for ten minutes", 600000, 600000, NODE_UP,
+                  "not heard since the hub started, last news 10 m ago", DEV_STALE, EVENT_DOWN},
+                 {"it was just silent", 630000, 600000, NODE_UP, "not heard since the hub started, last news 10 m ago",
+                  DEV_STALE, EVENT_DOWN},
+                 {"it was down before", 3600000, 600000, NODE_DOWN, "no news for 60 m", DEV_STALE, -1}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct told t = {0};
+        struct live *l = live_new(NULL, note_event, &t);
+        struct device_fact d;
+        struct node_fact f = {.n_devices = 1, .devices = &d};
+        int64_t news = NOW - cases[i].news_ms;
+
+        print_message("%s\n", cases[i].say);
+        set_device(&d, "GPU-a", 0);
+        struct node_now *n = live_node(l, "k1", "dgx1", 0);
+        live_facts(l, n, 7, &f, 0);
+        recall_util(l, n, 1000, news - 5000, NOW);
+        recall_util(l, n, 9000, news, NOW);
+        recall_util(l, n, 2000, news - 2000, NOW); /* L1 */
+        live_resume(l, NOW - cases[i].alive_ms, NOW);
+        live_tick(l, NOW);
+        assert_int_equal(n->at_ms, news);
+        assert_int_equal(n->state, cases[i].state);
+        assert_int_equal(n->devices[0].state, cases[i].dev);
+        assert_int_equal(n->devices[0].now.v[M_util], 9000);
+        assert_int_equal(n->devices[0].at_ms, news);
+        print_message("%s\n", n->reason);
+        if (i != 3)
+            assert_string_equal(n->reason, cases[i].reason);
+        if (cases[i].state == NODE_DOWN)
+            assert_int_equal(n->since_ms, news);
+        live_tick(l, NOW + 119999);
+        assert_int_equal(t.n, 0); /* nobody is told of anybody */
+        live_tick(l, NOW + 120000);
+        assert_int_equal(n->state, NODE_DOWN);
+        assert_int_equal(n->since_ms, news); /* the true time */
+        assert_int_equal(t.n, cases[i].told >= 0);
+        say_hello(l, n, COLLECT_OK, NOW, NOW + 130000);
+        assert_int_equal(n->state, NODE_UP);
+        assert_int_equal(t.kind[t.n - 1], EVENT_BACK);
+        live_free(l);
+    }
+}
+
 static void a_node_read_back_is_waited_for(void **unused)
 {
     struct told t = {0};
@@ -816,6 +888,7 @@ TESTS(cmocka_unit_test(l1_an_older_batch_never_overwrites_newer_values),
       cmocka_unit_test(values_under_other_facts_are_passed_over),
       cmocka_unit_test(times_far_ahead_do_not_shut_out_what_comes), cmocka_unit_test(custom_metrics_are_kept_beside),
       cmocka_unit_test(a_silent_node_goes_down_and_comes_back), cmocka_unit_test(a_node_read_back_is_waited_for),
+      cmocka_unit_test(a_hub_that_was_away_shows_what_it_knew_and_gives_a_chance),
       cmocka_unit_test(a_hung_driver_shows_and_the_node_stays_heard),
       cmocka_unit_test(an_agent_says_why_it_reads_nothing),
       cmocka_unit_test(a_clock_that_is_off_is_measured_and_told_once),

@@ -1,0 +1,13 @@
+/* newest.h: each node's newest batches out of the logs there are: what the hub shows of it when it starts. */
+#ifndef STORE_NEWEST_H
+#define STORE_NEWEST_H
+
+#include "store/logs.h"
+#include "store/records.h"
+
+/* As store_newest says. Of many logs (history is not kept up) only the newest few are looked at: work is bounded. */
+int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,
+                size_t n_aliases, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
+                void *arg, struct err *err);
+
+#endif
