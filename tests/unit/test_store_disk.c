@@ -724,8 +724,70 @@ static void a_copy_taken_in_full_flight_opens(void **unused)
     dir_free(copy);
 }
 
-TESTS(cmocka_unit_test(logs_rotate_and_are_read_in_order), cmocka_unit_test(a_log_that_is_old_enough_rotates),
-      cmocka_unit_test(what_is_older_than_keep_ms_goes), cmocka_unit_test(without_a_clock_nothing_goes_by_age),
+struct found {
+    size_t n, of[3];
+    uint64_t last[3];
+    bool whole;
+};
+
+static int note_found(void *arg, const struct store_batch *b)
+{
+    struct found *f = arg;
+    int i = b->node[0] - 'a';
+
+    assert_in_range(i, 0, 2);
+    f->n++;
+    f->of[i]++;
+    f->whole &= batch_whole(b) && b->number > f->last[i]; /* each node's in the order they came */
+    f->last[i] = b->number;
+    return 0;
+}
+
+/* a sends all the time, b stopped in the middle. */
+static void the_newest_batches_of_each_node_are_found(void **unused)
+{
+    static const struct {
+        int64_t back_ms;
+        size_t max, a, b;
+    } cases[] = {{5000, 1000, 6, 6}, {0, 1000, 1, 1}, {1000000, 1000, 20, 10}, {1000000, 6, 3, 3}, {1000000, 1, 1, 1}};
+    char *dir = dir_new(), bytes[1000];
+    struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 20000}; /* two logs or three */
+    struct store *s = open_conf(&conf);
+
+    (void)unused;
+    for (uint64_t i = 1; i <= 20; i++) {
+        struct store_batch v = batch_make("a", 1, i, bytes, sizeof(bytes));
+        store_append(s, &v, 1, NULL, NULL);
+        v = batch_make("b", 2, i, bytes, sizeof(bytes));
+        if (i <= 10)
+            store_append(s, &v, 1, NULL, NULL);
+        flush(s);
+    }
+    for (int again = 0; again < 2; again++) { /* before and after a restart */
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+            struct found f = {.whole = true};
+            struct err err = {0};
+            assert_int_equal(store_newest(s, cases[i].back_ms, cases[i].max, note_found, &f, &err), 0);
+            print_message("%lld %zu: %zu %zu\n", (long long)cases[i].back_ms, cases[i].max, f.of[0], f.of[1]);
+            assert_int_equal(f.of[0], cases[i].a);
+            assert_int_equal(f.of[1], cases[i].b);
+            assert_true(f.whole && f.last[0] == 20 && f.last[1] == 10);
+        }
+        store_close(s);
+        s = open_conf(&conf);
+    }
+    store_take_over(s, "b", "c"); /* what was b's is c's */
+    flush(s);
+    struct found f = {.whole = true};
+    assert_int_equal(store_newest(s, 0, 100, note_found, &f, NULL), 0);
+    assert_true(f.of[1] == 0 && f.of[2] == 1 && f.last[2] == 10);
+    store_close(s);
+    dir_free(dir);
+}
+
+TESTS(cmocka_unit_test(the_newest_batches_of_each_node_are_found), cmocka_unit_test(logs_rotate_and_are_read_in_order),
+      cmocka_unit_test(a_log_that_is_old_enough_rotates), cmocka_unit_test(what_is_older_than_keep_ms_goes),
+      cmocka_unit_test(without_a_clock_nothing_goes_by_age),
       cmocka_unit_test(a_time_in_the_future_does_not_keep_a_file_for_ever),
       cmocka_unit_test(what_is_beyond_keep_bytes_goes), cmocka_unit_test(a_nodes_newest_blobs_stay),
       cmocka_unit_test(a_second_hub_is_refused), cmocka_unit_test(tools_read_everything_and_write_tokens_beside_a_hub),
