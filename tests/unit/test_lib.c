@@ -675,6 +675,8 @@ static void a_forks_copy_is_dead_and_harmless(void **unused)
 {
     int status;
     (void)unused;
+    if (getenv("UNDER_QEMU"))
+        skip(); /* qemu 7 gives up when the child of a program with threads starts one (tools/cross) */
     muster_sampler *s = open_it((struct muster_options){.collector = "replay", .interval_us = 10000, .mem_limit = 2});
     muster_cursor *c;
     assert_int_equal(muster_start(s, NULL, 0), 0);
