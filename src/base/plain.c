@@ -73,7 +73,7 @@ size_t plain_room(struct str s)
     return 6 * s.len + 16; /* a byte as \u00XX */
 }
 
-enum way { ONE_LINE, LINES, TINTED, AS_JSON, AS_ANSWER };
+enum way { ONE_LINE, LINES, PRINTED, TINTED, AS_JSON, AS_ANSWER };
 
 /* "\033[31m" and the like, of what render/ writes: one number for a colour, bold, faint or an end. Bytes, or 0. */
 static size_t colour_of(struct str s)
@@ -124,7 +124,8 @@ static size_t replace_one(struct buf *out, struct str s, enum way way)
     } else if (c == '\n' || c == '\t') {
         buf_addc(out, way == ONE_LINE ? ' ' : (char)c);
     } else if (c == '\r' && way != ONE_LINE && s.len > 1 && s.p[1] == '\n') {
-        /* the line ends after it */
+        if (way == PRINTED) /* the line ends after it */
+            buf_addc(out, '\r');
     } else if (c == '\r' && way >= AS_JSON) {
         buf_addc(out, ' ');
     } else if (c == 033 && way == TINTED && colour_of(s)) {
@@ -160,6 +161,11 @@ int plain_line(struct buf *out, struct str s)
 int plain_text(struct buf *out, struct str s)
 {
     return add(out, s, LINES);
+}
+
+int plain_print(struct buf *out, struct str s)
+{
+    return add(out, s, PRINTED);
 }
 
 int plain_tinted(struct buf *out, struct str s)

@@ -51,7 +51,7 @@ static int print_clean(const struct opt_cmd *face, const struct buf *out, int (*
 
 int cli_print(const struct opt_cmd *face, const struct buf *out)
 {
-    return print_clean(face, out, cli_colour() ? plain_tinted : plain_text);
+    return print_clean(face, out, cli_colour() ? plain_tinted : plain_print);
 }
 
 int cli_print_json(const struct opt_cmd *face, const struct buf *out)

@@ -45,6 +45,9 @@ static void every_way_replaces_what_may_not_be_shown(void **unused)
         assert_true(plain_is(buf_str(&line)));
         assert_int_equal(plain_is(str_of(cases[i].text)), strcmp(cases[i].text, cases[i].line) == 0);
     }
+    AUTO_BUF csv = BUF_INIT(100);
+    assert_int_equal(plain_print(&csv, STR("a,b\r\nc\rd\033\r\n")), 0);
+    assert_string_equal(csv.p, "a,b\r\nc" MARK "d" MARK "\r\n");
     AUTO_BUF nul = BUF_INIT(100);
     plain_text(&nul, str_n("a\0b", 3));
     assert_string_equal(nul.p, "a" MARK "b");
