@@ -119,6 +119,8 @@ static void start(struct hub *h)
                           .vesta_register = vesta_register,
                           .vesta_update = vesta_update,
                           .node_admin = registry_admin,
+                          .node_delete = registry_delete,
+                          .node_join = registry_join,
                           .events = registry_events,
                           .job_put = jobs_put,
                           .job_change = jobs_change,
@@ -206,6 +208,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 1:
         authorization = admin;
         ask(&h, METHOD_PATCH, targets[1], body);
+        ask(&h, METHOD_POST, "/api/v1/nodes/host/join", body);
+        ask(&h, METHOD_DELETE, targets[1], body);
         break;
     case 2:
         snprintf(target, sizeof(target), "%s%s?token=t", targets[2], vesta_id);

@@ -363,6 +363,7 @@ static void every_route_lets_in_whom_it_should_and_nobody_else(void **unused)
         {"/api/v1/nodes", "GET", "1+133++3+"},
         {"/api/v1/nodes/{id}", "PATCH", "111333+33"},
         {"/api/v1/nodes/{node}", "DELETE", "111333+33"},
+        {"/api/v1/nodes/{node}/join", "POST", "111333+33"},
         {"/api/v1/people", "GET", "1+133++3+"},
         {"/api/v1/processes", "GET", "1+133++3+"},
         {"/api/v1/usage", "GET", "1+133++3+"},
