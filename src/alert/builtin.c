@@ -226,7 +226,7 @@ static void look_missing(const struct alert_rule *r, const struct scene *s, see_
             continue;
         for (size_t k = 0; k < n->n_devices; k++)
             told += !n->devices[k].fact.parent[0] && n->devices[k].fact.lost;
-        for (size_t k = 0; k < s->n_lost; k++)
+        for (size_t k = 0; have + told < want && k < s->n_lost; k++) /* of few nodes: there may be many of those */
             told += strcmp(s->lost[k]->node, n->key) == 0 && forgotten(s, s->lost[k]);
         if (have + told >= want)
             continue;

@@ -17,6 +17,8 @@
 #include "query/view.h"
 
 #define LOOK_MS    5000
+#define LOOK_MOST  30000
+#define LOOK_PART  100 /* looking takes at most such a part of a processor: of very many nodes it is done less often */
 #define RECENT_MS  3600000
 #define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
 #define RECENT_MAX 2000
@@ -40,7 +42,7 @@ struct alerts_desk {
     size_t n_lost, cap_lost;
     struct silence **silences;
     size_t n_silences, cap_silences;
-    int64_t last_silence, looked_ms;
+    int64_t last_silence, looked_ms, rest_ms;
     const struct node_now **nodes;
 };
 
@@ -334,8 +336,9 @@ void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
     struct whole_scene w;
     struct alerts_now now;
 
-    if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
+    if (now_ms - d->looked_ms < MAX(LOOK_MS, d->rest_ms) && now_ms >= d->looked_ms)
         return;
+    int64_t begin_us = clock_thread_us();
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
     habits_tick(d->habits, now_ms);
@@ -346,6 +349,7 @@ void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
     lookout_end(d->watch, changed, d);
     alerts_desk_now(d->h, &now);
     herald_tick(d->herald, &now, d->rules, d->watch, now_ms);
+    d->rest_ms = MIN((clock_thread_us() - begin_us) * LOOK_PART / 1000, LOOK_MOST);
 }
 
 /* ---- for the API ---- */
