@@ -10,7 +10,8 @@
 void httpd_patient(struct request *rq)
 {
     struct conn *c = rq->conn;
-    io_join(c->io, c->h->group);
+    if (c) /* NULL: a request of the hub's own */
+        io_join(c->io, c->h->group);
 }
 
 struct late *httpd_late(struct request *rq)
