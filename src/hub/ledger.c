@@ -19,7 +19,7 @@
 #define RETRY_MS  60000
 #define ROLL_DAYS 64    /* added up again in one put */
 #define SPARE_US  20000 /* of each second, and of a processor: for hours under way, however many nodes there are */
-#define SAVED_US  (25 * SPARE_US) /* and so much at once, where little was to be done before */
+#define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
 
 struct mark {

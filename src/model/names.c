@@ -85,8 +85,7 @@ void name_nth(const char *base, unsigned n, char *out, size_t size)
         while (len && ((unsigned char)base[len] & 0xc0) == 0x80) /* not within a letter */
             len--;
     }
-    memcpy(out, base, len);
-    memcpy(out + len, tail, more + 1);
+    snprintf(out, size, "%.*s%s", (int)len, base, tail);
 }
 
 bool name_is_nth(const char *base, const char *name)
