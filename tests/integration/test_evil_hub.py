@@ -155,6 +155,15 @@ class EvilHubTest(lib.Case):
             self.assertIn("no\ufffd[2J", text, words)
             self.assertEqual(text.count("\n"), 1, (words, text))
 
+    def test_every_command_reads_a_hubs_json_through_the_one_door(self):
+        folder = os.path.join(lib.TOP, "src", "cmd")
+        readers = set()
+        for name in os.listdir(folder):
+            if name.endswith(".c"):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    readers |= {name} if "json_load" in f.read() else set()
+        self.assertEqual(readers, {"client.c"}, "client_json cleans what they print")
+
     def test_curls_table_and_the_hubs_own_json_are_clean(self):
         self.agent = self.token("agent")
         node = sender.Node("turn\u202eed", uuid="GPU-turned")

@@ -151,6 +151,7 @@ class Mail(telling.Telling):
         self.assertIn("bad@example.org: 550 no such user", error)
         lib.wait_until("the late one alone waits", lambda: self.channel("several")["waiting"] == 1)
         lib.wait_until("and that is noted", lambda: self.on_disk("SELECT count(*) FROM notes WHERE kind = 3 AND instr(hex(bytes), hex('grey@example.org')) > 0"))
+        lib.wait_until("the one that is sent is off the disk", lambda: self.on_disk("SELECT count(*) FROM notes WHERE kind = 3") == 1)
         self.hub.kill9()
         self.begin()
         lib.wait_until("the late one has both", lambda: len(s.of("grey@example.org")) >= 2)
