@@ -17,7 +17,8 @@
 #define LATE_MS   60000  /* but at least this often */
 #define LIMIT_MS  600000 /* for one job */
 #define RETRY_MS  60000
-#define ROLL_DAYS 64    /* added up again in one put */
+#define MANY_MS   (1000ll * HOUR_MS) /* hours put in one by one cost what lies behind them */
+#define ROLL_DAYS 64                 /* added up again in one put */
 #define SPARE_US  20000 /* of each second, and of a processor: for hours under way, however many nodes there are */
 #define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
 #define SETTING   "usage_clock"
@@ -154,6 +155,31 @@ static struct mark *mark_get(struct led_node *n, int64_t at_ms)
     return &n->v[i];
 }
 
+/* Every hour in between has a mark from here on, put in at once: after a jump of the clock these are years. */
+static void marks_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
+{
+    size_t from = mark_place(n, first_ms), to = mark_place(n, last_ms + 1), len = 0;
+    size_t most = (size_t)((last_ms - first_ms) / HOUR_MS) + 1 + (to - from), behind = n->n - to;
+    struct mark *v = mem_alloc(most * sizeof(*v));
+
+    for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS) {
+        while (from < to && n->v[from].at_ms < at_ms)
+            v[len++] = n->v[from++];
+        v[len++] = from < to && n->v[from].at_ms == at_ms ? n->v[from++] : (struct mark){.at_ms = at_ms};
+    }
+    while (from < to)
+        v[len++] = n->v[from++];
+    from = mark_place(n, first_ms);
+    if (n->cap < from + len + behind) {
+        n->cap = from + len + behind;
+        n->v = mem_grow(n->v, n->cap, sizeof(*n->v));
+    }
+    memmove(&n->v[from + len], &n->v[to], behind * sizeof(*n->v));
+    memcpy(&n->v[from], v, len * sizeof(*v));
+    n->n = from + len + behind;
+    free(v);
+}
+
 /* near: what came is not of that hour, only within reach of it. So the hour before the one under way is counted again
  * and again for a while, to be exact about long spells; all of it is counted all the same. */
 static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool near, int64_t now_ms)
@@ -193,6 +219,8 @@ static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, i
         last_ms = n->first_ms - HOUR_MS;
     if (n->first_ms && first_ms > n->last_ms + HOUR_MS)
         first_ms = n->last_ms + HOUR_MS;
+    if (last_ms - first_ms > MANY_MS)
+        marks_fill(n, first_ms, last_ms);
     for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS)
         mark_hour(l, n, at_ms, at_ms < own_ms, now_ms);
     n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
