@@ -373,8 +373,12 @@ static void one_company_is_the_same_rows_alone(void **unused)
     ask.company = "Beta";
     make(&ask, &one);
     assert_int_equal(one.n, 6);
-    for (size_t i = 0; i < one.n; i++)
-        assert_memory_equal(&one.rows[i], &all.rows[6 + i], sizeof(one.rows[i]));
+    for (size_t i = 0; i < one.n; i++) {
+        const struct report_row *a = &one.rows[i], *b = &all.rows[6 + i];
+        assert_string_equal(a->company, b->company);
+        assert_int_equal(a->day, b->day); /* behind it are bytes that nobody sets */
+        assert_memory_equal(&a->total, &b->total, sizeof(*a) - offsetof(struct report_row, total));
+    }
     report_fini(&all);
     report_fini(&one);
     ask.company = "Omega";
