@@ -441,7 +441,7 @@ static void play_minute(struct hindsight *r, int64_t at_ms)
                       .live = r->live,
                       .census = r->census,
                       .book = r->book,
-                      .recent = r->events + r->first_event,
+                      .recent = r->events ? r->events + r->first_event : NULL,
                       .n_recent = r->next_event - r->first_event,
                       .usage = r->usage.v,
                       .n_usage = r->usage.n};

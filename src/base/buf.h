@@ -62,7 +62,8 @@ struct rd {
 };
 static inline struct rd rd_of(const void *p, size_t n)
 {
-    return (struct rd){(const uint8_t *)p, (const uint8_t *)p + n, false};
+    const uint8_t *at = p ? p : (const uint8_t *)""; /* nothing at all: NULL has no end, not even 0 bytes on */
+    return (struct rd){at, at + n, false};
 }
 static inline size_t rd_left(const struct rd *r)
 {
