@@ -92,7 +92,8 @@ COMMANDS = [
 
 
 def bad_letters(text):
-    return sorted({hex(ord(c)) for c in text
+    """CSV ends its lines in CR LF, which moves no terminal's cursor anywhere else; a CR alone does."""
+    return sorted({hex(ord(c)) for c in text.replace("\r\n", "\n")
                    if (ord(c) < 32 and c not in "\n\t") or 0x7f <= ord(c) < 0xa0 or c in "\u061c\u200e\u200f\u2028\u2029" or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u206f"})
 
 
