@@ -102,7 +102,7 @@ class EvilHubTest(lib.Case):
         super().setUp()
         config = self.path("muster.yaml")
         with open(config, "w", encoding="utf-8") as f:
-            f.write("channels:\n  pager:\n    type: command\n    command: [/bin/cat]\nalerts:\n  rules:\n    - {name: held-here, when: 'util>0'}\n"
+            f.write("channels:\n  pager:\n    type: command\n    command: [/bin/cat]\nalerts:\n  rules:\n    - {name: held-here, when: 'node:evil1'}\n"
                     "reports:\n  morning: {every: day, channel: pager}\n")
         self.hub = self.start_hub("--config", config)
         self.admin, self.agent = self.token("admin"), self.token("agent")
@@ -111,6 +111,7 @@ class EvilHubTest(lib.Case):
         self.post("/api/v1/batches", stream, "application/octet-stream")
         self.post("/api/v1/jobs", json.dumps({"kind": "record", "name": "train", "person": "kim", "node": "evil1"}).encode())
         self.post("/api/v1/bookings", json.dumps({"devices": ["GPU-evil-1"], "person": "kim", "for": "2h", "comment": "paper"}).encode())
+        lib.wait_until("an alert is there to be told of", lambda: "held-here" in [a["rule"] for a in lib.ask_json(self.hub.url + "/api/v1/alerts")["rows"]])
 
     def post(self, path, body, kind="application/json"):
         token = self.admin if kind == "application/json" else self.agent
