@@ -2,7 +2,6 @@
 """A hub that ends, by SIGTERM or by kill -9, and is started again: what it shows is what it last knew, with its age, and nobody is announced as down who only had no chance to be heard."""
 import os
 import struct
-import unittest
 
 import lib
 from sender import Node, answer
@@ -104,7 +103,7 @@ class Resume(lib.Case):
             lib.wait_until("it is heard again", lambda was=at: self.last_news()["real"] > was)
             self.assertEqual(self.events("down", "back"), [])
 
-    @unittest.skipIf(os.environ.get("MUSTER_SAN"), "sanitizers want to be loaded first")
+    @lib.plain  # sanitizers want to be loaded first
     def test_who_had_no_chance_is_not_down_and_who_was_down_stays_so(self):
         def clock(ms):
             with open(self.path("offset"), "wb") as f:
