@@ -131,7 +131,7 @@ test("names are just names, also where they are counted; what is held without wo
     await looksRight(page, "usage-evil");
     await page.goto(h.url + "/people");
     const idle = page.getByRole("region", { name: "Held without work" });
-    await until("the idle one", async () => (await idle.count()) && /idles:0/.test(await words(idle)));
+    await until("the idle one, and what its worth is counted in", async () => (await idle.count()) && /EUR idles:0/.test(await words(idle)));
     assert.match(await words(idle), /^held without work for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
     await looksRight(page, "people-idle");
     await page.locator("select[name=longer]").selectOption("8h");
