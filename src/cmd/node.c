@@ -87,12 +87,24 @@ static int list(const struct node_conf *conf)
     return cli_print(&node_face, &out);
 }
 
-static int change(const struct node_conf *conf, const char *node, const char *name, const char *flag)
+/* One request about one node: `after` goes behind its name in the path. */
+static int ask_about(const struct node_conf *conf, const char *method, const char *node, const char *after,
+                     struct str body)
 {
-    AUTO_BUF body = BUF_INIT(4096);
     AUTO_BUF path = BUF_INIT(1024);
     AUTO_BUF answer = {0};
     struct err err = {0};
+    buf_adds(&path, "/api/v1/nodes/");
+    buf_addurl(&path, str_of(node));
+    buf_adds(&path, after);
+    if (client_ask(&conf->client, method, path.p, body, &answer, &err) < 0)
+        return cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+    return EXIT_OK;
+}
+
+static int change(const struct node_conf *conf, const char *node, const char *name, const char *flag)
+{
+    AUTO_BUF body = BUF_INIT(4096);
     struct json j = json_on(&body);
     json_obj(&j, NULL);
     if (name)
@@ -100,42 +112,26 @@ static int change(const struct node_conf *conf, const char *node, const char *na
     if (flag)
         json_bool(&j, flag, !conf->undo);
     json_end_obj(&j);
-    buf_adds(&path, "/api/v1/nodes/");
-    buf_addurl(&path, str_of(node));
-    if (client_ask(&conf->client, "PATCH", path.p, buf_str(&body), &answer, &err) < 0)
-        return cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
-    return EXIT_OK;
+    return ask_about(conf, "PATCH", node, "", buf_str(&body));
 }
 
 static int join(const struct node_conf *conf, const char *node, const char *old)
 {
     AUTO_BUF body = BUF_INIT(4096);
-    AUTO_BUF path = BUF_INIT(1024);
-    AUTO_BUF answer = {0};
-    struct err err = {0};
     struct json j = json_on(&body);
     json_obj(&j, NULL);
     json_cstr(&j, "old", old);
     json_end_obj(&j);
-    buf_adds(&path, "/api/v1/nodes/");
-    buf_addurl(&path, str_of(node));
-    buf_adds(&path, "/join");
-    if (client_ask(&conf->client, "POST", path.p, buf_str(&body), &answer, &err) < 0)
-        return cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
-    return EXIT_OK;
+    return ask_about(conf, "POST", node, "/join", buf_str(&body));
 }
 
 static int remove_nodes(const struct node_conf *conf, char **nodes, int n)
 {
     int code = EXIT_OK;
     for (int i = 0; i < n; i++) {
-        AUTO_BUF path = BUF_INIT(1024);
-        AUTO_BUF answer = {0};
-        struct err err = {0};
-        buf_adds(&path, "/api/v1/nodes/");
-        buf_addurl(&path, str_of(nodes[i]));
-        if (client_ask(&conf->client, "DELETE", path.p, str_of(""), &answer, &err) < 0)
-            code = cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+        int r = ask_about(conf, "DELETE", nodes[i], "", str_of(""));
+        if (r != EXIT_OK)
+            code = r;
     }
     return code;
 }
