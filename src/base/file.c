@@ -74,7 +74,8 @@ static int file_write_all(int fd, const char *p, size_t n)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
+/* was: the file whose mode and owner it gets, as far as we may set them; NULL: mode, less the umask. */
+static int replace_file(const char *path, mode_t mode, const struct stat *was, const void *p, size_t n, struct err *err)
 {
     AUTO_FREE char *tmp = mem_fmt("%s.tmp-%016llx", path, (unsigned long long)rand_u64());
     AUTO_FREE char *dir = mem_str(path);
@@ -83,7 +84,13 @@ int file_write(const char *path, mode_t mode, const void *p, size_t n, struct er
 
     if (fd < 0)
         return err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-    int r = file_write_all(fd, p, n);
+    int r = 0;
+    if (was && fchown(fd, was->st_uid, was->st_gid) < 0)
+        r = 0; /* we may not: the folder's group has to do */
+    if (was && fchmod(fd, was->st_mode & 0777) < 0)
+        r = -errno;
+    if (r == 0)
+        r = file_write_all(fd, p, n);
     if (r == 0 && rename(tmp, path) < 0)
         r = -errno;
     if (r < 0) {
@@ -96,6 +103,19 @@ int file_write(const char *path, mode_t mode, const void *p, size_t n, struct er
     if (r < 0)
         return err_set(err, r, "cannot sync the folder of '%s': %s", path, strerror(-r));
     return 0;
+}
+
+int file_write(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
+{
+    return replace_file(path, mode, NULL, p, n, err);
+}
+
+int file_write_over(const char *path, mode_t mode, const void *p, size_t n, struct err *err)
+{
+    struct stat was;
+    if (stat(path, &was) < 0)
+        was = (struct stat){.st_mode = mode, .st_uid = (uid_t)-1, .st_gid = (gid_t)-1};
+    return replace_file(path, mode, &was, p, n, err);
 }
 
 int file_mkdirs(const char *path, mode_t mode, struct err *err)

@@ -137,21 +137,16 @@ static void do_read(struct mirror *m)
     m->job_stamp = now;
 }
 
-/* The old page must be able to write it after us: mode and owner stay, as far as we may set them. */
+/* The old page must be able to write it after us. */
 static void do_write(struct mirror *m)
 {
     struct stamp now = stamp_of(m->job_path);
-    struct stat st;
-    bool had = stat(m->job_path, &st) == 0;
     if (m->text.len && !stamp_same(&now, &m->job_stamp)) {
         m->result = -ESTALE; /* somebody wrote meanwhile: read first */
         return;
     }
     if (m->text.len) {
-        m->result = file_write(m->job_path, had ? st.st_mode & 0777 : 0664, m->text.p, m->text.len, &m->err);
-        if (m->result == 0 && (chmod(m->job_path, had ? st.st_mode & 0777 : 0664) < 0 ||
-                               (had && chown(m->job_path, st.st_uid, st.st_gid) < 0)))
-            m->result = 0; /* where it may not, the folder's group has to do */
+        m->result = file_write_over(m->job_path, 0664, m->text.p, m->text.len, &m->err);
         m->job_stamp = stamp_of(m->job_path);
     }
     if (m->result == 0 && m->agreed_text.len)

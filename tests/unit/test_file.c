@@ -73,6 +73,24 @@ static void what_is_written_is_read(void **unused)
     assert_int_equal(file_size(in("empty")), 0);
 }
 
+static void a_file_of_others_keeps_its_mode(void **unused)
+{
+    struct err err = {0};
+    struct stat st;
+    mode_t was = umask(077);
+
+    (void)unused;
+    assert_int_equal(file_write_over(in("f"), 0664, "new\n", 4, &err), 0);
+    assert_int_equal(stat(in("f"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0664); /* whatever the umask says */
+    assert_int_equal(chmod(in("f"), 0646), 0);
+    assert_int_equal(file_write_over(in("f"), 0664, "newer\n", 6, &err), 0);
+    assert_int_equal(stat(in("f"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0646);
+    assert_int_equal(st.st_size, 6);
+    umask(was);
+}
+
 static void failures_are_sentences_and_leave_the_output_alone(void **unused)
 {
     struct err err = {0};
@@ -205,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_written_is_read, make_top, drop_top),
+        cmocka_unit_test_setup_teardown(a_file_of_others_keeps_its_mode, make_top, drop_top),
         cmocka_unit_test_setup_teardown(failures_are_sentences_and_leave_the_output_alone, make_top, drop_top),
         cmocka_unit_test_setup_teardown(folders_are_made_with_their_parents, make_top, drop_top),
         cmocka_unit_test_setup_teardown(a_secret_is_the_first_line, make_top, drop_top),
