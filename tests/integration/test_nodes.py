@@ -243,6 +243,19 @@ class TakeOver(NodesCase):
         self.assertIn("0.77", out)  # what the old one sent …
         self.assertEqual({line.split(",")[1] for line in out.splitlines() if line.startswith("samples,")}, {new.key, third.key})  # … is the new one's
 
+    def test_samples_that_came_late_are_not_joined_over_another_nodes(self):
+        old = self.node(self.h, "dgx8")
+        self.stop(old)
+        new = Node("dgx8", uuid=old.uuid)
+        new.token = answer(self.post(self.h, new.first())[2])["token"]
+        # It was offline for an hour, and both had samples then.
+        self.assertEqual(self.post(self.h, new.stream(new.batch(at_ms=new.now() - 3600000)), new.token)[0], 200)
+        refused = (409, "dgx8~2 and dgx8 sent samples at the same time: they are two machines")
+        for _ in range(2):
+            status, said = self.ask("POST", "/api/v1/nodes/dgx8~2/join", {"old": "dgx8"})
+            self.assertEqual((status, said["detail"]), refused)
+            self.again()  # and a hub that was started since knows it, too
+
 
 class Names(NodesCase):
     def test_two_nodes_never_share_a_name_or_a_gpu(self):
