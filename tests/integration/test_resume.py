@@ -90,6 +90,8 @@ class Resume(lib.Case):
             devices = self.shown().get("real", {}).get("devices", [])
             return devices and "mem_total" in devices[0]["metrics"]
         lib.wait_until("samples", sampled)
+        # A batch is shown before it is on disk; the agent sends its next one when it is.
+        lib.wait_until("another batch", lambda was=self.last_news()["real"]: self.last_news()["real"] > was)
         for end in ("kill9", "stop"):
             getattr(self.hub, end)()
             self.hub = self.start(lib.MUSTER, "hub", "--listen", f"127.0.0.1:{port}", "--data", self.path("data"))
