@@ -29,6 +29,21 @@ export async function until(what, check, limit = LIMIT_MS) {
     }
 }
 
+const ends = new WeakMap();
+
+/** What is to be done when test t is over: the last first, so that a page ends before its hub, and nodes do not wait for one that is gone. */
+export function after(t, end) {
+    if (!ends.has(t)) {
+        ends.set(t, []);
+        t.after(async () => {
+            let wrong;
+            for (const e of ends.get(t).reverse()) await e().catch((x) => (wrong ??= x));
+            if (wrong) throw wrong;
+        });
+    }
+    ends.get(t).push(end);
+}
+
 /** A program under test, ended with the test t. */
 export function start(t, ...argv) {
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("MUSTER_")));
@@ -49,7 +64,7 @@ export function start(t, ...argv) {
             if (!m && p.ended) throw new Error(`${argv.join(" ")} ended:\n${p.text}`);
             return m;
         });
-    t.after(async () => {
+    after(t, async () => {
         await p.stop();
         if (/ERROR: (Address|Leak)Sanitizer|runtime error:/.test(p.text)) throw new Error(p.text);
     });
@@ -66,7 +81,7 @@ export async function run(t, ...argv) {
 
 export async function folder(t) {
     const dir = await mkdtemp(path.join(tmpdir(), "muster-browser-"));
-    t.after(() => rm(dir, { recursive: true, force: true }));
+    after(t, () => rm(dir, { recursive: true, force: true }));
     return dir;
 }
 
@@ -134,7 +149,7 @@ export async function open(t, url, { width = 1280, height = 800, dark = false, t
         isMobile: touch,
         ...context,
     });
-    t.after(() => c.close());
+    after(t, () => c.close());
     const page = await c.newPage();
     page.setDefaultTimeout(LIMIT_MS);
     page.wrong = [];
@@ -226,13 +241,13 @@ export async function looksRight(page, name, but = []) {
 
 let named = 0;
 
-const ends = [];
+let endShared;
 
 /** In place of a test's t: what is started with it serves the whole file. */
-export const file = { after: (end) => ends.unshift(end) };
+export const file = { after: (end) => (endShared = end) };
 
 async function endFile() {
-    for (const end of ends) await end();
+    await endShared?.();
     await browser?.close();
 }
 
