@@ -34,7 +34,26 @@ struct newest {
     int64_t log;
     uint32_t *of; /* node's number there, less one -> position */
     size_t n_of;
+    /* what could not be read */
+    struct err *err;
+    int worst;
+    int64_t told; /* the last log named in err */
 };
+
+/* A damaged log or row costs only itself; each log is named once. */
+static void note_damage(struct newest *x, int64_t log, const struct err *why)
+{
+    if (x->worst && x->told == log)
+        return;
+    if (x->worst && x->err) {
+        AUTO_FREE char *before = mem_str(x->err->msg);
+        err_set(x->err, why->code, "%s; %s", before, why->msg);
+    } else {
+        err_set(x->err, why->code, "%s", why->msg);
+    }
+    x->worst = why->code;
+    x->told = log;
+}
 
 static size_t slot_of(const struct newest *x, const char *key)
 {
@@ -85,18 +104,19 @@ static int see_row(void *arg, int64_t row, int64_t node, int64_t at_ms)
     return 0;
 }
 
-/* count: only the nodes in it. */
-static int walk_log(struct newest *x, const struct log_ref *ref, bool count, struct err *err)
+/* count: only the nodes in it. What is read before damage counts. */
+static void walk_log(struct newest *x, const struct log_ref *ref, bool count)
 {
+    struct err why = {0};
     struct log_reader *l = NULL;
     AUTO_FREE struct log_key *keys = NULL;
     size_t n = 0;
-    int r = log_reader_open(&l, x->dir, ref->n, ref->sealed, err);
+    int r = log_reader_open(&l, x->dir, ref->n, ref->sealed, &why);
 
     if (r == -ENOENT || r == -ENODATA) /* in chunks since a moment ago, or just made */
-        return 0;
+        return;
     if (r == 0)
-        r = log_reader_nodes(l, &keys, &n, err);
+        r = log_reader_nodes(l, &keys, &n, &why);
     AUTO_FREE uint32_t *of = r == 0 ? mem_alloc(MAX(n, 1u) * sizeof(*of)) : NULL;
     for (size_t i = 0; i < n && r == 0; i++)
         of[i] = intern_key(x, keys[i].key);
@@ -104,11 +124,20 @@ static int walk_log(struct newest *x, const struct log_ref *ref, bool count, str
     x->of = of;
     x->n_of = n;
     if (r == 0 && !count)
-        r = log_reader_times(l, see_row, x, err);
+        r = log_reader_times(l, see_row, x, &why);
     log_reader_close(l);
     x->of = NULL;
-    return r;
+    if (r < 0 && !count)
+        note_damage(x, ref->n, &why);
 }
+
+/* Whom the rows go to. */
+struct reading {
+    const struct alias *aliases;
+    size_t n_aliases;
+    int (*each)(void *arg, const struct store_batch *b);
+    void *arg;
+};
 
 struct chosen {
     struct pick p;
@@ -142,42 +171,57 @@ static size_t choose(const struct newest *x, int64_t back_ms, struct chosen **re
     return n;
 }
 
+/* The rows chosen of one log, and what each returned if that was not 0. */
+static int read_log(struct newest *x, bool sealed, const struct chosen *v, size_t n, const struct reading *to)
+{
+    struct log_reader *l = NULL;
+    struct err why = {0};
+    int r = log_reader_open(&l, x->dir, v[0].p.log, sealed, &why), stop = 0;
+
+    if (r == -ENOENT || r == -ENODATA)
+        return 0;
+    if (r < 0)
+        note_damage(x, v[0].p.log, &why);
+    for (size_t i = 0; i < n && !stop && (r >= 0 || r == -EUCLEAN) && l; i++) {
+        struct store_batch b;
+        r = log_reader_get(l, v[i].p.row, &b, &why);
+        if (r < 0)
+            note_damage(x, v[i].p.log, &why);
+        if (r < 1)
+            continue;
+        b.node = alias_resolve(to->aliases, to->n_aliases, x->nodes[v[i].node].key, v[i].p.log, v[i].p.row);
+        stop = to->each(to->arg, &b);
+    }
+    log_reader_close(l);
+    return stop;
+}
+
 int newest_each(const char *dir, const struct log_ref *logs, size_t n_logs, const struct alias *aliases,
                 size_t n_aliases, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                 void *arg, struct err *err)
 {
-    struct newest x = {.dir = dir};
-    struct log_reader *l = NULL;
+    struct newest x = {.dir = dir, .err = err};
+    struct reading to = {aliases, n_aliases, each, arg};
     struct chosen *v = NULL;
-    size_t first = n_logs > LOGS_MAX ? n_logs - LOGS_MAX : 0, n = 0, at = first;
-    int r = 0, opened = 0;
+    size_t first = n_logs > LOGS_MAX ? n_logs - LOGS_MAX : 0, at = first;
+    int stop = 0;
 
-    for (size_t i = first; i < n_logs && r == 0; i++)
-        r = walk_log(&x, &logs[i], true, err);
+    for (size_t i = first; i < n_logs; i++)
+        walk_log(&x, &logs[i], true);
     x.keep = MIN(MAX(max / MAX(x.n, 1u), 1u), KEEP_MAX);
-    for (size_t i = first; i < n_logs && r == 0; i++)
-        r = walk_log(&x, &logs[i], false, err);
-    n = r == 0 ? choose(&x, back_ms, &v) : 0;
-    for (size_t i = 0; i < n && r == 0; i++) {
-        struct store_batch b;
-        if (i == 0 || v[i].p.log != v[i - 1].p.log) {
-            log_reader_close(l);
-            l = NULL;
-            while (at < n_logs && logs[at].n < v[i].p.log)
-                at++;
-            opened = log_reader_open(&l, dir, v[i].p.log, at < n_logs && logs[at].sealed, err);
-        }
-        if (opened < 0)
-            continue;
-        int got = log_reader_get(l, v[i].p.row, &b, err);
-        b.node = alias_resolve(aliases, n_aliases, x.nodes[v[i].node].key, v[i].p.log, v[i].p.row);
-        r = got < 0 ? got : got ? each(arg, &b) : 0;
+    for (size_t i = first; i < n_logs; i++)
+        walk_log(&x, &logs[i], false);
+    for (size_t i = 0, end, n = choose(&x, back_ms, &v); i < n && !stop; i = end) {
+        for (end = i + 1; end < n && v[end].p.log == v[i].p.log;)
+            end++;
+        while (at < n_logs && logs[at].n < v[i].p.log)
+            at++;
+        stop = read_log(&x, at < n_logs && logs[at].sealed, &v[i], end - i, &to);
     }
-    log_reader_close(l);
     free(v);
     for (size_t i = 0; i < x.n; i++)
         free(x.nodes[i].v);
     free(x.nodes);
     free(x.slots);
-    return r;
+    return stop ? stop : x.worst;
 }

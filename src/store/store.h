@@ -250,7 +250,7 @@ int store_setting_put(struct store *s, const char *name, struct str value, struc
 /*
  * For the start, before anything is appended: the newest batches of every node that are still in logs, each node's in
  * the order they came, with nothing older than back_ms before its newest, and about max of them in all but at least the
- * newest of each. Stops as store_scan does.
+ * newest of each. Stops as store_scan does, and reads around damage as that does.
  */
 int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                  void *arg, struct err *err);

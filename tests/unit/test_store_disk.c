@@ -785,7 +785,43 @@ static void the_newest_batches_of_each_node_are_found(void **unused)
     dir_free(dir);
 }
 
-TESTS(cmocka_unit_test(the_newest_batches_of_each_node_are_found), cmocka_unit_test(logs_rotate_and_are_read_in_order),
+/* a wrote into each log, b into the middle one alone, c into the last. */
+static void the_newest_batches_are_found_around_damage(void **unused)
+{
+    static const struct {
+        const char *say;
+        long at;
+    } cases[] = {{"pages of rows", 2 * 4096}, {"the header", 0}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char *dir = dir_new(), bytes[3000], junk[8192];
+        struct store_conf conf = {.dir = dir, .commit_ms = 1, .rotate_bytes = 15000};
+        struct store *s = open_conf(&conf);
+        struct found f = {.whole = true};
+        struct err err = {0};
+
+        print_message("%s\n", cases[i].say);
+        for (uint64_t k = 1; k <= 15; k++) { /* five a file */
+            struct store_batch v = batch_make(k == 8 ? "b" : k > 10 ? "c" : "a", 1, k, bytes, sizeof(bytes));
+            store_append(s, &v, 1, NULL, NULL);
+            flush(s);
+        }
+        assert_true(dir_has(dir, "log-3.db"));
+        memset(junk, 0x5a, sizeof(junk));
+        overwrite(dir, "log-2.db", cases[i].at, junk, sizeof(junk));
+        assert_int_equal(store_newest(s, 1000000, 1000, note_found, &f, &err), -EUCLEAN);
+        print_message("%zu %zu %zu: %s\n", f.of[0], f.of[1], f.of[2], err.msg);
+        assert_true(f.whole && f.of[0] >= 5 && f.of[2] == 5);
+        assert_non_null(strstr(err.msg, "log-2.db"));
+        assert_null(strstr(err.msg, ";"));
+        store_close(s);
+        dir_free(dir);
+    }
+}
+
+TESTS(cmocka_unit_test(the_newest_batches_of_each_node_are_found),
+      cmocka_unit_test(the_newest_batches_are_found_around_damage), cmocka_unit_test(logs_rotate_and_are_read_in_order),
       cmocka_unit_test(a_log_that_is_old_enough_rotates), cmocka_unit_test(what_is_older_than_keep_ms_goes),
       cmocka_unit_test(without_a_clock_nothing_goes_by_age),
       cmocka_unit_test(a_time_in_the_future_does_not_keep_a_file_for_ever),
