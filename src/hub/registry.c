@@ -119,6 +119,8 @@ static int recall_batch(void *arg, const struct store_batch *b)
         wire_batch(h->dec, &f, &batch, &err) < 0)
         return 0; /* a node that is gone, or damage: its next batch says more */
     recall_blobs(h, n, b);
+    batch.facts = b->facts; /* those in force: a GPU that two nodes have is called otherwise there than by the agent */
+    batch.procs = b->procs;
     live_recall(h->live, n, &batch, b->shift_ms, h->started_ms);
     h->newest_ms = MAX(h->newest_ms, n->at_ms);
     x->batches++;

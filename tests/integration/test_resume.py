@@ -22,8 +22,8 @@ class Resume(lib.Case):
         self.assertEqual(status, 200, body)
         n.token = answer(body).get("token", n.token)
 
-    def node(self, name, *procs, util=0):
-        n = Node(name)
+    def node(self, name, *procs, util=0, uuid=None):
+        n = Node(name, uuid=uuid)
         n.token = self.token("enroll")
         self.post(n, n.facts(), n.procs(*procs), n.batch(util=util))
         return n
@@ -79,6 +79,21 @@ class Resume(lib.Case):
         self.post(busy, busy.batch(util=100))  # and it goes on
         self.assertEqual(self.shown()["busy"]["devices"][0]["metrics"]["util"], 0.01)
         self.assertEqual(self.shown()["busy"]["devices"][0]["metrics"]["mem_used"], 1 << 30)
+
+    def test_two_nodes_with_one_gpu_are_both_shown_as_before(self):
+        self.begin()
+        a = self.node("a", util=4000)
+        b = self.node("b", (77, "kim", "python", "python train.py"), util=9000, uuid=a.uuid)
+        before = self.shown()
+        self.assertEqual(before["b"]["devices"][0]["uuid"], a.uuid + "~2")
+        for end in ("kill9", "stop"):
+            getattr(self.hub, end)()
+            self.begin()
+            for name, n in self.shown().items():
+                self.assertEqual((n["devices"][0]["uuid"], n["devices"][0].get("metrics")), (before[name]["devices"][0]["uuid"], before[name]["devices"][0]["metrics"]), name)
+            self.assertEqual([p["user"] for p in self.shown()["b"]["devices"][0]["processes"]], ["kim"])
+        self.post(b, b.batch(util=100))
+        self.assertEqual(self.shown()["b"]["devices"][0]["metrics"]["util"], 0.01)
 
     def test_a_real_agent_is_shown_at_once_and_goes_on(self):
         self.driver("gpus 2")
