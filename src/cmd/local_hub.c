@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "auth/auth.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -41,7 +42,7 @@ static bool place_parse(struct str url, struct place *ret)
     ret->port = port                           ? str_n(rest.p + colon + 1, rest.len - (size_t)colon - 1)
                 : str_eq(ret->scheme, "https") ? str_of("443")
                                                : str_of("80");
-    return ret->host.len > 0;
+    return ret->host.len > 0 && str_find(rest, "@") < 0;
 }
 
 static bool same_text(struct str a, struct str b)
@@ -52,7 +53,8 @@ static bool same_text(struct str a, struct str b)
 /* What listens everywhere listens here, too. */
 static bool host_is_here(struct str host, bool listens)
 {
-    return str_eq(host, "localhost") || str_starts(host, "127.") || str_eq(host, "[::1]") ||
+    AUTO_FREE char *text = mem_strn(host.p, host.len);
+    return str_eq(host, "localhost") || str_eq(host, "[::1]") || (host.len && address_is_loopback(text)) ||
            (listens && (str_eq(host, "0.0.0.0") || str_eq(host, "[::]")));
 }
 
@@ -111,6 +113,7 @@ int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *
             return read_token(dir, ret, err);
         said |= r == 0;
     }
-    /* a hub of before says nothing */
-    return unnamed && !said && file_state_dir(NULL, dir, sizeof(dir)) == 0 ? read_token(dir, ret, err) : 0;
+    /* a hub of an older release says nothing, but holds its lock */
+    bool older = unnamed && !said && file_state_dir(NULL, dir, sizeof(dir)) == 0 && hub_runs(dir);
+    return older ? read_token(dir, ret, err) : 0;
 }
