@@ -564,8 +564,8 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
     if (!peer_is_news(p->peer, f->key.run, f->key.number))
         return true;
     h->batches++;
-    if (b.n_ticks)
-        peer_began(p->peer, b.at_ms[0] + shift);
+    if (b.n_ticks && (!p->peer->sampled_from_ms || b.at_ms[0] + shift < p->peer->sampled_from_ms))
+        p->peer->sampled_from_ms = b.at_ms[0] + shift;
     int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + shift : 0;
     bool newer = newest_ms > p->n->sample_at_ms;
     if (newer)

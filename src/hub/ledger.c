@@ -273,6 +273,13 @@ void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now
     free(old);
 }
 
+int64_t ledger_first_before(struct ledger *l, const char *node, int64_t then_ms)
+{
+    const struct led_node *n = l ? node_get(l, node) : NULL;
+    /* a sample marks what is near it, too */
+    return n && n->first_ms && n->first_ms < hour_of(l, then_ms - count_ahead_ms(&l->conf.rule)) ? n->first_ms : 0;
+}
+
 size_t ledger_recount(struct ledger *l, int64_t now_ms)
 {
     size_t hours = 0;

@@ -36,6 +36,9 @@ void ledger_set(struct ledger *l, const struct ledger_conf *conf);
 void ledger_mark(struct ledger *l, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms);
 void ledger_mark_all(struct ledger *l, int64_t from_ms, int64_t to_ms, int64_t now_ms); /* of every node */
 void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now_ms);   /* a node was taken over */
+/* The first hour of a node that was ever marked, where no sample of then or later can have done it; 0: there is none.
+ */
+int64_t ledger_first_before(struct ledger *l, const char *node, int64_t then_ms);
 void ledger_tick(struct ledger *l, int64_t now_ms);
 /* Count everything again that can be: how many hours. */
 size_t ledger_recount(struct ledger *l, int64_t now_ms);

@@ -122,14 +122,6 @@ size_t peers_count(const struct peers *p)
     return p->n;
 }
 
-void peer_began(struct peer *peer, int64_t at_ms)
-{
-    if (peer->rec.first_ms && at_ms >= peer->rec.first_ms)
-        return;
-    peer->rec.first_ms = at_ms;
-    peer->saved_ms = 0; /* put with the next look at it */
-}
-
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms)
 {
     if (strcmp(peer->rec.name, live_called(n)) != 0) {

@@ -26,9 +26,10 @@ struct peer_proc { /* a process on a device that has not ended */
 struct peer {
     struct peer *next;
     struct store_node rec;
-    int64_t saved_ms; /* when rec was last put */
-    bool heard;       /* since the hub started */
-    int64_t shift_ms; /* added to the times it sends */
+    int64_t saved_ms;        /* when rec was last put */
+    bool heard;              /* since the hub started */
+    int64_t sampled_from_ms; /* the earliest sample since then; 0: none */
+    int64_t shift_ms;        /* added to the times it sends */
     int64_t refused_ms;
     unsigned in_flight; /* requests waiting for the disk */
     bool shares;        /* another node has GPUs of it, too: look again each time (twins.c) */
@@ -63,7 +64,6 @@ struct peer *peers_get(struct peers *p, const char *key, bool *ret_new); /* made
 void peers_drop(struct peers *p, const char *key);
 size_t peers_count(const struct peers *p);
 /* Put the record if it changed or a minute has passed. */
-void peer_began(struct peer *peer, int64_t at_ms); /* it has a sample of then: the earliest one is kept */
 void peer_save(struct peers *p, struct peer *peer, const struct node_now *n, bool now, int64_t now_ms);
 /* May this node make so much work now? It has 8 MiB a second, 64 MiB at once: one that floods us slows itself down. */
 bool peer_may(struct peer *peer, int64_t bytes, int64_t now_ms);

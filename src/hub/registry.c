@@ -226,9 +226,15 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
 }
 
 /* When a node's samples began and ended; false: it has none. */
-static bool sampled(const struct peer *peer, const struct node_now *n, int64_t *first_ms, int64_t *last_ms)
+static bool sampled(struct hub *h, const struct peer *peer, const struct node_now *n, int64_t *first_ms,
+                    int64_t *last_ms)
 {
-    *first_ms = peer->rec.first_ms;
+    /* When it first came, which nobody else can say. What it had to say was older, perhaps: since the hub started that
+     * is known exactly, else to the hour. */
+    *first_ms = peer->sampled_from_ms ? MIN(peer->rec.first_ms, peer->sampled_from_ms) : peer->rec.first_ms;
+    int64_t hour_ms = ledger_first_before(h->ledger, n->key, *first_ms);
+    if (hour_ms)
+        *first_ms = hour_ms;
     *last_ms = MAX(peer->rec.sampled_ms, n->sample_at_ms);
     return !n->never_sampled;
 }
@@ -246,7 +252,7 @@ int registry_join(void *hub, const char *new_one, const char *old_one, struct er
     if (!live_silent(old, now_ms))
         return err_set(err, -EBUSY, "%s is alive: a node whose place another takes must be silent for half a minute",
                        old->name);
-    if (sampled(peer, n, &first_ms, &last_ms) && sampled(was, old, &old_first_ms, &old_last_ms) &&
+    if (sampled(h, peer, n, &first_ms, &last_ms) && sampled(h, was, old, &old_first_ms, &old_last_ms) &&
         first_ms <= old_last_ms && old_first_ms <= last_ms)
         return err_set(err, -EBUSY, "%s and %s sent samples at the same time: they are two machines", n->name,
                        old->name);

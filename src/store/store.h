@@ -57,8 +57,7 @@ struct store_batch {
 struct store_node {
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN] /* an admin's, or empty */, own_name[NAME_MAX_LEN], address[64];
     bool retired, maintenance, demo;
-    int64_t first_ms; /* when it first came, or its earliest sample, which may be older */
-    int64_t last_ms;
+    int64_t first_ms, last_ms;
     uint64_t facts, procs; /* newest blobs */
     char secret[72];       /* vesta: its id; else empty */
     int64_t sampled_ms;    /* when it last sent a sample; 0: never */
