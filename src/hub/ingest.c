@@ -19,6 +19,7 @@
 #define AHEAD_MS     10000          /* times further ahead are somebody's mistake */
 #define PAST_MS      946684800000ll /* 2000-01-01: so are earlier ones */
 #define ALIVE_MS     30000
+#define GONE_MS      90000 /* silent for so long before we started: "last heard" on disk is up to a minute old */
 #define REFUSED_MS   60000
 #define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
 #define RATE_MAX     2000 /* requests a second that agents are asked for because somebody watches */
@@ -185,13 +186,23 @@ static bool post_moves(struct post *p)
     return brings;
 }
 
+/* It speaks, or we started so lately that it had no chance to, and it was not silent before. */
+static bool post_alive(const struct post *p)
+{
+    int64_t up_ms = p->now_ms - p->h->started_ms;
+    if (!p->peer || !p->n)
+        return false;
+    if (p->peer->heard)
+        return p->now_ms - p->n->at_ms < ALIVE_MS;
+    return up_ms >= 0 && up_ms < ALIVE_MS && p->h->newest_ms - p->n->at_ms < GONE_MS;
+}
+
 /* The token lets this node send. False: answered. */
 static bool post_allowed(struct post *p)
 {
     struct err err = {0};
     struct hub *h = p->h;
     struct peer *known = p->peer;
-    bool alive = known && known->heard && p->n && p->now_ms - p->n->at_ms < ALIVE_MS;
     int r = 0, retry_s = 10;
     if (p->rq->role == ROLE_RELAY)
         return true;
@@ -204,7 +215,7 @@ static bool post_allowed(struct post *p)
                strcmp(known->minted_with, p->rq->token.id) == 0) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
-        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, alive, p->now_ms, p->token, &retry_s, &err);
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, post_alive(p), p->now_ms, p->token, &retry_s, &err);
         if (r == 0)
             log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
     }

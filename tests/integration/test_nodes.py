@@ -53,6 +53,27 @@ class Enrolment(HubCase):
         self.assertEqual((status, "has expired" in json.loads(body)["detail"]), (401, True))
         self.assertIn("expired", self.run_ok(lib.MUSTER, "token", "list", "--data", self.path("data")))
 
+    def test_a_hub_that_just_started_gives_no_living_nodes_token_away(self):
+        h = self.hub()
+        enroll, on, off = h.enroll, self.node(h, "on"), Node("off")
+        off.token = answer(self.post(h, off.stream(off.facts(), off.batch(at_ms=off.now() - 600000)))[2])["token"]
+        for n in (on, off):
+            self.assertEqual(self.post(h, n.stream(), n.token)[0], 200)
+        h.stop()
+        with sqlite3.connect(os.path.join(self.path("data"), "muster.db")) as db:  # silent for ten minutes before the hub ended
+            db.execute("UPDATE nodes SET last_ms = last_ms - 600000 WHERE key = ?", (off.key,))
+        h = self.hub()
+        thief = Node("thief", node_id=on.id, run=on.run)
+        for _ in range(2):  # it is not heard of since the start, but nor could it be
+            status, headers, body = self.post(h, thief.first(), enroll)
+            self.assertEqual((status, "is alive and has a token" in json.loads(body)["detail"]), (409, True))
+            self.assertIn("retry-after", headers)
+        self.assertEqual(self.post(h, on.stream(on.batch()), on.token)[0], 200)
+        again = answer(self.post(h, off.stream(off.batch()), enroll)[2])["token"]
+        self.assertEqual(again[:12], off.token[:12])
+        self.assertEqual(self.post(h, off.stream(off.batch()), off.token)[0], 401)  # its old secret ends
+        self.assertEqual(self.post(h, off.stream(off.batch()), again)[0], 200)
+
     def test_too_many_at_once_come_again_and_share_their_commits(self):
         h = self.hub("--commit", "200ms")
         commits = lambda: int(next(line.split()[1] for line in lib.ask(h.url + "/metrics")[2].decode().splitlines() if line.startswith("muster_hub_commits_total ")))
