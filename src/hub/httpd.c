@@ -180,8 +180,16 @@ static size_t reply_holds(const struct reply *rp, struct str bytes)
     return bytes.len <= COPY_MAX ? 0 : rp->blob ? rp->blob->plain.len + rp->blob->gz.len : bytes.len;
 }
 
-/* A reply that waits for its compressed form. */
+/* Is there room to hold so many bytes more until they have left? */
+static bool replies_fit(const struct httpd *h, size_t holds)
+{
+    return h->replies == 0 || h->replies + holds <= h->conf.max_replies;
+}
+
+/* A reply that waits for its compressed form. Its bytes are held until then, whether or not the reader stays. */
 struct packed {
+    struct httpd *h;
+    size_t holds; /* of httpd.replies */
     struct late *late;
     struct reply rp;
 };
@@ -189,6 +197,7 @@ struct packed {
 static void on_packed(void *arg)
 {
     struct packed *k = arg;
+    k->h->replies -= k->holds;                /* conn_reply counts it anew, with the compressed form */
     k->rp.no_gzip |= k->rp.blob->gz.len == 0; /* it could not be made: as it is, then */
     httpd_late_reply(k->late, &k->rp);
     free(k);
@@ -200,12 +209,12 @@ static bool conn_pack(struct conn *c, struct reply *rp)
     struct httpd *h = c->h;
     size_t len = rp->blob ? rp->blob->plain.len : rp->body.len;
     if (!c->gzip_ok || c->head_only || rp->no_gzip || len < PACK_LEAST || !h->ops.pack ||
-        (rp->blob && rp->blob->gz.len))
+        (rp->blob && rp->blob->gz.len) || !replies_fit(h, len))
         return false;
     if (!rp->blob)
         rp->blob = blob_new(&rp->body);
     struct packed *k = mem_alloc(sizeof(*k));
-    *k = (struct packed){.late = mem_zero(1, sizeof(struct late)), .rp = *rp};
+    *k = (struct packed){.h = h, .holds = len, .late = mem_zero(1, sizeof(struct late)), .rp = *rp};
     k->late->c = c;
     if (!h->ops.pack(h->ops.arg, rp->blob, on_packed, k)) {
         free(k->late);
@@ -213,6 +222,7 @@ static bool conn_pack(struct conn *c, struct reply *rp)
         return false;
     }
     c->late = k->late;
+    h->replies += len;
     *rp = (struct reply){0};
     return true;
 }
@@ -232,7 +242,7 @@ void conn_reply(struct conn *c, struct reply *rp)
     if (c->head_only)
         bytes = str_n("", 0);
     size_t holds = reply_holds(rp, bytes);
-    if (holds && h->replies && h->replies + holds > h->conf.max_replies) {
+    if (holds && !replies_fit(h, holds)) {
         h->stat.refused++;
         h->ops.problem(rp, 503, "too many large answers are on their way; try again in a moment");
         bytes = buf_str(&rp->body);

@@ -23,7 +23,7 @@ struct ssl_ctx_st;
 struct httpd_conf {
     size_t max_connections, max_per_address;
     size_t max_bodies;  /* bytes of all bodies being read, together; one address has at most a quarter of it */
-    size_t max_replies; /* bytes of all large replies on their way, together */
+    size_t max_replies; /* bytes of all large replies on their way or being compressed, together */
     int64_t head_ms, body_ms, idle_ms, write_ms, late_ms, group_ms;
 };
 
@@ -33,7 +33,8 @@ struct httpd_ops {
     size_t (*max_body)(void *arg, const struct request *rq);                   /* of an admitted request */
     enum reply_how (*handle)(void *arg, struct request *rq, struct reply *rp); /* rq and its body end with the call */
     void (*problem)(struct reply *rp, int status, const char *why);            /* an error's body */
-    /* Compress a large blob beside the loop and call done(done_arg) on it; NULL, or false: here and now then. */
+    /* Compress a large blob beside the loop and call done(done_arg) on it, later, but before httpd_free; NULL, or
+     * false: here and now then. */
     bool (*pack)(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg);
 };
 

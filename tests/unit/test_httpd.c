@@ -1,0 +1,166 @@
+/* The server by itself, with routes that do as a test needs, its loop turned by hand and its clock standing still. */
+#include "test.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "hub/httpd.h"
+
+#define NOW     1700000000000
+#define HEAD_MS 10000
+#define LARGE   (64u << 10)
+
+static struct {
+    struct event_base *loop;
+    struct httpd *h;
+    size_t n_packed;
+    struct {
+        void (*done)(void *arg);
+        void *arg;
+    } packed[8];
+} t;
+
+static bool admit(void *arg, struct request *rq, struct reply *rp)
+{
+    (void)arg, (void)rq, (void)rp;
+    return true;
+}
+
+static size_t max_body(void *arg, const struct request *rq)
+{
+    (void)arg, (void)rq;
+    return 0;
+}
+
+static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
+{
+    (void)arg, (void)rq;
+    rp->body = BUF_INIT(LARGE + 1);
+    buf_fill(&rp->body, 'x', LARGE);
+    return REPLY_NOW;
+}
+
+static void problem(struct reply *rp, int status, const char *why)
+{
+    reply_problem(rp, status, "%s", why);
+}
+
+static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg)
+{
+    (void)arg, (void)b;
+    assert_true(t.n_packed < ARRAY_LEN(t.packed));
+    t.packed[t.n_packed].done = done;
+    t.packed[t.n_packed++].arg = done_arg;
+    return true;
+}
+
+static int setup(void **unused)
+{
+    static const struct httpd_conf conf = {.max_connections = 16,
+                                           .max_per_address = 16,
+                                           .max_bodies = 1 << 20,
+                                           .max_replies = LARGE + LARGE / 2,
+                                           .head_ms = HEAD_MS,
+                                           .body_ms = HEAD_MS,
+                                           .idle_ms = HEAD_MS,
+                                           .write_ms = HEAD_MS,
+                                           .late_ms = HEAD_MS,
+                                           .group_ms = 10};
+    static const struct httpd_ops ops = {.admit = admit,
+                                         .max_body = max_body,
+                                         .handle = handle,
+                                         .problem = problem,
+                                         .pack = pack};
+    (void)unused;
+    signal(SIGPIPE, SIG_IGN); /* as in a hub */
+    clock_set_for_test(NOW);
+    memset(&t, 0, sizeof(t));
+    t.loop = event_base_new();
+    t.h = httpd_new(t.loop, &conf, &ops);
+    return 0;
+}
+
+static int teardown(void **unused)
+{
+    (void)unused;
+    httpd_free(t.h);
+    event_base_free(t.loop);
+    clock_set_for_test(-1);
+    return 0;
+}
+
+static void turn(int times)
+{
+    while (times-- > 0)
+        event_base_loop(t.loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+static int client(const char *ask)
+{
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    httpd_accept(t.h, pair[1], "127.0.0.1");
+    assert_int_equal(send(pair[0], ask, strlen(ask), MSG_NOSIGNAL), (ssize_t)strlen(ask));
+    return pair[0];
+}
+
+/* What the answer begins with, after some turns; 0: there is none yet. Takes all of it. */
+static int status_of(int fd)
+{
+    char got[16384], first[16] = "";
+    ssize_t n;
+    for (int i = 0; i < 20; i++) {
+        turn(1);
+        while ((n = recv(fd, got, sizeof(got), 0)) > 0)
+            if (!first[0])
+                memcpy(first, got, sizeof(first) - 1);
+    }
+    return first[0] ? (int)strtol(first + sizeof("HTTP/1.1"), NULL, 10) : 0;
+}
+
+static void let_packed(void)
+{
+    size_t n = t.n_packed;
+    t.n_packed = 0;
+    for (size_t i = 0; i < n; i++)
+        t.packed[i].done(t.packed[i].arg);
+}
+
+static void what_waits_to_be_compressed_counts_until_it_has_left(void **unused)
+{
+    static const char ask[] = "GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n";
+    (void)unused;
+    for (int leaves = 0; leaves < 2; leaves++) {
+        int one = client(ask);
+        assert_int_equal(status_of(one), 0);
+        assert_int_equal(t.n_packed, 1);
+        int two = client(ask);
+        assert_int_equal(status_of(two), 503);
+        if (leaves) { /* its bytes stay while they are read beside the loop */
+            close(one);
+            turn(2);
+        }
+        int three = client(ask);
+        assert_int_equal(status_of(three), 503);
+        assert_int_equal(t.n_packed, 1);
+        let_packed();
+        if (!leaves)
+            assert_int_equal(status_of(one), 200);
+        int four = client(ask); /* nothing is counted any more */
+        assert_int_equal(status_of(four), 0);
+        assert_int_equal(t.n_packed, 1);
+        let_packed();
+        assert_int_equal(status_of(four), 200);
+        if (!leaves)
+            close(one);
+        close(two);
+        close(three);
+        close(four);
+    }
+}
+
+#define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left))
