@@ -708,6 +708,8 @@ void httpd_tick(struct httpd *h)
     h->max_now += h->max_now < h->conf.max_connections;
     for (; c != &h->ring; c = next) {
         next = c->next;
+        if (c->before) /* it waits for us, not we for it */
+            continue;
         if (c->state == CONN_STREAM ? !stream_stuck(c, now_ms) : now_ms <= c->deadline_ms)
             continue;
         if (c->state != CONN_LINGER)

@@ -16,6 +16,7 @@
 static struct {
     struct event_base *loop;
     struct httpd *h;
+    int64_t takes_ms; /* each request */
     size_t n_packed;
     struct {
         void (*done)(void *arg);
@@ -38,6 +39,7 @@ static size_t max_body(void *arg, const struct request *rq)
 static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
 {
     (void)arg, (void)rq;
+    clock_set_for_test(clock_wall_ms() + t.takes_ms);
     rp->body = BUF_INIT(LARGE + 1);
     buf_fill(&rp->body, 'x', LARGE);
     return REPLY_NOW;
@@ -162,5 +164,28 @@ static void what_waits_to_be_compressed_counts_until_it_has_left(void **unused)
     }
 }
 
+static void a_request_that_waits_its_turn_is_not_late(void **unused)
+{
+    static const char ask[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct httpd_stat st;
+    (void)unused;
+    t.takes_ms = 3 * HEAD_MS;
+    int one = client(ask), two = client(ask);
+    for (st.waiting = 0; st.waiting == 0; httpd_stat(t.h, &st))
+        turn(1);
+    assert_int_equal(st.requests, 1);
+    httpd_tick(t.h);
+    assert_int_equal(status_of(one), 200);
+    assert_int_equal(status_of(two), 200);
+    close(one);
+    close(two);
+    int late = client("GET / HT"); /* which is not all of it */
+    turn(2);
+    clock_set_for_test(clock_wall_ms() + 2 * HEAD_MS);
+    httpd_tick(t.h);
+    assert_int_equal(status_of(late), 408);
+    close(late);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left))
+TESTS(WITH(what_waits_to_be_compressed_counts_until_it_has_left), WITH(a_request_that_waits_its_turn_is_not_late))
