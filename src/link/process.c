@@ -346,6 +346,16 @@ static struct process *first_of(const struct event_base *loop)
     return p;
 }
 
+/* Every one: the first may be one that the kernel holds fast, and the others need not wait for it. */
+static void kill_all_of(const struct event_base *loop)
+{
+    for (struct process *p = running; p; p = p->next)
+        if (p->loop == loop && !p->killed) {
+            kill(-p->pid, SIGKILL);
+            p->killed = true;
+        }
+}
+
 void process_end_all(struct event_base *loop)
 {
     for (struct process *p = running; p; p = p->next)
@@ -358,10 +368,8 @@ void process_end_all(struct event_base *loop)
         pid_t got = waitpid(p->pid, &status, WNOHANG);
         bool runs = got == 0 || (got < 0 && errno == EINTR);
         if (runs && turn < 2 * PATIENCE_MS / REAP_MS) {
-            if (turn >= PATIENCE_MS / REAP_MS && !p->killed) {
-                kill(-p->pid, SIGKILL);
-                p->killed = true;
-            }
+            if (turn >= PATIENCE_MS / REAP_MS)
+                kill_all_of(loop);
             poll(NULL, 0, REAP_MS);
             turn++;
             continue;
