@@ -759,6 +759,7 @@ void hub_close(struct hub *h)
     h->ledger = NULL; /* what is answered late does not ask for it */
     tariff_fini(&h->tariff);
     press_free(h->press);
+    h->press = NULL; /* what is answered late goes as it is */
     if (h->peers && h->live && h->store)
         registry_save(h);
     store_close(h->store); /* every done is called: late replies go out or away */
