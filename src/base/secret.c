@@ -53,19 +53,16 @@ bool secret_url(struct buf *out, struct str url)
     static const char *const hooks[] = {"hooks.", "webhook", NULL}, *const hook_paths[] = {"/webhooks/", NULL};
     int at = str_find(url, "://");
     bool hid = false;
-
-    if (at < 0) {
-        buf_addstr(out, url);
-        return false;
-    }
     bool web = at >= 4 && (str_eq_nocase(str_n(url.p + at - 4, 4), "http") ||
                            (at >= 5 && str_eq_nocase(str_n(url.p + at - 5, 5), "https")));
-    buf_add(out, url.p, (size_t)at + 3);
-    struct str rest = str_n(url.p + at + 3, url.len - (size_t)at - 3);
+    size_t scheme = at < 0 ? 0 : (size_t)at + 3;
+
+    buf_add(out, url.p, scheme);
+    struct str rest = str_n(url.p + scheme, url.len - scheme);
     struct str host = str_n(rest.p, span_until(rest, "/?#"));
     rest = str_n(rest.p + host.len, rest.len - host.len);
     int who = str_rfind(host, "@");
-    if (who > 0 && (web || memchr(host.p, ':', (size_t)who))) { /* a login alone, as ssh has it, is none */
+    if (who > 0 && (web || !scheme || memchr(host.p, ':', (size_t)who))) { /* a login alone, as ssh has it, is none */
         buf_adds(out, HIDDEN);
         host = str_n(host.p + who, host.len - (size_t)who);
         hid = true;
@@ -89,13 +86,23 @@ bool secret_url(struct buf *out, struct str url)
     return hid;
 }
 
+/* How much of what stands behind "://" in a sentence is the address: marks that end one may be in a password. */
+static size_t address_len(struct str behind)
+{
+    struct str host = str_n(behind.p, span_until(behind, " \t\r\n\"`<>/?#"));
+    int who = str_rfind(host, "@");
+    size_t from = who < 0 ? 0 : (size_t)who;
+
+    return from + span_until(str_n(behind.p + from, behind.len - from), " \t\r\n'\"`<>,;)");
+}
+
 int secret_text(struct buf *out, struct str s)
 {
     int at;
 
     while (out->err == 0 && (at = str_find(s, "://")) >= 0) {
         struct str behind = str_n(s.p + at + 3, s.len - (size_t)at - 3);
-        size_t n = (size_t)at + 3 + span_until(behind, " \t\r\n'\"`<>,;)");
+        size_t n = (size_t)at + 3 + address_len(behind);
         secret_url(out, str_n(s.p, n));
         s = str_n(s.p + n, s.len - n);
     }

@@ -6,8 +6,9 @@
 
 /*
  * An address with *** for what lets one in: user and password before the host, values of a query that are called token,
- * key and the like, and the path where the host takes hooks (Slack's), since such a path is the secret. True: something
- * was left out; false: it stands there as it was.
+ * key and the like, and the path where the host takes hooks (Slack's), since such a path is the secret. Without a
+ * scheme (kim:pw@proxy:3128) it is taken for one of the web. True: something was left out; false: it stands there as it
+ * was.
  */
 bool secret_url(struct buf *out, struct str url);
 int secret_text(struct buf *out, struct str s); /* the same for every address in a sentence */

@@ -24,7 +24,12 @@ static void addresses_are_shown_without_what_lets_one_in(void **unused)
         {"https://discord.com/api/webhooks/1/abc", "https://discord.com/***"},
         {"https://x.webhook.office.com/a?b=c", "https://x.webhook.office.com/***?b=c"},
         {"https://hooks.slack.com/", NULL},
-        {"kim:pw@host", NULL},
+        {"kim:pw@proxy:3128", "***@proxy:3128"},
+        {"token@proxy", "***@proxy"},
+        {"kim:p,w;x)y'z@proxy/a@b", "***@proxy/a@b"},
+        {"proxy:3128", NULL},
+        {"@proxy", NULL},
+        {"file_sd:/etc/kim@corp/webhooks/x", NULL},
         {"://", NULL},
         {"", NULL},
         {"http://@", NULL},
@@ -42,11 +47,27 @@ static void addresses_are_shown_without_what_lets_one_in(void **unused)
 
 static void sentences_quote_addresses_without_it(void **unused)
 {
-    AUTO_BUF out = BUF_INIT(1000);
+    static const struct {
+        const char *say, *want;
+    } cases[] = {
+        {"cannot reach 'http://u:p@hub:1/x': refused; asked https://a@b, and kim:pw@c",
+         "cannot reach 'http://***@hub:1/x': refused; asked https://***@b, and kim:pw@c"},
+        {"asked https://u:p,w@hub/, then", "asked https://***@hub/, then"},
+        {"asked 'https://u:p,w;x)y'z@hub': refused", "asked 'https://***@hub': refused"},
+        {"(http://u:p)@h)", "(http://***@h)"},
+        {"'http://hub': told kim@x", "'http://hub': told kim@x"},
+        {"http://hub,http://u:p@h;http://x/a@b", "http://hub,http://***@h;http://x/a@b"},
+        {"http://hub/a,b@c", "http://hub/a,b@c"},
+        {"http://", "http://"},
+    };
 
     (void)unused;
-    secret_text(&out, STR("cannot reach 'http://u:p@hub:1/x': refused; asked https://a@b, and kim:pw@c"));
-    assert_string_equal(out.p, "cannot reach 'http://***@hub:1/x': refused; asked https://***@b, and kim:pw@c");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = BUF_INIT(1000);
+        print_message("%s\n", cases[i].say);
+        secret_text(&out, str_of(cases[i].say));
+        assert_string_equal(out.p, cases[i].want);
+    }
 }
 
 struct flags {
@@ -72,6 +93,8 @@ static void secrets_among_the_arguments_are_overwritten_where_they_stood(void **
         {{"x", "-t", "secret"}, {"x", "-t", "******"}},
         {{"x", "-tsecret", "-a"}, {"x", "-t******", "-a"}},
         {{"x", "--hub", "http://hub:1", "--hub=http://u:p@h"}, {"x", "--hub", "http://hub:1", "--hub=************"}},
+        {{"x", "--hub", "u:pw@proxy:3128", "--hub", "proxy:3128"},
+         {"x", "--hub", "***************", "--hub", "proxy:3128"}},
         {{"x", "--token"}, {"x", "--token"}},
         {{"x", "--token="}, {"x", "--token="}},
         {{"x", "--token-file", "--token", "z"}, {"x", "--token-file", "--token", "z"}}, /* the file's name */
