@@ -87,20 +87,33 @@ static int64_t hour_of(const struct ledger *l, int64_t at_ms)
 
 /* ---- nodes and marks ---- */
 
-static struct led_node *node_get(struct ledger *l, const char *key)
+static size_t node_place(const struct ledger *l, const char *key)
 {
     size_t lo = 0, hi = l->n;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        int c = strcmp(l->nodes[mid]->key, key);
-        if (c == 0)
-            return l->nodes[mid];
-        if (c < 0)
+        if (strcmp(l->nodes[mid]->key, key) < 0)
             lo = mid + 1;
         else
             hi = mid;
     }
+    return lo;
+}
+
+static struct led_node *node_find(const struct ledger *l, const char *key)
+{
+    size_t i = node_place(l, key);
+
+    return i < l->n && strcmp(l->nodes[i]->key, key) == 0 ? l->nodes[i] : NULL;
+}
+
+static struct led_node *node_get(struct ledger *l, const char *key)
+{
+    size_t lo = node_place(l, key);
+
+    if (lo < l->n && strcmp(l->nodes[lo]->key, key) == 0)
+        return l->nodes[lo];
     VEC_ROOM(l->nodes, l->n, l->cap);
     memmove(&l->nodes[lo + 1], &l->nodes[lo], (l->n - lo) * sizeof(*l->nodes));
     l->n++;
@@ -360,16 +373,9 @@ static void say_error(struct ledger *l, const char *text)
 
 static void start_next(struct ledger *l, int64_t now_ms);
 
-static void on_counted(struct job *j)
+/* The hours in the store, and their marks done with. */
+static void take_counted(struct ledger *l, struct led_node *n, struct counting *c, bool ok)
 {
-    struct counting *c = (struct counting *)j;
-    struct ledger *l = c->l;
-    struct led_node *n = node_get(l, c->node);
-    bool ok = j->ran && c->result == 0;
-
-    l->flying = false;
-    if (c->spare)
-        l->spare_us = MAX(l->spare_us - c->took_us, -5ll * SPARE_US);
     if (ok)
         put_counted(l, c);
     l->counted += ok ? c->n : 0;
@@ -386,6 +392,20 @@ static void on_counted(struct job *j)
         m->flying = false;
     }
     marks_drop(n, c->hours[0], c->hours[c->n - 1]);
+}
+
+static void on_counted(struct job *j)
+{
+    struct counting *c = (struct counting *)j;
+    struct ledger *l = c->l;
+    struct led_node *n = node_find(l, c->node);
+    bool ok = j->ran && c->result == 0;
+
+    l->flying = false;
+    if (c->spare)
+        l->spare_us = MAX(l->spare_us - c->took_us, -5ll * SPARE_US);
+    if (n) /* or it was taken over meanwhile: its hours are another's now, and marked there */
+        take_counted(l, n, c, ok);
     if (!ok && j->ran && c->result != -ECANCELED) {
         say_error(l, c->err.msg);
         l->retry_ms = clock_wall_ms() + RETRY_MS;
