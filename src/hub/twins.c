@@ -2,7 +2,8 @@
  * twins.c: one GPU, two nodes that say it is theirs: a copied disk image, a driver that makes uuids up, somebody who
  * read them off the page. What is known of a GPU is known by its uuid, so the node that came second has it as "UUID~2":
  * in its facts, as they are stored and as its batches name them, and so everywhere. Of a node that is silent the GPUs
- * may have moved: then the newcomer has them by their own uuid, and an admin is asked (registry_join).
+ * may have moved: then the newcomer has them by their own uuid, and an admin is asked (registry_join). MIG instances go
+ * with their GPU, and are looked at themselves: nobody else's GPU becomes a node's by being called an instance.
  */
 #include "hub/hub.h"
 
@@ -70,44 +71,84 @@ static unsigned nth_of(const char *name)
     return (unsigned)strtoul(strrchr(name, '~') + 1, NULL, 10);
 }
 
-static unsigned next_nth(const struct hub *h, const char *uuid)
+/* The GPU or one of its instances would have a name that is there already. */
+static bool nth_taken(const struct hub *h, const struct node_fact *f, const char *gpu, unsigned nth)
 {
     char to[UUID_MAX];
-    unsigned nth = 1;
-    do
-        name_nth(uuid, ++nth, to, sizeof(to));
-    while (live_has_gpu(h->live, to));
+    for (size_t i = 0; i < f->n_devices; i++) {
+        const struct device_fact *d = &f->devices[i];
+        if (strcmp(d->uuid, gpu) != 0 && strcmp(d->parent, gpu) != 0)
+            continue;
+        name_nth(d->uuid, nth, to, sizeof(to));
+        if (live_has_gpu(h->live, to))
+            return true;
+    }
+    return false;
+}
+
+static unsigned next_nth(const struct hub *h, const struct node_fact *f, const char *gpu)
+{
+    unsigned nth = 2;
+    while (nth_taken(h, f, gpu, nth))
+        nth++;
     return nth;
+}
+
+/* What is called an instance of a GPU that these facts do not have is a device of its own. True: there was one. */
+static bool drop_parents(struct node_fact *f)
+{
+    bool dropped = false;
+    for (size_t i = 0; i < f->n_devices; i++) {
+        size_t k = 0;
+        if (!f->devices[i].parent[0])
+            continue;
+        while (k < f->n_devices && (f->devices[k].parent[0] || strcmp(f->devices[k].uuid, f->devices[i].parent) != 0))
+            k++;
+        if (k < f->n_devices)
+            continue;
+        f->devices[i].parent[0] = 0;
+        dropped = true;
+    }
+    return dropped;
+}
+
+/* One GPU or instance of f; true: it is another now. *was: the silent node it came with. */
+static bool part_one(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, size_t i,
+                     int64_t now_ms, const struct node_now **was)
+{
+    const char *uuid = f->devices[i].uuid;
+    if (strchr(uuid, '~') || strlen(uuid) + 12 >= UUID_MAX)
+        return false;
+    const struct node_now *twin = live_gpu_twin(h->live, uuid, n, now_ms);
+    const char *as = known_as(n, uuid);
+    if (!twin) {
+        if (as)
+            rename_back(h, n, f, uuid);
+        return false;
+    }
+    struct peer *other = peers_find(h->peers, twin->key);
+    bool silent = live_silent(twin, now_ms), elder = is_elder(other, peer);
+    peer->shares = true;
+    if (as || (!silent && (!has(n, uuid) || elder))) {
+        rename_gpu(h, n, f, uuid, as ? nth_of(as) : next_nth(h, f, uuid));
+        return true;
+    }
+    if (silent && elder && live_brings_gpus(twin, f))
+        *was = twin;
+    else if (other)
+        other->shares = true; /* that one is to look again */
+    return false;
 }
 
 bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms)
 {
     const struct node_now *was = NULL;
-    bool renamed = false;
+    bool renamed = drop_parents(f);
     peer->shares = false;
-    for (size_t i = 0; i < f->n_devices; i++) {
-        const char *uuid = f->devices[i].uuid;
-        if (f->devices[i].parent[0] || strchr(uuid, '~') || strlen(uuid) + 12 >= UUID_MAX)
-            continue;
-        const struct node_now *twin = live_gpu_twin(h->live, uuid, n, now_ms);
-        const char *as = known_as(n, uuid);
-        if (!twin) {
-            if (as)
-                rename_back(h, n, f, uuid);
-            continue;
-        }
-        struct peer *other = peers_find(h->peers, twin->key);
-        bool silent = live_silent(twin, now_ms), elder = is_elder(other, peer);
-        peer->shares = true;
-        if (as || (!silent && (!has(n, uuid) || elder))) {
-            rename_gpu(h, n, f, uuid, as ? nth_of(as) : next_nth(h, uuid));
-            renamed = true;
-        } else if (silent && elder && live_brings_gpus(twin, f)) {
-            was = twin;
-        } else if (other) {
-            other->shares = true; /* that one is to look again */
-        }
-    }
+    for (int instances = 0; instances < 2; instances++) /* a GPU's name comes before its instances' */
+        for (size_t i = 0; i < f->n_devices; i++)
+            if ((f->devices[i].parent[0] != 0) == instances)
+                renamed |= part_one(h, peer, n, f, i, now_ms, &was);
     bool had = n->was_id[0] != 0;
     live_set_was(h->live, n, was, now_ms);
     if (had != (was != NULL))

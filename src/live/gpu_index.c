@@ -33,8 +33,6 @@ static uint64_t hash_of(const struct device_fact *d)
 void gpu_index_add(struct gpu_index *g, struct live_node *n)
 {
     for (size_t i = 0; i < n->now.n_devices; i++) {
-        if (n->now.devices[i].fact.parent[0])
-            continue;
         if (g->n >= g->buckets)
             grow(g);
         struct gpu_ref *r = mem_alloc(sizeof(*r)), **at;

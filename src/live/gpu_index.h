@@ -1,4 +1,4 @@
-/* gpu_index.h: within live/: which nodes have a GPU, by its uuid. Whole ones; MIG instances go with theirs. */
+/* gpu_index.h: within live/: which nodes have a GPU or a MIG instance, by its uuid. */
 #ifndef LIVE_GPU_INDEX_H
 #define LIVE_GPU_INDEX_H
 
@@ -20,7 +20,7 @@ void gpu_index_remove(struct gpu_index *g, const struct live_node *n); /* all of
 void gpu_index_free(struct gpu_index *g);
 /* The next node that has it, from at on (NULL: the first); at is where to go on. NULL: no more. */
 struct live_node *gpu_index_find(const struct gpu_index *g, struct str uuid, const struct gpu_ref **at);
-/* The device of n, MIG instances included; NULL: it has none such. */
+/* The device of n; NULL: it has none such. */
 struct device_now *gpu_index_in(const struct live_node *n, struct str uuid);
 
 #endif

@@ -145,9 +145,6 @@ const struct device_now *live_find_device(const struct live *l, struct str uuid,
             best = good;
         }
     }
-    for (size_t i = 0; i < l->n && !d; i++) /* MIG instances are not in the index, and are few */
-        if ((d = gpu_index_in(l->v[i], uuid)))
-            *ret_node = &l->v[i]->now;
     return d;
 }
 

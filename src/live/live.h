@@ -64,7 +64,7 @@ const char *live_called(const struct node_now *n);
 /* Another node, not retired, that has this GPU and has not lost it; of several one that is not silent. NULL: none. */
 const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but,
                                      int64_t now_ms);
-bool live_has_gpu(const struct live *l, const char *uuid); /* any node; MIG instances aside */
+bool live_has_gpu(const struct live *l, const char *uuid); /* any node */
 /* A device of n is known by another uuid from now on, with what is known of it. */
 void live_rename_gpu(struct live *l, struct node_now *n, const char *from, const char *to);
 /* n has the GPUs of old, which is silent; NULL: it has not. */

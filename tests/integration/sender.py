@@ -91,11 +91,12 @@ class Node:
                      + struct.pack("<I", 0) + text(self.name) + text(why))
 
     def facts(self, note="", more=()):
-        """more: uuids of further GPUs"""
+        """more: uuids of further GPUs, or (uuid, its GPU's) of MIG instances"""
         raw = text(self.name) + text("Debian") + text("6.1") + text("x86_64") + text("cpu") + zigzag(8) + text("550.1") + text("12.4")
         raw += text("0.1.0") + text("boot") + text("machine") + text("test") + zigzag(1000) + varint(1 + len(more))
-        for i, uuid in enumerate((self.uuid, *more)):
-            raw += text(uuid) + text("") + text("NVIDIA Test") + text("") + text(f"0000:{5 + i:02x}:00.0") + zigzag(i) + zigzag(i) + zigzag(-1)
+        for i, device in enumerate((self.uuid, *more)):
+            uuid, parent = (device, "") if isinstance(device, str) else device
+            raw += text(uuid) + text(parent) + text("NVIDIA Test") + text("") + text(f"0000:{5 + i:02x}:00.0") + zigzag(i) + zigzag(i) + zigzag(i if parent else -1)
             raw += b"\x01\x00" + text(note)
         raw += varint(0)
         self.facts_id = fnv(raw)

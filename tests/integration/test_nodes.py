@@ -343,6 +343,30 @@ class Names(NodesCase):
         self.assertNotIn("belonged_to", self.one(b))
         self.assertEqual([d["uuid"] for d in self.one(a)["devices"]], [a.uuid])
 
+    def test_a_gpu_is_nobody_elses_by_being_called_an_instance(self):
+        a = Node("a")
+        mig = "MIG-" + a.key
+        a.token = answer(self.post(self.h, a.stream(a.facts(more=[(mig, a.uuid)]), a.batch()))[2])["token"]
+        other = self.node(self.h, "other")
+        auth = {"Authorization": "Bearer " + self.token("member", "--person", "kim")}
+        status, _, body = lib.ask(self.h.url + "/api/v1/bookings", method="POST", body=json.dumps({"devices": [mig, other.uuid], "for": "2h"}), headers=auth)
+        self.assertEqual(status, 201, body)
+        seen = lambda n: [(d["uuid"], d.get("parent"), d.get("booking", {}).get("person")) for d in self.one(n)["devices"]]
+        whole, thief, copy, orphan = Node("whole", uuid=mig), Node("thief"), Node("copy", uuid=a.uuid), Node("orphan")
+        told = {whole: [], thief: [(mig, thief.uuid), (other.uuid, thief.uuid)], copy: [(mig, a.uuid)], orphan: [(other.uuid, "GPU-of-nobody")]}
+        want = {a: [(a.uuid, None, None), (mig, a.uuid, "kim")], other: [(other.uuid, None, "kim")], whole: [(mig + "~2", None, None)],
+                thief: [(thief.uuid, None, None), (mig + "~3", thief.uuid, None), (other.uuid + "~2", thief.uuid, None)],
+                copy: [(a.uuid + "~4", None, None), (mig + "~4", a.uuid + "~4", None)], orphan: [(orphan.uuid, None, None), (other.uuid + "~3", None, None)]}
+        for n, more in told.items():
+            n.token = answer(self.post(self.h, n.stream(n.facts(more=more), n.batch()))[2])["token"]
+            self.assertEqual(seen(n), want[n], n.name)
+        for _ in range(2):
+            self.assertEqual({n.name: seen(n) for n in want}, {n.name: v for n, v in want.items()})
+            for n in want:
+                self.assertEqual(self.post(self.h, n.stream(n.batch()), n.token)[0], 200)
+            self.assertEqual({n.name: seen(n) for n in want}, {n.name: v for n, v in want.items()})
+            self.again()
+
     def test_a_relays_node_and_an_agent_are_told_apart(self):
         relay = self.token("relay")
         n = Node("gpu01", node_id=origin_id("ssh:gpu01"))

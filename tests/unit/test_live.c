@@ -711,6 +711,7 @@ static void a_split_gpu_is_what_its_instances_are(void **unused)
     live_batch(l, n, &b, 0, NOW);
     assert_int_equal(n->devices[0].state, DEV_BUSY);
     assert_string_equal(n->devices[0].reason, "1 MIG instance working");
+    assert_ptr_equal(live_gpu_twin(l, "MIG-2", NULL, NOW), n);
     assert_int_equal(n->devices[1].state, DEV_FREE);
     assert_int_equal(n->devices[2].state, DEV_BUSY);
     at += 61000;
@@ -721,6 +722,7 @@ static void a_split_gpu_is_what_its_instances_are(void **unused)
     f.n_devices = 1; /* MIG switched off: instances go, they are not lost */
     live_facts(l, n, 2, &f, at);
     assert_int_equal(n->n_devices, 1);
+    assert_false(live_has_gpu(l, "MIG-2"));
     live_free(l);
 }
 
