@@ -169,11 +169,11 @@ void registry_save(struct hub *h)
     }
 }
 
-/* A name that another node answers to already would make both hard to ask for. */
+/* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */
 static bool name_taken(struct hub *h, const struct node_now *n, const char *name)
 {
     const struct node_now *other = live_find(h->live, name);
-    return other && other != n;
+    return other && other != n && (!other->retired || strcmp(other->key, name) == 0);
 }
 
 void registry_labels(void *hub, const char *key, const char *labels)

@@ -367,6 +367,21 @@ class Names(NodesCase):
             self.assertEqual({n.name: seen(n) for n in want}, {n.name: v for n, v in want.items()})
             self.again()
 
+    def test_a_retired_nodes_name_is_free(self):
+        a, b = self.node(self.h, "dgx1"), self.node(self.h, "dgx1")
+        rename = lambda node, name: self.ask("PATCH", "/api/v1/nodes/" + node, {"name": name})[0]
+        self.assertEqual(rename("dgx1~2", "dgx1"), 409)
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/dgx1", {"retired": True})[0], 200)
+        self.assertEqual(rename("dgx1~2", a.key), 409)  # its id is still its own
+        self.run_ok(lib.MUSTER, "node", "rename", "dgx1~2", "dgx1", "--hub", self.h.url, "--token", self.admin)
+        for _ in range(2):
+            self.assertEqual(self.names(), {b.key: "dgx1"})
+            for n in (a, b):
+                self.assertEqual(self.say(n)[0], 200)
+            self.again()
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/" + a.key, {"retired": False})[0], 200)
+        self.assertEqual(self.names(), {a.key: "dgx1~2", b.key: "dgx1"})
+
     def test_a_relays_node_and_an_agent_are_told_apart(self):
         relay = self.token("relay")
         n = Node("gpu01", node_id=origin_id("ssh:gpu01"))
