@@ -9,6 +9,7 @@
 
 #define PIECE_BYTES (256u << 10) /* of a turn: about a millisecond */
 #define QUEUE_MAX   64
+#define EACH_MAX    8    /* of one address */
 #define NEW_MS      2000 /* one that was begun this lately will do for another who asks */
 
 struct viewer {
@@ -22,6 +23,7 @@ struct sheet {
     struct sheet *next;
     struct drawing *d;
     struct viewer *viewers;
+    char peer[64]; /* who asked first; empty: the hub itself */
 };
 
 struct easel {
@@ -67,6 +69,25 @@ static void sheet_give(struct easel *e, struct sheet *s, int status, const char 
     free(s);
 }
 
+/* Those of the address that had its turn go behind all others, in their order. */
+static void go_behind(struct easel *e, const char *peer)
+{
+    struct sheet *theirs = NULL, **last = &theirs, **at = &e->head;
+
+    while (*at) {
+        struct sheet *s = *at;
+        if (strcmp(s->peer, peer) != 0) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        s->next = NULL;
+        *last = s;
+        last = &s->next;
+    }
+    *at = theirs;
+}
+
 static void next_turn(struct easel *e)
 {
     if (e->head)
@@ -92,6 +113,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     if (done || !wanted) {
         e->head = s->next;
         e->n--;
+        go_behind(e, s->peer);
         if (!wanted)
             sheet_give(e, s, 503, "nobody waits for this any more");
         else if (s->d->out.err)
@@ -129,6 +151,15 @@ uint64_t easel_turns(const struct easel *e)
     return e->turns;
 }
 
+static bool has_room(const struct easel *e, const struct request *rq)
+{
+    size_t theirs = 0;
+
+    for (const struct sheet *s = e->head; s && rq->peer[0]; s = s->next)
+        theirs += strcmp(s->peer, rq->peer) == 0;
+    return e->n < QUEUE_MAX && theirs < EACH_MAX;
+}
+
 enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d)
 {
     struct easel *e = ((struct hub *)hub)->easel;
@@ -138,7 +169,7 @@ enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struc
         if (d->at_ms - (*at)->d->at_ms < NEW_MS && d->at_ms >= (*at)->d->at_ms &&
             str_eq_str(buf_str(&(*at)->d->key), buf_str(&d->key)))
             s = *at;
-    if (!s && e->n >= QUEUE_MAX) {
+    if (!s && !has_room(e, rq)) {
         d->end(d);
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 2");
         return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
@@ -148,6 +179,7 @@ enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struc
     } else {
         s = *at = mem_zero(1, sizeof(*s));
         s->d = d;
+        mem_copy_str(s->peer, sizeof(s->peer), rq->peer);
         e->n++;
     }
     struct viewer *v = mem_zero(1, sizeof(*v));

@@ -2,8 +2,9 @@
  * easel.h: answers about very many nodes, drawn on the loop in pieces, one piece a turn, so that whoever else asks is
  * answered in between.
  *
- * Z1 One drawing at a time, in the order they were asked for; whoever asks for the same while it is new gets the same.
- * Z2 One that nobody waits for any more is not finished. Z3 A full queue refuses at once.
+ * Z1 One drawing at a time, for a half-drawn one takes memory: of each address in turn, and of one address in the order
+ * they were asked for. Whoever asks for the same while it is new gets the same. Z2 One that nobody waits for any more
+ * is not finished. Z3 A full queue refuses at once, and so does one with some of this address already.
  */
 #ifndef HUB_EASEL_H
 #define HUB_EASEL_H

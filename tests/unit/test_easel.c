@@ -1,0 +1,135 @@
+/* What is drawn in pieces: whose turn it is and who is refused. Drawings and those
+ * who ask are made up, the loop is turned by hand, and the clock stands still. */
+#include "test.h"
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "hub/easel.h"
+#include "hub/hub.h"
+
+#define NOW 1700000000000
+
+static struct hub hub;
+static char order[256]; /* the keys of what was given, as it came */
+
+struct fake {
+    struct drawing d; /* first */
+    int pieces;
+};
+
+static bool fake_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct fake *f = (struct fake *)d;
+    (void)a, (void)bytes;
+    if (--f->pieces > 0)
+        return false;
+    buf_addstr(&d->out, buf_str(&d->key));
+    return true;
+}
+
+static void fake_end(struct drawing *d)
+{
+    buf_fini(&d->key);
+    buf_fini(&d->out);
+    free(d);
+}
+
+static void take(void *arg, struct reply *rp)
+{
+    (void)arg;
+    size_t n = strlen(order);
+    snprintf(order + n, sizeof(order) - n, "%.*s ", STR_ARG(buf_str(&rp->blob->plain)));
+    reply_fini(rp);
+}
+
+/* One asks from an address. The answer at once: its status; 0: it comes. */
+static int ask(const char *peer, const char *key, int pieces)
+{
+    struct fake *f = mem_zero(1, sizeof(*f));
+    struct request rq = {.take = take, .now_ms = clock_wall_ms()};
+    struct reply rp = {0};
+    f->d = (struct drawing){.step = fake_step,
+                            .end = fake_end,
+                            .key = BUF_INIT(100),
+                            .out = BUF_INIT(100),
+                            .version = 7,
+                            .at_ms = rq.now_ms,
+                            .cost_us = 60 * 1000};
+    f->pieces = pieces;
+    buf_adds(&f->d.key, key);
+    mem_copy_str(rq.peer, sizeof(rq.peer), peer);
+    int status = easel_draw(&hub, &rq, &rp, &f->d) == REPLY_NOW ? rp.status : 0;
+    if (status)
+        assert_true(str_starts(str_of(rp.extra), "Retry-After: "));
+    reply_fini(&rp);
+    return status;
+}
+
+static void draw_all(void)
+{
+    event_base_dispatch(hub.loop);
+}
+
+static int setup(void **unused)
+{
+    (void)unused;
+    clock_set_for_test(NOW);
+    memset(order, 0, sizeof(order));
+    hub.loop = event_base_new();
+    hub.api.cache = cache_new(1 << 20);
+    hub.easel = easel_new(&hub);
+    return 0;
+}
+
+static int teardown(void **unused)
+{
+    (void)unused;
+    easel_free(hub.easel);
+    cache_free(hub.api.cache);
+    event_base_free(hub.loop);
+    clock_set_for_test(-1);
+    memset(&hub, 0, sizeof(hub));
+    return 0;
+}
+
+static void addresses_have_their_turns(void **unused)
+{
+    (void)unused;
+    for (int i = 1; i <= 3; i++) {
+        char key[8];
+        snprintf(key, sizeof(key), "a%d", i);
+        assert_int_equal(ask("10.0.0.1", key, 3), 0);
+    }
+    assert_int_equal(ask("10.0.0.2", "b1", 3), 0);
+    assert_int_equal(ask("10.0.0.2", "b2", 3), 0);
+    assert_int_equal(ask("", "own", 3), 0);
+    draw_all();
+    assert_string_equal(order, "a1 b1 own a2 b2 a3 ");
+}
+
+static void one_address_does_not_take_every_place(void **unused)
+{
+    char key[16];
+    int status = 0, n = 0;
+    (void)unused;
+    for (; !status && n < 1000; n += !status) {
+        snprintf(key, sizeof(key), "a%d", n);
+        status = ask("10.0.0.1", key, 2);
+    }
+    assert_int_equal(status, 503);
+    assert_in_range(n, 1, 16);
+    assert_int_equal(ask("10.0.0.1", "a0", 2), 0); /* what is on its way is shared all the same */
+    assert_int_equal(ask("10.0.0.2", "b", 2), 0);
+    for (int i = 0; i < 20; i++) { /* what the hub itself asks is for many people */
+        snprintf(key, sizeof(key), "own%d", i);
+        assert_int_equal(ask("", key, 2), 0);
+    }
+    draw_all();
+    assert_int_equal(ask("10.0.0.1", "again", 2), 0);
+    draw_all();
+}
+
+#define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+TESTS(WITH(addresses_have_their_turns), WITH(one_address_does_not_take_every_place))
