@@ -54,7 +54,7 @@ static void sheet_give(struct easel *e, struct sheet *s, int status, const char 
     struct blob *b = status ? NULL : blob_new(&d->out);
 
     if (b)
-        cache_put(e->h->api.cache, buf_str(&d->key), d->version, d->at_ms, d->cost_us, b);
+        cache_put(e->h->api.cache, buf_str(&d->key), d->version, clock_wall_ms(), d->cost_us, b);
     for (struct viewer *v = s->viewers, *next; v; v = next) {
         next = v->next;
         if (b)

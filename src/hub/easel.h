@@ -4,7 +4,8 @@
  *
  * Z1 One drawing at a time, for a half-drawn one takes memory: of each address in turn, and of one address in the order
  * they were asked for. Whoever asks for the same while it is new gets the same. Z2 One that nobody waits for any more
- * is not finished. Z3 A full queue refuses at once, and so does one with some of this address already.
+ * is not finished. Z3 A full queue refuses at once, and so does one with some of this address already. Z4 What is drawn
+ * is new when it is there: the cache counts from then.
  */
 #ifndef HUB_EASEL_H
 #define HUB_EASEL_H

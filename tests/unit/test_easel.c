@@ -1,4 +1,4 @@
-/* What is drawn in pieces: whose turn it is and who is refused. Drawings and those
+/* What is drawn in pieces: whose turn it is, who is refused, and for how long the others share it. Drawings and those
  * who ask are made up, the loop is turned by hand, and the clock stands still. */
 #include "test.h"
 
@@ -131,5 +131,20 @@ static void one_address_does_not_take_every_place(void **unused)
     draw_all();
 }
 
+static void what_took_long_is_shared_when_it_is_there(void **unused)
+{
+    struct blob *got;
+    (void)unused;
+    assert_int_equal(ask("10.0.0.1", "k", 1), 0);
+    clock_set_for_test(NOW + 5000); /* the loop had much to do */
+    draw_all();
+    assert_string_equal(order, "k ");
+    got = cache_get(hub.api.cache, STR("k"), 8, NOW + 5900);
+    assert_non_null(got);
+    blob_unref(got);
+    assert_null(cache_get(hub.api.cache, STR("k"), 8, NOW + 6000));
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-TESTS(WITH(addresses_have_their_turns), WITH(one_address_does_not_take_every_place))
+TESTS(WITH(addresses_have_their_turns), WITH(one_address_does_not_take_every_place),
+      WITH(what_took_long_is_shared_when_it_is_there))
