@@ -297,12 +297,10 @@ bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
     return find_route(rq, rp) && may_then_gate(a, rq, rp);
 }
 
-/* Two people cannot ask at once: one of the names is the client's own. A proxy may have made one line of them. */
+/* Two people cannot ask at once: one of the names is the client's own. A comma is part of a name ("Lee, Kim"). */
 static bool names_several(const struct api *a, const struct request *rq)
 {
-    struct str user = rq->header(rq, a->proxy_header);
-    return (rq->header_count && rq->header_count(rq, a->proxy_header) > 1) ||
-           (user.len && memchr(user.p, ',', user.len));
+    return rq->header_count && rq->header_count(rq, a->proxy_header) > 1;
 }
 
 bool api_admit(struct api *a, struct request *rq, struct reply *rp)

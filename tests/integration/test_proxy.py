@@ -145,7 +145,10 @@ class Behind(lib.Case):
             return int(head.split(b" ")[1]), json.loads(body)
         self.assertEqual(direct(b"ana")[1]["role"], "admin")
         self.assertEqual(direct(b"ana", source="127.0.0.2")[1]["role"], "none")
-        for names in ((b"kim", b"ana"), (b"ana", b"ana"), (b"kim, ana",)):
+        for name in ("Lee, Kim", "kim, ana", "ana,"):  # one name, commas and all
+            status, body = direct(name.encode())
+            self.assertEqual((status, body["role"], body.get("person")), (200, "member", name))
+        for names in ((b"kim", b"ana"), (b"ana", b"ana")):
             for source in ("127.0.0.1", "127.0.0.2"):
                 status, body = direct(*names, source=source)
                 self.assertEqual((status, body["detail"]), (400, "more than one X-Remote-User"))
