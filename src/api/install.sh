@@ -78,7 +78,7 @@ write_unit() {
             chgrp muster-agent "$etc" "$etc/agent.env"
             chmod 750 "$etc"
             chmod 640 "$etc/agent.env"
-            chown muster-agent:muster-agent "$state" "$state/first.token" # it removes that once it has its own
+            chown muster-agent:muster-agent "$state" "$first" # it removes that once it has its own
         else
             say "no account of its own could be made: the agent runs as root"
             sed -i '/^User=/d; /^Group=/d' "$units/muster-agent.service"
@@ -113,7 +113,8 @@ install_agent() {
     ask /api/v1/whoami /dev/null || die "the hub does not take this token: \`muster token list\` on the hub shows those it takes"
     mkdir -p "$bin"
     new=$bin/.muster-agent.new
-    trap 'rm -f "$new"' EXIT
+    first=''
+    trap 'rm -f "$new" ${first:+"$first"}' EXIT
     ask "/install/muster-agent-$arch" "$new" || die "cannot fetch the agent from $hub"
     if command -v sha256sum >/dev/null 2>&1; then
         echo "$sum  $new" | sha256sum -c - >/dev/null 2>&1 || die "the agent arrived damaged; try again"
@@ -126,7 +127,9 @@ install_agent() {
     umask 077
     mkdir -p "$etc" "$state"
     rm -f "$etc/agent.token" "$state/first.token"
-    printf '%s\n' "$token" >"$state/first.token"
+    # Made beside the state folder, which may be the agent's own: there a link could lead root elsewhere.
+    first=$(mktemp "${state%/*}/.muster-agent.XXXXXX")
+    printf '%s\n' "$token" >"$first"
     {
         echo "# muster-agent: MUSTER_NAME=value lines; \`muster-agent --help\` lists them"
         echo "MUSTER_HUB=$hub"
@@ -138,12 +141,14 @@ install_agent() {
     if systemd; then
         mkdir -p "$units"
         write_unit
+        mv -fT "$first" "$state/first.token"
         systemctl $scope daemon-reload
         systemctl $scope enable muster-agent.service >/dev/null 2>&1
         systemctl $scope restart muster-agent.service || die "the service does not start; see: journalctl $scope -u muster-agent"
         say "running as a service; see: systemctl $scope status muster-agent"
         if [ -n "$scope" ]; then say "to keep it running when you log out: loginctl enable-linger"; fi
     else
+        mv -fT "$first" "$state/first.token"
         nohup "$bin/muster-agent" --env-file "$etc/agent.env" >"$state/agent.log" 2>&1 </dev/null &
         echo $! >"$state/agent.pid"
         sleep 1

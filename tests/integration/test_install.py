@@ -15,7 +15,7 @@ import unittest
 import lib
 
 # What the script may lean on: Debian's essential packages, and curl.
-PROGRAMS = ("sh", "curl", "cat", "chgrp", "chmod", "chown", "grep", "id", "kill", "mkdir", "mv", "nohup", "rm", "rmdir", "sed", "sha256sum", "sleep", "tail", "uname", "useradd",
+PROGRAMS = ("sh", "curl", "cat", "chgrp", "chmod", "chown", "grep", "id", "kill", "mkdir", "mktemp", "mv", "nohup", "rm", "rmdir", "sed", "sha256sum", "sleep", "tail", "uname", "useradd",
             "userdel")
 ROOT = os.geteuid() == 0
 
@@ -224,6 +224,24 @@ class Install(lib.Case):
         self.assertEqual(status.st_mode & 0o777, 0o600)
         self.assertNotEqual(status.st_uid, 0, "the agent removes it, so it is the agent's")
         self.assertEqual(os.stat(top + "/var/lib/muster-agent").st_uid, status.st_uid)
+        # again, while the agent's account puts a link to a file of root's where the token goes
+        os.rename(top + "/bin/chown", top + "/bin/chown.own")
+        with open(top + "/bin/chown", "w", encoding="ascii") as f:
+            f.write('#!/bin/sh\nmv -fT /tmp/link /var/lib/muster-agent/first.token\nexec chown.own "$@"\n')
+        os.chmod(top + "/bin/chown", 0o755)
+        os.symlink("/tmp/roots", top + "/tmp/link")
+        with open(top + "/tmp/roots", "w", encoding="ascii") as f:
+            f.write("as it was\n")
+        again, said = self.pipe(self.inside(top), self.enroll, env)
+        self.assertEqual(again, 0, said)
+        os.replace(top + "/bin/chown.own", top + "/bin/chown")
+        self.assertFalse(os.path.lexists(top + "/tmp/link"))
+        with open(top + "/tmp/roots", encoding="ascii") as f:
+            self.assertEqual((f.read(), os.fstat(f.fileno()).st_uid), ("as it was\n", os.geteuid()))
+        with open(top + "/var/lib/muster-agent/first.token", encoding="ascii", opener=lambda p, flags: os.open(p, flags | os.O_NOFOLLOW)) as f:
+            now = os.fstat(f.fileno())
+            self.assertEqual((f.read(), now.st_mode & 0o777, now.st_uid), (self.enroll + "\n", 0o600, status.st_uid))
+        self.assertEqual(os.listdir(top + "/var/lib"), ["muster-agent"])
         status, said = self.pipe(self.inside(top), "--uninstall", env)
         self.assertEqual(status, 0, said)
         left = {f for f in files_of(top) - before if not f.startswith(("tmp/", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/sub", "etc/.pwd"))}
