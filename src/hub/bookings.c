@@ -88,11 +88,12 @@ static const struct hold_now *as_now(const struct hub *h, const struct hold *x, 
 /* judge_ms 0: the next tick says what it means. */
 static void show_device(struct hub *h, struct node_now *n, size_t device, int64_t now_ms, int64_t judge_ms)
 {
-    const struct hold *now, *next;
+    const struct hold *now = NULL, *next = NULL;
+    const struct node_now *on;
     struct hold_now a = {0}, b = {0};
-    book_of_device(h->book, str_of(n->devices[device].fact.uuid), now_ms, &now, &next);
-    if (n->was_id[0]) /* they are the silent node's, until an admin joins the two */
-        now = next = NULL;
+    struct str uuid = str_of(n->devices[device].fact.uuid);
+    if (live_find_device(h->live, uuid, &on) && on == n) /* else another node has it, too, and had it first */
+        book_of_device(h->book, uuid, now_ms, &now, &next);
     live_book(h->live, n, device, as_now(h, now, now_ms, &a), as_now(h, next, now_ms, &b), judge_ms);
 }
 

@@ -99,7 +99,7 @@ bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct nod
 /* The same, and f is kept; the name of facts in force for those the agent calls id. */
 uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
                      int64_t now_ms);
-void twins_load(struct hub *h, struct peer *peer, struct node_now *n); /* after all were loaded: whose GPUs it has */
+void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
 /* ---- registry.c ---- */
 /* History, usage and bookings of old become n's, and old is no more. */

@@ -76,7 +76,7 @@ static int load_nodes(struct hub *h, struct err *err)
     for (size_t i = 0; i < all.n && r >= 0; i++) { /* a name that was given now is kept */
         struct node_now *n = live_find(h->live, all.v[i].key);
         struct peer *peer = peers_find(h->peers, n->key);
-        twins_load(h, peer, n);
+        twins_load(h, n);
         if (strcmp(live_called(n), all.v[i].name) != 0)
             peer_save(h->peers, peer, n, true, h->started_ms);
     }

@@ -9,11 +9,6 @@
 
 #include "model/names.h"
 
-static bool is_elder(const struct peer *a, const struct peer *than)
-{
-    return a && a->rec.first_ms && (!than->rec.first_ms || a->rec.first_ms <= than->rec.first_ms);
-}
-
 /* The device of n that is this GPU under another uuid; NULL: it has none. */
 static const char *known_as(const struct node_now *n, const char *uuid)
 {
@@ -127,7 +122,7 @@ static bool part_one(struct hub *h, struct peer *peer, struct node_now *n, struc
         return false;
     }
     struct peer *other = peers_find(h->peers, twin->key);
-    bool silent = live_silent(twin, now_ms), elder = is_elder(other, peer);
+    bool silent = live_silent(twin, now_ms), elder = live_elder(twin, n);
     peer->shares = true;
     if (as || (!silent && (!has(n, uuid) || elder))) {
         rename_gpu(h, n, f, uuid, as ? nth_of(as) : next_nth(h, f, uuid));
@@ -143,20 +138,19 @@ static bool part_one(struct hub *h, struct peer *peer, struct node_now *n, struc
 bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms)
 {
     const struct node_now *was = NULL;
-    bool renamed = drop_parents(f);
+    bool renamed = drop_parents(f), shared = peer->shares;
     peer->shares = false;
     for (int instances = 0; instances < 2; instances++) /* a GPU's name comes before its instances' */
         for (size_t i = 0; i < f->n_devices; i++)
             if ((f->devices[i].parent[0] != 0) == instances)
                 renamed |= part_one(h, peer, n, f, i, now_ms, &was);
-    bool had = n->was_id[0] != 0;
     live_set_was(h->live, n, was, now_ms);
-    if (had != (was != NULL))
+    if (shared || peer->shares)
         bookings_show(h, n, now_ms);
     return renamed;
 }
 
-void twins_load(struct hub *h, struct peer *peer, struct node_now *n)
+void twins_load(struct hub *h, struct node_now *n)
 {
     const struct node_now *was = NULL;
     struct node_fact f = {.n_devices = n->n_devices};
@@ -167,7 +161,7 @@ void twins_load(struct hub *h, struct peer *peer, struct node_now *n)
     for (size_t i = 0; i < f.n_devices && !was; i++) {
         const struct node_now *twin =
             f.devices[i].parent[0] ? NULL : live_gpu_twin(h->live, f.devices[i].uuid, n, h->started_ms);
-        if (twin && is_elder(peers_find(h->peers, twin->key), peer) && live_brings_gpus(twin, &f))
+        if (twin && live_elder(twin, n) && live_brings_gpus(twin, &f))
             was = twin;
     }
     live_set_was(h->live, n, was, 0);

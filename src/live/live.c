@@ -31,6 +31,7 @@ struct live {
     size_t buckets; /* a power of two */
     struct live_node **by_key, **by_name;
     struct gpu_index gpus;
+    uint64_t ranks; /* given so far */
     bool unsorted;
     size_t n_shown;
     const struct node_now **sorted, **shown; /* by name; all, and those not retired */
@@ -130,7 +131,12 @@ struct node_now *live_find(const struct live *l, const char *key_or_name)
     return best ? &best->now : NULL;
 }
 
-/* Of several that have it the one it belongs to: not one that came with a silent node's GPUs, nor a retired one. */
+bool live_elder(const struct node_now *a, const struct node_now *than)
+{
+    return ((const struct live_node *)a)->rank < ((const struct live_node *)than)->rank;
+}
+
+/* Of several that have it the one it belongs to: not retired, it has not lost it, and it came first. */
 const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node)
 {
     const struct device_now *d = NULL;
@@ -138,9 +144,10 @@ const struct device_now *live_find_device(const struct live *l, struct str uuid,
     int best = -1;
 
     for (struct live_node *n; (n = gpu_index_find(&l->gpus, uuid, &at));) {
-        int good = 2 * !n->now.retired + !n->now.was_id[0];
-        if (good > best) {
-            d = gpu_index_in(n, uuid);
+        const struct device_now *its = gpu_index_in(n, uuid);
+        int good = 2 * !n->now.retired + !its->fact.lost;
+        if (good > best || (good == best && live_elder(&n->now, *ret_node))) {
+            d = its;
             *ret_node = &n->now;
             best = good;
         }
@@ -418,6 +425,7 @@ struct node_now *live_node(struct live *l, const char *key, const char *name, in
     call_by_names(l, n);
     n->now.state = NODE_DOWN;
     n->now.never_sampled = true;
+    n->rank = ++l->ranks;
     n->first_ms = now_ms;
     VEC_ROOM(l->v, l->n, l->cap);
     index_grow(l);
@@ -543,6 +551,7 @@ void live_join(struct live *l, struct node_now *now, struct node_now *old, int64
 
     mem_copy_str(name, sizeof(name), own(old)->given ? "" : own(old)->admin_name);
     now->maintenance |= old->maintenance;
+    heir->rank = MIN(heir->rank, own(old)->rank);
     live_drop(l, old->key);
     if (name[0] || heir->given) { /* an admin's name for the old one; else its own, which is free now */
         mem_copy_str(heir->admin_name, sizeof(heir->admin_name), name);

@@ -27,6 +27,7 @@ struct live_node {
     int64_t run_ms;         /* when that run last spoke */
     uint64_t elder, twin;   /* the run before this one; a run refused because its elder lives */
     int64_t first_ms;       /* since when we wait for it */
+    uint64_t rank;          /* the how manieth it was to come */
     int64_t chance_ms;      /* read back from records: until then it may be well, though it was not heard; 0: heard */
     int64_t next_ms;        /* time alone changes nothing before this */
     struct proc_list procs; /* those on the devices are of this list */

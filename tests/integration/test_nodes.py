@@ -382,6 +382,30 @@ class Names(NodesCase):
         self.assertEqual(self.ask("PATCH", "/api/v1/nodes/" + a.key, {"retired": False})[0], 200)
         self.assertEqual(self.names(), {a.key: "dgx1~2", b.key: "dgx1"})
 
+    def test_a_silent_nodes_gpu_is_booked_there_however_few_another_brings(self):
+        a, b = Node("a"), Node("b")
+        more = [f"GPU-{i}-{a.key}" for i in range(3)]
+        a.token = answer(self.post(self.h, a.stream(a.facts(more=more), a.batch()))[2])["token"]
+        book = lambda uuid: lib.ask(self.h.url + "/api/v1/bookings", method="POST", body=json.dumps({"devices": [uuid], "for": "2h"}),
+                                    headers={"Authorization": "Bearer " + self.token("member", "--person", "kim")})
+        self.assertEqual(book(more[0])[0], 201)
+        self.stop(a)
+        take = [more[0], (more[1], b.uuid)]
+        # its samples may be older than the other's first: it came second all the same
+        b.token = answer(self.post(self.h, b.stream(b.facts(more=take), b.batch(at_ms=b.now() - 7200000), b.batch()))[2])["token"]
+        booked = lambda n: {d["uuid"]: d.get("booking", {}).get("person") for d in self.one(n)["devices"]}
+        self.assertEqual(booked(b), {b.uuid: None, more[0]: None, more[1]: None})
+        self.assertNotIn("belonged_to", self.one(b))
+        status, _, body = book(more[1])  # of the two it is the one that had it
+        self.assertEqual((status, json.loads(body)["node"]), (201, "a"))
+        for _ in range(2):
+            self.assertEqual(booked(a), {a.uuid: None, more[0]: "kim", more[1]: "kim", more[2]: None})
+            self.assertEqual(booked(b), {b.uuid: None, more[0]: None, more[1]: None})
+            self.assertEqual(self.post(self.h, b.stream(b.batch()), b.token)[0], 200)
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/a", {"retired": True})[0], 200)
+        self.assertEqual(self.post(self.h, b.stream(b.batch()), b.token)[0], 200)
+        self.assertEqual(booked(b), {b.uuid: None, more[0]: "kim", more[1]: "kim"})  # nobody else has them any more
+
     def test_a_relays_node_and_an_agent_are_told_apart(self):
         relay = self.token("relay")
         n = Node("gpu01", node_id=origin_id("ssh:gpu01"))
