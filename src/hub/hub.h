@@ -94,11 +94,13 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
 
 /* ---- twins.c ---- */
 /* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
- * another now. Cheap where peer->shares is false afterwards, and not to be called again then for the same facts. */
+ * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */
 bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
 /* The same, and f is kept; the name of facts in force for those the agent calls id. */
 uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
                      int64_t now_ms);
+/* All that twins_part goes by beside the facts, as one number: who else has n's GPUs, and is it silent? */
+uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
 void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
 /* ---- registry.c ---- */

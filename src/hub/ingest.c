@@ -430,8 +430,9 @@ static bool have_facts(struct post *p, uint64_t id)
 static uint64_t facts_of(struct post *p, uint64_t id)
 {
     struct peer *peer = p->peer;
-    for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id && !peer->shares; i++)
-        if (peer->facts[i].told == id)
+    uint64_t sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
+    for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id; i++)
+        if (peer->facts[i].told == id && (!peer->shares || peer->facts[i].sight == sight))
             return peer->facts[i].own;
     if (!id || !have_facts(p, id))
         return id;
@@ -439,6 +440,7 @@ static uint64_t facts_of(struct post *p, uint64_t id)
     peer->facts[1] = peer->facts[0];
     peer->facts[0].told = id;
     peer->facts[0].own = p->facts_id;
+    peer->facts[0].sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
     return p->facts_id;
 }
 

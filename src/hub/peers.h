@@ -32,9 +32,10 @@ struct peer {
     int64_t shift_ms;        /* added to the times it sends */
     int64_t refused_ms;
     unsigned in_flight; /* requests waiting for the disk */
-    bool shares;        /* another node has GPUs of it, too: look again each time (twins.c) */
+    bool shares;        /* another node has GPUs of it, too (twins.c) */
     struct {
         uint64_t told, own; /* facts as its agent names them, and as they are kept */
+        uint64_t sight;     /* where it shares: who had its GPUs then, see twins_sight */
     } facts[2];
     struct budget {
         int64_t spent, at_ms;

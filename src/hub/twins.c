@@ -7,6 +7,7 @@
  */
 #include "hub/hub.h"
 
+#include "base/rand.h"
 #include "model/names.h"
 
 /* The device of n that is this GPU under another uuid; NULL: it has none. */
@@ -148,6 +149,28 @@ bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct nod
     if (shared || peer->shares)
         bookings_show(h, n, now_ms);
     return renamed;
+}
+
+static uint64_t mix(uint64_t sum, const char *text)
+{
+    return (sum ^ fnv64(text, strlen(text))) * 31;
+}
+
+uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms)
+{
+    char gpu[UUID_MAX];
+    uint64_t sum = 1;
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_fact *d = &n->devices[i].fact;
+        const struct node_now *on = n;
+        snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(d->uuid, "~"), d->uuid);
+        const struct node_now *twin = live_gpu_twin(h->live, gpu, n, now_ms);
+        live_find_device(h->live, str_of(d->uuid), &on);
+        sum = mix(sum, d->uuid) + d->lost;
+        sum = mix(sum, twin ? twin->key : "") + (twin && live_silent(twin, now_ms));
+        sum = mix(mix(sum, twin ? twin->name : ""), on->key);
+    }
+    return sum;
 }
 
 void twins_load(struct hub *h, struct node_now *n)
