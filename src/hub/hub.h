@@ -101,6 +101,8 @@ uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint6
                      int64_t now_ms);
 /* All that twins_part goes by beside the facts, as one number: who else has n's GPUs, and is it silent? */
 uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
+/* n was retired or is no more: who has its GPUs, too, looks again with its next batch. */
+void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
 void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
 /* ---- registry.c ---- */

@@ -430,9 +430,10 @@ static bool have_facts(struct post *p, uint64_t id)
 static uint64_t facts_of(struct post *p, uint64_t id)
 {
     struct peer *peer = p->peer;
-    uint64_t sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
+    if (peer->shares && peer->sight != twins_sight(p->h, p->n, p->now_ms))
+        memset(peer->facts, 0, sizeof(peer->facts));
     for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id; i++)
-        if (peer->facts[i].told == id && (!peer->shares || peer->facts[i].sight == sight))
+        if (peer->facts[i].told == id)
             return peer->facts[i].own;
     if (!id || !have_facts(p, id))
         return id;
@@ -440,7 +441,7 @@ static uint64_t facts_of(struct post *p, uint64_t id)
     peer->facts[1] = peer->facts[0];
     peer->facts[0].told = id;
     peer->facts[0].own = p->facts_id;
-    peer->facts[0].sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
+    peer->sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
     return p->facts_id;
 }
 

@@ -35,8 +35,8 @@ struct peer {
     bool shares;        /* another node has GPUs of it, too (twins.c) */
     struct {
         uint64_t told, own; /* facts as its agent names them, and as they are kept */
-        uint64_t sight;     /* where it shares: who had its GPUs then, see twins_sight */
     } facts[2];
+    uint64_t sight; /* where it shares: who else had its GPUs when that was looked at, see twins_sight */
     struct budget {
         int64_t spent, at_ms;
     } work, events; /* what it made us do lately: bytes to unpack, events told; see peer_may and peer_may_tell */

@@ -198,6 +198,8 @@ int registry_admin(void *hub, const char *key_or_name, const char *rename, int r
         return err_set(err, -EEXIST, "another node is called '%s' by now: rename one of the two first", n->name);
     live_admin(h->live, n, rename ? rename : live_called(n), retired < 0 ? n->retired : retired > 0,
                maintenance < 0 ? n->maintenance : maintenance > 0);
+    if (retired >= 0)
+        twins_again(h, n, clock_wall_ms());
     peer_save(h->peers, peer, n, true, clock_wall_ms());
     log_info("hub", "node %s: now called %s%s%s", n->key, n->name, n->retired ? ", retired" : "",
              n->maintenance ? ", under maintenance" : "");

@@ -173,6 +173,16 @@ uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_
     return sum;
 }
 
+void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms)
+{
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct node_now *twin = live_gpu_twin(h->live, n->devices[i].fact.uuid, n, now_ms);
+        struct peer *other = twin ? peers_find(h->peers, twin->key) : NULL;
+        if (other)
+            other->shares = true;
+    }
+}
+
 void twins_load(struct hub *h, struct node_now *n)
 {
     const struct node_now *was = NULL;

@@ -405,6 +405,10 @@ class Names(NodesCase):
         self.assertEqual(self.ask("PATCH", "/api/v1/nodes/a", {"retired": True})[0], 200)
         self.assertEqual(self.post(self.h, b.stream(b.batch()), b.token)[0], 200)
         self.assertEqual(booked(b), {b.uuid: None, more[0]: "kim", more[1]: "kim"})  # nobody else has them any more
+        self.assertEqual(self.ask("PATCH", "/api/v1/nodes/" + a.key, {"retired": False})[0], 200)
+        self.assertEqual(self.post(self.h, b.stream(b.batch()), b.token)[0], 200)
+        self.assertEqual(booked(b), {b.uuid: None, more[0]: None, more[1]: None})
+        self.assertEqual(booked(a), {a.uuid: None, more[0]: "kim", more[1]: "kim", more[2]: None})
 
     def test_a_relays_node_and_an_agent_are_told_apart(self):
         relay = self.token("relay")
