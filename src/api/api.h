@@ -127,7 +127,8 @@ struct past_ask {
 struct drawing {
     bool (*step)(struct drawing *d, struct api *a, size_t bytes); /* about so many more onto out; true: that is all */
     void (*end)(struct drawing *d);                               /* frees d */
-    struct buf key, out;                                          /* key: the cache's */
+    struct buf key, out;                                          /* key: the cache's; empty: it is not kept there */
+    struct buf piece;                                             /* of a stream: out, compressed (cache.h) */
     uint64_t version;
     int64_t at_ms, cost_us; /* cost: the hub adds it up */
 };

@@ -66,6 +66,11 @@ int gzip(struct str in, int level, struct buf *out)
     return pack(in, level, 15 + 16, Z_FINISH, out);
 }
 
+int gzip_piece(struct str in, struct buf *out)
+{
+    return pack(in, GZIP_FAST, -15, Z_FULL_FLUSH, out);
+}
+
 int gzip_level(size_t n)
 {
     return n > GZIP_BIG ? GZIP_FAST : GZIP_WELL;
@@ -84,7 +89,7 @@ struct str blob_piece(struct blob *b)
 {
     if (b->piece.len == 0) {
         b->piece = BUF_INIT(b->plain.len + (64u << 10));
-        pack(buf_str(&b->plain), GZIP_FAST, -15, Z_FULL_FLUSH, &b->piece);
+        gzip_piece(buf_str(&b->plain), &b->piece);
     }
     return buf_str(&b->piece);
 }

@@ -21,6 +21,9 @@ struct str blob_gzip(struct blob *b); /* compressed, kept; empty when it could n
 struct str blob_piece(struct blob *b);
 #define GZIP_HEAD "\x1f\x8b\x08\0\0\0\0\0\0\x03" /* 10 bytes */
 
+/* Bytes as such a piece, onto out. 0 or -errno. */
+int gzip_piece(struct str in, struct buf *out);
+
 /* A whole gzip member onto out. 0 or -errno. */
 int gzip(struct str in, int level, struct buf *out);
 int gzip_level(size_t n); /* for so many bytes: large ones take a tenth of the time for a fifth more */

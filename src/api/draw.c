@@ -1,6 +1,8 @@
 /* draw.c: a list of the nodes there were, and a place in it. */
 #include "api/draw.h"
 
+#include <errno.h>
+
 #include "base/mem.h"
 #include "query/view.h"
 #include "render/render.h"
@@ -19,6 +21,7 @@ struct picture {
         bool twin;
     } * nodes;
     bool any, begun, openmetrics;
+    bool lent;              /* the filter */
     struct prom_draw *prom; /* NULL: JSON */
 };
 
@@ -27,10 +30,12 @@ static void picture_end(struct drawing *d)
     struct picture *p = (struct picture *)d;
 
     prom_draw_free(p->prom);
-    filter_free(p->filter);
+    if (!p->lent)
+        filter_free(p->filter);
     arena_fini(&p->mem);
     buf_fini(&d->key);
     buf_fini(&d->out);
+    buf_fini(&d->piece);
     free(p->nodes);
     free(p->notice);
     free(p);
@@ -75,6 +80,21 @@ static bool state_step(struct drawing *d, struct api *a, size_t bytes)
         return false;
     render_state_end(&d->out);
     return true;
+}
+
+static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    size_t from = d->out.len;
+
+    if (!p->begun)
+        buf_adds(&d->out, "retry: 2000\nevent: snapshot\ndata: ");
+    bool done = state_step(d, a, bytes);
+    if (done)
+        buf_addc(&d->out, '\n'); /* the state ends with the other one */
+    if (!d->out.err && gzip_piece(str_n(d->out.p + from, d->out.len - from), &d->piece) < 0)
+        d->out.err = -EIO;
+    return done || d->out.err;
 }
 
 /* Lines gather apart by family: what a node adds is not seen in out, so nodes are counted, as what they come to. */
@@ -128,6 +148,16 @@ struct drawing *draw_state(const struct view *v, struct filter *f)
     struct picture *p = picture_new(v, f);
 
     p->d.step = state_step;
+    return &p->d;
+}
+
+struct drawing *draw_snapshot(const struct view *v, struct filter *f)
+{
+    struct picture *p = picture_new(v, f);
+
+    p->d.step = snapshot_step;
+    p->d.piece = BUF_INIT(DRAW_MAX);
+    p->lent = true;
     return &p->d;
 }
 

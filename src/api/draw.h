@@ -11,8 +11,10 @@
 
 #define DRAW_NODES 200 /* fewer are rendered in one go */
 
-/* Both copy what they need of v; f may be NULL and is the drawing's from now on. */
+/* All copy what they need of v; f may be NULL and is the drawing's from now on, but for a snapshot's. */
 struct drawing *draw_state(const struct view *v, struct filter *f);
+/* The first event of a stream, compressed as well. f is lent, for as long as there are steps. */
+struct drawing *draw_snapshot(const struct view *v, struct filter *f);
 struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics);
 
 #endif

@@ -16,6 +16,8 @@ struct viewer {
     struct viewer *next;
     struct late *late;
     struct reply rp; /* all but the body */
+    void (*done)(void *arg, struct blob *b);
+    void *arg; /* instead of both: the hub itself */
     bool gone;
 };
 
@@ -24,6 +26,7 @@ struct sheet {
     struct drawing *d;
     struct viewer *viewers;
     char peer[64]; /* who asked first; empty: the hub itself */
+    bool counted;  /* among the places there are */
 };
 
 struct easel {
@@ -53,10 +56,20 @@ static void sheet_give(struct easel *e, struct sheet *s, int status, const char 
     struct drawing *d = s->d;
     struct blob *b = status ? NULL : blob_new(&d->out);
 
-    if (b)
+    if (b) {
+        b->piece = d->piece;
+        d->piece = (struct buf){0};
+    }
+    if (b && d->key.len)
         cache_put(e->h->api.cache, buf_str(&d->key), d->version, clock_wall_ms(), d->cost_us, b);
     for (struct viewer *v = s->viewers, *next; v; v = next) {
         next = v->next;
+        if (v->done) {
+            if (!v->gone)
+                v->done(v->arg, b);
+            free(v);
+            continue;
+        }
         if (b)
             v->rp.blob = blob_ref(b);
         else
@@ -112,7 +125,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
     }
     if (done || !wanted) {
         e->head = s->next;
-        e->n--;
+        e->n -= s->counted;
         go_behind(e, s->peer);
         if (!wanted)
             sheet_give(e, s, 503, "nobody waits for this any more");
@@ -156,8 +169,39 @@ static bool has_room(const struct easel *e, const struct request *rq)
     size_t theirs = 0;
 
     for (const struct sheet *s = e->head; s && rq->peer[0]; s = s->next)
-        theirs += strcmp(s->peer, rq->peer) == 0;
+        theirs += s->counted && strcmp(s->peer, rq->peer) == 0;
     return e->n < QUEUE_MAX && theirs < EACH_MAX;
+}
+
+static struct sheet *sheet_new(struct drawing *d, const char *peer)
+{
+    struct sheet *s = mem_zero(1, sizeof(*s));
+
+    s->d = d;
+    mem_copy_str(s->peer, sizeof(s->peer), peer);
+    return s;
+}
+
+struct viewer *easel_make(struct easel *e, const char *peer, struct drawing *d, void (*done)(void *arg, struct blob *b),
+                          void *arg)
+{
+    struct sheet **at = &e->head;
+    struct viewer *v = mem_zero(1, sizeof(*v));
+
+    while (*at)
+        at = &(*at)->next;
+    *at = sheet_new(d, peer);
+    v->done = done;
+    v->arg = arg;
+    (*at)->viewers = v;
+    next_turn(e);
+    return v;
+}
+
+void easel_leave(struct viewer *v)
+{
+    if (v)
+        v->gone = true;
 }
 
 enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d)
@@ -177,9 +221,8 @@ enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struc
     if (s) {
         d->end(d);
     } else {
-        s = *at = mem_zero(1, sizeof(*s));
-        s->d = d;
-        mem_copy_str(s->peer, sizeof(s->peer), rq->peer);
+        s = *at = sheet_new(d, rq->peer);
+        s->counted = true;
         e->n++;
     }
     struct viewer *v = mem_zero(1, sizeof(*v));

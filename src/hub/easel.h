@@ -20,6 +20,13 @@ struct easel *easel_new(struct hub *h);
 void easel_free(struct easel *e); /* whoever waits is told that the hub ends; accepts NULL */
 /* Takes d. rp: what goes with the answer (type, ETag, …). */
 enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d);
+/* For the hub itself, which counts elsewhere who may ask: there is always room. done gets what was drawn, and takes a
+ * reference if it keeps it; NULL: it could not be drawn. peer: in whose turn. Takes d. What is returned is good until
+ * done is called. */
+struct viewer;
+struct viewer *easel_make(struct easel *e, const char *peer, struct drawing *d, void (*done)(void *arg, struct blob *b),
+                          void *arg);
+void easel_leave(struct viewer *v);          /* done is not called any more; accepts NULL */
 uint64_t easel_turns(const struct easel *e); /* pieces drawn so far */
 
 #endif

@@ -1,11 +1,13 @@
 /* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
 #include "hub/streams.h"
 
+#include "api/draw.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rand.h"
+#include "hub/easel.h"
 #include "hub/guests.h"
-#include "hub/httpd.h"
+#include "hub/hub.h"
 #include "query/view.h"
 #include "render/render.h"
 
@@ -41,6 +43,8 @@ struct group {
     struct blob *snapshot; /* of snapshot_seq; NULL: none made lately */
     int64_t snapshot_ms;   /* monotonic */
     uint64_t snapshot_seq;
+    struct viewer *drawing; /* the next snapshot, in pieces; NULL: none is under way */
+    bool told;              /* a notice came meanwhile */
 };
 
 struct reader {
@@ -49,6 +53,7 @@ struct reader {
     struct group *g;
     struct stream_conn *conn;
     uint64_t seq;
+    bool waits;                         /* for a snapshot that is being drawn */
     bool snapshot;                      /* still on its way: nothing is queued behind it */
     char peer[64];                      /* from where, behind a trusted proxy too */
     char cookie[SECRET_MAX], token[20]; /* what let it in: a session, or a token's id; empty: neither */
@@ -88,6 +93,7 @@ static void group_free(struct group *g)
     for (size_t i = 0; i < g->n; i++)
         blob_unref(g->items[i].event);
     blob_unref(g->snapshot);
+    easel_leave(g->drawing);
     free(g->items);
     filter_free(g->filter);
     free(g);
@@ -191,13 +197,14 @@ static void group_update(struct streams *s, struct group *g, int64_t now_ms, boo
     struct view v;
     const struct node_now *one[1];
     size_t hint = 0;
+    bool first = g->n == 0; /* then there is nothing to look for */
     AUTO_ARENA arena = {0};
     group_view(s, g, now_ms, one, &v);
     for (size_t i = 0; i < g->n; i++)
         g->items[i].present = false;
     for (size_t i = 0; i < v.n; i++) {
         const struct node_now *n = v.nodes[i];
-        struct item *it = item_find(g, n->key, &hint);
+        struct item *it = first ? NULL : item_find(g, n->key, &hint);
         if (!it) {
             VEC_ROOM(g->items, g->n, g->cap);
             it = &g->items[g->n++];
@@ -273,8 +280,53 @@ static void reader_clock(const struct reader *r, int64_t now_ms)
     httpd_stream_write(r->conn, text, (size_t)n);
 }
 
-/* The group's snapshot, made if there is none of the last seconds: many may come at once, after a restart say. */
-static struct blob *snapshot_get(struct streams *s, struct group *g, int64_t now_ms)
+static void reader_notice(const struct reader *r, const char *notice)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+    buf_adds(&b, "event: notice\ndata: {\"notice\":");
+    json_escape(&b, str_of(notice));
+    buf_adds(&b, "}\n\n");
+    httpd_stream_write(r->conn, b.p, b.len);
+}
+
+static void reader_snapshot(struct reader *r, struct blob *snapshot)
+{
+    r->waits = false;
+    r->snapshot = true;
+    r->behind_ms = clock_mono_ms();
+    httpd_stream_blob(r->conn, snapshot);
+}
+
+/* The snapshot is drawn: to everybody who waits for it. */
+static void on_drawn(void *arg, struct blob *b)
+{
+    struct group *g = arg;
+    const char *notice = live_notice(g->readers->s->api->live);
+    bool told = g->told;
+    g->drawing = NULL;
+    g->told = false;
+    if (b && !told) { /* else it says what is not so any more */
+        g->snapshot = blob_ref(b);
+        g->snapshot_ms = clock_mono_ms();
+    }
+    for (struct reader *r = g->readers, *next; r; r = next) {
+        next = r->next;
+        if (!r->waits)
+            continue;
+        if (!b) {
+            reader_drop(r); /* with the last one goes the group */
+            continue;
+        }
+        reader_snapshot(r, b);
+        if (told)
+            reader_notice(r, notice ? notice : "");
+        httpd_stream_flush(r->conn);
+    }
+}
+
+/* The group's snapshot, made if there is none of the last seconds: many may come at once, after a restart say. NULL: it
+ * is being drawn. What changes from now on follows it, so that it does not matter when each node's turn comes. */
+static struct blob *snapshot_get(struct streams *s, struct group *g, const char *peer, int64_t now_ms)
 {
     struct view v;
     const struct node_now *one[1];
@@ -282,8 +334,18 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, int64_t now
     AUTO_ARENA arena = {0};
     if (g->snapshot && clock_mono_ms() - g->snapshot_ms < SHARE_MS)
         return g->snapshot;
+    if (g->drawing)
+        return NULL;
     group_update(s, g, now_ms, !g->readers); /* the others get it as events */
     group_view(s, g, now_ms, one, &v);
+    g->snapshot_seq = g->seq;
+    blob_unref(g->snapshot);
+    g->snapshot = NULL;
+    if (v.n >= DRAW_NODES) {
+        struct easel *e = ((struct hub *)s->api->hub)->easel;
+        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter), on_drawn, g);
+        return NULL;
+    }
     if (g->filter)
         view_filter(&v, g->filter, &arena);
     buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
@@ -291,10 +353,8 @@ static struct blob *snapshot_get(struct streams *s, struct group *g, int64_t now
     while (b.len && b.p[b.len - 1] == '\n')
         buf_cut(&b, b.len - 1);
     buf_adds(&b, "\n\n");
-    blob_unref(g->snapshot);
     g->snapshot = blob_new(&b);
     g->snapshot_ms = clock_mono_ms();
-    g->snapshot_seq = g->seq;
     return g->snapshot;
 }
 
@@ -343,16 +403,16 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     }
     r->s = s;
     r->g = g;
-    struct blob *snapshot = snapshot_get(s, g, rq->now_ms);
+    struct blob *snapshot = snapshot_get(s, g, rq->peer, rq->now_ms);
     r->next = g->readers;
     g->readers = r;
     s->n++;
     r->seq = g->snapshot_seq;
-    r->snapshot = true;
-    r->behind_ms = clock_mono_ms();
+    r->waits = !snapshot;
     r->conn = httpd_stream(rq, "text/event-stream", on_closed, r);
     reader_clock(r, rq->now_ms);
-    httpd_stream_blob(r->conn, snapshot);
+    if (snapshot)
+        reader_snapshot(r, snapshot);
     httpd_stream_flush(r->conn);
     return REPLY_STREAM;
 }
@@ -375,7 +435,7 @@ static bool reader_has_room(struct reader *r, int64_t mono_ms)
 static void reader_push(struct reader *r, int64_t mono_ms)
 {
     struct group *g = r->g;
-    if (!reader_has_room(r, mono_ms) || r->seq == g->seq)
+    if (r->waits || !reader_has_room(r, mono_ms) || r->seq == g->seq)
         return;
     for (size_t i = 0; i < g->n; i++) {
         struct item *it = &g->items[i];
@@ -436,17 +496,16 @@ void streams_beat(struct streams *s, int64_t now_ms)
 
 void streams_tell(struct streams *s, const char *notice)
 {
-    AUTO_BUF b = BUF_INIT(4096);
-    buf_adds(&b, "event: notice\ndata: {\"notice\":");
-    json_escape(&b, str_of(notice));
-    buf_adds(&b, "}\n\n");
     for (struct group *g = s->groups, *next_group; g; g = next_group) {
         next_group = g->next;
         blob_unref(g->snapshot); /* it is in there, too */
         g->snapshot = NULL;
+        g->told = g->drawing != NULL;
         for (struct reader *r = g->readers, *next; r; r = next) {
             next = r->next;
-            httpd_stream_write(r->conn, b.p, b.len);
+            if (r->waits)
+                continue; /* it comes behind the snapshot */
+            reader_notice(r, notice);
             httpd_stream_flush(r->conn);
         }
     }

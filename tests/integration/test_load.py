@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import subprocess
+import zlib
 
 import lib
 
@@ -67,6 +68,20 @@ class Crowd(lib.Case):
         text = lib.ask(hub.url + f"/metrics?filter=node:sim{self.asked}")[2].decode()
         return {m.group(1): int(m.group(2)) for m in re.finditer(r"^muster_hub_(\w+?)(?:_total)? (\d+)$", text, re.M)}
 
+    def snapshot(self, hub, path, packed):
+        """The data of a stream's first event."""
+        unpack = zlib.decompressobj(31) if packed else None
+        text = b""
+        with socket.create_connection(("127.0.0.1", hub.port), timeout=lib.LIMIT_S) as s, s.makefile("rb") as f:
+            s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: {'gzip' if packed else 'identity'}\r\n\r\n".encode())
+            while f.readline() != b"\r\n":
+                pass
+            while not (m := re.search(rb"^event: snapshot\ndata: (.*)\n\n", text, re.M)):
+                more = f.read1(1 << 20)
+                self.assertTrue(more, text[-300:])
+                text += unpack.decompress(more) if packed else more
+        return m.group(1)
+
     def test_what_a_node_costs_does_not_depend_on_how_many_there_are(self):
         """1,000 nodes with as many batches as a minute has: work is counted, in steps of the database and in pieces drawn."""
         hub = self.start_hub("--max-connections", "1100", "--max-per-address", "1100")
@@ -89,6 +104,13 @@ class Crowd(lib.Case):
         self.assertGreater(between["pieces"] - before["pieces"], len(whole) / (512 << 10), "no piece is large")
         self.assertEqual(len(lib.ask_json(hub.url + "/api/v1/state?node=sim1")["nodes"]), 1)
         self.assertLess(self.counts(hub)["pieces"] - between["pieces"], 10, "one node draws no other")
+        # and so is what a stream begins with, compressed or not, with a filter or without
+        for packed in (False, True):
+            for query, names in (("", {f"sim{i + 1}" for i in range(1000)}), ("?filter=node:sim7", {"sim7"})):
+                between = self.counts(hub)
+                snapshot = self.snapshot(hub, "/api/v1/stream" + query, packed)
+                self.assertEqual({n["name"] for n in json.loads(snapshot)["nodes"]}, names)
+                self.assertGreater(self.counts(hub)["pieces"] - between["pieces"], len(snapshot) / (512 << 10), "no piece is large")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "hub/easel.h"
 #include "hub/hub.h"
 #include "hub/server.h"
+#include "hub/streams.h"
 #include "live/live.h"
 #include "store_dir.h"
 
@@ -24,6 +26,7 @@
 #define ASKED     12 /* times /healthz is asked for each route and method */
 #define FEW       (4 * CROWD)
 #define NODES     40
+#define MANY      600
 #define TURNS_MAX 200000 /* of a route: a worker may be slow, and then most turns have nothing to do */
 
 static struct hub *hub;
@@ -278,5 +281,89 @@ static void pipelined_requests_are_all_answered_in_order(void **unused)
     }
 }
 
+/* ---- streams ---- */
+
+static void take_all(const struct client *c, struct buf *got)
+{
+    char piece[65536];
+    ssize_t r;
+    event_base_loop(hub->loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    while ((r = recv(c->fd, piece, sizeof(piece), 0)) > 0)
+        buf_add(got, piece, (size_t)r);
+}
+
+static void read_until(const struct client *c, struct buf *got, const char *words)
+{
+    for (int turn = 0; str_find(buf_str(got), words) < 0; turn++) {
+        assert_true(turn < TURNS_MAX);
+        take_all(c, got);
+    }
+}
+
+static int times(struct str in, const char *words)
+{
+    int n = 0;
+    for (int at; (at = str_find(in, words)) >= 0; n++)
+        in = str_n(in.p + at + 1, in.len - (size_t)at - 1);
+    return n;
+}
+
+/* What happens while a snapshot is drawn comes behind it, for each who waits for it. */
+static void a_streams_snapshot_is_drawn_in_pieces(void **unused)
+{
+    static const char *const events[] = {"event: clock",        "event: snapshot", "event: notice",
+                                         "\"notice\":\"full\"", "event: node",     "\"id\":\"late\""};
+    struct str ask = STR("GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    struct client one, two, left;
+    struct buf got[] = {BUF_INIT(64 << 20), BUF_INIT(64 << 20)};
+    (void)unused;
+    for (int i = NODES; i < MANY; i++)
+        put_node(i);
+    client_open(&one, ask, ask.len);
+    client_open(&left, ask, ask.len);
+    client_pump(&one);
+    client_pump(&left);
+    read_until(&one, &got[0], "event: clock");
+    for (int turn = 0; easel_turns(hub->easel) == 0; turn++) {
+        assert_true(turn < TURNS_MAX);
+        take_all(&one, &got[0]);
+    }
+    assert_int_equal(times(buf_str(&got[0]), "event: snapshot"), 0);
+    close(left.fd);
+    client_open(&two, ask, ask.len);
+    client_pump(&two);
+    read_until(&two, &got[1], "event: clock");
+    live_node(hub->live, "late", "late", clock_wall_ms());
+    live_set_notice(hub->live, "full");
+    streams_tell(hub->streams, "full");
+    streams_push(hub->streams, clock_wall_ms());
+    for (int i = 0; i < 2; i++) {
+        read_until(i ? &two : &one, &got[i], "event: notice");
+        streams_push(hub->streams, clock_wall_ms());
+        read_until(i ? &two : &one, &got[i], "\"late\"");
+        struct str rest = buf_str(&got[i]);
+        assert_int_equal(times(rest, "event: snapshot"), 1);
+        assert_int_equal(times(rest, "\"id\":\"node"), MANY);
+        for (size_t k = 0; k < ARRAY_LEN(events); k++) { /* in this order */
+            int at = str_find(rest, events[k]);
+            print_message("%s at %d\n", events[k], at);
+            assert_true(at >= 0);
+            rest = str_n(rest.p + at, rest.len - (size_t)at);
+        }
+    }
+    assert_true(easel_turns(hub->easel) > 2);
+    assert_true(easel_turns(hub->easel) < 20); /* once for both */
+    buf_fini(&got[0]);
+    buf_fini(&got[1]);
+    client_open(&left, ask, ask.len); /* and one is under way when the hub ends */
+    client_pump(&left);
+    for (int i = 0; i < 3; i++)
+        event_base_loop(hub->loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    close(one.fd);
+    close(two.fd);
+    close(left.fd);
+}
+
 #define WITH(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-TESTS(WITH(health_is_answered_whatever_is_pipelined), WITH(pipelined_requests_are_all_answered_in_order))
+TESTS(WITH(health_is_answered_whatever_is_pipelined), WITH(pipelined_requests_are_all_answered_in_order),
+      WITH(a_streams_snapshot_is_drawn_in_pieces))
