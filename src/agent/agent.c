@@ -31,7 +31,7 @@ struct agent {
     struct agent_conf *conf;
     int argc;
     char **argv;
-    struct identity id;
+    struct node_identity id;
     struct host *host;
     struct filler *filler;
     struct keeper *keeper;
@@ -148,10 +148,10 @@ static void agent_speak(struct agent *a)
  */
 static int64_t agent_next_close_ms(const struct agent *a)
 {
-    struct pace p = {.interval_ms = 0, .phase_ms = -1};
+    struct hub_pace p = {.interval_ms = 0, .phase_ms = -1};
 
     for (size_t i = 0; i < a->n_senders; i++) {
-        const struct pace *s = sender_pace(a->senders[i]);
+        const struct hub_pace *s = sender_pace(a->senders[i]);
         if (s->interval_ms && (!p.interval_ms || s->interval_ms < p.interval_ms))
             p.interval_ms = s->interval_ms;
         if (p.phase_ms < 0 && s->phase_ms >= 0) {

@@ -185,7 +185,7 @@ void filler_beat(struct filler *f, int64_t now_ms, int64_t mono_ms)
     filler_add_host(f);
 }
 
-static void filler_add_event(struct filler *f, const struct event *e)
+static void filler_add_event(struct filler *f, const struct node_event *e)
 {
     gather_event(f->g, e);
     f->n_events++;
@@ -197,7 +197,7 @@ static void filler_add_event(struct filler *f, const struct event *e)
 
 void filler_event(struct filler *f, enum event_kind kind, int64_t at_ms, int64_t code, const char *text)
 {
-    struct event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = code};
+    struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = code};
 
     mem_copy_str(e.text, sizeof(e.text), text ? text : "");
     filler_add_event(f, &e);

@@ -36,9 +36,9 @@ static int identity_read(const char *path, struct node_id *ret, struct err *err)
     return 1;
 }
 
-int identity_open(struct identity *ret, const char *dir, struct err *err)
+int identity_open(struct node_identity *ret, const char *dir, struct err *err)
 {
-    struct identity id = {.run = identity_new_run(), .lock_fd = -1};
+    struct node_identity id = {.run = identity_new_run(), .lock_fd = -1};
     AUTO_FREE char *path = mem_fmt("%s/node-id", dir), *lock = mem_fmt("%s/lock", dir);
     int r = file_mkdirs(dir, 0700, err);
 
@@ -66,9 +66,9 @@ int identity_open(struct identity *ret, const char *dir, struct err *err)
     return 0;
 }
 
-void identity_peek(struct identity *ret, const char *dir)
+void identity_peek(struct node_identity *ret, const char *dir)
 {
-    *ret = (struct identity){.run = identity_new_run(), .lock_fd = -1};
+    *ret = (struct node_identity){.run = identity_new_run(), .lock_fd = -1};
     if (!dir || !*dir)
         return;
     AUTO_FREE char *path = mem_fmt("%s/node-id", dir);
@@ -76,7 +76,7 @@ void identity_peek(struct identity *ret, const char *dir)
         ret->node = (struct node_id){0};
 }
 
-void identity_close(struct identity *id)
+void identity_close(struct node_identity *id)
 {
     if (id && id->lock_fd >= 0) {
         close(id->lock_fd);

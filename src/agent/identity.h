@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "model/fact.h"
 
-struct identity {
+struct node_identity {
     struct node_id node;
     uint64_t run; /* 64 random bits, never 0 */
     int lock_fd;  /* held while the agent runs: one agent per state folder; -1 none */
@@ -13,9 +13,9 @@ struct identity {
 };
 
 /* Makes dir (0700) and the id when they are not there. -EBUSY: another agent runs on this folder. */
-int identity_open(struct identity *ret, const char *dir, struct err *err);
+int identity_open(struct node_identity *ret, const char *dir, struct err *err);
 /* For the wire on standard output: the id when one is there, else all zero; makes and locks nothing. */
-void identity_peek(struct identity *ret, const char *dir);
-void identity_close(struct identity *id);
+void identity_peek(struct node_identity *ret, const char *dir);
+void identity_close(struct node_identity *id);
 
 #endif

@@ -23,7 +23,7 @@
 struct local {
     struct agent_conf conf; /* a shallow copy */
     struct local_sink sink;
-    struct identity id;
+    struct node_identity id;
     struct host *host;
     struct filler *filler;
     pid_t pid;

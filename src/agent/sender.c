@@ -70,7 +70,7 @@ struct sender {
 
     uint64_t known[KNOWN_MAX];
     size_t n_known;
-    struct pace pace;
+    struct hub_pace pace;
     char trouble[256]; /* why it is not ok */
     struct answer answer;
 };
@@ -186,7 +186,7 @@ bool sender_idle(const struct sender *s)
     return !http_busy(s->live.call) && (s->n_queue == 0 || s->live.failures > 0);
 }
 
-const struct pace *sender_pace(const struct sender *s)
+const struct hub_pace *sender_pace(const struct sender *s)
 {
     return &s->pace;
 }
@@ -226,14 +226,14 @@ static void begin_body(struct sender *s, struct lane *l, struct buf *body)
     wire_put_hello(body, &h);
 }
 
-static bool same_pace(const struct pace *a, const struct pace *b)
+static bool same_pace(const struct hub_pace *a, const struct hub_pace *b)
 {
     return a->interval_ms == b->interval_ms && a->phase_ms == b->phase_ms && llabs(a->offset_ms - b->offset_ms) < 50;
 }
 
 static void take_pace(struct sender *s, const struct answer *a, int64_t took_ms)
 {
-    struct pace p = s->pace;
+    struct hub_pace p = s->pace;
 
     if (a->interval_ms > 0)
         p.interval_ms = MIN(MAX(a->interval_ms, 200), 600000);

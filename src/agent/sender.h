@@ -16,7 +16,7 @@
 #include "link/http.h"
 #include "wire/packet.h"
 
-struct pace {
+struct hub_pace {
     int64_t interval_ms; /* 0: this hub has not said */
     int64_t phase_ms;    /* -1: not said */
     int64_t offset_ms;   /* hub's wall clock less ours */
@@ -42,7 +42,7 @@ const char *sender_hub(const struct sender *s);
 void sender_push(struct sender *s, struct packet *p); /* takes a reference of its own */
 void sender_beat(struct sender *s);                   /* speak now, unless a pause is due after a failure */
 bool sender_idle(const struct sender *s);             /* nothing is on its way that could still be acknowledged */
-const struct pace *sender_pace(const struct sender *s);
+const struct hub_pace *sender_pace(const struct sender *s);
 void sender_status(const struct sender *s, struct buf *out); /* a few lines for `muster-agent status` */
 
 /* Pure: the pause after the n-th failure in a row (from 1), with u in [0, 1) as the dice. */

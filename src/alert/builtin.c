@@ -23,16 +23,16 @@ static void see_gpu_as(const struct alert_rule *r, const struct node_now *n, con
 
     snprintf(subject, sizeof(subject), "gpu:%s", d->fact.uuid);
     snprintf(place, sizeof(place), "%s:%d", node_shown(n), (int)d->fact.index);
-    struct finding f = {.subject = subject,
-                        .node = n->key,
-                        .place = place,
-                        .device = d->fact.uuid,
-                        .person = holders(d, who).len ? who : "",
-                        .text = text,
-                        .advice = r->advice,
-                        .since_ms = since_ms,
-                        .severity = -1,
-                        .weak = weak};
+    struct alert_finding f = {.subject = subject,
+                              .node = n->key,
+                              .place = place,
+                              .device = d->fact.uuid,
+                              .person = holders(d, who).len ? who : "",
+                              .text = text,
+                              .advice = r->advice,
+                              .since_ms = since_ms,
+                              .severity = -1,
+                              .weak = weak};
     see(arg, r, &f);
 }
 
@@ -48,28 +48,28 @@ static void see_node(const struct alert_rule *r, const struct node_now *n, int64
     char subject[NODE_KEY_MAX + 8];
 
     snprintf(subject, sizeof(subject), "node:%s", n->key);
-    struct finding f = {.subject = subject,
-                        .node = n->key,
-                        .place = node_shown(n),
-                        .device = "",
-                        .person = "",
-                        .text = text,
-                        .advice = r->advice,
-                        .since_ms = since_ms,
-                        .severity = -1};
+    struct alert_finding f = {.subject = subject,
+                              .node = n->key,
+                              .place = node_shown(n),
+                              .device = "",
+                              .person = "",
+                              .text = text,
+                              .advice = r->advice,
+                              .since_ms = since_ms,
+                              .severity = -1};
     see(arg, r, &f);
 }
 
 static void see_hub(const struct alert_rule *r, const char *subject, const char *text, see_fn *see, void *arg)
 {
-    struct finding f = {.subject = subject,
-                        .node = "",
-                        .place = "",
-                        .device = "",
-                        .person = "",
-                        .text = text,
-                        .advice = r->advice,
-                        .severity = -1};
+    struct alert_finding f = {.subject = subject,
+                              .node = "",
+                              .place = "",
+                              .device = "",
+                              .person = "",
+                              .text = text,
+                              .advice = r->advice,
+                              .severity = -1};
     see(arg, r, &f);
 }
 
@@ -200,16 +200,16 @@ static void look_forgotten(const struct alert_rule *r, const struct scene *s, se
         const struct node_now *n = forgotten(s, a) ? live_find(s->live, a->node) : NULL;
         if (!n || n->retired || n->maintenance || (n->state == NODE_UP && alert_gpus(n) >= expected(s, n)))
             continue;
-        struct finding f = {.subject = a->subject,
-                            .node = a->node,
-                            .place = a->place,
-                            .device = a->device,
-                            .person = a->person,
-                            .text = a->text,
-                            .advice = r->advice,
-                            .since_ms = a->since_ms,
-                            .severity = -1,
-                            .weak = true};
+        struct alert_finding f = {.subject = a->subject,
+                                  .node = a->node,
+                                  .place = a->place,
+                                  .device = a->device,
+                                  .person = a->person,
+                                  .text = a->text,
+                                  .advice = r->advice,
+                                  .since_ms = a->since_ms,
+                                  .severity = -1,
+                                  .weak = true};
         see(arg, r, &f);
     }
 }
@@ -361,15 +361,15 @@ static void look_wandb(const struct alert_rule *r, const struct scene *s, see_fn
         if (e->kind != EVENT_WANDB || str_starts(str_of(e->text), "done")) /* a pull that came to its end */
             continue;
         snprintf(subject, sizeof(subject), "wandb:%" PRId64, e->code);
-        struct finding f = {.subject = subject,
-                            .node = "",
-                            .place = "",
-                            .device = "",
-                            .person = "",
-                            .text = e->text,
-                            .advice = r->advice,
-                            .since_ms = e->at_ms,
-                            .severity = -1};
+        struct alert_finding f = {.subject = subject,
+                                  .node = "",
+                                  .place = "",
+                                  .device = "",
+                                  .person = "",
+                                  .text = e->text,
+                                  .advice = r->advice,
+                                  .since_ms = e->at_ms,
+                                  .severity = -1};
         see(arg, r, &f);
     }
 }
@@ -404,15 +404,15 @@ static void look_recent(const struct alert_rule *r, const struct scene *s, see_f
 
 static void look_started(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
-    struct finding f = {.subject = "hub",
-                        .node = "",
-                        .place = "",
-                        .device = "",
-                        .person = "",
-                        .text = "the hub has started",
-                        .advice = r->advice,
-                        .since_ms = s->started_ms,
-                        .severity = -1};
+    struct alert_finding f = {.subject = "hub",
+                              .node = "",
+                              .place = "",
+                              .device = "",
+                              .person = "",
+                              .text = "the hub has started",
+                              .advice = r->advice,
+                              .since_ms = s->started_ms,
+                              .severity = -1};
     if (s->started_ms)
         see(arg, r, &f);
 }
@@ -445,15 +445,15 @@ static void look_bookings(const struct alert_rule *r, const struct scene *s, see
         for (size_t k = 0; k < n_others && taken; k++)
             buf_addf(&persons, "%s, ", others[k]);
         buf_adds(&persons, v[i]->person);
-        struct finding f = {.subject = subject,
-                            .node = "",
-                            .place = v[i]->places,
-                            .device = "",
-                            .person = buf_str(&persons).p,
-                            .text = text,
-                            .advice = r->advice,
-                            .since_ms = 0,
-                            .severity = -1};
+        struct alert_finding f = {.subject = subject,
+                                  .node = "",
+                                  .place = v[i]->places,
+                                  .device = "",
+                                  .person = buf_str(&persons).p,
+                                  .text = text,
+                                  .advice = r->advice,
+                                  .since_ms = 0,
+                                  .severity = -1};
         see(arg, r, &f);
     }
 }
@@ -464,16 +464,16 @@ static void look_usage(const struct alert_rule *r, const struct scene *s, see_fn
 {
     for (size_t i = 0; i < s->n_usage; i++) {
         const struct usage_news *u = &s->usage[i];
-        struct finding f = {.subject = u->subject,
-                            .node = "",
-                            .place = u->name,
-                            .device = "",
-                            .person = "",
-                            .text = u->text,
-                            .advice = r->advice,
-                            .since_ms = u->since_ms,
-                            .severity = -1,
-                            .weak = u->weak};
+        struct alert_finding f = {.subject = u->subject,
+                                  .node = "",
+                                  .place = u->name,
+                                  .device = "",
+                                  .person = "",
+                                  .text = u->text,
+                                  .advice = r->advice,
+                                  .since_ms = u->since_ms,
+                                  .severity = -1,
+                                  .weak = u->weak};
         if (u->kind == (enum usage_news_kind)r->limit)
             see(arg, r, &f);
     }

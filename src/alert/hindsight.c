@@ -215,7 +215,7 @@ static void on_change(void *arg, const struct alert *a)
         found(arg, a);
 }
 
-static void on_see(void *arg, const struct alert_rule *rule, const struct finding *f)
+static void on_see(void *arg, const struct alert_rule *rule, const struct alert_finding *f)
 {
     lookout_see(arg, rule, f);
 }
@@ -231,7 +231,7 @@ static int by_fired(const void *x, const void *y)
 
 /* ---- the past beside the nodes ---- */
 
-static void take_event(void *arg, const char *node, const char *device, const struct event *e)
+static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     struct hindsight *r = arg;
 
@@ -298,7 +298,7 @@ static int by_made(const void *x, const void *y)
                                           : (a->id > b->id) - (a->id < b->id);
 }
 
-static int load_records(struct hindsight *r, const struct past *past, struct err *err)
+static int load_records(struct hindsight *r, const struct past_source *past, struct err *err)
 {
     int64_t from_ms = r->start_ms - RECENT_MS;
     int code = past->events ? past->events(past->procs_arg, from_ms, HINDSIGHT_EVENTS_MAX, take_event, r, err) : 0;
@@ -385,7 +385,7 @@ static const struct identity *who(void *arg, const struct node_now *n, const str
 }
 
 /* As the hub's worker does, once an hour. */
-static int play_usage(struct usage_past *u, const struct census *census, const struct past *past, int64_t at_ms,
+static int play_usage(struct usage_past *u, const struct census *census, const struct past_source *past, int64_t at_ms,
                       struct err *err)
 {
     int64_t hour_ms = u->zone ? study_hour(u->zone, at_ms) : 0;
@@ -465,7 +465,7 @@ static int64_t stretch(const struct hindsight *r)
     return HOUR_MS;
 }
 
-static int play(struct hindsight *r, const struct past *past, struct err *err)
+static int play(struct hindsight *r, const struct past_source *past, struct err *err)
 {
     int64_t step = stretch(r), at_ms = r->start_ms;
     int code = 0;
@@ -489,7 +489,7 @@ static int play(struct hindsight *r, const struct past *past, struct err *err)
     return code;
 }
 
-int hindsight_run(struct hindsight *r, const struct past *past, struct err *err)
+int hindsight_run(struct hindsight *r, const struct past_source *past, struct err *err)
 {
     size_t n;
     int code = load_records(r, past, err);

@@ -43,7 +43,7 @@ struct hindsight;
 struct hindsight *hindsight_new(const struct hindsight_ask *ask); /* on the loop's thread */
 void hindsight_free(struct hindsight *r);
 /* On any thread, once. 0: also when stopped; -errno. */
-int hindsight_run(struct hindsight *r, const struct past *past, struct err *err);
+int hindsight_run(struct hindsight *r, const struct past_source *past, struct err *err);
 
 /* ---- when it ran ---- */
 struct hindsight_said {

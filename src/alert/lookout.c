@@ -127,7 +127,7 @@ void lookout_begin(struct lookout *w, int64_t now_ms)
         w->v[i].seen = false;
 }
 
-void lookout_see(struct lookout *w, const struct alert_rule *r, const struct finding *f)
+void lookout_see(struct lookout *w, const struct alert_rule *r, const struct alert_finding *f)
 {
     struct entry *e = find(w, r->name, f->subject);
     struct alert a = {.severity = f->severity >= 0 ? f->severity : r->severity,

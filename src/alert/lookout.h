@@ -28,7 +28,7 @@ void lookout_set_last(struct lookout *w, int64_t id); /* numbers given out so fa
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */
 void lookout_begin(struct lookout *w, int64_t now_ms);
 /* since_ms 0: since now, or since it was first seen. Text is borrowed for the call. */
-void lookout_see(struct lookout *w, const struct alert_rule *r, const struct finding *f);
+void lookout_see(struct lookout *w, const struct alert_rule *r, const struct alert_finding *f);
 typedef void lookout_change_fn(void *arg, const struct alert *a); /* it fired, or was resolved, just now */
 void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg);
 

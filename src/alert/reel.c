@@ -236,7 +236,8 @@ static int by_start(const void *x, const void *y)
     return (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
 }
 
-static int take_procs(struct reel *r, const struct past *past, int64_t from_ms, struct taking *k, struct err *err)
+static int take_procs(struct reel *r, const struct past_source *past, int64_t from_ms, struct taking *k,
+                      struct err *err)
 {
     int code = past->procs ? past->procs(past->procs_arg, r->key, from_ms - SEEN_MS, take_proc, k, err) : 0;
 
@@ -248,7 +249,7 @@ static int take_procs(struct reel *r, const struct past *past, int64_t from_ms, 
 }
 
 /* A node that is silent from the start was there before, or it is not there yet. */
-static int last_heard(struct reel *r, const struct past *past, int64_t before_ms, struct err *err)
+static int last_heard(struct reel *r, const struct past_source *past, int64_t before_ms, struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT];
     struct history h = {0};
@@ -281,7 +282,8 @@ static int last_heard(struct reel *r, const struct past *past, int64_t before_ms
     return 0;
 }
 
-int reel_begin(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, size_t max, struct err *err)
+int reel_begin(struct reel *r, const struct past_source *past, int64_t from_ms, int64_t to_ms, size_t max,
+               struct err *err)
 {
     struct taking k = {.r = r, .to_ms = to_ms, .max = max};
     int code = take_procs(r, past, from_ms, &k, err);
@@ -329,7 +331,7 @@ static bool same_was(const struct node_was *a, const struct node_was *b)
 }
 
 /* 1: on record; 0: not; -errno. */
-static int ask_was(struct reel *r, const struct past *past, int64_t at_ms, struct node_was *ret, struct err *err)
+static int ask_was(struct reel *r, const struct past_source *past, int64_t at_ms, struct node_was *ret, struct err *err)
 {
     if (past->stop && past->stop(past->stop_arg))
         return -ECANCELED;
@@ -344,7 +346,7 @@ static void add_span(struct reel *r, int64_t from_ms, struct node_was *was)
 }
 
 /* Where facts change in (lo, hi], to the minute. */
-static int find_changes(struct reel *r, const struct past *past, int64_t lo_ms, int64_t hi_ms, struct err *err)
+static int find_changes(struct reel *r, const struct past_source *past, int64_t lo_ms, int64_t hi_ms, struct err *err)
 {
     while (r->n_spans < SPANS_MAX) {
         struct node_was at = {0}, found = {0};
@@ -387,7 +389,7 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Looked at every hour, and three times in the minutes after what may have changed them. */
-static int load_spans(struct reel *r, const struct past *past, int64_t to_ms, struct err *err)
+static int load_spans(struct reel *r, const struct past_source *past, int64_t to_ms, struct err *err)
 {
     AUTO_FREE int64_t *at = mem_alloc((r->n_looks * 3 + (size_t)((to_ms - r->from_ms) / HOUR_MS) + 2) * sizeof(*at));
     struct node_was was = {0};
@@ -520,7 +522,7 @@ static void fill_lane(struct reel *r, const struct reel_ask *k, const struct lan
     }
 }
 
-static int ask_values(struct reel *r, const struct reel_ask *k, const struct past *past, int first, size_t n,
+static int ask_values(struct reel *r, const struct reel_ask *k, const struct past_source *past, int first, size_t n,
                       struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT + CUSTOM_MAX];
@@ -554,7 +556,7 @@ static int ask_values(struct reel *r, const struct reel_ask *k, const struct pas
     return 0;
 }
 
-static int load_values(struct reel *r, const struct reel_ask *k, const struct past *past, struct err *err)
+static int load_values(struct reel *r, const struct reel_ask *k, const struct past_source *past, struct err *err)
 {
     for (int d = -1; d < (int)r->n_uuids; d++) {
         for (int m = 0; m < M_COUNT; m++)
@@ -577,7 +579,7 @@ static int load_values(struct reel *r, const struct reel_ask *k, const struct pa
     return code;
 }
 
-int reel_load(struct reel *r, const struct reel_ask *k, const struct past *past, int64_t from_ms, int64_t to_ms,
+int reel_load(struct reel *r, const struct reel_ask *k, const struct past_source *past, int64_t from_ms, int64_t to_ms,
               struct err *err)
 {
     struct node_was before = {0};

@@ -33,11 +33,12 @@ size_t reel_minute_bytes(const struct reel *r, const struct reel_ask *k); /* abo
  * Who was on it in [from, to], and when it was last heard of before; before anything is loaded. How many processes that
  * were; -E2BIG: more than max; -errno.
  */
-int reel_begin(struct reel *r, const struct past *past, int64_t from_ms, int64_t to_ms, size_t max, struct err *err);
+int reel_begin(struct reel *r, const struct past_source *past, int64_t from_ms, int64_t to_ms, size_t max,
+               struct err *err);
 /* Something happened to it; in the order of time, before the first minute that ends at or after it is loaded. */
 void reel_event(struct reel *r, const struct recent *e);
 /* The minutes in [from, to), whole ones; what was loaded before goes. 0 or -errno. */
-int reel_load(struct reel *r, const struct reel_ask *k, const struct past *past, int64_t from_ms, int64_t to_ms,
+int reel_load(struct reel *r, const struct reel_ask *k, const struct past_source *past, int64_t from_ms, int64_t to_ms,
               struct err *err);
 /* The minute that ends at at_ms, one that is loaded; each later than the one before. */
 void reel_play(struct reel *r, struct live *l, int64_t at_ms);

@@ -401,15 +401,15 @@ static void look_one(const struct alert_rule *r, const struct scene *s, const st
                                            .now_ms = s->now_ms,
                                            .since_ms = d ? d->since_ms : n->since_ms,
                                            .lost_ms = lost_after(s)});
-    struct finding f = {.subject = subject,
-                        .node = n->key,
-                        .place = place,
-                        .device = d ? d->fact.uuid : "",
-                        .person = d && holders(d, who).len ? who : "",
-                        .text = text.p ? text.p : "",
-                        .advice = r->advice,
-                        .severity = -1,
-                        .weak = !is_so};
+    struct alert_finding f = {.subject = subject,
+                              .node = n->key,
+                              .place = place,
+                              .device = d ? d->fact.uuid : "",
+                              .person = d && holders(d, who).len ? who : "",
+                              .text = text.p ? text.p : "",
+                              .advice = r->advice,
+                              .severity = -1,
+                              .weak = !is_so};
     see(arg, r, &f);
 }
 
@@ -433,10 +433,10 @@ struct wording {
     void *arg;
 };
 
-static void see_worded(void *arg, const struct alert_rule *r, const struct finding *found)
+static void see_worded(void *arg, const struct alert_rule *r, const struct alert_finding *found)
 {
     const struct wording *w = arg;
-    struct finding f = *found;
+    struct alert_finding f = *found;
     AUTO_BUF text = BUF_INIT(4096);
     struct template_scene t = {.n = f.node[0] && w->s->live ? live_find(w->s->live, f.node) : NULL,
                                .now_ms = w->s->now_ms,

@@ -59,14 +59,14 @@ struct scene {
 };
 
 /* What a rule found. Text is borrowed for the call; "" where there is none. */
-struct finding {
+struct alert_finding {
     const char *subject, *node, *place, *device, *person, *text, *advice;
     int64_t since_ms; /* 0: not known */
     int severity;     /* -1: the rule's */
     bool weak;        /* keeps an alert that fires; makes none */
 };
 struct alert_rule;
-typedef void see_fn(void *arg, const struct alert_rule *r, const struct finding *f);
+typedef void see_fn(void *arg, const struct alert_rule *r, const struct alert_finding *f);
 
 enum alert_of { ALERT_OF_GPU, ALERT_OF_NODE };
 

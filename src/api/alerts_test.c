@@ -25,7 +25,7 @@ struct finding_out {
     struct str rule; /* pattern; empty: all */
 };
 
-static void put_finding(void *arg, const struct alert_rule *r, const struct finding *f)
+static void put_finding(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
     const struct finding_out *o = arg;
     struct json *j = o->j;
@@ -124,7 +124,7 @@ static void put_said(struct json *j, const struct test_job *job)
     json_end_obj(j);
 }
 
-static void test_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void test_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct test_job *job = (struct test_job *)k;
     struct err err = {0};

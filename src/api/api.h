@@ -26,7 +26,7 @@ struct usage_now;
 struct filter;
 struct node_now;
 struct live;
-struct past;
+struct past_source;
 struct book;
 struct route;
 struct zone;
@@ -116,7 +116,7 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
  * all it needs; run fills rp, and may neither touch api nor live.
  */
 struct past_ask {
-    void (*run)(struct past_ask *k, const struct past *past, struct reply *rp);
+    void (*run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
     void (*end)(struct past_ask *k); /* frees k; on the loop */
     int64_t limit_ms;                /* it is stopped then; 0: after half a minute */
 };
@@ -138,7 +138,7 @@ void reply_failed(struct reply *rp, int code, const struct err *err);
 /* What hub/ lends. Text is borrowed. */
 struct alerts_now;
 struct heard;
-struct finding;
+struct alert_finding;
 struct alert_rule;
 struct alert_rules;
 struct silence;
@@ -217,7 +217,7 @@ struct api {
     const struct alert_rules *(*alert_rules)(void *hub);
     struct alert_rules *(*alert_rules_again)(void *hub); /* the same, the caller's own */
     bool replaying;                                      /* one look at the past at a time */
-    void (*alerts_test)(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct finding *f),
+    void (*alerts_test)(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
                         void *arg);
     enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
     enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);

@@ -320,7 +320,7 @@ static void list_take(void *arg, const struct hold *h)
     l->v[l->n++] = hold_copy(h);
 }
 
-static void list_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct listing *l = (struct listing *)k;
     struct err err = {0};

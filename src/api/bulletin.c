@@ -128,7 +128,7 @@ static const struct column_spec wrong_columns[] = {
     {"where", "WHERE", CELL_TEXT, .weight = 60},
 };
 
-static int wrong_rows(struct bulletin_job *k, const struct past *past, struct rows *ret, struct err *err)
+static int wrong_rows(struct bulletin_job *k, const struct past_source *past, struct rows *ret, struct err *err)
 {
     int r = past->notes ? past->notes(past->procs_arg, NOTE_ALERT, false, count_alert, k, err) : 0;
     bool still = false;
@@ -281,7 +281,8 @@ static void add_notes(const struct bulletin_job *k, const struct usage_table *t,
 }
 
 /* Days of a week or a month stand beside each other; of a day it is who held how much. */
-static void draw(struct bulletin_job *k, const struct past *past, const struct usage_table *table, struct buf *notes)
+static void draw(struct bulletin_job *k, const struct past_source *past, const struct usage_table *table,
+                 struct buf *notes)
 {
     struct usage_table days;
     struct err err = {0};
@@ -334,7 +335,7 @@ static void tables_fini(struct tables *v)
     rows_fini(&v->wrong);
 }
 
-static int read_tables(struct bulletin_job *k, const struct past *past, struct tables *v, struct err *err)
+static int read_tables(struct bulletin_job *k, const struct past_source *past, struct tables *v, struct err *err)
 {
     struct usage_table people;
     int r = usage_job_sum(k->usage, past, &v->t, err);
@@ -389,7 +390,7 @@ static void add_parts(const struct bulletin_job *k, const struct tables *v, stru
                                             .rows = &v->wrong};
 }
 
-static int make_usage(struct bulletin_job *k, const struct past *past, struct err *err)
+static int make_usage(struct bulletin_job *k, const struct past_source *past, struct err *err)
 {
     AUTO_BUF notes = BUF_INIT(8192);
     struct letter l = {.title = k->made.title, .subtitle = k->about};
@@ -436,7 +437,7 @@ static void reply_with(struct bulletin_job *k, struct reply *rp)
     buf_addstr(&rp->body, png ? buf_str(&m->picture) : html ? buf_str(&m->html) : buf_str(&m->text));
 }
 
-static void bulletin_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+static void bulletin_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
 {
     struct bulletin_job *k = (struct bulletin_job *)ask;
     struct err err = {0};

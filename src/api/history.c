@@ -59,13 +59,13 @@ static void write_end(void *arg, const struct series_frame *f)
         render_series_json_end(w->out, f);
 }
 
-static void history_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void history_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct history_job *job = (struct history_job *)k;
     bool drawn = job->format >= FORMAT_PICTURE;
     enum plot_format look = (enum plot_format)(drawn ? job->format - FORMAT_PICTURE : 0);
     struct writing w = {.out = &rp->body, .format = job->format, .strips = drawn ? strips_new() : NULL};
-    struct series_sink sink = {&w, write_start, write_each, write_end};
+    struct series_out sink = {&w, write_start, write_each, write_end};
     struct err err = {0};
     rp->body = BUF_INIT(HISTORY_MAX);
     if (drawn)

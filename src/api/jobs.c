@@ -144,7 +144,7 @@ static void list_take(void *arg, const struct job_fact *j)
     l->v[l->n++] = job_copy(j);
 }
 
-static void list_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct jobs_list *l = (struct jobs_list *)k;
     struct err err = {0};

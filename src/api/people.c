@@ -224,7 +224,7 @@ static void span_row(const struct spans_job *job, const struct span *s, struct r
     cell_int(&c[S_PROCS], s->procs);
 }
 
-static void spans_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void spans_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct spans_job *job = (struct spans_job *)k;
     struct spans spans;

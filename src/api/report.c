@@ -109,14 +109,14 @@ static int32_t day_minutes(void *arg, int32_t day)
 static int procs_of(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p),
                     void *each_arg, struct err *err)
 {
-    const struct past *past = arg;
+    const struct past_source *past = arg;
     return past->procs ? past->procs(past->procs_arg, NULL, from_ms, each, each_arg, err) : 0;
 }
 
 static int jobs_of(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
                    void *each_arg, struct err *err)
 {
-    const struct past *past = arg;
+    const struct past_source *past = arg;
     struct job_ask own = *ask;
     own.stop_arg = past->stop_arg;
     return past->jobs ? past->jobs(past->procs_arg, &own, each, each_arg, err) : 0;
@@ -124,7 +124,7 @@ static int jobs_of(void *arg, const struct job_ask *ask, void (*each)(void *each
 
 static int history_of(void *arg, const struct history_ask *ask, struct history *ret, struct err *err)
 {
-    const struct past *past = arg;
+    const struct past_source *past = arg;
     struct history_ask own = *ask;
     own.session = past->session;
     own.stop = past->stop;
@@ -134,7 +134,7 @@ static int history_of(void *arg, const struct history_ask *ask, struct history *
 
 static bool stopped(void *arg)
 {
-    const struct past *past = arg;
+    const struct past_source *past = arg;
     return past->stop && past->stop(past->stop_arg);
 }
 
@@ -143,7 +143,7 @@ static bool stopped(void *arg)
 /* What is read for an answer, and made of it. */
 struct making {
     const struct report_job *job;
-    const struct past *past;
+    const struct past_source *past;
     struct wandb_told told;
     struct zone *z;
     struct report_ask ask;
@@ -274,7 +274,7 @@ static int make(struct making *k, struct err *err)
     return report_make(&k->ask, companies, n, k->seen.v, k->seen.n, &k->other, err);
 }
 
-static void report_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+static void report_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
 {
     struct report_job *job = (struct report_job *)ask;
     struct making k = {.job = job, .past = past};

@@ -12,7 +12,7 @@ struct token_job {
     char text[64], url[OWN_URL_MAX], pin[160];
 };
 
-static void token_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void token_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct token_job *job = (struct token_job *)k;
     struct err err = {0};

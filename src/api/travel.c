@@ -40,7 +40,7 @@ static bool sift(const struct travel_job *job, struct node_now *n)
     return kept > 0 || itself;
 }
 
-static void travel_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void travel_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct travel_job *job = (struct travel_job *)k;
     struct buf *out = &rp->body;
@@ -131,7 +131,8 @@ struct states_job {
     } * hosts;
 };
 
-static int states_host(struct states_job *job, size_t i, const struct past *past, struct buf *out, struct err *err)
+static int states_host(struct states_job *job, size_t i, const struct past_source *past, struct buf *out,
+                       struct err *err)
 {
     const struct host *h = &job->hosts[i];
     AUTO_FREE int64_t *at_ms = mem_zero(job->moments, sizeof(*at_ms));
@@ -152,7 +153,7 @@ static int states_host(struct states_job *job, size_t i, const struct past *past
     return MIN(r, 0);
 }
 
-static void states_run(struct past_ask *k, const struct past *past, struct reply *rp)
+static void states_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
 {
     struct states_job *job = (struct states_job *)k;
     struct err err = {0};

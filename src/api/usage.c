@@ -193,7 +193,7 @@ static const struct zone *days_for(const struct usage_job *k)
     return k->now.n_days ? k->now.days[0] : NULL;
 }
 
-int usage_job_sum(struct usage_job *k, const struct past *past, struct usage_table *ret, struct err *err)
+int usage_job_sum(struct usage_job *k, const struct past_source *past, struct usage_table *ret, struct err *err)
 {
     struct sums_ask a = {.person = k->text[USAGE_PERSON],
                          .team = k->text[USAGE_TEAM],
@@ -229,7 +229,7 @@ int usage_job_sum(struct usage_job *k, const struct past *past, struct usage_tab
     return 0;
 }
 
-static void usage_run(struct past_ask *ask, const struct past *past, struct reply *rp)
+static void usage_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
 {
     struct usage_job *k = (struct usage_job *)ask;
     struct usage_table t;

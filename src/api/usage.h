@@ -9,7 +9,7 @@
 
 struct api;
 struct filter;
-struct past;
+struct past_source;
 struct zone;
 
 struct usage_now {
@@ -49,7 +49,7 @@ struct usage_job;
 struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARAMS], const struct filter *filter,
                                 int64_t now_ms);
 void usage_job_set(struct usage_job *k, enum usage_param p, const char *text);
-int usage_job_sum(struct usage_job *k, const struct past *past, struct usage_table *ret, struct err *err);
+int usage_job_sum(struct usage_job *k, const struct past_source *past, struct usage_table *ret, struct err *err);
 void usage_job_free(struct usage_job *k);
 
 /* GPUs that somebody holds without work for longer_ms and longer, the longest first; on the loop. Ended with rows_fini.

@@ -109,7 +109,7 @@ static int drain(struct export *x, size_t from, struct err *err)
     return 0;
 }
 
-static int put(struct export *x, struct record *r, struct err *err)
+static int put(struct export *x, struct export_record *r, struct err *err)
 {
     r->node = r->node ? r->node : x->node->rec.key;
     r->name = x->node ? x->node->label : "";
@@ -338,15 +338,15 @@ static int put_series(struct export *x, size_t s, int64_t from, int64_t to, stru
         return r;
     x->samples += x->n_points;
     return put(x,
-               &(struct record){.kind = REC_SAMPLES,
-                                .device = uuid,
-                                .dev = d < 0 ? NULL : &n->fact.devices[d],
-                                .custom = c,
-                                .metric = metric,
-                                .per = m >= 0 ? metrics[m].per : c->per,
-                                .n = x->n_points,
-                                .at_ms = x->at_ms,
-                                .v = x->v},
+               &(struct export_record){.kind = REC_SAMPLES,
+                                       .device = uuid,
+                                       .dev = d < 0 ? NULL : &n->fact.devices[d],
+                                       .custom = c,
+                                       .metric = metric,
+                                       .per = m >= 0 ? metrics[m].per : c->per,
+                                       .n = x->n_points,
+                                       .at_ms = x->at_ms,
+                                       .v = x->v},
                err);
 }
 
@@ -392,14 +392,16 @@ static int put_facts(struct export *x, enum record_kind kind, struct err *err)
     int r = 0;
 
     if (kind == REC_NODE)
-        return put(x, &(struct record){.kind = REC_NODE, .fact = &n->fact}, err);
+        return put(x, &(struct export_record){.kind = REC_NODE, .fact = &n->fact}, err);
     for (size_t i = 0; kind == REC_DEVICE && i < n->fact.n_devices && r == 0; i++)
         if (n->wanted[i])
             r = put(x,
-                    &(struct record){.kind = REC_DEVICE, .device = n->fact.devices[i].uuid, .dev = &n->fact.devices[i]},
+                    &(struct export_record){.kind = REC_DEVICE,
+                                            .device = n->fact.devices[i].uuid,
+                                            .dev = &n->fact.devices[i]},
                     err);
     for (size_t i = 0; kind == REC_METRIC && i < n->fact.n_custom && r == 0; i++)
-        r = put(x, &(struct record){.kind = REC_METRIC, .custom = &n->fact.custom[i]}, err);
+        r = put(x, &(struct export_record){.kind = REC_METRIC, .custom = &n->fact.custom[i]}, err);
     return r;
 }
 
@@ -420,23 +422,23 @@ static void take_proc(void *arg, const struct store_proc *p)
     if (x->failed || p->first_ms >= x->to_ms || !device_fits(x, p->device))
         return;
     x->failed = put(x,
-                    &(struct record){.kind = REC_PROCESS,
-                                     .device = p->device,
-                                     .proc = &p->fact,
-                                     .first_ms = p->first_ms,
-                                     .last_ms = p->last_ms,
-                                     .mem_max = p->mem_max,
-                                     .ended = p->ended},
+                    &(struct export_record){.kind = REC_PROCESS,
+                                            .device = p->device,
+                                            .proc = &p->fact,
+                                            .first_ms = p->first_ms,
+                                            .last_ms = p->last_ms,
+                                            .mem_max = p->mem_max,
+                                            .ended = p->ended},
                     NULL);
 }
 
-static void take_event(void *arg, const char *node, const char *device, const struct event *e)
+static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     struct export *x = arg;
 
     (void)node;
     if (!x->failed && e->at_ms < x->to_ms && device_fits(x, device))
-        x->failed = put(x, &(struct record){.kind = REC_EVENT, .device = device, .event = e}, NULL);
+        x->failed = put(x, &(struct export_record){.kind = REC_EVENT, .device = device, .event = e}, NULL);
 }
 
 static void take_job(void *arg, const struct job_fact *j)
@@ -444,7 +446,7 @@ static void take_job(void *arg, const struct job_fact *j)
     struct export *x = arg;
 
     if (!x->failed)
-        x->failed = put(x, &(struct record){.kind = REC_JOB, .node = j->node, .job = j}, NULL);
+        x->failed = put(x, &(struct export_record){.kind = REC_JOB, .node = j->node, .job = j}, NULL);
 }
 
 static int put_rest(struct export *x, struct err *err)

@@ -23,7 +23,7 @@ struct nearby {
     char status[300];
 };
 
-static void keep_event(void *arg, const char *node, const struct event *e)
+static void keep_event(void *arg, const char *node, const struct node_event *e)
 {
     struct nearby *h = arg;
 

@@ -47,7 +47,7 @@ const struct opt_cmd fetch_face = {
 
 struct call {
     struct fetch *all;
-    const struct target *to;
+    const struct relay_target *to;
     struct ssh *ssh;
     struct sheet *sheet;
     struct event *late;

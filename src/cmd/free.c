@@ -38,7 +38,8 @@ const struct opt_cmd free_face = {
     .opts = free_opts,
 };
 
-static int from_hub(const struct free_conf *conf, int64_t count, struct found *ret, struct buf *raw, struct err *err)
+static int from_hub(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,
+                    struct err *err)
 {
     AUTO_BUF path = BUF_INIT(8192);
 
@@ -53,7 +54,8 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found *r
     return ret->uuids.len ? 0 : err_set(err, -EREMOTEIO, "the hub answered something else than a hub would");
 }
 
-static int from_here(const struct free_conf *conf, int64_t count, struct found *ret, struct buf *raw, struct err *err)
+static int from_here(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,
+                     struct err *err)
 {
     struct here h = {0};
     struct wish_conf w = conf->wish;
@@ -91,7 +93,7 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found *
 
 static int show(const struct free_conf *conf, int64_t count)
 {
-    struct found f = {.uuids = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX)};
+    struct found_gpus f = {.uuids = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX)};
     AUTO_BUF raw = BUF_INIT(1u << 20);
     AUTO_BUF out = BUF_INIT(1u << 20);
     struct err err = {0};

@@ -5,7 +5,7 @@
 
 #define FIRST_MS 8000 /* for the driver to answer */
 
-static void on_event(void *arg, const struct node_now *n, const struct event *e)
+static void on_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
     struct here *h = arg;
 

@@ -11,7 +11,7 @@ struct here {
     bool changed;          /* set by each batch; the owner clears it */
     /* the owner's, set before here_open; event may be NULL */
     void *arg;
-    void (*event)(void *arg, const char *node, const struct event *e);
+    void (*event)(void *arg, const char *node, const struct node_event *e);
     /* private */
     struct agent_conf agent;
     struct local *local;

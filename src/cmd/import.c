@@ -75,7 +75,7 @@ struct import {
     struct point *points;
     size_t n, cap;
     int64_t span; /* of the newest point */
-    struct event *events;
+    struct node_event *events;
     size_t n_events, cap_events;
     struct import_done done;
     const char *file;
@@ -362,7 +362,7 @@ static int flush(struct import *x, struct err *err)
 
 /* ---- records ---- */
 
-static int take_facts(struct import *x, struct a_node *n, const struct record *r, struct err *err)
+static int take_facts(struct import *x, struct a_node *n, const struct export_record *r, struct err *err)
 {
     size_t at;
 
@@ -395,7 +395,7 @@ static int take_facts(struct import *x, struct a_node *n, const struct record *r
     return 0;
 }
 
-static int take_samples(struct import *x, struct a_node *n, const struct record *r, struct err *err)
+static int take_samples(struct import *x, struct a_node *n, const struct export_record *r, struct err *err)
 {
     int m = metric_by_name(str_of(r->metric)), slot = slot_of(n, r->device, err), code = 0;
     size_t at = 0;
@@ -426,7 +426,7 @@ static void on_job(void *arg, int result)
         ((struct import *)arg)->failed = result;
 }
 
-static int take_event(struct import *x, struct a_node *n, const struct record *r, struct err *err)
+static int take_event(struct import *x, struct a_node *n, const struct export_record *r, struct err *err)
 {
     int code = 0;
 
@@ -449,7 +449,7 @@ static int take_event(struct import *x, struct a_node *n, const struct record *r
     return 0;
 }
 
-static int take(struct import *x, const struct record *r, struct err *err)
+static int take(struct import *x, const struct export_record *r, struct err *err)
 {
     struct store *s = x->in ? inlet_store(x->in) : NULL;
     struct a_node *n = r->kind == REC_JOB ? NULL : node_of(x, r->node);
@@ -490,7 +490,7 @@ static int take(struct import *x, const struct record *r, struct err *err)
 
 static int take_line(struct import *x, struct str line, struct err *err)
 {
-    struct record rec;
+    struct export_record rec;
     struct err why = {0};
     size_t column = 1;
 

@@ -148,7 +148,7 @@ static void on_bytes(void *arg, int64_t bytes)
 }
 
 /* "GPU 0", ... for the most GPUs that any metric has. */
-static const char **gpu_names(const struct job *j, char (**ret_text)[24])
+static const char **gpu_names(const struct dask_job *j, char (**ret_text)[24])
 {
     size_t most = 0;
     for (size_t m = 0; m < j->n_metrics; m++)
@@ -162,7 +162,7 @@ static const char **gpu_names(const struct job *j, char (**ret_text)[24])
     return names;
 }
 
-static int draw_job(const struct plot_conf *conf, struct sheet *s, const char *path, const struct job *j)
+static int draw_job(const struct plot_conf *conf, struct sheet *s, const char *path, const struct dask_job *j)
 {
     AUTO_FREE int64_t *at_ms = mem_zero(j->n, sizeof(*at_ms));
     char(*text)[24];
@@ -193,7 +193,7 @@ static int draw_job(const struct plot_conf *conf, struct sheet *s, const char *p
 static int plot_file(const struct plot_conf *conf, struct sheet *s, const char *path)
 {
     struct progress bar;
-    struct job j = {0};
+    struct dask_job j = {0};
     struct worker_files one = {0};
     struct err err = {0};
     int r = worker_files_find(path, &one, &err);

@@ -90,7 +90,7 @@ struct waiter {
     struct client_conf client;
     char person[HOLD_PERSON_MAX];
     char id[24]; /* empty: not in the queue */
-    struct found found;
+    struct found_gpus found;
     struct buf raw; /* the hub's last word */
     int64_t begin_ms;
     bool line; /* something is written on the terminal's line */

@@ -40,7 +40,7 @@ static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms,
     int r = wandb_store_open(&s, t->dir, true, err);
 
     for (size_t i = 0; i < c->findings.n && r == 0; i++) {
-        const struct finding *f = &c->findings.v[i];
+        const struct check_finding *f = &c->findings.v[i];
         struct wandb_event e = {.at_ms = now_ms, .kind = f->kind, .subject = f->company, .text = f->text};
         r = wandb_event_put(s, &e, err);
     }

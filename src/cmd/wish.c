@@ -89,7 +89,7 @@ const char *wish_host(char out[NAME_MAX_LEN])
     return out;
 }
 
-void found_read(json_t *o, struct found *ret)
+void found_read(json_t *o, struct found_gpus *ret)
 {
     const char *where = json_string_value(json_object_get(o, "where"));
     char own[NAME_MAX_LEN];

@@ -32,7 +32,7 @@ bool hub_there(const struct client_conf *conf);
 int wish_exit(const struct err *err); /* too few, or not ours: EXIT_NO; EXIT_USAGE; EXIT_REACH */
 
 /* Devices that were found, as they are printed. */
-struct found {
+struct found_gpus {
     char places[HOLD_PLACES_MAX]; /* "dgx2:0,1" */
     struct buf uuids;             /* with commas between */
     bool here;                    /* all of them are on this machine, by its name */
@@ -41,6 +41,6 @@ struct found {
 const char *wish_host(char out[NAME_MAX_LEN]);
 /* Out of what the hub answered: {"where", "devices": [{"device"}]}. */
 struct json_t;
-void found_read(struct json_t *o, struct found *ret);
+void found_read(struct json_t *o, struct found_gpus *ret);
 
 #endif

@@ -135,7 +135,7 @@ int child_msg_tick(struct buf *out, const struct child_tick *t)
     return out->err;
 }
 
-int child_msg_event(struct buf *out, const struct event *e)
+int child_msg_event(struct buf *out, const struct node_event *e)
 {
     msg_begin(out, CHILD_EVENT);
     buf_zigzag(out, e->at_ms);
@@ -395,7 +395,7 @@ static const char *read_tick(struct child_msg *msg, struct rd *r)
 
 static const char *read_event(struct child_msg *msg, struct rd *r)
 {
-    struct event e = {0};
+    struct node_event e = {0};
 
     e.at_ms = rd_zigzag(r);
     e.kind = (uint16_t)get_max(r, EVENT_KINDS - 1);

@@ -50,7 +50,7 @@ struct child_msg {
     struct proc_list procs; /* CHILD_PROCS: filled when the last part came */
     bool procs_complete;
     struct child_tick tick;
-    struct event event;
+    struct node_event event;
     uint8_t status;
     char why[160];
 
@@ -67,7 +67,7 @@ int child_msg_facts(struct buf *out, const struct node_fact *f);
 /* One part of a list: procs[*at] and on, as many as fit; *at moves on. Call until *at is n; once for an empty list. */
 int child_msg_procs(struct buf *out, const struct proc_list *l, size_t *at, uint64_t part);
 int child_msg_tick(struct buf *out, const struct child_tick *t);
-int child_msg_event(struct buf *out, const struct event *e);
+int child_msg_event(struct buf *out, const struct node_event *e);
 int child_msg_status(struct buf *out, uint8_t status, const char *why);
 
 #endif

@@ -64,7 +64,7 @@ struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *prog
     return p;
 }
 
-void reading_event(struct reading *r, const struct event *e)
+void reading_event(struct reading *r, const struct node_event *e)
 {
     if (r->n_events >= DEVICES_MAX)
         return;

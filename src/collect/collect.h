@@ -44,7 +44,7 @@ struct reading {
     size_t n_custom, cap_custom;
     struct custom_reading *custom;
     size_t n_events, cap_events;
-    struct event *events;      /* slot counts devices of this reading from 1 */
+    struct node_event *events; /* slot counts devices of this reading from 1 */
     struct sample node;        /* replay only: node metrics */
     char driver[32], cuda[16]; /* empty: not this collector's to say */
     struct arena known;        /* see reading_known */
@@ -55,7 +55,7 @@ struct custom_reading *reading_custom(struct reading *r); /* zeroed; NULL when t
 /* What is known of a process without /proc, for raw_use.known; the reading's own, until it is reset. The program's path
  * goes, its name stays. NULL when there are too many. */
 struct proc_fact *reading_known(struct reading *r, int32_t pid, const char *program);
-void reading_event(struct reading *r, const struct event *e);
+void reading_event(struct reading *r, const struct node_event *e);
 void reading_reset(struct reading *r);
 void reading_fini(struct reading *r);
 

@@ -369,7 +369,7 @@ static void read_sm(struct collector *c, size_t i, struct device_reading *r, int
 
 static void add_event(struct reading *r, size_t slot, int kind, int64_t code, int64_t at_ms, const char *text)
 {
-    struct event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .slot = (uint16_t)slot, .code = code};
+    struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .slot = (uint16_t)slot, .code = code};
     mem_copy_str(e.text, sizeof(e.text), text);
     reading_event(r, &e);
 }

@@ -24,7 +24,7 @@ void roster_fini(struct roster *r)
     *r = (struct roster){0};
 }
 
-static void roster_event(struct roster *r, const struct event *e)
+static void roster_event(struct roster *r, const struct node_event *e)
 {
     if (r->n_events >= EVENTS_MAX)
         return;
@@ -34,7 +34,7 @@ static void roster_event(struct roster *r, const struct event *e)
 
 static void roster_tell(struct roster *r, enum event_kind kind, size_t at, const char *text)
 {
-    struct event e = {.at_ms = r->at_ms, .kind = kind, .slot = (uint16_t)(at + 1)};
+    struct node_event e = {.at_ms = r->at_ms, .kind = kind, .slot = (uint16_t)(at + 1)};
 
     mem_copy_str(e.text, sizeof(e.text), text);
     roster_event(r, &e);
@@ -218,7 +218,7 @@ void roster_take(struct roster *r, unsigned source, const struct reading *readin
         slots[i] = (uint16_t)(at + 1);
     }
     for (size_t i = 0; i < reading->n_events; i++) {
-        struct event e = reading->events[i];
+        struct node_event e = reading->events[i];
         if (e.slot > DEVICES_MAX || (e.slot && !slots[e.slot - 1]))
             continue;
         e.slot = e.slot ? slots[e.slot - 1] : 0;
@@ -260,7 +260,7 @@ static void roster_close_gap(struct roster *r, uint16_t slot)
     for (size_t i = 0; i < r->n_custom; i++)
         r->custom[i].slot = (uint16_t)(r->custom[i].slot - (r->custom[i].slot > slot));
     for (size_t i = 0; i < r->n_events; i++) {
-        struct event e = r->events[i];
+        struct node_event e = r->events[i];
         if (e.slot == slot)
             continue;
         e.slot = (uint16_t)(e.slot - (e.slot > slot));

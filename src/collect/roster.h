@@ -26,7 +26,7 @@ struct roster {
     size_t n_custom, cap_custom;
     struct child_value *custom;
     size_t n_events, cap_events;
-    struct event *events;
+    struct node_event *events;
 
     struct roster_seat *seats; /* beside facts.devices */
     size_t cap, cap_facts_custom;

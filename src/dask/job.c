@@ -58,7 +58,7 @@ static void add_ranges(struct buf *b, struct seen *s)
 
 /* ---- reading ---- */
 
-static void add_row(struct job *j)
+static void add_row(struct dask_job *j)
 {
     if (j->n == j->cap) {
         j->cap = j->cap ? j->cap * 2 : 1024;
@@ -71,7 +71,7 @@ static void add_row(struct job *j)
 }
 
 /* One more GPU than there was: nothing is known of it before this row. */
-static void add_gpus(struct job *j, struct job_metric *m, size_t gpus)
+static void add_gpus(struct dask_job *j, struct job_metric *m, size_t gpus)
 {
     m->v = mem_grow(m->v, gpus, sizeof(*m->v));
     for (; m->gpus < gpus; m->gpus++) {
@@ -81,7 +81,7 @@ static void add_gpus(struct job *j, struct job_metric *m, size_t gpus)
     }
 }
 
-static int take(struct job *j, const struct str *cells, double *room, struct err *err)
+static int take(struct dask_job *j, const struct str *cells, double *room, struct err *err)
 {
     double t = NAN;
     size_t all = 0;
@@ -105,7 +105,7 @@ static int take(struct job *j, const struct str *cells, double *room, struct err
 }
 
 static int read_all(struct samples *s, const char *job, const int *columns, void (*told)(void *, int64_t), void *arg,
-                    struct job *j, struct seen *seen, struct err *err)
+                    struct dask_job *j, struct seen *seen, struct err *err)
 {
     AUTO_FREE double *room = mem_zero(SAMPLES_GPUS_MAX, sizeof(*room));
     struct str cells[JOB_METRICS_MAX + 2];
@@ -123,8 +123,8 @@ static int read_all(struct samples *s, const char *job, const int *columns, void
     return r;
 }
 
-static int find_columns(const char *path, struct samples *s, const char *const *metrics, struct job *j, int *columns,
-                        struct err *err)
+static int find_columns(const char *path, struct samples *s, const char *const *metrics, struct dask_job *j,
+                        int *columns, struct err *err)
 {
     char there[300];
     columns[0] = samples_find(s, "job");
@@ -142,10 +142,10 @@ static int find_columns(const char *path, struct samples *s, const char *const *
 }
 
 int job_read(const char *path, const char *job, const char *const *metrics, size_t n_metrics,
-             void (*told)(void *arg, int64_t bytes), void *arg, struct job *ret, struct err *err)
+             void (*told)(void *arg, int64_t bytes), void *arg, struct dask_job *ret, struct err *err)
 {
     struct samples *s = NULL;
-    struct job j = {.n_metrics = n_metrics};
+    struct dask_job j = {.n_metrics = n_metrics};
     struct seen seen = {0};
     int columns[JOB_METRICS_MAX + 2];
     if (!n_metrics || n_metrics > JOB_METRICS_MAX)
@@ -170,7 +170,7 @@ int job_read(const char *path, const char *job, const char *const *metrics, size
     return r;
 }
 
-void job_fini(struct job *j)
+void job_fini(struct dask_job *j)
 {
     for (size_t m = 0; m < j->n_metrics; m++) {
         for (size_t g = 0; g < j->metrics[m].gpus; g++)
@@ -178,7 +178,7 @@ void job_fini(struct job *j)
         free(j->metrics[m].v);
     }
     free(j->t);
-    *j = (struct job){0};
+    *j = (struct dask_job){0};
 }
 
 /* ---- boxes ---- */

@@ -15,7 +15,7 @@ struct job_metric {
     double **v; /* per GPU, n of them; NAN: not there */
 };
 
-struct job {
+struct dask_job {
     size_t n, cap;
     double *t; /* seconds since the worker's start, as the file has them */
     size_t n_metrics;
@@ -27,8 +27,8 @@ struct job {
  * job. -E2BIG: more than JOB_VALUES_MAX. told: as in peaks.h.
  */
 int job_read(const char *path, const char *job, const char *const *metrics, size_t n_metrics,
-             void (*told)(void *arg, int64_t bytes), void *arg, struct job *ret, struct err *err);
-void job_fini(struct job *j);
+             void (*told)(void *arg, int64_t bytes), void *arg, struct dask_job *ret, struct err *err);
+void job_fini(struct dask_job *j);
 
 /* ---- boxes ---- */
 

@@ -185,7 +185,7 @@ static void load_silence(void *arg, const struct note *n)
     d->silences[d->n_silences++] = s;
 }
 
-static void load_event(void *arg, const char *node, const char *device, const struct event *e)
+static void load_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     alerts_desk_event(arg, node, device, e);
 }
@@ -214,7 +214,7 @@ int alerts_desk_load(struct alerts_desk *d, struct err *err)
 
 /* ---- what happens ---- */
 
-void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct event *e)
+void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e)
 {
     if (!d)
         return;
@@ -272,7 +272,7 @@ static void changed(void *arg, const struct alert *a)
              a->resolved_ms && !a->notice ? " (is over)" : "");
 }
 
-static void see(void *arg, const struct alert_rule *r, const struct finding *f)
+static void see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
     lookout_see(((struct alerts_desk *)arg)->watch, r, f);
 }
@@ -387,7 +387,7 @@ const struct alert_rules *alerts_desk_rules(void *hub)
     return ((struct hub *)hub)->alerts->rules;
 }
 
-void alerts_desk_test(void *hub, void (*see_it)(void *arg, const struct alert_rule *r, const struct finding *f),
+void alerts_desk_test(void *hub, void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
                       void *arg)
 {
     struct alerts_desk *d = ((struct hub *)hub)->alerts;

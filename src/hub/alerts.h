@@ -17,7 +17,7 @@ void alerts_desk_set(struct alerts_desk *d);                         /* the hub'
 int alerts_desk_load(struct alerts_desk *d, struct err *err);        /* what fired before this start */
 void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms);
 /* Something happened: for the rules that look at that. */
-void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct event *e);
+void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e);
 
 /* For the API: alert/show.h. */
 struct alerts_now;
@@ -27,7 +27,7 @@ enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply
 const struct alert_rules *alerts_desk_rules(void *hub);
 struct alert_rules *alerts_desk_rules_again(void *hub); /* the same, the caller's own */
 /* What would fire now if nothing had to last: see is called for each. */
-void alerts_desk_test(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct finding *f),
+void alerts_desk_test(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
                       void *arg);
 
 #endif

@@ -11,7 +11,7 @@
 #define GZIP_LEAST   1024
 
 struct question {
-    struct job job; /* first */
+    struct work_job job; /* first */
     struct hub *h;
     struct late *late; /* NULL: the hub asks by itself, and then is told */
     struct past_ask *ask;
@@ -70,7 +70,7 @@ static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(
 }
 
 static int events_beside(void *arg, int64_t from_ms, size_t limit,
-                         void (*each)(void *arg, const char *node, const char *device, const struct event *e),
+                         void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
                          void *each_arg, struct err *err)
 {
     struct beside *b = arg;
@@ -98,26 +98,26 @@ static int notes_beside(void *arg, int32_t kind, bool open, void (*each)(void *a
     return r < 0 ? r : store_notes(b->store, kind, open, each, each_arg, err);
 }
 
-static void on_worker(struct job *j)
+static void on_worker(struct work_job *j)
 {
     struct question *q = (struct question *)j;
     struct beside beside = {.dir = q->h->data};
-    struct past past = {.store = q->h->store,
-                        .dir = q->h->data,
-                        .history = store_history,
-                        .session = store_session(q->h->store),
-                        .stop = job_stopped,
-                        .stop_arg = j,
-                        .procs_at = store_procs_at,
-                        .was = store_node_at,
-                        .procs = procs_beside,
-                        .procs_arg = &beside,
-                        .jobs = jobs_beside,
-                        .holds = holds_beside,
-                        .events = events_beside,
-                        .usage = usage_beside,
-                        .notes = notes_beside,
-                        .token_put = token_put_beside};
+    struct past_source past = {.store = q->h->store,
+                               .dir = q->h->data,
+                               .history = store_history,
+                               .session = store_session(q->h->store),
+                               .stop = job_stopped,
+                               .stop_arg = j,
+                               .procs_at = store_procs_at,
+                               .was = store_node_at,
+                               .procs = procs_beside,
+                               .procs_arg = &beside,
+                               .jobs = jobs_beside,
+                               .holds = holds_beside,
+                               .events = events_beside,
+                               .usage = usage_beside,
+                               .notes = notes_beside,
+                               .token_put = token_put_beside};
     struct reply *rp = &q->rp;
 
     q->ask->run(q->ask, &past, rp);
@@ -140,7 +140,7 @@ static void on_worker(struct job *j)
     }
 }
 
-static void back_on_loop(struct job *j)
+static void back_on_loop(struct work_job *j)
 {
     struct question *q = (struct question *)j;
 

@@ -17,8 +17,8 @@ struct asked {
     bool seeded; /* what went before is in it */
 };
 
-struct seed {       /* a job */
-    struct job job; /* first */
+struct seed {            /* a job */
+    struct work_job job; /* first */
     struct asked *a;
     struct census *census;
     char dir[512];
@@ -47,7 +47,7 @@ static int seed_hour(void *arg, const char *node, const struct usage_span *s)
     return 0;
 }
 
-static void seed_run(struct job *j)
+static void seed_run(struct work_job *j)
 {
     struct seed *k = (struct seed *)j;
     struct store *beside = NULL;
@@ -62,7 +62,7 @@ static void seed_run(struct job *j)
     store_close(beside);
 }
 
-static void seed_done(struct job *j)
+static void seed_done(struct work_job *j)
 {
     struct seed *k = (struct seed *)j;
     if (k->a && j->ran) {

@@ -42,7 +42,7 @@ static bool worth_telling(const struct hold *x, enum event_kind kind)
 /* One event per node: of its device when there is one there, else of the node. */
 static void tell(struct hub *h, const struct hold *x, enum event_kind kind, const char *by, int64_t at_ms)
 {
-    struct event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
+    struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
     char until[MOMENT_TEXT];
     bool own = strcmp(by, x->person) == 0;
     struct str rest = str_of(x->devices), one;

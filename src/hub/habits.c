@@ -19,8 +19,8 @@ struct habits {
     struct study found;
 };
 
-struct errand {     /* a job */
-    struct job job; /* first */
+struct errand {          /* a job */
+    struct work_job job; /* first */
     struct habits *x;
     char dir[512], zone[ZONE_NAME_MAX];
     int64_t hour_ms;
@@ -42,7 +42,7 @@ static int usage_of(void *arg, const struct usage_ask *ask,
     return store_usage(arg, ask, each, each_arg, err);
 }
 
-static void errand_run(struct job *j)
+static void errand_run(struct work_job *j)
 {
     struct errand *k = (struct errand *)j;
     struct store *beside = NULL; /* of this thread's own */
@@ -76,7 +76,7 @@ static void errand_free(struct errand *k)
     free(k);
 }
 
-static void errand_done(struct job *j)
+static void errand_done(struct work_job *j)
 {
     struct errand *k = (struct errand *)j;
     struct habits *x = k->x;

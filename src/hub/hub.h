@@ -80,7 +80,7 @@ bool hub_watched(const struct hub *h, int64_t now_ms);
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 
 /* Something happened: stored, and looked at by the rules of alerts. node "": of none; device NULL: the node's. */
-void hub_event(struct hub *h, const char *node, const char *device, const struct event *e);
+void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e);
 
 /* ---- ingest.c ---- */
 enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);
@@ -118,7 +118,7 @@ int registry_delete(void *hub, const char *key_or_name, struct err *err); /* -EE
 int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
                     bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
                     struct err *err);
-void registry_on_event(void *hub, const struct node_now *n, const struct event *e); /* live's */
+void registry_on_event(void *hub, const struct node_now *n, const struct node_event *e); /* live's */
 
 /* ---- ask.c ---- */
 enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);

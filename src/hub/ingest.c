@@ -244,7 +244,7 @@ static bool post_conflict(struct post *p)
         return false;
     p->h->refused++;
     if (p->now_ms - peer->refused_ms >= REFUSED_MS) {
-        struct event e = {.at_ms = p->now_ms, .kind = EVENT_REFUSED};
+        struct node_event e = {.at_ms = p->now_ms, .kind = EVENT_REFUSED};
         snprintf(e.text, sizeof(e.text), "a second agent with this node's id was refused; it is %.48s at %.45s",
                  p->hello.name, p->rq->peer);
         peer->refused_ms = p->now_ms;
@@ -506,7 +506,7 @@ static void post_late(struct post *p, const struct frame *f, const struct batch 
 static void post_events(struct post *p, const struct batch *b)
 {
     for (size_t i = 0; i < b->n_events; i++) {
-        struct event e = b->events[i];
+        struct node_event e = b->events[i];
         if (e.kind >= EVENT_BOOKED) /* the hub's own to say */
             continue;
         const char *device = NULL;

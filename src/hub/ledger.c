@@ -37,8 +37,8 @@ struct led_node {
     size_t n, cap;
 };
 
-struct counting {   /* a job: some hours of a node */
-    struct job job; /* first */
+struct counting {        /* a job: some hours of a node */
+    struct work_job job; /* first */
     struct ledger *l;
     char node[NODE_KEY_MAX];
     size_t n;
@@ -325,7 +325,7 @@ static bool mark_due(const struct ledger *l, const struct mark *m, int64_t now_m
     return now_ms - m->touched_ms >= QUIET_MS || now_ms - m->since_ms >= LATE_MS;
 }
 
-static void on_worker(struct job *j)
+static void on_worker(struct work_job *j)
 {
     struct counting *c = (struct counting *)j;
     struct ledger *l = c->l;
@@ -394,7 +394,7 @@ static void take_counted(struct ledger *l, struct led_node *n, struct counting *
     marks_drop(n, c->hours[0], c->hours[c->n - 1]);
 }
 
-static void on_counted(struct job *j)
+static void on_counted(struct work_job *j)
 {
     struct counting *c = (struct counting *)j;
     struct ledger *l = c->l;

@@ -31,7 +31,7 @@ struct stamp { /* which file it was */
 enum io { IO_NONE, IO_READ, IO_WRITE };
 
 struct mirror {
-    struct job job; /* first: the one thing done beside the loop at a time */
+    struct work_job job; /* first: the one thing done beside the loop at a time */
     struct hub *h;
     char *path;              /* NULL: none */
     struct comments *file;   /* as read, with what is to be written; NULL: not read yet */
@@ -153,7 +153,7 @@ static void do_write(struct mirror *m)
         m->result = file_write(m->agreed_path, 0600, m->agreed_text.p, m->agreed_text.len, &m->err);
 }
 
-static void on_worker(struct job *j)
+static void on_worker(struct work_job *j)
 {
     struct mirror *m = (struct mirror *)j;
     m->result = 0;
@@ -424,7 +424,7 @@ static void wrote(struct mirror *m)
     }
 }
 
-static void on_done(struct job *j)
+static void on_done(struct work_job *j)
 {
     struct mirror *m = (struct mirror *)j;
     bool ours = m->path && m->job_path && strcmp(m->path, m->job_path) == 0; /* not another since */

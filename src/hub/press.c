@@ -15,7 +15,7 @@ struct waiter {
 };
 
 struct packing {
-    struct job job; /* first */
+    struct work_job job; /* first */
     struct press *p;
     struct packing *next;
     struct blob *blob; /* a reference of ours */
@@ -42,14 +42,14 @@ void press_free(struct press *p)
     free(p);
 }
 
-static void on_worker(struct job *j)
+static void on_worker(struct work_job *j)
 {
     struct packing *k = (struct packing *)j;
     if (gzip(buf_str(&k->blob->plain), gzip_level(k->blob->plain.len), &k->gz) < 0)
         buf_fini(&k->gz);
 }
 
-static void back_on_loop(struct job *j)
+static void back_on_loop(struct work_job *j)
 {
     struct packing *k = (struct packing *)j, **at = &k->p->all;
     while (*at != k)
@@ -76,7 +76,7 @@ bool press_add(struct press *p, struct blob *b, void (*done)(void *arg), void *a
         k = k->next;
     if (!k) {
         k = mem_zero(1, sizeof(*k));
-        k->job = (struct job){.run = on_worker, .done = back_on_loop};
+        k->job = (struct work_job){.run = on_worker, .done = back_on_loop};
         k->p = p;
         k->blob = b;
         k->gz = BUF_INIT(b->plain.len + MORE);

@@ -127,7 +127,7 @@ static int recall_batch(void *arg, const struct store_batch *b)
     return 0;
 }
 
-static void note_event(void *arg, const char *node, const char *device, const struct event *e)
+static void note_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     int64_t *newest_ms = arg;
     (void)node, (void)device;
@@ -283,13 +283,13 @@ int registry_delete(void *hub, const char *key_or_name, struct err *err)
     return 0;
 }
 
-void hub_event(struct hub *h, const char *node, const char *device, const struct event *e)
+void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e)
 {
     store_put_event(h->store, node, device, e);
     alerts_desk_event(h->alerts, node, device, e);
 }
 
-void registry_on_event(void *hub, const struct node_now *n, const struct event *e)
+void registry_on_event(void *hub, const struct node_now *n, const struct node_event *e)
 {
     struct hub *h = hub;
     hub_event(h, n->key, NULL, e);
@@ -306,7 +306,7 @@ struct listing {
     void *arg;
 };
 
-static void list_event(void *arg, const char *node, const char *device, const struct event *e)
+static void list_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     struct listing *l = arg;
     const struct node_now *n = live_find(l->h->live, node);

@@ -166,7 +166,7 @@ static void state_keep(struct wandb_desk *d)
 /* ---- the file, on a worker ---- */
 
 struct look {
-    struct job job; /* first */
+    struct work_job job; /* first */
     struct wandb_desk *d;
     char dir[512];
     int64_t after;
@@ -191,7 +191,7 @@ static int take_event(void *arg, const struct wandb_event *e)
     return l->n >= EVENTS_MAX;
 }
 
-static void look_run(struct job *j)
+static void look_run(struct work_job *j)
 {
     struct look *l = (struct look *)j;
     struct wandb_store *s = NULL;
@@ -206,7 +206,7 @@ static void look_run(struct job *j)
     wandb_store_close(s);
 }
 
-static void look_done(struct job *j)
+static void look_done(struct work_job *j)
 {
     struct look *l = (struct look *)j;
     struct wandb_desk *d = l->d;
@@ -224,7 +224,7 @@ static void look_done(struct job *j)
         d->begun_ms = l->pull.begun_ms;
     }
     for (size_t i = 0; i < l->n; i++) {
-        struct event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
+        struct node_event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
         mem_copy_str(e.text, sizeof(e.text), l->v[i].text);
         hub_event(d->h, "", NULL, &e);
         log_line(l->v[i].bad ? LOG_WARN : LOG_INFO, "wandb", "%s", l->v[i].text);

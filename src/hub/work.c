@@ -14,7 +14,7 @@
 #define THREADS_MAX 16
 
 struct list {
-    struct job *first, **last;
+    struct work_job *first, **last;
 };
 
 struct work {
@@ -23,7 +23,7 @@ struct work {
     pthread_t threads[THREADS_MAX];
     unsigned n_threads;
     struct list waiting, ended; /* behind the lock */
-    struct job *running[THREADS_MAX];
+    struct work_job *running[THREADS_MAX];
     size_t n_waiting, queue_max;
     bool stopping;
     size_t due; /* the loop's alone */
@@ -42,16 +42,16 @@ static void list_init(struct list *l)
     l->last = &l->first;
 }
 
-static void list_put(struct list *l, struct job *j)
+static void list_put(struct list *l, struct work_job *j)
 {
     j->next = NULL;
     *l->last = j;
     l->last = &j->next;
 }
 
-static struct job *list_take(struct list *l)
+static struct work_job *list_take(struct list *l)
 {
-    struct job *j = l->first;
+    struct work_job *j = l->first;
 
     if (j && !(l->first = j->next))
         l->last = &l->first;
@@ -67,7 +67,7 @@ static void *worker(void *arg)
     free(arg);
     pthread_mutex_lock(&w->lock);
     while (!w->stopping || w->waiting.first) {
-        struct job *j = list_take(&w->waiting);
+        struct work_job *j = list_take(&w->waiting);
         if (!j) {
             pthread_cond_wait(&w->more, &w->lock);
             continue;
@@ -92,7 +92,7 @@ static void *worker(void *arg)
 
 static void give_back(struct work *w)
 {
-    struct job *j, *next;
+    struct work_job *j, *next;
 
     pthread_mutex_lock(&w->lock); /* those that ended by now: what they lead to is for the next time */
     j = w->ended.first;
@@ -155,7 +155,7 @@ void work_free(struct work *w)
         return;
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
-    for (struct job *j = w->waiting.first; j; j = j->next)
+    for (struct work_job *j = w->waiting.first; j; j = j->next)
         job_cancel(j);
     for (unsigned i = 0; i < w->n_threads; i++)
         if (w->running[i])
@@ -174,7 +174,7 @@ void work_free(struct work *w)
     free(w);
 }
 
-int work_add(struct work *w, struct job *j, int64_t limit_ms)
+int work_add(struct work *w, struct work_job *j, int64_t limit_ms)
 {
     int r = 0;
 
@@ -199,14 +199,14 @@ size_t work_busy(const struct work *w)
     return w->due;
 }
 
-void job_cancel(struct job *j)
+void job_cancel(struct work_job *j)
 {
     atomic_store(&j->cancelled, true);
 }
 
 bool job_stopped(void *arg)
 {
-    struct job *j = arg;
+    struct work_job *j = arg;
 
     return atomic_load(&j->cancelled) || clock_mono_ms() > j->until_ms;
 }

@@ -16,23 +16,23 @@
 
 struct event_base;
 
-struct job {                     /* embedded in the caller's */
-    void (*run)(struct job *j);  /* on a worker */
-    void (*done)(struct job *j); /* on the loop; may free j */
+struct work_job {                     /* embedded in the caller's */
+    void (*run)(struct work_job *j);  /* on a worker */
+    void (*done)(struct work_job *j); /* on the loop; may free j */
     /* work's own */
     atomic_bool cancelled;
     int64_t until_ms; /* monotonic */
     bool ran;         /* false in done: it was stopped before its turn */
-    struct job *next;
+    struct work_job *next;
 };
 
 struct work;
 /* 0 threads cannot be: at least one. NULL when no thread could be started. */
 struct work *work_new(struct event_base *loop, unsigned threads, size_t queue_max);
 void work_free(struct work *w); /* stops everything, waits for what runs, calls every done still due */
-int work_add(struct work *w, struct job *j, int64_t limit_ms); /* 0, or -EAGAIN: the queue is full */
-size_t work_busy(const struct work *w);                        /* jobs whose done is due */
-void job_cancel(struct job *j);
+int work_add(struct work *w, struct work_job *j, int64_t limit_ms); /* 0, or -EAGAIN: the queue is full */
+size_t work_busy(const struct work *w);                             /* jobs whose done is due */
+void job_cancel(struct work_job *j);
 bool job_stopped(void *j); /* cancelled, or out of time: fits history_ask's stop */
 
 #endif

@@ -51,7 +51,7 @@ static void changed(struct live *l, struct live_node *n)
 static void tell(struct live *l, struct live_node *n, enum event_kind kind, int64_t at_ms, int64_t code,
                  const char *what, int64_t span_ms)
 {
-    struct event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = code};
+    struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = code};
     char span[24];
 
     if (!l->on_event)

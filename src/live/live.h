@@ -35,7 +35,7 @@ bool live_held_memory(const struct state_rule *rule, const struct device_now *d)
 struct live;
 /* Called for node events the hub itself finds (new, down, back, clock): to be stored and told. Not for retired nodes.
  */
-typedef void live_event_fn(void *arg, const struct node_now *n, const struct event *e);
+typedef void live_event_fn(void *arg, const struct node_now *n, const struct node_event *e);
 
 struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg);
 void live_free(struct live *l);

@@ -42,7 +42,7 @@ struct batch {
     const int64_t *at_ms;         /* ascending */
     const struct column *columns; /* by metric, then slot; each (metric, slot) once */
     const struct proc_use *uses;
-    const struct event *events;
+    const struct node_event *events;
 };
 
 static inline bool column_has(const struct column *c, size_t tick)

@@ -28,7 +28,7 @@ enum event_kind {
 };
 extern const char *const event_words[EVENT_KINDS];
 
-struct event {
+struct node_event {
     int64_t at_ms;
     uint16_t kind;
     uint16_t slot; /* 0: the node */

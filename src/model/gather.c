@@ -20,7 +20,7 @@ struct gather {
     struct column *out;
     size_t cap_out;
     struct proc_use *uses;
-    struct event *events;
+    struct node_event *events;
     int32_t *index; /* (slot, metric < 256) -> column + 1 */
     size_t n_index; /* slots it covers */
 };
@@ -126,7 +126,7 @@ void gather_uses(struct gather *g, const struct proc_use *uses, size_t n)
     g->n_uses = n;
 }
 
-void gather_event(struct gather *g, const struct event *e)
+void gather_event(struct gather *g, const struct node_event *e)
 {
     VEC_ROOM(g->events, g->n_events, g->cap_events);
     g->events[g->n_events++] = *e;

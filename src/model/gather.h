@@ -16,7 +16,7 @@ void gather_sample(struct gather *g, uint16_t slot,
                    const struct sample *s); /* into the current tick; at_ms of s is ignored */
 void gather_value(struct gather *g, uint16_t slot, uint16_t metric, int64_t v); /* wire number; custom metrics */
 void gather_uses(struct gather *g, const struct proc_use *uses, size_t n);      /* the newest list replaces the last */
-void gather_event(struct gather *g, const struct event *e);
+void gather_event(struct gather *g, const struct node_event *e);
 /* Hand out what was gathered (borrowed until the next call on g) with key and blob names left to the caller. */
 void gather_batch(struct gather *g, struct batch *ret);
 void gather_reset(struct gather *g);

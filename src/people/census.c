@@ -165,16 +165,16 @@ const struct person *census_persons(const struct census *c, size_t *n)
 
 static int group_cmp(const void *name, const void *g)
 {
-    return strcmp(name, ((const struct group *)g)->name);
+    return strcmp(name, ((const struct person_group *)g)->name);
 }
 
-static const struct group *group_find(const struct census *c, enum group_kind kind, const char *name)
+static const struct person_group *group_find(const struct census *c, enum group_kind kind, const char *name)
 {
     const struct groups *g = &c->groups[kind];
     return g->n ? bsearch(name, g->v, g->n, sizeof(*g->v), group_cmp) : NULL;
 }
 
-static bool is_member(const struct group *g, const char *name, int64_t at_ms)
+static bool is_member(const struct person_group *g, const char *name, int64_t at_ms)
 {
     size_t lo = 0, hi = g->n;
     while (lo < hi) {
@@ -190,14 +190,14 @@ static bool is_member(const struct group *g, const char *name, int64_t at_ms)
     return false;
 }
 
-static bool group_has(const struct census *c, enum group_kind kind, const struct group *g, const char *person,
+static bool group_has(const struct census *c, enum group_kind kind, const struct person_group *g, const char *person,
                       int64_t at_ms)
 {
     if (is_member(g, person, at_ms))
         return true;
     const struct company *co = kind == GROUP_COMPANY ? census_company(c, g->name) : NULL;
     for (size_t i = 0; co && i < co->n_teams; i++) {
-        const struct group *team = group_find(c, GROUP_TEAM, co->teams[i]);
+        const struct person_group *team = group_find(c, GROUP_TEAM, co->teams[i]);
         if (team && is_member(team, person, at_ms))
             return true;
     }
@@ -219,7 +219,7 @@ size_t census_groups(const struct census *c, enum group_kind kind, const char *p
 
 bool census_in(const struct census *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms)
 {
-    const struct group *g = c ? group_find(c, kind, group) : NULL;
+    const struct person_group *g = c ? group_find(c, kind, group) : NULL;
     return g && group_has(c, kind, g, person, at_ms);
 }
 

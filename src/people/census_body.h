@@ -26,7 +26,7 @@ struct member {
     int64_t from_ms, until_ms;
 };
 
-struct group {
+struct person_group {
     const char *name;
     size_t n;
     struct member *v; /* by name, then from_ms */
@@ -34,7 +34,7 @@ struct group {
 
 struct groups {
     size_t n;
-    struct group *v; /* by name */
+    struct person_group *v; /* by name */
     const char **names;
 };
 
@@ -50,7 +50,7 @@ struct census {
     struct groups groups[GROUP_KINDS];
     struct company *companies;    /* by name */
     struct allotment *allotments; /* by team */
-    struct group *lands;          /* patterns of nodes, one of these for each company */
+    struct person_group *lands;   /* patterns of nodes, one of these for each company */
     int64_t *changes;             /* moments at which a membership begins or ends, ascending, each once */
 };
 

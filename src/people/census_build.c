@@ -166,11 +166,11 @@ static void groups_settle(struct draft *d, enum group_kind kind)
     to->v = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->v));
     to->names = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->names));
     for (size_t i = 0, next; i < from->n; i = next) {
-        struct group *g = &to->v[to->n];
+        struct person_group *g = &to->v[to->n];
         size_t n = 0;
         for (next = i; next < from->n && strcmp(from->v[next].name, from->v[i].name) == 0; next++)
             n += from->v[next].n;
-        *g = (struct group){from->v[i].name, 0, arena_alloc(&c->arena, MAX(n, 1u), sizeof(*g->v))};
+        *g = (struct person_group){from->v[i].name, 0, arena_alloc(&c->arena, MAX(n, 1u), sizeof(*g->v))};
         for (size_t k = i; k < next; k++)
             for (size_t m = 0; m < from->v[k].n; m++) {
                 g->v[g->n] = from->v[k].v[m];
@@ -238,7 +238,7 @@ static int companies_settle(struct draft *d)
         co->teams = teams;
         co->n_steps = told[i].steps.n;
         co->steps = steps_keep(c, &told[i].steps);
-        c->lands[c->n_companies++] = (struct group){co->name, told[i].lands.n, lands};
+        c->lands[c->n_companies++] = (struct person_group){co->name, told[i].lands.n, lands};
     }
     return 0;
 }
@@ -249,7 +249,7 @@ static int moment_cmp(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void changes_of(struct census *c, const struct group *g)
+static void changes_of(struct census *c, const struct person_group *g)
 {
     for (size_t i = 0; i < g->n; i++) {
         if (g->v[i].from_ms != INT64_MIN)

@@ -66,7 +66,7 @@ static bool idle(const struct device_now *d, int64_t now_ms, int64_t *ret)
     return true;
 }
 
-static bool number(const struct op *op, const struct subject *s, int64_t *ret)
+static bool number(const struct filter_op *op, const struct subject *s, int64_t *ret)
 {
     const struct device_now *d = s->d;
 
@@ -129,21 +129,21 @@ static int compare(int64_t a, enum cmp cmp, int64_t b)
     return yes ? YES : NO;
 }
 
-static int negate(const struct op *op, int value)
+static int negate(const struct filter_op *op, int value)
 {
     return op->cmp == CMP_NE ? YES - value : value;
 }
 
 /* ---- conditions ---- */
 
-static int number_is(const struct op *op, const struct subject *s)
+static int number_is(const struct filter_op *op, const struct subject *s)
 {
     int64_t v;
 
     return number(op, s, &v) ? compare(v, (enum cmp)op->cmp, op->v) : UNKNOWN;
 }
 
-static int set_is(const struct op *op, const struct subject *s)
+static int set_is(const struct filter_op *op, const struct subject *s)
 {
     int64_t v = 0;
 
@@ -181,13 +181,13 @@ static bool text_fits(enum text_match match, struct str want, struct str text)
     return n == want.len && memcmp(low, want.p, n) == 0;
 }
 
-static bool text_is(const struct filter *f, const struct op *op, const char *text)
+static bool text_is(const struct filter *f, const struct filter_op *op, const char *text)
 {
     return text_fits((enum text_match)op->match, str_n(f->pool + op->to, op->len), str_of(text));
 }
 
 /* A label with this name and this value; a node without is known to have none. */
-static int label_is(const struct filter *f, const struct op *op, const struct subject *s)
+static int label_is(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     struct str rest = str_of(s->n->labels ? s->n->labels : ""), name, value;
     struct str want = str_n(f->pool + op->which, (size_t)op->v), what = str_n(f->pool + op->to, op->len);
@@ -198,7 +198,7 @@ static int label_is(const struct filter *f, const struct op *op, const struct su
     return negate(op, NO);
 }
 
-static int field_is(const struct filter *f, const struct op *op, const struct subject *s)
+static int field_is(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     const char *base = op->get == GET_NODE_TEXT ? (const char *)s->n : (const char *)s->d;
 
@@ -210,7 +210,7 @@ static int field_is(const struct filter *f, const struct op *op, const struct su
 }
 
 /* Whether it is theirs; UNKNOWN where not even the login is known. */
-static int whose(const struct filter *f, const struct op *op, const struct proc_now *p)
+static int whose(const struct filter *f, const struct filter_op *op, const struct proc_now *p)
 {
     const char *person = proc_person(p);
 
@@ -230,7 +230,7 @@ static int whose(const struct filter *f, const struct op *op, const struct proc_
 }
 
 /* Whether any process is like this. What a process would not say could be anything; a container may just not be. */
-static int any_proc(const struct filter *f, const struct op *op, const struct subject *s)
+static int any_proc(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     int any = NO;
 
@@ -272,7 +272,7 @@ static const struct custom_now *custom_of(const struct custom_now *v, size_t n, 
 }
 
 /* The device's value, or its node's where the device has none. With a pattern: any that fits. */
-static int custom_is(const struct filter *f, const struct op *op, const struct subject *s)
+static int custom_is(const struct filter *f, const struct filter_op *op, const struct subject *s)
 {
     const struct node_now *n = s->n;
     int any = UNKNOWN;
@@ -303,7 +303,7 @@ static bool run(const struct filter *f, const struct subject *s)
     int a;
 
     for (size_t i = 0; i < f->n; i++) {
-        const struct op *op = &f->ops[i];
+        const struct filter_op *op = &f->ops[i];
         switch ((enum op_code)op->code) {
         case OP_NUMBER:
             stack[top++] = (uint8_t)number_is(op, s);

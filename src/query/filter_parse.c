@@ -16,8 +16,8 @@ struct parser {
     struct str text;
     size_t at, conditions, waiting, depth;
     const char *me;
-    struct op mine;     /* where me is in the pool */
-    const char *before; /* what a condition must follow now: "after 'and'" */
+    struct filter_op mine; /* where me is in the pool */
+    const char *before;    /* what a condition must follow now: "after 'and'" */
     struct filter *f;
     struct filter_err *err;
 };
@@ -163,7 +163,7 @@ static int shown(struct str s)
 
 /* ---- the program ---- */
 
-static int emit(struct parser *p, struct op op)
+static int emit(struct parser *p, struct filter_op op)
 {
     struct filter *f = p->f;
 
@@ -172,7 +172,7 @@ static int emit(struct parser *p, struct op op)
     return 0;
 }
 
-static int emit_condition(struct parser *p, struct op op, size_t at)
+static int emit_condition(struct parser *p, struct filter_op op, size_t at)
 {
     if (++p->conditions > FILTER_TERMS)
         return fail(p, at, "a filter has at most %d conditions", FILTER_TERMS);
@@ -181,7 +181,7 @@ static int emit_condition(struct parser *p, struct op op, size_t at)
 }
 
 /* A text into the pool, in lower case. */
-static void pool_add(struct parser *p, struct op *op, struct str value)
+static void pool_add(struct parser *p, struct filter_op *op, struct str value)
 {
     struct filter *f = p->f;
 
@@ -409,7 +409,7 @@ static enum text_match match_of(const struct value *v, bool whole)
 }
 
 /* The value into op; false: it is not one that this field takes. */
-static bool set_value(struct parser *p, const struct field *f, const struct value *v, bool whole, struct op *op)
+static bool set_value(struct parser *p, const struct field *f, const struct value *v, bool whole, struct filter_op *op)
 {
     struct str share;
     const struct word *w;
@@ -448,7 +448,7 @@ static bool set_value(struct parser *p, const struct field *f, const struct valu
 static int take_comparison(struct parser *p, const struct field *f, struct str name, size_t at, struct str sign,
                            enum cmp cmp)
 {
-    struct op op = {.get = (uint8_t)f->get, .cmp = (uint8_t)cmp, .which = (uint16_t)f->which};
+    struct filter_op op = {.get = (uint8_t)f->get, .cmp = (uint8_t)cmp, .which = (uint16_t)f->which};
     bool ordered = f->take == TAKE_UNIT || f->take == TAKE_COUNT || f->take == TAKE_SPAN;
     struct value v = {0};
 
@@ -493,7 +493,7 @@ static int take_name(struct parser *p, const char *ends, struct value *ret)
 /* What is behind "label:": a name, and unless it is enough to have one, a comparison and a value. */
 static int take_label(struct parser *p, size_t at)
 {
-    struct op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
+    struct filter_op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
     struct value name = {0}, v = {.text = STR("*")};
     struct str sign = STR(":");
     int r = take_name(p, "()\"':=!<>", &name);
@@ -532,7 +532,7 @@ static int take_label(struct parser *p, size_t at)
 /* What is behind "metric:": a name, a comparison, a number in the unit that the metric is shown in. */
 static int take_custom(struct parser *p, size_t at)
 {
-    struct op op = {.code = OP_CUSTOM};
+    struct filter_op op = {.code = OP_CUSTOM};
     struct field scratch;
     struct value name = {0}, v;
     struct str sign, share;
@@ -590,7 +590,7 @@ static int take_word(struct parser *p, struct str name, size_t at)
         return fail(p, at, "'%.*s' is not known: expected a condition such as free, host:%.*s or mem>40G", shown(name),
                     name.p, shown(name), name.p);
     }
-    struct op op = {.code = OP_SET, .get = (uint8_t)w->get, .v = w->bits};
+    struct filter_op op = {.code = OP_SET, .get = (uint8_t)w->get, .v = w->bits};
     if (w->get == GET_PROC_WHO) {
         if (!p->me || !p->me[0])
             return fail(p, at, "'mine' needs to know who asks: send a member's token, or write user:NAME");
@@ -673,7 +673,7 @@ static int take_not(struct parser *p)
         r = take_condition(p);
     }
     if (r == 0 && odd)
-        emit(p, (struct op){.code = OP_NOT});
+        emit(p, (struct filter_op){.code = OP_NOT});
     return r;
 }
 
@@ -682,13 +682,13 @@ static int take_right(struct parser *p, int (*side)(struct parser *), enum op_co
 {
     size_t from = p->f->n;
 
-    emit(p, (struct op){.code = (uint8_t)skip});
+    emit(p, (struct filter_op){.code = (uint8_t)skip});
     p->waiting++;
     int r = side(p);
     p->waiting--;
     if (r < 0)
         return r;
-    emit(p, (struct op){.code = (uint8_t)join});
+    emit(p, (struct filter_op){.code = (uint8_t)join});
     p->f->ops[from].to = (uint16_t)p->f->n;
     return 0;
 }

@@ -62,7 +62,7 @@ enum op_code {
     OP_OR_SKIP,
 };
 
-struct op {
+struct filter_op {
     uint8_t code, get, cmp, match;
     uint16_t which; /* a metric, or the text's offset within its struct */
     uint16_t to;    /* where a skip leads; where a text begins in filter.pool */
@@ -75,7 +75,7 @@ struct op {
 
 struct filter {
     size_t n, cap;
-    struct op *ops;
+    struct filter_op *ops;
     char *text, *key;
     char pool[FILTER_MAX + 128]; /* the values, and who `mine` is, in lower case */
     size_t pool_len;

@@ -48,7 +48,7 @@ void history_query_census(struct history_query *q, const struct census *c);
 void history_query_free(struct history_query *q);
 
 /* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
-struct past {
+struct past_source {
     struct store *store;
     const char *dir; /* the data folder, for what has a file of its own there; NULL: none */
     int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
@@ -72,8 +72,8 @@ struct past {
                  void *each_arg, struct err *err);
     /* store_events of all nodes, from this thread; NULL: nothing ever happened */
     int (*events)(void *procs_arg, int64_t from_ms, size_t limit,
-                  void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *each_arg,
-                  struct err *err);
+                  void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
+                  void *each_arg, struct err *err);
     /* store_usage, from this thread */
     int (*usage)(void *procs_arg, const struct usage_ask *ask,
                  int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg, struct err *err);
@@ -84,13 +84,13 @@ struct past {
     int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
 };
 /* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */
-struct series_sink {
+struct series_out {
     void *arg;
     void (*start)(void *arg, const struct series_frame *f);
     void (*each)(void *arg, const struct series *s);
     void (*end)(void *arg, const struct series_frame *f);
 };
-int history_query_run(const struct history_query *q, const struct past *past, const struct series_sink *sink,
+int history_query_run(const struct history_query *q, const struct past_source *past, const struct series_out *sink,
                       struct err *err);
 
 /* ---- for tests ---- */

@@ -110,8 +110,8 @@ struct heap { /* of numbers: one group's metric under one agg */
 
 struct run {
     const struct history_query *q;
-    const struct past *past;
-    const struct series_sink *sink;
+    const struct past_source *past;
+    const struct series_out *sink;
     struct series_frame frame;
     size_t n, before;
     unsigned fields; /* of bins */
@@ -410,7 +410,7 @@ static int run_at(struct run *r, int64_t step_ms, struct err *err)
     return code;
 }
 
-int history_query_run(const struct history_query *q, const struct past *past, const struct series_sink *sink,
+int history_query_run(const struct history_query *q, const struct past_source *past, const struct series_out *sink,
                       struct err *err)
 {
     const int64_t tries[] = {q->step_ms, MINUTE_MS, HOUR_MS};

@@ -119,7 +119,7 @@ static void take_record(void *arg, const struct store_proc *p)
     }
 }
 
-int holds_read(struct holds *h, const struct past *past, const struct history_query *q, size_t node,
+int holds_read(struct holds *h, const struct past_source *past, const struct history_query *q, size_t node,
                const struct series_frame *f, struct err *err)
 {
     const struct plan_node *p = &q->nodes[node];

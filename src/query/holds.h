@@ -28,7 +28,7 @@ struct holds {
 
 /* Those of a node in [from, to) with bins of step; users are persons or teams where q groups by these. 0; -E2BIG;
  * -errno of the records. What was in h goes. */
-int holds_read(struct holds *h, const struct past *past, const struct history_query *q, size_t node,
+int holds_read(struct holds *h, const struct past_source *past, const struct history_query *q, size_t node,
                const struct series_frame *f, struct err *err);
 void holds_fini(struct holds *h);
 

@@ -128,7 +128,7 @@ static void take(void *arg, const struct store_proc *p)
     mem_copy_str(s->program, sizeof(s->program), p->fact.name);
 }
 
-int spans_of(const struct span_ask *ask, const struct past *past, struct spans *ret, struct err *err)
+int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err)
 {
     *ret = (struct spans){0};
     struct taking k = {ask, ret};

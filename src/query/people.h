@@ -58,7 +58,7 @@ struct spans {
     bool more;      /* limit was reached: the rest is left out */
 };
 /* Out of past's process records, on any thread. 0 or -errno. ret is ended with spans_fini in any case. */
-int spans_of(const struct span_ask *ask, const struct past *past, struct spans *ret, struct err *err);
+int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err);
 void spans_fini(struct spans *s);
 
 #endif

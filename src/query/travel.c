@@ -133,7 +133,7 @@ static void take_work(const struct travel *t, const struct history *h, const str
         }
 }
 
-static int ask_values(const struct travel *t, const struct past *past, struct node_now *n, enum scope scope,
+static int ask_values(const struct travel *t, const struct past_source *past, struct node_now *n, enum scope scope,
                       struct err *err)
 {
     const char *itself[1] = {""};
@@ -240,7 +240,7 @@ static void put_procs(struct device_now *d, size_t device, const struct taking *
         }
 }
 
-static int ask_procs(const struct travel *t, const struct past *past, struct node_now *n, struct err *err)
+static int ask_procs(const struct travel *t, const struct past_source *past, struct node_now *n, struct err *err)
 {
     struct taking k = {.t = t, .n = n};
     int r = past->procs_at(past->store, n->key, t->at_ms, take_proc, &k, err);
@@ -335,7 +335,7 @@ static void judge(const struct travel *t, struct node_now *n)
         snprintf(n->devices[i].reason, sizeof(n->devices[i].reason), "%s", n->reason);
 }
 
-int travel_node(const struct travel *t, size_t i, const struct past *past, struct node_now *ret, struct err *err)
+int travel_node(const struct travel *t, size_t i, const struct past_source *past, struct node_now *ret, struct err *err)
 {
     struct node_now n;
     struct node_was was = {0};
@@ -377,7 +377,8 @@ static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, int
     return found;
 }
 
-int travel_moments(const struct travel *t, size_t i, const struct past *past, size_t max, int64_t *ret, struct err *err)
+int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
+                   struct err *err)
 {
     static const char *const names[] = {"util", "mem_used", "temp"};
     /* close by at a second, further back coarser */

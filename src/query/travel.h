@@ -19,13 +19,14 @@ void travel_free(struct travel *t);
 size_t travel_count(const struct travel *t); /* nodes */
 /* The i-th as it was, ended with node_now_fini. 1; 0: it was not there (retired, and nothing stored of then); -errno.
  */
-int travel_node(const struct travel *t, size_t i, const struct past *past, struct node_now *ret, struct err *err);
+int travel_node(const struct travel *t, size_t i, const struct past_source *past, struct node_now *ret,
+                struct err *err);
 
 /* To another moment; what is kept of the nodes stays. */
 void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms);
 /* The newest moments at or before at_ms, at most max of them and at most a day back, of which the i-th node has
  * samples, oldest first; ret has room for max. A count, or -errno. */
-int travel_moments(const struct travel *t, size_t i, const struct past *past, size_t max, int64_t *ret,
+int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
                    struct err *err);
 
 #endif

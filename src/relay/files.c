@@ -66,7 +66,7 @@ static void take_lists(void *arg)
     struct files *f = arg;
     struct target_list all = {0};
     for (size_t i = 0; i < f->fixed.n; i++) {
-        const struct target *t = &f->fixed.v[i];
+        const struct relay_target *t = &f->fixed.v[i];
         target_list_put(&all, str_of(t->name), t->host, NULL, t->port);
     }
     finder_add(f->finder, &all);

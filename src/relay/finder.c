@@ -300,7 +300,7 @@ void finder_add(const struct finder *f, struct target_list *l)
 {
     for (size_t i = 0; i < f->n; i++)
         for (size_t k = 0; k < f->v[i]->list.n; k++) {
-            const struct target *t = &f->v[i]->list.v[k];
+            const struct relay_target *t = &f->v[i]->list.v[k];
             target_list_put(l, str_of(t->name), t->host, t->user, t->port);
             target_list_label(l, str_of(t->name), t->labels);
         }

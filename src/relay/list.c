@@ -101,8 +101,8 @@ bool target_list_put(struct target_list *l, struct str name, const char *host, c
     slots_room(l);
     l->slots[slot_of(l, name)] = (uint32_t)l->n + 1;
     VEC_ROOM(l->v, l->n, l->cap);
-    struct target *t = &l->v[l->n++];
-    *t = (struct target){.host = mem_str(host), .user = user && user[0] ? mem_str(user) : NULL, .port = port};
+    struct relay_target *t = &l->v[l->n++];
+    *t = (struct relay_target){.host = mem_str(host), .user = user && user[0] ? mem_str(user) : NULL, .port = port};
     memcpy(t->name, name.p, name.len);
     return true;
 }

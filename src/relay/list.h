@@ -12,7 +12,7 @@
 
 #define TARGETS_MAX 16384
 
-struct target {
+struct relay_target {
     char name[ORIGIN_NAME_MAX + 1];
     char *host, *user; /* user NULL: not said */
     int port;          /* 0: not said */
@@ -20,7 +20,7 @@ struct target {
 };
 
 struct target_list {
-    struct target *v;
+    struct relay_target *v;
     size_t n, cap;
     uint32_t *slots; /* by name: a place in v, counted from 1; 0: free */
     size_t n_slots;  /* a power of two, at least twice n */

@@ -35,7 +35,7 @@ struct outpost {
     const struct outpost_conf *conf;
     struct outpost_hooks hooks;
     void *arg;
-    struct target to; /* its text is ours */
+    struct relay_target to; /* its text is ours */
     char key[NODE_KEY_MAX];
     struct node_id id;
     uint64_t run, number;
@@ -94,7 +94,7 @@ static void flush(struct outpost *o)
     }
 }
 
-static void tell_event(struct outpost *o, const struct event *e)
+static void tell_event(struct outpost *o, const struct node_event *e)
 {
     if (o->n_events >= EVENTS_MAX)
         flush(o);
@@ -104,7 +104,7 @@ static void tell_event(struct outpost *o, const struct event *e)
 
 static void tell(struct outpost *o, enum event_kind kind, int64_t code, const char *text)
 {
-    struct event e = {.at_ms = clock_wall_ms(), .kind = (uint16_t)kind, .code = code};
+    struct node_event e = {.at_ms = clock_wall_ms(), .kind = (uint16_t)kind, .code = code};
     mem_copy_str(e.text, sizeof(e.text), text);
     tell_event(o, &e);
 }
@@ -454,7 +454,7 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 /* ---- beginning and end ---- */
 
 struct outpost *outpost_new(struct event_base *loop, struct post *post, const struct outpost_conf *conf,
-                            const struct target *to, uint64_t run, const struct outpost_hooks *hooks, void *arg)
+                            const struct relay_target *to, uint64_t run, const struct outpost_hooks *hooks, void *arg)
 {
     struct outpost *o = mem_zero(1, sizeof(*o));
     struct timeval tv = {.tv_sec = BEAT_MS / 1000};
@@ -505,7 +505,7 @@ const char *outpost_name(const struct outpost *o)
     return o->to.name;
 }
 
-bool outpost_same(const struct outpost *o, const struct target *to)
+bool outpost_same(const struct outpost *o, const struct relay_target *to)
 {
     return strcmp(o->to.name, to->name) == 0 && strcmp(o->to.host, to->host) == 0 && o->to.port == to->port &&
            !o->to.user == !to->user && (!to->user || strcmp(o->to.user, to->user) == 0);

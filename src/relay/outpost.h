@@ -27,10 +27,10 @@ struct outpost_hooks {
 
 /* conf must outlive it. */
 struct outpost *outpost_new(struct event_base *loop, struct post *post, const struct outpost_conf *conf,
-                            const struct target *to, uint64_t run, const struct outpost_hooks *hooks, void *arg);
+                            const struct relay_target *to, uint64_t run, const struct outpost_hooks *hooks, void *arg);
 void outpost_free(struct outpost *o);
 const char *outpost_name(const struct outpost *o);
-bool outpost_same(const struct outpost *o, const struct target *to); /* the same way leads there */
+bool outpost_same(const struct outpost *o, const struct relay_target *to); /* the same way leads there */
 void outpost_connect(struct outpost *o);
 /* Nobody lists it any more: it is not read, and says so as long as it is kept. And back. */
 void outpost_unlist(struct outpost *o);

@@ -274,7 +274,7 @@ static void well_free(struct well *w)
     free(w);
 }
 
-static struct well *well_new(struct pull *p, const struct target *t)
+static struct well *well_new(struct pull *p, const struct relay_target *t)
 {
     struct well *w = mem_zero(1, sizeof(*w));
     AUTO_FREE char *port = mem_fmt(":%d", t->port);

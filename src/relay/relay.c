@@ -170,7 +170,7 @@ static void take_lists(void *arg)
     struct relay *r = arg;
     struct target_list all = {0};
     for (size_t i = 0; i < r->fixed.n; i++) {
-        const struct target *t = &r->fixed.v[i];
+        const struct relay_target *t = &r->fixed.v[i];
         target_list_put(&all, str_of(t->name), t->host, t->user, t->port);
     }
     finder_add(r->finder, &all);

@@ -57,7 +57,7 @@ static void flush(struct teller *t)
     packet_unref(p);
 }
 
-static void tell_event(struct teller *t, const struct event *e)
+static void tell_event(struct teller *t, const struct node_event *e)
 {
     if (t->n_events >= EVENTS_MAX)
         flush(t);
@@ -138,7 +138,7 @@ static void on_hello(void *arg, struct hello *ret)
 static void on_dropped(void *arg, uint64_t n, const char *why)
 {
     struct teller *t = arg;
-    struct event e = {.at_ms = clock_wall_ms(), .kind = EVENT_DROPPED, .code = (int64_t)n};
+    struct node_event e = {.at_ms = clock_wall_ms(), .kind = EVENT_DROPPED, .code = (int64_t)n};
     mem_copy_str(e.text, sizeof(e.text), why);
     tell_event(t, &e);
 }

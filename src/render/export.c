@@ -61,7 +61,7 @@ static void put_custom(struct json *j, const struct custom_fact *c)
     json_int(j, "per", c->per);
 }
 
-static void put_process(struct json *j, const struct record *r)
+static void put_process(struct json *j, const struct export_record *r)
 {
     const struct proc_fact *p = r->proc;
 
@@ -83,7 +83,7 @@ static void put_process(struct json *j, const struct record *r)
     json_bool(j, "ended", r->ended);
 }
 
-static void put_event(struct json *j, const struct event *e)
+static void put_event(struct json *j, const struct node_event *e)
 {
     json_int(j, "time", e->at_ms);
     json_int(j, "event", e->kind);
@@ -107,7 +107,7 @@ static void put_job(struct json *j, const struct job_fact *b)
     text(j, "attrs", b->attrs);
 }
 
-static void put_samples(struct json *j, const struct record *r)
+static void put_samples(struct json *j, const struct export_record *r)
 {
     json_cstr(j, "metric", r->metric);
     json_arr(j, "t");
@@ -120,7 +120,7 @@ static void put_samples(struct json *j, const struct record *r)
     json_end_arr(j);
 }
 
-static void put_json(struct buf *out, const struct record *r)
+static void put_json(struct buf *out, const struct export_record *r)
 {
     struct json j = json_on(out);
 
@@ -167,7 +167,7 @@ static void cell(struct buf *out, const char *s)
     csv_text(out, s ? s : "");
 }
 
-static void csv_samples(struct buf *out, const struct record *r)
+static void csv_samples(struct buf *out, const struct export_record *r)
 {
     AUTO_BUF head = BUF_INIT(4096);
     AUTO_BUF metric = BUF_INIT(4096);
@@ -190,7 +190,7 @@ static void csv_samples(struct buf *out, const struct record *r)
     }
 }
 
-static void csv_record(struct buf *out, const struct record *r)
+static void csv_record(struct buf *out, const struct export_record *r)
 {
     AUTO_BUF detail = BUF_INIT(EXPORT_LINE_MAX);
     char iso[32] = "";
@@ -243,7 +243,7 @@ static void family(struct export_writer *w, struct buf *out, const char *sample,
     buf_addf(out, "# HELP %.*s %s\n", STR_ARG(base), help);
 }
 
-static void device_labels(struct buf *out, const struct record *r)
+static void device_labels(struct buf *out, const struct export_record *r)
 {
     char index[16];
 
@@ -255,7 +255,7 @@ static void device_labels(struct buf *out, const struct record *r)
     label(out, "uuid", r->device);
 }
 
-static void om_info(struct export_writer *w, struct buf *out, const struct record *r)
+static void om_info(struct export_writer *w, struct buf *out, const struct export_record *r)
 {
     char name[128], per[32];
 
@@ -296,7 +296,7 @@ static void om_info(struct export_writer *w, struct buf *out, const struct recor
     buf_addc(out, '\n');
 }
 
-static void om_samples(struct export_writer *w, struct buf *out, const struct record *r)
+static void om_samples(struct export_writer *w, struct buf *out, const struct export_record *r)
 {
     int m = metric_by_name(str_of(r->metric));
     const struct metric_info *mi = m >= 0 ? &metrics[m] : NULL;
@@ -339,7 +339,7 @@ void export_start(struct export_writer *w, struct buf *out)
         buf_adds(out, "kind,node,device,time,metric,value,detail\r\n");
 }
 
-void export_put(struct export_writer *w, struct buf *out, const struct record *r)
+void export_put(struct export_writer *w, struct buf *out, const struct export_record *r)
 {
     switch (w->format) {
     case EXPORT_JSONL:

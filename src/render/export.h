@@ -33,7 +33,7 @@ extern const char *const record_words[REC_KINDS];
 #define EXPORT_LINE_MAX (16u << 20)
 
 /* Everything is borrowed. */
-struct record {
+struct export_record {
     enum record_kind kind;
     const char *node;                 /* key */
     const char *name;                 /* of the node; OpenMetrics' label */
@@ -48,7 +48,7 @@ struct record {
     const struct proc_fact *proc;
     int64_t first_ms, last_ms, mem_max;
     bool ended;
-    const struct event *event;
+    const struct node_event *event;
     const struct job_fact *job;
 };
 
@@ -60,7 +60,7 @@ struct export_writer {
 };
 void export_start(struct export_writer *w, struct buf *out);
 void export_put(struct export_writer *w, struct buf *out,
-                const struct record *r); /* what a format cannot say is left out */
+                const struct export_record *r); /* what a format cannot say is left out */
 void export_end(struct export_writer *w, struct buf *out);
 
 /* ---- reading ---- */
@@ -72,7 +72,8 @@ void export_reader_free(struct export_reader *r);
  * One line without its end. 1: *ret is a record, good until the next call; 0: nothing in it; -EINVAL with a sentence,
  * and *ret_column (from 1) says where. The first line decides which format it is.
  */
-int export_line(struct export_reader *r, struct str line, struct record *ret, size_t *ret_column, struct err *err);
+int export_line(struct export_reader *r, struct str line, struct export_record *ret, size_t *ret_column,
+                struct err *err);
 bool export_complete(const struct export_reader *r); /* OpenMetrics: "# EOF" was there; others: any line was */
 
 /* The Prometheus family of a metric declared at run time (prom.c). */

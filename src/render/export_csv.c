@@ -47,7 +47,7 @@ static int copy_cell(struct cursor *c, struct str s, size_t column, const char *
     return 0;
 }
 
-static int csv_sample(struct cursor *c, const struct str *v, const size_t *column, struct record *ret)
+static int csv_sample(struct cursor *c, const struct str *v, const size_t *column, struct export_record *ret)
 {
     struct export_reader *r = c->r;
 
@@ -67,18 +67,18 @@ static int csv_sample(struct cursor *c, const struct str *v, const size_t *colum
         return export_fail(c, column[4], "metric: not one that muster knows, and no record before declares it");
     if (!str_fixed(v[5], per, r->v))
         return export_fail(c, column[5], "value: expected a number");
-    *ret = (struct record){.kind = REC_SAMPLES,
-                           .node = r->node,
-                           .device = r->device,
-                           .metric = r->metric,
-                           .per = per,
-                           .n = 1,
-                           .at_ms = r->at_ms,
-                           .v = r->v};
+    *ret = (struct export_record){.kind = REC_SAMPLES,
+                                  .node = r->node,
+                                  .device = r->device,
+                                  .metric = r->metric,
+                                  .per = per,
+                                  .n = 1,
+                                  .at_ms = r->at_ms,
+                                  .v = r->v};
     return 1;
 }
 
-int read_csv(struct cursor *c, struct record *ret)
+int read_csv(struct cursor *c, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     struct str v[CSV_COLUMNS];

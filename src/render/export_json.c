@@ -303,7 +303,7 @@ static int take_custom(struct cursor *c)
     return 0;
 }
 
-static int take_process(struct cursor *c, struct record *ret)
+static int take_process(struct cursor *c, struct export_record *ret)
 {
     struct proc_fact *p = &c->r->proc;
 
@@ -328,9 +328,9 @@ static int take_process(struct cursor *c, struct record *ret)
 
 static int take_event(struct cursor *c)
 {
-    struct event *e = &c->r->event;
+    struct node_event *e = &c->r->event;
 
-    *e = (struct event){0};
+    *e = (struct node_event){0};
     INT("time", 0, TIME_END_MS, 0, e->at_ms);
     INT("event", 1, EVENT_KINDS - 1, 1, e->kind);
     INT("slot", 0, UINT16_MAX, 0, e->slot);
@@ -390,7 +390,7 @@ static int take_job(struct cursor *c)
 
 /* ---- samples ---- */
 
-static int take_samples(struct cursor *c, struct record *ret)
+static int take_samples(struct cursor *c, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     const struct field *t = find(r, "t"), *v = find(r, "v");
@@ -418,7 +418,7 @@ static int take_samples(struct cursor *c, struct record *ret)
     return str_cut(&vs, ',', &one) ? export_fail(c, v->column - 1, "v: more values than times") : 0;
 }
 
-static int take_object(struct cursor *c, struct record *ret)
+static int take_object(struct cursor *c, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     char kind[16];
@@ -438,17 +438,17 @@ static int take_object(struct cursor *c, struct record *ret)
         return export_fail(c, 0, "node: expected a node's key");
     if (r->device[0] ? !name_ok(str_of(r->device), UUID_MAX - 1) : k == REC_DEVICE)
         return export_fail(c, 0, "device: expected a device's uuid");
-    *ret = (struct record){.kind = (enum record_kind)k,
-                           .node = r->node,
-                           .name = r->fact.name,
-                           .device = r->device,
-                           .fact = &r->fact,
-                           .dev = &r->dev,
-                           .custom = &r->custom,
-                           .metric = r->metric,
-                           .proc = &r->proc,
-                           .event = &r->event,
-                           .job = &r->job};
+    *ret = (struct export_record){.kind = (enum record_kind)k,
+                                  .node = r->node,
+                                  .name = r->fact.name,
+                                  .device = r->device,
+                                  .fact = &r->fact,
+                                  .dev = &r->dev,
+                                  .custom = &r->custom,
+                                  .metric = r->metric,
+                                  .proc = &r->proc,
+                                  .event = &r->event,
+                                  .job = &r->job};
     int code;
     switch (k) {
     case REC_NODE:
@@ -477,12 +477,12 @@ static int take_object(struct cursor *c, struct record *ret)
     return code < 0 ? code : 1;
 }
 
-int export_object(struct cursor *c, struct record *ret)
+int export_object(struct cursor *c, struct export_record *ret)
 {
     return object(c) < 0 ? -EINVAL : take_object(c, ret);
 }
 
-int read_json(struct cursor *c, struct record *ret)
+int read_json(struct cursor *c, struct export_record *ret)
 {
     if (object(c) < 0)
         return -EINVAL;

@@ -63,7 +63,7 @@ static const char *om_key(const struct export_reader *r, const char *name)
     return NULL;
 }
 
-static int om_node(struct cursor *c, const struct label *v, size_t n, struct record *ret)
+static int om_node(struct cursor *c, const struct label *v, size_t n, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     struct node_fact *f = &r->fact;
@@ -90,7 +90,7 @@ static int om_node(struct cursor *c, const struct label *v, size_t n, struct rec
     if (str_ends(own, tail))
         own.len -= strlen(tail);
     snprintf(f->name, sizeof(f->name), "%.*s", STR_ARG(own));
-    *ret = (struct record){.kind = REC_NODE, .node = r->node, .name = r->name, .device = "", .fact = f};
+    *ret = (struct export_record){.kind = REC_NODE, .node = r->node, .name = r->name, .device = "", .fact = f};
     return 1;
 }
 
@@ -110,7 +110,7 @@ static int om_where(struct cursor *c, const struct label *v, size_t n)
                : 0;
 }
 
-static int om_device(struct cursor *c, const struct label *v, size_t n, struct record *ret)
+static int om_device(struct cursor *c, const struct label *v, size_t n, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     struct device_fact *d = &r->dev;
@@ -135,11 +135,11 @@ static int om_device(struct cursor *c, const struct label *v, size_t n, struct r
         if (strcmp(vendor_words[i], vendor) == 0)
             d->vendor = (uint8_t)i;
     mem_copy_str(d->uuid, sizeof(d->uuid), r->device);
-    *ret = (struct record){.kind = REC_DEVICE, .node = r->node, .name = r->name, .device = r->device, .dev = d};
+    *ret = (struct export_record){.kind = REC_DEVICE, .node = r->node, .name = r->name, .device = r->device, .dev = d};
     return 1;
 }
 
-static int om_metric(struct cursor *c, const struct label *v, size_t n, struct record *ret)
+static int om_metric(struct cursor *c, const struct label *v, size_t n, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     struct custom_fact *f = &r->custom;
@@ -165,7 +165,7 @@ static int om_metric(struct cursor *c, const struct label *v, size_t n, struct r
     snprintf(o->family, sizeof(o->family), "%s%s", family, f->kind == KIND_COUNTER ? "_total" : "");
     mem_copy_str(o->metric, sizeof(o->metric), f->name);
     buf_reset(&r->head);
-    *ret = (struct record){.kind = REC_METRIC, .node = r->node, .name = r->name, .device = "", .custom = f};
+    *ret = (struct export_record){.kind = REC_METRIC, .node = r->node, .name = r->name, .device = "", .custom = f};
     return 1;
 }
 
@@ -205,7 +205,7 @@ static int om_tail(struct cursor *c, int64_t per, int64_t *ret_v, int64_t *ret_a
     return 0;
 }
 
-int read_om(struct cursor *c, struct record *ret)
+int read_om(struct cursor *c, struct export_record *ret)
 {
     struct export_reader *r = c->r;
     struct label v[LABELS_MAX];
@@ -250,14 +250,14 @@ int read_om(struct cursor *c, struct record *ret)
     }
     if (om_tail(c, r->head_per, r->v, r->at_ms) < 0)
         return -EINVAL;
-    *ret = (struct record){.kind = REC_SAMPLES,
-                           .node = r->node,
-                           .name = r->name,
-                           .device = r->device,
-                           .metric = r->metric,
-                           .per = r->head_per,
-                           .n = 1,
-                           .at_ms = r->at_ms,
-                           .v = r->v};
+    *ret = (struct export_record){.kind = REC_SAMPLES,
+                                  .node = r->node,
+                                  .name = r->name,
+                                  .device = r->device,
+                                  .metric = r->metric,
+                                  .per = r->head_per,
+                                  .n = 1,
+                                  .at_ms = r->at_ms,
+                                  .v = r->v};
     return 1;
 }

@@ -71,7 +71,8 @@ int export_unit(const char *word)
 
 /* ---- any of them ---- */
 
-int export_line(struct export_reader *r, struct str line, struct record *ret, size_t *ret_column, struct err *err)
+int export_line(struct export_reader *r, struct str line, struct export_record *ret, size_t *ret_column,
+                struct err *err)
 {
     struct cursor c = {r, line, 0, err};
     int code;

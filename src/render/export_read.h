@@ -38,7 +38,7 @@ struct export_reader {
     struct device_fact dev;
     struct custom_fact custom;
     struct proc_fact proc;
-    struct event event;
+    struct node_event event;
     struct job_fact job;
     int64_t *at_ms, *v;
     size_t cap;
@@ -69,10 +69,10 @@ int64_t export_per(const struct export_reader *r, const char *node, const char *
 int export_unit(const char *word); /* enum unit, or -1 */
 
 /* One line each. As export_line. */
-int read_json(struct cursor *c, struct record *ret);
-int read_csv(struct cursor *c, struct record *ret);
-int read_om(struct cursor *c, struct record *ret);
+int read_json(struct cursor *c, struct export_record *ret);
+int read_csv(struct cursor *c, struct export_record *ret);
+int read_om(struct cursor *c, struct export_record *ret);
 /* An object of the JSON lines, also in CSV's last column. */
-int export_object(struct cursor *c, struct record *ret);
+int export_object(struct cursor *c, struct export_record *ret);
 
 #endif

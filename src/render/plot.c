@@ -45,7 +45,7 @@ static struct str fitted(const char *s, double size, bool bold, double width, ch
 /* ---- legend ---- */
 
 /* Draws it from y on and returns how far down it goes; with pen NULL it only measures. */
-static double legend(struct pen *pen, const struct frame *f, double y)
+static double legend(struct pen *pen, const struct plot_frame *f, double y)
 {
     const struct plot *p = f->p;
     size_t named = 0, left_out = p->n_series - f->n_series;
@@ -96,7 +96,7 @@ static double legend(struct pen *pen, const struct frame *f, double y)
 
 /* ---- head and foot ---- */
 
-static double head(struct pen *pen, const struct frame *f)
+static double head(struct pen *pen, const struct plot_frame *f)
 {
     const struct plot *p = f->p;
     double y = MARGIN, room = f->width - 2 * MARGIN;
@@ -116,7 +116,7 @@ static double head(struct pen *pen, const struct frame *f)
 }
 
 /* "GPU time, h" */
-static double y_label(struct pen *pen, const struct frame *f, double y)
+static double y_label(struct pen *pen, const struct plot_frame *f, double y)
 {
     AUTO_BUF b = BUF_INIT(8192);
     const char *label = f->p->y.label ? f->p->y.label : "";
@@ -132,7 +132,7 @@ static double y_label(struct pen *pen, const struct frame *f, double y)
 
 /* ---- axes ---- */
 
-static void y_axis(struct pen *pen, const struct frame *f)
+static void y_axis(struct pen *pen, const struct plot_frame *f)
 {
     pen_group(pen, "y");
     for (size_t i = 0; i < f->y.n; i++) {
@@ -147,7 +147,7 @@ static void y_axis(struct pen *pen, const struct frame *f)
 }
 
 /* The day or year below a tick, where there is room for it behind the last one. */
-static void under(struct pen *pen, const struct frame *f, double x, const char *text, double *before)
+static void under(struct pen *pen, const struct plot_frame *f, double x, const char *text, double *before)
 {
     double half = font_width(str_of(text), TEXT, false) / 2;
 
@@ -158,7 +158,7 @@ static void under(struct pen *pen, const struct frame *f, double x, const char *
     *before = x + half + 8;
 }
 
-static void time_axis(struct pen *pen, const struct frame *f)
+static void time_axis(struct pen *pen, const struct plot_frame *f)
 {
     double before = -1e9;
 
@@ -178,7 +178,7 @@ static void time_axis(struct pen *pen, const struct frame *f)
 }
 
 /* Too many periods for a name each: those at which something of the calendar begins. */
-static void period_axis(struct pen *pen, const struct frame *f)
+static void period_axis(struct pen *pen, const struct plot_frame *f)
 {
     double before = -1e9;
     size_t slot = 0;
@@ -195,7 +195,7 @@ static void period_axis(struct pen *pen, const struct frame *f)
 }
 
 /* One name or period under each slot, as many as there is room for. */
-static void slot_axis(struct pen *pen, const struct frame *f)
+static void slot_axis(struct pen *pen, const struct plot_frame *f)
 {
     struct tick t, last = {0};
     size_t every = f->thin;
@@ -219,7 +219,7 @@ static void slot_axis(struct pen *pen, const struct frame *f)
     }
 }
 
-static void x_axis(struct pen *pen, const struct frame *f)
+static void x_axis(struct pen *pen, const struct plot_frame *f)
 {
     pen_group(pen, "x");
     pen_line(pen, f->left, f->bottom, f->right, f->bottom, 0.8, (struct ink){0x8c959f, 1});
@@ -234,7 +234,7 @@ static void x_axis(struct pen *pen, const struct frame *f)
 
 void plot_onto(struct pen *pen, const struct plot *p, double width, double height)
 {
-    struct frame f;
+    struct plot_frame f;
     char out[FIT_SIZE];
 
     frame_init(&f, p, width, height);
@@ -387,7 +387,7 @@ int plot_draw(const struct plot *p, enum plot_format format, struct buf *ret, st
 /* Room that the head and the legend of the first take. */
 static double first_more(const struct plot *p, double width)
 {
-    struct frame f;
+    struct plot_frame f;
     frame_init(&f, p, width, 360);
     double more = legend(NULL, &f, 0);
     frame_fini(&f);
@@ -404,7 +404,7 @@ int plot_draw_stack(const struct plot *v, size_t n, enum plot_format format, str
     double height = floor(clamp(v[0].height, 260 * (double)n, 100 * (double)n, 4000));
 
     for (size_t i = 0; i < n; i++) {
-        struct frame f;
+        struct plot_frame f;
         int r = plot_check(&v[i], err);
         if (r < 0)
             return r;

@@ -43,7 +43,7 @@ static double part(double v)
     return isfinite(v) && v > 0 ? v : 0;
 }
 
-static struct span span_of(struct frame *f)
+static struct span span_of(struct plot_frame *f)
 {
     const struct plot *p = f->p;
     struct span s = {INFINITY, -INFINITY};
@@ -80,7 +80,7 @@ static struct span span_of(struct frame *f)
     return s;
 }
 
-static void y_scale(struct frame *f)
+static void y_scale(struct plot_frame *f)
 {
     const struct plot_axis *a = &f->p->y;
     struct span s = span_of(f);
@@ -98,7 +98,7 @@ static void y_scale(struct frame *f)
     f->right = f->width - MARGIN - 4;
 }
 
-static void x_time(struct frame *f)
+static void x_time(struct plot_frame *f)
 {
     const struct plot *p = f->p;
     int64_t from = p->from_ms, to = p->to_ms, half = p->elapsed ? 1000 : 1800000;
@@ -127,7 +127,7 @@ static void x_time(struct frame *f)
 }
 
 /* Slots: which of their names fit, and how. */
-static void x_slots(struct frame *f)
+static void x_slots(struct plot_frame *f)
 {
     const struct plot *p = f->p;
     double widest = 0;
@@ -159,9 +159,9 @@ static void x_slots(struct frame *f)
         scale_time(&f->x, f->zone, p->at_ms[0], p->at_ms[p->n - 1], MAX(2, (int)((f->right - f->left) / PERIOD_W)));
 }
 
-void frame_init(struct frame *f, const struct plot *p, double width, double height)
+void frame_init(struct plot_frame *f, const struct plot *p, double width, double height)
 {
-    *f = (struct frame){.p = p, .width = width, .height = height, .zone = p->zone};
+    *f = (struct plot_frame){.p = p, .width = width, .height = height, .zone = p->zone};
     if (!f->zone)
         f->zone = f->utc = zone_utc();
     f->n_series = p->kind == PLOT_BOXES ? 0 : MIN(p->n_series, (size_t)PLOT_SERIES_MAX);
@@ -173,13 +173,13 @@ void frame_init(struct frame *f, const struct plot *p, double width, double heig
         x_slots(f);
 }
 
-void frame_fini(struct frame *f)
+void frame_fini(struct plot_frame *f)
 {
     zone_free(f->utc);
     f->utc = NULL;
 }
 
-void frame_foot(struct frame *f, double below)
+void frame_foot(struct plot_frame *f, double below)
 {
     double text = LEAD + 6;
 
@@ -196,26 +196,26 @@ void frame_foot(struct frame *f, double below)
     f->bottom = MAX(f->height - MARGIN - text - below + 6, f->top + 10);
 }
 
-double frame_y(const struct frame *f, double v)
+double frame_y(const struct plot_frame *f, double v)
 {
     double share = (v - f->y.lo) / (f->y.hi - f->y.lo);
 
     return f->bottom - MAX(0, MIN(1, share)) * (f->bottom - f->top);
 }
 
-double frame_time(const struct frame *f, double at_ms)
+double frame_time(const struct plot_frame *f, double at_ms)
 {
     double share = (at_ms - f->x.lo) / (f->x.hi - f->x.lo);
 
     return f->left + MAX(0, MIN(1, share)) * (f->right - f->left);
 }
 
-double frame_slot(const struct frame *f, size_t i)
+double frame_slot(const struct plot_frame *f, size_t i)
 {
     return f->left + ((double)i + 0.5) * f->slot;
 }
 
-void slot_tick(const struct frame *f, size_t i, struct tick *ret)
+void slot_tick(const struct plot_frame *f, size_t i, struct tick *ret)
 {
     *ret = (struct tick){0};
     if (f->dated)
@@ -224,12 +224,12 @@ void slot_tick(const struct frame *f, size_t i, struct tick *ret)
 
 /* ---- lines ---- */
 
-static double x_of(const struct frame *f, size_t i)
+static double x_of(const struct plot_frame *f, size_t i)
 {
     return f->timed ? frame_time(f, (double)f->p->at_ms[i]) : frame_slot(f, i);
 }
 
-static bool outside(const struct frame *f, size_t i)
+static bool outside(const struct plot_frame *f, size_t i)
 {
     return f->timed && ((double)f->p->at_ms[i] < f->x.lo || (double)f->p->at_ms[i] > f->x.hi);
 }
@@ -237,7 +237,7 @@ static bool outside(const struct frame *f, size_t i)
 /* One line, point by point; those of one half point of width are gathered and given as first, least, most, last. */
 struct trace {
     struct pen *pen;
-    const struct frame *f;
+    const struct plot_frame *f;
     double column; /* of what is gathered; -1: nothing */
     double x, first, least, most, last;
     double alone_x, alone_y; /* a point that nothing has been joined to yet */
@@ -310,7 +310,7 @@ static void trace_add(struct trace *t, double x, double v)
     t->first = t->least = t->most = t->last = v;
 }
 
-static void draw_line(struct pen *pen, const struct frame *f, size_t k)
+static void draw_line(struct pen *pen, const struct plot_frame *f, size_t k)
 {
     const struct plot_series *s = &f->p->series[k];
     struct trace t = {.pen = pen, .f = f, .column = -1, .dashed = s->line, .ink = {series_colour(f->p, k), s->alpha}};
@@ -343,7 +343,7 @@ static void draw_line(struct pen *pen, const struct frame *f, size_t k)
 }
 
 /* Across bars: level over each, and straight up or down between them. */
-static void draw_steps(struct pen *pen, const struct frame *f, size_t k)
+static void draw_steps(struct pen *pen, const struct plot_frame *f, size_t k)
 {
     const double *y = f->p->series[k].y;
     size_t stride = f->p->n / SLOTS + 1;
@@ -366,7 +366,7 @@ struct reach {
 };
 
 /* The band's edges: a point each, or where these lie closer than can be seen, the extremes of each half point. */
-static size_t reaches(const struct frame *f, const struct plot_series *s, struct reach *v, size_t columns)
+static size_t reaches(const struct plot_frame *f, const struct plot_series *s, struct reach *v, size_t columns)
 {
     bool dense = f->p->n > columns;
 
@@ -386,7 +386,7 @@ static size_t reaches(const struct frame *f, const struct plot_series *s, struct
 }
 
 /* The band of one series: forth along its upper edge, back along its lower one, from gap to gap. */
-static void draw_band(struct pen *pen, const struct frame *f, size_t series)
+static void draw_band(struct pen *pen, const struct plot_frame *f, size_t series)
 {
     size_t columns = (size_t)((f->right - f->left) * 2) + 1;
     AUTO_FREE struct reach *v = mem_zero(MIN(columns, f->p->n) + 1, sizeof(*v));
@@ -410,7 +410,7 @@ static void draw_band(struct pen *pen, const struct frame *f, size_t series)
 
 /* ---- bars ---- */
 
-static void hint(struct pen *pen, const struct frame *f, size_t i, size_t k)
+static void hint(struct pen *pen, const struct plot_frame *f, size_t i, size_t k)
 {
     AUTO_BUF b = BUF_INIT(4096);
     struct tick t;
@@ -426,7 +426,7 @@ static void hint(struct pen *pen, const struct frame *f, size_t i, size_t k)
     pen_hint(pen, str_trim(buf_str(&b)));
 }
 
-static void draw_bars(struct pen *pen, const struct frame *f)
+static void draw_bars(struct pen *pen, const struct plot_frame *f)
 {
     const struct plot *p = f->p;
     size_t stride = p->n / SLOTS + 1;
@@ -452,7 +452,8 @@ static void draw_bars(struct pen *pen, const struct frame *f)
 
 /* ---- boxes ---- */
 
-static void draw_outliers(struct pen *pen, const struct frame *f, const struct plot_box *b, double x, struct ink ink)
+static void draw_outliers(struct pen *pen, const struct plot_frame *f, const struct plot_box *b, double x,
+                          struct ink ink)
 {
     const double r = 2.4;
     for (size_t k = 0; k < b->n_outliers; k++) {
@@ -469,7 +470,7 @@ static void draw_outliers(struct pen *pen, const struct frame *f, const struct p
 }
 
 /* What the box says, for whoever hovers or listens. */
-static void box_hint(struct pen *pen, const struct frame *f, size_t i)
+static void box_hint(struct pen *pen, const struct plot_frame *f, size_t i)
 {
     const struct plot_box *b = &f->p->boxes[i];
     const char *label = f->p->labels ? f->p->labels[i] : NULL;
@@ -486,7 +487,7 @@ static void box_hint(struct pen *pen, const struct frame *f, size_t i)
     pen_hint(pen, buf_str(&out));
 }
 
-static void draw_boxes(struct pen *pen, const struct frame *f)
+static void draw_boxes(struct pen *pen, const struct plot_frame *f)
 {
     const struct plot *p = f->p;
     size_t stride = p->n / SLOTS + 1;
@@ -523,7 +524,7 @@ static void draw_boxes(struct pen *pen, const struct frame *f)
     pen_group_end(pen);
 }
 
-void plot_marks(struct pen *pen, const struct frame *f)
+void plot_marks(struct pen *pen, const struct plot_frame *f)
 {
     const struct plot *p = f->p;
 

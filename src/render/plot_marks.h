@@ -8,7 +8,7 @@
 
 #define LABEL_MAX 90.0 /* points of a name under a slot, turned */
 
-struct frame {
+struct plot_frame {
     const struct plot *p;
     const struct zone *zone; /* never NULL */
     struct zone *utc;
@@ -26,15 +26,15 @@ struct frame {
 };
 
 /* Everything but top and bottom, which need to know what stands above and below. */
-void frame_init(struct frame *f, const struct plot *p, double width, double height);
-void frame_foot(struct frame *f, double below); /* sets bottom; below: points of text under the axis' own */
-void frame_fini(struct frame *f);
-double frame_y(const struct frame *f, double v);
-double frame_time(const struct frame *f, double at_ms);
-double frame_slot(const struct frame *f, size_t i); /* its middle */
-void slot_tick(const struct frame *f, size_t i, struct tick *ret);
+void frame_init(struct plot_frame *f, const struct plot *p, double width, double height);
+void frame_foot(struct plot_frame *f, double below); /* sets bottom; below: points of text under the axis' own */
+void frame_fini(struct plot_frame *f);
+double frame_y(const struct plot_frame *f, double v);
+double frame_time(const struct plot_frame *f, double at_ms);
+double frame_slot(const struct plot_frame *f, size_t i); /* its middle */
+void slot_tick(const struct plot_frame *f, size_t i, struct tick *ret);
 uint32_t series_colour(const struct plot *p, size_t i);
 
-void plot_marks(struct pen *pen, const struct frame *f);
+void plot_marks(struct pen *pen, const struct plot_frame *f);
 
 #endif

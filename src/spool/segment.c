@@ -55,7 +55,7 @@ static uint32_t head_crc(const uint8_t *p)
     return crc32c(crc, p + MARK_AT + 1, RECORD_HEAD - 4 - MARK_AT - 1);
 }
 
-static void head_put(uint8_t *p, const struct record *rec, struct str bytes)
+static void head_put(uint8_t *p, const struct spool_record *rec, struct str bytes)
 {
     memset(p, 0, RECORD_HEAD);
     memcpy(p, record_magic, sizeof(record_magic));
@@ -72,19 +72,19 @@ static void head_put(uint8_t *p, const struct record *rec, struct str bytes)
 }
 
 /* False when these RECORD_HEAD bytes are none. */
-static bool head_get(const uint8_t *p, struct record *ret, uint32_t *ret_crc)
+static bool head_get(const uint8_t *p, struct spool_record *ret, uint32_t *ret_crc)
 {
     if (memcmp(p, record_magic, sizeof(record_magic)) != 0 || get_le(p + RECORD_HEAD - 4, 4) != head_crc(p))
         return false;
     if ((p[4] != RECORD_BATCH && p[4] != RECORD_BLOB) || get_le(p + 8, 4) > SEGMENT_RECORD_MAX)
         return false;
-    *ret = (struct record){.kind = (enum record_kind)p[4],
-                           .done = p[MARK_AT] == MARK_DONE,
-                           .len = (uint32_t)get_le(p + 8, 4),
-                           .run = get_le(p + 16, 8),
-                           .number = get_le(p + 24, 8),
-                           .at_ms = (int64_t)get_le(p + 32, 8),
-                           .blobs = {get_le(p + 40, 8), get_le(p + 48, 8)}};
+    *ret = (struct spool_record){.kind = (enum record_kind)p[4],
+                                 .done = p[MARK_AT] == MARK_DONE,
+                                 .len = (uint32_t)get_le(p + 8, 4),
+                                 .run = get_le(p + 16, 8),
+                                 .number = get_le(p + 24, 8),
+                                 .at_ms = (int64_t)get_le(p + 32, 8),
+                                 .blobs = {get_le(p + 40, 8), get_le(p + 48, 8)}};
     *ret_crc = (uint32_t)get_le(p + 12, 4);
     return true;
 }
@@ -96,7 +96,7 @@ static uint32_t seconds_of(int64_t ms)
     return ms <= 0 ? 0 : ms / 1000 >= UINT32_MAX ? UINT32_MAX : (uint32_t)(ms / 1000);
 }
 
-static void segment_note(struct segment *g, const struct record *rec, uint32_t off)
+static void segment_note(struct segment *g, const struct spool_record *rec, uint32_t off)
 {
     if (rec->kind == RECORD_BLOB) {
         if (!segment_blob(g, rec->run)) {
@@ -158,10 +158,10 @@ static ssize_t read_at(int fd, void *p, size_t n, off_t off)
     return (ssize_t)done;
 }
 
-int segment_read(int fd, uint32_t off, struct record *ret, struct buf *body)
+int segment_read(int fd, uint32_t off, struct spool_record *ret, struct buf *body)
 {
     uint8_t head[RECORD_HEAD];
-    struct record rec;
+    struct spool_record rec;
     uint32_t crc;
     ssize_t r = read_at(fd, head, sizeof(head), off);
 
@@ -200,7 +200,7 @@ static size_t scan_bytes(struct segment *g, const uint8_t *p, size_t len, uint64
     bool gap = !headed && len; /* one stretch of damage counts once */
 
     while (off < len) {
-        struct record rec;
+        struct spool_record rec;
         uint32_t crc;
         if (len - off < RECORD_HEAD || !head_get(p + off, &rec, &crc)) {
             gap = true;
@@ -283,7 +283,7 @@ static int write_at(int fd, struct iovec *v, int n, off_t off)
     return 0;
 }
 
-int segment_append(struct segment *g, int fd, const struct record *rec, struct str bytes)
+int segment_append(struct segment *g, int fd, const struct spool_record *rec, struct str bytes)
 {
     uint8_t head[RECORD_HEAD];
 

@@ -16,7 +16,7 @@
 enum record_kind { RECORD_BATCH = 1, RECORD_BLOB = 2 };
 
 /* What stands before a record's bytes. */
-struct record {
+struct spool_record {
     enum record_kind kind;
     bool done;
     uint32_t len;
@@ -52,9 +52,9 @@ int segment_begin(struct segment *g, int fd);
  */
 int segment_scan(struct segment *g, int fd, uint64_t *damaged);
 /* The file is as before when it fails. */
-int segment_append(struct segment *g, int fd, const struct record *rec, struct str bytes);
+int segment_append(struct segment *g, int fd, const struct spool_record *rec, struct str bytes);
 /* The record at off; -EBADMSG when it is damaged. ret may be NULL, body is emptied first. */
-int segment_read(int fd, uint32_t off, struct record *ret, struct buf *body);
+int segment_read(int fd, uint32_t off, struct spool_record *ret, struct buf *body);
 /* Forget an entry, on disk and here. */
 int segment_done(struct segment *g, int fd, size_t i);
 void segment_forget(struct segment *g, size_t i); /* here alone */

@@ -320,7 +320,7 @@ void spool_close(struct spool *s)
 
 /* ---- writing ---- */
 
-static int append(struct spool *s, const struct record *rec, struct str bytes, struct err *err)
+static int append(struct spool *s, const struct spool_record *rec, struct str bytes, struct err *err)
 {
     int rc = make_room(s, bytes.len, err);
 
@@ -339,7 +339,7 @@ static int append(struct spool *s, const struct record *rec, struct str bytes, s
 
 int spool_put_blob(struct spool *s, uint64_t id, struct str bytes, struct err *err)
 {
-    struct record rec = {.kind = RECORD_BLOB, .run = id};
+    struct spool_record rec = {.kind = RECORD_BLOB, .run = id};
 
     if (id == 0 || (s->fd >= 0 && segment_blob(&s->segs[s->n - 1], id)))
         return 0;
@@ -359,11 +359,11 @@ static int bring_blob(struct spool *s, uint64_t id, struct err *err)
 
 int spool_put(struct spool *s, const struct spool_rec *rec, int64_t now_ms, struct err *err)
 {
-    struct record r = {.kind = RECORD_BATCH,
-                       .run = rec->run,
-                       .number = rec->number,
-                       .at_ms = rec->at_ms,
-                       .blobs = {rec->blobs[0], rec->blobs[1]}};
+    struct spool_record r = {.kind = RECORD_BATCH,
+                             .run = rec->run,
+                             .number = rec->number,
+                             .at_ms = rec->at_ms,
+                             .blobs = {rec->blobs[0], rec->blobs[1]}};
     int rc;
 
     drop_old(s, now_ms);
@@ -424,7 +424,7 @@ static bool find_nth(const struct spool *s, size_t i, size_t *ret_seg, size_t *r
     return false;
 }
 
-static int read_record(struct spool *s, size_t seg, uint32_t off, struct record *ret)
+static int read_record(struct spool *s, size_t seg, uint32_t off, struct spool_record *ret)
 {
     int fd = reader(s, seg);
 
@@ -438,7 +438,7 @@ static int read_record(struct spool *s, size_t seg, uint32_t off, struct record 
 int spool_peek(struct spool *s, size_t i, struct spool_rec *ret, struct err *err)
 {
     size_t seg, at;
-    struct record rec;
+    struct spool_record rec;
 
     while (find_nth(s, i, &seg, &at)) {
         const struct segment_entry *e = &s->segs[seg].v[at];
@@ -466,7 +466,7 @@ int spool_blob(struct spool *s, uint64_t id, struct buf *ret, struct err *err)
         uint32_t off = segment_blob(&s->segs[i], id);
         if (!off)
             continue;
-        struct record rec;
+        struct spool_record rec;
         int rc = read_record(s, i, off, &rec);
         if (rc == 0 && rec.kind == RECORD_BLOB && rec.run == id) {
             rc = buf_addstr(ret, buf_str(&s->body));

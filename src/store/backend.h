@@ -23,9 +23,9 @@ struct store_ops {
                  void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
     int (*procs_in)(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
                     void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
-    void (*put_event)(struct store *s, const char *node, const char *device, const struct event *e);
+    void (*put_event)(struct store *s, const char *node, const char *device, const struct node_event *e);
     int (*events)(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                  void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                  void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
                   struct err *err);
     void (*job_put)(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg);
     void (*job_change)(struct store *s, const struct job_change *c, store_done_fn *done, void *arg);

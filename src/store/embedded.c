@@ -213,7 +213,7 @@ static void embedded_put_proc(struct store *s, const struct store_proc *p)
         writer_put_proc(emb(s)->w, p);
 }
 
-static void embedded_put_event(struct store *s, const char *node, const char *device, const struct event *e)
+static void embedded_put_event(struct store *s, const char *node, const char *device, const struct node_event *e)
 {
     if (emb(s)->w)
         writer_put_event(emb(s)->w, node, device, e);
@@ -300,7 +300,7 @@ static int embedded_procs_in(struct store *s, const char *node, int64_t from_ms,
 }
 
 static int embedded_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                           void (*each)(void *arg, const char *node, const char *device, const struct event *e),
+                           void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
                            void *arg, struct err *err)
 {
     return records_events(emb(s)->rec, node, from_ms, limit, each, arg, err);

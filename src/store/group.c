@@ -10,14 +10,14 @@
 #include "base/mem.h"
 #include "store/usage_table.h"
 
-void group_fini(struct group *g)
+void group_fini(struct commit_group *g)
 {
     free(g->touches);
     free(g->keys);
-    *g = (struct group){0};
+    *g = (struct commit_group){0};
 }
 
-void group_reset(struct group *g)
+void group_reset(struct commit_group *g)
 {
     g->n_touches = 0;
     g->put = g->bytes = g->repeats = g->lost = g->records = 0;
@@ -26,7 +26,7 @@ void group_reset(struct group *g)
 
 /* ---- records ---- */
 
-static int group_put_record(struct op *op, struct records *r, struct log *log, int64_t batches_before)
+static int group_put_record(struct store_op *op, struct records *r, struct log *log, int64_t batches_before)
 {
     switch (op->kind) {
     case OP_BLOB: {
@@ -85,12 +85,12 @@ static int group_put_record(struct op *op, struct records *r, struct log *log, i
     return 0;
 }
 
-static int group_put_records(struct group *g, struct op *ops, struct records *r, struct log *log)
+static int group_put_records(struct commit_group *g, struct store_op *ops, struct records *r, struct log *log)
 {
     int64_t batches = 0;
     int code = 0;
 
-    for (struct op *op = ops; op && code == 0; op = op->next) {
+    for (struct store_op *op = ops; op && code == 0; op = op->next) {
         if (op->kind == OP_APPEND) {
             batches += (int64_t)((struct op_append *)op)->n;
             continue;
@@ -107,7 +107,7 @@ static int group_put_records(struct group *g, struct op *ops, struct records *r,
     return code;
 }
 
-static bool group_has_records(const struct group *g, const struct op *ops)
+static bool group_has_records(const struct commit_group *g, const struct store_op *ops)
 {
     for (; ops; ops = ops->next)
         if (ops->kind != OP_APPEND)
@@ -115,7 +115,8 @@ static bool group_has_records(const struct group *g, const struct op *ops)
     return g->n_touches > 0;
 }
 
-int group_write_records(struct group *g, struct op *ops, struct records *r, struct log *log, struct err *err)
+int group_write_records(struct commit_group *g, struct store_op *ops, struct records *r, struct log *log,
+                        struct err *err)
 {
     if (!group_has_records(g, ops))
         return 0;
@@ -130,14 +131,14 @@ int group_write_records(struct group *g, struct op *ops, struct records *r, stru
     }
     code = records_commit(r, err);
     g->wrote |= code == 0;
-    for (struct op *op = ops; op && code == 0; op = op->next)
+    for (struct store_op *op = ops; op && code == 0; op = op->next)
         op->durable = op->kind != OP_APPEND;
     return code;
 }
 
 /* ---- batches ---- */
 
-static void group_size_keys(struct group *g, const struct op *ops)
+static void group_size_keys(struct commit_group *g, const struct store_op *ops)
 {
     size_t n = 0, want = 64;
 
@@ -155,7 +156,7 @@ static void group_size_keys(struct group *g, const struct op *ops)
 }
 
 /* False when it was there already. */
-static bool group_add_key(struct group *g, struct index_node *node, uint64_t run, uint64_t number)
+static bool group_add_key(struct commit_group *g, struct index_node *node, uint64_t run, uint64_t number)
 {
     uint64_t h = ((uint64_t)(uintptr_t)node >> 4 ^ run ^ number * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
     size_t i = (h >> 32) & (g->n_keys - 1);
@@ -167,7 +168,7 @@ static bool group_add_key(struct group *g, struct index_node *node, uint64_t run
     return true;
 }
 
-static int group_put_append(struct group *g, struct op_append *a, struct log *log, struct err *err)
+static int group_put_append(struct commit_group *g, struct op_append *a, struct log *log, struct err *err)
 {
     bool fresh = false;
     int r = 0;
@@ -198,12 +199,12 @@ static int group_put_append(struct group *g, struct op_append *a, struct log *lo
     return r;
 }
 
-int group_write_batches(struct group *g, struct op *ops, struct log *log, struct err *err)
+int group_write_batches(struct commit_group *g, struct store_op *ops, struct log *log, struct err *err)
 {
     int r = 0;
 
     group_size_keys(g, ops);
-    for (struct op *op = ops; op && r == 0; op = op->next)
+    for (struct store_op *op = ops; op && r == 0; op = op->next)
         if (op->kind == OP_APPEND)
             r = group_put_append(g, (struct op_append *)op, log, err);
     if (g->put == 0)

@@ -16,7 +16,7 @@ struct group_key {
 };
 
 /* Reused from commit to commit; zero-initialise. */
-struct group {
+struct commit_group {
     struct group_touch *touches; /* filled by the caller, under its lock */
     size_t n_touches, cap_touches;
     struct group_key *keys; /* batches of this commit, by hash */
@@ -25,11 +25,12 @@ struct group {
     bool wrote;                                  /* it reached the disk at all */
 };
 
-void group_fini(struct group *g);
-void group_reset(struct group *g); /* for the next commit */
+void group_fini(struct commit_group *g);
+void group_reset(struct commit_group *g); /* for the next commit */
 /* Records and blobs of ops, and the touches, into muster.db; sets op->durable. Nothing to do is 0. */
-int group_write_records(struct group *g, struct op *ops, struct records *r, struct log *log, struct err *err);
+int group_write_records(struct commit_group *g, struct store_op *ops, struct records *r, struct log *log,
+                        struct err *err);
 /* Batches of ops into the log; sets batch->put, clears append->fresh where all is kept already. Nothing to do is 0. */
-int group_write_batches(struct group *g, struct op *ops, struct log *log, struct err *err);
+int group_write_batches(struct commit_group *g, struct store_op *ops, struct log *log, struct err *err);
 
 #endif

@@ -24,7 +24,7 @@ struct ram_proc {
     char node[NODE_KEY_MAX], device[UUID_MAX];
 };
 struct ram_event {
-    struct event e;
+    struct node_event e;
     char node[NODE_KEY_MAX], device[UUID_MAX];
 };
 struct ram_setting {
@@ -368,7 +368,7 @@ static int ram_event_order(const void *x, const void *y) /* newest first */
     return c ? c : (a->e.code > b->e.code) - (a->e.code < b->e.code);
 }
 
-static void ram_put_event(struct store *s, const char *node, const char *device, const struct event *e)
+static void ram_put_event(struct store *s, const char *node, const char *device, const struct node_event *e)
 {
     struct ram *m = ram(s);
     struct ram_event ev = {.e = *e};
@@ -384,8 +384,8 @@ static void ram_put_event(struct store *s, const char *node, const char *device,
 }
 
 static int ram_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                      void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
-                      struct err *err)
+                      void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
+                      void *arg, struct err *err)
 {
     struct ram *m = ram(s);
 

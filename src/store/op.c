@@ -8,7 +8,7 @@
 
 #define ZONE_MAX 128
 
-void op_push(struct op_list *l, struct op *op)
+void op_push(struct op_list *l, struct store_op *op)
 {
     op->next = NULL;
     if (!l->head)
@@ -28,10 +28,10 @@ void op_push_front(struct op_list *l, struct op_list *front)
     *front = (struct op_list){0};
 }
 
-void op_free_all(struct op *op)
+void op_free_all(struct store_op *op)
 {
     while (op) {
-        struct op *next = op->next;
+        struct store_op *next = op->next;
         free(op);
         op = next;
     }
@@ -39,9 +39,9 @@ void op_free_all(struct op *op)
 
 static void *op_new(enum op_kind kind, size_t size)
 {
-    struct op *op = mem_alloc(size);
+    struct store_op *op = mem_alloc(size);
 
-    *op = (struct op){.kind = kind, .size = size};
+    *op = (struct store_op){.kind = kind, .size = size};
     return op;
 }
 
@@ -111,7 +111,7 @@ void op_proc_get(const struct op_proc *o, struct store_proc *ret)
     proc_fact_unpack(device + strlen(device) + 1, &ret->fact);
 }
 
-struct op_event *op_event_new(const char *node, const char *device, const struct event *e)
+struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e)
 {
     struct op_event *o = op_new(OP_EVENT, sizeof(*o));
 

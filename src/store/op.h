@@ -1,6 +1,6 @@
 /*
  * op.h: what waits for the writer thread, one allocation each, in a list. The struct says by its kind what it is: each
- * begins with struct op.
+ * begins with struct store_op.
  */
 #ifndef STORE_OP_H
 #define STORE_OP_H
@@ -23,8 +23,8 @@ enum op_kind {
     OP_MARK
 };
 
-struct op {
-    struct op *next;
+struct store_op {
+    struct store_op *next;
     enum op_kind kind;
     bool durable; /* set by the writer: it need not be tried again */
     size_t size;  /* of the allocation: what the queue is bounded by */
@@ -37,7 +37,7 @@ struct op_batch {
     int64_t row;          /* and where */
 };
 struct op_append {
-    struct op op;
+    struct store_op op;
     store_done_fn *done;
     void *arg;
     bool fresh; /* some of it is not kept yet: its result is that of the commit */
@@ -45,19 +45,19 @@ struct op_append {
     struct op_batch v[];
 };
 struct op_blob {
-    struct op op;
+    struct store_op op;
     struct index_node *node;
     enum blob_kind kind;
     uint64_t id;
     struct str bytes;
 };
 struct op_node {
-    struct op op;
+    struct store_op op;
     struct index_node *node; /* whose queued points here */
     struct store_node n;
 };
 struct op_proc {
-    struct op op;
+    struct store_op op;
     int64_t first_ms, last_ms, mem_max;
     bool ended;
     uint8_t kind;
@@ -65,32 +65,32 @@ struct op_proc {
     char text[]; /* its node, its device, its fact packed */
 };
 struct op_event {
-    struct op op;
-    struct event e;
+    struct store_op op;
+    struct node_event e;
     char node[NODE_KEY_MAX], device[UUID_MAX];
 };
 struct op_token {
-    struct op op;
+    struct store_op op;
     struct store_token t;
 };
 struct op_take_over {
-    struct op op;
+    struct store_op op;
     char from[NODE_KEY_MAX], to[NODE_KEY_MAX];
 };
 
 struct op_usage { /* a usage_put as text: op_usage_get */
-    struct op op;
+    struct store_op op;
     size_t n;
     char bytes[];
 };
 struct op_mark {
-    struct op op;
+    struct store_op op;
     int64_t at_ms, seq;
     char node[NODE_KEY_MAX];
 };
 
 struct op_told { /* a record whose giver is told how it went: op_job, op_hold, op_notes */
-    struct op op;
+    struct store_op op;
     store_done_fn *done;
     void *arg;
     int result; /* set by the writer: 0, or why it was not taken though the commit went well */
@@ -113,17 +113,17 @@ struct op_notes {
     struct note v[]; /* bytes behind them */
 };
 
-static inline bool op_is_told(const struct op *op)
+static inline bool op_is_told(const struct store_op *op)
 {
     return op->kind == OP_JOB || op->kind == OP_HOLD || op->kind == OP_NOTES;
 }
 
 struct op_list {
-    struct op *head, **tail; /* tail NULL: empty and never used */
+    struct store_op *head, **tail; /* tail NULL: empty and never used */
 };
-void op_push(struct op_list *l, struct op *op);
+void op_push(struct op_list *l, struct store_op *op);
 void op_push_front(struct op_list *l, struct op_list *front); /* front ends up empty */
-void op_free_all(struct op *op);
+void op_free_all(struct store_op *op);
 
 struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind v[n]: op_append_room */
 char *op_append_room(struct op_append *a);
@@ -131,7 +131,7 @@ struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
 struct op_proc *op_proc_new(const struct store_proc *p);
 void op_proc_get(const struct op_proc *o, struct store_proc *ret); /* node and device point into o */
-struct op_event *op_event_new(const char *node, const char *device, const struct event *e);
+struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e);
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);
 struct op_hold *op_hold_new(const struct hold *h);

@@ -260,7 +260,7 @@ int records_node_at(struct records *r, const char *node, int64_t at_ms, struct n
 }
 
 int records_events(struct records *r, const char *node, int64_t from_ms, size_t limit,
-                   void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                   void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
                    struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&r->st, node && *node ? R_EVENTS_OF : R_EVENTS);
@@ -270,7 +270,7 @@ int records_events(struct records *r, const char *node, int64_t from_ms, size_t 
     db_bind_int(st, 2, from_ms);
     db_bind_int(st, 3, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
     while ((code = recall_step(r, st, err)) == 1) {
-        struct event e = {.at_ms = INT(2), .kind = (uint16_t)INT(3), .slot = (uint16_t)INT(4), .code = INT(5)};
+        struct node_event e = {.at_ms = INT(2), .kind = (uint16_t)INT(3), .slot = (uint16_t)INT(4), .code = INT(5)};
         TEXT(e.text, 6);
         each(arg, db_text(st, 0), db_text(st, 1), &e);
     }

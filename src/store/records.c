@@ -167,7 +167,7 @@ int records_put_proc(struct records *r, const struct store_proc *p)
     return records_run(r, st);
 }
 
-int records_put_event(struct records *r, const char *node, const char *device, const struct event *e)
+int records_put_event(struct records *r, const char *node, const char *device, const struct node_event *e)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_PUT_EVENT);
 

@@ -29,7 +29,7 @@ int records_put_blob(struct records *r, const char *node, enum blob_kind kind, u
 int records_touch_blob(struct records *r, const char *node, uint64_t id, int64_t log); /* log names it too */
 int records_put_node(struct records *r, const struct store_node *n);
 int records_put_proc(struct records *r, const struct store_proc *p);
-int records_put_event(struct records *r, const char *node, const char *device, const struct event *e);
+int records_put_event(struct records *r, const char *node, const char *device, const struct node_event *e);
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);
 int records_put_note(struct records *r, const struct note *n); /* note_table.c */
@@ -73,7 +73,7 @@ int records_node_at(struct records *r, const char *node, int64_t at_ms, struct n
 int records_procs(struct records *r, const char *node, int64_t from_ms,
                   void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 int records_events(struct records *r, const char *node, int64_t from_ms, size_t limit,
-                   void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                   void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
                    struct err *err);
 
 int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno */

@@ -84,13 +84,13 @@ int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t t
     return s->ops->procs_in(s, node, from_ms, to_ms, each, arg, err);
 }
 
-void store_put_event(struct store *s, const char *node, const char *device, const struct event *e)
+void store_put_event(struct store *s, const char *node, const char *device, const struct node_event *e)
 {
     s->ops->put_event(s, node ? node : "", device ? device : "", e);
 }
 
 int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                 void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                 void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
                  struct err *err)
 {
     return s->ops->events(s, node ? node : "", from_ms, limit, each, arg, err);

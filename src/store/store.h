@@ -147,10 +147,10 @@ int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)
 int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
                    void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err);
 /* Given twice (same node, device, moment, kind, code) it is kept once. */
-void store_put_event(struct store *s, const char *node, const char *device, const struct event *e);
+void store_put_event(struct store *s, const char *node, const char *device, const struct node_event *e);
 /* The newest limit of those at or after from_ms, newest first. node NULL: all. */
 int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                 void (*each)(void *arg, const char *node, const char *device, const struct event *e), void *arg,
+                 void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
                  struct err *err);
 
 /*

@@ -37,7 +37,7 @@ struct writer {
     /* the thread's own */
     struct records *rec;
     struct logs *logs;
-    struct group group;
+    struct commit_group group;
     unsigned rounds;
     int64_t keep_records_ms, keep_usage_ms;
     int64_t (*now_ms)(void);
@@ -49,11 +49,11 @@ struct writer {
     pthread_cond_t flushed;
     struct index index; /* W3 */
     struct op_list queue;
-    struct op *flying; /* being committed */
-    size_t bytes;      /* of both */
-    bool news;         /* something to do at once */
-    bool idle;         /* the thread sleeps until woken */
-    bool hurry;        /* no rest: somebody waits */
+    struct store_op *flying; /* being committed */
+    size_t bytes;            /* of both */
+    bool news;               /* something to do at once */
+    bool idle;               /* the thread sleeps until woken */
+    bool hurry;              /* no rest: somebody waits */
     bool stop;
     uint64_t flush_asked, flush_done;
     struct log_ref *logs_now; /* as of the last change */
@@ -105,9 +105,9 @@ static bool writer_sleep(struct writer *w, int64_t ms)
 /* ---- the commit ---- */
 
 /* Blobs that the log does not name yet. Marked as if they were written; unmarked if that fails. */
-static void writer_find_touches(struct writer *w, struct op *ops, int64_t log)
+static void writer_find_touches(struct writer *w, struct store_op *ops, int64_t log)
 {
-    struct group *g = &w->group;
+    struct commit_group *g = &w->group;
 
     writer_lock(w);
     for (; ops; ops = ops->next) {
@@ -148,7 +148,7 @@ static void writer_list(struct writer *w)
     w->listed = logs_number(w->logs);
 }
 
-static int writer_write(struct writer *w, struct op *ops, struct err *err)
+static int writer_write(struct writer *w, struct store_op *ops, struct err *err)
 {
     struct log *log;
     int r = logs_current(w->logs, &log, err);
@@ -171,13 +171,14 @@ static int writer_write(struct writer *w, struct op *ops, struct err *err)
 }
 
 /* With the lock: what is durable now can be asked for, and what is not waits for the next commit. */
-static void writer_publish(struct writer *w, struct op *ops, int r, const struct err *err, struct op_list *ret_old)
+static void writer_publish(struct writer *w, struct store_op *ops, int r, const struct err *err,
+                           struct op_list *ret_old)
 {
     struct op_list again = {0};
     int64_t log = logs_number(w->logs);
     struct store_stat *st = &w->stat;
 
-    for (struct op *op = ops, *next; op; op = next) {
+    for (struct store_op *op = ops, *next; op; op = next) {
         next = op->next;
         if (op->kind != OP_APPEND && !op_is_told(op) && !op->durable) {
             op_push(&again, op);
@@ -209,7 +210,7 @@ static void writer_publish(struct writer *w, struct op *ops, int r, const struct
     op_push_front(&w->queue, &again);
 }
 
-static void writer_commit(struct writer *w, struct op *ops)
+static void writer_commit(struct writer *w, struct store_op *ops)
 {
     struct err err = {0};
     struct op_list old = {0};
@@ -221,7 +222,7 @@ static void writer_commit(struct writer *w, struct op *ops)
     writer_lock(w);
     writer_publish(w, ops, r, &err, &old);
     writer_unlock(w);
-    for (struct op *op = old.head; op; op = op->next)
+    for (struct store_op *op = old.head; op; op = op->next)
         if (op->kind == OP_APPEND) {
             struct op_append *a = (struct op_append *)op;
             failed |= a->fresh && r < 0;
@@ -357,8 +358,8 @@ static void *writer_main(void *arg)
         writer_wait(w);
         stop = w->stop;
         uint64_t asked = w->flush_asked;
-        struct op *ops = w->flying = w->queue.head;
-        for (struct op *op = ops; op; op = op->next)
+        struct store_op *ops = w->flying = w->queue.head;
+        for (struct store_op *op = ops; op; op = op->next)
             if (op->kind == OP_NODE)
                 ((struct op_node *)op)->node->queued = NULL;
         w->queue.head = NULL;
@@ -384,7 +385,7 @@ static void *writer_main(void *arg)
 /* ---- the caller's side ---- */
 
 /* With the lock. */
-static void writer_push(struct writer *w, struct op *op)
+static void writer_push(struct writer *w, struct store_op *op)
 {
     op_push(&w->queue, op);
     w->bytes += op->size;
@@ -394,7 +395,7 @@ static void writer_push(struct writer *w, struct op *op)
 }
 
 /* Something without a result. Dropped, and counted, when far too much is waiting already. */
-static bool writer_push_record(struct writer *w, struct op *op)
+static bool writer_push_record(struct writer *w, struct store_op *op)
 {
     bool room = w->bytes + op->size <= w->queue_max + QUEUE_MORE;
 
@@ -513,7 +514,7 @@ void writer_know_blob(struct writer *w, const char *node, uint64_t id)
     writer_unlock(w);
 }
 
-static const struct op_blob *writer_find_blob(const struct op *op, const char *node, uint64_t id)
+static const struct op_blob *writer_find_blob(const struct store_op *op, const char *node, uint64_t id)
 {
     for (; op; op = op->next) {
         const struct op_blob *b = (const struct op_blob *)op;
@@ -552,7 +553,7 @@ void writer_put_node(struct writer *w, const struct store_node *rec)
     writer_unlock(w);
 }
 
-static void writer_put(struct writer *w, struct op *op)
+static void writer_put(struct writer *w, struct store_op *op)
 {
     writer_lock(w);
     writer_push_record(w, op);
@@ -572,7 +573,7 @@ void writer_put_proc(struct writer *w, const struct store_proc *p)
     writer_put(w, &op_proc_new(p)->op);
 }
 
-void writer_put_event(struct writer *w, const char *node, const char *device, const struct event *e)
+void writer_put_event(struct writer *w, const char *node, const char *device, const struct node_event *e)
 {
     writer_put(w, &op_event_new(node, device, e)->op);
 }

@@ -27,7 +27,7 @@ bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf
 int writer_put_token(struct writer *w, const struct store_token *t); /* 0, or -EAGAIN: too much waits already */
 void writer_put_node(struct writer *w, const struct store_node *n);
 void writer_put_proc(struct writer *w, const struct store_proc *p);
-void writer_put_event(struct writer *w, const char *node, const char *device, const struct event *e);
+void writer_put_event(struct writer *w, const char *node, const char *device, const struct node_event *e);
 void writer_put_job(struct writer *w, const struct job_fact *j, store_done_fn *done, void *arg);
 void writer_change_job(struct writer *w, const struct job_change *c, store_done_fn *done, void *arg);
 void writer_put_hold(struct writer *w, const struct hold *h, store_done_fn *done, void *arg);

@@ -90,7 +90,7 @@ static bool take(struct top *t, const struct item *i)
                  f->pid, strerror(-fd));
         return false;
     }
-    a->v[a->n] = (struct target){.fd = fd, .pid = f->pid};
+    a->v[a->n] = (struct signal_target){.fd = fd, .pid = f->pid};
     mem_copy_str(a->v[a->n++].name, sizeof(a->v[0].name), f->name);
     return true;
 }

@@ -12,7 +12,7 @@
 struct top;
 struct item;
 
-struct target {
+struct signal_target {
     int fd;
     int32_t pid;
     char name[64];
@@ -24,7 +24,7 @@ struct aim {
     bool asking;  /* which signal, and whether */
     unsigned sig; /* index of the one that is offered */
     size_t n;
-    struct target v[AIM_MAX];
+    struct signal_target v[AIM_MAX];
     char said[160]; /* how it went; empty: nothing to say */
 };
 

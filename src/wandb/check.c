@@ -22,8 +22,8 @@ void finding_add(struct findings *f, enum wandb_event_kind kind, const char *com
     buf_vaddf(&line, fmt, ap);
     va_end(ap);
     VEC_ROOM(f->v, f->n, f->cap);
-    f->v[f->n++] =
-        (struct finding){kind, company, line.err ? mem_str("A line of what is wrong is too long") : buf_take(&line)};
+    f->v[f->n++] = (struct check_finding){kind, company,
+                                          line.err ? mem_str("A line of what is wrong is too long") : buf_take(&line)};
 }
 
 void findings_fini(struct findings *f)

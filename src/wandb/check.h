@@ -12,7 +12,7 @@
 
 #define CHECK_LOW 100 /* a utilisation rate of so many tenths of a percent is too low, and any below */
 
-struct finding {
+struct check_finding {
     enum wandb_event_kind kind; /* WANDB_EVENT_CHECK, or _LOW */
     const char *company;        /* of _LOW; borrowed from the config; "" */
     char *text;                 /* "Missing latest runs: Acme, Beta" */
@@ -20,7 +20,7 @@ struct finding {
 
 struct findings {
     size_t n, cap;
-    struct finding *v;
+    struct check_finding *v;
 };
 void findings_fini(struct findings *f);
 void finding_add(struct findings *f, enum wandb_event_kind kind, const char *company, const char *fmt, ...)

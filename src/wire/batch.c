@@ -87,7 +87,7 @@ static int batch_check(const struct batch *b)
             return -EINVAL;
     }
     for (size_t i = 0; i < b->n_events; i++) {
-        const struct event *e = &b->events[i];
+        const struct node_event *e = &b->events[i];
         if (e->at_ms <= 0 || e->at_ms >= WIRE_TIME_END || e->kind == 0 || e->slot > DEVICES_MAX)
             return -EINVAL;
     }
@@ -201,7 +201,7 @@ static void put_events(struct wire_enc *e, const struct batch *b)
 {
     buf_varint(&e->raw, b->n_events);
     for (size_t i = 0; i < b->n_events; i++) {
-        const struct event *ev = &b->events[i];
+        const struct node_event *ev = &b->events[i];
         buf_varint(&e->raw, (uint64_t)ev->at_ms);
         buf_varint(&e->raw, ev->kind);
         buf_varint(&e->raw, ev->slot);
@@ -451,9 +451,9 @@ static void in_events(struct wire_dec *d, struct in *in, struct batch *b)
         in_bad(in, "the events", "end too early");
         return;
     }
-    struct event *e = dec_room(d, in, n, sizeof(*e));
+    struct node_event *e = dec_room(d, in, n, sizeof(*e));
     for (size_t i = 0; i < n && in_ok(in); i++) {
-        struct event *at = &e[kept];
+        struct node_event *at = &e[kept];
         at->at_ms = in_time(in, "an event's time");
         uint64_t kind = in_count(in, UINT16_MAX, "an event's kinds");
         at->kind = (uint16_t)kind;

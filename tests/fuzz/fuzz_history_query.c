@@ -124,8 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct history_query *q = NULL;
     struct err err = {0};
     struct count count;
-    struct past past = {.history = thin_past, .procs = some_procs};
-    struct series_sink sink = {&count, on_start, on_each, on_end};
+    struct past_source past = {.history = thin_past, .procs = some_procs};
+    struct series_out sink = {&count, on_start, on_each, on_end};
     int r = 0;
 
     w = (struct history_words){0};

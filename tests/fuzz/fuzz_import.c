@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct custom_fact custom = {.name = "c", .per = 1};
 
     while (str_line(&rest, &line)) {
-        struct record rec;
+        struct export_record rec;
         struct err err = {0};
         size_t column = 0;
         int code = export_line(r, line, &rec, &column, &err);

@@ -29,7 +29,7 @@ static void check_peaks(const char *path)
             assert(isnan(jobs.v[i].v[k]) || jobs.v[i].v[k] <= all.v[0].v[k]);
     }
     if (jobs.n) {
-        struct job j = {0};
+        struct dask_job j = {0};
         if (job_read(path, jobs.v[0].job, metrics, 1, NULL, NULL, &j, &err) == 0) {
             size_t n = j.n;
             struct box b;

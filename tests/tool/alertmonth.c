@@ -136,7 +136,7 @@ static void told(const char *rule, const char *place, int64_t fired_ms, int64_t 
 
 static void happens(struct node *n, int gpu, int tick, enum event_kind kind, int64_t code, const char *text)
 {
-    struct event e = {.at_ms = ms_of(tick), .kind = kind, .code = code};
+    struct node_event e = {.at_ms = ms_of(tick), .kind = kind, .code = code};
     char uuid[UUID_MAX];
 
     snprintf(e.text, sizeof(e.text), "%s", text);

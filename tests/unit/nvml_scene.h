@@ -134,7 +134,7 @@ static void tick_until(size_t device, enum metric m)
     fail_msg("metric %s never came", metrics[m].name);
 }
 
-static const struct event *tick_until_event(int kind)
+static const struct node_event *tick_until_event(int kind)
 {
     for (int i = 0; i < 2000; i++) {
         assert_int_equal(tick(), 0);

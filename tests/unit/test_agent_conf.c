@@ -159,7 +159,7 @@ static void back_off_doubles_up_to_a_minute_with_full_jitter(void **unused)
 static void a_node_keeps_its_id_and_a_folder_has_one_agent(void **unused)
 {
     char dir[] = "/tmp/muster-identity-XXXXXX";
-    struct identity one = {.lock_fd = -1}, two = {.lock_fd = -1};
+    struct node_identity one = {.lock_fd = -1}, two = {.lock_fd = -1};
     struct err err = {0};
     struct stat st;
 

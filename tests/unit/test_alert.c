@@ -35,7 +35,7 @@ static const char *look(struct lookout *l, int64_t now_ms, const char *subjects,
     lookout_begin(l, now_ms);
     while (str_word(&rest, &one)) {
         snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
-        struct finding f = {subject, "", "", "", "", "it is so", "", 0, -1, false};
+        struct alert_finding f = {subject, "", "", "", "", "it is so", "", 0, -1, false};
         lookout_see(l, &rule, &f);
         lookout_see(l, &rule, &f); /* twice is once */
     }
@@ -114,7 +114,7 @@ static void what_fired_survives_a_restart(void **unused)
 static const char *look_as(struct lookout *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms, bool weak,
                            struct told *t)
 {
-    struct finding f = {"a", "", "", "", "", "it is so", "", since_ms, -1, weak};
+    struct alert_finding f = {"a", "", "", "", "", "it is so", "", since_ms, -1, weak};
 
     t->text[0] = 0;
     lookout_begin(l, now_ms);
@@ -197,7 +197,7 @@ static void thousands_are_found_again(void **unused)
 
 /* ---- rules ---- */
 
-static void on_see(void *arg, const struct alert_rule *r, const struct finding *f)
+static void on_see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
     buf_addf(arg, "%s %s: %s\n", r->name, f->place, f->text);
 }
@@ -217,7 +217,7 @@ static int read_rules(struct alert_rules *r, const char *text, struct err *err)
     return alert_rules_read(r, &section, err);
 }
 
-static void on_hot(void *arg, const struct alert_rule *r, const struct finding *f)
+static void on_hot(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
     if (strcmp(r->name, "gpu-hot") == 0 && strcmp(f->place, "dgx1:0") == 0)
         *(int *)arg = f->weak ? 1 : 2;

@@ -60,7 +60,7 @@ static char *a_folder(struct h_model *m, int batches)
         if (i == batches / 2)
             assert_int_equal(store_settle(s, NULL), 0);
     }
-    struct event e = {.at_ms = H0 + 5, .kind = EVENT_XID, .code = 79, .text = "fell off the bus"};
+    struct node_event e = {.at_ms = H0 + 5, .kind = EVENT_XID, .code = 79, .text = "fell off the bus"};
     store_put_event(s, "aa", "GPU-one", &e);
     struct store_token t = {.id = "tok", .role = "admin", .created_ms = H0};
     assert_int_equal(store_token_put(s, &t, NULL), 0);
@@ -71,7 +71,7 @@ static char *a_folder(struct h_model *m, int batches)
     return dir;
 }
 
-static void count_event(void *arg, const char *node, const char *device, const struct event *e)
+static void count_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     assert_string_equal(node, "aa");
     assert_string_equal(device, "GPU-one");

@@ -184,7 +184,7 @@ static void a_tick_comes_back(void **unused)
 static void events_and_statuses_come_back(void **unused)
 {
     struct child_msg msg = {0};
-    struct event e = {.at_ms = 5, .kind = EVENT_XID, .slot = 2, .code = 79, .text = "fallen off the bus"};
+    struct node_event e = {.at_ms = 5, .kind = EVENT_XID, .slot = 2, .code = 79, .text = "fallen off the bus"};
     AUTO_BUF b = {0};
     (void)unused;
     a_reader_with_facts_and_procs(&msg);
@@ -208,7 +208,7 @@ static void message(int which, struct buf *b)
     int r = which == 0   ? child_msg_facts(b, &facts)
             : which == 1 ? child_msg_procs(b, &list, &at, 0)
             : which == 2 ? child_msg_tick(b, &t)
-            : which == 3 ? child_msg_event(b, &(struct event){.kind = EVENT_LOST, .slot = 1, .text = "x"})
+            : which == 3 ? child_msg_event(b, &(struct node_event){.kind = EVENT_LOST, .slot = 1, .text = "x"})
                          : child_msg_status(b, COLLECT_OK, "fine");
     assert_int_equal(r, 0);
 }
@@ -296,7 +296,7 @@ static void what_is_out_of_bounds_is_refused(void **unused)
     t.n_slots = 2; /* not those of the facts */
     assert_int_equal(child_msg_tick(&b, &t), 0);
     assert_int_equal(take(&msg, &b), -EBADMSG);
-    assert_int_equal(child_msg_event(&b, &(struct event){.kind = EVENT_LOST, .slot = 3}), 0);
+    assert_int_equal(child_msg_event(&b, &(struct node_event){.kind = EVENT_LOST, .slot = 3}), 0);
     assert_int_equal(take(&msg, &b), -EBADMSG);
     assert_int_equal(child_msg_status(&b, COLLECT_STATES, ""), 0);
     assert_int_equal(take(&msg, &b), -EBADMSG);

@@ -180,7 +180,7 @@ static void a_job_is_taken_out_of_a_file(void **unused)
                                     "2,0,3.5,1,1,x\n4,0,3.5,1,1,x\n5,0,3.5,1,1,x\n";
     static const char *const metrics[] = {"total-mem", "compute-util"};
     const char *path = put("worker_0.csv", text);
-    struct job j = {0};
+    struct dask_job j = {0};
     struct err err = {0};
     (void)unused;
     assert_int_equal(job_read(path, "1", metrics, 2, NULL, NULL, &j, &err), 0);

@@ -18,7 +18,7 @@ static int64_t per_ten(void *arg, const char *node, const char *metric)
 }
 
 /* Written, read line by line, and written again: the same text. */
-static void there_and_back(enum export_format format, const struct record *recs, size_t n, const char *contains)
+static void there_and_back(enum export_format format, const struct export_record *recs, size_t n, const char *contains)
 {
     struct export_writer w = {.format = format, .at_ms = 1700000000000}, again = w;
     AUTO_BUF a = BUF_INIT(1 << 22);
@@ -38,7 +38,7 @@ static void there_and_back(enum export_format format, const struct record *recs,
     struct custom_fact custom = {0};
     export_start(&again, &b);
     while (str_line(&rest, &line)) {
-        struct record rec;
+        struct export_record rec;
         struct err err = {0};
         size_t column = 0;
         int code = export_line(r, line, &rec, &column, &err);
@@ -81,7 +81,7 @@ static void records_come_back_in_every_format(void **unused)
             struct device_fact dev = {.uuid = "GPU-one", .index = 3, .minor = -1, .mig = -1, .vendor = VENDOR_NVIDIA};
             struct custom_fact custom = {.per = 10, .kind = KIND_COUNTER, .unit = UNIT_WATTS};
             struct proc_fact proc = {.pid = 77, .ppid = 1, .start_ms = 1699999999999, .uid = -1, .slurm_job = 9};
-            struct event event = {.at_ms = 1700000000001, .kind = EVENT_XID, .slot = 1, .code = -79};
+            struct node_event event = {.at_ms = 1700000000001, .kind = EVENT_XID, .slot = 1, .code = -79};
             struct job_fact job = {.id = INT64_MAX,
                                    .start_ms = 1,
                                    .name = nasty[i],
@@ -102,7 +102,7 @@ static void records_come_back_in_every_format(void **unused)
             mem_copy_str(custom.name, sizeof(custom.name), nasty[i]);
             mem_copy_str(proc.cmd, sizeof(proc.cmd), nasty[i]);
             mem_copy_str(event.text, sizeof(event.text), nasty[i]);
-            struct record recs[] = {
+            struct export_record recs[] = {
                 {.kind = REC_NODE, .node = "aa", .name = nasty[i], .fact = &fact},
                 {.kind = REC_DEVICE, .node = "aa", .name = nasty[i], .device = "GPU-one", .dev = &dev},
                 {.kind = REC_METRIC, .node = "aa", .name = nasty[i], .custom = &custom},
@@ -151,14 +151,14 @@ static void a_spreadsheet_finds_no_formula(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(nasty); i++) {
         AUTO_BUF b = BUF_INIT(4096);
-        struct record r = {.kind = REC_SAMPLES,
-                           .node = "aa",
-                           .device = "",
-                           .metric = nasty[i],
-                           .per = 1,
-                           .n = 1,
-                           .at_ms = &at,
-                           .v = &v};
+        struct export_record r = {.kind = REC_SAMPLES,
+                                  .node = "aa",
+                                  .device = "",
+                                  .metric = nasty[i],
+                                  .per = 1,
+                                  .n = 1,
+                                  .at_ms = &at,
+                                  .v = &v};
         export_put(&w, &b, &r);
         struct str rest = buf_str(&b), cell = {0};
         for (int k = 0; k < 5; k++)
@@ -214,7 +214,7 @@ static void what_is_wrong_has_a_column(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct export_reader *r = export_reader_new(per_ten, NULL);
         struct str rest = str_of(cases[i].start), line;
-        struct record rec;
+        struct export_record rec;
         struct err err = {0};
         size_t column = 0;
         int code = 0;

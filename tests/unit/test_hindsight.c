@@ -169,7 +169,7 @@ static void same_minutes(struct told *t, int64_t late_ms)
 
 /* ---- as it comes ---- */
 
-static void on_see(void *arg, const struct alert_rule *r, const struct finding *f)
+static void on_see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
     lookout_see(arg, r, f);
 }
@@ -260,7 +260,7 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
 struct fake {                                       /* a store */
     int64_t first_ms, silent_from_ms, silent_to_ms; /* it has samples from then on, but for these */
     int64_t lost_from_ms, lost_to_ms, maintenance_from_ms;
-    const struct event *events;
+    const struct node_event *events;
     size_t n_events;
     int stops_left; /* -1: never stopped */
 };
@@ -356,7 +356,7 @@ static int fake_was(struct store *s, const char *node, int64_t at_ms, struct nod
 }
 
 static int fake_events(void *arg, int64_t from_ms, size_t limit,
-                       void (*each)(void *arg, const char *node, const char *device, const struct event *e),
+                       void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
                        void *each_arg, struct err *err)
 {
     const struct fake *k = arg;
@@ -383,15 +383,15 @@ static struct hindsight *look_back(struct fake *k, int64_t from_ms, int64_t to_m
     const struct node_now *nodes[] = {&n};
     struct view v = {.n = 1, .nodes = nodes};
     struct err err = {0};
-    struct past past = {.store = (struct store *)k,
-                        .history = fake_history,
-                        .stop = fake_stop,
-                        .stop_arg = k,
-                        .was = fake_was,
-                        .procs = fake_procs,
-                        .procs_arg = k,
-                        .holds = fake_holds,
-                        .events = fake_events};
+    struct past_source past = {.store = (struct store *)k,
+                               .history = fake_history,
+                               .stop = fake_stop,
+                               .stop_arg = k,
+                               .was = fake_was,
+                               .procs = fake_procs,
+                               .procs_arg = k,
+                               .holds = fake_holds,
+                               .events = fake_events};
 
     facts_init(&n.fact, devices);
     for (int i = 0; i < GPUS; i++)
@@ -454,11 +454,11 @@ static void what_was_so_before_is_known(void **unused)
 
 static void nodes_and_gpus_that_are_not_there_are_found(void **unused)
 {
-    static const struct event hung[] =
+    static const struct node_event hung[] =
         {{.at_ms = AT(20, 10), .kind = EVENT_HUNG},
          {.at_ms = AT(20, 30), .kind = EVENT_ANSWERS},
          {.at_ms = AT(20, 40), .kind = EVENT_XID, .code = 79, .slot = 4, .text = "Xid 79"}};
-    static const struct event lost[] = {{.at_ms = AT(20, 5) + 7000, .kind = EVENT_LOST, .slot = 4}};
+    static const struct node_event lost[] = {{.at_ms = AT(20, 5) + 7000, .kind = EVENT_LOST, .slot = 4}};
     AUTO_BUF b = BUF_INIT(4096);
     struct fake silent = {.stops_left = -1, .silent_from_ms = AT(20, 30), .silent_to_ms = AT(20, 45)};
     struct fake gone = {.stops_left = -1,

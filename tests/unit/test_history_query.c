@@ -143,8 +143,8 @@ static int answer_of(const char *text, struct answer_text *a, struct err *err)
 {
     struct cluster *c = cluster_new();
     struct history_query *q = NULL;
-    struct past past = {.history = fake_history, .procs = fake_procs};
-    struct series_sink sink = {a, on_start, on_each, on_end};
+    struct past_source past = {.history = fake_history, .procs = fake_procs};
+    struct series_out sink = {a, on_start, on_each, on_end};
 
     a->json = a->csv = BUF_INIT(16u << 20);
     int r = query_of(text, c, &q, err);
@@ -510,8 +510,8 @@ static void a_query_stops_when_told_to(void **unused)
     struct history_query *q = NULL;
     struct err err = {0};
     struct answer_text a = {.json = BUF_INIT(1u << 20), .csv = BUF_INIT(1u << 20)};
-    struct past past = {.history = fake_history, .stop = say_stop};
-    struct series_sink sink = {&a, on_start, on_each, on_end};
+    struct past_source past = {.history = fake_history, .stop = say_stop};
+    struct series_out sink = {&a, on_start, on_each, on_end};
 
     (void)unused;
     assert_int_equal(query_of("metric=util", c, &q, &err), 0);

@@ -275,7 +275,7 @@ static void count_proc(void *arg, const struct store_proc *p)
     ++*(size_t *)arg;
 }
 
-static void count_event(void *arg, const char *node, const char *device, const struct event *e)
+static void count_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     (void)node, (void)device, (void)e;
     ++*(size_t *)arg;
@@ -310,7 +310,7 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         int64_t at = i < OLD ? 1000 + i : 500000;
         struct job_fact j = job_make(i + 1, at, i % 2 ? at + 10 : 0);
         struct store_proc p = {.node = "n1", .device = "GPU-a", .fact = {.pid = i + 1}, .first_ms = at, .last_ms = at};
-        struct event e = {.at_ms = at, .kind = EVENT_XID, .code = i};
+        struct node_event e = {.at_ms = at, .kind = EVENT_XID, .code = i};
         j.devices = "GPU-a";
         store_job_put(f.s, &j, on_done, &f);
         store_put_proc(f.s, &p);

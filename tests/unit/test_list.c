@@ -8,7 +8,7 @@
 static void names_of(const struct target_list *l, struct buf *out)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct target *t = &l->v[i];
+        const struct relay_target *t = &l->v[i];
         buf_addf(out, "%s%s=%s%s%s", i ? " " : "", t->name, t->user ? t->user : "", t->user ? "@" : "", t->host);
         if (t->port)
             buf_addf(out, ":%d", t->port);

@@ -20,7 +20,7 @@ struct told {
     int64_t code[64];
 };
 
-static void note_event(void *arg, const struct node_now *n, const struct event *e)
+static void note_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
     struct told *t = arg;
 
@@ -612,7 +612,7 @@ static void a_new_run_takes_the_node_until_its_elder_speaks_again(void **unused)
     struct node_now *n = node_with_gpus(l, "k1", NOW); /* run 1 */
     struct hello one = {.run = 1, .sent_ms = NOW, .collect = COLLECT_OK},
                  two = {.run = 2, .sent_ms = NOW, .collect = COLLECT_OK};
-    struct event stop = {.kind = EVENT_STOP};
+    struct node_event stop = {.kind = EVENT_STOP};
     struct batch b = {.key.run = 1, .n_events = 1, .events = &stop};
 
     (void)unused;

@@ -371,7 +371,7 @@ static void an_xid_is_an_event_told_once(void **unused)
         assert_int_equal(start(lib, "gpus 2", NULL), 0);
         assert_int_equal(tick(), 0);
         say("gpus 2\nxid 1 79");
-        const struct event *e = tick_until_event(EVENT_XID);
+        const struct node_event *e = tick_until_event(EVENT_XID);
         assert_int_equal(e->code, 79);
         assert_int_equal(e->slot, 2);
         assert_int_equal(e->at_ms, now_ms);
@@ -393,7 +393,7 @@ static void a_double_bit_error_is_looked_at_at_once(void **unused)
     assert_int_equal(start(TODAY, "ecc_unc 0 1", NULL), 0);
     tick_until(0, M_ecc_uncorrected);
     say("ecc_unc 0 3\nevent 0 2 0");
-    const struct event *e = tick_until_event(EVENT_ECC);
+    const struct node_event *e = tick_until_event(EVENT_ECC);
     assert_int_equal(e->code, 2);
     assert_int_equal(e->slot, 1);
 }

@@ -105,7 +105,7 @@ static int procs(void *arg, const char *node, int64_t from_ms, void (*each)(void
 
 static struct spans ask(struct span_ask a, int code)
 {
-    struct past past = {.procs = procs, .procs_arg = &code};
+    struct past_source past = {.procs = procs, .procs_arg = &code};
     struct spans s;
     a.limit = a.limit ? a.limit : 100;
     assert_int_equal(spans_of(&a, &past, &s, NULL), code);

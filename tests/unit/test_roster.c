@@ -255,7 +255,7 @@ static void R3_an_instance_configured_away_goes_one_of_a_lost_gpu_stays(void **u
     mem_copy_str(m2->fact.parent, sizeof(m2->fact.parent), "G");
     struct device_reading *h = add(&a, "H", "0000:02:00.0", 5);
     device_reading_use(h, u);
-    reading_event(&a, &(struct event){.kind = EVENT_XID, .slot = 3, .code = 79});
+    reading_event(&a, &(struct node_event){.kind = EVENT_XID, .slot = 3, .code = 79});
     one(&r, 2000, &a);
     assert_int_equal(r.facts.n_devices, 3);
     assert_string_equal(r.facts.devices[1].uuid, "M2");

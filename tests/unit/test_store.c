@@ -456,7 +456,7 @@ BOTH(a_process_is_extended_by_its_identity, false)
     assert_string_equal(procs_text(f->s, "c", 0).s, "");
 }
 
-static void event_text(void *arg, const char *node, const char *device, const struct event *e)
+static void event_text(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     struct text *t = arg;
     size_t len = strlen(t->s);
@@ -475,13 +475,13 @@ static struct text events_text(struct store *s, const char *node, int64_t from_m
 
 BOTH(events_come_newest_first_and_once, false)
 {
-    struct event e = {.at_ms = 10, .kind = EVENT_XID, .slot = 2, .code = 79, .text = "fell off the bus"};
+    struct node_event e = {.at_ms = 10, .kind = EVENT_XID, .slot = 2, .code = 79, .text = "fell off the bus"};
 
     store_put_event(f->s, "a", "GPU-1", &e);
     store_put_event(f->s, "a", "GPU-1", &e);
     fix_flush(f);
     store_put_event(f->s, "a", "GPU-1", &e); /* the same batch sent again after a crash */
-    e = (struct event){.at_ms = 20, .kind = EVENT_DOWN};
+    e = (struct node_event){.at_ms = 20, .kind = EVENT_DOWN};
     store_put_event(f->s, "b", NULL, &e);
     e.at_ms = 5;
     store_put_event(f->s, "a", "", &e);
@@ -497,7 +497,7 @@ BOTH(events_come_newest_first_and_once, false)
 BOTH(a_takeover_moves_history_and_leaves_the_future, false)
 {
     struct store_node n = {.key = "old", .name = "rack 1", .first_ms = 1, .last_ms = 2};
-    struct event e = {.at_ms = 10, .kind = EVENT_NEW};
+    struct node_event e = {.at_ms = 10, .kind = EVENT_NEW};
     struct store_proc p = {.node = "old", .device = "GPU-1", .fact = {.pid = 1}};
     AUTO_BUF got = BUF_INIT(100);
 

@@ -284,7 +284,7 @@ static void a_batch_waits_for_a_blob_that_found_no_room(void **unused)
     dir_free(p.dir);
 }
 
-static void count_event(void *arg, const char *node, const char *device, const struct event *e)
+static void count_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
     (void)node;
     (void)device;
@@ -295,7 +295,7 @@ static void count_event(void *arg, const char *node, const char *device, const s
 static void records_are_tried_again_until_they_are_durable(void **unused)
 {
     struct play p = {.dir = dir_new_quick()};
-    struct event e = {.at_ms = 1, .kind = EVENT_XID};
+    struct node_event e = {.at_ms = 1, .kind = EVENT_XID};
     struct store_stat st;
     int n = 0;
 

@@ -72,10 +72,10 @@ static void a_node_is_known_as_it_was(void **unused)
         {T0 + 41 * MINUTE, "big", "570", true, false},
         {T0 + 400 * DAY, "big", "570", true, false},
     };
-    static const struct event events[] = {{.at_ms = T0 + MINUTE, .kind = EVENT_XID, .code = 79},
-                                          {.at_ms = T0 + 30 * MINUTE, .kind = EVENT_HUNG},
-                                          {.at_ms = T0 + 35 * MINUTE, .kind = EVENT_XID, .code = 79},
-                                          {.at_ms = T0 + 40 * MINUTE, .kind = EVENT_ANSWERS}};
+    static const struct node_event events[] = {{.at_ms = T0 + MINUTE, .kind = EVENT_XID, .code = 79},
+                                               {.at_ms = T0 + 30 * MINUTE, .kind = EVENT_HUNG},
+                                               {.at_ms = T0 + 35 * MINUTE, .kind = EVENT_XID, .code = 79},
+                                               {.at_ms = T0 + 40 * MINUTE, .kind = EVENT_ANSWERS}};
     char *dir = dir_new();
     struct store *s = open_at(dir);
 
@@ -209,7 +209,7 @@ static void a_moment_has_the_names_devices_and_states_of_then(void **unused)
     static struct node_now node = {.key = "aa", .name = "now", .n_devices = 1, .devices = now_has};
     const struct node_now *nodes[] = {&node};
     struct view v = {.n = 1, .nodes = nodes};
-    struct past past = {.history = fake_history, .was = fake_was};
+    struct past_source past = {.history = fake_history, .was = fake_was};
     struct node_now got;
 
     (void)unused;

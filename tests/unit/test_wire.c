@@ -48,10 +48,10 @@ static struct batch made_batch(struct prng *g, struct arena *a)
                                  (uint8_t)(prng_next(g) % 8), (int64_t)(prng_next(g) >> 24) - 1,
                                  (int32_t)(prng_next(g) % 10002) - 1};
     b.n_events = prng_next(g) % 4;
-    struct event *e = arena_alloc(a, b.n_events, sizeof(*e));
+    struct node_event *e = arena_alloc(a, b.n_events, sizeof(*e));
     for (size_t i = 0; i < b.n_events; i++) {
-        e[i] = (struct event){T0 + (int64_t)i, (uint16_t)(prng_next(g) % (EVENT_KINDS - 1) + 1),
-                              (uint16_t)(prng_next(g) % (DEVICES_MAX + 1)), (int64_t)prng_next(g), ""};
+        e[i] = (struct node_event){T0 + (int64_t)i, (uint16_t)(prng_next(g) % (EVENT_KINDS - 1) + 1),
+                                   (uint16_t)(prng_next(g) % (DEVICES_MAX + 1)), (int64_t)prng_next(g), ""};
         snprintf(e[i].text, sizeof(e[i].text), "Xid 79 · GPU fell off the bus %zu", i);
     }
     b.n_ticks = n_ticks;
@@ -87,7 +87,7 @@ static void same_batch(const struct batch *a, const struct batch *b)
                     x->sm == y->sm);
     }
     for (size_t i = 0; i < a->n_events; i++) {
-        const struct event *x = &a->events[i], *y = &b->events[i];
+        const struct node_event *x = &a->events[i], *y = &b->events[i];
         assert_true(x->at_ms == y->at_ms && x->kind == y->kind && x->slot == y->slot && x->code == y->code);
         assert_string_equal(x->text, y->text);
     }
@@ -101,7 +101,7 @@ static struct batch plain_batch(struct arena *a)
     int64_t *at = arena_alloc(a, 5, sizeof(*at));
     struct column *c = arena_alloc(a, 240, sizeof(*c));
     struct proc_use *u = arena_alloc(a, 2, sizeof(*u));
-    struct event *e = arena_alloc(a, 1, sizeof(*e));
+    struct node_event *e = arena_alloc(a, 1, sizeof(*e));
     uint64_t *have = arena_alloc(a, 1, sizeof(*have));
 
     have[0] = 0x15;
@@ -118,7 +118,7 @@ static struct batch plain_batch(struct arena *a)
         }
     u[0] = (struct proc_use){0, 1, PROC_COMPUTE, 1 << 30, 5000};
     u[1] = (struct proc_use){1, 2, PROC_GRAPHICS, -1, -1};
-    e[0] = (struct event){T0 + 1, EVENT_XID, 1, 79, "fell off the bus"};
+    e[0] = (struct node_event){T0 + 1, EVENT_XID, 1, 79, "fell off the bus"};
     b.n_uses = 2;
     b.n_events = 1;
     b.at_ms = at;
@@ -791,7 +791,7 @@ static void what_no_reader_takes_is_not_written(void **unused)
     static const struct column twice[2] = {{1, 1, NULL, v}, {1, 1, NULL, v}},
                                back[2] = {{2, 1, NULL, v}, {1, 1, NULL, v}}, far[1] = {{1, DEVICES_MAX + 1, NULL, v}};
     static const struct proc_use on_node[1] = {{.proc = 0, .slot = 0}};
-    static const struct event no_time[1] = {{.kind = 1}};
+    static const struct node_event no_time[1] = {{.kind = 1}};
     const struct batch bad[] = {
         {.n_ticks = 2, .at_ms = falls},
         {.n_ticks = 1, .at_ms = zero},

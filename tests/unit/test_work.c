@@ -12,7 +12,7 @@
 #include "hub/work.h"
 
 struct probe {
-    struct job job; /* first */
+    struct work_job job; /* first */
     sem_t *started, *go;
     bool saw_stop;
     int dones;
@@ -21,14 +21,14 @@ struct probe {
     int *left;
 };
 
-static void run_at_once(struct job *j)
+static void run_at_once(struct work_job *j)
 {
     struct probe *p = (struct probe *)j;
 
     p->ran_on = pthread_self();
 }
 
-static void run_when_told(struct job *j)
+static void run_when_told(struct work_job *j)
 {
     struct probe *p = (struct probe *)j;
 
@@ -37,7 +37,7 @@ static void run_when_told(struct job *j)
     p->saw_stop = job_stopped(j);
 }
 
-static void run_until_stopped(struct job *j)
+static void run_until_stopped(struct work_job *j)
 {
     struct probe *p = (struct probe *)j;
 
@@ -47,7 +47,7 @@ static void run_until_stopped(struct job *j)
     p->saw_stop = true;
 }
 
-static void count_done(struct job *j)
+static void count_done(struct work_job *j)
 {
     struct probe *p = (struct probe *)j;
 
