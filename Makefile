@@ -41,7 +41,7 @@ ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) -pie -pthread -Wl,--gc-sections -Wl,-z,relr
 # The lean agent: these folders, less what needs a parser library or is for other machines.
 AGENT_ONLY_OUT := src/base/yaml.c src/base/ytree.c src/collect/smi_xml.c src/collect/remote.c src/collect/remote_script.c src/collect/cards.c src/collect/trace.c src/collect/amd_json.c src/collect/readings.c src/wire/stream.c
 AGENT_SRC := $(filter-out $(AGENT_ONLY_OUT),$(wildcard src/base/*.c src/model/*.c src/codec/*.c src/collect/*.c src/wire/*.c src/spool/*.c src/agent/*.c)) src/link/http.c src/link/curl_lib.c src/cmd/agent.c src/agent_main.c
-LIB_SRC   := $(wildcard src/*/*.c)
+LIB_SRC   := $(wildcard src/*/*.c) src/features.c
 ASSETS    := $(wildcard src/*/*.S)
 
 AGENT_OBJ := $(AGENT_SRC:%.c=$(O)/%.o)

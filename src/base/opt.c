@@ -286,6 +286,39 @@ void opt_fini(const struct opt *opts, void *conf)
 /* ---- environment ---- */
 
 /* An empty variable counts as one that is not there, as service managers and container tools have it. */
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_list(const struct opt_list *a, const struct opt_list *b)
+{
+    bool same = a->n == b->n;
+    for (size_t i = 0; same && i < a->n; i++)
+        same = same_text(a->v[i], b->v[i]);
+    return same;
+}
+
+static bool same_value(const struct opt *o, const void *a, const void *b)
+{
+    if (opt_is_text(o->type))
+        return same_text(*(char *const *)a, *(char *const *)b);
+    if (o->type == OPT_LIST)
+        return same_list(a, b);
+    if (o->type == OPT_SECTION)
+        return same_text(((const struct opt_section *)a)->text, ((const struct opt_section *)b)->text);
+    size_t size = o->type == OPT_BOOL ? sizeof(bool) : o->type == OPT_CHOICE ? sizeof(int) : sizeof(int64_t);
+    return memcmp(a, b, size) == 0;
+}
+
+const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b)
+{
+    for (const struct opt *o = opts; o->name; o++)
+        if (o->fixed && !same_value(o, (const char *)a + o->offset, (const char *)b + o->offset))
+            return o;
+    return NULL;
+}
+
 int opt_env(const struct opt *opts, void *conf, struct err *err)
 {
     char name[OPT_NAME_MAX + sizeof(OPT_ENV_PREFIX)];

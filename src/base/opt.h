@@ -50,6 +50,7 @@ struct opt {
     int64_t min, max;           /* both 0: no limit */
     const char *const *choices; /* NULL-terminated */
     bool hidden;                /* not in --help */
+    bool fixed;                 /* a program that reads its settings again does not take another value */
     bool no_file;               /* makes no sense in a file: refused there */
     bool secret;                /* a section that may hold secrets: never printed */
     bool url; /* a text or a list of addresses, which may hold secrets: shown without (base/secret.h) */
@@ -100,6 +101,9 @@ int opt_show(const struct opt *opts, const void *conf,
 int opt_write(const struct opt *opts, const void *conf, struct buf *out);
 int opt_help(const struct opt_cmd *cmd, struct buf *out);
 int opt_man(const struct opt_cmd *cmd, struct buf *out); /* roff, section 1 */
+
+/* The first fixed option that is not the same in both; NULL: all are. */
+const struct opt *opt_fixed_differs(const struct opt *opts, const void *a, const void *b);
 
 /* For whoever walks a table itself. */
 const struct opt *opt_near(const struct opt *opts, struct str name); /* what a mistyped name was meant to be, or NULL */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "alert/rule.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -12,7 +13,6 @@
 #include "cmd/cli.h"
 #include "cmd/client.h"
 #include "cmd/cmd.h"
-#include "hub/alerts.h"
 #include "hub/conf.h"
 #include "render/render.h"
 
@@ -376,10 +376,12 @@ static int read_rules(const char *path, struct buf *ret, struct err *err)
 
     if (r < 0)
         return r;
+    struct alert_rules *rules = alert_rules_new();
     opt_defaults(hub_opts, &scratch);
     r = opt_yaml(hub_opts, &scratch, buf_str(&text), path, err);
     if (r == 0)
-        r = alerts_desk_check(&scratch, err);
+        r = alert_rules_read(rules, &scratch.alerts, err);
+    alert_rules_free(rules);
     if (r == 0 && scratch.alerts.text)
         buf_adds(ret, scratch.alerts.text);
     opt_fini(hub_opts, &scratch);

@@ -6,12 +6,8 @@
 #include "cmd/cli.h"
 #include "cmd/cmd.h"
 #include "cmd/tender.h"
-#include "hub/alerts.h"
-#include "hub/bulletins.h"
-#include "hub/census.h"
 #include "hub/conf.h"
-#include "hub/outbox.h"
-#include "hub/slack.h"
+#include "hub/feature.h"
 
 enum { CONFIG_MAX = 1 << 20 };
 
@@ -35,8 +31,6 @@ static int check(const char *path)
     AUTO_BUF text = BUF_INIT(CONFIG_MAX);
     struct err err = {0};
     struct hub_conf scratch = {0};
-    struct census_files files = {0};
-    struct census *census = NULL;
     bool in = strcmp(path, "-") == 0;
     int r = in ? buf_read_fd(&text, STDIN_FILENO) : file_read(path, CONFIG_MAX, &text, &err);
     if (r < 0 && in)
@@ -50,17 +44,7 @@ static int check(const char *path)
     if (r == 0)
         r = tender_check(&scratch, &err);
     if (r == 0)
-        r = alerts_desk_check(&scratch, &err);
-    if (r == 0)
-        r = slack_desk_check(&scratch, &err);
-    if (r == 0)
-        r = outbox_check(&scratch, &err);
-    if (r == 0)
-        r = bulletins_desk_check(&scratch, &err);
-    if (r == 0)
-        r = census_load(&scratch, NULL, &files, &census, &err);
-    census_files_fini(&files);
-    census_unref(census);
+        r = features_check(&scratch, &err);
     opt_fini(hub_opts, &scratch);
     if (r < 0)
         return cli_fail(&config_face, EXIT_NO, "%s", err.msg);

@@ -56,14 +56,6 @@ static struct alert_rules *rules_of(const struct hub_conf *conf, struct err *err
     return NULL;
 }
 
-int alerts_desk_check(const struct hub_conf *conf, struct err *err)
-{
-    struct alert_rules *r = rules_of(conf, err);
-
-    alert_rules_free(r);
-    return r ? 0 : -EINVAL;
-}
-
 static void forget_lost(struct alerts_desk *d)
 {
     for (size_t i = 0; i < d->n_lost; i++)
@@ -71,17 +63,12 @@ static void forget_lost(struct alerts_desk *d)
     d->n_lost = 0;
 }
 
-struct alerts_desk *alerts_desk_new(struct hub *h)
+static void *open_alerts(struct hub *h)
 {
-    struct alerts_desk *d = mem_zero(1, sizeof(*d));
-    struct err err = {0};
+    struct alerts_desk *d = h->alerts = mem_zero(1, sizeof(*d));
 
     d->h = h;
-    d->rules = rules_of(&h->conf, &err);
-    if (!d->rules) { /* checked before: cannot be */
-        log_error("alert", "%s", err.msg);
-        d->rules = alert_rules_new();
-    }
+    d->rules = alert_rules_new();
     d->watch = lookout_new(clock_wall_ms());
     d->herald = herald_new(h);
     d->habits = habits_new(h);
@@ -89,10 +76,11 @@ struct alerts_desk *alerts_desk_new(struct hub *h)
     return d;
 }
 
-void alerts_desk_free(struct alerts_desk *d)
+static void close_alerts(void *self)
 {
-    if (!d)
-        return;
+    struct alerts_desk *d = self;
+
+    d->h->alerts = NULL; /* what is stored late is there after the next start */
     for (size_t i = 0; i < d->n_past; i++)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)
@@ -113,15 +101,24 @@ void alerts_desk_free(struct alerts_desk *d)
     free(d);
 }
 
-void alerts_desk_set(struct alerts_desk *d)
+static int prepare_rules(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct err err = {0};
-    struct alert_rules *r = d ? rules_of(&d->h->conf, &err) : NULL;
+    (void)self;
+    *next = rules_of(conf, err);
+    return *next ? 0 : -EINVAL;
+}
 
-    if (!r)
-        return;
+static void drop_rules(void *next)
+{
+    alert_rules_free(next);
+}
+
+static void take_rules(void *self, void *next)
+{
+    struct alerts_desk *d = self;
+
     alert_rules_free(d->rules);
-    d->rules = r;
+    d->rules = next;
 }
 
 /* ---- what was before ---- */
@@ -197,8 +194,9 @@ static int by_time(const void *x, const void *y)
     return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
 }
 
-int alerts_desk_load(struct alerts_desk *d, struct err *err)
+static int load_alerts(void *self, struct err *err)
 {
+    struct alerts_desk *d = self;
     int r = store_notes(d->h->store, NOTE_ALERT, false, load_alert, d, err);
 
     if (r == 0)
@@ -331,8 +329,9 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
     w->s.gpus_arg = d->gpus;
 }
 
-void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms)
+static void look_at_all(void *self, int64_t now_ms)
 {
+    struct alerts_desk *d = self;
     struct whole_scene w;
     struct alerts_now now;
 
@@ -488,3 +487,14 @@ enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply
     store_notes_put(d->h->store, &n, 1, written, w);
     return REPLY_LATER;
 }
+
+const struct feature alert_feature = {
+    .name = "alert",
+    .open = open_alerts,
+    .prepare = prepare_rules,
+    .drop = drop_rules,
+    .take = take_rules,
+    .load = load_alerts,
+    .tick = look_at_all,
+    .close = close_alerts,
+};

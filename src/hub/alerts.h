@@ -6,16 +6,12 @@
 #ifndef HUB_ALERTS_H
 #define HUB_ALERTS_H
 
+#include "hub/feature.h"
 #include "hub/hub.h"
 #include "model/alert.h"
 
 struct alerts_desk;
-struct alerts_desk *alerts_desk_new(struct hub *h);
-void alerts_desk_free(struct alerts_desk *d);
-int alerts_desk_check(const struct hub_conf *conf, struct err *err); /* would its rules be understood? */
-void alerts_desk_set(struct alerts_desk *d);                         /* the hub's settings may have changed */
-int alerts_desk_load(struct alerts_desk *d, struct err *err);        /* what fired before this start */
-void alerts_desk_tick(struct alerts_desk *d, int64_t now_ms);
+extern const struct feature alert_feature;
 /* Something happened: for the rules that look at that. */
 void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e);
 

@@ -145,7 +145,7 @@ static void on_moved(void *arg, const struct hold *x, enum hold_state to)
         waits_over(m->h, x);
 }
 
-void bookings_tick(struct hub *h, int64_t now_ms)
+static void begin_and_end(struct hub *h, int64_t now_ms)
 {
     struct moving m = {h, now_ms};
     book_tick(h->book, now_ms, on_moved, &m);
@@ -181,7 +181,7 @@ static void written(void *arg, int result)
         reply_problem(&rp, 503, "the hub cannot store it, nothing was changed: %s", strerror(-result));
     if (w->late)
         httpd_late_reply(w->late, &rp);
-    bookings_tick(h, now_ms);
+    begin_and_end(h, now_ms);
     mirror_look(h->mirror);
     if (w->done)
         w->done(w->arg, result);
@@ -270,8 +270,9 @@ static void load_one(void *arg, const struct hold *x)
         tell(h, x, EVENT_EXPIRED, x->person, x->until_ms);
 }
 
-int bookings_load(struct hub *h, struct err *err)
+static int load_bookings(void *self, struct err *err)
 {
+    struct hub *h = self;
     AUTO_FREE struct hold *last = NULL;
     int r = store_hold_get(h->store, 0, &last, err);
     if (r == 1)
@@ -285,3 +286,46 @@ int bookings_load(struct hub *h, struct err *err)
             show_device(h, live_find(h->live, nodes[i]->key), k, h->started_ms, 0);
     return r;
 }
+
+/* ---- the feature: bookings, those who wait, and the old page's file ---- */
+
+static void *open_book(struct hub *h)
+{
+    h->book = h->api.book = book_new();
+    h->queue = queue_new();
+    h->mirror = mirror_new(h);
+    return h;
+}
+
+static void take_settings(void *self, void *next)
+{
+    struct hub *h = self;
+    (void)next;
+    h->api.book_auth = (enum book_auth)h->conf.bookings_auth;
+    mirror_set(h->mirror, h->conf.bookings_mirror);
+}
+
+static void tick(void *self, int64_t now_ms)
+{
+    struct hub *h = self;
+    begin_and_end(h, now_ms);
+    waits_tick(h, now_ms);
+    mirror_tick(h->mirror, now_ms);
+}
+
+static void close_book(void *self)
+{
+    struct hub *h = self;
+    mirror_free(h->mirror);
+    book_free(h->book);
+    queue_free(h->queue);
+}
+
+const struct feature book_feature = {
+    .name = "book",
+    .open = open_book,
+    .take = take_settings,
+    .load = load_bookings,
+    .tick = tick,
+    .close = close_book,
+};

@@ -50,42 +50,44 @@ static struct bulletins *bulletins_of(const struct hub_conf *conf, struct err *e
     return NULL;
 }
 
-int bulletins_desk_check(const struct hub_conf *conf, struct err *err)
+static int prepare_reports(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct bulletins *b = bulletins_of(conf, err);
-
-    bulletins_free(b);
-    return b ? 0 : -EINVAL;
+    (void)self;
+    *next = bulletins_of(conf, err);
+    return *next ? 0 : -EINVAL;
 }
 
-struct bulletins_desk *bulletins_desk_new(struct hub *h)
+static void drop_reports(void *next)
 {
-    struct bulletins_desk *d = mem_zero(1, sizeof(*d));
+    bulletins_free(next);
+}
+
+static void *open_reports(struct hub *h)
+{
+    struct bulletins_desk *d = h->bulletins = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->list = bulletins_new();
     return d;
 }
 
-void bulletins_desk_free(struct bulletins_desk *d)
+static void close_reports(void *self)
 {
-    if (!d)
-        return;
+    struct bulletins_desk *d = self;
+
+    d->h->bulletins = NULL;
     bulletins_free(d->list);
     free(d->marks);
     free(d->now);
     free(d);
 }
 
-void bulletins_desk_set(struct bulletins_desk *d)
+static void take_reports(void *self, void *next)
 {
-    struct err err = {0};
-    struct bulletins *b = bulletins_of(&d->h->conf, &err);
+    struct bulletins_desk *d = self;
 
-    if (!b)
-        return; /* checked before: cannot be */
     bulletins_free(d->list);
-    d->list = b;
+    d->list = next;
 }
 
 /* ---- what was seen to ---- */
@@ -131,8 +133,10 @@ static void load_mark(void *arg, const struct note *n)
     json_decref(o);
 }
 
-int bulletins_desk_load(struct bulletins_desk *d, struct err *err)
+static int load_marks(void *self, struct err *err)
 {
+    struct bulletins_desk *d = self;
+
     return MIN(store_notes(d->h->store, NOTE_REPORT, false, load_mark, d, err), 0);
 }
 
@@ -378,8 +382,9 @@ static void look(struct bulletins_desk *d, const struct bulletin *b, int64_t now
     }
 }
 
-void bulletins_desk_tick(struct bulletins_desk *d, int64_t now_ms)
+static void send_due(void *self, int64_t now_ms)
 {
+    struct bulletins_desk *d = self;
     size_t n;
     const struct bulletin *v = bulletins_all(d->list, &n);
 
@@ -426,3 +431,14 @@ enum reply_how bulletins_desk_send(void *hub, struct request *rq, struct reply *
         return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
     return REPLY_LATER;
 }
+
+const struct feature report_feature = {
+    .name = "report",
+    .open = open_reports,
+    .prepare = prepare_reports,
+    .drop = drop_reports,
+    .take = take_reports,
+    .load = load_marks,
+    .tick = send_due,
+    .close = close_reports,
+};

@@ -10,15 +10,11 @@
 #define HUB_BULLETINS_H
 
 #include "api/bulletin.h"
+#include "hub/feature.h"
 #include "hub/hub.h"
 
 struct bulletins_desk;
-struct bulletins_desk *bulletins_desk_new(struct hub *h);
-void bulletins_desk_free(struct bulletins_desk *d);
-int bulletins_desk_check(const struct hub_conf *conf, struct err *err); /* would its section be understood? */
-void bulletins_desk_set(struct bulletins_desk *d);                      /* the hub's settings may have changed */
-int bulletins_desk_load(struct bulletins_desk *d, struct err *err);     /* what went out before this start */
-void bulletins_desk_tick(struct bulletins_desk *d, int64_t now_ms);
+extern const struct feature report_feature;
 
 /* For the API. */
 const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t *ret_n);

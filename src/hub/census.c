@@ -21,6 +21,11 @@
 
 enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
 
+/* What the census's files say, read whole. */
+struct census_files {
+    struct buf aliases, companies;
+};
+
 struct census_desk {
     struct hub *h;
     struct roll *roll; /* for live, which shows it with every process */
@@ -33,7 +38,7 @@ struct census_desk {
     bool failed, said;
 };
 
-void census_files_fini(struct census_files *f)
+static void census_files_fini(struct census_files *f)
 {
     buf_fini(&f->aliases);
     buf_fini(&f->companies);
@@ -69,8 +74,9 @@ static int make(const struct hub_conf *conf, const struct unix_groups *groups, c
     return r;
 }
 
-int census_load(const struct hub_conf *conf, const struct unix_groups *groups, struct census_files *ret_files,
-                struct census **ret, struct err *err)
+/* Everything conf tells of people, files included. groups NULL: none are known yet. */
+static int census_load(const struct hub_conf *conf, const struct unix_groups *groups, struct census_files *ret_files,
+                       struct census **ret, struct err *err)
 {
     struct census_files files = {0};
     int r = 0;
@@ -153,8 +159,10 @@ static void put(struct census_desk *d, struct census *c)
     streams_reset(d->h->streams);
 }
 
-void census_desk_tick(struct census_desk *d, int64_t now_ms)
+/* Memberships begin and end with days. */
+static void meet_in_time(void *self, int64_t now_ms)
 {
+    struct census_desk *d = self;
     if (now_ms >= d->next_ms)
         meet(d);
 }
@@ -248,19 +256,25 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the desk ---- */
 
-struct census_desk *census_desk_new(struct hub *h)
+struct census_next {
+    struct census *census;
+    struct census_files files;
+};
+
+static void *open_desk(struct hub *h)
 {
-    struct census_desk *d = mem_zero(1, sizeof(*d));
+    struct census_desk *d = h->census = mem_zero(1, sizeof(*d));
     d->h = h;
     d->next_ms = INT64_MAX;
     d->timer = evtimer_new(h->loop, on_timer, d);
     return d;
 }
 
-void census_desk_free(struct census_desk *d)
+static void close_desk(void *self)
 {
-    if (!d)
-        return;
+    struct census_desk *d = self;
+    live_who(d->h->live, NULL, NULL); /* what it shows of people goes */
+    d->h->census = NULL;
     command_stop(d->running);
     event_free(d->timer);
     roll_free(d->roll);
@@ -270,16 +284,43 @@ void census_desk_free(struct census_desk *d)
     free(d);
 }
 
-const struct unix_groups *census_desk_groups(const struct census_desk *d)
+static void drop_census(void *next)
 {
-    return &d->groups;
+    struct census_next *n = next;
+    if (!n)
+        return;
+    census_unref(n->census);
+    census_files_fini(&n->files);
+    free(n);
 }
 
-void census_desk_take(struct census_desk *d, struct census *c, struct census_files *files)
+static int prepare_census(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    struct census_desk *d = self;
+    struct census_next *n = *next = mem_zero(1, sizeof(*n));
+    return census_load(conf, d ? &d->groups : NULL, &n->files, &n->census, err);
+}
+
+/* It is in force from now on, and asks for Unix groups where it needs them. */
+static void take_census(void *self, void *next)
+{
+    struct census_desk *d = self;
+    struct census_next *n = next;
     census_files_fini(&d->files);
-    d->files = *files;
-    *files = (struct census_files){0};
-    put(d, c);
+    d->files = n->files;
+    n->files = (struct census_files){0};
+    put(d, n->census);
+    n->census = NULL;
+    drop_census(n);
     look(d);
 }
+
+const struct feature people_feature = {
+    .name = "people",
+    .open = open_desk,
+    .prepare = prepare_census,
+    .drop = drop_census,
+    .take = take_census,
+    .tick = meet_in_time,
+    .close = close_desk,
+};

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "book/book.h"
 #include "hub/conf.h"
+#include "hub/feature.h"
 #include "hub/httpd.h"
 #include "hub/peers.h"
 #include "hub/tokens.h"
@@ -82,6 +83,9 @@ bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 /* Something happened: stored, and looked at by the rules of alerts. node "": of none; device NULL: the node's. */
 void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e);
 
+/* ---- now.c ---- */
+extern const struct feature now_feature;
+
 /* ---- ingest.c ---- */
 enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);
 /* Make these facts (and processes) the ones in force. */
@@ -109,8 +113,7 @@ void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: wh
 /* History, usage and bookings of old become n's, and old is no more. */
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
 int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err);
-int registry_load(struct hub *h, struct err *err);
-void registry_save(struct hub *h); /* at the end: when each was last heard */
+extern const struct feature nodes_feature;
 void registry_labels(void *hub, const char *key, const char *labels);
 int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
@@ -139,8 +142,7 @@ int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err);
 /* The same without a request: done is told how it went (NULL: nobody wants to know). x gets its id if it has none.
  * As book_begin; by: who. */
 int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn *done, void *arg);
-int bookings_load(struct hub *h, struct err *err); /* after the registry */
-void bookings_tick(struct hub *h, int64_t now_ms);
+extern const struct feature book_feature;
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
 
 /* ---- waits.c ---- */
@@ -152,8 +154,7 @@ void waits_over(struct hub *hub, const struct hold *h); /* it ended, and he was 
 enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
 
 /* ---- usage.c ---- */
-int hub_open_ledger(struct hub *h, struct err *err);
-struct ledger_conf hub_ledger_conf(const struct hub *h, const struct state_rule *rule);
+extern const struct feature usage_feature;
 void hub_usage_now(void *hub, struct usage_now *ret);
 size_t hub_usage_recount(void *hub);
 const struct trend *hub_trend(void *hub);

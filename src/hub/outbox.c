@@ -104,18 +104,22 @@ static int check_rules(const struct hub_conf *conf, const struct channels *c, st
     return r;
 }
 
-int outbox_check(const struct hub_conf *conf, struct err *err)
+static int prepare_channels(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct channels *c = channels_of(conf, err);
-    int r = !c ? -EINVAL : conf->channels.text ? check_rules(conf, c, err) : 0;
+    struct channels *c = *next = channels_of(conf, err);
 
-    channels_free(c);
-    return r;
+    (void)self;
+    return !c ? -EINVAL : conf->channels.text ? check_rules(conf, c, err) : 0;
 }
 
-struct outbox *outbox_new(struct hub *h)
+static void drop_channels(void *next)
 {
-    struct outbox *o = mem_zero(1, sizeof(*o));
+    channels_free(next);
+}
+
+static void *open_outbox(struct hub *h)
+{
+    struct outbox *o = h->outbox = mem_zero(1, sizeof(*o));
 
     o->carriers.h = h;
     o->channels = channels_new();
@@ -147,10 +151,11 @@ static void trial_end(struct trial *t, const struct carried *r)
     free(t);
 }
 
-void outbox_free(struct outbox *o)
+static void close_outbox(void *self)
 {
-    if (!o)
-        return;
+    struct outbox *o = self;
+
+    o->carriers.h->outbox = NULL; /* what is stored late is sent after the next start */
     while (o->trials) {
         o->trials->carrier->stop(o->trials->load);
         trial_end(o->trials, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
@@ -185,15 +190,12 @@ static const char *box_name(const struct box *b, char out[BOX_NAME_MAX])
     return out;
 }
 
-void outbox_set(struct outbox *o)
+static void take_channels(void *self, void *next)
 {
-    struct err err = {0};
-    struct channels *c = channels_of(&o->carriers.h->conf, &err);
+    struct outbox *o = self;
 
-    if (!c)
-        return; /* checked before: cannot be */
     channels_free(o->channels);
-    o->channels = c;
+    o->channels = next;
     for (size_t i = 0; i < o->n; i++)
         o->v[i]->next_mono = 0; /* what failed may be mended */
 }
@@ -305,8 +307,9 @@ static void load_message(void *arg, const struct note *n)
         log_warn("channel", "note %" PRId64 ": %s", n->id, err.msg);
 }
 
-int outbox_load(struct outbox *o, struct err *err)
+static int load_messages(void *self, struct err *err)
 {
+    struct outbox *o = self;
     struct hub *h = o->carriers.h;
 
     o->last_id = MAX(o->last_id, h->started_ms * 1000); /* those that are gone had lower numbers */
@@ -480,8 +483,9 @@ static bool box_over(const struct box *b)
     return b->to[0] && !b->n && !b->sending && clock_mono_ms() - b->began_mono > (b->error[0] ? SHOWN_MS : EVERY_MS);
 }
 
-void outbox_tick(struct outbox *o, int64_t now_ms)
+static void send_due(void *self, int64_t now_ms)
 {
+    struct outbox *o = self;
     size_t n = 0;
 
     for (size_t i = 0; i < o->n; i++) /* each has its turn to be the first */
@@ -566,3 +570,14 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
         if (v[i].error[0] && (v[i].waiting || !c[i].to_person) && at + 100 < size)
             at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "nobody is told through ", v[i].name);
 }
+
+const struct feature notify_feature = {
+    .name = "notify",
+    .open = open_outbox,
+    .prepare = prepare_channels,
+    .drop = drop_channels,
+    .take = take_channels,
+    .load = load_messages,
+    .tick = send_due,
+    .close = close_outbox,
+};

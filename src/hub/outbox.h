@@ -14,16 +14,12 @@
 
 #include "alert/show.h"
 #include "hub/carrier.h"
+#include "hub/feature.h"
 #include "hub/hub.h"
 #include "model/message.h"
 
 struct outbox;
-struct outbox *outbox_new(struct hub *h);
-void outbox_free(struct outbox *o);
-int outbox_check(const struct hub_conf *conf, struct err *err); /* would its channels be understood? */
-void outbox_set(struct outbox *o);                              /* the hub's settings may have changed */
-int outbox_load(struct outbox *o, struct err *err);             /* what was not sent before this start */
-void outbox_tick(struct outbox *o, int64_t now_ms);
+extern const struct feature notify_feature;
 const struct channels *outbox_channels(const struct outbox *o);
 int64_t outbox_next_id(struct outbox *o);
 void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */

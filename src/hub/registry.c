@@ -147,8 +147,15 @@ static void resume(struct hub *h)
     log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
 }
 
-int registry_load(struct hub *h, struct err *err)
+static void *open_nodes(struct hub *h)
 {
+    h->peers = peers_new(h->store);
+    return h;
+}
+
+static int load_all(void *self, struct err *err)
+{
+    struct hub *h = self;
     int r = load_nodes(h, err);
     if (r >= 0)
         r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
@@ -157,8 +164,10 @@ int registry_load(struct hub *h, struct err *err)
     return r;
 }
 
-void registry_save(struct hub *h)
+/* When each was last heard. */
+static void close_nodes(void *self)
 {
+    struct hub *h = self;
     size_t n;
     const struct node_now *const *v = live_nodes(h->live, true, &n);
     int64_t now_ms = clock_wall_ms();
@@ -167,6 +176,8 @@ void registry_save(struct hub *h)
         if (peer && peer->heard && v[i]->at_ms > peer->rec.last_ms)
             peer_save(h->peers, peer, v[i], true, now_ms);
     }
+    peers_free(h->peers);
+    h->peers = NULL;
 }
 
 /* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */
@@ -336,3 +347,5 @@ int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
     json_end_arr(&l.j);
     return r < 0 ? r : 0;
 }
+
+const struct feature nodes_feature = {.name = "nodes", .open = open_nodes, .load = load_all, .close = close_nodes};

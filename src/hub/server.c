@@ -19,18 +19,12 @@
 #include "base/notify.h"
 #include "base/rand.h"
 #include "base/zone.h"
-#include "book/queue.h"
 #include "hub/alerts.h"
-#include "hub/asked.h"
 #include "hub/bulletins.h"
-#include "hub/census.h"
 #include "hub/decode.h"
 #include "hub/easel.h"
 #include "hub/herald.h"
 #include "hub/hub.h"
-#include "hub/ledger.h"
-#include "hub/mirror.h"
-#include "hub/outbox.h"
 #include "hub/ports.h"
 #include "hub/press.h"
 #include "hub/room.h"
@@ -38,14 +32,12 @@
 #include "hub/self.h"
 #include "hub/sessions.h"
 #include "hub/slack.h"
-#include "hub/slurm.h"
 #include "hub/steady.h"
 #include "hub/streams.h"
 #include "hub/tls.h"
 #include "hub/wandb.h"
 #include "hub/work.h"
 #include "link/process.h"
-#include "model/names.h"
 
 #define TICK_MS     1000
 #define PUSH_MS     200
@@ -55,6 +47,7 @@
 #define READ_QUEUE  64   /* questions that may wait for them */
 #define GROUP_MAX   500  /* agents are read as often as the store commits, which they wait for anyway; ms at most */
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
+#define FLUSHES     3    /* what is stored may lead to something else that is */
 #define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
 
@@ -66,6 +59,7 @@ struct server {     /* what only this file knows */
     size_t n_names;
     const char **names; /* host_names and our own */
     char *vesta_token;
+    struct features features;
     struct event *tick, *push, *watchdog, *signals[3];
     unsigned ticks;
     int64_t stop_ms; /* stopping since; 0: not */
@@ -154,21 +148,10 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     struct server *s = arg;
     int64_t now_ms = clock_wall_ms();
     (void)fd, (void)what;
-    live_tick(s->hub.live, now_ms);
-    census_desk_tick(s->hub.census, now_ms);
-    bookings_tick(&s->hub, now_ms);
-    waits_tick(&s->hub, now_ms);
-    mirror_tick(s->hub.mirror, now_ms);
     httpd_tick(s->hub.httpd);
     self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
-    ledger_tick(s->hub.ledger, now_ms);
-    asked_tick(s->hub.asked, now_ms);
-    wandb_desk_tick(s->hub.wandb, now_ms);
-    alerts_desk_tick(s->hub.alerts, now_ms);
-    bulletins_desk_tick(s->hub.bulletins, now_ms);
-    outbox_tick(s->hub.outbox, now_ms);
-    slack_desk_tick(s->hub.slack, now_ms);
+    features_tick(&s->features, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -207,13 +190,9 @@ static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
 
 /* What of a configuration can fail: made first, then put in place all at once. */
 struct next {
-    struct state_rule rule;
-    struct names *names;
+    struct features_next features;
     SSL_CTX *tls;
-    struct tariff tariff;
     char *vesta_token;
-    struct census *census;
-    struct census_files census_files;
     size_t n_new;
     const char **new_listen; /* addresses opened for it */
 };
@@ -239,25 +218,9 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
 {
     int r = hub_conf_check(conf, err);
     if (r == 0)
-        r = wandb_desk_check(conf, err);
-    if (r == 0)
-        r = alerts_desk_check(conf, err);
-    if (r == 0)
-        r = slack_desk_check(conf, err);
-    if (r == 0)
-        r = outbox_check(conf, err);
-    if (r == 0)
-        r = bulletins_desk_check(conf, err);
-    if (r == 0)
-        r = hub_conf_rule(conf, &ret->rule, err);
-    if (r == 0)
-        r = names_parse(conf->names.v, conf->names.n, &ret->names, err);
-    if (r == 0)
-        r = hub_conf_tariff(conf, &ret->tariff, err);
+        r = features_prepare(&s->features, conf, &ret->features, err);
     if (r == 0)
         r = next_vesta(conf, ret, err);
-    if (r == 0)
-        r = census_load(conf, census_desk_groups(s->hub.census), &ret->census_files, &ret->census, err);
     if (r == 0 && conf->tls_cert)
         r = tls_load(conf->tls_cert, conf->tls_key, &ret->tls, err);
     else if (r == 0 && conf->tls)
@@ -284,11 +247,8 @@ static void next_fini(struct server *s, struct next *n, bool undo)
     for (size_t i = 0; undo && i < n->n_new; i++)
         ports_close(httpd_ports(s->hub.httpd), n->new_listen[i]);
     free(n->new_listen);
-    tariff_fini(&n->tariff);
-    names_free(n->names);
+    features_drop(&n->features);
     free(n->vesta_token);
-    census_unref(n->census);
-    census_files_fini(&n->census_files);
     SSL_CTX_free(n->tls);
 }
 
@@ -337,23 +297,8 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     s->pin[0] = 0;
     if (s->tls && h->conf.tls)
         tls_pin(s->tls, s->pin);
-    live_set_rule(h->live, &n->rule);
-    live_set_names(h->live, n->names);
-    n->names = NULL;
-    tariff_fini(&h->tariff);
-    h->tariff = n->tariff;
-    n->tariff = (struct tariff){0};
-    struct ledger_conf lc = hub_ledger_conf(h, &n->rule);
-    ledger_set(h->ledger, &lc);
     set_limits(h);
-    census_desk_take(h->census, n->census, &n->census_files); /* drops streams and what was rendered */
-    n->census = NULL;
-    slurm_desk_set(h->slurm);
-    wandb_desk_set(h->wandb);
-    alerts_desk_set(h->alerts);
-    outbox_set(h->outbox);
-    bulletins_desk_set(h->bulletins);
-    slack_desk_set(h->slack);
+    features_take(&s->features, &n->features); /* drops streams and what was rendered */
 
     free(s->names);
     s->n_names = 0;
@@ -377,8 +322,6 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->admins = (const char *const *)h->conf.proxy_admins.v;
     a->n_admins = h->conf.proxy_admins.n;
     a->session_ms = h->conf.session;
-    a->book_auth = (enum book_auth)h->conf.bookings_auth;
-    mirror_set(h->mirror, h->conf.bookings_mirror);
 }
 
 /* ---- signals ---- */
@@ -394,23 +337,9 @@ static int do_reload(struct server *s, struct err *err)
         r = hub_conf_data(&conf, data, sizeof(data), err);
     if (r == 0 && strcmp(data, s->hub.data) != 0)
         r = err_set(err, -EINVAL, "the data folder cannot change while the hub runs: start it again");
-    if (r == 0 && (conf.keep_raw != s->hub.conf.keep_raw || conf.keep_minute != s->hub.conf.keep_minute ||
-                   conf.keep_hour != s->hub.conf.keep_hour || conf.keep_records != s->hub.conf.keep_records ||
-                   conf.keep_bytes != s->hub.conf.keep_bytes || conf.keep_usage != s->hub.conf.keep_usage ||
-                   conf.rotate != s->hub.conf.rotate || conf.commit != s->hub.conf.commit))
-        r = err_set(err, -EINVAL,
-                    "keep_raw, keep_minute, keep_hour, keep_records, keep_usage, keep_bytes, rotate and commit cannot "
-                    "change while "
-                    "the "
-                    "hub runs: start it again");
-    if (r == 0 &&
-        strcmp(conf.usage_zone ? conf.usage_zone : "", s->hub.conf.usage_zone ? s->hub.conf.usage_zone : "") != 0)
-        r = err_set(err, -EINVAL, "usage.zone cannot change while the hub runs: start it again");
-    bool zones = conf.usage_zones.n != s->hub.conf.usage_zones.n;
-    for (size_t i = 0; !zones && i < conf.usage_zones.n; i++)
-        zones = strcmp(conf.usage_zones.v[i], s->hub.conf.usage_zones.v[i]) != 0;
-    if (r == 0 && zones)
-        r = err_set(err, -EINVAL, "usage.zones cannot change while the hub runs: start it again");
+    const struct opt *fixed = r == 0 ? opt_fixed_differs(hub_opts, &conf, &s->hub.conf) : NULL;
+    if (fixed)
+        r = err_set(err, -EINVAL, "%s cannot change while the hub runs: start it again", fixed->name);
     if (r == 0)
         r = next_make(s, &conf, s->hub.data, &n, err);
     if (r == 0)
@@ -529,7 +458,6 @@ static void make_api(struct server *s)
         .job_put = jobs_put,
         .job_change = jobs_change,
         .job_get = jobs_get,
-        .book = h->book,
         .zone = h->zone,
         .hold_put = bookings_put,
         .hold_get = bookings_get,
@@ -589,9 +517,6 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     s->hub.addresses = BUF_INIT(64u << 10);
     h->started_ms = clock_wall_ms();
     h->live = live_new(NULL, registry_on_event, h);
-    h->book = book_new();
-    h->queue = queue_new();
-    h->mirror = mirror_new(h);
     int r = zone_load(NULL, &h->zone, err);
     if (r < 0)
         h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
@@ -599,13 +524,6 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->httpd = httpd_new(h->loop, &limits, &ops);
     h->easel = easel_new(h);
     h->streams = streams_new(&h->api);
-    h->census = census_desk_new(h);
-    h->slurm = slurm_desk_new(h);
-    h->wandb = wandb_desk_new(h);
-    h->alerts = alerts_desk_new(h);
-    h->outbox = outbox_new(h);
-    h->bulletins = bulletins_desk_new(h);
-    h->slack = slack_desk_new(h);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -626,29 +544,13 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0)
         h->press = press_new(h->loop);
     if (r == 0) {
-        h->peers = peers_new(h->store);
-        h->tokens = tokens_new(h->store);
-        h->sessions = sessions_new(h->store, h->tokens);
+        features_open(&s->features, h);
         r = next_make(s, conf, h->data, &n, err);
     }
     if (r == 0) {
         apply(s, conf, &n);
-        r = registry_load(h, err);
-        if (r >= 0)
-            r = sessions_load(h->sessions, h->started_ms, err);
-        if (r >= 0)
-            r = bookings_load(h, err);
-        if (r >= 0)
-            r = alerts_desk_load(h->alerts, err);
-        if (r >= 0)
-            r = outbox_load(h->outbox, err);
-        if (r >= 0)
-            r = slack_desk_load(h->slack, err);
-        if (r >= 0)
-            r = bulletins_desk_load(h->bulletins, err);
+        r = features_load(&s->features, err);
     }
-    if (r == 0)
-        r = hub_open_ledger(h, err);
     if (r == 0)
         steady_start(h->newest_ms);
     next_fini(s, &n, r < 0);
@@ -734,43 +636,19 @@ void hub_close(struct hub *h)
     struct server *s = own(h);
     if (!h)
         return;
-    if (h->live)
-        live_who(h->live, NULL, NULL); /* what it shows of people goes */
-    slurm_desk_free(h->slurm);
-    wandb_desk_stop(h->wandb);
-    census_desk_free(h->census);
+    features_stop(&s->features);
     streams_free(h->streams);
     easel_free(h->easel);
     h->easel = NULL;
     work_free(h->work); /* they read from the store */
-    wandb_desk_free(h->wandb);
-    alerts_desk_free(h->alerts);
-    h->alerts = NULL; /* what is stored late is there after the next start */
-    outbox_free(h->outbox);
-    h->outbox = NULL; /* what is stored late is sent after the next start */
-    bulletins_desk_free(h->bulletins);
-    h->bulletins = NULL;
-    slack_desk_free(h->slack);
-    h->slack = NULL;
-    h->wandb = NULL;
-    asked_free(h->asked);
-    h->asked = NULL;
-    ledger_free(h->ledger);
-    h->ledger = NULL; /* what is answered late does not ask for it */
-    tariff_fini(&h->tariff);
     press_free(h->press);
     h->press = NULL; /* what is answered late goes as it is */
-    if (h->peers && h->live && h->store)
-        registry_save(h);
-    store_close(h->store); /* every done is called: late replies go out or away */
+    for (int i = 0; h->store && i < FLUSHES; i++)
+        store_flush(h->store, NULL); /* late replies go out, and what they put is stored */
+    features_close(&s->features);
+    store_close(h->store);
     httpd_free(h->httpd);
-    peers_free(h->peers);
-    sessions_free(h->sessions);
-    tokens_free(h->tokens);
     live_free(h->live);
-    mirror_free(h->mirror);
-    book_free(h->book);
-    queue_free(h->queue);
     zone_free(h->zone);
     cache_free(h->api.cache);
     sources_said_free(h->api.sources);

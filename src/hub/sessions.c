@@ -400,3 +400,30 @@ int hub_once_take(void *hub, struct str text, int64_t now_ms, struct token *ret)
 {
     return once_take(((struct hub *)hub)->sessions, text, now_ms, ret);
 }
+
+/* ---- the feature: tokens, and browsers that are logged in ---- */
+
+static void *open_access(struct hub *h)
+{
+    h->tokens = tokens_new(h->store);
+    h->sessions = sessions_new(h->store, h->tokens);
+    return h;
+}
+
+static int load_access(void *self, struct err *err)
+{
+    struct hub *h = self;
+    return sessions_load(h->sessions, h->started_ms, err);
+}
+
+static void close_access(void *self)
+{
+    struct hub *h = self;
+    sessions_free(h->sessions);
+    tokens_free(h->tokens);
+}
+
+const struct feature access_feature = {.name = "access",
+                                       .open = open_access,
+                                       .load = load_access,
+                                       .close = close_access};

@@ -21,6 +21,8 @@ struct store;
 struct sessions;
 struct tokens;
 
+extern const struct feature access_feature;
+
 struct sessions *sessions_new(struct store *store, struct tokens *tokens);
 void sessions_free(struct sessions *s);
 int sessions_load(struct sessions *s, int64_t now_ms, struct err *err);

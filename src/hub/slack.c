@@ -77,19 +77,23 @@ static struct slack_conf *conf_of(const struct hub_conf *conf, struct err *err)
     return NULL;
 }
 
-int slack_desk_check(const struct hub_conf *conf, struct err *err)
+static int prepare_section(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct slack_conf *c = conf_of(conf, err);
+    (void)self;
+    *next = conf_of(conf, err);
+    return *next ? 0 : -EINVAL;
+}
 
-    slack_conf_free(c);
-    return c ? 0 : -EINVAL;
+static void drop_section(void *next)
+{
+    slack_conf_free(next);
 }
 
 static void on_envelope(void *arg, struct str json);
 
-struct slack_desk *slack_desk_new(struct hub *h)
+static void *open_desk(struct hub *h)
 {
-    struct slack_desk *d = mem_zero(1, sizeof(*d));
+    struct slack_desk *d = h->slack = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->conf = slack_conf_new();
@@ -113,15 +117,14 @@ static int open_link(struct slack_desk *d, struct err *err)
     return 0;
 }
 
-void slack_desk_set(struct slack_desk *d)
+static void take_section(void *self, void *next)
 {
+    struct slack_desk *d = self;
     const char *text = d->h->conf.slack.text ? d->h->conf.slack.text : "";
     struct err err = {0};
-    struct slack_conf *c = conf_of(&d->h->conf, &err), *old = d->conf;
-
-    if (!c)
-        return; /* checked before: cannot be */
+    struct slack_conf *c = next, *old = d->conf;
     int64_t since_ms;
+
     bool same = strcmp(text, d->section) == 0 && !slack_desk_error(d, &since_ms)[0];
     d->conf = c;
     free(d->section);
@@ -257,8 +260,9 @@ static void load_answered(void *arg, const struct note *n)
     }
 }
 
-int slack_desk_load(struct slack_desk *d, struct err *err)
+static int load_answers(void *self, struct err *err)
 {
+    struct slack_desk *d = self;
     struct newest x = {.d = d};
 
     return MIN(store_notes(d->h->store, NOTE_BOT, false, load_answered, &x, err), 0);
@@ -527,8 +531,9 @@ enum reply_how slack_desk_heard(void *hub, struct request *rq, struct reply *rp,
     return REPLY_LATER;
 }
 
-void slack_desk_tick(struct slack_desk *d, int64_t now_ms)
+static void tick(void *self, int64_t now_ms)
 {
+    struct slack_desk *d = self;
     int64_t now = clock_mono_ms();
     struct asking *next;
 
@@ -545,12 +550,12 @@ void slack_desk_tick(struct slack_desk *d, int64_t now_ms)
     }
 }
 
-void slack_desk_free(struct slack_desk *d)
+static void close_desk(void *self)
 {
+    struct slack_desk *d = self;
     struct asking *next;
 
-    if (!d)
-        return;
+    d->h->slack = NULL;
     slack_line_free(d->line);
     slack_ask_free(d->auth);
     for (struct asking *a = d->first; a; a = next) {
@@ -571,3 +576,14 @@ void slack_desk_free(struct slack_desk *d)
     free(d->section);
     free(d);
 }
+
+const struct feature slack_feature = {
+    .name = "slack",
+    .open = open_desk,
+    .prepare = prepare_section,
+    .drop = drop_section,
+    .take = take_section,
+    .load = load_answers,
+    .tick = tick,
+    .close = close_desk,
+};

@@ -12,17 +12,13 @@
 #define HUB_SLACK_H
 
 #include "base/err.h"
+#include "hub/feature.h"
 #include "hub/hub.h"
 
 struct heard;
 struct slack;
 struct slack_desk;
-struct slack_desk *slack_desk_new(struct hub *h);
-void slack_desk_free(struct slack_desk *d);                         /* after the outbox */
-int slack_desk_check(const struct hub_conf *conf, struct err *err); /* would the section be understood? */
-void slack_desk_set(struct slack_desk *d);                          /* the hub's settings may have changed */
-int slack_desk_load(struct slack_desk *d, struct err *err);         /* what was answered before this start */
-void slack_desk_tick(struct slack_desk *d, int64_t now_ms);
+extern const struct feature slack_feature; /* before notify: messages under way use its connection */
 
 /* For the carrier: to post with. token is overwritten, and the caller's. */
 int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token, struct err *err);

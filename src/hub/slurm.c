@@ -285,16 +285,19 @@ static bool in_path(const char *program)
     return false;
 }
 
-struct slurm_desk *slurm_desk_new(struct hub *h)
+static void *open_desk(struct hub *h)
 {
-    struct slurm_desk *d = mem_zero(1, sizeof(*d));
+    struct slurm_desk *d = h->slurm = mem_zero(1, sizeof(*d));
     d->h = h;
     d->timer = evtimer_new(h->loop, on_timer, d);
     return d;
 }
 
-void slurm_desk_set(struct slurm_desk *d)
+/* Look now, where that is asked for. */
+static void take_settings(void *self, void *next)
 {
+    struct slurm_desk *d = self;
+    (void)next;
     int use = d->h->conf.slurm;
     if (d->running)
         return; /* its end sees to the next one */
@@ -303,13 +306,15 @@ void slurm_desk_set(struct slurm_desk *d)
         again(d, 0);
 }
 
-void slurm_desk_free(struct slurm_desk *d)
+static void close_desk(void *self)
 {
-    if (!d)
-        return;
+    struct slurm_desk *d = self;
+    d->h->slurm = NULL;
     command_stop(d->running);
     event_free(d->timer);
     slurm_jobs_fini(&d->jobs);
     free(d->v);
     free(d);
 }
+
+const struct feature jobs_feature = {.name = "jobs", .open = open_desk, .take = take_settings, .close = close_desk};

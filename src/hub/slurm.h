@@ -8,11 +8,10 @@
 #ifndef HUB_SLURM_H
 #define HUB_SLURM_H
 
+#include "hub/feature.h"
 #include "hub/hub.h"
 
 struct slurm_desk;
-struct slurm_desk *slurm_desk_new(struct hub *h);
-void slurm_desk_free(struct slurm_desk *d);
-void slurm_desk_set(struct slurm_desk *d); /* the hub's settings may have changed: look now, where that is asked for */
+extern const struct feature jobs_feature;
 
 #endif

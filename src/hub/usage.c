@@ -40,7 +40,7 @@ static void procs_changed(void *hub, const char *node, int64_t from_ms, int64_t 
     ledger_mark(h->ledger, node, from_ms, to_ms, clock_wall_ms());
 }
 
-struct ledger_conf hub_ledger_conf(const struct hub *h, const struct state_rule *rule)
+static struct ledger_conf ledger_conf_of(const struct hub *h, const struct state_rule *rule)
 {
     const struct hub_conf *c = &h->conf;
     struct ledger_conf lc = {.every_ms = c->usage_every};
@@ -85,9 +85,40 @@ static int usage_zones(const struct hub_conf *conf, struct zone *ret[USAGE_ZONES
     return r;
 }
 
-int hub_open_ledger(struct hub *h, struct err *err)
+static void *open_usage(struct hub *h)
 {
-    struct ledger_conf lc = hub_ledger_conf(h, live_rule(h->live));
+    return h;
+}
+
+static int prepare_tariff(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    struct tariff *t = *next = mem_zero(1, sizeof(*t));
+    (void)self;
+    return hub_conf_tariff(conf, t, err);
+}
+
+static void drop_tariff(void *next)
+{
+    if (next)
+        tariff_fini(next);
+    free(next);
+}
+
+static void take_tariff(void *self, void *next)
+{
+    struct hub *h = self;
+    struct tariff *t = next;
+    struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
+    tariff_fini(&h->tariff);
+    h->tariff = *t;
+    free(t);
+    ledger_set(h->ledger, &lc);
+}
+
+static int load_ledger(void *self, struct err *err)
+{
+    struct hub *h = self;
+    struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
     struct zone *zones[USAGE_ZONES];
     size_t n = 0;
     int r = usage_zones(&h->conf, zones, &n, err);
@@ -100,3 +131,31 @@ int hub_open_ledger(struct hub *h, struct err *err)
     h->asked = asked_new(h);
     return ledger_load(h->ledger, clock_wall_ms(), err);
 }
+
+static void tick(void *self, int64_t now_ms)
+{
+    struct hub *h = self;
+    ledger_tick(h->ledger, now_ms);
+    asked_tick(h->asked, now_ms);
+}
+
+static void close_usage(void *self)
+{
+    struct hub *h = self;
+    asked_free(h->asked);
+    h->asked = NULL;
+    ledger_free(h->ledger);
+    h->ledger = NULL; /* what is answered late does not ask for it */
+    tariff_fini(&h->tariff);
+}
+
+const struct feature usage_feature = {
+    .name = "usage",
+    .open = open_usage,
+    .prepare = prepare_tariff,
+    .drop = drop_tariff,
+    .take = take_tariff,
+    .load = load_ledger,
+    .tick = tick,
+    .close = close_usage,
+};

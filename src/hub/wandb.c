@@ -119,9 +119,10 @@ static int zone_of(const char *path, struct zone **ret, struct err *err)
     return r < 0 ? r : zone_load(name, ret, err);
 }
 
-int wandb_desk_check(const struct hub_conf *conf, struct err *err)
+static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     int32_t times[TIMES_MAX];
+    (void)self, (void)next;
     int r = wandb_times(&conf->wandb_schedule, "wandb.schedule", times, TIMES_MAX, err);
 
     if (r >= 0)
@@ -360,8 +361,9 @@ static void clock_turn(struct wandb_desk *d, enum verb verb, const int32_t *time
     }
 }
 
-void wandb_desk_tick(struct wandb_desk *d, int64_t now_ms)
+static void tick(void *self, int64_t now_ms)
 {
+    struct wandb_desk *d = self;
     int64_t mono_ms = clock_mono_ms();
 
     if (d->stopped)
@@ -379,9 +381,9 @@ void wandb_desk_tick(struct wandb_desk *d, int64_t now_ms)
 
 /* ---- the desk ---- */
 
-struct wandb_desk *wandb_desk_new(struct hub *h)
+static void *open_desk(struct hub *h)
 {
-    struct wandb_desk *d = mem_zero(1, sizeof(*d));
+    struct wandb_desk *d = h->wandb = mem_zero(1, sizeof(*d));
     char self[sizeof(d->self)];
 
     d->h = h;
@@ -389,11 +391,13 @@ struct wandb_desk *wandb_desk_new(struct hub *h)
     return d;
 }
 
-void wandb_desk_set(struct wandb_desk *d)
+static void take_settings(void *self, void *next)
 {
+    struct wandb_desk *d = self;
     const struct hub_conf *c = &d->h->conf;
     struct err err = {0};
 
+    (void)next;
     if (!d->loaded)
         state_load(d);
     zone_free(d->zone);
@@ -408,20 +412,22 @@ void wandb_desk_set(struct wandb_desk *d)
         log_error("wandb", "nothing is pulled: %s", err.msg);
 }
 
-void wandb_desk_stop(struct wandb_desk *d)
+/* Ends what runs. */
+static void stop_desk(void *self)
 {
-    if (!d)
-        return;
+    struct wandb_desk *d = self;
+
     d->stopped = true;
     command_stop(d->running);
     d->running = NULL;
 }
 
-void wandb_desk_free(struct wandb_desk *d)
+static void close_desk(void *self)
 {
-    if (!d)
-        return;
-    wandb_desk_stop(d);
+    struct wandb_desk *d = self;
+
+    stop_desk(d);
+    d->h->wandb = NULL;
     zone_free(d->zone);
     free(d);
 }
@@ -475,3 +481,13 @@ void wandb_desk_json(const struct wandb_desk *d, struct buf *out)
     json_end_obj(&j);
     buf_addc(out, '\n');
 }
+
+const struct feature wandb_feature = {
+    .name = "wandb",
+    .open = open_desk,
+    .prepare = check_settings,
+    .take = take_settings,
+    .tick = tick,
+    .stop = stop_desk,
+    .close = close_desk,
+};

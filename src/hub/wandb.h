@@ -10,14 +10,11 @@
 #ifndef HUB_WANDB_H
 #define HUB_WANDB_H
 
+#include "hub/feature.h"
 #include "hub/hub.h"
 
 struct wandb_desk;
-struct wandb_desk *wandb_desk_new(struct hub *h);
-void wandb_desk_set(struct wandb_desk *d);  /* the hub's settings may have changed */
-void wandb_desk_stop(struct wandb_desk *d); /* ends what runs; nothing is started any more; accepts NULL */
-void wandb_desk_free(struct wandb_desk *d); /* after the hub's workers */
-void wandb_desk_tick(struct wandb_desk *d, int64_t now_ms);
+extern const struct feature wandb_feature;
 /* What is wrong, for every screen; empty: nothing. */
 void wandb_desk_notice(const struct wandb_desk *d, char *out, size_t size);
 void wandb_desk_json(const struct wandb_desk *d, struct buf *out); /* GET /api/v1/wandb */
@@ -28,7 +25,5 @@ int wandb_times(const struct opt_list *l, const char *what, int32_t *ret, size_t
 /* The last of them at or before now, and the next after it, in a zone. INT64_MIN, INT64_MAX: none. */
 void wandb_slots(const int32_t *minutes, size_t n, const struct zone *z, int64_t now_ms, int64_t *ret_last,
                  int64_t *ret_next);
-/* What a hub is told of W&B, as a whole: 0 or -EINVAL with a sentence. */
-int wandb_desk_check(const struct hub_conf *conf, struct err *err);
 
 #endif

@@ -356,6 +356,36 @@ static void printing_past_the_maximum_fails_and_is_bounded(void **unused)
     assert_true(out.len <= 50);
 }
 
+static void a_fixed_option_that_differs_is_found(void **unused)
+{
+    struct opt opts[] = {OPT(conf, demo, 0, OPT_BOOL, NULL, NULL, ""),
+                         OPT(conf, interval, 0, OPT_INT, "10", "N", ""),
+                         OPT(conf, hub, 0, OPT_STR, NULL, "URL", ""),
+                         OPT(conf, node, 0, OPT_LIST, NULL, "NAME", ""),
+                         OPT(conf, collector, 0, OPT_CHOICE, "auto", "NAME", "", .choices = collector_names),
+                         {0}};
+    static const char *const other[] = {"yes", "11", "http://a", "b", "smi"};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(other); i++) {
+        struct conf a = {0}, b = {0};
+        struct err err = {0};
+        opt_defaults(opts, &a);
+        opt_defaults(opts, &b);
+        opts[i].fixed = true;
+        assert_null(opt_fixed_differs(opts, &a, &b));
+        assert_int_equal(opt_set(&opts[i], &b, str_of(other[i]), &err), 0);
+        assert_ptr_equal(opt_fixed_differs(opts, &a, &b), &opts[i]);
+        assert_int_equal(opt_set(&opts[i], &a, str_of(other[i]), &err), 0);
+        assert_null(opt_fixed_differs(opts, &a, &b));
+        opts[i].fixed = false;
+        opt_clear(&opts[i], &a);
+        assert_null(opt_fixed_differs(opts, &a, &b)); /* others may change */
+        opt_fini(opts, &a);
+        opt_fini(opts, &b);
+    }
+}
+
 TESTS(cmocka_unit_test(a_conf_begins_with_its_defaults), cmocka_unit_test(a_flag_sets_its_value),
       cmocka_unit_test(a_bad_flag_gets_one_clear_sentence), cmocka_unit_test(help_is_asked_for_not_printed),
       cmocka_unit_test(a_list_flag_replaces_the_default_and_repeats),
@@ -363,4 +393,5 @@ TESTS(cmocka_unit_test(a_conf_begins_with_its_defaults), cmocka_unit_test(a_flag
       cmocka_unit_test(environment_fills_options_and_nothing_else), cmocka_unit_test(an_env_file_is_read_by_line),
       cmocka_unit_test(help_says_all_there_is_in_a_hundred_columns),
       cmocka_unit_test(a_man_page_has_no_line_that_is_a_request_by_chance),
-      cmocka_unit_test(printing_past_the_maximum_fails_and_is_bounded))
+      cmocka_unit_test(printing_past_the_maximum_fails_and_is_bounded),
+      cmocka_unit_test(a_fixed_option_that_differs_is_found))

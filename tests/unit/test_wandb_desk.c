@@ -71,19 +71,23 @@ static void the_last_and_the_next_time_are_of_the_zone(void **unused)
     }
 }
 
+static int check(const struct hub_conf *conf)
+{
+    struct err err = {0};
+    void *next = NULL;
+    return wandb_feature.prepare(NULL, conf, &next, &err);
+}
+
 static void what_does_not_fit_together_is_refused(void **unused)
 {
     char *time[] = {(char *)"00:15"};
     struct opt_list some = {.n = 1, .v = time};
-    struct err err = {0};
     (void)unused;
-    assert_int_equal(wandb_desk_check(&(struct hub_conf){0}, &err), 0);
-    assert_int_equal(wandb_desk_check(&(struct hub_conf){.wandb_config = (char *)"c", .wandb_schedule = some}, &err),
-                     0);
-    assert_int_equal(wandb_desk_check(&(struct hub_conf){.wandb_schedule = some}, &err), -EINVAL);
-    assert_int_equal(wandb_desk_check(&(struct hub_conf){.wandb_check = some}, &err), -EINVAL);
-    assert_int_equal(wandb_desk_check(&(struct hub_conf){.wandb_config = (char *)"c", .wandb_push = true}, &err),
-                     -EINVAL);
+    assert_int_equal(check(&(struct hub_conf){0}), 0);
+    assert_int_equal(check(&(struct hub_conf){.wandb_config = (char *)"c", .wandb_schedule = some}), 0);
+    assert_int_equal(check(&(struct hub_conf){.wandb_schedule = some}), -EINVAL);
+    assert_int_equal(check(&(struct hub_conf){.wandb_check = some}), -EINVAL);
+    assert_int_equal(check(&(struct hub_conf){.wandb_config = (char *)"c", .wandb_push = true}), -EINVAL);
 }
 
 int main(void)

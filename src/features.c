@@ -1,0 +1,16 @@
+/* features.c: what muster's hub does: the one list. What is further down may use what is further up. */
+#include "hub/alerts.h"
+#include "hub/bulletins.h"
+#include "hub/census.h"
+#include "hub/hub.h"
+#include "hub/outbox.h"
+#include "hub/sessions.h"
+#include "hub/slack.h"
+#include "hub/slurm.h"
+#include "hub/wandb.h"
+
+const struct feature *const features[] = {
+    &access_feature, &people_feature, &now_feature,    &nodes_feature, &book_feature,   &jobs_feature, &usage_feature,
+    &wandb_feature,  &alert_feature,  &report_feature, &slack_feature, &notify_feature, NULL,
+};
+_Static_assert(sizeof(features) / sizeof(features[0]) <= FEATURES_MAX, "more room for features is needed in feature.h");

@@ -1,0 +1,57 @@
+/*
+ * feature.h: one thing the hub does, as a table. src/features.c has the list; the hub and `config check` walk it and
+ * name no feature themselves.
+ *
+ * Start: open, prepare, take, load; each of all features, in the order of the list. A reload: prepare all, then take
+ * all, or drop what was prepared. End: stop in reverse, end the workers, let the store finish, close in reverse.
+ */
+#ifndef HUB_FEATURE_H
+#define HUB_FEATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct hub;
+struct hub_conf;
+
+/* Whatever a feature does not need is NULL. */
+struct feature {
+    const char *name;
+    void *(*open)(struct hub *h); /* what the other calls get as self; it reads neither settings nor records */
+    /* What these settings need, made and not in force yet: *next. self NULL: are they understood (`config check`)? */
+    int (*prepare)(void *self, const struct hub_conf *conf, void **next, struct err *err);
+    void (*drop)(void *next);             /* it is not wanted after all; accepts NULL */
+    void (*take)(void *self, void *next); /* into force; the hub has the settings already. Cannot fail, keeps next */
+    int (*load)(void *self, struct err *err); /* what was stored before this start */
+    void (*tick)(void *self, int64_t now_ms); /* once a second */
+    void (*stop)(void *self);                 /* no new work is begun */
+    void (*close)(void *self);
+};
+extern const struct feature *const features[]; /* src/features.c; NULL at the end */
+#define FEATURES_MAX 32
+
+/* Would these settings be understood? */
+int features_check(const struct hub_conf *conf, struct err *err);
+
+/* What was made of settings, a feature each; zero-initialise. */
+struct features_next {
+    void *v[FEATURES_MAX];
+};
+
+/* Those of one hub; zero-initialise. */
+struct features {
+    void *self[FEATURES_MAX];
+    size_t n_open;
+};
+void features_open(struct features *f, struct hub *h);
+int features_prepare(struct features *f, const struct hub_conf *conf, struct features_next *ret, struct err *err);
+void features_drop(struct features_next *n); /* what was not taken */
+void features_take(struct features *f, struct features_next *n);
+int features_load(struct features *f, struct err *err);
+void features_tick(struct features *f, int64_t now_ms);
+void features_stop(struct features *f);
+void features_close(struct features *f);
+
+#endif
