@@ -3,7 +3,7 @@
  * name no feature themselves.
  *
  * Start: open, prepare, take, load; each of all features, in the order of the list. A reload: prepare all, then take
- * all, or drop what was prepared. End: stop in reverse, end the workers, let the store finish, close in reverse.
+ * all, or drop what was prepared. End: end the workers, stop in reverse, close the store, close in reverse.
  */
 #ifndef HUB_FEATURE_H
 #define HUB_FEATURE_H
@@ -26,8 +26,8 @@ struct feature {
     void (*take)(void *self, void *next); /* into force; the hub has the settings already. Cannot fail, keeps next */
     int (*load)(void *self, struct err *err); /* what was stored before this start */
     void (*tick)(void *self, int64_t now_ms); /* once a second */
-    void (*stop)(void *self);                 /* no new work is begun */
-    void (*close)(void *self);
+    void (*stop)(void *self);  /* the last things are put, no new work is begun; what is stored already is told still */
+    void (*close)(void *self); /* there is no store any more */
 };
 extern const struct feature *const features[]; /* src/features.c; NULL at the end */
 #define FEATURES_MAX 32

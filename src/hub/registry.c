@@ -165,7 +165,7 @@ static int load_all(void *self, struct err *err)
 }
 
 /* When each was last heard. */
-static void close_nodes(void *self)
+static void save_all(void *self)
 {
     struct hub *h = self;
     size_t n;
@@ -176,8 +176,12 @@ static void close_nodes(void *self)
         if (peer && peer->heard && v[i]->at_ms > peer->rec.last_ms)
             peer_save(h->peers, peer, v[i], true, now_ms);
     }
+}
+
+static void close_nodes(void *self)
+{
+    struct hub *h = self;
     peers_free(h->peers);
-    h->peers = NULL;
 }
 
 /* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */
@@ -348,4 +352,8 @@ int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
     return r < 0 ? r : 0;
 }
 
-const struct feature nodes_feature = {.name = "nodes", .open = open_nodes, .load = load_all, .close = close_nodes};
+const struct feature nodes_feature = {.name = "nodes",
+                                      .open = open_nodes,
+                                      .load = load_all,
+                                      .stop = save_all,
+                                      .close = close_nodes};

@@ -47,7 +47,6 @@
 #define READ_QUEUE  64   /* questions that may wait for them */
 #define GROUP_MAX   500  /* agents are read as often as the store commits, which they wait for anyway; ms at most */
 #define STOP_MS     3000 /* what waits for the disk gets its answer */
-#define FLUSHES     3    /* what is stored may lead to something else that is */
 #define ARENAS      2    /* of malloc: one per thread would keep what each of them ever needed */
 #define BIG_BYTES   (256 << 10)
 
@@ -636,17 +635,17 @@ void hub_close(struct hub *h)
     struct server *s = own(h);
     if (!h)
         return;
-    features_stop(&s->features);
     streams_free(h->streams);
     easel_free(h->easel);
     h->easel = NULL;
     work_free(h->work); /* they read from the store */
+    h->work = NULL;     /* what is told late asks for nothing more */
     press_free(h->press);
     h->press = NULL; /* what is answered late goes as it is */
-    for (int i = 0; h->store && i < FLUSHES; i++)
-        store_flush(h->store, NULL); /* late replies go out, and what they put is stored */
+    features_stop(&s->features);
+    store_close(h->store); /* every done is called: late replies go out or away */
+    h->store = NULL;
     features_close(&s->features);
-    store_close(h->store);
     httpd_free(h->httpd);
     live_free(h->live);
     zone_free(h->zone);

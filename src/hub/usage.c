@@ -139,13 +139,18 @@ static void tick(void *self, int64_t now_ms)
     asked_tick(h->asked, now_ms);
 }
 
+/* It counts in a thread of its own, out of the store. */
+static void stop_ledger(void *self)
+{
+    struct hub *h = self;
+    ledger_free(h->ledger);
+    h->ledger = NULL; /* what is answered late does not ask for it */
+}
+
 static void close_usage(void *self)
 {
     struct hub *h = self;
     asked_free(h->asked);
-    h->asked = NULL;
-    ledger_free(h->ledger);
-    h->ledger = NULL; /* what is answered late does not ask for it */
     tariff_fini(&h->tariff);
 }
 
@@ -157,5 +162,6 @@ const struct feature usage_feature = {
     .take = take_tariff,
     .load = load_ledger,
     .tick = tick,
+    .stop = stop_ledger,
     .close = close_usage,
 };

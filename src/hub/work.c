@@ -178,6 +178,8 @@ int work_add(struct work *w, struct work_job *j, int64_t limit_ms)
 {
     int r = 0;
 
+    if (!w)
+        return -EAGAIN;
     atomic_store(&j->cancelled, false);
     j->until_ms = clock_mono_ms() + limit_ms;
     j->ran = false;

@@ -141,7 +141,8 @@ static int embedded_flush(struct store *s, struct err *err)
     struct embedded *e = emb(s);
     int r = e->w ? writer_flush(e->w, err) : 0;
 
-    done_run(&e->done);
+    if (!e->done.ev)
+        done_run(&e->done);
     return r;
 }
 
