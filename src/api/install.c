@@ -162,7 +162,7 @@ enum reply_how get_sd(struct api *a, struct request *rq, struct reply *rp)
     buf_addf(&key, "sd|%lld|%s", port, filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), v.version, rp))
         return REPLY_NOW;
-    int64_t begin_us = clock_mono_us();
+    int64_t begin_us = clock_thread_us();
     rp->body = BUF_INIT(64u << 20);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);

@@ -89,7 +89,7 @@ static enum reply_how reply_view(struct api *a, const struct request *rq, struct
     rp->blob = cache_get(a->cache, buf_str(&key), version, rq->now_ms);
     if (rp->blob)
         return REPLY_NOW;
-    int64_t begin_us = clock_mono_us();
+    int64_t begin_us = clock_thread_us();
     AUTO_BUF out = BUF_INIT(RENDER_MAX);
     if (s->filter && !s->by_process)
         view_filter(&s->view, s->filter, &s->arena);
@@ -97,7 +97,7 @@ static enum reply_how reply_view(struct api *a, const struct request *rq, struct
     if (out.err)
         return reply_problem(rp, 500, "the answer is larger than %u MiB; ask for one node", RENDER_MAX >> 20);
     rp->blob = blob_new(&out);
-    cache_put(a->cache, buf_str(&key), version, rq->now_ms, clock_mono_us() - begin_us, rp->blob);
+    cache_put(a->cache, buf_str(&key), version, rq->now_ms, clock_thread_us() - begin_us, rp->blob);
     return REPLY_NOW;
 }
 

@@ -121,7 +121,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
              filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), version, rp))
         return REPLY_NOW;
-    int64_t begin_us = clock_mono_us();
+    int64_t begin_us = clock_thread_us();
     if (filter)
         view_filter(&v, filter, &arena);
     people_of(&v, &people);

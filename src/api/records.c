@@ -66,7 +66,7 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
     buf_addf(&key, "nodes|%s", filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), v.version, rp))
         return REPLY_NOW;
-    int64_t begin_us = clock_mono_us();
+    int64_t begin_us = clock_thread_us();
     rp->body = BUF_INIT(256u << 20);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);

@@ -134,5 +134,5 @@ void reply_keep(const struct api *a, const struct request *rq, struct str key, u
     if (rp->status || rp->body.err || !rp->body.len)
         return;
     rp->blob = blob_new(&rp->body);
-    cache_put(a->cache, key, version, rq->now_ms, clock_mono_us() - begin_us, rp->blob);
+    cache_put(a->cache, key, version, rq->now_ms, clock_thread_us() - begin_us, rp->blob);
 }

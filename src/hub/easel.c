@@ -118,9 +118,9 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
         return;
     bool wanted = anybody_waits(s);
     if (wanted) {
-        int64_t begin_us = clock_mono_us();
+        int64_t begin_us = clock_thread_us();
         done = s->d->step(s->d, &e->h->api, PIECE_BYTES);
-        s->d->cost_us += clock_mono_us() - begin_us;
+        s->d->cost_us += clock_thread_us() - begin_us;
         e->turns++;
     }
     if (done || !wanted) {
