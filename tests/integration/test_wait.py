@@ -150,7 +150,7 @@ class Waits(lib.Case):
         self.cluster.leave("a1")
         (told,) = lib.wait_until("he is told", self.messages, limit=90)
         self.assertEqual((told["kind"], told["person"], told["rule"]), ("notice", "kim", "wait"))
-        self.assertRegex(told["title"], r"^a1:0 is yours until .*: you waited [0-9]+ \w+ for 1 GPU$")
+        self.assertRegex(told["title"], r"^a1:0 is yours until .*: you waited [0-9][0-9a-z ]* for 1 GPU$")
         self.assertIn("CUDA_VISIBLE_DEVICES=" + self.cluster.nodes["a1"].uuid, told["text"])
         row = self.waits()[0]
         self.assertEqual((row["state"], row["hold"]), ("yours", 1800000))
