@@ -80,7 +80,7 @@ static void close_alerts(void *self)
 {
     struct alerts_desk *d = self;
 
-    d->h->alerts = NULL; /* what is stored late is there after the next start */
+    d->h->alerts = NULL;
     for (size_t i = 0; i < d->n_past; i++)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)

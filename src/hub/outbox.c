@@ -155,7 +155,7 @@ static void close_outbox(void *self)
 {
     struct outbox *o = self;
 
-    o->carriers.h->outbox = NULL; /* what is stored late is sent after the next start */
+    o->carriers.h->outbox = NULL;
     while (o->trials) {
         o->trials->carrier->stop(o->trials->load);
         trial_end(o->trials, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});

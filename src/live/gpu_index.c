@@ -2,6 +2,7 @@
 #include "live/gpu_index.h"
 
 #include "base/rand.h"
+#include "live/live.h"
 
 static struct gpu_ref **bucket_of(const struct gpu_index *g, uint64_t hash)
 {
@@ -89,4 +90,22 @@ struct live_node *gpu_index_find(const struct gpu_index *g, struct str uuid, con
         r = r->next;
     *at = r;
     return r ? r->n : NULL;
+}
+
+bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
+{
+    size_t gpus = 0, brought = 0;
+
+    for (size_t i = 0; i < old->n_devices; i++) {
+        const struct device_fact *d = &old->devices[i].fact;
+        if (d->parent[0])
+            continue;
+        gpus++;
+        for (size_t k = 0; k < facts->n_devices; k++)
+            if (strcmp(d->uuid, facts->devices[k].uuid) == 0) {
+                brought++;
+                break;
+            }
+    }
+    return brought * 2 > gpus;
 }

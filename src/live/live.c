@@ -476,24 +476,6 @@ bool live_silent(const struct node_now *now, int64_t now_ms)
     return !n->spoke || now_ms - now->at_ms >= RUN_ALIVE_MS || n->stopped;
 }
 
-bool live_brings_gpus(const struct node_now *old, const struct node_fact *facts)
-{
-    size_t gpus = 0, brought = 0;
-
-    for (size_t i = 0; i < old->n_devices; i++) {
-        const struct device_fact *d = &old->devices[i].fact;
-        if (d->parent[0])
-            continue;
-        gpus++;
-        for (size_t k = 0; k < facts->n_devices; k++)
-            if (strcmp(d->uuid, facts->devices[k].uuid) == 0) {
-                brought++;
-                break;
-            }
-    }
-    return brought * 2 > gpus;
-}
-
 const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but, int64_t now_ms)
 {
     const struct node_now *twin = NULL;
