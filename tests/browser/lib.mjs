@@ -129,7 +129,7 @@ let browser;
 /** Chromium, started once per file. */
 export async function chrome() {
     if (browser) return browser;
-    const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+    const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
     await access(executablePath).catch(() => {
         throw new Error(`${executablePath} is not here: tools/install-deps --test installs it`);
     });

@@ -91,11 +91,11 @@ class Backfill(Carry):
 
 
 class Killed(Carry):
-    """What is killed at a random moment, again and again. MUSTER_KILLS says how often."""
+    """What is killed at a random moment, again and again. MUSTER_TEST_KILLS says how often."""
 
     def setUp(self):
         super().setUp()
-        self.kills = int(os.environ.get("MUSTER_KILLS", "15"))
+        self.kills = int(os.environ.get("MUSTER_TEST_KILLS", "5"))
         self.random = random.Random(7)
 
     def kill_at_random(self, argv, longest):

@@ -15,7 +15,7 @@ import time
 import lib
 import sample_feed
 
-KILLS = int(os.environ.get("MUSTER_TEST_KILLS", "30"))
+KILLS = int(os.environ.get("MUSTER_TEST_KILLS", "20"))
 NODES = 5
 HOUR = 3600000
 

@@ -19,7 +19,7 @@ class Child:
 
     def __init__(self, slack, ca):
         self.slack, self.give, self.states, self.envelopes, self.lock = slack, True, [], [], threading.Lock()
-        env = {"PATH": "/usr/bin:/bin", "no_proxy": "*"}
+        env = {"PATH": "/usr/bin:/bin", "no_proxy": "*", "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
         self.p = subprocess.Popen([lib.MUSTER, "slack-socket", "--ca-file", ca], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.wants = []
         self.thread = threading.Thread(target=self.read, daemon=True)

@@ -184,8 +184,8 @@ class Whole(PullCase):
 class Killed(PullCase):
     def test_killed_at_any_request_it_goes_on_and_comes_to_the_same(self):
         rng = random.Random(41)
-        self.serve(wandb_programme.Programme(4, runs=20000 if LONG else 900, days=184 if LONG else 90), page_most=1000 if LONG else 25, latency=0.002)
-        kills, pid, left = (200 if LONG else 40), [None], [0]
+        self.serve(wandb_programme.Programme(4, runs=20000 if LONG else 600, days=184 if LONG else 90), page_most=1000 if LONG else 25, latency=0.002)
+        kills, pid, left = (200 if LONG else 20), [None], [0]
 
         def on_request(op, variables):
             if pid[0] is None:

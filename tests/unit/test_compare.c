@@ -338,7 +338,7 @@ static void nothing_is_dealt_out_twice(void **unused)
     static const char *const ids[] = {"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9"};
     uint32_t x = 12345;
     (void)unused;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < (getenv("MUSTER_SAN") ? 60 : 200); round++) {
         struct seen_row rows[12];
         struct run_day said[ARRAY_LEN(ids)];
         struct scene s;

@@ -93,7 +93,7 @@ static bool play(enum fault_mode mode, long at)
  * test_life_fault.c. */
 static void play_all(enum fault_mode mode, long first)
 {
-    long step = getenv("MUSTER_TEST_ALL") ? 1 : getenv("MUSTER_SAN") ? 8 * 4 : 8, at = step == 1 ? 1 : first, n = 1;
+    long step = getenv("MUSTER_TEST_ALL") ? 1 : getenv("MUSTER_SAN") ? 8 * 8 : 8, at = step == 1 ? 1 : first, n = 1;
 
     fault_install();
     for (; play(mode, at); at += step)

@@ -270,7 +270,7 @@ static bool play(const char *old, enum fault_mode mode, long at)
 static void play_all(enum fault_mode mode, long first)
 {
     long step = getenv("MUSTER_TEST_ALL") ? 1
-                : getenv("MUSTER_SAN")    ? 127 * 6
+                : getenv("MUSTER_SAN")    ? 127 * 12
                                           : 127 * 3,
          at = step == 1 ? 1 : first, n = 0;
 
@@ -311,7 +311,7 @@ static void so_many_points_were_tried(void **unused)
 {
     (void)unused;
     print_message("%ld points of failure tried: lost 0, doubled 0\n", tried);
-    assert_true(tried > (getenv("MUSTER_SAN") ? 25 : 50));
+    assert_true(tried > (getenv("MUSTER_SAN") ? 12 : 50));
 }
 
 TESTS(cmocka_unit_test(one_access_fails), cmocka_unit_test(the_disk_dies),

@@ -1,6 +1,6 @@
 /*
  * test_store_crash.c: T1 and T2 by kill -9. A child appends as fast as it is told and says on a pipe which batches were
- * acknowledged; it is killed after a random number of them, fifty times over one folder. Every acknowledged batch must
+ * acknowledged; it is killed after a random number of them, thirty times over one folder. Every acknowledged batch must
  * be there, once, whole, whatever the child was doing: committing, checkpointing, rotating, or still recovering.
  */
 #include "test.h"
@@ -13,7 +13,7 @@
 
 #include "store_dir.h"
 
-#define ROUNDS 50
+#define ROUNDS 30
 #define ACKS   120 /* at most so many a round */
 #define FLIGHT 8   /* appends under way at once */
 #define FRAME  900 /* with rotate_bytes: a new file every dozen batches */
