@@ -61,6 +61,8 @@ void pace_told(struct pace *p, int64_t now_ms, struct str remaining, struct str 
         p->answers = 0;
     } else {
         p->answers++;
+        p->end_ms =
+            MAX(p->end_ms, end);   /* perhaps the next window: what is told of that counts until it is over, too */
         if (left < p->remaining) { /* more than before: an answer that was overtaken */
             double one = (p->remaining - left) / p->answers;
             p->cost = 0.7 * p->cost + 0.3 * one;

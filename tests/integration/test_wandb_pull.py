@@ -427,7 +427,7 @@ class Limited(PullCase):
     def test_the_limit_that_is_told_is_never_exceeded(self):
         for form, scope in (("int", "limit"), ("float", "limit"), ("int", "project_limit")):
             with self.subTest(form=form, scope=scope):
-                s = self.serve(wandb_programme.Programme(6, runs=110, days=30), page_most=20, reset_form=form, **{scope: (60, 1) if scope == "limit" else (10, 1)})
+                s = self.serve(wandb_programme.Programme(6, runs=110, days=30), page_most=20, reset_form=form, **{scope: (60, 3) if scope == "limit" else (10, 3)})
                 self.pull(data=form + scope)
                 self.assertRows(self.calculation(), self.rows(form + scope))
                 self.assertEqual(s.over, 0)

@@ -52,6 +52,19 @@ static void a_rate_of_our_own_and_a_hold_count_too(void **unused)
     assert_int_equal(pace_wait(&p, 1251, 1), 7749);
 }
 
+/* An answer that came late says so little of when its window ends that the next one seems to be the same. */
+static void what_is_told_of_a_window_counts_until_that_one_is_over(void **unused)
+{
+    struct pace p;
+    (void)unused;
+    pace_init(&p, 0);
+    pace_told(&p, 1000, str_of("59"), str_of("0.900"));
+    pace_sent(&p, 1700);
+    pace_told(&p, 1800, str_of("20"), str_of("0.700")); /* until 2500, not until 1950 */
+    assert_true(pace_wait(&p, 2000, 0) > 0);
+    assert_int_equal(pace_wait(&p, 2551, 0), 0);
+}
+
 /*
  * A server with `limit` in each window, told to the tenth of a second, answers in 50 ms; 32 at once. Simulated: never
  * refused, and nearly all that is given is used.
@@ -155,5 +168,6 @@ static void projects_counted_apart_or_together_are_both_paced(void **unused)
 }
 
 TESTS(cmocka_unit_test(headers_decide_how_long_to_wait), cmocka_unit_test(a_rate_of_our_own_and_a_hold_count_too),
+      cmocka_unit_test(what_is_told_of_a_window_counts_until_that_one_is_over),
       cmocka_unit_test(what_a_server_gives_is_used_and_never_overdrawn),
       cmocka_unit_test(projects_counted_apart_or_together_are_both_paced))
