@@ -39,9 +39,10 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) $(SANFLAG) -fstack-protector-strong $
 ALL_LDFLAGS := $(LDFLAGS) $(SANFLAG) $(if $(and $(SANFLAG),$(findstring clang,$(CC))),--rtlib=compiler-rt --unwindlib=libgcc) -pie -pthread -Wl,--gc-sections -Wl,-z,relro,-z,now
 
 # ---- what belongs to which program ------------------------------------------------------------------------------------
-# The lean agent: these folders, less what needs a parser library or is for other machines.
-AGENT_ONLY_OUT := src/base/yaml.c src/base/ytree.c src/collect/smi_xml.c src/collect/remote.c src/collect/remote_script.c src/collect/cards.c src/collect/trace.c src/collect/amd_json.c src/collect/readings.c src/wire/stream.c
-AGENT_SRC := $(filter-out $(AGENT_ONLY_OUT),$(wildcard src/base/*.c src/model/*.c src/codec/*.c src/collect/*.c src/wire/*.c src/spool/*.c src/agent/*.c)) src/link/http.c src/link/curl_lib.c src/cmd/agent.c src/agent_main.c
+# The lean agent: these folders, and what it needs of others. (It plays no recorded trace and reads no stream of frames.)
+AGENT_OUT := src/collect/trace.c src/wire/stream.c
+AGENT_SRC := $(filter-out $(AGENT_OUT),$(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c collect/*.c wire/*.c agent/*.c))) \
+             $(addprefix src/,uplink/segment.c uplink/spool.c net/http.c net/curl_lib.c cmd/agent.c agent_main.c)
 LIB_SRC   := $(wildcard src/*/*.c) src/features.c
 ASSETS    := $(wildcard src/*/*.S)
 
@@ -51,7 +52,7 @@ WEB_OBJ   := $(if $(NOWEB),$(O)/packaging/no-web.o,$(O)/web/table.o $(O)/web/byt
 LIB_OBJ   := $(LIB_SRC:%.c=$(O)/%.o) $(ASSETS:%.S=$(O)/%.o) $(WEB_OBJ)
 MAIN_OBJ  := $(O)/src/main.o
 
-# libcurl is loaded at run time (src/link/curl_lib.h says why): only its header is needed here.
+# libcurl is loaded at run time (src/net/curl_lib.h says why): only its header is needed here.
 AGENT_LIBS := -Wl,-Bstatic -levent_core -lzstd -Wl,-Bdynamic -ldl -lm
 LIBS       := -levent -levent_openssl -levent_pthreads -lssl -lcrypto -lcurl -lzstd -lz -lsqlite3 -ljansson -lyaml -lexpat -lresolv -ldl -lm -lncursesw -ltinfo
 
@@ -95,8 +96,8 @@ $(O)/pic/%.o: %.S data/h200-trace.csv
 	$(CC) $(CPPFLAGS) -c -o $@ $<
 -include $(wildcard $(O)/pic/src/*/*.d)
 
-$(O)/src/api/assets.o: src/api/install.sh packaging/systemd/muster-agent.service
-$(O)/src/cmd/vesta_asset.o: src/cmd/vesta_history.py
+$(O)/src/nodes/assets.o: src/nodes/install.sh packaging/systemd/muster-agent.service
+$(O)/src/compat/vesta_asset.o: src/compat/vesta_history.py
 
 # ---- the page: web/ and its libraries, hashed, gzipped and taken into the binary (docs/page.md) -------------------------
 WEB_SRC := $(shell find web -name node_modules -prune -o -type f -print)
@@ -139,7 +140,7 @@ $(BIN)/unit/all: $(O)/tests/unit/all.o $(UNIT:%=$(O)/tests/unit/named/%.o) $(BIN
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 # The files whose tests have threads that meet, with no more of the tree than they need: `make THREAD=1 threads` is for the thread sanitizer.
 THREADS     := test_store test_store_crash test_store_disk test_usage_store test_wandb_store test_backup test_work
-THREADS_SRC := $(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c wire/*.c store/*.c)) src/hub/decode.c src/hub/work.c
+THREADS_SRC := $(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c wire/*.c store/*.c)) src/nodes/decode.c src/base/workers.c
 threads: $(BIN)/threads/all
 list-threads:
 	@echo $(THREADS)

@@ -1,6 +1,6 @@
 /* no-web.c: in place of the page, for `make NOWEB=1`, which needs neither node nor npm. All else is there: the API,
  * text for terminals, the command line. */
-#include "api/web.h"
+#include "http/web.h"
 
 #define HEAD                                                                                                           \
     "<!doctype html>\n<title>muster</title>\n<p>This muster was built without its page (make NOWEB=1).\n"              \

@@ -1,6 +1,6 @@
 /* agent_main.c: muster-agent, the lean build of `muster agent` for nodes. */
 #include "base/secret.h"
-#include "cmd/cmd.h"
+#include "cli/cmd.h"
 
 int main(int argc, char **argv)
 {

@@ -1,13 +1,13 @@
 /* features.c: what muster's hub does: the one list. What is further down may use what is further up. */
-#include "hub/alerts.h"
-#include "hub/bulletins.h"
-#include "hub/census.h"
+#include "alert/feature.h"
+#include "report/feature.h"
+#include "people/desk.h"
 #include "hub/hub.h"
-#include "hub/outbox.h"
-#include "hub/sessions.h"
-#include "hub/slack.h"
-#include "hub/slurm.h"
-#include "hub/wandb.h"
+#include "notify/outbox.h"
+#include "access/sessions.h"
+#include "slack/feature.h"
+#include "jobs/slurm.h"
+#include "wandb/feature.h"
 
 const struct feature *const features[] = {
     &access_feature, &people_feature, &now_feature,    &nodes_feature, &book_feature,   &jobs_feature, &usage_feature,

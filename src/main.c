@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/secret.h"
-#include "cmd/cmd.h"
+#include "cli/cmd.h"
 
 const struct cmd cmds[] = {
     {"up", cmd_up, &up_face, false, NULL},

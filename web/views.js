@@ -1,4 +1,4 @@
-/* views.js: every view, once. The hub serves index.html for these paths (src/api/routes.c); navigation, keys and links
+/* views.js: every view, once. The hub serves index.html for these paths (src/hub/routes.c); navigation, keys and links
  * loop over this list. A view is loaded when it is first opened. */
 
 /** @typedef {import("./types").View} View */

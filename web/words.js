@@ -1,4 +1,4 @@
-/* words.js: states in sentences, as the terminal has them (src/render/words.c). Spans go on counting, so they are made here. */
+/* words.js: states in sentences, as the terminal has them (src/format/words.c). Spans go on counting, so they are made here. */
 import { count, span } from "./format.js";
 import { holderOf, nodeName, usersOf } from "./model.js";
 

@@ -6,7 +6,7 @@
 
 #include <event2/event.h>
 
-#include "spool/spool.h"
+#include "uplink/spool.h"
 #include "wire/packet.h"
 
 typedef void backlog_dropped_fn(void *arg, uint64_t n, const char *why); /* batches given up */

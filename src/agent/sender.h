@@ -13,7 +13,7 @@
 #define AGENT_SENDER_H
 
 #include "agent/conf.h"
-#include "link/http.h"
+#include "net/http.h"
 #include "wire/packet.h"
 
 struct hub_pace {

@@ -3,14 +3,14 @@
 
 #include <inttypes.h>
 
-#include "alert/lookout.h"
+#include "alert/alert_state.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "book/use.h"
 #include "model/alert.h"
 #include "model/metric.h"
 #include "model/names.h"
-#include "render/words.h"
+#include "format/words.h"
 
 #define SEC  1000ll
 #define MIN_ (60 * SEC)
@@ -77,7 +77,7 @@ static void see_hub(const struct alert_rule *r, const char *subject, const char 
 
 /*
  * The hub itself was away: a node it has not heard of since then may be well. Agents try again within a minute, and
- * nothing that fired before is taken for over in that time (lookout.h).
+ * nothing that fired before is taken for over in that time (alert_state.h).
  */
 static bool too_early(const struct scene *s, const struct node_now *n)
 {

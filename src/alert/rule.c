@@ -5,9 +5,9 @@
 
 #include "alert/builtin.h"
 #include "alert/template.h"
-#include "base/ytree.h"
+#include "parse/ytree.h"
 #include "model/alert.h"
-#include "render/words.h"
+#include "format/words.h"
 
 #define NAME_BYTES 60
 #define EXPECT_MAX 10000

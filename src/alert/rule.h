@@ -7,10 +7,10 @@
 
 #include "base/opt.h"
 #include "book/book.h"
-#include "live/live.h"
+#include "now/live.h"
 #include "model/event.h"
-#include "people/census.h"
-#include "query/filter.h"
+#include "people/people.h"
+#include "now/filter.h"
 
 /* Something that happened lately, kept by whoever owns the scene. */
 struct recent {
@@ -20,7 +20,7 @@ struct recent {
     char node[NODE_KEY_MAX], device[UUID_MAX], text[160];
 };
 
-/* What there is to say of usage: study.h. */
+/* What there is to say of usage: baseline.h. */
 enum usage_news_kind { USAGE_LOW, USAGE_UNUSUAL };
 struct usage_news {
     enum usage_news_kind kind;

@@ -11,7 +11,7 @@
 #ifndef ALERT_TELL_H
 #define ALERT_TELL_H
 
-#include "alert/channel.h"
+#include "notify/channel.h"
 #include "alert/rule.h"
 
 #define TELL_GROUP_MS   10000 /* so long the first waits for others */

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/metric.h"
-#include "render/render.h"
-#include "render/words.h"
+#include "format/render.h"
+#include "format/words.h"
 
 enum hole {
     HOLE_NODE,

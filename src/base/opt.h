@@ -33,7 +33,7 @@ struct opt_list {
     size_t n;
 };
 
-/* A part of muster.yaml as it was written. Its owner reads it with base/ytree.h, from line `line` of path. */
+/* A part of muster.yaml as it was written. Its owner reads it with parse/ytree.h, from line `line` of path. */
 struct opt_section {
     char *text, *path; /* NULL: there is none */
     uint32_t line;     /* lines before it */
@@ -116,7 +116,7 @@ const char *opt_number(const struct opt *o, int64_t v, char out[48]); /* as opt_
 bool opt_has_max(const struct opt *o);                                /* with min alone there is no upper end */
 int opt_env_text(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
 
-/* base/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and
+/* parse/yaml.c, in muster only: libyaml events walked over the table. Unknown keys, wrong types: path:line:column and
  * what was expected. */
 int opt_yaml(const struct opt *opts, void *conf, struct str text, const char *path, struct err *err);
 

@@ -75,7 +75,7 @@ size_t plain_room(struct str s)
 
 enum way { ONE_LINE, LINES, PRINTED, TINTED, AS_JSON, AS_ANSWER };
 
-/* "\033[31m" and the like, of what render/ writes: one number for a colour, bold, faint or an end. Bytes, or 0. */
+/* "\033[31m" and the like, of what format/ writes: one number for a colour, bold, faint or an end. Bytes, or 0. */
 static size_t colour_of(struct str s)
 {
     size_t at = 2;

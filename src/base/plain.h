@@ -16,7 +16,7 @@ size_t plain_room(struct str s); /* no answer of theirs is longer */
 int plain_line(struct buf *out, struct str s);   /* a name, a cell, a sentence: line ends and tabs become blanks */
 int plain_text(struct buf *out, struct str s);   /* of many lines: \n and \t stay, \r before \n goes */
 int plain_print(struct buf *out, struct str s);  /* as plain_text, but a line of CSV ends in \r\n as before */
-int plain_tinted(struct buf *out, struct str s); /* as plain_text, with the colours that render/ draws (SGR) */
+int plain_tinted(struct buf *out, struct str s); /* as plain_text, with the colours that format/ draws (SGR) */
 /* JSON as it came, to be shown as JSON: what may not be shown stands there as \uXXXX, so that it says the same. */
 int plain_json(struct buf *out, struct str s);
 /* JSON whose texts are to be shown: what may not be is U+FFFD, also where it was written as an escape; \n and \t stay.

@@ -2,7 +2,7 @@
 #ifndef BOOK_MAY_H
 #define BOOK_MAY_H
 
-#include "auth/auth.h"
+#include "access/auth.h"
 #include "model/hold.h"
 
 /* token: who has one; proxy: whom a trusted proxy names, too; open: whoever types a name. */

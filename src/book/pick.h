@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "book/book.h"
-#include "live/live.h"
+#include "now/live.h"
 
 /*
  * "dgx2:0,1 dgx3:4-7", "dgx2:*", "dgx2:0.1" (a MIG instance), or UUIDs, into uuids with commas between. 0; -EINVAL;

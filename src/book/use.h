@@ -2,9 +2,9 @@
 #ifndef BOOK_USE_H
 #define BOOK_USE_H
 
-#include "live/live.h"
+#include "now/live.h"
 #include "model/hold.h"
-#include "people/census.h"
+#include "people/people.h"
 
 enum hold_use { USE_UNKNOWN, USE_UNUSED, USE_OWN, USE_OTHERS, USE_SHARED, USES };
 extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", "others", "shared" */

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "base/secret.h"
-#include "cmd/cmd.h"
+#include "cli/cmd.h"
 
 #define ASK_MS 10000
 

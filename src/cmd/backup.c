@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
-#include "cmd/progress.h"
-#include "render/render.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
+#include "format/render.h"
 #include "store/backup.h"
 
 struct backup_conf {

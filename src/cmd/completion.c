@@ -6,8 +6,8 @@
 #include <ctype.h>
 
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
 
 static const struct opt completion_opts[] = {{0}};
 const struct opt_cmd completion_face = {

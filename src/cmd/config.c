@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
-#include "cmd/tender.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cmd/relay_child.h"
 #include "hub/conf.h"
 #include "hub/feature.h"
 

@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/plain.h"
-#include "cmd/cli.h"
-#include "cmd/client.h"
-#include "cmd/cmd.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
 #include "store/aside.h"
 
 #define NODES_TOLD 10

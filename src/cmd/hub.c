@@ -4,11 +4,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
-#include "cmd/local_hub.h"
-#include "cmd/local_token.h"
-#include "cmd/tender.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/local_hub.h"
+#include "cli/local_token.h"
+#include "cmd/relay_child.h"
 #include "hub/conf.h"
 #include "hub/server.h"
 

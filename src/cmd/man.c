@@ -1,8 +1,8 @@
 /* man.c: man pages out of the option tables, written at build time. */
 #include "base/file.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
 #include "model/metric.h"
 
 static const struct opt man_opts[] = {{0}};

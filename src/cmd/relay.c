@@ -12,10 +12,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
-#include "link/process.h"
-#include "relay/files.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "base/process.h"
+#include "compat/files.h"
 #include "relay/relay.h"
 
 #define TELL_S     600 /* how it does, to the log */

@@ -2,8 +2,8 @@
 #ifndef CMD_RELAY_H
 #define CMD_RELAY_H
 
-#include "link/files_settings.h"
-#include "link/ssh_settings.h"
+#include "relay/files_settings.h"
+#include "relay/ssh_settings.h"
 
 struct relay_conf {
     char *config;

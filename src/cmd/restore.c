@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/cmd.h"
-#include "cmd/progress.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
 #include "store/backup.h"
 
 struct restore_conf {

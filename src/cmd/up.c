@@ -13,12 +13,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cmd/cli.h"
-#include "cmd/client.h"
-#include "cmd/cmd.h"
-#include "cmd/demo.h"
-#include "cmd/local_token.h"
-#include "cmd/part.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "sim/demo.h"
+#include "cli/local_token.h"
+#include "cli/child_process.h"
 #include "collect/collect.h"
 
 /* Only these flags are ours; the rest are the hub's and are handed to it as they came. */

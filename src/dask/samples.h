@@ -41,7 +41,7 @@ struct samples_about {
     char name[128], host[128];
 };
 void samples_about(const char *csv_path, struct samples_about *ret);
-/* The unit of a metric as render/plot.h has them ("bytes", "%", "watts"), by the companion file, else by its name; ""
+/* The unit of a metric as draw/plot.h has them ("bytes", "%", "watts"), by the companion file, else by its name; ""
  * where nobody knows. */
 const char *samples_unit(const char *csv_path, const char *metric, char out[32]);
 

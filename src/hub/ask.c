@@ -3,8 +3,8 @@
 
 #include "base/rand.h"
 #include "hub/hub.h"
-#include "hub/work.h"
-#include "query/history.h"
+#include "base/workers.h"
+#include "history/history.h"
 
 #define ASK_LIMIT_MS 30000
 #define OWN_LIMIT_MS 120000 /* nobody looks at a screen meanwhile */

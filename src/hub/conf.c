@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "auth/auth.h"
+#include "access/auth.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "book/may.h"

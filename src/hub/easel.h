@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "api/api.h"
+#include "hub/api.h"
 
 struct hub;
 struct easel;

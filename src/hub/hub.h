@@ -2,13 +2,13 @@
 #ifndef HUB_HUB_H
 #define HUB_HUB_H
 
-#include "api/api.h"
+#include "hub/api.h"
 #include "book/book.h"
 #include "hub/conf.h"
 #include "hub/feature.h"
-#include "hub/httpd.h"
-#include "hub/peers.h"
-#include "hub/tokens.h"
+#include "http/httpd.h"
+#include "nodes/peers.h"
+#include "access/tokens.h"
 #include "wire/wire.h"
 
 struct census_desk;
@@ -150,7 +150,7 @@ void waits_tick(struct hub *h, int64_t now_ms);
 void waits_heard(void *hub, const struct hold *h, int64_t now_ms);
 void waits_over(struct hub *hub, const struct hold *h); /* it ended, and he was given nothing */
 
-/* ---- trial.c ---- */
+/* ---- channel_test.c ---- */
 enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
 
 /* ---- usage.c ---- */

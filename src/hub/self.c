@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
-#include "api/sources.h"
+#include "nodes/sources.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "hub/easel.h"
-#include "hub/ledger.h"
-#include "hub/steady.h"
-#include "hub/streams.h"
-#include "hub/wandb.h"
+#include "usage/ledger.h"
+#include "hub/trusted_clock.h"
+#include "now/streams.h"
+#include "wandb/feature.h"
 #include "store/aside.h"
 
 #define LOOK_MS 3000 /* files are moved away by people */

@@ -1,5 +1,5 @@
 /*
- * now.h: the newest state of nodes and devices, with the age of every fact: what live/ keeps, query/ selects, render/
+ * now.h: the newest state of nodes and devices, with the age of every fact: what now/ keeps and selects, and format/
  * shows, and the command line gets back from a hub's JSON. A view borrows; it never owns.
  */
 #ifndef MODEL_NOW_H

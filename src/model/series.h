@@ -1,5 +1,5 @@
-/* series.h: one metric of one device (or of a group of them) over time, in bins of equal length: what query/ makes of
- * history and render/ shows. Everything is borrowed. */
+/* series.h: one metric of one device (or of a group of them) over time, in bins of equal length: what history/ makes
+ * of the store and format/ shows. Everything is borrowed. */
 #ifndef MODEL_SERIES_H
 #define MODEL_SERIES_H
 

@@ -5,9 +5,9 @@
 #ifndef PEOPLE_DRAFT_H
 #define PEOPLE_DRAFT_H
 
-#include "base/ytree.h"
-#include "people/census_body.h"
-#include "people/census_build.h"
+#include "parse/ytree.h"
+#include "people/people_body.h"
+#include "people/people_build.h"
 
 #define PERSON_MAX 63  /* bytes of a person's name and of a login: as much as the record of a process keeps */
 #define GROUP_MAX  127 /* of a group's name */
@@ -75,7 +75,7 @@ void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_
 void draft_join_unix(struct draft *d, struct draft_group *g, const char *unix_group); /* as far as it was read */
 void draft_rule(struct draft_rules *r, const char *login, const char *node, const char *person, const struct ynode *at);
 
-int draft_sections(struct draft *d); /* census_read.c */
+int draft_sections(struct draft *d); /* people_read.c */
 int draft_aliases(struct draft *d, struct str text, const char *path);
 
 #endif

@@ -6,7 +6,7 @@
 #define PEOPLE_ROLL_H
 
 #include "model/now.h"
-#include "people/census.h"
+#include "people/people.h"
 
 struct roll;
 struct roll *roll_new(const struct census *c, int64_t at_ms); /* takes a reference of its own */

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "link/source.h"
+#include "relay/source.h"
 
 struct entry { /* one source */
     struct finder *finder;

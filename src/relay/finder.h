@@ -1,5 +1,5 @@
 /*
- * finder.h: the machines that sources name (link/source.h), beside those that are listed.
+ * finder.h: the machines that sources name (relay/source.h), beside those that are listed.
  * I1 A source that fails keeps its machines; that it fails, and why, goes to the log once. I2 Settings that are set
  * again change only the sources that are new or gone; and no machine is gone before a new source has answered.
  */

@@ -7,7 +7,7 @@
 #define RELAY_LIST_H
 
 #include "base/err.h"
-#include "link/ssh_settings.h"
+#include "relay/ssh_settings.h"
 #include "model/fact.h"
 
 #define TARGETS_MAX 16384

@@ -7,7 +7,7 @@
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H
 
-#include "relay/outpost.h"
+#include "relay/ssh_node.h"
 
 #define UNLISTED_MS 600000
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/ytree.h"
+#include "parse/ytree.h"
 
 #define TEXT_MAX 500
 

@@ -8,9 +8,9 @@
 #include <pthread.h>
 
 #include "store/chunks.h"
-#include "store/fresh.h"
+#include "store/log_chunks.h"
 #include "store/past.h"
-#include "store/shelf.h"
+#include "store/chunk_cache.h"
 
 #define PAST_LOGS_KEEP 4 /* log files a reader keeps open */
 

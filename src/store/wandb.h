@@ -36,7 +36,7 @@ enum wandb_exists {
 };
 extern const char *const wandb_exists_words[WANDB_EXISTS_COUNT]; /* "", "exists", "deleted", "error" */
 
-enum wandb_have { WANDB_UTIL = 1, WANDB_MEM = 2 }; /* the numbers of usage/report.h's enum run_have */
+enum wandb_have { WANDB_UTIL = 1, WANDB_MEM = 2 }; /* the numbers of report/report.h's enum run_have */
 
 /* A run, as it was last heard of. Text NULL: not told, handed out as "". */
 struct wandb_run {

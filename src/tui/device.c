@@ -1,6 +1,6 @@
 /* device.c: one GPU from near: its state in a sentence, its utilisation as a plot, every value the driver gives. */
 #include "base/mem.h"
-#include "render/words.h"
+#include "format/words.h"
 #include "tui/top.h"
 
 int device_page(const struct top *t, struct sheet *s, int y, int h, const struct node_now *n,

@@ -1,6 +1,6 @@
 /* grid.c: the compact look of nodes and of devices: a cell each, as many side by side as fit. */
 #include "base/mem.h"
-#include "render/words.h"
+#include "format/words.h"
 #include "tui/top.h"
 
 static bool has_grid(enum look look)

@@ -1,6 +1,6 @@
 /* history.c: the history look: a line per GPU, a column per so many minutes: how busy it was, and whose it was. */
 #include "base/mem.h"
-#include "render/words.h"
+#include "format/words.h"
 #include "tui/top.h"
 
 static const struct {

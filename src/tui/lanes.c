@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "render/words.h"
+#include "format/words.h"
 
 struct lanes *lanes_new(const struct lanes_ask *ask)
 {

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "render/words.h"
+#include "format/words.h"
 #include "tui/top.h"
 
 #define GIB ((double)((int64_t)1 << 30))

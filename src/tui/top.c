@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "render/words.h"
+#include "format/words.h"
 
 enum { EVERY_MIN_MS = 250, EVERY_MAX_MS = 16000, HEAD_ROWS = 3, FOOT_ROWS = 1 };
 

@@ -5,8 +5,8 @@
 #ifndef TUI_TOP_H
 #define TUI_TOP_H
 
-#include "query/people.h"
-#include "query/view.h"
+#include "history/on_devices.h"
+#include "now/view.h"
 #include "tui/aim.h"
 #include "tui/feed.h"
 #include "tui/sheet.h"

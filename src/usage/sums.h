@@ -9,7 +9,7 @@
 #define USAGE_SUMS_H
 
 #include "base/zone.h"
-#include "people/census.h"
+#include "people/people.h"
 #include "store/store.h"
 #include "usage/tariff.h"
 

@@ -2,8 +2,8 @@
  * messages: any bytes. */
 #include <stdlib.h>
 
-#include "alert/bulletin.h"
-#include "alert/channel.h"
+#include "report/schedule.h"
+#include "notify/channel.h"
 #include "alert/note.h"
 #include "alert/rule.h"
 #include "alert/template.h"

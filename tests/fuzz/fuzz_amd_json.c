@@ -1,7 +1,7 @@
 /* JSON of AMD's tools: any bytes. What comes of them fits to travel. */
 #include <stdlib.h>
 
-#include "collect/amd_json.h"
+#include "relay/amd_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wandb/blacklist.h"
+#include "wandb_pull/blacklist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

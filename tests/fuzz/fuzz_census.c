@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "people/census_build.h"
+#include "people/people_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

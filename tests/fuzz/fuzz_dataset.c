@@ -2,7 +2,7 @@
  * back the same. */
 #include <stdlib.h>
 
-#include "wandb/dataset.h"
+#include "wandb_push/dataset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "query/filter.h"
+#include "now/filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

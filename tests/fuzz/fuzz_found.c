@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "link/consul.h"
-#include "link/found.h"
+#include "relay/consul.h"
+#include "relay/found.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

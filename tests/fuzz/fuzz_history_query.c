@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "query/history.h"
-#include "query/when.h"
+#include "history/history.h"
+#include "base/when.h"
 
 #define NOW 1794737172345ll
 

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "hub/hub.h"
 #include "hub/server.h"
-#include "live/live.h"
+#include "now/live.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

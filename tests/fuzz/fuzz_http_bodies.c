@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/hub.h"
-#include "hub/mirror.h"
-#include "hub/sessions.h"
+#include "compat/mirror.h"
+#include "access/sessions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "render/export.h"
+#include "format/export.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

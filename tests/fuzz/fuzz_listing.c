@@ -1,7 +1,7 @@
 /* A folder's page on the web: any bytes. */
 #include <stdlib.h>
 
-#include "relay/listing.h"
+#include "compat/listing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "link/smtp.h"
+#include "net/smtp.h"
 #include "model/alert.h"
-#include "render/mime.h"
+#include "draw/mime.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

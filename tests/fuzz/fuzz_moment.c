@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/zone.h"
-#include "book/moment.h"
+#include "base/moment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

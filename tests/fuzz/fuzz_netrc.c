@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "wandb/key.h"
+#include "wandb_pull/key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

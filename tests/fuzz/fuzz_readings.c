@@ -1,7 +1,7 @@
 /* GPU Monitor's files: the first byte says which of them, a byte 0xff begins another; then what they say together. */
 #include <stdlib.h>
 
-#include "collect/readings.h"
+#include "relay/readings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* What a shell on another machine prints: any bytes, line by line, then what came of them. */
 #include <stdlib.h>
 
-#include "collect/remote.h"
+#include "relay/remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

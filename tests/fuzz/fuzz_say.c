@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "say/say.h"
+#include "slack/say.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

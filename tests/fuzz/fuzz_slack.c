@@ -1,9 +1,9 @@
 /* What Slack sends, and the section `slack` of muster.yaml: any bytes. */
 #include <stdlib.h>
 
-#include "api/api.h"
+#include "hub/api.h"
 #include "base/mem.h"
-#include "link/slack_answer.h"
+#include "slack/web_answer.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"

@@ -1,7 +1,7 @@
 /* What squeue and scontrol print, and lists of hosts: any bytes. */
 #include <stdlib.h>
 
-#include "link/slurm.h"
+#include "jobs/squeue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

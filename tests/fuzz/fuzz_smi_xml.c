@@ -1,7 +1,7 @@
 /* nvidia-smi's XML: any bytes give a reading in bounds, or one clear error. */
 #include <stdlib.h>
 
-#include "collect/smi_xml.h"
+#include "relay/smi_xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
-#include "spool/spool.h"
+#include "uplink/spool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "render/render.h"
+#include "format/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
-#include "relay/carry.h"
+#include "uplink/forward.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 /* config.yaml of the dashboard, with keys of ours: any bytes. */
 #include <assert.h>
 
-#include "wandb/config.h"
-#include "wandb/rule.h"
+#include "wandb_pull/config.h"
+#include "wandb_pull/rule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

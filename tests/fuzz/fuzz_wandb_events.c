@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "link/wandb_answer.h"
-#include "wandb/ask.h"
-#include "wandb/events.h"
+#include "wandb_pull/web_answer.h"
+#include "wandb_pull/ask.h"
+#include "wandb_pull/events.h"
 
 static void gather(void *arg, struct str sample)
 {

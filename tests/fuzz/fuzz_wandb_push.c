@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "wandb/artifact_get.h"
-#include "wandb/check.h"
-#include "wandb/logged.h"
-#include "wandb/tagged.h"
+#include "wandb_pull/artifact_get.h"
+#include "wandb_push/check.h"
+#include "wandb_push/logged.h"
+#include "wandb_push/tagged.h"
 
 #define STEPS 12 /* the same answer again and again */
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "wandb/pattern.h"
-#include "wandb/rule.h"
+#include "wandb_pull/pattern.h"
+#include "wandb_pull/rule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

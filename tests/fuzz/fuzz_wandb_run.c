@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "wandb/config.h"
-#include "wandb/rule.h"
+#include "wandb_pull/config.h"
+#include "wandb_pull/rule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -96,7 +96,7 @@ class Vesta(lib.Case):
 
 class Reader(Vesta):
     def test_any_bytes_are_plain_data_or_refused(self):
-        path = os.path.join(lib.TOP, "src", "cmd", "vesta_history.py")
+        path = os.path.join(lib.TOP, "src", "compat", "vesta_history.py")
         spec = importlib.util.spec_from_file_location("vesta_history", path)
         reader = importlib.util.module_from_spec(spec)
         with unittest.mock.patch("sys.dont_write_bytecode", True):

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
-#include "cmd/inlet.h"
+#include "history/cmd_import_sink.h"
 #include "wire/wire.h"
 
 enum { GPUS = 8, TICK_S = 30, A_DAY = 86400 / TICK_S, SLOT = A_DAY / 2, PEOPLE = 8, PER_BATCH = A_DAY };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/local.h"
-#include "cmd/cmd.h"
+#include "cli/cmd.h"
 
 static void show_hello(void *arg, const struct hello *h)
 {

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "render/paper.h"
+#include "draw/paper.h"
 
 #define DAY  86400000ll
 #define FROM 1792879200000ll /* 2026-10-25 00:00 in Berlin: the day clocks go back */

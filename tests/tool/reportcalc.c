@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/zone.h"
-#include "usage/report.h"
+#include "report/report.h"
 
 #define CELLS 16
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "link/process.h"
-#include "link/source.h"
+#include "base/process.h"
+#include "relay/source.h"
 
 static void on_list(void *arg, struct source *s, const struct found *v, size_t n, const char *error)
 {

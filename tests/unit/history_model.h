@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
-#include "hub/decode.h"
+#include "nodes/decode.h"
 #include "model/gather.h"
 #include "store_dir.h"
 #include "wire/wire.h"

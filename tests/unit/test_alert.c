@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "alert/lookout.h"
+#include "alert/alert_state.h"
 #include "alert/note.h"
 #include "alert/show.h"
 #include "alert/template.h"

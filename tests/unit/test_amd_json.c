@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "collect/amd_json.h"
+#include "relay/amd_json.h"
 
 #include "test.h"
 

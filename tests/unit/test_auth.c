@@ -1,7 +1,7 @@
 /* Tokens, sessions, Host, Origin and addresses: who gets in, and who only looks as if. */
 #include "test.h"
 
-#include "auth/auth.h"
+#include "access/auth.h"
 
 static void a_token_is_found_again_by_its_text_and_by_no_other(void **unused)
 {

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <openssl/evp.h>
 
-#include "render/board.h"
-#include "render/board_look.h"
-#include "render/html.h"
+#include "compat/board.h"
+#include "compat/board_look.h"
+#include "draw/html.h"
 
 #include "test.h"
 #include "view_fixture.h"

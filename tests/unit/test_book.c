@@ -7,8 +7,8 @@
 #include "base/zone.h"
 #include "book/book.h"
 #include "book/may.h"
-#include "book/moment.h"
-#include "render/ics.h"
+#include "base/moment.h"
+#include "book/ics.h"
 
 #define NOW  1794733200000ll /* 2026-11-15T09:00:00Z, a Sunday */
 #define HOUR 3600000ll

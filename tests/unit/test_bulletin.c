@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "alert/bulletin.h"
-#include "api/bulletin.h"
+#include "report/schedule.h"
+#include "report/make.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "people/census_build.h"
+#include "people/people_build.h"
 
 #define DAY_MS 86400000ll
 

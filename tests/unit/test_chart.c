@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "render/render.h"
+#include "format/render.h"
 
 static void amounts_are_written_for_people(void **unused)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "book/comments.h"
+#include "compat/comments.h"
 
 #define NOW  1794733200000ll /* 2026-11-15T09:00:00Z */
 #define HOUR 3600000ll

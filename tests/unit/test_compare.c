@@ -1,10 +1,10 @@
 /* What W&B says of runs against what agents saw. */
-#include "usage/compare.h"
+#include "report/compare.h"
 
 #include <errno.h>
 
 #include "base/opt.h"
-#include "people/census_build.h"
+#include "people/people_build.h"
 #include "test.h"
 
 #define MIN_MS  60000ll

@@ -1,11 +1,11 @@
-/* test_dataset.c: all_runs_data.csv in and out, how files merge, deleted runs, the blacklist (wandb/dataset.h). */
+/* test_dataset.c: all_runs_data.csv in and out, how files merge, deleted runs, the blacklist (wandb_push/dataset.h). */
 #include "test.h"
 
 #include <errno.h>
 
 #include "store_dir.h"
-#include "wandb/blacklist.h"
-#include "wandb/dataset.h"
+#include "wandb_pull/blacklist.h"
+#include "wandb_push/dataset.h"
 
 #define HEAD16                                                                                                         \
     "date,company_name,project,run_id,tags,created_at,updated_at,state,duration_hour,gpu_count,"                       \

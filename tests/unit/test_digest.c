@@ -1,5 +1,5 @@
-/* test_digest.c: several messages as one (alert/digest.h). */
-#include "alert/digest.h"
+/* test_digest.c: several messages as one (notify/digest.h). */
+#include "notify/digest.h"
 #include "base/mem.h"
 #include "model/alert.h"
 #include "test.h"

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
-#include "render/export.h"
+#include "format/export.h"
 
 static int64_t per_ten(void *arg, const char *node, const char *metric)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "query/filter.h"
+#include "now/filter.h"
 #include "view_fixture.h"
 
 /* Which devices match: "dgx1/0 mig1/0.2"; a node without devices that matches by its name. */

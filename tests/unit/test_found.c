@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "link/consul.h"
-#include "link/found.h"
-#include "link/http.h"
+#include "relay/consul.h"
+#include "relay/found.h"
+#include "net/http.h"
 
 /* "name address:port label=value ...; ..." so that a row of a table says it all. */
 static const char *shown(const struct found_list *l, struct buf *b)

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "alert/habit.h"
-#include "alert/study.h"
+#include "alert/usual.h"
+#include "alert/baseline.h"
 #include "base/rand.h"
-#include "people/census_build.h"
+#include "people/people_build.h"
 
 #define H    3600000ll
-#define GPUS 1000 /* of habit.h's numbers */
+#define GPUS 1000 /* of usual.h's numbers */
 
 /* ---- a habit ---- */
 

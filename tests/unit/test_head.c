@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "hub/chunks.h"
-#include "hub/head.h"
+#include "http/chunks.h"
+#include "http/head.h"
 
 #define H11 "Host: h\r\n"
 

@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
-#include "alert/hindsight.h"
-#include "alert/lookout.h"
-#include "alert/reel.h"
-#include "query/view.h"
+#include "alert/replay.h"
+#include "alert/alert_state.h"
+#include "alert/replay_node.h"
+#include "now/view.h"
 
 #define SECOND   1000ll
 #define MINUTE   (60 * SECOND)

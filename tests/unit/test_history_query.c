@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "query/history.h"
-#include "render/render.h"
+#include "history/history.h"
+#include "format/render.h"
 #include "view_fixture.h"
 
 /* ---- a store whose values are known: v(t) of a device is a function of the minute ---- */

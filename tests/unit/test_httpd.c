@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "hub/httpd.h"
+#include "http/httpd.h"
 
 #define NOW     1700000000000
 #define HEAD_MS 10000

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "api/cache.h"
+#include "http/cache.h"
 #include "hub/conf.h"
-#include "hub/guests.h"
-#include "hub/peers.h"
+#include "http/conn_limit.h"
+#include "nodes/peers.h"
 
 #define NOW 1700000000000
 

@@ -5,7 +5,7 @@
 #include <event2/thread.h>
 
 #include "base/clock.h"
-#include "hub/ledger.h"
+#include "usage/ledger.h"
 #include "store_dir.h"
 
 #define H 3600000ll

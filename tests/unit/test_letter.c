@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/mem.h"
-#include "render/letter.h"
+#include "draw/letter.h"
 
 static const struct column_spec columns[] = {
     {"who", "WHO", CELL_TEXT, .weight = 100},

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/mem.h"
-#include "relay/listing.h"
+#include "compat/listing.h"
 
 static void links_to_files_are_found(void **unused)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "live/live.h"
+#include "now/live.h"
 #include "model/gather.h"
 
 #define NOW 1700000000000ll

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cmd/local_hub.h"
+#include "cli/local_hub.h"
 #include "store_dir.h"
 
 #define TOKEN "mst_abcdefgh_secret"

@@ -1,7 +1,7 @@
-/* test_mime.c: messages as mails (render/mime.h). What a mail program makes of them: tests/integration/test_mail.py. */
+/* test_mime.c: messages as mails (draw/mime.h). What a mail program makes of them: tests/integration/test_mail.py. */
 #include "base/mem.h"
 #include "model/alert.h"
-#include "render/mime.h"
+#include "draw/mime.h"
 #include "test.h"
 
 static const char *const ops[] = {"ops@example.org", NULL};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "store_dir.h"
-#include "usage/overlap.h"
-#include "wandb/overlap.h"
+#include "report/overlap.h"
+#include "wandb_push/overlap.h"
 
 static void intervals_are_compared_with_all_that_are_not_over(void **unused)
 {

@@ -1,5 +1,5 @@
 /* test_pace.c: how fast a server may be asked (A1 to A3 of pace.h). */
-#include "link/pace.h"
+#include "net/pace.h"
 
 #include <stdio.h>
 

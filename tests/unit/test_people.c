@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "query/people.h"
+#include "history/on_devices.h"
 #include "view_fixture.h"
 
 static const struct person_now *named(const struct people *p, const char *name)

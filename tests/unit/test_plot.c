@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "render/paper.h"
+#include "draw/paper.h"
 
 #include "test.h"
 

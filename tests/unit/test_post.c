@@ -2,7 +2,7 @@
 #include <event2/event.h>
 
 #include "base/mem.h"
-#include "relay/post.h"
+#include "uplink/post.h"
 
 #include "test.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "link/process.h"
+#include "base/process.h"
 
 struct seen {
     struct event_base *loop;

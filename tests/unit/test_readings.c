@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "collect/readings.h"
+#include "relay/readings.h"
 
 #define WRITTEN 1794732099000ll /* 2026-11-15T08:41:39Z */
 

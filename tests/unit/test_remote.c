@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/remote.h"
+#include "relay/remote.h"
 
 #define WALL 1794737172345ll
 

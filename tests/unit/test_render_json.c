@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "render/render.h"
+#include "format/render.h"
 #include "view_fixture.h"
 
 static json_t *load(const struct buf *b)

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "render/render.h"
+#include "format/render.h"
 #include "view_fixture.h"
 
 /* ---- a strict reader of OpenMetrics 1.0, as far as we use it ---- */

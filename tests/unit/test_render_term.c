@@ -1,8 +1,8 @@
 /* test_render_term.c: text for terminals against golden files; the first of them is vesta's README but for the name. */
 #include "test.h"
 
-#include "query/ls.h"
-#include "render/render.h"
+#include "now/ls.h"
+#include "format/render.h"
 #include "view_fixture.h"
 
 /* The host of vesta's README. */

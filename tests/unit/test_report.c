@@ -1,5 +1,5 @@
 /* The report's tables against the example that docs/report-example.md works out by hand, digit by digit. */
-#include "usage/report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <string.h>

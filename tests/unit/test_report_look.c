@@ -1,5 +1,5 @@
 /* What a report looks like: headings, numbers, and names that mean no good. */
-#include "api/report_write.h"
+#include "report/write.h"
 
 #include <string.h>
 

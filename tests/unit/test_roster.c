@@ -1,7 +1,7 @@
-/* test_roster.c: what collectors share, and several readings becoming one list of devices (R1 to R4 of roster.h). */
+/* test_roster.c: what collectors share, and several readings becoming one list of devices (R1 to R4 of device_slots.h). */
 #include <errno.h>
 
-#include "collect/roster.h"
+#include "collect/device_slots.h"
 
 #include "test.h"
 

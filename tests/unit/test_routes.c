@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "api/api.h"
-#include "api/bulletin.h"
-#include "api/sources.h"
-#include "api/web.h"
+#include "hub/api.h"
+#include "report/make.h"
+#include "nodes/sources.h"
+#include "http/web.h"
 #include "base/mem.h"
-#include "live/live.h"
+#include "now/live.h"
 
 #define NOW 1700000000000
 

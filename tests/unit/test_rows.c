@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "render/render.h"
+#include "format/render.h"
 #include "test.h"
 
 static const struct column_spec columns[] = {

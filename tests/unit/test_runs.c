@@ -1,5 +1,5 @@
 /* Run-days out of records of processes and jobs. */
-#include "usage/runs.h"
+#include "report/runs.h"
 
 #include <errno.h>
 #include <string.h>

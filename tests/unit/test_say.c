@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "model/alert.h"
 #include "model/message.h"
-#include "people/census.h"
-#include "say/say.h"
+#include "people/people.h"
+#include "slack/say.h"
 #include "view_fixture.h"
 
 #define NOW_MS 1794700800000ll /* 2026-11-15 00:00 UTC */

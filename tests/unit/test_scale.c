@@ -1,6 +1,6 @@
 /* test_scale.c: what stands on axes. */
 #include "base/mem.h"
-#include "render/scale.h"
+#include "draw/scale.h"
 
 #include "test.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "hub/sessions.h"
-#include "hub/tokens.h"
+#include "access/sessions.h"
+#include "access/tokens.h"
 #include "model/note.h"
 #include "store/store.h"
 

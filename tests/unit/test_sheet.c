@@ -1,6 +1,6 @@
 /* test_sheet.c: Web-GPU-Monitor's rows, to the byte. */
 #include "base/mem.h"
-#include "relay/sheet.h"
+#include "compat/sheet.h"
 
 #include "test.h"
 

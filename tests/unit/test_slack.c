@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "link/slack_answer.h"
+#include "slack/web_answer.h"
 #include "model/message.h"
 #include "slack/conf.h"
 #include "slack/heard.h"

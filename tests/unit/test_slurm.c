@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "link/slurm.h"
+#include "jobs/squeue.h"
 
 static void a_list_names_hosts(void **unused)
 {

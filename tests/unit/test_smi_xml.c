@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/file.h"
-#include "collect/smi_xml.h"
+#include "relay/smi_xml.h"
 
 #include "test.h"
 

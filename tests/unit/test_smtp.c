@@ -1,6 +1,6 @@
-/* test_smtp.c: what the hub and its sender of mails say to each other (link/smtp.h). The sending itself, against a
+/* test_smtp.c: what the hub and its sender of mails say to each other (net/smtp.h). The sending itself, against a
  * server: tests/integration/test_mail.py. */
-#include "link/smtp.h"
+#include "net/smtp.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
-/* test_spool: S1 to S5 of spool/spool.h. kill -9 is a copy of the folder taken while the spool is open. */
-#include "spool/spool.h"
+/* test_spool: S1 to S5 of uplink/spool.h. kill -9 is a copy of the folder taken while the spool is open. */
+#include "uplink/spool.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "link/ssh.h"
+#include "net/ssh.h"
 
 static bool has(const struct ssh_args *a, const char *flag, const char *value)
 {

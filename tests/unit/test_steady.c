@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/mem.h"
-#include "hub/steady.h"
+#include "hub/trusted_clock.h"
 
 #define T0    1700000000000ll
 #define HOUR  3600000ll

@@ -1,10 +1,10 @@
-/* A wire stream in pieces (stream.h), and what becomes of an agent's on its way through a relay (carry.h). */
+/* A wire stream in pieces (stream.h), and what becomes of an agent's on its way through a relay (forward.h). */
 #include "test.h"
 
 #include <errno.h>
 
 #include "base/rand.h"
-#include "relay/carry.h"
+#include "uplink/forward.h"
 
 static const struct node_id theirs = {.b = "their-id"}, other = {.b = "other-id"}, ours = {.b = "our-id"};
 static const struct batch_key next = {.node = {.b = "our-id"}, .run = 7, .number = 42};

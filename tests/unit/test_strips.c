@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "render/strips.h"
+#include "draw/strips.h"
 
 #define NOW_MS 1794700800000ll
 

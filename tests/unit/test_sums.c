@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "people/census_build.h"
+#include "people/people_build.h"
 #include "usage/sums.h"
 
 #define H   3600000ll

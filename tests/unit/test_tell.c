@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "alert/channel.h"
+#include "notify/channel.h"
 #include "alert/note.h"
 #include "alert/tell.h"
 #include "alert/told.h"
 #include "base/mem.h"
-#include "people/census_build.h"
+#include "people/people_build.h"
 
 static struct channels *channels_from(const char *text, int want, struct err *err)
 {

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "hub/tokens.h"
+#include "access/tokens.h"
 #include "store/store.h"
 
 #define NOW 1794700000000ll

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "hub/decode.h"
-#include "query/travel.h"
+#include "nodes/decode.h"
+#include "history/travel.h"
 #include "store_dir.h"
 #include "wire/wire.h"
 

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "cmd/sse.h"
+#include "cli/sse.h"
 #include "tui/top.h"
 #include "view_fixture.h"
 

@@ -17,8 +17,8 @@
 #include "hub/easel.h"
 #include "hub/hub.h"
 #include "hub/server.h"
-#include "hub/streams.h"
-#include "live/live.h"
+#include "now/streams.h"
+#include "now/live.h"
 #include "store_dir.h"
 
 #define CROWD     8

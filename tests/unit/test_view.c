@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "query/view.h"
-#include "render/render.h"
+#include "now/view.h"
+#include "format/render.h"
 #include "view_fixture.h"
 
 static void a_view_has_what_was_asked_for(void **unused)

@@ -1,6 +1,6 @@
 /* A version of an artifact: its digests (worked out with another program), its requests, and answers that lack things.
  */
-#include "wandb/artifact.h"
+#include "wandb_push/artifact.h"
 
 #include <errno.h>
 

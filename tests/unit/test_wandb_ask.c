@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "wandb/ask.h"
-#include "wandb/run.h"
+#include "wandb_pull/ask.h"
+#include "wandb_pull/run.h"
 
 #include "test.h"
 

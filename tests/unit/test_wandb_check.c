@@ -1,5 +1,5 @@
 /* The health check: each fault of the old tool's list, planted alone, is found, and nothing else. */
-#include "wandb/check.h"
+#include "wandb_push/check.h"
 
 #include <string.h>
 

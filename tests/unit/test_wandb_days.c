@@ -1,5 +1,5 @@
 /* What W&B said of runs, as run-days. */
-#include "usage/wandb_days.h"
+#include "wandb/days.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/zone.h"
-#include "hub/wandb.h"
+#include "wandb/feature.h"
 #include "test.h"
 
 static int64_t utc(int month, int day, int hour, int minute)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "wandb/events.h"
+#include "wandb_pull/events.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* test_wandb_link.c: the client of W&B against a server in the same loop (W1 to W5 of link/wandb.h). */
+/* test_wandb_link.c: the client of W&B against a server in the same loop (W1 to W5 of wandb_pull/web_api.h). */
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "link/http.h"
-#include "link/wandb.h"
-#include "link/wandb_answer.h"
+#include "net/http.h"
+#include "wandb_pull/web_api.h"
+#include "wandb_pull/web_answer.h"
 
 #include "test.h"
 

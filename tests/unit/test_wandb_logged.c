@@ -1,12 +1,12 @@
 /* A run of our own: its id, what is said of it and in which order; runs that have a tag, and how one loses it. */
-#include "wandb/logged.h"
+#include "wandb_push/logged.h"
 
 #include <errno.h>
 
 #include "base/mem.h"
 #include "test.h"
-#include "wandb/artifact_get.h"
-#include "wandb/tagged.h"
+#include "wandb_pull/artifact_get.h"
+#include "wandb_push/tagged.h"
 
 static struct table_set one_table(void)
 {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "wandb/config.h"
-#include "wandb/pattern.h"
-#include "wandb/rule.h"
+#include "wandb_pull/config.h"
+#include "wandb_pull/pattern.h"
+#include "wandb_pull/rule.h"
 
 #define COMPANIES                                                                                                      \
     "companies:\n"                                                                                                     \

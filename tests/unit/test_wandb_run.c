@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "usage/report.h"
-#include "wandb/config.h"
-#include "wandb/fold.h"
-#include "wandb/key.h"
-#include "wandb/rule.h"
-#include "wandb/run.h"
+#include "report/report.h"
+#include "wandb_pull/config.h"
+#include "wandb_pull/fold.h"
+#include "wandb_pull/key.h"
+#include "wandb_pull/rule.h"
+#include "wandb_pull/run.h"
 
 /* ---- config ---- */
 

@@ -1,5 +1,5 @@
 /* Tables as W&B has them: keys, headings, numbers, which company has a run, and what is there when nothing ran. */
-#include "wandb/tables.h"
+#include "wandb_push/tables.h"
 
 #include <errno.h>
 #include <jansson.h>

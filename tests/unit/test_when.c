@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "query/when.h"
+#include "base/when.h"
 
 #define NOW 1794737172345ll /* 2026-11-15T10:06:12.345Z */
 

@@ -1,4 +1,4 @@
-/* Workers beside the loop: K1 to K4 of work.h. */
+/* Workers beside the loop: K1 to K4 of workers.h. */
 #include "test.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "hub/work.h"
+#include "base/workers.h"
 
 struct probe {
     struct work_job job; /* first */

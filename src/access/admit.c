@@ -1,0 +1,104 @@
+/* admit.c: who asks: a token in a header, a cookie made from one, or a person a trusted proxy names. */
+#include "hub/handlers.h"
+
+#include "base/json.h"
+
+static bool unauthorised(struct reply *rp, const char *why)
+{
+    snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\", error=\"invalid_token\"");
+    reply_problem(rp, 401, "%s", why);
+    return false;
+}
+
+/* token_split, but for the hash of a text that was the connection's last time, too. */
+static bool split_again(struct request *rq, struct str text, struct token_memo *m)
+{
+    if (rq->memo && text.len && str_eq(text, rq->memo->text)) {
+        *m = *rq->memo;
+        return true;
+    }
+    if (!token_split(text, m->id, m->hash) || text.len >= sizeof(m->text))
+        return false;
+    memcpy(m->text, text.p, text.len);
+    m->text[text.len] = 0;
+    if (rq->memo)
+        *rq->memo = *m;
+    return true;
+}
+
+static bool by_token(struct api *a, struct request *rq, struct str text, struct reply *rp)
+{
+    struct token_memo m;
+    struct token t;
+    if (!split_again(rq, text, &m))
+        return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_...");
+    int r = a->find_token(a->hub, m.id, &t);
+    if (r < 0) {
+        reply_problem(rp, 503, "tokens cannot be read just now; try again");
+        return false;
+    }
+    if (r == 1 && t.expires_ms && rq->now_ms >= t.expires_ms)
+        return unauthorised(rp, "this token has expired: make another on the hub with `muster token new`");
+    if (r == 0 || !token_match(&t, m.hash))
+        return unauthorised(rp,
+                            "this token is not known here, or was revoked: `muster token list` on the hub shows them");
+    rq->token = t;
+    rq->role = t.role;
+    return true;
+}
+
+static void by_cookie(struct api *a, struct request *rq, struct str cookie)
+{
+    struct token t;
+    if (a->session_find(a->hub, cookie, rq->now_ms, &t) != 1)
+        return; /* an old cookie is nobody's, not an error: the browser sends it until it logs in again */
+    rq->token = t;
+    rq->role = t.role;
+    rq->by_cookie = true;
+}
+
+static void by_proxy(struct api *a, struct request *rq, struct str user)
+{
+    if (!name_ok(user, sizeof(rq->token.person) - 1))
+        return;
+    memcpy(rq->token.person, user.p, user.len);
+    rq->role = rq->token.role = ROLE_MEMBER;
+    for (size_t i = 0; i < a->n_admins; i++)
+        if (str_eq(user, a->admins[i]))
+            rq->role = rq->token.role = ROLE_ADMIN;
+}
+
+bool who_asks(struct api *a, struct request *rq, struct reply *rp)
+{
+    rq->role = ROLE_NONE;
+    rq->token = (struct token){0};
+    struct str auth = rq->header(rq, "Authorization"), scheme = auth;
+    if (auth.len) {
+        if (!str_word(&auth, &scheme) || !str_eq_nocase(scheme, "Bearer"))
+            return rq->route->open ? true : unauthorised(rp, "send the token as 'Authorization: Bearer TOKEN'");
+        return rq->route->open ? true : by_token(a, rq, str_trim(auth), rp);
+    }
+    struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
+    if (cookie.len)
+        by_cookie(a, rq, cookie);
+    if (rq->role == ROLE_NONE && a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies))
+        by_proxy(a, rq, rq->header(rq, a->proxy_header));
+    return true;
+}
+
+enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
+{
+    rp->body = BUF_INIT(1024);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "role", role_words[rq->role]);
+    if (rq->token.person[0])
+        json_cstr(&j, "person", rq->token.person);
+    if (rq->token.node[0])
+        json_cstr(&j, "node", rq->token.node);
+    json_cstr(&j, "read", a->read_open ? "open" : "token");
+    json_int(&j, "at", rq->now_ms);
+    json_end_obj(&j);
+    return REPLY_NOW;
+}

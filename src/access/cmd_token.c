@@ -1,0 +1,183 @@
+/* cmd_token.c: `muster token`: make, list and revoke tokens in a hub's data folder, beside a running hub. */
+#include <errno.h>
+
+#include "access/auth.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "model/rows.h"
+#include "format/render.h"
+#include "store/store.h"
+
+struct token_conf {
+    char *data, *role, *person, *node, *note;
+    int64_t expires, uses;
+    bool json;
+};
+
+static const struct opt token_opts[] = {
+    OPT(token_conf, data, 'd', OPT_PATH, NULL, "DIR", "the hub's data folder (default: the one `muster up` uses)"),
+    OPT(token_conf, role, 'r', OPT_STR, NULL, "ROLE",
+        "new: agent (one node), enroll (adds nodes), relay (sends for nodes without an agent), member (a person), "
+        "admin, reader (reads everything, writes nothing: Prometheus, wall screens)"),
+    OPT(token_conf, person, 'p', OPT_STR, NULL, "LOGIN", "new: whose it is; needed for member"),
+    OPT(token_conf, node, 0, OPT_STR, NULL, "ID",
+        "new: bind an agent token to this node; otherwise its first use binds it"),
+    OPT(token_conf, note, 0, OPT_STR, NULL, "TEXT", "new: a note to know it by"),
+    OPT(token_conf, expires, 'e', OPT_DURATION, "0", "TIME", "new: it ends after this, as 1d; 0: never", .min = 0,
+        .max = TOKEN_SPAN_MAX),
+    OPT(token_conf, uses, 'u', OPT_INT, "0", "N",
+        "new, enroll: adds so many nodes, all at once if need be; 0: any number, 100 at once and then 10 a second",
+        .min = 0, .max = TOKEN_USES_MAX),
+    OPT(token_conf, json, 0, OPT_BOOL, NULL, NULL, "list: as JSON"),
+    {0},
+};
+const struct opt_cmd token_face = {
+    .name = "muster token",
+    .summary = "make, list and revoke tokens",
+    .args = "new|list|revoke [ID]",
+    .about = "`new` prints the token alone on standard output, once: only a hash of it is kept. `revoke` takes effect "
+             "at the next "
+             "request. Works beside a running hub, as a user who may write its data folder.",
+    .examples = "muster token new --role enroll --expires 1d --uses 20 > enroll.token  # for adding 20 nodes today\n"
+                "muster token new --role member --person kim  # for kim's browser and command line\n"
+                "muster token new --role reader --note prometheus  # reads, writes nothing\n"
+                "muster token revoke 3f9a1c02  # the ID that `list` shows",
+    .opts = token_opts,
+};
+
+static int new_token(struct store *s, const struct token_conf *conf)
+{
+    int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
+    if (role <= ROLE_NONE)
+        return cli_fail(&token_face, EXIT_USAGE, "--role: expected agent, enroll, relay, member, admin or reader");
+    if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
+        return cli_fail(&token_face, EXIT_USAGE, "a member's token names a person: --person LOGIN");
+    if (role == ROLE_READER && conf->person && conf->person[0])
+        return cli_fail(&token_face, EXIT_USAGE, "a reader is no person: leave --person out, or make it a member");
+    if (conf->uses && role != ROLE_ENROLL)
+        return cli_fail(&token_face, EXIT_USAGE, "--uses: only an enroll token is used up");
+    if (conf->expires && conf->expires < TOKEN_SPAN_MIN)
+        return cli_fail(&token_face, EXIT_USAGE, "--expires: at least a minute");
+    struct store_token t = {.created_ms = clock_wall_ms(), .uses = conf->uses};
+    if (conf->expires)
+        t.expires_ms = t.created_ms + conf->expires;
+    if ((conf->person && !mem_copy_str(t.person, sizeof(t.person), conf->person)) ||
+        (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||
+        (conf->note && !mem_copy_str(t.note, sizeof(t.note), conf->note)))
+        return cli_fail(&token_face, EXIT_USAGE, "a name or note is too long");
+    struct token made;
+    char text[64];
+    token_new(&made, text);
+    mem_copy_str(t.id, sizeof(t.id), made.id);
+    mem_copy_str(t.role, sizeof(t.role), role_words[role]);
+    memcpy(t.hash, made.hash, sizeof(t.hash));
+    struct err err = {0};
+    if (store_token_put(s, &t, &err) < 0)
+        return cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
+    printf("%s\n", text);
+    return EXIT_OK;
+}
+
+static const char *state_of(const struct store_token *t)
+{
+    return t->revoked_ms                                       ? "revoked"
+           : t->expires_ms && clock_wall_ms() >= t->expires_ms ? "expired"
+           : t->uses && t->enrolled >= t->uses                 ? "used up"
+                                                               : "valid";
+}
+
+static void add_row(void *arg, const struct store_token *t)
+{
+    struct cell *c = rows_add(arg);
+    char iso[32];
+    cell_text(&c[0], str_of(t->id));
+    cell_text(&c[1], str_of(t->role));
+    if (t->person[0] || t->node[0])
+        cell_text(&c[2], str_of(t->person[0] ? t->person : t->node));
+    cell_text(&c[3], str_of(clock_iso(t->created_ms, iso)));
+    if (t->used_ms)
+        cell_text(&c[4], str_of(clock_iso(t->used_ms, iso)));
+    cell_text(&c[5], str_of(state_of(t)));
+    if (t->note[0])
+        cell_text(&c[6], str_of(t->note));
+    if (t->expires_ms)
+        cell_text(&c[7], str_of(clock_iso(t->expires_ms, iso)));
+    if (strcmp(t->role, role_words[ROLE_ENROLL]) == 0) {
+        snprintf(iso, sizeof(iso), t->uses ? "%lld of %lld" : "%lld", (long long)t->enrolled, (long long)t->uses);
+        cell_text(&c[8], str_of(iso));
+    }
+}
+
+static int list(struct store *s, const struct token_conf *conf)
+{
+    static const struct column_spec cols[] = {{.name = "id", .title = "ID", .weight = 9},
+                                              {.name = "role", .title = "ROLE", .weight = 8},
+                                              {.name = "for", .title = "FOR", .weight = 7},
+                                              {.name = "created", .title = "CREATED", .weight = 3},
+                                              {.name = "used", .title = "LAST USED", .weight = 4},
+                                              {.name = "state", .title = "STATE", .weight = 6},
+                                              {.name = "note", .title = "NOTE", .weight = 5},
+                                              {.name = "expires", .title = "EXPIRES", .weight = 3},
+                                              {.name = "nodes", .title = "NODES", .weight = 3}};
+    struct rows r;
+    struct err err = {0};
+    AUTO_BUF out = BUF_INIT(64 << 20);
+    rows_init(&r, cols, ARRAY_LEN(cols));
+    int code = store_tokens(s, NULL, add_row, &r, &err);
+    if (code < 0)
+        code = cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
+    else if (conf->json)
+        render_rows_json(&out, &r);
+    else
+        render_rows_text(&out, &r, &(struct term){.width = cli_width(160), .colour = false});
+    rows_fini(&r);
+    return code > 0 ? code : cli_print(&token_face, &out);
+}
+
+static int revoke_token(struct store *s, const char *id)
+{
+    struct store_token t;
+    struct err err = {0};
+    int r = store_token_get(s, id, &t, &err);
+    if (r == 0)
+        return cli_fail(&token_face, EXIT_NO, "there is no token '%s'", id);
+    if (r > 0 && !t.revoked_ms) {
+        t.revoked_ms = clock_wall_ms();
+        r = store_token_put(s, &t, &err);
+    }
+    return r < 0 ? cli_fail(&token_face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+}
+
+int cmd_token(int argc, char **argv)
+{
+    struct token_conf conf = {0};
+    struct store *s = NULL;
+    struct err err = {0};
+    int argi, r = cli_parse(&token_face, &conf, argc, argv, &argi);
+    if (r >= 0)
+        goto out;
+    const char *verb = argi < argc ? argv[argi] : "", *dir = conf.data;
+    char state[512];
+    if (!(dir && dir[0])) {
+        if (file_state_dir(NULL, state, sizeof(state)) < 0) {
+            r = cli_fail(&token_face, EXIT_USAGE, "no data folder: give --data");
+            goto out;
+        }
+        dir = state;
+    }
+    bool is_new = strcmp(verb, "new") == 0, is_list = strcmp(verb, "list") == 0,
+         is_revoke = strcmp(verb, "revoke") == 0;
+    if (!(is_new || is_list || is_revoke) || argc - argi != (is_revoke ? 2 : 1))
+        r = cli_fail(&token_face, EXIT_USAGE, "expected new, list, or revoke ID");
+    else if (store_open_tools(&s, dir, &err) < 0)
+        r = cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
+    else
+        r = is_new ? new_token(s, &conf) : is_list ? list(s, &conf) : revoke_token(s, argv[argi + 1]);
+out:
+    store_close(s);
+    opt_fini(token_opts, &conf);
+    return r;
+}

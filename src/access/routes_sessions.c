@@ -1,0 +1,115 @@
+/* routes_sessions.c: a browser logs in, with a token or with a link that works once, and out again. */
+#include <jansson.h>
+
+#include "hub/handlers.h"
+#include "base/json.h"
+
+static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
+{
+    bool tls = rq->tls || str_eq_nocase(rq->header(rq, "X-Forwarded-Proto"), "https");
+    snprintf(rp->cookie, sizeof(rp->cookie), "muster=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", value,
+             (long long)age_s, tls ? "; Secure" : "");
+}
+
+static struct str text_of(json_t *v)
+{
+    return str_n(json_string_value(v), json_string_length(v));
+}
+
+/* False: rp has why not. */
+static bool token_of_text(struct api *a, struct str text, struct reply *rp, struct token *ret)
+{
+    char id[20];
+    uint8_t hash[32];
+    if (!token_split(text, id, hash)) {
+        reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
+        return false;
+    }
+    int r = a->find_token(a->hub, id, ret);
+    if (r < 0)
+        reply_problem(rp, 503, "tokens cannot be read just now; try again");
+    else if (r == 0 || !token_match(ret, hash))
+        reply_problem(rp, 401, "this token is not known here, or was revoked");
+    else
+        return true;
+    return false;
+}
+
+static bool token_of_link(struct api *a, struct str text, int64_t now_ms, struct reply *rp, struct token *ret)
+{
+    int r = a->once_take(a->hub, text, now_ms, ret);
+    if (r < 0)
+        reply_problem(rp, 503, "tokens cannot be read just now; try again");
+    else if (r == 0)
+        reply_problem(rp, 401,
+                      "this link was used already, is older than ten minutes, or the hub was started again since "
+                      "it was made: `muster up` prints a new one, or log in with a token");
+    return r == 1;
+}
+
+static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struct reply *rp)
+{
+    json_t *text = json_object_get(o, "token"), *once = json_object_get(o, "once");
+    char cookie[SECRET_MAX];
+    struct token t;
+    if (!json_is_string(text) == !json_is_string(once))
+        return reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
+    if (once ? !token_of_link(a, text_of(once), rq->now_ms, rp, &t) : !token_of_text(a, text_of(text), rp, &t))
+        return REPLY_NOW;
+    if (t.role != ROLE_MEMBER && t.role != ROLE_ADMIN && t.role != ROLE_READER)
+        return reply_problem(rp, 403,
+                             "a token of role '%s' is for machines: log in with one of role member, admin or reader",
+                             role_words[t.role]);
+    a->session_begin(a->hub, &t, rq->now_ms, cookie);
+    session_cookie(rq, cookie, a->session_ms / 1000, rp);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    rp->body = BUF_INIT(1024);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "role", role_words[t.role]);
+    json_cstr(&j, "person", t.person[0] ? t.person : NULL);
+    json_end_obj(&j);
+    return REPLY_NOW;
+}
+
+enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp);
+    enum reply_how how = o ? log_in(a, rq, o, rp) : REPLY_NOW;
+    json_decref(o);
+    return how;
+}
+
+enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = rq->body.len ? read_object(rq, rp) : json_object();
+    json_t *all = json_object_get(o, "all");
+    bool bad = json_object_size(o) != (all ? 1u : 0u) || (all && !json_is_boolean(all)), every = json_is_true(all);
+    if (!o)
+        return REPLY_NOW;
+    json_decref(o);
+    if (bad)
+        return reply_problem(rp, 400, "the body is empty, or {\"all\": true} to end every session of yours");
+    if (every && rq->role == ROLE_NONE)
+        return reply_problem(rp, 401, "you are not logged in: the hub does not know whose sessions to end");
+    session_cookie(rq, "", 0, rp);
+    rp->status = 204;
+    return a->session_end(a->hub, rq, rp, cookie_value(rq->header(rq, "Cookie"), "muster"), every);
+}
+
+/* Not with a cookie: who has one for a while must not make it last. */
+enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
+{
+    char text[SECRET_MAX];
+    if (rq->by_cookie || !rq->token.id[0])
+        return reply_problem(rp, 403, "a link is made with a token itself: send it as 'Authorization: Bearer TOKEN'");
+    a->once_make(a->hub, &rq->token, rq->now_ms, text);
+    rp->status = 201;
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    rp->body = BUF_INIT(1024);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "once", text);
+    json_end_obj(&j);
+    return REPLY_NOW;
+}

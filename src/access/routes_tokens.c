@@ -1,0 +1,121 @@
+/* routes_tokens.c: an admin makes a token from the page: to add a node, or for a person. It is shown once. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "hub/handlers.h"
+#include "base/json.h"
+#include "history/history.h"
+
+struct token_job {
+    struct past_ask ask; /* first */
+    struct store_token t;
+    char text[64], url[OWN_URL_MAX], pin[160];
+};
+
+static void token_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct token_job *job = (struct token_job *)k;
+    struct err err = {0};
+    char command[640];
+    if (past->token_put(past->procs_arg, &job->t, &err) < 0) {
+        reply_problem(rp, 503, "the token could not be kept: %s", err.msg);
+        return;
+    }
+    rp->status = 201;
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    rp->body = BUF_INIT(4096);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "id", job->t.id);
+    json_cstr(&j, "role", job->t.role);
+    json_cstr(&j, "token", job->text);
+    if (job->t.expires_ms)
+        json_int(&j, "expires", job->t.expires_ms);
+    if (strcmp(job->t.role, role_words[ROLE_ENROLL]) == 0) {
+        snprintf(command, sizeof(command), "curl -fsS %s%s/install | sh -s -- %s", job->pin, job->url, job->text);
+        json_cstr(&j, "command", command);
+        if (job->t.uses)
+            json_int(&j, "uses", job->t.uses);
+    }
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+}
+
+static void token_end(struct past_ask *k)
+{
+    struct token_job *job = (struct token_job *)k;
+    memset(job, 0, sizeof(*job)); /* the secret was in it */
+    free(job);
+}
+
+static bool fill(json_t *v, char *to, size_t size)
+{
+    return json_is_string(v) && name_ok(str_n(json_string_value(v), json_string_length(v)), size - 1) &&
+           mem_copy_str(to, size, json_string_value(v));
+}
+
+/* NULL, or what is wrong with it. */
+static const char *read_token(json_t *o, struct store_token *t)
+{
+    const char *key;
+    json_t *v;
+    int64_t span_ms;
+    json_object_foreach(o, key, v)
+    {
+        if (strcmp(key, "role") == 0 && json_is_string(v)) {
+            int role = role_by_word(str_of(json_string_value(v)));
+            if (role != ROLE_ENROLL && role != ROLE_AGENT && role != ROLE_MEMBER && role != ROLE_READER)
+                return "role must be enroll, agent, member or reader; admins are made on the hub with `muster token "
+                       "new`";
+            mem_copy_str(t->role, sizeof(t->role), role_words[role]);
+        } else if (strcmp(key, "person") == 0) {
+            if (!fill(v, t->person, sizeof(t->person)))
+                return "person must be a login: text without quotes, slashes or control characters, at most 63 bytes";
+        } else if (strcmp(key, "note") == 0) {
+            if (!fill(v, t->note, sizeof(t->note)))
+                return "note must be text without quotes, slashes or control characters, at most 127 bytes";
+        } else if (strcmp(key, "expires") == 0) {
+            if (!json_is_string(v) || !str_duration_ms(str_of(json_string_value(v)), &span_ms) ||
+                span_ms < TOKEN_SPAN_MIN || span_ms > TOKEN_SPAN_MAX)
+                return "expires must be a time from now, as \"1d\": between a minute and ten years";
+            t->expires_ms = t->created_ms + span_ms;
+        } else if (strcmp(key, "uses") == 0) {
+            t->uses = json_integer_value(v);
+            if (!json_is_integer(v) || t->uses < 1 || t->uses > TOKEN_USES_MAX)
+                return "uses must be a number of nodes between 1 and 1000000";
+        } else {
+            return "only role, person, note, expires and uses can be given";
+        }
+    }
+    if (t->uses && strcmp(t->role, role_words[ROLE_ENROLL]) != 0)
+        return "only an enroll token has uses";
+    bool member = strcmp(t->role, role_words[ROLE_MEMBER]) == 0;
+    if (!t->role[0])
+        return "a role is needed: enroll, agent, member or reader";
+    if (member && !t->person[0])
+        return "a member's token names a person: give person";
+    return !member && t->person[0] ? "only a member's token names a person" : NULL;
+}
+
+enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp);
+    struct store_token t = {.created_ms = rq->now_ms};
+    struct token made;
+    if (!o)
+        return REPLY_NOW;
+    const char *wrong = read_token(o, &t);
+    json_decref(o);
+    if (wrong)
+        return reply_problem(rp, 400, "%s", wrong);
+    struct token_job *job = mem_zero(1, sizeof(*job));
+    token_new(&made, job->text);
+    mem_copy_str(t.id, sizeof(t.id), made.id);
+    memcpy(t.hash, made.hash, sizeof(t.hash));
+    job->ask = (struct past_ask){.run = token_run, .end = token_end};
+    job->t = t;
+    own_url(rq, job->url);
+    if (a->pin)
+        snprintf(job->pin, sizeof(job->pin), "-k --pinnedpubkey %s ", a->pin);
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

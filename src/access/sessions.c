@@ -1,0 +1,429 @@
+/* sessions.c: sessions in buckets by their hash; a note is one line, "HASH TOKEN CREATED UNTIL USED PERSON". */
+#include "access/sessions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "hub/hub.h"
+#include "model/note.h"
+#include "store/store.h"
+
+#define BUCKETS 1024
+#define USED_MS 3600000
+#define LINE    400
+
+struct session {
+    struct session *next;
+    uint8_t hash[32];
+    char token[20], person[64];
+    int64_t created_ms, until_ms, used_ms;
+};
+
+struct once {
+    uint8_t hash[32];
+    char token[20]; /* empty: free */
+    int64_t until_ms;
+};
+
+struct sessions {
+    struct store *store;
+    struct tokens *tokens;
+    size_t n;
+    struct session *buckets[BUCKETS];
+    struct once once[ONCE_MAX];
+    size_t next_once;
+};
+
+struct sessions *sessions_new(struct store *store, struct tokens *tokens)
+{
+    struct sessions *s = mem_zero(1, sizeof(*s));
+    s->store = store;
+    s->tokens = tokens;
+    return s;
+}
+
+void sessions_free(struct sessions *s)
+{
+    for (size_t i = 0; s && i < BUCKETS; i++)
+        while (s->buckets[i]) {
+            struct session *x = s->buckets[i];
+            s->buckets[i] = x->next;
+            free(x);
+        }
+    free(s);
+}
+
+size_t sessions_count(const struct sessions *s)
+{
+    return s->n;
+}
+
+static struct session **bucket_of(struct sessions *s, const uint8_t hash[32])
+{
+    return &s->buckets[(hash[0] | (size_t)hash[1] << 8) % BUCKETS];
+}
+
+/* The place that points to it, or NULL. What is compared is a hash: how far it agrees tells nothing of the secret. */
+static struct session **find_place(struct sessions *s, const uint8_t hash[32])
+{
+    for (struct session **at = bucket_of(s, hash); *at; at = &(*at)->next)
+        if (memcmp((*at)->hash, hash, 32) == 0)
+            return at;
+    return NULL;
+}
+
+static void add_session(struct sessions *s, struct session *x)
+{
+    struct session **at = bucket_of(s, x->hash);
+    x->next = *at;
+    *at = x;
+    s->n++;
+}
+
+static void remove_session(struct sessions *s, struct session **at)
+{
+    struct session *x = *at;
+    *at = x->next;
+    free(x);
+    s->n--;
+}
+
+/* ---- in the store ---- */
+
+static int64_t note_id(const uint8_t hash[32])
+{
+    uint64_t id = 0;
+    for (size_t i = 0; i < 8; i++)
+        id = id << 8 | hash[i];
+    return (int64_t)(id >> 2) + 1;
+}
+
+static void kept(void *arg, int result)
+{
+    (void)arg;
+    if (result < 0)
+        log_warn("hub", "a browser's session could not be stored: %s", strerror(-result));
+}
+
+static void store_session_note(struct sessions *s, const struct session *x)
+{
+    char line[LINE];
+    int n = 0;
+    for (size_t i = 0; i < sizeof(x->hash); i++)
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "%02x", x->hash[i]);
+    n += snprintf(line + n, sizeof(line) - (size_t)n, " %s %" PRId64 " %" PRId64 " %" PRId64 " %s", x->token,
+                  x->created_ms, x->until_ms, x->used_ms, x->person);
+    struct note note = {.kind = NOTE_SESSION, .id = note_id(x->hash), .bytes = str_n(line, (size_t)n)};
+    store_notes_put(s->store, &note, 1, kept, NULL);
+}
+
+static void drop_note(struct sessions *s, int64_t id)
+{
+    store_notes_put(s->store, &(struct note){.kind = NOTE_SESSION, .id = id, .gone = true}, 1, kept, NULL);
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_hash(struct str hex, uint8_t ret[32])
+{
+    if (hex.len != 64)
+        return false;
+    for (size_t i = 0; i < 32; i++) {
+        int high = hex_value(hex.p[2 * i]), low = hex_value(hex.p[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        ret[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static bool read_text(struct str s, char *ret, size_t size)
+{
+    if (s.len >= size)
+        return false;
+    memcpy(ret, s.p, s.len);
+    ret[s.len] = 0;
+    return true;
+}
+
+static bool read_session(struct str line, struct session *ret)
+{
+    struct str hash, token, created, until, used;
+    return str_word(&line, &hash) && str_word(&line, &token) && str_word(&line, &created) && str_word(&line, &until) &&
+           str_word(&line, &used) && read_hash(hash, ret->hash) && read_text(token, ret->token, sizeof(ret->token)) &&
+           read_text(str_trim(line), ret->person, sizeof(ret->person)) && str_int(created, &ret->created_ms) &&
+           str_int(until, &ret->until_ms) && str_int(used, &ret->used_ms);
+}
+
+struct loading {
+    struct sessions *s;
+    int64_t now_ms;
+    int64_t *over; /* notes that are nobody's any more */
+    size_t n, cap;
+};
+
+static void load_note(void *arg, const struct note *n)
+{
+    struct loading *l = arg;
+    struct session x = {0};
+    if (l->s->n < SESSIONS_MAX && read_session(n->bytes, &x) && note_id(x.hash) == n->id && x.until_ms > l->now_ms &&
+        !find_place(l->s, x.hash)) {
+        struct session *own = mem_alloc(sizeof(*own));
+        *own = x;
+        add_session(l->s, own);
+        return;
+    }
+    VEC_ROOM(l->over, l->n, l->cap);
+    l->over[l->n++] = n->id;
+}
+
+int sessions_load(struct sessions *s, int64_t now_ms, struct err *err)
+{
+    struct loading l = {.s = s, .now_ms = now_ms};
+    int r = store_notes(s->store, NOTE_SESSION, false, load_note, &l, err);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session **at = &s->buckets[i]; *at;) {
+            struct token t;
+            int found = tokens_find(s->tokens, (*at)->token, &t);
+            if (found == 0 || (found == 1 && t.revoked)) {
+                drop_note(s, note_id((*at)->hash));
+                remove_session(s, at);
+            } else {
+                at = &(*at)->next;
+            }
+        }
+    for (size_t i = 0; i < l.n; i++)
+        drop_note(s, l.over[i]);
+    free(l.over);
+    return MIN(r, 0);
+}
+
+/* ---- from log in to log out ---- */
+
+static void drop_session(struct sessions *s, struct session **at)
+{
+    drop_note(s, note_id((*at)->hash));
+    remove_session(s, at);
+}
+
+static void drop_token(struct sessions *s, const char *token)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session **at = &s->buckets[i]; *at;)
+            if (strcmp((*at)->token, token) == 0)
+                drop_session(s, at);
+            else
+                at = &(*at)->next;
+}
+
+/* S2: before one more of this token. */
+static void make_room(struct sessions *s, const char *token, int64_t now_ms)
+{
+    struct session **oldest = NULL, **oldest_own = NULL;
+    size_t own = 0;
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session **at = &s->buckets[i]; *at;) {
+            if ((*at)->until_ms <= now_ms) {
+                drop_session(s, at);
+                continue;
+            }
+            at = &(*at)->next;
+        }
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session **at = &s->buckets[i]; *at; at = &(*at)->next) {
+            bool mine = strcmp((*at)->token, token) == 0;
+            own += mine;
+            if (!oldest || (*at)->used_ms < (*oldest)->used_ms)
+                oldest = at;
+            if (mine && (!oldest_own || (*at)->used_ms < (*oldest_own)->used_ms))
+                oldest_own = at;
+        }
+    if (own >= SESSIONS_PER_TOKEN)
+        drop_session(s, oldest_own);
+    else if (s->n >= SESSIONS_MAX)
+        drop_session(s, oldest);
+}
+
+void sessions_begin(struct sessions *s, const struct token *t, int64_t now_ms, int64_t until_ms,
+                    char cookie[SECRET_MAX])
+{
+    struct session *x = mem_zero(1, sizeof(*x));
+    make_room(s, t->id, now_ms);
+    secret_new(cookie, x->hash);
+    mem_copy_str(x->token, sizeof(x->token), t->id);
+    mem_copy_str(x->person, sizeof(x->person), t->person);
+    x->created_ms = x->used_ms = now_ms;
+    x->until_ms = until_ms;
+    add_session(s, x);
+    store_session_note(s, x);
+}
+
+int sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret)
+{
+    uint8_t hash[32];
+    struct token t;
+    struct session **at = secret_hash(cookie, hash) ? find_place(s, hash) : NULL;
+    if (!at)
+        return 0;
+    if ((*at)->until_ms <= now_ms) {
+        drop_session(s, at);
+        return 0;
+    }
+    int r = tokens_find(s->tokens, (*at)->token, &t);
+    if (r < 0)
+        return r;
+    if (r == 0 || t.revoked) {
+        char id[20];
+        mem_copy_str(id, sizeof(id), (*at)->token);
+        drop_token(s, id);
+        return 0;
+    }
+    if (now_ms - (*at)->used_ms >= USED_MS) {
+        (*at)->used_ms = now_ms;
+        store_session_note(s, *at);
+    }
+    *ret = t;
+    return 1;
+}
+
+size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
+                    void (*done)(void *arg, int result), void *arg)
+{
+    struct note *gone = NULL;
+    size_t n = 0, cap = 0;
+    uint8_t hash[32];
+    bool given = secret_hash(cookie, hash);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session **at = &s->buckets[i]; *at;) {
+            const struct session *x = *at;
+            bool mine = all && (own->person[0] ? strcmp(x->person, own->person) == 0
+                                               : own->id[0] && strcmp(x->token, own->id) == 0);
+            if (!mine && !(given && memcmp(x->hash, hash, 32) == 0)) {
+                at = &(*at)->next;
+                continue;
+            }
+            VEC_ROOM(gone, n, cap);
+            gone[n++] = (struct note){.kind = NOTE_SESSION, .id = note_id(x->hash), .gone = true};
+            remove_session(s, at);
+        }
+    if (n)
+        store_notes_put(s->store, gone, n, done, arg);
+    free(gone);
+    return n;
+}
+
+/* ---- links ---- */
+
+void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX])
+{
+    struct once *o = &s->once[s->next_once++ % ONCE_MAX];
+    secret_new(text, o->hash);
+    mem_copy_str(o->token, sizeof(o->token), t->id);
+    o->until_ms = now_ms + ONCE_MS;
+}
+
+int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret)
+{
+    uint8_t hash[32];
+    struct token t;
+    if (!secret_hash(text, hash))
+        return 0;
+    for (struct once *o = s->once; o < s->once + ONCE_MAX; o++) {
+        if (!o->token[0] || memcmp(o->hash, hash, 32) != 0)
+            continue;
+        int r = o->until_ms > now_ms ? tokens_find(s->tokens, o->token, &t) : 0;
+        if (r < 0)
+            return r; /* it was not used up: it can be tried again */
+        *o = (struct once){0};
+        if (r == 0 || t.revoked)
+            return 0;
+        *ret = t;
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- for api.h ---- */
+
+void hub_session_begin(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX])
+{
+    struct hub *h = hub;
+    sessions_begin(h->sessions, t, now_ms, now_ms + h->api.session_ms, cookie);
+}
+
+int hub_session_find(void *hub, struct str cookie, int64_t now_ms, struct token *ret)
+{
+    return sessions_find(((struct hub *)hub)->sessions, cookie, now_ms, ret);
+}
+
+struct leaving {
+    struct late *late;
+    struct reply rp;
+};
+
+static void left(void *arg, int result)
+{
+    struct leaving *l = arg;
+    if (result < 0)
+        reply_problem(&l->rp, result == -ENOSPC ? 507 : 503,
+                      "you are logged out, but the hub cannot store that: should it be started again before you log "
+                      "out "
+                      "once more, that session is back: %s",
+                      strerror(-result));
+    httpd_late_reply(l->late, &l->rp);
+    free(l);
+}
+
+enum reply_how hub_session_end(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all)
+{
+    struct leaving *l = mem_zero(1, sizeof(*l));
+    l->rp = *rp;
+    if (sessions_end(((struct hub *)hub)->sessions, cookie, &rq->token, all, left, l) == 0) {
+        free(l);
+        return REPLY_NOW;
+    }
+    l->late = httpd_late(rq); /* done is called from the loop, later */
+    return REPLY_LATER;
+}
+
+void hub_once_make(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX])
+{
+    once_make(((struct hub *)hub)->sessions, t, now_ms, text);
+}
+
+int hub_once_take(void *hub, struct str text, int64_t now_ms, struct token *ret)
+{
+    return once_take(((struct hub *)hub)->sessions, text, now_ms, ret);
+}
+
+/* ---- the feature: tokens, and browsers that are logged in ---- */
+
+static void *open_access(struct hub *h)
+{
+    h->tokens = tokens_new(h->store);
+    h->sessions = sessions_new(h->store, h->tokens);
+    return h;
+}
+
+static int load_access(void *self, struct err *err)
+{
+    struct hub *h = self;
+    return sessions_load(h->sessions, h->started_ms, err);
+}
+
+static void close_access(void *self)
+{
+    struct hub *h = self;
+    sessions_free(h->sessions);
+    tokens_free(h->tokens);
+}
+
+const struct feature access_feature = {.name = "access",
+                                       .open = open_access,
+                                       .load = load_access,
+                                       .close = close_access};

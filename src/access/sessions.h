@@ -1,0 +1,49 @@
+/*
+ * sessions.h: browsers that logged in with a token, and links that log one in once. A session is a record in the store
+ * (a note), read at the start and looked up in memory; of its secret, which the browser has as a cookie, SHA-256 is
+ * kept.
+ *
+ * S1 A session that was ended, is past its time, or whose token was revoked is nobody's. S2 There are at most
+ * SESSIONS_PER_TOKEN of a token and SESSIONS_MAX in all: the one not used for longest gives way. S3 When a session was
+ * last used is noted once an hour. S4 Links are kept in memory alone: each works once, for ONCE_MS.
+ */
+#ifndef ACCESS_SESSIONS_H
+#define ACCESS_SESSIONS_H
+
+#include "hub/api.h"
+
+#define SESSIONS_MAX       10000
+#define SESSIONS_PER_TOKEN 64
+#define ONCE_MS            600000
+#define ONCE_MAX           32 /* links at once */
+
+struct store;
+struct sessions;
+struct tokens;
+
+extern const struct feature access_feature;
+
+struct sessions *sessions_new(struct store *store, struct tokens *tokens);
+void sessions_free(struct sessions *s);
+int sessions_load(struct sessions *s, int64_t now_ms, struct err *err);
+size_t sessions_count(const struct sessions *s);
+
+void sessions_begin(struct sessions *s, const struct token *t, int64_t now_ms, int64_t until_ms,
+                    char cookie[SECRET_MAX]);
+int sessions_find(struct sessions *s, struct str cookie, int64_t now_ms, struct token *ret); /* 1, 0 or -errno */
+/* The cookie's; all: and every one of this person, or without a name of this token. How many; done is called when that
+ * is on disk, unless it is 0. */
+size_t sessions_end(struct sessions *s, struct str cookie, const struct token *own, bool all,
+                    void (*done)(void *arg, int result), void *arg);
+
+void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
+int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret); /* 1, 0 or -errno */
+
+/* ---- for api.h ---- */
+void hub_session_begin(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX]);
+int hub_session_find(void *hub, struct str cookie, int64_t now_ms, struct token *ret);
+enum reply_how hub_session_end(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all);
+void hub_once_make(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
+int hub_once_take(void *hub, struct str text, int64_t now_ms, struct token *ret);
+
+#endif

@@ -1,0 +1,305 @@
+/* tokens.c: tokens out of the store, with a short memory in front: agents ask every second. */
+#include "access/tokens.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/rand.h"
+#include "store/store.h"
+
+#define BUCKETS 4096   /* a power of two */
+#define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */
+#define KEEP_MS 300000 /* read again even if none did */
+#define SOON_MS 60000  /* a token put without waiting is in the store after this, or lost with what came with it */
+#define DAY_MS  86400000
+
+struct slot { /* of a token that is in the store: there are never more */
+    struct slot *next;
+    int64_t until_ms;
+    int64_t used_ms;
+    int64_t soon_ms; /* before this it may not be in the store yet, */
+    int64_t gone_ms; /* and before this it may still be */
+    struct token token;
+    /* of an enroll token */
+    int64_t uses, enrolled;
+    int64_t spent, away, paced_ms; /* enrolled and turned away lately, less ENROLL_RATE a second up to then */
+};
+
+struct tokens {
+    struct store *store;
+    int64_t looked_ms; /* when version was last read */
+    char version[24];
+    struct slot *slots[BUCKETS];
+};
+
+struct tokens *tokens_new(struct store *store)
+{
+    struct tokens *t = mem_zero(1, sizeof(*t));
+    t->store = store;
+    t->looked_ms = clock_mono_ms() - LOOK_MS;
+    return t;
+}
+
+void tokens_free(struct tokens *t)
+{
+    for (size_t i = 0; t && i < BUCKETS; i++)
+        while (t->slots[i]) {
+            struct slot *s = t->slots[i];
+            t->slots[i] = s->next;
+            free(s);
+        }
+    free(t);
+}
+
+static struct slot *slot_find(const struct tokens *t, const char *id)
+{
+    struct slot *s = t->slots[fnv64(id, strlen(id)) % BUCKETS];
+    while (s && strcmp(s->token.id, id) != 0)
+        s = s->next;
+    return s;
+}
+
+/* Once a second: when any token was put, here or by the command line, what is remembered is read again. */
+static void look_for_changes(struct tokens *t, int64_t mono_ms)
+{
+    AUTO_BUF now = BUF_INIT(sizeof(t->version) - 1);
+    if (mono_ms - t->looked_ms < LOOK_MS)
+        return;
+    t->looked_ms = mono_ms;
+    if (store_setting_get(t->store, STORE_TOKENS_VERSION, &now, NULL) == 1 && strcmp(now.p, t->version) == 0)
+        return;
+    mem_copy_str(t->version, sizeof(t->version), now.p ? now.p : "");
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct slot *s = t->slots[i]; s; s = s->next)
+            s->until_ms = 0;
+}
+
+/* Text as the store keeps it -> what auth works with. */
+static void token_of(const struct store_token *from, struct token *ret)
+{
+    int role = role_by_word(str_of(from->role));
+    *ret =
+        (struct token){.role = role > 0 ? (enum role)role : ROLE_NONE, .revoked = from->revoked_ms != 0 || role <= 0};
+    mem_copy_str(ret->id, sizeof(ret->id), from->id);
+    mem_copy_str(ret->person, sizeof(ret->person), from->person);
+    mem_copy_str(ret->node, sizeof(ret->node), from->node);
+    ret->expires_ms = from->expires_ms;
+    memcpy(ret->hash, from->hash, sizeof(ret->hash));
+}
+
+static struct slot *remember(struct tokens *t, const struct store_token *from)
+{
+    struct slot *s = slot_find(t, from->id);
+    if (!s) {
+        struct slot **at = &t->slots[fnv64(from->id, strlen(from->id)) % BUCKETS];
+        s = mem_zero(1, sizeof(*s));
+        s->next = *at;
+        *at = s;
+    }
+    s->until_ms = clock_mono_ms() + KEEP_MS;
+    s->used_ms = from->used_ms;
+    s->uses = from->uses;
+    s->enrolled = MAX(s->enrolled, from->enrolled); /* the last ones may be on their way to the disk */
+    token_of(from, &s->token);
+    return s;
+}
+
+/* Only what is known is kept: a token made a moment ago works at once. */
+static int look_up(struct tokens *t, const char *id, struct slot **ret)
+{
+    int64_t mono_ms = clock_mono_ms();
+    look_for_changes(t, mono_ms);
+    struct slot *s = slot_find(t, id);
+    struct store_token st;
+    if (s && mono_ms < s->gone_ms)
+        return 0;
+    if (!s || mono_ms >= s->until_ms || s->gone_ms) {
+        int r = store_token_get(t->store, id, &st, NULL);
+        bool coming = s && mono_ms < s->soon_ms; /* what we have is on its way to the disk */
+        if (coming && (r == 0 || (r == 1 && !st.revoked_ms && memcmp(st.hash, s->token.hash, sizeof(st.hash)) != 0)))
+            s->until_ms = mono_ms + LOOK_MS;
+        else if (r == 1)
+            s = remember(t, &st);
+        else
+            return r;
+    }
+    *ret = s;
+    return 1;
+}
+
+int tokens_find(struct tokens *t, const char *id, struct token *ret)
+{
+    struct slot *s;
+    int r = look_up(t, id, &s);
+    if (r != 1)
+        return r;
+    *ret = s->token;
+    if (ret->expires_ms && clock_wall_ms() >= ret->expires_ms)
+        ret->revoked = true;
+    return r;
+}
+
+/* Who holds a node: what its tokens say. */
+struct holders {
+    const char *but, *enroll_note;
+    bool revoked, other, mine;
+    struct store_token last; /* of ours */
+    char other_id[20];
+};
+
+static void note_of(const char *enroll_id, char out[128])
+{
+    snprintf(out, 128, STORE_ENROLLED_WITH "%s", enroll_id);
+}
+
+static void holder(void *arg, const struct store_token *st)
+{
+    struct holders *h = arg;
+    if (strcmp(st->role, role_words[ROLE_AGENT]) != 0 || strcmp(st->id, h->but) == 0)
+        return;
+    if (h->enroll_note && strcmp(st->note, h->enroll_note) == 0 && !st->revoked_ms) {
+        h->mine = true;
+        h->last = *st;
+    } else if (st->revoked_ms) {
+        h->revoked = true;
+    } else if (st->used_ms) {
+        h->other = true;
+        mem_copy_str(h->other_id, sizeof(h->other_id), st->id);
+    }
+}
+
+int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err)
+{
+    struct slot *s;
+    struct store_token st;
+    int r = look_up(t, id, &s);
+    if (r != 1)
+        return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
+    if (s->token.node[0] && strcmp(s->token.node, node) != 0)
+        return err_set(err, -EACCES,
+                       "this token belongs to node %s, not to %s: make another with `muster token new --role agent`",
+                       s->token.node, node);
+    if (s->token.node[0] && now_ms - s->used_ms < DAY_MS)
+        return 0;
+    struct holders h = {.but = id};
+    if ((!s->token.node[0] || !s->used_ms) && (r = store_tokens(t->store, node, holder, &h, err)) < 0)
+        return r;
+    if (h.other)
+        return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
+                       h.other_id, h.other_id);
+    if (store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
+        return err_set(err, -EACCES, "this token is gone");
+    mem_copy_str(st.node, sizeof(st.node), node);
+    memcpy(st.hash, s->token.hash, sizeof(st.hash)); /* a new secret may be on its way to the disk */
+    st.used_ms = now_ms;
+    r = store_token_put_soon(t->store, &st, err); /* should it be lost, the next use notes it again */
+    if (r == 0)
+        remember(t, &st);
+    return r;
+}
+
+/* Room for one more now? A token made for a number of nodes adds them all at once if it must. */
+static bool pace(struct slot *s, int *retry_s)
+{
+    int64_t mono_ms = clock_mono_ms(), passed = MIN(MAX(mono_ms - s->paced_ms, 0), DAY_MS);
+    int64_t gone = passed * ENROLL_RATE / 1000;
+    if (gone > 0 || s->paced_ms > mono_ms) { /* less leaves paced_ms where it is: fractions add up */
+        s->spent = MAX(s->spent - gone, 0);
+        s->away = MAX(s->away - gone, 0);
+        s->paced_ms = mono_ms;
+    }
+    if (s->spent < MAX(s->uses, ENROLL_BURST)) {
+        s->spent++;
+        return true;
+    }
+    *retry_s = (int)MIN(1 + s->away / ENROLL_RATE, 600); /* one behind the other: not all at the same moment */
+    s->away++;
+    return false;
+}
+
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
+                  int *retry_s, struct err *err)
+{
+    char note[128], made_text[64];
+    struct token made;
+    struct slot *with;
+    struct holders h = {.but = "", .enroll_note = note};
+    note_of(enroll_id, note);
+    int r = look_up(t, enroll_id, &with);
+    if (r != 1)
+        return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
+    r = store_tokens(t->store, node, holder, &h, err);
+    if (r < 0)
+        return r;
+    if (h.revoked && !h.mine)
+        return err_set(err, -EACCES,
+                       "the token of node %s was revoked: give it a new one with `muster token new --role agent --node "
+                       "%s`",
+                       node, node);
+    if (h.other)
+        return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
+                       h.other_id, h.other_id);
+    if (h.mine && alive)
+        return err_set(err, -EBUSY, "node %s is alive and has a token: stop its agent and wait half a minute", node);
+    if (!h.mine && with->uses && with->enrolled >= with->uses)
+        return err_set(err, -EDQUOT,
+                       "this enroll token was made for %lld node%s and is used up: make another with `muster token new "
+                       "--role enroll`",
+                       (long long)with->uses, with->uses == 1 ? "" : "s");
+    if (!pace(with, retry_s))
+        return err_set(err, -EUSERS,
+                       "this enroll token adds %d nodes at once and then %d a second: wait, or make one for so many "
+                       "with `muster token new --role enroll --uses N`",
+                       ENROLL_BURST, ENROLL_RATE);
+    struct store_token st = {.created_ms = now_ms};
+    token_new(&made, made_text);
+    if (h.mine)
+        st = h.last; /* the same token with a new secret: the old one ends */
+    else
+        mem_copy_str(st.id, sizeof(st.id), made.id);
+    mem_copy_str(st.role, sizeof(st.role), role_words[ROLE_AGENT]);
+    mem_copy_str(st.node, sizeof(st.node), node);
+    mem_copy_str(st.note, sizeof(st.note), note);
+    memcpy(st.hash, made.hash, sizeof(st.hash));
+    st.used_ms = 0;
+    r = store_token_put_soon(t->store, &st, err);
+    if (r < 0)
+        return err_set(err, r, "the hub's disk does not keep up: try again");
+    with->enrolled += !h.mine;
+    struct slot *s = remember(t, &st);
+    s->soon_ms = clock_mono_ms() + SOON_MS;
+    s->gone_ms = 0; /* the node was deleted, and is here again */
+    snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
+    return 0;
+}
+
+int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err)
+{
+    struct slot *s;
+    struct store_token st;
+    if (look_up(t, id, &s) != 1 || store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
+        return err_set(err, -EACCES, "this token is gone");
+    mem_copy_str(st.node, sizeof(st.node), node);
+    memcpy(st.hash, s->token.hash, sizeof(st.hash));
+    st.used_ms = now_ms;
+    int r = store_token_put_soon(t->store, &st, err);
+    if (r == 0)
+        remember(t, &st)->soon_ms = clock_mono_ms() + SOON_MS;
+    return r;
+}
+
+static void forget_one(void *arg, const struct store_token *st)
+{
+    struct tokens *t = arg;
+    if (strcmp(st->role, role_words[ROLE_AGENT]) == 0)
+        remember(t, st)->gone_ms = clock_mono_ms() + SOON_MS;
+}
+
+void tokens_forget(struct tokens *t, const char *node)
+{
+    store_tokens(t->store, node, forget_one, t, NULL);
+    for (size_t i = 0; i < BUCKETS; i++) /* and what is on its way there */
+        for (struct slot *s = t->slots[i]; s; s = s->next)
+            if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0)
+                s->gone_ms = clock_mono_ms() + SOON_MS;
+}

@@ -1,0 +1,37 @@
+/*
+ * tokens.h: tokens as the hub needs them: looked up for every request, bound to a node at first use, minted for nodes
+ * that enrol. What was looked up is remembered while no token changes: revoking takes effect within a second.
+ */
+#ifndef ACCESS_TOKENS_H
+#define ACCESS_TOKENS_H
+
+#include "access/auth.h"
+
+struct store;
+struct tokens;
+
+struct tokens *tokens_new(struct store *store);
+void tokens_free(struct tokens *t);
+int tokens_find(struct tokens *t, const char *id, struct token *ret); /* 1, 0 or -errno */
+/*
+ * An agent token is used by this node: bind it if it is not bound yet, note the day. Of several the first used counts.
+ * 0; -EACCES with a sentence when it is another node's, or the node belongs to another token.
+ */
+int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
+/*
+ * A token of its own for a node that came with an enroll token. A node enrolled before with the same enroll token gets
+ * a new secret in place of the old, unless it is alive: who has the enroll token must not take a living node's token
+ * away from it (-EBUSY). -EACCES: its token was revoked, or somebody else gave it one. -EDQUOT: the enroll token has
+ * added as many nodes as it was made for. -EUSERS: too many at once, in *retry_s seconds it is its turn. The disk is
+ * not waited for, and the caller tells nobody before a record put after this is durable.
+ */
+#define ENROLL_BURST 100 /* nodes that a token not made for a number of them adds at once, … */
+#define ENROLL_RATE  10  /* … and then in a second */
+int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, bool alive, int64_t now_ms, char text[64],
+                  int *retry_s, struct err *err);
+/* An agent token's node has a new id. */
+int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_ms, struct err *err);
+/* The node's tokens are on their way out of the store: none of them is good any more. */
+void tokens_forget(struct tokens *t, const char *node);
+
+#endif

@@ -1,0 +1,273 @@
+/* alert_state.c: entries by rule and subject, looked up by a hash of both. */
+#include "alert/alert_state.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct entry {
+    struct alert *a;
+    uint64_t key;
+    int64_t for_ms, clear_ms;
+    int64_t gone_ms; /* firing, and not found since; 0: found */
+    bool seen;
+    bool before; /* it fired before this start, and was not found since */
+};
+
+struct lookout {
+    struct entry *v;
+    size_t n, cap;
+    size_t *slots, n_slots; /* index + 1 into v; 0: empty. A power of two */
+    int64_t started_ms, now_ms, last_id;
+    const struct alert **all;
+    size_t cap_all;
+};
+
+static uint64_t mix(uint64_t h, const char *s)
+{
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return (h ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t key_of(const char *rule, const char *subject)
+{
+    return mix(mix(0xcbf29ce484222325u, rule), subject);
+}
+
+struct lookout *lookout_new(int64_t now_ms)
+{
+    struct lookout *w = mem_zero(1, sizeof(*w));
+
+    w->started_ms = w->now_ms = now_ms;
+    return w;
+}
+
+void lookout_free(struct lookout *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->n; i++)
+        free(w->v[i].a);
+    free(w->v);
+    free(w->slots);
+    free(w->all);
+    free(w);
+}
+
+static void place(struct lookout *w, size_t i)
+{
+    size_t at = w->v[i].key & (w->n_slots - 1);
+
+    while (w->slots[at])
+        at = (at + 1) & (w->n_slots - 1);
+    w->slots[at] = i + 1;
+}
+
+static void index_again(struct lookout *w)
+{
+    size_t want = 64;
+
+    while (want < w->n * 2 + 2)
+        want *= 2;
+    free(w->slots);
+    w->slots = mem_zero(want, sizeof(*w->slots));
+    w->n_slots = want;
+    for (size_t i = 0; i < w->n; i++)
+        place(w, i);
+}
+
+static struct entry *find(struct lookout *w, const char *rule, const char *subject)
+{
+    uint64_t key = key_of(rule, subject);
+
+    for (size_t at = key & (w->n_slots - 1); w->n_slots && w->slots[at]; at = (at + 1) & (w->n_slots - 1)) {
+        struct entry *e = &w->v[w->slots[at] - 1];
+        if (e->key == key && strcmp(e->a->rule, rule) == 0 && strcmp(e->a->subject, subject) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+static struct entry *add(struct lookout *w, const struct alert *a)
+{
+    VEC_ROOM(w->v, w->n, w->cap);
+    w->v[w->n] = (struct entry){.a = alert_copy(a), .key = key_of(a->rule, a->subject)};
+    w->n++;
+    if (w->n * 2 >= w->n_slots)
+        index_again(w);
+    else
+        place(w, w->n - 1);
+    return &w->v[w->n - 1];
+}
+
+void lookout_load(struct lookout *w, const struct alert *a, const struct alert_rule *r)
+{
+    w->last_id = MAX(w->last_id, a->id);
+    struct entry *e = find(w, a->rule, a->subject);
+    if (a->notice && e && a->since_ms > e->a->since_ms) { /* the newest one counts */
+        free(e->a);
+        e->a = alert_copy(a);
+    } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < LOOKOUT_MAX) {
+        e = add(w, a);
+        e->before = true;
+        e->clear_ms = r ? r->clear_ms : 0;
+    }
+}
+
+void lookout_set_last(struct lookout *w, int64_t id)
+{
+    w->last_id = MAX(w->last_id, id);
+}
+
+void lookout_begin(struct lookout *w, int64_t now_ms)
+{
+    w->now_ms = now_ms;
+    for (size_t i = 0; i < w->n; i++)
+        w->v[i].seen = false;
+}
+
+void lookout_see(struct lookout *w, const struct alert_rule *r, const struct alert_finding *f)
+{
+    struct entry *e = find(w, r->name, f->subject);
+    struct alert a = {.severity = f->severity >= 0 ? f->severity : r->severity,
+                      .since_ms = f->since_ms ? MIN(f->since_ms, w->now_ms) : w->now_ms,
+                      .rule = r->name,
+                      .subject = f->subject,
+                      .node = f->node,
+                      .place = f->place,
+                      .device = f->device,
+                      .person = f->person,
+                      .text = f->text,
+                      .advice = f->advice,
+                      .told_to = ""};
+
+    if (e && e->seen)
+        return; /* twice in one look */
+    if (f->weak && !(e && e->a->fired_ms))
+        return;
+    a.notice = r->notice;
+    if (e && a.notice) {
+        if (a.since_ms <= e->a->since_ms)
+            return; /* told of before */
+        struct alert *to = alert_copy(&a);
+        free(e->a);
+        e->a = to;
+    } else if (e) { /* what it says of itself may be news */
+        a.id = e->a->id;
+        a.fired_ms = e->a->fired_ms;
+        a.told_ms = e->a->told_ms;
+        a.tells = e->a->tells;
+        a.told_to = e->a->told_to;
+        a.since_ms = MIN(a.since_ms, e->a->since_ms);
+        struct alert *to = alert_copy(&a);
+        free(e->a);
+        e->a = to;
+    } else if (w->n < LOOKOUT_MAX) {
+        e = add(w, &a);
+    } else {
+        return;
+    }
+    e->seen = true;
+    e->before = false;
+    e->gone_ms = 0;
+    e->for_ms = r->for_ms;
+    e->clear_ms = r->clear_ms;
+}
+
+void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg)
+{
+    bool settling = w->now_ms - w->started_ms < LOOKOUT_SETTLE_MS;
+    size_t kept = 0, before = w->n;
+
+    for (size_t i = 0; i < w->n; i++) {
+        struct entry *e = &w->v[i];
+        bool over = false;
+        if (e->seen && !e->a->fired_ms && w->now_ms - e->a->since_ms >= e->for_ms) {
+            e->a->fired_ms = w->now_ms;
+            e->a->resolved_ms = e->a->notice ? w->now_ms : 0;
+            e->a->id = ++w->last_id;
+            change(arg, e->a);
+        } else if (!e->seen && !e->a->fired_ms) {
+            over = true;
+        } else if (e->a->notice) { /* known, so that it is not told again */
+            over = w->now_ms - e->a->fired_ms >= LOOKOUT_NOTICE_MS;
+        } else if (!e->seen && !(e->before && settling)) {
+            e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;
+            if (w->now_ms - e->gone_ms >= e->clear_ms) {
+                e->a->resolved_ms = e->gone_ms;
+                change(arg, e->a);
+                over = true;
+            }
+        }
+        if (over)
+            free(e->a);
+        else
+            w->v[kept++] = *e;
+    }
+    w->n = kept;
+    if (kept != before)
+        index_again(w);
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
+
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+    if (a->since_ms != b->since_ms)
+        return a->since_ms > b->since_ms ? -1 : 1;
+    int c = strcmp(a->rule, b->rule);
+    return c ? c : str_natural(a->place, b->place);
+}
+
+const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n)
+{
+    if (w->n > w->cap_all) {
+        w->cap_all = w->cap;
+        w->all = mem_grow(w->all, w->cap_all, sizeof(*w->all));
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (!w->v[i].a->resolved_ms)
+            w->all[n++] = w->v[i].a;
+    if (n)
+        qsort(w->all, n, sizeof(*w->all), newest_first);
+    *ret_n = n;
+    return w->all;
+}
+
+const struct alert *lookout_find(const struct lookout *w, int64_t id)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->v[i].a->id == id && id)
+            return w->v[i].a;
+    return NULL;
+}
+
+const struct alert *lookout_told(struct lookout *w, const char *rule, const char *subject, int64_t now_ms,
+                                 const char *told_to)
+{
+    struct entry *e = find(w, rule, subject);
+
+    if (!e)
+        return NULL;
+    struct alert a = *e->a, *to;
+    a.told_ms = now_ms;
+    a.tells++;
+    a.told_to = told_to;
+    to = alert_copy(&a);
+    free(e->a);
+    e->a = to;
+    return to;
+}
+
+size_t lookout_firing(const struct lookout *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        n += w->v[i].a->fired_ms && !w->v[i].a->resolved_ms;
+    return n;
+}

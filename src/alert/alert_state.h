@@ -1,0 +1,44 @@
+/*
+ * alert_state.h: from what is so now to alerts: what a rule finds must be so for a while before it fires, and not be so for
+ * a while before it is resolved. What fired is kept over a restart. What only happened (a notice) fires once for each
+ * time it happened, and is resolved as it fires.
+ *
+ * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; one that fired before a restart is
+ * not resolved until it was found again or LOOKOUT_SETTLE_MS have gone by, since at first nobody was heard of yet. W3
+ * Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is the
+ * same one, also after a restart, for LOOKOUT_NOTICE_MS.
+ */
+#ifndef ALERT_ALERT_STATE_H
+#define ALERT_ALERT_STATE_H
+
+#include "alert/rule.h"
+#include "model/alert.h"
+
+#define LOOKOUT_MAX       20000  /* alerts at once, pending ones too */
+#define LOOKOUT_SETTLE_MS 120000 /* after a start */
+#define LOOKOUT_NOTICE_MS (2 * 86400000ll)
+
+struct lookout;
+struct lookout *lookout_new(int64_t now_ms);
+void lookout_free(struct lookout *w);
+/* Read back: it fired, and was not resolved; or a notice. r NULL: its rule is not there any more. */
+void lookout_load(struct lookout *w, const struct alert *a, const struct alert_rule *r);
+void lookout_set_last(struct lookout *w, int64_t id); /* numbers given out so far */
+
+/* A look: begin, then see for everything that is so, then end, which tells of what changed. */
+void lookout_begin(struct lookout *w, int64_t now_ms);
+/* since_ms 0: since now, or since it was first seen. Text is borrowed for the call. */
+void lookout_see(struct lookout *w, const struct alert_rule *r, const struct alert_finding *f);
+typedef void lookout_change_fn(void *arg, const struct alert *a); /* it fired, or was resolved, just now */
+void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg);
+
+/* Those there are now: pending and firing, the worst first, then the newest; borrowed until the next look. */
+const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n);
+const struct alert *lookout_find(const struct lookout *w, int64_t id);
+/* Somebody was told of it, again or for the first time; told_to: who by now is all (told.h). What it is then, borrowed
+ * until the next look; NULL: it is not there. */
+const struct alert *lookout_told(struct lookout *w, const char *rule, const char *subject, int64_t now_ms,
+                                 const char *told_to);
+size_t lookout_firing(const struct lookout *w);
+
+#endif

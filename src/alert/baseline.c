@@ -1,0 +1,210 @@
+/* baseline.c: the hours that are over and the same ones of the weeks before, and the day that is over, each a sum. */
+#include "alert/baseline.h"
+
+#include <stdlib.h>
+
+#include "alert/usual.h"
+
+#define HOUR_MS   3600000ll
+#define LATE_MS   600000ll
+#define HOURS     2   /* far from its habit for so many in a row */
+#define FOUND_MAX 500 /* of one kind */
+
+/* What somebody used in each hour: [hour, the newest first][0: then, else so many weeks before]. */
+struct user {
+    const char *kind, *name; /* "company", "acme"; "cluster", "" */
+    int64_t used[HOURS][1 + HABIT_WEEKS];
+};
+
+struct studying {
+    const struct study_ask *ask;
+    struct study *to;
+    struct err *err;
+    struct arena mem; /* of one sum */
+    struct user *users;
+    size_t n, cap;
+    bool known[HOURS][1 + HABIT_WEEKS];
+};
+
+static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to_ms, struct usage_table *ret)
+{
+    const struct study_ask *a = k->ask;
+    struct sums_ask s = {.by = by,
+                         .period = PERIOD_ALL,
+                         .from_ms = from_ms,
+                         .to_ms = to_ms,
+                         .zone = a->zone,
+                         .census = a->census,
+                         .nodes = a->nodes,
+                         .n_nodes = a->n_nodes,
+                         .usage = a->usage,
+                         .arg = a->arg,
+                         .stop = a->stop,
+                         .stop_arg = a->stop_arg};
+
+    arena_fini(&k->mem);
+    k->mem = (struct arena){0};
+    return sums_run(&s, &k->mem, ret, k->err);
+}
+
+/* Was there anything, and were three quarters of it seen? */
+static bool seen(const struct usage_table *t)
+{
+    int64_t wall_ms = t->total.s.held_ms + t->total.free_ms + t->total.unused_ms + t->total.down_ms;
+
+    return wall_ms > 0 && t->total.down_ms <= wall_ms / 4;
+}
+
+static struct user *user_of(struct studying *k, const char *kind, const char *name)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (strcmp(k->users[i].kind, kind) == 0 && strcmp(k->users[i].name, name) == 0)
+            return &k->users[i];
+    VEC_ROOM(k->users, k->n, k->cap);
+    struct user *u = &k->users[k->n++];
+    *u = (struct user){.kind = kind, .name = arena_strn(&k->to->mem, name, strlen(name))};
+    return u;
+}
+
+static const char *const kinds[] = {[BY_TEAM] = "team", [BY_COMPANY] = "company"};
+
+static int sum_hour(struct studying *k, size_t hour, size_t week, int64_t from_ms)
+{
+    static const enum usage_by bys[] = {BY_COMPANY, BY_TEAM};
+    struct usage_table t;
+
+    for (size_t i = 0; i < ARRAY_LEN(bys); i++) {
+        int r = sum(k, bys[i], from_ms, from_ms + HOUR_MS, &t);
+        if (r < 0)
+            return r;
+        k->known[hour][week] = seen(&t);
+        for (size_t row = 0; row < t.n && k->known[hour][week]; row++)
+            if (t.v[row].key)
+                user_of(k, kinds[bys[i]], t.v[row].key)->used[hour][week] += t.v[row].s.held_ms * 1000 / HOUR_MS;
+    }
+    if (k->known[hour][week])
+        user_of(k, "cluster", "")->used[hour][week] = t.total.s.held_ms * 1000 / HOUR_MS;
+    return 0;
+}
+
+static void found(struct studying *k, enum usage_news_kind kind, const char *of, const char *name, int64_t since_ms,
+                  bool weak, const struct buf *text)
+{
+    struct study *to = k->to;
+    char subject[300];
+
+    snprintf(subject, sizeof(subject), "%s%s%s", of, name[0] ? ":" : "", name);
+    VEC_ROOM(to->v, to->n, to->cap);
+    to->v[to->n++] = (struct usage_news){.kind = kind,
+                                         .since_ms = since_ms,
+                                         .weak = weak,
+                                         .subject = arena_strn(&to->mem, subject, strlen(subject)),
+                                         .name = name[0] ? arena_strn(&to->mem, name, strlen(name)) : of,
+                                         .text = arena_strn(&to->mem, text->p, text->len)};
+}
+
+static void judge(struct studying *k, const struct user *u)
+{
+    struct habit h[HOURS];
+    char who[300];
+    AUTO_BUF text = BUF_INIT(4096);
+    int far[HOURS];
+
+    for (size_t i = 0; i < HOURS; i++) {
+        int64_t before[HABIT_WEEKS];
+        for (size_t w = 0; w < HABIT_WEEKS; w++)
+            before[w] = k->known[i][w + 1] ? u->used[i][w + 1] : HABIT_UNKNOWN;
+        if (!k->known[i][0] || !habit_of(before, HABIT_WEEKS, &h[i]))
+            return;
+        far[i] = habit_far(&h[i], u->used[i][0], false);
+    }
+    if (!habit_far(&h[0], u->used[0][0], true))
+        return;
+    bool begins = far[0];
+    for (size_t i = 1; i < HOURS; i++)
+        begins = begins && far[i] == far[0];
+    snprintf(who, sizeof(who), "%s%s%s", u->name[0] ? u->kind : "the cluster", u->name[0] ? " " : "", u->name);
+    habit_text(&text, who, &h[0], u->used[0][0], k->ask->zone, k->ask->hour_ms);
+    found(k, USAGE_UNUSUAL, u->kind, u->name, k->ask->hour_ms - (HOURS - 1) * HOUR_MS, !begins, &text);
+}
+
+static int study_hours(struct studying *k)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < HOURS && r == 0; i++) {
+        int64_t hour_ms = k->ask->hour_ms - (int64_t)i * HOUR_MS;
+        for (size_t w = 0; w <= HABIT_WEEKS && r == 0; w++)
+            r = sum_hour(k, i, w, w ? habit_before(k->ask->zone, hour_ms, (int)w) : hour_ms);
+    }
+    size_t from = k->to->n;
+    for (size_t i = 0; i < k->n && r == 0 && k->to->n - from < FOUND_MAX; i++)
+        judge(k, &k->users[i]);
+    return r;
+}
+
+/* Did this one use of the day, which t is of, what was assigned? */
+static void judge_day(struct studying *k, const struct usage_table *t, const char *kind, const char *name, int64_t gpus)
+{
+    int32_t day = zone_date(k->ask->zone, t->from_ms);
+    int64_t assigned_ms = gpus * (t->to_ms - t->from_ms), used_ms = 0;
+    AUTO_BUF text = BUF_INIT(4096);
+    char who[300];
+
+    for (size_t row = 0; row < t->n; row++)
+        if (t->v[row].key && strcmp(t->v[row].key, name) == 0)
+            used_ms += t->v[row].s.held_ms;
+    if (!low_is(used_ms, assigned_ms))
+        return;
+    snprintf(who, sizeof(who), "%s %s", kind, name);
+    low_text(&text, who, used_ms, assigned_ms, day);
+    found(k, USAGE_LOW, kind, name, t->to_ms, false, &text);
+}
+
+/* Of the day before the one that the next hour is in. */
+static int study_day(struct studying *k)
+{
+    const struct zone *z = k->ask->zone;
+    int32_t day = zone_date(z, k->ask->hour_ms + HOUR_MS) - 1;
+    int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
+    size_t n, n_teams, from = k->to->n;
+    const struct company *co = census_companies(k->ask->census, &n);
+    const struct allotment *team = census_allotments(k->ask->census, &n_teams);
+    struct usage_table t;
+
+    int r = n ? sum(k, BY_COMPANY, from_ms, to_ms, &t) : 0;
+    for (size_t i = 0; i < n && r == 0 && seen(&t) && k->to->n - from < FOUND_MAX; i++)
+        judge_day(k, &t, "company", co[i].name, (int64_t)company_nodes_on(&co[i], day) * co[i].gpus_per_node);
+    if (r == 0 && n_teams)
+        r = sum(k, BY_TEAM, from_ms, to_ms, &t);
+    for (size_t i = 0; i < n_teams && r == 0 && seen(&t) && k->to->n - from < FOUND_MAX; i++)
+        judge_day(k, &t, "team", team[i].team, (int64_t)allotment_nodes_on(&team[i], day) * team[i].gpus_per_node);
+    return r;
+}
+
+int64_t study_hour(const struct zone *z, int64_t now_ms)
+{
+    int64_t next_ms, end_ms = zone_period(z, PERIOD_HOUR, 0, now_ms - LATE_MS, &next_ms);
+
+    return zone_period(z, PERIOD_HOUR, 0, end_ms - 1, &next_ms);
+}
+
+int study_run(const struct study_ask *ask, struct study *ret, struct err *err)
+{
+    struct studying k = {.ask = ask, .to = ret, .err = err};
+
+    *ret = (struct study){0};
+    int r = ask->skip_day ? 0 : study_day(&k);
+    if (r == 0 && !ask->skip_hours)
+        r = study_hours(&k);
+    arena_fini(&k.mem);
+    free(k.users);
+    return r;
+}
+
+void study_fini(struct study *s)
+{
+    arena_fini(&s->mem);
+    free(s->v);
+    *s = (struct study){0};
+}

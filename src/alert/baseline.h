@@ -1,0 +1,43 @@
+/*
+ * baseline.h: counted usage -> what there is to say of it: who used hardly anything of what was assigned on the day
+ * before, and whose use is far from its habit (usual.h). Companies, teams, and the cluster as a whole; teams and the
+ * cluster are assigned nothing.
+ *
+ * U1 Days are those of the zone; one of 23 or 25 hours counts as such. U2 Of hours and days of which more than a
+ * quarter was not seen nothing is said. U3 The same usage gives the same findings: a restart changes nothing.
+ */
+#ifndef ALERT_BASELINE_H
+#define ALERT_BASELINE_H
+
+#include "alert/rule.h"
+#include "base/mem.h"
+#include "usage/sums.h"
+
+struct study_ask {
+    int64_t hour_ms; /* the newest that is over and counted: where it began */
+    const struct zone *zone;
+    const struct census *census;
+    const struct sums_node *nodes; /* what they are called */
+    size_t n_nodes;
+    int (*usage)(void *arg, const struct usage_ask *ask,
+                 int (*each)(void *each_arg, const char *node, const struct usage_span *s), void *each_arg,
+                 struct err *err);
+    void *arg;
+    bool (*stop)(void *arg);
+    void *stop_arg;
+    bool skip_day, skip_hours; /* the one or the other is not wanted */
+};
+
+struct study {
+    struct usage_news *v;
+    size_t n, cap;
+    struct arena mem; /* its text */
+};
+
+/* The newest hour that is over, and has been for ten minutes, in which what is late may come: where it began. */
+int64_t study_hour(const struct zone *z, int64_t now_ms);
+/* 0; -ECANCELED; what usage gave. ret is ended with study_fini in any case. */
+int study_run(const struct study_ask *ask, struct study *ret, struct err *err);
+void study_fini(struct study *s);
+
+#endif

@@ -1,0 +1,500 @@
+/* feature.c: looks, what changed into the store, silences, and what happened lately. */
+#include "alert/feature.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "alert/alert_state.h"
+#include "alert/note.h"
+#include "alert/show.h"
+#include "nodes/sources.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "nodes/gpus.h"
+#include "alert/baselines.h"
+#include "alert/teller.h"
+#include "notify/outbox.h"
+#include "now/view.h"
+
+#define LOOK_MS    5000
+#define LOOK_MOST  30000
+#define LOOK_PART  100 /* looking takes at most such a part of a processor: of very many nodes it is done less often */
+#define RECENT_MS  3600000
+#define WANDB_MS   86400000 /* what a pull found is told once, also to a hub that was away */
+#define RECENT_MAX 2000
+#define PAST_MAX   1000 /* resolved ones kept at hand */
+#define PAST_MS    (7 * 86400000ll)
+
+struct alerts_desk {
+    struct hub *h;
+    struct alert_rules *rules;
+    struct lookout *watch;
+    struct recent *recent;
+    size_t n_recent, cap_recent;
+    struct alert **past; /* newest last */
+    size_t n_past, cap_past;
+    const struct alert **past_list;
+    struct herald *herald;
+    struct channel_now *channels;
+    struct habits *habits;
+    struct gpus *gpus;
+    struct alert **lost; /* of GPUs that are gone: copies of those that fire */
+    size_t n_lost, cap_lost;
+    struct silence **silences;
+    size_t n_silences, cap_silences;
+    int64_t last_silence, looked_ms, rest_ms;
+    const struct node_now **nodes;
+};
+
+static struct alert_rules *rules_of(const struct hub_conf *conf, struct err *err)
+{
+    struct alert_rules *r = alert_rules_new();
+
+    if (alert_rules_read(r, &conf->alerts, err) == 0)
+        return r;
+    alert_rules_free(r);
+    return NULL;
+}
+
+static void forget_lost(struct alerts_desk *d)
+{
+    for (size_t i = 0; i < d->n_lost; i++)
+        free(d->lost[i]);
+    d->n_lost = 0;
+}
+
+static void *open_alerts(struct hub *h)
+{
+    struct alerts_desk *d = h->alerts = mem_zero(1, sizeof(*d));
+
+    d->h = h;
+    d->rules = alert_rules_new();
+    d->watch = lookout_new(clock_wall_ms());
+    d->herald = herald_new(h);
+    d->habits = habits_new(h);
+    d->gpus = gpus_new();
+    return d;
+}
+
+static void close_alerts(void *self)
+{
+    struct alerts_desk *d = self;
+
+    d->h->alerts = NULL;
+    for (size_t i = 0; i < d->n_past; i++)
+        free(d->past[i]);
+    for (size_t i = 0; i < d->n_silences; i++)
+        free(d->silences[i]);
+    herald_free(d->herald);
+    free(d->channels);
+    habits_free(d->habits);
+    gpus_free(d->gpus);
+    forget_lost(d);
+    free(d->lost);
+    free(d->past);
+    free(d->past_list);
+    free(d->silences);
+    free(d->recent);
+    free(d->nodes);
+    lookout_free(d->watch);
+    alert_rules_free(d->rules);
+    free(d);
+}
+
+static int prepare_rules(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    (void)self;
+    *next = rules_of(conf, err);
+    return *next ? 0 : -EINVAL;
+}
+
+static void drop_rules(void *next)
+{
+    alert_rules_free(next);
+}
+
+static void take_rules(void *self, void *next)
+{
+    struct alerts_desk *d = self;
+
+    alert_rules_free(d->rules);
+    d->rules = next;
+}
+
+/* ---- what was before ---- */
+
+static void keep_past(struct alerts_desk *d, struct alert *a)
+{
+    if (d->n_past == PAST_MAX) {
+        free(d->past[0]);
+        memmove(d->past, d->past + 1, --d->n_past * sizeof(*d->past));
+    }
+    VEC_ROOM(d->past, d->n_past, d->cap_past);
+    d->past[d->n_past++] = a;
+}
+
+/* Is anybody to be told? */
+static void keep_over(struct alerts_desk *d, const struct alert *a, int64_t now_ms)
+{
+    const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
+
+    if (!r || !r->no_end || !a->told_ms)
+        herald_over(d->herald, a, now_ms);
+}
+
+static void load_alert(void *arg, const struct note *n)
+{
+    struct alerts_desk *d = arg;
+    struct err err = {0};
+    struct alert *a = alert_read(n->bytes, &err);
+
+    lookout_set_last(d->watch, n->id);
+    if (!a) {
+        log_warn("alert", "note %" PRId64 ": %s", n->id, err.msg);
+        return;
+    }
+    if (alert_state(a) == ALERT_FIRING) {
+        lookout_load(d->watch, a, alert_rules_find(d->rules, a->rule));
+        free(a);
+    } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
+        if (a->notice && a->fired_ms > d->h->started_ms - LOOKOUT_NOTICE_MS)
+            lookout_load(d->watch, a, alert_rules_find(d->rules, a->rule));
+        keep_over(d, a, d->h->started_ms);
+        keep_past(d, a);
+    } else {
+        free(a);
+    }
+}
+
+static void load_silence(void *arg, const struct note *n)
+{
+    struct alerts_desk *d = arg;
+    struct silence *s = silence_read(n->bytes, NULL);
+
+    d->last_silence = MAX(d->last_silence, n->id);
+    if (!s)
+        return;
+    if (s->until_ms <= d->h->started_ms) {
+        free(s);
+        return;
+    }
+    VEC_ROOM(d->silences, d->n_silences, d->cap_silences);
+    d->silences[d->n_silences++] = s;
+}
+
+static void load_event(void *arg, const char *node, const char *device, const struct node_event *e)
+{
+    alerts_desk_event(arg, node, device, e);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct recent *a = x, *b = y;
+
+    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
+}
+
+static int load_alerts(void *self, struct err *err)
+{
+    struct alerts_desk *d = self;
+    int r = store_notes(d->h->store, NOTE_ALERT, false, load_alert, d, err);
+
+    if (r == 0)
+        r = store_notes(d->h->store, NOTE_SILENCE, false, load_silence, d, err);
+    if (r == 0)
+        r = gpus_load(d->gpus, d->h->store, err);
+    if (r == 0)
+        r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, load_event, d, err);
+    if (d->n_recent)
+        qsort(d->recent, d->n_recent, sizeof(*d->recent), by_time);
+    return MIN(r, 0);
+}
+
+/* ---- what happens ---- */
+
+void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e)
+{
+    if (!d)
+        return;
+    if (d->n_recent == RECENT_MAX)
+        memmove(d->recent, d->recent + 1, --d->n_recent * sizeof(*d->recent));
+    VEC_ROOM(d->recent, d->n_recent, d->cap_recent);
+    struct recent *r = &d->recent[d->n_recent++];
+    *r = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
+    mem_copy_str(r->node, sizeof(r->node), node ? node : "");
+    mem_copy_str(r->device, sizeof(r->device), device ? device : "");
+    mem_copy_str(r->text, sizeof(r->text), e->text);
+}
+
+static void forget_old(struct alerts_desk *d, int64_t now_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_recent; i++)
+        if (now_ms - d->recent[i].at_ms < (d->recent[i].kind == EVENT_WANDB ? WANDB_MS : RECENT_MS))
+            d->recent[n++] = d->recent[i];
+    d->n_recent = n;
+    n = 0;
+    for (size_t i = 0; i < d->n_silences; i++) {
+        if (d->silences[i]->until_ms > now_ms)
+            d->silences[n++] = d->silences[i];
+        else
+            free(d->silences[i]);
+    }
+    d->n_silences = n;
+}
+
+/* ---- looking ---- */
+
+/* What could not be stored is tried by nobody again: it would fire anew after a restart. */
+static void kept(void *arg, int result)
+{
+    (void)arg;
+    if (result < 0)
+        log_warn("alert", "an alert could not be stored: %s", strerror(-result));
+}
+
+static void changed(void *arg, const struct alert *a)
+{
+    struct alerts_desk *d = arg;
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+
+    alert_write(a, &b);
+    struct note n = {.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms, .bytes = buf_str(&b)};
+    store_notes_put(d->h->store, &n, 1, kept, NULL);
+    if (a->resolved_ms) {
+        keep_over(d, a, d->looked_ms);
+        keep_past(d, alert_copy(a));
+    }
+    log_info("alert", "%s: %s: %s%s", severity_words[a->severity], a->rule, a->text,
+             a->resolved_ms && !a->notice ? " (is over)" : "");
+}
+
+static void see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
+{
+    lookout_see(((struct alerts_desk *)arg)->watch, r, f);
+}
+
+struct whole_scene { /* a scene and what it borrows from */
+    struct scene s;
+    struct view view;
+    char sources[NOTICE_MAX], channels[NOTICE_MAX], store[240];
+};
+
+/* While rules look at these the lookout makes new ones of its own. */
+static void copy_lost(struct alerts_desk *d)
+{
+    size_t n;
+    const struct alert *const *v = lookout_all(d->watch, &n);
+
+    forget_lost(d);
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->fired_ms && strcmp(v[i]->rule, "gpu-lost") == 0) {
+            VEC_ROOM(d->lost, d->n_lost, d->cap_lost);
+            d->lost[d->n_lost++] = alert_copy(v[i]);
+        }
+}
+
+static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *w)
+{
+    struct hub *h = d->h;
+    struct store_stat st;
+
+    free(d->nodes);
+    d->nodes = mem_zero(live_count(h->live) + 1, sizeof(*d->nodes));
+    *w = (struct whole_scene){0};
+    view_of(h->live, &(struct view_ask){.show_cmd = false}, now_ms, d->nodes, &w->view);
+    store_stat(h->store, &st);
+    if (st.last_error)
+        snprintf(w->store, sizeof(w->store), "%s", st.error[0] ? st.error : strerror(-st.last_error));
+    if (h->api.sources)
+        sources_said_notice(h->api.sources, now_ms, w->sources);
+    outbox_notice(h->outbox, w->channels, sizeof(w->channels));
+    w->s = (struct scene){.now_ms = now_ms,
+                          .started_ms = d->h->started_ms,
+                          .view = &w->view,
+                          .live = h->live,
+                          .census = h->api.census,
+                          .book = h->book,
+                          .store = w->store[0] ? w->store : NULL,
+                          .sources = w->sources[0] ? w->sources : NULL,
+                          .channels = w->channels[0] ? w->channels : NULL,
+                          .recent = d->recent,
+                          .n_recent = d->n_recent};
+    w->s.usage = habits_now(d->habits, &w->s.n_usage);
+    copy_lost(d);
+    w->s.lost = (const struct alert *const *)d->lost;
+    w->s.n_lost = d->n_lost;
+    w->s.gpus_had = gpus_had;
+    w->s.gpus_arg = d->gpus;
+}
+
+static void look_at_all(void *self, int64_t now_ms)
+{
+    struct alerts_desk *d = self;
+    struct whole_scene w;
+    struct alerts_now now;
+
+    if (now_ms - d->looked_ms < MAX(LOOK_MS, d->rest_ms) && now_ms >= d->looked_ms)
+        return;
+    int64_t begin_us = clock_thread_us();
+    d->looked_ms = now_ms;
+    forget_old(d, now_ms);
+    habits_tick(d->habits, now_ms);
+    scene_of(d, now_ms, &w);
+    gpus_learn(d->gpus, &w.view, now_ms);
+    lookout_begin(d->watch, now_ms);
+    alert_rules_look(d->rules, &w.s, see, d);
+    lookout_end(d->watch, changed, d);
+    alerts_desk_now(d->h, &now);
+    herald_tick(d->herald, &now, d->rules, d->watch, now_ms);
+    d->rest_ms = MIN((clock_thread_us() - begin_us) * LOOK_PART / 1000, LOOK_MOST);
+}
+
+/* ---- for the API ---- */
+
+void alerts_desk_now(void *hub, struct alerts_now *ret)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+
+    *ret = (struct alerts_now){.silences = (const struct silence *const *)d->silences, .n_silences = d->n_silences};
+    ret->v = lookout_all(d->watch, &ret->n);
+    d->past_list = mem_grow(d->past_list, MAX(d->n_past, 1u), sizeof(*d->past_list));
+    for (size_t i = 0; i < d->n_past; i++)
+        d->past_list[i] = d->past[d->n_past - 1 - i];
+    ret->past = d->past_list;
+    ret->n_past = d->n_past;
+    const struct channel_now *c = outbox_now(d->h->outbox, &ret->n_channels);
+    d->channels = mem_grow(d->channels, MAX(ret->n_channels, 1u), sizeof(*d->channels));
+    for (size_t i = 0; i < ret->n_channels; i++) {
+        d->channels[i] = c[i];
+        d->channels[i].passed = herald_passed(d->herald, c[i].name);
+    }
+    ret->channels = d->channels;
+}
+
+struct alert_rules *alerts_desk_rules_again(void *hub)
+{
+    struct err err = {0};
+    struct alert_rules *r = rules_of(&((struct hub *)hub)->conf, &err);
+
+    return r ? r : alert_rules_new(); /* checked before: cannot be */
+}
+
+const struct alert_rules *alerts_desk_rules(void *hub)
+{
+    return ((struct hub *)hub)->alerts->rules;
+}
+
+void alerts_desk_test(void *hub, void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
+                      void *arg)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    struct whole_scene w;
+
+    scene_of(d, clock_wall_ms(), &w);
+    alert_rules_look(d->rules, &w.s, see_it, arg);
+}
+
+struct writing {
+    struct hub *h;
+    struct late *late;
+    struct silence *s; /* to be in force; NULL: */
+    int64_t id;        /* ... this one is not any more */
+};
+
+/* d NULL: the hub ends; it is stored. */
+static void keep_silence(struct alerts_desk *d, struct silence *s)
+{
+    if (!d) {
+        free(s);
+        return;
+    }
+    VEC_ROOM(d->silences, d->n_silences, d->cap_silences);
+    d->silences[d->n_silences++] = s;
+}
+
+static void drop_silence(struct alerts_desk *d, int64_t id)
+{
+    for (size_t i = 0; d && i < d->n_silences; i++)
+        if (d->silences[i]->id == id) {
+            free(d->silences[i]);
+            d->silences[i] = d->silences[--d->n_silences];
+            return;
+        }
+}
+
+static void written(void *arg, int result)
+{
+    struct writing *w = arg;
+    struct reply rp = {0};
+
+    if (result < 0) {
+        reply_problem(&rp, result == -ENOSPC ? 507 : 503, "the hub cannot store it, nothing was changed: %s",
+                      strerror(-result));
+        free(w->s);
+    } else {
+        rp.body = BUF_INIT(65536);
+        rp.status = w->s ? 201 : 200;
+        struct json j = json_on(&rp.body);
+        if (w->s) {
+            silence_json(&j, w->s);
+            keep_silence(w->h->alerts, w->s);
+        } else {
+            drop_silence(w->h->alerts, w->id);
+            json_obj(&j, NULL);
+            json_int(&j, "id", w->id);
+            json_end_obj(&j);
+        }
+        buf_addc(&rp.body, '\n');
+    }
+    httpd_late_reply(w->late, &rp);
+    free(w);
+}
+
+enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    struct silence to = *s;
+    (void)rp;
+
+    to.id = ++d->last_silence;
+    silence_write(&to, &b);
+    struct note n = {.kind = NOTE_SILENCE, .id = to.id, .over_ms = to.until_ms, .bytes = buf_str(&b)};
+    struct writing *w = mem_zero(1, sizeof(*w));
+    *w = (struct writing){.h = d->h, .late = httpd_late(rq), .s = silence_copy(&to)};
+    store_notes_put(d->h->store, &n, 1, written, w);
+    return REPLY_LATER;
+}
+
+enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id)
+{
+    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    size_t i = 0;
+
+    while (i < d->n_silences && d->silences[i]->id != id)
+        i++;
+    if (i == d->n_silences)
+        return reply_problem(rp, 404, "there is no silence %" PRId64 "; /api/v1/silences lists them", id);
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+    struct silence over = *d->silences[i];
+    over.until_ms = rq->now_ms;
+    silence_write(&over, &b); /* it is kept, so that its number is no other's after a restart */
+    struct note n = {.kind = NOTE_SILENCE, .id = id, .over_ms = over.until_ms, .bytes = buf_str(&b)};
+    struct writing *w = mem_zero(1, sizeof(*w));
+    *w = (struct writing){.h = d->h, .late = httpd_late(rq), .id = id};
+    store_notes_put(d->h->store, &n, 1, written, w);
+    return REPLY_LATER;
+}
+
+const struct feature alert_feature = {
+    .name = "alert",
+    .open = open_alerts,
+    .prepare = prepare_rules,
+    .drop = drop_rules,
+    .take = take_rules,
+    .load = load_alerts,
+    .tick = look_at_all,
+    .close = close_alerts,
+};

@@ -1,0 +1,29 @@
+/*
+ * feature.h: the desk that looks every few seconds whether something is wrong (alert/), and keeps what it found. An
+ * alert that fires or is resolved is durable before anybody is told of it (screens may show it a moment earlier); what
+ * fired survives a restart, and fires once.
+ */
+#ifndef ALERT_FEATURE_H
+#define ALERT_FEATURE_H
+
+#include "hub/feature.h"
+#include "hub/hub.h"
+#include "model/alert.h"
+
+struct alerts_desk;
+extern const struct feature alert_feature;
+/* Something happened: for the rules that look at that. */
+void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e);
+
+/* For the API: alert/show.h. */
+struct alerts_now;
+void alerts_desk_now(void *hub, struct alerts_now *ret);
+enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
+enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id);
+const struct alert_rules *alerts_desk_rules(void *hub);
+struct alert_rules *alerts_desk_rules_again(void *hub); /* the same, the caller's own */
+/* What would fire now if nothing had to last: see is called for each. */
+void alerts_desk_test(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
+                      void *arg);
+
+#endif

@@ -1,0 +1,533 @@
+/* replay.c: reels of all nodes side by side, a scene per minute, and what the lookout says of it. */
+#include "alert/replay.h"
+
+#include <errno.h>
+
+#include "alert/alert_state.h"
+#include "alert/replay_node.h"
+#include "alert/baseline.h"
+#include "base/mem.h"
+#include "people/roll.h"
+#include "now/view.h"
+
+#define MINUTE_MS  REEL_MINUTE_MS
+#define HOUR_MS    3600000ll
+#define DAY_MS     86400000ll
+#define RECENT_MS  HOUR_MS /* as the hub's desk has it */
+#define HOLDS_MAX  BOOK_MAX
+#define STOP_EVERY 64 /* minutes */
+
+/* What there was to say of usage: of days, and of hours. */
+struct usage_past {
+    char zone_name[ZONE_NAME_MAX];
+    struct zone *zone;
+    struct sums_node *nodes; /* what they are called */
+    size_t n_nodes;
+    struct arena mem;   /* their text */
+    bool days, hours;   /* are wanted */
+    int32_t day;        /* looked at last */
+    int64_t hour_ms;    /* the same; 0: none */
+    struct study of[2]; /* of the day; of the hour */
+    struct usage_news *v;
+    size_t n;
+};
+
+struct hindsight {
+    struct state_rule rule;
+    struct usage_past usage;
+    struct census *census;
+    struct alert_rules *rules;
+    const struct zone *zone;
+    int64_t from_ms, to_ms, start_ms, until_ms;
+    struct reel **reels;
+    size_t n_reels;
+    struct reel_ask ask;
+    /* the past beside the nodes */
+    struct recent *events; /* by time */
+    size_t n_events, cap_events, first_event, next_event;
+    struct hold **holds; /* by when they were made */
+    size_t n_holds, cap_holds, next_hold;
+    /* now, as it was */
+    struct live *live;
+    struct book *book;
+    struct roll *roll;
+    struct lookout *lookout;
+    const struct node_now **nodes;
+    size_t minutes;
+    /* what was found */
+    struct hindsight_rule *tally;
+    uint8_t (*days)[(HINDSIGHT_DAYS_MAX + 8) / 8 + 1]; /* a bit for each, from first_day */
+    int32_t first_day;
+    size_t n_tally;
+    struct alert **found; /* a ring once it is full */
+    size_t n_found, cap_found, total;
+};
+
+static bool wanted(const struct alert_rules *rules, const char *name)
+{
+    const struct alert_rule *r = alert_rules_find(rules, name);
+
+    return r && !r->off;
+}
+
+static void usage_begin(struct usage_past *u, const struct hindsight_ask *ask)
+{
+    const struct view *v = ask->view;
+
+    mem_copy_str(u->zone_name, sizeof(u->zone_name), ask->usage_zone ? ask->usage_zone : "");
+    u->days = wanted(ask->rules, "usage-low");
+    u->hours = wanted(ask->rules, "usage-unusual");
+    u->nodes = arena_alloc(&u->mem, v->n + 1, sizeof(*u->nodes));
+    u->n_nodes = v->n;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        u->nodes[i] = (struct sums_node){.key = arena_strn(&u->mem, n->key, strlen(n->key)),
+                                         .name = arena_strn(&u->mem, n->name, strlen(n->name))};
+    }
+}
+
+static void usage_end(struct usage_past *u)
+{
+    zone_free(u->zone);
+    arena_fini(&u->mem);
+    study_fini(&u->of[0]);
+    study_fini(&u->of[1]);
+    free(u->v);
+    *u = (struct usage_past){0};
+}
+
+struct hindsight *hindsight_new(const struct hindsight_ask *ask)
+{
+    struct hindsight *r = mem_zero(1, sizeof(*r));
+    int64_t before = HOUR_MS;
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(ask->rules, &n);
+
+    r->rule = *ask->rule;
+    r->census = census_ref(ask->census);
+    r->rules = ask->rules;
+    r->zone = ask->zone;
+    r->to_ms = ask->to_ms / MINUTE_MS * MINUTE_MS;
+    r->from_ms = MAX(ask->from_ms / MINUTE_MS * MINUTE_MS, r->to_ms - HINDSIGHT_DAYS_MAX * DAY_MS);
+    r->tally = mem_zero(n + 1, sizeof(*r->tally));
+    r->days = mem_zero(n + 1, sizeof(*r->days));
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].off)
+            continue;
+        r->tally[r->n_tally++].rule = &v[i];
+        before = MAX(before, v[i].for_ms + 10 * MINUTE_MS);
+    }
+    r->start_ms = MAX(r->from_ms - MIN(before, DAY_MS), 0) / MINUTE_MS * MINUTE_MS;
+    r->until_ms = r->from_ms;
+    r->first_day = r->zone ? zone_date(r->zone, r->from_ms) : (int32_t)(r->from_ms / DAY_MS);
+    r->reels = mem_zero(ask->view->n + 1, sizeof(*r->reels));
+    for (size_t i = 0; i < ask->view->n; i++)
+        if (!ask->view->nodes[i]->retired)
+            r->reels[r->n_reels++] = reel_new(ask->view->nodes[i]);
+    usage_begin(&r->usage, ask);
+    reel_ask_init(&r->ask, r->rules, &r->rule);
+    return r;
+}
+
+/* What only the run needs. */
+static void rest(struct hindsight *r)
+{
+    for (size_t i = 0; i < r->n_reels; i++)
+        reel_free(r->reels[i]);
+    r->n_reels = 0;
+    for (size_t i = 0; i < r->n_holds; i++)
+        free(r->holds[i]);
+    r->n_holds = 0;
+    lookout_free(r->lookout);
+    usage_end(&r->usage);
+    live_free(r->live);
+    book_free(r->book);
+    roll_free(r->roll);
+    free(r->nodes);
+    free(r->events);
+    r->lookout = NULL;
+    r->live = NULL;
+    r->book = NULL;
+    r->roll = NULL;
+    r->nodes = NULL;
+    r->events = NULL;
+}
+
+void hindsight_free(struct hindsight *r)
+{
+    if (!r)
+        return;
+    rest(r);
+    for (size_t i = 0; i < r->n_found; i++)
+        free(r->found[i]);
+    free(r->found);
+    free(r->reels);
+    free(r->holds);
+    free(r->tally);
+    free(r->days);
+    alert_rules_free(r->rules);
+    census_unref(r->census);
+    free(r);
+}
+
+/* ---- what the rules found ---- */
+
+static struct hindsight_rule *tally_of(struct hindsight *r, const char *rule)
+{
+    for (size_t i = 0; i < r->n_tally; i++)
+        if (strcmp(r->tally[i].rule->name, rule) == 0)
+            return &r->tally[i];
+    return NULL;
+}
+
+static void found(struct hindsight *r, const struct alert *a)
+{
+    struct hindsight_rule *t = tally_of(r, a->rule);
+    int64_t end = a->resolved_ms ? a->resolved_ms : r->until_ms;
+
+    if (end < r->from_ms || !t)
+        return; /* over before what was asked for */
+    int32_t day =
+        r->zone ? zone_date(r->zone, MAX(a->fired_ms, r->from_ms)) : (int32_t)(MAX(a->fired_ms, r->from_ms) / DAY_MS);
+    size_t bit = (size_t)MAX(day - r->first_day, 0);
+    uint8_t *days = r->days[t - r->tally];
+    t->alerts++;
+    t->firing += !a->resolved_ms;
+    t->longest_ms = a->notice ? 0 : MAX(t->longest_ms, end - a->since_ms);
+    if (bit / 8 < sizeof(*r->days) && !(days[bit / 8] >> bit % 8 & 1)) {
+        days[bit / 8] |= (uint8_t)(1u << bit % 8);
+        t->days++;
+    }
+    r->total++;
+    if (r->n_found == HINDSIGHT_ALERTS_MAX) { /* the oldest makes room */
+        size_t at = (r->total - 1) % HINDSIGHT_ALERTS_MAX;
+        free(r->found[at]);
+        r->found[at] = alert_copy(a);
+        return;
+    }
+    VEC_ROOM(r->found, r->n_found, r->cap_found);
+    r->found[r->n_found++] = alert_copy(a);
+}
+
+static void on_change(void *arg, const struct alert *a)
+{
+    if (a->resolved_ms)
+        found(arg, a);
+}
+
+static void on_see(void *arg, const struct alert_rule *rule, const struct alert_finding *f)
+{
+    lookout_see(arg, rule, f);
+}
+
+static int by_fired(const void *x, const void *y)
+{
+    const struct alert *a = *(const struct alert *const *)x, *b = *(const struct alert *const *)y;
+
+    if (a->fired_ms != b->fired_ms)
+        return a->fired_ms < b->fired_ms ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* ---- the past beside the nodes ---- */
+
+static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
+{
+    struct hindsight *r = arg;
+
+    if (e->at_ms > r->to_ms)
+        return;
+    VEC_ROOM(r->events, r->n_events, r->cap_events);
+    struct recent *to = &r->events[r->n_events++];
+    *to = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
+    mem_copy_str(to->node, sizeof(to->node), node ? node : "");
+    mem_copy_str(to->device, sizeof(to->device), device ? device : "");
+    mem_copy_str(to->text, sizeof(to->text), e->text);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct recent *a = x, *b = y;
+
+    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const struct reel *const *a = x, *const *b = y;
+
+    return strcmp(reel_key(*a), reel_key(*b));
+}
+
+static struct reel *reel_of(struct hindsight *r, const char *key)
+{
+    size_t low = 0, high = r->n_reels;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        int c = strcmp(reel_key(r->reels[mid]), key);
+        if (c == 0)
+            return r->reels[mid];
+        if (c < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+/* As it was to be when it was over: one that was given back ends there. Changes of one are not on record. */
+static void take_hold(void *arg, const struct hold *h)
+{
+    struct hindsight *r = arg;
+    struct hold one = *h;
+
+    one.until_ms = hold_end_ms(h);
+    one.released_ms = 0;
+    if (one.until_ms <= one.from_ms || r->n_holds == HOLDS_MAX)
+        return;
+    VEC_ROOM(r->holds, r->n_holds, r->cap_holds);
+    r->holds[r->n_holds++] = hold_copy(&one);
+}
+
+static int by_made(const void *x, const void *y)
+{
+    const struct hold *a = *(const struct hold *const *)x, *b = *(const struct hold *const *)y;
+
+    return a->created_ms != b->created_ms ? (a->created_ms < b->created_ms ? -1 : 1)
+                                          : (a->id > b->id) - (a->id < b->id);
+}
+
+static int load_records(struct hindsight *r, const struct past_source *past, struct err *err)
+{
+    int64_t from_ms = r->start_ms - RECENT_MS;
+    int code = past->events ? past->events(past->procs_arg, from_ms, HINDSIGHT_EVENTS_MAX, take_event, r, err) : 0;
+
+    if (code >= 0 && past->holds)
+        code = past->holds(past->procs_arg, r->start_ms, r->to_ms, take_hold, r, err);
+    if (r->n_events)
+        qsort(r->events, r->n_events, sizeof(*r->events), by_time);
+    if (r->n_holds)
+        qsort(r->holds, r->n_holds, sizeof(struct hold *), by_made);
+    if (r->n_reels)
+        qsort(r->reels, r->n_reels, sizeof(struct reel *), by_key);
+    for (size_t i = 0; i < r->n_events; i++) {
+        struct reel *of = reel_of(r, r->events[i].node);
+        if (of)
+            reel_event(of, &r->events[i]);
+    }
+    size_t procs = HINDSIGHT_PROCS_MAX;
+    for (size_t i = 0; i < r->n_reels && code >= 0; i++) {
+        code = past->stop && past->stop(past->stop_arg)
+                   ? -ECANCELED
+                   : reel_begin(r->reels[i], past, r->start_ms, r->to_ms, procs, err);
+        procs -= code > 0 ? (size_t)code : 0;
+    }
+    return MIN(code, 0);
+}
+
+/* ---- bookings ---- */
+
+static const struct hold_now *as_now(const struct hold *h, struct hold_now *ret)
+{
+    if (!h)
+        return NULL;
+    memset(ret, 0, sizeof(*ret)); /* live compares them */
+    ret->id = h->id;
+    ret->from_ms = h->from_ms;
+    ret->until_ms = h->until_ms;
+    mem_copy_str(ret->person, sizeof(ret->person), h->person);
+    mem_copy_str(ret->comment, sizeof(ret->comment), h->comment);
+    return ret;
+}
+
+static void show_hold(struct hindsight *r, const struct hold *h, int64_t at_ms)
+{
+    struct str rest = str_of(h->devices), one;
+
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        const struct device_now *d = one.len ? live_find_device(r->live, one, &n) : NULL;
+        const struct hold *now, *next;
+        struct hold_now a, b;
+        if (!d)
+            continue;
+        book_of_device(r->book, one, at_ms, &now, &next);
+        live_book(r->live, live_find(r->live, n->key), (size_t)(d - n->devices), as_now(now, &a), as_now(next, &b),
+                  at_ms);
+    }
+}
+
+static void turned(void *arg, const struct hold *h, enum hold_state to)
+{
+    struct hindsight *r = arg;
+
+    (void)to;
+    show_hold(r, h, r->until_ms);
+}
+
+static void play_holds(struct hindsight *r, int64_t at_ms)
+{
+    size_t first = r->next_hold;
+
+    for (; r->next_hold < r->n_holds && r->holds[r->next_hold]->created_ms <= at_ms; r->next_hold++)
+        book_load(r->book, r->holds[r->next_hold], at_ms);
+    for (size_t i = first; i < r->next_hold; i++)
+        show_hold(r, r->holds[i], at_ms);
+    book_tick(r->book, at_ms, turned, r);
+}
+
+/* ---- minute by minute ---- */
+
+static const struct identity *who(void *arg, const struct node_now *n, const struct proc_fact *f)
+{
+    return roll_who(arg, n->key, f);
+}
+
+/* As the hub's worker does, once an hour. */
+static int play_usage(struct usage_past *u, const struct census *census, const struct past_source *past, int64_t at_ms,
+                      struct err *err)
+{
+    int64_t hour_ms = u->zone ? study_hour(u->zone, at_ms) : 0;
+    struct study_ask ask = {.hour_ms = hour_ms,
+                            .zone = u->zone,
+                            .census = census,
+                            .nodes = u->nodes,
+                            .n_nodes = u->n_nodes,
+                            .usage = past->usage,
+                            .arg = past->procs_arg,
+                            .stop = past->stop,
+                            .stop_arg = past->stop_arg};
+    int r = 0;
+
+    if (!past->usage || hour_ms == u->hour_ms)
+        return 0;
+    int32_t day = zone_date(u->zone, hour_ms + HOUR_MS);
+    for (int i = 0; i < 2 && r == 0; i++) {
+        if (i == 0 ? !u->days || (day == u->day && u->hour_ms) : !u->hours)
+            continue;
+        ask.skip_hours = i == 0;
+        ask.skip_day = i == 1;
+        study_fini(&u->of[i]);
+        r = study_run(&ask, &u->of[i], err);
+    }
+    u->day = day;
+    u->hour_ms = hour_ms;
+    u->n = 0;
+    u->v = mem_grow(u->v, u->of[0].n + u->of[1].n + 1, sizeof(*u->v));
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < u->of[i].n; k++)
+            u->v[u->n++] = u->of[i].v[k];
+    return r;
+}
+
+static void play_minute(struct hindsight *r, int64_t at_ms)
+{
+    struct view view;
+
+    r->until_ms = at_ms;
+    for (size_t i = 0; i < r->n_reels; i++)
+        reel_play(r->reels[i], r->live, at_ms);
+    live_tick(r->live, at_ms);
+    play_holds(r, at_ms);
+    while (r->first_event < r->n_events && r->events[r->first_event].at_ms <= at_ms - RECENT_MS)
+        r->first_event++;
+    r->next_event = MAX(r->next_event, r->first_event);
+    while (r->next_event < r->n_events && r->events[r->next_event].at_ms <= at_ms)
+        r->next_event++;
+    view_of(r->live, &(struct view_ask){.show_cmd = false}, at_ms, r->nodes, &view);
+    struct scene s = {.now_ms = at_ms,
+                      .view = &view,
+                      .live = r->live,
+                      .census = r->census,
+                      .book = r->book,
+                      .recent = r->events ? r->events + r->first_event : NULL,
+                      .n_recent = r->next_event - r->first_event,
+                      .usage = r->usage.v,
+                      .n_usage = r->usage.n};
+    lookout_begin(r->lookout, at_ms);
+    alert_rules_look(r->rules, &s, on_see, r->lookout);
+    lookout_end(r->lookout, on_change, r);
+    r->minutes++;
+}
+
+/* How long a stretch may be loaded at once: a part of a day, since the store keeps minutes by the day. */
+static int64_t stretch(const struct hindsight *r)
+{
+    static const int64_t hours[] = {24, 12, 6, 4, 3, 2};
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < r->n_reels; i++)
+        bytes += reel_minute_bytes(r->reels[i], &r->ask);
+    for (size_t i = 0; i < ARRAY_LEN(hours); i++)
+        if (bytes * 60 * (size_t)hours[i] <= HINDSIGHT_LOAD_BYTES)
+            return hours[i] * HOUR_MS;
+    return HOUR_MS;
+}
+
+static int play(struct hindsight *r, const struct past_source *past, struct err *err)
+{
+    int64_t step = stretch(r), at_ms = r->start_ms;
+    int code = 0;
+
+    while (at_ms < r->to_ms && code == 0) {
+        int64_t end_ms = MIN((at_ms / step + 1) * step, r->to_ms);
+        for (size_t i = 0; i < r->n_reels && code == 0; i++)
+            code = reel_load(r->reels[i], &r->ask, past, at_ms, end_ms, err);
+        struct roll *before = r->roll; /* groups are those of the moment */
+        r->roll = roll_new(r->census, at_ms);
+        live_who(r->live, who, r->roll);
+        roll_free(before);
+        for (size_t k = 0; at_ms < end_ms && code == 0; k++) {
+            at_ms += MINUTE_MS;
+            code = play_usage(&r->usage, r->census, past, at_ms, err);
+            play_minute(r, at_ms);
+            if (k % STOP_EVERY == 0 && past->stop && past->stop(past->stop_arg))
+                code = -ECANCELED;
+        }
+    }
+    return code;
+}
+
+int hindsight_run(struct hindsight *r, const struct past_source *past, struct err *err)
+{
+    size_t n;
+    int code = load_records(r, past, err);
+
+    if (code == 0 && past->usage && (r->usage.days || r->usage.hours))
+        code = zone_load(r->usage.zone_name, &r->usage.zone, err);
+    r->live = live_new(&r->rule, NULL, NULL);
+    r->book = book_new();
+    r->lookout = lookout_new(r->start_ms);
+    r->nodes = mem_zero(r->n_reels + 1, sizeof(*r->nodes));
+    if (code == 0)
+        code = play(r, past, err);
+    const struct alert *const *v = lookout_all(r->lookout, &n);
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->fired_ms)
+            found(r, v[i]);
+    if (r->n_found)
+        qsort(r->found, r->n_found, sizeof(struct alert *), by_fired);
+    return code == -ECANCELED ? 0 : code;
+}
+
+/* ---- when it ran ---- */
+
+void hindsight_said(const struct hindsight *r, struct hindsight_said *ret)
+{
+    *ret = (struct hindsight_said){.from_ms = r->from_ms,
+                                   .to_ms = r->to_ms,
+                                   .until_ms = MAX(r->until_ms, r->from_ms),
+                                   .nodes = r->n_reels,
+                                   .minutes = r->minutes,
+                                   .alerts = r->total,
+                                   .v = (const struct alert *const *)r->found,
+                                   .n = r->n_found,
+                                   .events_cut = r->n_events >= HINDSIGHT_EVENTS_MAX};
+}
+
+const struct hindsight_rule *hindsight_rules(const struct hindsight *r, size_t *ret_n)
+{
+    *ret_n = r->n_tally;
+    return r->tally;
+}

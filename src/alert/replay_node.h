@@ -1,0 +1,46 @@
+/*
+ * replay_node.h: what is stored of one node, played minute by minute into a live of its own, so that the rules see it as they
+ * would have seen it then: kept minutes of its devices, the facts in force, who was on them, and when its driver hung.
+ *
+ * A minute shows the newest values of its samples (of most metrics their mean: store/history.h, H4), and work if any of
+ * them did. What came late counts as if it had come in time. On any thread.
+ */
+#ifndef ALERT_REPLAY_NODE_H
+#define ALERT_REPLAY_NODE_H
+
+#include "alert/rule.h"
+#include "history/history.h"
+
+#define REEL_MINUTE_MS 60000ll
+
+/* What the rules may ask for, and by which rule states are judged. */
+struct reel_ask {
+    const struct state_rule *rule;
+    bool metrics[M_COUNT];
+    const struct alert_rules *rules; /* for the names of custom metrics */
+};
+void reel_ask_init(struct reel_ask *k, const struct alert_rules *rules, const struct state_rule *rule);
+
+struct reel;
+/* Copies what it needs of n, the node as it is now: its name, its labels, and its facts, where none are known of then.
+ */
+struct reel *reel_new(const struct node_now *n);
+void reel_free(struct reel *r);
+const char *reel_key(const struct reel *r);
+size_t reel_minute_bytes(const struct reel *r, const struct reel_ask *k); /* about: of one minute, once loaded */
+
+/*
+ * Who was on it in [from, to], and when it was last heard of before; before anything is loaded. How many processes that
+ * were; -E2BIG: more than max; -errno.
+ */
+int reel_begin(struct reel *r, const struct past_source *past, int64_t from_ms, int64_t to_ms, size_t max,
+               struct err *err);
+/* Something happened to it; in the order of time, before the first minute that ends at or after it is loaded. */
+void reel_event(struct reel *r, const struct recent *e);
+/* The minutes in [from, to), whole ones; what was loaded before goes. 0 or -errno. */
+int reel_load(struct reel *r, const struct reel_ask *k, const struct past_source *past, int64_t from_ms, int64_t to_ms,
+              struct err *err);
+/* The minute that ends at at_ms, one that is loaded; each later than the one before. */
+void reel_play(struct reel *r, struct live *l, int64_t at_ms);
+
+#endif

@@ -1,0 +1,283 @@
+/* routes.c: what is wrong now and was lately, the rules, what would fire, and silences. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "alert/show.h"
+#include "hub/handlers.h"
+#include "base/mem.h"
+#include "base/moment.h"
+#include "people/people.h"
+
+#define ALERTS_BYTES (16u << 20)
+
+static void begin(struct reply *rp)
+{
+    rp->body = BUF_INIT(ALERTS_BYTES);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+}
+
+static void put_silences(struct json *j, const char *key, const struct alerts_now *now)
+{
+    json_arr(j, key);
+    for (size_t i = 0; i < now->n_silences; i++)
+        silence_json(j, now->silences[i]);
+    json_end_arr(j);
+}
+
+enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str rule = request_query(rq, "rule"), state = request_query(rq, "state");
+    struct alerts_now now;
+
+    a->alerts_now(a->hub, &now);
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    json_uint(&j, "firing", alerts_loud(&now, rq->now_ms));
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < now.n + now.n_past; i++) {
+        const struct alert *x = i < now.n ? now.v[i] : now.past[i - now.n];
+        enum alert_state is = alert_state(x);
+        bool wanted = state.len ? str_eq(state, alert_words[is]) || str_eq(state, "all")
+                                : is == ALERT_FIRING || (is == ALERT_RESOLVED && request_flag(rq, "all"));
+        if (wanted && (!rule.len || str_glob(rule, str_of(x->rule))))
+            alert_json(&j, x, is == ALERT_RESOLVED ? NULL : silence_of(&now, x, rq->now_ms));
+    }
+    json_end_arr(&j);
+    put_silences(&j, "silences", &now);
+    json_arr(&j, "channels");
+    for (size_t i = 0; i < now.n_channels; i++)
+        channel_json(&j, &now.channels[i]);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
+{
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(a->alert_rules(a->hub), &n);
+
+    (void)rq;
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < n; i++) {
+        json_obj(&j, NULL);
+        json_cstr(&j, "rule", v[i].name);
+        json_cstr(&j, "severity", severity_words[v[i].severity]);
+        json_bool(&j, "on", !v[i].off);
+        json_bool(&j, "own", v[i].own);
+        json_int(&j, "for", v[i].for_ms);
+        json_int(&j, "clear", v[i].clear_ms);
+        json_int(&j, "remind", alert_rule_remind_ms(&v[i], v[i].severity));
+        json_bool(&j, "person", v[i].person);
+        json_cstr(&j, "when", v[i].when);
+        json_cstr(&j, "until", v[i].until);
+        json_bool(&j, "notice", v[i].notice);
+        json_cstr(&j, "about", v[i].about);
+        json_cstr(&j, "advice", v[i].advice);
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct alerts_now now;
+
+    a->alerts_now(a->hub, &now);
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    put_silences(&j, "rows", &now);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+/* ---- silences in ---- */
+
+#define SILENCES_MAX 1000
+#define LONGEST_MS   (366 * 86400000ll)
+#define MEMBER_MS    86400000ll /* of what is not their own members silence for so long */
+
+/* Who asks, as alerts name people: a token may be a login's. */
+static const char *person_of(const struct request *rq)
+{
+    const char *person = rq->token.person[0] ? census_person(rq->census, NULL, rq->token.person, -1) : "";
+
+    return person && person[0] ? person : rq->token.person;
+}
+
+/* A rule that this pattern takes in, if all it takes in are critical. */
+static const char *only_critical(const struct alert_rules *rules, const char *pattern)
+{
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(rules, &n);
+    const char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].off || (pattern[0] && !str_glob(str_of(pattern), str_of(v[i].name))))
+            continue;
+        if (v[i].severity < SEV_CRITICAL)
+            return NULL;
+        found = v[i].name;
+    }
+    return found;
+}
+
+/* May a member make this one? It fits no critical alert of others in any case (owner): what is said here is why it
+ * would do nothing, rather than let anybody rely on it. */
+static bool member_may(struct api *a, const struct request *rq, const struct silence *s, const struct alerts_now *now,
+                       struct reply *rp)
+{
+    struct silence as_admin = *s;
+    bool own = s->owner[0] && strcmp(s->person, s->owner) == 0, fits_own = false;
+
+    if (own)
+        return true;
+    if (s->until_ms - rq->now_ms > MEMBER_MS) {
+        reply_problem(rp, 403,
+                      "for longer than a day a member silences what concerns their own GPUs and bookings: add "
+                      "{\"person\": \"%s\"} (--person %s), make it a day, or ask an admin",
+                      s->owner, s->owner);
+        return false;
+    }
+    as_admin.owner = "";
+    for (size_t i = 0; i < now->n; i++) {
+        const struct alert *x = now->v[i];
+        if (x->severity < SEV_CRITICAL || !silence_fits(&as_admin, x, rq->now_ms))
+            continue;
+        if (alert_concerns(x, s->owner)) {
+            fits_own = true;
+            continue;
+        }
+        reply_problem(rp, 403,
+                      "%s%s%s is critical and does not concern your own GPUs or bookings: an admin silences it; leave "
+                      "it "
+                      "out by naming other rules",
+                      x->rule, x->place[0] ? " of " : "", x->place);
+        return false;
+    }
+    const char *rule = fits_own ? NULL : only_critical(a->alert_rules(a->hub), s->rule);
+    if (!rule)
+        return true;
+    reply_problem(rp, 403,
+                  "%s is critical: an admin silences it; of what concerns your own GPUs and bookings you may, with "
+                  "{\"person\": \"%s\"} (--person %s)",
+                  rule, s->owner, s->owner);
+    return false;
+}
+
+static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct reply *rp)
+{
+    static const char *const known[] = {"rule", "node", "person", "reason", "for", "until"};
+    const char *texts[ARRAY_LEN(known)];
+    const char *key;
+    json_t *v;
+    struct alerts_now now;
+    struct err err = {0};
+    int64_t until_ms = 0;
+
+    json_object_foreach(o, key, v)
+    {
+        size_t i = 0;
+        while (i < ARRAY_LEN(known) && strcmp(key, known[i]) != 0)
+            i++;
+        if (i == ARRAY_LEN(known))
+            return reply_problem(rp, 400, "'%.40s' is not understood: rule, node, person, reason, for and until are",
+                                 key);
+        if (!json_is_string(v) || json_string_length(v) > 200 || !str_utf8_ok(str_of(json_string_value(v))))
+            return reply_problem(rp, 400, "%s must be text of at most 200 bytes without control characters", key);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        texts[i] = json_string_value(json_object_get(o, known[i]));
+        texts[i] = texts[i] ? texts[i] : "";
+    }
+    if (!texts[0][0] && !texts[1][0] && !texts[2][0])
+        return reply_problem(rp, 400, "say what to be silent about: rule, node or person; \"*\" is every rule");
+    if (!texts[3][0])
+        return reply_problem(rp, 400, "say why: {\"reason\": \"...\"}");
+    if (!texts[4][0] == !texts[5][0])
+        return reply_problem(rp, 400,
+                             "say for how long in one way: {\"for\": \"2h\"} or {\"until\": \"friday 18:00\"}");
+    int r = texts[4][0] ? moment_span(str_of(texts[4]), "for", &until_ms, &err)
+                        : moment_parse(str_of(texts[5]), "until", rq->now_ms, a->zone, &until_ms, &err);
+    if (r < 0)
+        return reply_problem(rp, 400, "%s", err.msg);
+    until_ms += texts[4][0] ? rq->now_ms : 0;
+    if (until_ms <= rq->now_ms || until_ms - rq->now_ms > LONGEST_MS)
+        return reply_problem(rp, 400, "a silence ends within a year, and not in the past");
+    a->alerts_now(a->hub, &now);
+    if (now.n_silences >= SILENCES_MAX)
+        return reply_problem(rp, 503, "there are %d silences already", SILENCES_MAX);
+    char by[80];
+    snprintf(by, sizeof(by), "%s%s", rq->token.person[0] ? "" : "token ",
+             rq->token.person[0] ? rq->token.person : rq->token.id);
+    struct silence s = {.created_ms = rq->now_ms,
+                        .until_ms = until_ms,
+                        .rule = texts[0],
+                        .node = texts[1],
+                        .person = texts[2],
+                        .by = by,
+                        .reason = texts[3],
+                        .owner = rq->role == ROLE_ADMIN ? "" : person_of(rq)};
+    if (rq->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
+        return REPLY_NOW;
+    return a->silence_put(a->hub, rq, rp, &s);
+}
+
+enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp);
+    enum reply_how how = o ? make(a, rq, o, rp) : REPLY_NOW;
+
+    json_decref(o);
+    return how;
+}
+
+enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)
+{
+    int64_t id;
+    struct alerts_now now;
+
+    if (!str_int(rq->tail, &id) || id < 1)
+        return reply_problem(rp, 404, "there is no silence '%.*s'; /api/v1/silences lists them",
+                             (int)MIN(rq->tail.len, 40u), rq->tail.p);
+    a->alerts_now(a->hub, &now);
+    for (size_t i = 0; i < now.n_silences; i++) {
+        const struct silence *s = now.silences[i];
+        bool own = rq->token.person[0] &&
+                   (strcmp(s->by, rq->token.person) == 0 || (s->owner[0] && strcmp(s->owner, person_of(rq)) == 0));
+        if (s->id == id && rq->role != ROLE_ADMIN && !own)
+            return reply_problem(rp, 403, "silence %" PRId64 " is by %s: they or an admin end it", id, s->by);
+    }
+    return a->silence_drop(a->hub, rq, rp, id);
+}
+
+/* ---- channels ---- */
+
+enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
+    json_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
+    json_t *to = json_object_get(o, "to");
+    enum reply_how how;
+
+    if (!json_is_object(o) || json_object_size(o) != (to ? 1u : 0u) || (to && !json_is_string(to)) ||
+        json_string_length(to) > 200 || !str_utf8_ok(str_n(json_string_value(to), json_string_length(to))))
+        how = reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
+    else
+        how = a->channel_test(a->hub, rq, rp, name, to ? json_string_value(to) : "");
+    json_decref(o);
+    return how;
+}

@@ -1,0 +1,221 @@
+/* routes_test.c: what every rule finds now, and which alerts there would have been over the past, beside the loop. */
+#include <errno.h>
+
+#include "alert/replay.h"
+#include "alert/show.h"
+#include "hub/handlers.h"
+#include "usage/routes.h"
+#include "base/mem.h"
+#include "base/moment.h"
+#include "now/view.h"
+
+#define TEST_BYTES    (16u << 20)
+#define TEST_LIMIT_MS 110000 /* an answer may take two minutes */
+
+static void begin(struct reply *rp)
+{
+    rp->body = BUF_INIT(TEST_BYTES);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+}
+
+/* ---- now ---- */
+
+struct finding_out {
+    struct json *j;
+    struct str rule; /* pattern; empty: all */
+};
+
+static void put_finding(void *arg, const struct alert_rule *r, const struct alert_finding *f)
+{
+    const struct finding_out *o = arg;
+    struct json *j = o->j;
+
+    if (f->weak || (o->rule.len && !str_glob(o->rule, str_of(r->name))))
+        return;
+    json_obj(j, NULL);
+    json_cstr(j, "rule", r->name);
+    json_cstr(j, "severity", severity_words[f->severity >= 0 ? f->severity : r->severity]);
+    json_cstr(j, "subject", f->subject);
+    json_cstr(j, "place", f->place);
+    json_cstr(j, "person", f->person[0] ? f->person : NULL);
+    json_cstr(j, "text", f->text);
+    json_cstr(j, "advice", f->advice);
+    if (f->since_ms)
+        json_int(j, "since", f->since_ms);
+    json_int(j, "for", r->for_ms);
+    json_end_obj(j);
+}
+
+static enum reply_how test_now(struct api *a, struct request *rq, struct reply *rp)
+{
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    struct finding_out o = {&j, request_query(rq, "rule")};
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    json_arr(&j, "rows");
+    a->alerts_test(a->hub, put_finding, &o);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+/* ---- then ---- */
+
+struct test_job {
+    struct past_ask ask; /* first */
+    struct api *api;     /* the loop's */
+    struct hindsight *hindsight;
+    int64_t now_ms;
+    char rule[80]; /* pattern; empty: all */
+};
+
+static bool wanted(const struct test_job *job, const char *rule)
+{
+    return !job->rule[0] || str_glob(str_of(job->rule), str_of(rule));
+}
+
+static void put_rules(struct json *j, const struct test_job *job)
+{
+    size_t n;
+    const struct hindsight_rule *v = hindsight_rules(job->hindsight, &n);
+
+    json_arr(j, "rules");
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].rule->now_only || !wanted(job, v[i].rule->name))
+            continue;
+        json_obj(j, NULL);
+        json_cstr(j, "rule", v[i].rule->name);
+        json_cstr(j, "severity", severity_words[v[i].rule->severity]);
+        json_uint(j, "alerts", v[i].alerts);
+        json_uint(j, "days", v[i].days);
+        json_int(j, "longest", v[i].longest_ms);
+        json_uint(j, "firing", v[i].firing);
+        json_end_obj(j);
+    }
+    json_end_arr(j);
+    json_arr(j, "left_out");
+    for (size_t i = 0; i < n; i++)
+        if (v[i].rule->now_only)
+            json_cstr(j, NULL, v[i].rule->name);
+    json_end_arr(j);
+}
+
+static void put_said(struct json *j, const struct test_job *job)
+{
+    struct hindsight_said said;
+
+    hindsight_said(job->hindsight, &said);
+    json_obj(j, NULL);
+    json_int(j, "at", job->now_ms);
+    json_int(j, "from", said.from_ms);
+    json_int(j, "to", said.to_ms);
+    json_int(j, "until", said.until_ms);
+    json_bool(j, "complete", said.until_ms >= said.to_ms && !said.events_cut);
+    json_uint(j, "nodes", said.nodes);
+    json_uint(j, "alerts", said.alerts);
+    put_rules(j, job);
+    json_arr(j, "rows");
+    for (size_t i = 0; i < said.n; i++)
+        if (wanted(job, said.v[i]->rule))
+            alert_json(j, said.v[i], NULL);
+    json_end_arr(j);
+    json_end_obj(j);
+}
+
+static void test_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct test_job *job = (struct test_job *)k;
+    struct err err = {0};
+    int r = hindsight_run(job->hindsight, past, &err);
+
+    if (r < 0) {
+        reply_failed(rp, r, &err);
+        return;
+    }
+    begin(rp);
+    struct json j = json_on(&rp->body);
+    put_said(&j, job);
+    buf_addc(&rp->body, '\n');
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for a shorter time", TEST_BYTES >> 20);
+}
+
+static void test_end(struct past_ask *k)
+{
+    struct test_job *job = (struct test_job *)k;
+
+    job->api->replaying = false;
+    hindsight_free(job->hindsight);
+    free(job);
+}
+
+/* Takes rules. */
+static enum reply_how test_past(struct api *a, struct request *rq, struct reply *rp, struct alert_rules *rules)
+{
+    struct str last = request_query(rq, "last"), rule = request_query(rq, "rule"), until = request_query(rq, "until");
+    AUTO_FREE const struct node_now **nodes = mem_zero(live_count(a->live) + 1, sizeof(*nodes));
+    struct err err = {0};
+    int64_t span_ms = 7 * 86400000ll, until_ms = rq->now_ms;
+    struct view v;
+    struct usage_now usage = {0};
+    enum reply_how how = REPLY_NOW;
+
+    if (last.len && moment_span(last, "last", &span_ms, &err) < 0)
+        how = reply_problem(rp, 400, "%s", err.msg);
+    else if (until.len && moment_parse(until, "until", rq->now_ms, a->zone, &until_ms, &err) < 0)
+        how = reply_problem(rp, 400, "%s", err.msg);
+    else if (until_ms > rq->now_ms)
+        how = reply_problem(rp, 400, "until is a time to come: leave it out for the time up to now");
+    else if (span_ms < 60000 || span_ms > HINDSIGHT_DAYS_MAX * 86400000ll)
+        how = reply_problem(rp, 400, "last is a time of one minute to %d days, as 7d", HINDSIGHT_DAYS_MAX);
+    else if (rule.len >= sizeof(((struct test_job *)0)->rule))
+        how = reply_problem(rp, 400, "rule is longer than any rule's name");
+    else if (a->replaying)
+        how = reply_problem(rp, 503, "somebody looks at the past already: one at a time; try again in a moment");
+    if (rp->status) {
+        alert_rules_free(rules);
+        return how;
+    }
+    view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, nodes, &v);
+    if (a->usage_now)
+        a->usage_now(a->hub, &usage);
+    const char *zone = usage.zone && strcmp(zone_name(usage.zone), "local") != 0 ? zone_name(usage.zone) : NULL;
+    struct test_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct test_job){.ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS},
+                             .api = a,
+                             .now_ms = rq->now_ms};
+    snprintf(job->rule, sizeof(job->rule), "%.*s", STR_ARG(rule));
+    job->hindsight = hindsight_new(&(struct hindsight_ask){.view = &v,
+                                                           .rule = live_rule(a->live),
+                                                           .census = a->census,
+                                                           .rules = rules,
+                                                           .zone = a->zone,
+                                                           .usage_zone = zone,
+                                                           .from_ms = until_ms - span_ms,
+                                                           .to_ms = until_ms});
+    a->replaying = true;
+    return a->ask(a->hub, rq, rp, &job->ask);
+}
+
+enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
+{
+    return request_query(rq, "last").len ? test_past(a, rq, rp, a->alert_rules_again(a->hub)) : test_now(a, rq, rp);
+}
+
+enum reply_how post_alerts_test(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct alert_rules *rules = alert_rules_new();
+    AUTO_FREE char *text = mem_strn(rq->body.p ? rq->body.p : "", rq->body.len);
+    char path[] = "alerts";
+    struct opt_section section = {.text = text, .path = path};
+    struct err err = {0};
+
+    if (strlen(text) != rq->body.len)
+        err_set(&err, -EINVAL, "the rules are text");
+    if (!err.code && alert_rules_read(rules, &section, &err) == 0)
+        return test_past(a, rq, rp, rules);
+    alert_rules_free(rules);
+    return reply_problem(rp, 400, "%s", err.msg);
+}

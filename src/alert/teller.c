@@ -1,0 +1,290 @@
+/* teller.c: news into messages, and both into the store together; then into the outbox. */
+#include "alert/teller.h"
+
+#include "alert/note.h"
+#include "alert/tell.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/zone.h"
+#include "notify/outbox.h"
+
+#define PASSED_MAX 1000
+#define LATE_MS    86400000ll /* what was over for longer when we started is told to nobody */
+
+struct over { /* an alert that is over, and not told of yet */
+    struct alert *a;
+    int64_t since_ms; /* when that was seen */
+};
+
+struct passed { /* who is not told for want of an address */
+    char channel[CHANNEL_NAME_MAX + 1], person[HOLD_PERSON_MAX];
+};
+
+struct herald {
+    struct hub *h;
+    struct over *over; /* to be told of */
+    size_t n_over, cap_over;
+    struct passed *passed;
+    size_t n_passed, cap_passed;
+};
+
+struct herald *herald_new(struct hub *h)
+{
+    struct herald *t = mem_zero(1, sizeof(*t));
+
+    t->h = h;
+    return t;
+}
+
+void herald_free(struct herald *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_over; i++)
+        free(t->over[i].a);
+    free(t->over);
+    free(t->passed);
+    free(t);
+}
+
+void herald_over(struct herald *t, const struct alert *a, int64_t now_ms)
+{
+    bool unheard = !a->told_ms && (a->notice || a->severity == SEV_CRITICAL) && now_ms - a->resolved_ms < LATE_MS;
+
+    if (a->closed_ms || (!a->told_ms && !unheard))
+        return;
+    VEC_ROOM(t->over, t->n_over, t->cap_over);
+    t->over[t->n_over++] = (struct over){alert_copy(a), now_ms};
+}
+
+size_t herald_passed(const struct herald *t, const char *channel)
+{
+    const struct channel *c = channels_find(outbox_channels(t->h->outbox), channel);
+    size_t n = 0;
+
+    for (size_t i = 0; c && i < t->n_passed; i++) /* some have one since */
+        n += strcmp(t->passed[i].channel, channel) == 0 && !tell_address(c, t->h->api.census, t->passed[i].person);
+    return n;
+}
+
+/* ---- into the store ---- */
+
+struct telling { /* messages that are being stored, with the alerts they are of */
+    struct hub *h;
+    struct herald *t;
+    struct message **v;
+    size_t n, cap;
+    store_done_fn *done; /* NULL: nobody wants to know */
+    void *arg;
+};
+
+static void say(void *arg, const struct message *m)
+{
+    struct telling *t = arg;
+    struct message with_id = *m;
+
+    with_id.id = outbox_next_id(t->h->outbox);
+    VEC_ROOM(t->v, t->n, t->cap);
+    t->v[t->n++] = message_copy(&with_id);
+}
+
+static void pass(void *arg, const char *channel, const char *person)
+{
+    struct herald *t = ((struct telling *)arg)->t;
+
+    for (size_t i = 0; i < t->n_passed; i++)
+        if (strcmp(t->passed[i].channel, channel) == 0 && strcmp(t->passed[i].person, person) == 0)
+            return;
+    if (t->n_passed == PASSED_MAX)
+        return;
+    VEC_ROOM(t->passed, t->n_passed, t->cap_passed);
+    struct passed *p = &t->passed[t->n_passed++];
+    mem_copy_str(p->channel, sizeof(p->channel), channel);
+    mem_copy_str(p->person, sizeof(p->person), person);
+    log_info("alert", "%s has no address for %s, and is not told", person, channel);
+}
+
+/* What cannot be stored is told all the same. */
+static void told(void *arg, int result)
+{
+    struct telling *t = arg;
+
+    if (result < 0)
+        log_warn("alert", "that an alert is told cannot be stored: %s", strerror(-result));
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->h->outbox)
+            outbox_put(t->h->outbox, t->v[i]);
+        free(t->v[i]);
+    }
+    if (t->done)
+        t->done(t->arg, result);
+    free(t->v);
+    free(t);
+}
+
+/* Notes whose bytes stand one behind the other in a buffer that may move while it grows. */
+struct notes {
+    struct note *v;
+    size_t n, cap;
+    struct buf bytes;
+};
+
+static void note_add(struct notes *w, struct note n, size_t from)
+{
+    n.bytes.len = w->bytes.len - from;
+    VEC_ROOM(w->v, w->n, w->cap);
+    w->v[w->n++] = n;
+}
+
+static void note_alert(struct notes *w, const struct alert *a)
+{
+    size_t from = w->bytes.len;
+
+    alert_write(a, &w->bytes);
+    note_add(w, (struct note){.kind = NOTE_ALERT, .id = a->id, .over_ms = a->resolved_ms}, from);
+}
+
+/* Alerts as they are now that somebody is told of them, and the messages: all of it or nothing. */
+static void put_told(struct telling *t, struct notes *w)
+{
+    const char *at;
+
+    for (size_t i = 0; i < t->n; i++) {
+        size_t from = w->bytes.len;
+        message_write(t->v[i], &w->bytes);
+        note_add(w, (struct note){.kind = NOTE_MESSAGE, .id = t->v[i]->id}, from);
+    }
+    at = w->bytes.p;
+    for (size_t i = 0; i < w->n; i++) {
+        w->v[i].bytes.p = at;
+        at += w->v[i].bytes.len;
+    }
+    if (w->n)
+        store_notes_put(t->h->store, w->v, w->n, told, t);
+    else
+        told(t, 0);
+    free(w->v);
+    buf_fini(&w->bytes);
+}
+
+/* ---- news ---- */
+
+static struct news news_of(const struct alerts_now *now, const struct alert *a, int32_t kind, int64_t since_ms,
+                           int64_t now_ms)
+{
+    return (struct news){.a = a, .kind = kind, .since_ms = since_ms, .silenced = silence_of(now, a, now_ms) != NULL};
+}
+
+/* Those that are over and whose time has come: told, or nobody wants to know. */
+static void close_over(struct herald *t, const struct news *v, struct notes *w, int64_t now_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_over; i++) {
+        struct over *x = &t->over[i];
+        if (!v[i].due) {
+            t->over[n++] = *x;
+            continue;
+        }
+        x->a->closed_ms = now_ms;
+        note_alert(w, x->a);
+        free(x->a);
+    }
+    t->n_over = n;
+}
+
+void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *watch,
+                 int64_t now_ms)
+{
+    struct tell_ask k = {.now_ms = now_ms,
+                         .channels = outbox_channels(t->h->outbox),
+                         .rules = rules,
+                         .census = t->h->api.census,
+                         .passed = pass};
+    struct notes w = {.bytes = BUF_INIT(256u << 20)};
+    AUTO_FREE struct news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));
+    struct civil at;
+    size_t n = 0;
+
+    for (size_t i = 0; i < now->n; i++)
+        if (now->v[i]->fired_ms)
+            v[n++] = news_of(now, now->v[i], now->v[i]->told_ms ? MESSAGE_REMINDER : MESSAGE_FIRED, now->v[i]->fired_ms,
+                             now_ms);
+    size_t n_firing = n;
+    for (size_t i = 0; i < t->n_over; i++)
+        v[n++] = news_of(now, t->over[i].a, t->over[i].a->told_ms ? MESSAGE_RESOLVED : MESSAGE_NOTICE,
+                         t->over[i].since_ms, now_ms);
+    if (!n)
+        return;
+    zone_civil(t->h->zone, now_ms, &at);
+    k.minute = at.hour * 60 + at.minute;
+    struct telling *to = mem_zero(1, sizeof(*to));
+    *to = (struct telling){.h = t->h, .t = t};
+    tell(&k, v, n, say, to);
+    for (size_t i = 0; i < n_firing; i++)
+        if (v[i].told)
+            note_alert(&w, lookout_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
+    close_over(t, v + n_firing, &w, now_ms);
+    for (size_t i = 0; i < n; i++)
+        buf_fini(&v[i].who);
+    put_told(to, &w);
+}
+
+/* ---- what somebody waits for ---- */
+
+/* Is there a channel that leads to persons through Slack's bot? Else the bot itself does. */
+static bool bot_to_persons(const struct channel *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].type == CHANNEL_SLACK_BOT && v[i].to_person)
+            return true;
+    return false;
+}
+
+static const char *address_of(const struct hub *h, const struct channel *v, size_t n, size_t at, const char *person)
+{
+    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !bot_to_persons(v, n);
+
+    return v[at].to_person || bot ? tell_address(&v[at], h->api.census, person) : NULL;
+}
+
+bool herald_reaches(void *hub, const char *person, const char *rule)
+{
+    const struct hub *h = hub;
+    size_t n;
+    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (address_of(h, v, n, i, person) && census_wants(h->api.census, person, rule))
+            return true;
+    return false;
+}
+
+size_t herald_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
+                     store_done_fn *done, void *arg)
+{
+    struct notes w = {.bytes = BUF_INIT(256u << 20)};
+    size_t n;
+    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
+
+    if (!herald_reaches(h, person, rule))
+        return 0;
+    struct telling *to = mem_zero(1, sizeof(*to));
+    *to = (struct telling){.h = h, .done = done, .arg = arg};
+    for (size_t i = 0; i < n; i++) {
+        const char *address = address_of(h, v, n, i, person);
+        if (address)
+            say(to, &(struct message){.created_ms = clock_wall_ms(),
+                                      .kind = MESSAGE_NOTICE,
+                                      .severity = SEV_INFO,
+                                      .channel = v[i].name,
+                                      .to = address,
+                                      .person = person,
+                                      .rule = rule,
+                                      .title = title,
+                                      .text = text});
+    }
+    n = to->n;
+    put_told(to, &w);
+    return n;
+}

@@ -1,0 +1,352 @@
+/* cmd_book.c: `muster book`: books GPUs at a hub, lists bookings, extends and releases them. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "base/zone.h"
+#include "base/moment.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "book/cmd_me.h"
+#include "format/render.h"
+#include "format/words.h"
+
+struct book_conf {
+    struct client_conf client;
+    char *for_, *from, *until, *comment, *person, *model, *node, *release, *extend, *change;
+    int64_t count;
+    bool list, all, json, csv;
+};
+
+static const struct opt book_opts[] = {
+    CLIENT_OPTS(book_conf, client),
+    OPTN(book_conf, "for", for_, 'f', OPT_STR, NULL, "TIME", "how long: 2d 4h, 90m, 1w"),
+    OPT(book_conf, until, 'u', OPT_STR, NULL, "WHEN", "until when: 2026-11-20 14:00, tomorrow 18:00, friday"),
+    OPT(book_conf, from, 0, OPT_STR, NULL, "WHEN", "from when on; now unless told"),
+    OPT(book_conf, comment, 'm', OPT_STR, NULL, "TEXT", "what for"),
+    OPT(book_conf, person, 'p', OPT_STR, NULL, "NAME",
+        "for whom, where names are typed or by an admin; list: only this person's"),
+    OPT(book_conf, count, 'n', OPT_INT, "0", "N", "any N GPUs instead of named ones", .min = 0, .max = 256),
+    OPT(book_conf, model, 0, OPT_STR, NULL, "PATTERN", "with --count: of this model, as H200"),
+    OPT(book_conf, node, 0, OPT_STR, NULL, "PATTERN", "with --count: on these nodes, as 'dgx*'; list: only there"),
+    OPT(book_conf, list, 'l', OPT_BOOL, NULL, NULL, "who has booked what"),
+    OPT(book_conf, all, 'a', OPT_BOOL, NULL, NULL, "list: those that are over or were cancelled, too"),
+    OPT(book_conf, release, 0, OPT_STR, NULL, "ID",
+        "give a booking back: a planned one is cancelled, an active one ends"),
+    OPT(book_conf, extend, 0, OPT_STR, NULL, "ID", "make it longer: muster book --extend 7 2h"),
+    OPT(book_conf, change, 0, OPT_STR, NULL, "ID",
+        "give it another --from, --until, --for or --comment, or other GPUs"),
+    OPT(book_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
+    OPT(book_conf, csv, 0, OPT_BOOL, NULL, NULL, "list: as CSV"),
+    {0},
+};
+const struct opt_cmd book_face = {
+    .name = "muster book",
+    .summary = "book GPUs, list bookings, extend and release them",
+    .args = "[GPUS | TIME]",
+    .about =
+        "GPUS are named NODE:INDEX, as dgx2:0,1 or dgx2:0-3 dgx3:*. Times are of your zone; docs/bookings.md has what "
+        "can "
+        "be typed. A booking is a word among people: nobody's process is stopped. Exit status 1: the answer is no (it "
+        "is booked already, or is not yours).",
+    .examples = "muster book dgx2:0,1 --for 2d --comment 'paper deadline'\n"
+                "muster book --count 2 --model H200 --for 4h  # any two that are free\n"
+                "muster book dgx2:* --from 'friday 18:00' --until 'monday 8:00'\n"
+                "muster book --list\n"
+                "muster book --extend 7 2h\n"
+                "muster book --release 7",
+    .opts = book_opts,
+};
+
+/* ---- asking ---- */
+
+static int ask(const struct book_conf *conf, const char *method, const char *path, struct str body, json_t **ret,
+               struct buf *raw, struct err *err)
+{
+    int r = client_ask(&conf->client, method, path, body, raw, err);
+    if (r < 0)
+        return r;
+    *ret = client_json(buf_str(raw));
+    return json_is_object(*ret)
+               ? 0
+               : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(&conf->client));
+}
+
+static int exit_of(const struct err *err)
+{
+    switch (err->code) {
+    case -EEXIST: /* booked already */
+    case -EACCES: /* somebody else's */
+    case -ENOENT: /* there is no such GPU or booking */
+        return EXIT_NO;
+    case -EINVAL:
+        return EXIT_USAGE;
+    default:
+        return EXIT_REACH;
+    }
+}
+
+/* ---- what to say ---- */
+
+static int add_when(struct json *j, const char *key, const char *text, const struct zone *zone, struct err *err)
+{
+    int64_t at_ms;
+    int r = text ? moment_parse(str_of(text), key, clock_wall_ms(), zone, &at_ms, err) : 0;
+    if (text && r == 0)
+        json_int(j, key, at_ms);
+    return r;
+}
+
+static int add_span(struct json *j, const char *key, const char *text, struct err *err)
+{
+    int64_t ms;
+    int r = text ? moment_span(str_of(text), key, &ms, err) : 0;
+    if (text && r == 0)
+        json_int(j, key, ms);
+    return r;
+}
+
+static int body_of(const struct book_conf *conf, const char *gpus, const char *more, const char *person,
+                   struct buf *body, struct err *err)
+{
+    struct zone *zone = NULL;
+    struct json j = json_on(body);
+    int r = zone_load(NULL, &zone, err);
+    json_obj(&j, NULL);
+    if (r == 0)
+        r = add_when(&j, "from", conf->from, zone, err);
+    if (r == 0)
+        r = add_when(&j, "until", conf->until, zone, err);
+    if (r == 0)
+        r = add_span(&j, "for", conf->for_, err);
+    if (r == 0)
+        r = add_span(&j, "extend", more, err);
+    if (conf->comment)
+        json_cstr(&j, "comment", conf->comment);
+    if (person[0])
+        json_cstr(&j, "person", person);
+    if (gpus[0])
+        json_cstr(&j, "gpus", gpus);
+    if (conf->count > 0 && !conf->change && !conf->extend)
+        json_int(&j, "count", conf->count);
+    if (conf->model)
+        json_cstr(&j, "model", conf->model);
+    if (conf->node)
+        json_cstr(&j, "node", conf->node);
+    json_end_obj(&j);
+    zone_free(zone);
+    return r;
+}
+
+static const char *text_of(json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void say(const char *what, json_t *row, struct buf *out)
+{
+    char until[MOMENT_TEXT], from[MOMENT_TEXT];
+    struct zone *zone = NULL;
+    int64_t from_ms = json_integer_value(json_object_get(row, "from")),
+            until_ms = json_integer_value(json_object_get(row, "until")), now_ms = clock_wall_ms();
+    if (zone_load(NULL, &zone, NULL) < 0)
+        zone = zone_utc();
+    buf_addf(out, "%s %lld: %s for %s", what, (long long)json_integer_value(json_object_get(row, "id")),
+             text_of(row, "where"), text_of(row, "person"));
+    if (strcmp(text_of(row, "state"), "planned") == 0)
+        buf_addf(out, " from %s", moment_text(from_ms, now_ms, zone, from));
+    if (strcmp(text_of(row, "state"), "released") != 0)
+        buf_addf(out, " until %s", moment_text(until_ms, now_ms, zone, until));
+    buf_addc(out, '\n');
+    json_t *others = json_object_get(row, "others"), *one;
+    size_t i;
+    json_array_foreach(others, i, one)
+    {
+        buf_addf(out, "%s%s", i ? ", " : "in use now by ", json_string_value(one));
+    }
+    if (json_array_size(others))
+        buf_addc(out, '\n');
+    zone_free(zone);
+}
+
+/* ---- the four things it does ---- */
+
+static int change(const struct book_conf *conf, const char *method, const char *id, const char *what, struct str gpus,
+                  const char *more)
+{
+    AUTO_BUF path = BUF_INIT(4096);
+    AUTO_BUF body = BUF_INIT(1 << 20);
+    AUTO_BUF raw = {0};
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    AUTO_FREE char *named = mem_strn(gpus.p ? gpus.p : "", gpus.len);
+    char person[HOLD_PERSON_MAX];
+    struct err err = {0};
+    json_t *row = NULL;
+    int64_t number;
+    int r = id && (!str_int(str_of(id), &number) || number < 1)
+                ? err_set(&err, -EINVAL, "'%s' is not a booking's number: `muster book --list` shows them", id)
+                : me_at_hub(&conf->client, conf->person, person, &err);
+    buf_adds(&path, "/api/v1/bookings");
+    if (r == 0 && id)
+        buf_addf(&path, "/%lld", (long long)number);
+    if (r == 0 && id)
+        client_param(&path, "person", person);
+    if (r == 0 && strcmp(method, "DELETE") != 0)
+        r = body_of(conf, named, more, id ? "" : person, &body, &err);
+    if (r == 0)
+        r = ask(conf, method, path.p, buf_str(&body), &row, &raw, &err);
+    if (r < 0) {
+        json_decref(row);
+        return cli_fail(&book_face, exit_of(&err), "%s", err.msg);
+    }
+    if (conf->json)
+        plain_json(&out, buf_str(&raw));
+    else
+        say(what, row, &out);
+    json_decref(row);
+    return cli_print(&book_face, &out);
+}
+
+enum { C_ID, C_PERSON, C_GPUS, C_STATE, C_FROM, C_UNTIL, C_USE, C_COMMENT };
+static const struct column_spec columns[] = {
+    [C_ID] = {"id", "ID", CELL_INT, .right = true, .weight = 90},
+    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 100},
+    [C_GPUS] = {"gpus", "GPUS", CELL_TEXT, .weight = 99},
+    [C_STATE] = {"state", "STATE", CELL_TEXT, .weight = 50},
+    [C_FROM] = {"from", "FROM", CELL_TEXT, .weight = 60},
+    [C_UNTIL] = {"until", "UNTIL", CELL_TEXT, .weight = 95},
+    [C_USE] = {"use", "IN USE", CELL_TEXT, .weight = 40},
+    [C_COMMENT] = {"comment", "COMMENT", CELL_TEXT, .weight = 30},
+};
+
+/* "unused", "by kim", "by tom, lee" */
+static void use_cell(struct cell *c, json_t *row)
+{
+    AUTO_BUF b = BUF_INIT(8192);
+    const char *use = text_of(row, "use");
+    json_t *one;
+    size_t i;
+    if (!use[0])
+        return;
+    if (strcmp(use, "unused") == 0)
+        buf_adds(&b, "no");
+    else
+        buf_addf(&b, "by %s", strcmp(use, "others") == 0 ? "" : text_of(row, "person"));
+    json_array_foreach(json_object_get(row, "others"), i, one)
+    {
+        buf_addf(&b, "%s%s", i || strcmp(use, "others") != 0 ? ", " : "", json_string_value(one));
+    }
+    cell_text(c, buf_str(&b));
+}
+
+static void add_row(struct rows *r, json_t *row, const struct zone *zone, int64_t now_ms)
+{
+    struct cell *c = rows_add(r);
+    char text[MOMENT_TEXT];
+    const struct {
+        int cell;
+        const char *key;
+    } texts[] = {{C_PERSON, "person"}, {C_GPUS, "where"}, {C_STATE, "state"}, {C_COMMENT, "comment"}};
+    cell_int(&c[C_ID], json_integer_value(json_object_get(row, "id")));
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (text_of(row, texts[i].key)[0])
+            cell_text(&c[texts[i].cell], str_of(text_of(row, texts[i].key)));
+    cell_text(&c[C_FROM], str_of(moment_text(json_integer_value(json_object_get(row, "from")), now_ms, zone, text)));
+    json_t *released = json_object_get(row, "released"), *end = released ? released : json_object_get(row, "until");
+    cell_text(&c[C_UNTIL], str_of(moment_text(json_integer_value(end), now_ms, zone, text)));
+    use_cell(&c[C_USE], row);
+}
+
+static int list_table(json_t *o, struct buf *out)
+{
+    struct rows r;
+    struct zone *zone = NULL;
+    json_t *row;
+    size_t i;
+    int64_t now_ms = clock_wall_ms();
+    if (zone_load(NULL, &zone, NULL) < 0)
+        zone = zone_utc();
+    rows_init(&r, columns, ARRAY_LEN(columns));
+    json_array_foreach(json_object_get(o, "rows"), i, row)
+    {
+        add_row(&r, row, zone, now_ms);
+    }
+    if (r.n)
+        render_rows_text(out, &r,
+                         &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
+    int n = r.n > 0;
+    rows_fini(&r);
+    zone_free(zone);
+    return n;
+}
+
+static int list(const struct book_conf *conf)
+{
+    AUTO_BUF path = BUF_INIT(16384);
+    AUTO_BUF raw = {0};
+    AUTO_BUF out = BUF_INIT(64 << 20);
+    struct err err = {0};
+    json_t *o = NULL;
+    buf_adds(&path, "/api/v1/bookings");
+    client_param(&path, "person", conf->person);
+    client_param(&path, "node", conf->node);
+    client_param(&path, "all", conf->all ? "1" : NULL);
+    client_param(&path, "format", conf->csv ? "csv" : NULL);
+    int r = conf->csv ? client_ask(&conf->client, "GET", path.p, str_n("", 0), &raw, &err)
+                      : ask(conf, "GET", path.p, str_n("", 0), &o, &raw, &err);
+    if (r < 0) {
+        json_decref(o);
+        return cli_fail(&book_face, exit_of(&err), "%s", err.msg);
+    }
+    bool any = true;
+    if (conf->json)
+        plain_json(&out, buf_str(&raw));
+    else if (conf->csv)
+        buf_addstr(&out, buf_str(&raw));
+    else
+        any = list_table(o, &out);
+    json_decref(o);
+    return any ? cli_print(&book_face, &out) : cli_fail(&book_face, EXIT_NO, "nothing is booked");
+}
+
+static int run(const struct book_conf *conf, int n, char **v)
+{
+    AUTO_BUF gpus = BUF_INIT(65536);
+    int verbs = conf->list + (conf->release != NULL) + (conf->extend != NULL) + (conf->change != NULL);
+    if (verbs > 1)
+        return cli_fail(&book_face, EXIT_USAGE, "--list, --release, --extend and --change exclude each other");
+    if (conf->list)
+        return n ? cli_fail(&book_face, EXIT_USAGE, "'%s' is not expected with --list", v[0]) : list(conf);
+    if (conf->release)
+        return n ? cli_fail(&book_face, EXIT_USAGE, "'%s' is not expected with --release", v[0])
+                 : change(conf, "DELETE", conf->release, "released", str_n("", 0), NULL);
+    for (int i = 0; i < n; i++)
+        buf_addf(&gpus, "%s%s", i ? " " : "", v[i]);
+    if (conf->extend)
+        return gpus.len ? change(conf, "PATCH", conf->extend, "extended", str_n("", 0), gpus.p)
+                        : cli_fail(&book_face, EXIT_USAGE, "by how much? muster book --extend %s 2h", conf->extend);
+    if (conf->change)
+        return change(conf, "PATCH", conf->change, "changed", buf_str(&gpus), NULL);
+    if (!gpus.len && !conf->count && !conf->model && !conf->node)
+        return cli_fail(&book_face, EXIT_USAGE,
+                        "which GPUs? muster book dgx2:0,1 --for 2d, or --count 2 --model H200; --list shows what is "
+                        "booked");
+    if (!conf->for_ && !conf->until)
+        return cli_fail(&book_face, EXIT_USAGE, "how long? --for 2d, or --until 'tomorrow 18:00'");
+    return change(conf, "POST", NULL, "booked", buf_str(&gpus), NULL);
+}
+
+int cmd_book(int argc, char **argv)
+{
+    struct book_conf conf = {0};
+    int argi, r = cli_parse(&book_face, &conf, argc, argv, &argi);
+    if (r < 0)
+        r = run(&conf, argc - argi, argv + argi);
+    opt_fini(book_opts, &conf);
+    return r;
+}

@@ -1,0 +1,127 @@
+/* cmd_free.c: `muster free N`: N GPUs that are free now, for scripts. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/here.h"
+#include "book/cmd_gpu_request.h"
+
+struct free_conf {
+    struct client_conf client;
+    struct wish_conf wish;
+    bool uuids, json;
+};
+
+static const struct opt free_opts[] = {
+    CLIENT_OPTS(free_conf, client),
+    WISH_OPTS(free_conf, wish),
+    OPT(free_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "as UUIDs with commas between, for CUDA_VISIBLE_DEVICES"),
+    OPT(free_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    {0},
+};
+const struct opt_cmd free_face = {
+    .name = "muster free",
+    .summary = "so many GPUs that are free now",
+    .args = "[N]",
+    .about =
+        "Prints N GPUs (1 unless told) that nobody uses, nobody has booked and nobody waits for, all on one node where "
+        "that can be: 'dgx2:0,1'. Asks the hub (--hub, MUSTER_HUB, or the one on this machine); where there is none it "
+        "looks at this machine, and --for and bookings are not known. When there are too few, the exit status is 1 and "
+        "nothing is printed on standard output. To queue for them there is muster wait.",
+    .examples = "muster free 2 --model H200\n"
+                "CUDA_VISIBLE_DEVICES=$(muster free 1 --host \"$(hostname)\" --uuids) python train.py\n"
+                "muster free 8 --same-host --json",
+    .opts = free_opts,
+};
+
+static int from_hub(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,
+                    struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(8192);
+
+    buf_adds(&path, "/api/v1/free");
+    wish_params(&path, &conf->wish, count);
+    int r = client_ask(&conf->client, "GET", path.p, str_of(""), raw, err);
+    if (r < 0)
+        return r;
+    json_t *o = client_json(buf_str(raw));
+    found_read(o, ret);
+    json_decref(o);
+    return ret->uuids.len ? 0 : err_set(err, -EREMOTEIO, "the hub answered something else than a hub would");
+}
+
+static int from_here(const struct free_conf *conf, int64_t count, struct found_gpus *ret, struct buf *raw,
+                     struct err *err)
+{
+    struct here h = {0};
+    struct wish_conf w = conf->wish;
+    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+    size_t n;
+    int r = here_once(&h, err);
+
+    w.free_for = 0; /* what was before this look is not known */
+    if (r >= 0) {
+        live_tick(h.live, clock_wall_ms());
+        const struct node_now *const *nodes = live_nodes(h.live, false, &n);
+        struct pick_wish p = wish_here(&w, count, clock_wall_ms());
+        r = pick_among(nodes, n, NULL, &p, &ret->uuids, err);
+    }
+    if (r == 0) {
+        pick_places(h.live, buf_str(&ret->uuids), &places);
+        mem_copy_str(ret->places, sizeof(ret->places), places.p);
+        struct json j = json_on(raw);
+        json_obj(&j, NULL);
+        json_cstr(&j, "where", ret->places);
+        json_arr(&j, "devices");
+        struct str rest = buf_str(&ret->uuids), one;
+        while (str_cut(&rest, ',', &one)) {
+            json_obj(&j, NULL);
+            json_str(&j, "device", one);
+            json_end_obj(&j);
+        }
+        json_end_arr(&j);
+        json_end_obj(&j);
+        buf_addc(raw, '\n');
+    }
+    here_close(&h);
+    return r;
+}
+
+static int show(const struct free_conf *conf, int64_t count)
+{
+    struct found_gpus f = {.uuids = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX)};
+    AUTO_BUF raw = BUF_INIT(1u << 20);
+    AUTO_BUF out = BUF_INIT(1u << 20);
+    struct err err = {0};
+    int r = hub_there(&conf->client) ? from_hub(conf, count, &f, &raw, &err) : from_here(conf, count, &f, &raw, &err);
+
+    if (r == 0 && conf->json)
+        plain_json(&out, buf_str(&raw));
+    else if (r == 0)
+        buf_addf(&out, "%s\n", conf->uuids ? f.uuids.p : f.places);
+    buf_fini(&f.uuids);
+    if (r == 0)
+        return cli_print(&free_face, &out);
+    return cli_fail(&free_face, wish_exit(&err), "%s", err.msg);
+}
+
+int cmd_free(int argc, char **argv)
+{
+    struct free_conf conf = {0};
+    int64_t count = 1;
+    int argi, r = cli_parse(&free_face, &conf, argc, argv, &argi);
+
+    if (r >= 0)
+        goto out;
+    if (argc - argi > 1 || (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > HOLD_DEVICES)))
+        r = cli_fail(&free_face, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", HOLD_DEVICES);
+    else
+        r = show(&conf, count);
+out:
+    opt_fini(free_opts, &conf);
+    return r;
+}

@@ -1,0 +1,11 @@
+/* cmd_me.h: as whom a command books or waits at a hub. */
+#ifndef BOOK_CMD_ME_H
+#define BOOK_CMD_ME_H
+
+#include "cli/client.h"
+#include "model/hold.h"
+
+/* Whom to name: the one told; else, where the hub does not know us by our token, our login; else "". */
+int me_at_hub(const struct client_conf *conf, const char *told, char out[HOLD_PERSON_MAX], struct err *err);
+
+#endif

@@ -1,0 +1,521 @@
+/*
+ * cmd_wait.c: `muster wait`: until so many GPUs are free. The hub keeps the queue; this stands in it, says now and then
+ * that it is still there, and prints what it got or starts the command on it. Without a hub it watches this machine.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/here.h"
+#include "book/cmd_me.h"
+#include "cli/spawn.h"
+#include "book/cmd_gpu_request.h"
+#include "format/render.h"
+
+#define BEAT_MS  2000  /* while waiting: so late one is told at most */
+#define RENEW_MS 10000 /* while the command runs */
+#define ASK_MS   5000
+
+struct wait_conf {
+    struct client_conf client;
+    struct wish_conf wish;
+    int64_t gpus, timeout, hold;
+    char *person, *comment;
+    bool uuids, json, quiet, list, tell;
+    int64_t leave;
+};
+
+static const struct opt wait_opts[] = {
+    OPT(wait_conf, gpus, 'n', OPT_INT, "1", "N", "how many", .min = 1, .max = HOLD_DEVICES),
+    WISH_OPTS(wait_conf, wish),
+    OPT(wait_conf, hold, 0, OPT_DURATION, "0", "TIME",
+        "without a command: they are yours for so long, for you to start something on them (default: 2m; with --tell "
+        "30m)",
+        .min = 0, .max = 3600000),
+    OPT(wait_conf, timeout, 't', OPT_DURATION, "0", "TIME", "give up after so long: exit status 1 (default: never)",
+        .min = 0, .max = 30 * 86400000ll),
+    OPT(wait_conf, person, 'p', OPT_STR, NULL, "NAME", "for whom, where names are typed or by an admin"),
+    OPT(wait_conf, comment, 'm', OPT_STR, NULL, "TEXT", "what for"),
+    OPT(wait_conf, tell, 0, OPT_BOOL, NULL, NULL,
+        "do not wait here: get in line, and be told by a message (mail, Slack) when it is your turn"),
+    OPT(wait_conf, leave, 0, OPT_INT, "0", "ID", "leave the line, instead; --list has the numbers", .min = 0,
+        .max = INT64_MAX),
+    OPT(wait_conf, list, 'l', OPT_BOOL, NULL, NULL, "who waits, instead"),
+    OPT(wait_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "print UUIDs with commas between, for CUDA_VISIBLE_DEVICES"),
+    OPT(wait_conf, json, 0, OPT_BOOL, NULL, NULL, "print what the hub says, as JSON"),
+    OPT(wait_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no word on standard error while waiting"),
+    CLIENT_OPTS(wait_conf, client),
+    {0},
+};
+const struct opt_cmd wait_face = {
+    .name = "muster wait",
+    .summary = "wait until GPUs are free, then print them or start a command on them",
+    .args = "[-- COMMAND [ARGUMENT]...]",
+    .about =
+        "Stands in the hub's queue (--hub, MUSTER_HUB, or the one on this machine) until so many GPUs are free, have "
+        "been for a while, and are not booked by anybody else: who came first is served first, and what one got is "
+        "held for a short while in one's name, as a booking is, so that nobody else gets it. An interrupt leaves the "
+        "queue. With a command it waits for GPUs of this machine (unless --host says otherwise) and starts the command "
+        "with CUDA_VISIBLE_DEVICES and MUSTER_DEVICES set; they are held until it ends, and the exit status is the "
+        "command's. Where there is no hub it watches this machine alone, and nobody keeps an order. With --tell it "
+        "ends "
+        "at once, and a message comes when it is your turn (docs/alerts.md); after a week, or --timeout, the wait "
+        "ends.",
+    .examples = "muster wait --gpus 4 --model H200 --same-host -- torchrun --nproc-per-node 4 train.py\n"
+                "muster wait --gpus 1 --mem 40G --timeout 2h && echo now\n"
+                "muster wait -n 2 --for 2m --host 'dgx*'  # free for two minutes\n"
+                "muster wait -n 4 --tell --hold 1h  # a message comes\n"
+                "muster wait --list",
+    .opts = wait_opts,
+};
+
+static volatile sig_atomic_t stopped; /* the signal */
+
+static void on_signal(int sig)
+{
+    stopped = sig;
+}
+
+struct waiter {
+    const struct wait_conf *conf;
+    struct wish_conf wish;
+    struct client_conf client;
+    char person[HOLD_PERSON_MAX];
+    char id[24]; /* empty: not in the queue */
+    struct found_gpus found;
+    struct buf raw; /* the hub's last word */
+    int64_t begin_ms;
+    bool line; /* something is written on the terminal's line */
+    bool deaf; /* the hub does not answer, and that was said */
+};
+
+/* ---- what is said meanwhile ---- */
+
+static void say(struct waiter *w, bool passing, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(struct waiter *w, bool passing, const char *fmt, ...)
+{
+    bool screen = isatty(STDERR_FILENO);
+    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_BUF clean = BUF_INIT(6ul * 65536);
+    va_list ap;
+
+    if (w->conf->quiet || (passing && !screen))
+        return;
+    if (w->line)
+        fputs("\r\033[K", stderr);
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    plain_line(&clean, buf_str(&b));
+    fputs(clean.p ? clean.p : "", stderr);
+    if (!passing)
+        fputc('\n', stderr);
+    fflush(stderr);
+    w->line = passing;
+}
+
+static void say_place(struct waiter *w, int64_t ahead)
+{
+    char span[24];
+
+    clock_span(clock_mono_ms() - w->begin_ms, span);
+    if (ahead > 0)
+        say(w, true, "waiting for %lld GPU%s: %lld before you, %s so far", (long long)w->conf->gpus,
+            w->conf->gpus == 1 ? "" : "s", (long long)ahead, span);
+    else
+        say(w, true, "waiting for %lld GPU%s: next in line, %s so far", (long long)w->conf->gpus,
+            w->conf->gpus == 1 ? "" : "s", span);
+}
+
+/* Sleeps, unless a signal comes or the time is up. False: do not go on. */
+static bool rest(const struct waiter *w, int64_t ms)
+{
+    int64_t left = w->conf->timeout ? w->begin_ms + w->conf->timeout - clock_mono_ms() : ms;
+
+    if (!stopped && left > 0)
+        poll(NULL, 0, (int)MIN(ms, left));
+    return !stopped && (!w->conf->timeout || clock_mono_ms() - w->begin_ms < w->conf->timeout);
+}
+
+/* ---- in the hub's queue ---- */
+
+/* 0 with *ret_state: "waiting", "yours", ... */
+static int ask(struct waiter *w, const char *method, const char *path, struct str body, char ret_state[16],
+               int64_t *ret_ahead, struct err *err)
+{
+    buf_fini(&w->raw);
+    int r = client_ask(&w->client, method, path, body, &w->raw, err);
+
+    if (r < 0)
+        return r;
+    json_t *o = client_json(buf_str(&w->raw));
+    const char *state = json_string_value(json_object_get(o, "state"));
+    if (!state)
+        r = err_set(err, -EPROTO, "'%s' answered something else than a hub would", client_url(&w->client));
+    else {
+        snprintf(ret_state, 16, "%s", state);
+        snprintf(w->id, sizeof(w->id), "%lld", (long long)json_integer_value(json_object_get(o, "id")));
+        *ret_ahead = json_integer_value(json_object_get(o, "ahead"));
+        found_read(o, &w->found);
+    }
+    json_decref(o);
+    return r;
+}
+
+static void path_of(const struct waiter *w, struct buf *path)
+{
+    buf_adds(path, "/api/v1/waits");
+    if (w->id[0])
+        buf_addf(path, "/%s", w->id);
+    if (w->id[0])
+        client_param(path, "person", w->person);
+}
+
+static int queue_up(struct waiter *w, char state[16], int64_t *ahead, struct err *err)
+{
+    AUTO_BUF body = BUF_INIT(8192);
+    struct json j = json_on(&body);
+
+    json_obj(&j, NULL);
+    wish_json(&j, &w->wish, w->conf->gpus);
+    if (w->conf->hold)
+        json_int(&j, "hold", w->conf->hold);
+    if (w->conf->tell)
+        json_bool(&j, "tell", true);
+    if (w->conf->tell && w->conf->timeout)
+        json_int(&j, "timeout", w->conf->timeout);
+    if (w->person[0])
+        json_cstr(&j, "person", w->person);
+    if (w->conf->comment)
+        json_cstr(&j, "comment", w->conf->comment);
+    json_end_obj(&j);
+    w->id[0] = 0;
+    return ask(w, "POST", "/api/v1/waits", buf_str(&body), state, ahead, err);
+}
+
+static int beat(struct waiter *w, char state[16], int64_t *ahead, struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(1024);
+
+    path_of(w, &path);
+    return ask(w, "POST", path.p, str_of("{}"), state, ahead, err);
+}
+
+static int leave(struct waiter *w, struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(1024);
+    AUTO_BUF raw = {0};
+
+    if (!w->id[0])
+        return 0;
+    path_of(w, &path);
+    int r = client_ask(&w->client, "DELETE", path.p, str_of(""), &raw, err);
+    w->id[0] = 0;
+    return r;
+}
+
+static void leave_quietly(struct waiter *w)
+{
+    struct err err = {0};
+
+    leave(w, &err);
+}
+
+/* Trouble that passes: the hub starts again, the network is away. */
+static bool passes(int code)
+{
+    return code == -EHOSTUNREACH || code == -EREMOTEIO;
+}
+
+/* 0: they are ours; 1: not any more, by a signal or the time; -errno. */
+static int stand(struct waiter *w, struct err *err)
+{
+    char state[16] = "";
+    int64_t ahead = 0;
+    int r = queue_up(w, state, &ahead, err);
+
+    if (r == 0 && strcmp(state, "waiting") == 0)
+        say(w, false, "waiting for %lld GPU%s at %s, %lld before you", (long long)w->conf->gpus,
+            w->conf->gpus == 1 ? "" : "s", client_url(&w->client), (long long)ahead);
+    while (r == 0 || passes(r)) {
+        if (r < 0 && !w->deaf)
+            say(w, false, "the hub does not answer; trying on (%s)", err->msg);
+        w->deaf = r < 0;
+        if (r == 0 && strcmp(state, "yours") == 0)
+            return 0;
+        if (r == 0 && strcmp(state, "waiting") == 0)
+            say_place(w, ahead);
+        if (!rest(w, BEAT_MS))
+            return 1;
+        bool lost = r == 0 && strcmp(state, "waiting") != 0;
+        if (lost)
+            say(w, false, "the hub did not hear of us for too long: queueing again, at the end");
+        r = lost || !w->id[0] ? queue_up(w, state, &ahead, err) : beat(w, state, &ahead, err);
+    }
+    return r;
+}
+
+/* In line, and away. */
+static int be_told(struct waiter *w, struct err *err)
+{
+    char state[16] = "";
+    int64_t ahead = 0;
+    int r = queue_up(w, state, &ahead, err);
+
+    if (r == 0)
+        printf("wait %s: %lld before you; a message comes when it is your turn\n", w->id, (long long)ahead);
+    return r;
+}
+
+/* ---- this machine alone ---- */
+
+static int watch(struct waiter *w, struct err *err)
+{
+    struct here h = {0};
+    int r = here_open(&h, 1000, err);
+    bool told = false;
+
+    while (r >= 0 && rest(w, 0)) {
+        size_t n;
+        int64_t now_ms = clock_wall_ms();
+        AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+        r = here_next(&h, 1000, err);
+        if (r <= 0 && r != -EINTR)
+            continue;
+        live_tick(h.live, now_ms);
+        const struct node_now *const *nodes = live_nodes(h.live, false, &n);
+        struct pick_wish p = wish_here(&w->wish, w->conf->gpus, now_ms);
+        if (n && nodes[0]->n_devices && (r = pick_possible(nodes, n, &p, err)) < 0)
+            break;
+        buf_reset(&w->found.uuids);
+        if (pick_among(nodes, n, NULL, &p, &w->found.uuids, NULL) == 0) {
+            pick_places(h.live, buf_str(&w->found.uuids), &places);
+            mem_copy_str(w->found.places, sizeof(w->found.places), places.p);
+            here_close(&h);
+            return 0;
+        }
+        if (!told)
+            say(w, false, "waiting for %lld of this machine's GPUs; without a hub nobody keeps the order",
+                (long long)w->conf->gpus);
+        told = true;
+        say_place(w, 0);
+    }
+    here_close(&h);
+    return r < 0 ? r : 1;
+}
+
+/* ---- then ---- */
+
+/* Until it ends; what it runs on stays held in our name meanwhile. */
+static int run(struct waiter *w, char **argv)
+{
+    char state[16];
+    int64_t ahead;
+    int why = 0, status = 0;
+
+    setenv("CUDA_VISIBLE_DEVICES", w->found.uuids.p, 1);
+    setenv("MUSTER_DEVICES", w->found.places, 1);
+    pid_t child = spawn_start(argv, &why);
+    if (child < 0)
+        return cli_fail(&wait_face, 127, "cannot start '%s': %s", argv[0], strerror(why));
+    AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+    for (int told = 0; pidfd >= 0;) {
+        struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+        struct err err = {0};
+        poll(&fd, 1, RENEW_MS);
+        if (fd.revents)
+            break;
+        if (stopped && !told) {
+            kill(child, stopped);
+            told = 1;
+        }
+        if (w->id[0])
+            beat(w, state, &ahead, &err);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        if (stopped)
+            kill(child, stopped);
+    return spawn_code(status);
+}
+
+static int then(struct waiter *w, char **argv)
+{
+    AUTO_BUF out = BUF_INIT(1u << 20);
+    char span[24];
+
+    say(w, false, "after %s: %s", clock_span(clock_mono_ms() - w->begin_ms, span), w->found.places);
+    if (argv && w->id[0] && !w->found.here) {
+        char own[NAME_MAX_LEN];
+        leave_quietly(w);
+        return cli_fail(&wait_face, EXIT_NO, "%s is not on this machine (%s): the command was not started",
+                        w->found.places, wish_host(own));
+    }
+    if (argv) {
+        int code = run(w, argv);
+        leave_quietly(w);
+        return code;
+    }
+    if (w->conf->json && w->raw.len)
+        plain_json(&out, buf_str(&w->raw));
+    else
+        buf_addf(&out, "%s\n", w->conf->uuids ? w->found.uuids.p : w->found.places);
+    return cli_print(&wait_face, &out);
+}
+
+static int wait_for(const struct wait_conf *conf, char **argv)
+{
+    struct waiter w = {.conf = conf,
+                       .wish = conf->wish,
+                       .client = conf->client,
+                       .found = {.uuids = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX)},
+                       .begin_ms = clock_mono_ms()};
+    struct sigaction act = {.sa_handler = on_signal};
+    struct err err = {0};
+    char own[NAME_MAX_LEN] = "";
+    bool hub = hub_there(&conf->client);
+    int r = 0, code = EXIT_OK;
+
+    w.client.limit_ms = ASK_MS;
+    if ((conf->tell || conf->leave) && (argv || !hub))
+        return cli_fail(&wait_face, EXIT_USAGE, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
+    if (argv && hub && !w.wish.host) { /* where the command can run */
+        wish_host(own);
+        w.wish.host = own;
+    }
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
+    if (hub)
+        r = me_at_hub(&w.client, conf->person, w.person, &err);
+    if (r == 0 && conf->leave)
+        snprintf(w.id, sizeof(w.id), "%lld", (long long)conf->leave);
+    if (r == 0)
+        r = conf->leave ? leave(&w, &err) : conf->tell ? be_told(&w, &err) : hub ? stand(&w, &err) : watch(&w, &err);
+    if (r == 0 && (conf->leave || conf->tell))
+        ;
+    else if (r == 0)
+        code = then(&w, argv);
+    else
+        leave_quietly(&w);
+    if (r == 1 && w.line)
+        fputc('\n', stderr);
+    if (r == 1)
+        code = stopped ? 128 + stopped : cli_fail(&wait_face, EXIT_NO, "not so many were free in time");
+    else if (r < 0)
+        code = cli_fail(&wait_face, wish_exit(&err), "%s", err.msg);
+    buf_fini(&w.found.uuids);
+    buf_fini(&w.raw);
+    return code;
+}
+
+/* ---- who waits ---- */
+
+enum { C_ID, C_PERSON, C_STATE, C_WANTS, C_SINCE, C_WHERE, C_COMMENT };
+static const struct column_spec columns[] = {
+    [C_ID] = {"id", "ID", CELL_INT, .right = true, .weight = 90},
+    [C_PERSON] = {"person", "PERSON", CELL_TEXT, .weight = 100},
+    [C_STATE] = {"state", "STATE", CELL_TEXT, .weight = 80},
+    [C_WANTS] = {"wants", "WANTS", CELL_TEXT, .weight = 99},
+    [C_SINCE] = {"since", "WAITS", CELL_TEXT, .weight = 95},
+    [C_WHERE] = {"where", "GPUS", CELL_TEXT, .weight = 70},
+    [C_COMMENT] = {"comment", "COMMENT", CELL_TEXT, .weight = 30},
+};
+
+static const char *text_of(json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void list_row(struct rows *rows, json_t *o, int64_t now_ms)
+{
+    AUTO_BUF wants = BUF_INIT(1024);
+    char span[24];
+    int64_t mem = json_integer_value(json_object_get(o, "mem"));
+    struct cell *c = rows_add(rows);
+
+    buf_addf(&wants, "%lld", (long long)json_integer_value(json_object_get(o, "count")));
+    if (text_of(o, "model")[0])
+        buf_addf(&wants, " like %s", text_of(o, "model"));
+    if (mem)
+        buf_addf(&wants, " with %.4g GiB", (double)mem / (double)(1 << 30));
+    if (text_of(o, "node")[0])
+        buf_addf(&wants, " on %s", text_of(o, "node"));
+    if (json_is_true(json_object_get(o, "same_host")))
+        buf_adds(&wants, ", all on one");
+    cell_int(&c[C_ID], json_integer_value(json_object_get(o, "id")));
+    cell_text(&c[C_PERSON], str_of(text_of(o, "person")));
+    cell_text(&c[C_STATE], str_of(text_of(o, "state")));
+    cell_text(&c[C_WANTS], buf_str(&wants));
+    cell_text(&c[C_SINCE], str_of(clock_span(now_ms - json_integer_value(json_object_get(o, "since")), span)));
+    cell_text(&c[C_WHERE], str_of(text_of(o, "where")));
+    cell_text(&c[C_COMMENT], str_of(text_of(o, "comment")));
+}
+
+static int list(const struct wait_conf *conf)
+{
+    AUTO_BUF raw = {0};
+    AUTO_BUF out = BUF_INIT(16u << 20);
+    struct err err = {0};
+    struct rows rows;
+    json_t *one;
+    size_t i;
+
+    if (client_ask(&conf->client, "GET", "/api/v1/waits", str_of(""), &raw, &err) < 0)
+        return cli_fail(&wait_face, EXIT_REACH, "%s", err.msg);
+    json_t *o = client_json(buf_str(&raw));
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    json_array_foreach(json_object_get(o, "rows"), i, one)
+    {
+        list_row(&rows, one, json_integer_value(json_object_get(o, "at")));
+    }
+    struct term t = {.width = cli_width(160), .colour = cli_colour()};
+    if (conf->json)
+        plain_json(&out, buf_str(&raw));
+    else if (!rows.n)
+        buf_adds(&out, "nobody waits\n");
+    else
+        render_rows_text(&out, &rows, &t);
+    rows_fini(&rows);
+    json_decref(o);
+    return cli_print(&wait_face, &out);
+}
+
+int cmd_wait(int argc, char **argv)
+{
+    struct wait_conf conf = {0};
+    struct err err = {0};
+    int argi = argc, r;
+
+    opt_defaults(wait_opts, &conf);
+    r = opt_env(wait_opts, &conf, &err);
+    if (r == 0)
+        r = opt_args(wait_opts, &conf, argc, argv, &argi, &err);    /* flags behind the command are the command's */
+    if (r == 0 && argi < argc && strcmp(argv[argi], "idle") == 0) { /* --for 2m idle */
+        int more = 0;
+        argv[argi] = argv[0];
+        r = opt_args(wait_opts, &conf, argc - argi, argv + argi, &more, &err);
+        argi += more;
+    }
+    if (r == 1) {
+        AUTO_BUF out = BUF_INIT(1 << 20);
+        opt_help(&wait_face, &out);
+        r = cli_print(&wait_face, &out);
+    } else if (r < 0) {
+        r = cli_fail(&wait_face, EXIT_USAGE, "%s", err.msg);
+    } else if (conf.list) {
+        r = list(&conf);
+    } else {
+        r = wait_for(&conf, argi < argc ? argv + argi : NULL);
+    }
+    opt_fini(wait_opts, &conf);
+    return r;
+}

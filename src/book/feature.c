@@ -1,0 +1,331 @@
+/*
+ * feature.c: every hold's way in, one after the other on the loop: checked against those there are, written, and only
+ * when it is durable shown, told and answered.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/zone.h"
+#include "base/moment.h"
+#include "book/pick.h"
+#include "book/queue.h"
+#include "hub/hub.h"
+#include "usage/ledger.h"
+#include "compat/mirror.h"
+
+#define AWAY_MS (7 * 86400000ll)
+
+/* ---- what happened ---- */
+
+static const char *verb(enum event_kind kind)
+{
+    switch (kind) {
+    case EVENT_BOOKED:
+        return "booked";
+    case EVENT_REBOOKED:
+        return "changed the booking of";
+    case EVENT_RELEASED:
+        return "released";
+    default:
+        return "had";
+    }
+}
+
+/* What a wait's way is told of: what was given, and given back. */
+static bool worth_telling(const struct hold *x, enum event_kind kind)
+{
+    return x->kind == HOLD_BOOKING || kind == EVENT_BOOKED || kind == EVENT_RELEASED;
+}
+
+/* One event per node: of its device when there is one there, else of the node. */
+static void tell(struct hub *h, const struct hold *x, enum event_kind kind, const char *by, int64_t at_ms)
+{
+    struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
+    char until[MOMENT_TEXT];
+    bool own = strcmp(by, x->person) == 0;
+    struct str rest = str_of(x->devices), one;
+    AUTO_BUF text = BUF_INIT(4096);
+    AUTO_BUF told = BUF_INIT(HOLD_DEVICES * (size_t)(NODE_KEY_MAX + 1));
+    if (!worth_telling(x, kind))
+        return;
+    moment_text(kind == EVENT_EXPIRED ? hold_end_ms(x) : x->until_ms, at_ms, h->zone, until);
+    own |= kind == EVENT_EXPIRED;
+    buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by,
+             x->kind == HOLD_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verb(kind), x->places,
+             own ? "" : " for ", own ? "" : x->person, kind == EVENT_RELEASED ? ", booked" : "", until,
+             x->comment[0] ? ": " : "", x->comment);
+    mem_copy_str(e.text, sizeof(e.text), text.p);
+    log_debug("book", "booking %" PRId64 ": %s", x->id, e.text);
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        const struct device_now *d = one.len ? live_find_device(h->live, one, &n) : NULL;
+        if (!d || str_find(buf_str(&told), n->key) >= 0)
+            continue;
+        buf_addf(&told, "%s ", n->key);
+        bool only = strlen(x->devices) == one.len;
+        hub_event(h, n->key, only ? d->fact.uuid : NULL, &e);
+    }
+}
+
+/* ---- on the screens ---- */
+
+static const struct hold_now *as_now(const struct hub *h, const struct hold *x, int64_t now_ms, struct hold_now *ret)
+{
+    if (!x)
+        return NULL;
+    memset(ret, 0, sizeof(*ret)); /* live compares them */
+    ret->id = x->id;
+    ret->from_ms = x->from_ms;
+    ret->until_ms = x->until_ms;
+    mem_copy_str(ret->person, sizeof(ret->person), x->person);
+    mem_copy_str(ret->comment, sizeof(ret->comment), x->comment);
+    moment_text(x->until_ms, now_ms, h->zone, ret->until);
+    return ret;
+}
+
+/* judge_ms 0: the next tick says what it means. */
+static void show_device(struct hub *h, struct node_now *n, size_t device, int64_t now_ms, int64_t judge_ms)
+{
+    const struct hold *now = NULL, *next = NULL;
+    const struct node_now *on;
+    struct hold_now a = {0}, b = {0};
+    struct str uuid = str_of(n->devices[device].fact.uuid);
+    if (live_find_device(h->live, uuid, &on) && on == n) /* else another node has it, too, and had it first */
+        book_of_device(h->book, uuid, now_ms, &now, &next);
+    live_book(h->live, n, device, as_now(h, now, now_ms, &a), as_now(h, next, now_ms, &b), judge_ms);
+}
+
+void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        show_device(h, n, i, now_ms, now_ms);
+}
+
+/* The nodes that have a device of these. */
+static void show_all(struct hub *h, const char *devices, int64_t now_ms)
+{
+    struct str rest = str_of(devices), one;
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        const struct device_now *d = one.len ? live_find_device(h->live, one, &n) : NULL;
+        if (d)
+            show_device(h, live_find(h->live, n->key), (size_t)(d - n->devices), now_ms, now_ms);
+    }
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    struct hub *h;
+    struct late *late; /* NULL: nobody waits for an answer */
+    store_done_fn *done;
+    void *arg;
+    int64_t id;
+    int status; /* when it went well */
+    bool back;  /* to the page, instead of the row */
+    enum event_kind kind;
+    char by[HOLD_PERSON_MAX], me[HOLD_PERSON_MAX];
+};
+
+struct moving {
+    struct hub *h;
+    int64_t now_ms;
+};
+
+static void on_moved(void *arg, const struct hold *x, enum hold_state to)
+{
+    struct moving *m = arg;
+    show_all(m->h, x->devices, m->now_ms);
+    mirror_look(m->h->mirror);
+    if (to == HOLD_OVER)
+        tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
+    if (to == HOLD_OVER && hold_waits(x))
+        waits_over(m->h, x);
+}
+
+static void begin_and_end(struct hub *h, int64_t now_ms)
+{
+    struct moving m = {h, now_ms};
+    book_tick(h->book, now_ms, on_moved, &m);
+}
+
+static void written(void *arg, int result)
+{
+    struct writing *w = arg;
+    struct hub *h = w->h;
+    struct reply rp = {0};
+    int64_t now_ms = clock_wall_ms();
+    const struct hold *was = book_find(h->book, w->id);
+    AUTO_FREE char *left = mem_str(was ? was->devices : ""); /* it may have others now */
+    book_settle(h->book, w->id, result == 0);
+    const struct hold *x = result == 0 ? book_find(h->book, w->id) : NULL;
+    if (x) {
+        tell(h, x, w->kind, w->by, x->changed_ms);
+        show_all(h, left, now_ms);
+        show_all(h, x->devices, now_ms);
+    }
+    if (w->late && x && x->kind == HOLD_WAIT) {
+        queue_heard(h->queue, x->id, now_ms);
+        reply_wait(&rp, &h->api, x, now_ms, w->status);
+    } else if (w->late && x)
+        reply_hold(&rp, &h->api, x, w->me, now_ms, w->status);
+    if (w->late && x && w->back) {
+        rp.status = 303;
+        snprintf(rp.location, sizeof(rp.location), "/");
+    }
+    if (w->late && !x && result == -ENOSPC)
+        reply_problem(&rp, 507, "the hub's disk is full: nothing was booked; try again later");
+    else if (w->late && !x)
+        reply_problem(&rp, 503, "the hub cannot store it, nothing was changed: %s", strerror(-result));
+    if (w->late)
+        httpd_late_reply(w->late, &rp);
+    begin_and_end(h, now_ms);
+    mirror_look(h->mirror);
+    if (w->done)
+        w->done(w->arg, result);
+    free(w);
+}
+
+/* tell_whom: who waits for it; copied. */
+static int start(struct hub *h, struct hold *x, const char *by, const struct writing *tell_whom)
+{
+    const struct hold *was = x->id ? book_find(h->book, x->id) : NULL;
+    bool fresh = !x->id;
+    if (fresh)
+        x->id = book_next_id(h->book);
+    int r = book_begin(h->book, x);
+    if (r < 0)
+        return r;
+    struct writing *w = mem_alloc(sizeof(*w));
+    *w = *tell_whom;
+    w->h = h;
+    w->id = x->id;
+    w->status = fresh ? 201 : 200;
+    w->kind = !was || hold_waits(was)               ? EVENT_BOOKED
+              : x->released_ms && !was->released_ms ? EVENT_RELEASED
+                                                    : EVENT_REBOOKED;
+    mem_copy_str(w->by, sizeof(w->by), by);
+    if (x->kind == HOLD_WAIT)
+        ; /* hours are counted for bookings alone */
+    else if (was)
+        ledger_mark_all(h->ledger, MIN(was->from_ms, x->from_ms), MAX(was->until_ms, x->until_ms), clock_wall_ms());
+    else
+        ledger_mark_all(h->ledger, x->from_ms, x->until_ms, clock_wall_ms());
+    store_hold_put(h->store, x, written, w);
+    return 0;
+}
+
+int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn *done, void *arg)
+{
+    return start(h, x, by, &(struct writing){.done = done, .arg = arg});
+}
+
+enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by)
+{
+    struct hub *h = hub;
+    struct hold to = *x;
+    const char *me = rq->token.person[0] ? rq->token.person : by;
+    int r = book_conflicts(h->book, x, NULL, 0) && hold_end_ms(x) > x->from_ms ? -EEXIST : 0;
+    if (r == 0) {
+        struct late *late = httpd_late(rq);
+        struct writing w = {.late = late, .back = rq->back};
+        mem_copy_str(w.me, sizeof(w.me), me);
+        r = start(h, &to, by, &w);
+        if (r == 0)
+            return REPLY_LATER;
+        struct reply answer = {0};
+        if (r == -EBUSY)
+            reply_problem(&answer, 409, "booking %" PRId64 " is being changed just now: try again", x->id);
+        else if (r == -ENOSPC)
+            reply_problem(&answer, 503, "there are %d bookings already", BOOK_MAX);
+        else
+            reply_problem(&answer, 409, "somebody else was faster: try again");
+        httpd_late_reply(late, &answer);
+        return REPLY_LATER;
+    }
+    return reply_conflict(rp, &h->api, x, me, rq->now_ms);
+}
+
+/* ---- reading ---- */
+
+int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err)
+{
+    struct hub *h = hub;
+    const struct hold *x = book_find(h->book, id);
+    if (!x)
+        return store_hold_get(h->store, id, ret, err);
+    *ret = hold_copy(x);
+    return 1;
+}
+
+/* One that ended while no hub ran is told of now; told before, the store keeps it once. */
+static void load_one(void *arg, const struct hold *x)
+{
+    struct hub *h = arg;
+    if (hold_end_ms(x) > h->started_ms)
+        book_load(h->book, x, h->started_ms);
+    else if (hold_state(x, h->started_ms) == HOLD_OVER)
+        tell(h, x, EVENT_EXPIRED, x->person, x->until_ms);
+}
+
+static int load_bookings(void *self, struct err *err)
+{
+    struct hub *h = self;
+    AUTO_FREE struct hold *last = NULL;
+    int r = store_hold_get(h->store, 0, &last, err);
+    if (r == 1)
+        book_set_last(h->book, last->id);
+    if (r >= 0)
+        r = store_holds(h->store, h->started_ms - AWAY_MS, 0, load_one, h, err);
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(h->live, true, &n);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        for (size_t k = 0; k < nodes[i]->n_devices; k++)
+            show_device(h, live_find(h->live, nodes[i]->key), k, h->started_ms, 0);
+    return r;
+}
+
+/* ---- the feature: bookings, those who wait, and the old page's file ---- */
+
+static void *open_book(struct hub *h)
+{
+    h->book = h->api.book = book_new();
+    h->queue = queue_new();
+    h->mirror = mirror_new(h);
+    return h;
+}
+
+static void take_settings(void *self, void *next)
+{
+    struct hub *h = self;
+    (void)next;
+    h->api.book_auth = (enum book_auth)h->conf.bookings_auth;
+    mirror_set(h->mirror, h->conf.bookings_mirror);
+}
+
+static void tick(void *self, int64_t now_ms)
+{
+    struct hub *h = self;
+    begin_and_end(h, now_ms);
+    waits_tick(h, now_ms);
+    mirror_tick(h->mirror, now_ms);
+}
+
+static void close_book(void *self)
+{
+    struct hub *h = self;
+    mirror_free(h->mirror);
+    book_free(h->book);
+    queue_free(h->queue);
+}
+
+const struct feature book_feature = {
+    .name = "book",
+    .open = open_book,
+    .take = take_settings,
+    .load = load_bookings,
+    .tick = tick,
+    .close = close_book,
+};

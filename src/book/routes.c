@@ -1,0 +1,415 @@
+/*
+ * routes.c: bookings out: one, or those of a time, as JSON and CSV. What is open is in memory; what is over is read
+ * beside the loop.
+ */
+#include <errno.h>
+
+#include "book/routes.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/moment.h"
+#include "book/pick.h"
+#include "book/queue.h"
+#include "book/use.h"
+#include "history/history.h"
+#include "book/ics.h"
+#include "format/render.h"
+
+#define ROWS_BYTES  (64u << 20)
+#define ICS_BACK_MS (30 * 86400000ll)
+
+/* ---- who ---- */
+
+struct booker booker_of(const struct request *rq)
+{
+    return (
+        struct booker){.role = rq->role, .token = rq->token.id[0] != 0, .person = rq->token.person, .id = rq->token.id};
+}
+
+/* As whom he looks: his token's or the proxy's person; where names are typed, the one he typed. */
+static void me_of(const struct api *a, const struct request *rq, char ret[HOLD_PERSON_MAX])
+{
+    struct str typed = str_trim(request_query(rq, "me"));
+    ret[0] = 0;
+    if (rq->token.person[0])
+        mem_copy_str(ret, HOLD_PERSON_MAX, rq->token.person);
+    else if (a->book_auth == BOOK_OPEN && hold_person_ok(typed))
+        snprintf(ret, HOLD_PERSON_MAX, "%.*s", STR_ARG(typed));
+}
+
+/* ---- one in words ---- */
+
+static void put_places(struct json *j, const struct api *a, const struct hold *h)
+{
+    struct str rest = str_of(h->devices), one;
+    const struct node_now *n = NULL, *first = NULL;
+    bool same = true;
+    json_arr(j, "places");
+    while (str_cut(&rest, ',', &one)) {
+        const struct device_now *d = one.len ? live_find_device(a->live, one, &n) : NULL;
+        if (!one.len)
+            continue;
+        json_obj(j, NULL);
+        json_str(j, "device", one);
+        json_cstr(j, "node", d ? n->name : NULL);
+        json_cstr(j, "node_id", d ? n->key : NULL);
+        if (d)
+            json_int(j, "index", d->fact.index);
+        else
+            json_none(j, "index");
+        if (d && d->fact.mig >= 0)
+            json_int(j, "mig", d->fact.mig);
+        json_cstr(j, "model", d ? d->fact.name : NULL);
+        json_end_obj(j);
+        same &= d && (!first || first == n);
+        first = d && !first ? n : first;
+    }
+    json_end_arr(j);
+    json_cstr(j, "node", same && first ? first->name : NULL);
+    json_cstr(j, "node_id", same && first ? first->key : NULL);
+}
+
+static void put_devices(struct json *j, const struct api *a, const struct hold *h)
+{
+    static const char *const keys[] = {"devices", "gpus", "models"};
+    for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
+        struct str rest = str_of(h->devices), one;
+        json_arr(j, keys[k]);
+        while (str_cut(&rest, ',', &one)) {
+            const struct node_now *n;
+            const struct device_now *d = one.len && k ? live_find_device(a->live, one, &n) : NULL;
+            if (!one.len)
+                continue;
+            if (k == 0)
+                json_str(j, NULL, one);
+            else if (!d)
+                json_none(j, NULL);
+            else if (k == 1)
+                json_int(j, NULL, d->fact.index);
+            else
+                json_cstr(j, NULL, d->fact.name);
+        }
+        json_end_arr(j);
+    }
+}
+
+void hold_json(struct json *j, const struct api *a, const struct hold *h, const char *me, int64_t now_ms)
+{
+    const char *others[USE_NAMES];
+    size_t n = 0;
+    enum hold_state state = hold_state(h, now_ms);
+    enum hold_use use = state == HOLD_ACTIVE ? hold_use(a->live, a->census, h, others, &n) : USE_UNKNOWN;
+    json_obj(j, NULL);
+    json_int(j, "id", h->id);
+    json_cstr(j, "kind", hold_kind_words[h->kind >= 0 && h->kind < HOLD_KINDS ? h->kind : HOLD_BOOKING]);
+    json_cstr(j, "person", h->person);
+    json_cstr(j, "where", h->places);
+    put_places(j, a, h);
+    put_devices(j, a, h);
+    json_int(j, "from", h->from_ms);
+    json_int(j, "until", h->until_ms);
+    if (h->released_ms)
+        json_int(j, "released", h->released_ms);
+    json_cstr(j, "comment", h->comment);
+    json_cstr(j, "by", h->by);
+    json_int(j, "created", h->created_ms);
+    json_int(j, "changed", h->changed_ms);
+    json_int(j, "changes", h->changes);
+    json_cstr(j, "state", hold_words[state]);
+    json_cstr(j, "use", use_words[use]);
+    json_arr(j, "others");
+    for (size_t i = 0; i < n; i++)
+        json_cstr(j, NULL, others[i]);
+    json_end_arr(j);
+    json_bool(j, "mine", me[0] && strcmp(me, h->person) == 0);
+    json_end_obj(j);
+}
+
+void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, const char *me, int64_t now_ms, int status)
+{
+    rp->body = BUF_INIT(1u << 20);
+    rp->status = status;
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    if (status == 201)
+        snprintf(rp->location, sizeof(rp->location), "/api/v1/bookings/%lld", (long long)h->id);
+    struct json j = json_on(&rp->body);
+    hold_json(&j, a, h, me, now_ms);
+    buf_addc(&rp->body, '\n');
+}
+
+/* "dgx2:0 is booked by lee until Tue 17 Nov 14:00" */
+static void conflict_words(const struct api *a, const struct hold *h, const struct hold *with, size_t more,
+                           int64_t now_ms, struct buf *out)
+{
+    char from[MOMENT_TEXT], until[MOMENT_TEXT];
+    AUTO_BUF both = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+    struct str rest = str_of(h->devices), one;
+    while (str_cut(&rest, ',', &one))
+        if (one.len && hold_has_device(with, one))
+            buf_addf(&both, "%s%.*s", both.len ? "," : "", STR_ARG(one));
+    pick_places(a->live, buf_str(&both), out);
+    buf_addf(out, " %s booked by %s ", memchr(both.p ? both.p : "", ',', both.len) ? "are" : "is", with->person);
+    if (with->from_ms - MAX(h->from_ms, now_ms) >= 60000)
+        buf_addf(out, "from %s ", moment_text(with->from_ms, now_ms, a->zone, from));
+    buf_addf(out, "until %s", moment_text(with->until_ms, now_ms, a->zone, until));
+    if (more)
+        buf_addf(out, ", and %zu more %s in the way", more, more == 1 ? "is" : "are");
+}
+
+enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct hold *h, const char *me,
+                              int64_t now_ms)
+{
+    enum { SHOWN = 20 };
+    const struct hold *with[SHOWN];
+    AUTO_BUF words = BUF_INIT(4096);
+    size_t n = book_conflicts(a->book, h, with, SHOWN);
+    if (!n)
+        return reply_problem(rp, 409, "somebody else was faster: try again");
+    conflict_words(a, h, with[0], n - 1, now_ms, &words);
+    buf_fini(&rp->body);
+    rp->status = 409;
+    rp->type = "application/problem+json";
+    rp->body = BUF_INIT(1u << 20);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "type", "about:blank");
+    json_cstr(&j, "title", status_words(409));
+    json_int(&j, "status", 409);
+    json_str(&j, "detail", buf_str(&words));
+    json_str(&j, "error", buf_str(&words));
+    json_arr(&j, "conflicts");
+    for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++)
+        hold_json(&j, a, with[i], me, now_ms);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+/* ---- those of a time ---- */
+
+enum shape { SHAPE_JSON, SHAPE_CSV, SHAPE_ICS };
+
+struct listing {
+    struct past_ask ask;    /* first */
+    int64_t from_ms, to_ms; /* to 0: without end */
+    bool all;               /* cancelled ones too */
+    enum shape shape;
+    int64_t now_ms;
+    char me[HOLD_PERSON_MAX], *person, *device, *node;
+    struct hold **v; /* copies, when they come from the store */
+    size_t n, cap;
+};
+
+static bool listed(const struct listing *l, struct api *a, const struct hold *h)
+{
+    bool then = l->all ? h->until_ms > l->from_ms && (!l->to_ms || h->from_ms < l->to_ms)
+                       : hold_overlaps(h, l->from_ms, l->to_ms ? l->to_ms : INT64_MAX);
+    if (!then || hold_waits(h) || (l->person[0] && strcmp(l->person, h->person) != 0) ||
+        (l->device[0] && !hold_has_device(h, str_of(l->device))))
+        return false;
+    struct str rest = str_of(h->devices), one;
+    bool there = !l->node[0];
+    while (!there && str_cut(&rest, ',', &one)) {
+        const struct node_now *n;
+        there = one.len && live_find_device(a->live, one, &n) &&
+                (strcmp(n->name, l->node) == 0 || strcmp(n->key, l->node) == 0);
+    }
+    return there;
+}
+
+static const struct column_spec columns[] = {
+    {"id", "ID", CELL_TEXT, .weight = 1},
+    {"person", "PERSON", CELL_TEXT, .weight = 1},
+    {"gpus", "GPUS", CELL_TEXT, .weight = 1},
+    {"state", "STATE", CELL_TEXT, .weight = 1},
+    {"from", "FROM", CELL_TEXT, .weight = 1},
+    {"until", "UNTIL", CELL_TEXT, .weight = 1},
+    {"released", "RELEASED", CELL_TEXT, .weight = 1},
+    {"comment", "COMMENT", CELL_TEXT, .weight = 1},
+    {"by", "BY", CELL_TEXT, .weight = 1},
+    {"use", "USE", CELL_TEXT, .weight = 1},
+    {"devices", "DEVICES", CELL_TEXT, .weight = 1},
+};
+
+static void csv_row(struct rows *r, const struct api *a, const struct hold *h, int64_t now_ms)
+{
+    char id[24], from[32], until[32], released[32] = "";
+    const char *others[USE_NAMES];
+    size_t n;
+    enum hold_state state = hold_state(h, now_ms);
+    const char *use = state == HOLD_ACTIVE ? use_words[hold_use(a->live, a->census, h, others, &n)] : NULL;
+    snprintf(id, sizeof(id), "%lld", (long long)h->id);
+    if (h->released_ms)
+        clock_iso(h->released_ms, released);
+    const char *const texts[] = {id,
+                                 h->person,
+                                 h->places,
+                                 hold_words[state],
+                                 clock_iso(h->from_ms, from),
+                                 clock_iso(h->until_ms, until),
+                                 released,
+                                 h->comment,
+                                 h->by,
+                                 use ? use : "",
+                                 h->devices};
+    struct cell *c = rows_add(r);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i][0])
+            cell_text(&c[i], str_of(texts[i]));
+}
+
+static void list_json(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+{
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "auth", book_auth_words[a->book_auth]);
+    json_cstr(&j, "me", l->me[0] ? l->me : NULL);
+    json_int(&j, "at", l->now_ms);
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < n && !rp->body.err; i++)
+        if (listed(l, a, v[i]))
+            hold_json(&j, a, v[i], l->me, l->now_ms);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+}
+
+static void list_csv(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+{
+    struct rows rows;
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < n; i++)
+        if (listed(l, a, v[i]))
+            csv_row(&rows, a, v[i], l->now_ms);
+    rp->type = "text/csv; charset=utf-8";
+    render_rows_csv(&rp->body, &rows);
+    rows_fini(&rows);
+}
+
+static void list_ics(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+{
+    char name[200];
+    snprintf(name, sizeof(name), "%s bookings", a->name);
+    rp->type = "text/calendar; charset=utf-8";
+    render_ics_start(&rp->body, name);
+    for (size_t i = 0; i < n && !rp->body.err; i++)
+        if (listed(l, a, v[i]))
+            render_ics_hold(&rp->body, v[i]);
+    render_ics_end(&rp->body);
+}
+
+static void list_give(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+{
+    rp->body = BUF_INIT(ROWS_BYTES);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    if (l->shape == SHAPE_CSV)
+        list_csv(l, a, v, n, rp);
+    else if (l->shape == SHAPE_ICS)
+        list_ics(l, a, v, n, rp);
+    else
+        list_json(l, a, v, n, rp);
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", ROWS_BYTES >> 20);
+}
+
+static void list_take(void *arg, const struct hold *h)
+{
+    struct listing *l = arg;
+    VEC_ROOM(l->v, l->n, l->cap);
+    l->v[l->n++] = hold_copy(h);
+}
+
+static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct listing *l = (struct listing *)k;
+    struct err err = {0};
+    int r = past->holds(past->procs_arg, l->from_ms, l->to_ms, list_take, l, &err);
+    if (r < 0)
+        reply_failed(rp, r, &err);
+}
+
+static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
+{
+    struct listing *l = (struct listing *)k;
+    list_give(l, a, (const struct hold *const *)l->v, l->n, rp);
+}
+
+static void list_end(struct past_ask *k)
+{
+    struct listing *l = (struct listing *)k;
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+    free(l->person);
+    free(l->device);
+    free(l->node);
+    free(l);
+}
+
+/* False: rp has the answer. */
+static bool list_span(const struct api *a, const struct request *rq, struct listing *l, struct reply *rp)
+{
+    struct str from = request_query(rq, "from"), to = request_query(rq, "to");
+    struct err err = {0};
+    l->all = request_flag(rq, "all");
+    l->from_ms = l->all ? 0 : rq->now_ms;
+    if ((from.len && moment_parse(from, "from", rq->now_ms, a->zone, &l->from_ms, &err) < 0) ||
+        (to.len && moment_parse(to, "to", rq->now_ms, a->zone, &l->to_ms, &err) < 0))
+        reply_problem(rp, 400, "%s", err.msg);
+    else if (l->to_ms && l->from_ms >= l->to_ms)
+        reply_problem(rp, 400, "from is not before to");
+    else
+        return true;
+    return false;
+}
+
+static enum reply_how list_start(struct api *a, struct request *rq, const struct listing *span, struct reply *rp)
+{
+    struct str person = request_query(rq, "person"), device = request_query(rq, "device"),
+               node = request_query(rq, "node");
+    struct listing *l = mem_alloc(sizeof(*l));
+    *l = *span;
+    l->ask = (struct past_ask){.run = list_run, .end = list_end};
+    l->person = mem_strn(person.p, person.len);
+    l->device = mem_strn(device.p, device.len);
+    l->node = mem_strn(node.p, node.len);
+    me_of(a, rq, l->me);
+    if (l->from_ms < rq->now_ms)
+        return a->ask_then(a->hub, rq, rp, &l->ask, list_settle);
+    size_t n;
+    const struct hold *const *v = book_all(a->book, &n);
+    list_give(l, a, v, n, rp);
+    list_end(&l->ask);
+    return REPLY_NOW;
+}
+
+/* What was up to a month ago too, and what was cancelled: a calendar takes out what it is told is off. */
+enum reply_how get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct listing l = {.shape = SHAPE_ICS, .now_ms = rq->now_ms, .from_ms = rq->now_ms - ICS_BACK_MS, .all = true};
+    return list_start(a, rq, &l, rp);
+}
+
+enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str format = request_query(rq, "format");
+    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
+    struct listing span = {.shape = csv ? SHAPE_CSV : SHAPE_JSON, .now_ms = rq->now_ms};
+    if (format.len && !csv && !str_eq(format, "json"))
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
+                             format.p);
+    if (!list_span(a, rq, &span, rp))
+        return REPLY_NOW;
+    return list_start(a, rq, &span, rp);
+}
+
+enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct hold *h = NULL;
+    char me[HOLD_PERSON_MAX];
+    me_of(a, rq, me);
+    if (hold_of_path(a, rq, rp, &h) == 1)
+        reply_hold(rp, a, h, me, rq->now_ms, 200);
+    return REPLY_NOW;
+}

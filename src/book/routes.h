@@ -1,0 +1,16 @@
+/* routes.h: what routes.c and routes_put.c share. */
+#ifndef BOOK_ROUTES_H
+#define BOOK_ROUTES_H
+
+#include "hub/handlers.h"
+#include "book/may.h"
+
+struct json;
+
+struct booker booker_of(const struct request *rq);
+/* One row of the contract (docs/bookings.md); me: whose are "mine". */
+void hold_json(struct json *j, const struct api *a, const struct hold *h, const char *me, int64_t now_ms);
+/* The booking of the path, for free(). Other than 1: rp has the answer. */
+int hold_of_path(struct api *a, struct request *rq, struct reply *rp, struct hold **ret);
+
+#endif

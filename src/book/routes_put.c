@@ -1,0 +1,375 @@
+/*
+ * routes_put.c: bookings in: made, changed, released. Who may is settled before the body is read as far as it can be;
+ * the rest when it is known whose it is. What overlaps is settled by the hub, one request after the other.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "book/routes.h"
+#include "base/moment.h"
+#include "book/pick.h"
+
+#define LONGEST_MS  (3660 * 86400000ll) /* of a booking, and how far ahead it may begin */
+#define SHORTEST_MS 60000
+
+static void refused(struct reply *rp, int code, const struct err *err)
+{
+    int status = code == -EACCES ? 401 : code == -EPERM ? 403 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 400;
+    if (status == 401)
+        snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
+    reply_problem(rp, status, "%s", err->msg);
+}
+
+bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct booker who = booker_of(rq);
+    struct err err = {0};
+    int r = book_may(a->book_auth, &who, &err);
+    if (r < 0) {
+        refused(rp, r, &err);
+        return false;
+    }
+    return a->book_auth != BOOK_OPEN || may_read(a, rq, rp); /* where names are typed: whoever may look */
+}
+
+int hold_of_path(struct api *a, struct request *rq, struct reply *rp, struct hold **ret)
+{
+    struct err err = {0};
+    int64_t id;
+    int r = str_int(rq->tail, &id) && id > 0 ? a->hold_get(a->hub, id, ret, &err) : 0;
+    if (r == 0)
+        reply_problem(rp, 404, "there is no booking '%.*s'; /api/v1/bookings lists them", (int)MIN(rq->tail.len, 40u),
+                      rq->tail.p);
+    else if (r < 0)
+        reply_problem(rp, 503, "bookings cannot be read: %s", err.msg);
+    return r;
+}
+
+/* ---- a body read ---- */
+
+struct draft {
+    json_t *o;
+    struct str person, gpus, model, node; /* p NULL: not given */
+    const char *comment;                  /* NULL: not given */
+    bool has_devices;
+    struct buf devices;                                /* uuids, with commas between */
+    int64_t from_ms, until_ms, for_ms, more_ms, count; /* -1: not given */
+};
+
+static void draft_fini(struct draft *d)
+{
+    json_decref(d->o);
+    buf_fini(&d->devices);
+}
+
+static bool wrong(struct reply *rp, const char *what)
+{
+    reply_problem(rp, 400, "%s", what);
+    return false;
+}
+
+static bool take_str(json_t *v, const char *name, size_t max, struct str *ret, struct reply *rp)
+{
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    if (!json_is_string(v) || s.len > max || !str_utf8_ok(s)) {
+        reply_problem(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
+        return false;
+    }
+    *ret = s;
+    return true;
+}
+
+static bool take_when(const struct api *a, json_t *v, const char *name, int64_t now_ms, int64_t *ret, struct reply *rp)
+{
+    struct err err = {0};
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    if (json_is_integer(v)) {
+        *ret = MAX(0, MIN(json_integer_value(v), MOMENT_END_MS));
+        return true;
+    }
+    if (!json_is_string(v)) {
+        reply_problem(rp, 400, "%s must be a time: milliseconds since 1970, \"2026-11-20T14:00:00Z\", \"2d 4h\"", name);
+        return false;
+    }
+    return moment_parse(s, name, now_ms, a->zone, ret, &err) == 0 || wrong(rp, err.msg);
+}
+
+static bool take_span(json_t *v, const char *name, int64_t *ret, struct reply *rp)
+{
+    struct err err = {0};
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    if (json_is_integer(v) && json_integer_value(v) > 0 && json_integer_value(v) <= LONGEST_MS) {
+        *ret = json_integer_value(v);
+        return true;
+    }
+    if (!json_is_string(v)) {
+        reply_problem(rp, 400, "%s must be a length of time: \"2d 4h\", or milliseconds", name);
+        return false;
+    }
+    return moment_span(s, name, ret, &err) == 0 || wrong(rp, err.msg);
+}
+
+static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply *rp)
+{
+    size_t i;
+    json_t *one;
+    struct err err = {0};
+    AUTO_BUF words = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+    if (!json_is_array(v) || json_array_size(v) > HOLD_DEVICES || json_array_size(v) == 0)
+        return wrong(rp, "devices must be a list of 1 to 256 UUIDs");
+    json_array_foreach(v, i, one)
+    {
+        struct str s = str_n(json_string_value(one), json_string_length(one));
+        if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len) || memchr(s.p, ' ', s.len))
+            return wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+        buf_addf(&words, "%s%.*s", words.len ? "," : "", STR_ARG(s));
+    }
+    buf_reset(&d->devices);
+    int r = pick_named(a->live, buf_str(&words), &d->devices, &err);
+    if (r < 0)
+        refused(rp, r, &err);
+    d->has_devices = r == 0;
+    return r == 0;
+}
+
+static bool take(struct api *a, const struct request *rq, struct draft *d, const char *key, json_t *v, bool fresh,
+                 struct reply *rp)
+{
+    struct str s;
+    if (json_is_null(v))
+        return true;
+    if (strcmp(key, "person") == 0)
+        return take_str(v, key, 200, &d->person, rp);
+    if (strcmp(key, "comment") == 0) {
+        if (!take_str(v, key, HOLD_COMMENT_MAX, &s, rp))
+            return false;
+        d->comment = s.p;
+        return true;
+    }
+    if (strcmp(key, "from") == 0)
+        return take_when(a, v, key, rq->now_ms, &d->from_ms, rp);
+    if (strcmp(key, "until") == 0)
+        return take_when(a, v, key, rq->now_ms, &d->until_ms, rp);
+    if (strcmp(key, "for") == 0)
+        return take_span(v, key, &d->for_ms, rp);
+    if (!fresh && strcmp(key, "extend") == 0)
+        return take_span(v, key, &d->more_ms, rp);
+    if (strcmp(key, "devices") == 0)
+        return take_devices(a, v, d, rp);
+    if (strcmp(key, "gpus") == 0)
+        return take_str(v, key, 4000, &d->gpus, rp);
+    if (fresh && strcmp(key, "model") == 0)
+        return take_str(v, key, NAME_MAX_LEN, &d->model, rp);
+    if (fresh && strcmp(key, "node") == 0)
+        return take_str(v, key, NAME_MAX_LEN, &d->node, rp);
+    if (fresh && strcmp(key, "count") == 0) {
+        d->count = json_integer_value(v);
+        return (json_is_integer(v) && d->count > 0 && d->count <= HOLD_DEVICES) ||
+               wrong(rp, "count must be a number from 1 to 256");
+    }
+    reply_problem(rp, 400, "'%.40s' is not understood: %s", key,
+                  fresh
+                      ? "person, devices or gpus or count, model and node, from, until or for, and comment can be given"
+                      : "from, until, for, extend, comment, devices and gpus can be changed");
+    return false;
+}
+
+static bool draft_read(struct api *a, const struct request *rq, struct draft *d, bool fresh, struct reply *rp)
+{
+    const char *key;
+    json_t *v;
+    struct err err = {0};
+    *d = (struct draft){.o = read_object(rq, rp),
+                        .devices = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX),
+                        .from_ms = -1,
+                        .until_ms = -1,
+                        .for_ms = -1,
+                        .more_ms = -1,
+                        .count = -1};
+    bool good = d->o != NULL;
+    json_object_foreach(d->o, key, v)
+    {
+        good = good && take(a, rq, d, key, v, fresh, rp);
+    }
+    if (!good)
+        return false;
+    int ways = d->has_devices + (d->gpus.p != NULL) + (d->count > 0 || d->model.len || d->node.len);
+    if (ways > 1)
+        return wrong(rp, "name the GPUs in one way: devices, or gpus, or count with model and node");
+    if (fresh && ways == 0)
+        return wrong(rp,
+                     "say which GPUs: {\"gpus\": \"dgx2:0,1\"}, {\"devices\": [UUID]}, or {\"count\": 2, \"model\": "
+                     "\"H200\"}");
+    if ((d->until_ms >= 0) + (d->for_ms >= 0) + (d->more_ms >= 0) > 1)
+        return wrong(rp, "say the end in one way: until, or for, or extend");
+    if (d->gpus.p) {
+        int r = pick_named(a->live, d->gpus, &d->devices, &err);
+        if (r < 0)
+            refused(rp, r, &err);
+        d->has_devices = r == 0;
+        return r == 0;
+    }
+    return true;
+}
+
+/* ---- what it is to be ---- */
+
+static bool span_ok(const struct hold *h, int64_t now_ms, struct reply *rp)
+{
+    if (h->until_ms <= now_ms)
+        return wrong(rp, "its end is in the past");
+    if (h->until_ms - h->from_ms < SHORTEST_MS)
+        return wrong(rp, h->until_ms <= h->from_ms ? "until is not after from" : "a booking lasts a minute at least");
+    if (h->until_ms - h->from_ms > LONGEST_MS || h->from_ms - now_ms > LONGEST_MS)
+        return wrong(rp, "a booking begins and ends within ten years");
+    return true;
+}
+
+/* The name typed, where that counts: in the body or the query. */
+static struct str typed_name(const struct request *rq, const struct draft *d)
+{
+    if (d && d->person.len)
+        return d->person;
+    struct str s = request_query(rq, "person");
+    return s.len ? s : request_query(rq, "me");
+}
+
+static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, struct hold *h, struct str typed)
+{
+    char name[HOLD_PERSON_MAX], by[HOLD_PERSON_MAX];
+    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+    struct booker who = booker_of(rq);
+    snprintf(name, sizeof(name), "%.*s", (int)MIN(typed.len, sizeof(name) - 1), typed.p ? typed.p : "");
+    book_by(&who, name[0] ? name : h->person, by);
+    pick_places(a->live, str_of(h->devices), &places);
+    h->places = places.p ? places.p : "";
+    h->changed_ms = rq->now_ms;
+    if (!h->id) {
+        h->by = by;
+        h->created_ms = rq->now_ms;
+    }
+    return a->hold_put(a->hub, rq, rp, h, by);
+}
+
+static enum reply_how make(struct api *a, struct request *rq, struct draft *d, struct reply *rp)
+{
+    char person[HOLD_PERSON_MAX], model[NAME_MAX_LEN + 1], node[NAME_MAX_LEN + 1];
+    struct booker who = booker_of(rq);
+    struct err err = {0};
+    int r = book_for(a->book_auth, &who, d->person, person, &err);
+    if (r < 0) {
+        refused(rp, r, &err);
+        return REPLY_NOW;
+    }
+    snprintf(model, sizeof(model), "%.*s", STR_ARG(d->model));
+    snprintf(node, sizeof(node), "%.*s", STR_ARG(d->node));
+    struct hold h = {.kind = HOLD_BOOKING,
+                     .from_ms = MAX(d->from_ms, rq->now_ms),
+                     .person = person,
+                     .model = model,
+                     .where = node,
+                     .comment = d->comment ? d->comment : ""};
+    if (d->until_ms < 0 && d->for_ms < 0)
+        return reply_problem(rp, 400, "say until when: {\"until\": \"2026-11-20 14:00\"} or {\"for\": \"2d 4h\"}");
+    h.until_ms = d->until_ms >= 0 ? d->until_ms : h.from_ms + d->for_ms;
+    if (!span_ok(&h, rq->now_ms, rp))
+        return REPLY_NOW;
+    if (!d->has_devices) {
+        h.count = (int32_t)MAX(d->count, 1);
+        struct pick_wish w = {.count = h.count,
+                              .model = d->model,
+                              .node = d->node,
+                              .from_ms = h.from_ms,
+                              .until_ms = h.until_ms,
+                              .now_ms = rq->now_ms,
+                              .person = person};
+        r = pick_any(a->live, a->book, &w, &d->devices, &err);
+        if (r < 0) {
+            refused(rp, r, &err);
+            return REPLY_NOW;
+        }
+    }
+    h.devices = d->devices.p;
+    return put(a, rq, rp, &h, d->person);
+}
+
+enum reply_how post_booking(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct draft d;
+    enum reply_how how = REPLY_NOW;
+    if (draft_read(a, rq, &d, true, rp))
+        how = make(a, rq, &d, rp);
+    draft_fini(&d);
+    return how;
+}
+
+/* ---- changes ---- */
+
+/* Still open, and the asker's to change. False: rp has the answer. */
+static bool may_change(struct api *a, struct request *rq, const struct hold *h, struct str typed, struct reply *rp)
+{
+    struct booker who = booker_of(rq);
+    struct err err = {0};
+    enum hold_state state = hold_state(h, rq->now_ms);
+    int r = book_may_change(a->book_auth, &who, typed, h, &err);
+    if (r < 0)
+        refused(rp, r, &err);
+    else if (state == HOLD_OVER || state == HOLD_RELEASED)
+        reply_problem(rp, 409, "booking %" PRId64 " is %s: make a new one", h->id,
+                      state == HOLD_OVER ? "over" : "released already");
+    else
+        return true;
+    return false;
+}
+
+static bool apply(struct hold *h, const struct draft *d, int64_t now_ms, struct reply *rp)
+{
+    bool begun = h->from_ms <= now_ms;
+    if (d->from_ms >= 0 && begun && d->from_ms != h->from_ms)
+        return wrong(rp, "it has begun: its start cannot be changed any more");
+    int64_t length = h->until_ms - h->from_ms;
+    if (d->from_ms >= 0 && !begun) {
+        h->from_ms = MAX(d->from_ms, now_ms);
+        h->until_ms = h->from_ms + length; /* moved, unless its end is told too */
+    }
+    if (d->until_ms >= 0)
+        h->until_ms = d->until_ms;
+    else if (d->for_ms >= 0)
+        h->until_ms = h->from_ms + d->for_ms;
+    else if (d->more_ms >= 0)
+        h->until_ms += d->more_ms;
+    if (d->comment)
+        h->comment = d->comment;
+    if (d->has_devices)
+        h->devices = d->devices.p;
+    h->changes++;
+    return span_ok(h, now_ms, rp);
+}
+
+enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct hold *h = NULL;
+    struct draft d;
+    enum reply_how how = REPLY_NOW;
+    if (hold_of_path(a, rq, rp, &h) != 1)
+        return REPLY_NOW;
+    if (draft_read(a, rq, &d, false, rp) && may_change(a, rq, h, typed_name(rq, &d), rp)) {
+        struct hold to = *h;
+        if (apply(&to, &d, rq->now_ms, rp))
+            how = put(a, rq, rp, &to, typed_name(rq, &d));
+    }
+    draft_fini(&d);
+    return how;
+}
+
+enum reply_how delete_booking(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct hold *h = NULL;
+    if (hold_of_path(a, rq, rp, &h) != 1 || !may_change(a, rq, h, typed_name(rq, NULL), rp))
+        return REPLY_NOW;
+    struct hold to = *h;
+    to.released_ms = rq->now_ms;
+    to.changes++;
+    return put(a, rq, rp, &to, typed_name(rq, NULL));
+}

@@ -1,0 +1,400 @@
+/*
+ * routes_waits.c: `muster wait` and `muster free` over HTTP: one queues, says now and then that one is still there, and is
+ * told when one's turn has come; or asks what could be had at this moment.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "book/routes.h"
+#include "base/json.h"
+#include "base/moment.h"
+#include "book/queue.h"
+
+#define SPAN_MAX (7 * 86400000ll)
+
+/* ---- out ---- */
+
+static void put_devices(struct json *j, const struct api *a, const struct hold *h)
+{
+    struct str rest = str_of(h->devices), one;
+
+    json_arr(j, "devices");
+    while (str_cut(&rest, ',', &one)) {
+        const struct node_now *n = NULL;
+        const struct device_now *d = one.len ? live_find_device(a->live, one, &n) : NULL;
+        if (!one.len)
+            continue;
+        json_obj(j, NULL);
+        json_str(j, "device", one);
+        json_cstr(j, "node", d ? n->name : NULL);
+        if (d)
+            json_int(j, "index", d->fact.index);
+        json_cstr(j, "model", d ? d->fact.name : NULL);
+        json_end_obj(j);
+    }
+    json_end_arr(j);
+}
+
+static void wait_json(struct json *j, const struct api *a, const struct hold *h, int64_t now_ms)
+{
+    enum hold_state state = hold_state(h, now_ms);
+    struct wish w;
+
+    wish_read(h, &w);
+    json_obj(j, NULL);
+    json_int(j, "id", h->id);
+    json_cstr(j, "person", h->person);
+    json_cstr(j, "state",
+              state == HOLD_RELEASED ? "left"
+              : state == HOLD_OVER   ? "over"
+              : hold_waits(h)        ? "waiting"
+                                     : "yours");
+    if (hold_waits(h))
+        json_uint(j, "ahead", queue_ahead(a->book, h->id));
+    json_int(j, "count", w.count);
+    if (w.model.len)
+        json_str(j, "model", w.model);
+    if (w.node.len)
+        json_str(j, "node", w.node);
+    if (w.mem)
+        json_int(j, "mem", w.mem);
+    json_bool(j, "same_host", w.one_node);
+    json_bool(j, "tell", w.told);
+    json_int(j, "free_for", w.free_ms);
+    json_int(j, "need", w.need_ms);
+    json_int(j, "hold", w.hold_ms);
+    json_int(j, "since", h->created_ms);
+    if (!hold_waits(h)) {
+        json_int(j, "until", hold_end_ms(h));
+        json_cstr(j, "where", h->places);
+        put_devices(j, a, h);
+    }
+    json_cstr(j, "comment", h->comment);
+    json_end_obj(j);
+}
+
+void reply_wait(struct reply *rp, const struct api *a, const struct hold *h, int64_t now_ms, int status)
+{
+    rp->body = BUF_INIT(1u << 20);
+    rp->status = status;
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    if (status == 201)
+        snprintf(rp->location, sizeof(rp->location), "/api/v1/waits/%lld", (long long)h->id);
+    struct json j = json_on(&rp->body);
+    wait_json(&j, a, h, now_ms);
+    buf_addc(&rp->body, '\n');
+}
+
+enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
+{
+    size_t n;
+    const struct hold *const *v = book_all(a->book, &n);
+
+    rp->body = BUF_INIT(16u << 20);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < n; i++) /* by start, which is the arrival of all who wait */
+        if (v[i]->kind == HOLD_WAIT)
+            wait_json(&j, a, v[i], rq->now_ms);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+/* ---- a wish read ---- */
+
+static bool wrong(struct reply *rp, const char *what)
+{
+    reply_problem(rp, 400, "%s", what);
+    return false;
+}
+
+struct asked_for {
+    struct wish wish;
+    struct str person, comment;
+    int64_t timeout_ms; /* 0: not given */
+    char number[32];    /* the last one read, as text */
+};
+
+static bool take_text(struct str v, const char *name, size_t max, struct str *ret, struct reply *rp)
+{
+    if (v.len > max || !str_utf8_ok(v)) {
+        reply_problem(rp, 400, "%s must be text of at most %zu bytes without control characters", name, max);
+        return false;
+    }
+    *ret = v;
+    return true;
+}
+
+static bool take_span(struct str v, const char *name, int64_t *ret, struct reply *rp)
+{
+    struct err err = {0};
+    int64_t ms;
+
+    if (str_int(v, &ms) || str_duration_ms(v, &ms) ? ms < 0 : moment_span(v, name, &ms, &err) < 0)
+        return wrong(rp, err.msg[0] ? err.msg : "a length of time is not negative");
+    if (ms > SPAN_MAX) {
+        reply_problem(rp, 400, "%s is a week at most", name);
+        return false;
+    }
+    *ret = ms;
+    return true;
+}
+
+/* Numbers as text, so that a body and a query are read alike. */
+static bool take(struct asked_for *q, const char *name, struct str v, struct reply *rp)
+{
+    struct wish *w = &q->wish;
+
+    if (strcmp(name, "count") == 0)
+        return (str_int(v, &w->count) && w->count > 0 && w->count <= HOLD_DEVICES) ||
+               wrong(rp, "count must be a number from 1 to 256");
+    if (strcmp(name, "mem") == 0)
+        return str_bytes(v, &w->mem) || wrong(rp, "mem must be an amount of memory, as 40G");
+    if (strcmp(name, "same_host") == 0) {
+        w->one_node = str_eq(v, "true") || str_eq(v, "1");
+        return w->one_node || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "same_host must be true or false");
+    }
+    if (strcmp(name, "tell") == 0) {
+        w->told = str_eq(v, "true") || str_eq(v, "1");
+        return w->told || str_eq(v, "false") || str_eq(v, "0") || wrong(rp, "tell must be true or false");
+    }
+    if (strcmp(name, "timeout") == 0)
+        return take_span(v, name, &q->timeout_ms, rp);
+    if (strcmp(name, "free_for") == 0)
+        return take_span(v, name, &w->free_ms, rp);
+    if (strcmp(name, "need") == 0)
+        return take_span(v, name, &w->need_ms, rp);
+    if (strcmp(name, "hold") == 0)
+        return take_span(v, name, &w->hold_ms, rp) &&
+               (w->hold_ms >= 10000 || wrong(rp, "hold must be ten seconds at least"));
+    if (strcmp(name, "model") == 0)
+        return take_text(v, name, 100, &w->model, rp);
+    if (strcmp(name, "node") == 0)
+        return take_text(v, name, 100, &w->node, rp);
+    if (strcmp(name, "person") == 0)
+        return take_text(v, name, 200, &q->person, rp);
+    if (strcmp(name, "comment") == 0)
+        return take_text(v, name, HOLD_COMMENT_MAX, &q->comment, rp);
+    reply_problem(rp, 400,
+                  "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, timeout, "
+                  "person and comment can be given",
+                  name);
+    return false;
+}
+
+static const struct asked_for nothing = {
+    .wish = {.count = 1, .free_ms = QUEUE_FREE_MS, .need_ms = QUEUE_NEED_MS}}; /* hold_ms 0: not given */
+
+/* Kept as it is, so it must be there as long as the body is. */
+static bool is_text(const char *name)
+{
+    static const char *const names[] = {"model", "node", "person", "comment"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool read_body(json_t *o, struct asked_for *q, struct reply *rp)
+{
+    const char *key;
+    json_t *v;
+    bool good = o != NULL;
+
+    *q = nothing;
+    json_object_foreach(o, key, v)
+    {
+        struct str text = str_n(json_string_value(v), json_string_length(v));
+        if (json_is_null(v))
+            continue;
+        if (!json_is_string(v) && is_text(key))
+            return wrong(rp, "model, node, person and comment are text");
+        if (json_is_integer(v)) {
+            snprintf(q->number, sizeof(q->number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+            text = str_of(q->number);
+        } else if (json_is_boolean(v)) {
+            text = str_of(json_is_true(v) ? "true" : "false");
+        } else if (!json_is_string(v)) {
+            return wrong(rp, "every member is a text, a whole number, true or false");
+        }
+        good = good && take(q, key, text, rp);
+    }
+    return good;
+}
+
+static bool read_query(const struct request *rq, struct asked_for *q, struct reply *rp)
+{
+    static const char *const names[] = {"count", "mem", "model", "node", "same_host", "free_for", "need"};
+
+    *q = nothing;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct str v = request_query(rq, names[i]);
+        if (v.len && !take(q, names[i], v, rp))
+            return false;
+    }
+    return true;
+}
+
+/* ---- in ---- */
+
+static enum reply_how refused(struct reply *rp, int code, const struct err *err)
+{
+    int status = code == -EACCES ? 401 : code == -EPERM ? 403 : code == -ENOENT ? 404 : code == -EBUSY ? 409 : 400;
+
+    if (status == 401)
+        snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
+    return reply_problem(rp, status, "%s", err->msg);
+}
+
+/* Who is told by a message has longer to come, and does not wait for ever. */
+static int64_t wait_ms(struct asked_for *q)
+{
+    if (!q->wish.hold_ms)
+        q->wish.hold_ms = q->wish.told ? QUEUE_COME_MS : QUEUE_HOLD_MS;
+    return q->timeout_ms ? q->timeout_ms : q->wish.told ? QUEUE_TOLD_MS : QUEUE_LONGEST_MS;
+}
+
+static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_for *q, struct reply *rp)
+{
+    char person[HOLD_PERSON_MAX], by[HOLD_PERSON_MAX], model[104], comment[HOLD_COMMENT_MAX + 1];
+    AUTO_BUF rest = BUF_INIT(1024);
+    struct booker who = booker_of(rq);
+    struct err err = {0};
+    size_t n, waiting = 0, n_holds;
+    const struct node_now *const *nodes = live_nodes(a->live, false, &n);
+    const struct hold *const *holds = book_all(a->book, &n_holds);
+    int r = book_for(a->book_auth, &who, q->person, person, &err);
+
+    if (r < 0)
+        return refused(rp, r, &err);
+    for (size_t i = 0; i < n_holds; i++)
+        waiting += hold_waits(holds[i]);
+    if (waiting >= QUEUE_MAX)
+        return reply_problem(rp, 503, "%d wait already", QUEUE_MAX);
+    if (q->wish.told && !a->reaches(a->hub, person, "wait"))
+        return reply_problem(rp, 409,
+                             "nobody can tell %s: there is no channel `to: person` with an address of his, or he wants "
+                             "no messages (docs/alerts.md)",
+                             person);
+    int64_t longest_ms = wait_ms(q);
+    struct pick_wish p = wish_pick(&q->wish, person, 0, rq->now_ms);
+    if ((r = pick_possible(nodes, n, &p, &err)) < 0)
+        return refused(rp, r, &err);
+    book_by(&who, person, by);
+    wish_write(&q->wish, &rest);
+    snprintf(model, sizeof(model), "%.*s", STR_ARG(q->wish.model));
+    snprintf(comment, sizeof(comment), "%.*s", STR_ARG(q->comment));
+    struct hold h = {.kind = HOLD_WAIT,
+                     .count = (int32_t)q->wish.count,
+                     .from_ms = rq->now_ms,
+                     .until_ms = rq->now_ms + longest_ms,
+                     .created_ms = rq->now_ms,
+                     .changed_ms = rq->now_ms,
+                     .person = person,
+                     .by = by,
+                     .devices = "",
+                     .places = "",
+                     .model = model,
+                     .where = rest.p,
+                     .comment = comment};
+    return a->hold_put(a->hub, rq, rp, &h, by);
+}
+
+enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct asked_for q;
+    json_t *o = read_object(rq, rp);
+    enum reply_how how = read_body(o, &q, rp) ? queue_up(a, rq, &q, rp) : REPLY_NOW;
+
+    json_decref(o);
+    return how;
+}
+
+/* The wait of the path, the asker's to change. NULL: rp has the answer. */
+static struct hold *own_wait(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct booker who = booker_of(rq);
+    struct hold *h = NULL;
+    struct err err = {0};
+
+    if (hold_of_path(a, rq, rp, &h) != 1)
+        return NULL;
+    int r = h->kind == HOLD_WAIT
+                ? book_may_change(a->book_auth, &who, request_query(rq, "person"), h, &err)
+                : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
+    if (r == 0)
+        return h;
+    refused(rp, r, &err);
+    free(h);
+    return NULL;
+}
+
+/* Still there. */
+enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct hold *h = own_wait(a, rq, rp);
+
+    if (!h)
+        return REPLY_NOW;
+    a->wait_heard(a->hub, h, rq->now_ms);
+    reply_wait(rp, a, h, rq->now_ms, 200);
+    return REPLY_NOW;
+}
+
+enum reply_how delete_wait(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct hold *h = own_wait(a, rq, rp);
+
+    if (!h)
+        return REPLY_NOW;
+    enum hold_state state = hold_state(h, rq->now_ms);
+    if (state == HOLD_OVER || state == HOLD_RELEASED) {
+        reply_wait(rp, a, h, rq->now_ms, 200);
+        return REPLY_NOW;
+    }
+    h->released_ms = rq->now_ms;
+    h->changed_ms = rq->now_ms;
+    h->changes++;
+    return a->hold_put(a->hub, rq, rp, h, h->person);
+}
+
+/* ---- what could be had now ---- */
+
+enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct asked_for q;
+    struct err err = {0};
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(a->live, false, &n);
+    AUTO_BUF kept = BUF_INIT(4u << 20);
+    AUTO_BUF got = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+    AUTO_BUF places = BUF_INIT(65536);
+
+    if (!read_query(rq, &q, rp))
+        return REPLY_NOW;
+    struct pick_wish p = wish_pick(&q.wish, rq->token.person, 0, rq->now_ms);
+    queue_kept(a->book, nodes, n, rq->now_ms, &kept);
+    p.kept = &kept;
+    int r = pick_among(nodes, n, a->book, &p, &got, &err);
+    if (r == -EBUSY && kept.len)
+        return reply_problem(rp, 409, "%s (some that are free are kept for who waits: /api/v1/waits)", err.msg);
+    if (r < 0)
+        return refused(rp, r, &err);
+    pick_places(a->live, buf_str(&got), &places);
+    rp->body = BUF_INIT(1u << 20);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_str(&j, "where", buf_str(&places));
+    put_devices(&j, a, &(struct hold){.devices = got.p});
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}

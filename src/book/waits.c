@@ -1,0 +1,160 @@
+/*
+ * waits.c: the queue of `muster wait` on the loop: every second, and when somebody is heard of, whoever's turn it is
+ * gets his GPUs for a short while. All of it goes the way of every hold (bookings.c): durable first, then told. Who
+ * asked for that gets a message, too (teller.c).
+ */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/moment.h"
+#include "book/queue.h"
+#include "alert/teller.h"
+#include "hub/hub.h"
+
+static void give(void *arg, const struct hold *h, const struct wish *w, const char *uuids)
+{
+    struct hub *hub = arg;
+    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+    int64_t now_ms = hub->serve_ms;
+    struct hold to = *h;
+
+    pick_places(hub->live, str_of(uuids), &places);
+    to.devices = uuids;
+    to.places = places.p ? places.p : "";
+    to.from_ms = to.changed_ms = now_ms;
+    to.until_ms = now_ms + w->hold_ms;
+    to.changes++;
+    int r = bookings_write(hub, &to, h->person, NULL, NULL);
+    log_debug("wait", "%s gets %s (wait %" PRId64 "): %s", h->person, to.places, h->id, r < 0 ? strerror(-r) : "ok");
+}
+
+static void out(void *arg, const struct hold *h)
+{
+    struct hub *hub = arg;
+    struct hold to = *h;
+
+    to.released_ms = to.changed_ms = hub->serve_ms;
+    to.changes++;
+    bookings_write(hub, &to, h->person, NULL, NULL);
+    log_debug("wait", "%s (wait %" PRId64 ") was not heard of any more", h->person, h->id);
+}
+
+/* ---- who is told by a message ---- */
+
+struct saying {
+    struct hub *hub;
+    int64_t id;
+};
+
+/* It is in the outbox: noted with the hold, so that it is not said again after a restart. */
+static void said(void *arg, int result)
+{
+    struct saying *s = arg;
+    const struct hold *h = book_find(s->hub->book, s->id);
+    AUTO_BUF where = BUF_INIT(4096);
+    struct wish w;
+
+    (void)result; /* what could not be stored is told all the same, and only said again after a restart */
+    if (h) {
+        struct hold to = *h;
+        wish_read(h, &w);
+        w.said = true;
+        wish_write(&w, &where);
+        to.where = buf_str(&where).p;
+        to.changes++;
+        bookings_write(s->hub, &to, h->person, NULL, NULL);
+    }
+    free(s);
+}
+
+static void say_given(struct hub *hub, const struct hold *h, int64_t now_ms)
+{
+    AUTO_BUF title = BUF_INIT(4096), text = BUF_INIT(65536);
+    struct saying *s = mem_zero(1, sizeof(*s));
+    char until[MOMENT_TEXT], span[24];
+    size_t n = 1;
+
+    for (const char *p = h->devices; *p; p++)
+        n += *p == ',';
+    buf_addf(&title, "%s %s yours until %s: you waited %s for %zu GPU%s", h->places, n == 1 ? "is" : "are",
+             moment_text(h->until_ms, now_ms, hub->zone, until), clock_span(h->from_ms - h->created_ms, span), n,
+             n == 1 ? "" : "s");
+    buf_addf(&text,
+             "What runs there by then goes on; if nothing does, somebody else may have them.\n"
+             "CUDA_VISIBLE_DEVICES=%s",
+             h->devices);
+    *s = (struct saying){hub, h->id};
+    if (!herald_person(hub, h->person, "wait", buf_str(&title).p, buf_str(&text).p, said, s)) {
+        log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is his turn", h->person, h->id);
+        said(s, 0);
+    }
+}
+
+/* All that were given and not said; also those of which a crash left the message unwritten. */
+static void say_all(struct hub *hub, int64_t now_ms)
+{
+    size_t n, n_due = 0;
+    const struct hold *const *all = book_all(hub->book, &n);
+    AUTO_FREE int64_t *due = mem_zero(n + 1, sizeof(*due));
+
+    for (size_t i = 0; i < n; i++) {
+        struct wish w;
+        if (all[i]->kind != HOLD_WAIT || hold_waits(all[i]) || hold_state(all[i], now_ms) != HOLD_ACTIVE ||
+            book_changing(hub->book, all[i]->id))
+            continue;
+        wish_read(all[i], &w);
+        if (w.told && !w.said && queue_says(hub->queue, all[i]->id))
+            due[n_due++] = all[i]->id;
+    }
+    for (size_t i = 0; i < n_due; i++) {
+        const struct hold *h = book_find(hub->book, due[i]);
+        if (h)
+            say_given(hub, h, now_ms);
+    }
+}
+
+void waits_over(struct hub *hub, const struct hold *h)
+{
+    AUTO_BUF title = BUF_INIT(4096);
+    char span[24];
+    struct wish w;
+
+    wish_read(h, &w);
+    if (!hold_waits(h) || !w.told)
+        return;
+    buf_addf(&title, "you do not wait any more for %d GPU%s: there was nothing within %s", (int)h->count,
+             h->count == 1 ? "" : "s", clock_span(h->until_ms - h->created_ms, span));
+    herald_person(hub, h->person, "wait", buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL, NULL);
+}
+
+void waits_tick(struct hub *hub, int64_t now_ms)
+{
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(hub->live, false, &n);
+    struct queue_calls calls = {hub, give, out};
+
+    hub->serve_ms = now_ms;
+    queue_serve(hub->queue, hub->book, nodes, n, now_ms, &calls);
+    say_all(hub, now_ms);
+}
+
+/* What was given is his for as long as he is heard of. */
+void waits_heard(void *arg, const struct hold *h, int64_t now_ms)
+{
+    struct hub *hub = arg;
+    struct wish w;
+
+    queue_heard(hub->queue, h->id, now_ms);
+    if (hold_waits(h) || hold_state(h, now_ms) != HOLD_ACTIVE)
+        return;
+    wish_read(h, &w);
+    if (h->until_ms - now_ms > w.hold_ms / 2)
+        return;
+    struct hold to = *h;
+    to.until_ms = now_ms + w.hold_ms;
+    to.changed_ms = now_ms;
+    to.changes++;
+    bookings_write(hub, &to, h->person, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* cli.c: the shared start of every subcommand. Only this folder and the programs speak to people. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "base/secret.h"
+#include "cli/cmd.h"
+
+enum { CONFIG_MAX = 1 << 20 };
+
+int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+    AUTO_BUF open = BUF_INIT(65536);
+    AUTO_BUF clean = BUF_INIT(6ul * 65536);
+    buf_addf(&b, "%s: ", face->name);
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    secret_text(&open, buf_str(&b));    /* it may quote an address … */
+    plain_text(&clean, buf_str(&open)); /* … and a hub */
+    fprintf(stderr, "%s\n", clean.p);
+    return code;
+}
+
+static int print_exact(const struct opt_cmd *face, const struct buf *out)
+{
+    if (out->err)
+        return cli_fail(face, EXIT_REACH, "the answer is too large to print");
+    if (out->len && fwrite(out->p, 1, out->len, stdout) != out->len && errno != EPIPE)
+        return cli_fail(face, EXIT_REACH, "cannot write: %s", strerror(errno));
+    if (fflush(stdout) && errno != EPIPE)
+        return cli_fail(face, EXIT_REACH, "cannot write: %s", strerror(errno));
+    return EXIT_OK;
+}
+
+static int print_clean(const struct opt_cmd *face, const struct buf *out, int (*add)(struct buf *out, struct str s))
+{
+    AUTO_BUF clean = BUF_INIT(plain_room(buf_str(out)));
+    if (!out->err)
+        add(&clean, buf_str(out));
+    return print_exact(face, out->err ? out : &clean);
+}
+
+int cli_print(const struct opt_cmd *face, const struct buf *out)
+{
+    return print_clean(face, out, cli_colour() ? plain_tinted : plain_print);
+}
+
+int cli_print_json(const struct opt_cmd *face, const struct buf *out)
+{
+    return print_clean(face, out, plain_json);
+}
+
+static int read_config(const struct opt_cmd *face, void *conf, const char *path, bool must, struct err *err)
+{
+    AUTO_BUF text = BUF_INIT(CONFIG_MAX);
+    int r = file_read(path, CONFIG_MAX, &text, err);
+    if (r == -ENOENT && !must) {
+        *err = (struct err){0};
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    return opt_yaml(face->opts, conf, buf_str(&text), path, err);
+}
+
+/* --config may stand anywhere on the command line, yet must be read before the flags: look for it first. */
+static const char *config_path(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+            return argv[i + 1];
+        if (strncmp(argv[i], "--config=", 9) == 0)
+            return argv[i] + 9;
+    }
+    return getenv("MUSTER_CONFIG");
+}
+
+int cli_load(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err)
+{
+    opt_defaults(face->opts, conf);
+    int r = 0;
+    if (file) {
+        const char *named = config_path(argc, argv);
+        r = read_config(face, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, err);
+    }
+    if (!r)
+        r = opt_env(face->opts, conf, err);
+    if (!r)
+        r = opt_args_mixed(face->opts, conf, argc, argv, ret_argi, err);
+    return r;
+}
+
+static int parse(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi)
+{
+    struct err err = {0};
+    int r = cli_load(face, conf, argc, argv, file, ret_argi, &err);
+    if (r == 1) {
+        AUTO_BUF out = BUF_INIT(1 << 20);
+        opt_help(face, &out);
+        return cli_print(face, &out);
+    }
+    if (r < 0)
+        return cli_fail(face, EXIT_USAGE, "%s", err.msg);
+    return -1;
+}
+
+int cli_parse(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi)
+{
+    return parse(face, conf, argc, argv, false, ret_argi);
+}
+
+int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi)
+{
+    return parse(face, conf, argc, argv, true, ret_argi);
+}
+
+int cli_save(const struct opt_cmd *face, const char *path, bool binary, const struct buf *out)
+{
+    struct err err = {0};
+    if (!path)
+        return binary && !isatty(STDOUT_FILENO) ? print_exact(face, out) : cli_print(face, out);
+    return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+}
+
+int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err)
+{
+    if (!path)
+        return write(arg, stdout, err);
+    AUTO_FREE char *temp = mem_fmt("%s.XXXXXX", path);
+    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+    FILE *to = fdopen(mem_take_fd(&fd), "w");
+    int r = to ? write(arg, to, err) : err_set(err, -ENOMEM, "cannot write '%s'", path);
+    if (r == 0 && fsync(fileno(to)) < 0)
+        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    if (to && fclose(to) != 0 && r == 0)
+        r = err_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
+    if (r == 0 && rename(temp, path) < 0)
+        r = err_set(err, -errno, "cannot name '%s': %s", path, strerror(errno));
+    if (r < 0)
+        unlink(temp);
+    return r;
+}
+
+int cli_width(int fallback)
+{
+    struct winsize ws;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col)
+        return ws.ws_col;
+    return fallback;
+}
+
+bool cli_colour(void)
+{
+    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && (!no || !no[0]) && term && strcmp(term, "dumb") != 0;
+}

@@ -1,0 +1,56 @@
+/* client.h: asking a hub, for the command line: one request, one answer, an error in words. */
+#ifndef CLI_CLIENT_H
+#define CLI_CLIENT_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Options every command that talks to a hub has: put CLIENT_OPTS(struct, field) in its table. */
+struct client_conf {
+    char *hub, *token, *token_file, *ca_file, *pin;
+    int64_t limit_ms; /* for a request; 0: 30 s. No option */
+};
+#define CLIENT_OPTS(strct, field)                                                                                      \
+    OPTN(strct, "hub", field.hub, 0, OPT_STR, NULL, "URL", "the hub to ask, as http://host:8765", .url = true),        \
+        OPTN(strct, "token", field.token, 0, OPT_SECRET, NULL, "TOKEN",                                                \
+             "token; better in a file: a flag shows in ps"),                                                           \
+        OPTN(strct, "token_file", field.token_file, 0, OPT_PATH, NULL, "FILE", "file that holds the token"),           \
+        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
+             "certificates to trust instead of the system's"),                                                         \
+        OPTN(strct, "pin", field.pin, 0, OPT_STR, NULL, "PIN", "trust the hub with this public key alone (sha256//…)")
+
+/*
+ * Do one request: the hub's URL with path appended. Without a hub it is the local one, http://127.0.0.1:8765. Where no
+ * token is given and the hub is our own one, the admin token its data folder holds is sent. 0 with the body in ret; or
+ * -errno with a sentence. An HTTP error becomes one too: the problem's detail.
+ */
+int client_ask(const struct client_conf *conf, const char *method, const char *path, struct str body, struct buf *ret,
+               struct err *err);
+/* The same with a body that is not JSON and a token of its own (NULL: the configured one). *ret_status, also of a
+ * failure: what HTTP said, 0 when there was no answer. */
+int client_post(const struct client_conf *conf, const char *token, const char *path, const char *type, struct str body,
+                struct buf *ret, int *ret_status, struct err *err);
+/* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */
+json_t *client_json(struct str answer);
+/* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
+void client_param(struct buf *path, const char *name, const char *value);
+const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
+
+/*
+ * An answer read as it comes, for as long as it lasts: server-sent events. One thread follows; another may stop it at
+ * any time, which ends a wait at once. conf is borrowed.
+ */
+struct client_line;
+struct client_line *client_line_new(const struct client_conf *conf);
+void client_line_free(struct client_line *l);
+/* Until it ends, take says no (negative), nothing came for quiet_ms, or it is stopped. tick: about once a second.
+ * -ECANCELED when stopped; else -errno with a sentence. */
+int client_line_follow(struct client_line *l, const char *path, int64_t quiet_ms,
+                       int (*take)(void *arg, struct str piece), void (*tick)(void *arg), void *arg, struct err *err);
+void client_line_sleep(struct client_line *l, int64_t ms); /* or until it is stopped */
+void client_line_stop(struct client_line *l);              /* from any thread, for good */
+bool client_line_stopped(const struct client_line *l);
+
+#endif

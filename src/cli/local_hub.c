@@ -1,0 +1,119 @@
+/* local_hub.c: hub.url in a data folder: written by the hub, compared by the command line. */
+#include "cli/local_hub.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/auth.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#define URLS_MAX (64u << 10)
+
+int local_hub_say(const char *dir, struct str addresses, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
+    return file_write(path, 0600, addresses.p, addresses.len, err);
+}
+
+void local_hub_end(const char *dir)
+{
+    AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
+    unlink(path);
+}
+
+struct place {
+    struct str scheme, host, port;
+};
+
+static bool place_parse(struct str url, struct place *ret)
+{
+    int at = str_find(url, "://");
+    if (at < 0)
+        return false;
+    ret->scheme = str_n(url.p, (size_t)at);
+    struct str rest = str_n(url.p + at + 3, url.len - (size_t)at - 3);
+    const char *slash = rest.len ? memchr(rest.p, '/', rest.len) : NULL;
+    if (slash)
+        rest.len = (size_t)(slash - rest.p);
+    int colon = str_rfind(rest, ":"), bracket = str_rfind(rest, "]");
+    bool port = colon >= 0 && colon > bracket;
+    ret->host = str_n(rest.p, port ? (size_t)colon : rest.len);
+    ret->port = port                           ? str_n(rest.p + colon + 1, rest.len - (size_t)colon - 1)
+                : str_eq(ret->scheme, "https") ? str_of("443")
+                                               : str_of("80");
+    return ret->host.len > 0 && str_find(rest, "@") < 0;
+}
+
+static bool same_text(struct str a, struct str b)
+{
+    return a.len == b.len && memcmp(a.p, b.p, a.len) == 0;
+}
+
+/* What listens everywhere listens here, too. */
+static bool host_is_here(struct str host, bool listens)
+{
+    AUTO_FREE char *text = mem_strn(host.p, host.len);
+    return str_eq(host, "localhost") || str_eq(host, "[::1]") || (host.len && address_is_loopback(text)) ||
+           (listens && (str_eq(host, "0.0.0.0") || str_eq(host, "[::]")));
+}
+
+static bool listens_at(struct str line, const struct place *asked)
+{
+    struct place own;
+    return place_parse(line, &own) && same_text(own.scheme, asked->scheme) && same_text(own.port, asked->port) &&
+           (same_text(own.host, asked->host) || (host_is_here(own.host, true) && host_is_here(asked->host, false)));
+}
+
+/* Its process is there still, and the folder's owner's: who else has its port by now gets no token. */
+static bool hub_runs(const char *dir)
+{
+    AUTO_FREE char *lock = mem_fmt("%s/lock", dir);
+    char pid[24] = "", proc[64];
+    struct stat own, is;
+    int64_t n;
+    if (file_read_small(lock, pid, sizeof(pid)) < 0 || !str_int(str_trim(str_of(pid)), &n) || n < 1)
+        return false;
+    snprintf(proc, sizeof(proc), "/proc/%lld", (long long)n);
+    return stat(lock, &own) == 0 && stat(proc, &is) == 0 && own.st_uid == is.st_uid;
+}
+
+/* 1: the hub of this folder is the one that is asked; 0: another is; -ENOENT: nobody said where it listens. */
+static int hub_is(const char *dir, const char *url)
+{
+    AUTO_FREE char *path = mem_fmt("%s/hub.url", dir);
+    AUTO_BUF text = {0};
+    struct err ignored = {0};
+    struct place asked;
+    struct str rest, line;
+    int r = file_read(path, URLS_MAX, &text, &ignored);
+    if (r < 0)
+        return r;
+    rest = buf_str(&text);
+    while (place_parse(str_of(url), &asked) && str_line(&rest, &line))
+        if (listens_at(str_trim(line), &asked))
+            return hub_runs(dir);
+    return 0;
+}
+
+static int read_token(const char *dir, struct buf *ret, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/admin.token", dir);
+    return access(path, R_OK) == 0 ? file_read_secret(path, ret, err) : 0;
+}
+
+int local_hub_token(const char *url, bool unnamed, struct buf *ret, struct err *err)
+{
+    static const char *const leaves[] = {NULL, "demo"};
+    char dir[512];
+    bool said = false;
+    for (size_t i = 0; i < ARRAY_LEN(leaves); i++) {
+        int r = file_state_dir(leaves[i], dir, sizeof(dir)) == 0 ? hub_is(dir, url) : -1;
+        if (r == 1)
+            return read_token(dir, ret, err);
+        said |= r == 0;
+    }
+    /* a hub of an older release says nothing, but holds its lock */
+    bool older = unnamed && !said && file_state_dir(NULL, dir, sizeof(dir)) == 0 && hub_runs(dir);
+    return older ? read_token(dir, ret, err) : 0;
+}

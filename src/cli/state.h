@@ -1,0 +1,21 @@
+/* state.h: a hub's newest state, asked for and read: for commands that show it. */
+#ifndef CLI_STATE_H
+#define CLI_STATE_H
+
+#include "cli/client.h"
+#include "model/now.h"
+
+struct hub_state {
+    struct view view; /* of the nodes below */
+    size_t n;
+    struct node_now *nodes;
+    const struct node_now **list;
+    char notice[NOTICE_MAX];
+};
+
+/* filter, me: as /api/v1/state takes them; NULL or "": all. ret must be zeroed, and is ended with hub_state_fini. */
+int hub_state_ask(const struct client_conf *conf, const char *filter, const char *me, struct hub_state *ret,
+                  struct err *err);
+void hub_state_fini(struct hub_state *s);
+
+#endif

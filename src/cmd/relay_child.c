@@ -1,0 +1,170 @@
+/* relay_child.c: starts, feeds and ends the hub's own relay. The list goes through a file, so that a reload does not cost
+ * the connections that stand. */
+#include "cmd/relay_child.h"
+
+#include <event2/event.h>
+#include <signal.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/local_token.h"
+#include "cli/child_process.h"
+#include "cmd/relay.h"
+#include "base/process.h"
+#include "compat/files.h"
+#include "relay/finder.h"
+
+#define LOOK_MS    500l
+#define CONFIG_MAX (4u << 20)
+
+struct tender {
+    struct hub *hub;
+    char *data, *config;
+    struct part part;
+    struct event *look;
+    char *url;
+    char pin[64];
+};
+
+int tender_check(const struct hub_conf *c, struct err *err)
+{
+    struct target_list l = {0};
+    char *key = NULL;
+    int r = target_list_of(&c->ssh, &l, &key, err);
+    target_list_fini(&l);
+    free(key);
+    if (r == 0)
+        r = finder_check(&c->ssh, err);
+    return r < 0 ? r : files_check(&c->files, &c->ssh, err);
+}
+
+static bool wanted(const struct hub_conf *c)
+{
+    return c->ssh.nodes.n || c->ssh.ini || c->ssh.sources.n || files_wanted(&c->files);
+}
+
+/* The hub's first address as this machine reaches it. */
+static char *own_url(const struct hub *h)
+{
+    static const struct {
+        const char *any, *here;
+    } all[] = {{"://0.0.0.0:", "://127.0.0.1:"}, {"://[::]:", "://[::1]:"}};
+    AUTO_BUF text = BUF_INIT(64u << 10);
+    struct str rest, line = str_n("", 0);
+    hub_addresses(h, &text);
+    rest = buf_str(&text);
+    str_line(&rest, &line);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        int at = str_find(line, all[i].any);
+        size_t skip = strlen(all[i].any);
+        if (at >= 0)
+            return mem_fmt("%.*s%s%.*s", at, line.p, all[i].here, (int)(line.len - (size_t)at - skip),
+                           line.p + at + skip);
+    }
+    return mem_strn(line.p, line.len);
+}
+
+static int write_config(const struct tender *t, struct err *err)
+{
+    const struct hub_conf *hub = hub_settings(t->hub);
+    struct relay_conf c = {.ssh = hub->ssh, /* borrowed */
+                           .files = hub->files,
+                           .log_level = hub->log_level,
+                           .log_format = hub->log_format};
+    AUTO_BUF text = BUF_INIT(CONFIG_MAX);
+    opt_write(relay_opts, &c, &text);
+    return file_write(t->config, 0600, text.p, text.len, err);
+}
+
+static void set_args(struct tender *t)
+{
+    static const struct process_env needs = {.needs =
+                                                 NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* all else is in its file */
+    AUTO_FREE char *token = mem_fmt("%s/relay.token", t->data);
+    const char *const args[] = {"muster",
+                                "relay",
+                                "--config",
+                                t->config,
+                                "--hub",
+                                t->url,
+                                "--token-file",
+                                token,
+                                "--proxy",
+                                "none",
+                                t->pin[0] ? "--pin" : NULL,
+                                t->pin};
+    part_fini(&t->part);
+    t->part = (struct part){.what = "relay", .area = "hub", .out = -1, .env = &needs};
+    for (size_t i = 0; i < ARRAY_LEN(args) && args[i]; i++)
+        part_arg(&t->part, args[i]);
+}
+
+static void start(struct tender *t)
+{
+    struct err err = {0};
+    set_args(t);
+    if (local_token(t->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
+        part_start(&t->part, false, &err) < 0)
+        log_error("hub", "machines without an agent are not read: %s", err.msg);
+}
+
+void tender_renew(struct tender *t)
+{
+    struct err err = {0};
+    char pin[64] = "";
+    char *url = own_url(t->hub);
+    hub_own_pin(t->hub, pin);
+    bool moved = !t->url || strcmp(url, t->url) != 0 || strcmp(pin, t->pin) != 0;
+    free(t->url);
+    t->url = url;
+    memcpy(t->pin, pin, sizeof(pin));
+    bool runs = t->part.pid > 0 || t->part.again_ms;
+    if (!wanted(hub_settings(t->hub)) && !runs)
+        return;
+    if (write_config(t, &err) < 0) {
+        log_error("hub", "machines without an agent are not read: %s", err.msg);
+        return;
+    }
+    if (runs && !moved) {
+        if (t->part.pid > 0)
+            kill(t->part.pid, SIGHUP);
+        return;
+    }
+    part_stop(&t->part);
+    start(t);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct tender *t = arg;
+    (void)fd, (void)what;
+    part_tend(&t->part);
+}
+
+struct tender *tender_new(struct hub *h, const char *data)
+{
+    struct tender *t = mem_zero(1, sizeof(*t));
+    struct timeval tv = {.tv_usec = LOOK_MS * 1000};
+    t->hub = h;
+    t->data = mem_str(data);
+    t->config = mem_fmt("%s/relay.yaml", data);
+    t->part.out = -1;
+    t->look = event_new(hub_loop(h), -1, EV_PERSIST, on_look, t);
+    event_add(t->look, &tv);
+    tender_renew(t);
+    return t;
+}
+
+void tender_free(struct tender *t)
+{
+    if (!t)
+        return;
+    event_free(t->look);
+    part_stop(&t->part);
+    part_fini(&t->part);
+    free(t->data);
+    free(t->config);
+    free(t->url);
+    free(t);
+}

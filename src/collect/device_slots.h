@@ -1,0 +1,47 @@
+/*
+ * device_slots.h: the devices of this node, slot by slot, out of what several collectors read at one tick.
+ * R1 A device keeps its slot as long as it is in the list. New ones come at the end.
+ * R2 A device two collectors see (same uuid, or same PCI address) is there once; the first one's word counts.
+ * R3 A device that is no longer seen stays, lost, until it comes back with the same uuid. Only a MIG instance whose GPU
+ *    is there goes: it was configured away, not lost.
+ * R4 Lost and back are events, once each.
+ */
+#ifndef COLLECT_DEVICE_SLOTS_H
+#define COLLECT_DEVICE_SLOTS_H
+
+#include "collect/child_msg.h"
+#include "collect/collect.h"
+
+struct roster_use {
+    uint16_t slot;
+    const struct raw_use *use; /* in the reading it came from */
+};
+
+struct roster {
+    struct node_fact facts; /* driver, cuda, devices, custom; the rest is the owner's to fill */
+    size_t n_samples;       /* facts.n_devices + 1 */
+    struct sample *samples;
+    size_t n_uses, cap_uses;
+    struct roster_use *uses;
+    size_t n_custom, cap_custom;
+    struct child_value *custom;
+    size_t n_events, cap_events;
+    struct node_event *events;
+
+    struct roster_seat *seats; /* beside facts.devices */
+    size_t cap, cap_facts_custom;
+    int64_t at_ms;
+    char driver[32], cuda[16];
+};
+
+void roster_fini(struct roster *r);
+/* Devices known from before, by a predecessor of this process: each is lost until seen, in its old slot. */
+void roster_seed(struct roster *r, const struct node_fact *before);
+/* One tick: begin, take each collector's reading in order (source counts collectors), end. Then the fields hold. */
+void roster_begin(struct roster *r, int64_t at_ms);
+void roster_take(struct roster *r, unsigned source, const struct reading *reading);
+/* Instead of take, when a collector could not be read this time: its devices are not lost, just without values. */
+void roster_excuse(struct roster *r, unsigned source);
+void roster_end(struct roster *r);
+
+#endif

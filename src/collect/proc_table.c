@@ -1,0 +1,104 @@
+/* proc_table.c: the list of processes and its uses. Kept and reused between ticks. */
+#include "collect/proc_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+void crew_fini(struct crew *c)
+{
+    proc_list_fini(&c->procs);
+    free(c->uses);
+    *c = (struct crew){0};
+}
+
+/* Where it is in the list, which is by pid, or would be. */
+static size_t crew_at(const struct crew *c, int32_t pid)
+{
+    size_t lo = 0, hi = c->procs.n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (c->procs.v[mid].pid < pid)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void crew_add(struct crew *c, const struct raw_use *u, crew_ask_fn *ask, void *arg)
+{
+    size_t at = crew_at(c, u->pid);
+    struct proc_fact p;
+
+    memset(&p, 0, sizeof(p)); /* padding too: lists are compared as bytes */
+    if (c->procs.n == PROCS_MAX || (at < c->procs.n && c->procs.v[at].pid == u->pid))
+        return;
+    if (u->known) {
+        p = *u->known;
+        p.pid = u->pid;
+    } else {
+        int r = ask ? ask(arg, u->pid, &p) : -ENOENT;
+        if (r == -ESRCH) /* it ended; the driver will notice */
+            return;
+        if (r < 0) { /* of another pid namespace: its memory counts, whose it is we cannot know */
+            p.pid = p.root_pid = u->pid;
+            p.uid = -1;
+        }
+    }
+    VEC_ROOM(c->procs.v, c->procs.n, c->cap_procs);
+    memmove(&c->procs.v[at + 1], &c->procs.v[at], (c->procs.n - at) * sizeof(p));
+    memcpy(&c->procs.v[at], &p, sizeof(p));
+    c->procs.n++;
+}
+
+static int use_order(const void *a, const void *b)
+{
+    const struct proc_use *x = a, *y = b;
+
+    return x->slot != y->slot ? (x->slot > y->slot) - (x->slot < y->slot) : (x->proc > y->proc) - (x->proc < y->proc);
+}
+
+/* One that computes and draws may come twice. */
+static void crew_merge(struct crew *c)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n_uses; i++) {
+        struct proc_use *u = &c->uses[i], *last = kept ? &c->uses[kept - 1] : NULL;
+        if (last && last->proc == u->proc && last->slot == u->slot) {
+            last->kind |= u->kind;
+            last->mem = MAX(last->mem, u->mem);
+            last->sm = MAX(last->sm, u->sm);
+        } else {
+            c->uses[kept++] = *u;
+        }
+    }
+    c->n_uses = kept;
+}
+
+void crew_fill(struct crew *c, const struct roster *r, crew_ask_fn *ask, void *arg)
+{
+    c->procs.n = c->n_uses = 0;
+    for (size_t i = 0; i < r->n_uses; i++)
+        crew_add(c, r->uses[i].use, ask, arg);
+    for (size_t i = 0; i < r->n_uses; i++) {
+        const struct raw_use *u = r->uses[i].use;
+        size_t at = crew_at(c, u->pid);
+        if (at == c->procs.n || c->procs.v[at].pid != u->pid)
+            continue;
+        VEC_ROOM(c->uses, c->n_uses, c->cap_uses);
+        struct proc_use *to = &c->uses[c->n_uses++];
+        memset(to, 0, sizeof(*to)); /* they are compared as bytes */
+        to->proc = (uint16_t)at;
+        to->slot = r->uses[i].slot;
+        to->kind = u->kind & (PROC_COMPUTE | PROC_GRAPHICS | PROC_MPS);
+        to->mem = MAX(u->mem, -1);
+        to->sm = MAX(u->sm, -1);
+    }
+    if (c->n_uses)
+        qsort(c->uses, c->n_uses, sizeof(*c->uses), use_order);
+    crew_merge(c);
+}

@@ -1,0 +1,23 @@
+/*
+ * proc_table.h: who is on the devices, out of a roster: the processes by pid, each once, and which devices each is on. Both
+ * in a fixed order, whatever the driver's, so that lists can be compared as bytes.
+ */
+#ifndef COLLECT_PROC_TABLE_H
+#define COLLECT_PROC_TABLE_H
+
+#include "collect/device_slots.h"
+
+struct crew {
+    struct proc_list procs;
+    struct proc_use *uses;
+    size_t n_uses, cap_uses, cap_procs;
+};
+
+/* What is known of a pid: 0; -ESRCH: it has ended; anything else: its memory counts, whose it is nobody can know. */
+typedef int crew_ask_fn(void *arg, int32_t pid, struct proc_fact *ret);
+
+void crew_fini(struct crew *c);
+/* ask is for processes that the reading knows only by pid; NULL: nobody can be asked. */
+void crew_fill(struct crew *c, const struct roster *r, crew_ask_fn *ask, void *arg);
+
+#endif

@@ -1,0 +1,189 @@
+/* cmd_fetch.c: `muster fetch`: what Web-GPU-Monitor's fetch_data.py did, for its users' cron: all hosts at once, once. */
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "net/ssh.h"
+#include "relay/list.h"
+#include "compat/sheet.h"
+
+#define OUT_MAX (64u << 20)
+
+struct fetch_conf {
+    char *ini, *output, *ssh_config, *known_hosts, *jump, *program;
+    int64_t timeout, connections;
+};
+
+static const struct opt fetch_opts[] = {
+    OPT(fetch_conf, ini, 'c', OPT_PATH, "config.ini", "FILE", "the hosts: [common] user, hosts, key_filename"),
+    OPT(fetch_conf, output, 'o', OPT_PATH, "load_data.csv", "FILE", "where to write; - for standard output"),
+    OPT(fetch_conf, timeout, 0, OPT_DURATION, "60s", "TIME", "a host that has not told everything by then has failed",
+        .min = 1000, .max = 3600000),
+    OPT(fetch_conf, connections, 0, OPT_INT, "64", "N", "hosts asked at the same time, at most", .min = 1, .max = 1024),
+    OPTN(fetch_conf, "ssh.config", ssh_config, 0, OPT_PATH, NULL, "FILE",
+         "ssh's configuration; the user's own unless told"),
+    OPTN(fetch_conf, "ssh.known_hosts", known_hosts, 0, OPT_PATH, NULL, "FILE",
+         "host keys that are trusted; the user's own unless told"),
+    OPTN(fetch_conf, "ssh.jump", jump, 0, OPT_STR, NULL, "HOST", "by way of this host"),
+    OPTN(fetch_conf, "ssh.program", program, 0, OPT_STR, "ssh", "PROGRAM", "what to start as ssh"),
+    {0},
+};
+const struct opt_cmd fetch_face = {
+    .name = "muster fetch",
+    .summary = "ask hosts over ssh once and write Web-GPU-Monitor's load_data.csv",
+    .about =
+        "Reads the old config.ini, asks all hosts at once, one connection each, and writes the old CSV to the byte. "
+        "A host that cannot be read is named on standard error and has no rows; the others have theirs. The file "
+        "is replaced as a whole, or not at all when every host failed.\n\n"
+        "Ends with 0 when at least one host was read, with 3 when none was.",
+    .examples = "muster fetch -c config.ini  # writes load_data.csv here\n"
+                "muster fetch -c config.ini -o -  # to standard output",
+    .opts = fetch_opts,
+};
+
+struct call {
+    struct fetch *all;
+    const struct relay_target *to;
+    struct ssh *ssh;
+    struct sheet *sheet;
+    struct event *late;
+    bool fine;
+};
+
+struct fetch {
+    struct event_base *loop;
+    struct ssh_conf ssh;
+    int64_t timeout;
+    size_t n, begun, under_way, max;
+    struct call *calls;
+};
+
+static void begin_more(struct fetch *f);
+
+static void call_done(struct call *c, const char *why)
+{
+    struct fetch *f = c->all;
+    c->fine = sheet_whole(c->sheet);
+    if (!c->fine)
+        cli_fail(&fetch_face, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
+    event_free(c->late);
+    c->late = NULL;
+    c->ssh = NULL;
+    f->under_way--;
+    begin_more(f);
+}
+
+static void on_line(void *arg, struct str line)
+{
+    struct call *c = arg;
+    sheet_line(c->sheet, line);
+    if (sheet_ended(c->sheet)) {
+        ssh_stop(c->ssh);
+        call_done(c, "nvidia-smi said nothing");
+    }
+}
+
+static void on_ended(void *arg, const char *sentence, int status)
+{
+    (void)status;
+    call_done(arg, sentence);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+    struct call *c = arg;
+    (void)fd, (void)what;
+    ssh_stop(c->ssh);
+    call_done(c, "it has not told everything in time");
+}
+
+static void call_begin(struct call *c)
+{
+    static const struct ssh_calls calls = {.line = on_line, .ended = on_ended};
+    struct fetch *f = c->all;
+    struct ssh_target to = {.host = c->to->host, .user = c->to->user, .port = c->to->port};
+    struct timeval tv = {.tv_sec = f->timeout / 1000, .tv_usec = f->timeout % 1000 * 1000};
+    struct err err = {0};
+    c->late = evtimer_new(f->loop, on_late, c);
+    event_add(c->late, &tv);
+    if (ssh_start(&c->ssh, f->loop, &f->ssh, &to, str_of(sheet_script()), &calls, c, &err) < 0)
+        call_done(c, err.msg);
+}
+
+static void begin_more(struct fetch *f)
+{
+    while (f->begun < f->n && f->under_way < f->max) {
+        f->under_way++;
+        call_begin(&f->calls[f->begun++]);
+    }
+}
+
+static int put(const struct fetch_conf *conf, const struct fetch *f)
+{
+    AUTO_BUF out = BUF_INIT(OUT_MAX);
+    struct err err = {0};
+    size_t fine = 0;
+    buf_adds(&out, SHEET_HEADER);
+    for (size_t i = 0; i < f->n; i++)
+        if (f->calls[i].fine) {
+            sheet_rows(f->calls[i].sheet, f->calls[i].to->name, &out);
+            fine++;
+        }
+    if (!fine)
+        return cli_fail(&fetch_face, EXIT_REACH, "no host could be read; nothing was written");
+    if (strcmp(conf->output, "-") == 0)
+        return cli_print(&fetch_face, &out);
+    if (out.err || file_write(conf->output, 0644, out.p, out.len, &err) < 0)
+        return cli_fail(&fetch_face, EXIT_REACH, "%s", out.err ? "too many rows" : err.msg);
+    return EXIT_OK;
+}
+
+static int fetch(const struct fetch_conf *conf, const struct target_list *l, const char *key)
+{
+    struct fetch f = {.loop = event_base_new(), .timeout = conf->timeout, .n = l->n, .max = (size_t)conf->connections};
+    f.ssh = (struct ssh_conf){.program = conf->program,
+                              .config = conf->ssh_config,
+                              .key = key,
+                              .known_hosts = conf->known_hosts,
+                              .jump = conf->jump,
+                              .connect_ms = MIN(conf->timeout, 10000)};
+    f.calls = mem_zero(l->n, sizeof(*f.calls));
+    for (size_t i = 0; i < l->n; i++)
+        f.calls[i] = (struct call){.all = &f, .to = &l->v[i], .sheet = sheet_new()};
+    begin_more(&f);
+    event_base_dispatch(f.loop);
+    int r = put(conf, &f);
+    for (size_t i = 0; i < l->n; i++)
+        sheet_free(f.calls[i].sheet);
+    free(f.calls);
+    event_base_free(f.loop);
+    return r;
+}
+
+int cmd_fetch(int argc, char **argv)
+{
+    struct fetch_conf conf = {0};
+    struct ssh_settings s = {0};
+    struct target_list l = {0};
+    struct err err = {0};
+    char *key = NULL;
+    int argi, r = cli_parse(&fetch_face, &conf, argc, argv, &argi);
+    if (r >= 0)
+        goto out;
+    if (argi != argc) {
+        r = cli_fail(&fetch_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        goto out;
+    }
+    s.ini = conf.ini;
+    r = target_list_of(&s, &l, &key, &err);
+    r = r < 0 ? cli_fail(&fetch_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg) : fetch(&conf, &l, key);
+out:
+    target_list_fini(&l);
+    free(key);
+    opt_fini(fetch_opts, &conf);
+    return r;
+}

@@ -1,0 +1,102 @@
+/* cmd_render.c: `muster render`: what Web-GPU-Monitor's render_website.py did: a static page for any web server. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/state.h"
+#include "compat/board.h"
+
+struct render_conf {
+    struct client_conf client;
+    char *input, *output, *title;
+    int64_t refresh, stale;
+};
+
+static const struct opt render_opts[] = {
+    OPT(render_conf, input, 'i', OPT_PATH, NULL, "FILE",
+        "a load_data.csv to show, also where a hub is set; load_data.csv here when there is neither"),
+    CLIENT_OPTS(render_conf, client),
+    OPT(render_conf, output, 'o', OPT_PATH, ".", "DIR", "the folder that gets index.html; made if need be"),
+    OPT(render_conf, title, 0, OPT_STR, "Cluster Overview", "TEXT", "the page's heading"),
+    OPT(render_conf, refresh, 0, OPT_DURATION, "60s", "TIME", "the page loads itself anew so often", .min = 5000,
+        .max = 86400000),
+    OPT(render_conf, stale, 0, OPT_DURATION, "15m", "TIME", "from this age on the page says that it is old",
+        .min = 10000, .max = 31536000000),
+    {0},
+};
+const struct opt_cmd render_face = {
+    .name = "muster render",
+    .summary = "write a static page of all GPUs, red and green, for any web server",
+    .about = "One index.html with everything in it. A row is red when its load is 5 % or more, its memory controller's "
+             "above 2 %, or somebody is on the GPU; pointing at it, or a tap, shows the users and the memory used. "
+             "From a load_data.csv, as `muster fetch` or Web-GPU-Monitor write it, memory used is not known; from a "
+             "hub it is, and hosts that cannot be read are shown with the reason.\n\n"
+             "The page is replaced as a whole or, when something fails, left as it is; the exit status is then 3.",
+    .examples = "muster fetch -c config.ini && muster render -o /var/www/gpu  # from cron, every 5 minutes\n"
+                "muster render --hub http://hub:8765 -o /var/www/gpu  # the same page from a hub",
+    .opts = render_opts,
+};
+
+static int from_csv(const char *path, struct board *ret, struct err *err)
+{
+    AUTO_BUF text = {0};
+    struct stat st;
+
+    int r = file_read(path, BOARD_CSV_MAX, &text, err);
+    if (r < 0)
+        return r;
+    if (stat(path, &st) < 0)
+        return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+    r = board_csv(buf_str(&text), (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000, ret, err);
+    return r < 0 ? err_prefix(err, r, "'%s'", path) : 0;
+}
+
+static int from_hub(const struct client_conf *client, struct board *ret, struct err *err)
+{
+    struct hub_state s = {0};
+
+    int r = hub_state_ask(client, NULL, NULL, &s, err);
+    if (r == 0)
+        board_view(&s.view, ret);
+    hub_state_fini(&s);
+    return r;
+}
+
+static int put(const struct render_conf *conf, const struct board *b, struct err *err)
+{
+    AUTO_BUF page = BUF_INIT(BOARD_HTML_MAX);
+    AUTO_FREE char *path = mem_fmt("%s/index.html", conf->output);
+    struct board_page look = {conf->title, conf->refresh / 1000, conf->stale / 1000};
+
+    board_html(&page, b, &look);
+    if (page.err)
+        return err_set(err, page.err, "the page would be larger than %u bytes", BOARD_HTML_MAX);
+    int r = file_mkdirs(conf->output, 0755, err);
+    return r < 0 ? r : file_write(path, 0644, page.p, page.len, err);
+}
+
+int cmd_render(int argc, char **argv)
+{
+    struct render_conf conf = {0};
+    struct board b = {0};
+    struct err err = {0};
+    int argi, r = cli_parse(&render_face, &conf, argc, argv, &argi);
+
+    if (r >= 0)
+        goto out;
+    if (argi != argc) {
+        r = cli_fail(&render_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        goto out;
+    }
+    bool hub = !conf.input && conf.client.hub && conf.client.hub[0];
+    r = hub ? from_hub(&conf.client, &b, &err) : from_csv(conf.input ? conf.input : "load_data.csv", &b, &err);
+    r = r < 0 ? r : put(&conf, &b, &err);
+    r = r < 0 ? cli_fail(&render_face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+out:
+    board_fini(&b);
+    opt_fini(render_opts, &conf);
+    return r;
+}

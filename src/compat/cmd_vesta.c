@@ -1,0 +1,36 @@
+/* cmd_vesta.c: `muster vesta VERB`: what a server of vesta leaves behind, taken over. */
+#include "compat/cmd_vesta.h"
+
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/cmd.h"
+
+const struct cmd vesta_verbs[] = {
+    {"settings", cmd_vesta_settings, &vesta_settings_face, false, NULL},
+    {"history", cmd_vesta_history, &vesta_history_face, false, NULL},
+    {0},
+};
+
+static const struct opt vesta_opts[] = {{0}};
+const struct opt_cmd vesta_face = {
+    .name = "muster vesta",
+    .summary = "take over the settings and the history of vesta",
+    .args = "VERB",
+    .about = "`settings` makes a muster.yaml of vesta's local_settings.yaml; `history` brings its database in. `muster "
+             "vesta VERB --help` explains one; docs/migrating/vesta.md the whole way.",
+    .examples = "muster vesta settings local_settings.yaml  # what it would become\n"
+                "muster vesta history data/gpu_states.db --data DIR",
+    .opts = vesta_opts,
+};
+
+int cmd_vesta(int argc, char **argv)
+{
+    int argi, r;
+
+    for (const struct cmd *v = vesta_verbs; argc > 1 && v->name; v++)
+        if (strcmp(argv[1], v->name) == 0)
+            return v->run(argc - 1, argv + 1);
+    r = cli_parse(&vesta_face, NULL, argc, argv, &argi);
+    return r >= 0 ? r : cli_fail(&vesta_face, EXIT_USAGE, "expected settings or history");
+}

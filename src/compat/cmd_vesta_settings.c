@@ -1,0 +1,558 @@
+/*
+ * cmd_vesta_settings.c: `muster vesta settings`: vesta's local_settings.yaml as a muster.yaml. Every key of it gets a line
+ * that says what became of it. Secrets go into files of their own and are printed nowhere; Python that the file holds
+ * (SCHEDULE_FUNCTION) is compared with the one line everybody has there, and never run.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "alert/template.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "parse/ytree.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "compat/cmd_vesta.h"
+
+enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 1000 };
+#define FOLDER      "/etc/muster"
+#define DAILY       "schedule.every().day.at("
+#define DAILY_WHAT  ").do(self.send_hosts_statuses"
+#define CHANNEL     "vesta"     /* the webhook */
+#define BOT_CHANNEL "vesta-bot" /* the bot's own */
+
+struct vesta_settings_conf {
+    char *into;
+};
+
+static const struct opt settings_opts[] = {
+    OPT(vesta_settings_conf, into, 0, OPT_PATH, NULL, "DIR",
+        "write muster.yaml and the secrets into this folder, where none of them is yet; without it nothing is written"),
+    {0},
+};
+const struct opt_cmd vesta_settings_face = {
+    .name = "muster vesta settings",
+    .summary = "make a muster.yaml of vesta's local_settings.yaml",
+    .args = "FILE",
+    .about = "Prints the muster.yaml, and on standard error for each key what became of it or why it was left out. "
+             "With --into both the file and the secrets (token, webhook, bot token) are written, the latter into files "
+             "of their own that nobody else may read; they are never printed. Python in the settings is not run.",
+    .examples = "muster vesta settings local_settings.yaml\n"
+                "muster vesta settings local_settings.yaml --into /etc/muster",
+    .opts = settings_opts,
+};
+
+enum secret_kind { SECRET_TOKEN, SECRET_WEBHOOK, SECRET_BOT, SECRETS };
+static const char *const secret_files[SECRETS] = {"vesta.token", "slack.url", "slack-bot.token"};
+
+struct settings {
+    struct ytree t;
+    const char *folder;
+    struct buf out;
+    struct buf lines[KEYS_MAX]; /* what became of each key; empty: nothing yet */
+    struct str secrets[SECRETS];
+    bool hook, bot;
+};
+
+/* Keys that nothing here corresponds to. */
+static const struct {
+    const char *key, *why;
+} unused_keys[] = {
+    {"TIMESTAMP_FORMAT", "the page shows times as the reader's browser writes them, text as 2026-11-15 10:00:00"},
+    {"PAGE_PER_HOST_NUM", "all hosts are on one page"},
+    {"MAIN_PAGE_DESCRIPTION", "the page has no description"},
+    {"TABLE_PAGE_TITLE", "/gpu_table has no title of its own"},
+    {"TABLE_PAGE_DESCRIPTION", "/gpu_table has no description"},
+    {"TERM_WIDTH", "each request says it: curl 'hub:8080/?width=120'; 80 unless told"},
+    {"SORT_BY", "hosts are sorted by name, host2 before host10"},
+    {"SERVER_SLEEP_TIME", "not needed: hosts are looked at every second"},
+    {"WS_RECEIVE_TIMEOUT", "not needed: the page gets changes as they come"},
+    {"SLACK_BOT_SLEEP_TIME", "not needed: the bot waits for messages"},
+    {"SAVE_INTERVAL", "every sample is kept; keep_raw, keep_minute and keep_hour say for how long"},
+    {"SERVER_INFO_MSG", "WHERE answers in the hub's own words"},
+    {"SLACKBOT_MEMBER_JOINED_CHANNEL_MSG", "the bot greets nobody; HELP says what it does"},
+    {"SSL_CERT", "vesta never used it; tls_cert is what the hub has for it"},
+    {"SSL_KEY", "vesta never used it; tls_key is what the hub has for it"},
+    {"NVIDIA_SMI_PARSE_VER", "a matter of the senders"},
+    {"NVIDIA_SMI_PARSE_VERSION", "a matter of the senders"},
+};
+
+/* ---- keys ---- */
+
+static int index_of(const struct settings *s, const char *key)
+{
+    const struct ynode *root = s->t.root;
+
+    for (size_t i = 0; root && i < root->n; i++)
+        if (str_eq(root->keys[i].text, key))
+            return (int)i;
+    return -1;
+}
+
+static bool has(const struct settings *s, const char *key)
+{
+    return index_of(s, key) >= 0;
+}
+
+/* "" where it is not there, nothing, or no text. */
+static struct str value(const struct settings *s, const char *key)
+{
+    const struct ynode *v = s->t.root ? ynode_get(s->t.root, key) : NULL;
+
+    return v && v->kind == YNODE_TEXT && !v->null ? v->text : STR("");
+}
+
+static void became(struct settings *s, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void became(struct settings *s, const char *key, const char *fmt, ...)
+{
+    int i = index_of(s, key);
+    va_list ap;
+
+    if (i < 0)
+        return;
+    AUTO_FREE char *line = NULL;
+    va_start(ap, fmt);
+    int n = vasprintf(&line, fmt, ap);
+    va_end(ap);
+    buf_addf(&s->lines[i], "%s%s", s->lines[i].len ? "; " : "", n < 0 ? "" : line);
+}
+
+static bool printable(struct str v)
+{
+    return v.len && v.len <= SECRET_MAX && str_utf8_ok(v);
+}
+
+static void add_text(struct settings *s, struct str v)
+{
+    json_escape(&s->out, v); /* what JSON has in quotes YAML has too */
+}
+
+/* A secret's file; the value is kept for later. */
+static void add_secret(struct settings *s, const char *name, enum secret_kind kind, struct str v)
+{
+    s->secrets[kind] = str_trim(v);
+    AUTO_FREE char *path = mem_fmt("%s/%s", s->folder, secret_files[kind]);
+    buf_addf(&s->out, "%s: ", name);
+    add_text(s, str_of(path));
+}
+
+/* ---- sections ---- */
+
+static void put_listen(struct settings *s)
+{
+    struct str host = str_trim(value(s, "BIND_HOST")), port = str_trim(value(s, "PORT_NUM"));
+    uint64_t n = 8080;
+    bool host_ok = host.len && host.len < 200, port_ok = port.len && str_uint(port, &n) && n > 0 && n < 65536;
+
+    for (size_t i = 0; i < host.len; i++)
+        host_ok = host_ok && (unsigned char)host.p[i] > 32 && (unsigned char)host.p[i] < 127;
+    if (!host_ok)
+        host = STR("0.0.0.0");
+    bool six = memchr(host.p, ':', host.len) && host.p[0] != '[';
+    AUTO_FREE char *all =
+        mem_fmt("%s%.*s%s:%d", six ? "[" : "", STR_ARG(host), six ? "]" : "", (int)(port_ok ? n : 8080));
+    buf_adds(&s->out, "# where vesta's senders and readers expect it\nlisten: [");
+    add_text(s, str_of(all));
+    buf_adds(&s->out, "]\n");
+    became(s, "BIND_HOST", host_ok ? "listen" : "left out: not an address; listen has 0.0.0.0");
+    became(s, "PORT_NUM", port_ok ? "listen" : "left out: not a port; listen has 8080");
+}
+
+static void put_names(struct settings *s)
+{
+    struct str title = str_trim(value(s, "MAIN_PAGE_TITLE")), server = str_trim(value(s, "SERVER_NAME")),
+               ip = str_trim(value(s, "IP"));
+    bool by_title = printable(title), by_server = !by_title && printable(server), is_name = false;
+
+    if (by_title || by_server) {
+        buf_adds(&s->out, "name: ");
+        add_text(s, by_title ? title : server);
+        buf_addc(&s->out, '\n');
+    }
+    became(s, "MAIN_PAGE_TITLE", by_title ? "name" : "left out: it is empty");
+    became(s, "SERVER_NAME",
+           by_server  ? "name"
+           : by_title ? "left out: MAIN_PAGE_TITLE is the name"
+                      : "left out: it is empty");
+    for (size_t i = 0; i < ip.len; i++)
+        is_name = is_name || (ip.p[i] >= 'g' && ip.p[i] <= 'z') || (ip.p[i] >= 'G' && ip.p[i] <= 'Z');
+    if (is_name && printable(ip)) {
+        buf_adds(&s->out, "host_names: [");
+        add_text(s, ip);
+        buf_adds(&s->out, "]\n");
+    }
+    became(s, "IP", is_name ? "host_names" : "not needed: the hub answers under every address it has");
+}
+
+static void put_access(struct settings *s)
+{
+    static const char *const all[] = {"", ".", ".*", "^", "^.*", "^.*$", ".+"};
+    struct str net = str_trim(value(s, "VALID_NETWORK")), token = str_trim(value(s, "TOKEN"));
+    bool open = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        open = open || (has(s, "VALID_NETWORK") && str_eq(net, all[i]));
+    buf_addf(&s->out, "read: %s\n", open ? "open" : "token");
+    became(s, "VALID_NETWORK",
+           open ? "read: open, everybody may read"
+                : "read: token. Addresses are not asked here: whoever reads needs a token, on this machine too; "
+                  "a firewall or a proxy can do what it did");
+    if (token.len) {
+        buf_adds(&s->out, "# what vesta's senders give\n");
+        add_secret(s, "vesta_token_file", SECRET_TOKEN, token);
+        buf_addc(&s->out, '\n');
+        became(s, "TOKEN", "vesta_token_file%s",
+               str_eq(token, "0000") ? ". It is 0000, which everybody knows: choose another, here and for the senders"
+                                     : "");
+    } else {
+        became(s, "TOKEN",
+               "left out: it is empty. vesta took every sender then; the hub takes none without "
+               "vesta_token_file");
+    }
+}
+
+static void put_rule(struct settings *s)
+{
+    struct str th = str_trim(value(s, "DOWN_TH"));
+    int64_t seconds, scaled;
+
+    if (str_fixed(th, 1000, &scaled) && scaled > 0 && scaled <= 86400000) {
+        seconds = (scaled + 999) / 1000;
+        buf_addf(&s->out, "rule:\n  down_after: %ds\n", (int)seconds);
+        became(s, "DOWN_TH", "rule.down_after. A sender that posts less often than every 20 s gets more time");
+    } else {
+        became(s, "DOWN_TH", "left out: not a number of seconds");
+    }
+    bool quiet = false, debug = false;
+    if (!str_bool(str_trim(value(s, "QUIET")), &quiet))
+        quiet = str_eq(str_trim(value(s, "QUIET")), "True");
+    if (!str_bool(str_trim(value(s, "DEBUG")), &debug))
+        debug = str_eq(str_trim(value(s, "DEBUG")), "True");
+    if (quiet || debug)
+        buf_addf(&s->out, "log_level: %s\n", debug ? "debug" : "warn");
+    became(s, "QUIET", quiet ? (debug ? "left out: DEBUG counts" : "log_level: warn") : "not needed");
+    became(s, "DEBUG", debug ? "log_level: debug" : "not needed");
+}
+
+static void put_slack(struct settings *s)
+{
+    static const struct {
+        const char *key, *name;
+    } words[] = {{"KEYWORD_PRINT_HOSTS", "hosts"},
+                 {"KEYWORD_PRINT_ALL_HOSTS", "all"},
+                 {"KEYWORD_PRINT_ALL_HOSTS_CMD", "all_cmd"},
+                 {"KEYWORD_PRINT_ALL_HOSTS_DETAIL", "all_detail"},
+                 {"KEYWORD_PRINT_HELP", "help"},
+                 {"KEYWORD_PRINT_HOST_INFO", "where"}};
+    struct str channel = str_trim(value(s, "SLACK_BOT_POST_CHANNEL")),
+               prefix = str_trim(value(s, "KEYWORD_CMD_PREFIX"));
+    static const char why[] = "left out: there is no SLACK_BOT_TOKEN, so there is no bot";
+    size_t n = 0;
+
+    if (s->bot) {
+        buf_adds(&s->out, "slack:\n  ");
+        add_secret(s, "token_file", SECRET_BOT, value(s, "SLACK_BOT_TOKEN"));
+        buf_adds(&s->out, "\n  # to hear commands it needs a token for Socket Mode, too (docs/slack.md):\n");
+        buf_addf(&s->out, "  # app_token_file: %s/slack-app.token\n", s->folder);
+        buf_adds(&s->out, "  open: true # whoever is in Slack may ask, as it was; false: people of `people:` alone\n");
+        if (printable(channel)) {
+            buf_adds(&s->out, "  channel: ");
+            add_text(s, channel);
+            buf_addc(&s->out, '\n');
+        }
+        if (printable(prefix)) {
+            buf_adds(&s->out, "  prefix: ");
+            add_text(s, prefix);
+            buf_addc(&s->out, '\n');
+        }
+    }
+    became(s, "SLACK_BOT_POST_CHANNEL",
+           s->bot && printable(channel) ? "slack.channel"
+           : s->bot                     ? "left out: it is empty"
+                                        : why);
+    became(s, "KEYWORD_CMD_PREFIX",
+           s->bot && printable(prefix) ? "slack.prefix"
+           : s->bot                    ? "not needed: it is empty"
+                                       : why);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        struct str v = str_trim(value(s, words[i].key));
+        bool fine = has(s, words[i].key) && (!v.len || printable(v));
+        if (fine && s->bot) {
+            buf_addf(&s->out, "%s%s: ", n++ ? ", " : "  keywords: {", words[i].name);
+            add_text(s, v);
+        }
+        became(s, words[i].key, "%s%s",
+               s->bot && fine ? "slack.keywords."
+               : s->bot       ? "left out: not a word"
+                              : why,
+               s->bot && fine ? words[i].name : "");
+    }
+    buf_adds(&s->out, n ? "}\n" : "");
+}
+
+static void put_channels(struct settings *s)
+{
+    struct str hook = str_trim(value(s, "SLACK_WEBHOOK")), bot = str_trim(value(s, "SLACK_BOT_TOKEN"));
+
+    s->hook =
+        printable(hook) && str_starts(hook, "http") && !memchr(hook.p, '<', hook.len) && !memchr(hook.p, ' ', hook.len);
+    s->bot = printable(bot) && !memchr(bot.p, ' ', bot.len);
+    became(s, "SLACK_WEBHOOK",
+           s->hook    ? "channels." CHANNEL
+           : hook.len ? "left out: not an address"
+                      : "not needed: it is empty");
+    became(s, "SLACK_BOT_TOKEN",
+           s->bot ? "slack.token_file. Slack ended the interface that vesta's bot used: make an app with Socket Mode "
+                    "and put its tokens there (docs/migrating/vesta.md)"
+           : bot.len ? "left out: not a token"
+                     : "not needed: it is empty");
+    if (!s->hook && !s->bot)
+        return;
+    buf_adds(&s->out, "channels:\n");
+    if (s->hook) {
+        buf_adds(&s->out, "  " CHANNEL ": {type: slack, ");
+        add_secret(s, "url_file", SECRET_WEBHOOK, hook);
+        buf_adds(&s->out, ", severity: warning} # what else is wrong, too; critical: less\n");
+    }
+    if (s->bot)
+        buf_adds(&s->out, "  " BOT_CHANNEL ": {type: slack-bot, severity: critical}\n");
+}
+
+/* What the file itself says, or vesta's own would: {ip}, {port} and {bind_host} are fixed. */
+static struct str fixed_hole(const struct settings *s, struct str *rest)
+{
+    static const struct {
+        const char *hole, *key;
+        struct str usual;
+    } all[] = {{"{ip}", "IP", STR("127.0.0.1")},
+               {"{port}", "PORT_NUM", STR("8080")},
+               {"{bind_host}", "BIND_HOST", STR("0.0.0.0")}};
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (str_skip(rest, all[i].hole))
+            return has(s, all[i].key) ? str_trim(value(s, all[i].key)) : all[i].usual;
+    return STR("");
+}
+
+/* A text of vesta's that works here, without ends of lines. False: why it does not is said. */
+static bool message(struct settings *s, const char *key, const char *rule, struct buf *ret)
+{
+    struct str v = value(s, key), rest = v;
+    struct err bad = {0};
+
+    while (rest.len) {
+        struct str fixed = fixed_hole(s, &rest);
+        if (fixed.len) {
+            buf_addstr(ret, fixed);
+            continue;
+        }
+        buf_addc(ret, strchr("\n\r\t", rest.p[0]) ? ' ' : rest.p[0]);
+        rest = str_n(rest.p + 1, rest.len - 1);
+    }
+    if (!str_trim(v).len) {
+        became(s, key, "left out: it is empty");
+        return false;
+    }
+    if (template_check(str_trim(buf_str(ret)), &bad) < 0) {
+        became(s, key, "left out: %s", bad.msg);
+        return false;
+    }
+    became(s, key, "alerts.%s.text", rule);
+    return true;
+}
+
+static void put_rule_text(struct settings *s, const char *key, const char *rule, const char *more, bool always)
+{
+    AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
+    bool fine = has(s, key) && message(s, key, rule, &text);
+
+    if (!fine && !always)
+        return;
+    buf_addf(&s->out, "  %s: {%s", rule, more);
+    if (fine) {
+        buf_addf(&s->out, "%stext: ", more[0] ? ", " : "");
+        add_text(s, str_trim(buf_str(&text)));
+    }
+    buf_adds(&s->out, "}\n");
+}
+
+static void put_alerts(struct settings *s)
+{
+    const char *where = s->hook ? "channel: " CHANNEL : s->bot ? "channel: " BOT_CHANNEL : "";
+    size_t before = s->out.len;
+
+    buf_adds(&s->out, "alerts:\n");
+    size_t head = s->out.len;
+    put_rule_text(s, "REGISTER_UPLINK_MSG", "node-new", where, where[0]);
+    put_rule_text(s, "RE_UPLINK_MSG", "node-back", where, where[0]);
+    /* that it is back has a message of its own then */
+    put_rule_text(s, "HOST_DOWN_MSG", "node-down", where[0] ? "resolved: off" : "", where[0]);
+    put_rule_text(s, "SERVER_UP_MSG", "hub-up", where, false);
+    if (s->out.len == head)
+        buf_cut(&s->out, before);
+}
+
+/* The one statement that vesta's example has. 0, or -EINVAL: another. */
+static int daily_at(struct str line, char out[6])
+{
+    line = str_trim(line);
+    if (!str_skip(&line, DAILY) || line.len < 7 || (line.p[0] != '"' && line.p[0] != '\'') || line.p[6] != line.p[0])
+        return -EINVAL;
+    for (int i = 0; i < 5; i++)
+        if (i == 2 ? line.p[1 + i] != ':' : line.p[1 + i] < '0' || line.p[1 + i] > '9')
+            return -EINVAL;
+    memcpy(out, line.p + 1, 5);
+    out[5] = 0;
+    line = str_n(line.p + 7, line.len - 7);
+    return str_starts(line, DAILY_WHAT) && memcmp(out, "24", 2) < 0 && out[3] < '6' ? 0 : -EINVAL;
+}
+
+static void put_reports(struct settings *s)
+{
+    const struct ynode *v = s->t.root ? ynode_get(s->t.root, "SCHEDULE_FUNCTION") : NULL;
+    size_t n = v && v->kind == YNODE_LIST ? v->n : v && v->kind == YNODE_TEXT && !v->null ? 1 : 0, made = 0, other = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ynode *one = v->kind == YNODE_LIST ? &v->v[i] : v;
+        char at[6];
+        if (one->kind == YNODE_TEXT && daily_at(one->text, at) == 0 && s->bot) {
+            buf_adds(&s->out, made ? "" : "reports:\n");
+            buf_addf(&s->out, "  vesta%s%.0d: {every: day, at: \"%s\", what: status, channel: " BOT_CHANNEL "}\n",
+                     made ? "-" : "", (int)made, at);
+            made++;
+        } else {
+            other++;
+        }
+    }
+    if (made)
+        became(s, "SCHEDULE_FUNCTION", "reports.vesta");
+    if (other)
+        became(s, "SCHEDULE_FUNCTION", "%zu of its statements left out: %s", other,
+               s->bot
+                   ? "Python is not run here; only a daily self.send_hosts_statuses is known (docs/reports.md says how "
+                     "reports are written)"
+                   : "there is no SLACK_BOT_TOKEN, so nobody to send it");
+    if (!n)
+        became(s, "SCHEDULE_FUNCTION", "not needed: it is empty");
+}
+
+static void put_history(struct settings *s)
+{
+    struct str dir = str_trim(value(s, "DB_DIR")), name = str_trim(value(s, "DB_NAME"));
+
+    if (!printable(dir))
+        dir = STR("data");
+    if (!printable(name))
+        name = STR("gpu_states.db");
+    buf_addf(&s->out, "# history: muster vesta history %.*s/%.*s --data DIR\n", STR_ARG(dir), STR_ARG(name));
+    became(s, "DB_DIR", "not needed: `muster vesta history %.*s/%.*s` brings it in", STR_ARG(dir), STR_ARG(name));
+    became(s, "DB_NAME", "not needed: as DB_DIR");
+}
+
+static void put_all(struct settings *s)
+{
+    buf_adds(&s->out, "# made of vesta's settings by `muster vesta settings`; docs/migrating/vesta.md\n");
+    put_listen(s);
+    put_names(s);
+    put_access(s);
+    put_rule(s);
+    put_channels(s);
+    put_slack(s);
+    put_alerts(s);
+    put_reports(s);
+    put_history(s);
+    for (size_t i = 0; i < ARRAY_LEN(unused_keys); i++)
+        became(s, unused_keys[i].key, "left out: %s", unused_keys[i].why);
+}
+
+static void say_keys(const struct settings *s)
+{
+    for (size_t i = 0; s->t.root && i < s->t.root->n; i++) {
+        struct str key = s->t.root->keys[i].text;
+        fprintf(stderr, "%.*s: %s\n", str_utf8_ok(key) ? (int)MIN(key.len, 60u) : 0, key.p,
+                s->lines[i].len ? s->lines[i].p : "left out: vesta has no such key");
+    }
+}
+
+/* ---- files ---- */
+
+static int write_one(const char *folder, const char *name, mode_t mode, struct str v, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/%s", folder, name);
+
+    return file_write(path, mode, v.p, v.len, err);
+}
+
+static int is_free(const char *folder, const char *name, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/%s", folder, name);
+    struct stat st;
+
+    return lstat(path, &st) == 0 ? err_set(err, -EEXIST, "'%s' is there already; nothing was written", path) : 0;
+}
+
+static int write_all(const struct settings *s, const char *folder, struct err *err)
+{
+    int r = is_free(folder, "muster.yaml", err);
+
+    for (int i = 0; i < SECRETS && r == 0; i++)
+        if (s->secrets[i].len)
+            r = is_free(folder, secret_files[i], err);
+    if (r == 0)
+        r = file_mkdirs(folder, 0755, err);
+    for (int i = 0; i < SECRETS && r == 0; i++) {
+        AUTO_BUF line = BUF_INIT(SECRET_MAX + 100);
+        buf_addf(&line, "%.*s\n", STR_ARG(s->secrets[i]));
+        if (s->secrets[i].len)
+            r = write_one(folder, secret_files[i], 0600, buf_str(&line), err);
+    }
+    return r == 0 ? write_one(folder, "muster.yaml", 0644, buf_str(&s->out), err) : r;
+}
+
+static int convert(const struct vesta_settings_conf *conf, const char *path, struct settings *s, struct err *err)
+{
+    AUTO_BUF text = BUF_INIT(SETTINGS_MAX);
+    int r = file_read(path, SETTINGS_MAX, &text, err);
+
+    if (r == 0)
+        r = ytree_read(buf_str(&text), &(struct ytree_ask){.path = path}, &s->t, err);
+    if (r == 0 && s->t.root && (s->t.root->kind != YNODE_MAP || s->t.root->n > KEYS_MAX))
+        r = ytree_fail(&s->t, s->t.root, err, "expected keys and values, as PORT_NUM: 8080");
+    for (size_t i = 0; r == 0 && s->t.root && i < s->t.root->n; i++)
+        s->lines[i] = BUF_INIT(4096);
+    if (r < 0)
+        return r;
+    s->folder = conf->into ? conf->into : FOLDER;
+    put_all(s);
+    say_keys(s);
+    if (conf->into)
+        return write_all(s, conf->into, err);
+    return cli_print(&vesta_settings_face, &s->out) ? -EIO : 0;
+}
+
+int cmd_vesta_settings(int argc, char **argv)
+{
+    struct vesta_settings_conf conf = {0};
+    struct settings *s = mem_zero(1, sizeof(*s));
+    struct err err = {0};
+    int argi, r = cli_parse(&vesta_settings_face, &conf, argc, argv, &argi);
+
+    s->out = BUF_INIT(OUT_MAX);
+    if (r < 0 && argi + 1 != argc) {
+        r = cli_fail(&vesta_settings_face, EXIT_USAGE, "expected one FILE: vesta's local_settings.yaml");
+    } else if (r < 0) {
+        r = convert(&conf, argv[argi], s, &err);
+        r = r == 0
+                ? EXIT_OK
+                : cli_fail(&vesta_settings_face, r == -EINVAL || r == -EMSGSIZE ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+    }
+    for (size_t i = 0; i < KEYS_MAX; i++)
+        buf_fini(&s->lines[i]);
+    buf_fini(&s->out);
+    ytree_fini(&s->t);
+    free(s);
+    opt_fini(settings_opts, &conf);
+    return r;
+}

@@ -1,0 +1,208 @@
+/* filehost.c: files taken, rounds told. */
+#include "compat/filehost.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "uplink/uplink.h"
+
+#define LOOK_MS   5000
+#define DAY_MS    86400000ll
+#define TICK_MS   20000 /* of the node scripts */
+#define AHEAD_MS  5000
+#define ALONE_MS  60000 /* GPUs have not been read for this long: the machine speaks alone */
+#define OLD_WORDS "the newest reading in its files is more than 500 s old"
+
+struct filehost {
+    struct filehosts *all;
+    const void *owner; /* NULL: nobody's any more */
+    char name[ORIGIN_NAME_MAX + 1];
+    struct readings *readings;
+    struct teller *teller;
+    int64_t told_at;      /* of the newest reading told, as it says */
+    int64_t at;           /* of the newest reading there is; 0: none */
+    int64_t tick_ms;      /* of the last round */
+    int64_t left_mono;    /* owner NULL since */
+    bool machine, warned; /* machine: something new of the machine itself */
+};
+
+struct filehosts {
+    struct event_base *loop;
+    struct post *post;
+    uint64_t run;
+    struct readings_zone zone;
+    struct reading reading; /* used by all, one after the other */
+    struct event *look;
+    size_t n, cap;
+    struct filehost **v;
+};
+
+static void filehost_free(struct filehost *l)
+{
+    teller_free(l->teller);
+    readings_free(l->readings);
+    free(l);
+}
+
+/* ---- a round ---- */
+
+static void tell_age(struct filehost *l)
+{
+    int64_t now = clock_wall_ms();
+    if (!l->at)
+        teller_state(l->teller, COLLECT_NONE, "its files name no GPU");
+    else if (now - l->at > FILES_STALE_MS)
+        teller_state(l->teller, COLLECT_FAILED, OLD_WORDS); /* L3 */
+    else
+        teller_state(l->teller, COLLECT_OK, "");
+}
+
+void filehost_round(struct filehost *l)
+{
+    struct reading *r = &l->all->reading;
+    int64_t now = clock_wall_ms();
+    struct node_fact host = {.tick_ms = TICK_MS, .cpus = readings_cpus(l->readings)};
+    l->at = readings_at(l->readings, &l->all->zone);
+    bool news = l->at > l->told_at;
+    if (l->at > now + AHEAD_MS && !l->warned) {
+        l->warned = true;
+        log_warn("relay", "%s: its readings are %lld s ahead of this clock: is files.zone right, and the clock there?",
+                 l->name, (long long)(l->at - now) / 1000);
+    }
+    bool alone = !news && l->machine && now - l->at > ALONE_MS;
+    if ((news && l->at > now - DAY_MS) || alone) { /* L1, L2 */
+        reading_reset(r);
+        r->at_ms = MAX(news ? MIN(l->at, now) : now, l->tick_ms + 1); /* older ones would count as long past */
+        l->tick_ms = r->at_ms;
+        mem_copy_str(host.collector, sizeof(host.collector), "files");
+        if (readings_read(l->readings, &l->all->zone, r))
+            teller_round(l->teller, r, &host, news);
+    }
+    l->told_at = l->at;
+    l->machine = false;
+    tell_age(l);
+}
+
+void filehost_take(struct filehost *l, enum readings_file which, struct str text, int64_t written_ms)
+{
+    readings_take(l->readings, which, text, written_ms);
+    l->machine |= which == READINGS_STATUS || which == READINGS_DISKS;
+}
+
+void filehost_fail(struct filehost *l, const char *why)
+{
+    teller_state(l->teller, COLLECT_FAILED, why);
+}
+
+void filehost_labels(struct filehost *l, const char *labels)
+{
+    teller_labels(l->teller, labels);
+}
+
+void filehost_leave(struct filehost *l, const char *why)
+{
+    l->owner = NULL;
+    l->left_mono = MAX(clock_mono_ms(), 1);
+    teller_state(l->teller, COLLECT_PAUSED, why);
+}
+
+const char *filehost_name(const struct filehost *l)
+{
+    return l->name;
+}
+
+/* ---- all of them ---- */
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct filehosts *all = arg;
+    int64_t now = clock_mono_ms();
+    (void)fd, (void)what;
+    for (size_t i = all->n; i-- > 0;) {
+        struct filehost *l = all->v[i];
+        if (l->owner) {
+            if (teller_collect(l->teller) == COLLECT_OK)
+                tell_age(l);
+        } else if (now - l->left_mono > FILES_FORGET_MS) {
+            log_info("relay", "%s: forgotten", l->name);
+            filehost_free(l);
+            memmove(&all->v[i], &all->v[i + 1], (--all->n - i) * sizeof(struct filehost *));
+        }
+    }
+}
+
+struct filehosts *filehosts_new(struct event_base *loop, struct post *post)
+{
+    struct filehosts *all = mem_zero(1, sizeof(*all));
+    struct timeval tv = {.tv_sec = LOOK_MS / 1000};
+    *all = (struct filehosts){.loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true}};
+    all->look = event_new(loop, -1, EV_PERSIST, on_look, all);
+    event_add(all->look, &tv);
+    return all;
+}
+
+void filehosts_free(struct filehosts *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        filehost_free(all->v[i]);
+    event_free(all->look);
+    reading_fini(&all->reading);
+    free(all->v);
+    free(all);
+}
+
+void filehosts_zone(struct filehosts *all, const struct readings_zone *z)
+{
+    if (all->zone.automatic != z->automatic || all->zone.offset_ms != z->offset_ms)
+        for (size_t i = 0; i < all->n; i++) {
+            all->v[i]->told_at = 0;
+            all->v[i]->warned = false;
+        }
+    all->zone = *z;
+}
+
+size_t filehosts_count(const struct filehosts *all, size_t ret_states[COLLECT_STATES])
+{
+    for (size_t i = 0; i < all->n; i++)
+        ret_states[teller_collect(all->v[i]->teller)]++;
+    return all->n;
+}
+
+struct filehost *filehosts_get(struct filehosts *all, struct str host, const void *owner)
+{
+    char key[NODE_KEY_MAX];
+    for (size_t i = 0; i < all->n; i++) {
+        struct filehost *l = all->v[i];
+        if (!str_eq(host, l->name))
+            continue;
+        if (!l->owner)
+            l->owner = owner;
+        return l->owner == owner ? l : NULL;
+    }
+    if (all->n == FILEHOSTS_MAX || host.len > ORIGIN_NAME_MAX)
+        return NULL;
+    snprintf(key, sizeof(key), "file:%.*s", STR_ARG(host));
+    if (!node_origin_ok(str_of(key)))
+        return NULL;
+    struct filehost *l = mem_zero(1, sizeof(*l));
+    l->all = all;
+    l->owner = owner;
+    snprintf(l->name, sizeof(l->name), "%.*s", STR_ARG(host));
+    l->readings = readings_new();
+    l->teller = teller_new(all->loop, all->post, key, all->run, "its files have not been read yet");
+    VEC_ROOM(all->v, all->n, all->cap);
+    all->v[all->n++] = l;
+    return l;
+}
+
+void filehosts_each(struct filehosts *all, const void *owner, void (*call)(void *arg, struct filehost *l), void *arg)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i]->owner == owner)
+            call(arg, all->v[i]);
+}

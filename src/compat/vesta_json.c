@@ -1,0 +1,186 @@
+/* vesta_json.c: /states/ as vesta's README documents it: MiB, percent, and a timestamp that is the number
+ * YYYYMMDDhhmmss in the server's local time. What is not known is null. */
+#include "format/render.h"
+
+#include <time.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "format/words.h"
+
+#define MIB ((int64_t)1 << 20)
+
+static void key(struct json *j, const char *name) /* a name from outside: escaped */
+{
+    if (j->comma)
+        buf_addc(j->out, ',');
+    json_escape(j->out, str_of(name));
+    buf_addc(j->out, ':');
+    j->comma = false;
+}
+
+static void value(struct json *j, const char *name, const struct sample *s, enum metric m, int64_t per)
+{
+    if (sample_has(s, m))
+        json_int(j, name, s->v[m] / per);
+    else
+        json_none(j, name);
+}
+
+static int64_t stamp(int64_t at_ms)
+{
+    time_t t = (time_t)(at_ms / 1000);
+    struct tm tm = {0};
+
+    if (!localtime_r(&t, &tm))
+        return 0;
+    return ((((tm.tm_year + 1900ll) * 100 + tm.tm_mon + 1) * 100 + tm.tm_mday) * 100 + tm.tm_hour) * 10000 +
+           tm.tm_min * 100ll + tm.tm_sec;
+}
+
+static void put_procs(struct json *j, const struct device_now *d)
+{
+    json_arr(j, "processes");
+    for (size_t i = 0; i < d->n_procs; i++) {
+        const struct proc_now *p = &d->procs[i];
+        char pid[16];
+        json_obj(j, NULL);
+        json_cstr(j, "name", p->fact->name);
+        snprintf(pid, sizeof(pid), "%d", (int)p->fact->pid);
+        json_cstr(j, "pid", pid);
+        if (p->mem >= 0)
+            json_int(j, "used_memory", p->mem / MIB);
+        else
+            json_none(j, "used_memory");
+        json_cstr(j, "user", p->fact->user);
+        json_end_obj(j);
+    }
+    json_end_arr(j);
+}
+
+static void put_gpu(struct json *j, const struct device_now *d)
+{
+    const struct sample *s = &d->now;
+    char when[32];
+    int64_t left;
+
+    json_obj(j, NULL);
+    if (memory_left(s, &left))
+        json_int(j, "available_memory", left / MIB);
+    else
+        json_none(j, "available_memory");
+    json_int(j, "device_num", d->fact.index);
+    json_cstr(j, "gpu_name", d->fact.name);
+    value(j, "gpu_volatile", s, M_util, 100);
+    put_procs(j, d);
+    value(j, "temperature", s, M_temp, 1000);
+    json_cstr(j, "timestamp", d->at_ms ? local_time(d->at_ms, true, when) : NULL);
+    value(j, "total_memory", s, M_mem_total, MIB);
+    value(j, "used_memory", s, M_mem_used, MIB);
+    json_cstr(j, "uuid", d->fact.uuid);
+    json_end_obj(j);
+}
+
+/* "gpu:0"; a MIG instance shares its GPU's number and adds its own. */
+static void gpu_key(struct json *j, const struct device_now *d)
+{
+    char name[40];
+
+    if (d->fact.parent[0])
+        snprintf(name, sizeof(name), "gpu:%d.%d", (int)d->fact.index, (int)d->fact.mig);
+    else
+        snprintf(name, sizeof(name), "gpu:%d", (int)d->fact.index);
+    key(j, name);
+}
+
+static const char *status_of(const struct node_now *n)
+{
+    if (!n->at_ms)
+        return "waiting for re-uplink";
+    return n->state == NODE_DOWN || n->state == NODE_HUNG ? "down" : "running";
+}
+
+static void put_entry(struct json *j, const struct node_now *n, bool data)
+{
+    json_obj(j, NULL);
+    json_obj(j, "gpu_data");
+    for (size_t i = 0; data && i < n->n_devices; i++)
+        if (n->devices[i].at_ms && n->devices[i].state != DEV_LOST) {
+            gpu_key(j, &n->devices[i]);
+            put_gpu(j, &n->devices[i]);
+        }
+    json_end_obj(j);
+    if (n->at_ms)
+        json_int(j, "timestamp", stamp(n->at_ms));
+    else
+        json_cstr(j, "timestamp", "no entry received.");
+    json_end_obj(j);
+}
+
+static void start_host(struct json *j, const char *name)
+{
+    key(j, name);
+    json_obj(j, NULL);
+    json_arr(j, "data");
+}
+
+static void end_host(struct json *j, const char *address, const char *status)
+{
+    json_end_arr(j);
+    json_cstr(j, "ip_address", address);
+    json_cstr(j, "status", status);
+    json_end_obj(j);
+}
+
+/* always: the data even of a host that is down, as vesta answers for one host. */
+static void put_host(struct json *j, const struct node_now *n, bool always)
+{
+    const char *status = status_of(n);
+
+    start_host(j, n->name);
+    put_entry(j, n, always || strcmp(status, "running") == 0);
+    end_host(j, n->address, status);
+}
+
+const char *vesta_status(const struct node_now *n)
+{
+    return status_of(n);
+}
+
+void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status,
+                       const struct node_now *entries, size_t n)
+{
+    struct json j = json_on(out);
+    const struct node_now none = {0};
+
+    j.comma = out->len > 1 && out->p[out->len - 1] == '}';
+    start_host(&j, name);
+    for (size_t i = 0; i < n; i++)
+        put_entry(&j, &entries[i], true);
+    if (n == 0)
+        put_entry(&j, &none, false);
+    end_host(&j, address, status);
+}
+
+void render_vesta_states(struct buf *out, const struct view *v)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    for (size_t i = 0; i < v->n && out->err == 0; i++)
+        if (i == 0 || strcmp(v->nodes[i - 1]->name, v->nodes[i]->name) != 0) /* a key once; twins stand side by side */
+            put_host(&j, v->nodes[i], false);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n)
+{
+    struct json j = json_on(out);
+
+    (void)v;
+    json_obj(&j, NULL);
+    put_host(&j, n, true);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}

@@ -1,0 +1,88 @@
+/* letter.c: the parts one below the other, twice. */
+#include "draw/letter.h"
+
+#include "base/mem.h"
+#include "draw/mail.h"
+#include "format/render.h"
+
+#define PICTURE_PX 720
+#define BAR_PX     50 /* a phone has 360 for all of a table */
+
+static bool is_left_out(const struct letter_part *p)
+{
+    return !p->rows->n && !p->none;
+}
+
+void letter_text(struct buf *out, const struct letter *l, int width)
+{
+    const struct term t = {.width = width};
+
+    buf_addf(out, "%s\n", l->subtitle);
+    if (l->screen.len) {
+        buf_addc(out, '\n');
+        buf_addstr(out, l->screen);
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        const struct letter_part *p = &l->v[i];
+        if (is_left_out(p))
+            continue;
+        buf_addf(out, "\n%s\n", p->title);
+        if (p->rows->n)
+            render_rows_text(out, p->rows, &t);
+        else
+            buf_addf(out, "%s\n", p->none);
+        if (p->more[0])
+            buf_addf(out, "%s\n", p->more);
+    }
+    if (l->notes.len) {
+        buf_addc(out, '\n');
+        buf_addstr(out, l->notes);
+    }
+}
+
+/* Which column is to have bars, and of how much they are full. */
+static size_t bar_of(const struct letter_part *p, const struct rows *r, int64_t *ret_full)
+{
+    size_t k = 0, n = r->n - (p->total && r->n);
+
+    *ret_full = 0;
+    while (k < r->n_cols && (!p->bar || strcmp(r->cols[k].name, p->bar) != 0))
+        k++;
+    for (size_t i = 0; k < r->n_cols && i < n; i++)
+        *ret_full = MAX(*ret_full, r->cells[i * r->n_cols + k].i);
+    return k;
+}
+
+static void mail_part(struct buf *out, const struct letter_part *p)
+{
+    const struct rows *r = p->slim ? p->slim : p->rows;
+    struct mail_table t = {.title = p->title, .rows = r, .n = r->n, .bar_px = BAR_PX, .total = p->total};
+
+    if (!r->n) {
+        mail_heading(out, p->title);
+        mail_line(out, str_of(p->none));
+        return;
+    }
+    t.bar = bar_of(p, r, &t.bar_full);
+    buf_adds(out, "<div style=\"overflow-x:auto\">\n"); /* a wide table moves, not the whole mail */
+    mail_table(out, &t);
+    buf_adds(out, "</div>\n");
+    if (p->more[0])
+        mail_line(out, str_of(p->more));
+}
+
+void letter_mail(struct buf *out, const struct letter *l)
+{
+    struct mail m = {l->title, l->subtitle, l->notes};
+
+    mail_start(out, &m);
+    if (l->screen.len)
+        mail_screen(out, l->screen);
+    for (size_t i = 0; i < l->n; i++) {
+        if (!is_left_out(&l->v[i]))
+            mail_part(out, &l->v[i]);
+        if (i == 0 && l->picture) /* what it draws stands above it */
+            mail_picture(out, l->picture, l->alt, PICTURE_PX);
+    }
+    mail_end(out, &m);
+}

@@ -1,0 +1,436 @@
+/* plot.c: where the parts of a chart go, and the parts that all kinds have: title, legend, axes. plot_marks.c draws
+ * what stands between the axes. */
+#include "draw/plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "draw/html.h"
+#include "draw/plot_draw.h"
+#include "draw/plot_marks.h"
+
+const char *const plot_words[PLOT_FORMATS + 1] = {"png", "svg", "pdf", NULL};
+const char *const plot_types[PLOT_FORMATS] = {"image/png", "image/svg+xml", "application/pdf"};
+
+#define MARGIN   12.0
+#define TITLE    13.0
+#define TEXT     9.0
+#define LEAD     13.0 /* from line to line of text */
+#define SWATCH   9.0
+#define FIT_SIZE 512 /* bytes of a text that was made to fit */
+
+static const uint32_t colours[PLOT_COLOURS] = {0x0550ae, 0xb3261e, 0x1a7f4b, 0x8a5c00,
+                                               0x9c36b5, 0x0b7285, 0xa0522d, 0x59636e};
+
+uint32_t plot_colour(int place)
+{
+    if (place < 1)
+        return 0xafb8c1;
+    uint32_t rgb = colours[(place - 1) % PLOT_COLOURS], light = 0;
+    if ((place - 1) / PLOT_COLOURS % 2 == 0)
+        return rgb;
+    for (int shift = 0; shift < 24; shift += 8) /* half way to white */
+        light |= ((rgb >> shift & 255) + 255) / 2 << shift;
+    return light;
+}
+
+static struct str fitted(const char *s, double size, bool bold, double width, char out[FIT_SIZE])
+{
+    return font_fit(str_of(s ? s : ""), size, bold, width, out, FIT_SIZE);
+}
+
+/* ---- legend ---- */
+
+/* Draws it from y on and returns how far down it goes; with pen NULL it only measures. */
+static double legend(struct pen *pen, const struct plot_frame *f, double y)
+{
+    const struct plot *p = f->p;
+    size_t named = 0, left_out = p->n_series - f->n_series;
+    double x = MARGIN, top = y;
+    char out[FIT_SIZE];
+
+    for (size_t i = 0; i < f->n_series; i++)
+        named += p->series[i].name != NULL;
+    if (!named || p->kind == PLOT_BOXES)
+        return top;
+    if (pen)
+        pen_group(pen, "legend");
+    for (size_t i = 0; i < f->n_series; i++) {
+        const struct plot_series *s = &p->series[i];
+        if (!s->name)
+            continue;
+        struct str name = fitted(s->name, TEXT, false, MIN(180, f->width - 2 * MARGIN - SWATCH - 4), out);
+        double wide = SWATCH + 4 + font_width(name, TEXT, false);
+        if (x > MARGIN && x + wide > f->width - MARGIN) {
+            x = MARGIN;
+            y += LEAD;
+        }
+        if (pen && s->line) {
+            pen_begin(pen);
+            pen_to(pen, x, y + LEAD / 2, true);
+            pen_to(pen, x + SWATCH, y + LEAD / 2, false);
+            pen_stroke(pen, 1.5, true, (struct ink){series_colour(p, i), 1});
+        } else if (pen) {
+            pen_rect(pen, x, y + 2, SWATCH, SWATCH, (struct ink){series_colour(p, i), 1});
+        }
+        if (pen)
+            pen_text(pen, x + SWATCH + 4, y + LEAD - 3, name, TEXT, false, PEN_START, 0, (struct ink){INK_TEXT, 1});
+        x += wide + 14;
+    }
+    if (left_out) {
+        snprintf(out, sizeof(out), "and %zu more", left_out);
+        if (x > MARGIN && x + font_width(str_of(out), TEXT, false) > f->width - MARGIN) {
+            x = MARGIN;
+            y += LEAD;
+        }
+        if (pen)
+            pen_text(pen, x, y + LEAD - 3, str_of(out), TEXT, false, PEN_START, 0, (struct ink){INK_DIM, 1});
+    }
+    if (pen)
+        pen_group_end(pen);
+    return y + LEAD + 4;
+}
+
+/* ---- head and foot ---- */
+
+static double head(struct pen *pen, const struct plot_frame *f)
+{
+    const struct plot *p = f->p;
+    double y = MARGIN, room = f->width - 2 * MARGIN;
+    char out[FIT_SIZE];
+
+    if (p->title && p->title[0]) {
+        pen_text(pen, MARGIN, y + TITLE - 2, fitted(p->title, TITLE, true, room, out), TITLE, true, PEN_START, 0,
+                 (struct ink){INK_TEXT, 1});
+        y += TITLE + 5;
+    }
+    if (p->subtitle && p->subtitle[0]) {
+        pen_text(pen, MARGIN, y + TEXT, fitted(p->subtitle, TEXT, false, room, out), TEXT, false, PEN_START, 0,
+                 (struct ink){INK_DIM, 1});
+        y += LEAD + 2;
+    }
+    return y > MARGIN ? y + 4 : y;
+}
+
+/* "GPU time, h" */
+static double y_label(struct pen *pen, const struct plot_frame *f, double y)
+{
+    AUTO_BUF b = BUF_INIT(8192);
+    const char *label = f->p->y.label ? f->p->y.label : "";
+    char out[FIT_SIZE];
+
+    buf_addf(&b, "%.4096s%s%s", label, label[0] && f->y.unit[0] ? ", " : "", f->y.unit);
+    if (!b.len)
+        return y + 4;
+    pen_text(pen, MARGIN, y + TEXT, fitted(b.p, TEXT, false, f->width - 2 * MARGIN, out), TEXT, false, PEN_START, 0,
+             (struct ink){INK_DIM, 1});
+    return y + LEAD + 5;
+}
+
+/* ---- axes ---- */
+
+static void y_axis(struct pen *pen, const struct plot_frame *f)
+{
+    pen_group(pen, "y");
+    for (size_t i = 0; i < f->y.n; i++) {
+        const struct tick *t = &f->y.v[i];
+        double y = frame_y(f, t->at);
+        bool zero = t->at == 0;
+        pen_line(pen, f->left, y, f->right, y, zero ? 0.8 : 0.5, (struct ink){zero ? 0x8c959f : INK_LINE, 1});
+        pen_text(pen, f->left - 6, y + TEXT * 0.36, str_of(t->text), TEXT, false, PEN_END, 0,
+                 (struct ink){INK_TEXT, 1});
+    }
+    pen_group_end(pen);
+}
+
+/* The day or year below a tick, where there is room for it behind the last one. */
+static void under(struct pen *pen, const struct plot_frame *f, double x, const char *text, double *before)
+{
+    double half = font_width(str_of(text), TEXT, false) / 2;
+
+    x = MAX(half + 2, MIN(x, f->width - half - 2));
+    if (!text[0] || x - half < *before)
+        return;
+    pen_text(pen, x, f->bottom + 4 + TEXT + LEAD, str_of(text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_DIM, 1});
+    *before = x + half + 8;
+}
+
+static void time_axis(struct pen *pen, const struct plot_frame *f)
+{
+    double before = -1e9;
+
+    for (size_t i = 0; i < f->x.n; i++) {
+        const struct tick *t = &f->x.v[i];
+        double x = frame_time(f, t->at);
+        pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
+        pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
+        under(pen, f, x, t->under, &before);
+    }
+    char since[64];
+    snprintf(since, sizeof(since), "time since start, %s", f->x.unit);
+    const char *zone = f->p->elapsed ? since : f->p->zone ? zone_name(f->p->zone) : "UTC";
+    if (f->right - font_width(str_of(zone), TEXT, false) > before)
+        pen_text(pen, f->right, f->bottom + 4 + TEXT + LEAD, str_of(zone), TEXT, false, PEN_END, 0,
+                 (struct ink){INK_DIM, 1});
+}
+
+/* Too many periods for a name each: those at which something of the calendar begins. */
+static void period_axis(struct pen *pen, const struct plot_frame *f)
+{
+    double before = -1e9;
+    size_t slot = 0;
+
+    for (size_t i = 0; i < f->x.n; i++) {
+        const struct tick *t = &f->x.v[i];
+        while (slot + 1 < f->p->n && (double)f->p->at_ms[slot] < t->at)
+            slot++;
+        double x = frame_slot(f, slot);
+        pen_line(pen, x, f->bottom, x, f->bottom + 4, 0.8, (struct ink){0x8c959f, 1});
+        pen_text(pen, x, f->bottom + 4 + TEXT, str_of(t->text), TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
+        under(pen, f, x, t->under, &before);
+    }
+}
+
+/* One name or period under each slot, as many as there is room for. */
+static void slot_axis(struct pen *pen, const struct plot_frame *f)
+{
+    struct tick t, last = {0};
+    size_t every = f->thin;
+    double before = -1e9;
+    char out[FIT_SIZE];
+
+    for (size_t i = 0; i < f->p->n; i += every) {
+        double x = frame_slot(f, i);
+        slot_tick(f, i, &t);
+        const char *text = f->dated ? t.text : f->p->labels && f->p->labels[i] ? f->p->labels[i] : "";
+        if (f->turned)
+            pen_text(pen, x + 3, f->bottom + 4 + TEXT, fitted(text, TEXT, false, LABEL_MAX, out), TEXT, false, PEN_END,
+                     -40, (struct ink){INK_TEXT, 1});
+        else
+            pen_text(pen, x, f->bottom + 4 + TEXT, fitted(text, TEXT, false, MAX(f->slot * (double)every, 30.0), out),
+                     TEXT, false, PEN_MIDDLE, 0, (struct ink){INK_TEXT, 1});
+        if (f->dated && strcmp(t.under, last.under) != 0) {
+            under(pen, f, x, t.under, &before);
+            last = t;
+        }
+    }
+}
+
+static void x_axis(struct pen *pen, const struct plot_frame *f)
+{
+    pen_group(pen, "x");
+    pen_line(pen, f->left, f->bottom, f->right, f->bottom, 0.8, (struct ink){0x8c959f, 1});
+    if (f->timed)
+        time_axis(pen, f);
+    else if (f->x.n)
+        period_axis(pen, f);
+    else
+        slot_axis(pen, f);
+    pen_group_end(pen);
+}
+
+void plot_onto(struct pen *pen, const struct plot *p, double width, double height)
+{
+    struct plot_frame f;
+    char out[FIT_SIZE];
+
+    frame_init(&f, p, width, height);
+    pen_rect(pen, 0, 0, width, height, (struct ink){INK_BACK, 1});
+    double y = legend(pen, &f, head(pen, &f));
+    f.top = y_label(pen, &f, y);
+    frame_foot(&f, (p->x_label && p->x_label[0] ? LEAD : 0) + (p->note && p->note[0] ? LEAD : 0));
+    y_axis(pen, &f);
+    plot_marks(pen, &f);
+    x_axis(pen, &f);
+    y = height - MARGIN + 4;
+    if (p->note && p->note[0]) {
+        pen_text(pen, MARGIN, y, fitted(p->note, TEXT - 1, false, width - 2 * MARGIN, out), TEXT - 1, false, PEN_START,
+                 0, (struct ink){INK_DIM, 1});
+        y -= LEAD;
+    }
+    if (p->x_label && p->x_label[0])
+        pen_text(pen, (f.left + f.right) / 2, y, fitted(p->x_label, TEXT, false, f.right - f.left, out), TEXT, false,
+                 PEN_MIDDLE, 0, (struct ink){INK_DIM, 1});
+    frame_fini(&f);
+}
+
+/* ---- files ---- */
+
+cairo_status_t plot_write(void *closure, const unsigned char *data, unsigned length)
+{
+    return buf_add(closure, data, length) < 0 ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+}
+
+void plot_fonts(const struct cairo_lib *c, cairo_t *cr)
+{
+    cairo_font_options_t *o = c->font_options();
+
+    c->hint_style(o, CAIRO_HINT_STYLE_NONE);
+    c->hint_metrics(o, CAIRO_HINT_METRICS_OFF);
+    c->set_font_options(cr, o);
+    c->font_options_destroy(o);
+}
+
+void plot_metadata(const struct cairo_lib *c, cairo_surface_t *s, const char *title, int64_t at_ms)
+{
+    char text[256], iso[32];
+
+    mem_copy_str(text, sizeof(text), title ? title : "");
+    if (text[0] && str_utf8_ok(str_of(text)))
+        c->pdf_metadata(s, CAIRO_PDF_METADATA_TITLE, text);
+    clock_iso(at_ms, iso);
+    iso[19] = 'Z', iso[20] = 0; /* whole seconds */
+    c->pdf_metadata(s, CAIRO_PDF_METADATA_CREATE_DATE, iso);
+    c->pdf_metadata(s, CAIRO_PDF_METADATA_CREATOR, "muster");
+}
+
+int plot_check(const struct plot *p, struct err *err)
+{
+    if (p->n > PLOT_POINTS_MAX || (p->n && p->n_series > PLOT_POINTS_MAX / p->n))
+        return err_set(err, -EINVAL, "cannot draw: more than %u values", PLOT_POINTS_MAX);
+    return font_load(err);
+}
+
+static double clamp(double v, double otherwise, double min, double max)
+{
+    return !(v > 0) ? otherwise : MAX(min, MIN(max, v)); /* NAN is not above 0 */
+}
+
+/* Charts above each other, and how high each is. */
+struct stack {
+    size_t n;
+    const struct plot *v;
+    double width, height, *heights;
+};
+
+static void stack_onto(struct pen *pen, const struct stack *s)
+{
+    double y = 0;
+
+    for (size_t i = 0; i < s->n; y += s->heights[i++]) {
+        if (s->n > 1)
+            pen_down(pen, y);
+        plot_onto(pen, &s->v[i], s->width, s->heights[i]);
+        if (s->n > 1)
+            pen_up(pen);
+    }
+}
+
+static int draw_svg(const struct stack *s, struct buf *out)
+{
+    struct pen pen = {.svg = out};
+
+    buf_addf(out,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
+             "font-family=\"DejaVu Sans, Verdana, sans-serif\" aria-label=\"",
+             (int)s->width, (int)s->height, (int)s->width, (int)s->height);
+    html_cstr(out, s->v[0].title ? s->v[0].title : "");
+    buf_adds(out, "\">\n");
+    stack_onto(&pen, s);
+    buf_adds(out, "</svg>\n");
+    return out->err;
+}
+
+static int draw_cairo(const struct stack *s, enum plot_format format, struct buf *out, struct err *err)
+{
+    const struct cairo_lib *c = NULL;
+    double scale = format == PLOT_PNG ? clamp(s->v[0].scale, 2, 0.25, 8) : 1;
+    int r = cairo_lib_load(&c, err);
+
+    if (r < 0)
+        return r;
+    cairo_surface_t *to = format == PLOT_PNG
+                              ? c->image(CAIRO_FORMAT_RGB24, (int)ceil(s->width * scale), (int)ceil(s->height * scale))
+                              : c->pdf(plot_write, out, s->width, s->height);
+    cairo_t *cr = c->create(to);
+    struct pen pen = {.c = c, .cr = cr};
+    if (format == PLOT_PDF) {
+        plot_metadata(c, to, s->v[0].title, 946684800000); /* without a date it is the clock's */
+    }
+    plot_fonts(c, cr);
+    c->scale(cr, scale, scale);
+    stack_onto(&pen, s);
+    cairo_status_t status = c->status(cr);
+    c->destroy(cr);
+    if (format == PLOT_PDF)
+        c->surface_finish(to);
+    else if (status == CAIRO_STATUS_SUCCESS)
+        status = c->png(to, plot_write, out);
+    if (status == CAIRO_STATUS_SUCCESS)
+        status = c->surface_status(to);
+    c->surface_destroy(to);
+    if (status != CAIRO_STATUS_SUCCESS && !out->err)
+        r = err_set(err, -EIO, "cannot draw: %s", c->status_text(status));
+    return r;
+}
+
+static int draw(const struct stack *s, enum plot_format format, struct buf *ret, struct err *err)
+{
+    int r = format == PLOT_SVG ? draw_svg(s, ret) : draw_cairo(s, format, ret, err);
+
+    if (ret->err)
+        r = err_set(err, ret->err, "cannot draw: the picture is larger than %zu bytes", ret->max);
+    return r;
+}
+
+int plot_draw(const struct plot *p, enum plot_format format, struct buf *ret, struct err *err)
+{
+    double width = floor(clamp(p->width, 720, 120, 4000)), height = floor(clamp(p->height, 360, 100, 4000));
+    int r = plot_check(p, err);
+
+    return r < 0 ? r : draw(&(struct stack){1, p, width, height, &height}, format, ret, err);
+}
+
+/* Room that the head and the legend of the first take. */
+static double first_more(const struct plot *p, double width)
+{
+    struct plot_frame f;
+    frame_init(&f, p, width, 360);
+    double more = legend(NULL, &f, 0);
+    frame_fini(&f);
+    return more + (p->title && p->title[0] ? TITLE + 5 : 0) + (p->subtitle && p->subtitle[0] ? LEAD + 2 : 0);
+}
+
+int plot_draw_stack(const struct plot *v, size_t n, enum plot_format format, struct buf *ret, struct err *err)
+{
+    if (n == 0 || n > PLOT_STACK_MAX)
+        return err_set(err, -EINVAL, "cannot draw %zu charts above each other: at most %d", n, PLOT_STACK_MAX);
+    struct plot flush[PLOT_STACK_MAX];
+    double heights[PLOT_STACK_MAX], left = 0;
+    double width = floor(clamp(v[0].width, 720, 120, 4000));
+    double height = floor(clamp(v[0].height, 260 * (double)n, 100 * (double)n, 4000));
+
+    for (size_t i = 0; i < n; i++) {
+        struct plot_frame f;
+        int r = plot_check(&v[i], err);
+        if (r < 0)
+            return r;
+        frame_init(&f, &v[i], width, height / (double)n);
+        left = MAX(left, f.left);
+        frame_fini(&f);
+        flush[i] = v[i];
+    }
+    double more = n > 1 ? MIN(first_more(&v[0], width), height / 3) : 0;
+    for (size_t i = 0; i < n; i++) {
+        flush[i].left = left;
+        heights[i] = floor((height - more) / (double)n); /* whole points: no seam between them */
+    }
+    heights[0] += height - heights[0] * (double)n;
+    return draw(&(struct stack){n, flush, width, height, heights}, format, ret, err);
+}
+
+int plot_can_write(const char *text, struct err *err)
+{
+    uint32_t missing = 0;
+    int r = font_load(err);
+
+    if (r < 0 || font_has(str_of(text), &missing))
+        return r;
+    return err_set(err, -ENOENT,
+                   "no font here has the letter U+%04X of '%.60s'; install one that has it (Debian, for Japanese: "
+                   "fonts-ipafont-gothic)",
+                   (unsigned)missing, text);
+}

@@ -1,0 +1,367 @@
+/* export.c: records as text. JSON lines and CSV share the JSON of what is not a sample. */
+#include "format/export.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "format/words.h"
+
+const char *const export_words[EXPORT_FORMATS + 1] = {"jsonl", "csv", "openmetrics", NULL};
+const char *const record_words[REC_KINDS] = {"node", "device", "metric", "samples", "process", "event", "job"};
+
+/* ---- JSON ---- */
+
+static void text(struct json *j, const char *key, const char *v)
+{
+    if (v && v[0])
+        json_cstr(j, key, v);
+}
+
+static void put_node(struct json *j, const struct node_fact *f)
+{
+    text(j, "name", f->name);
+    text(j, "os", f->os);
+    text(j, "kernel", f->kernel);
+    text(j, "arch", f->arch);
+    text(j, "cpu", f->cpu);
+    json_int(j, "cpus", f->cpus);
+    text(j, "driver", f->driver);
+    text(j, "cuda", f->cuda);
+    text(j, "agent", f->agent);
+    text(j, "boot_id", f->boot_id);
+    text(j, "machine_id", f->machine_id);
+    text(j, "collector", f->collector);
+    json_int(j, "tick_ms", f->tick_ms);
+}
+
+static void put_device(struct json *j, const struct device_fact *d)
+{
+    text(j, "parent", d->parent);
+    text(j, "name", d->name);
+    text(j, "serial", d->serial);
+    text(j, "pci", d->pci);
+    json_int(j, "index", d->index);
+    json_int(j, "minor", d->minor);
+    json_int(j, "mig", d->mig);
+    json_int(j, "vendor", d->vendor);
+    if (d->lost)
+        json_bool(j, "lost", true);
+    if (d->asleep)
+        json_bool(j, "asleep", true);
+    text(j, "note", d->note);
+}
+
+static void put_custom(struct json *j, const struct custom_fact *c)
+{
+    json_cstr(j, "metric", c->name);
+    text(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : 0]);
+    json_cstr(j, "type", c->kind == KIND_COUNTER ? "counter" : "gauge");
+    json_int(j, "per", c->per);
+}
+
+static void put_process(struct json *j, const struct export_record *r)
+{
+    const struct proc_fact *p = r->proc;
+
+    json_int(j, "pid", p->pid);
+    json_int(j, "start", p->start_ms);
+    json_int(j, "ppid", p->ppid);
+    json_int(j, "root_pid", p->root_pid);
+    json_int(j, "uid", p->uid);
+    text(j, "user", p->user);
+    text(j, "name", p->name);
+    text(j, "cmd", p->cmd);
+    text(j, "runtime", p->runtime);
+    text(j, "container", p->container);
+    text(j, "pod", p->pod);
+    json_int(j, "slurm_job", p->slurm_job);
+    json_int(j, "first", r->first_ms);
+    json_int(j, "last", r->last_ms);
+    json_int(j, "mem_max", r->mem_max);
+    json_bool(j, "ended", r->ended);
+}
+
+static void put_event(struct json *j, const struct node_event *e)
+{
+    json_int(j, "time", e->at_ms);
+    json_int(j, "event", e->kind);
+    json_int(j, "slot", e->slot);
+    json_int(j, "code", e->code);
+    text(j, "text", e->text);
+}
+
+static void put_job(struct json *j, const struct job_fact *b)
+{
+    json_int(j, "id", b->id);
+    json_int(j, "parent", b->parent);
+    json_int(j, "start", b->start_ms);
+    json_int(j, "end", b->end_ms);
+    text(j, "name", b->name);
+    text(j, "type", b->kind);
+    text(j, "person", b->person);
+    text(j, "owner", b->owner);
+    text(j, "devices", b->devices);
+    text(j, "pids", b->pids);
+    text(j, "attrs", b->attrs);
+}
+
+static void put_samples(struct json *j, const struct export_record *r)
+{
+    json_cstr(j, "metric", r->metric);
+    json_arr(j, "t");
+    for (size_t i = 0; i < r->n; i++)
+        json_int(j, NULL, r->at_ms[i]);
+    json_end_arr(j);
+    json_arr(j, "v");
+    for (size_t i = 0; i < r->n; i++)
+        json_fixed(j, NULL, r->v[i], r->per);
+    json_end_arr(j);
+}
+
+static void put_json(struct buf *out, const struct export_record *r)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "kind", record_words[r->kind]);
+    text(&j, "node", r->node);
+    text(&j, "device", r->device);
+    switch (r->kind) {
+    case REC_NODE:
+        put_node(&j, r->fact);
+        break;
+    case REC_DEVICE:
+        put_device(&j, r->dev);
+        break;
+    case REC_METRIC:
+        put_custom(&j, r->custom);
+        break;
+    case REC_SAMPLES:
+        put_samples(&j, r);
+        break;
+    case REC_PROCESS:
+        put_process(&j, r);
+        break;
+    case REC_EVENT:
+        put_event(&j, r->event);
+        break;
+    default:
+        put_job(&j, r->job);
+    }
+    json_end_obj(&j);
+}
+
+/* ---- CSV ---- */
+
+/* As csv_text, and so that the mark before a formula can be taken off again: text that begins with it gets one more. */
+static void cell(struct buf *out, const char *s)
+{
+    AUTO_BUF b = BUF_INIT(EXPORT_LINE_MAX);
+
+    if (s && s[0] == '\'') {
+        buf_addf(&b, "'%s", s);
+        s = b.p;
+    }
+    csv_text(out, s ? s : "");
+}
+
+static void csv_samples(struct buf *out, const struct export_record *r)
+{
+    AUTO_BUF head = BUF_INIT(4096);
+    AUTO_BUF metric = BUF_INIT(4096);
+    char iso[32];
+
+    buf_adds(&head, "samples,");
+    cell(&head, r->node);
+    buf_addc(&head, ',');
+    cell(&head, r->device);
+    buf_addc(&head, ',');
+    buf_addc(&metric, ',');
+    cell(&metric, r->metric);
+    buf_addc(&metric, ',');
+    for (size_t i = 0; i < r->n && out->err == 0; i++) {
+        buf_addstr(out, buf_str(&head));
+        buf_adds(out, clock_iso(r->at_ms[i], iso));
+        buf_addstr(out, buf_str(&metric));
+        buf_fixed(out, r->v[i], r->per);
+        buf_adds(out, ",\r\n");
+    }
+}
+
+static void csv_record(struct buf *out, const struct export_record *r)
+{
+    AUTO_BUF detail = BUF_INIT(EXPORT_LINE_MAX);
+    char iso[32] = "";
+    int64_t at = r->kind == REC_PROCESS ? r->first_ms : r->kind == REC_EVENT ? r->event->at_ms : 0;
+
+    if (r->kind == REC_JOB)
+        at = r->job->start_ms;
+    put_json(&detail, r);
+    buf_adds(out, record_words[r->kind]);
+    buf_addc(out, ',');
+    cell(out, r->node);
+    buf_addc(out, ',');
+    cell(out, r->device);
+    buf_addf(out, ",%s,,,", at > 0 ? clock_iso(at, iso) : "");
+    cell(out, detail.p);
+    buf_adds(out, "\r\n");
+}
+
+/* ---- OpenMetrics ---- */
+
+static void label(struct buf *out, const char *name, const char *v)
+{
+    if (!v || !v[0])
+        return;
+    if (out->p[out->len - 1] != '{')
+        buf_addc(out, ',');
+    buf_addf(out, "%s=\"", name);
+    for (; *v; v++)
+        if (*v == '\\' || *v == '"')
+            buf_add(out, (char[]){'\\', *v}, 2);
+        else
+            buf_addc(out, *v);
+    buf_addc(out, '"');
+}
+
+/* sample: the family's name with what its samples add: "_total", "_info". */
+static void family(struct export_writer *w, struct buf *out, const char *sample, const char *add, const char *type,
+                   const char *unit, const char *help)
+{
+    struct str base = str_of(sample);
+
+    if (strcmp(w->family, sample) == 0)
+        return;
+    mem_copy_str(w->family, sizeof(w->family), sample);
+    if (str_ends(base, add))
+        base.len -= strlen(add);
+    buf_addf(out, "# TYPE %.*s %s\n", STR_ARG(base), type);
+    if (unit[0] && str_ends(base, unit) && base.len > strlen(unit) && base.p[base.len - strlen(unit) - 1] == '_')
+        buf_addf(out, "# UNIT %.*s %s\n", STR_ARG(base), unit);
+    buf_addf(out, "# HELP %.*s %s\n", STR_ARG(base), help);
+}
+
+static void device_labels(struct buf *out, const struct export_record *r)
+{
+    char index[16];
+
+    label(out, "node", r->name);
+    if (!r->device || !r->device[0])
+        return;
+    snprintf(index, sizeof(index), "%d", r->dev ? (int)r->dev->index : -1);
+    label(out, "gpu", index);
+    label(out, "uuid", r->device);
+}
+
+static void om_info(struct export_writer *w, struct buf *out, const struct export_record *r)
+{
+    char name[128], per[32];
+
+    if (r->kind == REC_NODE) {
+        family(w, out, "muster_node_info", "_info", "info", "", "what a node is");
+        buf_adds(out, "muster_node_info{");
+        device_labels(out, r);
+        label(out, "id", r->node);
+        label(out, "agent", r->fact->agent);
+        label(out, "driver", r->fact->driver);
+        label(out, "cuda", r->fact->cuda);
+        label(out, "os", r->fact->os);
+        label(out, "kernel", r->fact->kernel);
+        label(out, "arch", r->fact->arch);
+    } else if (r->kind == REC_DEVICE) {
+        family(w, out, "muster_gpu_info", "_info", "info", "", "what a device is");
+        buf_adds(out, "muster_gpu_info{");
+        device_labels(out, r);
+        label(out, "name", r->dev->name);
+        label(out, "vendor", vendor_words[r->dev->vendor < VENDOR_COUNT ? r->dev->vendor : 0]);
+        label(out, "pci", r->dev->pci);
+        label(out, "serial", r->dev->serial);
+        label(out, "parent", r->dev->parent);
+    } else {
+        family(w, out, "muster_export_metric_info", "_info", "info", "", "a metric declared at run time");
+        prom_custom_name(r->custom, name);
+        snprintf(per, sizeof(per), "%lld", (long long)r->custom->per);
+        buf_adds(out, "muster_export_metric_info{");
+        device_labels(out, r);
+        label(out, "metric", r->custom->name);
+        label(out, "family", name);
+        label(out, "unit", unit_names[r->custom->unit < UNIT_COUNT ? r->custom->unit : 0]);
+        label(out, "type", r->custom->kind == KIND_COUNTER ? "counter" : "gauge");
+        label(out, "per", per);
+    }
+    buf_adds(out, "} 1 ");
+    buf_fixed(out, w->at_ms, 1000);
+    buf_addc(out, '\n');
+}
+
+static void om_samples(struct export_writer *w, struct buf *out, const struct export_record *r)
+{
+    int m = metric_by_name(str_of(r->metric));
+    const struct metric_info *mi = m >= 0 ? &metrics[m] : NULL;
+    bool counter = mi ? mi->kind == KIND_COUNTER : r->custom && r->custom->kind == KIND_COUNTER;
+    char custom[128] = "", name[160];
+    AUTO_BUF head = BUF_INIT(8192);
+
+    if (!mi && !r->custom)
+        return;
+    if (!mi)
+        prom_custom_name(r->custom, custom);
+    snprintf(name, sizeof(name), "%s%s", mi ? mi->prom : custom, !mi && counter ? "_total" : "");
+    family(w, out, name, counter ? "_total" : "", counter ? "counter" : "gauge",
+           unit_names[mi                             ? mi->unit
+                      : r->custom->unit < UNIT_COUNT ? r->custom->unit
+                                                     : 0],
+           mi ? mi->help : "declared at run time");
+    buf_adds(&head, name);
+    buf_addc(&head, '{');
+    device_labels(&head, r);
+    buf_adds(&head, "} ");
+    for (size_t i = 0; i < r->n && out->err == 0; i++) {
+        if (i && r->at_ms[i] == r->at_ms[i - 1])
+            continue; /* one value per moment */
+        buf_addstr(out, buf_str(&head));
+        buf_fixed(out, r->v[i], r->per);
+        buf_addc(out, ' ');
+        buf_fixed(out, r->at_ms[i], 1000);
+        buf_addc(out, '\n');
+    }
+}
+
+/* ---- the three ---- */
+
+void export_start(struct export_writer *w, struct buf *out)
+{
+    if (w->format == EXPORT_JSONL)
+        buf_adds(out, "{\"muster_export\":1}\n");
+    else if (w->format == EXPORT_CSV)
+        buf_adds(out, "kind,node,device,time,metric,value,detail\r\n");
+}
+
+void export_put(struct export_writer *w, struct buf *out, const struct export_record *r)
+{
+    switch (w->format) {
+    case EXPORT_JSONL:
+        put_json(out, r);
+        buf_addc(out, '\n');
+        break;
+    case EXPORT_CSV:
+        if (r->kind == REC_SAMPLES)
+            csv_samples(out, r);
+        else
+            csv_record(out, r);
+        break;
+    default:
+        if (r->kind == REC_SAMPLES)
+            om_samples(w, out, r);
+        else if (r->kind <= REC_METRIC)
+            om_info(w, out, r);
+    }
+}
+
+void export_end(struct export_writer *w, struct buf *out)
+{
+    if (w->format == EXPORT_OPENMETRICS)
+        buf_adds(out, "# EOF\n");
+}

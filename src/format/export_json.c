@@ -1,0 +1,496 @@
+/* export_json.c: flat JSON objects, one a line. */
+#include "format/export_read.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "format/words.h"
+
+static void blanks(struct cursor *c)
+{
+    while (peek(c) == ' ' || peek(c) == '\t')
+        c->at++;
+}
+
+static int hex4(struct cursor *c, uint32_t *ret)
+{
+    uint64_t v;
+
+    if (c->all.len - c->at < 4 || !str_hex(str_n(c->all.p + c->at, 4), &v) || c->all.p[c->at + 1] == 'x')
+        return export_fail(c, c->at, "expected four hex digits");
+    c->at += 4;
+    *ret = (uint32_t)v;
+    return 0;
+}
+
+static void add_utf8(struct buf *b, uint32_t u)
+{
+    if (u < 0x80) {
+        buf_addc(b, (char)u);
+    } else if (u < 0x800) {
+        buf_addc(b, (char)(0xc0 | u >> 6));
+        buf_addc(b, (char)(0x80 | (u & 0x3f)));
+    } else if (u < 0x10000) {
+        buf_addc(b, (char)(0xe0 | u >> 12));
+        buf_addc(b, (char)(0x80 | (u >> 6 & 0x3f)));
+        buf_addc(b, (char)(0x80 | (u & 0x3f)));
+    } else {
+        buf_addc(b, (char)(0xf0 | u >> 18));
+        buf_addc(b, (char)(0x80 | (u >> 12 & 0x3f)));
+        buf_addc(b, (char)(0x80 | (u >> 6 & 0x3f)));
+        buf_addc(b, (char)(0x80 | (u & 0x3f)));
+    }
+}
+
+static int escape(struct cursor *c, struct buf *to)
+{
+    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+    char e = peek(c);
+    uint32_t u, low;
+
+    c->at++;
+    if (e == 'u') {
+        int r = hex4(c, &u);
+        if (r < 0)
+            return r;
+        if (u >= 0xd800 && u < 0xdc00) {
+            if (c->all.len - c->at < 6 || c->all.p[c->at] != '\\' || c->all.p[c->at + 1] != 'u')
+                return export_fail(c, c->at, "half of a character");
+            c->at += 2;
+            r = hex4(c, &low);
+            if (r < 0 || low < 0xdc00 || low > 0xdfff)
+                return export_fail(c, c->at, "half of a character");
+            u = 0x10000 + ((u - 0xd800) << 10) + (low - 0xdc00);
+        }
+        add_utf8(to, u);
+        return 0;
+    }
+    const char *p = e ? strchr(from, e) : NULL;
+    if (!p)
+        return export_fail(c, c->at - 1, "an escape that JSON does not have");
+    buf_addc(to, into[p - from]);
+    return 0;
+}
+
+/* Behind the opening quote. The text lies in the scratch, which was made large enough before. */
+static int string(struct cursor *c, struct str *ret)
+{
+    struct buf *to = &c->r->scratch;
+    size_t from = to->len;
+
+    for (;;) {
+        if (c->at >= c->all.len)
+            return export_fail(c, c->at, "a quote is missing");
+        char ch = c->all.p[c->at++];
+        if (ch == '"')
+            break;
+        if ((unsigned char)ch < 0x20)
+            return export_fail(c, c->at - 1, "a control character");
+        if (ch != '\\')
+            buf_addc(to, ch);
+        else if (escape(c, to) < 0)
+            return -EINVAL;
+    }
+    *ret = str_n(to->p ? to->p + from : "", to->len - from);
+    return 0;
+}
+
+static int value(struct cursor *c, struct field *f)
+{
+    char ch = peek(c);
+    size_t from = c->at;
+
+    f->column = c->at + 1;
+    if (ch == '"') {
+        c->at++;
+        f->type = 's';
+        return string(c, &f->v);
+    }
+    if (ch == '[') {
+        while (c->at < c->all.len && peek(c) != ']') {
+            if (peek(c) == '"' || peek(c) == '{')
+                return export_fail(c, c->at, "expected numbers");
+            c->at++;
+        }
+        if (c->at >= c->all.len)
+            return export_fail(c, from, "this list does not end");
+        f->type = 'a';
+        f->v = str_n(c->all.p + from + 1, c->at - from - 1);
+        c->at++;
+        return 0;
+    }
+    while (c->at < c->all.len && !strchr(",} \t", peek(c)))
+        c->at++;
+    f->v = str_n(c->all.p + from, c->at - from);
+    if (str_eq(f->v, "true") || str_eq(f->v, "false"))
+        f->type = 'b';
+    else if (str_eq(f->v, "null"))
+        f->type = 'z';
+    else if (f->v.len && (ch == '-' || (ch >= '0' && ch <= '9')))
+        f->type = 'n';
+    else
+        return export_fail(c, from, "expected a value");
+    return 0;
+}
+
+static int object(struct cursor *c)
+{
+    struct export_reader *r = c->r;
+
+    r->n = 0;
+    buf_reset(&r->scratch);
+    if (!buf_room(&r->scratch, 2 * c->all.len + 64)) /* a job's texts are copied behind: nothing may move */
+        return export_fail(c, 0, "the line is too long");
+    blanks(c);
+    if (peek(c) != '{')
+        return export_fail(c, c->at, "expected an object: {");
+    c->at++;
+    for (blanks(c); peek(c) != '}'; blanks(c)) {
+        if (r->n == FIELDS_MAX)
+            return export_fail(c, c->at, "too many members");
+        struct field *f = &r->f[r->n];
+        if (r->n && peek(c) != ',')
+            return export_fail(c, c->at, "expected , or }");
+        if (r->n) {
+            c->at++;
+            blanks(c);
+        }
+        if (peek(c) != '"')
+            return export_fail(c, c->at, "expected a name in quotes");
+        c->at++;
+        if (string(c, &f->key) < 0)
+            return -EINVAL;
+        blanks(c);
+        if (peek(c) != ':')
+            return export_fail(c, c->at, "expected :");
+        c->at++;
+        blanks(c);
+        if (value(c, f) < 0)
+            return -EINVAL;
+        r->n++;
+    }
+    c->at++;
+    blanks(c);
+    return c->at == c->all.len ? 0 : export_fail(c, c->at, "something follows the object");
+}
+
+/* ---- members of it ---- */
+
+static const struct field *find(const struct export_reader *r, const char *key)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (str_eq(r->f[i].key, key))
+            return &r->f[i];
+    return NULL;
+}
+
+static int text_into(struct cursor *c, const char *key, char *out, size_t size)
+{
+    const struct field *f = find(c->r, key);
+
+    out[0] = 0;
+    if (!f || f->type == 'z')
+        return 0;
+    if (f->type != 's' || f->v.len >= size || !str_utf8_ok(f->v)) {
+        c->at = f->column - 1;
+        return err_set(c->err, -EINVAL, "%s: expected text of at most %zu bytes, without control characters", key,
+                       size - 1);
+    }
+    memcpy(out, f->v.p, f->v.len);
+    out[f->v.len] = 0;
+    return 0;
+}
+
+static int int_into(struct cursor *c, const char *key, int64_t least, int64_t most, int64_t usual, int64_t *ret)
+{
+    const struct field *f = find(c->r, key);
+    int64_t v;
+
+    *ret = usual;
+    if (!f || f->type == 'z')
+        return 0;
+    if (f->type != 'n' || !str_int(f->v, &v) || v < least || v > most) {
+        c->at = f->column - 1;
+        return err_set(c->err, -EINVAL, "%s: expected a whole number from %lld to %lld", key, (long long)least,
+                       (long long)most);
+    }
+    *ret = v;
+    return 0;
+}
+
+static int bool_into(struct cursor *c, const char *key, bool *ret)
+{
+    const struct field *f = find(c->r, key);
+
+    *ret = f && str_eq(f->v, "true");
+    if (f && f->type != 'b') {
+        c->at = f->column - 1;
+        return err_set(c->err, -EINVAL, "%s: expected true or false", key);
+    }
+    return 0;
+}
+
+#define TEXT(key, to)                                                                                                  \
+    do {                                                                                                               \
+        if (text_into(c, key, to, sizeof(to)) < 0)                                                                     \
+            return -EINVAL;                                                                                            \
+    } while (0)
+#define INT(key, least, most, usual, to)                                                                               \
+    do {                                                                                                               \
+        int64_t got_;                                                                                                  \
+        if (int_into(c, key, least, most, usual, &got_) < 0)                                                           \
+            return -EINVAL;                                                                                            \
+        (to) = (__typeof__(to))got_;                                                                                   \
+    } while (0)
+
+static int take_node(struct cursor *c)
+{
+    struct node_fact *f = &c->r->fact;
+
+    *f = (struct node_fact){0};
+    TEXT("name", f->name);
+    TEXT("os", f->os);
+    TEXT("kernel", f->kernel);
+    TEXT("arch", f->arch);
+    TEXT("cpu", f->cpu);
+    INT("cpus", 0, INT32_MAX, 0, f->cpus);
+    TEXT("driver", f->driver);
+    TEXT("cuda", f->cuda);
+    TEXT("agent", f->agent);
+    TEXT("boot_id", f->boot_id);
+    TEXT("machine_id", f->machine_id);
+    TEXT("collector", f->collector);
+    INT("tick_ms", 0, INT32_MAX, 0, f->tick_ms);
+    return 0;
+}
+
+static int take_device(struct cursor *c)
+{
+    struct device_fact *d = &c->r->dev;
+
+    *d = (struct device_fact){0};
+    TEXT("parent", d->parent);
+    TEXT("name", d->name);
+    TEXT("serial", d->serial);
+    TEXT("pci", d->pci);
+    INT("index", -1, INT32_MAX, -1, d->index);
+    INT("minor", -1, INT32_MAX, -1, d->minor);
+    INT("mig", -1, INT32_MAX, -1, d->mig);
+    INT("vendor", 0, VENDOR_COUNT - 1, 0, d->vendor);
+    TEXT("note", d->note);
+    mem_copy_str(d->uuid, sizeof(d->uuid), c->r->device);
+    return bool_into(c, "lost", &d->lost) < 0 ? -EINVAL : bool_into(c, "asleep", &d->asleep);
+}
+
+static int take_custom(struct cursor *c)
+{
+    struct custom_fact *f = &c->r->custom;
+    char unit[32], type[16];
+
+    *f = (struct custom_fact){0};
+    TEXT("metric", f->name);
+    TEXT("unit", unit);
+    TEXT("type", type);
+    INT("per", 1, 1000000000000ll, 1, f->per);
+    if (!f->name[0] || metric_by_name(str_of(f->name)) >= 0)
+        return export_fail(c, 0, "metric: expected a name of its own");
+    if (export_unit(unit) < 0)
+        return export_fail(c, 0, "unit: not one that muster knows");
+    if (strcmp(type, "counter") != 0 && strcmp(type, "gauge") != 0)
+        return export_fail(c, 0, "type: expected gauge or counter");
+    f->unit = (uint8_t)export_unit(unit);
+    f->kind = strcmp(type, "counter") == 0 ? KIND_COUNTER : KIND_GAUGE;
+    return 0;
+}
+
+static int take_process(struct cursor *c, struct export_record *ret)
+{
+    struct proc_fact *p = &c->r->proc;
+
+    *p = (struct proc_fact){0};
+    INT("pid", 0, INT32_MAX, 0, p->pid);
+    INT("start", INT64_MIN, TIME_END_MS, 0, p->start_ms);
+    INT("ppid", INT32_MIN, INT32_MAX, 0, p->ppid);
+    INT("root_pid", INT32_MIN, INT32_MAX, 0, p->root_pid);
+    INT("uid", -1, INT64_MAX, -1, p->uid);
+    TEXT("user", p->user);
+    TEXT("name", p->name);
+    TEXT("cmd", p->cmd);
+    TEXT("runtime", p->runtime);
+    TEXT("container", p->container);
+    TEXT("pod", p->pod);
+    INT("slurm_job", INT64_MIN, INT64_MAX, 0, p->slurm_job);
+    INT("first", 1, TIME_END_MS, 1, ret->first_ms);
+    INT("last", 1, TIME_END_MS, 1, ret->last_ms);
+    INT("mem_max", -1, INT64_MAX, -1, ret->mem_max);
+    return bool_into(c, "ended", &ret->ended);
+}
+
+static int take_event(struct cursor *c)
+{
+    struct node_event *e = &c->r->event;
+
+    *e = (struct node_event){0};
+    INT("time", 0, TIME_END_MS, 0, e->at_ms);
+    INT("event", 1, EVENT_KINDS - 1, 1, e->kind);
+    INT("slot", 0, UINT16_MAX, 0, e->slot);
+    INT("code", INT64_MIN, INT64_MAX, 0, e->code);
+    TEXT("text", e->text);
+    return 0;
+}
+
+/* Its texts stay in the scratch, with an end behind each. */
+static int job_text(struct cursor *c, const char *key, size_t most, const char **ret)
+{
+    const struct field *f = find(c->r, key);
+    struct export_reader *r = c->r;
+
+    *ret = "";
+    if (!f)
+        return 0;
+    if (f->type != 's' || f->v.len > most || !str_utf8_ok(f->v)) {
+        c->at = f->column - 1;
+        return err_set(c->err, -EINVAL, "%s: expected text of at most %zu bytes, without control characters", key,
+                       most);
+    }
+    size_t from = r->scratch.len;
+    buf_addstr(&r->scratch, f->v);
+    buf_addc(&r->scratch, 0);
+    *ret = r->scratch.p + from;
+    return 0;
+}
+
+static int take_job(struct cursor *c)
+{
+    struct export_reader *r = c->r;
+    struct job_fact *j = &r->job;
+    const char **const to[] = {&j->name, &j->kind, &j->person, &j->owner, &j->devices, &j->pids, &j->attrs};
+    static const struct {
+        const char *key;
+        size_t most;
+    } texts[] = {{"name", JOB_NAME_MAX},
+                 {"type", JOB_KIND_MAX},
+                 {"person", 64},
+                 {"owner", 128},
+                 {"devices", (size_t)JOB_DEVICES * UUID_MAX},
+                 {"pids", (size_t)JOB_PIDS * 12},
+                 {"attrs", JOB_ATTRS_MAX}};
+
+    *j = (struct job_fact){0};
+    INT("id", 1, INT64_MAX, 1, j->id);
+    INT("parent", 0, INT64_MAX, 0, j->parent);
+    INT("start", 0, TIME_END_MS, 0, j->start_ms);
+    INT("end", 0, TIME_END_MS, 0, j->end_ms);
+    j->node = r->node;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (job_text(c, texts[i].key, texts[i].most, to[i]) < 0)
+            return -EINVAL;
+    return 0;
+}
+
+/* ---- samples ---- */
+
+static int take_samples(struct cursor *c, struct export_record *ret)
+{
+    struct export_reader *r = c->r;
+    const struct field *t = find(r, "t"), *v = find(r, "v");
+    size_t n = 0;
+
+    TEXT("metric", r->metric);
+    ret->per = export_per(r, r->node, r->metric);
+    if (ret->per <= 0)
+        return export_fail(c, 0, "metric: not one that muster knows, and no record before declares it");
+    if (!t || t->type != 'a' || !v || v->type != 'a')
+        return export_fail(c, 0, "expected the lists t and v");
+    struct str ts = t->v, vs = v->v, one;
+    for (; str_cut(&ts, ',', &one); n++) {
+        export_room(r, n + 1);
+        if (!str_int(str_trim(one), &r->at_ms[n]) || r->at_ms[n] <= 0 || r->at_ms[n] >= TIME_END_MS)
+            return export_fail(c, (size_t)(one.p - c->all.p), "t: expected milliseconds since 1970");
+    }
+    ret->n = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!str_cut(&vs, ',', &one))
+            return export_fail(c, v->column - 1, "v: fewer values than times");
+        if (!str_fixed(str_trim(one), ret->per, &r->v[i]))
+            return export_fail(c, (size_t)(one.p - c->all.p), "v: expected a number");
+    }
+    return str_cut(&vs, ',', &one) ? export_fail(c, v->column - 1, "v: more values than times") : 0;
+}
+
+static int take_object(struct cursor *c, struct export_record *ret)
+{
+    struct export_reader *r = c->r;
+    char kind[16];
+    int k = 0;
+
+    TEXT("kind", kind);
+    TEXT("node", r->node);
+    TEXT("device", r->device);
+    while (k < REC_KINDS && strcmp(kind, record_words[k]) != 0)
+        k++;
+    if (k == REC_KINDS) {
+        const struct field *f = find(r, "kind");
+        return export_fail(c, f ? f->column - 1 : 0,
+                           "kind: expected node, device, metric, samples, process, event or job");
+    }
+    if (k != REC_JOB && !name_ok(str_of(r->node), NODE_KEY_MAX - 1))
+        return export_fail(c, 0, "node: expected a node's key");
+    if (r->device[0] ? !name_ok(str_of(r->device), UUID_MAX - 1) : k == REC_DEVICE)
+        return export_fail(c, 0, "device: expected a device's uuid");
+    *ret = (struct export_record){.kind = (enum record_kind)k,
+                                  .node = r->node,
+                                  .name = r->fact.name,
+                                  .device = r->device,
+                                  .fact = &r->fact,
+                                  .dev = &r->dev,
+                                  .custom = &r->custom,
+                                  .metric = r->metric,
+                                  .proc = &r->proc,
+                                  .event = &r->event,
+                                  .job = &r->job};
+    int code;
+    switch (k) {
+    case REC_NODE:
+        code = take_node(c);
+        break;
+    case REC_DEVICE:
+        code = take_device(c);
+        break;
+    case REC_METRIC:
+        code = take_custom(c);
+        break;
+    case REC_SAMPLES:
+        code = take_samples(c, ret);
+        break;
+    case REC_PROCESS:
+        code = take_process(c, ret);
+        break;
+    case REC_EVENT:
+        code = take_event(c);
+        break;
+    default:
+        code = take_job(c);
+    }
+    ret->at_ms = r->at_ms;
+    ret->v = r->v;
+    return code < 0 ? code : 1;
+}
+
+int export_object(struct cursor *c, struct export_record *ret)
+{
+    return object(c) < 0 ? -EINVAL : take_object(c, ret);
+}
+
+int read_json(struct cursor *c, struct export_record *ret)
+{
+    if (object(c) < 0)
+        return -EINVAL;
+    if (find(c->r, "muster_export")) {
+        int64_t version;
+        if (int_into(c, "muster_export", 1, 1, 0, &version) < 0)
+            return export_fail(c, 0, "this export is of a newer muster: install that version");
+        return 0;
+    }
+    return take_object(c, ret);
+}

@@ -1,0 +1,300 @@
+/* now_json.c: the newest state as the API's JSON. docs/api-state.md tells every field; now_parse.c reads it back. */
+#include "format/render.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "model/labels.h"
+#include "format/words.h"
+
+#define OLDER_MS 10000 /* a value this much older than its device's newest sample says so */
+
+static void text(struct json *j, const char *key, const char *v)
+{
+    if (v[0])
+        json_str(j, key, str_of(v));
+}
+
+static void number(struct json *j, const char *key, int64_t v, int64_t absent)
+{
+    if (v != absent)
+        json_int(j, key, v);
+}
+
+static void flag(struct json *j, const char *key, bool v)
+{
+    if (v)
+        json_bool(j, key, true);
+}
+
+static void put_metrics(struct json *j, const struct sample *s)
+{
+    json_obj(j, "metrics");
+    for (size_t w = 0; w < ARRAY_LEN(s->have.w); w++)
+        for (uint64_t left = s->have.w[w]; left; left &= left - 1) {
+            unsigned m = (unsigned)(w * 64) + (unsigned)__builtin_ctzll(left);
+            json_fixed(j, metrics[m].name, s->v[m], metrics[m].per);
+        }
+    json_end_obj(j);
+}
+
+/* Ages of the values that are older than their device's newest sample; mostly there are none. */
+static void put_ages(struct json *j, const struct sample *s, const int64_t *v_at_ms, int64_t newest_ms, int64_t now_ms)
+{
+    bool any = false;
+
+    for (unsigned m = 0; m < M_COUNT; m++) {
+        if (!bits_has(&s->have, m) || newest_ms - v_at_ms[m] < OLDER_MS)
+            continue;
+        if (!any)
+            json_obj(j, "ages");
+        any = true;
+        json_int(j, metrics[m].name, MAX(0, now_ms - v_at_ms[m]));
+    }
+    if (any)
+        json_end_obj(j);
+}
+
+static void put_custom(struct json *j, const struct node_fact *f, const struct custom_now *v, size_t n)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (size_t)(v[i].metric - METRIC_CUSTOM);
+        if (at >= f->n_custom || f->custom[at].per <= 0)
+            continue;
+        if (!any)
+            json_obj(j, "custom");
+        any = true;
+        if (j->comma)
+            buf_addc(j->out, ',');
+        json_escape(j->out, str_of(f->custom[at].name)); /* not one of our words */
+        buf_addc(j->out, ':');
+        buf_fixed(j->out, v[i].v, f->custom[at].per);
+        j->comma = true;
+    }
+    if (any)
+        json_end_obj(j);
+}
+
+static void put_throttle(struct json *j, uint64_t mask)
+{
+    char words[256];
+    struct str rest, word;
+
+    json_arr(j, "throttle");
+    if (mask) {
+        rest = throttle_text(mask, words);
+        while (str_cut(&rest, ',', &word))
+            json_str(j, NULL, str_trim(word));
+    }
+    json_end_arr(j);
+}
+
+static void put_who(struct json *j, const struct proc_now *p)
+{
+    if (!p->who)
+        return;
+    if (strcmp(p->who->person, p->fact->user) != 0)
+        json_cstr(j, "person", p->who->person[0] ? p->who->person : NULL);
+    for (int i = 0; i < IDENTITY_GROUPS; i++) {
+        struct str rest = str_of(p->who->groups[i]), name;
+        if (!rest.len)
+            continue;
+        json_arr(j, identity_words[i]);
+        while (str_cut(&rest, '\n', &name))
+            json_str(j, NULL, name);
+        json_end_arr(j);
+    }
+}
+
+static void put_proc(struct json *j, const struct view *v, const struct proc_now *p)
+{
+    const struct proc_fact *f = p->fact;
+
+    json_obj(j, NULL);
+    json_int(j, "pid", f->pid);
+    number(j, "ppid", f->ppid, 0);
+    text(j, "user", f->user);
+    number(j, "uid", f->uid, -1);
+    put_who(j, p);
+    text(j, "name", f->name);
+    if (view_shows_cmd(v, p))
+        text(j, "cmd", f->cmd);
+    number(j, "mem", p->mem, -1);
+    if (p->sm >= 0)
+        json_fixed(j, "sm", p->sm, 10000);
+    text(j, "kind", kind_words(p->kind));
+    number(j, "start", f->start_ms, 0);
+    text(j, "runtime", f->runtime);
+    text(j, "container", f->container);
+    text(j, "pod", f->pod);
+    number(j, "slurm_job", f->slurm_job, 0);
+    number(j, "root_pid", f->root_pid, 0);
+    json_end_obj(j);
+}
+
+static void put_hold(struct json *j, const char *key, const struct hold_now *h)
+{
+    if (!h)
+        return;
+    json_obj(j, key);
+    json_int(j, "id", h->id);
+    json_str(j, "person", str_of(h->person));
+    json_int(j, "from", h->from_ms);
+    json_int(j, "until", h->until_ms);
+    text(j, "comment", h->comment);
+    json_end_obj(j);
+}
+
+static void put_device(struct json *j, const struct view *v, const struct node_now *n, const struct device_now *d)
+{
+    const struct device_fact *f = &d->fact;
+
+    json_obj(j, NULL);
+    json_str(j, "uuid", str_of(f->uuid));
+    json_int(j, "index", f->index);
+    json_str(j, "name", str_of(f->name));
+    if (d->display)
+        json_str(j, "display", str_of(d->display));
+    if (d->brief)
+        json_str(j, "short", str_of(d->brief));
+    json_cstr(j, "state", dev_states[d->state].word);
+    json_str(j, "reason", str_of(d->reason));
+    number(j, "since", d->since_ms, 0);
+    number(j, "idle_since", d->idle_since_ms, 0);
+    number(j, "age_ms", device_age_ms(d, v->at_ms), -1);
+    text(j, "parent", f->parent);
+    number(j, "mig", f->mig, -1);
+    text(j, "vendor", vendor_words[f->vendor < VENDOR_COUNT ? f->vendor : VENDOR_UNKNOWN]);
+    text(j, "pci", f->pci);
+    text(j, "serial", f->serial);
+    number(j, "minor", f->minor, -1);
+    flag(j, "split", d->split);
+    flag(j, "lost", f->lost);
+    flag(j, "asleep", f->asleep);
+    text(j, "note", f->note);
+    put_hold(j, "booking", d->booking);
+    put_hold(j, "next", d->next);
+    put_metrics(j, &d->now);
+    put_ages(j, &d->now, d->v_at_ms, d->at_ms, v->at_ms);
+    if (sample_has(&d->now, M_throttle))
+        put_throttle(j, (uint64_t)d->now.v[M_throttle]);
+    json_arr(j, "processes");
+    for (size_t i = 0; i < d->n_procs; i++)
+        put_proc(j, v, &d->procs[i]);
+    json_end_arr(j);
+    put_custom(j, &n->fact, d->custom, d->n_custom);
+    json_end_obj(j);
+}
+
+static void put_custom_facts(struct json *j, const struct node_fact *f)
+{
+    if (!f->n_custom)
+        return;
+    json_arr(j, "custom_metrics");
+    for (size_t i = 0; i < f->n_custom; i++) {
+        const struct custom_fact *c = &f->custom[i];
+        json_obj(j, NULL);
+        json_str(j, "name", str_of(c->name));
+        text(j, "unit", unit_names[c->unit < UNIT_COUNT ? c->unit : UNIT_NONE]);
+        json_cstr(j, "kind", c->kind == KIND_COUNTER ? "counter" : "gauge");
+        json_int(j, "per", c->per);
+        json_end_obj(j);
+    }
+    json_end_arr(j);
+}
+
+static void put_node(struct json *j, const struct view *v, const struct node_now *n)
+{
+    const struct node_fact *f = &n->fact;
+
+    json_obj(j, NULL);
+    json_str(j, "id", str_of(n->key));
+    json_str(j, "name", str_of(n->name));
+    if (n->display)
+        json_str(j, "display", str_of(n->display));
+    json_cstr(j, "state", node_words[n->state]);
+    json_str(j, "reason", str_of(n->reason));
+    flag(j, "never_sampled", n->never_sampled);
+    text(j, "belonged_to", n->was);
+    text(j, "belonged_to_id", n->was_id);
+    number(j, "since", n->since_ms, 0);
+    if (n->at_ms)
+        json_int(j, "age_ms", MAX(0, v->at_ms - n->at_ms));
+    json_uint(j, "version", n->version);
+    text(j, "address", n->address);
+    if (n->labels)
+        labels_json(j, "labels", n->labels);
+    number(j, "clock_off_ms", n->clock_off_ms, 0);
+    flag(j, "demo", n->demo);
+    flag(j, "retired", n->retired);
+    flag(j, "maintenance", n->maintenance);
+    json_cstr(j, "collect", collect_words[n->collect]);
+    number(j, "collect_since", n->collect_since_ms, 0);
+    number(j, "backlog", n->backlog, 0);
+    text(j, "agent", f->agent);
+    text(j, "collector", f->collector);
+    number(j, "tick_ms", f->tick_ms, 0);
+    text(j, "driver", f->driver);
+    text(j, "cuda", f->cuda);
+    text(j, "os", f->os);
+    text(j, "kernel", f->kernel);
+    text(j, "arch", f->arch);
+    text(j, "cpu", f->cpu);
+    number(j, "cpus", f->cpus, 0);
+    put_metrics(j, &n->now);
+    put_custom_facts(j, f);
+    put_custom(j, f, n->custom, n->n_custom);
+    json_arr(j, "devices");
+    for (size_t i = 0; i < n->n_devices; i++)
+        put_device(j, v, n, &n->devices[i]);
+    json_end_arr(j);
+    json_end_obj(j);
+}
+
+void render_node(struct buf *out, const struct view *v, const struct node_now *n)
+{
+    struct json j = json_on(out);
+
+    put_node(&j, v, n);
+}
+
+static void state_head(struct json *j, const struct view *v)
+{
+    json_obj(j, NULL);
+    json_int(j, "at", v->at_ms);
+    json_bool(j, "demo", v->demo);
+    json_uint(j, "version", v->version);
+    json_cstr(j, "muster", MUSTER_VERSION);
+    if (v->notice)
+        json_str(j, "notice", str_of(v->notice));
+    if (v->filter) {
+        json_cstr(j, "filter", v->filter);
+        json_uint(j, "of", v->of);
+    }
+    json_arr(j, "nodes");
+}
+
+void render_state_start(struct buf *out, const struct view *v)
+{
+    struct json j = json_on(out);
+
+    state_head(&j, v);
+}
+
+void render_state_end(struct buf *out)
+{
+    buf_adds(out, "]}\n");
+}
+
+void render_state(struct buf *out, const struct view *v)
+{
+    struct json j = json_on(out);
+
+    state_head(&j, v);
+    for (size_t i = 0; i < v->n && out->err == 0; i++)
+        put_node(&j, v, v->nodes[i]);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}

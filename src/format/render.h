@@ -1,0 +1,90 @@
+/* render.h: views and rows -> text, JSON, CSV, Prometheus. Pure: bytes onto a buf, which must be checked for err
+ * once at the end. */
+#ifndef FORMAT_RENDER_H
+#define FORMAT_RENDER_H
+
+#include "base/err.h"
+
+#include "model/now.h"
+#include "model/rows.h"
+#include "model/series.h"
+
+/* JSON of the HTTP API. */
+void render_state(struct buf *out, const struct view *v);
+/* The same in parts, for nodes that come one by one: start, then render_node for each with a comma between, end. */
+void render_state_start(struct buf *out, const struct view *v);
+void render_state_end(struct buf *out);
+void render_node(struct buf *out, const struct view *v, const struct node_now *n); /* one element of "nodes" */
+
+/* What screens must know beforehand: metrics, states, events, as JSON; name: the cluster's. */
+/* colours: by whose limits the page colours, a word for it; NULL: its own. */
+void render_facts(struct buf *out, const char *name, const char *colours);
+
+void render_prom(struct buf *out, const struct view *v, bool openmetrics);
+/* The same in parts, for nodes that come one by one: each node, then give until it says true, about so many bytes at a
+ * time. twin: another has the same name; nodes are sorted by it. */
+struct prom_draw;
+struct prom_draw *prom_draw_new(bool openmetrics, int64_t at_ms);
+bool prom_twin(const struct node_now *const *nodes, size_t n, size_t i);
+void prom_draw_node(struct prom_draw *p, const struct node_now *n, bool twin);
+bool prom_draw_give(struct prom_draw *p, struct buf *out, size_t bytes);
+void prom_draw_free(struct prom_draw *p); /* accepts NULL */
+
+/* For terminals. width: columns, of which frames take at least 80 (rows: 0 is no limit); colour: SGR sequences; ascii:
+ * nothing but ASCII of our own; answer: what is free, in a line above the frame. */
+struct term {
+    int width;
+    bool colour, ascii, answer;
+};
+/* vesta's /?term=true, /?term=true&detail=true and /gpu_table?term=true with our name in the first line. At width 80
+ * the layout is vesta's to the column; from 89 on there is a state, from 97 on users. */
+void render_term_summary(struct buf *out, const struct view *v, const struct term *t);
+void render_term_detail(struct buf *out, const struct view *v, const struct term *t);
+void render_term_table(struct buf *out, const struct view *v, const struct term *t);
+/* What vesta's Slack bot answered to HOSTS and ALL: names, a line each; hosts, alive or dead, with the processes on
+ * their GPUs. */
+void render_term_names(struct buf *out, const struct view *v);
+void render_term_tree(struct buf *out, const struct view *v, const struct term *t);
+
+void render_rows_text(struct buf *out, const struct rows *r, const struct term *t);
+void render_rows_csv(struct buf *out,
+                     const struct rows *r); /* RFC 4180; cells that a spreadsheet would run are prefixed with ' */
+void render_rows_csv_on(struct buf *out, const struct rows *r); /* more of them: without the line of names */
+void render_rows_json(struct buf *out, const struct rows *r);   /* an array of objects */
+
+/* History: start, each, end; one after the other onto the same out. JSON has a column of numbers per series, with null
+ * for a gap; CSV a row per series and moment, with an empty value for a gap. */
+void render_series_json_start(struct buf *out, const struct series_frame *f);
+void render_series_json(struct buf *out, const struct series *s); /* one element of "series" */
+void render_series_json_end(struct buf *out, const struct series_frame *f);
+void render_series_csv_start(struct buf *out, const struct series_frame *f);
+void render_series_csv(struct buf *out, const struct series_frame *f, const struct series *s);
+
+/* One series as a picture of dots on a terminal. v: NAN is a gap. */
+struct chart {
+    const char *title, *unit; /* unit as in JSON: "ratio", "bytes", … */
+    int64_t from_ms, step_ms;
+    size_t n;
+    const double *v;
+    bool elapsed; /* from_ms counts from a beginning */
+};
+size_t chart_points(int width); /* how many a chart of so many columns can show */
+void render_chart(struct buf *out, const struct chart *c, int width, int height); /* braille, with axes */
+void render_spark(struct buf *out, const struct chart *c, int width); /* one line of ▁▂▃▄▅▆▇█, no title */
+void render_amount(struct buf *out, const char *unit, double v);      /* "98 %", "79.1 GiB", "612 W" */
+
+/* vesta's JSON. */
+void render_vesta_states(struct buf *out, const struct view *v);
+/* One host with several moments, oldest first: a member of what stands between braces. */
+void render_vesta_past(struct buf *out, const char *name, const char *address, const char *status,
+                       const struct node_now *entries, size_t n);
+const char *vesta_status(const struct node_now *n); /* "running", "down", "waiting for re-uplink" */
+void render_vesta_host(struct buf *out, const struct view *v, const struct node_now *n);
+
+/* Reading back what render_state wrote: the command line's view of a hub. nodes are the caller's, ended with
+ * node_now_fini + free. ret_of: how many devices a filter chose from; 0 when there was none. ret_notice: the view's,
+ * "" when there is none. */
+int state_parse(struct str json, struct node_now **ret, size_t *ret_n, bool *ret_demo, int64_t *ret_at_ms,
+                size_t *ret_of, char ret_notice[NOTICE_MAX], struct err *err);
+
+#endif

@@ -1,0 +1,200 @@
+/* words.c: sentences, times and cells that every screen has alike. */
+#include "format/words.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/plain.h"
+
+const char *const vendor_words[VENDOR_COUNT] = {"", "nvidia", "amd", "intel"};
+
+static const char *const kinds[8] = {"",    "compute",     "graphics",     "compute+graphics",
+                                     "mps", "compute+mps", "graphics+mps", "compute+graphics+mps"};
+
+const char *kind_words(uint8_t kind)
+{
+    return kinds[kind & 7];
+}
+
+int kind_by_words(struct str s)
+{
+    for (int i = 0; i < (int)ARRAY_LEN(kinds); i++)
+        if (str_eq(s, kinds[i]))
+            return i;
+    return -1;
+}
+
+/* What a buf-writing function says, into out[size], cut at a letter. */
+static struct str keep(struct buf *b, char *out, size_t size)
+{
+    mem_copy_str(out, size, b->p ? b->p : "");
+    return str_of(out);
+}
+
+struct str throttle_text(uint64_t mask, char out[256])
+{
+    AUTO_BUF b = BUF_INIT(512);
+
+    throttle_words(&b, mask);
+    return keep(&b, out, 256);
+}
+
+struct str holders(const struct device_now *d, char out[160])
+{
+    AUTO_BUF b = BUF_INIT(1024);
+
+    if (d->state == DEV_HELD || d->state == DEV_BUSY)
+        device_users(d, &b);
+    if (!b.len && d->state == DEV_HELD && d->booking)
+        buf_addf(&b, "(%s)", d->booking->person);
+    return keep(&b, out, 160);
+}
+
+void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms)
+{
+    char who[160], span[24];
+    int64_t first_ms = INT64_MAX;
+
+    buf_adds(out, dev_states[d->state].word);
+    if (d->state != DEV_HELD && d->state != DEV_BUSY) {
+        if (d->state == DEV_FREE && d->since_ms)
+            buf_addf(out, " for %s", clock_span(MAX(0, now_ms - d->since_ms), span));
+        if (d->reason[0] && (d->state != DEV_FREE || strcmp(d->reason, "nobody on it") != 0))
+            buf_addf(out, ": %s", d->reason);
+        return;
+    }
+    if (d->state == DEV_HELD && !d->n_procs && d->booking) {
+        buf_addf(out, ": %s", d->reason);
+        return;
+    }
+    for (size_t i = 0; i < d->n_procs; i++)
+        if (d->procs[i].fact->start_ms > 0)
+            first_ms = MIN(first_ms, d->procs[i].fact->start_ms);
+    if (holders(d, who).len) {
+        buf_addf(out, " by %s", who);
+        if (first_ms != INT64_MAX)
+            buf_addf(out, " for %s", clock_span(MAX(0, now_ms - first_ms), span));
+    } else {
+        buf_addf(out, ": %s", d->reason);
+    }
+    if (d->state == DEV_HELD && d->idle_since_ms)
+        buf_addf(out, ", idle for %s", clock_span(MAX(0, now_ms - d->idle_since_ms), span));
+}
+
+void node_sentence(struct buf *out, const struct node_now *n)
+{
+    char span[24];
+
+    bool told = n->reason[0] && strcmp(n->reason, "in maintenance") != 0;
+    /* "up, cannot be read" would be half a lie, "paused, reading is paused" says it twice */
+    bool alone = told && ((n->state == NODE_UP && n->collect == COLLECT_FAILED) || n->state == NODE_PAUSED);
+
+    if (!alone)
+        buf_adds(out, node_words[n->state]);
+    if (told)
+        buf_addf(out, "%s%s", alone ? "" : ", ", n->reason);
+    if (n->clock_off_ms)
+        buf_addf(out, ", clock off by %s", clock_span(n->clock_off_ms, span));
+}
+
+bool memory_left(const struct sample *s, int64_t *ret)
+{
+    int64_t reserved = sample_has(s, M_mem_reserved) ? s->v[M_mem_reserved] : 0;
+
+    return sample_has(s, M_mem_used) && sample_has(s, M_mem_total) &&
+           !__builtin_sub_overflow(s->v[M_mem_total], s->v[M_mem_used], ret) &&
+           !__builtin_sub_overflow(*ret, reserved, ret);
+}
+
+bool node_is_dark(const struct node_now *n)
+{
+    size_t stale = 0;
+
+    if (!n->at_ms || !n->n_devices || n->state == NODE_DOWN || n->state == NODE_HUNG)
+        return true;
+    for (size_t i = 0; i < n->n_devices; i++)
+        stale += n->devices[i].state == DEV_STALE || n->devices[i].state == DEV_LOST;
+    return stale == n->n_devices;
+}
+
+const char *node_model(const struct node_now *n)
+{
+    const char *model = "";
+
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_fact *f = &n->devices[i].fact;
+        const char *shown = device_shown(&n->devices[i]);
+        if (f->parent[0] || strcmp(shown, model) == 0)
+            continue;
+        if (model[0])
+            return "several";
+        model = shown;
+    }
+    return model;
+}
+
+const char *local_time(int64_t at_ms, bool ms, char out[32])
+{
+    time_t t = (time_t)(at_ms / 1000);
+    struct tm tm = {0};
+
+    if (!localtime_r(&t, &tm))
+        gmtime_r(&t, &tm);
+    size_t n = strftime(out, 32, "%Y/%m/%d %H:%M:%S", &tm);
+    if (ms)
+        snprintf(out + n, 32 - n, ".%03d", (int)(at_ms % 1000 + 1000) % 1000);
+    return out;
+}
+
+/* The bytes of the longest head of s that takes at most width columns. */
+static size_t head_of(struct str s, int width)
+{
+    size_t n = 0;
+
+    while (n < s.len) {
+        uint32_t point;
+        size_t step = str_utf8(str_n(s.p + n, s.len - n), &point);
+        step = step ? step : 1;
+        if (str_width(str_n(s.p, n + step)) > width)
+            break;
+        n += step;
+    }
+    return n;
+}
+
+void fit(struct buf *out, struct str s, int width, enum fit how, bool ascii)
+{
+    const char *dots = ascii ? "~" : "…";
+    AUTO_BUF clean = BUF_INIT(plain_room(s));
+    if (!plain_is(s)) {
+        plain_line(&clean, s);
+        s = buf_str(&clean);
+    }
+    int wide = str_width(s), room = MAX(width - 1, 0);
+
+    if (width <= 0)
+        return;
+    if (wide <= width) {
+        if (how == FIT_RIGHT)
+            buf_fill(out, ' ', (size_t)(width - wide));
+        buf_addstr(out, s);
+        if (how != FIT_RIGHT)
+            buf_fill(out, ' ', (size_t)(width - wide));
+        return;
+    }
+    if (how == FIT_CUT_HEAD) {
+        size_t from = head_of(s, wide - room);
+        while (str_width(str_n(s.p + from, s.len - from)) > room) /* a wide letter straddles */
+            from += head_of(str_n(s.p + from, s.len - from), 2);
+        s = str_n(s.p + from, s.len - from);
+        buf_adds(out, dots);
+        buf_addstr(out, s);
+        buf_fill(out, ' ', (size_t)(room - str_width(s)));
+    } else {
+        s = str_n(s.p, head_of(s, room));
+        buf_addstr(out, s);
+        buf_adds(out, dots);
+        buf_fill(out, ' ', (size_t)(room - str_width(s)));
+    }
+}

@@ -1,0 +1,42 @@
+/* words.h: what several screens say alike. */
+#ifndef FORMAT_WORDS_H
+#define FORMAT_WORDS_H
+
+#include "model/now.h"
+#include "model/rows.h"
+
+extern const char *const vendor_words[VENDOR_COUNT]; /* "" for unknown */
+const char *kind_words(uint8_t kind); /* enum proc_kind bits: "compute", "compute+graphics"; "" for none */
+int kind_by_words(struct str s);      /* bits, or -1 */
+
+/* throttle_words without a buf of its own: a view of out. */
+struct str throttle_text(uint64_t mask, char out[256]);
+
+/* "held by lee for 3 h 20 m, idle for 2 h 55 m"; "free for 2 h"; "stale: no news for 40 s". */
+void device_sentence(struct buf *out, const struct device_now *d, int64_t now_ms);
+/* "down, no news for 4 m"; "up"; with a clock that is off. */
+void node_sentence(struct buf *out, const struct node_now *n);
+/* Shown as a status, without its devices: down, hung, paused, never heard, no devices, or nothing but stale ones. */
+bool node_is_dark(const struct node_now *n);
+/* The devices' common model, "several" or "". */
+const char *node_model(const struct node_now *n);
+/* Local time as "2026/11/15 10:46:12", with ".345" if ms. */
+const char *local_time(int64_t at_ms, bool ms, char out[32]);
+/* Columns of a terminal that s takes. Cut or fill it to width; too long ends in "…" (ascii: "~"), from the left if so
+ * asked. */
+enum fit { FIT_LEFT, FIT_RIGHT, FIT_CUT_HEAD };
+void fit(struct buf *out, struct str s, int width, enum fit how, bool ascii);
+
+/* Memory neither in use nor reserved, bytes; false when not known. */
+bool memory_left(const struct sample *s, int64_t *ret);
+
+/* Who holds it, when it is held or busy; "" otherwise. A view of out. */
+struct str holders(const struct device_now *d, char out[160]);
+
+/* What a person sees in a cell of rows; "-" where it is absent. */
+void cell_shown(struct buf *b, const struct column_spec *col, const struct cell *c);
+
+/* A cell of CSV. A spreadsheet runs what begins like a formula; ' says that it is text. */
+void csv_text(struct buf *out, const char *s);
+
+#endif

@@ -1,0 +1,201 @@
+/* cmd_history.c: `muster history`: what a GPU did, as a picture on a terminal, a table in a pipe, CSV or JSON. */
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "history/cmd_lines.h"
+#include "format/render.h"
+
+#define CHARTS 4 /* more series than this are a line each */
+
+struct history_conf {
+    struct client_conf client;
+    char *from, *to, *step, *agg, *group, *fold, *filter;
+    int64_t last, width, height;
+    bool json, csv, table;
+};
+
+static const struct opt history_opts[] = {
+    CLIENT_OPTS(history_conf, client),
+    OPT(history_conf, last, 'n', OPT_DURATION, "1h", "TIME", "so far back from now (or from --to)", .min = 1000,
+        .max = 36525ll * 86400000),
+    OPT(history_conf, from, 0, OPT_STR, NULL, "WHEN", "from then: 2026-11-15T10:00:00Z, seconds since 1970, or -24h"),
+    OPT(history_conf, to, 0, OPT_STR, NULL, "WHEN", "up to then; now unless told"),
+    OPT(history_conf, step, 's', OPT_STR, NULL, "TIME", "one value for each so much time; round, and as many as fit"),
+    OPT(history_conf, agg, 'a', OPT_STR, NULL, "HOW",
+        "what of the samples of a step: avg, min, max, sum, last, count, rate, or several with commas (default: avg, "
+        "and rate of a counter)"),
+    OPT(history_conf, group, 'g', OPT_STR, NULL, "BY",
+        "one series per node, model, user, person or team, or one of all"),
+    OPT(history_conf, fold, 0, OPT_STR, NULL, "HOW", "what of a group's devices: mean, sum, min or max"),
+    OPT(history_conf, filter, 'f', OPT_STR, NULL, "FILTER", "only devices that fit now, as 'user:kim' or 'model:h200'"),
+    OPT(history_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: columns of numbers"),
+    OPT(history_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV: a row per series and moment"),
+    OPT(history_conf, table, 't', OPT_BOOL, NULL, NULL, "a table on a terminal too"),
+    OPT(history_conf, width, 0, OPT_INT, NULL, "COLUMNS", "as wide as this (default: the terminal)", .min = 40,
+        .max = 1000),
+    OPT(history_conf, height, 0, OPT_INT, "8", "LINES", "of a picture", .min = 2, .max = 100),
+    {0},
+};
+const struct opt_cmd history_face = {
+    .name = "muster history",
+    .summary = "what GPUs did: any metric, any time",
+    .args = "DEVICE METRIC...",
+    .about = "DEVICE is a UUID, node:index, a node's name, or a pattern as 'dgx*:0'; several with commas; '*' is all. "
+             "On a terminal it draws a picture; elsewhere it prints a table. Metrics are those of muster(1).",
+    .examples = "muster history dgx1:0 util --last 24h  # a day of one GPU\n"
+                "muster history 'dgx*' power --group node --fold sum --last 7d  # watts of each node\n"
+                "muster history '*' util --group user --last 7d  # how busy the GPUs were while each user held them\n"
+                "muster history dgx1 util mem_used --from -2h --step 1m --csv > dgx1.csv",
+    .opts = history_opts,
+};
+
+/* ---- asking ---- */
+
+static int ask_hub(const struct history_conf *conf, int argc, char **argv, size_t points, struct buf *ret,
+                   struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(65536);
+    char text[64];
+
+    buf_adds(&path, "/api/v1/history");
+    client_param(&path, "device", argv[0]);
+    for (int i = 1; i < argc; i++)
+        client_param(&path, "metric", argv[i]);
+    if (!conf->from) {
+        /* so far back: of --to, when that is a moment of its own */
+        int64_t to_ms, now_ms = clock_wall_ms();
+        if (conf->to && clock_parse(conf->to, strlen(conf->to), &to_ms) == 0)
+            snprintf(text, sizeof(text), "%lld", (long long)(to_ms - conf->last));
+        else
+            snprintf(text, sizeof(text), "%lld", (long long)(now_ms - conf->last));
+        client_param(&path, "from", text);
+    }
+    client_param(&path, "from", conf->from);
+    client_param(&path, "to", conf->to);
+    client_param(&path, "step", conf->step);
+    client_param(&path, "agg", conf->agg);
+    client_param(&path, "group", conf->group);
+    client_param(&path, "fold", conf->fold);
+    client_param(&path, "filter", conf->filter);
+    client_param(&path, "format", conf->csv ? "csv" : NULL);
+    snprintf(text, sizeof(text), "%zu", points);
+    if (points)
+        client_param(&path, "points", text);
+    if (path.err)
+        return err_set(err, -EINVAL, "that is too much to ask for at once");
+    return client_ask(&conf->client, "GET", path.p, str_of(""), ret, err);
+}
+
+/* ---- showing ---- */
+
+static void show_sparks(struct buf *out, const struct lines *l, int width)
+{
+    int title = 8;
+
+    for (size_t i = 0; i < l->n; i++)
+        title = MAX(title, str_width(str_of(l->v[i].title)));
+    title = MIN(title, width / 2);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct chart *c = &l->v[i].chart;
+        double last = NAN;
+        for (size_t k = 0; k < c->n; k++)
+            last = isnan(c->v[k]) ? last : c->v[k];
+        buf_adds(out, c->title);
+        int pad = title - str_width(str_of(c->title));
+        buf_fill(out, ' ', (size_t)MAX(pad, 0) + 1);
+        render_spark(out, c, width - title - 12);
+        buf_addc(out, ' ');
+        if (!isnan(last))
+            render_amount(out, c->unit, last);
+        buf_addc(out, '\n');
+    }
+}
+
+static void show_table(struct buf *out, const struct lines *l, const struct term *t)
+{
+    struct column_spec *cols = mem_zero(l->n + 1, sizeof(*cols));
+    struct rows r;
+
+    cols[0] = (struct column_spec){.name = "time", .title = "TIME", .type = CELL_TEXT, .weight = 1000};
+    for (size_t i = 0; i < l->n; i++)
+        cols[i + 1] = (struct column_spec){.name = l->v[i].title,
+                                           .title = l->v[i].title,
+                                           .type = CELL_TEXT,
+                                           .right = true,
+                                           .weight = 100};
+    rows_init(&r, cols, l->n + 1);
+    for (size_t k = 0; l->n && k < l->v[0].chart.n; k++) {
+        struct cell *row = rows_add(&r);
+        char when[32];
+        cell_text(&row[0], str_of(clock_iso(l->from_ms + (int64_t)k * l->step_ms, when)));
+        for (size_t i = 0; i < l->n; i++) {
+            AUTO_BUF b = BUF_INIT(64);
+            if (isnan(l->v[i].v[k]))
+                continue;
+            render_amount(&b, l->v[i].chart.unit, l->v[i].v[k]);
+            cell_text(&row[i + 1], buf_str(&b));
+        }
+    }
+    render_rows_text(out, &r, t);
+    rows_fini(&r);
+    free(cols);
+}
+
+static int show(const struct history_conf *conf, const struct buf *answer, bool picture, int width)
+{
+    AUTO_BUF out = BUF_INIT(256 << 20);
+    struct lines l = {0};
+
+    if (!lines_parse(answer, !conf->agg || !strchr(conf->agg, ','), &l))
+        return cli_fail(&history_face, EXIT_REACH, "'%s' answered something else than a hub would",
+                        client_url(&conf->client));
+    bool none = l.n == 0;
+    if (!picture)
+        show_table(&out, &l, &(struct term){.width = conf->width ? (int)conf->width : 0, .colour = cli_colour()});
+    else if (l.n <= CHARTS)
+        for (size_t i = 0; i < l.n; i++)
+            render_chart(&out, &l.v[i].chart, width, (int)conf->height);
+    else
+        show_sparks(&out, &l, width);
+    lines_fini(&l);
+    if (none)
+        return cli_fail(&history_face, EXIT_NO, "nothing is stored of that");
+    return cli_print(&history_face, &out);
+}
+
+int cmd_history(int argc, char **argv)
+{
+    struct history_conf conf = {0};
+    struct err err = {0};
+    AUTO_BUF answer = {0};
+    int argi, r = cli_parse(&history_face, &conf, argc, argv, &argi);
+
+    if (r >= 0)
+        goto out;
+    bool picture = !conf.table && !conf.json && !conf.csv && isatty(STDOUT_FILENO);
+    int width = conf.width ? (int)conf.width : cli_width(80);
+    if (argc - argi < 2)
+        r = cli_fail(&history_face, EXIT_USAGE, "expected a device and a metric, as in: muster history dgx1:0 util");
+    else if (conf.json && conf.csv)
+        r = cli_fail(&history_face, EXIT_USAGE, "--json and --csv exclude each other");
+    else if ((r = ask_hub(&conf, argc - argi, argv + argi,
+                          picture      ? chart_points(width)
+                          : conf.table ? 60
+                                       : 0,
+                          &answer, &err)) < 0)
+        r = cli_fail(&history_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+    else if (conf.json)
+        r = cli_print_json(&history_face, &answer);
+    else if (conf.csv)
+        r = cli_print(&history_face, &answer);
+    else
+        r = show(&conf, &answer, picture, width);
+out:
+    opt_fini(history_opts, &conf);
+    return r;
+}

@@ -1,0 +1,29 @@
+/* cmd_import.h: exported history into a data folder or to a hub, for `muster import` and for whatever makes such lines. */
+#ifndef HISTORY_CMD_IMPORT_H
+#define HISTORY_CMD_IMPORT_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "cli/client.h"
+
+struct import_ask {
+    const char *data;                 /* a folder; NULL: to the hub */
+    const struct client_conf *client; /* borrowed, like everything here */
+    bool dry_run;                     /* read everything, change nothing */
+    bool quiet;                       /* no progress */
+};
+struct import_done {
+    uint64_t samples, there; /* of all, those that were there already */
+    uint64_t processes, events, jobs, left_out;
+    size_t nodes;
+};
+
+/* Files, - is standard input; or, with in, what comes from there: files[0] is what errors call it. 0, -EBADMSG with
+ * "file:line:column: sentence", or -errno; what came before it stays. */
+int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE *in, struct import_done *ret,
+               struct err *err);
+/* "3 samples (1 were there already), ..." */
+void import_say(const struct import_done *done, bool dry_run, FILE *to);
+
+#endif

@@ -1,0 +1,362 @@
+/* cmd_import_sink.c: batches into a data folder or to a hub. One thread, in order; the store's own threads do the rest. */
+#include "history/cmd_import_sink.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "nodes/decode.h"
+#include "wire/wire.h"
+
+enum {
+    FLUSH_BYTES = 16 << 20, /* under way to the disk */
+    POST_BYTES = 4 << 20,   /* in one request */
+    POST_COST = 24 << 20,   /* what one request may unpack to, well below the hub's own limit */
+    POST_BATCHES = 64,
+    TRIES_MS = 120000, /* how long a hub may be away or busy */
+};
+
+struct inlet_node {
+    char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
+    struct node_id id;
+    uint64_t facts_id, procs_id, run;
+    struct buf facts, procs; /* frames */
+    int64_t first_ms, last_ms;
+    bool seen;
+    /* a hub: */
+    char token[128];
+    struct buf body; /* frames that wait */
+    size_t n_body;
+    int64_t cost;
+    bool send_facts;
+    struct {
+        uint64_t run, number;
+    } wait[POST_BATCHES];
+};
+
+struct inlet {
+    struct store *store;
+    const struct client_conf *client;
+    struct wire_enc *enc;
+    struct inlet_node **nodes;
+    size_t n, cap;
+    struct buf frame;
+    uint64_t bytes, flying;
+    int failed; /* an append did */
+    struct answer answer;
+};
+
+int inlet_open(struct inlet **ret, const char *data, const struct client_conf *client, struct err *err)
+{
+    struct inlet *l = mem_zero(1, sizeof(*l));
+    int r = 0;
+
+    l->enc = wire_enc_new(1); /* what is stored is coded again by the store: speed counts here */
+    l->frame = BUF_INIT(WIRE_BODY_MAX);
+    l->client = client;
+    if (data) /* without a clock: what is old is kept, and goes when a hub with its own rules opens the folder */
+        r = store_open(&l->store, &(struct store_conf){.dir = data, .decoder = &hub_decoder}, NULL, err);
+    if (r < 0) {
+        inlet_close(l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+void inlet_close(struct inlet *l)
+{
+    if (!l)
+        return;
+    store_close(l->store);
+    for (size_t i = 0; i < l->n; i++) {
+        buf_fini(&l->nodes[i]->facts);
+        buf_fini(&l->nodes[i]->procs);
+        buf_fini(&l->nodes[i]->body);
+        free(l->nodes[i]);
+    }
+    free(l->nodes);
+    buf_fini(&l->frame);
+    wire_enc_free(l->enc);
+    free(l);
+}
+
+bool inlet_is_hub(const struct inlet *l)
+{
+    return !l->store;
+}
+
+struct store *inlet_store(struct inlet *l)
+{
+    return l->store;
+}
+
+uint64_t inlet_bytes(const struct inlet *l)
+{
+    return l->bytes;
+}
+
+int inlet_node(struct inlet *l, const char *key, const char *name, struct inlet_node **ret, struct err *err)
+{
+    struct node_id id;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->nodes[i]->key, key) == 0) {
+            *ret = l->nodes[i];
+            return 0;
+        }
+    if (!node_id_parse(str_of(key), &id)) {
+        if (!l->store)
+            return err_set(err, -EINVAL, "node '%s' did not come from an agent: it can only go into a data folder",
+                           key);
+        uint64_t half[2] = {fnv64(key, strlen(key)), strlen(key)};
+        memcpy(id.b, half, sizeof(id.b));
+    }
+    VEC_ROOM(l->nodes, l->n, l->cap);
+    struct inlet_node *n = l->nodes[l->n++] = mem_zero(1, sizeof(*n));
+    mem_copy_str(n->key, sizeof(n->key), key);
+    mem_copy_str(n->name, sizeof(n->name), name);
+    n->id = id;
+    n->facts = n->procs = n->body = BUF_INIT(WIRE_BODY_MAX);
+    *ret = n;
+    return 0;
+}
+
+/* ---- a hub ---- */
+
+static void hub_forget(struct inlet_node *n)
+{
+    buf_reset(&n->body);
+    n->n_body = 0;
+    n->cost = 0;
+}
+
+static size_t hub_left(struct inlet *l, struct inlet_node *n)
+{
+    size_t left = n->n_body;
+
+    for (size_t i = 0; i < n->n_body; i++)
+        for (size_t k = 0; k < l->answer.n_stored; k++)
+            if (l->answer.stored[k].run == n->wait[i].run && l->answer.stored[k].number == n->wait[i].number) {
+                left--;
+                break;
+            }
+    return left;
+}
+
+static int hub_try(struct inlet *l, struct inlet_node *n, struct err *err)
+{
+    struct hello h = {.node = n->id, .run = n->run, .sent_ms = clock_wall_ms(), .collect = COLLECT_OK};
+    AUTO_BUF body = BUF_INIT(WIRE_BODY_MAX);
+    AUTO_BUF text = {0};
+    int status = 0;
+
+    h.state_since_ms = h.sent_ms;
+    mem_copy_str(h.name, sizeof(h.name), n->name);
+    wire_start(&body);
+    wire_put_hello(&body, &h);
+    if (n->send_facts)
+        buf_addstr(&body, buf_str(&n->facts));
+    buf_addstr(&body, buf_str(&n->body));
+    if (body.err)
+        return err_set(err, -E2BIG, "a request would be too large");
+    int r = client_post(l->client, n->token[0] ? n->token : NULL, "/api/v1/batches", "application/x-muster",
+                        buf_str(&body), &text, &status, err);
+    if (r < 0)
+        return status == 429 || status == 409 || status >= 500 || status == 0 ? -EAGAIN : r;
+    r = answer_parse(buf_str(&text), &l->answer, err);
+    if (r < 0)
+        return r;
+    if (l->answer.token[0])
+        mem_copy_str(n->token, sizeof(n->token), l->answer.token);
+    n->send_facts = l->answer.n_need > 0;
+    return hub_left(l, n) ? err_set(err, -EAGAIN, "the hub did not keep everything") : 0;
+}
+
+/* Until everything that waits is kept: the whole body again, what is there already costs the hub little. */
+static int hub_post(struct inlet *l, struct inlet_node *n, struct err *err)
+{
+    int64_t start_ms = clock_mono_ms(), wait_ms = 100;
+    int r;
+
+    if (!n->n_body && !n->send_facts)
+        return 0;
+    while ((r = hub_try(l, n, err)) == -EAGAIN && clock_mono_ms() - start_ms < TRIES_MS) {
+        n->send_facts = true;
+        usleep((useconds_t)wait_ms * 1000);
+        wait_ms = MIN(wait_ms * 2, 2000);
+    }
+    if (r == 0)
+        hub_forget(n);
+    return r;
+}
+
+/* ---- puts ---- */
+
+int inlet_facts(struct inlet *l, struct inlet_node *n, const struct node_fact *f, struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(WIRE_BODY_MAX);
+    uint64_t id;
+    int r = wire_put_facts(&b, &n->id, f, &id);
+
+    if (r < 0)
+        return err_set(err, r, "the facts of node '%s' cannot be coded: %s", n->name, strerror(-r));
+    if (id == n->facts_id)
+        return 0;
+    if (!l->store && (r = hub_post(l, n, err)) < 0) /* those waiting were taken under the old ones */
+        return r;
+    if (l->store && !store_has_blob(l->store, n->key, id))
+        store_put_blob(l->store, n->key, BLOB_FACTS, id, buf_str(&b));
+    buf_fini(&n->facts);
+    n->facts = b;
+    b = (struct buf){0};
+    n->facts_id = id;
+    n->send_facts = true;
+    return 0;
+}
+
+int inlet_procs(struct inlet *l, struct inlet_node *n, const struct proc_list *p, struct err *err)
+{
+    uint64_t id;
+
+    buf_reset(&n->procs);
+    int r = wire_put_procs(&n->procs, &n->id, p, &id);
+    if (r < 0)
+        return err_set(err, r, "the processes of node '%s' cannot be coded: %s", n->name, strerror(-r));
+    if (id == n->procs_id)
+        return 0;
+    n->procs_id = id;
+    if (l->store && !store_has_blob(l->store, n->key, id))
+        store_put_blob(l->store, n->key, BLOB_PROCS, id, buf_str(&n->procs));
+    if (!l->store)
+        buf_addstr(&n->body, buf_str(&n->procs));
+    return 0;
+}
+
+static void on_stored(void *arg, int result)
+{
+    struct inlet *l = arg;
+
+    if (result < 0 && !l->failed)
+        l->failed = result;
+}
+
+int inlet_sync(struct inlet *l, struct err *err)
+{
+    int r = l->store ? store_flush(l->store, err) : 0;
+
+    l->flying = 0;
+    if (r == 0 && l->failed)
+        r = err_set(err, l->failed, "cannot store: %s", strerror(-l->failed));
+    return r;
+}
+
+static int data_batch(struct inlet *l, struct inlet_node *n, const struct batch *b, struct err *err)
+{
+    struct store_batch sb = {.node = n->key,
+                             .run = b->key.run,
+                             .number = b->key.number,
+                             .facts = b->facts,
+                             .procs = b->procs,
+                             .at_ms = b->n_ticks ? b->at_ms[0] : 0,
+                             .bytes = buf_str(&l->frame)};
+
+    if (b->n_ticks)
+        inlet_mark(l, n->key, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
+    store_append(l->store, &sb, 1, on_stored, l);
+    l->flying += l->frame.len;
+    return l->flying > FLUSH_BYTES ? inlet_sync(l, err) : 0;
+}
+
+static int hub_batch(struct inlet *l, struct inlet_node *n, const struct batch *b, struct err *err)
+{
+    int64_t cost = (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t)) + (int64_t)l->frame.len;
+
+    n->run = b->key.run;
+    buf_addstr(&n->body, buf_str(&l->frame));
+    n->wait[n->n_body].run = b->key.run;
+    n->wait[n->n_body++].number = b->key.number;
+    n->cost += cost;
+    return n->n_body == POST_BATCHES || n->cost > POST_COST / 2 || n->body.len > POST_BYTES ? hub_post(l, n, err) : 0;
+}
+
+int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct err *err)
+{
+    b->key.node = n->id;
+    b->facts = n->facts_id;
+    b->procs = n->procs_id;
+    buf_reset(&l->frame);
+    int r = wire_put_batch(l->enc, &l->frame, b);
+    if (r < 0)
+        return err_set(err, r, "a batch of node '%s' cannot be coded: %s", n->name, strerror(-r));
+    l->bytes += l->frame.len;
+    if (b->n_ticks)
+        inlet_seen(l, n, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
+    return l->store ? data_batch(l, n, b, err) : hub_batch(l, n, b, err);
+}
+
+/* The hub that opens this folder next counts these hours; those around them too, for idle spells reach across. */
+void inlet_mark(struct inlet *l, const char *node, int64_t first_ms, int64_t last_ms)
+{
+    const int64_t hour_ms = 3600000;
+
+    for (int64_t at = (first_ms / hour_ms - 1) * hour_ms; l->store && at <= last_ms + hour_ms; at += hour_ms)
+        store_usage_mark(l->store, node, at, MAX(1, clock_wall_ms()));
+}
+
+void inlet_seen(struct inlet *l, struct inlet_node *n, int64_t first_ms, int64_t last_ms)
+{
+    (void)l;
+    n->first_ms = n->seen ? MIN(n->first_ms, first_ms) : first_ms;
+    n->last_ms = n->seen ? MAX(n->last_ms, last_ms) : last_ms;
+    n->seen = true;
+}
+
+/* What is there already stays: an admin's name, where it came from, facts that are newer. */
+struct find_node {
+    const char *key;
+    struct store_node rec;
+};
+
+static void take_node(void *arg, const struct store_node *n)
+{
+    struct find_node *f = arg;
+
+    if (strcmp(n->key, f->key) == 0)
+        f->rec = *n;
+}
+
+static int put_node(struct inlet *l, struct inlet_node *n, struct err *err)
+{
+    struct find_node f = {.key = n->key};
+    int r = store_nodes(l->store, take_node, &f, err);
+
+    if (r < 0)
+        return r;
+    mem_copy_str(f.rec.key, sizeof(f.rec.key), n->key);
+    if (f.rec.own_name[0] == 0 || n->last_ms >= f.rec.last_ms) {
+        mem_copy_str(f.rec.own_name, sizeof(f.rec.own_name), n->name);
+        f.rec.facts = n->facts_id ? n->facts_id : f.rec.facts;
+        f.rec.procs = n->procs_id;
+    }
+    if (!n->seen)
+        n->first_ms = f.rec.first_ms; /* nothing was measured */
+    f.rec.first_ms = f.rec.first_ms ? MIN(f.rec.first_ms, n->first_ms) : n->first_ms;
+    f.rec.last_ms = MAX(f.rec.last_ms, n->last_ms);
+    store_put_node(l->store, &f.rec);
+    return 0;
+}
+
+int inlet_finish(struct inlet *l, bool settle, struct err *err)
+{
+    int r = l->store ? inlet_sync(l, err) : 0;
+
+    for (size_t i = 0; i < l->n && r == 0; i++)
+        r = l->store ? put_node(l, l->nodes[i], err) : hub_post(l, l->nodes[i], err);
+    if (l->store && r == 0)
+        r = inlet_sync(l, err);
+    if (l->store && r == 0 && settle)
+        r = store_settle(l->store, err);
+    return r;
+}

@@ -1,0 +1,25 @@
+/* cmd_lines.h: what a hub says of history (/api/v1/history as JSON), as series of numbers: for pictures and tables. */
+#ifndef HISTORY_CMD_LINES_H
+#define HISTORY_CMD_LINES_H
+
+#include "base/buf.h"
+#include "format/render.h"
+
+struct line {
+    char *title;  /* "dgx1:0 util" */
+    char *metric; /* "util" */
+    double *v;
+    struct chart chart; /* of v */
+};
+
+struct lines {
+    size_t n;
+    struct line *v; /* all of the same length */
+    int64_t from_ms, step_ms;
+};
+
+/* one_agg: titles need not say which. False: it is not what a hub would say. */
+bool lines_parse(const struct buf *text, bool one_agg, struct lines *ret);
+void lines_fini(struct lines *l);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * history.h: a question about the past: which devices, which metrics, from when to when, how fine, and how the samples
+ * of a bin become one number. Parsed and resolved against the nodes there are now on the loop's thread; answered out of
+ * the store on any thread.
+ *
+ * Q1 Every word is capped and refused with a sentence that names it. Q2 The work is bounded: at most
+ * HISTORY_POINTS_MAX bins per series and HISTORY_CELLS_MAX in all. Q3 A gap is SERIES_NONE, never 0. Q4 Numbers are
+ * exact: stored integers for min, max, sum, last and count; a hundredth of the stored unit for avg and rate.
+ */
+#ifndef HISTORY_HISTORY_H
+#define HISTORY_HISTORY_H
+
+#include "model/job.h"
+#include "model/now.h"
+#include "model/series.h"
+#include "store/history.h"
+
+#define HISTORY_POINTS     500 /* per series, unless told */
+#define HISTORY_POINTS_MAX 11000
+#define HISTORY_CELLS_MAX  4000000
+#define HISTORY_SERIES_MAX 20000
+#define HISTORY_READ_MAX   400000 /* series that go into groups */
+#define HISTORY_WORDS      64     /* device patterns, metric names */
+
+enum agg { AGG_AVG, AGG_MIN, AGG_MAX, AGG_SUM, AGG_LAST, AGG_COUNT, AGG_RATE, AGGS };
+extern const char *const agg_words[AGGS];
+
+/* A request's text, borrowed. Devices, metrics and aggs may be given several times, and as lists with commas. */
+struct history_words {
+    size_t n_devices, n_metrics, n_aggs;
+    struct str devices[HISTORY_WORDS], metrics[HISTORY_WORDS], aggs[AGGS];
+    struct str from, to, step, points, group, fold, tier;
+};
+/* One parameter of a request. True: taken; false: not one of ours. -EINVAL in *ret when there are too many of it. */
+bool history_word(struct history_words *w, struct str name, struct str value, int *ret, struct err *err);
+
+struct history_query; /* owns copies of everything it needs */
+/*
+ * Resolve against v, every node there is. keep: devices it says no to are left out (a filter); NULL: all.
+ * 0; -EINVAL; -ENOENT: nothing of that name; -E2BIG: too much at once.
+ */
+int history_query_new(const struct history_words *w, const struct view *v, int64_t now_ms,
+                      bool (*keep)(void *arg, const struct node_now *n, const struct device_now *d), void *arg,
+                      struct history_query **ret, struct err *err);
+/* Who is who, for group=person and group=team; before it is answered. Without: logins are persons, in no team. */
+struct census;
+void history_query_census(struct history_query *q, const struct census *c);
+void history_query_free(struct history_query *q);
+
+/* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
+struct past_source {
+    struct store *store;
+    const char *dir; /* the data folder, for what has a file of its own there; NULL: none */
+    int (*history)(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err);
+    struct history_session *session; /* of this request; may be NULL */
+    bool (*stop)(void *arg);
+    void *stop_arg;
+    /* store_procs_at; NULL: nobody was ever on a device */
+    int (*procs_at)(struct store *s, const char *node, int64_t at_ms,
+                    void (*each)(void *arg, const struct store_proc *p), void *each_arg, struct err *err);
+    /* store_node_at; NULL: everything was as it is now */
+    int (*was)(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
+    /* store_procs, from this thread; NULL: nobody was ever on a device */
+    int (*procs)(void *arg, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
+                 void *each_arg, struct err *err);
+    void *procs_arg;
+    /* store_jobs, from this thread */
+    int (*jobs)(void *procs_arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
+                void *each_arg, struct err *err);
+    /* store_holds, from this thread */
+    int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+                 void *each_arg, struct err *err);
+    /* store_events of all nodes, from this thread; NULL: nothing ever happened */
+    int (*events)(void *procs_arg, int64_t from_ms, size_t limit,
+                  void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
+                  void *each_arg, struct err *err);
+    /* store_usage, from this thread */
+    int (*usage)(void *procs_arg, const struct usage_ask *ask,
+                 int (*each)(void *arg, const char *node, const struct usage_span *s), void *each_arg, struct err *err);
+    /* store_notes, from this thread */
+    int (*notes)(void *procs_arg, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
+                 void *each_arg, struct err *err);
+    /* store_token_put, from this thread */
+    int (*token_put)(void *procs_arg, const struct store_token *t, struct err *err);
+};
+/* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */
+struct series_out {
+    void *arg;
+    void (*start)(void *arg, const struct series_frame *f);
+    void (*each)(void *arg, const struct series *s);
+    void (*end)(void *arg, const struct series_frame *f);
+};
+int history_query_run(const struct history_query *q, const struct past_source *past, const struct series_out *sink,
+                      struct err *err);
+
+/* ---- for tests ---- */
+int64_t history_step(int64_t span_ms, int64_t points); /* the finest of a table of round steps that needs no more */
+/* n bins behind `before` earlier ones into n numbers; extra: v counts this many to the stored unit. */
+void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg agg, int64_t step_ms, int64_t *v);
+int64_t history_extra(enum agg agg);
+
+#endif

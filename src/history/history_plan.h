@@ -1,0 +1,57 @@
+/* history_plan.h: a resolved query: what history.c makes of words and history_run.c answers. */
+#ifndef HISTORY_HISTORY_PLAN_H
+#define HISTORY_HISTORY_PLAN_H
+
+#include "history/history.h"
+
+#define PLAN_METRICS 320 /* all of metrics.def and all a node may declare */
+
+enum group { GROUP_NONE, GROUP_NODE, GROUP_MODEL, GROUP_USER, GROUP_PERSON, GROUP_OF_TEAM, GROUP_ALL, GROUPS };
+static inline bool group_by_holder(enum group g)
+{
+    return g >= GROUP_USER && g <= GROUP_OF_TEAM;
+}
+enum fold { FOLD_MEAN, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLDS };
+
+struct plan_metric {
+    char name[64];
+    int no;     /* enum metric, or -1: declared at run time */
+    bool maybe; /* found by a pattern or custom: left out where it has no values */
+};
+
+struct plan_scale { /* of one metric on one node; all zero: not there */
+    int64_t per;
+    uint8_t unit, kind;
+    bool device, node;
+};
+
+struct plan_device {
+    const char *uuid, *model;
+    int32_t index, mig;
+};
+
+struct plan_node {
+    const char *key, *name;
+    size_t n_devices;
+    struct plan_device *devices;
+    bool self; /* its own metrics, too */
+    struct plan_scale *scales;
+};
+
+struct history_query {
+    struct arena mem;
+    int64_t from_ms, to_ms, step_ms, now_ms;
+    bool chosen; /* the step is ours, so it may become coarser where only coarser tiers have anything */
+    bool usual;  /* no agg was asked for: avg, or rate of a counter */
+    size_t n_aggs, n_metrics, n_nodes, n_series;
+    enum agg aggs[AGGS];
+    enum group group;
+    enum fold fold;
+    int tier;      /* enum tier, or -1: the coarsest that the step allows */
+    size_t n_read; /* series of devices, before they are grouped */
+    struct plan_metric metrics[PLAN_METRICS];
+    struct plan_node *nodes;
+    struct census *census; /* who is who; NULL: logins are persons */
+};
+
+#endif

@@ -1,0 +1,435 @@
+/*
+ * history_run.c: a resolved query out of the store, node by node: bins become numbers, numbers of several devices fold
+ * into one where a group was asked for. Knows nothing of live state, so it runs on any thread.
+ */
+#include <errno.h>
+
+#include "history/history_plan.h"
+#include "history/holds.h"
+
+#define MINUTE_MS     60000ll
+#define HOUR_MS       3600000ll
+#define RATE_BACK_MS  120000ll /* a counter's value this old still tells a rate; older is a gap */
+#define LATELY_MS     HOUR_MS  /* newer than this nothing can have left the raw tier */
+#define AVERAGE_EXTRA 100
+
+/* ---- bins to numbers ---- */
+
+int64_t history_extra(enum agg agg)
+{
+    return agg == AGG_AVG || agg == AGG_RATE ? AVERAGE_EXTRA : 1;
+}
+
+static int64_t clip(__int128 v)
+{
+    return v > INT64_MAX ? INT64_MAX : v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
+}
+
+/* Rounded half away from zero. Nearly always 64 bits are enough, and dividing those is ten times as fast. */
+static int64_t divided(__int128 v, __int128 by)
+{
+    if (by < 1ll << 32 && v < 1ll << 62 && v > -(1ll << 62)) {
+        int64_t small = (int64_t)v, small_by = (int64_t)by;
+        return small_by == 1 ? small : (small + (small < 0 ? -small_by / 2 : small_by / 2)) / small_by;
+    }
+    return clip((v + (v < 0 ? -by / 2 : by / 2)) / by);
+}
+
+static inline int64_t average(const struct bin *b)
+{
+    if (b->sum < 0 || b->sum > INT64_MAX / 2 / AVERAGE_EXTRA)
+        return divided((__int128)b->sum * AVERAGE_EXTRA, b->count);
+    return (int64_t)(((uint64_t)b->sum * AVERAGE_EXTRA + b->count / 2) / b->count);
+}
+
+static size_t rate_back(int64_t step_ms)
+{
+    return (size_t)MAX((RATE_BACK_MS + step_ms - 1) / step_ms, 1);
+}
+
+/* Per second, from the newest value of the bin before to the newest of this one. A counter that fell began again. */
+static int64_t bin_rate(const struct bin *b, size_t i, int64_t step_ms)
+{
+    const __int128 unit = (__int128)1000 * AVERAGE_EXTRA;
+    size_t back = rate_back(step_ms);
+
+    for (size_t k = 1; k <= back && k <= i; k++)
+        if (b[i - k].count) {
+            __int128 grew = b[i].last >= b[i - k].last ? (__int128)b[i].last - b[i - k].last : b[i].last;
+            return divided(grew * unit, (__int128)step_ms * (__int128)k);
+        }
+    if (b[i].count < 2 || b[i].last < b[i].min) /* the first after a gap: what it tells by itself */
+        return SERIES_NONE;
+    return divided(((__int128)b[i].last - b[i].min) * unit * b[i].count, (__int128)step_ms * (b[i].count - 1));
+}
+
+void history_fold_bins(const struct bin *b, size_t before, size_t n, enum agg agg, int64_t step_ms, int64_t *v)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct bin *one = &b[before + i];
+        if (one->count == 0) {
+            v[i] = SERIES_NONE;
+            continue;
+        }
+        switch (agg) {
+        case AGG_AVG:
+            v[i] = average(one);
+            break;
+        case AGG_MIN:
+            v[i] = one->min;
+            break;
+        case AGG_MAX:
+            v[i] = one->max;
+            break;
+        case AGG_SUM:
+            v[i] = one->sum;
+            break;
+        case AGG_LAST:
+            v[i] = one->last;
+            break;
+        case AGG_COUNT:
+            v[i] = one->count;
+            break;
+        default:
+            v[i] = bin_rate(b, before + i, step_ms);
+        }
+    }
+}
+
+/* ---- a run ---- */
+
+struct heap { /* of numbers: one group's metric under one agg */
+    const char *node_key, *node, *model, *user;
+    const char *metric, *unit;
+    enum agg agg;
+    int64_t per; /* of the devices' numbers */
+    size_t devices, at;
+    int64_t *v;
+    uint32_t *count;
+};
+
+struct run {
+    const struct history_query *q;
+    const struct past_source *past;
+    const struct series_out *sink;
+    struct series_frame frame;
+    size_t n, before;
+    unsigned fields; /* of bins */
+    int64_t *v;      /* one series */
+    bool any;
+    struct heap *heaps;
+    size_t n_heaps, cap_heaps;
+    struct holds holds; /* of the node at hand, where the group is by user */
+    int64_t *held;      /* one series of one user */
+    bool too_much;      /* more groups than are given at once */
+    size_t next_heap;   /* likely to be added to: devices come with their metrics in the same order */
+};
+
+static const char *const tier_words[TIER_COUNT] = {"raw", "minute", "hour"};
+
+static int tier_of(int64_t step_ms)
+{
+    return step_ms % HOUR_MS == 0 ? TIER_HOUR : step_ms % MINUTE_MS == 0 ? TIER_MINUTE : TIER_RAW;
+}
+
+static const char *rate_unit(uint8_t unit)
+{
+    return unit == UNIT_BYTES     ? unit_names[UNIT_BYTES_S]
+           : unit == UNIT_JOULES  ? unit_names[UNIT_WATTS]
+           : unit == UNIT_SECONDS ? unit_names[UNIT_RATIO]
+           : unit == UNIT_NONE    ? "per_second"
+                                  : "";
+}
+
+static const char *unit_of(enum agg agg, uint8_t unit)
+{
+    return agg == AGG_COUNT ? "" : agg == AGG_RATE ? rate_unit(unit) : unit < UNIT_COUNT ? unit_names[unit] : "";
+}
+
+static void heap_add(struct run *r, const struct series *s, enum agg agg)
+{
+    struct heap *h = NULL;
+
+    for (size_t i = 0; i < r->n_heaps && !h; i++) {
+        struct heap *k = &r->heaps[(r->next_heap + i) % r->n_heaps];
+        if (k->metric != s->metric || k->agg != agg || k->per != s->per) /* names are the query's own */
+            continue;
+        if (r->q->group == GROUP_NODE      ? k->node_key == s->node_id
+            : group_by_holder(r->q->group) ? k->user == s->user /* one pointer per name */
+            : r->q->group == GROUP_ALL     ? true
+                                           : strcmp(k->model, s->model) == 0)
+            h = k;
+    }
+    if (!h && (r->n_heaps >= HISTORY_SERIES_MAX || (r->n_heaps + 1) * r->n > HISTORY_CELLS_MAX)) {
+        r->too_much = true;
+        return;
+    }
+    if (!h) {
+        VEC_ROOM(r->heaps, r->n_heaps, r->cap_heaps);
+        h = &r->heaps[r->n_heaps++];
+        *h = (struct heap){.node_key = s->node_id,
+                           .node = s->node,
+                           .model = s->model,
+                           .user = s->user,
+                           .metric = s->metric,
+                           .unit = s->unit,
+                           .agg = agg,
+                           .per = s->per,
+                           .v = mem_zero(r->n, sizeof(*h->v)),
+                           .count = mem_zero(r->n, sizeof(*h->count))};
+    }
+    r->next_heap = (size_t)(h - r->heaps) + 1;
+    if (h->model && strcmp(h->model, s->model) != 0)
+        h->model = NULL; /* several */
+    h->devices++;
+    for (size_t i = 0; i < r->n; i++) {
+        if (s->v[i] == SERIES_NONE)
+            continue;
+        int64_t old = h->v[i];
+        if (h->count[i]++ == 0)
+            h->v[i] = s->v[i];
+        else if (r->q->fold == FOLD_MIN)
+            h->v[i] = MIN(old, s->v[i]);
+        else if (r->q->fold == FOLD_MAX)
+            h->v[i] = MAX(old, s->v[i]);
+        else if (__builtin_add_overflow(old, s->v[i], &h->v[i]))
+            h->v[i] = clip((__int128)old + s->v[i]);
+    }
+}
+
+/* By name; what is equal keeps its order. */
+static int by_user(const void *x, const void *y)
+{
+    const struct heap *a = x, *b = y;
+    int c = strcmp(a->user, b->user);
+
+    return c ? c : (a->at > b->at) - (a->at < b->at);
+}
+
+static void heaps_end(struct run *r, bool tell)
+{
+    for (size_t k = 0; k < r->n_heaps; k++)
+        r->heaps[k].at = k;
+    if (group_by_holder(r->q->group) && r->n_heaps)
+        qsort(r->heaps, r->n_heaps, sizeof(*r->heaps), by_user);
+    for (size_t k = 0; k < r->n_heaps; k++) {
+        struct heap *h = &r->heaps[k];
+        bool by_node = r->q->group == GROUP_NODE;
+        /* numbers that are exact get two more digits when they are averaged */
+        int64_t extra = r->q->fold == FOLD_MEAN && history_extra(h->agg) == 1 ? AVERAGE_EXTRA : 1;
+        for (size_t i = 0; i < r->n; i++) {
+            if (h->count[i] == 0)
+                h->v[i] = SERIES_NONE;
+            else if (r->q->fold == FOLD_MEAN)
+                h->v[i] = divided((__int128)h->v[i] * extra, h->count[i]);
+        }
+        struct series s = {.node_id = by_node ? h->node_key : NULL,
+                           .node = by_node ? h->node : NULL,
+                           .index = -1,
+                           .mig = -1,
+                           .user = h->user,
+                           .model = h->model,
+                           .devices = h->devices,
+                           .metric = h->metric,
+                           .unit = h->unit,
+                           .agg = agg_words[h->agg],
+                           .per = h->per * extra,
+                           .n = r->n,
+                           .v = h->v};
+        if (tell)
+            r->sink->each(r->sink->arg, &s);
+        free(h->v);
+        free(h->count);
+    }
+    r->n_heaps = 0;
+}
+
+/* To each of those who held it, what it did while they did: whole, also where they shared it. */
+static void give_holders(struct run *r, size_t device, struct series s, enum agg agg)
+{
+    s.v = r->held;
+    for (size_t k = 0; k < r->holds.n; k++) {
+        const struct user_hold *h = &r->holds.v[k];
+        if (h->device != device)
+            continue;
+        for (size_t i = 0; i < r->n; i++)
+            r->held[i] = user_hold_has(h, i) ? r->v[i] : SERIES_NONE;
+        s.user = h->user;
+        heap_add(r, &s, agg);
+    }
+}
+
+/* One metric of one device, under every agg. */
+static void give(struct run *r, const struct plan_node *p, const struct plan_device *d, size_t metric,
+                 const struct bin *b)
+{
+    const struct history_query *q = r->q;
+    const struct plan_scale *scale = &p->scales[metric];
+    bool any = false;
+
+    for (size_t i = 0; i < r->n && !any; i++)
+        any = b[r->before + i].count > 0;
+    r->any |= any;
+    if (!any && q->metrics[metric].maybe)
+        return;
+    for (size_t a = 0; a < q->n_aggs; a++) {
+        enum agg agg = !q->usual ? q->aggs[a] : scale->kind == KIND_COUNTER ? AGG_RATE : AGG_AVG;
+        struct series s = {.node_id = p->key,
+                           .node = p->name,
+                           .device = d ? d->uuid : "",
+                           .index = d ? d->index : -1,
+                           .mig = d ? d->mig : -1,
+                           .model = d ? d->model : NULL,
+                           .metric = q->metrics[metric].name,
+                           .unit = unit_of(agg, scale->unit),
+                           .agg = agg_words[agg],
+                           .per = agg == AGG_COUNT ? 1 : scale->per * history_extra(agg),
+                           .n = r->n,
+                           .v = r->v};
+        history_fold_bins(b, r->before, r->n, agg, r->frame.step_ms, r->v);
+        if (agg == AGG_RATE && r->frame.to_ms > q->now_ms)
+            r->v[r->n - 1] = SERIES_NONE; /* this bin is not over: its newest value is of some moment within it */
+        if (q->group == GROUP_NONE || !d)
+            r->sink->each(r->sink->arg, &s);
+        else if (group_by_holder(q->group))
+            give_holders(r, (size_t)(d - p->devices), s, agg);
+        else
+            heap_add(r, &s, agg);
+    }
+}
+
+/* What of the bins the aggs need. */
+static unsigned fields_of(const struct history_query *q)
+{
+    static const unsigned needs[AGGS] = {
+        [AGG_AVG] = BIN_SUM,
+        [AGG_MIN] = BIN_MIN,
+        [AGG_MAX] = BIN_MAX,
+        [AGG_SUM] = BIN_SUM,
+        [AGG_LAST] = BIN_LAST,
+        [AGG_COUNT] = 0,
+        [AGG_RATE] = BIN_LAST | BIN_MIN,
+    };
+    unsigned fields = 0;
+
+    for (size_t a = 0; a < q->n_aggs && !q->usual; a++)
+        fields |= needs[q->aggs[a]];
+    for (size_t i = 0; i < q->n_metrics && q->usual; i++)
+        fields |= q->metrics[i].no >= 0 && metrics[q->metrics[i].no].kind != KIND_COUNTER ? BIN_SUM : BIN_ALL;
+    return fields ? fields : BIN_SUM;
+}
+
+/* The node's devices, or the node itself: one question to the store, all metrics at once. */
+static int ask_node(struct run *r, const struct plan_node *p, bool self, struct err *err)
+{
+    const struct history_query *q = r->q;
+    const char *names[PLAN_METRICS], *itself = "";
+    size_t which[PLAN_METRICS], n_names = 0;
+
+    for (size_t i = 0; i < q->n_metrics; i++)
+        if (self ? p->scales[i].node : p->scales[i].device) {
+            which[n_names] = i;
+            names[n_names++] = q->metrics[i].name;
+        }
+    size_t n_devices = self ? p->self : p->n_devices;
+    if (n_names == 0 || n_devices == 0)
+        return 0;
+    AUTO_FREE const char **devices = mem_zero(n_devices, sizeof(*devices));
+    for (size_t i = 0; i < n_devices; i++)
+        devices[i] = self ? itself : p->devices[i].uuid;
+    int64_t back_ms = (int64_t)r->before * r->frame.step_ms;
+    struct history h = {0};
+    struct history_ask ask = {.node = p->key,
+                              .devices = devices,
+                              .metrics = names,
+                              .n_devices = n_devices,
+                              .n_metrics = n_names,
+                              .from_ms = r->frame.from_ms - back_ms,
+                              .to_ms = r->frame.to_ms,
+                              .step_ms = r->frame.step_ms,
+                              .fields = r->fields,
+                              .tier = q->tier >= 0 ? q->tier : tier_of(r->frame.step_ms),
+                              .session = r->past->session,
+                              .stop = r->past->stop,
+                              .arg = r->past->stop_arg};
+    int code = r->past->history(r->past->store, &ask, &h, err);
+    if (code < 0)
+        return code;
+    if (h.n != r->n + r->before || h.n_series != n_devices * n_names)
+        code = err_set(err, -EIO, "the store gave %zu bins where %zu were asked for", h.n, r->n + r->before);
+    r->frame.damaged += h.damaged;
+    for (size_t d = 0; code == 0 && d < n_devices; d++)
+        for (size_t m = 0; m < n_names; m++)
+            give(r, p, self ? NULL : &p->devices[d], which[m], h.v + (d * n_names + m) * h.n);
+    history_fini(&h);
+    return code;
+}
+
+static int run_at(struct run *r, int64_t step_ms, struct err *err)
+{
+    const struct history_query *q = r->q;
+    int64_t from_ms = q->from_ms / step_ms * step_ms, to_ms = (q->to_ms + step_ms - 1) / step_ms * step_ms;
+    bool rates = false;
+    int code = 0;
+
+    for (size_t a = 0; a < q->n_aggs; a++)
+        rates |= !q->usual && q->aggs[a] == AGG_RATE;
+    for (size_t i = 0; q->usual && i < q->n_metrics; i++)
+        rates |= q->metrics[i].no < 0 || metrics[q->metrics[i].no].kind == KIND_COUNTER;
+    r->frame = (struct series_frame){.from_ms = from_ms,
+                                     .to_ms = to_ms,
+                                     .step_ms = step_ms,
+                                     .tier = tier_words[q->tier >= 0 ? q->tier : tier_of(step_ms)]};
+    r->n = (size_t)((to_ms - from_ms) / step_ms);
+    r->before = rates ? (size_t)MIN((int64_t)rate_back(step_ms), from_ms / step_ms) : 0;
+    r->any = false;
+    r->v = mem_zero(r->n, sizeof(*r->v));
+    r->held = mem_zero(r->n, sizeof(*r->held));
+    r->frame.users = group_by_holder(q->group);
+    r->sink->start(r->sink->arg, &r->frame);
+    for (size_t i = 0; code == 0 && i < q->n_nodes; i++) {
+        bool users = group_by_holder(q->group);
+        if (users)
+            code = holds_read(&r->holds, r->past, q, i, &r->frame, err);
+        if (code == 0 && (!users || r->holds.n))
+            code = ask_node(r, &q->nodes[i], false, err);
+        if (code == 0 && !users)
+            code = ask_node(r, &q->nodes[i], true, err);
+        if (code == 0 && r->too_much)
+            code = err_set(err, -E2BIG, "that is more than is given at once: use a longer step, or fewer devices");
+        if (q->group == GROUP_NODE)
+            heaps_end(r, code == 0);
+        if (code == 0 && r->past->stop && r->past->stop(r->past->stop_arg))
+            code = err_set(err, -ECANCELED, "stopped");
+    }
+    heaps_end(r, code == 0);
+    free(r->v);
+    free(r->held);
+    if (code == 0)
+        r->sink->end(r->sink->arg, &r->frame);
+    return code;
+}
+
+int history_query_run(const struct history_query *q, const struct past_source *past, const struct series_out *sink,
+                      struct err *err)
+{
+    const int64_t tries[] = {q->step_ms, MINUTE_MS, HOUR_MS};
+    struct run r = {.q = q, .past = past, .sink = sink, .fields = fields_of(q)};
+    int code = 0;
+    size_t i, tried = 0;
+
+    /* What was a fine step once may lie beyond what the raw tier keeps: then the coarser ones are asked. */
+    for (i = 0; code == 0 && i < ARRAY_LEN(tries); i++) {
+        if (i > 0 && (!q->chosen || q->tier >= 0 || tries[i] <= q->step_ms || q->to_ms > q->now_ms - LATELY_MS))
+            continue;
+        code = run_at(&r, tries[i], err);
+        tried++;
+        if (r.any)
+            break;
+    }
+    if (code == 0 && !r.any && tried > 1)
+        code = run_at(&r, q->step_ms, err);
+    free(r.heaps);
+    holds_fini(&r.holds);
+    return code;
+}

@@ -1,0 +1,142 @@
+/* on_devices.c: processes gathered by who owns them. */
+#include "history/on_devices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct person_now *person(struct people *p, const char *name)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->v[i].name, name) == 0)
+            return &p->v[i];
+    VEC_ROOM(p->v, p->n, p->cap);
+    p->v[p->n] = (struct person_now){.name = name};
+    return &p->v[p->n++];
+}
+
+static void see_login(struct person_now *p, const char *login)
+{
+    size_t i = 0;
+    while (i < p->n_logins && strcmp(p->logins[i], login) != 0)
+        i++;
+    if (i == p->n_logins && i < PERSON_LOGINS && login[0])
+        p->logins[p->n_logins++] = login;
+}
+
+static void see(struct people *people, const struct node_now *n, const struct device_now *d, const struct proc_now *use)
+{
+    if (use->who && !use->who->person[0])
+        return; /* nobody's */
+    struct person_now *p = person(people, proc_person(use));
+    see_login(p, use->fact->user);
+    struct holding *h = p->n ? &p->v[p->n - 1] : NULL;
+    if (!h || h->device != d) {
+        VEC_ROOM(p->v, p->n, p->cap);
+        h = &p->v[p->n++];
+        *h = (struct holding){.node = n, .device = d, .mem = -1, .program = use->fact->name};
+        p->idle += d->state == DEV_HELD;
+    }
+    int64_t start_ms = use->fact->start_ms;
+    if (use->mem >= 0) {
+        h->mem = MAX(h->mem, 0) + use->mem;
+        p->mem += use->mem;
+    }
+    if (start_ms > 0 && (!h->since_ms || start_ms < h->since_ms)) {
+        h->since_ms = start_ms;
+        h->program = use->fact->name;
+    }
+    if (start_ms > 0 && (!p->since_ms || start_ms < p->since_ms))
+        p->since_ms = start_ms;
+    h->n_procs++;
+}
+
+static int by_devices(const void *a, const void *b)
+{
+    const struct person_now *x = a, *y = b;
+    return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : strcmp(x->name, y->name);
+}
+
+void people_of(const struct view *v, struct people *ret)
+{
+    *ret = (struct people){0};
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++)
+            for (size_t u = 0; u < v->nodes[i]->devices[k].n_procs; u++)
+                see(ret, v->nodes[i], &v->nodes[i]->devices[k], &v->nodes[i]->devices[k].procs[u]);
+    if (ret->n)
+        qsort(ret->v, ret->n, sizeof(*ret->v), by_devices);
+}
+
+void people_fini(struct people *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->v[i].v);
+    free(p->v);
+    *p = (struct people){0};
+}
+
+/* ---- the past ---- */
+
+struct taking {
+    const struct span_ask *ask;
+    struct spans *to;
+};
+
+/* The stretch of the same person on the same device that this one touches; NULL: it begins a new one. */
+static struct span *touching(const struct taking *k, const struct store_proc *p)
+{
+    for (size_t i = k->to->n; i-- > 0;) {
+        struct span *s = &k->to->v[i];
+        if (strcmp(s->device, p->device) != 0 || strcmp(s->node, p->node) != 0)
+            return NULL; /* records come by node, device, beginning */
+        if (strcmp(s->user, p->fact.user) == 0)
+            return p->first_ms <= s->last_ms + k->ask->gap_ms ? s : NULL;
+    }
+    return NULL;
+}
+
+static void take(void *arg, const struct store_proc *p)
+{
+    struct taking *k = arg;
+    const struct span_ask *a = k->ask;
+    if (p->first_ms >= a->to_ms || p->last_ms < a->from_ms || (a->device && strcmp(a->device, p->device) != 0) ||
+        (a->user && strcmp(a->user, p->fact.user) != 0))
+        return;
+    struct span *s = a->by_user ? touching(k, p) : NULL;
+    if (s) {
+        s->ended = p->last_ms > s->last_ms ? p->ended : p->last_ms < s->last_ms ? s->ended : s->ended && p->ended;
+        s->last_ms = MAX(s->last_ms, p->last_ms);
+        s->mem = MAX(s->mem, p->mem_max);
+        s->procs++;
+        return;
+    }
+    if (k->to->n >= a->limit) {
+        k->to->more = true;
+        return;
+    }
+    VEC_ROOM(k->to->v, k->to->n, k->to->cap);
+    s = &k->to->v[k->to->n++];
+    *s = (struct span){.pid = a->by_user ? 0 : p->fact.pid,
+                       .ended = p->ended,
+                       .first_ms = p->first_ms,
+                       .last_ms = p->last_ms,
+                       .mem = p->mem_max,
+                       .procs = 1};
+    mem_copy_str(s->node, sizeof(s->node), p->node);
+    mem_copy_str(s->device, sizeof(s->device), p->device);
+    mem_copy_str(s->user, sizeof(s->user), p->fact.user);
+    mem_copy_str(s->program, sizeof(s->program), p->fact.name);
+}
+
+int spans_of(const struct span_ask *ask, const struct past_source *past, struct spans *ret, struct err *err)
+{
+    *ret = (struct spans){0};
+    struct taking k = {ask, ret};
+    return past->procs ? past->procs(past->procs_arg, ask->node, ask->from_ms, take, &k, err) : 0;
+}
+
+void spans_fini(struct spans *s)
+{
+    free(s->v);
+    *s = (struct spans){0};
+}

@@ -1,0 +1,155 @@
+/* routes.c: /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
+#include <errno.h>
+
+#include "hub/handlers.h"
+#include "base/mem.h"
+#include "now/filter.h"
+#include "history/history.h"
+#include "now/view.h"
+#include "format/render.h"
+#include "draw/strips.h"
+
+#define HISTORY_MAX (256u << 20)
+
+enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_PICTURE, FORMATS = FORMAT_PICTURE + PLOT_FORMATS };
+
+struct history_job {
+    struct past_ask ask; /* first */
+    struct history_query *query;
+    enum format format;
+    const struct zone *zone; /* of a picture's time; the hub's */
+    char title[80];
+};
+
+struct writing {
+    struct buf *out;
+    enum format format;
+    struct series_frame frame;
+    struct strips *strips; /* of a picture */
+};
+
+static void write_start(void *arg, const struct series_frame *f)
+{
+    struct writing *w = arg;
+    buf_reset(w->out);
+    w->frame = *f;
+    if (w->strips)
+        strips_start(w->strips, f);
+    else if (w->format == FORMAT_CSV)
+        render_series_csv_start(w->out, f);
+    else
+        render_series_json_start(w->out, f);
+}
+
+static void write_each(void *arg, const struct series *s)
+{
+    struct writing *w = arg;
+    if (w->strips)
+        strips_add(w->strips, s);
+    else if (w->format == FORMAT_CSV)
+        render_series_csv(w->out, &w->frame, s);
+    else
+        render_series_json(w->out, s);
+}
+
+static void write_end(void *arg, const struct series_frame *f)
+{
+    struct writing *w = arg;
+    if (w->format == FORMAT_JSON)
+        render_series_json_end(w->out, f);
+}
+
+static void history_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct history_job *job = (struct history_job *)k;
+    bool drawn = job->format >= FORMAT_PICTURE;
+    enum plot_format look = (enum plot_format)(drawn ? job->format - FORMAT_PICTURE : 0);
+    struct writing w = {.out = &rp->body, .format = job->format, .strips = drawn ? strips_new() : NULL};
+    struct series_out sink = {&w, write_start, write_each, write_end};
+    struct err err = {0};
+    rp->body = BUF_INIT(HISTORY_MAX);
+    if (drawn)
+        rp->type = plot_types[look];
+    else if (job->format == FORMAT_CSV)
+        rp->type = "text/csv; charset=utf-8";
+    int r = history_query_run(job->query, past, &sink, &err);
+    if (r >= 0 && drawn)
+        r = strips_draw(w.strips, job->title, job->zone, look, &rp->body, &err);
+    strips_free(w.strips);
+    if (r < 0)
+        rp->type = NULL;
+    if (r < 0)
+        reply_failed(rp, r, &err);
+    else if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", HISTORY_MAX >> 20);
+}
+
+static void history_end(struct past_ask *k)
+{
+    struct history_job *job = (struct history_job *)k;
+    history_query_free(job->query);
+    free(job);
+}
+
+struct sieve {
+    struct filter *filter;
+    int64_t now_ms;
+};
+
+static bool sieve_keeps(void *arg, const struct node_now *n, const struct device_now *d)
+{
+    const struct sieve *s = arg;
+    return filter_match(s->filter, n, d, s->now_ms);
+}
+
+/* enum format, or -1. */
+static int format_of(struct str word)
+{
+    if (!word.len || str_eq(word, "json"))
+        return FORMAT_JSON;
+    if (str_eq(word, "csv"))
+        return FORMAT_CSV;
+    for (int i = 0; i < PLOT_FORMATS; i++)
+        if (str_eq(word, plot_words[i]))
+            return FORMAT_PICTURE + i;
+    return -1;
+}
+
+enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
+    AUTO_FILTER *filter = NULL;
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask all = {.all = true, .demo = a->demo};
+    struct str format = request_query(rq, "format");
+    struct history_query *query = NULL;
+    struct err err = {0};
+    int r = 0;
+    int as = format_of(format);
+    if (as < 0)
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json, csv, png, svg and pdf",
+                             (int)MIN(format.len, 40u), format.p);
+    if (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0)
+        as = FORMAT_CSV;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    for (size_t i = 0; r == 0 && i < rq->n_query; i++)
+        history_word(w, rq->query[i].name, rq->query[i].value, &r, &err);
+    view_of(a->live, &all, rq->now_ms, one, &v);
+    struct sieve sieve = {filter, rq->now_ms};
+    if (r == 0)
+        r = history_query_new(w, &v, rq->now_ms, filter ? sieve_keeps : NULL, &sieve, &query, &err);
+    if (r < 0) {
+        reply_failed(rp, r, &err);
+        return REPLY_NOW;
+    }
+    history_query_census(query, a->census);
+    struct history_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct history_job){.ask = {.run = history_run, .end = history_end},
+                                .query = query,
+                                .format = (enum format)as,
+                                .zone = a->zone};
+    mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

@@ -1,0 +1,201 @@
+/* routes_travel.c: /api/v1/state?at=TIME: the whole cluster as it was, read beside the loop. */
+#include <errno.h>
+
+#include "hub/handlers.h"
+#include "base/mem.h"
+#include "people/roll.h"
+#include "now/filter.h"
+#include "history/travel.h"
+#include "now/view.h"
+#include "base/when.h"
+#include "format/render.h"
+
+#define TRAVEL_MAX (512u << 20)
+
+struct travel_job {
+    struct past_ask ask; /* first */
+    struct travel *travel;
+    struct filter *filter; /* NULL: everything */
+    struct roll *roll;     /* who was who then */
+    struct view view;      /* its nodes come one by one */
+};
+
+/* Leave the devices that fit. False: the node is left out. */
+static bool sift(const struct travel_job *job, struct node_now *n)
+{
+    size_t kept = 0;
+    if (!job->filter)
+        return true;
+    bool itself = filter_match(job->filter, n, NULL, job->view.at_ms);
+    for (size_t i = 0; i < n->n_devices; i++) {
+        if (!filter_match(job->filter, n, &n->devices[i], job->view.at_ms)) {
+            device_now_fini(&n->devices[i]);
+            continue;
+        }
+        if (kept != i)
+            n->devices[kept] = n->devices[i];
+        kept++;
+    }
+    n->n_devices = kept;
+    return kept > 0 || itself;
+}
+
+static void travel_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct travel_job *job = (struct travel_job *)k;
+    struct buf *out = &rp->body;
+    struct err err = {0};
+    bool first = true;
+    *out = BUF_INIT(TRAVEL_MAX);
+    render_state_start(out, &job->view);
+    for (size_t i = 0; i < travel_count(job->travel); i++) {
+        struct node_now n;
+        int r = past->stop && past->stop(past->stop_arg) ? -ECANCELED : 0;
+        if (r == 0)
+            r = travel_node(job->travel, i, past, &n, &err);
+        if (r < 0) {
+            reply_failed(rp, r, &err);
+            return;
+        }
+        if (r == 0)
+            continue;
+        roll_node(job->roll, &n);
+        if (sift(job, &n)) {
+            if (!first)
+                buf_addc(out, ',');
+            first = false;
+            render_node(out, &job->view, &n);
+        }
+        node_now_fini(&n);
+    }
+    render_state_end(out);
+    if (out->err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for one node", TRAVEL_MAX >> 20);
+}
+
+static void travel_end(struct past_ask *k)
+{
+    struct travel_job *job = (struct travel_job *)k;
+    travel_free(job->travel);
+    filter_free(job->filter);
+    roll_free(job->roll);
+    free(job);
+}
+
+enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct str node = request_query(rq, "node");
+    AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
+    struct view_ask ask = {.node = name,
+                           .all = true,
+                           .demo = a->demo,
+                           .show_cmd = a->show_cmd || rq->role == ROLE_ADMIN,
+                           .reader = rq->role == ROLE_MEMBER ? rq->token.person : ""};
+    struct filter *filter = NULL;
+    struct err err = {0};
+    int64_t at_ms;
+    if (when_parse(request_query(rq, "at"), "at", rq->now_ms, &at_ms, &err) < 0)
+        return reply_problem(rp, 400, "%s", err.msg);
+    if (at_ms > rq->now_ms)
+        return reply_problem(rp, 400, "at is a time to come: leave it out for the state now");
+    if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+        return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    struct travel_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct travel_job){.ask = {.run = travel_run, .end = travel_end},
+                               .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),
+                               .filter = filter,
+                               .roll = roll_new(a->census, at_ms),
+                               .view = v};
+    job->view.at_ms = at_ms;
+    job->view.n = 0;
+    job->view.nodes = NULL;
+    job->view.version = 0;
+    return a->ask(a->hub, rq, rp, &job->ask);
+}
+
+/* ---- vesta's fetch_num ---- */
+
+struct states_job {
+    struct past_ask ask; /* first */
+    struct travel *travel;
+    int64_t now_ms;
+    size_t moments, n;
+    struct host {
+        char name[NAME_MAX_LEN], address[64];
+        const char *status;
+        bool shown; /* its data is: vesta shows none of a host that is down, unless it is asked for alone */
+    } * hosts;
+};
+
+static int states_host(struct states_job *job, size_t i, const struct past_source *past, struct buf *out,
+                       struct err *err)
+{
+    const struct host *h = &job->hosts[i];
+    AUTO_FREE int64_t *at_ms = mem_zero(job->moments, sizeof(*at_ms));
+    AUTO_FREE struct node_now *entries = mem_zero(job->moments, sizeof(*entries));
+    travel_to(job->travel, job->now_ms, job->now_ms);
+    int r = h->shown ? travel_moments(job->travel, i, past, job->moments, at_ms, err) : 0;
+    size_t n = 0, asked = r > 0 ? (size_t)r : 0;
+    for (size_t k = 0; r >= 0 && k < asked; k++) {
+        r = past->stop && past->stop(past->stop_arg) ? -ECANCELED : 0;
+        travel_to(job->travel, at_ms[k], at_ms[k]); /* samples, however long ago */
+        if (r == 0 && (r = travel_node(job->travel, i, past, &entries[n], err)) == 1)
+            n++;
+    }
+    if (r >= 0)
+        render_vesta_past(out, h->name, h->address, h->status, entries, n);
+    for (size_t k = 0; k < n; k++)
+        node_now_fini(&entries[k]);
+    return MIN(r, 0);
+}
+
+static void states_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct states_job *job = (struct states_job *)k;
+    struct err err = {0};
+    rp->body = BUF_INIT(TRAVEL_MAX);
+    buf_addc(&rp->body, '{');
+    for (size_t i = 0; i < job->n && !rp->body.err; i++) {
+        if (i && strcmp(job->hosts[i - 1].name, job->hosts[i].name) == 0)
+            continue; /* a key once; twins stand side by side */
+        int r = states_host(job, i, past, &rp->body, &err);
+        if (r < 0) {
+            reply_failed(rp, r, &err);
+            return;
+        }
+    }
+    buf_adds(&rp->body, "}\n");
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB; ask for fewer", TRAVEL_MAX >> 20);
+}
+
+static void states_end(struct past_ask *k)
+{
+    struct states_job *job = (struct states_job *)k;
+    travel_free(job->travel);
+    free(job->hosts);
+    free(job);
+}
+
+enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp, const struct view *v)
+{
+    struct states_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct states_job){.ask = {.run = states_run, .end = states_end},
+                               .travel = travel_new(v, live_rule(a->live), rq->now_ms, rq->now_ms),
+                               .now_ms = rq->now_ms,
+                               .moments = (size_t)request_int(rq, "fetch_num", 1, 1, FETCH_MAX),
+                               .n = v->n,
+                               .hosts = mem_zero(MAX(v->n, 1u), sizeof(*job->hosts))};
+    for (size_t i = 0; i < v->n; i++) {
+        struct host *h = &job->hosts[i];
+        mem_copy_str(h->name, sizeof(h->name), v->nodes[i]->name);
+        mem_copy_str(h->address, sizeof(h->address), v->nodes[i]->address);
+        h->status = vesta_status(v->nodes[i]);
+        h->shown = rq->tail.len > 0 || strcmp(h->status, "running") == 0;
+    }
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

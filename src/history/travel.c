@@ -1,0 +1,417 @@
+/* travel.c: nodes as they were, one at a time, out of bins of history and records of processes. On any thread. */
+#include "history/travel.h"
+
+#include <errno.h>
+
+#include "now/judge.h"
+
+#define MINUTE_MS 60000ll
+
+struct stop { /* what is kept of a node now */
+    char key[NODE_KEY_MAX], name[NAME_MAX_LEN], address[64];
+    bool demo, retired, maintenance;
+    struct node_fact fact; /* with its devices */
+};
+
+struct travel {
+    int64_t at_ms;
+    bool minutes; /* out of the minute tier */
+    struct state_rule rule;
+    size_t n;
+    struct stop *stops;
+};
+
+void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms)
+{
+    t->at_ms = at_ms;
+    t->minutes = now_ms - at_ms > TRAVEL_RAW_MS;
+}
+
+struct travel *travel_new(const struct view *v, const struct state_rule *rule, int64_t at_ms, int64_t now_ms)
+{
+    struct travel *t = mem_zero(1, sizeof(*t));
+
+    travel_to(t, at_ms, now_ms);
+    t->rule = *rule;
+    t->stops = mem_zero(MAX(v->n, 1u), sizeof(*t->stops));
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        struct stop *s = &t->stops[t->n++];
+        *s = (struct stop){.demo = n->demo, .retired = n->retired, .maintenance = n->maintenance};
+        mem_copy_str(s->key, sizeof(s->key), n->key);
+        mem_copy_str(s->name, sizeof(s->name), n->name);
+        mem_copy_str(s->address, sizeof(s->address), n->address);
+        s->fact = n->fact;
+        s->fact.custom = mem_zero(MAX(n->fact.n_custom, 1u), sizeof(*s->fact.custom));
+        if (n->fact.n_custom)
+            memcpy(s->fact.custom, n->fact.custom, n->fact.n_custom * sizeof(*s->fact.custom));
+        s->fact.n_devices = n->n_devices;
+        s->fact.devices = mem_zero(MAX(n->n_devices, 1u), sizeof(*s->fact.devices));
+        for (size_t k = 0; k < n->n_devices; k++)
+            s->fact.devices[k] = n->devices[k].fact;
+    }
+    return t;
+}
+
+void travel_free(struct travel *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        node_fact_fini(&t->stops[i].fact);
+    free(t->stops);
+    free(t);
+}
+
+size_t travel_count(const struct travel *t)
+{
+    return t->n;
+}
+
+/* ---- values ---- */
+
+struct values { /* of a device or of the node */
+    struct sample *now;
+    int64_t *v_at_ms, *at_ms;
+    struct custom_now **custom;
+    size_t *n_custom;
+};
+
+/* The newest of the bins, and when: within the bin, but never after the moment asked for. */
+static bool newest(const struct travel *t, const struct history *h, const struct bin *b, size_t *ret_i,
+                   int64_t *ret_at_ms)
+{
+    for (size_t i = h->n; i-- > 0;)
+        if (b[i].count) {
+            int64_t begin_ms = h->from_ms + (int64_t)i * h->step_ms;
+            *ret_i = i;
+            *ret_at_ms = t->minutes ? MIN(begin_ms + h->step_ms - 1, t->at_ms) : begin_ms;
+            return true;
+        }
+    return false;
+}
+
+static void take_value(const struct travel *t, const struct history *h, const struct bin *b, enum metric m,
+                       const struct values *to)
+{
+    size_t i;
+    int64_t at_ms;
+
+    if (!newest(t, h, b, &i, &at_ms))
+        return;
+    sample_set(to->now, m, b[i].last);
+    to->v_at_ms[m] = at_ms;
+    *to->at_ms = MAX(*to->at_ms, at_ms);
+    to->now->at_ms = *to->at_ms;
+}
+
+static void take_custom(const struct travel *t, const struct history *h, const struct bin *b, size_t which, size_t of,
+                        const struct values *to)
+{
+    size_t i;
+    int64_t at_ms;
+
+    if (!newest(t, h, b, &i, &at_ms))
+        return;
+    if (!*to->custom)
+        *to->custom = mem_zero(of, sizeof(**to->custom));
+    (*to->custom)[(*to->n_custom)++] =
+        (struct custom_now){.metric = (uint16_t)(METRIC_CUSTOM + which), .v = b[i].last, .at_ms = at_ms};
+    *to->at_ms = MAX(*to->at_ms, at_ms);
+}
+
+/* Work seen before the newest bin: then the device was busy and is idle since. */
+static void take_work(const struct travel *t, const struct history *h, const struct bin *b, enum metric m,
+                      struct device_now *d)
+{
+    for (size_t i = h->n; i-- > 0;)
+        if (b[i].count && judge_is_work(&t->rule, m, b[i].max)) {
+            int64_t end_ms = MIN(h->from_ms + (int64_t)(i + 1) * h->step_ms, t->at_ms);
+            d->state = DEV_BUSY;
+            d->idle_since_ms = MAX(d->idle_since_ms, end_ms);
+            return;
+        }
+}
+
+static int ask_values(const struct travel *t, const struct past_source *past, struct node_now *n, enum scope scope,
+                      struct err *err)
+{
+    const char *itself[1] = {""};
+    enum metric which[M_COUNT];
+    size_t n_custom = n->fact.n_custom, n_names = 0, n_known, n_devices = scope == SCOPE_NODE ? 1 : n->n_devices;
+    int64_t step_ms = t->minutes ? MINUTE_MS : 1000, last_ms = t->at_ms / step_ms * step_ms;
+    AUTO_FREE const char **devices = mem_zero(MAX(n->n_devices, 1u), sizeof(*devices));
+    AUTO_FREE const char **names = mem_zero(M_COUNT + n_custom, sizeof(*names));
+    struct history h = {0};
+
+    for (int m = 0; m < M_COUNT; m++)
+        if (metrics[m].scope == scope) {
+            which[n_names] = (enum metric)m;
+            names[n_names++] = metrics[m].name;
+        }
+    n_known = n_names;
+    for (size_t i = 0; i < n_custom; i++)
+        names[n_names++] = n->fact.custom[i].name;
+    if (n_devices == 0)
+        return 0;
+    for (size_t i = 0; i < n->n_devices; i++)
+        devices[i] = n->devices[i].fact.uuid;
+    struct history_ask ask = {.node = n->key,
+                              .devices = scope == SCOPE_NODE ? itself : devices,
+                              .metrics = names,
+                              .n_devices = n_devices,
+                              .n_metrics = n_names,
+                              .from_ms = MAX(last_ms - TRAVEL_WINDOW_MS, 0),
+                              .to_ms = last_ms + step_ms,
+                              .step_ms = step_ms,
+                              .tier = t->minutes ? TIER_MINUTE : TIER_RAW,
+                              .stop = past->stop,
+                              .arg = past->stop_arg,
+                              .session = past->session};
+    int r = past->history(past->store, &ask, &h, err);
+    if (r < 0)
+        return r;
+    for (size_t d = 0; d < n_devices && h.n_series == n_devices * n_names; d++) {
+        struct device_now *dev = scope == SCOPE_NODE ? NULL : &n->devices[d];
+        struct values to = dev ? (struct values){&dev->now, dev->v_at_ms, &dev->at_ms, &dev->custom, &dev->n_custom}
+                               : (struct values){&n->now, n->v_at_ms, &n->sample_at_ms, &n->custom, &n->n_custom};
+        for (size_t m = 0; m < n_names; m++) {
+            const struct bin *b = h.v + (d * n_names + m) * h.n;
+            if (m >= n_known) {
+                take_custom(t, &h, b, m - n_known, n_custom, &to);
+                continue;
+            }
+            take_value(t, &h, b, which[m], &to);
+            if (dev && judge_tells(which[m]))
+                take_work(t, &h, b, which[m], dev);
+        }
+        n->at_ms = MAX(n->at_ms, *to.at_ms);
+    }
+    history_fini(&h);
+    return 0;
+}
+
+/* ---- processes ---- */
+
+struct found {
+    size_t device;
+    int64_t mem;
+    struct proc_fact fact;
+};
+
+struct taking {
+    const struct travel *t;
+    const struct node_now *n;
+    struct found *v;
+    size_t count, cap;
+};
+
+static void take_proc(void *arg, const struct store_proc *p)
+{
+    struct taking *k = arg;
+
+    if (p->first_ms > k->t->at_ms || (p->ended && p->last_ms < k->t->at_ms))
+        return;
+    for (size_t i = 0; i < k->n->n_devices && k->count < PROCS_MAX; i++) {
+        if (strcmp(k->n->devices[i].fact.uuid, p->device) != 0)
+            continue;
+        VEC_ROOM(k->v, k->count, k->cap);
+        k->v[k->count++] = (struct found){i, p->mem_max > 0 ? p->mem_max : -1, p->fact};
+    }
+}
+
+/* Onto their device, facts behind the list in the same block. */
+static void put_procs(struct device_now *d, size_t device, const struct taking *k)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->count; i++)
+        n += k->v[i].device == device;
+    if (n == 0)
+        return;
+    d->procs = mem_zero(n, sizeof(*d->procs) + sizeof(*d->procs->fact));
+    struct proc_fact *facts = (struct proc_fact *)(d->procs + n);
+    for (size_t i = 0; i < k->count; i++)
+        if (k->v[i].device == device) {
+            facts[d->n_procs] = k->v[i].fact;
+            d->procs[d->n_procs] =
+                (struct proc_now){.fact = &facts[d->n_procs], .kind = PROC_COMPUTE, .mem = k->v[i].mem, .sm = -1};
+            d->n_procs++;
+        }
+}
+
+static int ask_procs(const struct travel *t, const struct past_source *past, struct node_now *n, struct err *err)
+{
+    struct taking k = {.t = t, .n = n};
+    int r = past->procs_at(past->store, n->key, t->at_ms, take_proc, &k, err);
+
+    for (size_t i = 0; r >= 0 && i < n->n_devices; i++)
+        put_procs(&n->devices[i], i, &k);
+    free(k.v);
+    return MIN(r, 0);
+}
+
+/* ---- a node ---- */
+
+/* was: what is known of then; its facts move into n. NULL, or without facts: as it is now. */
+static void start_node(const struct stop *s, struct node_was *was, struct node_now *n)
+{
+    *n =
+        (struct node_now){.demo = s->demo, .retired = s->retired, .maintenance = s->maintenance, .collect = COLLECT_OK};
+    mem_copy_str(n->key, sizeof(n->key), s->key);
+    mem_copy_str(n->name, sizeof(n->name), was->name[0] ? was->name : s->name);
+    mem_copy_str(n->address, sizeof(n->address), s->address);
+    struct device_fact *devices = was->has_fact ? was->fact.devices : s->fact.devices;
+    size_t n_devices = was->has_fact ? was->fact.n_devices : s->fact.n_devices;
+    n->fact = was->has_fact ? was->fact : s->fact;
+    if (was->has_fact)
+        was->fact.custom = NULL; /* now the node's */
+    else
+        n->fact.custom = mem_zero(MAX(s->fact.n_custom, 1u), sizeof(*n->fact.custom));
+    if (!was->has_fact && s->fact.n_custom)
+        memcpy(n->fact.custom, s->fact.custom, s->fact.n_custom * sizeof(*n->fact.custom));
+    n->fact.devices = NULL;
+    n->fact.n_devices = 0;
+    if (was->name[0])
+        n->maintenance = was->maintenance;
+    if (was->hung_since_ms) {
+        n->collect = COLLECT_HUNG;
+        n->collect_since_ms = was->hung_since_ms;
+    }
+    n->devices = mem_zero(MAX(n_devices, 1u), sizeof(*n->devices));
+    for (size_t i = 0; i < n_devices; i++) {
+        struct device_now *d = &n->devices[n->n_devices++];
+        d->fact = devices[i];
+        if (was->has_fact)
+            continue;
+        d->fact.asleep = false; /* of now, not of then */
+        d->fact.note[0] = 0;
+    }
+    node_fact_fini(&was->fact);
+}
+
+/* Devices that are gone now and of which nothing is stored of then were not there. */
+static void drop_unknown(struct node_now *n, bool of_then)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n->n_devices; i++) {
+        struct device_now *d = &n->devices[i];
+        if (d->fact.lost && !d->at_ms && !of_then) {
+            device_now_fini(d);
+            continue;
+        }
+        d->fact.lost = of_then && !d->at_ms && d->fact.lost;
+        if (kept != i)
+            n->devices[kept] = *d;
+        kept++;
+    }
+    n->n_devices = kept;
+}
+
+static void judge(const struct travel *t, struct node_now *n)
+{
+    bool silent = n->at_ms == 0;
+
+    if (silent)
+        n->at_ms = MAX(t->at_ms - TRAVEL_WINDOW_MS, 1);
+    for (int parents = 0; parents < 2; parents++) /* instances first: they make their GPU's state */
+        for (size_t i = 0; i < n->n_devices; i++) {
+            struct device_now *d = &n->devices[i];
+            if (device_is_parent(n, d) == (parents == 1)) {
+                d->state = state_of(&t->rule, n, d, t->at_ms, d->reason);
+                if (d->state == DEV_BUSY)
+                    d->idle_since_ms = 0;
+            }
+        }
+    struct verdict v = judge_node(&t->rule, n, false, 0, t->at_ms);
+    n->state = (enum node_state)v.state;
+    judge_words(&v, "", n->reason);
+    if (!silent)
+        return;
+    n->at_ms = 0;
+    snprintf(n->reason, sizeof(n->reason), "nothing is stored of the two minutes before");
+    for (size_t i = 0; i < n->n_devices; i++)
+        snprintf(n->devices[i].reason, sizeof(n->devices[i].reason), "%s", n->reason);
+}
+
+int travel_node(const struct travel *t, size_t i, const struct past_source *past, struct node_now *ret, struct err *err)
+{
+    struct node_now n;
+    struct node_was was = {0};
+    int r = past->was ? past->was(past->store, t->stops[i].key, t->at_ms, &was, err) : 0;
+
+    if (r < 0)
+        return r;
+    bool of_then = was.has_fact;
+    start_node(&t->stops[i], &was, &n);
+    r = ask_values(t, past, &n, SCOPE_DEVICE, err);
+    if (r == 0)
+        r = ask_values(t, past, &n, SCOPE_NODE, err);
+    if (n.collect == COLLECT_HUNG) /* its agent went on telling */
+        n.at_ms = t->at_ms;
+    if (r == 0 && n.at_ms && past->procs_at)
+        r = ask_procs(t, past, &n, err);
+    drop_unknown(&n, of_then);
+    if (r < 0 || (n.retired && !n.at_ms)) {
+        node_now_fini(&n);
+        return r < 0 ? r : 0;
+    }
+    judge(t, &n);
+    *ret = n;
+    return 1;
+}
+
+/* Into ret from its end, newest first; how many. */
+static size_t moments_of(const struct history *h, int64_t at_ms, size_t max, int64_t *ret)
+{
+    size_t found = 0;
+
+    for (size_t k = h->n; k-- > 0 && found < max;) {
+        bool any = false;
+        for (size_t s = 0; s < h->n_series && !any; s++)
+            any = h->v[s * h->n + k].count > 0;
+        if (any)
+            ret[max - ++found] = MIN(h->from_ms + (int64_t)(k + 1) * h->step_ms - 1, at_ms);
+    }
+    return found;
+}
+
+int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
+                   struct err *err)
+{
+    static const char *const names[] = {"util", "mem_used", "temp"};
+    /* close by at a second, further back coarser */
+    const struct {
+        int64_t span_ms, step_ms;
+    } tries[] = {{MAX(MIN((int64_t)max * 10000, 3 * 3600000ll), 120000), 1000}, {86400000, 10000}};
+    const struct stop *s = &t->stops[i];
+    AUTO_FREE const char **devices = mem_zero(MAX(s->fact.n_devices, 1u), sizeof(*devices));
+    size_t found = 0;
+
+    for (size_t k = 0; k < s->fact.n_devices; k++)
+        devices[k] = s->fact.devices[k].uuid;
+    for (size_t k = 0; k < ARRAY_LEN(tries) && found < max && s->fact.n_devices; k++) {
+        struct history h = {0};
+        int64_t step_ms = tries[k].step_ms, to_ms = t->at_ms / step_ms * step_ms + step_ms;
+        struct history_ask ask = {.node = s->key,
+                                  .devices = devices,
+                                  .metrics = names,
+                                  .n_devices = MIN(s->fact.n_devices, 16u), /* they are read together */
+                                  .n_metrics = ARRAY_LEN(names),
+                                  .from_ms = MAX(to_ms - tries[k].span_ms, 0),
+                                  .to_ms = to_ms,
+                                  .step_ms = step_ms,
+                                  .tier = TIER_RAW,
+                                  .stop = past->stop,
+                                  .arg = past->stop_arg,
+                                  .session = past->session};
+        int r = past->history(past->store, &ask, &h, err);
+        if (r < 0)
+            return r;
+        found = MAX(found, moments_of(&h, t->at_ms, max, ret));
+        history_fini(&h);
+    }
+    memmove(ret, ret + (max - found), found * sizeof(*ret));
+    return (int)found;
+}

@@ -1,0 +1,32 @@
+/*
+ * travel.h: the whole cluster as it was at a moment: the newest value of each metric within two minutes before, who was
+ * on the devices, and states judged by the rule in force now. Up to two hours back the samples themselves are read,
+ * further back the minute tier. Names, devices and custom metrics are those in force then, as far as they are known.
+ */
+#ifndef HISTORY_TRAVEL_H
+#define HISTORY_TRAVEL_H
+
+#include "now/live.h"
+#include "history/history.h"
+
+#define TRAVEL_WINDOW_MS 120000
+#define TRAVEL_RAW_MS    7200000
+
+struct travel;
+/* Copies what it needs of v's nodes. */
+struct travel *travel_new(const struct view *v, const struct state_rule *rule, int64_t at_ms, int64_t now_ms);
+void travel_free(struct travel *t);
+size_t travel_count(const struct travel *t); /* nodes */
+/* The i-th as it was, ended with node_now_fini. 1; 0: it was not there (retired, and nothing stored of then); -errno.
+ */
+int travel_node(const struct travel *t, size_t i, const struct past_source *past, struct node_now *ret,
+                struct err *err);
+
+/* To another moment; what is kept of the nodes stays. */
+void travel_to(struct travel *t, int64_t at_ms, int64_t now_ms);
+/* The newest moments at or before at_ms, at most max of them and at most a day back, of which the i-th node has
+ * samples, oldest first; ret has room for max. A count, or -errno. */
+int travel_moments(const struct travel *t, size_t i, const struct past_source *past, size_t max, int64_t *ret,
+                   struct err *err);
+
+#endif

@@ -1,0 +1,213 @@
+/* cache.c: shared renderings. Not a store: everything here can be made again from live state. */
+#include "http/cache.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+#define ENTRIES   64
+#define UNUSED_MS 5000 /* a rendering is good for a second; of ten thousand nodes it is 100 MB */
+#define GZIP_FAST 1    /* large replies: a tenth of the time of level 6 for a fifth more bytes */
+#define GZIP_WELL 6
+#define GZIP_BIG  (256u << 10)
+
+struct blob *blob_new(struct buf *take)
+{
+    struct blob *b = mem_zero(1, sizeof(*b));
+    b->refs = 1;
+    b->plain = *take;
+    *take = (struct buf){0};
+    return b;
+}
+
+struct blob *blob_ref(struct blob *b)
+{
+    b->refs++;
+    return b;
+}
+
+void blob_unref(struct blob *b)
+{
+    if (!b || --b->refs > 0)
+        return;
+    buf_fini(&b->plain);
+    buf_fini(&b->gz);
+    buf_fini(&b->piece);
+    free(b);
+}
+
+/* All of in onto out; bits and flush as zlib has them. */
+static int pack(struct str in, int level, int bits, int flush, struct buf *out)
+{
+    z_stream z = {0};
+    if (deflateInit2(&z, level, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return -ENOMEM;
+    size_t most = deflateBound(&z, in.len) + 16; /* a flush ends in an empty block */
+    char *p = buf_room(out, most);
+    int r = -EMSGSIZE;
+    if (p) {
+        z.next_in = (Bytef *)(uintptr_t)in.p;
+        z.avail_in = (uInt)in.len;
+        z.next_out = (Bytef *)p;
+        z.avail_out = (uInt)most;
+        int got = deflate(&z, flush);
+        r = got == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) && z.avail_in == 0 && z.avail_out > 0 ? 0 : -EIO;
+        if (r == 0)
+            buf_took(out, z.total_out);
+    }
+    deflateEnd(&z);
+    return r;
+}
+
+int gzip(struct str in, int level, struct buf *out)
+{
+    return pack(in, level, 15 + 16, Z_FINISH, out);
+}
+
+int gzip_piece(struct str in, struct buf *out)
+{
+    return pack(in, GZIP_FAST, -15, Z_FULL_FLUSH, out);
+}
+
+int gzip_level(size_t n)
+{
+    return n > GZIP_BIG ? GZIP_FAST : GZIP_WELL;
+}
+
+struct str blob_gzip(struct blob *b)
+{
+    if (b->gz.len == 0) {
+        b->gz = BUF_INIT(b->plain.len + (64u << 10));
+        gzip(buf_str(&b->plain), gzip_level(b->plain.len), &b->gz);
+    }
+    return buf_str(&b->gz);
+}
+
+struct str blob_piece(struct blob *b)
+{
+    if (b->piece.len == 0) {
+        b->piece = BUF_INIT(b->plain.len + (64u << 10));
+        gzip_piece(buf_str(&b->plain), &b->piece);
+    }
+    return buf_str(&b->piece);
+}
+
+struct entry {
+    uint64_t hash, version;
+    int64_t made_ms, good_ms, used_ms;
+    bool kept; /* until another takes its place */
+    struct buf key;
+    struct blob *blob;
+};
+
+struct cache {
+    size_t n, max_bytes;
+    struct entry v[ENTRIES];
+};
+
+struct cache *cache_new(size_t max_bytes)
+{
+    struct cache *c = mem_zero(1, sizeof(*c));
+    c->max_bytes = max_bytes;
+    return c;
+}
+
+static void entry_fini(struct entry *e)
+{
+    buf_fini(&e->key);
+    blob_unref(e->blob);
+}
+
+void cache_reset(struct cache *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        entry_fini(&c->v[i]);
+    c->n = 0;
+}
+
+void cache_sweep(struct cache *c, int64_t now_ms)
+{
+    for (size_t i = c->n; i-- > 0;)
+        if (!c->v[i].kept && (now_ms - c->v[i].used_ms > UNUSED_MS || now_ms < c->v[i].used_ms)) {
+            entry_fini(&c->v[i]);
+            c->v[i] = c->v[--c->n];
+        }
+}
+
+void cache_free(struct cache *c)
+{
+    if (!c)
+        return;
+    cache_reset(c);
+    free(c);
+}
+
+static struct entry *entry_find(struct cache *c, struct str key, uint64_t hash)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->v[i].hash == hash && str_eq_str(buf_str(&c->v[i].key), key))
+            return &c->v[i];
+    return NULL;
+}
+
+struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms)
+{
+    struct entry *e = entry_find(c, key, fnv64(key.p, key.len));
+    if (e && e->kept && e->version == version)
+        return blob_ref(e->blob);
+    if (!e || e->kept || now_ms < e->made_ms)
+        return NULL;
+    bool same = e->version == version && now_ms / 1000 == e->made_ms / 1000;
+    if (!same && now_ms >= e->made_ms + e->good_ms)
+        return NULL;
+    e->used_ms = now_ms;
+    return blob_ref(e->blob);
+}
+
+/* Room for one more: drop the one asked for longest ago until count and bytes fit. */
+static void cache_evict(struct cache *c, size_t bytes)
+{
+    for (;;) {
+        size_t total = bytes, oldest = c->n;
+        for (size_t i = 0; i < c->n; i++) {
+            total += c->v[i].blob->plain.len + c->v[i].blob->gz.len;
+            if (!c->v[i].kept && (oldest == c->n || c->v[i].used_ms < c->v[oldest].used_ms))
+                oldest = i;
+        }
+        if (oldest == c->n || (total <= c->max_bytes && c->n < ENTRIES))
+            return;
+        entry_fini(&c->v[oldest]);
+        c->v[oldest] = c->v[--c->n];
+    }
+}
+
+static struct entry *entry_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, struct blob *b)
+{
+    uint64_t hash = fnv64(key.p, key.len);
+    struct entry *e = entry_find(c, key, hash);
+    if (e) {
+        blob_unref(e->blob);
+    } else {
+        cache_evict(c, b->plain.len);
+        e = &c->v[c->n++];
+        *e = (struct entry){.hash = hash, .key = BUF_INIT(4096)};
+        buf_addstr(&e->key, key);
+    }
+    e->version = version;
+    e->made_ms = e->used_ms = now_ms;
+    e->blob = blob_ref(b);
+    return e;
+}
+
+void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, int64_t cost_us, struct blob *b)
+{
+    struct entry *e = entry_put(c, key, version, now_ms, b);
+    e->good_ms = MIN(cost_us * 20 / 1000, 1000);
+}
+
+void cache_keep(struct cache *c, struct str key, uint64_t version, int64_t now_ms, struct blob *b)
+{
+    entry_put(c, key, version, now_ms, b)->kept = true;
+}

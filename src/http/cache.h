@@ -1,0 +1,44 @@
+/*
+ * cache.h: renderings that several readers share: bytes with a count of holders, and a small bounded table of them.
+ * A rendering of the same version within the same second is reused; so is one that was dear to make, for up to twenty
+ * times what it cost (at most a second): readers can never take more than a twentieth of a core for it.
+ */
+#ifndef HTTP_CACHE_H
+#define HTTP_CACHE_H
+
+#include "base/buf.h"
+
+struct blob {
+    unsigned refs;
+    struct buf plain, gz, piece; /* gz and piece are made when first asked for */
+};
+struct blob *blob_new(struct buf *take); /* one reference; take is emptied */
+struct blob *blob_ref(struct blob *b);
+void blob_unref(struct blob *b);
+struct str blob_gzip(struct blob *b); /* compressed, kept; empty when it could not be */
+/* Compressed as a piece of a gzip stream: pieces lean on nothing before them, so that any of them in any order, behind
+ * GZIP_HEAD, are what one reader unpacks, and made once for all readers. Kept; empty when it could not be. */
+struct str blob_piece(struct blob *b);
+#define GZIP_HEAD "\x1f\x8b\x08\0\0\0\0\0\0\x03" /* 10 bytes */
+
+/* Bytes as such a piece, onto out. 0 or -errno. */
+int gzip_piece(struct str in, struct buf *out);
+
+/* A whole gzip member onto out. 0 or -errno. */
+int gzip(struct str in, int level, struct buf *out);
+int gzip_level(size_t n); /* for so many bytes: large ones take a tenth of the time for a fifth more */
+
+struct cache;
+struct cache *cache_new(size_t max_bytes);
+void cache_sweep(struct cache *c, int64_t now_ms); /* now and then: what nobody asked for lately goes */
+void cache_free(struct cache *c);
+/* A new reference to what is kept under key and still good, or NULL. */
+struct blob *cache_get(struct cache *c, struct str key, uint64_t version, int64_t now_ms);
+/* cost_us: what making it took. The cache takes a reference of its own. */
+void cache_put(struct cache *c, struct str key, uint64_t version, int64_t now_ms, int64_t cost_us, struct blob *b);
+/* The same for what does not change but with its version: good as long as that is the same, asked for or not. For the
+ * few keys of ours, never one that a request could make up. */
+void cache_keep(struct cache *c, struct str key, uint64_t version, int64_t now_ms, struct blob *b);
+void cache_reset(struct cache *c);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * chunks.h: a chunked body, taken apart as strictly as a head (head.h): sizes are hexadecimal digits and nothing else,
+ * every line ends with CR LF, and there is no bare CR or LF, NUL or other control character in one. Trailers are
+ * checked and forgotten; one that would say how long the body is, or to whom it goes, is refused.
+ */
+#ifndef HTTP_CHUNKS_H
+#define HTTP_CHUNKS_H
+
+#include "base/buf.h"
+
+enum chunk_part { CHUNK_SIZE, CHUNK_DATA, CHUNK_END, CHUNK_TRAILER };
+
+struct chunks {
+    enum chunk_part part;
+    size_t left, trailers, max;
+    struct buf body; /* what came so far, without its chunks */
+};
+
+void chunks_init(struct chunks *c, size_t max);
+void chunks_fini(struct chunks *c);
+/*
+ * Take what can be taken of in; *used bytes of it are done with. 0: needs more; 1: the body is whole; or a negative
+ * HTTP status: -400, -413 (larger than max), -431.
+ */
+int chunks_take(struct chunks *c, struct str in, size_t *used);
+
+#endif

@@ -1,0 +1,95 @@
+/* compress.c: jobs for workers.h. A worker reads the blob's plain bytes, which nobody changes, and writes its own. */
+#include "http/compress.h"
+
+#include "base/mem.h"
+#include "base/workers.h"
+
+#define LIMIT_MS 60000
+#define WAIT_MAX 256 /* answers; then they go as they are */
+#define MORE     (64u << 10)
+
+struct waiter {
+    struct waiter *next;
+    void (*done)(void *arg);
+    void *arg;
+};
+
+struct packing {
+    struct work_job job; /* first */
+    struct press *p;
+    struct packing *next;
+    struct blob *blob; /* a reference of ours */
+    struct buf gz;
+    struct waiter *waiters;
+};
+
+struct press {
+    struct work *work;
+    struct packing *all; /* under way */
+};
+
+struct press *press_new(struct event_base *loop)
+{
+    struct press *p = mem_zero(1, sizeof(*p));
+    p->work = work_new(loop, 1, WAIT_MAX);
+    return p;
+}
+
+void press_free(struct press *p)
+{
+    if (p)
+        work_free(p->work);
+    free(p);
+}
+
+static void on_worker(struct work_job *j)
+{
+    struct packing *k = (struct packing *)j;
+    if (gzip(buf_str(&k->blob->plain), gzip_level(k->blob->plain.len), &k->gz) < 0)
+        buf_fini(&k->gz);
+}
+
+static void back_on_loop(struct work_job *j)
+{
+    struct packing *k = (struct packing *)j, **at = &k->p->all;
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+    if (k->blob->gz.len == 0) {
+        k->blob->gz = k->gz;
+        k->gz = (struct buf){0};
+    }
+    for (struct waiter *w = k->waiters, *next; w; w = next) {
+        next = w->next;
+        w->done(w->arg);
+        free(w);
+    }
+    buf_fini(&k->gz);
+    blob_unref(k->blob);
+    free(k);
+}
+
+bool press_add(struct press *p, struct blob *b, void (*done)(void *arg), void *arg)
+{
+    struct packing *k = p->all;
+    while (k && k->blob != b)
+        k = k->next;
+    if (!k) {
+        k = mem_zero(1, sizeof(*k));
+        k->job = (struct work_job){.run = on_worker, .done = back_on_loop};
+        k->p = p;
+        k->blob = b;
+        k->gz = BUF_INIT(b->plain.len + MORE);
+        if (!p->work || work_add(p->work, &k->job, LIMIT_MS) < 0) {
+            free(k);
+            return false;
+        }
+        blob_ref(b);
+        k->next = p->all;
+        p->all = k;
+    }
+    struct waiter *w = mem_alloc(sizeof(*w));
+    *w = (struct waiter){k->waiters, done, arg};
+    k->waiters = w;
+    return true;
+}

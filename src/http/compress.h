@@ -1,0 +1,17 @@
+/*
+ * compress.h: large answers compressed beside the loop: a hundred megabytes take half a second. A blob that several wait
+ * for is compressed once. The thread is its own: an answer does not wait behind questions about the past.
+ */
+#ifndef HTTP_COMPRESS_H
+#define HTTP_COMPRESS_H
+
+#include "http/cache.h"
+
+struct event_base;
+struct press;
+struct press *press_new(struct event_base *loop);
+void press_free(struct press *p); /* waits for what is under way; every done is called */
+/* done(arg) is called on the loop once b->gz is there, or could not be made. False: too much waits already. */
+bool press_add(struct press *p, struct blob *b, void (*done)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,96 @@
+/* conn_limit.c: addresses by hash, each with its count; those with none are not kept. */
+#include "http/conn_limit.h"
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+struct guest {
+    struct guest *next;
+    size_t n;
+    char address[];
+};
+
+struct guests {
+    size_t n, buckets; /* a power of two */
+    struct guest **v;
+};
+
+struct guests *guests_new(void)
+{
+    struct guests *g = mem_zero(1, sizeof(*g));
+    g->buckets = 64;
+    g->v = mem_zero(g->buckets, sizeof(*g->v));
+    return g;
+}
+
+void guests_free(struct guests *g)
+{
+    for (size_t i = 0; g && i < g->buckets; i++)
+        while (g->v[i]) {
+            struct guest *next = g->v[i]->next;
+            free(g->v[i]);
+            g->v[i] = next;
+        }
+    if (g)
+        free(g->v);
+    free(g);
+}
+
+/* Where the guest is, or would be. */
+static struct guest **place(const struct guests *g, const char *address)
+{
+    struct guest **at = &g->v[fnv64(address, strlen(address)) & (g->buckets - 1)];
+    while (*at && strcmp((*at)->address, address) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void grow(struct guests *g)
+{
+    size_t was = g->buckets;
+    struct guest **old = g->v;
+    g->buckets *= 4;
+    g->v = mem_zero(g->buckets, sizeof(*g->v));
+    for (size_t i = 0; i < was; i++)
+        while (old[i]) {
+            struct guest *one = old[i], **at = place(g, one->address);
+            old[i] = one->next;
+            one->next = NULL;
+            *at = one;
+        }
+    free(old);
+}
+
+bool guests_enter(struct guests *g, const char *address, size_t max)
+{
+    struct guest **at = place(g, address);
+    if (*at && (*at)->n >= max)
+        return false;
+    if (!*at) {
+        size_t size = strlen(address) + 1;
+        if (g->n >= g->buckets) {
+            grow(g);
+            at = place(g, address);
+        }
+        *at = mem_zero(1, sizeof(**at) + size);
+        mem_copy_str((*at)->address, size, address);
+        g->n++;
+    }
+    (*at)->n++;
+    return true;
+}
+
+void guests_leave(struct guests *g, const char *address)
+{
+    struct guest **at = place(g, address), *one = *at;
+    if (!one || --one->n > 0)
+        return;
+    *at = one->next;
+    free(one);
+    g->n--;
+}
+
+size_t guests_count(const struct guests *g)
+{
+    return g->n;
+}

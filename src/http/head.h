@@ -1,0 +1,38 @@
+/*
+ * head.h: the head of an HTTP/1.1 request, taken apart strictly. Pure; views into the caller's bytes.
+ * H1 Two readings are never possible: a repeated or unclear Content-Length, a Transfer-Encoding beside it, blanks
+ * before a colon, folded lines, bare CR or LF and control characters are all refused. H2 Every count has a cap.
+ */
+#ifndef HTTP_HEAD_H
+#define HTTP_HEAD_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define HEAD_MAX    (16u << 10) /* bytes, request line included */
+#define HEADERS_MAX 64
+#define TARGET_MAX  (8u << 10)
+
+struct head {
+    struct str method, target;
+    int minor; /* HTTP/1.minor: 0 or 1 */
+    size_t n;
+    struct {
+        struct str name, value;
+    } headers[HEADERS_MAX];
+    int64_t length; /* of the body; 0 without one; -1: chunked */
+    bool keep_alive, expect_continue, gzip_ok;
+};
+
+/* bytes: up to and with the empty line. 0, or a negative HTTP status (-400, -414, -431, -501, -505, …) with why; *ret
+ * is worth nothing then. */
+int head_parse(struct str bytes, struct head *ret, struct err *err);
+struct str head_get(const struct head *h, const char *name);  /* empty: absent */
+struct str head_last(const struct head *h, const char *name); /* the same, of several the last */
+size_t head_count(const struct head *h, const char *name);    /* how often it stands there */
+
+/* One header, or a trailer of a chunked body, without its line end. False: it is not 'Name: value'. */
+bool header_parse(struct str line, struct str *name, struct str *value);
+bool header_text_ok(struct str value); /* no control characters but a tab */
+
+#endif

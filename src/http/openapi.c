@@ -1,0 +1,108 @@
+/* openapi.c: the route table as an OpenAPI 3.1 document: a loop, so that it cannot forget a route. */
+#include "hub/handlers.h"
+#include "base/json.h"
+
+static void parameter(struct json *j, struct str name, const char *where, struct str about)
+{
+    json_obj(j, NULL);
+    json_str(j, "name", name);
+    json_cstr(j, "in", where);
+    if (strcmp(where, "path") == 0)
+        json_bool(j, "required", true);
+    if (about.len)
+        json_str(j, "description", about);
+    json_obj(j, "schema");
+    json_cstr(j, "type", "string");
+    json_end_obj(j);
+    json_end_obj(j);
+}
+
+static void operation(struct json *j, const struct route *r, const char *method)
+{
+    static const char *const need[ROLE_COUNT] = {"read", "agent", "enroll", "member", "admin", "relay", "read"};
+    struct str rest = str_of(r->params), one, name;
+    const char *open = strchr(r->path, '{'), *close = open ? strchr(open, '}') : NULL;
+    json_obj(j, method);
+    json_cstr(j, "summary", r->summary);
+    json_cstr(j, "x-muster-role", r->open ? "none" : r->agents ? "member or agent" : need[r->need]);
+    if (r->params || open) {
+        json_arr(j, "parameters");
+        if (open)
+            parameter(j, str_n(open + 1, (size_t)(close - open - 1 - (close[-1] == '*'))), "path", str_n("", 0));
+        while (r->params && str_cut(&rest, ';', &one)) {
+            one = str_trim(one);
+            str_cut(&one, ':', &name);
+            parameter(j, name, "query", str_trim(one));
+        }
+        json_end_arr(j);
+    }
+    if (!r->open) {
+        json_arr(j, "security");
+        if (r->need == ROLE_NONE) { /* open, if so configured */
+            json_obj(j, NULL);
+            json_end_obj(j);
+        }
+        json_obj(j, NULL);
+        json_arr(j, "token");
+        json_end_arr(j);
+        json_end_obj(j);
+        json_end_arr(j);
+    }
+    json_obj(j, "responses");
+    json_obj(j, "200");
+    json_cstr(j, "description", "done");
+    json_end_obj(j);
+    json_obj(j, "default");
+    json_cstr(j, "description", "RFC 9457 problem JSON");
+    json_end_obj(j);
+    json_end_obj(j);
+    json_end_obj(j);
+}
+
+enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
+{
+    static const struct {
+        int m;
+        const char *word;
+    } words[] = {{METHOD_GET, "get"},
+                 {METHOD_POST, "post"},
+                 {METHOD_PUT, "put"},
+                 {METHOD_PATCH, "patch"},
+                 {METHOD_DELETE, "delete"}};
+    rp->blob = cache_get(a->cache, STR("openapi"), 1, rq->now_ms); /* the table is what it is */
+    if (rp->blob)
+        return REPLY_NOW;
+    struct buf out = BUF_INIT(1u << 20);
+    struct json j = json_on(&out);
+    json_obj(&j, NULL);
+    json_cstr(&j, "openapi", "3.1.0");
+    json_obj(&j, "info");
+    json_cstr(&j, "title", "muster");
+    json_cstr(&j, "version", a->version);
+    json_end_obj(&j);
+    json_obj(&j, "paths");
+    for (const struct route *r = routes; r->path; r++) {
+        bool begins = r == routes || strcmp(r->path, r[-1].path) != 0; /* lines of one path stand together */
+        bool ends = !r[1].path || strcmp(r->path, r[1].path) != 0;
+        if (begins)
+            json_obj(&j, r->path);
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            if (r->methods & words[i].m)
+                operation(&j, r, words[i].word);
+        if (ends)
+            json_end_obj(&j);
+    }
+    json_end_obj(&j);
+    json_obj(&j, "components");
+    json_obj(&j, "securitySchemes");
+    json_obj(&j, "token");
+    json_cstr(&j, "type", "http");
+    json_cstr(&j, "scheme", "bearer");
+    json_end_obj(&j);
+    json_end_obj(&j);
+    json_end_obj(&j);
+    json_end_obj(&j);
+    rp->blob = blob_new(&out);
+    cache_keep(a->cache, STR("openapi"), 1, rq->now_ms, rp->blob);
+    return REPLY_NOW;
+}

@@ -1,0 +1,24 @@
+/* ports.h: the addresses a server listens on. */
+#ifndef HTTP_PORTS_H
+#define HTTP_PORTS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct event_base;
+struct ports;
+/* A connection: fd is the callee's and does not block; peer is its address in text. */
+typedef void ports_fn(void *arg, int fd, const char *peer);
+
+struct ports *ports_new(struct event_base *loop, ports_fn *fn, void *arg);
+/* Before accepting rests for want of descriptors: full(arg) may give some back, and says whether it did. */
+void ports_on_full(struct ports *p, bool (*full)(void *arg));
+void ports_free(struct ports *p);
+/* "127.0.0.1:0", "[::]:8765", "*:80"; names are not resolved. *ret_port is the one in use; may be NULL. */
+int ports_open(struct ports *p, const char *address, int *ret_port, struct err *err);
+bool ports_has(const struct ports *p, const char *address);
+void ports_close(struct ports *p, const char *address); /* NULL: all */
+void ports_resume(struct ports *p);                     /* once a second */
+
+#endif

@@ -1,0 +1,72 @@
+/* reply_head.c: see reply_head.h. */
+#include "http/reply_head.h"
+
+#include <time.h>
+
+#include "http/web.h"
+#include "base/clock.h"
+
+static void head_line(struct buf *b, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    buf_adds(b, name);
+    buf_adds(b, value);
+    buf_add(b, "\r\n", 2);
+}
+
+/* "Sun, 15 Nov 2026 10:46:12 GMT" */
+static const char *date_now(struct reply_date *d)
+{
+    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    int64_t s = clock_wall_ms() / 1000;
+    struct tm tm;
+    time_t t = (time_t)s;
+    if (s != d->s && gmtime_r(&t, &tm)) {
+        snprintf(d->text, sizeof(d->text), "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * (size_t)tm.tm_wday,
+                 tm.tm_mday, months + 3 * (size_t)tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+        d->s = s;
+    }
+    return d->text;
+}
+
+/* What a browser shows as a document may run nothing, whatever text of somebody's is in it. */
+static bool is_document(const struct reply *rp)
+{
+    struct str type = rp->type ? str_of(rp->type) : STR("");
+    return (str_starts(type, "text/html") || str_starts(type, "image/svg")) &&
+           !str_starts(str_of(rp->extra), "Content-Security-Policy:");
+}
+
+void reply_head_put(struct buf *b, const struct reply *rp, const struct reply_head *a, struct reply_date *date)
+{
+    buf_adds(b, "HTTP/1.1 ");
+    buf_addu(b, (uint64_t)a->status);
+    buf_addc(b, ' ');
+    buf_adds(b, status_words(a->status));
+    if (a->status != 204 && a->status != 304) {
+        if (a->length >= 0) {
+            buf_adds(b, "\r\nContent-Length: ");
+            buf_addu(b, (uint64_t)a->length);
+        }
+        buf_adds(b, "\r\nContent-Type: ");
+        buf_adds(b, rp->type ? rp->type : "application/json");
+    }
+    buf_adds(b, a->gz ? "\r\nContent-Encoding: gzip\r\n" : "\r\n");
+    head_line(b, "Date: ", date_now(date));
+    if (!rp->no_gzip)
+        buf_adds(b, "Vary: Accept-Encoding\r\n");
+    head_line(b, "ETag: ", rp->etag);
+    head_line(b, "Cache-Control: ", rp->cache[0] ? rp->cache : "no-store");
+    head_line(b, "Location: ", rp->location);
+    head_line(b, "Set-Cookie: ", rp->cookie);
+    head_line(b, "", rp->extra);
+    if (is_document(rp))
+        head_line(b, "", web_document_rules);
+    buf_adds(b, "X-Content-Type-Options: nosniff\r\n");
+    if (a->close)
+        buf_adds(b, "Connection: close\r\n");
+    else if (a->old)
+        buf_adds(b, "Connection: keep-alive\r\n");
+    buf_add(b, "\r\n", 2);
+}

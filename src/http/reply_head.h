@@ -1,0 +1,20 @@
+/* reply_head.h: the head of a reply as it goes over the line. Pure but for the date, which is made once a second. */
+#ifndef HTTP_REPLY_HEAD_H
+#define HTTP_REPLY_HEAD_H
+
+#include "hub/api.h"
+
+struct reply_date {
+    int64_t s; /* what text says */
+    char text[40];
+};
+
+struct reply_head {
+    int status;
+    int64_t length; /* of the body; -1: not known, for a HEAD whose GET would be compressed first */
+    bool gz, close, old;
+};
+
+void reply_head_put(struct buf *out, const struct reply *rp, const struct reply_head *a, struct reply_date *date);
+
+#endif

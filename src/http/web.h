@@ -1,0 +1,20 @@
+/* web.h: the files of web/, as tools/build-web put them into the binary: each whole and gzipped. */
+#ifndef HTTP_WEB_H
+#define HTTP_WEB_H
+
+#include "http/cache.h"
+
+struct asset {
+    const char *path; /* "views/now-1a2b3c4d5e.js": below /assets/ */
+    const char *type; /* of its content */
+    struct blob blob; /* bytes of the binary; the table's own reference keeps them from being freed */
+};
+extern struct asset web_assets[]; /* by path; ends with path NULL */
+/* index.html in two parts; between them belong the facts. web_rules is the header line that goes with it. */
+extern const struct str web_index_head, web_index_tail;
+extern const char web_rules[];
+/* The same for other documents of ours, as reports in HTML and charts in SVG, which have their styles and pictures in
+ * them. */
+extern const char web_document_rules[];
+
+#endif

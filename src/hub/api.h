@@ -1,0 +1,282 @@
+/*
+ * api.h: HTTP routes: parse, authorise, query, render. Knows requests and replies, not sockets: hub/ serves them, and
+ * passes in what api must start but not know (taking a batch in, writing to the store).
+ *
+ * A1 Who may call what is a column of the route table and is settled before a body is read. A2 Reading is open if
+ * configured, else it takes a reader's, member's or admin's token, from wherever one asks; every write needs a token.
+ * A3 A foreign Host is refused before anything else is looked at; a write with a foreign Origin too. A4 Nothing here
+ * logs.
+ */
+#ifndef HUB_API_H
+#define HUB_API_H
+
+#include "http/cache.h"
+#include "access/auth.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "book/may.h"
+#include "model/fact.h"
+#include "model/job.h"
+#include "model/now.h"
+
+struct api;
+struct census;
+struct trend;
+struct usage_now;
+struct filter;
+struct node_now;
+struct live;
+struct past_source;
+struct book;
+struct route;
+struct zone;
+
+enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
+
+struct param {
+    struct str name, value; /* decoded */
+};
+
+#define QUERY_MAX   32
+#define EVENTS_LOOK 2000
+
+/* The token a connection sent last and its hash: agents send the same every second. */
+struct token_memo {
+    char text[64], id[20];
+    uint8_t hash[32];
+};
+
+struct reply;
+
+struct request {
+    enum method method;
+    struct str path; /* decoded, without the query */
+    size_t n_query;
+    struct param query[QUERY_MAX];
+    struct str body;
+    struct str tail; /* what the route's "{x}" matched */
+    char peer[64];   /* address, after proxy rules */
+    bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
+    bool tls;
+    bool may_read; /* of the hub's own: whoever is behind it may read */
+    struct str (*header)(const struct request *rq, const char *name);   /* empty: absent */
+    size_t (*header_count)(const struct request *rq, const char *name); /* NULL: each at most once */
+    void *conn; /* the server's handle: pass it back for late replies and streams */
+    /* instead of conn: a request of the hub's own; late replies go here. Empties what it is given. */
+    void (*take)(void *arg, struct reply *rp);
+    void *take_arg;
+    struct token_memo *memo;     /* this connection's; NULL: none is kept */
+    int64_t now_ms;              /* when its head arrived */
+    const struct census *census; /* to know whom `mine` speaks of; the api's, set by api_admit */
+    /* settled by api_admit */
+    const struct route *route;
+    enum role role;
+    struct token token; /* id empty: nobody, or a person the proxy names */
+    bool by_cookie;
+    bool back; /* a form: when its write is durable the browser is sent back to the page */
+};
+/*
+ * Method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the target.
+ * 0 or -EINVAL with a sentence: bad escapes, control characters, more than QUERY_MAX parameters.
+ */
+int request_target(struct request *rq, struct str target, char *scratch, struct err *err);
+/* A form's body (application/x-www-form-urlencoded): at most QUERY_MAX fields; scratch as long as the body. Control
+ * characters are blanks. */
+int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err);
+int method_of(struct str word);                                       /* enum method, or -1 */
+struct str request_query(const struct request *rq, const char *name); /* empty: absent */
+bool request_flag(const struct request *rq, const char *name);        /* present and not "false"/"0" */
+int64_t request_int(const struct request *rq, const char *name, int64_t def, int64_t min, int64_t max);
+
+enum reply_how {
+    REPLY_NOW,    /* send status and body */
+    REPLY_LATER,  /* the hub answers through rq->conn */
+    REPLY_STREAM, /* server-sent events follow */
+};
+struct reply {
+    int status;       /* 0: 200 */
+    const char *type; /* NULL: application/json */
+    struct buf body;
+    struct blob *blob; /* instead of body: shared bytes; one reference is the reply's */
+    char etag[48];
+    char location[256], cookie[256], cache[64];
+    char extra[400]; /* one more header line "Name: value", or empty */
+    bool no_gzip, close;
+};
+void reply_fini(struct reply *rp);
+/* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */
+enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *status_words(int status); /* "Not Found" */
+/* The filter a request asks for, the caller's; NULL: none. False: rp has a 400 that names the column. `mine` is the
+ * token's person, or without one whom the parameter me names. */
+bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret);
+
+/*
+ * A question about the past: it may take long, so the hub answers it beside its loop. Made by a route, with copies of
+ * all it needs; run fills rp, and may neither touch api nor live.
+ */
+struct past_ask {
+    void (*run)(struct past_ask *k, const struct past_source *past, struct reply *rp);
+    void (*end)(struct past_ask *k); /* frees k; on the loop */
+    int64_t limit_ms;                /* it is stopped then; 0: after half a minute */
+};
+/*
+ * An answer about all nodes that is too long for one turn of the loop: the hub has it drawn piece by piece. Made by a
+ * route, with copies of all it needs, for nodes come and go meanwhile.
+ */
+struct drawing {
+    bool (*step)(struct drawing *d, struct api *a, size_t bytes); /* about so many more onto out; true: that is all */
+    void (*end)(struct drawing *d);                               /* frees d */
+    struct buf key, out;                                          /* key: the cache's; empty: it is not kept there */
+    struct buf piece;                                             /* of a stream: out, compressed (cache.h) */
+    uint64_t version;
+    int64_t at_ms, cost_us; /* cost: the hub adds it up */
+};
+/* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
+void reply_failed(struct reply *rp, int code, const struct err *err);
+
+/* What hub/ lends. Text is borrowed. */
+struct alerts_now;
+struct heard;
+struct alert_finding;
+struct alert_rule;
+struct alert_rules;
+struct silence;
+struct bulletin_now;
+
+struct api {
+    struct live *live;
+    struct cache *cache;
+    struct sources_said *sources; /* what relays say of theirs */
+    struct census *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
+    struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
+    uint64_t page_name, page_hash;
+    bool demo, show_cmd, read_open; /* read_open: reading takes no token */
+    const char *version, *name;     /* the cluster's name on screens */
+    const char *colours;            /* by whose limits the page colours; NULL: its own */
+    const char *agent_path;         /* the agent binary to hand out; NULL: none */
+    const char *pin;                /* of a certificate we made ourselves; NULL: none */
+    const char *const *host_names;  /* patterns */
+    size_t n_host_names;
+    const char *proxy_header; /* the user's name, believed from these addresses; NULL: off */
+    const char *const *proxies, *const *admins;
+    size_t n_proxies, n_admins;
+    uint32_t nonce; /* of this start: versions count from 0 again after the next */
+    int64_t session_ms;
+    /* browser sessions and links that log in once: access/sessions.h. find and take: 1, 0 or -errno */
+    void (*session_begin)(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX]);
+    int (*session_find)(void *hub, struct str cookie, int64_t now_ms, struct token *ret);
+    /* The cookie's, and where all every one of who asks; answers with rp when that is durable. */
+    enum reply_how (*session_end)(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all);
+    void (*once_make)(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
+    int (*once_take)(void *hub, struct str text, int64_t now_ms, struct token *ret);
+    int64_t watched_ms; /* when somebody last looked at the state */
+    void *hub;
+    int (*find_token)(void *hub, const char *id, struct token *ret); /* 1, 0 or -errno */
+    enum reply_how (*take_batches)(void *hub, struct request *rq, struct reply *rp);
+    enum reply_how (*stream)(void *hub, struct request *rq, struct reply *rp);
+    /* Takes k in any case. ETag, If-None-Match and gzip of the answer are the hub's business. */
+    enum reply_how (*ask)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
+    /* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
+    enum reply_how (*ask_then)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
+                               void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
+    enum reply_how (*draw)(void *hub, struct request *rq, struct reply *rp, struct drawing *d); /* takes d; or NULL */
+    /* vesta senders */
+    const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
+    int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
+                          struct err *err);
+    int (*vesta_update)(void *hub, struct request *rq, struct str id,
+                        struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
+    /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
+    int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
+    /* administration; rename NULL, retired and maintenance -1: leave */
+    int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
+                      struct err *err);
+    int (*node_delete)(void *hub, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
+    /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap */
+    int (*node_join)(void *hub, const char *new_one, const char *old_one, struct err *err);
+    void (*node_labels)(void *hub, const char *key, const char *labels); /* a key that is not known is passed over */
+    /* JSON array. keep: NULL, or which of the newest EVENTS_LOOK; n NULL: a node that is not known any more */
+    int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit,
+                  bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                  struct err *err);
+    /* jobs: the two that write answer when it is durable */
+    enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
+    enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
+    int (*job_get)(void *hub, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno; for free() */
+    /* bookings. put: as it is to be (id 0: a new one), by whom; answers when it is durable, or with a 409 */
+    struct book *book;
+    enum book_auth book_auth;
+    const struct zone *zone; /* of times that name none */
+    enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
+    int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
+    void (*wait_heard)(void *hub, const struct hold *h, int64_t now_ms);        /* who waits, or was given, is there */
+    bool (*reaches)(void *hub, const char *person, const char *rule); /* can he be told of that by a message? */
+    /* alerts: alert/show.h */
+    void (*alerts_now)(void *hub, struct alerts_now *ret);
+    const struct alert_rules *(*alert_rules)(void *hub);
+    struct alert_rules *(*alert_rules_again)(void *hub); /* the same, the caller's own */
+    bool replaying;                                      /* one look at the past at a time */
+    void (*alerts_test)(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
+                        void *arg);
+    enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
+    enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
+    /* a test message through a channel, to whom there ("": as the channel says) */
+    enum reply_how (*channel_test)(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
+    /* what the bot says to a text; talk: one in a channel that is not said to it */
+    /* Slack over HTTP. secret: 1, 0 when none is set, or -errno with a sentence; heard takes h */
+    int (*slack_secret)(void *hub, struct buf *ret, struct err *err);
+    enum reply_how (*slack_heard)(void *hub, struct request *rq, struct reply *rp, struct heard *h);
+    enum reply_how (*say)(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
+    /* scheduled reports: bulletin.h; now: borrowed until the next call; send: to this channel ("": all of its own) */
+    const struct bulletin_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);
+    enum reply_how (*bulletin_send)(void *hub, struct request *rq, struct reply *rp, const char *name,
+                                    const char *channel);
+    /* usage: usage.h; recount: how many hours are to be counted again */
+    void (*usage_now)(void *hub, struct usage_now *ret);
+    size_t (*usage_recount)(void *hub);
+    const struct trend *(*trend)(void *hub);   /* who used how much lately */
+    void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
+    bool (*ready)(void *hub,
+                  char why[NOTICE_MAX]); /* why: also where batches can be stored but something else is wrong */
+    void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
+};
+
+struct route {
+    int methods;
+    const char *path; /* "/api/v1/state"; "/states/{host}/"; "{x}" matches one segment, "{x*}" several */
+    enum role need;   /* NONE: reading; AGENT: agent or enroll; MEMBER: member or admin; ADMIN: admin */
+    bool open;        /* no token asked for here (healthz, install, login; vesta's have their own) */
+    bool any;         /* whoever asks, with any token or none; one that is given must be good */
+    bool agents;      /* where a member may, an agent may too */
+    bool write;       /* changes something: Origin is checked */
+    const char *summary;
+    const char *params; /* "node: key or name; at: time", for openapi; NULL: none */
+    size_t max_body;
+    bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
+    enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
+};
+/* A job as JSON; all: its command line too. */
+void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
+
+/* A booking as JSON; me: whose are "mine". */
+void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, const char *me, int64_t now_ms,
+                int status);
+/* A wait as JSON. */
+void reply_wait(struct reply *rp, const struct api *a, const struct hold *h, int64_t now_ms, int status);
+/* 409: what h overlaps, in a sentence and as rows. */
+enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct hold *h, const char *me,
+                              int64_t now_ms);
+
+extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */
+
+/* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.
+ */
+bool api_admit(struct api *a, struct request *rq, struct reply *rp);
+/* The same for a request of the hub's own in the name of somebody, whose role, token and may_read are set: there is no
+ * Host, Origin or token to look at. */
+bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp);
+/* Run what was admitted (api_admit is called here if it was not before). */
+enum reply_how api_handle(struct api *a, struct request *rq, struct reply *rp);
+
+#endif

@@ -1,9 +1,0 @@
-/* decode.h: how the store reads batches and facts: through wire. */
-#ifndef HUB_DECODE_H
-#define HUB_DECODE_H
-
-#include "store/history.h"
-
-extern const struct store_decoder hub_decoder;
-
-#endif

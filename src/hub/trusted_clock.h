@@ -1,0 +1,34 @@
+/*
+ * trusted_clock.h: the wall clock, as far as it may be believed when data goes by age. A clock that jumped (a dead battery,
+ * a wrong time server, somebody's hand) must not cost history: after a jump forward, and after a start, the time goes
+ * on from where it was until the clock has run evenly for an hour; after a jump back it is not known as long.
+ */
+#ifndef HUB_TRUSTED_CLOCK_H
+#define HUB_TRUSTED_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STEADY_JUMP_MS 300000  /* what is less is followed: time servers pull clocks right in small steps */
+#define STEADY_HOLD_MS 3600000 /* how long a new time is doubted */
+
+struct steady {
+    bool begun;
+    int64_t off_ms;   /* wall less monotonic clock, as believed */
+    int64_t new_ms;   /* the same as it is now */
+    int64_t since_ms; /* that it has been so, monotonic; only while they differ */
+    bool jumped;      /* they differ because we saw it jump, not because we were away */
+};
+/* newest_ms: the hub was alive then, by its own clock, before it was started; 0: never. */
+void steady_begin(struct steady *s, int64_t newest_ms, int64_t wall_ms, int64_t mono_ms);
+/* The time to go by; 0: not known, nothing goes by age. So before steady_begin. */
+int64_t steady_at(struct steady *s, int64_t wall_ms, int64_t mono_ms);
+/* How far the clock jumped from what is believed; 0: not. */
+int64_t steady_doubt(const struct steady *s);
+
+/* The process's own, for store_conf.now_ms: asked by any thread. */
+int64_t steady_now_ms(void);
+void steady_start(int64_t newest_ms);
+int64_t steady_now_doubt(void);
+
+#endif

@@ -1,0 +1,344 @@
+/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did meanwhile. */
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "agent/local.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "jobs/cmd_label.h"
+#include "cli/spawn.h"
+#include "format/render.h"
+
+#define CSV_MAX     (256u << 20)
+#define RECORD_PIDS 64 /* told to the hub */
+
+struct record_conf {
+    struct client_conf client;
+    char *csv, *name;
+    bool all, quiet;
+    int64_t every;
+};
+
+static const struct opt record_opts[] = {
+    OPT(record_conf, every, 'i', OPT_DURATION, "1s", "TIME", "time between samples", .min = 100, .max = 60000),
+    OPT(record_conf, all, 'a', OPT_BOOL, NULL, NULL, "tell of every GPU, not only of those the command used"),
+    OPT(record_conf, csv, 0, OPT_PATH, NULL, "FILE", "write every sample to FILE as CSV, too"),
+    OPT(record_conf, name, 0, OPT_STR, NULL, "NAME", "what the job is called in the hub; the program unless told"),
+    CLIENT_OPTS(record_conf, client),
+    OPT(record_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no summary"),
+    {0},
+};
+const struct opt_cmd record_face = {
+    .name = "muster record",
+    .summary = "run a command, then say what its GPUs did",
+    .args = "-- COMMAND [ARGUMENT]...",
+    .about = "Samples this machine's GPUs while COMMAND runs and prints peaks and means of those it used to standard "
+             "error at the end. The exit status is the command's; 127 when it cannot be started. It needs no hub; with "
+             "--hub (or "
+             "MUSTER_HUB) and a member's token it labels the span there as a job, too. The command never waits for the "
+             "hub.",
+    .examples = "muster record -- python train.py  # time for GPUs\n"
+                "muster record --csv run.csv -- ./bench\n"
+                "muster record --hub http://hub:8765 --token-file ~/.muster-token -- ./bench  # shows in muster jobs",
+    .opts = record_opts,
+};
+
+static const enum metric watched[] = {M_util, M_mem_used, M_power, M_temp, M_sm_active, M_clock_sm};
+enum { WATCHED = sizeof(watched) / sizeof(watched[0]) };
+
+struct seen { /* one device */
+    struct device_fact fact;
+    bool used;
+    size_t n[WATCHED];
+    __int128 sum[WATCHED];
+    int64_t max[WATCHED];
+    int64_t energy_first, energy_last; /* -1: not known */
+};
+
+struct recording {
+    pid_t child;
+    uint64_t facts;
+    size_t n_seen;
+    struct seen *seen;
+    size_t n_slots;
+    size_t slots[DEVICES_MAX]; /* slot - 1 to seen */
+    struct proc_list procs;
+    bool csv;
+    struct buf rows;
+    pid_t pids[RECORD_PIDS]; /* ours that were on a GPU, and the command itself */
+    size_t n_pids;
+};
+
+/* ---- what the collector says ---- */
+
+static void take_hello(void *arg, const struct hello *h)
+{
+    (void)arg, (void)h;
+}
+
+static void take_facts(void *arg, uint64_t id, const struct node_fact *f)
+{
+    struct recording *r = arg;
+
+    (void)id;
+    r->n_slots = 0;
+    for (size_t i = 0; i < f->n_devices && i < DEVICES_MAX; i++) {
+        size_t k = 0;
+        while (k < r->n_seen && strcmp(r->seen[k].fact.uuid, f->devices[i].uuid) != 0)
+            k++;
+        if (k == r->n_seen) {
+            r->seen = mem_grow(r->seen, r->n_seen + 1, sizeof(*r->seen));
+            r->seen[r->n_seen++] = (struct seen){.energy_first = -1, .energy_last = -1};
+        }
+        r->seen[k].fact = f->devices[i];
+        r->slots[r->n_slots++] = k;
+    }
+}
+
+static void take_procs(void *arg, uint64_t id, const struct proc_list *l)
+{
+    struct recording *r = arg;
+
+    (void)id;
+    proc_list_fini(&r->procs);
+    proc_list_copy(&r->procs, l);
+}
+
+/* Its parent; 0 when there is none to find. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[512];
+    int64_t ppid;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    AUTO_FILE FILE *f = fopen(path, "re");
+    if (!f || !fgets(text, sizeof(text), f))
+        return 0;
+    const char *end = strrchr(text, ')'); /* a name may hold anything */
+    struct str rest = str_of(end ? end + 1 : ""), word;
+    bool has_state = str_word(&rest, &word);
+    /* cppcheck-suppress resourceLeak ; AUTO_FILE closes it */
+    return has_state && str_word(&rest, &word) && str_int(word, &ppid) ? (pid_t)ppid : 0;
+}
+
+static bool is_ours(const struct recording *r, pid_t pid)
+{
+    for (int depth = 0; pid > 1 && depth < 64; depth++, pid = parent_of(pid))
+        if (pid == r->child)
+            return true;
+    return false;
+}
+
+static void take_value(struct seen *s, enum metric m, int64_t v)
+{
+    if (m == M_energy) {
+        s->energy_first = s->energy_first < 0 ? v : s->energy_first;
+        s->energy_last = v;
+    }
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i] == m) {
+            s->max[i] = s->n[i] ? MAX(s->max[i], v) : v;
+            s->sum[i] += v;
+            s->n[i]++;
+        }
+}
+
+static void note_pid(struct recording *r, pid_t pid)
+{
+    for (size_t i = 0; i < r->n_pids; i++)
+        if (r->pids[i] == pid)
+            return;
+    if (r->n_pids < RECORD_PIDS)
+        r->pids[r->n_pids++] = pid;
+}
+
+static void take_batch(void *arg, const struct batch *b)
+{
+    struct recording *r = arg;
+    char when[32];
+
+    for (size_t i = 0; i < b->n_uses; i++) {
+        const struct proc_use *u = &b->uses[i];
+        if (u->slot >= 1 && u->slot <= r->n_slots && u->proc < r->procs.n && is_ours(r, r->procs.v[u->proc].pid)) {
+            r->seen[r->slots[u->slot - 1]].used = true;
+            note_pid(r, r->procs.v[u->proc].pid);
+        }
+    }
+    for (size_t c = 0; c < b->n_columns; c++) {
+        const struct column *col = &b->columns[c];
+        int m = metric_by_no(col->metric);
+        if (m < 0 || col->slot < 1 || col->slot > r->n_slots)
+            continue;
+        struct seen *s = &r->seen[r->slots[col->slot - 1]];
+        for (size_t t = 0; t < b->n_ticks; t++) {
+            if (!column_has(col, t))
+                continue;
+            take_value(s, (enum metric)m, col->v[t]);
+            if (r->csv) {
+                buf_addf(&r->rows, "%s,%d,%s,%s,%s,", clock_iso(b->at_ms[t], when), (int)s->fact.index, s->fact.uuid,
+                         metrics[m].name, unit_names[metrics[m].unit]);
+                metric_base(&r->rows, (enum metric)m, col->v[t]);
+                buf_adds(&r->rows, "\r\n");
+            }
+        }
+    }
+}
+
+/* ---- the command ---- */
+
+/* Until the command ends: its wait status. A collector that cannot go on does not end the command. */
+static int watch(pid_t child, struct local *l)
+{
+    int status = 0;
+    AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+
+    while (l && pidfd >= 0) {
+        struct pollfd fds[2] = {{.fd = pidfd, .events = POLLIN}, {.fd = local_fd(l), .events = POLLIN}};
+        struct err err = {0};
+        if (poll(fds, 2, 1000) < 0 && errno != EINTR)
+            break;
+        if (fds[0].revents || (fds[1].revents && local_next(l, 1, &err) < 0))
+            break;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+/* ---- the summary ---- */
+
+static void amount(struct buf *out, enum metric m, __int128 v, size_t n)
+{
+    render_amount(out, unit_names[metrics[m].unit], (double)v / (double)n / (double)metrics[m].per);
+}
+
+static void tell_device(struct buf *out, const struct seen *s)
+{
+    buf_addf(out, "gpu %d  %s\n", (int)s->fact.index, s->fact.name);
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (!s->n[i])
+            continue;
+        buf_addf(out, "  %-10s peak ", metrics[watched[i]].name);
+        amount(out, watched[i], s->max[i], 1);
+        buf_adds(out, ", mean ");
+        amount(out, watched[i], s->sum[i], s->n[i]);
+        buf_addc(out, '\n');
+    }
+    if (s->energy_last > s->energy_first && s->energy_first >= 0) {
+        buf_addf(out, "  %-10s ", "energy");
+        amount(out, M_energy, s->energy_last - s->energy_first, 1);
+        buf_addc(out, '\n');
+    }
+}
+
+static void tell(const struct recording *r, bool all, int64_t ms)
+{
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    size_t told = 0;
+    char span[24];
+
+    buf_addf(&out, "ran %s\n", clock_span(ms, span));
+    for (size_t i = 0; i < r->n_seen; i++)
+        if (all || r->seen[i].used) {
+            tell_device(&out, &r->seen[i]);
+            told++;
+        }
+    if (!told)
+        buf_adds(&out, r->n_seen ? "it used no GPU\n" : "no GPU was seen\n");
+    fwrite(out.p, 1, out.len, stderr);
+}
+
+static void end_label(struct label *l, const struct recording *r, const struct record_conf *conf, int code)
+{
+    AUTO_FREE const char **devices = mem_zero(MAX(r->n_seen, 1u), sizeof(*devices));
+    struct label_end e = {.end_ms = clock_wall_ms(), .exit_code = code, .pids = r->pids, .n_pids = r->n_pids};
+    struct err err = {0};
+    char id[32];
+
+    for (size_t i = 0; i < r->n_seen; i++)
+        if (r->seen[i].used)
+            devices[e.n_devices++] = r->seen[i].fact.uuid;
+    e.devices = devices;
+    if (label_end(l, &e, id, &err) < 0)
+        cli_fail(&record_face, 0, "this is not a job in the hub: %s", err.msg);
+    else if (!conf->quiet)
+        fprintf(stderr, "job %s in %s\n", id, client_url(&conf->client));
+}
+
+static int run(const struct record_conf *conf, char **argv)
+{
+    struct recording r = {.csv = conf->csv != NULL, .rows = BUF_INIT(CSV_MAX)};
+    struct local_sink sink = {&r, take_hello, take_facts, take_procs, take_batch};
+    struct agent_conf agent;
+    struct local *l = NULL;
+    struct err err = {0};
+    int why = 0, code;
+    bool have = conf_default(&agent, &err) == 0, fits = have && opt_env(agent_opts, &agent, &err) == 0;
+
+    buf_adds(&r.rows, "time,gpu,device,metric,unit,value\r\n");
+    if (fits) /* with MUSTER_COLLECTOR and the like, as for an agent */
+        agent.tick = conf->every;
+    if (!fits || local_open(&l, &agent, &sink, &err) < 0)
+        cli_fail(&record_face, 0, "GPUs are not seen: %s", err.msg);
+    const char *slash = strrchr(argv[0], '/');
+    const char *program = slash && slash[1] ? slash + 1 : argv[0];
+    bool hub = conf->client.hub && conf->client.hub[0];
+    int64_t begin_ms = clock_mono_ms();
+    struct label_facts facts = {.name = conf->name && conf->name[0] ? conf->name : program,
+                                .argv = argv,
+                                .start_ms = clock_wall_ms()};
+    r.child = spawn_start(argv, &why);
+    if (r.child < 0) {
+        code = cli_fail(&record_face, 127, "cannot start '%s': %s", argv[0], strerror(why));
+    } else {
+        facts.pid = r.child;
+        note_pid(&r, r.child);
+        struct label *label = hub ? label_begin(&conf->client, &facts) : NULL;
+        int status = watch(r.child, l);
+        code = spawn_code(status);
+        if (!conf->quiet)
+            tell(&r, conf->all, clock_mono_ms() - begin_ms);
+        if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
+            cli_fail(&record_face, 0, "%s", err.msg);
+        if (hub)
+            end_label(label, &r, conf, code);
+    }
+    local_close(l);
+    if (have)
+        conf_fini(&agent);
+    proc_list_fini(&r.procs);
+    buf_fini(&r.rows);
+    free(r.seen);
+    return code;
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct record_conf conf = {0};
+    struct err err = {0};
+    int argi = argc, r;
+
+    opt_defaults(record_opts, &conf);
+    r = opt_env(record_opts, &conf, &err);
+    if (r == 0)
+        r = opt_args(record_opts, &conf, argc, argv, &argi, &err); /* flags behind the command are the command's */
+    if (r == 1) {
+        AUTO_BUF out = BUF_INIT(1 << 20);
+        opt_help(&record_face, &out);
+        r = cli_print(&record_face, &out);
+    } else if (r < 0) {
+        r = cli_fail(&record_face, EXIT_USAGE, "%s", err.msg);
+    } else if (argi >= argc) {
+        r = cli_fail(&record_face, EXIT_USAGE, "which command? As in: muster record -- python train.py");
+    } else {
+        r = run(&conf, argv + argi);
+    }
+    opt_fini(record_opts, &conf);
+    return r;
+}

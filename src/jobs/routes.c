@@ -1,0 +1,335 @@
+/* routes.c: jobs out: one, or those of a time. The list is read beside the loop; what the filter asks is answered on it.
+ */
+#include <errno.h>
+#include <jansson.h>
+
+#include "hub/handlers.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "now/filter.h"
+#include "history/history.h"
+#include "now/view.h"
+#include "base/when.h"
+#include "format/render.h"
+
+#define JOBS_BYTES (64u << 20)
+#define JOBS       100 /* unless told */
+#define JOBS_MAX   1000
+#define JOBS_LOOK  5000 /* with a filter at most so many are looked at */
+
+/* ---- one job in words ---- */
+
+/* "ended"; "unfinished": nobody said that it ended, and its node is gone or down; else "running". */
+static const char *job_state(const struct api *a, const struct job_fact *j)
+{
+    const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
+    if (j->end_ms)
+        return "ended";
+    return j->node[0] && (!n || n->retired || n->state == NODE_DOWN) ? "unfinished" : "running";
+}
+
+/* The attribute `command` is a command line: for its owner and admins, unless the hub shows them to all. */
+static char *attrs_for(const struct job_fact *j, bool all)
+{
+    if (all || !strstr(j->attrs, "\"command\""))
+        return mem_str(j->attrs);
+    json_t *o = json_loads(j->attrs, 0, NULL);
+    json_object_del(o, "command");
+    char *text = o ? json_dumps(o, JSON_COMPACT) : mem_str("{}");
+    json_decref(o);
+    return text;
+}
+
+bool job_shows_all(const struct api *a, const struct request *rq, const struct job_fact *j)
+{
+    return a->show_cmd || rq->role == ROLE_ADMIN ||
+           (rq->role == ROLE_MEMBER && rq->token.person[0] && strcmp(rq->token.person, j->person) == 0);
+}
+
+static void list_json(struct json *j, const char *key, const char *text, bool numbers)
+{
+    struct str rest = str_of(text), one;
+    json_arr(j, key);
+    while (str_cut(&rest, ',', &one))
+        if (one.len && numbers)
+            json_raw(j, NULL, one);
+        else if (one.len)
+            json_str(j, NULL, one);
+    json_end_arr(j);
+}
+
+static void job_json(struct json *j, const struct api *a, const struct job_fact *job, bool all)
+{
+    char id[JOB_ID_LEN];
+    const struct node_now *n = job->node[0] ? live_find(a->live, job->node) : NULL;
+    AUTO_FREE char *attrs = attrs_for(job, all);
+    json_obj(j, NULL);
+    json_cstr(j, "id", job_id_text(job->id, id));
+    json_cstr(j, "name", job->name);
+    json_cstr(j, "kind", job->kind);
+    json_cstr(j, "state", job_state(a, job));
+    json_cstr(j, "person", job->person[0] ? job->person : NULL);
+    json_cstr(j, "node", n ? n->name : job->node[0] ? job->node : NULL);
+    json_cstr(j, "node_id", job->node[0] ? job->node : NULL);
+    list_json(j, "devices", job->devices, false);
+    list_json(j, "pids", job->pids, true);
+    json_cstr(j, "parent", job->parent ? job_id_text(job->parent, id) : NULL);
+    json_int(j, "start", job->start_ms);
+    if (job->end_ms)
+        json_int(j, "end", job->end_ms);
+    else
+        json_none(j, "end");
+    json_raw(j, "attributes", str_of(attrs[0] ? attrs : "{}"));
+    json_end_obj(j);
+}
+
+void reply_job(struct reply *rp, const struct api *a, const struct job_fact *job, bool all)
+{
+    rp->body = BUF_INIT(1u << 20);
+    snprintf(rp->cache, sizeof(rp->cache), "no-store");
+    struct json j = json_on(&rp->body);
+    job_json(&j, a, job, all);
+    buf_addc(&rp->body, '\n');
+}
+
+bool job_id_parse(struct str s, int64_t *ret)
+{
+    uint64_t v;
+    if (s.len != JOB_ID_LEN - 1 || !str_hex(s, &v) || !v || v > INT64_MAX)
+        return false;
+    *ret = (int64_t)v;
+    return true;
+}
+
+int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret)
+{
+    struct err err = {0};
+    int64_t id;
+    int r = job_id_parse(rq->tail, &id) ? a->job_get(a->hub, id, ret, &err) : 0;
+    if (r == 0)
+        reply_problem(rp, 404, "there is no job '%.*s'; /api/v1/jobs lists them", (int)MIN(rq->tail.len, 64u),
+                      rq->tail.p);
+    else if (r < 0)
+        reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
+    return r;
+}
+
+enum reply_how get_job(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct job_fact *j = NULL;
+    if (job_of_path(a, rq, rp, &j) == 1)
+        reply_job(rp, a, j, job_shows_all(a, rq, j));
+    return REPLY_NOW;
+}
+
+/* ---- those of a time ---- */
+
+struct jobs_list {
+    struct past_ask ask; /* first */
+    struct job_ask what; /* with text of ours */
+    char *texts[4];
+    struct filter *filter; /* NULL: all */
+    size_t limit;
+    bool csv;
+    struct request who; /* role and person of the asker, nothing else */
+    int64_t now_ms;
+    struct job_fact **v;
+    size_t n, cap;
+};
+
+static void list_take(void *arg, const struct job_fact *j)
+{
+    struct jobs_list *l = arg;
+    VEC_ROOM(l->v, l->n, l->cap);
+    l->v[l->n++] = job_copy(j);
+}
+
+static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct jobs_list *l = (struct jobs_list *)k;
+    struct err err = {0};
+    l->what.stop = past->stop;
+    l->what.stop_arg = past->stop_arg;
+    int r = past->jobs(past->procs_arg, &l->what, list_take, l, &err);
+    if (r < 0)
+        reply_failed(rp, r, &err);
+}
+
+static const struct device_now *device_of(const struct node_now *n, struct str uuid)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (str_eq(uuid, n->devices[i].fact.uuid))
+            return &n->devices[i];
+    return NULL;
+}
+
+/* As a process on each of its devices: user is the person, program the name. */
+static bool job_matches(const struct api *a, const struct filter *f, const struct job_fact *j, int64_t now_ms)
+{
+    static const struct node_now nowhere;
+    const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
+    struct proc_fact fact = {0};
+    struct proc_now p = {.fact = &fact, .mem = -1, .sm = -1};
+    struct str pids = str_of(j->pids), rest = str_of(j->devices), one;
+    bool any = false;
+    int64_t pid;
+    mem_copy_str(fact.user, sizeof(fact.user), j->person);
+    mem_copy_str(fact.name, sizeof(fact.name), j->name);
+    if (str_cut(&pids, ',', &one) && str_int(one, &pid))
+        fact.pid = (int32_t)pid;
+    while (n && str_cut(&rest, ',', &one)) {
+        const struct device_now *d = device_of(n, one);
+        if (d && filter_match_proc(f, n, d, &p, now_ms))
+            return true;
+        any |= d != NULL;
+    }
+    return !any && filter_match_proc(f, n ? n : &nowhere, NULL, &p, now_ms);
+}
+
+static const struct column_spec job_columns[] = {
+    {"id", "ID", CELL_TEXT, .weight = 1},           {"name", "NAME", CELL_TEXT, .weight = 1},
+    {"kind", "KIND", CELL_TEXT, .weight = 1},       {"state", "STATE", CELL_TEXT, .weight = 1},
+    {"person", "PERSON", CELL_TEXT, .weight = 1},   {"node", "NODE", CELL_TEXT, .weight = 1},
+    {"node_id", "NODE ID", CELL_TEXT, .weight = 1}, {"devices", "DEVICES", CELL_TEXT, .weight = 1},
+    {"pids", "PIDS", CELL_TEXT, .weight = 1},       {"parent", "PARENT", CELL_TEXT, .weight = 1},
+    {"start", "START", CELL_TEXT, .weight = 1},     {"end", "END", CELL_TEXT, .weight = 1},
+    {"attributes", "MORE", CELL_TEXT, .weight = 1},
+};
+
+static void job_row(struct rows *r, const struct api *a, const struct job_fact *j, bool all)
+{
+    char id[JOB_ID_LEN], parent[JOB_ID_LEN] = "", start[32], end[32] = "";
+    const struct node_now *n = j->node[0] ? live_find(a->live, j->node) : NULL;
+    AUTO_FREE char *attrs = attrs_for(j, all);
+    if (j->parent)
+        job_id_text(j->parent, parent);
+    if (j->end_ms)
+        clock_iso(j->end_ms, end);
+    const char *const texts[] = {job_id_text(j->id, id),
+                                 j->name,
+                                 j->kind,
+                                 job_state(a, j),
+                                 j->person,
+                                 n ? n->name : "",
+                                 j->node,
+                                 j->devices,
+                                 j->pids,
+                                 parent,
+                                 clock_iso(j->start_ms, start),
+                                 end,
+                                 attrs};
+    struct cell *c = rows_add(r);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i][0])
+            cell_text(&c[i], str_of(texts[i]));
+}
+
+static void list_csv(const struct jobs_list *l, const struct api *a, struct reply *rp)
+{
+    struct rows rows;
+    rows_init(&rows, job_columns, ARRAY_LEN(job_columns));
+    for (size_t i = 0; i < l->n; i++)
+        job_row(&rows, a, l->v[i], job_shows_all(a, &l->who, l->v[i]));
+    rp->type = "text/csv; charset=utf-8";
+    render_rows_csv(&rp->body, &rows);
+    rows_fini(&rows);
+}
+
+static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
+{
+    struct jobs_list *l = (struct jobs_list *)k;
+    bool more = l->n >= l->what.limit;
+    size_t kept = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (kept < l->limit && (!l->filter || job_matches(a, l->filter, l->v[i], l->now_ms))) {
+            l->v[kept++] = l->v[i];
+        } else {
+            more |= kept == l->limit;
+            free(l->v[i]);
+        }
+    l->n = kept;
+    rp->body = BUF_INIT(JOBS_BYTES);
+    if (l->csv) {
+        list_csv(l, a, rp);
+        return;
+    }
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_arr(&j, "jobs");
+    for (size_t i = 0; i < l->n; i++)
+        job_json(&j, a, l->v[i], job_shows_all(a, &l->who, l->v[i]));
+    json_end_arr(&j);
+    json_bool(&j, "more", more);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", JOBS_BYTES >> 20);
+}
+
+static void list_end(struct past_ask *k)
+{
+    struct jobs_list *l = (struct jobs_list *)k;
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+    for (size_t i = 0; i < ARRAY_LEN(l->texts); i++)
+        free(l->texts[i]);
+    filter_free(l->filter);
+    free(l);
+}
+
+/* False: rp has the answer. */
+static bool list_span(const struct request *rq, struct job_ask *ask, struct reply *rp)
+{
+    struct str from = request_query(rq, "from"), to = request_query(rq, "to"), parent = request_query(rq, "parent");
+    struct err err = {0};
+    if ((from.len && when_parse(from, "from", rq->now_ms, &ask->from_ms, &err) < 0) ||
+        (to.len && when_parse(to, "to", rq->now_ms, &ask->to_ms, &err) < 0))
+        reply_problem(rp, 400, "%s", err.msg);
+    else if (ask->to_ms && ask->from_ms >= ask->to_ms)
+        reply_problem(rp, 400, "from is not before to");
+    else if (parent.len && !job_id_parse(parent, &ask->parent))
+        reply_problem(rp, 400, "parent '%.*s' is not a job's id: that has 16 hex digits", (int)MIN(parent.len, 40u),
+                      parent.p);
+    else
+        return true;
+    return false;
+}
+
+enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str format = request_query(rq, "format");
+    struct job_ask what = {0};
+    struct filter *filter = NULL;
+    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
+    if (format.len && !csv && !str_eq(format, "json"))
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are json and csv", (int)MIN(format.len, 40u),
+                             format.p);
+    if (!list_span(rq, &what, rp) || !request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    struct jobs_list *l = mem_zero(1, sizeof(*l));
+    *l = (struct jobs_list){.ask = {.run = list_run, .end = list_end},
+                            .what = what,
+                            .filter = filter,
+                            .limit = (size_t)request_int(rq, "limit", JOBS, 1, JOBS_MAX),
+                            .csv = csv,
+                            .who = {.role = rq->role, .token = rq->token},
+                            .now_ms = rq->now_ms};
+    const struct {
+        const char *param, **to;
+    } by[] = {{"node", &l->what.node},
+              {"device", &l->what.device},
+              {"person", &l->what.person},
+              {"kind", &l->what.kind}};
+    for (size_t i = 0; i < ARRAY_LEN(by); i++) {
+        struct str s = request_query(rq, by[i].param);
+        *by[i].to = l->texts[i] = mem_strn(s.p, s.len);
+    }
+    const struct node_now *n = l->texts[0][0] ? live_find(a->live, l->texts[0]) : NULL;
+    if (n) { /* one that is gone is asked for by its id */
+        free(l->texts[0]);
+        l->what.node = l->texts[0] = mem_str(n->key);
+    }
+    l->what.limit = filter ? JOBS_LOOK : l->limit + 1;
+    return a->ask_then(a->hub, rq, rp, &l->ask, list_settle);
+}

@@ -1,0 +1,368 @@
+/*
+ * routes_put.c: jobs in: a span is begun, ended, told more of. Who may: a person for himself, an agent for its node, an
+ * admin for everybody. The id is made from who labels and the key he chose, so a retry is the same job.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "hub/handlers.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "now/view.h"
+#include "base/when.h"
+
+#define KEY_MAX  200
+#define AHEAD_MS 3600000 /* a clock may be off, but not by more */
+
+/* A body read. Text points into the JSON, or into what is freed with the draft. */
+struct draft {
+    json_t *o;
+    const char *name, *kind, *person, *key;
+    char *node, *devices, *pids, *attrs; /* owned; NULL: not given */
+    int64_t start_ms, end_ms, parent;    /* -1: not given; parent 0 */
+};
+
+static void draft_fini(struct draft *d)
+{
+    json_decref(d->o);
+    free(d->node);
+    free(d->devices);
+    free(d->pids);
+    free(d->attrs);
+}
+
+static bool wrong(struct reply *rp, const char *what)
+{
+    reply_problem(rp, 400, "%s", what);
+    return false;
+}
+
+/* ---- members ---- */
+
+static bool take_text(json_t *v, const char *name, size_t max, const char **ret, struct reply *rp)
+{
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    if (!json_is_string(v) || !s.len || s.len > max || !str_utf8_ok(s)) {
+        reply_problem(rp, 400, "%s must be text of 1 to %zu bytes without control characters", name, max);
+        return false;
+    }
+    *ret = s.p;
+    return true;
+}
+
+static bool take_kind(json_t *v, const char **ret, struct reply *rp)
+{
+    if (!take_text(v, "kind", JOB_KIND_MAX - 1, ret, rp))
+        return false;
+    for (const char *c = *ret; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || strchr("_.-", *c)))
+            return wrong(rp,
+                         "kind must be of small letters, digits, _ . and -: record, dask, wandb, slurm, or your own");
+    return true;
+}
+
+static bool take_person(json_t *v, const char **ret, struct reply *rp)
+{
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    if (!json_is_string(v) || !name_ok(s, 63))
+        return wrong(rp,
+                     "person must be a login: text without quotes, slashes or control characters, at most 63 bytes");
+    *ret = s.p;
+    return true;
+}
+
+static bool take_when(json_t *v, const char *name, int64_t now_ms, int64_t *ret, struct reply *rp)
+{
+    char number[32] = "";
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    struct err err = {0};
+    if (json_is_integer(v)) {
+        snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+        s = str_of(number);
+    } else if (!json_is_string(v)) {
+        reply_problem(rp, 400, "%s must be a time: \"2026-11-15T10:46:12Z\", \"now\", or milliseconds since 1970",
+                      name);
+        return false;
+    }
+    if (when_parse(s, name, now_ms, ret, &err) < 0)
+        return wrong(rp, err.msg);
+    if (*ret > now_ms + AHEAD_MS) {
+        reply_problem(rp, 400, "%s is a time to come", name);
+        return false;
+    }
+    return true;
+}
+
+static bool take_devices(json_t *v, char **ret, struct reply *rp)
+{
+    AUTO_BUF b = BUF_INIT((size_t)JOB_DEVICES * UUID_MAX);
+    size_t i;
+    json_t *one;
+    if (!json_is_array(v) || json_array_size(v) > JOB_DEVICES)
+        return wrong(rp, "devices must be a list of at most 256 UUIDs");
+    json_array_foreach(v, i, one)
+    {
+        struct str s = str_n(json_string_value(one), json_string_length(one));
+        if (!json_is_string(one) || !name_ok(s, UUID_MAX - 1) || memchr(s.p, ',', s.len))
+            return wrong(rp, "devices must be UUIDs, as in /api/v1/state: \"GPU-3f9a...\"");
+        buf_addf(&b, "%s%.*s", b.len ? "," : "", STR_ARG(s));
+    }
+    free(*ret);
+    *ret = mem_str(b.p ? b.p : "");
+    return true;
+}
+
+static bool take_pids(json_t *v, char **ret, struct reply *rp)
+{
+    AUTO_BUF b = BUF_INIT((size_t)JOB_PIDS * 12);
+    size_t i;
+    json_t *one;
+    if (!json_is_array(v) || json_array_size(v) > JOB_PIDS)
+        return wrong(rp, "pids must be a list of at most 256 numbers");
+    json_array_foreach(v, i, one)
+    {
+        json_int_t pid = json_integer_value(one);
+        if (!json_is_integer(one) || pid < 1 || pid > INT32_MAX)
+            return wrong(rp, "pids must be numbers of processes");
+        buf_addf(&b, "%s%" JSON_INTEGER_FORMAT, b.len ? "," : "", pid);
+    }
+    free(*ret);
+    *ret = mem_str(b.p ? b.p : "");
+    return true;
+}
+
+static bool take_attrs(json_t *v, char **ret, struct reply *rp)
+{
+    char *text = json_is_object(v) ? json_dumps(v, JSON_COMPACT) : NULL;
+    if (!text || strlen(text) > JOB_ATTRS_MAX) {
+        free(text);
+        return wrong(rp, "attributes must be a JSON object of at most 4096 bytes");
+    }
+    free(*ret);
+    *ret = text;
+    return true;
+}
+
+static bool take_parent(struct api *a, json_t *v, int64_t *ret, struct reply *rp)
+{
+    AUTO_FREE struct job_fact *parent = NULL;
+    struct str s = str_n(json_string_value(v), json_string_length(v));
+    struct err err = {0};
+    if (!json_is_string(v) || !job_id_parse(s, ret))
+        return wrong(rp, "parent must be a job's id: 16 hex digits");
+    int r = a->job_get(a->hub, *ret, &parent, &err);
+    if (r < 0) {
+        reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
+        return false;
+    }
+    return r == 1 || wrong(rp, "parent is not known: there is no such job");
+}
+
+static bool take_node(struct api *a, json_t *v, char **ret, struct reply *rp)
+{
+    const char *name = json_string_value(v);
+    const struct node_now *n = name && name[0] ? live_find(a->live, name) : NULL;
+    if (!n) {
+        reply_problem(rp, name ? 404 : 400, "no node is called '%.128s'; /api/v1/nodes lists them", name ? name : "");
+        return false;
+    }
+    free(*ret);
+    *ret = mem_str(n->key);
+    return true;
+}
+
+/* One member. False: rp has the answer. */
+static bool take(struct api *a, const struct request *rq, struct draft *d, const char *key, json_t *v, bool fresh,
+                 struct reply *rp)
+{
+    if (strcmp(key, "name") == 0)
+        return take_text(v, key, JOB_NAME_MAX, &d->name, rp);
+    if (strcmp(key, "end") == 0)
+        return take_when(v, key, rq->now_ms, &d->end_ms, rp);
+    if (strcmp(key, "devices") == 0)
+        return take_devices(v, &d->devices, rp);
+    if (strcmp(key, "pids") == 0)
+        return take_pids(v, &d->pids, rp);
+    if (strcmp(key, "attributes") == 0)
+        return take_attrs(v, &d->attrs, rp);
+    if (fresh && strcmp(key, "kind") == 0)
+        return take_kind(v, &d->kind, rp);
+    if (fresh && strcmp(key, "person") == 0)
+        return take_person(v, &d->person, rp);
+    if (fresh && strcmp(key, "node") == 0)
+        return take_node(a, v, &d->node, rp);
+    if (fresh && strcmp(key, "parent") == 0)
+        return take_parent(a, v, &d->parent, rp);
+    if (fresh && strcmp(key, "start") == 0)
+        return take_when(v, key, rq->now_ms, &d->start_ms, rp);
+    if (fresh && strcmp(key, "key") == 0)
+        return take_text(v, key, KEY_MAX, &d->key, rp);
+    reply_problem(rp, 400, "'%.40s' is not understood: %s", key,
+                  fresh ? "name, kind, person, node, devices, pids, parent, start, end, attributes and key can be given"
+                        : "name, end, devices, pids and attributes can be changed");
+    return false;
+}
+
+static bool draft_read(struct api *a, const struct request *rq, struct draft *d, bool fresh, struct reply *rp)
+{
+    const char *key;
+    json_t *v;
+    *d = (struct draft){.o = read_object(rq, rp), .start_ms = -1, .end_ms = -1};
+    bool good = d->o != NULL;
+    json_object_foreach(d->o, key, v)
+    {
+        good = good && take(a, rq, d, key, v, fresh, rp);
+    }
+    return good;
+}
+
+/* The node a device is on now; NULL: not known. */
+static const char *node_of_devices(struct api *a, int64_t now_ms, const char *devices)
+{
+    struct str rest = str_of(devices ? devices : ""), first;
+    struct view v;
+    const struct node_now *one[1];
+    if (!str_cut(&rest, ',', &first) || !first.len)
+        return NULL;
+    view_of(a->live, &(struct view_ask){.all = true}, now_ms, one, &v);
+    for (size_t i = 0; i < v.n; i++)
+        for (size_t k = 0; k < v.nodes[i]->n_devices; k++)
+            if (str_eq(first, v.nodes[i]->devices[k].fact.uuid))
+                return v.nodes[i]->key;
+    return NULL;
+}
+
+/* ---- who ---- */
+
+static void owner_of(const struct request *rq, char out[NODE_KEY_MAX + 16])
+{
+    if (rq->role == ROLE_AGENT)
+        snprintf(out, NODE_KEY_MAX + 16, "node:%s", rq->token.node);
+    else if (rq->token.person[0])
+        snprintf(out, NODE_KEY_MAX + 16, "person:%s", rq->token.person);
+    else
+        snprintf(out, NODE_KEY_MAX + 16, "token:%s", rq->token.id);
+}
+
+/* Whose it may be, and where. False: rp has a 403. */
+static bool may_label(const struct request *rq, const struct draft *d, struct reply *rp)
+{
+    if (rq->role == ROLE_AGENT && !rq->token.node[0])
+        reply_problem(rp, 403, "this agent's token belongs to no node yet: it does when its agent has sent");
+    else if (rq->role == ROLE_AGENT && d->node && strcmp(d->node, rq->token.node) != 0)
+        reply_problem(rp, 403, "an agent labels jobs of its own node only");
+    else if (rq->role == ROLE_MEMBER && d->person && strcmp(d->person, rq->token.person) != 0)
+        reply_problem(rp, 403, "this token is %s's: only an admin labels jobs for somebody else",
+                      rq->token.person[0] ? rq->token.person : "nobody");
+    else
+        return true;
+    return false;
+}
+
+static bool may_change(const struct request *rq, const struct job_fact *j)
+{
+    char owner[NODE_KEY_MAX + 16];
+    owner_of(rq, owner);
+    if (rq->role == ROLE_AGENT)
+        return rq->token.node[0] && strcmp(rq->token.node, j->node) == 0;
+    return rq->role == ROLE_ADMIN || strcmp(owner, j->owner) == 0 ||
+           (rq->token.person[0] && strcmp(rq->token.person, j->person) == 0);
+}
+
+static int64_t id_of(const char *owner, const char *key)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+    uint8_t hash[32], chance[16];
+    uint64_t id = 0;
+    buf_addf(&b, "%s\n", owner);
+    if (key) {
+        buf_adds(&b, key);
+    } else {
+        rand_bytes(chance, sizeof(chance));
+        buf_add(&b, chance, sizeof(chance));
+    }
+    sha256(b.p, b.len, hash);
+    for (size_t i = 0; i < 8; i++)
+        id = id << 8 | hash[i];
+    id &= INT64_MAX;
+    return id ? (int64_t)id : 1;
+}
+
+/* ---- routes ---- */
+
+static enum reply_how put_draft(struct api *a, struct request *rq, const struct draft *d, struct reply *rp)
+{
+    char owner[NODE_KEY_MAX + 16];
+    const char *node = rq->role == ROLE_AGENT ? rq->token.node : d->node;
+    AUTO_FREE struct job_fact *kept = NULL;
+    struct err err = {0};
+    owner_of(rq, owner);
+    if (!node)
+        node = node_of_devices(a, rq->now_ms, d->devices);
+    struct job_fact j = {.id = id_of(owner, d->key),
+                         .parent = d->parent,
+                         .start_ms = d->start_ms >= 0 ? d->start_ms : rq->now_ms,
+                         .end_ms = MAX(d->end_ms, 0),
+                         .name = d->name,
+                         .kind = d->kind ? d->kind : "custom",
+                         .person = d->person                ? d->person
+                                   : rq->role == ROLE_AGENT ? ""
+                                                            : rq->token.person,
+                         .owner = owner,
+                         .node = node ? node : "",
+                         .devices = d->devices ? d->devices : "",
+                         .pids = d->pids ? d->pids : "",
+                         .attrs = d->attrs ? d->attrs : ""};
+    if (j.end_ms && j.end_ms < j.start_ms)
+        return reply_problem(rp, 400, "end is before start");
+    int r = d->key ? a->job_get(a->hub, j.id, &kept, &err) : 0;
+    if (r < 0)
+        return reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
+    if (r == 1) { /* sent again: what is kept stays */
+        reply_job(rp, a, kept, true);
+        return REPLY_NOW;
+    }
+    return a->job_put(a->hub, rq, rp, &j);
+}
+
+enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct draft d;
+    enum reply_how how = REPLY_NOW;
+    if (draft_read(a, rq, &d, true, rp) && may_label(rq, &d, rp)) {
+        if (d.name)
+            how = put_draft(a, rq, &d, rp);
+        else
+            reply_problem(rp, 400, "a name is needed: {\"name\": \"train\", \"kind\": \"record\", ...}");
+    }
+    draft_fini(&d);
+    return how;
+}
+
+enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE struct job_fact *j = NULL;
+    struct draft d;
+    enum reply_how how = REPLY_NOW;
+    if (job_of_path(a, rq, rp, &j) != 1)
+        return REPLY_NOW;
+    if (!may_change(rq, j))
+        return reply_problem(rp, 403,
+                             "this job is somebody else's: its person, an admin or its node's agent changes it");
+    if (draft_read(a, rq, &d, false, rp)) {
+        struct job_change c = {.id = j->id,
+                               .end_ms = d.end_ms,
+                               .name = d.name,
+                               .node = j->node[0] ? NULL : node_of_devices(a, rq->now_ms, d.devices),
+                               .devices = d.devices,
+                               .pids = d.pids,
+                               .attrs = d.attrs};
+        if (d.end_ms >= 0 && d.end_ms < j->start_ms)
+            reply_problem(rp, 400, "end is before start");
+        else
+            how = a->job_change(a->hub, rq, rp, &c);
+    }
+    draft_fini(&d);
+    return how;
+}

@@ -1,0 +1,320 @@
+/* slurm.c: see slurm.h. */
+#include "jobs/slurm.h"
+
+#include <errno.h>
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "usage/ledger.h"
+#include "base/command.h"
+#include "jobs/squeue.h"
+
+#define OUT_MAX  (64u << 20)
+#define LIMIT_MS 30000
+#define OPEN_MAX 20000 /* jobs on nodes at once */
+
+struct open_job {
+    int64_t id, start_ms;
+    char node[NODE_KEY_MAX];
+    bool seen;
+};
+
+struct slurm_desk {
+    struct hub *h;
+    struct event *timer;
+    struct command *running;
+    struct slurm_jobs jobs;
+    int64_t polled_ms;
+    bool loaded, said;
+    size_t n, cap;
+    struct open_job *v; /* by id */
+};
+
+/* ---- those that have not ended ---- */
+
+static size_t open_at(const struct slurm_desk *d, int64_t id)
+{
+    size_t lo = 0, hi = d->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (d->v[mid].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct open_job *open_find(const struct slurm_desk *d, int64_t id)
+{
+    size_t at = open_at(d, id);
+    return at < d->n && d->v[at].id == id ? &d->v[at] : NULL;
+}
+
+static void open_add(struct slurm_desk *d, int64_t id, const char *node, int64_t start_ms)
+{
+    size_t at = open_at(d, id);
+    VEC_ROOM(d->v, d->n, d->cap);
+    memmove(d->v + at + 1, d->v + at, (d->n - at) * sizeof(*d->v));
+    d->v[at] = (struct open_job){.id = id, .start_ms = start_ms, .seen = true};
+    mem_copy_str(d->v[at].node, sizeof(d->v[at].node), node);
+    d->n++;
+}
+
+static void load_one(void *arg, const struct job_fact *j)
+{
+    struct slurm_desk *d = arg;
+    if (!j->end_ms && d->n < OPEN_MAX && strcmp(j->owner, "slurm") == 0 && !open_find(d, j->id))
+        open_add(d, j->id, j->node, j->start_ms);
+}
+
+/* Those left open when the hub was last stopped. */
+static void load(struct slurm_desk *d, int64_t now_ms)
+{
+    struct job_ask ask = {.from_ms = now_ms, .kind = "slurm", .limit = OPEN_MAX};
+    struct err err = {0};
+    if (store_jobs(d->h->store, &ask, load_one, d, &err) < 0)
+        log_warn("slurm", "jobs cannot be read back: %s", err.msg);
+    else
+        d->loaded = true;
+}
+
+/* ---- what squeue said ---- */
+
+static void stored(void *arg, int result)
+{
+    (void)arg;
+    if (result < 0)
+        log_warn("slurm", "a job could not be stored: %s", strerror(-result));
+}
+
+/* The same after a restart: Slurm counts on, and a job that is put back in the queue starts at another time. */
+static int64_t id_of(const struct slurm_job *j, const char *node)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+    buf_addf(&b, "slurm\n%lld\n%s\n%s", (long long)j->id, j->start, node);
+    int64_t id = (int64_t)(fnv64(b.p, b.len) & INT64_MAX);
+    return id ? id : 1;
+}
+
+/* UUIDs of the GPUs it has on this node, with commas between; what cannot be known is left out. */
+static void devices_of(const struct slurm_job *j, const struct node_now *n, struct buf *out)
+{
+    uint64_t gpus[4] = {0};
+    size_t whole = 0;
+    bool known = false;
+    for (size_t i = 0; i < j->n_parts; i++)
+        if (slurm_list_has(str_of(j->parts[i].nodes), n->name)) {
+            known = true;
+            for (int w = 0; w < 4; w++)
+                gpus[w] |= j->parts[i].gpus[w];
+        }
+    for (size_t i = 0; i < n->n_devices; i++)
+        whole += !n->devices[i].fact.parent[0];
+    bool all = !known && (size_t)j->per_node >= whole; /* it has every one */
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_fact *f = &n->devices[i].fact;
+        if (f->parent[0] || f->index < 0 || f->index > 255)
+            continue;
+        if (all || gpus[f->index / 64] >> (f->index % 64) & 1)
+            buf_addf(out, "%s%s", out->len ? "," : "", f->uuid);
+    }
+}
+
+static void begin_job(struct slurm_desk *d, const struct slurm_job *j, const struct node_now *n, int64_t id)
+{
+    AUTO_BUF devices = BUF_INIT((size_t)JOB_DEVICES * UUID_MAX), attrs = BUF_INIT(JOB_ATTRS_MAX);
+    int64_t start_ms = d->polled_ms - j->used_ms;
+    devices_of(j, n, &devices);
+    if (!devices.len || devices.err)
+        return; /* which ones is not known: looked for again with the next poll */
+    struct json w = json_on(&attrs);
+    json_obj(&w, NULL);
+    json_int(&w, "job", j->id);
+    json_cstr(&w, "account", j->account);
+    json_cstr(&w, "partition", j->partition);
+    json_end_obj(&w);
+    const struct job_fact fact = {.id = id,
+                                  .start_ms = start_ms,
+                                  .name = j->name[0] ? j->name : "slurm",
+                                  .kind = "slurm",
+                                  .person = j->user,
+                                  .owner = "slurm",
+                                  .node = n->key,
+                                  .devices = devices.p,
+                                  .pids = "",
+                                  .attrs = attrs.err ? "" : attrs.p};
+    open_add(d, id, n->key, start_ms);
+    ledger_mark(d->h->ledger, n->key, start_ms, d->polled_ms, d->polled_ms);
+    store_job_put(d->h->store, &fact, stored, NULL);
+}
+
+static void end_jobs(struct slurm_desk *d)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        struct open_job *o = &d->v[i];
+        if (o->seen) {
+            o->seen = false;
+            d->v[kept++] = *o;
+            continue;
+        }
+        struct job_change c = {.id = o->id, .end_ms = MAX(d->polled_ms, o->start_ms)};
+        ledger_mark(d->h->ledger, o->node, o->start_ms, d->polled_ms, d->polled_ms);
+        store_job_change(d->h->store, &c, stored, NULL);
+    }
+    d->n = kept;
+}
+
+/* This job on this node: seen, or begun. True: it was not known before. */
+static bool meet(struct slurm_desk *d, const struct slurm_job *j, const struct node_now *n, bool begin)
+{
+    int64_t id = id_of(j, n->key);
+    struct open_job *o = open_find(d, id);
+    if (o)
+        o->seen = true;
+    else if (begin && d->n < OPEN_MAX)
+        begin_job(d, j, n, id);
+    return !o;
+}
+
+static bool walk(struct slurm_desk *d, bool begin)
+{
+    bool fresh = false;
+    size_t n;
+    const struct node_now *const *nodes = live_nodes(d->h->live, true, &n);
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        const struct slurm_job *j = &d->jobs.v[i];
+        const struct node_now *one = strpbrk(j->nodes, "[,") ? NULL : live_find(d->h->live, j->nodes);
+        if (strlen(j->user) > 63)
+            continue;
+        if (one) /* most jobs have one node */
+            fresh |= meet(d, j, one, begin);
+        for (size_t k = 0; !one && k < n; k++)
+            if (slurm_list_has(str_of(j->nodes), nodes[k]->name))
+                fresh |= meet(d, j, nodes[k], begin);
+    }
+    return fresh;
+}
+
+static void again(struct slurm_desk *d, int64_t ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    event_add(d->timer, &tv);
+}
+
+static void settle(struct slurm_desk *d)
+{
+    walk(d, true);
+    end_jobs(d);
+    slurm_jobs_fini(&d->jobs);
+    again(d, d->h->conf.slurm_every);
+}
+
+static void fail(struct slurm_desk *d, const char *why)
+{
+    if (!d->said)
+        log_warn("slurm", "%s", why);
+    d->said = true;
+    slurm_jobs_fini(&d->jobs);
+    again(d, d->h->conf.slurm_every);
+}
+
+static void on_scontrol(void *arg, const struct command_result *r)
+{
+    struct slurm_desk *d = arg;
+    d->running = NULL;
+    if (!r->error)
+        slurm_scontrol(&d->jobs, r->out);
+    else if (!d->said)
+        log_warn("slurm", "which GPUs jobs have is not known: %s", r->error);
+    d->said = r->error != NULL;
+    settle(d);
+}
+
+static void on_squeue(void *arg, const struct command_result *r)
+{
+    static const char *const argv[] = {"scontrol", "-d", "-o", "show", "job", NULL};
+    struct slurm_desk *d = arg;
+    struct err err = {0};
+    d->running = NULL;
+    d->polled_ms = clock_wall_ms();
+    if (!d->loaded)
+        load(d, d->polled_ms);
+    for (size_t i = 0; i < d->n; i++)
+        d->v[i].seen = false;
+    if (r->error || slurm_squeue(&d->jobs, r->out, &err) < 0) {
+        fail(d, r->error ? r->error : err.msg);
+    } else if (!walk(d, false)) {
+        d->said = false;
+        settle(d);
+    } else if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_scontrol, d, &err) < 0) {
+        fail(d, err.msg);
+    }
+}
+
+static void look(struct slurm_desk *d)
+{
+    static const char *const argv[] = {"squeue", "-h", "-t", "R", "-o", SLURM_FORMAT, NULL};
+    struct err err = {0};
+    slurm_jobs_fini(&d->jobs);
+    if (command_start(&d->running, d->h->loop, argv, NEEDS_SLURM, OUT_MAX, LIMIT_MS, on_squeue, d, &err) < 0)
+        fail(d, err.msg);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    look(arg);
+}
+
+/* ---- the desk ---- */
+
+static bool in_path(const char *program)
+{
+    struct str rest = str_of(getenv("PATH")), dir;
+    char path[512];
+    while (rest.len && str_cut(&rest, ':', &dir)) {
+        snprintf(path, sizeof(path), "%.*s/%s", (int)MIN(dir.len, 400u), dir.p, program);
+        if (dir.len && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void *open_desk(struct hub *h)
+{
+    struct slurm_desk *d = h->slurm = mem_zero(1, sizeof(*d));
+    d->h = h;
+    d->timer = evtimer_new(h->loop, on_timer, d);
+    return d;
+}
+
+/* Look now, where that is asked for. */
+static void take_settings(void *self, void *next)
+{
+    struct slurm_desk *d = self;
+    (void)next;
+    int use = d->h->conf.slurm;
+    if (d->running)
+        return; /* its end sees to the next one */
+    event_del(d->timer);
+    if (use == SLURM_ON || (use == SLURM_AUTO && in_path("squeue")))
+        again(d, 0);
+}
+
+static void close_desk(void *self)
+{
+    struct slurm_desk *d = self;
+    d->h->slurm = NULL;
+    command_stop(d->running);
+    event_free(d->timer);
+    slurm_jobs_fini(&d->jobs);
+    free(d->v);
+    free(d);
+}
+
+const struct feature jobs_feature = {.name = "jobs", .open = open_desk, .take = take_settings, .close = close_desk};

@@ -1,0 +1,41 @@
+/* curl_lib.c: find libcurl by the names distributions give it, and all the calls we make, or say what is missing. */
+#include "net/curl_lib.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4"};
+static const struct {
+    const char *symbol;
+    size_t offset;
+} calls[] = {
+#define X(field, symbol, type, args) {symbol, offsetof(struct curl_lib, field)},
+    CURL_CALLS(X)
+#undef X
+};
+
+int curl_lib_load(struct curl_lib *ret, struct err *err)
+{
+    struct curl_lib c = {0};
+
+    char why[256] = "";
+    for (size_t i = 0; i < ARRAY_LEN(names) && !c.lib; i++) {
+        c.lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (!c.lib && i == 0) /* why the usual one does not load; that the others are missing too says nothing */
+            snprintf(why, sizeof(why), "%s", dlerror());
+    }
+    if (!c.lib)
+        return err_set(err, -ENOENT, "cannot load libcurl: %s; install it (Debian and Ubuntu: libcurl4)", why);
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        void *at = dlsym(c.lib, calls[i].symbol);
+        if (!at)
+            return err_set(err, -ENOSYS, "libcurl is too old: it has no %s", calls[i].symbol);
+        memcpy((char *)&c + calls[i].offset, &at, sizeof(at));
+    }
+    *ret = c;
+    return 0;
+}

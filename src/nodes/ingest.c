@@ -1,0 +1,704 @@
+/*
+ * ingest.c: agents' requests: decode once, to live at once, to the store, and an answer when it is durable. What a node
+ * may send is settled by its token before anything of it counts.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "hub/hub.h"
+#include "usage/ledger.h"
+
+#define BLOBS_MAX    128            /* in one request */
+#define IN_FLIGHT    16             /* requests of one node waiting for the disk */
+#define REQUEST_COST (16 << 10)     /* a request's own work, as bytes to unpack */
+#define COST_MAX     (48 << 20)     /* of one request */
+#define EVENTS_SAID  8              /* events of one request that are logged */
+#define AHEAD_MS     10000          /* times further ahead are somebody's mistake */
+#define PAST_MS      946684800000ll /* 2000-01-01: so are earlier ones */
+#define ALIVE_MS     30000
+#define GONE_MS      90000 /* silent for so long before we started: "last heard" on disk is up to a minute old */
+#define REFUSED_MS   60000
+#define SHIFT_SLACK  1000 /* the exchange's own delay is not the clock's */
+#define RATE_MAX     2000 /* requests a second that agents are asked for because somebody watches */
+#define PHASE_MS     100  /* agents send together: a burst costs less than a trickle … */
+#define PHASE_GROUP  1000 /* … but not all of ten thousand in one moment */
+
+/* One request on its way through. */
+struct post {
+    struct hub *h;
+    struct request *rq;
+    struct reply *rp;
+    struct hello hello;
+    char key[NODE_KEY_MAX];
+    struct peer *peer;  /* NULL until it is known */
+    struct node_now *n; /* the same */
+    int64_t now_ms;
+    size_t n_frames, n_batches, n_stored, n_need, n_said;
+    int64_t work; /* bytes its batches unpacked to so far */
+    struct frame *frames;
+    struct store_batch *append;
+    uint64_t need[64];
+    /* the newest blobs of this request, decoded */
+    uint64_t facts_id, procs_id;
+    struct node_fact facts;
+    struct proc_list procs;
+    struct late_procs late;
+    char token[64];
+    char from[NODE_KEY_MAX]; /* the node of its token, which has this id now; empty: it is this one */
+};
+
+/* What is left of it while the disk works. */
+struct waiting {
+    struct hub *h;
+    struct late *late;
+    char key[NODE_KEY_MAX], token[64];
+    size_t n_stored, n_need;
+    uint64_t need[64];
+    struct {
+        uint64_t run, number;
+    } stored[];
+};
+
+/* ---- answers ---- */
+
+bool hub_watched(const struct hub *h, int64_t now_ms)
+{
+    return now_ms - h->api.watched_ms < 30000 && now_ms >= h->api.watched_ms;
+}
+
+bool hub_may_say(struct hub *h, const char *about, int64_t now_ms)
+{
+    int64_t *said_ms = &h->said_ms[fnv64(about, strlen(about)) % ARRAY_LEN(h->said_ms)];
+    if (now_ms - *said_ms < REFUSED_MS && now_ms >= *said_ms)
+        return false;
+    *said_ms = now_ms;
+    return true;
+}
+
+static int64_t phase_of(const struct hub *h, const char *key, int64_t interval_ms)
+{
+    uint64_t groups = 1 + live_count(h->live) / PHASE_GROUP, sum = 0;
+    for (const char *c = key; *c; c++)
+        sum = sum * 31 + (unsigned char)*c;
+    return (int64_t)(PHASE_MS + PHASE_MS * (sum % groups)) % interval_ms;
+}
+
+static void answer_reply(struct waiting *w, struct reply *rp)
+{
+    struct hub *h = w->h;
+    struct answer *a = &h->answer;
+    a->time_ms = clock_wall_ms();
+    a->n_stored = w->n_stored;
+    for (size_t i = 0; i < w->n_stored; i++) {
+        a->stored[i].run = w->stored[i].run;
+        a->stored[i].number = w->stored[i].number;
+    }
+    a->n_need = w->n_need;
+    memcpy(a->need, w->need, w->n_need * sizeof(w->need[0]));
+    a->interval_ms = h->conf.interval;
+    if (hub_watched(h, a->time_ms)) /* more nodes than that make a second of requests, and nobody sees them all */
+        a->interval_ms =
+            MIN(a->interval_ms, MAX(h->conf.watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
+    a->phase_ms = phase_of(h, w->key, a->interval_ms);
+    a->retry_ms = 0;
+    mem_copy_str(a->token, sizeof(a->token), w->token);
+    rp->type = "text/plain; charset=utf-8";
+    rp->no_gzip = true;
+    rp->body = BUF_INIT(256u << 10);
+    answer_write(&rp->body, a);
+}
+
+static void error_reply(struct hub *h, int result, struct reply *rp)
+{
+    struct store_stat st;
+    store_stat(h->store, &st);
+    snprintf(rp->extra, sizeof(rp->extra), "Retry-After: %d", result == -EAGAIN ? 2 : 10);
+    if (result == -ENOSPC)
+        reply_problem(rp, 507, "the hub's disk is full: keep the batch and send it again");
+    else if (result == -EAGAIN)
+        reply_problem(rp, 503, "the hub's disk does not keep up: keep the batch and send it again");
+    else
+        reply_problem(rp, 503, "the hub cannot store: %s", st.error[0] ? st.error : strerror(-result));
+    h->refused++;
+}
+
+static void on_stored(void *arg, int result)
+{
+    struct waiting *w = arg;
+    struct hub *h = w->h;
+    struct reply rp = {0};
+    struct peer *peer = peers_find(h->peers, w->key);
+    if (peer && peer->in_flight > 0)
+        peer->in_flight--;
+    if (result == 0 && w->token[0] && w->n_stored == 0) { /* it waited for records alone */
+        struct store_stat st;
+        store_stat(h->store, &st);
+        result = st.last_error;
+    }
+    if (result < 0)
+        error_reply(h, result, &rp);
+    else
+        answer_reply(w, &rp);
+    httpd_late_reply(w->late, &rp);
+    free(w);
+}
+
+/* ---- who sends ---- */
+
+struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret)
+{
+    bool is_new;
+    struct peer *peer = peers_find(h->peers, key);
+    if (!peer && peers_count(h->peers) >= (size_t)h->conf.max_nodes)
+        return NULL;
+    if (!peer)
+        peer = peers_get(h->peers, key, &is_new);
+    *ret = live_node(h->live, key, name, now_ms);
+    (*ret)->demo = h->conf.demo;
+    mem_copy_str(peer->rec.own_name, sizeof(peer->rec.own_name), name);
+    return peer;
+}
+
+/*
+ * A node that lost its id has its token still: one that is bound to a silent node, and brings that node's GPUs, is that
+ * node. No other token moves what is not its own.
+ */
+static bool post_moves(struct post *p)
+{
+    const char *from = p->rq->token.node;
+    struct node_now *old = from[0] && strcmp(from, p->key) != 0 ? live_find(p->h->live, from) : NULL;
+    struct node_fact facts = {0};
+    struct err err = {0};
+    bool brings = false;
+    if (!old || strcmp(old->key, from) != 0 || old->retired || !live_silent(old, p->now_ms) ||
+        (p->n && !p->n->never_sampled))
+        return false;
+    for (size_t i = 0; i < p->n_frames && !brings; i++)
+        if (p->frames[i].type == FRAME_FACTS && wire_facts(&p->frames[i], &facts, &err) == 0) {
+            brings = live_brings_gpus(old, &facts);
+            node_fact_fini(&facts);
+        }
+    if (brings)
+        mem_copy_str(p->from, sizeof(p->from), from);
+    return brings;
+}
+
+/* It speaks, or we started so lately that it had no chance to, and it was not silent before. */
+static bool post_alive(const struct post *p)
+{
+    int64_t up_ms = p->now_ms - p->h->started_ms;
+    if (!p->peer || !p->n)
+        return false;
+    if (p->peer->heard)
+        return p->now_ms - p->n->at_ms < ALIVE_MS;
+    return up_ms >= 0 && up_ms < ALIVE_MS && p->h->newest_ms - p->n->at_ms < GONE_MS;
+}
+
+/* The token lets this node send. False: answered. */
+static bool post_allowed(struct post *p)
+{
+    struct err err = {0};
+    struct hub *h = p->h;
+    struct peer *known = p->peer;
+    int r = 0, retry_s = 10;
+    if (p->rq->role == ROLE_RELAY)
+        return true;
+    if (p->rq->role == ROLE_AGENT) {
+        r = post_moves(p) ? tokens_move(h->tokens, p->rq->token.id, p->key, p->now_ms, &err)
+                          : tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
+        if (r == 0 && known)
+            known->minted[0] = 0;
+    } else if (known && known->minted[0] && known->minted_for == p->hello.run &&
+               strcmp(known->minted_with, p->rq->token.id) == 0) {
+        mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
+    } else {
+        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, post_alive(p), p->now_ms, p->token, &retry_s, &err);
+        if (r == 0)
+            log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
+    }
+    if (r == 0)
+        return true;
+    h->refused++;
+    if (r == -EBUSY || r == -EUSERS)
+        snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: %d", retry_s);
+    if (hub_may_say(h, p->rq->peer, p->now_ms))
+        log_warn("hub", "refused %s from %s: %s", p->hello.name, p->rq->peer, err.msg);
+    reply_problem(p->rp,
+                  r == -EACCES || r == -EDQUOT ? 403
+                  : r == -EBUSY                ? 409
+                  : r == -EUSERS               ? 429
+                                               : 503,
+                  "%s", err.msg);
+    return false;
+}
+
+/* Two runs with one id: the one that came first keeps it, and everybody can see why the other is not there. */
+static bool post_conflict(struct post *p)
+{
+    struct node_now *n = p->n;
+    struct peer *peer = p->peer;
+    if (!n || !peer || !live_run_conflict(p->h->live, n, p->hello.run, p->now_ms))
+        return false;
+    p->h->refused++;
+    if (p->now_ms - peer->refused_ms >= REFUSED_MS) {
+        struct node_event e = {.at_ms = p->now_ms, .kind = EVENT_REFUSED};
+        snprintf(e.text, sizeof(e.text), "a second agent with this node's id was refused; it is %.48s at %.45s",
+                 p->hello.name, p->rq->peer);
+        peer->refused_ms = p->now_ms;
+        live_refused(p->h->live, n, e.text, p->now_ms);
+        hub_event(p->h, n->key, NULL, &e);
+        log_warn("hub", "%s (%s): %s", n->name, n->key, e.text);
+    }
+    snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 10");
+    reply_problem(p->rp, 409,
+                  "another agent of node %s (%s) is alive at %s: a copied state folder? Remove it on one of the two",
+                  n->name, n->key, n->address);
+    return true;
+}
+
+/* ---- frames ---- */
+
+static bool bad_frames(struct post *p, const char *why)
+{
+    p->h->refused++;
+    reply_problem(p->rp, 400, "%s", why);
+    return false;
+}
+
+/* The node's key: its id, or where a relay says it comes from. */
+static bool post_key(struct post *p)
+{
+    struct str origin = request_query(p->rq, "origin");
+    struct node_id id;
+    if (p->rq->role != ROLE_RELAY) {
+        node_id_text(&p->hello.node, p->key);
+        return origin.len == 0 || bad_frames(p, "only a relay says where a node comes from");
+    }
+    if (!node_origin_ok(origin))
+        return bad_frames(p, "a relay says where a node comes from: origin=ssh:NAME or file:NAME");
+    node_origin_id(origin, &id);
+    if (memcmp(&id, &p->hello.node, sizeof(id)) != 0)
+        return bad_frames(p, "the frames are not of the node that origin names");
+    memcpy(p->key, origin.p, origin.len);
+    p->key[origin.len] = 0;
+    return true;
+}
+
+/* All frames, checked to be whole and this node's, before any of them counts. */
+static bool post_read(struct post *p)
+{
+    struct err err = {0};
+    struct rd r = rd_of(p->rq->body.p, p->rq->body.len);
+    struct frame f;
+    size_t blobs = 0, cap = 0;
+    if (wire_check_start(&r, &err) < 0)
+        return bad_frames(p, err.msg);
+    int got = wire_next(&r, &f, &err);
+    if (got < 0)
+        return bad_frames(p, err.msg);
+    if (got == 0 || f.type != FRAME_HELLO)
+        return bad_frames(p, "the first frame must be HELLO");
+    if (wire_hello(&f, &p->hello, &err) < 0)
+        return bad_frames(p, err.msg);
+    if (!post_key(p))
+        return false;
+    while ((got = wire_next(&r, &f, &err)) == 1) {
+        if (f.type == FRAME_HELLO)
+            return bad_frames(p, "one HELLO is enough");
+        if (memcmp(&f.node, &p->hello.node, sizeof(f.node)) != 0)
+            return bad_frames(p, "a frame is of another node than its HELLO");
+        if (f.type == FRAME_BATCH ? ++p->n_batches > ANSWER_KEYS : ++blobs > BLOBS_MAX)
+            return bad_frames(p, "too many frames in one request");
+        VEC_ROOM(p->frames, p->n_frames, cap);
+        p->frames[p->n_frames++] = f;
+    }
+    return got == 0 || bad_frames(p, err.msg);
+}
+
+/* What unpacking this frame takes, as it says itself: a small frame can be a large one. */
+static int64_t frame_cost(const struct frame *f)
+{
+    size_t fixed = f->type == FRAME_BATCH ? NODE_ID_LEN + 4 * 8 : NODE_ID_LEN + 8;
+    struct rd r = rd_of(f->payload.p, f->payload.len);
+    rd_bytes(&r, fixed + 1);
+    int64_t bytes = rd_u32(&r);
+    return MIN(bytes, (int64_t)WIRE_RAM_MAX);
+}
+
+static int64_t post_cost(const struct post *p)
+{
+    int64_t sum = REQUEST_COST + (int64_t)p->rq->body.len;
+    for (size_t i = 0; i < p->n_frames; i++)
+        sum += frame_cost(&p->frames[i]);
+    return sum;
+}
+
+static bool post_blob(struct post *p, const struct frame *f)
+{
+    struct err err = {0};
+    enum blob_kind kind = f->type == FRAME_FACTS ? BLOB_FACTS : BLOB_PROCS;
+    if (kind == BLOB_FACTS) {
+        struct node_fact facts = {0};
+        if (wire_facts(f, &facts, &err) < 0)
+            return bad_frames(p, err.msg);
+        node_fact_fini(&p->facts);
+        p->facts = facts;
+        p->facts_id = f->id;
+    } else {
+        struct proc_list procs = {0};
+        if (wire_procs(f, &procs, &err) < 0)
+            return bad_frames(p, err.msg);
+        proc_list_fini(&p->procs);
+        p->procs = procs;
+        p->procs_id = f->id;
+    }
+    if (!store_has_blob(p->h->store, p->key, f->id))
+        store_put_blob(p->h->store, p->key, kind, f->id, f->whole);
+    return true;
+}
+
+uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id)
+{
+    struct node_id node;
+    if (node_origin_ok(str_of(key)))
+        node_origin_id(str_of(key), &node);
+    else if (!node_id_parse(str_of(key), &node))
+        return id;
+    buf_fini(&h->scratch);
+    h->scratch = BUF_INIT(WIRE_BODY_MAX);
+    if (wire_put_facts(&h->scratch, &node, f, &id) == 0)
+        store_put_blob(h->store, key, BLOB_FACTS, id, buf_str(&h->scratch));
+    return id;
+}
+
+/* The facts to start from after a restart: GPUs that are gone are in no agent's facts, but shown all the same. */
+static uint64_t shown_facts(struct hub *h, const struct node_now *n, uint64_t id, const struct node_fact *f)
+{
+    struct node_fact shown = *f;
+    if (n->n_devices <= f->n_devices)
+        return id;
+    AUTO_FREE struct device_fact *devices = mem_zero(n->n_devices, sizeof(*devices));
+    for (size_t i = 0; i < n->n_devices; i++)
+        devices[i] = n->devices[i].fact;
+    shown.devices = devices;
+    shown.n_devices = n->n_devices;
+    return ingest_put_facts(h, n->key, &shown, id);
+}
+
+void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
+                  int64_t now_ms)
+{
+    live_facts(h->live, n, id, f, now_ms);
+    bookings_show(h, n, now_ms);
+    id = shown_facts(h, n, id, f);
+    if (peer->rec.facts != id) {
+        peer->rec.facts = id;
+        peer_save(h->peers, peer, n, true, now_ms);
+    }
+}
+
+/* Read a blob back that another request brought. */
+static bool read_blob(struct post *p, uint64_t id, struct frame *ret)
+{
+    struct err err = {0};
+    buf_fini(&p->h->scratch);
+    p->h->scratch = BUF_INIT(WIRE_BODY_MAX);
+    return store_get_blob(p->h->store, p->key, id, &p->h->scratch, &err) == 1 &&
+           wire_one(buf_str(&p->h->scratch), ret, &err) == 0;
+}
+
+/* These facts are in p->facts now; false: they cannot be read. */
+static bool have_facts(struct post *p, uint64_t id)
+{
+    struct frame blob;
+    struct node_fact facts = {0};
+    struct err err = {0};
+    if (p->facts_id == id)
+        return true;
+    if (!read_blob(p, id, &blob) || wire_facts(&blob, &facts, &err) < 0)
+        return false;
+    node_fact_fini(&p->facts);
+    p->facts = facts;
+    p->facts_id = id;
+    return true;
+}
+
+/* The facts in force for those that the agent calls id. */
+static uint64_t facts_of(struct post *p, uint64_t id)
+{
+    struct peer *peer = p->peer;
+    if (peer->shares && peer->sight != twins_sight(p->h, p->n, p->now_ms))
+        memset(peer->facts, 0, sizeof(peer->facts));
+    for (size_t i = 0; i < ARRAY_LEN(peer->facts) && id; i++)
+        if (peer->facts[i].told == id)
+            return peer->facts[i].own;
+    if (!id || !have_facts(p, id))
+        return id;
+    p->facts_id = twins_facts(p->h, peer, p->n, id, &p->facts, p->now_ms);
+    peer->facts[1] = peer->facts[0];
+    peer->facts[0].told = id;
+    peer->facts[0].own = p->facts_id;
+    peer->sight = peer->shares ? twins_sight(p->h, p->n, p->now_ms) : 0;
+    return p->facts_id;
+}
+
+static bool have_procs(struct post *p, uint64_t id)
+{
+    struct frame blob;
+    struct proc_list procs = {0};
+    struct err err = {0};
+    if (p->procs_id == id)
+        return true;
+    if (!read_blob(p, id, &blob) || wire_procs(&blob, &procs, &err) < 0)
+        return false;
+    proc_list_fini(&p->procs);
+    p->procs = procs;
+    p->procs_id = id;
+    return true;
+}
+
+/* The blobs this batch was taken under become the ones in force. */
+static void post_in_force(struct post *p, const struct frame *f)
+{
+    if (f->facts && !live_knows(p->n, f->facts, 0) && have_facts(p, f->facts))
+        ingest_facts(p->h, p->peer, p->n, f->facts, &p->facts, p->now_ms);
+    if (f->procs && !live_knows(p->n, 0, f->procs) && have_procs(p, f->procs)) {
+        live_procs(p->h->live, p->n, f->procs, &p->procs, p->now_ms);
+        p->peer->rec.procs = f->procs;
+    }
+}
+
+/* A time of the node's, by our clock. */
+static int64_t stamp(const struct post *p, int64_t at_ms)
+{
+    return MAX(0, MIN(at_ms + p->peer->shift_ms, p->now_ms + AHEAD_MS));
+}
+
+/*
+ * What to add to a batch's times. They may not fit the clock its node has now, when that was set since they were taken
+ * (at boot, say): what would be in the future or before there were GPUs is taken to end now.
+ */
+static int64_t shift_of(const struct post *p, const struct batch *b)
+{
+    int64_t shift = p->peer->shift_ms;
+    if (!b->n_ticks)
+        return shift;
+    int64_t first = b->at_ms[0] + shift, last = b->at_ms[b->n_ticks - 1] + shift;
+    return last > p->now_ms + AHEAD_MS || first < PAST_MS ? p->now_ms - b->at_ms[b->n_ticks - 1] : shift;
+}
+
+/* Who was on the devices then: live is further on, but the records want it. */
+static void post_late(struct post *p, const struct frame *f, const struct batch *b)
+{
+    if (!b->n_uses || !b->n_ticks || !f->facts || !f->procs || !have_facts(p, f->facts) || !have_procs(p, f->procs))
+        return;
+    int64_t shift = shift_of(p, b), first_ms = b->at_ms[0] + shift, last_ms = b->at_ms[b->n_ticks - 1] + shift;
+    for (size_t i = 0; i < b->n_uses; i++) {
+        const struct proc_use *u = &b->uses[i];
+        if (u->slot >= 1 && u->slot <= p->facts.n_devices && u->proc < p->procs.n)
+            late_see(&p->late, p->facts.devices[u->slot - 1].uuid, &p->procs.v[u->proc], u, first_ms, last_ms);
+    }
+}
+
+static void post_events(struct post *p, const struct batch *b)
+{
+    for (size_t i = 0; i < b->n_events; i++) {
+        struct node_event e = b->events[i];
+        if (e.kind >= EVENT_BOOKED) /* the hub's own to say */
+            continue;
+        const char *device = NULL;
+        if (e.slot > 0 && live_knows(p->n, b->facts, 0) && e.slot <= p->n->n_devices)
+            device = p->n->devices[e.slot - 1].fact.uuid;
+        if (!peer_may_tell(p->peer, p->now_ms)) {
+            if (hub_may_say(p->h, p->key, p->now_ms))
+                log_warn("hub", "%s tells of more than anybody can read: some events are kept only in its batches",
+                         p->n->name);
+            break;
+        }
+        e.at_ms = stamp(p, e.at_ms);
+        hub_event(p->h, p->key, device, &e);
+        if ((e.kind == EVENT_XID || e.kind == EVENT_ECC || e.kind == EVENT_LOST) && p->n_said++ < EVENTS_SAID)
+            log_warn("hub", "%s: %s %s", p->n->name, event_words[e.kind], e.text);
+    }
+}
+
+static void add_need(struct post *p, uint64_t id)
+{
+    for (size_t i = 0; i < p->n_need; i++)
+        if (p->need[i] == id)
+            return;
+    if (p->n_need < ARRAY_LEN(p->need))
+        p->need[p->n_need++] = id;
+}
+
+/* What a batch came to: a few bytes can say many values. */
+static int64_t batch_work(const struct batch *b)
+{
+    return (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t) + b->n_uses * sizeof(*b->uses) +
+                     b->n_events * sizeof(*b->events));
+}
+
+static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t *n_keys, struct batch_key *keys)
+{
+    struct hub *h = p->h;
+    struct err err = {0};
+    struct batch b;
+    bool facts = !f->facts || store_has_blob(h->store, p->key, f->facts);
+    bool procs = !f->procs || store_has_blob(h->store, p->key, f->procs);
+    if (!facts)
+        add_need(p, f->facts);
+    if (!procs)
+        add_need(p, f->procs);
+    if (!facts || !procs || p->work > COST_MAX) /* a key that is not answered is sent again */
+        return true;
+    keys[(*n_keys)++] = f->key;
+    if (store_has(h->store, p->key, f->key.run, f->key.number)) {
+        h->repeats++;
+        return true;
+    }
+    if (wire_batch(h->dec, f, &b, &err) < 0)
+        return bad_frames(p, err.msg);
+    b.facts = f->facts = facts_of(p, f->facts);
+    p->work += batch_work(&b);
+    peer_spent(p->peer, batch_work(&b));
+    int64_t shift = shift_of(p, &b);
+    p->append[(*n_append)++] = (struct store_batch){.node = p->key,
+                                                    .run = f->key.run,
+                                                    .number = f->key.number,
+                                                    .facts = f->facts,
+                                                    .procs = f->procs,
+                                                    .at_ms = b.n_ticks ? b.at_ms[0] + shift : p->now_ms,
+                                                    .shift_ms = shift,
+                                                    .bytes = f->whole};
+    if (b.n_ticks)
+        ledger_mark(h->ledger, p->key, b.at_ms[0] + shift, b.at_ms[b.n_ticks - 1] + shift, p->now_ms);
+    if (!peer_is_news(p->peer, f->key.run, f->key.number))
+        return true;
+    h->batches++;
+    if (b.n_ticks && (!p->peer->sampled_from_ms || b.at_ms[0] + shift < p->peer->sampled_from_ms))
+        p->peer->sampled_from_ms = b.at_ms[0] + shift;
+    int64_t newest_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] + shift : 0;
+    bool newer = newest_ms > p->n->sample_at_ms;
+    if (newer)
+        post_in_force(p, f);
+    else
+        post_late(p, f, &b);
+    post_events(p, &b);
+    live_batch(h->live, p->n, &b, shift, p->now_ms);
+    if (newer && live_knows(p->n, f->facts, f->procs))
+        peer_track(h->peers, p->peer, p->n, newest_ms);
+    return true;
+}
+
+static void settle_clock(struct post *p)
+{
+    int64_t want = -p->n->clock_off_ms, diff = want - p->peer->shift_ms;
+    if (want == 0 || diff > SHIFT_SLACK || diff < -SHIFT_SLACK)
+        p->peer->shift_ms = want;
+}
+
+/* Everything in order; the answer is made here, or when the disk is done. */
+static enum reply_how post_take(struct post *p)
+{
+    struct hub *h = p->h;
+    size_t n_append = 0, n_keys = 0;
+    AUTO_FREE struct batch_key *keys = mem_zero(MAX(p->n_batches, 1), sizeof(*keys));
+    p->append = mem_zero(MAX(p->n_batches, 1), sizeof(*p->append));
+    live_hello(h->live, p->n, &p->hello, p->rq->peer, p->now_ms);
+    p->peer->heard = true;
+    settle_clock(p);
+    for (size_t i = 0; i < p->n_frames; i++)
+        if (p->frames[i].type == FRAME_BATCH ? !post_batch(p, &p->frames[i], &n_append, &n_keys, keys)
+                                             : !post_blob(p, &p->frames[i]))
+            return REPLY_NOW;
+    if (p->facts_id && p->n_batches == 0) { /* a node without a sample yet is shown, too */
+        uint64_t id = facts_of(p, p->facts_id);
+        if (have_facts(p, id))
+            ingest_facts(h, p->peer, p->n, id, &p->facts, p->now_ms);
+    }
+    /* a token is durable with its node's record; who has sent a sample is not deleted any more */
+    bool save = p->token[0] || (!p->n->never_sampled && !p->peer->rec.sampled_ms);
+    peer_save(h->peers, p->peer, p->n, save, p->now_ms);
+    struct waiting *w = mem_alloc(sizeof(*w) + n_keys * sizeof(w->stored[0]));
+    *w = (struct waiting){.h = h, .n_stored = n_keys, .n_need = p->n_need};
+    memcpy(w->key, p->key, sizeof(w->key));
+    memcpy(w->token, p->token, sizeof(w->token));
+    memcpy(w->need, p->need, sizeof(w->need));
+    for (size_t i = 0; i < n_keys; i++) {
+        w->stored[i].run = keys[i].run;
+        w->stored[i].number = keys[i].number;
+    }
+    if (n_append == 0 && !p->token[0]) {
+        answer_reply(w, p->rp);
+        free(w);
+        return REPLY_NOW;
+    }
+    p->peer->in_flight++;
+    httpd_patient(p->rq);
+    w->late = httpd_late(p->rq);
+    store_append(h->store, p->append, n_append, on_stored, w);
+    return REPLY_LATER;
+}
+
+static void post_fini(struct post *p)
+{
+    free(p->frames);
+    free(p->append);
+    node_fact_fini(&p->facts);
+    proc_list_fini(&p->procs);
+    if (p->peer)
+        late_put(&p->late, p->h->peers, p->peer);
+}
+
+/* Who it is, if it is known, and what no token changes: looked at before one is bound or minted. False: answered. */
+static bool post_fits(struct post *p)
+{
+    struct peer *known = p->peer = peers_find(p->h->peers, p->key);
+    p->n = known ? live_find(p->h->live, p->key) : NULL;
+    if (p->n && strcmp(p->n->key, p->key) != 0)
+        p->n = NULL; /* another is called so */
+    if (!known && peers_count(p->h->peers) >= (size_t)p->h->conf.max_nodes) {
+        reply_problem(p->rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)p->h->conf.max_nodes);
+    } else if (post_cost(p) > COST_MAX) {
+        reply_problem(p->rp, 413, "these batches unpack to too much: send fewer at once");
+    } else if (known && known->in_flight >= IN_FLIGHT) {
+        snprintf(p->rp->extra, sizeof(p->rp->extra), "Retry-After: 1");
+        reply_problem(p->rp, 429, "too many requests of this node are waiting for the disk");
+    } else {
+        return true;
+    }
+    p->h->refused++;
+    return false;
+}
+
+enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
+{
+    struct hub *h = hub;
+    struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
+    enum reply_how how = REPLY_NOW;
+    /* A token that is not this node's yet must not become so while another run is alive. */
+    bool bound = rq->role == ROLE_AGENT && rq->token.node[0];
+    if (post_read(&p) && post_fits(&p) &&
+        (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) &&
+        (p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n))) {
+        struct node_now *old = p.from[0] ? live_find(h->live, p.from) : NULL;
+        if (old)
+            registry_move(h, p.n, old, p.now_ms);
+        if (p.token[0]) {
+            memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));
+            mem_copy_str(p.peer->minted_with, sizeof(p.peer->minted_with), rq->token.id);
+            p.peer->minted_for = p.hello.run;
+        }
+        if (peer_may(p.peer, post_cost(&p), p.now_ms)) {
+            how = post_take(&p);
+        } else {
+            snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 1");
+            reply_problem(rp, 429, "this node sends more than one node can have to say: wait a second");
+        }
+    }
+    post_fini(&p);
+    return how;
+}

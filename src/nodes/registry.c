@@ -1,0 +1,359 @@
+/* registry.c: the nodes a hub knows from before it started, what admins do to them, and what happened to them. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "alert/feature.h"
+#include "usage/ledger.h"
+
+#define JOIN_MS    30000             /* after a start who is alive has spoken by then */
+#define RECALL_MS  120000            /* values are shown for so long when newer samples do not bring them */
+#define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
+#define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
+
+static bool load_blob(struct hub *h, const char *key, uint64_t id, struct frame *ret)
+{
+    struct err err = {0};
+    if (!id)
+        return false;
+    buf_fini(&h->scratch);
+    h->scratch = BUF_INIT(WIRE_BODY_MAX);
+    if (store_get_blob(h->store, key, id, &h->scratch, &err) != 1)
+        return false;
+    return wire_one(buf_str(&h->scratch), ret, &err) == 0;
+}
+
+static void load_node(struct hub *h, const struct store_node *rec)
+{
+    bool is_new;
+    struct frame f;
+    struct err err = {0};
+    struct node_fact facts = {0};
+    struct peer *peer = peers_get(h->peers, rec->key, &is_new);
+    peer->rec = *rec;
+    peer->saved_ms = h->started_ms;
+    struct node_now *n = live_node(h->live, rec->key, rec->own_name, 0);
+    n->demo = rec->demo;
+    mem_copy_str(n->address, sizeof(n->address), rec->address);
+    live_admin(h->live, n, rec->name, rec->retired, rec->maintenance);
+    if (load_blob(h, rec->key, rec->facts, &f) && wire_facts(&f, &facts, &err) == 0)
+        live_facts(h->live, n, rec->facts, &facts, 0);
+    node_fact_fini(&facts);
+    n->never_sampled = rec->sampled_ms == 0;
+    n->at_ms = rec->last_ms; /* "no news for 3 h", not "never heard of" */
+    h->newest_ms = MAX(h->newest_ms, rec->last_ms);
+}
+
+struct all_nodes {
+    size_t n, cap;
+    struct store_node *v;
+};
+
+static void add_node(void *arg, const struct store_node *rec)
+{
+    struct all_nodes *all = arg;
+    VEC_ROOM(all->v, all->n, all->cap);
+    all->v[all->n++] = *rec;
+}
+
+static int by_age(const void *pa, const void *pb)
+{
+    const struct store_node *a = pa, *b = pb;
+    int r = (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
+    return r ? r : strcmp(a->key, b->key);
+}
+
+/* The elder first: of two with one name it keeps it. */
+static int load_nodes(struct hub *h, struct err *err)
+{
+    struct all_nodes all = {0};
+    int r = store_nodes(h->store, add_node, &all, err);
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_age);
+    for (size_t i = 0; i < all.n && r >= 0; i++)
+        load_node(h, &all.v[i]);
+    for (size_t i = 0; i < all.n && r >= 0; i++) { /* a name that was given now is kept */
+        struct node_now *n = live_find(h->live, all.v[i].key);
+        struct peer *peer = peers_find(h->peers, n->key);
+        twins_load(h, n);
+        if (strcmp(live_called(n), all.v[i].name) != 0)
+            peer_save(h->peers, peer, n, true, h->started_ms);
+    }
+    free(all.v);
+    return r;
+}
+
+/* ---- what they were last seen doing ---- */
+
+struct recalling {
+    struct hub *h;
+    size_t batches;
+};
+
+static void recall_blobs(struct hub *h, struct node_now *n, const struct store_batch *b)
+{
+    struct frame f;
+    struct err err = {0};
+    struct node_fact facts = {0};
+    struct proc_list procs = {0};
+    if (b->facts && !live_knows(n, b->facts, 0) && load_blob(h, n->key, b->facts, &f) &&
+        wire_facts(&f, &facts, &err) == 0)
+        live_facts(h->live, n, b->facts, &facts, 0);
+    if (b->procs && !live_knows(n, 0, b->procs) && load_blob(h, n->key, b->procs, &f) &&
+        wire_procs(&f, &procs, &err) == 0)
+        live_procs(h->live, n, b->procs, &procs, 0);
+    node_fact_fini(&facts);
+    proc_list_fini(&procs);
+}
+
+static int recall_batch(void *arg, const struct store_batch *b)
+{
+    struct recalling *x = arg;
+    struct hub *h = x->h;
+    struct frame f;
+    struct batch batch;
+    struct err err = {0};
+    struct node_now *n = live_find(h->live, b->node);
+    if (!n || strcmp(n->key, b->node) != 0 || wire_one(b->bytes, &f, &err) < 0 || f.type != FRAME_BATCH ||
+        wire_batch(h->dec, &f, &batch, &err) < 0)
+        return 0; /* a node that is gone, or damage: its next batch says more */
+    recall_blobs(h, n, b);
+    batch.facts = b->facts; /* those in force: a GPU that two nodes have is called otherwise there than by the agent */
+    batch.procs = b->procs;
+    live_recall(h->live, n, &batch, b->shift_ms, h->started_ms);
+    h->newest_ms = MAX(h->newest_ms, n->at_ms);
+    x->batches++;
+    return 0;
+}
+
+static void note_event(void *arg, const char *node, const char *device, const struct node_event *e)
+{
+    int64_t *newest_ms = arg;
+    (void)node, (void)device;
+    *newest_ms = MAX(*newest_ms, e->at_ms);
+}
+
+/* The hub was last alive when it last heard or told of anything. */
+static void resume(struct hub *h)
+{
+    struct recalling x = {.h = h};
+    struct err err = {0};
+    int64_t event_ms = 0;
+    if (store_newest(h->store, RECALL_MS, RECALL_MAX, recall_batch, &x, &err) < 0)
+        log_warn("hub", "what nodes were last seen doing is not all known: %s", err.msg);
+    store_events(h->store, NULL, 0, 1, note_event, &event_ms, &err);
+    live_resume(h->live, MIN(MAX(h->newest_ms, event_ms), h->started_ms), h->started_ms);
+    log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
+}
+
+static void *open_nodes(struct hub *h)
+{
+    h->peers = peers_new(h->store);
+    return h;
+}
+
+static int load_all(void *self, struct err *err)
+{
+    struct hub *h = self;
+    int r = load_nodes(h, err);
+    if (r >= 0)
+        r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
+    if (r >= 0)
+        resume(h);
+    return r;
+}
+
+/* When each was last heard. */
+static void save_all(void *self)
+{
+    struct hub *h = self;
+    size_t n;
+    const struct node_now *const *v = live_nodes(h->live, true, &n);
+    int64_t now_ms = clock_wall_ms();
+    for (size_t i = 0; i < n; i++) {
+        struct peer *peer = peers_find(h->peers, v[i]->key);
+        if (peer && peer->heard && v[i]->at_ms > peer->rec.last_ms)
+            peer_save(h->peers, peer, v[i], true, now_ms);
+    }
+}
+
+static void close_nodes(void *self)
+{
+    struct hub *h = self;
+    peers_free(h->peers);
+}
+
+/* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */
+static bool name_taken(struct hub *h, const struct node_now *n, const char *name)
+{
+    const struct node_now *other = live_find(h->live, name);
+    return other && other != n && (!other->retired || strcmp(other->key, name) == 0);
+}
+
+void registry_labels(void *hub, const char *key, const char *labels)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, key);
+    if (n && strcmp(n->key, key) == 0) /* not another one by its name */
+        live_labels(h->live, n, labels);
+}
+
+int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
+                   struct err *err)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, key_or_name);
+    struct peer *peer = n ? peers_find(h->peers, n->key) : NULL;
+    if (!peer)
+        return -ENOENT;
+    if (rename && rename[0] && name_taken(h, n, rename))
+        return err_set(err, -EEXIST, "another node is called '%s' already", rename);
+    if (retired == 0 && n->retired && live_called(n)[0] && name_taken(h, n, n->name))
+        return err_set(err, -EEXIST, "another node is called '%s' by now: rename one of the two first", n->name);
+    live_admin(h->live, n, rename ? rename : live_called(n), retired < 0 ? n->retired : retired > 0,
+               maintenance < 0 ? n->maintenance : maintenance > 0);
+    if (retired >= 0)
+        twins_again(h, n, clock_wall_ms());
+    peer_save(h->peers, peer, n, true, clock_wall_ms());
+    log_info("hub", "node %s: now called %s%s%s", n->key, n->name, n->retired ? ", retired" : "",
+             n->maintenance ? ", under maintenance" : "");
+    return 0;
+}
+
+void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms)
+{
+    struct peer *peer = peers_find(h->peers, n->key), *was = peers_find(h->peers, old->key);
+    char key[NODE_KEY_MAX];
+    mem_copy_str(key, sizeof(key), old->key);
+    log_info("hub", "node %s (%s) takes the place of %s (%s): history, usage and bookings are its now", n->name, n->key,
+             old->name, key);
+    store_take_over(h->store, key, n->key);
+    ledger_move(h->ledger, key, n->key, now_ms);
+    if (was && was->rec.first_ms)
+        peer->rec.first_ms = peer->rec.first_ms ? MIN(peer->rec.first_ms, was->rec.first_ms) : was->rec.first_ms;
+    if (was && was->rec.sampled_ms)
+        n->never_sampled = false;
+    peer->rec.sampled_ms = MAX(peer->rec.sampled_ms, was ? was->rec.sampled_ms : 0);
+    memset(peer->facts, 0, sizeof(peer->facts));
+    peers_drop(h->peers, key);
+    live_join(h->live, n, old, now_ms);
+    bookings_show(h, n, now_ms);
+    peer_save(h->peers, peer, n, true, now_ms);
+}
+
+/* When a node's samples began and ended; false: it has none. */
+static bool sampled(struct hub *h, const struct peer *peer, const struct node_now *n, int64_t *first_ms,
+                    int64_t *last_ms)
+{
+    /* When it first came, which nobody else can say. What it had to say was older, perhaps: since the hub started that
+     * is known exactly, else to the hour. */
+    *first_ms = peer->sampled_from_ms ? MIN(peer->rec.first_ms, peer->sampled_from_ms) : peer->rec.first_ms;
+    int64_t hour_ms = ledger_first_before(h->ledger, n->key, *first_ms);
+    if (hour_ms)
+        *first_ms = hour_ms;
+    *last_ms = MAX(peer->rec.sampled_ms, n->sample_at_ms);
+    return !n->never_sampled;
+}
+
+int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, new_one), *old = live_find(h->live, old_one);
+    struct peer *peer = n ? peers_find(h->peers, n->key) : NULL, *was = old ? peers_find(h->peers, old->key) : NULL;
+    int64_t now_ms = clock_wall_ms(), first_ms, last_ms, old_first_ms, old_last_ms;
+    if (!peer || !was)
+        return err_set(err, -ENOENT, "no node is called '%s'; /api/v1/nodes lists them", peer ? old_one : new_one);
+    if (n == old)
+        return err_set(err, -EINVAL, "%s is one node: there is nothing to join", n->name);
+    if (!live_silent(old, now_ms))
+        return err_set(err, -EBUSY, "%s is alive: a node whose place another takes must be silent for half a minute",
+                       old->name);
+    if (sampled(h, peer, n, &first_ms, &last_ms) && sampled(h, was, old, &old_first_ms, &old_last_ms) &&
+        first_ms <= old_last_ms && old_first_ms <= last_ms)
+        return err_set(err, -EBUSY, "%s and %s sent samples at the same time: they are two machines", n->name,
+                       old->name);
+    if (!was->heard && now_ms >= h->started_ms && now_ms - h->started_ms < JOIN_MS)
+        return err_set(err, -EBUSY, "the hub has just started: in half a minute it knows whether %s is alive",
+                       old->name);
+    registry_move(h, n, old, now_ms);
+    return 0;
+}
+
+int registry_delete(void *hub, const char *key_or_name, struct err *err)
+{
+    struct hub *h = hub;
+    struct node_now *n = live_find(h->live, key_or_name);
+    char key[NODE_KEY_MAX];
+    if (!n || !peers_find(h->peers, n->key))
+        return -ENOENT;
+    if (!n->never_sampled)
+        return err_set(err, -EEXIST, "%s has sent samples: retire it instead, which keeps its history", n->name);
+    mem_copy_str(key, sizeof(key), n->key);
+    log_info("hub", "node %s (%s) never sent a sample and is deleted, its token too", n->name, key);
+    store_drop_node(h->store, key);
+    tokens_forget(h->tokens, key);
+    peers_drop(h->peers, key);
+    live_drop(h->live, key);
+    return 0;
+}
+
+void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e)
+{
+    store_put_event(h->store, node, device, e);
+    alerts_desk_event(h->alerts, node, device, e);
+}
+
+void registry_on_event(void *hub, const struct node_now *n, const struct node_event *e)
+{
+    struct hub *h = hub;
+    hub_event(h, n->key, NULL, e);
+    log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
+}
+
+/* ---- events out ---- */
+
+struct listing {
+    struct hub *h;
+    struct json j;
+    size_t left; /* to be listed */
+    bool (*keep)(void *arg, const struct node_now *n, const char *device);
+    void *arg;
+};
+
+static void list_event(void *arg, const char *node, const char *device, const struct node_event *e)
+{
+    struct listing *l = arg;
+    const struct node_now *n = live_find(l->h->live, node);
+    if (l->left == 0 || (l->keep && !l->keep(l->arg, n, device)))
+        return;
+    l->left--;
+    json_obj(&l->j, NULL);
+    json_int(&l->j, "at", e->at_ms);
+    json_cstr(&l->j, "node", n ? n->name : node);
+    json_cstr(&l->j, "node_id", node);
+    json_cstr(&l->j, "device", device && device[0] ? device : NULL);
+    json_cstr(&l->j, "kind", e->kind < EVENT_KINDS ? event_words[e->kind] : "?");
+    json_int(&l->j, "code", e->code);
+    if (e->kind == EVENT_XID && e->code >= 0 && e->code < 100000 && xid_words((unsigned)e->code))
+        json_cstr(&l->j, "meaning", xid_words((unsigned)e->code));
+    json_cstr(&l->j, "text", e->text);
+    json_end_obj(&l->j);
+}
+
+int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
+                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                    struct err *err)
+{
+    struct listing l = {.h = hub, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
+    json_arr(&l.j, NULL);
+    int r = store_events(l.h->store, node, from_ms, keep ? EVENTS_LOOK : limit, list_event, &l, err);
+    json_end_arr(&l.j);
+    return r < 0 ? r : 0;
+}
+
+const struct feature nodes_feature = {.name = "nodes",
+                                      .open = open_nodes,
+                                      .load = load_all,
+                                      .stop = save_all,
+                                      .close = close_nodes};

@@ -1,0 +1,75 @@
+/* routes_send.c: what comes in: agents' batches, and vesta's senders with the answers they expect (all under 200). */
+#include <errno.h>
+
+#include "hub/handlers.h"
+#include "base/json.h"
+
+enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
+{
+    return a->take_batches(a->hub, rq, rp);
+}
+
+static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
+{
+    rp->body = BUF_INIT(4096);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "status", "ERROR");
+    json_int(&j, "status_code", code);
+    json_cstr(&j, "message", message);
+    json_end_obj(&j);
+    return REPLY_NOW;
+}
+
+/* vesta's senders put the one shared token into the URL. */
+bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str given = request_query(rq, "token");
+    if (!a->vesta_token) {
+        vesta_error(rp, 403, "this hub takes no vesta senders: set vesta_token to the token they use.");
+        return false;
+    }
+    if (!secret_equal(given, str_of(a->vesta_token))) {
+        vesta_error(rp, 403, "invalid token.");
+        return false;
+    }
+    return true;
+}
+
+enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
+{
+    char id[40], name[NAME_MAX_LEN];
+    struct err err = {0};
+    int r = a->vesta_register(a->hub, rq, request_query(rq, "host_name"), id, name, &err);
+    if (r < 0)
+        return vesta_error(rp, r == -EINVAL ? 400 : 503, err.msg);
+    rp->body = BUF_INIT(4096);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_cstr(&j, "id", id);
+    json_cstr(&j, "register_name", name);
+    json_cstr(&j, "status", "OK");
+    json_int(&j, "status_code", 200);
+    json_end_obj(&j);
+    return REPLY_NOW;
+}
+
+enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct err err = {0};
+    int r = a->vesta_update(a->hub, rq, rq->tail, &err);
+    if (r == -ENOENT)
+        return vesta_error(rp, 404, "host not found.");
+    if (r < 0)
+        return vesta_error(rp, r == -EINVAL ? 400 : 503, err.msg);
+    return REPLY_LATER;
+}
+
+enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct err err = {0};
+    int r = a->vesta_notify(a->hub, rq, &err);
+    if (r < 0)
+        return vesta_error(rp, r == -EINVAL || r == -ENOENT ? 400 : 500, err.msg);
+    return REPLY_LATER;
+}

@@ -1,0 +1,97 @@
+/* carrier_command.c: a program that reads the message from its standard input. */
+#include <event2/event.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "notify/carrier.h"
+#include "base/process.h"
+
+#define BODY_MAX (256u << 10)
+
+struct load {
+    struct process *process;
+    struct event *timer;
+    bool late;        /* it was told to end */
+    carried_fn *done; /* NULL: nobody waits for its end any more */
+    void *arg;
+};
+
+static void load_free(struct load *l)
+{
+    if (l->timer)
+        event_free(l->timer);
+    free(l);
+}
+
+static void on_out(void *arg, struct str bytes)
+{
+    (void)arg, (void)bytes; /* nobody asked */
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+    struct load *l = arg;
+
+    (void)fd, (void)what;
+    l->late = true;
+    process_stop(l->process);
+}
+
+static void on_ended(void *arg, int status)
+{
+    struct load *l = arg, was = *l;
+    char error[CARRIER_ERROR_MAX] = "", said[120];
+
+    process_last_words(process_said(l->process), said, sizeof(said));
+    load_free(l);
+    if (!was.done)
+        return;
+    if (was.late)
+        snprintf(error, sizeof(error), "the command did not end within %d s", CARRIER_LIMIT_MS / 1000);
+    else if (WIFSIGNALED(status))
+        snprintf(error, sizeof(error), "the command was ended by signal %d", WTERMSIG(status));
+    else if (status)
+        snprintf(error, sizeof(error), "the command ended with status %d%s%s", WEXITSTATUS(status), said[0] ? ": " : "",
+                 said);
+    was.done(was.arg, &(struct carried){.how = error[0] ? CARRIED_AGAIN : CARRIED_SENT, .error = error});
+}
+
+/* It is told to end and, since the loop may be gone, not listened to; its end frees it. */
+static void load_stop(struct load *l)
+{
+    if (!l)
+        return;
+    l->done = NULL;
+    event_free(l->timer);
+    l->timer = NULL;
+    process_stop(l->process);
+}
+
+static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
+                     carried_fn *done, void *arg, struct err *err)
+{
+    static const struct process_calls calls = {.out = on_out, .ended = on_ended};
+    struct timeval limit = {.tv_sec = CARRIER_LIMIT_MS / 1000};
+    AUTO_BUF body = BUF_INIT(BODY_MAX);
+    struct load *l = mem_zero(1, sizeof(*l));
+
+    *l = (struct load){.done = done, .arg = arg};
+    channel_body(c, m, &body);
+    AUTO_BUF secret = {0};
+    int r = channel_secret(c, &secret, err);
+    if (r == 0)
+        r = process_start(&l->process, s->h->loop, c->argv,
+                          &(struct process_env){.secret = secret.len ? secret.p : NULL}, buf_str(&body), &calls, l,
+                          err);
+    if (r < 0) {
+        load_free(l);
+        return r;
+    }
+    process_input_ends(l->process);
+    l->timer = evtimer_new(s->h->loop, on_late, l);
+    event_add(l->timer, &limit);
+    *ret = l;
+    return 0;
+}
+
+const struct carrier carrier_command = {load_send, load_stop};

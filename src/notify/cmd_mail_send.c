@@ -1,0 +1,41 @@
+/* cmd_mail_send.c: one mail, as the hub asks for it: the question on standard input, the result as lines (net/smtp.h). */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "net/smtp.h"
+
+static const struct opt mail_send_opts[] = {{0}};
+const struct opt_cmd mail_send_face = {
+    .name = "muster mail-send",
+    .summary = "one mail, for the hub",
+    .about = "The hub starts it by itself for channels of type mail, and tells it over standard input what to send and "
+             "where. It is of no use to anybody else.",
+    .examples = "muster mail-send <question  # as the hub writes it",
+    .opts = mail_send_opts,
+};
+
+int cmd_mail_send(int argc, char **argv)
+{
+    AUTO_BUF in = BUF_INIT(SMTP_ASK_MAX), out = BUF_INIT(65536);
+    struct smtp_ask_text ask;
+    struct smtp_result result;
+    struct err err = {0};
+    size_t n_to = 0;
+    int argi, r = cli_parse(&mail_send_face, NULL, argc, argv, &argi);
+
+    if (r >= 0)
+        return r;
+    r = buf_read_fd(&in, STDIN_FILENO);
+    if (r < 0 || !in.len || smtp_ask_read(in.p, in.len, &ask) < 0)
+        return cli_fail(&mail_send_face, EXIT_USAGE, "the question is not one");
+    if (smtp_send(&ask.k, &result, &err) < 0)
+        return cli_fail(&mail_send_face, EXIT_REACH, "%s", err.msg);
+    while (ask.to[n_to])
+        n_to++;
+    smtp_result_write(&out, &result, n_to);
+    explicit_bzero(in.p, in.len);
+    return fwrite(out.p, 1, out.len, stdout) == out.len && fflush(stdout) == 0 ? EXIT_OK : EXIT_REACH;
+}

@@ -1,0 +1,583 @@
+/* outbox.c: a queue for each channel and whom it leads to, and which of its messages is under way. Carriers send. */
+#include "notify/outbox.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "notify/channel.h"
+#include "notify/digest.h"
+#include "alert/note.h"
+#include "alert/rule.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/zone.h"
+#include "notify/carrier.h"
+#include "slack/feature.h"
+
+#define EVERY_MS      1000
+#define LONGEST_MS    300000 /* between two tries */
+#define OLDEST_MS     (3 * 86400000ll)
+#define SHOWN_MS      600000 /* how long it is shown that somebody could not be told */
+#define QUEUE_MAX     1000   /* of a box; then the oldest goes */
+#define UNDER_WAY_MAX 8      /* of a channel */
+#define FEW           5      /* that wait: more of them are joined */
+#define LONG_MS       30000  /* for that the first has waited as long: a few that come at once go one by one */
+#define BOX_NAME_MAX  (CHANNEL_NAME_MAX + 100)
+
+struct box {
+    struct outbox *o;
+    char *channel, *to;
+    struct message **v; /* oldest first */
+    size_t n, cap;
+    int64_t sending; /* id of the one under way; 0: none */
+    const struct carrier *carrier;
+    struct load *load;
+    int64_t began_mono, next_mono;
+    int tries;
+    char error[CARRIER_ERROR_MAX]; /* of the last try; "": it went well, or there was none */
+    int64_t since_ms;              /* it fails since */
+};
+
+struct trial {
+    struct outbox *o;
+    struct message *m;
+    const struct carrier *carrier;
+    struct load *load;
+    carried_fn *done;
+    void *arg;
+    struct trial *next;
+};
+
+struct outbox {
+    struct carriers carriers;
+    struct trial *trials; /* under way */
+    struct channels *channels;
+    struct box **v;
+    size_t n, cap, turn;
+    struct channel_now *now;
+    int64_t last_id;
+};
+
+/* What the section says, if everything in it can be done. */
+static struct channels *channels_of(const struct hub_conf *conf, struct err *err)
+{
+    struct channels *c = channels_new();
+    int r = channels_read(c, &conf->channels, err);
+    size_t n;
+    const struct channel *v = channels_all(c, &n);
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        if (!carrier_of(v[i].type))
+            r = err_set(err, -EINVAL, "channel '%s': there is no type %s yet", v[i].name, channel_words[v[i].type]);
+        else if (v[i].type == CHANNEL_SLACK_BOT && !conf->slack.text)
+            r = err_set(err, -EINVAL, "channel '%s': Slack's bot needs its section: slack: {token_file: FILE}",
+                        v[i].name);
+    }
+    if (r == 0 && conf->slack.text)
+        r = channels_add_bot(c, err);
+    if (r == 0)
+        return c;
+    channels_free(c);
+    return NULL;
+}
+
+/* A rule that leads nowhere would tell nobody. Without the section nothing is told at all (`config show` leaves it
+ * out). */
+static int check_rules(const struct hub_conf *conf, const struct channels *c, struct err *err)
+{
+    struct alert_rules *rules = alert_rules_new();
+    int r = alert_rules_read(rules, &conf->alerts, err);
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(rules, &n);
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct str rest = str_of(v[i].channels), one;
+        while (r == 0 && str_cut(&rest, ',', &one)) {
+            AUTO_FREE char *name = mem_strn(one.p, one.len);
+            if (name[0] && !channels_find(c, name))
+                r = err_set(err, -EINVAL, "alerts: rule '%s': there is no channel '%s' under channels", v[i].name,
+                            name);
+        }
+    }
+    alert_rules_free(rules);
+    return r;
+}
+
+static int prepare_channels(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    struct channels *c = *next = channels_of(conf, err);
+
+    (void)self;
+    return !c ? -EINVAL : conf->channels.text ? check_rules(conf, c, err) : 0;
+}
+
+static void drop_channels(void *next)
+{
+    channels_free(next);
+}
+
+static void *open_outbox(struct hub *h)
+{
+    struct outbox *o = h->outbox = mem_zero(1, sizeof(*o));
+
+    o->carriers.h = h;
+    o->channels = channels_new();
+    return o;
+}
+
+/* What is under way is not waited for. */
+static void box_free(struct box *b)
+{
+    if (b->load)
+        b->carrier->stop(b->load);
+    for (size_t i = 0; i < b->n; i++)
+        free(b->v[i]);
+    free(b->v);
+    free(b->channel);
+    free(b->to);
+    free(b);
+}
+
+static void trial_end(struct trial *t, const struct carried *r)
+{
+    struct trial **at = &t->o->trials;
+
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    t->done(t->arg, r);
+    free(t->m);
+    free(t);
+}
+
+static void close_outbox(void *self)
+{
+    struct outbox *o = self;
+
+    o->carriers.h->outbox = NULL;
+    while (o->trials) {
+        o->trials->carrier->stop(o->trials->load);
+        trial_end(o->trials, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
+    }
+    for (size_t i = 0; i < o->n; i++)
+        box_free(o->v[i]);
+    carriers_fini(&o->carriers);
+    channels_free(o->channels);
+    free(o->v);
+    free(o->now);
+    free(o);
+}
+
+static struct box *box_of(struct outbox *o, const char *channel, const char *to)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (strcmp(o->v[i]->channel, channel) == 0 && strcmp(o->v[i]->to, to) == 0)
+            return o->v[i];
+    VEC_ROOM(o->v, o->n, o->cap);
+    struct box *b = mem_zero(1, sizeof(*b));
+    *b = (struct box){.o = o, .channel = mem_str(channel), .to = mem_str(to)};
+    o->v[o->n++] = b;
+    return b;
+}
+
+/* For logs: the channel, and who is meant there, unless that is an address to answer to: it would be a secret. */
+static const char *box_name(const struct box *b, char out[BOX_NAME_MAX])
+{
+    bool shown = b->to[0] && !strstr(b->to, "://");
+
+    snprintf(out, BOX_NAME_MAX, "%s%s%.80s", b->channel, shown ? " to " : "", shown ? b->to : "");
+    return out;
+}
+
+static void take_channels(void *self, void *next)
+{
+    struct outbox *o = self;
+
+    channels_free(o->channels);
+    o->channels = next;
+    for (size_t i = 0; i < o->n; i++)
+        o->v[i]->next_mono = 0; /* what failed may be mended */
+}
+
+const struct channels *outbox_channels(const struct outbox *o)
+{
+    return o->channels;
+}
+
+int64_t outbox_next_id(struct outbox *o)
+{
+    return ++o->last_id;
+}
+
+/* ---- in and out ---- */
+
+static void gone(void *arg, int result)
+{
+    (void)arg;
+    if (result < 0)
+        log_warn("channel", "that a message was sent cannot be noted, it may come again: %s", strerror(-result));
+}
+
+static void box_take(struct box *b, size_t at)
+{
+    free(b->v[at]);
+    memmove(b->v + at, b->v + at + 1, (--b->n - at) * sizeof(*b->v));
+}
+
+static void box_drop(struct box *b, size_t at)
+{
+    struct note n = {.kind = NOTE_MESSAGE, .id = b->v[at]->id, .gone = true};
+
+    store_notes_put(b->o->carriers.h->store, &n, 1, gone, NULL);
+    box_take(b, at);
+}
+
+static void give_up(struct box *b, size_t at, const char *why)
+{
+    char name[BOX_NAME_MAX];
+
+    log_warn("channel", "%s: message %" PRId64 " is given up, %s: %s", box_name(b, name), b->v[at]->id, why,
+             b->v[at]->title);
+    box_drop(b, at);
+}
+
+void outbox_put(struct outbox *o, const struct message *m)
+{
+    struct box *b = box_of(o, m->channel, m->to ? m->to : "");
+
+    if (b->n == QUEUE_MAX)
+        give_up(b, b->sending == b->v[0]->id ? 1 : 0, "too many wait");
+    VEC_ROOM(b->v, b->n, b->cap);
+    b->v[b->n++] = message_copy(m);
+    o->last_id = MAX(o->last_id, m->id);
+}
+
+struct sending {
+    struct hub *h;
+    struct message *m;
+    store_done_fn *done;
+    void *arg;
+};
+
+static void sent_on(void *arg, int result)
+{
+    struct sending *s = arg;
+
+    if (result < 0)
+        log_warn("channel", "a message cannot be stored, and is lost if the hub ends now: %s", strerror(-result));
+    if (s->h->outbox)
+        outbox_put(s->h->outbox, s->m);
+    if (s->done)
+        s->done(s->arg, result);
+    free(s->m);
+    free(s);
+}
+
+void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg)
+{
+    struct sending *s = mem_zero(1, sizeof(*s));
+    AUTO_BUF b = BUF_INIT(NOTE_MAX);
+
+    *s = (struct sending){o->carriers.h, message_copy(m), done, arg};
+    s->m->id = outbox_next_id(o);
+    message_write(s->m, &b);
+    struct note v[2];
+    size_t n = 0;
+    if (!b.err) /* half of it would be none */
+        v[n++] = (struct note){.kind = NOTE_MESSAGE, .id = s->m->id, .bytes = buf_str(&b)};
+    if (with)
+        v[n++] = *with;
+    if (n)
+        store_notes_put(s->h->store, v, n, sent_on, s);
+    else
+        sent_on(s, -EMSGSIZE);
+}
+
+static void load_message(void *arg, const struct note *n)
+{
+    struct outbox *o = arg;
+    struct err err = {0};
+    AUTO_FREE struct message *m = message_read(n->bytes, &err);
+
+    o->last_id = MAX(o->last_id, n->id);
+    if (m)
+        outbox_put(o, m);
+    else
+        log_warn("channel", "note %" PRId64 ": %s", n->id, err.msg);
+}
+
+static int load_messages(void *self, struct err *err)
+{
+    struct outbox *o = self;
+    struct hub *h = o->carriers.h;
+
+    o->last_id = MAX(o->last_id, h->started_ms * 1000); /* those that are gone had lower numbers */
+    return MIN(store_notes(h->store, NOTE_MESSAGE, true, load_message, o, err), 0);
+}
+
+/* ---- how it went ---- */
+
+static size_t box_find(const struct box *b, int64_t id)
+{
+    size_t i = 0;
+
+    while (i < b->n && b->v[i]->id != id)
+        i++;
+    return i;
+}
+
+/* How it went as the channel's state: what was sent but not to everybody is shown as well. */
+static void box_note(struct box *b, const char *error, bool sent)
+{
+    char name[BOX_NAME_MAX];
+
+    if (error[0] && !b->error[0])
+        b->since_ms = clock_wall_ms();
+    if (error[0] && strcmp(b->error, error) != 0)
+        log_warn("channel", "%s %s: %s", box_name(b, name), sent ? "does not reach everybody" : "fails", error);
+    else if (!error[0] && b->error[0])
+        log_info("channel", "%s works again", box_name(b, name));
+    mem_copy_str(b->error, sizeof(b->error), error);
+}
+
+/* What is left of a message for some of its receivers goes on to them alone, from a box of their own. */
+static void readdress(struct box *b, size_t at, const struct carried *r)
+{
+    struct outbox *o = b->o;
+    struct message m = *b->v[at];
+    AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
+
+    m.to = r->rest;
+    message_write(&m, &bytes);
+    struct note n = {.kind = NOTE_MESSAGE, .id = m.id, .bytes = buf_str(&bytes)};
+    store_notes_put(o->carriers.h->store, &n, 1, gone, NULL);
+    outbox_put(o, &m);
+    struct box *rest = box_of(o, m.channel, m.to);
+    rest->next_mono = MAX(rest->next_mono, clock_mono_ms() + r->wait_ms);
+    box_take(b, at);
+}
+
+static void on_carried(void *arg, const struct carried *r)
+{
+    struct box *b = arg;
+    size_t at = box_find(b, b->sending);
+    int64_t back_ms = MIN(EVERY_MS << MIN(b->tries, 20), LONGEST_MS);
+
+    b->load = NULL;
+    b->sending = 0;
+    box_note(b, r->error ? r->error : "", r->how == CARRIED_SENT);
+    b->tries = r->how == CARRIED_AGAIN ? b->tries + 1 : 0;
+    b->next_mono = r->how == CARRIED_SENT ? b->began_mono + EVERY_MS : clock_mono_ms() + MAX(back_ms, r->wait_ms);
+    if (at == b->n)
+        return;
+    if (r->rest && strcmp(r->rest, b->to) != 0)
+        readdress(b, at, r);
+    else if (r->how == CARRIED_SENT)
+        box_drop(b, at);
+    else if (r->how == CARRIED_REFUSED)
+        give_up(b, at, "it was refused");
+}
+
+/* ---- sending ---- */
+
+/* An answer, or what a person waits for. */
+static bool asked_for(const struct message *m)
+{
+    return m->kind == MESSAGE_ANSWER || (m->kind == MESSAGE_NOTICE && m->person[0]);
+}
+
+/* Those that may go now, oldest first: where they are. */
+static size_t due(const struct box *b, const struct channel *c, int64_t now_ms, size_t ret[QUEUE_MAX])
+{
+    struct civil at;
+    size_t n = 0;
+
+    zone_civil(b->o->carriers.h->zone, now_ms, &at);
+    bool quiet = channel_quiet(c, at.hour * 60 + at.minute);
+    for (size_t i = 0; i < b->n; i++)
+        if (!quiet || b->v[i]->severity == SEV_CRITICAL || asked_for(b->v[i]))
+            ret[n++] = i;
+    return n;
+}
+
+/*
+ * Many that waited are one from now on, in the place of the first: on disk at once or not at all. Not while it fails,
+ * since the one that was tried may have arrived.
+ */
+static void join(struct box *b, const struct channel *c, const size_t *at, size_t n, int64_t now_ms)
+{
+    const struct message *v[QUEUE_MAX];
+    struct note notes[QUEUE_MAX];
+    AUTO_BUF bytes = BUF_INIT(NOTE_MAX);
+    char name[BOX_NAME_MAX];
+    size_t k = 0, taken, kept = 0;
+
+    while (k < n && digest_takes(b->v[at[k]])) {
+        v[k] = b->v[at[k]];
+        k++;
+    }
+    if (b->tries || k <= FEW || !channel_joins(c) || now_ms - v[0]->created_ms < LONG_MS)
+        return;
+    struct message *one = digest_of(v, k, channel_joins(c), b->o->carriers.h->zone, &taken);
+    message_write(one, &bytes);
+    if (taken < 2 || bytes.err) {
+        free(one);
+        return;
+    }
+    for (size_t i = 0; i < taken; i++)
+        notes[i] = (struct note){.kind = NOTE_MESSAGE, .id = v[i]->id, .gone = i > 0};
+    notes[0].bytes = buf_str(&bytes);
+    store_notes_put(b->o->carriers.h->store, notes, taken, gone, NULL);
+    log_info("channel", "%s: %zu messages that waited are one now", box_name(b, name), taken);
+    for (size_t i = 0, next = 0; i < b->n; i++) {
+        if (next < taken && i == at[next]) {
+            free(b->v[i]);
+            if (next++ == 0)
+                b->v[kept++] = one;
+        } else {
+            b->v[kept++] = b->v[i];
+        }
+    }
+    b->n = kept;
+}
+
+/* How many of its channel are under way. */
+static size_t under_way(const struct outbox *o, const char *channel)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->n; i++)
+        n += o->v[i]->sending && strcmp(o->v[i]->channel, channel) == 0;
+    return n;
+}
+
+static void box_tick(struct box *b, int64_t now_ms)
+{
+    const struct channel *c = channels_find(b->o->channels, b->channel);
+    int64_t mono_ms = clock_mono_ms();
+    struct err err = {0};
+
+    if (b->sending)
+        return;
+    while (b->n && now_ms - b->v[0]->created_ms > OLDEST_MS)
+        give_up(b, 0, c ? "after three days" : "its channel is not there any more");
+    if (!c || !b->n || mono_ms < b->next_mono || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
+        return;
+    size_t at[QUEUE_MAX], n = due(b, c, now_ms, at);
+    if (!n)
+        return;
+    join(b, c, at, n, now_ms);
+    const struct message *m = b->v[at[0]];
+    b->sending = m->id;
+    b->began_mono = mono_ms;
+    b->carrier = carrier_of(c->type);
+    int r = b->carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
+    if (r < 0)
+        on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
+}
+
+/* A box to somebody is there while something is in it, or shows for a while that it failed. */
+static bool box_over(const struct box *b)
+{
+    return b->to[0] && !b->n && !b->sending && clock_mono_ms() - b->began_mono > (b->error[0] ? SHOWN_MS : EVERY_MS);
+}
+
+static void send_due(void *self, int64_t now_ms)
+{
+    struct outbox *o = self;
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->n; i++) /* each has its turn to be the first */
+        box_tick(o->v[(i + o->turn) % o->n], now_ms);
+    o->turn++;
+    for (size_t i = 0; i < o->n; i++) {
+        if (box_over(o->v[i]))
+            box_free(o->v[i]);
+        else
+            o->v[n++] = o->v[i];
+    }
+    o->n = n;
+}
+
+/* ---- one at once ---- */
+
+static void on_tried(void *arg, const struct carried *r)
+{
+    struct trial *t = arg;
+
+    for (size_t i = 0; i < t->o->n && r->how == CARRIED_SENT; i++)
+        if (strcmp(t->o->v[i]->channel, t->m->channel) == 0)
+            t->o->v[i]->next_mono = MIN(t->o->v[i]->next_mono, clock_mono_ms() + EVERY_MS); /* it was mended */
+    trial_end(t, r);
+}
+
+void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg)
+{
+    struct trial *t = mem_zero(1, sizeof(*t));
+    struct err err = {0};
+
+    *t = (struct trial){.o = o, .m = message_copy(m), .carrier = carrier_of(c->type), .done = done, .arg = arg};
+    t->m->id = outbox_next_id(o);
+    t->next = o->trials;
+    o->trials = t;
+    if (t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
+        trial_end(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
+}
+
+/* ---- how it stands ---- */
+
+/* Of a channel: its own box, and those to somebody; the error of the one that fails longest. */
+static struct channel_now now_of(const struct outbox *o, const struct channel *c)
+{
+    struct channel_now now = {.name = c->name, .type = channel_words[c->type], .error = ""};
+
+    for (size_t i = 0; i < o->n; i++) {
+        const struct box *b = o->v[i];
+        if (strcmp(b->channel, c->name) != 0)
+            continue;
+        now.waiting += b->n;
+        if (b->error[0] && (!now.error[0] || b->since_ms < now.since_ms)) {
+            now.error = b->error;
+            now.since_ms = b->since_ms;
+        }
+    }
+    if (!now.error[0] && strcmp(c->name, CHANNEL_BOT) == 0)
+        now.error = slack_desk_error(o->carriers.h->slack, &now.since_ms);
+    return now;
+}
+
+const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n)
+{
+    size_t n;
+    const struct channel *v = channels_all(o->channels, &n);
+
+    o->now = mem_grow(o->now, MAX(n, 1u), sizeof(*o->now));
+    for (size_t i = 0; i < n; i++)
+        o->now[i] = now_of(o, &v[i]);
+    *ret_n = n;
+    return o->now;
+}
+
+void outbox_notice(struct outbox *o, char *out, size_t size)
+{
+    size_t n, at = 0;
+    const struct channel_now *v = outbox_now(o, &n);
+
+    const struct channel *c = channels_all(o->channels, &n);
+    out[0] = 0;
+    for (size_t i = 0; i < n; i++) /* a person who cannot be reached, whose message was given up, is not the channel */
+        if (v[i].error[0] && (v[i].waiting || !c[i].to_person) && at + 100 < size)
+            at += (size_t)snprintf(out + at, size - at, "%s%.60s", at ? ", " : "nobody is told through ", v[i].name);
+}
+
+const struct feature notify_feature = {
+    .name = "notify",
+    .open = open_outbox,
+    .prepare = prepare_channels,
+    .drop = drop_channels,
+    .take = take_channels,
+    .load = load_messages,
+    .tick = send_due,
+    .close = close_outbox,
+};

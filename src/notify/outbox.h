@@ -1,0 +1,36 @@
+/*
+ * outbox.h: messages on their way. A message is a note until it was sent, so that it survives a restart. Who sends it
+ * is a carrier's business (carrier.h).
+ *
+ * O1 Through one channel to one receiver messages go in order, one a second; one that fails is tried again, later and
+ * later, and is given up after three days. O2 A channel or a receiver that fails holds up no other. O3 A message is
+ * sent again only where we ended between sending it and noting that. O4 Answers are limited in bytes and time, and
+ * redirects are not followed. O5 In its quiet hours a channel gets critical messages and answers alone; the others
+ * wait. O6 Where more than a few have waited they are joined into one (notify/digest.h), unless a program reads them:
+ * all of them are in it, in their order.
+ */
+#ifndef NOTIFY_OUTBOX_H
+#define NOTIFY_OUTBOX_H
+
+#include "alert/show.h"
+#include "notify/carrier.h"
+#include "hub/feature.h"
+#include "hub/hub.h"
+#include "model/message.h"
+
+struct outbox;
+extern const struct feature notify_feature;
+const struct channels *outbox_channels(const struct outbox *o);
+int64_t outbox_next_id(struct outbox *o);
+void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */
+/* The same for one that is none yet, and has no id: done (NULL: nobody) is called once it is, or could not be made one;
+ * it is sent in any case. with: stored together with it; NULL: nothing. */
+void outbox_send(struct outbox *o, const struct message *m, const struct note *with, store_done_fn *done, void *arg);
+/* One message through a channel at once, kept nowhere and tried once: done says how that went. c: one of ours. */
+void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg);
+/* Each channel as it is now; borrowed until the next call. */
+const struct channel_now *outbox_now(struct outbox *o, size_t *ret_n);
+/* Which channels fail, in a sentence; "": none. */
+void outbox_notice(struct outbox *o, char *out, size_t size);
+
+#endif

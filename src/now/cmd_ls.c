@@ -1,0 +1,264 @@
+/* cmd_ls.c: `muster ls`: which GPUs there are and who is on them: this machine's at once, or a hub's. */
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/here.h"
+#include "cli/state.h"
+#include "now/ls.h"
+#include "now/view.h"
+#include "format/render.h"
+
+struct ls_conf {
+    struct client_conf client;
+    bool detail, json, csv, free, mine, watch, ascii, wide;
+    char *columns;
+    struct opt_list picked; /* columns, one by one */
+    int64_t every, width;
+    struct filter *filter; /* of the operands, --free and --mine; NULL: none */
+    const char *me;
+};
+
+static const struct opt ls_opts[] = {
+    CLIENT_OPTS(ls_conf, client),
+    OPT(ls_conf, free, 0, OPT_BOOL, NULL, NULL, "only free GPUs: short for the filter 'free'"),
+    OPT(ls_conf, mine, 0, OPT_BOOL, NULL, NULL, "only GPUs that my processes are on: short for the filter 'mine'"),
+    OPT(ls_conf, detail, 'l', OPT_BOOL, NULL, NULL, "a line per process too"),
+    OPT(ls_conf, wide, 0, OPT_BOOL, NULL, NULL, "every column, however wide the screen is"),
+    OPT(ls_conf, columns, 'o', OPT_STR, NULL, "NAMES",
+        "only these columns, in this order, with commas between: names as in JSON and CSV"),
+    OPT(ls_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON: an array with an object per GPU"),
+    OPT(ls_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+    OPT(ls_conf, watch, 'w', OPT_BOOL, NULL, NULL, "show it again and again, until interrupted"),
+    OPT(ls_conf, every, 0, OPT_DURATION, "2s", "TIME", "watch: time between", .min = 200, .max = 3600000),
+    OPT(ls_conf, width, 0, OPT_INT, NULL, "COLUMNS", "as wide as this (default: the terminal, 160 in a pipe)",
+        .min = 20, .max = 1000),
+    OPT(ls_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks from plain ASCII"),
+    {0},
+};
+const struct opt_cmd ls_face = {
+    .name = "muster ls",
+    .summary = "which GPUs there are and who is on them",
+    .args = "[FILTER…]",
+    .about =
+        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub.\n\n"
+        "A filter says which GPUs: states (free, held, busy, stale, hung, lost, broken), mine, user:kim, model:h200, "
+        "host:dgx*, program:python, mem>40G, memfree>=50%, idle>2h, since>30m, and any metric by name (util>50%, "
+        "temp>80, power>300W), joined by and, or, not and parentheses; side by side means and. docs/filter.md has "
+        "all of it. When nothing matches the exit status is 1.",
+    .examples = "muster ls  # this machine\n"
+                "muster ls --hub http://hub:8765 --free  # which can I use now?\n"
+                "muster ls free model:h200 'memfree>=40G'  # a free H200 with room\n"
+                "muster ls held 'idle>2h' not user:root  # held by somebody, and idle\n"
+                "muster ls -o node,gpu,user,mem_used  # only what I need\n"
+                "muster ls '(hung or lost) host:dgx*'  # what is broken\n"
+                "muster ls --json | jq '.[] | select(.state == \"held\")'",
+    .opts = ls_opts,
+};
+
+/* What is shown, ended with picture_fini. */
+struct picture {
+    struct here here;     /* this machine */
+    struct hub_state hub; /* or a hub's */
+    const struct node_now **list;
+    struct view view;
+    struct arena arena; /* of the filtered view */
+};
+
+static void picture_fini(struct picture *p)
+{
+    here_close(&p->here);
+    hub_state_fini(&p->hub);
+    free(p->list);
+    arena_fini(&p->arena);
+    *p = (struct picture){0};
+}
+
+static int from_hub(const struct ls_conf *conf, struct picture *p, struct err *err)
+{
+    int r = hub_state_ask(&conf->client, conf->filter ? filter_text(conf->filter) : NULL, conf->me, &p->hub, err);
+    if (r == 0)
+        p->view = p->hub.view;
+    return r;
+}
+
+/* ---- this machine ---- */
+
+static int look(const struct ls_conf *conf, struct picture *p)
+{
+    int64_t now = clock_wall_ms();
+    live_tick(p->here.live, now);
+    free(p->list);
+    p->list = mem_zero(live_count(p->here.live) + 1, sizeof(*p->list));
+    int r = view_of(p->here.live, &(struct view_ask){.show_cmd = true}, now, p->list, &p->view);
+    arena_reset(&p->arena);
+    if (r == 0 && conf->filter)
+        view_filter(&p->view, conf->filter, &p->arena);
+    return r;
+}
+
+static int from_here(const struct ls_conf *conf, struct picture *p, struct err *err)
+{
+    int r = here_once(&p->here, err);
+    return r < 0 ? r : look(conf, p);
+}
+
+/* Why nodes cannot be read, or are not who they seem, where the screen is too narrow for the column that says so. */
+static void unread(const struct view *v, struct buf *out)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if ((v->nodes[i]->n_devices == 0 || v->nodes[i]->collect != COLLECT_OK || v->nodes[i]->was[0] ||
+             strchr(v->nodes[i]->name, '~')) &&
+            v->nodes[i]->reason[0])
+            buf_addf(out, "! %s: %s\n", v->nodes[i]->name, v->nodes[i]->reason);
+}
+
+static int show(const struct ls_conf *conf, const struct picture *p)
+{
+    AUTO_BUF out = BUF_INIT(256 << 20);
+    struct term t = {.width = conf->wide    ? 0
+                              : conf->width ? (int)conf->width
+                                            : cli_width(160),
+                     .colour = cli_colour(),
+                     .ascii = conf->ascii};
+    struct rows r;
+    ls_rows(&p->view, conf->wide || conf->columns ? LS_ALL : conf->detail ? LS_DETAIL : LS_PLAIN, &r);
+    if (conf->columns)
+        rows_pick(&r, conf->picked.v, conf->picked.n, NULL);
+    if (conf->watch)
+        fputs("\033[H\033[2J", stdout);
+    if (conf->json)
+        render_rows_json(&out, &r);
+    else if (conf->csv)
+        render_rows_csv(&out, &r);
+    else {
+        if (p->view.demo)
+            buf_adds(&out, "DEMO: a recorded cluster, not real machines\n");
+        if (p->view.notice)
+            buf_addf(&out, "! %s\n", p->view.notice);
+        view_answer(&p->view, &out);
+        buf_addc(&out, '\n');
+        size_t table = out.len;
+        if (r.n || !conf->filter)
+            render_rows_text(&out, &r, &t);
+        if (str_find(str_n(out.p + table, out.len - table), " REASON") < 0)
+            unread(&p->view, &out);
+    }
+    bool none = r.n == 0;
+    rows_fini(&r);
+    int code = cli_print(&ls_face, &out);
+    return code ? code : conf->filter && none ? EXIT_NO : EXIT_OK;
+}
+
+/* This machine again and again: the collector stays, so that only the first look waits for the driver. */
+static int watch_here(const struct ls_conf *conf)
+{
+    enum { WAIT_MS = 8000 };
+    struct picture p = {0};
+    struct err err = {0};
+    int code = EXIT_OK, r = here_open(&p.here, conf->every, &err);
+    while (r >= 0 && code != EXIT_REACH && (r = here_next(&p.here, WAIT_MS, &err)) >= 0)
+        if ((r = look(conf, &p)) >= 0)
+            code = show(conf, &p);
+    if (r < 0)
+        code = cli_fail(&ls_face, EXIT_REACH, "%s", err.msg[0] ? err.msg : strerror(-r));
+    picture_fini(&p);
+    return code;
+}
+
+static int once(const struct ls_conf *conf)
+{
+    struct picture p = {0};
+    struct err err = {0};
+    bool hub = conf->client.hub && conf->client.hub[0];
+    int r = hub ? from_hub(conf, &p, &err) : from_here(conf, &p, &err);
+    r = r < 0 ? cli_fail(&ls_face, EXIT_REACH, "%s", err.msg) : show(conf, &p);
+    picture_fini(&p);
+    return r;
+}
+
+/* The operands, --free and --mine as one filter. -1: go on; or an exit code. */
+static int read_filter(struct ls_conf *conf, char **words, int n)
+{
+    AUTO_BUF said = BUF_INIT(65536);
+    AUTO_BUF all = BUF_INIT(65536);
+    struct filter_err err = {0};
+    if (!n && !conf->free && !conf->mine)
+        return -1;
+    struct passwd *pw = getpwuid(getuid());
+    conf->me = pw ? pw->pw_name : "";
+    for (int i = 0; i < n; i++)
+        buf_addf(&said, "%s%s", i ? " " : "", words[i]);
+    if (n) { /* alone first: columns are those of what was typed */
+        if (filter_new(buf_str(&said), conf->me, &conf->filter, &err) < 0)
+            return cli_fail(&ls_face, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
+        if (!conf->free && !conf->mine)
+            return -1;
+        filter_free(conf->filter);
+        conf->filter = NULL;
+        buf_addf(&all, "(%s) ", said.p);
+    }
+    if (conf->free || conf->mine) {
+        buf_addf(&all, "%s%s", conf->free ? "free" : "", conf->mine ? conf->free ? " mine" : "mine" : "");
+        if (filter_new(buf_str(&all), conf->me, &conf->filter, &err) < 0)
+            return cli_fail(&ls_face, EXIT_USAGE, "%s", err.message);
+    }
+    return -1;
+}
+
+/* --columns, taken apart and checked before anything is asked. -1: go on; or an exit code. */
+static int read_columns(struct ls_conf *conf)
+{
+    struct view nothing = {0};
+    struct err err = {0};
+    struct rows r;
+
+    if (!conf->columns)
+        return -1;
+    struct str rest = str_of(conf->columns), one;
+    while (str_cut(&rest, ',', &one)) {
+        conf->picked.v = mem_grow(conf->picked.v, conf->picked.n + 1, sizeof(*conf->picked.v));
+        conf->picked.v[conf->picked.n++] = mem_strn(one.p, one.len);
+    }
+    ls_rows(&nothing, LS_ALL, &r);
+    int bad = rows_pick(&r, conf->picked.v, conf->picked.n, &err);
+    rows_fini(&r);
+    return bad ? cli_fail(&ls_face, EXIT_USAGE, "%s", err.msg) : -1;
+}
+
+int cmd_ls(int argc, char **argv)
+{
+    struct ls_conf conf = {0};
+    int argi, r = cli_parse(&ls_face, &conf, argc, argv, &argi);
+    if (r >= 0)
+        goto out;
+    r = read_filter(&conf, argv + argi, argc - argi);
+    if (r < 0)
+        r = read_columns(&conf);
+    if (r >= 0)
+        goto out;
+    if (conf.json && conf.csv) {
+        r = cli_fail(&ls_face, EXIT_USAGE, "--json and --csv exclude each other");
+        goto out;
+    }
+    if (conf.watch && !(conf.client.hub && conf.client.hub[0])) {
+        r = watch_here(&conf);
+        goto out;
+    }
+    do {
+        r = once(&conf);
+        if (conf.watch)
+            usleep((useconds_t)(conf.every * 1000));
+    } while (conf.watch && r != EXIT_REACH);
+out:
+    filter_free(conf.filter);
+    for (size_t i = 0; i < conf.picked.n; i++)
+        free(conf.picked.v[i]);
+    free(conf.picked.v);
+    opt_fini(ls_opts, &conf);
+    return r;
+}

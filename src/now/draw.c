@@ -1,0 +1,172 @@
+/* draw.c: a list of the nodes there were, and a place in it. */
+#include "now/draw.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "now/view.h"
+#include "format/render.h"
+
+#define DRAW_MAX (512u << 20)
+
+struct picture {
+    struct drawing d; /* first */
+    struct view view; /* without nodes; its texts are ours */
+    char *notice;
+    struct filter *filter;
+    struct arena mem; /* of what a filter leaves of the node at hand */
+    size_t n, at;
+    struct {
+        char key[NODE_KEY_MAX];
+        bool twin;
+    } * nodes;
+    bool any, begun, openmetrics;
+    bool lent;              /* the filter */
+    struct prom_draw *prom; /* NULL: JSON */
+};
+
+static void picture_end(struct drawing *d)
+{
+    struct picture *p = (struct picture *)d;
+
+    prom_draw_free(p->prom);
+    if (!p->lent)
+        filter_free(p->filter);
+    arena_fini(&p->mem);
+    buf_fini(&d->key);
+    buf_fini(&d->out);
+    buf_fini(&d->piece);
+    free(p->nodes);
+    free(p->notice);
+    free(p);
+}
+
+/* The next node that is still there, as the reader may see it; NULL: that was the last. */
+static const struct node_now *next_node(struct picture *p, struct api *a, bool *ret_twin)
+{
+    while (p->at < p->n) {
+        const char *key = p->nodes[p->at].key;
+        const struct node_now *n = live_find(a->live, key);
+        uint64_t which;
+        *ret_twin = p->nodes[p->at++].twin;
+        if (!n || strcmp(n->key, key) != 0)
+            continue;
+        arena_reset(&p->mem);
+        if (p->filter)
+            n = view_node(p->filter, n, p->view.at_ms, &p->mem, &which);
+        if (n)
+            return n;
+    }
+    return NULL;
+}
+
+static bool state_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    size_t from = d->out.len;
+    const struct node_now *n;
+    bool twin;
+
+    if (!p->begun)
+        render_state_start(&d->out, &p->view);
+    p->begun = true;
+    while (d->out.len - from < bytes && !d->out.err && (n = next_node(p, a, &twin))) {
+        if (p->any)
+            buf_addc(&d->out, ',');
+        p->any = true;
+        render_node(&d->out, &p->view, n);
+    }
+    if (p->at < p->n && !d->out.err)
+        return false;
+    render_state_end(&d->out);
+    return true;
+}
+
+static bool snapshot_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    size_t from = d->out.len;
+
+    if (!p->begun)
+        buf_adds(&d->out, "retry: 2000\nevent: snapshot\ndata: ");
+    bool done = state_step(d, a, bytes);
+    if (done)
+        buf_addc(&d->out, '\n'); /* the state ends with the other one */
+    if (!d->out.err && gzip_piece(str_n(d->out.p + from, d->out.len - from), &d->piece) < 0)
+        d->out.err = -EIO;
+    return done || d->out.err;
+}
+
+/* Lines gather apart by family: what a node adds is not seen in out, so nodes are counted, as what they come to. */
+#define NODE_BYTES 16384
+
+static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
+{
+    struct picture *p = (struct picture *)d;
+    const struct node_now *n;
+    bool twin;
+
+    if (!p->begun && a->self_metrics) /* first: OpenMetrics ends with # EOF */
+        a->self_metrics(a->hub, &d->out, p->openmetrics);
+    p->begun = true;
+    for (size_t done = 0; done < bytes && (n = next_node(p, a, &twin)); done += NODE_BYTES)
+        prom_draw_node(p->prom, n, twin);
+    return p->at == p->n && prom_draw_give(p->prom, &d->out, bytes);
+}
+
+static struct picture *picture_new(const struct view *v, struct filter *f)
+{
+    struct picture *p = mem_zero(1, sizeof(*p));
+    struct tally t;
+
+    p->d.end = picture_end;
+    p->d.out = BUF_INIT(DRAW_MAX);
+    p->d.version = v->version;
+    p->d.at_ms = v->at_ms;
+    p->view = *v;
+    p->notice = mem_str(v->notice);
+    p->view.notice = p->notice;
+    p->view.nodes = NULL;
+    p->view.n = 0;
+    p->filter = f;
+    if (f) {
+        view_tally(v, &t);
+        p->view.filter = filter_text(f);
+        p->view.of = t.devices;
+    }
+    p->n = v->n;
+    p->nodes = mem_zero(MAX(v->n, 1u), sizeof(*p->nodes));
+    for (size_t i = 0; i < v->n; i++) {
+        mem_copy_str(p->nodes[i].key, sizeof(p->nodes[i].key), v->nodes[i]->key);
+        p->nodes[i].twin = prom_twin(v->nodes, v->n, i);
+    }
+    return p;
+}
+
+struct drawing *draw_state(const struct view *v, struct filter *f)
+{
+    struct picture *p = picture_new(v, f);
+
+    p->d.step = state_step;
+    return &p->d;
+}
+
+struct drawing *draw_snapshot(const struct view *v, struct filter *f)
+{
+    struct picture *p = picture_new(v, f);
+
+    p->d.step = snapshot_step;
+    p->d.piece = BUF_INIT(DRAW_MAX);
+    p->lent = true;
+    return &p->d;
+}
+
+struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics)
+{
+    struct picture *p = picture_new(v, f);
+
+    p->d.step = metrics_step;
+    p->openmetrics = openmetrics;
+    p->prom = prom_draw_new(openmetrics, v->at_ms);
+    return &p->d;
+}

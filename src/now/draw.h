@@ -1,0 +1,20 @@
+/*
+ * draw.h: what is so at this moment of very many nodes, drawn in pieces over turns of the loop (api.h, struct drawing).
+ * Each node is told as it is when its turn comes, the whole as of one moment or a little later; one that goes meanwhile
+ * is left out.
+ */
+#ifndef NOW_DRAW_H
+#define NOW_DRAW_H
+
+#include "hub/api.h"
+#include "model/now.h"
+
+#define DRAW_NODES 200 /* fewer are rendered in one go */
+
+/* All copy what they need of v; f may be NULL and is the drawing's from now on, but for a snapshot's. */
+struct drawing *draw_state(const struct view *v, struct filter *f);
+/* The first event of a stream, compressed as well. f is lent, for as long as there are steps. */
+struct drawing *draw_snapshot(const struct view *v, struct filter *f);
+struct drawing *draw_metrics(const struct view *v, struct filter *f, bool openmetrics);
+
+#endif

@@ -1,0 +1,750 @@
+/*
+ * filter_parse.c: a filter's text into its program. Recursive descent, where only parentheses recurse, and those are
+ * counted. What every name means is one line of the tables below; metrics come from metrics.def.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+
+#include "base/mem.h"
+#include "now/filter.h"
+#include "now/filter_prog.h"
+
+#define VALUE_MAX 128
+
+struct parser {
+    struct str text;
+    size_t at, conditions, waiting, depth;
+    const char *me;
+    struct filter_op mine; /* where me is in the pool */
+    const char *before;    /* what a condition must follow now: "after 'and'" */
+    struct filter *f;
+    struct filter_err *err;
+};
+
+/* ---- names ---- */
+
+/* How the text of a value is taken. */
+enum take { TAKE_UNIT, TAKE_COUNT, TAKE_SPAN, TAKE_STATE, TAKE_THROTTLE, TAKE_NAME, TAKE_PART };
+
+static const struct field {
+    const char *name, *alias;
+    enum take take;
+    enum get get;
+    size_t which;
+} fields[] = {
+    {"host", "node", TAKE_NAME, GET_NODE_TEXT, offsetof(struct node_now, name)},
+    {"driver", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.driver)},
+    {"cuda", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.cuda)},
+    {"os", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.os)},
+    {"agent", NULL, TAKE_PART, GET_NODE_TEXT, offsetof(struct node_now, fact.agent)},
+    {"model", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.name)},
+    {"uuid", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.uuid)},
+    {"pci", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.pci)},
+    {"serial", NULL, TAKE_PART, GET_DEVICE_TEXT, offsetof(struct device_now, fact.serial)},
+    {"gpu", "index", TAKE_COUNT, GET_INDEX, 0},
+    {"mig", NULL, TAKE_COUNT, GET_MIG, 0},
+    {"state", NULL, TAKE_STATE, GET_STATE, 0},
+    {"user", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, user)},
+    {"booker", NULL, TAKE_NAME, GET_BOOKER, 0},
+    {"person", NULL, TAKE_NAME, GET_PROC_WHO, WHO_PERSON},
+    {"team", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP},
+    {"project", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP + 1},
+    {"company", NULL, TAKE_NAME, GET_PROC_WHO, WHO_GROUP + 2},
+    {"program", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, name)},
+    {"container", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, container)},
+    {"runtime", NULL, TAKE_NAME, GET_PROC_TEXT, offsetof(struct proc_fact, runtime)},
+    {"pod", NULL, TAKE_PART, GET_PROC_TEXT, offsetof(struct proc_fact, pod)},
+    {"slurm", NULL, TAKE_COUNT, GET_SLURM, 0},
+    {"pid", NULL, TAKE_COUNT, GET_PID, 0},
+    {"idle", NULL, TAKE_SPAN, GET_IDLE, 0},
+    {"since", NULL, TAKE_SPAN, GET_SINCE, 0},
+    {"age", NULL, TAKE_SPAN, GET_AGE, 0},
+    {"mem", NULL, TAKE_UNIT, GET_DEVICE_METRIC, M_mem_used},
+    {"memtotal", NULL, TAKE_UNIT, GET_DEVICE_METRIC, M_mem_total},
+    {"memfree", NULL, TAKE_UNIT, GET_MEM_FREE, M_mem_used}, /* in the unit of that metric */
+    {"throttle", NULL, TAKE_THROTTLE, GET_THROTTLE, M_throttle},
+};
+
+#define OUT_OF_SIGHT (1 << DEV_STALE | 1 << DEV_HUNG | 1 << DEV_LOST)
+static const struct word {
+    const char *name;
+    enum get get;
+    int64_t bits;
+} words[] = {
+    {"free", GET_STATE, 1 << DEV_FREE},  {"held", GET_STATE, 1 << DEV_HELD},
+    {"busy", GET_STATE, 1 << DEV_BUSY},  {"stale", GET_STATE, 1 << DEV_STALE},
+    {"hung", GET_STATE, 1 << DEV_HUNG},  {"lost", GET_STATE, 1 << DEV_LOST},
+    {"broken", GET_STATE, OUT_OF_SIGHT}, {"asleep", GET_FLAGS, FLAG_ASLEEP},
+    {"mig", GET_FLAGS, FLAG_MIG},        {"maintenance", GET_FLAGS, FLAG_MAINTENANCE},
+    {"booked", GET_FLAGS, FLAG_BOOKED},  {"mine", GET_PROC_WHO, 0},
+};
+
+const char *filter_name(size_t i)
+{
+    if (i < ARRAY_LEN(fields))
+        return fields[i].name;
+    i -= ARRAY_LEN(fields);
+    return i < ARRAY_LEN(words) ? words[i].name : NULL;
+}
+
+static const struct word *word_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_eq_nocase(name, words[i].name))
+            return &words[i];
+    return NULL;
+}
+
+/* A field of the table, or a metric as one, made in scratch. */
+static const struct field *field_find(struct str name, struct field *scratch)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (str_eq_nocase(name, fields[i].name) || (fields[i].alias && str_eq_nocase(name, fields[i].alias)))
+            return &fields[i];
+    for (int m = 0; m < M_COUNT; m++)
+        if (str_eq_nocase(name, metrics[m].name)) {
+            *scratch = (struct field){metrics[m].name, NULL, TAKE_UNIT, GET_DEVICE_METRIC, (size_t)m};
+            if (metrics[m].scope == SCOPE_NODE)
+                scratch->get = GET_NODE_METRIC;
+            return scratch;
+        }
+    return NULL;
+}
+
+static const char *name_near(struct str name)
+{
+    const char *best = NULL;
+    int least = 3;
+
+    for (size_t i = 0; i < ARRAY_LEN(fields) + ARRAY_LEN(words) + M_COUNT; i++) {
+        size_t own = ARRAY_LEN(fields) + ARRAY_LEN(words);
+        const char *known = i < own ? filter_name(i) : metrics[i - own].name;
+        int slips = str_near(name, str_of(known));
+        if (slips >= 0 && slips < least) {
+            least = slips;
+            best = known;
+        }
+    }
+    return best;
+}
+
+/* ---- errors ---- */
+
+static unsigned column_of(const struct parser *p, size_t at)
+{
+    unsigned column = 1;
+
+    for (size_t i = 0; i < at && i < p->text.len; i++)
+        column += ((unsigned char)p->text.p[i] & 0xc0) != 0x80;
+    return column;
+}
+
+__attribute__((format(printf, 3, 4))) static int fail(struct parser *p, size_t at, const char *fmt, ...)
+{
+    va_list ap;
+
+    p->err->column = column_of(p, at);
+    va_start(ap, fmt);
+    vsnprintf(p->err->message, sizeof(p->err->message), fmt, ap);
+    va_end(ap);
+    return -EINVAL;
+}
+
+/* What is shown of a piece of text, cut where a character ends. */
+static int shown(struct str s)
+{
+    size_t n = MIN(s.len, 40u);
+
+    while (n && n < s.len && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    return (int)n;
+}
+
+/* ---- the program ---- */
+
+static int emit(struct parser *p, struct filter_op op)
+{
+    struct filter *f = p->f;
+
+    VEC_ROOM(f->ops, f->n, f->cap);
+    f->ops[f->n++] = op;
+    return 0;
+}
+
+static int emit_condition(struct parser *p, struct filter_op op, size_t at)
+{
+    if (++p->conditions > FILTER_TERMS)
+        return fail(p, at, "a filter has at most %d conditions", FILTER_TERMS);
+    assert(p->waiting < FILTER_STACK);
+    return emit(p, op);
+}
+
+/* A text into the pool, in lower case. */
+static void pool_add(struct parser *p, struct filter_op *op, struct str value)
+{
+    struct filter *f = p->f;
+
+    assert(f->pool_len + value.len <= sizeof(f->pool));
+    op->to = (uint16_t)f->pool_len;
+    op->len = (uint16_t)value.len;
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.p[i];
+        f->pool[f->pool_len++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    }
+}
+
+/* ---- reading ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool ends_word(char c)
+{
+    return is_blank(c) || strchr("()\"':=!<>", c) != NULL; /* no NUL comes here */
+}
+
+static char peek(const struct parser *p)
+{
+    return p->at < p->text.len ? p->text.p[p->at] : 0;
+}
+
+static void skip_blanks(struct parser *p)
+{
+    while (p->at < p->text.len && is_blank(p->text.p[p->at]))
+        p->at++;
+}
+
+/* The word that begins here; it is not taken. */
+static struct str word_here(const struct parser *p)
+{
+    size_t end = p->at;
+
+    while (end < p->text.len && !ends_word(p->text.p[end]))
+        end++;
+    return str_n(p->text.p + p->at, end - p->at);
+}
+
+static bool take_keyword(struct parser *p, const char *keyword)
+{
+    struct str w = word_here(p);
+
+    if (!str_eq_nocase(w, keyword))
+        return false;
+    p->at += w.len;
+    return true;
+}
+
+static int take_cmp(struct parser *p, struct str *ret)
+{
+    static const struct {
+        const char *text;
+        enum cmp cmp;
+    } ops[] = {{"<=", CMP_LE}, {">=", CMP_GE}, {"!=", CMP_NE}, {"==", CMP_EQ},
+               {"<", CMP_LT},  {">", CMP_GT},  {"=", CMP_EQ},  {":", CMP_EQ}};
+
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+        if (str_starts(str_n(p->text.p + p->at, p->text.len - p->at), ops[i].text)) {
+            *ret = str_n(p->text.p + p->at, strlen(ops[i].text));
+            p->at += ret->len;
+            return (int)ops[i].cmp;
+        }
+    return -1;
+}
+
+struct value {
+    struct str text;
+    size_t at; /* where it begins */
+    bool quoted;
+};
+
+static int take_value(struct parser *p, struct value *ret)
+{
+    struct value v = {.at = p->at};
+    char quote = peek(p);
+
+    if (quote == '"' || quote == '\'') {
+        const char *from = p->text.p + p->at + 1;
+        const char *end = memchr(from, quote, p->text.len - p->at - 1);
+        if (!end)
+            return fail(p, p->at, "expected a second %c for this one", quote);
+        v.text = str_n(from, (size_t)(end - from));
+        v.quoted = true;
+        p->at += v.text.len + 2;
+    } else {
+        size_t end = p->at;
+        while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr("()\"'", p->text.p[end]))
+            end++;
+        v.text = str_n(p->text.p + p->at, end - p->at);
+        p->at = end;
+    }
+    if (v.text.len > VALUE_MAX)
+        return fail(p, v.at, "expected at most %d bytes here", VALUE_MAX);
+    *ret = v;
+    return 0;
+}
+
+/* ---- values ---- */
+
+static const char *const unit_wants[UNIT_COUNT] = {
+    [UNIT_NONE] = "a number such as 4",          [UNIT_RATIO] = "a share such as 50%",
+    [UNIT_BYTES] = "a size such as 40G",         [UNIT_BYTES_S] = "a rate such as 2G/s",
+    [UNIT_CELSIUS] = "a temperature such as 80", [UNIT_WATTS] = "a power such as 300W",
+    [UNIT_JOULES] = "an energy such as 2kWh",    [UNIT_HERTZ] = "a clock such as 1500MHz",
+    [UNIT_SECONDS] = "a time such as 2h",        [UNIT_MASK] = "a number",
+};
+
+static bool cut_suffix(struct str s, const char *suffix, struct str *ret)
+{
+    size_t n = strlen(suffix);
+
+    if (s.len < n || !str_eq_nocase(str_n(s.p + s.len - n, n), suffix))
+        return false;
+    *ret = str_n(s.p, s.len - n);
+    return true;
+}
+
+/* Decimal text with a unit's suffix, in stored steps. The longer suffix comes first. */
+static bool number_of(struct str s, enum unit unit, int64_t per, int64_t *ret)
+{
+    static const struct {
+        enum unit unit;
+        const char *suffix;
+        int64_t times, by;
+    } suffixes[] = {
+        {UNIT_RATIO, "%", 1, 100},       {UNIT_RATIO, "", 1, 100},        {UNIT_CELSIUS, "°C", 1, 1},
+        {UNIT_CELSIUS, "C", 1, 1},       {UNIT_CELSIUS, "", 1, 1},        {UNIT_WATTS, "kW", 1000, 1},
+        {UNIT_WATTS, "W", 1, 1},         {UNIT_WATTS, "", 1, 1},          {UNIT_JOULES, "kWh", 3600000, 1},
+        {UNIT_JOULES, "Wh", 3600, 1},    {UNIT_JOULES, "MJ", 1000000, 1}, {UNIT_JOULES, "kJ", 1000, 1},
+        {UNIT_JOULES, "J", 1, 1},        {UNIT_JOULES, "", 1, 1},         {UNIT_HERTZ, "GHz", 1000000000, 1},
+        {UNIT_HERTZ, "MHz", 1000000, 1}, {UNIT_HERTZ, "kHz", 1000, 1},    {UNIT_HERTZ, "Hz", 1, 1},
+        {UNIT_NONE, "", 1, 1},           {UNIT_MASK, "", 1, 1},
+    };
+    struct str digits;
+
+    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
+        if (suffixes[i].unit == unit && cut_suffix(s, suffixes[i].suffix, &digits))
+            return str_fixed(str_trim(digits), per * suffixes[i].times / suffixes[i].by, ret);
+    return false;
+}
+
+/* Sizes and clocks need their unit: 40 bytes of memory or 1500 Hz is never what was meant. 0 is 0 in any. */
+static bool unit_value(struct str s, enum metric m, int64_t *ret)
+{
+    const struct metric_info *mi = &metrics[m];
+    int64_t v;
+
+    if (str_int(s, &v) && v == 0) {
+        *ret = 0;
+        return true;
+    }
+    switch (mi->unit) {
+    case UNIT_BYTES_S:
+        cut_suffix(s, "/s", &s);
+        break;
+    case UNIT_BYTES:
+        break;
+    case UNIT_SECONDS:
+        return str_duration_ms(s, &v) && !__builtin_mul_overflow(v, mi->per, &v) && (*ret = v / 1000, true);
+    default:
+        return number_of(s, mi->unit, mi->per, ret);
+    }
+    return s.len && (s.p[s.len - 1] > '9' || s.p[s.len - 1] < '0') && str_bytes(s, ret);
+}
+
+/* The reasons whose words have this one in them, as bits. */
+static bool throttle_bits(struct str s, int64_t *ret)
+{
+    int64_t bits = 0;
+
+    if (str_eq_nocase(s, "none")) {
+        *ret = 0;
+        return true;
+    }
+    for (int i = 0; i < 63; i++) {
+        AUTO_BUF b = BUF_INIT(256);
+        char low[VALUE_MAX];
+        throttle_words(&b, 1ull << i);
+        if (str_starts(buf_str(&b), "0x"))
+            break;
+        for (size_t k = 0; k < s.len; k++)
+            low[k] = s.p[k] >= 'A' && s.p[k] <= 'Z' ? (char)(s.p[k] + 32) : s.p[k];
+        if (s.len && memmem(b.p, b.len, low, s.len))
+            bits |= 1ll << i;
+    }
+    *ret = bits;
+    return bits != 0;
+}
+
+static const char *wants(const struct field *f)
+{
+    switch (f->take) {
+    case TAKE_UNIT:
+        return f->which == M_mem_used ? "a size such as 40G, or a share such as 50%,"
+                                      : unit_wants[metrics[f->which].unit];
+    case TAKE_COUNT:
+        return "a whole number";
+    case TAKE_SPAN:
+        return "a time such as 30m or 2h";
+    case TAKE_STATE:
+        return "free, held, busy, stale, hung, lost or broken";
+    case TAKE_THROTTLE:
+        return "power, thermal, slowdown, idle, none or another word of a reason";
+    case TAKE_NAME:
+        return "a name, or a pattern such as dgx*,";
+    case TAKE_PART:
+        break;
+    }
+    return "some text, or a pattern such as 580*,";
+}
+
+static enum text_match match_of(const struct value *v, bool whole)
+{
+    for (size_t i = 0; i < v->text.len && !v->quoted; i++)
+        if (strchr("*?[", v->text.p[i]))
+            return TEXT_GLOB;
+    return whole ? TEXT_WHOLE : TEXT_PART;
+}
+
+/* The value into op; false: it is not one that this field takes. */
+static bool set_value(struct parser *p, const struct field *f, const struct value *v, bool whole, struct filter_op *op)
+{
+    struct str share;
+    const struct word *w;
+
+    switch (f->take) {
+    case TAKE_UNIT:
+        if (f->which == M_mem_used && cut_suffix(v->text, "%", &share)) { /* of the memory there is */
+            op->get = f->get == GET_MEM_FREE ? GET_FREE_SHARE : GET_MEM_SHARE;
+            return str_fixed(share, 10000, &op->v);
+        }
+        return unit_value(v->text, (enum metric)f->which, &op->v);
+    case TAKE_COUNT:
+        return str_int(v->text, &op->v);
+    case TAKE_SPAN:
+        p->f->timed = true;
+        return str_duration_ms(v->text, &op->v);
+    case TAKE_STATE:
+        w = word_find(v->text);
+        if (!w || w->get != GET_STATE)
+            return false;
+        op->v = w->bits;
+        return true;
+    case TAKE_THROTTLE:
+        return throttle_bits(v->text, &op->v);
+    case TAKE_NAME:
+    case TAKE_PART:
+        break;
+    }
+    op->match = (uint8_t)match_of(v, f->take == TAKE_NAME || whole);
+    pool_add(p, op, v->text);
+    return v->text.len > 0;
+}
+
+/* ---- grammar ---- */
+
+static int take_comparison(struct parser *p, const struct field *f, struct str name, size_t at, struct str sign,
+                           enum cmp cmp)
+{
+    struct filter_op op = {.get = (uint8_t)f->get, .cmp = (uint8_t)cmp, .which = (uint16_t)f->which};
+    bool ordered = f->take == TAKE_UNIT || f->take == TAKE_COUNT || f->take == TAKE_SPAN;
+    struct value v = {0};
+
+    if (!ordered && cmp != CMP_EQ && cmp != CMP_NE)
+        return fail(p, (size_t)(sign.p - p->text.p), "expected : = or != after '%.*s', which has no order", shown(name),
+                    name.p);
+    skip_blanks(p);
+    int r = take_value(p, &v);
+    if (r < 0)
+        return r;
+    if (!set_value(p, f, &v, sign.p[0] != ':', &op))
+        return fail(p, v.at, "expected %s after '%.*s%.*s'", wants(f), shown(name), name.p, STR_ARG(sign));
+    if (get_is_number(op.get))
+        op.code = OP_NUMBER;
+    else if (get_is_set(op.get))
+        op.code = OP_SET;
+    else
+        op.code = op.get == GET_PROC_TEXT  ? OP_PROC_TEXT
+                  : op.get == GET_PROC_WHO ? OP_PROC_WHO
+                  : op.get >= GET_SLURM    ? OP_PROC_NUMBER
+                                           : OP_TEXT;
+    return emit_condition(p, op, at);
+}
+
+#define CUSTOM_FINE                                                                                                    \
+    10000 /* numbers of custom metrics are compared to a ten-thousandth, or to one where that is too large */
+
+/* A name of the user's own making: quoted, or up to a blank or one of ends. */
+static int take_name(struct parser *p, const char *ends, struct value *ret)
+{
+    size_t end = p->at;
+
+    if (peek(p) == '"' || peek(p) == '\'')
+        return take_value(p, ret);
+    while (end < p->text.len && !is_blank(p->text.p[end]) && !strchr(ends, p->text.p[end]))
+        end++;
+    *ret = (struct value){.text = str_n(p->text.p + p->at, end - p->at), .at = p->at};
+    p->at = end;
+    return 0;
+}
+
+/* What is behind "label:": a name, and unless it is enough to have one, a comparison and a value. */
+static int take_label(struct parser *p, size_t at)
+{
+    struct filter_op op = {.code = OP_LABEL, .cmp = CMP_EQ}, key = {0};
+    struct value name = {0}, v = {.text = STR("*")};
+    struct str sign = STR(":");
+    int r = take_name(p, "()\"':=!<>", &name);
+
+    if (r < 0)
+        return r;
+    if (!name.text.len || name.text.len > VALUE_MAX)
+        return fail(p, name.at, "expected a label's name after 'label:'");
+    size_t behind = p->at;
+    skip_blanks(p);
+    size_t sign_at = p->at;
+    int cmp = take_cmp(p, &sign);
+    if (cmp < 0) { /* any value */
+        p->at = behind;
+    } else if (cmp != CMP_EQ && cmp != CMP_NE) {
+        return fail(p, sign_at, "expected : = or != after 'label:%.*s', which has no order", shown(name.text),
+                    name.text.p);
+    } else {
+        skip_blanks(p);
+        if ((r = take_value(p, &v)) < 0)
+            return r;
+        if (!v.text.len)
+            return fail(p, v.at, "expected some text, or a pattern such as a*, after 'label:%.*s%.*s'",
+                        shown(name.text), name.text.p, STR_ARG(sign));
+        op.cmp = (uint8_t)cmp;
+    }
+    op.get = (uint8_t)match_of(&name, true);
+    op.match = (uint8_t)match_of(&v, sign.p[0] != ':');
+    pool_add(p, &key, name.text);
+    op.which = key.to;
+    op.v = key.len;
+    pool_add(p, &op, v.text);
+    return emit_condition(p, op, at);
+}
+
+/* What is behind "metric:": a name, a comparison, a number in the unit that the metric is shown in. */
+static int take_custom(struct parser *p, size_t at)
+{
+    struct filter_op op = {.code = OP_CUSTOM};
+    struct field scratch;
+    struct value name = {0}, v;
+    struct str sign, share;
+
+    int r = take_name(p, "()\"'=!<>", &name);
+    if (r < 0)
+        return r;
+    if (!name.text.len || name.text.len > VALUE_MAX)
+        return fail(p, name.at, "expected a metric's name after 'metric:'");
+    skip_blanks(p);
+    size_t behind = p->at;
+    int cmp = peek(p) == ':' ? -1 : take_cmp(p, &sign);
+    if (cmp < 0)
+        return fail(p, behind, "expected one of = != < <= > >= and a number after 'metric:%.*s'", shown(name.text),
+                    name.text.p);
+    const struct field *known = name.quoted ? NULL : field_find(name.text, &scratch);
+    if (known == &scratch) /* one of ours, by its whole name */
+        return take_comparison(p, known, name.text, at, sign, (enum cmp)cmp);
+    skip_blanks(p);
+    r = take_value(p, &v);
+    if (r < 0)
+        return r;
+    op.cmp = (uint8_t)cmp;
+    op.which = CUSTOM_FINE;
+    bool percent = cut_suffix(v.text, "%", &share),
+         good = str_fixed(percent ? share : v.text, percent ? CUSTOM_FINE / 100 : CUSTOM_FINE, &op.v);
+    if (!good) { /* 40G, or more than fits */
+        op.which = 1;
+        good = str_fixed(v.text, 1, &op.v) || str_bytes(v.text, &op.v);
+    }
+    if (!good)
+        return fail(p, v.at, "expected a number such as 4, 40G or 50%% after 'metric:%.*s%.*s'", shown(name.text),
+                    name.text.p, STR_ARG(sign));
+    op.match = (uint8_t)match_of(&name, true);
+    pool_add(p, &op, name.text);
+    return emit_condition(p, op, at);
+}
+
+static int take_word(struct parser *p, struct str name, size_t at)
+{
+    const struct word *w = word_find(name);
+    struct field scratch;
+
+    if (!w) {
+        const char *near = name_near(name);
+        if (str_eq_nocase(name, "metric"))
+            return fail(p, at + name.len, "expected ':' and a metric's name, as in metric:tokens>100");
+        if (str_eq_nocase(name, "label"))
+            return fail(p, at + name.len, "expected ':' and a label's name, as in label:rack=a1");
+        if (field_find(name, &scratch))
+            return fail(p, at + name.len, "expected one of : = != < <= > >= and a value after '%.*s'", shown(name),
+                        name.p);
+        if (near)
+            return fail(p, at, "'%.*s' is not known: did you mean '%s'?", shown(name), name.p, near);
+        return fail(p, at, "'%.*s' is not known: expected a condition such as free, host:%.*s or mem>40G", shown(name),
+                    name.p, shown(name), name.p);
+    }
+    struct filter_op op = {.code = OP_SET, .get = (uint8_t)w->get, .v = w->bits};
+    if (w->get == GET_PROC_WHO) {
+        if (!p->me || !p->me[0])
+            return fail(p, at, "'mine' needs to know who asks: send a member's token, or write user:NAME");
+        op.code = OP_PROC_WHO;
+        op.which = WHO_ME;
+        op.match = TEXT_WHOLE;
+        if (!p->f->mine) /* once, however often it is asked for */
+            pool_add(p, &p->mine, str_n(p->me, strnlen(p->me, VALUE_MAX)));
+        op.to = p->mine.to;
+        op.len = p->mine.len;
+        p->f->mine = true;
+    }
+    return emit_condition(p, op, at);
+}
+
+static int take_condition(struct parser *p)
+{
+    size_t at = p->at;
+    struct str name = word_here(p), sign;
+    struct field scratch;
+
+    if (!name.len)
+        return fail(p, at, "expected a condition such as free or mem>40G%s", p->before);
+    if (str_eq_nocase(name, "and") || str_eq_nocase(name, "or"))
+        return fail(p, at, "expected a condition%s, not '%.*s'", p->before, STR_ARG(name));
+    p->at += name.len;
+    size_t behind = p->at;
+    skip_blanks(p);
+    int cmp = take_cmp(p, &sign);
+    if (cmp < 0) {
+        p->at = behind;
+        return take_word(p, name, at);
+    }
+    if (str_eq_nocase(name, "metric") && sign.p[0] == ':')
+        return take_custom(p, at);
+    if (str_eq_nocase(name, "label")) {
+        if (sign.p[0] == ':')
+            return take_label(p, at);
+        return fail(p, (size_t)(sign.p - p->text.p), "expected ':' and a label's name, as in label:rack=a1");
+    }
+    const struct field *f = field_find(name, &scratch);
+    if (f)
+        return take_comparison(p, f, name, at, sign, (enum cmp)cmp);
+    if (word_find(name))
+        return fail(p, (size_t)(sign.p - p->text.p), "'%.*s' stands alone: expected nothing to compare it with",
+                    shown(name), name.p);
+    const char *near = name_near(name);
+    if (near)
+        return fail(p, at, "'%.*s' is not known: did you mean '%s'?", shown(name), name.p, near);
+    return fail(p, at, "'%.*s' is not known: expected a name such as user, model, host, mem or a metric's", shown(name),
+                name.p);
+}
+
+static int take_or(struct parser *p);
+
+static int take_not(struct parser *p)
+{
+    bool odd = false;
+
+    skip_blanks(p);
+    while (take_keyword(p, "not")) {
+        odd = !odd;
+        p->before = " after 'not'";
+        skip_blanks(p);
+    }
+    int r;
+    if (peek(p) == '(') {
+        size_t at = p->at++;
+        if (++p->depth > FILTER_DEPTH)
+            return fail(p, at, "parentheses nest at most %d deep", FILTER_DEPTH);
+        p->before = " after '('";
+        r = take_or(p);
+        if (r < 0)
+            return r;
+        if (peek(p) != ')')
+            return fail(p, p->at, "expected ')' for the '(' in column %u", column_of(p, at));
+        p->at++;
+        p->depth--;
+    } else {
+        r = take_condition(p);
+    }
+    if (r == 0 && odd)
+        emit(p, (struct filter_op){.code = OP_NOT});
+    return r;
+}
+
+/* The right side of an `and` or `or` whose left is there already. */
+static int take_right(struct parser *p, int (*side)(struct parser *), enum op_code skip, enum op_code join)
+{
+    size_t from = p->f->n;
+
+    emit(p, (struct filter_op){.code = (uint8_t)skip});
+    p->waiting++;
+    int r = side(p);
+    p->waiting--;
+    if (r < 0)
+        return r;
+    emit(p, (struct filter_op){.code = (uint8_t)join});
+    p->f->ops[from].to = (uint16_t)p->f->n;
+    return 0;
+}
+
+static int take_and(struct parser *p)
+{
+    int r = take_not(p);
+
+    for (;;) {
+        if (r < 0)
+            return r;
+        skip_blanks(p);
+        if (p->at == p->text.len || peek(p) == ')' || str_eq_nocase(word_here(p), "or"))
+            return 0;
+        p->before = take_keyword(p, "and") ? " after 'and'" : "";
+        r = take_right(p, take_not, OP_AND_SKIP, OP_AND);
+    }
+}
+
+static int take_or(struct parser *p)
+{
+    int r = take_and(p);
+
+    while (r == 0 && take_keyword(p, "or")) {
+        p->before = " after 'or'";
+        r = take_right(p, take_and, OP_OR_SKIP, OP_OR);
+    }
+    return r;
+}
+
+static int parse(struct parser *p)
+{
+    if (p->text.len > FILTER_MAX)
+        return fail(p, FILTER_MAX, "a filter has at most %d bytes", FILTER_MAX);
+    for (size_t i = 0; i < p->text.len; i++)
+        if (((unsigned char)p->text.p[i] < 32 && !is_blank(p->text.p[i])) || p->text.p[i] == 127)
+            return fail(p, i, "expected text, not a control character");
+    int r = take_or(p);
+    if (r == 0 && p->at < p->text.len) /* nothing else ends an expression */
+        return fail(p, p->at, "there is no '(' for this ')'");
+    return r;
+}
+
+int filter_new(struct str text, const char *me, struct filter **ret, struct filter_err *err)
+{
+    struct filter *f = mem_zero(1, sizeof(*f));
+    struct parser p = {.text = text, .me = me, .before = "", .f = f, .err = err};
+    int r = parse(&p);
+
+    if (r < 0) {
+        filter_free(f);
+        return r;
+    }
+    text = str_trim(text);
+    f->text = mem_strn(text.p, text.len);
+    f->key = f->mine ? mem_fmt("%s\x1f%.*s", f->text, VALUE_MAX, me) : mem_str(f->text);
+    *ret = f;
+    return 0;
+}

@@ -1,0 +1,369 @@
+/* judge.c: when a device is free, held, busy, stale, hung or lost, and a node up or down. Pure. docs/states.md tells
+ * it.
+ */
+#include "now/judge.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+#define GIB          ((int64_t)1 << 30)
+#define MIB          ((int64_t)1 << 20)
+#define MEMORY_GRAIN (128 * MIB) /* a reason does not change with every page */
+
+const struct state_rule state_rule_default = {
+    .busy_util = 500,
+    .busy_mem_util = -1,
+    .held_mem = GIB,
+    .graphics_mem = 512 * MIB,
+    .stale_after_ms = 15000,
+    .down_after_ms = 60000,
+    .hung_after_ms = 5000,
+};
+
+int state_rule_preset(const char *name, struct state_rule *ret)
+{
+    struct state_rule r = state_rule_default;
+
+    if (strcmp(name, "muster") == 0) {
+        /* as it is */
+    } else if (strcmp(name, "web-gpu-monitor") == 0) { /* load >= 5, or memory controller > 2, or any user */
+        r.busy_mem_util = 200;
+        r.held_mem = -1;
+        r.graphics_mem = 0;
+    } else if (strcmp(name, "gpu-monitor") == 0) { /* no process and below 1 %; news may be 500 s old */
+        r.busy_util = 100;
+        r.held_mem = -1;
+        r.graphics_mem = 0;
+        r.stale_after_ms = 500000;
+        r.down_after_ms = 500000;
+    } else if (strcmp(name, "strict") == 0) { /* the least sign of anybody counts */
+        r.busy_util = 100;
+        r.busy_mem_util = 100;
+        r.held_mem = 256 * MIB;
+        r.graphics_mem = 0;
+    } else {
+        return -ENOENT;
+    }
+    *ret = r;
+    return 0;
+}
+
+bool judge_tells(enum metric m)
+{
+    return m == M_util || m == M_mem_util || m == M_sm_active || m == M_enc || m == M_dec;
+}
+
+bool judge_is_work(const struct state_rule *rule, enum metric m, int64_t v)
+{
+    if (m == M_mem_util)
+        return rule->busy_mem_util >= 0 && v > rule->busy_mem_util;
+    return judge_tells(m) && v >= rule->busy_util;
+}
+
+static int64_t age(int64_t now_ms, int64_t at_ms)
+{
+    return MAX(0, now_ms - at_ms);
+}
+
+/* Limits never undercut three of a slow sender's ticks. */
+static int64_t at_least_ticks(const struct node_now *n, int64_t ms)
+{
+    return MAX(ms, 3 * (int64_t)n->fact.tick_ms);
+}
+
+/* GPU Monitor's scripts leave a sample every 20 s or so and may stop for a while; its page called 500 s too old. */
+static int64_t stale_after(const struct state_rule *rule, const struct node_now *n)
+{
+    bool files = str_starts(str_of(n->key), "file:");
+    return at_least_ticks(n, files ? MAX(rule->stale_after_ms, FILES_STALE_MS) : rule->stale_after_ms);
+}
+
+/* A span as a reason tells it: coarser as it grows, so that a silent cluster does not change its words every second. */
+static void set_span(struct verdict *v, int64_t now_ms, int64_t since_ms)
+{
+    int64_t ms = age(now_ms, since_ms), step = ms < 60000 ? 5000 : ms < 86400000 ? 60000 : 3600000;
+
+    v->amount = MAX(ms - ms % step, 1000);
+    v->until_ms = MIN(v->until_ms, now_ms + step - ms % step);
+}
+
+bool state_rule_holds(const struct state_rule *rule, const struct proc_now *p)
+{
+    if (p->kind != PROC_GRAPHICS || rule->graphics_mem <= 0)
+        return true;
+    return p->mem >= rule->graphics_mem; /* unknown is -1: a display server */
+}
+
+/* No news, no sample, no answer, not there: everything that says nothing of the device itself. True when so. */
+static bool out_of_sight(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
+                         int64_t now_ms, struct verdict *v)
+{
+    int64_t stale_ms = stale_after(rule, n), down_ms = at_least_ticks(n, rule->down_after_ms);
+
+    v->state = DEV_STALE;
+    if (d->fact.lost) {
+        v->state = DEV_LOST;
+        v->why = WHY_LOST;
+        return true;
+    }
+    if (!n->at_ms) {
+        v->why = WHY_NEVER_HEARD;
+        return true;
+    }
+    if (age(now_ms, n->at_ms) >= down_ms) {
+        v->why = WHY_NO_NEWS;
+        set_span(v, now_ms, n->at_ms);
+        return true;
+    }
+    v->until_ms = n->at_ms + down_ms;
+    if (n->collect == COLLECT_HUNG) {
+        if (age(now_ms, n->collect_since_ms) >= rule->hung_after_ms) {
+            v->state = DEV_HUNG;
+            v->why = WHY_HUNG;
+            set_span(v, now_ms, n->collect_since_ms);
+            return true;
+        }
+        v->until_ms = MIN(v->until_ms, n->collect_since_ms + rule->hung_after_ms);
+    }
+    if (d->fact.asleep)
+        return false;
+    if (d->at_ms && age(now_ms, d->at_ms) < stale_ms) {
+        v->until_ms = MIN(v->until_ms, d->at_ms + stale_ms);
+        return false;
+    }
+    if (n->collect == COLLECT_PAUSED) {
+        v->why = WHY_PAUSED;
+    } else if (n->collect == COLLECT_FAILED || n->collect == COLLECT_NONE) {
+        v->why = WHY_UNREADABLE;
+    } else if (!d->at_ms) {
+        v->why = WHY_NO_SAMPLE;
+    } else if (age(now_ms, n->at_ms) >= stale_ms) {
+        v->why = WHY_NO_NEWS;
+        set_span(v, now_ms, n->at_ms);
+    } else {
+        v->why = WHY_OLD_SAMPLE;
+        set_span(v, now_ms, d->at_ms);
+    }
+    return true;
+}
+
+/* A GPU cut into MIG instances is what they are: busy if one is, else held, for the whole is nobody's to take. */
+static bool is_split(const struct node_now *n, const struct device_now *d, struct verdict *v)
+{
+    size_t instances = 0, busy = 0;
+
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_now *o = &n->devices[i];
+        if (!o->fact.parent[0] || o->fact.lost || strcmp(o->fact.parent, d->fact.uuid) != 0)
+            continue;
+        instances++;
+        busy += o->state == DEV_BUSY;
+    }
+    if (!instances)
+        return false;
+    v->state = busy ? DEV_BUSY : DEV_HELD;
+    v->why = busy ? WHY_SPLIT_BUSY : WHY_SPLIT;
+    v->amount = (int64_t)(busy ? busy : instances);
+    return true;
+}
+
+static bool works(const struct state_rule *rule, const struct device_now *d, bool *ret_known)
+{
+    static const enum metric tell[] = {M_util, M_sm_active, M_enc, M_dec, M_mem_util};
+    bool work = false;
+
+    *ret_known = sample_has(&d->now, M_util) || sample_has(&d->now, M_sm_active);
+    for (size_t i = 0; i < ARRAY_LEN(tell); i++)
+        work |= sample_has(&d->now, tell[i]) && judge_is_work(rule, tell[i], d->now.v[tell[i]]);
+    for (size_t i = 0; i < d->n_procs; i++) {
+        *ret_known |= d->procs[i].sm >= 0;
+        work |= d->procs[i].sm >= 0 && d->procs[i].sm >= rule->busy_util;
+    }
+    return work;
+}
+
+bool live_held_memory(const struct state_rule *rule, const struct device_now *d)
+{
+    int64_t display = 0;
+
+    for (size_t i = 0; i < d->n_procs; i++)
+        display += state_rule_holds(rule, &d->procs[i]) ? 0 : MAX(d->procs[i].mem, 0);
+    return rule->held_mem >= 0 && sample_has(&d->now, M_mem_used) && d->now.v[M_mem_used] > rule->held_mem + display;
+}
+
+/* Somebody's: the processes on it, or memory that no visible process explains. */
+static bool is_held(const struct state_rule *rule, const struct device_now *d, bool known, struct verdict *v)
+{
+    int64_t holders = 0;
+
+    for (size_t i = 0; i < d->n_procs; i++)
+        holders += state_rule_holds(rule, &d->procs[i]);
+    if (holders) {
+        v->state = DEV_HELD;
+        v->why = known ? WHY_PROCS : WHY_PROCS_UNKNOWN;
+        v->amount = holders;
+        return true;
+    }
+    if (live_held_memory(rule, d)) {
+        v->state = DEV_HELD;
+        v->why = WHY_MEMORY;
+        v->amount = MAX(d->now.v[M_mem_used] / MEMORY_GRAIN, 1) * MEMORY_GRAIN;
+        return true;
+    }
+    return false;
+}
+
+struct verdict judge_device(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
+                            int64_t now_ms)
+{
+    struct verdict v = {.until_ms = INT64_MAX};
+    bool known;
+
+    if (out_of_sight(rule, n, d, now_ms, &v) || is_split(n, d, &v))
+        return v;
+    if (!d->fact.asleep && works(rule, d, &known)) {
+        v.state = DEV_BUSY;
+        v.why = WHY_WORKS;
+    } else if (!d->fact.asleep && d->state == DEV_BUSY && d->idle_since_ms &&
+               age(now_ms, d->idle_since_ms) < BUSY_KEEP_MS) {
+        v.state = DEV_BUSY;
+        v.why = WHY_WORKED;
+        v.until_ms = MIN(v.until_ms, d->idle_since_ms + BUSY_KEEP_MS);
+    } else if (!d->fact.asleep && is_held(rule, d, known, &v)) {
+        /* said already */
+    } else if (n->maintenance) {
+        v.state = DEV_HELD;
+        v.why = WHY_MAINTENANCE;
+    } else if (d->booking) {
+        v.state = DEV_HELD;
+        v.why = WHY_BOOKED;
+    } else {
+        v.state = DEV_FREE;
+        v.why = d->fact.asleep ? WHY_ASLEEP : d->n_procs ? WHY_DISPLAY : WHY_NOBODY;
+    }
+    return v;
+}
+
+struct verdict judge_node(const struct state_rule *rule, const struct node_now *n, bool stopped, int64_t chance_ms,
+                          int64_t now_ms)
+{
+    struct verdict v = {.state = NODE_UP, .why = WHY_UP, .until_ms = INT64_MAX};
+    int64_t down_ms = at_least_ticks(n, rule->down_after_ms);
+
+    if (!n->at_ms) {
+        v.state = NODE_DOWN;
+        v.why = WHY_NEVER_HEARD;
+    } else if (age(now_ms, n->at_ms) >= down_ms && now_ms < chance_ms && !stopped) {
+        v.why = WHY_AWAITED;
+        v.until_ms = chance_ms;
+        set_span(&v, now_ms, n->at_ms);
+    } else if (age(now_ms, n->at_ms) >= down_ms) {
+        v.state = NODE_DOWN;
+        v.why = stopped ? WHY_STOPPED : WHY_NO_NEWS;
+        set_span(&v, now_ms, n->at_ms);
+    } else {
+        v.until_ms = n->at_ms + down_ms;
+        if (n->collect == COLLECT_HUNG) {
+            if (age(now_ms, n->collect_since_ms) >= rule->hung_after_ms)
+                v.state = NODE_HUNG;
+            else
+                v.until_ms = MIN(v.until_ms, n->collect_since_ms + rule->hung_after_ms);
+            v.why = WHY_HUNG;
+            set_span(&v, now_ms, n->collect_since_ms);
+        } else if (n->collect == COLLECT_PAUSED) {
+            v.state = NODE_PAUSED;
+            v.why = WHY_PAUSED;
+        } else if (n->collect == COLLECT_FAILED) {
+            v.why = WHY_UNREADABLE;
+        } else if (n->collect == COLLECT_NONE) {
+            v.why = WHY_NO_DEVICE;
+        } else if (n->collect == COLLECT_STARTING && !n->sample_at_ms) {
+            v.why = WHY_STARTING;
+        }
+    }
+    if (n->maintenance) {
+        if (v.state == NODE_UP)
+            v.why = WHY_MAINTENANCE;
+        v.state = NODE_MAINTENANCE;
+    }
+    return v;
+}
+
+/* Each why in words: before, the amount as a number, a span or bytes, after (for one; for many), and what was told. */
+static const struct {
+    const char *before, *after, *after_many;
+    enum { PLAIN, COUNT, SPAN, BYTES } amount;
+    bool told;
+} words[] = {
+    [WHY_NOT_YET] = {.before = ""},
+    [WHY_UP] = {.before = ""},
+    [WHY_NOBODY] = {.before = "nobody on it"},
+    [WHY_DISPLAY] = {.before = "only a display on it"},
+    [WHY_ASLEEP] = {.before = "asleep, not woken to be asked"},
+    [WHY_MAINTENANCE] = {.before = "in maintenance"},
+    [WHY_BOOKED] = {.before = "booked by "},
+    [WHY_PROCS] = {.amount = COUNT, .after = " process, no work", .after_many = " processes, no work"},
+    [WHY_PROCS_UNKNOWN] = {.amount = COUNT,
+                           .after = " process, not known to work",
+                           .after_many = " processes, not known to work"},
+    [WHY_MEMORY] = {.amount = BYTES, .after = " in use by no visible process"},
+    [WHY_SPLIT] = {.before = "split into ", .amount = COUNT, .after = " MIG instance", .after_many = " MIG instances"},
+    [WHY_SPLIT_BUSY] = {.amount = COUNT, .after = " MIG instance working", .after_many = " MIG instances working"},
+    [WHY_WORKS] = {.before = "working"},
+    [WHY_WORKED] = {.before = "worked within the last minute"},
+    [WHY_NEVER_HEARD] = {.before = "no news since the hub started"},
+    [WHY_NO_NEWS] = {.before = "no news for ", .amount = SPAN},
+    [WHY_STOPPED] = {.before = "agent stopped, no news for ", .amount = SPAN},
+    [WHY_NO_SAMPLE] = {.before = "no sample yet", .told = true},
+    [WHY_OLD_SAMPLE] = {.before = "no sample for ", .amount = SPAN, .told = true},
+    [WHY_PAUSED] = {.before = "reading is paused", .told = true},
+    [WHY_UNREADABLE] = {.before = "cannot be read", .told = true},
+    [WHY_HUNG] = {.before = "driver does not answer for ", .amount = SPAN},
+    [WHY_LOST] = {.before = "was there, is gone", .told = true},
+    [WHY_STARTING] = {.before = "starting"},
+    [WHY_NO_DEVICE] = {.before = "no device to read", .told = true},
+    [WHY_AWAITED] = {.before = "not heard since the hub started, last news ", .amount = SPAN, .after = " ago"},
+};
+
+const char *judge_booked(const struct device_now *d, char out[160])
+{
+    const struct hold_now *h = d->booking;
+
+    snprintf(out, 160, "%s%s%s", h ? h->person : "", h && h->until[0] ? " until " : "", h ? h->until : "");
+    return out;
+}
+
+void judge_words(const struct verdict *v, const char *told, char reason[160])
+{
+    AUTO_BUF b = BUF_INIT(512);
+    char span[24];
+    const char *after = v->amount != 1 && words[v->why].after_many ? words[v->why].after_many : words[v->why].after;
+
+    buf_adds(&b, words[v->why].before ? words[v->why].before : "");
+    if (words[v->why].amount == COUNT)
+        buf_addi(&b, v->amount);
+    else if (words[v->why].amount == SPAN)
+        buf_adds(&b, clock_span(v->amount, span));
+    else if (words[v->why].amount == BYTES)
+        metric_human(&b, M_mem_used, v->amount);
+    buf_adds(&b, after ? after : "");
+    const char *more = v->why == WHY_HUNG ? strchr(told, ';') : NULL; /* that the driver hangs is said already */
+    if (v->why == WHY_BOOKED)
+        buf_adds(&b, told);
+    else if (words[v->why].told && told[0])
+        buf_addf(&b, ": %s", told);
+    else if (more)
+        buf_adds(&b, more);
+    mem_copy_str(reason, 160, b.p);
+}
+
+enum dev_state state_of(const struct state_rule *rule, const struct node_now *n, const struct device_now *d,
+                        int64_t now_ms, char reason[160])
+{
+    struct verdict v = judge_device(rule, n, d, now_ms);
+
+    char booked[160];
+    judge_words(&v, v.why == WHY_BOOKED ? judge_booked(d, booked) : d->fact.note, reason);
+    return (enum dev_state)v.state;
+}

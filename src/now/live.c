@@ -1,0 +1,788 @@
+/*
+ * live.c: the nodes there are: found by key and name, in order, told apart by what their agents say. What a batch
+ * brings is put in place by node.c, then judge.c says what it means. A node is looked at again only when it speaks or
+ * when time alone can change it (next_ms).
+ */
+#include "now/live.h"
+
+#include "base/clock.h"
+#include "base/rand.h"
+#include "now/gpu_index.h"
+#include "model/labels.h"
+#include "model/names.h"
+
+#define CLOCK_OFF_MS 5000  /* below this clocks agree */
+#define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */
+#define REFUSED_MS   60000 /* how long a refused twin is shown */
+/* Agents try again within a minute. As long as alerts wait (docs/alerts.md), and never less than down_after. */
+#define CHANCE_MAX_MS 120000
+
+struct live {
+    struct state_rule rule;
+    struct names *names; /* NULL: none */
+    live_event_fn *on_event;
+    void *arg;
+    live_who_fn *who;
+    void *who_arg;
+    uint64_t version;
+    int64_t tick_ms;
+    size_t n, cap; /* nodes in no order */
+    struct live_node **v;
+    size_t buckets; /* a power of two */
+    struct live_node **by_key, **by_name;
+    struct gpu_index gpus;
+    uint64_t ranks; /* given so far */
+    bool unsorted;
+    size_t n_shown;
+    const struct node_now **sorted, **shown; /* by name; all, and those not retired */
+    char notice[NOTICE_MAX];
+};
+
+static struct live_node *own(struct node_now *n)
+{
+    return (struct live_node *)n;
+}
+
+static void changed(struct live *l, struct live_node *n)
+{
+    n->now.version = ++l->version;
+}
+
+static void tell(struct live *l, struct live_node *n, enum event_kind kind, int64_t at_ms, int64_t code,
+                 const char *what, int64_t span_ms)
+{
+    struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = code};
+    char span[24];
+
+    if (!l->on_event)
+        return;
+    snprintf(e.text, sizeof(e.text), "%s%s", what, span_ms ? clock_span(span_ms, span) : "");
+    l->on_event(l->arg, &n->now, &e);
+}
+
+/* ---- finding ---- */
+
+static size_t bucket_of(const struct live *l, const char *text)
+{
+    return fnv64(text, strlen(text)) & (l->buckets - 1);
+}
+
+static void index_add(struct live *l, struct live_node *n)
+{
+    struct live_node **key = &l->by_key[bucket_of(l, n->now.key)], **name = &l->by_name[bucket_of(l, n->now.name)];
+
+    n->next_by_key = *key;
+    *key = n;
+    n->next_by_name = *name;
+    *name = n;
+    l->unsorted = true;
+}
+
+static void index_remove(struct live *l, struct live_node *n)
+{
+    struct live_node **at = &l->by_key[bucket_of(l, n->now.key)];
+
+    while (*at != n)
+        at = &(*at)->next_by_key;
+    *at = n->next_by_key;
+    at = &l->by_name[bucket_of(l, n->now.name)];
+    while (*at != n)
+        at = &(*at)->next_by_name;
+    *at = n->next_by_name;
+    l->unsorted = true;
+}
+
+static void index_grow(struct live *l)
+{
+    if (l->n < l->buckets)
+        return;
+    free(l->by_key);
+    free(l->by_name);
+    l->buckets = l->buckets ? l->buckets * 4 : 64;
+    l->by_key = mem_zero(l->buckets, sizeof(*l->by_key));
+    l->by_name = mem_zero(l->buckets, sizeof(*l->by_name));
+    for (size_t i = 0; i < l->n; i++)
+        index_add(l, l->v[i]);
+}
+
+static struct live_node *find_key(const struct live *l, const char *key)
+{
+    struct live_node *n = l->buckets ? l->by_key[bucket_of(l, key)] : NULL;
+
+    while (n && strcmp(n->now.key, key) != 0)
+        n = n->next_by_key;
+    return n;
+}
+
+struct node_now *live_find(const struct live *l, const char *key_or_name)
+{
+    struct live_node *best = find_key(l, key_or_name);
+
+    if (best || !l->buckets)
+        return best ? &best->now : NULL;
+    /* Two may share a name: the one in service, then the one heard last. */
+    for (struct live_node *n = l->by_name[bucket_of(l, key_or_name)]; n; n = n->next_by_name) {
+        if (strcmp(n->now.name, key_or_name) != 0)
+            continue;
+        if (!best || n->now.retired < best->now.retired ||
+            (n->now.retired == best->now.retired && n->now.at_ms > best->now.at_ms))
+            best = n;
+    }
+    return best ? &best->now : NULL;
+}
+
+bool live_elder(const struct node_now *a, const struct node_now *than)
+{
+    return ((const struct live_node *)a)->rank < ((const struct live_node *)than)->rank;
+}
+
+/* Of several that have it the one it belongs to: not retired, it has not lost it, and it came first. */
+const struct device_now *live_find_device(const struct live *l, struct str uuid, const struct node_now **ret_node)
+{
+    const struct device_now *d = NULL;
+    const struct gpu_ref *at = NULL;
+    int best = -1;
+
+    for (struct live_node *n; (n = gpu_index_find(&l->gpus, uuid, &at));) {
+        const struct device_now *its = gpu_index_in(n, uuid);
+        int good = 2 * !n->now.retired + !its->fact.lost;
+        if (good > best || (good == best && live_elder(&n->now, *ret_node))) {
+            d = its;
+            *ret_node = &n->now;
+            best = good;
+        }
+    }
+    return d;
+}
+
+static void call_by_names(struct live *l, struct live_node *n)
+{
+    const char *none;
+
+    names_find(l->names, n->now.name, &n->now.display, &none);
+    for (size_t i = 0; i < n->now.n_devices; i++) {
+        struct device_now *d = &n->now.devices[i];
+        names_find(l->names, d->fact.name, &d->display, &d->brief);
+    }
+}
+
+/* Who else answers to this name. Retired ones do not. */
+static struct live_node *name_holder(const struct live *l, const struct live_node *but, const char *name)
+{
+    struct live_node *n = find_key(l, name);
+
+    if (n && n != but)
+        return n;
+    for (n = l->by_name[bucket_of(l, name)]; n; n = n->next_by_name)
+        if (n != but && !n->now.retired && strcmp(n->now.name, name) == 0)
+            return n;
+    return NULL;
+}
+
+/* Its own name is another's: "dgx1~2", until an admin says otherwise or it calls itself something else. */
+static void give_name(const struct live *l, struct live_node *n)
+{
+    const char *own = n->own_name[0] ? n->own_name : n->now.key;
+    struct live_node *holder;
+
+    if (n->given && !name_is_nth(own, n->admin_name)) {
+        n->admin_name[0] = 0;
+        n->given = false;
+    }
+    if (n->admin_name[0] || n->now.retired || !(holder = name_holder(l, n, own)))
+        return;
+    bool by_name = strcmp(holder->now.name, own) == 0; /* else it is a key */
+    unsigned nth = by_name ? MAX(holder->twins, 1) : 1;
+    do
+        name_nth(own, ++nth, n->admin_name, sizeof(n->admin_name));
+    while (name_holder(l, n, n->admin_name));
+    if (by_name)
+        holder->twins = nth; /* where to go on: many may come with one name */
+    n->given = true;
+}
+
+static void make_remark(struct live_node *n)
+{
+    size_t twice = 0;
+
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        twice += !n->now.devices[i].fact.parent[0] && strchr(n->now.devices[i].fact.uuid, '~');
+    n->remark[0] = 0;
+    if (n->now.was_id[0])
+        snprintf(n->remark, sizeof(n->remark), "has GPUs that belonged to %.100s", n->now.was);
+    else if (n->given)
+        snprintf(n->remark, sizeof(n->remark), "calls itself %.100s, as another node does", n->own_name);
+    else if (twice)
+        snprintf(n->remark, sizeof(n->remark), "has %zu GPU%s that another node reports, too", twice,
+                 twice == 1 ? "" : "s");
+    n->why = WHY_NOT_YET; /* words are made again */
+}
+
+/* The name it shows by: an admin's, else its own, else its key. True when that changed. */
+static bool take_name(struct live *l, struct live_node *n)
+{
+    give_name(l, n);
+    const char *name = n->admin_name[0] ? n->admin_name : n->own_name[0] ? n->own_name : n->now.key;
+
+    if (strcmp(name, n->now.name) == 0)
+        return false;
+    index_remove(l, n);
+    mem_copy_str(n->now.name, sizeof(n->now.name), name);
+    call_by_names(l, n);
+    index_add(l, n);
+    make_remark(n);
+    return true;
+}
+
+static int node_cmp(const void *pa, const void *pb)
+{
+    const struct node_now *a = *(const struct node_now *const *)pa, *b = *(const struct node_now *const *)pb;
+    int r = str_natural(a->name, b->name);
+
+    return r ? r : strcmp(a->key, b->key);
+}
+
+const struct node_now *const *live_nodes(struct live *l, bool all, size_t *ret_n)
+{
+    if (l->unsorted) {
+        l->sorted = mem_grow(l->sorted, MAX(l->n, 1), sizeof(*l->sorted));
+        l->shown = mem_grow(l->shown, MAX(l->n, 1), sizeof(*l->shown));
+        for (size_t i = 0; i < l->n; i++)
+            l->sorted[i] = &l->v[i]->now;
+        if (l->n)
+            qsort(l->sorted, l->n, sizeof(*l->sorted), node_cmp);
+        l->n_shown = 0;
+        for (size_t i = 0; i < l->n; i++)
+            if (!l->sorted[i]->retired)
+                l->shown[l->n_shown++] = l->sorted[i];
+        l->unsorted = false;
+    }
+    *ret_n = all ? l->n : l->n_shown;
+    return all ? l->sorted : l->shown;
+}
+
+/* ---- judging ---- */
+
+static int64_t device_since(const struct node_now *n, const struct device_now *d, const struct verdict *v,
+                            int64_t now_ms)
+{
+    if (v->state == DEV_HUNG)
+        return n->collect_since_ms;
+    if (v->state == DEV_STALE && d->at_ms)
+        return MIN(d->at_ms, now_ms);
+    return now_ms;
+}
+
+static bool judge_one(struct live *l, struct live_node *n, size_t i, int64_t now_ms)
+{
+    struct device_now *d = &n->now.devices[i];
+    struct live_dev *ld = &n->devs[i];
+    struct verdict v = judge_device(&l->rule, &n->now, d, now_ms);
+    bool moved = (int)d->state != v.state;
+
+    n->next_ms = MIN(n->next_ms, v.until_ms);
+    if (moved || !d->since_ms)
+        d->since_ms = device_since(&n->now, d, &v, now_ms);
+    if (!moved && ld->why == v.why && ld->amount == v.amount)
+        return false;
+    d->state = (enum dev_state)v.state;
+    ld->why = v.why;
+    ld->amount = v.amount;
+    char booked[160];
+    const char *told = v.why == WHY_UNREADABLE || v.why == WHY_PAUSED ? n->why_told
+                       : v.why == WHY_BOOKED                          ? judge_booked(d, booked)
+                                                                      : d->fact.note;
+    judge_words(&v, told, d->reason);
+    return true;
+}
+
+/* Everything a node is, judged again; true when a screen would show a difference. */
+static bool judge_all(struct live *l, struct live_node *n, int64_t now_ms)
+{
+    struct verdict v = judge_node(&l->rule, &n->now, n->stopped, n->chance_ms, now_ms);
+    bool moved = (int)n->now.state != v.state, differs = moved || n->why != v.why || n->amount != v.amount;
+
+    if (moved || !n->now.since_ms)
+        n->now.since_ms = v.state == NODE_DOWN && n->now.at_ms ? n->now.at_ms
+                          : v.state == NODE_HUNG               ? n->now.collect_since_ms
+                                                               : now_ms;
+    n->next_ms = v.until_ms;
+    if (n->refused[0] && now_ms >= n->refused_until_ms) {
+        n->refused[0] = 0;
+        differs = true;
+    }
+    if (differs) {
+        n->now.state = (enum node_state)v.state;
+        n->why = v.why;
+        n->amount = v.amount;
+        judge_words(&v, n->why_told, n->now.reason);
+    }
+    if (n->refused[0]) {
+        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->refused);
+        n->next_ms = MIN(n->next_ms, n->refused_until_ms);
+    } else if (!n->now.reason[0] && n->remark[0]) {
+        mem_copy_str(n->now.reason, sizeof(n->now.reason), n->remark);
+    }
+    for (size_t i = 0; i < n->now.n_devices; i++) /* instances first: their GPU is judged by them */
+        if (n->now.devices[i].fact.parent[0])
+            differs |= judge_one(l, n, i, now_ms);
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        if (!n->now.devices[i].fact.parent[0])
+            differs |= judge_one(l, n, i, now_ms);
+    return differs;
+}
+
+static void judge_again(struct live *l, struct live_node *n, bool differs, int64_t now_ms)
+{
+    if (now_ms > 0) /* 0: read back from records, the first tick judges it */
+        differs |= judge_all(l, n, now_ms);
+    if (differs)
+        changed(l, n);
+}
+
+/* News of any kind. */
+static void heard(struct live *l, struct live_node *n, int64_t now_ms)
+{
+    if (now_ms <= 0)
+        return;
+    if (n->told_down) {
+        int64_t silent = now_ms - (n->now.at_ms ? n->now.at_ms : n->first_ms);
+        n->told_down = false;
+        if (!n->now.retired)
+            tell(l, n, EVENT_BACK, now_ms, silent / 1000, "back after ", MAX(silent, 1));
+    }
+    n->now.at_ms = now_ms;
+    n->spoke = true;
+    n->chance_ms = 0;
+}
+
+/* ---- nodes ---- */
+
+struct live *live_new(const struct state_rule *rule, live_event_fn *on_event, void *arg)
+{
+    struct live *l = mem_zero(1, sizeof(*l));
+
+    l->rule = rule ? *rule : state_rule_default;
+    l->on_event = on_event;
+    l->arg = arg;
+    return l;
+}
+
+void live_free(struct live *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        node_free(l->v[i]);
+    free(l->v);
+    gpu_index_free(&l->gpus);
+    free(l->by_key);
+    free(l->by_name);
+    free(l->sorted);
+    free(l->shown);
+    names_free(l->names);
+    free(l);
+}
+
+void live_set_names(struct live *l, struct names *names)
+{
+    names_free(l->names);
+    l->names = names;
+    for (size_t i = 0; i < l->n; i++) {
+        call_by_names(l, l->v[i]);
+        judge_again(l, l->v[i], true, l->tick_ms);
+    }
+}
+
+void live_set_rule(struct live *l, const struct state_rule *rule)
+{
+    l->rule = *rule;
+    for (size_t i = 0; i < l->n; i++)
+        l->v[i]->next_ms = 0; /* at the next tick */
+}
+
+const struct state_rule *live_rule(const struct live *l)
+{
+    return &l->rule;
+}
+
+struct node_now *live_node(struct live *l, const char *key, const char *name, int64_t now_ms)
+{
+    struct live_node *n = find_key(l, key);
+
+    if (n) {
+        if (name && name[0] && strcmp(n->own_name, name) != 0) {
+            mem_copy_str(n->own_name, sizeof(n->own_name), name);
+            if (take_name(l, n))
+                changed(l, n);
+        }
+        return &n->now;
+    }
+    n = mem_zero(1, sizeof(*n));
+    mem_copy_str(n->now.key, sizeof(n->now.key), key);
+    mem_copy_str(n->own_name, sizeof(n->own_name), name ? name : "");
+    mem_copy_str(n->now.name, sizeof(n->now.name), n->own_name[0] ? n->own_name : n->now.key);
+    call_by_names(l, n);
+    n->now.state = NODE_DOWN;
+    n->now.never_sampled = true;
+    n->rank = ++l->ranks;
+    n->first_ms = now_ms;
+    VEC_ROOM(l->v, l->n, l->cap);
+    index_grow(l);
+    l->v[l->n++] = n;
+    index_add(l, n);
+    take_name(l, n);
+    judge_again(l, n, true, now_ms);
+    if (now_ms > 0)
+        tell(l, n, EVENT_NEW, now_ms, 0, "seen for the first time", 0);
+    return &n->now;
+}
+
+void live_drop(struct live *l, const char *key)
+{
+    struct live_node *n = find_key(l, key);
+    size_t i = 0;
+
+    if (!n)
+        return;
+    while (l->v[i] != n)
+        i++;
+    index_remove(l, n);
+    gpu_index_remove(&l->gpus, n);
+    l->v[i] = l->v[--l->n];
+    l->version++;
+    node_free(n);
+}
+
+void live_admin(struct live *l, struct node_now *now, const char *name, bool retired, bool maintenance)
+{
+    struct live_node *n = own(now);
+
+    mem_copy_str(n->admin_name, sizeof(n->admin_name), name ? name : "");
+    n->given = name_is_nth(n->own_name, n->admin_name);
+    if (now->retired != retired)
+        l->unsorted = true;
+    now->retired = retired;
+    take_name(l, n);
+    make_remark(n);
+    now->maintenance = maintenance;
+    judge_again(l, n, true, l->tick_ms);
+}
+
+bool live_silent(const struct node_now *now, int64_t now_ms)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    return !n->spoke || now_ms - now->at_ms >= RUN_ALIVE_MS || n->stopped;
+}
+
+const struct node_now *live_gpu_twin(const struct live *l, const char *uuid, const struct node_now *but, int64_t now_ms)
+{
+    const struct node_now *twin = NULL;
+    const struct gpu_ref *at = NULL;
+
+    for (struct live_node *n; (n = gpu_index_find(&l->gpus, str_of(uuid), &at));)
+        if (&n->now != but && !n->now.retired && !gpu_index_in(n, str_of(uuid))->fact.lost &&
+            (!twin || live_silent(twin, now_ms)))
+            twin = &n->now;
+    return twin;
+}
+
+bool live_has_gpu(const struct live *l, const char *uuid)
+{
+    const struct gpu_ref *at = NULL;
+
+    return gpu_index_find(&l->gpus, str_of(uuid), &at) != NULL;
+}
+
+void live_rename_gpu(struct live *l, struct node_now *now, const char *from, const char *to)
+{
+    struct live_node *n = own(now);
+
+    gpu_index_remove(&l->gpus, n);
+    for (size_t i = 0; i < now->n_devices; i++) {
+        struct device_fact *d = &now->devices[i].fact;
+        if (strcmp(d->uuid, from) == 0)
+            mem_copy_str(d->uuid, sizeof(d->uuid), to);
+        if (strcmp(d->parent, from) == 0)
+            mem_copy_str(d->parent, sizeof(d->parent), to);
+    }
+    gpu_index_add(&l->gpus, n);
+    changed(l, n);
+}
+
+void live_set_was(struct live *l, struct node_now *now, const struct node_now *old, int64_t now_ms)
+{
+    if (strcmp(now->was_id, old ? old->key : "") == 0 && strcmp(now->was, old ? old->name : "") == 0)
+        return;
+    mem_copy_str(now->was_id, sizeof(now->was_id), old ? old->key : "");
+    mem_copy_str(now->was, sizeof(now->was), old ? old->name : "");
+    make_remark(own(now));
+    judge_again(l, own(now), true, now_ms);
+}
+
+const char *live_called(const struct node_now *now)
+{
+    return ((const struct live_node *)now)->admin_name;
+}
+
+void live_join(struct live *l, struct node_now *now, struct node_now *old, int64_t now_ms)
+{
+    struct live_node *heir = own(now);
+    char name[NAME_MAX_LEN];
+
+    mem_copy_str(name, sizeof(name), own(old)->given ? "" : own(old)->admin_name);
+    now->maintenance |= old->maintenance;
+    heir->rank = MIN(heir->rank, own(old)->rank);
+    live_drop(l, old->key);
+    if (name[0] || heir->given) { /* an admin's name for the old one; else its own, which is free now */
+        mem_copy_str(heir->admin_name, sizeof(heir->admin_name), name);
+        heir->given = false;
+    }
+    take_name(l, heir);
+    now->was_id[0] = now->was[0] = 0;
+    make_remark(heir);
+    judge_again(l, heir, true, now_ms);
+}
+
+/* ---- what agents say ---- */
+
+bool live_run_conflict(const struct live *l, const struct node_now *now, uint64_t run, int64_t now_ms)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    (void)l;
+    return run == n->twin && run != n->run && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
+}
+
+/* Whose node it is now that run speaks. */
+static void take_run(struct live_node *n, uint64_t run, int64_t now_ms)
+{
+    if (n->run && run != n->run) {
+        bool both = run == n->elder && !n->stopped && now_ms - n->run_ms < RUN_ALIVE_MS;
+        n->twin = both ? n->run : 0;
+        n->elder = both ? 0 : n->run;
+    }
+    n->run = run;
+    n->run_ms = now_ms;
+    n->stopped = false;
+}
+
+void live_refused(struct live *l, struct node_now *now, const char *why, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+
+    mem_copy_str(n->refused, sizeof(n->refused), why);
+    n->refused_until_ms = now_ms + REFUSED_MS;
+    judge_again(l, n, true, now_ms);
+}
+
+void live_hello(struct live *l, struct node_now *now, const struct hello *h, const char *address, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+    int64_t off = node_sane_ms(h->sent_ms) - now_ms, since;
+    bool differs = false, again = now->state != NODE_UP; /* what it says may end that */
+
+    if (off <= CLOCK_OFF_MS && off >= -CLOCK_OFF_MS)
+        off = 0;
+    heard(l, n, now_ms);
+    take_run(n, h->run, now_ms);
+    if (h->name[0] && strcmp(n->own_name, h->name) != 0) {
+        mem_copy_str(n->own_name, sizeof(n->own_name), h->name);
+        differs |= take_name(l, n);
+    }
+    if (address && strcmp(now->address, address) != 0) {
+        mem_copy_str(now->address, sizeof(now->address), address);
+        differs = true;
+    }
+    /* One late exchange looks like a clock behind; two in a row are told. */
+    n->clock_off_streak = off ? n->clock_off_streak + 1 : 0;
+    if (n->clock_off_streak == 2)
+        tell(l, n, EVENT_CLOCK, now_ms, off, off < 0 ? "clock behind by " : "clock ahead by ", off < 0 ? -off : off);
+    differs |= off / 1000 != now->clock_off_ms / 1000;
+    now->clock_off_ms = off;
+    since = MAX(MIN(node_sane_ms(h->state_since_ms) - off, now_ms), 1);
+    differs |= now->backlog != h->backlog || now->collect != (enum collect_state)h->collect;
+    if (strcmp(n->why_told, h->why) != 0) {
+        mem_copy_str(n->why_told, sizeof(n->why_told), h->why);
+        again = true;
+        n->why = WHY_NOT_YET; /* words are made again */
+        for (size_t i = 0; i < now->n_devices; i++)
+            n->devs[i].why = WHY_NOT_YET;
+    }
+    now->backlog = h->backlog;
+    if (now->collect != (enum collect_state)h->collect || since < now->collect_since_ms - 2000 ||
+        since > now->collect_since_ms + 2000) {
+        now->collect_since_ms = since; /* small differences are the exchange's, not the agent's */
+        again = true;
+    }
+    now->collect = h->collect < COLLECT_STATES ? (enum collect_state)h->collect : COLLECT_FAILED;
+    if (differs || again || now_ms >= n->next_ms) /* else a hello says what is known, and a batch most likely follows */
+        judge_again(l, n, differs, now_ms);
+}
+
+bool live_knows(const struct node_now *now, uint64_t facts, uint64_t procs)
+{
+    const struct live_node *n = (const struct live_node *)now;
+
+    return (facts == 0 || n->facts == facts) && (procs == 0 || n->procs_id == procs);
+}
+
+void live_facts(struct live *l, struct node_now *now, uint64_t id, const struct node_fact *f, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+    bool same = id && id == n->facts;
+
+    heard(l, n, now_ms);
+    if (!same) {
+        gpu_index_remove(&l->gpus, n);
+        node_take_facts(n, id, f);
+        gpu_index_add(&l->gpus, n);
+        call_by_names(l, n);
+        make_remark(n);
+    }
+    judge_again(l, n, !same, now_ms);
+}
+
+void live_procs(struct live *l, struct node_now *now, uint64_t id, const struct proc_list *p, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+
+    heard(l, n, now_ms);
+    if (id && id == n->procs_id)
+        return;
+    n->procs_id = id;
+    n->procs_new = true;
+    proc_list_copy(&n->procs_next, p);
+}
+
+static void ask_who(struct live *l, struct live_node *n)
+{
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        for (size_t k = 0; k < n->now.devices[i].n_procs; k++) {
+            struct proc_now *p = &n->now.devices[i].procs[k];
+            p->who = l->who ? l->who(l->who_arg, &n->now, p->fact) : NULL;
+        }
+}
+
+void live_batch(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+
+    heard(l, n, now_ms);
+    for (size_t i = 0; i < b->n_events; i++)
+        if (b->events[i].kind == EVENT_STOP && b->key.run == n->run)
+            n->stopped = true;
+    bool newest = node_take_batch(n, &l->rule, b, shift_ms, now_ms);
+    if (newest && l->who)
+        ask_who(l, n);
+    judge_again(l, n, newest, now_ms);
+}
+
+void live_recall(struct live *l, struct node_now *now, const struct batch *b, int64_t shift_ms, int64_t now_ms)
+{
+    struct live_node *n = own(now);
+    bool stop = false;
+
+    for (size_t i = 0; i < b->n_events; i++)
+        stop |= b->events[i].kind == EVENT_STOP;
+    bool newest = node_take_batch(n, &l->rule, b, shift_ms, now_ms);
+    now->at_ms = MAX(now->at_ms, MIN(now->sample_at_ms, now_ms));
+    if (newest)
+        n->stopped = stop;
+    if (newest && l->who)
+        ask_who(l, n);
+    if (newest)
+        changed(l, n);
+}
+
+void live_resume(struct live *l, int64_t alive_ms, int64_t now_ms)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct live_node *n = l->v[i];
+        int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
+        n->first_ms = now_ms;
+        n->told_down = n->now.at_ms && alive_ms - n->now.at_ms >= down_ms; /* it was down, and that was told */
+        n->chance_ms = n->told_down ? 0 : now_ms + MIN(2 * down_ms, MAX(down_ms, CHANCE_MAX_MS));
+    }
+}
+
+void live_who(struct live *l, live_who_fn *who, void *arg)
+{
+    l->who = who;
+    l->who_arg = arg;
+    for (size_t i = 0; i < l->n; i++) {
+        ask_who(l, l->v[i]);
+        changed(l, l->v[i]);
+    }
+}
+
+/* ---- time ---- */
+
+void live_tick(struct live *l, int64_t now_ms)
+{
+    bool back = now_ms < l->tick_ms; /* the clock was set back: every deadline is void */
+
+    l->tick_ms = now_ms;
+    for (size_t i = 0; i < l->n; i++) {
+        struct live_node *n = l->v[i];
+        if (!n->first_ms)
+            n->first_ms = now_ms;
+        int64_t from = n->now.at_ms ? n->now.at_ms : n->first_ms;
+        int64_t down_ms = MAX(l->rule.down_after_ms, 3 * (int64_t)n->now.fact.tick_ms);
+        if (!n->told_down && now_ms >= n->chance_ms &&
+            now_ms - MAX(from, n->first_ms) >= down_ms) { /* nobody listened before that */
+            n->told_down = true;
+            if (!n->now.retired)
+                tell(l, n, EVENT_DOWN, now_ms, (now_ms - from) / 1000, "no news for ", now_ms - from);
+        }
+        if ((back || now_ms >= n->next_ms) && judge_all(l, n, now_ms))
+            changed(l, n);
+    }
+}
+
+void live_labels(struct live *l, struct node_now *node, const char *labels)
+{
+    if (labels_same(node->labels, labels))
+        return;
+    free(node->labels);
+    node->labels = labels && labels[0] ? mem_str(labels) : NULL;
+    changed(l, own(node));
+}
+
+void live_book(struct live *l, struct node_now *node, size_t device, const struct hold_now *booking,
+               const struct hold_now *next, int64_t now_ms)
+{
+    struct live_node *n = own(node);
+    struct device_now *d = &node->devices[device];
+    bool differs = node_set_hold(&d->booking, booking);
+
+    if (differs && n->devs[device].why == WHY_BOOKED)
+        n->devs[device].why = WHY_NOT_YET; /* its words are others now */
+    differs |= node_set_hold(&d->next, next);
+    if (differs)
+        judge_again(l, n, true, now_ms);
+}
+
+void live_set_notice(struct live *l, const char *text)
+{
+    if (strcmp(l->notice, text ? text : "") == 0)
+        return;
+    mem_copy_str(l->notice, sizeof(l->notice), text ? text : "");
+    l->version++;
+}
+
+const char *live_notice(const struct live *l)
+{
+    return l->notice[0] ? l->notice : NULL;
+}
+
+uint64_t live_version(const struct live *l)
+{
+    return l->version;
+}
+
+size_t live_count(const struct live *l)
+{
+    return l->n;
+}

@@ -1,0 +1,350 @@
+/* node.c: what facts and batches say of a node, put in its place: the newest known value of each metric, when work was
+ * seen, who is on the devices. What it means is judge.c's to say. */
+#include "now/node.h"
+
+#define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */
+#define PROC_MEM_MAX  ((int64_t)1 << 50)
+#define UNSEEN_MS     600000 /* out of sight for longer, it counts as idle from when it is seen again */
+#define AHEAD_MAX_MS  10000  /* times further ahead than this are somebody's mistake */
+
+void node_free(struct live_node *n)
+{
+    node_now_fini(&n->now);
+    proc_list_fini(&n->procs);
+    proc_list_fini(&n->procs_next);
+    free(n->devs);
+    free(n);
+}
+
+/* ---- facts ---- */
+
+/* A device of before that facts no longer list: gone, unless it was a MIG instance (they come and go) or another card
+ * sits in its place. */
+static bool is_missed(const struct device_now *d, const struct node_fact *f)
+{
+    if (d->fact.parent[0])
+        return false;
+    for (size_t k = 0; k < f->n_devices; k++)
+        if (d->fact.pci[0] && strcmp(d->fact.pci, f->devices[k].pci) == 0)
+            return false;
+    return true;
+}
+
+/* The devices of facts in their order, each with what was known of it, then those that are missed. */
+static void take_devices(struct live_node *n, const struct node_fact *f)
+{
+    size_t had = n->now.n_devices, cap = f->n_devices + had, count = f->n_devices;
+    struct device_now *to = mem_zero(MAX(cap, 1), sizeof(*to));
+    struct live_dev *devs = mem_zero(MAX(cap, 1), sizeof(*devs));
+
+    for (size_t i = 0; i < f->n_devices; i++) {
+        for (size_t k = 0; k < had; k++) {
+            struct device_now *d = &n->now.devices[k];
+            if (!d->fact.uuid[0] || strcmp(d->fact.uuid, f->devices[i].uuid) != 0)
+                continue;
+            to[i] = *d;
+            devs[i] = n->devs[k];
+            *d = (struct device_now){0}; /* moved */
+            break;
+        }
+        if (!to[i].fact.uuid[0])
+            to[i].state = DEV_STALE; /* until its first sample */
+        to[i].fact = f->devices[i];
+        devs[i].why = WHY_NOT_YET;
+    }
+    for (size_t k = 0; k < had; k++) {
+        struct device_now *d = &n->now.devices[k];
+        if (d->fact.uuid[0] && is_missed(d, f) && count < DEVICES_MAX) {
+            to[count] = *d;
+            devs[count] = n->devs[k];
+            devs[count].why = WHY_NOT_YET;
+            to[count].fact.lost |= f->n_devices > 0; /* none at all: the driver is away, not the GPU */
+            to[count].n_procs = 0;
+            count++;
+        } else {
+            device_now_fini(d);
+        }
+    }
+    free(n->now.devices);
+    free(n->devs);
+    n->now.devices = to;
+    n->now.n_devices = count;
+    n->devs = devs;
+    n->n_slots = f->n_devices;
+}
+void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f)
+{
+    struct node_now *now = &n->now;
+    struct node_fact flat = *f;
+
+    n->facts = id;
+    if (f->n_custom != now->fact.n_custom ||
+        (f->n_custom && memcmp(f->custom, now->fact.custom, f->n_custom * sizeof(*f->custom)) != 0)) {
+        now->n_custom = 0; /* positions mean other metrics now */
+        for (size_t i = 0; i < now->n_devices; i++)
+            now->devices[i].n_custom = 0;
+    }
+    flat.n_devices = 0;
+    node_fact_copy(&now->fact, &flat);
+    take_devices(n, f);
+}
+
+/* ---- batches ---- */
+
+/* A batch's column against where its values go. */
+struct target {
+    struct sample *now;
+    int64_t *v_at_ms, *at_ms;
+    struct custom_now **custom;
+    size_t *n_custom, *cap_custom;
+};
+
+static bool target_of(struct live_node *n, uint16_t slot, struct target *ret)
+{
+    struct node_now *now = &n->now;
+
+    if (slot > n->n_slots)
+        return false;
+    if (slot == 0) {
+        *ret = (struct target){&now->now, now->v_at_ms, &now->now.at_ms, &now->custom, &now->n_custom, &n->cap_custom};
+        return true;
+    }
+    struct device_now *d = &now->devices[slot - 1];
+    *ret = (struct target){&d->now, d->v_at_ms, &d->at_ms, &d->custom, &d->n_custom, &n->devs[slot - 1].cap_custom};
+    return true;
+}
+
+static int64_t tick_at(const struct batch *b, size_t i, int64_t shift_ms, int64_t now_ms)
+{
+    return MIN(node_sane_ms(b->at_ms[i]) + shift_ms, now_ms + AHEAD_MAX_MS);
+}
+
+/* The newest tick of c with a value, or false. */
+static bool newest_tick(const struct batch *b, const struct column *c, size_t *ret)
+{
+    for (size_t i = b->n_ticks; i-- > 0;)
+        if (column_has(c, i)) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+static void take_custom(const struct target *t, uint16_t metric, int64_t v, int64_t at_ms)
+{
+    struct custom_now *list = *t->custom;
+    size_t i = 0;
+
+    while (i < *t->n_custom && list[i].metric < metric)
+        i++;
+    if (i == *t->n_custom || list[i].metric != metric) {
+        if (*t->n_custom >= CUSTOM_MAX)
+            return;
+        VEC_ROOM(*t->custom, *t->n_custom, *t->cap_custom);
+        list = *t->custom;
+        memmove(&list[i + 1], &list[i], (*t->n_custom - i) * sizeof(*list));
+        (*t->n_custom)++;
+        list[i] = (struct custom_now){.metric = metric};
+    }
+    if (at_ms > list[i].at_ms) {
+        list[i].v = v;
+        list[i].at_ms = at_ms;
+    }
+}
+
+/* When work was seen, and when it would have been: over every tick that is new. */
+static void watch_work(const struct state_rule *rule, struct live_dev *ld, const struct batch *b,
+                       const struct column *c, enum metric m, size_t newest, int64_t shift_ms, int64_t now_ms)
+{
+    int64_t at = tick_at(b, newest, shift_ms, now_ms);
+
+    if (at <= ld->known_ms)
+        return;
+    ld->new_known_ms = MAX(ld->new_known_ms, at);
+    for (size_t i = newest + 1; i-- > 0;) {
+        at = tick_at(b, i, shift_ms, now_ms);
+        if (at <= ld->known_ms || at <= ld->new_work_ms)
+            return;
+        if (column_has(c, i) && judge_is_work(rule, m, c->v[i])) {
+            ld->new_work_ms = at;
+            return;
+        }
+    }
+}
+
+static void take_columns(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
+                         int64_t now_ms)
+{
+    for (size_t k = 0; k < b->n_columns; k++) {
+        const struct column *c = &b->columns[k];
+        struct target t;
+        size_t i;
+
+        if (!target_of(n, c->slot, &t) || !newest_tick(b, c, &i))
+            continue;
+        int64_t at = tick_at(b, i, shift_ms, now_ms);
+        *t.at_ms = MAX(*t.at_ms, at);
+        if (c->metric >= METRIC_CUSTOM) {
+            if ((size_t)(c->metric - METRIC_CUSTOM) < n->now.fact.n_custom)
+                take_custom(&t, c->metric, c->v[i], at);
+            continue;
+        }
+        int m = metric_by_no(c->metric);
+        if (m < 0)
+            continue; /* a newer agent's */
+        if (at > t.v_at_ms[m]) {
+            sample_set(t.now, (enum metric)m, c->v[i]);
+            t.v_at_ms[m] = at;
+        }
+        if (c->slot && judge_tells((enum metric)m))
+            watch_work(rule, &n->devs[c->slot - 1], b, c, (enum metric)m, i, shift_ms, now_ms);
+    }
+}
+
+/* Values that newer samples no longer bring are not shown as if they were news. */
+static void let_go(struct sample *now, const int64_t *v_at_ms, int64_t at_ms, int64_t keep_ms)
+{
+    for (size_t w = 0; w < ARRAY_LEN(now->have.w); w++)
+        for (uint64_t left = now->have.w[w]; left; left &= left - 1) {
+            unsigned m = (unsigned)(w * 64) + (unsigned)__builtin_ctzll(left);
+            if (at_ms - v_at_ms[m] > keep_ms)
+                bits_clear(&now->have, m);
+        }
+}
+
+static void let_go_custom(struct custom_now *v, size_t *n, int64_t at_ms, int64_t keep_ms)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < *n; i++)
+        if (at_ms - v[i].at_ms <= keep_ms)
+            v[kept++] = v[i];
+    *n = kept;
+}
+
+/* begin_ms: the first tick of the batch. */
+static void settle_device(struct device_now *d, struct live_dev *ld, int64_t begin_ms, int64_t keep_ms)
+{
+    d->now.at_ms = d->at_ms;
+    if (ld->new_known_ms) {
+        if (ld->known_ms && begin_ms - ld->known_ms > MAX(UNSEEN_MS, keep_ms)) { /* nobody saw whether it worked */
+            ld->work_ms = 0;
+            d->idle_since_ms = 0;
+        }
+        if (ld->new_work_ms) {
+            ld->work_ms = ld->new_work_ms;
+            if (d->state != DEV_BUSY) { /* seen at work within this batch: busy from there on; judged next */
+                d->state = DEV_BUSY;
+                d->since_ms = ld->new_work_ms;
+                ld->why = WHY_NOT_YET;
+            }
+        }
+        ld->known_ms = ld->new_known_ms;
+        if (ld->work_ms == ld->known_ms)
+            d->idle_since_ms = 0;
+        else if (ld->work_ms)
+            d->idle_since_ms = ld->work_ms;
+        else if (!d->idle_since_ms)
+            d->idle_since_ms = ld->known_ms;
+        ld->new_known_ms = ld->new_work_ms = 0;
+    }
+    let_go(&d->now, d->v_at_ms, d->at_ms, keep_ms);
+    if (d->n_custom)
+        let_go_custom(d->custom, &d->n_custom, d->at_ms, keep_ms);
+}
+
+/* Who is on the devices, as the newest batch says. */
+static void take_uses(struct live_node *n, const struct batch *b)
+{
+    if (b->procs && b->procs != n->procs_id)
+        return; /* a list we have not got: keep what we know */
+    for (size_t i = 0; i < n->now.n_devices; i++)
+        n->now.devices[i].n_procs = 0;
+    if (n->procs_new) {
+        proc_list_fini(&n->procs);
+        n->procs = n->procs_next;
+        n->procs_next = (struct proc_list){0};
+        n->procs_new = false;
+    }
+    for (size_t i = 0; b->procs && i < b->n_uses; i++) {
+        const struct proc_use *u = &b->uses[i];
+        if (u->slot == 0 || u->slot > n->n_slots || u->proc >= n->procs.n)
+            continue;
+        struct device_now *d = &n->now.devices[u->slot - 1];
+        struct live_dev *ld = &n->devs[u->slot - 1];
+        if (d->n_procs >= PROCS_MAX)
+            continue;
+        VEC_ROOM(d->procs, d->n_procs, ld->cap_procs);
+        d->procs[d->n_procs++] = (struct proc_now){.fact = &n->procs.v[u->proc],
+                                                   .kind = u->kind,
+                                                   .mem = MAX(-1, MIN(u->mem, PROC_MEM_MAX)), /* so that sums fit */
+                                                   .sm = u->sm};
+    }
+}
+
+/* The hub's clock was set back: what we hold must not shut out what comes. */
+static void forget_future(struct live_node *n, int64_t now_ms)
+{
+    struct node_now *now = &n->now;
+
+    if (now->sample_at_ms <= now_ms + AHEAD_MAX_MS)
+        return;
+    now->sample_at_ms = now->now.at_ms = 0;
+    memset(now->v_at_ms, 0, sizeof(now->v_at_ms));
+    now->n_custom = 0;
+    for (size_t i = 0; i < now->n_devices; i++) {
+        struct device_now *d = &now->devices[i];
+        d->at_ms = d->now.at_ms = 0;
+        d->idle_since_ms = MIN(d->idle_since_ms, now_ms);
+        d->since_ms = MIN(d->since_ms, now_ms);
+        memset(d->v_at_ms, 0, sizeof(d->v_at_ms));
+        d->n_custom = 0;
+        n->devs[i].known_ms = n->devs[i].work_ms = 0;
+    }
+}
+bool node_take_batch(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
+                     int64_t now_ms)
+{
+    struct node_now *now = &n->now;
+    int64_t keep_ms = MAX(VALUE_KEEP_MS, 3 * (int64_t)now->fact.tick_ms);
+
+    if (!b->n_ticks || b->facts != n->facts)
+        return false;
+    forget_future(n, now_ms);
+    take_columns(n, rule, b, shift_ms, now_ms);
+    for (size_t i = 0; i < n->n_slots; i++)
+        settle_device(&now->devices[i], &n->devs[i], tick_at(b, 0, shift_ms, now_ms), keep_ms);
+    let_go(&now->now, now->v_at_ms, now->now.at_ms, keep_ms);
+    if (now->n_custom)
+        let_go_custom(now->custom, &now->n_custom, now->now.at_ms, keep_ms);
+    int64_t at = tick_at(b, b->n_ticks - 1, shift_ms, now_ms);
+    if (at <= now->sample_at_ms)
+        return false;
+    take_uses(n, b);
+    now->sample_at_ms = at;
+    now->never_sampled = false;
+    return true;
+}
+
+/* ---- bookings ---- */
+
+static bool same_hold(const struct hold_now *a, const struct hold_now *b)
+{
+    return a->id == b->id && a->from_ms == b->from_ms && a->until_ms == b->until_ms &&
+           strcmp(a->person, b->person) == 0 && strcmp(a->comment, b->comment) == 0 && strcmp(a->until, b->until) == 0;
+}
+
+bool node_set_hold(struct hold_now **at, const struct hold_now *to)
+{
+    if (!*at && !to)
+        return false;
+    if (*at && to && same_hold(*at, to))
+        return false;
+    free(*at);
+    *at = NULL;
+    if (to) {
+        *at = mem_alloc(sizeof(*to));
+        **at = *to;
+    }
+    return true;
+}

@@ -1,0 +1,60 @@
+/* node.h: a node with what live knows of it beyond what it shows, and what facts and batches do to it. */
+#ifndef NOW_NODE_H
+#define NOW_NODE_H
+
+#include "now/judge.h"
+
+/* What live knows of a device beyond what it shows; same index as node_now.devices. */
+struct live_dev {
+    int64_t known_ms, work_ms;         /* newest tick that told of work or its absence, and of work */
+    int64_t new_known_ms, new_work_ms; /* the same within the batch being read; 0: none */
+    size_t cap_procs, cap_custom;
+    enum why why; /* what reason says */
+    int64_t amount;
+};
+
+struct live_node {
+    struct node_now now; /* first: a node_now of ours is a live_node */
+    char own_name[NAME_MAX_LEN], admin_name[NAME_MAX_LEN];
+    char why_told[160]; /* the agent's words for its collector's state */
+    bool spoke;         /* since we were started */
+    bool given;         /* admin_name is ours: its own name is another node's */
+    unsigned twins;     /* the last number given to one that came with this one's name */
+    char remark[160];   /* what there is to say of it where nothing else is */
+    char refused[160];  /* why another agent was turned away, shown until … */
+    int64_t refused_until_ms;
+    uint64_t facts, procs_id, run;
+    int64_t run_ms;         /* when that run last spoke */
+    uint64_t elder, twin;   /* the run before this one; a run refused because its elder lives */
+    int64_t first_ms;       /* since when we wait for it */
+    uint64_t rank;          /* the how manieth it was to come */
+    int64_t chance_ms;      /* read back from records: until then it may be well, though it was not heard; 0: heard */
+    int64_t next_ms;        /* time alone changes nothing before this */
+    struct proc_list procs; /* those on the devices are of this list */
+    struct proc_list procs_next;
+    bool procs_new;            /* procs_next takes its place with the next batch */
+    bool told_down, stopped;   /* EVENT_DOWN was raised; the run said it stops */
+    unsigned clock_off_streak; /* exchanges in a row with a clock off */
+    size_t n_slots;            /* slots of batches; devices behind them are lost ones */
+    size_t cap_custom;
+    struct live_dev *devs;
+    enum why why;
+    int64_t amount;
+    struct live_node *next_by_key, *next_by_name;
+};
+
+/* Times come from outside: within what can be added and subtracted. */
+static inline int64_t node_sane_ms(int64_t ms)
+{
+    return MAX(0, MIN(ms, (int64_t)1 << 52));
+}
+/* New facts: devices keep what is known of them by uuid; those no longer listed are lost. */
+void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f);
+/* A batch's values and, if it is the newest, its processes; true when it is. Allocates nothing while things go on. */
+bool node_take_batch(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
+                     int64_t now_ms);
+/* Who has a device booked; NULL: nobody. True when that is another one. */
+bool node_set_hold(struct hold_now **at, const struct hold_now *to);
+void node_free(struct live_node *n);
+
+#endif

@@ -1,0 +1,427 @@
+/* routes.c: what is so at this moment: JSON, text, Prometheus. Renderings are shared through the cache. */
+#include <errno.h>
+
+#include "now/draw.h"
+#include "hub/handlers.h"
+#include "base/clock.h"
+#include "base/rand.h"
+#include "now/view.h"
+#include "format/render.h"
+
+#define RENDER_MAX (512u << 20)
+
+struct select {
+    struct view view;
+    const struct node_now *one[1];
+    char node[NAME_MAX_LEN];
+    struct filter *filter; /* NULL: none; applied when it is clear that something must be rendered */
+    bool by_process;       /* the rendering looks at each process instead */
+    struct arena arena;    /* of the filtered view */
+};
+
+static void select_fini(struct select *s)
+{
+    filter_free(s->filter);
+    arena_fini(&s->arena);
+}
+#define AUTO_SELECT __attribute__((cleanup(select_fini))) struct select
+
+/* The view this reader may have, of one node or of all. False: rp says why not. */
+static bool select_view(struct api *a, const struct request *rq, struct str node, bool all, struct select *s,
+                        struct reply *rp)
+{
+    struct view_ask ask = {.all = all,
+                           .demo = a->demo,
+                           .show_cmd = a->show_cmd || rq->role == ROLE_ADMIN,
+                           .reader = rq->role == ROLE_MEMBER ? rq->token.person : ""};
+    if (node.len >= sizeof(s->node)) {
+        reply_problem(rp, 404, "no node has a name that long");
+        return false;
+    }
+    memcpy(s->node, node.len ? node.p : "", node.len);
+    s->node[node.len] = 0;
+    if (node.len)
+        ask.node = s->node;
+    if (view_of(a->live, &ask, rq->now_ms, s->one, &s->view) < 0) {
+        reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", s->node);
+        return false;
+    }
+    return request_filter(rq, rp, &s->filter);
+}
+
+typedef void render_fn(struct buf *out, const struct view *v, const void *arg);
+
+/* Where a rendering is kept; what and detail tell those of one view apart. */
+static void view_key(const struct select *s, const char *what, struct buf *key)
+{
+    buf_addf(key, "%s|%s|%d|%s|%s|%s", what, s->node[0] ? s->view.nodes[0]->key : "", s->view.show_cmd, s->view.reader,
+             s->view.notice ? s->view.notice : "", s->filter ? filter_key(s->filter) : "");
+}
+
+/* Of very many nodes: not in one turn of the loop. False: it is not that much. */
+static bool draw_view(struct api *a, struct request *rq, struct select *s, const char *what,
+                      struct drawing *make(struct select *s, const void *arg), const void *arg, struct reply *rp,
+                      enum reply_how *ret)
+{
+    AUTO_BUF key = BUF_INIT(4096);
+
+    if (!a->draw || s->view.n < DRAW_NODES)
+        return false;
+    view_key(s, what, &key);
+    *ret = REPLY_NOW;
+    rp->blob = cache_get(a->cache, buf_str(&key), s->view.version, rq->now_ms);
+    if (rp->blob)
+        return true;
+    struct drawing *d = make(s, arg);
+    d->key = key;
+    key = (struct buf){0};
+    *ret = a->draw(a->hub, rq, rp, d);
+    return true;
+}
+
+/* Render through the cache. */
+static enum reply_how reply_view(struct api *a, const struct request *rq, struct select *s, const char *what,
+                                 render_fn *render, const void *arg, struct reply *rp)
+{
+    AUTO_BUF key = BUF_INIT(4096);
+    uint64_t version = s->node[0] && s->view.n == 1 ? s->view.nodes[0]->version : s->view.version;
+    view_key(s, what, &key);
+    rp->blob = cache_get(a->cache, buf_str(&key), version, rq->now_ms);
+    if (rp->blob)
+        return REPLY_NOW;
+    int64_t begin_us = clock_thread_us();
+    AUTO_BUF out = BUF_INIT(RENDER_MAX);
+    if (s->filter && !s->by_process)
+        view_filter(&s->view, s->filter, &s->arena);
+    render(&out, &s->view, arg);
+    if (out.err)
+        return reply_problem(rp, 500, "the answer is larger than %u MiB; ask for one node", RENDER_MAX >> 20);
+    rp->blob = blob_new(&out);
+    cache_put(a->cache, buf_str(&key), version, rq->now_ms, clock_thread_us() - begin_us, rp->blob);
+    return REPLY_NOW;
+}
+
+static void render_json(struct buf *out, const struct view *v, const void *arg)
+{
+    (void)arg;
+    render_state(out, v);
+}
+
+static struct drawing *make_state(struct select *s, const void *arg)
+{
+    (void)arg;
+    struct filter *f = s->filter;
+    s->filter = NULL;
+    return draw_state(&s->view, f);
+}
+
+enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+    bool all = request_flag(rq, "all");
+    if (request_query(rq, "at").len)
+        return get_state_at(a, rq, rp);
+    a->watched_ms = rq->now_ms;
+    if (!select_view(a, rq, request_query(rq, "node"), all, &s, rp))
+        return REPLY_NOW;
+    /* Weak: the same facts; ages go on counting and the reader can do that alone. */
+    uint64_t version = s.node[0] ? s.view.nodes[0]->version : s.view.version;
+    uint64_t who = fnv64(s.view.reader, strlen(s.view.reader));
+    if (s.view.notice)
+        who ^= fnv64(s.view.notice, strlen(s.view.notice));
+    if (s.filter) /* and the same choice of them, which time may change */
+        who ^= fnv64(filter_key(s.filter), strlen(filter_key(s.filter))) +
+               (filter_is_timed(s.filter) ? (uint64_t)rq->now_ms / 1000 : 0);
+    snprintf(rp->etag, sizeof(rp->etag), "W/\"%x-%llx-%x%x%llx\"", a->nonce, (unsigned long long)version,
+             s.view.show_cmd, all, (unsigned long long)who);
+    snprintf(rp->cache, sizeof(rp->cache), "private, no-cache");
+    if (str_find(rq->header(rq, "If-None-Match"), rp->etag + 2) >= 0) {
+        rp->status = 304;
+        return REPLY_NOW;
+    }
+    const char *what = all ? "state+" : "state";
+    enum reply_how how;
+    if (draw_view(a, rq, &s, what, make_state, NULL, rp, &how))
+        return how;
+    return reply_view(a, rq, &s, what, render_json, NULL, rp);
+}
+
+enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+        return REPLY_NOW;
+    a->watched_ms = rq->now_ms;
+    return a->stream(a->hub, rq, rp);
+}
+
+/* ---- text ---- */
+
+enum page { PAGE_SUMMARY, PAGE_DETAIL, PAGE_TABLE, PAGE_NAMES, PAGE_TREE };
+struct page_ask {
+    enum page page;
+    struct term term;
+};
+
+static void render_page(struct buf *out, const struct view *v, const void *arg)
+{
+    const struct page_ask *ask = arg;
+    switch (ask->page) {
+    case PAGE_SUMMARY:
+        render_term_summary(out, v, &ask->term);
+        break;
+    case PAGE_DETAIL:
+        render_term_detail(out, v, &ask->term);
+        break;
+    case PAGE_TABLE:
+        render_term_table(out, v, &ask->term);
+        break;
+    case PAGE_NAMES:
+        render_term_names(out, v);
+        break;
+    case PAGE_TREE:
+        render_term_tree(out, v, &ask->term);
+        break;
+    }
+}
+
+/* A browser says so; whoever does not ask for HTML and has a terminal's name gets text. */
+static bool wants_text(const struct request *rq)
+{
+    static const char *const plain[] = {"curl/", "Wget/", "wget/", "HTTPie/", "libfetch/", "xh/"};
+    if (request_flag(rq, "term"))
+        return true;
+    struct str agent = rq->header(rq, "User-Agent");
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+        if (str_starts(agent, plain[i]))
+            return str_find(rq->header(rq, "Accept"), "text/html") < 0;
+    return false;
+}
+
+static enum reply_how reply_text(struct api *a, struct request *rq, struct reply *rp, struct str node, enum page page)
+{
+    AUTO_SELECT s = {0};
+    char what[64];
+    struct page_ask ask = {.page = page};
+    a->watched_ms = rq->now_ms;
+    if (!select_view(a, rq, node, false, &s, rp))
+        return REPLY_NOW;
+    ask.term.width = (int)request_int(rq, "width", 80, 40, 500);
+    ask.term.colour = request_flag(rq, "colour") || request_flag(rq, "color");
+    ask.term.ascii = request_flag(rq, "ascii");
+    ask.term.answer = page == PAGE_SUMMARY && !request_flag(rq, "term"); /* ?term=true is vesta's, to the line */
+    rp->type = "text/plain; charset=utf-8";
+    snprintf(rp->cache, sizeof(rp->cache), "no-cache");
+    snprintf(what, sizeof(what), "page%d.%d.%d.%d.%d", ask.page, ask.term.width, ask.term.colour, ask.term.ascii,
+             ask.term.answer);
+    return reply_view(a, rq, &s, what, render_page, &ask, rp);
+}
+
+bool root_allowed(struct api *a, struct request *rq, struct reply *rp)
+{
+    return !wants_text(rq) || may_read(a, rq, rp);
+}
+
+enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
+{
+    if (!wants_text(rq))
+        return get_page(a, rq, rp);
+    struct str list = request_query(rq, "list");
+    enum page page = str_eq(list, "names")        ? PAGE_NAMES
+                     : str_eq(list, "processes")  ? PAGE_TREE
+                     : request_flag(rq, "detail") ? PAGE_DETAIL
+                                                  : PAGE_SUMMARY;
+    return reply_text(a, rq, rp, request_query(rq, "node"), page);
+}
+
+enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
+{
+    return wants_text(rq) ? reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE) : get_page(a, rq, rp);
+}
+
+/* ---- metrics ---- */
+
+struct prom_ask {
+    struct api *api;
+    bool openmetrics;
+};
+
+static void render_metrics(struct buf *out, const struct view *v, const void *arg)
+{
+    const struct prom_ask *ask = arg;
+    if (ask->api->self_metrics) /* first: OpenMetrics ends with # EOF, which render_prom writes */
+        ask->api->self_metrics(ask->api->hub, out, ask->openmetrics);
+    render_prom(out, v, ask->openmetrics);
+}
+
+static struct drawing *make_metrics(struct select *s, const void *arg)
+{
+    const struct prom_ask *ask = arg;
+    struct filter *f = s->filter;
+    s->filter = NULL;
+    return draw_metrics(&s->view, f, ask->openmetrics);
+}
+
+enum reply_how get_metrics(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+    struct prom_ask ask = {a, str_find(rq->header(rq, "Accept"), "application/openmetrics-text") >= 0};
+    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+        return REPLY_NOW;
+    rp->type = ask.openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                               : "text/plain; version=0.0.4; charset=utf-8";
+    const char *what = ask.openmetrics ? "openmetrics" : "prom";
+    enum reply_how how;
+    if (draw_view(a, rq, &s, what, make_metrics, &ask, rp, &how))
+        return how;
+    return reply_view(a, rq, &s, what, render_metrics, &ask, rp);
+}
+
+/* ---- vesta's readers ---- */
+
+static void render_hosts(struct buf *out, const struct view *v, const void *arg)
+{
+    (void)arg;
+    if (v->n == 1 && arg)
+        render_vesta_host(out, v, v->nodes[0]);
+    else
+        render_vesta_states(out, v);
+}
+
+enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+    if (!select_view(a, rq, str_n("", 0), false, &s, rp))
+        return REPLY_NOW;
+    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
+        if (s.filter)
+            view_filter(&s.view, s.filter, &s.arena);
+        return get_states_past(a, rq, rp, &s.view);
+    }
+    return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
+}
+
+enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+    if (!select_view(a, rq, rq->tail, false, &s, rp)) {
+        reply_fini(rp); /* vesta says it in a body of its own, under 200 */
+        *rp = (struct reply){.body = BUF_INIT(1024)};
+        buf_adds(&rp->body, "{\"status\":\"ERROR\",\"status_code\":404,\"message\":\"host not found.\"}\n");
+        return REPLY_NOW;
+    }
+    if (request_flag(rq, "term"))
+        return reply_text(a, rq, rp, rq->tail, PAGE_DETAIL);
+    if (request_int(rq, "fetch_num", 1, 1, FETCH_MAX) > 1) {
+        if (s.filter)
+            view_filter(&s.view, s.filter, &s.arena);
+        return get_states_past(a, rq, rp, &s.view);
+    }
+    return reply_view(a, rq, &s, "host", render_hosts, &s, rp);
+}
+
+/* ---- processes ---- */
+
+static const struct column_spec process_columns[] = {
+    {"node", "NODE", CELL_TEXT, .weight = 9},
+    {"node_id", "ID", CELL_TEXT, .weight = 0},
+    {"device", "DEVICE", CELL_TEXT, .weight = 1},
+    {"index", "GPU", CELL_INT, .right = true, .weight = 9},
+    {"pid", "PID", CELL_INT, .right = true, .weight = 8},
+    {"user", "USER", CELL_TEXT, .weight = 9},
+    {"program", "PROGRAM", CELL_TEXT, .weight = 8},
+    {"command", "COMMAND", CELL_TEXT, .weight = 2},
+    {"memory", "MEM", CELL_INT, .right = true, .weight = 7},
+    {"sm", "SM", CELL_FIXED, .per = 10000, .right = true, .weight = 5},
+    {"started", "STARTED", CELL_INT, .right = true, .weight = 3},
+    {"runtime", "RUNTIME", CELL_TEXT, .weight = 1},
+    {"container", "CONTAINER", CELL_TEXT, .weight = 1},
+    {"pod", "POD", CELL_TEXT, .weight = 1},
+    {"slurm_job", "JOB", CELL_INT, .right = true, .weight = 1},
+    {"person", "PERSON", CELL_TEXT, .weight = 1},
+};
+enum {
+    P_NODE,
+    P_NODE_ID,
+    P_DEVICE,
+    P_INDEX,
+    P_PID,
+    P_USER,
+    P_PROGRAM,
+    P_COMMAND,
+    P_MEM,
+    P_SM,
+    P_STARTED,
+    P_RUNTIME,
+    P_CONTAINER,
+    P_POD,
+    P_JOB,
+    P_PERSON
+};
+
+static void process_row(struct rows *r, const struct view *v, const struct node_now *n, const struct device_now *d,
+                        const struct proc_now *p)
+{
+    struct cell *c = rows_add(r);
+    cell_text(&c[P_NODE], str_of(n->name));
+    cell_text(&c[P_NODE_ID], str_of(n->key));
+    cell_text(&c[P_DEVICE], str_of(d->fact.uuid));
+    cell_int(&c[P_INDEX], d->fact.index);
+    cell_int(&c[P_PID], p->fact->pid);
+    cell_some_text(&c[P_USER], p->fact->user);
+    cell_some_text(&c[P_PROGRAM], p->fact->name);
+    if (view_shows_cmd(v, p))
+        cell_some_text(&c[P_COMMAND], p->fact->cmd);
+    if (p->mem >= 0)
+        cell_int(&c[P_MEM], p->mem);
+    if (p->sm >= 0)
+        cell_int(&c[P_SM], p->sm);
+    if (p->fact->start_ms > 0)
+        cell_int(&c[P_STARTED], p->fact->start_ms);
+    cell_some_text(&c[P_RUNTIME], p->fact->runtime);
+    cell_some_text(&c[P_CONTAINER], p->fact->container);
+    cell_some_text(&c[P_POD], p->fact->pod);
+    if (p->fact->slurm_job > 0)
+        cell_int(&c[P_JOB], p->fact->slurm_job);
+    cell_some_text(&c[P_PERSON], proc_person(p));
+}
+
+struct process_ask {
+    bool csv;
+    const struct filter *filter;
+};
+
+static void render_processes(struct buf *out, const struct view *v, const void *arg)
+{
+    const struct process_ask *ask = arg;
+    struct rows r;
+    rows_init(&r, process_columns, ARRAY_LEN(process_columns));
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = 0; k < v->nodes[i]->n_devices; k++) {
+            const struct device_now *d = &v->nodes[i]->devices[k];
+            for (size_t p = 0; p < d->n_procs; p++)
+                if (!ask->filter || filter_match_proc(ask->filter, v->nodes[i], d, &d->procs[p], v->at_ms))
+                    process_row(&r, v, v->nodes[i], d, &d->procs[p]);
+        }
+    if (ask->csv)
+        render_rows_csv(out, &r);
+    else
+        render_rows_json(out, &r);
+    rows_fini(&r);
+}
+
+enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_SELECT s = {0};
+    struct str format = request_query(rq, "format");
+    if (request_query(rq, "from").len)
+        return get_spans(a, rq, rp);
+    bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);
+    if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
+        return REPLY_NOW;
+    if (csv)
+        rp->type = "text/csv; charset=utf-8";
+    s.by_process = true;
+    struct process_ask ask = {csv, s.filter};
+    return reply_view(a, rq, &s, csv ? "procs.csv" : "procs", render_processes, &ask, rp);
+}

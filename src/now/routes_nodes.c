@@ -1,0 +1,254 @@
+/* routes_nodes.c: nodes and their administration, events, health. JSON in is read with jansson, strictly. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "hub/handlers.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "model/names.h"
+#include "now/view.h"
+
+static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)
+{
+    json_obj(j, NULL);
+    json_cstr(j, "id", n->key);
+    json_cstr(j, "name", n->name);
+    json_cstr(j, "own_name", n->fact.name[0] ? n->fact.name : NULL);
+    json_cstr(j, "state", node_words[n->state]);
+    json_cstr(j, "reason", n->reason[0] ? n->reason : NULL);
+    json_cstr(j, "address", n->address[0] ? n->address : NULL);
+    json_bool(j, "retired", n->retired);
+    json_bool(j, "maintenance", n->maintenance);
+    json_bool(j, "never_sampled", n->never_sampled);
+    json_bool(j, "name_taken", name_is_nth(n->fact.name, n->name));
+    size_t twice = 0;
+    for (size_t i = 0; i < n->n_devices; i++)
+        twice += !n->devices[i].fact.parent[0] && strchr(n->devices[i].fact.uuid, '~');
+    json_int(j, "gpus_twice", (int64_t)twice);
+    json_cstr(j, "belonged_to", n->was_id[0] ? n->was : NULL);
+    if (n->at_ms > 0) {
+        json_int(j, "last_news", n->at_ms);
+        json_int(j, "age_ms", MAX(now_ms - n->at_ms, 0));
+    } else {
+        json_none(j, "last_news");
+        json_none(j, "age_ms");
+    }
+    json_int(j, "clock_off_ms", n->clock_off_ms);
+    json_int(j, "backlog", n->backlog);
+    json_cstr(j, "collect", collect_words[n->collect]);
+    json_int(j, "devices", (int64_t)n->n_devices);
+    static const struct {
+        const char *key;
+        size_t at;
+    } texts[] = {{"os", offsetof(struct node_fact, os)},         {"kernel", offsetof(struct node_fact, kernel)},
+                 {"arch", offsetof(struct node_fact, arch)},     {"cpu", offsetof(struct node_fact, cpu)},
+                 {"driver", offsetof(struct node_fact, driver)}, {"cuda", offsetof(struct node_fact, cuda)},
+                 {"agent", offsetof(struct node_fact, agent)},   {"collector", offsetof(struct node_fact, collector)}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char *v = (const char *)&n->fact + texts[i].at;
+        json_cstr(j, texts[i].key, v[0] ? v : NULL);
+    }
+    if (n->fact.cpus > 0)
+        json_int(j, "cpus", n->fact.cpus);
+    json_end_obj(j);
+}
+
+enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask ask = {.all = true, .demo = a->demo};
+    AUTO_FILTER *filter = NULL;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    view_of(a->live, &ask, rq->now_ms, one, &v);
+    AUTO_BUF key = BUF_INIT(4096);
+    buf_addf(&key, "nodes|%s", filter ? filter_key(filter) : "");
+    if (reply_kept(a, rq, buf_str(&key), v.version, rp))
+        return REPLY_NOW;
+    int64_t begin_us = clock_thread_us();
+    rp->body = BUF_INIT(256u << 20);
+    struct json j = json_on(&rp->body);
+    json_arr(&j, NULL);
+    for (size_t i = 0; i < v.n; i++)
+        if (!filter || filter_match_node(filter, v.nodes[i], rq->now_ms))
+            node_json(&j, v.nodes[i], rq->now_ms);
+    json_end_arr(&j);
+    reply_keep(a, rq, buf_str(&key), v.version, begin_us, rp);
+    return REPLY_NOW;
+}
+
+/* ---- JSON bodies ---- */
+
+json_t *read_object(const struct request *rq, struct reply *rp)
+{
+    json_error_t e;
+    json_t *o = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
+    if (json_is_object(o))
+        return o;
+    if (o)
+        reply_problem(rp, 400, "the body must be a JSON object");
+    else
+        reply_problem(rp, 400, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
+    json_decref(o);
+    return NULL;
+}
+
+static bool tail_name(const struct request *rq, char node[NAME_MAX_LEN])
+{
+    if (rq->tail.len >= NAME_MAX_LEN)
+        return false;
+    memcpy(node, rq->tail.p, rq->tail.len);
+    node[rq->tail.len] = 0;
+    return true;
+}
+
+static enum reply_how node_done(const struct request *rq, struct reply *rp, int r, const struct err *err)
+{
+    if (r == -ENOENT)
+        return reply_problem(rp, 404, "no node is called '%.*s'; /api/v1/nodes lists them", STR_ARG(rq->tail));
+    if (r < 0)
+        return reply_problem(rp, r == -EEXIST || r == -EBUSY ? 409 : r == -EINVAL ? 400 : 500, "%s", err->msg);
+    rp->body = BUF_INIT(64);
+    buf_adds(&rp->body, "{\"done\":true}\n");
+    return REPLY_NOW;
+}
+
+enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp), *v;
+    const char *key, *name = NULL;
+    int retired = -1, maintenance = -1;
+    struct err err = {0};
+    char node[NAME_MAX_LEN];
+    if (!o)
+        return REPLY_NOW;
+    json_object_foreach(o, key, v)
+    {
+        if (strcmp(key, "name") == 0 && (json_is_null(v) || (json_is_string(v) && json_string_length(v) == 0)))
+            name = ""; /* back to its own */
+        else if (strcmp(key, "name") == 0 && json_is_string(v) &&
+                 name_ok(str_n(json_string_value(v), json_string_length(v)), NAME_MAX_LEN - 1))
+            name = json_string_value(v);
+        else if (strcmp(key, "retired") == 0 && json_is_boolean(v))
+            retired = json_is_true(v);
+        else if (strcmp(key, "maintenance") == 0 && json_is_boolean(v))
+            maintenance = json_is_true(v);
+        else {
+            reply_problem(rp, 400,
+                          "'%.40s' is not understood: name (text without quotes, slashes or control characters, "
+                          "at most %d bytes), retired and maintenance (true or false) can be set",
+                          key, NAME_MAX_LEN - 1);
+            json_decref(o);
+            return REPLY_NOW;
+        }
+    }
+    int r = tail_name(rq, node) ? a->node_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
+    json_decref(o);
+    return node_done(rq, rp, r, &err);
+}
+
+enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *rp)
+{
+    char node[NAME_MAX_LEN];
+    struct err err = {0};
+    json_t *o = read_object(rq, rp);
+    const char *old = json_string_value(json_object_get(o, "old"));
+    if (!o)
+        return REPLY_NOW;
+    int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "say whose place it takes: {\"old\": NODE}")
+            : tail_name(rq, node)            ? a->node_join(a->hub, node, old, &err)
+                                             : -ENOENT;
+    json_decref(o);
+    return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
+}
+
+enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)
+{
+    char node[NAME_MAX_LEN];
+    struct err err = {0};
+    return node_done(rq, rp, tail_name(rq, node) ? a->node_delete(a->hub, node, &err) : -ENOENT, &err);
+}
+
+struct event_sieve {
+    const struct filter *filter;
+    int64_t now_ms;
+};
+
+/* Events of a GPU that fits now; of a node, where one of its GPUs does. */
+static bool keep_event(void *arg, const struct node_now *n, const char *device)
+{
+    const struct event_sieve *s = arg;
+    if (!n)
+        return false;
+    for (size_t i = 0; device && device[0] && i < n->n_devices; i++)
+        if (strcmp(n->devices[i].fact.uuid, device) == 0)
+            return filter_match(s->filter, n, &n->devices[i], s->now_ms);
+    return device && device[0] ? filter_match(s->filter, n, NULL, s->now_ms)
+                               : filter_match_node(s->filter, n, s->now_ms);
+}
+
+enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str node = request_query(rq, "node"), from = request_query(rq, "from");
+    int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 1000);
+    struct view v;
+    const struct node_now *one[1];
+    const char *key = NULL;
+    char name[NAME_MAX_LEN];
+    struct err err = {0};
+    AUTO_FILTER *filter = NULL;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    if (from.len && clock_parse(from.p, from.len, &from_ms) < 0)
+        return reply_problem(rp, 400,
+                             "from '%.*s' is not a time: write 2026-11-15T10:46:12Z, or milliseconds or seconds since "
+                             "1970",
+                             (int)MIN(from.len, 64u), from.p);
+    if (node.len) {
+        if (node.len >= sizeof(name))
+            return reply_problem(rp, 404, "no node has a name that long");
+        memcpy(name, node.p, node.len);
+        name[node.len] = 0;
+        struct view_ask ask = {.node = name, .all = true};
+        if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+            return reply_problem(rp, 404, "no node is called '%s'; /api/v1/nodes lists them", name);
+        key = v.nodes[0]->key;
+    }
+    rp->body = BUF_INIT(64u << 20);
+    struct event_sieve sieve = {filter, rq->now_ms};
+    if (a->events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
+        return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
+    return REPLY_NOW;
+}
+
+/* ---- health ---- */
+
+enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
+{
+    char why[NOTICE_MAX] = "";
+    (void)rq;
+    rp->type = "text/plain; charset=utf-8";
+    rp->body = BUF_INIT(512);
+    buf_adds(&rp->body, "ok\n"); /* alive, whatever the disk says: nothing is gained by a restart */
+    a->ready(a->hub, why);
+    if (why[0])
+        buf_addf(&rp->body, "%s\n", why);
+    return REPLY_NOW;
+}
+
+enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
+{
+    char why[NOTICE_MAX] = "";
+    if (!a->ready(a->hub, why))
+        return reply_problem(rp, 503, "%s", why);
+    return get_healthz(a, rq, rp);
+}
+
+enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)a, (void)rq;
+    rp->status = 204;
+    snprintf(rp->cache, sizeof(rp->cache), "public, max-age=86400");
+    return REPLY_NOW;
+}

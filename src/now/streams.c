@@ -1,0 +1,532 @@
+/* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
+#include "now/streams.h"
+
+#include "now/draw.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/rand.h"
+#include "hub/easel.h"
+#include "http/conn_limit.h"
+#include "hub/hub.h"
+#include "now/view.h"
+#include "format/render.h"
+
+#define QUEUE_MAX (1u << 20)
+#define EVENT_MAX (64u << 20)
+#define BEHIND_MS 10000 /* with more than QUEUE_MAX queued for so long, a reader is dropped */
+#define FIRST_MS  30000 /* the same while its snapshot is on the way */
+#define SHARE_MS  5000  /* how long a snapshot serves those who come; what changed since follows it */
+#define GONE_MS   60000 /* a `gone` is kept this long for readers that are still busy with their snapshot */
+
+struct item { /* a node's newest event */
+    char key[NODE_KEY_MAX];
+    uint64_t version; /* of the node it was made from; 0: gone */
+    uint64_t seq;
+    int64_t gone_ms;
+    bool present;
+    uint64_t seen, which; /* with a filter: the node's version last looked at, and which devices matched then */
+    struct blob *event;
+};
+
+struct group {
+    struct group *next;
+    char node[NODE_KEY_MAX]; /* empty: all */
+    bool show_cmd;
+    char reader[64];
+    struct filter *filter; /* NULL: none */
+    uint64_t seen_version; /* of live, when items were last brought up to date */
+    int64_t seen_s;
+    uint64_t seq;
+    size_t n, cap;
+    struct item *items;
+    struct reader *readers;
+    struct blob *snapshot; /* of snapshot_seq; NULL: none made lately */
+    int64_t snapshot_ms;   /* monotonic */
+    uint64_t snapshot_seq;
+    struct viewer *drawing; /* the next snapshot, in pieces; NULL: none is under way */
+    bool told;              /* a notice came meanwhile */
+};
+
+struct reader {
+    struct reader *next;
+    struct streams *s;
+    struct group *g;
+    struct stream_conn *conn;
+    uint64_t seq;
+    bool waits;                         /* for a snapshot that is being drawn */
+    bool snapshot;                      /* still on its way: nothing is queued behind it */
+    char peer[64];                      /* from where, behind a trusted proxy too */
+    char cookie[SECRET_MAX], token[20]; /* what let it in: a session, or a token's id; empty: neither */
+    int64_t behind_ms;                  /* since when too much is queued for it, monotonic; 0: not */
+};
+
+struct streams {
+    struct api *api;
+    size_t n, max, max_per_address;
+    struct guests *guests;
+    struct group *groups;
+};
+
+struct streams *streams_new(struct api *api)
+{
+    struct streams *s = mem_zero(1, sizeof(*s));
+    s->api = api;
+    s->guests = guests_new();
+    return s;
+}
+
+void streams_set_max(struct streams *s, size_t max, size_t max_per_address)
+{
+    s->max = max;
+    s->max_per_address = max_per_address;
+}
+
+size_t streams_count(const struct streams *s)
+{
+    return s->n;
+}
+
+/* ---- groups ---- */
+
+static void group_free(struct group *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        blob_unref(g->items[i].event);
+    blob_unref(g->snapshot);
+    easel_leave(g->drawing);
+    free(g->items);
+    filter_free(g->filter);
+    free(g);
+}
+
+static bool same_filter(const struct filter *a, const struct filter *b)
+{
+    return a && b ? strcmp(filter_key(a), filter_key(b)) == 0 : a == b;
+}
+
+/* Takes the filter. */
+static struct group *group_get(struct streams *s, const char *node, bool show_cmd, const char *reader,
+                               struct filter *filter)
+{
+    struct group *g = s->groups;
+    while (g && (strcmp(g->node, node) != 0 || g->show_cmd != show_cmd || strcmp(g->reader, reader) != 0 ||
+                 !same_filter(g->filter, filter)))
+        g = g->next;
+    if (g) {
+        filter_free(filter);
+        return g;
+    }
+    g = mem_zero(1, sizeof(*g));
+    mem_copy_str(g->node, sizeof(g->node), node);
+    mem_copy_str(g->reader, sizeof(g->reader), reader);
+    g->show_cmd = show_cmd;
+    g->filter = filter;
+    g->next = s->groups;
+    s->groups = g;
+    return g;
+}
+
+static bool group_view(struct streams *s, const struct group *g, int64_t now_ms, const struct node_now **one,
+                       struct view *ret)
+{
+    struct view_ask ask = {.node = g->node[0] ? g->node : NULL,
+                           .demo = s->api->demo,
+                           .show_cmd = g->show_cmd,
+                           .reader = g->reader};
+    if (view_of(s->api->live, &ask, now_ms, one, ret) == 0)
+        return true;
+    *ret = (struct view){.at_ms = now_ms};
+    return false;
+}
+
+static struct blob *node_event(const struct view *v, const struct node_now *n)
+{
+    struct buf b = BUF_INIT(EVENT_MAX);
+    buf_adds(&b, "event: node\ndata: ");
+    render_node(&b, v, n);
+    buf_adds(&b, "\n\n");
+    if (b.err) {
+        buf_reset(&b);
+        buf_adds(&b, ": a node too large to send\n\n");
+    }
+    return blob_new(&b);
+}
+
+static struct blob *gone_event(const char *key)
+{
+    struct buf b = BUF_INIT(1024);
+    buf_addf(&b, "event: gone\ndata: {\"id\":\"%s\"}\n\n", key);
+    return blob_new(&b);
+}
+
+static struct item *item_find(struct group *g, const char *key, size_t *hint)
+{
+    for (size_t i = 0; i < g->n; i++) { /* both lists keep their order: the next one is nearly always the right one */
+        struct item *it = &g->items[(*hint + i) % g->n];
+        if (strcmp(it->key, key) == 0) {
+            *hint = (size_t)(it - g->items) + 1;
+            return it;
+        }
+    }
+    return NULL;
+}
+
+static void item_gone(struct group *g, struct item *it, int64_t now_ms)
+{
+    it->version = 0;
+    it->gone_ms = now_ms;
+    it->seq = ++g->seq;
+    blob_unref(it->event);
+    it->event = gone_event(it->key);
+}
+
+/* What of n the group's filter leaves; NULL: nothing of it. */
+static const struct node_now *group_node(const struct group *g, const struct item *it, const struct node_now *n,
+                                         int64_t now_ms, struct arena *a, uint64_t *ret_which)
+{
+    *ret_which = it->which;
+    if (!g->filter || (it->seen == n->version && !filter_is_timed(g->filter)))
+        return !g->filter || it->version ? n : NULL;
+    arena_reset(a);
+    return view_node(g->filter, n, now_ms, a, ret_which);
+}
+
+/* Bring the items up to date. quiet: with a snapshot going out, only remember what is in it. */
+static void group_update(struct streams *s, struct group *g, int64_t now_ms, bool quiet)
+{
+    struct view v;
+    const struct node_now *one[1];
+    size_t hint = 0;
+    bool first = g->n == 0; /* then there is nothing to look for */
+    AUTO_ARENA arena = {0};
+    group_view(s, g, now_ms, one, &v);
+    for (size_t i = 0; i < g->n; i++)
+        g->items[i].present = false;
+    for (size_t i = 0; i < v.n; i++) {
+        const struct node_now *n = v.nodes[i];
+        struct item *it = first ? NULL : item_find(g, n->key, &hint);
+        if (!it) {
+            VEC_ROOM(g->items, g->n, g->cap);
+            it = &g->items[g->n++];
+            *it = (struct item){.seq = g->seq};
+            mem_copy_str(it->key, sizeof(it->key), n->key);
+        }
+        it->present = true;
+        uint64_t which;
+        const struct node_now *shown = group_node(g, it, n, now_ms, &arena, &which);
+        it->seen = n->version;
+        if (!shown && it->version)
+            item_gone(g, it, now_ms);
+        if (!shown || (it->version == n->version && it->which == which))
+            continue;
+        it->version = n->version;
+        it->which = which;
+        blob_unref(it->event);
+        it->event = quiet ? NULL : node_event(&v, shown);
+        if (!quiet)
+            it->seq = ++g->seq;
+    }
+    for (size_t i = g->n; i-- > 0;) {
+        struct item *it = &g->items[i];
+        if (!it->present && it->version) {
+            item_gone(g, it, now_ms);
+        } else if (!it->present && now_ms - it->gone_ms > GONE_MS) {
+            blob_unref(it->event);
+            g->items[i] = g->items[--g->n];
+        }
+    }
+    g->seen_version = v.version;
+    g->seen_s = now_ms / 1000;
+}
+
+/* ---- readers ---- */
+
+static void reader_free(struct reader *r)
+{
+    struct group *g = r->g;
+    struct streams *s = r->s;
+    struct reader **at = &g->readers;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    s->n--;
+    guests_leave(s->guests, r->peer);
+    free(r);
+    if (g->readers)
+        return;
+    struct group **gat = &s->groups;
+    while (*gat != g)
+        gat = &(*gat)->next;
+    *gat = g->next;
+    group_free(g);
+}
+
+static void on_closed(void *arg)
+{
+    reader_free(arg);
+}
+
+static void reader_drop(struct reader *r)
+{
+    httpd_stream_end(r->conn);
+    reader_free(r);
+}
+
+/* What the hub's clock says: readers tell the ages of what they have by it, and hear that the line is alive. */
+static void reader_clock(const struct reader *r, int64_t now_ms)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "event: clock\ndata: {\"now\":%lld}\n\n", (long long)now_ms);
+    httpd_stream_write(r->conn, text, (size_t)n);
+}
+
+static void reader_notice(const struct reader *r, const char *notice)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+    buf_adds(&b, "event: notice\ndata: {\"notice\":");
+    json_escape(&b, str_of(notice));
+    buf_adds(&b, "}\n\n");
+    httpd_stream_write(r->conn, b.p, b.len);
+}
+
+static void reader_snapshot(struct reader *r, struct blob *snapshot)
+{
+    r->waits = false;
+    r->snapshot = true;
+    r->behind_ms = clock_mono_ms();
+    httpd_stream_blob(r->conn, snapshot);
+}
+
+/* The snapshot is drawn: to everybody who waits for it. */
+static void on_drawn(void *arg, struct blob *b)
+{
+    struct group *g = arg;
+    const char *notice = live_notice(g->readers->s->api->live);
+    bool told = g->told;
+    g->drawing = NULL;
+    g->told = false;
+    if (b && !told) { /* else it says what is not so any more */
+        g->snapshot = blob_ref(b);
+        g->snapshot_ms = clock_mono_ms();
+    }
+    for (struct reader *r = g->readers, *next; r; r = next) {
+        next = r->next;
+        if (!r->waits)
+            continue;
+        if (!b) {
+            reader_drop(r); /* with the last one goes the group */
+            continue;
+        }
+        reader_snapshot(r, b);
+        if (told)
+            reader_notice(r, notice ? notice : "");
+        httpd_stream_flush(r->conn);
+    }
+}
+
+/* The group's snapshot, made if there is none of the last seconds: many may come at once, after a restart say. NULL: it
+ * is being drawn. What changes from now on follows it, so that it does not matter when each node's turn comes. */
+static struct blob *snapshot_get(struct streams *s, struct group *g, const char *peer, int64_t now_ms)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct buf b = BUF_INIT(512u << 20);
+    AUTO_ARENA arena = {0};
+    if (g->snapshot && clock_mono_ms() - g->snapshot_ms < SHARE_MS)
+        return g->snapshot;
+    if (g->drawing)
+        return NULL;
+    group_update(s, g, now_ms, !g->readers); /* the others get it as events */
+    group_view(s, g, now_ms, one, &v);
+    g->snapshot_seq = g->seq;
+    blob_unref(g->snapshot);
+    g->snapshot = NULL;
+    if (v.n >= DRAW_NODES) {
+        struct easel *e = ((struct hub *)s->api->hub)->easel;
+        g->drawing = easel_make(e, peer, draw_snapshot(&v, g->filter), on_drawn, g);
+        return NULL;
+    }
+    if (g->filter)
+        view_filter(&v, g->filter, &arena);
+    buf_adds(&b, "retry: 2000\nevent: snapshot\ndata: ");
+    render_state(&b, &v);
+    while (b.len && b.p[b.len - 1] == '\n')
+        buf_cut(&b, b.len - 1);
+    buf_adds(&b, "\n\n");
+    g->snapshot = blob_new(&b);
+    g->snapshot_ms = clock_mono_ms();
+    return g->snapshot;
+}
+
+enum reply_how streams_open(struct streams *s, struct request *rq, struct reply *rp)
+{
+    char node[NAME_MAX_LEN];
+    struct str name = request_query(rq, "node");
+    bool show_cmd = s->api->show_cmd || rq->role == ROLE_ADMIN;
+    if (s->n >= s->max) {
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
+        return reply_problem(rp, 503, "%zu readers are connected, as many as max_streams allows", s->n);
+    }
+    if (rq->method == METHOD_HEAD) {
+        rp->type = "text/event-stream";
+        return REPLY_NOW;
+    }
+    memcpy(node, name.len ? name.p : "", MIN(name.len, sizeof(node) - 1)); /* the route has seen that it is there */
+    node[MIN(name.len, sizeof(node) - 1)] = 0;
+    if (node[0]) { /* by key: a rename must not end the stream */
+        struct view v;
+        const struct node_now *one[1];
+        struct view_ask ask = {.node = node};
+        if (view_of(s->api->live, &ask, rq->now_ms, one, &v) < 0)
+            return reply_problem(rp, 404, "no node is called '%s'", node);
+        mem_copy_str(node, sizeof(node), v.nodes[0]->key);
+    }
+    struct filter *filter;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    if (!guests_enter(s->guests, rq->peer, s->max_per_address)) {
+        filter_free(filter);
+        snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
+        return reply_problem(rp, 503,
+                             "%zu readers are connected from your address, as many as max_streams_per_address allows",
+                             s->max_per_address);
+    }
+    struct group *g =
+        group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "", filter);
+    struct reader *r = mem_zero(1, sizeof(*r));
+    mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
+    if (rq->by_cookie) {
+        struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
+        memcpy(r->cookie, cookie.p, MIN(cookie.len, sizeof(r->cookie) - 1));
+    } else {
+        mem_copy_str(r->token, sizeof(r->token), rq->token.id);
+    }
+    r->s = s;
+    r->g = g;
+    struct blob *snapshot = snapshot_get(s, g, rq->peer, rq->now_ms);
+    r->next = g->readers;
+    g->readers = r;
+    s->n++;
+    r->seq = g->snapshot_seq;
+    r->waits = !snapshot;
+    r->conn = httpd_stream(rq, "text/event-stream", on_closed, r);
+    reader_clock(r, rq->now_ms);
+    if (snapshot)
+        reader_snapshot(r, snapshot);
+    httpd_stream_flush(r->conn);
+    return REPLY_STREAM;
+}
+
+/* Has the reader room for more? One that has had none for long is dropped. */
+static bool reader_has_room(struct reader *r, int64_t mono_ms)
+{
+    if (httpd_stream_queued(r->conn) <= (r->snapshot ? 0 : QUEUE_MAX)) {
+        r->snapshot = false;
+        r->behind_ms = 0;
+        return true;
+    }
+    if (!r->behind_ms)
+        r->behind_ms = mono_ms;
+    if (mono_ms - r->behind_ms > (r->snapshot ? FIRST_MS : BEHIND_MS))
+        reader_drop(r);
+    return false;
+}
+
+static void reader_push(struct reader *r, int64_t mono_ms)
+{
+    struct group *g = r->g;
+    if (r->waits || !reader_has_room(r, mono_ms) || r->seq == g->seq)
+        return;
+    for (size_t i = 0; i < g->n; i++) {
+        struct item *it = &g->items[i];
+        if (it->seq <= r->seq || !it->event)
+            continue;
+        httpd_stream_blob(r->conn, it->event);
+    }
+    r->seq = g->seq;
+    httpd_stream_flush(r->conn);
+}
+
+void streams_push(struct streams *s, int64_t now_ms)
+{
+    struct group *g = s->groups, *next_group;
+    int64_t mono_ms = clock_mono_ms();
+    for (; g; g = next_group) {
+        next_group = g->next;
+        if (g->snapshot && mono_ms - g->snapshot_ms >= SHARE_MS) {
+            blob_unref(g->snapshot);
+            g->snapshot = NULL;
+        }
+        bool later = g->filter && filter_is_timed(g->filter) && g->seen_s != now_ms / 1000;
+        if (g->seen_version != live_version(s->api->live) || later)
+            group_update(s, g, now_ms, false);
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            reader_push(r, mono_ms); /* may end it, and with the last one the group */
+        }
+    }
+}
+
+/* Its session was ended, or its token revoked: it would not be let in again. What cannot be read now is left. */
+static bool reader_is_over(const struct reader *r, int64_t now_ms)
+{
+    struct api *a = r->s->api;
+    struct token t;
+    if (r->cookie[0])
+        return a->session_find(a->hub, str_of(r->cookie), now_ms, &t) == 0;
+    int found = r->token[0] ? a->find_token(a->hub, r->token, &t) : -1;
+    return found == 0 || (found == 1 && t.revoked);
+}
+
+void streams_beat(struct streams *s, int64_t now_ms)
+{
+    for (struct group *g = s->groups, *next_group; g; g = next_group) {
+        next_group = g->next;
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            if (reader_is_over(r, now_ms)) {
+                reader_drop(r);
+                continue;
+            }
+            reader_clock(r, now_ms);
+            httpd_stream_flush(r->conn);
+        }
+    }
+}
+
+void streams_tell(struct streams *s, const char *notice)
+{
+    for (struct group *g = s->groups, *next_group; g; g = next_group) {
+        next_group = g->next;
+        blob_unref(g->snapshot); /* it is in there, too */
+        g->snapshot = NULL;
+        g->told = g->drawing != NULL;
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            if (r->waits)
+                continue; /* it comes behind the snapshot */
+            reader_notice(r, notice);
+            httpd_stream_flush(r->conn);
+        }
+    }
+}
+
+void streams_reset(struct streams *s)
+{
+    for (struct group *g = s->groups, *next_group; g; g = next_group) {
+        next_group = g->next;
+        for (struct reader *r = g->readers, *next; r; r = next) {
+            next = r->next;
+            reader_drop(r); /* with the last one goes the group */
+        }
+    }
+}
+
+void streams_free(struct streams *s)
+{
+    if (!s)
+        return;
+    streams_reset(s);
+    guests_free(s->guests);
+    free(s);
+}

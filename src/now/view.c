@@ -1,0 +1,97 @@
+/* view.c: which nodes a request sees, and what of them. */
+#include "now/view.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+int view_of(struct live *l, const struct view_ask *ask, int64_t now_ms, const struct node_now **scratch,
+            struct view *ret)
+{
+    struct view v = {.at_ms = now_ms,
+                     .demo = ask->demo,
+                     .version = live_version(l),
+                     .show_cmd = ask->show_cmd,
+                     .notice = live_notice(l)};
+
+    mem_copy_str(v.reader, sizeof(v.reader), ask->reader ? ask->reader : "");
+    if (ask->node) { /* asked for by name, a retired one is shown too */
+        const struct node_now *n = live_find(l, ask->node);
+        if (!n)
+            return -ENOENT;
+        *scratch = n;
+        v.n = 1;
+        v.nodes = scratch;
+    } else {
+        v.nodes = live_nodes(l, ask->all, &v.n);
+    }
+    *ret = v;
+    return 0;
+}
+
+static bool any_parent(const struct node_now *n)
+{
+    for (size_t i = 0; i < n->n_devices; i++)
+        if (n->devices[i].fact.parent[0])
+            return true;
+    return false;
+}
+
+const struct node_now *view_node(const struct filter *f, const struct node_now *n, int64_t now_ms, struct arena *a,
+                                 uint64_t *ret_which)
+{
+    size_t count = 0, first = 0, last = 0, total = n->n_devices;
+
+    *ret_which = 1;
+    if (!total)
+        return filter_match(f, n, NULL, now_ms) ? n : NULL;
+    bool *match = arena_alloc(a, total, sizeof(*match));
+    for (size_t i = 0; i < total; i++)
+        if (filter_match(f, n, &n->devices[i], now_ms)) {
+            match[i] = true;
+            first = count++ ? first : i;
+            last = i;
+        }
+    *ret_which = fnv64(match, total);
+    if (count == total)
+        return n;
+    if (!count)
+        return NULL;
+    struct node_now *copy = arena_alloc(a, 1, sizeof(*copy));
+    *copy = *n;
+    bool parents = any_parent(n);
+    if (!parents && last - first + 1 == count) { /* side by side */
+        copy->devices = n->devices + first;
+        copy->n_devices = count;
+        return copy;
+    }
+    copy->devices = arena_alloc(a, count, sizeof(*copy->devices));
+    copy->n_devices = 0;
+    for (size_t i = 0; i < total; i++)
+        if (match[i]) {
+            struct device_now *d = &copy->devices[copy->n_devices++];
+            *d = n->devices[i];
+            d->split = parents && device_is_parent(n, &n->devices[i]);
+        }
+    return copy;
+}
+
+void view_filter(struct view *v, const struct filter *f, struct arena *a)
+{
+    const struct node_now **list = arena_alloc(a, v->n + 1, sizeof(*list));
+    struct tally t;
+    size_t n = 0;
+    uint64_t which;
+
+    view_tally(v, &t);
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *kept = view_node(f, v->nodes[i], v->at_ms, a, &which);
+        if (kept)
+            list[n++] = kept;
+    }
+    v->nodes = list;
+    v->n = n;
+    v->filter = filter_text(f);
+    v->of = t.devices;
+}

@@ -1,0 +1,50 @@
+/*
+ * ytree.h: YAML text as a tree, each value with its place in the text. Bounded: 1 MiB of text, YTREE_DEPTH levels,
+ * YTREE_NODES values, no anchors, aliases or tags, one document. In muster only: the lean agent does without.
+ */
+#ifndef PARSE_YTREE_H
+#define PARSE_YTREE_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#define YTREE_TEXT  (1u << 20)
+#define YTREE_DEPTH 8
+#define YTREE_NODES 200000
+
+enum ynode_kind { YNODE_TEXT, YNODE_LIST, YNODE_MAP };
+
+struct ynode {
+    enum ynode_kind kind;
+    bool null;             /* a text: written as nothing, ~ or null */
+    uint32_t line, column; /* from 1 */
+    size_t from, to;       /* where it stands in the text, in bytes; blanks and comments may follow within */
+    struct str text;
+    size_t n;                     /* of a list or a map */
+    const struct ynode *keys, *v; /* a map's keys, and its values or those of a list */
+};
+
+struct ytree {
+    struct arena arena;
+    const struct ynode *root; /* NULL: nothing but comments */
+    const char *path;         /* the caller's: what errors call the text */
+};
+#define AUTO_YTREE __attribute__((cleanup(ytree_fini))) struct ytree
+
+struct ytree_ask {
+    const char *path;
+    uint32_t line; /* the number of the text's first line, less one */
+    /* keep these keys of the outermost map alone, and pass over the others whatever they are; NULL: all */
+    const char *const *only; /* NULL-ended */
+};
+/* 0, or -EINVAL or -EMSGSIZE with "path:line:column: sentence"; ret is ended with ytree_fini in any case. */
+int ytree_read(struct str text, const struct ytree_ask *ask, struct ytree *ret, struct err *err);
+void ytree_fini(struct ytree *t);
+
+/* -EINVAL with "path:line:column: " before the sentence. */
+int ytree_fail(const struct ytree *t, const struct ynode *at, struct err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+const struct ynode *ynode_get(const struct ynode *map, const char *key); /* NULL: not there, or no map */
+
+#endif

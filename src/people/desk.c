@@ -1,0 +1,326 @@
+/* desk.c: see desk.h. A census that was made is never changed; routes and streams get the next one. */
+#include "people/desk.h"
+
+#include <errno.h>
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "hub/hub.h"
+#include "now/streams.h"
+#include "base/command.h"
+#include "people/people_build.h"
+#include "people/roll.h"
+
+#define FILE_MAX   (1u << 20)
+#define GETENT_MAX (8u << 20)
+#define GETENT_MS  60000
+#define AGAIN_MS   900000 /* groups change seldom, and asking for them may cost a directory server much */
+#define ARGS_MAX   256
+
+enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
+
+/* What the census's files say, read whole. */
+struct census_files {
+    struct buf aliases, companies;
+};
+
+struct census_desk {
+    struct hub *h;
+    struct roll *roll; /* for live, which shows it with every process */
+    int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
+    struct census_files files;
+    struct unix_groups groups, fresh;
+    struct event *timer;
+    struct command *running;
+    enum stage stage;
+    bool failed, said;
+};
+
+static void census_files_fini(struct census_files *f)
+{
+    buf_fini(&f->aliases);
+    buf_fini(&f->companies);
+}
+
+/* A dashboard's config.yaml, for its companies. */
+static const char *companies_file(const struct hub_conf *conf)
+{
+    return conf->people_companies ? conf->people_companies : conf->wandb_config;
+}
+
+static int make(const struct hub_conf *conf, const struct unix_groups *groups, const struct census_files *files,
+                struct census **ret, struct err *err)
+{
+    struct zone *zone = NULL;
+    int r = zone_load(conf->usage_zone, &zone, err);
+    if (r < 0)
+        return r;
+    const struct census_src src = {.people = &conf->people,
+                                   .teams = &conf->teams,
+                                   .projects = &conf->projects,
+                                   .companies = &conf->companies,
+                                   .aliases = buf_str(&files->aliases),
+                                   .aliases_path = conf->people_aliases,
+                                   .wandb = buf_str(&files->companies),
+                                   .wandb_path = companies_file(conf),
+                                   .ignore = &conf->people_ignore,
+                                   .groups = groups,
+                                   .unix_groups = &conf->people_unix_groups,
+                                   .zone = zone};
+    r = census_new(&src, ret, err);
+    zone_free(zone);
+    return r;
+}
+
+/* Everything conf tells of people, files included. groups NULL: none are known yet. */
+static int census_load(const struct hub_conf *conf, const struct unix_groups *groups, struct census_files *ret_files,
+                       struct census **ret, struct err *err)
+{
+    struct census_files files = {0};
+    int r = 0;
+    if (conf->people_aliases)
+        r = file_read(conf->people_aliases, FILE_MAX, &files.aliases, err);
+    if (r == 0 && companies_file(conf))
+        r = file_read(companies_file(conf), FILE_MAX, &files.companies, err);
+    for (size_t i = 0; r == 0 && i < conf->people_unix_groups.n; i++)
+        if (conf->people_unix_groups.v[i][0] == '-' || !conf->people_unix_groups.v[i][0])
+            r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", conf->people_unix_groups.v[i]);
+    if (r == 0)
+        r = make(conf, groups, &files, ret, err);
+    if (r < 0)
+        census_files_fini(&files);
+    else
+        *ret_files = files;
+    return r;
+}
+
+/* ---- Unix groups ---- */
+
+static bool is_pattern(const char *s)
+{
+    return strpbrk(s, "*?[") != NULL;
+}
+
+/* Names to ask for, behind "getent group"; how many. */
+static size_t names_of(const struct census_desk *d, const char *argv[ARGS_MAX], size_t n)
+{
+    const struct opt_list *l = &d->h->conf.people_unix_groups;
+    size_t n_wanted, from = n;
+    const char *const *wanted = census_unix_groups(d->h->api.census, &n_wanted);
+    for (size_t i = 0; i < l->n && n + 1 < ARGS_MAX; i++)
+        if (!is_pattern(l->v[i]))
+            argv[n++] = l->v[i];
+    for (size_t i = 0; i < n_wanted && n + 1 < ARGS_MAX; i++)
+        argv[n++] = wanted[i];
+    argv[n] = NULL;
+    return n - from;
+}
+
+static bool has_patterns(const struct census_desk *d)
+{
+    for (size_t i = 0; i < d->h->conf.people_unix_groups.n; i++)
+        if (is_pattern(d->h->conf.people_unix_groups.v[i]))
+            return true;
+    return false;
+}
+
+static void again(struct census_desk *d, int64_t ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000};
+    event_add(d->timer, &tv);
+}
+
+/* For live: who logs in so on that node. */
+static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
+{
+    return roll_who(((struct census_desk *)arg)->roll, n->name, f);
+}
+
+/* Everybody is asked for again; what live has borrowed goes afterwards. */
+static void meet(struct census_desk *d)
+{
+    struct roll *before = d->roll;
+    int64_t now_ms = clock_wall_ms();
+    d->roll = roll_new(d->h->api.census, now_ms);
+    d->next_ms = census_next_change(d->h->api.census, now_ms);
+    live_who(d->h->live, census_knows(d->h->api.census) ? who_is : NULL, d);
+    roll_free(before);
+}
+
+static void put(struct census_desk *d, struct census *c)
+{
+    struct api *a = &d->h->api;
+    census_unref(a->census);
+    a->census = c;
+    meet(d);
+    cache_reset(a->cache);
+    streams_reset(d->h->streams);
+}
+
+/* Memberships begin and end with days. */
+static void meet_in_time(void *self, int64_t now_ms)
+{
+    struct census_desk *d = self;
+    if (now_ms >= d->next_ms)
+        meet(d);
+}
+
+static void finish(struct census_desk *d)
+{
+    struct census *c = NULL;
+    struct err err = {0};
+    again(d, AGAIN_MS);
+    bool silent = d->failed || (d->groups.n && !d->fresh.n); /* what is known stays while nobody answers */
+    if (silent || unix_groups_same(&d->groups, &d->fresh)) {
+        unix_groups_fini(&d->fresh);
+        return;
+    }
+    unix_groups_fini(&d->groups);
+    d->groups = d->fresh;
+    d->fresh = (struct unix_groups){0};
+    if (make(&d->h->conf, &d->groups, &d->files, &c, &err) < 0) {
+        log_error("people", "%s", err.msg);
+        return;
+    }
+    log_info("people", "%zu Unix groups with %zu members", d->groups.n, d->groups.members);
+    put(d, c);
+}
+
+static void next(struct census_desk *d);
+
+static void on_done(void *arg, const struct command_result *r)
+{
+    struct census_desk *d = arg;
+    d->running = NULL;
+    /* getent ends with 2 when one of the names is not there, and prints the others */
+    if (r->error && d->stage != OWN_GROUPS && !(d->stage == BY_NAME && r->out.len)) {
+        d->failed |= d->stage == BY_PATTERN;
+        if (!d->said)
+            log_warn("people", "Unix groups cannot be read: %s", r->error);
+        d->said = true;
+    } else if (d->stage == OWN_GROUPS) {
+        unix_groups_primary(&d->fresh, r->out);
+        d->said = d->failed && d->said;
+    } else {
+        unix_groups_add(&d->fresh, r->out, d->stage == BY_PATTERN ? &d->h->conf.people_unix_groups : NULL);
+    }
+    d->stage++;
+    next(d);
+}
+
+static void next(struct census_desk *d)
+{
+    const char *argv[ARGS_MAX] = {"getent", "group"};
+    struct err err = {0};
+    if (d->stage == BY_NAME && !names_of(d, argv, 2))
+        d->stage = BY_PATTERN;
+    if (d->stage == BY_PATTERN && !has_patterns(d))
+        d->stage = OWN_GROUPS;
+    if (d->stage == OWN_GROUPS && (!d->fresh.n || d->failed))
+        d->stage = STAGES;
+    if (d->stage == STAGES) {
+        finish(d);
+        return;
+    }
+    if (d->stage != BY_NAME)
+        argv[2] = NULL;
+    if (d->stage == OWN_GROUPS)
+        argv[1] = "passwd";
+    if (command_start(&d->running, d->h->loop, argv, 0, GETENT_MAX, GETENT_MS, on_done, d, &err) < 0) {
+        log_warn("people", "Unix groups cannot be read: %s", err.msg);
+        again(d, AGAIN_MS);
+    }
+}
+
+static void look(struct census_desk *d)
+{
+    size_t n;
+    census_unix_groups(d->h->api.census, &n);
+    event_del(d->timer);
+    command_stop(d->running);
+    d->running = NULL;
+    unix_groups_fini(&d->fresh);
+    d->stage = BY_NAME;
+    d->failed = false;
+    if (n || d->h->conf.people_unix_groups.n)
+        next(d);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    look(arg);
+}
+
+/* ---- the desk ---- */
+
+struct census_next {
+    struct census *census;
+    struct census_files files;
+};
+
+static void *open_desk(struct hub *h)
+{
+    struct census_desk *d = h->census = mem_zero(1, sizeof(*d));
+    d->h = h;
+    d->next_ms = INT64_MAX;
+    d->timer = evtimer_new(h->loop, on_timer, d);
+    return d;
+}
+
+static void close_desk(void *self)
+{
+    struct census_desk *d = self;
+    live_who(d->h->live, NULL, NULL); /* what it shows of people goes */
+    d->h->census = NULL;
+    command_stop(d->running);
+    event_free(d->timer);
+    roll_free(d->roll);
+    unix_groups_fini(&d->groups);
+    unix_groups_fini(&d->fresh);
+    census_files_fini(&d->files);
+    free(d);
+}
+
+static void drop_census(void *next)
+{
+    struct census_next *n = next;
+    if (!n)
+        return;
+    census_unref(n->census);
+    census_files_fini(&n->files);
+    free(n);
+}
+
+static int prepare_census(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    struct census_desk *d = self;
+    struct census_next *n = *next = mem_zero(1, sizeof(*n));
+    return census_load(conf, d ? &d->groups : NULL, &n->files, &n->census, err);
+}
+
+/* It is in force from now on, and asks for Unix groups where it needs them. */
+static void take_census(void *self, void *next)
+{
+    struct census_desk *d = self;
+    struct census_next *n = next;
+    census_files_fini(&d->files);
+    d->files = n->files;
+    n->files = (struct census_files){0};
+    put(d, n->census);
+    n->census = NULL;
+    drop_census(n);
+    look(d);
+}
+
+const struct feature people_feature = {
+    .name = "people",
+    .open = open_desk,
+    .prepare = prepare_census,
+    .drop = drop_census,
+    .take = take_census,
+    .tick = meet_in_time,
+    .close = close_desk,
+};

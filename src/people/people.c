@@ -1,0 +1,318 @@
+/* people.c: looking things up in a census. How one is made: people_build.c. */
+#include "people/people.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "people/people_body.h"
+
+const char *const group_words[GROUP_KINDS] = {"team", "project", "company"};
+
+struct census *census_empty(void)
+{
+    struct census *c = mem_zero(1, sizeof(*c));
+    atomic_init(&c->refs, 1);
+    return c;
+}
+
+struct census *census_ref(const struct census *c)
+{
+    struct census *own = (struct census *)c; /* its count is the one thing that changes */
+    if (own)
+        atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
+    return own;
+}
+
+void census_unref(struct census *c)
+{
+    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    arena_fini(&c->arena);
+    free(c);
+}
+
+bool census_knows(const struct census *c)
+{
+    return c && (c->logins.n || c->patterns.n || c->uids.n || c->aliases.n || c->n_ignored || c->groups[GROUP_TEAM].n ||
+                 c->groups[GROUP_PROJECT].n || c->groups[GROUP_COMPANY].n);
+}
+
+/* ---- persons ---- */
+
+static bool node_fits(const struct login_rule *r, const char *node)
+{
+    return !r->node || (node && str_glob(str_of(r->node), str_of(node)));
+}
+
+/* The first rule of that login, or where it would be. */
+static size_t rules_at(const struct rules *r, const char *login)
+{
+    size_t lo = 0, hi = r->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (strcmp(r->v[mid].login, login) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static const char *rules_find(const struct rules *r, const char *node, const char *login)
+{
+    for (size_t i = rules_at(r, login); i < r->n && strcmp(r->v[i].login, login) == 0; i++)
+        if (node_fits(&r->v[i], node))
+            return r->v[i].person;
+    return NULL;
+}
+
+static const char *patterns_find(const struct rules *r, const char *node, const char *login)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (node_fits(&r->v[i], node) && str_glob(str_of(r->v[i].login), str_of(login)))
+            return r->v[i].person;
+    return NULL;
+}
+
+/* As aliases.csv compares: in lower case, without '+'. */
+static const char *aliases_find(const struct census *c, const char *login)
+{
+    char low[128];
+    size_t n = 0;
+    if (!c->aliases.n)
+        return NULL;
+    for (const char *p = login; *p; p++) {
+        if (n + 1 >= sizeof(low))
+            return NULL;
+        if (*p != '+')
+            low[n++] = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : *p;
+    }
+    low[n] = 0;
+    return rules_find(&c->aliases, NULL, low);
+}
+
+static bool ignores(const struct census *c, const char *login)
+{
+    for (size_t i = 0; i < c->n_ignored; i++)
+        if (str_glob(str_of(c->ignored[i]), str_of(login)))
+            return true;
+    return false;
+}
+
+/* Whoever is told of this login or uid; NULL: nobody is. */
+static const char *told_of(const struct census *c, const char *node, const char *login, int64_t uid)
+{
+    const char *person = NULL;
+    if (login[0]) {
+        person = rules_find(&c->logins, node, login);
+        if (!person)
+            person = patterns_find(&c->patterns, node, login);
+        if (!person)
+            person = aliases_find(c, login);
+    }
+    if (!person && uid >= 0 && c->uids.n) {
+        char text[24];
+        snprintf(text, sizeof(text), "%lld", (long long)uid);
+        person = rules_find(&c->uids, node, text);
+    }
+    return person;
+}
+
+const char *census_person(const struct census *c, const char *node, const char *login, int64_t uid)
+{
+    const char *person = c ? told_of(c, node, login, uid) : NULL;
+    if (person)
+        return person;
+    return c && login[0] && ignores(c, login) ? "" : login;
+}
+
+bool census_ignored(const struct census *c, const char *node, const char *login, int64_t uid)
+{
+    return c && login[0] && ignores(c, login) && !told_of(c, node, login, uid);
+}
+
+static int person_cmp(const void *name, const void *p)
+{
+    return strcmp(name, ((const struct person *)p)->name);
+}
+
+const struct person *census_find(const struct census *c, const char *person)
+{
+    return c && c->n_persons ? bsearch(person, c->persons, c->n_persons, sizeof(*c->persons), person_cmp) : NULL;
+}
+
+bool census_wants(const struct census *c, const char *person, const char *rule)
+{
+    const struct person *p = census_find(c, person);
+    struct str rest = str_of(p && p->tell ? p->tell : ""), one;
+
+    if (!p || !p->tell)
+        return true;
+    while (str_cut(&rest, ',', &one))
+        if (one.len && str_eq(one, rule))
+            return true;
+    return false;
+}
+
+const struct person *census_persons(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_persons : 0;
+    return c ? c->persons : NULL;
+}
+
+/* ---- groups ---- */
+
+static int group_cmp(const void *name, const void *g)
+{
+    return strcmp(name, ((const struct person_group *)g)->name);
+}
+
+static const struct person_group *group_find(const struct census *c, enum group_kind kind, const char *name)
+{
+    const struct groups *g = &c->groups[kind];
+    return g->n ? bsearch(name, g->v, g->n, sizeof(*g->v), group_cmp) : NULL;
+}
+
+static bool is_member(const struct person_group *g, const char *name, int64_t at_ms)
+{
+    size_t lo = 0, hi = g->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (strcmp(g->v[mid].name, name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < g->n && strcmp(g->v[lo].name, name) == 0; lo++)
+        if (at_ms >= g->v[lo].from_ms && at_ms < g->v[lo].until_ms)
+            return true;
+    return false;
+}
+
+static bool group_has(const struct census *c, enum group_kind kind, const struct person_group *g, const char *person,
+                      int64_t at_ms)
+{
+    if (is_member(g, person, at_ms))
+        return true;
+    const struct company *co = kind == GROUP_COMPANY ? census_company(c, g->name) : NULL;
+    for (size_t i = 0; co && i < co->n_teams; i++) {
+        const struct person_group *team = group_find(c, GROUP_TEAM, co->teams[i]);
+        if (team && is_member(team, person, at_ms))
+            return true;
+    }
+    return false;
+}
+
+size_t census_groups(const struct census *c, enum group_kind kind, const char *person, int64_t at_ms, const char **ret,
+                     size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; c && i < c->groups[kind].n; i++)
+        if (group_has(c, kind, &c->groups[kind].v[i], person, at_ms)) {
+            if (n < max)
+                ret[n] = c->groups[kind].v[i].name;
+            n++;
+        }
+    return n;
+}
+
+bool census_in(const struct census *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms)
+{
+    const struct person_group *g = c ? group_find(c, kind, group) : NULL;
+    return g && group_has(c, kind, g, person, at_ms);
+}
+
+const char *const *census_group_names(const struct census *c, enum group_kind kind, size_t *n)
+{
+    *n = c ? c->groups[kind].n : 0;
+    return c ? c->groups[kind].names : NULL;
+}
+
+const char *const *census_unix_groups(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_wanted : 0;
+    return c ? c->wanted : NULL;
+}
+
+const char *const *census_ignore_tags(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_tags : 0;
+    return c ? c->tags : NULL;
+}
+
+int64_t census_next_change(const struct census *c, int64_t at_ms)
+{
+    size_t lo = 0, hi = c ? c->n_changes : 0;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (c->changes[mid] <= at_ms)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return c && lo < c->n_changes ? c->changes[lo] : INT64_MAX;
+}
+
+/* ---- companies ---- */
+
+static int company_cmp(const void *name, const void *co)
+{
+    return strcmp(name, ((const struct company *)co)->name);
+}
+
+const struct company *census_companies(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_companies : 0;
+    return c ? c->companies : NULL;
+}
+
+const struct company *census_company(const struct census *c, const char *name)
+{
+    return c && c->n_companies ? bsearch(name, c->companies, c->n_companies, sizeof(*c->companies), company_cmp) : NULL;
+}
+
+const char *census_company_of_node(const struct census *c, const char *node, int64_t at_ms)
+{
+    for (size_t i = 0; c && i < c->n_companies; i++)
+        for (size_t k = 0; k < c->lands[i].n; k++) {
+            const struct member *m = &c->lands[i].v[k];
+            if (at_ms >= m->from_ms && at_ms < m->until_ms && str_glob(str_of(m->name), str_of(node)))
+                return c->companies[i].name;
+        }
+    return NULL;
+}
+
+static int32_t nodes_on(const struct company_step *v, size_t n, int32_t day)
+{
+    int32_t nodes = 0;
+    for (size_t i = 0; i < n && v[i].day <= day; i++)
+        nodes = v[i].nodes;
+    return nodes;
+}
+
+int32_t company_nodes_on(const struct company *co, int32_t day)
+{
+    return nodes_on(co->steps, co->n_steps, day);
+}
+
+const struct allotment *census_allotments(const struct census *c, size_t *n)
+{
+    *n = c ? c->n_allotments : 0;
+    return *n ? c->allotments : NULL;
+}
+
+int32_t allotment_nodes_on(const struct allotment *a, int32_t day)
+{
+    return nodes_on(a->steps, a->n_steps, day);
+}
+
+bool company_period(const struct company *co, int32_t *first, int32_t *end)
+{
+    if (!co->n_steps)
+        return false;
+    const struct company_step *last = &co->steps[co->n_steps - 1];
+    *first = co->steps[0].day;
+    *end = last->nodes ? INT32_MAX : last->day;
+    return true;
+}

@@ -1,0 +1,108 @@
+/*
+ * people.h: who is who. Logins on nodes are persons; persons are in teams, projects and companies, from a day to a day;
+ * companies have nodes and a number of them assigned, which changes by the day.
+ *
+ * N1 A census never changes once it is built, so any thread may read it; a new one replaces it. N2 What it was not told
+ * is as if nobody had asked: a login is a person of that name, in no group. N3 Names it returns live as long as the
+ * census, or are the caller's own. N4 Records keep the login; a person is looked up when asked, so a changed census
+ * changes the past too. N5 Nothing here logs, blocks on a name service, or reads a clock.
+ */
+#ifndef PEOPLE_PEOPLE_H
+#define PEOPLE_PEOPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct census;
+struct census *census_empty(void);                 /* knows nobody; the caller unrefs it */
+struct census *census_ref(const struct census *c); /* one more owner, on any thread; NULL stays NULL */
+bool census_knows(const struct census *c);         /* anything at all: false for an empty one */
+void census_unref(struct census *c);               /* the last one frees it; accepts NULL */
+
+/* ---- persons ---- */
+
+/*
+ * The person who logs in as `login` (uid -1: unknown) on a node (its name or its key; NULL: any). "": to be ignored,
+ * as told of root and the like; an empty login stays "". Never NULL. Every function here takes a NULL census for an
+ * empty one.
+ */
+const char *census_person(const struct census *c, const char *node, const char *login, int64_t uid);
+/* Is this login one that is to be ignored? An empty login is not known, which is something else. */
+bool census_ignored(const struct census *c, const char *node, const char *login, int64_t uid);
+
+/* What is known of a person beside the name; NULL where nothing is. */
+struct person {
+    const char *name;                /* the one name this person has here: a short one, as a login */
+    const char *full, *mail, *slack; /* "Kim Doe"; NULL: not told */
+    const char *tell;                /* of which rules he is told, commas between; "": of none; NULL: of all */
+};
+/* Is that person to be told of what this rule finds? Who is not known is. */
+bool census_wants(const struct census *c, const char *person, const char *rule);
+const struct person *census_find(const struct census *c, const char *person);
+const struct person *census_persons(const struct census *c, size_t *n); /* those told of, by name */
+
+/* ---- groups ---- */
+
+enum group_kind { GROUP_TEAM, GROUP_PROJECT, GROUP_COMPANY, GROUP_KINDS };
+extern const char *const group_words[GROUP_KINDS]; /* "team", "project", "company" */
+
+/*
+ * Groups of that kind the person was in at at_ms, by name: at most max names into ret, and how many there are. A
+ * person is in a company through a team of it, or as a member of it.
+ */
+size_t census_groups(const struct census *c, enum group_kind kind, const char *person, int64_t at_ms, const char **ret,
+                     size_t max);
+bool census_in(const struct census *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms);
+const char *const *census_group_names(const struct census *c, enum group_kind kind, size_t *n); /* all, by name */
+/*
+ * When the groups of anybody change next after at_ms: between two answers they are the same. INT64_MAX: never again.
+ * So a sum over months asks once per stretch, not once per hour.
+ */
+int64_t census_next_change(const struct census *c, int64_t at_ms);
+/* Unix groups that sections name, for whoever asks the system for them. */
+const char *const *census_unix_groups(const struct census *c, size_t *n);
+
+/* ---- companies ---- */
+
+struct company_step {
+    int32_t day;   /* days since 1970-01-01: from this day on ... */
+    int32_t nodes; /* ... this many nodes are assigned; 0 ends it */
+};
+
+struct company {
+    const char *name;
+    size_t n_teams;
+    const char *const *teams; /* as told, in that order; need not be teams of ours (W&B entities) */
+    size_t n_steps;
+    const struct company_step *steps; /* by day, each day once */
+    int32_t gpus_per_node;            /* 8 unless told */
+    const char *ignore_project;       /* shell pattern of projects that do not count; NULL: none */
+    const char *include_project;      /* only these count, and ignore_project is not asked; NULL: all */
+    bool world_size;                  /* `distributed_learning` of an old W&B configuration */
+};
+const struct company *census_companies(const struct census *c, size_t *n); /* by name; NULL when there are none */
+const struct company *census_company(const struct census *c, const char *name);
+/* The company a node belonged to at at_ms, by the patterns of its `nodes`; the first by name. NULL: none. */
+const char *census_company_of_node(const struct census *c, const char *node, int64_t at_ms);
+
+/* Tags of W&B's runs that say a run is not ours, as the dashboard's config.yaml has them: `ignore_tags`. */
+const char *const *census_ignore_tags(const struct census *c, size_t *n);
+
+/* Nodes assigned on a day: the last step on or before it; 0 before the first. */
+int32_t company_nodes_on(const struct company *co, int32_t day);
+
+/* What is assigned to a team: as to a company, for who wants to know whether it is used. */
+struct allotment {
+    const char *team;
+    size_t n_steps;
+    const struct company_step *steps; /* by day, each day once */
+    int32_t gpus_per_node;            /* 8 unless told */
+};
+const struct allotment *census_allotments(const struct census *c, size_t *n); /* by team; NULL when there are none */
+int32_t allotment_nodes_on(const struct allotment *a, int32_t day);
+
+/* First day with an assignment, and the day after the last (INT32_MAX: it goes on). False: there is no step. */
+bool company_period(const struct company *co, int32_t *first, int32_t *end);
+
+#endif

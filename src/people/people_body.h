@@ -1,0 +1,57 @@
+/* people_body.h: within people/: what a census is made of. Everything is in its arena; lists are sorted for searching.
+ */
+#ifndef PEOPLE_PEOPLE_BODY_H
+#define PEOPLE_PEOPLE_BODY_H
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "people/people.h"
+
+/* A login, or a uid in decimal, of a person; on nodes of that pattern only, where there is one. */
+struct login_rule {
+    const char *login; /* may be a pattern, in census.patterns */
+    const char *node;  /* NULL: everywhere */
+    const char *person;
+};
+
+struct rules {
+    size_t n;
+    struct login_rule *v; /* by login, those with a node first */
+};
+
+/* In a group, or a node of a company, from a moment on until another. */
+struct member {
+    const char *name; /* a person; a pattern of nodes */
+    int64_t from_ms, until_ms;
+};
+
+struct person_group {
+    const char *name;
+    size_t n;
+    struct member *v; /* by name, then from_ms */
+};
+
+struct groups {
+    size_t n;
+    struct person_group *v; /* by name */
+    const char **names;
+};
+
+struct census {
+    atomic_uint refs;
+    struct arena arena;
+    size_t n_persons, n_companies, n_ignored, n_changes, n_wanted, n_tags, n_allotments;
+    struct person *persons; /* by name */
+    struct rules logins, patterns, uids, aliases;
+    const char **ignored; /* patterns of logins */
+    const char **wanted;  /* Unix groups that sections name, each once */
+    const char **tags;    /* of W&B's runs that are not ours */
+    struct groups groups[GROUP_KINDS];
+    struct company *companies;    /* by name */
+    struct allotment *allotments; /* by team */
+    struct person_group *lands;   /* patterns of nodes, one of these for each company */
+    int64_t *changes;             /* moments at which a membership begins or ends, ascending, each once */
+};
+
+#endif

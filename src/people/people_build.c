@@ -1,0 +1,403 @@
+/* people_build.c: from lists in the order things were told to sorted ones, with what belongs together put together. */
+#include "people/people_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "people/draft.h"
+
+/* ---- growing ---- */
+
+const char *draft_keep(struct draft *d, struct str s)
+{
+    return arena_strn(&d->c->arena, s.p, s.len);
+}
+
+struct person *draft_person(struct draft *d, struct str name)
+{
+    VEC_ROOM(d->persons, d->n_persons, d->cap_persons);
+    struct person *p = &d->persons[d->n_persons++];
+    *p = (struct person){.name = draft_keep(d, name)};
+    return p;
+}
+
+struct draft_group *draft_group(struct draft *d, enum group_kind kind, const char *name)
+{
+    struct draft_groups *g = &d->groups[kind];
+    VEC_ROOM(g->v, g->n, g->cap);
+    g->v[g->n] = (struct draft_group){.name = name};
+    return &g->v[g->n++];
+}
+
+void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_t until_ms)
+{
+    VEC_ROOM(g->v, g->n, g->cap);
+    g->v[g->n++] = (struct member){name, from_ms, until_ms};
+}
+
+void draft_join_unix(struct draft *d, struct draft_group *g, const char *unix_group)
+{
+    const struct unix_groups *all = d->src->groups;
+    for (size_t i = 0; all && i < all->n; i++)
+        if (strcmp(all->v[i].name, unix_group) == 0)
+            for (size_t k = 0; k < all->v[i].n; k++)
+                draft_join(g, draft_keep(d, str_of(all->v[i].logins[k])), INT64_MIN, INT64_MAX);
+}
+
+void draft_rule(struct draft_rules *r, const char *login, const char *node, const char *person, const struct ynode *at)
+{
+    VEC_ROOM(r->v, r->n, r->cap);
+    r->v[r->n] = (struct draft_rule){{login, node, person}, at, r->n};
+    r->n++;
+}
+
+/* ---- sorting ---- */
+
+/* By login; those for some nodes before the one for all; then as they were told. */
+static int rule_cmp(const void *a, const void *b)
+{
+    const struct draft_rule *x = a, *y = b;
+    int c = strcmp(x->r.login, y->r.login);
+    if (c == 0)
+        c = !x->r.node - !y->r.node;
+    return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+static int later_first_cmp(const void *a, const void *b)
+{
+    const struct draft_rule *x = a, *y = b;
+    int c = strcmp(x->r.login, y->r.login);
+    return c ? c : (x->order < y->order) - (x->order > y->order);
+}
+
+static void sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *))
+{
+    if (n)
+        qsort(v, n, size, cmp);
+}
+
+static void rules_keep(struct draft *d, const struct draft_rules *from, struct rules *to)
+{
+    to->n = from->n;
+    to->v = arena_alloc(&d->c->arena, MAX(from->n, 1u), sizeof(*to->v));
+    for (size_t i = 0; i < from->n; i++)
+        to->v[i] = from->v[i].r;
+}
+
+/* A login of two persons is a mistake where nothing tells them apart. */
+static int rules_check(struct draft *d, const struct draft_rules *r, const char *what)
+{
+    for (size_t i = 1; i < r->n; i++) {
+        const struct login_rule *a = &r->v[i - 1].r, *b = &r->v[i].r;
+        bool same_node = a->node && b->node ? strcmp(a->node, b->node) == 0 : !a->node && !b->node;
+        if (strcmp(a->login, b->login) == 0 && same_node && strcmp(a->person, b->person) != 0)
+            return ytree_fail(&d->people, r->v[i].at, d->err, "%s '%s' of '%s' is one of '%s' already", what, b->login,
+                              b->person, a->person);
+    }
+    return 0;
+}
+
+static int rules_settle(struct draft *d)
+{
+    struct census *c = d->c;
+    sort(d->logins.v, d->logins.n, sizeof(*d->logins.v), rule_cmp);
+    sort(d->uids.v, d->uids.n, sizeof(*d->uids.v), rule_cmp);
+    sort(d->aliases.v, d->aliases.n, sizeof(*d->aliases.v), later_first_cmp);
+    int r = rules_check(d, &d->logins, "login");
+    if (r == 0)
+        r = rules_check(d, &d->uids, "uid");
+    if (r < 0)
+        return r;
+    rules_keep(d, &d->logins, &c->logins);
+    rules_keep(d, &d->patterns, &c->patterns);
+    rules_keep(d, &d->uids, &c->uids);
+    return 0;
+}
+
+/* What is known beside the name comes first: aliases.csv may name somebody of `people` again. */
+static int person_order(const void *a, const void *b)
+{
+    const struct person *x = a, *y = b;
+    int c = strcmp(x->name, y->name);
+    return c ? c
+             : (x->full || x->mail || x->slack || x->tell ? 0 : 1) -
+                   (y->full || y->mail || y->slack || y->tell ? 0 : 1);
+}
+
+static void persons_settle(struct draft *d)
+{
+    struct census *c = d->c;
+    sort(d->persons, d->n_persons, sizeof(*d->persons), person_order);
+    c->persons = arena_alloc(&c->arena, MAX(d->n_persons, 1u), sizeof(*c->persons));
+    for (size_t i = 0; i < d->n_persons; i++)
+        if (i == 0 || strcmp(d->persons[i].name, d->persons[i - 1].name) != 0)
+            c->persons[c->n_persons++] = d->persons[i];
+}
+
+/* Somebody may be called in a list by a login of his. */
+static const char *resolve(const struct census *c, const char *name)
+{
+    if (census_find(c, name))
+        return name;
+    const char *person = census_person(c, NULL, name, -1);
+    return person[0] ? person : name;
+}
+
+static int member_cmp(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int c = strcmp(x->name, y->name);
+    return c ? c : (x->from_ms > y->from_ms) - (x->from_ms < y->from_ms);
+}
+
+static int group_name_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct draft_group *)a)->name, ((const struct draft_group *)b)->name);
+}
+
+/* Groups of one name become one. */
+static void groups_settle(struct draft *d, enum group_kind kind)
+{
+    struct census *c = d->c;
+    struct draft_groups *from = &d->groups[kind];
+    struct groups *to = &c->groups[kind];
+    sort(from->v, from->n, sizeof(*from->v), group_name_cmp);
+    to->v = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->v));
+    to->names = arena_alloc(&c->arena, MAX(from->n, 1u), sizeof(*to->names));
+    for (size_t i = 0, next; i < from->n; i = next) {
+        struct person_group *g = &to->v[to->n];
+        size_t n = 0;
+        for (next = i; next < from->n && strcmp(from->v[next].name, from->v[i].name) == 0; next++)
+            n += from->v[next].n;
+        *g = (struct person_group){from->v[i].name, 0, arena_alloc(&c->arena, MAX(n, 1u), sizeof(*g->v))};
+        for (size_t k = i; k < next; k++)
+            for (size_t m = 0; m < from->v[k].n; m++) {
+                g->v[g->n] = from->v[k].v[m];
+                g->v[g->n].name = resolve(c, g->v[g->n].name);
+                g->n++;
+            }
+        sort(g->v, g->n, sizeof(*g->v), member_cmp);
+        to->names[to->n++] = g->name;
+    }
+}
+
+static int company_name_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct draft_company *)a)->co.name, ((const struct draft_company *)b)->co.name);
+}
+
+static const struct company_step *steps_keep(struct census *c, const struct draft_steps *s)
+{
+    struct company_step *to = arena_alloc(&c->arena, MAX(s->n, 1u), sizeof(*to));
+
+    for (size_t i = 0; i < s->n; i++)
+        to[i] = s->v[i];
+    return to;
+}
+
+static int allotment_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct draft_allotment *)a)->a.team, ((const struct draft_allotment *)b)->a.team);
+}
+
+static void allotments_keep(struct draft *d)
+{
+    struct census *c = d->c;
+
+    sort(d->allotments, d->n_allotments, sizeof(*d->allotments), allotment_cmp);
+    c->allotments = arena_alloc(&c->arena, MAX(d->n_allotments, 1u), sizeof(*c->allotments));
+    for (size_t i = 0; i < d->n_allotments; i++) {
+        struct draft_allotment *from = &d->allotments[i];
+        from->a.n_steps = from->steps.n;
+        from->a.steps = steps_keep(c, &from->steps);
+        if (from->steps.n)
+            c->allotments[c->n_allotments++] = from->a;
+    }
+}
+
+static int companies_settle(struct draft *d)
+{
+    struct census *c = d->c;
+    size_t n = d->n_companies;
+    struct draft_company *told = d->companies_told;
+    sort(told, n, sizeof(*told), company_name_cmp);
+    c->companies = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->companies));
+    c->lands = arena_alloc(&c->arena, MAX(n, 1u), sizeof(*c->lands));
+    for (size_t i = 0; i < n; i++) {
+        if (i && strcmp(told[i].co.name, told[i - 1].co.name) == 0)
+            return ytree_fail(told[i].tree, told[i].at, d->err, "company '%s' is told twice", told[i].co.name);
+        struct company *co = &c->companies[c->n_companies];
+        *co = told[i].co;
+        const char **teams = arena_alloc(&c->arena, MAX(co->n_teams, 1u), sizeof(*teams));
+        struct member *lands = arena_alloc(&c->arena, MAX(told[i].lands.n, 1u), sizeof(*lands));
+        for (size_t k = 0; k < co->n_teams; k++)
+            teams[k] = told[i].teams[k];
+        for (size_t k = 0; k < told[i].lands.n; k++)
+            lands[k] = told[i].lands.v[k];
+        co->teams = teams;
+        co->n_steps = told[i].steps.n;
+        co->steps = steps_keep(c, &told[i].steps);
+        c->lands[c->n_companies++] = (struct person_group){co->name, told[i].lands.n, lands};
+    }
+    return 0;
+}
+
+static int moment_cmp(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void changes_of(struct census *c, const struct person_group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (g->v[i].from_ms != INT64_MIN)
+            c->changes[c->n_changes++] = g->v[i].from_ms;
+        if (g->v[i].until_ms != INT64_MAX)
+            c->changes[c->n_changes++] = g->v[i].until_ms;
+    }
+}
+
+static void changes_settle(struct census *c)
+{
+    size_t max = 1, kept = 0;
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        for (size_t i = 0; i < c->groups[kind].n; i++)
+            max += 2 * c->groups[kind].v[i].n;
+    for (size_t i = 0; i < c->n_companies; i++)
+        max += 2 * c->lands[i].n;
+    c->changes = arena_alloc(&c->arena, max, sizeof(*c->changes));
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        for (size_t i = 0; i < c->groups[kind].n; i++)
+            changes_of(c, &c->groups[kind].v[i]);
+    for (size_t i = 0; i < c->n_companies; i++)
+        changes_of(c, &c->lands[i]);
+    sort(c->changes, c->n_changes, sizeof(*c->changes), moment_cmp);
+    for (size_t i = 0; i < c->n_changes; i++)
+        if (!kept || c->changes[kept - 1] != c->changes[i])
+            c->changes[kept++] = c->changes[i];
+    c->n_changes = kept;
+}
+
+/* ---- the rest of what is told ---- */
+
+static int ignore_keep(struct draft *d)
+{
+    const struct opt_list *l = d->src->ignore;
+    d->c->ignored = arena_alloc(&d->c->arena, MAX(l ? l->n : 0, 1u), sizeof(*d->c->ignored));
+    for (size_t i = 0; l && i < l->n; i++) {
+        struct str s = str_trim(str_of(l->v[i]));
+        if (!s.len || s.len > PERSON_MAX)
+            return err_set(d->err, -EINVAL, "people_ignore: '%.80s' is not a login or a pattern of logins", l->v[i]);
+        d->c->ignored[d->c->n_ignored++] = draft_keep(d, s);
+    }
+    return 0;
+}
+
+static bool is_team(const struct census_src *src, const char *group)
+{
+    for (size_t i = 0; src->unix_groups && i < src->unix_groups->n; i++)
+        if (str_glob(str_of(src->unix_groups->v[i]), str_of(group)))
+            return true;
+    return false;
+}
+
+static void unix_teams(struct draft *d)
+{
+    const struct unix_groups *all = d->src->groups;
+    for (size_t i = 0; all && i < all->n; i++)
+        if (is_team(d->src, all->v[i].name)) {
+            struct draft_group *g = draft_group(d, GROUP_TEAM, draft_keep(d, str_of(all->v[i].name)));
+            for (size_t k = 0; k < all->v[i].n; k++)
+                draft_join(g, draft_keep(d, str_of(all->v[i].logins[k])), INT64_MIN, INT64_MAX);
+        }
+}
+
+static void wanted_keep(struct draft *d)
+{
+    struct census *c = d->c;
+    c->wanted = arena_alloc(&c->arena, MAX(d->n_wanted, 1u), sizeof(*c->wanted));
+    for (size_t i = 0; i < d->n_wanted; i++)
+        c->wanted[c->n_wanted++] = d->wanted[i];
+}
+
+static void tags_keep(struct draft *d)
+{
+    struct census *c = d->c;
+
+    c->tags = arena_alloc(&c->arena, MAX(d->n_tags, 1u), sizeof(*c->tags));
+    for (size_t i = 0; i < d->n_tags; i++)
+        c->tags[c->n_tags++] = d->tags[i];
+}
+
+static int settle(struct draft *d)
+{
+    struct census *c = d->c;
+    int r = rules_settle(d);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < d->aliases.n; i++) { /* the name in the last column may be a login of somebody */
+        struct login_rule *a = &d->aliases.v[i].r;
+        a->person = census_person(c, NULL, a->person, -1);
+        draft_person(d, str_of(a->person));
+    }
+    persons_settle(d);
+    rules_keep(d, &d->aliases, &c->aliases);
+    r = ignore_keep(d);
+    if (r == 0)
+        r = companies_settle(d);
+    for (int kind = 0; r == 0 && kind < GROUP_KINDS; kind++)
+        groups_settle(d, (enum group_kind)kind);
+    if (r == 0)
+        changes_settle(c);
+    wanted_keep(d);
+    tags_keep(d);
+    allotments_keep(d);
+    return r;
+}
+
+static void draft_fini(struct draft *d)
+{
+    struct ytree *trees[] = {&d->people, &d->teams, &d->projects, &d->companies, &d->wandb};
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++)
+        ytree_fini(trees[i]);
+    for (int kind = 0; kind < GROUP_KINDS; kind++) {
+        for (size_t i = 0; i < d->groups[kind].n; i++)
+            free(d->groups[kind].v[i].v);
+        free(d->groups[kind].v);
+    }
+    for (size_t i = 0; i < d->n_companies; i++) {
+        free(d->companies_told[i].teams);
+        free(d->companies_told[i].steps.v);
+        free(d->companies_told[i].lands.v);
+    }
+    for (size_t i = 0; i < d->n_allotments; i++)
+        free(d->allotments[i].steps.v);
+    free(d->allotments);
+    free(d->companies_told);
+    free(d->persons);
+    free(d->logins.v);
+    free(d->patterns.v);
+    free(d->uids.v);
+    free(d->aliases.v);
+    free(d->wanted);
+    free(d->tags);
+}
+
+int census_new(const struct census_src *src, struct census **ret, struct err *err)
+{
+    struct draft d = {.c = census_empty(), .src = src, .err = err};
+    int r = draft_sections(&d);
+    if (r == 0 && src->aliases_path)
+        r = draft_aliases(&d, src->aliases, src->aliases_path);
+    unix_teams(&d);
+    if (r == 0)
+        r = settle(&d);
+    draft_fini(&d);
+    if (r < 0)
+        census_unref(d.c);
+    else
+        *ret = d.c;
+    return r;
+}

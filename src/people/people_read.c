@@ -1,0 +1,599 @@
+/*
+ * people_read.c: the sections people, teams, projects and companies (docs/people.md), and the companies of a W&B
+ * dashboard's config.yaml. In our own file a key that is not known is a mistake; in theirs it is none of our business.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "people/draft.h"
+
+#define TAGS_MAX  1000
+#define NODES_MAX 1000000 /* of a company, and GPUs of a node: far beyond what there is */
+
+struct reading {
+    struct draft *d;
+    const struct ytree *t;
+    bool lax;
+};
+
+#define fail(rd, at, ...) ytree_fail((rd)->t, (at), (rd)->d->err, __VA_ARGS__)
+
+static int shown(struct str s)
+{
+    return str_utf8_ok(s) ? (int)MIN(s.len, 60u) : 0;
+}
+
+/* ---- values ---- */
+
+static int read_name(struct reading *rd, const struct ynode *at, size_t max, const char *what, const char **ret)
+{
+    if (at->kind != YNODE_TEXT || at->null || !str_trim(at->text).len)
+        return fail(rd, at, "expected %s", what);
+    struct str s = str_trim(at->text);
+    if (s.len > max || !str_utf8_ok(s))
+        return fail(rd, at, "'%.*s' is not %s: expected up to %zu bytes of plain text", shown(s), s.p, what, max);
+    *ret = draft_keep(rd->d, s);
+    return 0;
+}
+
+static int read_text(struct reading *rd, const struct ynode *at, const char *what, const char **ret)
+{
+    if (at->null)
+        return 0;
+    return read_name(rd, at, 255, what, ret);
+}
+
+static int read_int(struct reading *rd, const struct ynode *at, const char *what, int64_t max, int32_t *ret)
+{
+    int64_t v;
+    if (at->kind != YNODE_TEXT || !str_int(str_trim(at->text), &v) || v < 0 || v > max)
+        return fail(rd, at, "expected %s, a whole number", what);
+    *ret = (int32_t)v;
+    return 0;
+}
+
+static int read_day(struct reading *rd, const struct ynode *at, int32_t *ret)
+{
+    if (at->kind != YNODE_TEXT || !date_parse(str_trim(at->text), ret))
+        return fail(rd, at, "expected a day, as 2026-01-31");
+    return 0;
+}
+
+static int64_t midnight(const struct reading *rd, int32_t day)
+{
+    const struct zone *z = rd->d->src->zone;
+    return z ? zone_date_ms(z, day) : (int64_t)day * 86400000;
+}
+
+/* One, or a list of them. */
+static int each(struct reading *rd, const struct ynode *v, int (*one)(struct reading *, const struct ynode *, void *),
+                void *arg)
+{
+    int r = 0;
+    if (v->null)
+        return 0;
+    if (v->kind != YNODE_LIST)
+        return one(rd, v, arg);
+    for (size_t i = 0; i < v->n && r == 0; i++)
+        r = one(rd, &v->v[i], arg);
+    return r;
+}
+
+/* ---- keys ---- */
+
+struct key {
+    const char *name;
+    int (*read)(struct reading *rd, const struct ynode *v, void *arg);
+};
+
+static int read_keys(struct reading *rd, const struct ynode *map, const struct key *keys, size_t n, const char *whose,
+                     void *arg)
+{
+    int r = 0;
+    uint32_t seen = 0;
+    for (size_t i = 0; i < map->n && r == 0; i++) {
+        const struct ynode *key = &map->keys[i];
+        size_t k = 0;
+        while (k < n && !str_eq(key->text, keys[k].name))
+            k++;
+        if (k == n && rd->lax)
+            continue;
+        if (k == n) {
+            AUTO_BUF all = BUF_INIT(300);
+            for (size_t j = 0; j < n; j++)
+                buf_addf(&all, "%s%s", j ? j + 1 == n ? " and " : ", " : "", keys[j].name);
+            return fail(rd, key, "'%.*s' is not known: %s has %s", shown(key->text), key->text.p, whose, all.p);
+        }
+        if (seen & 1u << k && !rd->lax)
+            return fail(rd, key, "'%s' is there twice", keys[k].name);
+        seen |= 1u << k;
+        r = keys[k].read(rd, &map->v[i], arg);
+    }
+    return r;
+}
+
+static int key_cmp(const void *a, const void *b)
+{
+    return str_cmp((*(const struct ynode *const *)a)->text, (*(const struct ynode *const *)b)->text);
+}
+
+/* A name that stands there twice: the second of them, or NULL. */
+static const struct ynode *twice(const struct ynode *map)
+{
+    const struct ynode *found = NULL;
+    AUTO_FREE const struct ynode **keys = mem_zero(MAX(map->n, 1u), sizeof(*keys));
+    for (size_t i = 0; i < map->n; i++)
+        keys[i] = &map->keys[i];
+    qsort(keys, map->n, sizeof(*keys), key_cmp);
+    for (size_t i = 1; i < map->n && !found; i++)
+        if (key_cmp(&keys[i - 1], &keys[i]) == 0)
+            found = MAX(keys[i - 1], keys[i]);
+    return found;
+}
+
+/* ---- people ---- */
+
+/* "kim", "kim@ws*": as kim on nodes called so. A login may have an @ of its own, so it is one as it stands, too. */
+static int read_account(struct reading *rd, const struct ynode *v, const char *person, bool uid)
+{
+    struct draft *d = rd->d;
+    const char *text;
+    int64_t id;
+    int r = read_name(rd, v, 255, uid ? "a uid" : "a login", &text);
+    if (r < 0)
+        return r;
+    int at = str_rfind(str_of(text), "@");
+    const char *node = at > 0 && text[at + 1] ? text + at + 1 : NULL;
+    struct str login = str_n(text, node ? (size_t)at : strlen(text));
+    if (login.len > PERSON_MAX)
+        return fail(rd, v, "'%.*s' is too long for a login: expected up to %d bytes", shown(login), login.p,
+                    PERSON_MAX);
+    if (uid && (!str_int(login, &id) || id < 0 || id > UINT32_MAX))
+        return fail(rd, v, "'%.*s' is not a uid: expected a number, or NUMBER@NODE", shown(login), login.p);
+    const char *name = draft_keep(d, login);
+    bool glob = strpbrk(name, "*?[") != NULL;
+    draft_rule(uid ? &d->uids : glob ? &d->patterns : &d->logins, name, node, person, v);
+    if (!uid && node && !glob && strlen(text) <= PERSON_MAX && !strpbrk(node, "*?["))
+        draft_rule(&d->logins, text, NULL, person, v);
+    return 0;
+}
+
+static int read_login(struct reading *rd, const struct ynode *v, void *person)
+{
+    return read_account(rd, v, person, false);
+}
+
+static int read_uid(struct reading *rd, const struct ynode *v, void *person)
+{
+    return read_account(rd, v, person, true);
+}
+
+static int key_logins(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_login, (void *)((struct person *)arg)->name);
+}
+
+static int key_uids(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_uid, (void *)((struct person *)arg)->name);
+}
+
+static int key_full(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_text(rd, v, "a name", &((struct person *)arg)->full);
+}
+
+static int key_mail(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_text(rd, v, "an address", &((struct person *)arg)->mail);
+}
+
+static int key_slack(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_text(rd, v, "a name in Slack", &((struct person *)arg)->slack);
+}
+
+static int add_rule(struct reading *rd, const struct ynode *v, void *arg)
+{
+    const char *name;
+    int r = read_name(rd, v, GROUP_MAX, "the name of a rule", &name);
+
+    return r < 0 ? r : buf_addf(arg, "%s%s", ((struct buf *)arg)->len ? "," : "", name);
+}
+
+/* no, yes, or the rules of which he is told */
+static int key_tell(struct reading *rd, const struct ynode *v, void *arg)
+{
+    struct person *p = arg;
+    AUTO_BUF b = BUF_INIT(4096);
+    bool on;
+
+    if (v->kind == YNODE_TEXT && !v->null && str_bool(str_trim(v->text), &on)) {
+        p->tell = on ? NULL : "";
+        return 0;
+    }
+    int r = each(rd, v, add_rule, &b);
+    if (r == -EMSGSIZE)
+        return fail(rd, v, "too many rules");
+    if (r == 0)
+        p->tell = v->null ? NULL : draft_keep(rd->d, buf_str(&b));
+    return r;
+}
+
+static int read_people(struct reading *rd, const struct ynode *map)
+{
+    static const struct key keys[] = {{"logins", key_logins}, {"uids", key_uids},   {"name", key_full},
+                                      {"mail", key_mail},     {"slack", key_slack}, {"tell", key_tell}};
+    if (map->kind != YNODE_MAP)
+        return fail(rd, map, "people: expected persons, each with logins under it");
+    const struct ynode *again = twice(map);
+    if (again)
+        return fail(rd, again, "'%.*s' is there twice", shown(again->text), again->text.p);
+    int r = 0;
+    for (size_t i = 0; i < map->n && r == 0; i++) {
+        const struct ynode *v = &map->v[i];
+        const char *name;
+        struct person p = {0};
+        r = read_name(rd, &map->keys[i], PERSON_MAX, "a person's name", &name);
+        if (r < 0)
+            return r;
+        p.name = name;
+        if (v->kind == YNODE_MAP)
+            r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a person", &p);
+        else if (v->kind == YNODE_LIST)
+            r = each(rd, v, read_login, (void *)p.name);
+        else if (!v->null)
+            r = fail(rd, v, "expected logins, uids, name, mail, slack or tell under '%s'", name);
+        if (r == 0)
+            *draft_person(rd->d, str_of(name)) = p;
+    }
+    return r;
+}
+
+/* ---- what is assigned ---- */
+
+static int key_step_day(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_day(rd, v, &((struct company_step *)arg)->day);
+}
+
+static int key_step_nodes(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_int(rd, v, "a number of nodes", NODES_MAX, &((struct company_step *)arg)->nodes);
+}
+
+/* {date: 2026-01-01, assigned_gpu_node: 4} */
+static int read_step(struct reading *rd, const struct ynode *v, void *arg)
+{
+    static const struct key keys[] = {{"date", key_step_day}, {"assigned_gpu_node", key_step_nodes}};
+    struct draft_steps *to = arg;
+    struct company_step s = {INT32_MIN, -1};
+    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "a step", &s) : 0;
+    if (r < 0)
+        return r;
+    if (s.day == INT32_MIN || s.nodes < 0)
+        return fail(rd, v, "expected a step: {date: 2026-01-01, assigned_gpu_node: 4}");
+    VEC_ROOM(to->v, to->n, to->cap);
+    to->v[to->n++] = s;
+    return 0;
+}
+
+static int step_cmp(const void *a, const void *b)
+{
+    const struct company_step *x = a, *y = b;
+    return (x->day > y->day) - (x->day < y->day);
+}
+
+/* In order; whose: as a mistake names it. */
+static int steps_end(struct reading *rd, const struct ynode *at, struct draft_steps *s, const char *whose)
+{
+    if (s->n)
+        qsort(s->v, s->n, sizeof(*s->v), step_cmp);
+    for (size_t i = 1; i < s->n; i++)
+        if (s->v[i].day == s->v[i - 1].day)
+            return fail(rd, at, "the schedule of '%s' has one day twice", whose);
+    return 0;
+}
+
+static int read_gpus_per_node(struct reading *rd, const struct ynode *v, int32_t *ret)
+{
+    int r = read_int(rd, v, "a number of GPUs", NODES_MAX, ret);
+    return r == 0 && !*ret ? fail(rd, v, "a node has at least one GPU") : r;
+}
+
+/* ---- teams and projects ---- */
+
+struct term {
+    const char *name;
+    int32_t from, until; /* days, both of them in it; INT32_MIN and INT32_MAX: without end */
+};
+
+static int key_term_name(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_name(rd, v, GROUP_MAX, "a name", &((struct term *)arg)->name);
+}
+
+static int key_from(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return v->null ? 0 : read_day(rd, v, &((struct term *)arg)->from);
+}
+
+static int key_until(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return v->null ? 0 : read_day(rd, v, &((struct term *)arg)->until);
+}
+
+/* "kim", or {name: kim, from: 2026-01-01, until: 2026-06-30} */
+static int read_term(struct reading *rd, const struct ynode *v, void *group)
+{
+    static const struct key keys[] = {{"name", key_term_name}, {"from", key_from}, {"until", key_until}};
+    struct term m = {NULL, INT32_MIN, INT32_MAX};
+    int r = v->kind == YNODE_MAP ? read_keys(rd, v, keys, ARRAY_LEN(keys), "a member", &m) : key_term_name(rd, v, &m);
+    if (r < 0)
+        return r;
+    if (!m.name)
+        return fail(rd, v, "expected a name: {name: kim, from: 2026-01-01}");
+    if (m.from > m.until)
+        return fail(rd, v, "'%s' ends before it begins", m.name);
+    draft_join(group, m.name, m.from == INT32_MIN ? INT64_MIN : midnight(rd, m.from),
+               m.until == INT32_MAX ? INT64_MAX : midnight(rd, m.until + 1));
+    return 0;
+}
+
+struct group_read {
+    struct draft_group *to;
+    struct draft_allotment *assigned; /* of a team */
+};
+
+static int key_members(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_term, ((struct group_read *)arg)->to);
+}
+
+static int read_unix_group(struct reading *rd, const struct ynode *v, void *group)
+{
+    struct draft *d = rd->d;
+    const char *name;
+    int r = read_name(rd, v, GROUP_MAX, "a Unix group", &name);
+    if (r < 0)
+        return r;
+    if (name[0] == '-')
+        return fail(rd, v, "'%s' is not a Unix group", name);
+    VEC_ROOM(d->wanted, d->n_wanted, d->cap_wanted);
+    d->wanted[d->n_wanted++] = name;
+    draft_join_unix(d, group, name);
+    return 0;
+}
+
+static int key_unix_groups(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_unix_group, ((struct group_read *)arg)->to);
+}
+
+static int key_team_schedule(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_step, &((struct group_read *)arg)->assigned->steps);
+}
+
+static int key_team_gpus(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_gpus_per_node(rd, v, &((struct group_read *)arg)->assigned->a.gpus_per_node);
+}
+
+/* [kim, lee], or {members: [kim], ...}; of a team also what is assigned to it. */
+static int read_group(struct reading *rd, const struct ynode *v, enum group_kind kind, const char *name)
+{
+    static const struct key keys[] = {{"members", key_members},
+                                      {"unix_groups", key_unix_groups},
+                                      {"schedule", key_team_schedule},
+                                      {"gpus_per_node", key_team_gpus}};
+    struct draft *d = rd->d;
+    struct group_read arg = {.to = draft_group(d, kind, name)};
+    if (v->kind != YNODE_MAP)
+        return key_members(rd, v, &arg);
+    if (kind != GROUP_TEAM)
+        return read_keys(rd, v, keys, 2, "it", &arg);
+    VEC_ROOM(d->allotments, d->n_allotments, d->cap_allotments);
+    arg.assigned = &d->allotments[d->n_allotments++];
+    *arg.assigned = (struct draft_allotment){.a = {.team = name, .gpus_per_node = 8}};
+    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a team", &arg);
+    return r < 0 ? r : steps_end(rd, v, &arg.assigned->steps, name);
+}
+
+static int read_groups(struct reading *rd, const struct ynode *map, enum group_kind kind)
+{
+    if (map->kind != YNODE_MAP)
+        return fail(rd, map, "%ss: expected names, each with a list of members", group_words[kind]);
+    const struct ynode *again = twice(map);
+    if (again)
+        return fail(rd, again, "'%.*s' is there twice", shown(again->text), again->text.p);
+    int r = 0;
+    for (size_t i = 0; i < map->n && r == 0; i++) {
+        const char *name;
+        r = read_name(rd, &map->keys[i], GROUP_MAX, "a name", &name);
+        if (r == 0)
+            r = read_group(rd, &map->v[i], kind, name);
+    }
+    return r;
+}
+
+/* ---- companies ---- */
+
+struct company_read {
+    struct draft_company *to;
+    struct draft_group *members;
+};
+
+static struct draft_company *told(void *arg)
+{
+    return ((struct company_read *)arg)->to;
+}
+
+static int key_company(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_name(rd, v, GROUP_MAX, "a company's name", &told(arg)->co.name);
+}
+
+static int read_team(struct reading *rd, const struct ynode *v, void *arg)
+{
+    struct draft_company *c = told(arg);
+    const char *name;
+    int r = read_name(rd, v, GROUP_MAX, "a team's name", &name);
+    if (r < 0)
+        return r;
+    VEC_ROOM(c->teams, c->co.n_teams, c->cap_teams);
+    c->teams[c->co.n_teams++] = name;
+    return 0;
+}
+
+static int key_teams(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_team, arg);
+}
+
+static int key_schedule(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_step, &told(arg)->steps);
+}
+
+static int key_ignore(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_text(rd, v, "a pattern", &told(arg)->co.ignore_project);
+}
+
+static int key_include(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_text(rd, v, "a pattern", &told(arg)->co.include_project);
+}
+
+static int key_world(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return v->null || (v->kind == YNODE_TEXT && str_bool(v->text, &told(arg)->co.world_size))
+               ? 0
+               : fail(rd, v, "expected yes or no");
+}
+
+static int key_gpus(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return read_gpus_per_node(rd, v, &told(arg)->co.gpus_per_node);
+}
+
+static int key_nodes(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_term, &told(arg)->lands);
+}
+
+static int key_company_members(struct reading *rd, const struct ynode *v, void *arg)
+{
+    return each(rd, v, read_term, ((struct company_read *)arg)->members);
+}
+
+static int read_company(struct reading *rd, const struct ynode *v, const char *name)
+{
+    static const struct key keys[] = {{"company", key_company},
+                                      {"teams", key_teams},
+                                      {"schedule", key_schedule},
+                                      {"ignore_project_pattern", key_ignore},
+                                      {"include_project_pattern", key_include},
+                                      {"distributed_learning", key_world},
+                                      {"gpus_per_node", key_gpus},
+                                      {"nodes", key_nodes},
+                                      {"members", key_company_members}};
+    struct draft *d = rd->d;
+    if (v->kind != YNODE_MAP)
+        return fail(rd, v, "expected a company: teams, schedule and the like");
+    VEC_ROOM(d->companies_told, d->n_companies, d->cap_companies);
+    struct draft_company *c = &d->companies_told[d->n_companies++];
+    *c = (struct draft_company){.co = {.name = name, .gpus_per_node = 8}, .at = v, .tree = rd->t};
+    struct company_read arg = {c, draft_group(d, GROUP_COMPANY, "")};
+    int r = read_keys(rd, v, keys, ARRAY_LEN(keys), "a company", &arg);
+    if (r < 0)
+        return r;
+    if (!c->co.name)
+        return fail(rd, v, "the company has no name: 'company' is missing");
+    arg.members->name = c->co.name;
+    return steps_end(rd, v, &c->steps, c->co.name);
+}
+
+/* A list, as the W&B dashboard has it, or names with the rest under each. */
+static int read_companies(struct reading *rd, const struct ynode *v)
+{
+    int r = 0;
+    if (v->null)
+        return 0;
+    if (v->kind == YNODE_TEXT)
+        return fail(rd, v, "companies: expected a list of companies");
+    for (size_t i = 0; i < v->n && r == 0; i++) {
+        const char *name = NULL;
+        if (v->kind == YNODE_MAP)
+            r = read_name(rd, &v->keys[i], GROUP_MAX, "a company's name", &name);
+        if (r == 0)
+            r = read_company(rd, &v->v[i], name);
+    }
+    return r;
+}
+
+/* ---- tags of theirs ---- */
+
+/* `ignore_tags`, of an older file `ignore_tag`: a list, or one. What is no text there is none of our business. */
+static void read_tags(struct draft *d, const struct ynode *v)
+{
+    size_t n = !v || v->null ? 0 : v->kind == YNODE_LIST ? v->n : v->kind == YNODE_TEXT;
+
+    for (size_t i = 0; i < n && d->n_tags < TAGS_MAX; i++) {
+        const struct ynode *tag = v->kind == YNODE_LIST ? &v->v[i] : v;
+        struct str s = str_trim(tag->text);
+        if (tag->kind != YNODE_TEXT || tag->null || !s.len || s.len > GROUP_MAX || !str_utf8_ok(s))
+            continue;
+        VEC_ROOM(d->tags, d->n_tags, d->cap_tags);
+        d->tags[d->n_tags++] = draft_keep(d, s);
+    }
+}
+
+/* ---- all of them ---- */
+
+static int open_section(struct draft *d, const struct opt_section *s, struct ytree *t)
+{
+    if (!s || !s->text)
+        return 0;
+    return ytree_read(str_of(s->text), &(struct ytree_ask){.path = s->path, .line = s->line}, t, d->err);
+}
+
+int draft_sections(struct draft *d)
+{
+    static const char *const only[] = {"companies", "ignore_tags", "ignore_tag", NULL};
+    const struct census_src *src = d->src;
+    struct reading rd = {d, &d->people, false};
+    int r = open_section(d, src->people, &d->people);
+    if (r == 0 && d->people.root)
+        r = read_people(&rd, d->people.root);
+    if (r == 0)
+        r = open_section(d, src->teams, &d->teams);
+    rd.t = &d->teams;
+    if (r == 0 && d->teams.root)
+        r = read_groups(&rd, d->teams.root, GROUP_TEAM);
+    if (r == 0)
+        r = open_section(d, src->projects, &d->projects);
+    rd.t = &d->projects;
+    if (r == 0 && d->projects.root)
+        r = read_groups(&rd, d->projects.root, GROUP_PROJECT);
+    if (r == 0)
+        r = open_section(d, src->companies, &d->companies);
+    rd.t = &d->companies;
+    if (r == 0 && d->companies.root)
+        r = read_companies(&rd, d->companies.root);
+    if (r == 0 && src->wandb_path)
+        r = ytree_read(src->wandb, &(struct ytree_ask){.path = src->wandb_path, .only = only}, &d->wandb, d->err);
+    if (r == 0) {
+        read_tags(d, ynode_get(d->wandb.root, "ignore_tags"));
+        read_tags(d, ynode_get(d->wandb.root, "ignore_tag"));
+    }
+    rd = (struct reading){d, &d->wandb, true};
+    const struct ynode *theirs = r == 0 ? ynode_get(d->wandb.root, "companies") : NULL;
+    if (theirs)
+        r = read_companies(&rd, theirs);
+    else if (r == 0 && src->wandb_path)
+        r = err_set(d->err, -EINVAL, "%s: there is no 'companies' in it", src->wandb_path);
+    return r;
+}

@@ -1,0 +1,127 @@
+/* found.c: the list itself. What sources say is read in found_read.c. */
+#include "relay/found.h"
+
+#include <stdlib.h>
+
+#include "model/fact.h"
+
+#define ADDRESS_MAX 253
+
+/* What DNS, ssh and people call hosts; nothing that ssh or a shell would take for something else. */
+static bool host_ok(struct str s, size_t max)
+{
+    if (!s.len || s.len > max || s.p[0] == '-')
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("._-:%", c))))
+            return false;
+    }
+    return true;
+}
+
+static const char *keep(struct found_list *l, struct str s)
+{
+    const char *p;
+    l->text.max = FOUND_TEXT_MAX;
+    p = arena_strn(&l->text, s.p, s.len);
+    l->full = l->full || !p;
+    return p;
+}
+
+struct found *found_list_add(struct found_list *l, struct str name, struct str address, int64_t port)
+{
+    struct found f = {.port = port > 0 && port < 65536 ? (int)port : 0};
+    if (!address.len)
+        address = name;
+    if (!host_ok(name, ORIGIN_NAME_MAX) || !host_ok(address, ADDRESS_MAX)) {
+        l->skipped++;
+        return NULL;
+    }
+    l->full = l->full || l->n == FOUND_MAX;
+    if (l->full || !(f.name = keep(l, name)) || !(f.address = keep(l, address)))
+        return NULL;
+    VEC_ROOM(l->v, l->n, l->cap);
+    l->v[l->n] = f;
+    return &l->v[l->n++];
+}
+
+void found_label(struct found_list *l, struct found *f, struct str name, struct str value)
+{
+    if (!f || !label_value_ok(value) || !label_name_ok(name))
+        return;
+    for (size_t i = 0; i < f->n_labels; i++)
+        if (str_eq(name, f->labels[i].name))
+            return;
+    if (f->n_labels == FOUND_LABELS_MAX)
+        return;
+    if (!f->labels && !(f->labels = arena_alloc(&l->text, FOUND_LABELS_MAX, sizeof(*f->labels)))) {
+        l->full = true;
+        return;
+    }
+    struct found_label one = {keep(l, name), keep(l, value)};
+    if (one.name && one.value)
+        f->labels[f->n_labels++] = one;
+}
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct found *a = pa, *b = pb;
+    int d = strcmp(a->name, b->name);
+    d = d ? d : strcmp(a->address, b->address);
+    return d ? d : a->port - b->port;
+}
+
+static int by_label(const void *pa, const void *pb)
+{
+    const struct found_label *a = pa, *b = pb;
+    return strcmp(a->name, b->name);
+}
+
+void found_list_settle(struct found_list *l)
+{
+    size_t kept = 0;
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof(*l->v), by_name);
+    for (size_t i = 0; i < l->n; i++) {
+        if (kept == 0 || strcmp(l->v[kept - 1].name, l->v[i].name) != 0) {
+            l->v[kept++] = l->v[i];
+            continue;
+        }
+        for (size_t k = 0; k < l->v[i].n_labels; k++)
+            found_label(l, &l->v[kept - 1], str_of(l->v[i].labels[k].name), str_of(l->v[i].labels[k].value));
+    }
+    l->n = kept;
+    for (size_t i = 0; i < kept; i++)
+        if (l->v[i].n_labels > 1)
+            qsort(l->v[i].labels, l->v[i].n_labels, sizeof(*l->v[i].labels), by_label);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool found_list_same(const struct found_list *a, const struct found_list *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        const struct found *x = &a->v[i], *y = &b->v[i];
+        if (strcmp(x->name, y->name) != 0 || strcmp(x->address, y->address) != 0 || x->port != y->port ||
+            !same_text(x->user, y->user) || x->n_labels != y->n_labels)
+            return false;
+        for (size_t k = 0; k < x->n_labels; k++)
+            if (strcmp(x->labels[k].name, y->labels[k].name) != 0 ||
+                strcmp(x->labels[k].value, y->labels[k].value) != 0)
+                return false;
+    }
+    return true;
+}
+
+void found_list_fini(struct found_list *l)
+{
+    free(l->v);
+    arena_fini(&l->text);
+    *l = (struct found_list){0};
+}

@@ -1,0 +1,403 @@
+/* remote.c: the far side's script, and its lines. */
+#include "relay/remote.h"
+
+#include "base/mem.h"
+#include "relay/sysfs_gpu.h"
+#include "relay/remote_script.h"
+#include "collect/smi_tables.h"
+
+#define FIRST_MS   60000 /* without persistence mode the driver wakes every GPU first */
+#define SILENCE_MS 15000
+#define PS_MAX     PROCS_MAX
+#define LINES_MAX  400 /* of processes, before ps is asked again for those that are there: pids are used again */
+
+struct ps { /* what ps said of a pid */
+    int32_t pid;
+    int64_t start_ms, told_ms; /* start by the hub's clock; told: monotonic */
+    int64_t age_s;
+    char user[64], args[CMD_MAX];
+};
+
+struct remote {
+    int64_t every_ms, began_ms, heard_ms; /* monotonic */
+    struct smi_tables tables;
+    struct cards *cards; /* NULL until something other than nvidia-smi tells of GPUs */
+    bool gpus_ended, hung, bare;
+    char why[160];
+    uint64_t skipped;
+    struct sample node;
+    uint64_t cpu_busy, cpu_all; /* of /proc/stat, the last time */
+    int64_t disk_used, disk_total;
+    struct node_fact fact;
+    size_t n_ps, cap_ps;
+    struct ps *ps;
+};
+
+struct remote *remote_new(int64_t every_ms)
+{
+    struct remote *r = mem_zero(1, sizeof(*r));
+    r->every_ms = MAX(every_ms, 1000);
+    r->disk_total = -1;
+    return r;
+}
+
+void remote_free(struct remote *r)
+{
+    if (!r)
+        return;
+    smi_tables_fini(&r->tables);
+    cards_free(r->cards);
+    node_fact_fini(&r->fact);
+    free(r->ps);
+    free(r);
+}
+
+void remote_begin(struct remote *r, int64_t mono_ms)
+{
+    smi_tables_gpus_anew(&r->tables);
+    smi_tables_apps_anew(&r->tables);
+    r->began_ms = r->heard_ms = mono_ms;
+    if (r->cards)
+        cards_begin(r->cards);
+    r->gpus_ended = r->hung = r->bare = false;
+    r->why[0] = 0;
+    r->cpu_all = 0;
+}
+
+/* ---- the script ---- */
+
+void remote_script(const struct remote *r, bool agent, struct buf *out)
+{
+    buf_addf(out, "agent=%d ended=%d every=%lld apps=" SMI_APP_FIELDS " lines=%d fields=", agent, REMOTE_AGENT_ENDED,
+             (long long)(r->every_ms / 1000), LINES_MAX);
+    smi_tables_fields(&r->tables, out);
+    buf_addc(out, '\n');
+    buf_adds(out, remote_script_text);
+}
+
+/* ---- lines ---- */
+
+static struct ps *ps_of(struct remote *r, int32_t pid)
+{
+    for (size_t i = 0; i < r->n_ps; i++)
+        if (r->ps[i].pid == pid)
+            return &r->ps[i];
+    return NULL;
+}
+
+/* Room for one more: the one told of longest ago goes. */
+static struct ps *ps_new(struct remote *r)
+{
+    size_t oldest = 0;
+    if (r->n_ps < PS_MAX) {
+        VEC_ROOM(r->ps, r->n_ps, r->cap_ps);
+        return &r->ps[r->n_ps++];
+    }
+    for (size_t i = 1; i < r->n_ps; i++)
+        if (r->ps[i].told_ms < r->ps[oldest].told_ms)
+            oldest = i;
+    return &r->ps[oldest];
+}
+
+/* "  48121 raj    8040 python train.py": pid, user, seconds since it began, arguments. */
+static bool take_ps(struct remote *r, struct str line, int64_t mono_ms)
+{
+    struct str pid, user, age;
+    int64_t n, s;
+    if (!str_word(&line, &pid) || !str_word(&line, &user) || !str_word(&line, &age) || !str_int(pid, &n) || n <= 0 ||
+        n > INT32_MAX || !str_int(age, &s) || s < 0 || s > 1ll << 33)
+        return false;
+    struct ps *p = ps_of(r, (int32_t)n);
+    /* The same one told again: seconds are whole, so its beginning would move about. */
+    bool same =
+        p && p->age_s + (mono_ms - p->told_ms) / 1000 - s <= 3 && s - p->age_s - (mono_ms - p->told_ms) / 1000 <= 3;
+    if (!p)
+        p = ps_new(r);
+    if (!same)
+        *p = (struct ps){.pid = (int32_t)n, .age_s = s, .told_ms = mono_ms};
+    collect_text(p->user, sizeof(p->user), user);
+    collect_text(p->args, sizeof(p->args), line);
+    return true;
+}
+
+/* "cpu  1 2 3 4 5 6 7 8": all since the start; idle and iowait are the 4th and 5th. */
+static bool take_cpu(struct remote *r, struct str line)
+{
+    struct str word;
+    uint64_t all = 0, idle = 0;
+    int64_t v;
+    if (!str_word(&line, &word) || !str_eq(word, "cpu"))
+        return false;
+    for (int i = 0; i < 8 && str_word(&line, &word); i++) {
+        if (!str_int(word, &v) || v < 0)
+            return false;
+        all += (uint64_t)v;
+        if (i == 3 || i == 4)
+            idle += (uint64_t)v;
+    }
+    uint64_t busy = all - idle;
+    if (r->cpu_all && all > r->cpu_all && busy >= r->cpu_busy)
+        sample_set(&r->node, M_cpu, (int64_t)((busy - r->cpu_busy) * 10000 / (all - r->cpu_all)));
+    r->cpu_all = all;
+    r->cpu_busy = busy;
+    return all > 0;
+}
+
+static bool take_memory(struct remote *r, struct str line)
+{
+    struct str word, number;
+    int64_t kib;
+    if (!str_word(&line, &word) || !str_word(&line, &number) || !str_int(number, &kib) || kib < 0 || kib > 1ll << 43)
+        return false;
+    if (str_eq(word, "MemTotal:"))
+        sample_set(&r->node, M_ram_total, kib << 10);
+    else if (str_eq(word, "MemAvailable:") && sample_has(&r->node, M_ram_total))
+        sample_set(&r->node, M_ram_used, MAX(r->node.v[M_ram_total] - (kib << 10), 0));
+    else
+        return false;
+    return true;
+}
+
+/* df -lPk between braces: local file systems on a device, each once. */
+static bool take_disk(struct remote *r, struct str line)
+{
+    struct str source, size, used;
+    int64_t total, taken;
+    if (str_eq(line, "{")) {
+        r->disk_total = r->disk_used = 0;
+        return true;
+    }
+    if (str_eq(line, "}")) {
+        if (r->disk_total > 0) {
+            sample_set(&r->node, M_disk_total, r->disk_total);
+            sample_set(&r->node, M_disk_used, r->disk_used);
+        }
+        r->disk_total = -1;
+        return true;
+    }
+    if (r->disk_total < 0)
+        return false;
+    if (!str_word(&line, &source) || !str_word(&line, &size) || !str_word(&line, &used) ||
+        !str_starts(source, "/dev/") || !str_int(size, &total) || !str_int(used, &taken) || total < 0 || taken < 0 ||
+        total > 1ll << 43 || taken > total)
+        return true; /* its header, a tmpfs: nothing of ours */
+    r->disk_total = MIN(r->disk_total + (total << 10), 1ll << 60);
+    r->disk_used = MIN(r->disk_used + (taken << 10), r->disk_total);
+    return true;
+}
+
+static bool take_fixed(struct remote *r, enum metric m, struct str line)
+{
+    struct str word;
+    int64_t v;
+    if (!str_word(&line, &word) || !str_fixed(word, metrics[m].per, &v) || v < 0)
+        return false;
+    sample_set(&r->node, m, v);
+    return true;
+}
+
+static void take_quoted(char *to, size_t size, struct str s)
+{
+    s = str_trim(s);
+    if (s.len >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.len - 1] == s.p[0])
+        s = str_n(s.p + 1, s.len - 2);
+    collect_text(to, size, s);
+}
+
+static enum remote_news take_end(struct remote *r)
+{
+    struct str field;
+    const char *words = r->tables.words;
+    if (smi_unknown_field(str_of(words), &field) && smi_tables_drop(&r->tables, field))
+        return REMOTE_AGAIN;
+    snprintf(r->why, sizeof(r->why), "%.150s", words[0] ? words : "nvidia-smi ended without a word");
+    return REMOTE_FAILED;
+}
+
+static struct cards *cards(struct remote *r)
+{
+    if (!r->cards)
+        r->cards = cards_new();
+    return r->cards;
+}
+
+enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
+{
+    bool was_fresh = r->tables.fresh, fine = true;
+    int64_t cpus;
+    if (line.len && line.p[line.len - 1] == '\r')
+        line.len--;
+    char what = line.len ? line.p[0] : 0;
+    if (line.len > 1 && line.p[1] != ' ')
+        what = 0;
+    struct str rest = line.len > 2 ? str_n(line.p + 2, line.len - 2) : str_n("", 0);
+    switch (what) {
+    case 'G':
+        smi_tables_gpu(&r->tables, rest);
+        if (r->tables.fresh && !was_fresh) {
+            r->heard_ms = mono_ms;
+            r->hung = false;
+            r->why[0] = 0;
+            return REMOTE_TICK;
+        }
+        return REMOTE_NONE;
+    case 'A':
+        smi_tables_app(&r->tables, rest, mono_ms);
+        return REMOTE_NONE;
+    case 'P':
+        fine = take_ps(r, rest, mono_ms);
+        break;
+    case 'L':
+        fine = take_fixed(r, M_load1, rest);
+        break;
+    case 'U':
+        fine = take_fixed(r, M_uptime, rest);
+        break;
+    case 'C':
+        fine = take_cpu(r, rest);
+        break;
+    case 'M':
+        fine = take_memory(r, rest);
+        break;
+    case 'D':
+        fine = take_disk(r, rest);
+        break;
+    case 'Q':
+        smi_tables_list(&r->tables, rest);
+        break;
+    case 'S':
+        fine = cards_line(cards(r), rest, mono_ms);
+        break;
+    case 'I':
+        cards_json_begin(cards(r));
+        break;
+    case 'H':
+        cards_json_line(cards(r), rest);
+        break;
+    case 'F':
+        r->why[0] = 0;
+        if (!cards_json_end(cards(r)))
+            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s", cards_words(r->cards));
+        break;
+    case 'T': /* a round of a machine without nvidia-smi */
+        r->heard_ms = mono_ms;
+        r->hung = false;
+        return REMOTE_TICK;
+    case 'E':
+        r->gpus_ended = true;
+        return take_end(r);
+    case 'X':
+        collect_text(r->why, sizeof(r->why), rest);
+        r->gpus_ended = r->bare = true;
+        return REMOTE_FAILED;
+    case 'W':
+        r->gpus_ended = true;
+        return REMOTE_AGENT;
+    case 'N':
+        collect_text(r->fact.name, sizeof(r->fact.name), rest);
+        break;
+    case 'K':
+        collect_text(r->fact.kernel, sizeof(r->fact.kernel), rest);
+        break;
+    case 'R':
+        collect_text(r->fact.arch, sizeof(r->fact.arch), rest);
+        break;
+    case 'O':
+        take_quoted(r->fact.os, sizeof(r->fact.os), rest);
+        break;
+    case 'Y':
+        collect_text(r->fact.cpu, sizeof(r->fact.cpu), rest);
+        break;
+    case 'J':
+        fine = str_int(str_trim(rest), &cpus) && cpus > 0 && cpus < 1 << 20;
+        r->fact.cpus = fine ? (int32_t)cpus : r->fact.cpus;
+        break;
+    case 'B':
+        collect_text(r->fact.boot_id, sizeof(r->fact.boot_id), rest);
+        break;
+    default:
+        fine = false;
+    }
+    r->skipped += !fine;
+    return REMOTE_NONE;
+}
+
+enum remote_news remote_wait(struct remote *r, int64_t mono_ms)
+{
+    int64_t limit = (r->heard_ms == r->began_ms ? FIRST_MS : SILENCE_MS) + 2 * r->every_ms;
+    if (r->gpus_ended || mono_ms - r->heard_ms <= limit)
+        return REMOTE_NONE;
+    if (r->tables.words[0] && r->heard_ms == r->began_ms) { /* it says something, again and again, but no table */
+        snprintf(r->why, sizeof(r->why), "nvidia-smi prints no table but: %.100s", r->tables.words);
+        return REMOTE_FAILED;
+    }
+    bool first = !r->hung;
+    r->hung = true;
+    snprintf(r->why, sizeof(r->why), "%s has not answered for %lld s", r->cards ? "the driver" : "nvidia-smi",
+             (long long)(mono_ms - r->heard_ms) / 1000);
+    return first ? REMOTE_FAILED : REMOTE_NONE;
+}
+
+const char *remote_why(const struct remote *r)
+{
+    return r->why;
+}
+
+bool remote_hung(const struct remote *r)
+{
+    return r->hung;
+}
+
+bool remote_bare(const struct remote *r)
+{
+    return r->bare;
+}
+
+uint64_t remote_skipped(const struct remote *r)
+{
+    return r->skipped;
+}
+
+/* ---- what came of it ---- */
+
+static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64_t wall_ms, int64_t mono_ms)
+{
+    struct ps *p = ps_of(r, u->pid);
+    struct str args = str_of(p ? p->args : ""), program;
+    if (!p)
+        return;
+    AUTO_FREE char *name = str_word(&args, &program) ? mem_strn(program.p, program.len) : mem_str("");
+    u->known = reading_known(ret, u->pid, name);
+    if (!u->known)
+        return;
+    if (!p->start_ms)
+        p->start_ms = wall_ms - (mono_ms - p->told_ms) - p->age_s * 1000;
+    u->known->start_ms = p->start_ms;
+    mem_copy_str(u->known->user, sizeof(u->known->user), p->user);
+    mem_copy_str(u->known->cmd, sizeof(u->known->cmd), p->args);
+}
+
+bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct reading *ret)
+{
+    int64_t keep_ms = r->every_ms * 5 / 2;
+    bool any = r->cards ? cards_read(r->cards, r->fact.name, ret) : smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
+    ret->node = r->node;
+    for (size_t i = 0; i < ret->n_devices; i++)
+        for (size_t k = 0; k < ret->devices[i].n_uses; k++)
+            know(r, ret, &ret->devices[i].uses[k], wall_ms, mono_ms);
+    for (int m = 0; !any && m < M_COUNT; m++)
+        any = sample_has(&r->node, (enum metric)m);
+    r->node = (struct sample){0};
+    return any;
+}
+
+void remote_fact(const struct remote *r, struct node_fact *ret)
+{
+    mem_copy_str(ret->name, sizeof(ret->name), r->fact.name);
+    mem_copy_str(ret->os, sizeof(ret->os), r->fact.os);
+    mem_copy_str(ret->kernel, sizeof(ret->kernel), r->fact.kernel);
+    mem_copy_str(ret->arch, sizeof(ret->arch), r->fact.arch);
+    mem_copy_str(ret->cpu, sizeof(ret->cpu), r->fact.cpu);
+    mem_copy_str(ret->boot_id, sizeof(ret->boot_id), r->fact.boot_id);
+    ret->cpus = r->fact.cpus;
+}

@@ -1,0 +1,162 @@
+/* source.c: what all sources share: the last list, when to look again, and what to say. */
+#include "relay/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/rand.h"
+
+#define RETRY_MAX_MS 60000
+
+const struct source_ops *const sources[] =
+    {&source_consul, &source_file_sd, &source_http_sd, &source_ssh_config, &source_sinfo, &source_dns_srv, NULL};
+
+const struct source_ops *source_kind(const char *spec, const char **ret)
+{
+    for (size_t i = 0; sources[i]; i++) {
+        struct str s = str_of(spec);
+        if (str_skip(&s, sources[i]->name) && str_skip(&s, ":")) {
+            *ret = s.p;
+            return sources[i];
+        }
+    }
+    return NULL;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct source *s = arg;
+    (void)fd, (void)what;
+    s->ops->look(s);
+}
+
+void source_again(struct source *s, int64_t ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    event_add(s->timer, &tv);
+}
+
+int source_open(struct source **ret, const struct source_ops *ops, struct event_base *loop, struct http *http,
+                const struct source_conf *conf, source_list_fn *on_list, void *arg, struct err *err)
+{
+    struct source *s;
+    if (!conf->what || !conf->what[0])
+        return err_set(err, -EINVAL, "%s: nothing is named after it", ops->name);
+    int r = ops->open(&s, loop, http, conf, err);
+    if (r < 0)
+        return err_prefix(err, r, "%s", ops->name);
+    s->ops = ops;
+    s->on_list = on_list;
+    s->arg = arg;
+    s->what = mem_str(conf->what);
+    s->only = mem_str(conf->only);
+    s->user = mem_str(conf->user);
+    s->every_ms = conf->every_ms > 0 ? conf->every_ms : ops->every_ms;
+    s->timer = evtimer_new(loop, on_timer, s);
+    source_again(s, 0);
+    *ret = s;
+    return 0;
+}
+
+void source_close(struct source *s)
+{
+    if (!s)
+        return;
+    event_free(s->timer);
+    found_list_fini(&s->last);
+    free(s->what);
+    free(s->only);
+    free(s->user);
+    s->ops->close(s); /* frees it */
+}
+
+const struct source_ops *source_ops_of(const struct source *s)
+{
+    return s->ops;
+}
+
+const char *source_what(const struct source *s)
+{
+    return s->what;
+}
+
+const char *source_note(const struct source *s)
+{
+    return s->note;
+}
+
+static bool wanted(const char *only, struct str name)
+{
+    struct str rest = str_of(only), pattern;
+    if (!only)
+        return true;
+    while (str_cut(&rest, ',', &pattern))
+        if (str_glob(str_trim(pattern), name))
+            return true;
+    return false;
+}
+
+/* Only what is asked for, with the user it is asked as. */
+static void fit(struct source *s, struct found_list *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!wanted(s->only, str_of(l->v[i].name)))
+            continue;
+        l->v[n] = l->v[i];
+        if (!l->v[n].user)
+            l->v[n].user = s->user;
+        n++;
+    }
+    l->n = n;
+}
+
+void source_give(struct source *s, struct found_list *l, const char *note)
+{
+    found_list_settle(l);
+    fit(s, l);
+    mem_copy_str(s->note, sizeof(s->note), note ? note : "");
+    if (l->skipped && !note)
+        snprintf(s->note, sizeof(s->note), "%zu of its names cannot be hosts and are left out", l->skipped);
+    bool news = !s->given || s->error[0] || !found_list_same(&s->last, l);
+    found_list_fini(&s->last);
+    s->last = *l;
+    *l = (struct found_list){0};
+    s->given = true;
+    s->failed = 0;
+    s->error[0] = 0;
+    source_again(s, s->every_ms);
+    if (news)
+        s->on_list(s->arg, s, s->last.v, s->last.n, NULL);
+}
+
+void source_fail(struct source *s, const char *why)
+{
+    int64_t ms = MIN((int64_t)1000 << MIN(s->failed, 10u), (int64_t)RETRY_MAX_MS);
+    bool news = strcmp(s->error, why) != 0;
+    s->failed++;
+    mem_copy_str(s->error, sizeof(s->error), why);
+    source_again(s, ms - (int64_t)((double)ms * rand_unit() / 4)); /* not all at the same moment */
+    if (news)
+        s->on_list(s->arg, s, s->last.v, s->last.n, s->error);
+}
+
+void source_http_words(const struct http_result *r, const char *whom, char ret[320])
+{
+    struct str body = r->body, line = STR("");
+    char said[121];
+    size_t n = 0;
+    if (r->status == 0) {
+        snprintf(ret, 320, "%s does not answer: %.240s", whom, r->error);
+        return;
+    }
+    while (!line.len && str_line(&body, &line))
+        line = str_trim(line);
+    for (; n < line.len && n < sizeof(said) - 1; n++)
+        said[n] = (unsigned char)line.p[n] < 32 || (unsigned char)line.p[n] > 126 ? '?' : line.p[n];
+    said[n] = 0;
+    const char *hint = r->status == 401 || r->status == 403  ? " (is the token right, and may it read this?)"
+                       : r->status >= 300 && r->status < 400 ? " (redirects are not followed: name the last address)"
+                                                             : "";
+    snprintf(ret, 320, "%s answers %d%s%s%s", whom, r->status, said[0] ? ": " : "", said, hint);
+}

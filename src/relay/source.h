@@ -1,0 +1,77 @@
+/*
+ * source.h: where names of nodes come from, one const struct source_ops per kind.
+ *
+ * O1 on_list gets the whole list: settled (found.h), good until it returns. It comes when the list has changed (the
+ * first one always comes), when looking begins to fail or fails for another reason, and when it works again; never from
+ * inside source_open. O2 error: a sentence, and v is the last good list (n 0: there was none yet); nothing that was
+ * known is lost because somebody does not answer. O3 Looking waits on the loop, never in it; only small local files are
+ * read at once. What fails is tried again after 1 s, then twice as long each time up to a minute.
+ * O4 on_list must not close its source.
+ */
+#ifndef RELAY_SOURCE_H
+#define RELAY_SOURCE_H
+
+#include <event2/event.h>
+
+#include "relay/found.h"
+#include "net/http.h"
+
+struct source;
+typedef void source_list_fn(void *arg, struct source *s, const struct found *v, size_t n, const char *error);
+
+struct source_conf {
+    const char *what;                  /* what to look at, in the words of the kind: an address, a file, a name */
+    const char *only;                  /* patterns with commas between; names that fit none are left out. NULL: all */
+    const char *user;                  /* for nodes that come without; NULL: none */
+    const char *token;                 /* consul: X-Consul-Token; http_sd: Authorization: Bearer. NULL: none */
+    const char *ca_file, *pin, *proxy; /* as in http.h */
+    const char *program;               /* sinfo; NULL: from PATH */
+    int64_t every_ms;                  /* between looks; 0: the kind's own */
+};
+
+struct source_ops {
+    const char *name, *summary, *what; /* what: the argument's name in help */
+    bool service_port;                 /* found.port is the announced service's, not sshd's */
+    int64_t every_ms;
+    int (*open)(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+                struct err *err);
+    void (*look)(struct source *s); /* ends, now or later, in source_give or source_fail */
+    void (*close)(struct source *s);
+};
+extern const struct source_ops source_consul, source_file_sd, source_http_sd, source_ssh_config, source_sinfo,
+    source_dns_srv;
+extern const struct source_ops *const sources[]; /* NULL-ended */
+
+/* "consul:http://...", "file_sd:/etc/x.json": the kind, and what follows it in *ret. NULL: no kind is called so. */
+const struct source_ops *source_kind(const char *spec, const char **ret);
+
+/* http may be NULL for kinds that do not need it (-EINVAL then for the others). Copies what it keeps of conf. */
+int source_open(struct source **ret, const struct source_ops *ops, struct event_base *loop, struct http *http,
+                const struct source_conf *conf, source_list_fn *on_list, void *arg, struct err *err);
+void source_close(struct source *s);
+const struct source_ops *source_ops_of(const struct source *s);
+const char *source_what(const struct source *s);
+/* Beside a list that came: names that were left out, a token that sees only a part. "": nothing to say. */
+const char *source_note(const struct source *s);
+
+/* ---- for the kinds: each begins with a struct source, zeroed ---- */
+struct source {
+    const struct source_ops *ops;
+    source_list_fn *on_list;
+    void *arg;
+    char *what, *only, *user;
+    int64_t every_ms;
+    struct event *timer;
+    struct found_list last;
+    bool given; /* last is an answer */
+    unsigned failed;
+    char error[320], note[160];
+};
+/* Takes l; arms the next look. note: a sentence to stand beside it, or NULL. */
+void source_give(struct source *s, struct found_list *l, const char *note);
+void source_fail(struct source *s, const char *why); /* arms the next look */
+void source_again(struct source *s, int64_t ms);     /* instead: look after ms */
+/* What an HTTP answer that is no list says, in one line. */
+void source_http_words(const struct http_result *r, const char *whom, char ret[320]);
+
+#endif

@@ -1,0 +1,115 @@
+/* source_consul.c: a service's nodes, by questions that Consul holds until the answer changes (blocking queries). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "relay/consul.h"
+#include "relay/source.h"
+
+#define ANSWER_MAX (32u << 20)
+#define ASK_MS     10000 /* for an answer that is not held */
+#define APART_MS   1000  /* between questions, at least: an index can move without end */
+
+struct consul {
+    struct source s;
+    struct http_call *call;
+    struct buf base;
+    char *header;
+    uint64_t index; /* 0: ask without */
+    int64_t asked_mono;
+};
+
+static void on_answer(void *arg, const struct http_result *r)
+{
+    struct consul *c = arg;
+    AUTO_FOUND l = {0};
+    struct err err = {0};
+    struct str value = STR("");
+    char words[320];
+    uint64_t had = c->index;
+
+    c->index = 0; /* a server that failed may come back with a younger index: begin anew */
+    if (r->status != 200) {
+        source_http_words(r, "Consul", words);
+        source_fail(&c->s, words);
+        if (r->retry_after_ms > 0)
+            source_again(&c->s, r->retry_after_ms);
+        return;
+    }
+    if (found_consul(&l, r->body, &err) < 0) {
+        source_fail(&c->s, err.msg);
+        return;
+    }
+    if (http_header(r, "X-Consul-Index", &value))
+        c->index = consul_index(had, value);
+    bool part = http_header(r, "X-Consul-Results-Filtered-By-ACLs", &value) && str_eq(value, "true");
+    bool held = c->index || had;
+    source_give(&c->s, &l, part ? "Consul's token sees only a part of the list" : NULL);
+    if (held) /* else its answers have no index: ask now and then */
+        source_again(&c->s, MAX(c->asked_mono + APART_MS - clock_mono_ms(), (int64_t)0));
+}
+
+static void consul_look(struct source *s)
+{
+    struct consul *c = (struct consul *)s;
+    const char *const headers[] = {"Accept: application/json", c->header, NULL};
+    AUTO_BUF url = BUF_INIT(4096);
+    struct err err = {0};
+
+    consul_url(buf_str(&c->base), c->index, &url);
+    c->asked_mono = clock_mono_ms();
+    /* Consul adds up to a sixteenth to the wait, so that not all questions end together. */
+    int64_t limit = c->index ? CONSUL_WAIT_MS + CONSUL_WAIT_MS / 16 + ASK_MS : ASK_MS;
+    if (http_get(c->call, url.p, headers, ANSWER_MAX, limit, &err) < 0)
+        source_fail(s, err.msg);
+}
+
+static void consul_close(struct source *s)
+{
+    struct consul *c = (struct consul *)s;
+    http_call_free(c->call);
+    buf_fini(&c->base);
+    free(c->header);
+    free(c);
+}
+
+static int consul_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+                       struct err *err)
+{
+    AUTO_BUF base = BUF_INIT(2048), old = BUF_INIT(2048), text = {0};
+    const char *what = conf->what;
+    int r = 0;
+    (void)loop;
+    if (!http)
+        return err_set(err, -EINVAL, "there is no HTTP client");
+    if (str_ends(str_of(what), ".json") && str_find(str_of(what), "://") < 0) {
+        if ((r = file_read(what, 1u << 20, &text, err)) < 0)
+            return r;
+        if ((r = consul_old_conf(buf_str(&text), &old, err)) < 0)
+            return err_prefix(err, r, "%s", what);
+        what = old.p;
+    }
+    if ((r = consul_base(what, &base, err)) < 0)
+        return r;
+    if (conf->token && strpbrk(conf->token, "\r\n"))
+        return err_set(err, -EINVAL, "the token has a line end in it");
+    struct consul *c = mem_zero(1, sizeof(*c));
+    c->base = base;
+    base = (struct buf){0};
+    c->header = conf->token ? mem_fmt("X-Consul-Token: %s", conf->token) : NULL;
+    c->call = http_call_new(http, &(struct http_conf){c->base.p, conf->ca_file, conf->pin, conf->proxy}, on_answer, c);
+    *ret = &c->s;
+    return 0;
+}
+
+const struct source_ops source_consul = {
+    .name = "consul",
+    .summary = "nodes of a Consul service, by catalog or health; a service's name asks the local agent",
+    .what = "URL|SERVICE|fetch_stats_conf.json",
+    .service_port = true,
+    .every_ms = 20000,
+    .open = consul_open,
+    .look = consul_look,
+    .close = consul_close,
+};

@@ -1,0 +1,93 @@
+/* source_ssh_config.c: the hosts that an ssh configuration names. Where they are and as whom is left to ssh itself. */
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "relay/source.h"
+
+#define CONFIG_MAX (1u << 20)
+#define FILES_MAX  64
+#define DEPTH_MAX  4
+
+struct reading {
+    struct found_list *list;
+    const char *home;
+    char *folder; /* of the first file: Include is relative to it */
+    int depth, files;
+};
+
+static void read_text(struct reading *in, struct str text);
+
+/* Files that are not there or cannot be read say nothing, as with ssh. */
+static void include(void *arg, struct str path)
+{
+    struct reading *in = arg;
+    AUTO_FREE char *pattern = str_starts(path, "~/") && in->home
+                                  ? mem_fmt("%s/%.*s", in->home, (int)path.len - 2, path.p + 2)
+                              : path.len && path.p[0] == '/' ? mem_strn(path.p, path.len)
+                                                             : mem_fmt("%s/%.*s", in->folder, STR_ARG(path));
+    glob_t g = {0};
+    if (in->depth == DEPTH_MAX || glob(pattern, 0, NULL, &g) != 0)
+        return;
+    in->depth++;
+    for (size_t i = 0; i < g.gl_pathc && in->files < FILES_MAX; i++) {
+        AUTO_BUF text = {0};
+        in->files++;
+        if (file_read(g.gl_pathv[i], CONFIG_MAX, &text, NULL) == 0)
+            read_text(in, buf_str(&text));
+    }
+    in->depth--;
+    globfree(&g);
+}
+
+static void read_text(struct reading *in, struct str text)
+{
+    found_ssh_config(in->list, text, include, in);
+}
+
+static void config_look(struct source *s)
+{
+    AUTO_FOUND l = {0};
+    AUTO_BUF text = {0};
+    struct err err = {0};
+    const char *home = getenv("HOME");
+    bool tilde = str_starts(str_of(s->what), "~/") && home;
+    AUTO_FREE char *path = tilde ? mem_fmt("%s/%s", home, s->what + 2) : mem_str(s->what);
+    int slash = str_rfind(str_of(path), "/");
+    AUTO_FREE char *folder = slash < 0 ? mem_str(".") : mem_strn(path, (size_t)slash);
+    struct reading in = {.list = &l, .home = home, .folder = folder};
+
+    if (file_read(path, CONFIG_MAX, &text, &err) < 0) {
+        source_fail(s, err.msg);
+        return;
+    }
+    read_text(&in, buf_str(&text));
+    if (l.full)
+        source_fail(s, "more hosts than can be taken");
+    else
+        source_give(s, &l, NULL);
+}
+
+static int config_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+                       struct err *err)
+{
+    (void)loop, (void)http, (void)conf, (void)err;
+    *ret = mem_zero(1, sizeof(struct source));
+    return 0;
+}
+
+static void config_close(struct source *s)
+{
+    free(s);
+}
+
+const struct source_ops source_ssh_config = {
+    .name = "ssh_config",
+    .summary = "Host lines without patterns of an ssh configuration; looked at every 10 s",
+    .what = "FILE",
+    .every_ms = 10000,
+    .open = config_open,
+    .look = config_look,
+    .close = config_close,
+};

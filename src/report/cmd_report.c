@@ -1,0 +1,121 @@
+/* cmd_report.c: `muster report`: what companies used of what was assigned to them. The hub does the work; this asks. */
+#include <errno.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "report/compare_rows.h"
+
+#define LIMIT_MS 60000
+
+static const char *const sources[] = {"auto", "agents", "wandb", "both", NULL};
+static const char *const formats[] = {"table", "csv", "json", "html", "pdf", NULL};
+enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
+static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                        "friday", "saturday", "sunday",    NULL};
+
+struct report_conf {
+    struct client_conf client;
+    int source, period, headings, format, week_start;
+    char *company, *from, *to, *last, *zone, *output;
+    int64_t width;
+    bool partial;
+};
+
+static const struct opt report_opts[] = {
+    CLIENT_OPTS(report_conf, client),
+    OPT(report_conf, source, 's', OPT_CHOICE, "auto", "SOURCE",
+        "what agents saw, what Weights & Biases says, or both beside each other; auto: agents, or W&B where they saw "
+        "nothing",
+        .choices = sources),
+    OPT(report_conf, period, 'p', OPT_CHOICE, "daily", "PERIOD",
+        "a row per company and day, week or month; overall: one per company; summary: one per company and project; "
+        "runs: one per run of W&B, against what agents saw of it",
+        .choices = compare_words),
+    OPT(report_conf, company, 'c', OPT_STR, NULL, "NAME", "only this company"),
+    OPT(report_conf, from, 0, OPT_STR, NULL, "DAY",
+        "from this day on: 2026-11-01, or -30d (default: the first with nodes; of a summary the first of the week)"),
+    OPT(report_conf, to, 0, OPT_STR, NULL, "DAY", "up to this day and with it (default: yesterday)"),
+    OPT(report_conf, last, 'n', OPT_STR, NULL, "TIME", "so long up to then, as 30d, instead of --from"),
+    OPT(report_conf, zone, 'z', OPT_STR, NULL, "ZONE", "whose days, as Asia/Tokyo (default: the hub's)"),
+    OPT(report_conf, week_start, 0, OPT_CHOICE, "sunday", "DAY", "weeks begin on it", .choices = week_days),
+    OPT(report_conf, partial, 0, OPT_BOOL, NULL, NULL, "monthly: the month that is not over, too"),
+    OPT(report_conf, headings, 0, OPT_CHOICE, "en", "LANGUAGE", "English, or the original Japanese headings",
+        .choices = headings_words),
+    OPT(report_conf, format, 'f', OPT_CHOICE, "table", "FORMAT",
+        "for a screen, a spreadsheet, a program, a mail, or paper", .choices = formats),
+    OPT(report_conf, output, 'o', OPT_PATH, NULL, "FILE", "write to this file"),
+    OPT(report_conf, width, 0, OPT_INT, NULL, "COLUMNS", "of a table (default: the terminal)", .min = 20, .max = 1000),
+    {0},
+};
+const struct opt_cmd report_face = {
+    .name = "muster report",
+    .summary = "what companies used of the nodes assigned to them",
+    .args = "",
+    .about = "Hours, utilisation and runs per company against its assignment, as the W&B dashboard's tables have them, "
+             "from what agents saw or Weights & Biases says. docs/report.md says how each number is made.",
+    .examples = "muster report --last 30d  # day by day\n"
+                "muster report --period monthly --format csv > months.csv\n"
+                "muster report --period weekly --company Acme --headings ja\n"
+                "muster report --source wandb --period weekly\n"
+                "muster report --period runs --last 7d  # what W&B claims, what was held, why they differ\n"
+                "muster report --period overall --format pdf -o report.pdf",
+    .opts = report_opts,
+};
+
+static int ask_hub(const struct report_conf *conf, struct buf *ret, struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(65536);
+    struct client_conf client = conf->client;
+    char width[24];
+
+    buf_adds(&path, "/api/v1/report");
+    client_param(&path, "source", conf->source ? sources[conf->source] : NULL);
+    client_param(&path, "period", compare_words[conf->period]);
+    client_param(&path, "company", conf->company);
+    client_param(&path, "from", conf->from);
+    client_param(&path, "to", conf->to);
+    client_param(&path, "last", conf->last);
+    client_param(&path, "zone", conf->zone);
+    client_param(&path, "week-start", week_days[conf->week_start]);
+    client_param(&path, "partial", conf->partial ? "true" : NULL);
+    client_param(&path, "headings", headings_words[conf->headings]);
+    client_param(&path, "format", formats[conf->format]);
+    if (conf->format == FORMAT_TABLE) {
+        bool screen = !conf->output && isatty(STDOUT_FILENO);
+        snprintf(width, sizeof(width), "%d", conf->width ? (int)conf->width : screen ? cli_width(80) : 0);
+        client_param(&path, "width", width);
+        client_param(&path, "colour", !conf->output && cli_colour() ? "true" : NULL);
+    }
+    if (path.err)
+        return err_set(err, -EINVAL, "that is too much to ask for at once");
+    client.limit_ms = LIMIT_MS;
+    return client_ask(&client, "GET", path.p, str_of(""), ret, err);
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct report_conf conf = {0};
+    struct err err = {0};
+    AUTO_BUF answer = {0};
+    int argi, r = cli_parse(&report_face, &conf, argc, argv, &argi);
+
+    if (r >= 0)
+        goto out;
+    if (argi < argc)
+        r = cli_fail(&report_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+    else if (conf.format == FORMAT_PDF && !conf.output && isatty(STDOUT_FILENO))
+        r = cli_fail(&report_face, EXIT_USAGE, "a PDF is nothing for a terminal: write it to a file with -o FILE");
+    else if (ask_hub(&conf, &answer, &err) < 0)
+        r = cli_fail(&report_face,
+                     err.code == -EINVAL   ? EXIT_USAGE
+                     : err.code == -ENOENT ? EXIT_NO
+                                           : EXIT_REACH,
+                     "%s", err.msg);
+    else
+        r = cli_save(&report_face, conf.output, conf.format == FORMAT_PDF, &answer);
+out:
+    opt_fini(report_opts, &conf);
+    return r;
+}

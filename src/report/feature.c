@@ -1,0 +1,444 @@
+/* feature.c: when each report is due, the notes of what went out, and its messages on their way to the outbox. */
+#include "report/feature.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "alert/note.h"
+#include "usage/routes.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "notify/outbox.h"
+
+#define LOOK_MS  1000
+#define COUNT_MS 900000 /* so long it waits for the last hours to be counted */
+#define AGAIN_MS 60000
+
+struct mark { /* a report of this name: what was seen to */
+    char name[BULLETIN_NAME_MAX + 1];
+    int64_t id, done_ms, sent_ms;
+    bool busy;          /* one is being made or stored */
+    int64_t again_ms;   /* not before */
+    int64_t counted_ms; /* all of the period is counted since; 0: it is not */
+    char error[200];
+};
+
+struct bulletins_desk {
+    struct hub *h;
+    struct bulletins *list;
+    struct mark *marks;
+    size_t n, cap;
+    int64_t last_id, looked_ms;
+    struct bulletin_now *now;
+};
+
+static struct bulletins *bulletins_of(const struct hub_conf *conf, struct err *err)
+{
+    struct channels *c = channels_new();
+    struct bulletins *b = bulletins_new();
+    int r = channels_read(c, &conf->channels, err);
+
+    if (r == 0) /* `config show` leaves channels out, which may hold secrets: what it prints is understood still */
+        r = bulletins_read(b, &conf->reports, conf->channels.text ? c : NULL, err);
+    channels_free(c);
+    if (r == 0)
+        return b;
+    bulletins_free(b);
+    return NULL;
+}
+
+static int prepare_reports(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    (void)self;
+    *next = bulletins_of(conf, err);
+    return *next ? 0 : -EINVAL;
+}
+
+static void drop_reports(void *next)
+{
+    bulletins_free(next);
+}
+
+static void *open_reports(struct hub *h)
+{
+    struct bulletins_desk *d = h->bulletins = mem_zero(1, sizeof(*d));
+
+    d->h = h;
+    d->list = bulletins_new();
+    return d;
+}
+
+static void close_reports(void *self)
+{
+    struct bulletins_desk *d = self;
+
+    d->h->bulletins = NULL;
+    bulletins_free(d->list);
+    free(d->marks);
+    free(d->now);
+    free(d);
+}
+
+static void take_reports(void *self, void *next)
+{
+    struct bulletins_desk *d = self;
+
+    bulletins_free(d->list);
+    d->list = next;
+}
+
+/* ---- what was seen to ---- */
+
+static struct mark *mark_of(struct bulletins_desk *d, const char *name)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (strcmp(d->marks[i].name, name) == 0)
+            return &d->marks[i];
+    VEC_ROOM(d->marks, d->n, d->cap);
+    struct mark *m = &d->marks[d->n++];
+    *m = (struct mark){.id = ++d->last_id};
+    mem_copy_str(m->name, sizeof(m->name), name);
+    return m;
+}
+
+static void mark_write(const struct mark *m, struct buf *out)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "name", m->name);
+    json_int(&j, "done", m->done_ms);
+    json_int(&j, "sent", m->sent_ms);
+    json_end_obj(&j);
+}
+
+static void load_mark(void *arg, const struct note *n)
+{
+    struct bulletins_desk *d = arg;
+    json_t *o = json_loadb(n->bytes.p ? n->bytes.p : "", n->bytes.len, 0, NULL);
+    const char *name = json_string_value(json_object_get(o, "name"));
+
+    d->last_id = MAX(d->last_id, n->id);
+    if (name && name[0] && strlen(name) <= BULLETIN_NAME_MAX) {
+        struct mark *m = mark_of(d, name);
+        m->id = n->id;
+        m->done_ms = json_integer_value(json_object_get(o, "done"));
+        m->sent_ms = json_integer_value(json_object_get(o, "sent"));
+    } else {
+        log_warn("report", "note %" PRId64 " is not one of a report", n->id);
+    }
+    json_decref(o);
+}
+
+static int load_marks(void *self, struct err *err)
+{
+    struct bulletins_desk *d = self;
+
+    return MIN(store_notes(d->h->store, NOTE_REPORT, false, load_mark, d, err), 0);
+}
+
+static void kept(void *arg, int result)
+{
+    (void)arg;
+    if (result < 0)
+        log_warn("report", "which report went out could not be stored: %s", strerror(-result));
+}
+
+/* Nothing is sent: the period is seen to. */
+static void pass_over(struct bulletins_desk *d, struct mark *m, int64_t done_ms)
+{
+    AUTO_BUF b = BUF_INIT(4096);
+
+    m->done_ms = done_ms;
+    mark_write(m, &b);
+    store_notes_put(d->h->store, &(struct note){.kind = NOTE_REPORT, .id = m->id, .bytes = buf_str(&b)}, 1, kept, NULL);
+}
+
+/* ---- messages ---- */
+
+struct making { /* a report on its way from the worker to the outbox */
+    struct hub *h;
+    char name[BULLETIN_NAME_MAX + 1];
+    struct late *late; /* somebody asked for it; NULL: it was due */
+    struct bulletin_due due;
+    size_t n;
+    char channels[BULLETIN_CHANNELS][CHANNEL_NAME_MAX + 1];
+    struct bulletin_job *job;
+    struct message *messages[BULLETIN_CHANNELS];
+};
+
+static void making_free(struct making *k)
+{
+    for (size_t i = 0; i < BULLETIN_CHANNELS; i++)
+        free(k->messages[i]);
+    free(k);
+}
+
+static void failed(struct making *k, int status, const char *why)
+{
+    struct bulletins_desk *d = k->h->bulletins;
+    struct mark *m = d && !k->late ? mark_of(d, k->name) : NULL;
+    struct reply rp = {0};
+
+    if (m) {
+        if (strcmp(m->error, why) != 0)
+            log_warn("report", "%s could not be sent, it is tried again: %s", k->name, why);
+        mem_copy_str(m->error, sizeof(m->error), why);
+        m->busy = false;
+        m->again_ms = clock_wall_ms() + AGAIN_MS;
+    }
+    if (k->late) {
+        reply_problem(&rp, status, "%s", why);
+        httpd_late_reply(k->late, &rp);
+    }
+    making_free(k);
+}
+
+static void reply_sent(struct making *k)
+{
+    struct reply rp = {.status = 202, .body = BUF_INIT(8192)};
+    struct json j = json_on(&rp.body);
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "name", k->name);
+    json_arr(&j, "channels");
+    for (size_t i = 0; i < k->n; i++)
+        json_cstr(&j, NULL, k->channels[i]);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp.body, '\n');
+    httpd_late_reply(k->late, &rp);
+}
+
+static void stored(void *arg, int result)
+{
+    struct making *k = arg;
+    struct bulletins_desk *d = k->h->bulletins;
+    char why[160];
+
+    if (result < 0) {
+        snprintf(why, sizeof(why), "the hub cannot store it: %s", strerror(-result));
+        failed(k, result == -ENOSPC ? 507 : 503, why);
+        return;
+    }
+    for (size_t i = 0; i < k->n && k->h->outbox; i++)
+        outbox_put(k->h->outbox, k->messages[i]);
+    if (d && !k->late) {
+        struct mark *m = mark_of(d, k->name);
+        m->busy = false;
+        m->done_ms = k->due.to_ms;
+        m->sent_ms = k->messages[0]->created_ms;
+        m->counted_ms = 0;
+        m->error[0] = 0;
+        log_info("report", "%s: %s", k->name, k->messages[0]->title);
+    }
+    if (k->late)
+        reply_sent(k);
+    making_free(k);
+}
+
+/* The messages, and that the period is seen to: all of it or nothing. */
+static void put(struct making *k)
+{
+    struct note notes[BULLETIN_CHANNELS + 1];
+    struct buf bytes[BULLETIN_CHANNELS + 1];
+    size_t n = 0;
+
+    for (; n < k->n; n++) {
+        bytes[n] = BUF_INIT((size_t)2 * NOTE_MAX);
+        message_write(k->messages[n], &bytes[n]);
+        notes[n] = (struct note){.kind = NOTE_MESSAGE, .id = k->messages[n]->id, .bytes = buf_str(&bytes[n])};
+    }
+    if (!k->late) {
+        struct mark m = *mark_of(k->h->bulletins, k->name);
+        m.done_ms = k->due.to_ms;
+        m.sent_ms = k->messages[0]->created_ms;
+        bytes[n] = BUF_INIT(4096);
+        mark_write(&m, &bytes[n]);
+        notes[n] = (struct note){.kind = NOTE_REPORT, .id = m.id, .bytes = buf_str(&bytes[n])};
+        n++;
+    }
+    store_notes_put(k->h->store, notes, n, stored, k);
+    for (size_t i = 0; i < n; i++)
+        buf_fini(&bytes[i]);
+}
+
+static void made(void *arg, struct reply *rp)
+{
+    struct making *k = arg;
+    size_t n = 0;
+
+    if (!k->h->outbox || !k->h->bulletins || rp->status) {
+        AUTO_FREE char *why = NULL;
+        json_t *o = json_loadb(rp->body.p ? rp->body.p : "", rp->body.len, 0, NULL);
+        const char *detail = json_string_value(json_object_get(o, "detail"));
+        why = mem_str(detail ? detail : "the hub stops");
+        json_decref(o);
+        failed(k, rp->status ? rp->status : 503, why);
+        return;
+    }
+    for (size_t i = 0; i < k->n; i++) { /* a channel may be gone since */
+        const struct channel *c = channels_find(outbox_channels(k->h->outbox), k->channels[i]);
+        if (!c)
+            continue;
+        k->messages[n] =
+            bulletin_message(bulletin_job_made(k->job), k->name, c, outbox_next_id(k->h->outbox), clock_wall_ms());
+        memmove(k->channels[n++], c->name, strlen(c->name) + 1);
+    }
+    k->n = n;
+    k->job = NULL; /* it ends after this */
+    if (n)
+        put(k);
+    else
+        failed(k, 409, "its channels are not there");
+}
+
+/* ---- when ---- */
+
+static const struct zone *zone_for(struct bulletins_desk *d, const struct bulletin *b)
+{
+    struct usage_now now;
+
+    if (b->zone)
+        return b->zone;
+    hub_usage_now(d->h, &now);
+    return now.zone;
+}
+
+static int begin(struct bulletins_desk *d, const struct bulletin *b, const struct bulletin_due *due, uint32_t missed,
+                 const char *channel, struct request *rq, int64_t now_ms)
+{
+    struct making *k = mem_zero(1, sizeof(*k));
+
+    k->h = d->h;
+    k->due = *due;
+    mem_copy_str(k->name, sizeof(k->name), b->name);
+    k->n = channel[0] ? 1 : b->n_channels;
+    for (size_t i = 0; i < k->n; i++)
+        mem_copy_str(k->channels[i], sizeof(k->channels[i]), channel[0] ? channel : b->channels[i]);
+    k->job = bulletin_job_new(&d->h->api, b, zone_for(d, b), due, missed, now_ms);
+    struct past_ask *ask = bulletin_job_ask(k->job);
+    int r = ask_beside(d->h, ask, made, k);
+    if (r < 0) {
+        ask->end(ask);
+        free(k);
+        return r;
+    }
+    if (rq)
+        k->late = httpd_late(rq);
+    return 0;
+}
+
+/* What arrived last is in the numbers: all of the period is counted, and what was counted is on disk; or it was waited
+ * for long enough. */
+static bool is_counted(struct bulletins_desk *d, const struct bulletin *b, const struct bulletin_due *due,
+                       struct mark *m, int64_t now_ms)
+{
+    struct usage_now now;
+
+    if (b->status || now_ms - MAX(due->at_ms, d->h->started_ms) > COUNT_MS)
+        return true;
+    hub_usage_now(d->h, &now);
+    if (now.waiting || now.counted_to_ms < due->to_ms)
+        m->counted_ms = 0;
+    else if (!m->counted_ms || m->counted_ms > now_ms)
+        m->counted_ms = now_ms;
+    return m->counted_ms && now_ms - m->counted_ms > 2 * d->h->conf.commit + LOOK_MS;
+}
+
+static void look(struct bulletins_desk *d, const struct bulletin *b, int64_t now_ms)
+{
+    struct mark *m = mark_of(d, b->name);
+    struct bulletin_due due;
+    uint32_t missed;
+
+    if (m->busy)
+        return;
+    switch (bulletin_step(b, zone_for(d, b), m->done_ms, now_ms, &due, &missed)) {
+    case BULLETIN_WAIT:
+        break;
+    case BULLETIN_RESET:
+        log_warn("report", "%s went out in a time to come, of a clock that was wrong: it begins anew", b->name);
+        pass_over(d, m, due.to_ms);
+        break;
+    case BULLETIN_BEGIN:
+        pass_over(d, m, due.to_ms);
+        break;
+    case BULLETIN_SKIP:
+        log_warn("report", "%s was due more than a day ago, and %u before it: left out", b->name, missed);
+        m->error[0] = 0;
+        pass_over(d, m, due.to_ms);
+        break;
+    case BULLETIN_SEND:
+        if ((now_ms < m->again_ms && m->again_ms - now_ms <= AGAIN_MS) || !is_counted(d, b, &due, m, now_ms))
+            break;
+        if (missed)
+            log_warn("report", "%s: %u before this one went out to nobody, the hub was off", b->name, missed);
+        m->busy = begin(d, b, &due, missed, "", NULL, now_ms) == 0;
+        break;
+    }
+}
+
+static void send_due(void *self, int64_t now_ms)
+{
+    struct bulletins_desk *d = self;
+    size_t n;
+    const struct bulletin *v = bulletins_all(d->list, &n);
+
+    if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
+        return;
+    d->looked_ms = now_ms;
+    for (size_t i = 0; i < n; i++)
+        if (v[i].n_channels)
+            look(d, &v[i], now_ms);
+}
+
+/* ---- for the API ---- */
+
+const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t *ret_n)
+{
+    struct bulletins_desk *d = ((struct hub *)hub)->bulletins;
+    const struct bulletin *v = bulletins_all(d->list, ret_n);
+
+    d->now = mem_grow(d->now, MAX(*ret_n, 1u), sizeof(*d->now));
+    for (size_t i = 0; i < *ret_n; i++)
+        mark_of(d, v[i].name); /* all of them are there before one is pointed at */
+    for (size_t i = 0; i < *ret_n; i++) {
+        const struct mark *m = mark_of(d, v[i].name);
+        d->now[i] =
+            (struct bulletin_now){.b = &v[i], .zone = zone_for(d, &v[i]), .sent_ms = m->sent_ms, .error = m->error};
+        bulletin_times(&v[i], d->now[i].zone, now_ms, &d->now[i].last, &d->now[i].next);
+    }
+    return d->now;
+}
+
+enum reply_how bulletins_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+                                   const char *channel)
+{
+    struct bulletins_desk *d = ((struct hub *)hub)->bulletins;
+    const struct bulletin *b = bulletins_find(d->list, name);
+    struct bulletin_due last, next;
+
+    if (!b)
+        return reply_problem(rp, 404, "there is no report '%.100s'", name);
+    if (channel[0] && !channels_find(outbox_channels(d->h->outbox), channel))
+        return reply_problem(rp, 404, "there is no channel '%.60s' under channels", channel);
+    bulletin_times(b, zone_for(d, b), rq->now_ms, &last, &next);
+    if (begin(d, b, &last, 0, channel, rq, rq->now_ms) < 0)
+        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+    return REPLY_LATER;
+}
+
+const struct feature report_feature = {
+    .name = "report",
+    .open = open_reports,
+    .prepare = prepare_reports,
+    .drop = drop_reports,
+    .take = take_reports,
+    .load = load_marks,
+    .tick = send_due,
+    .close = close_reports,
+};

@@ -1,0 +1,24 @@
+/*
+ * feature.h: the desk that sends reports at their times (report/schedule.h). What is in one is made beside the loop
+ * (report/make.h).
+ *
+ * E1 That a period was seen to is a note, stored with the messages of its report in one piece: a restart sends nothing
+ * twice and forgets nothing. E2 What cannot be made or stored is tried again, until it is too old. E3 One that was due
+ * while the hub was off goes out once, within a day; older ones are left out, and that is said.
+ */
+#ifndef REPORT_FEATURE_H
+#define REPORT_FEATURE_H
+
+#include "report/make.h"
+#include "hub/feature.h"
+#include "hub/hub.h"
+
+struct bulletins_desk;
+extern const struct feature report_feature;
+
+/* For the API. */
+const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t *ret_n);
+enum reply_how bulletins_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+                                   const char *channel);
+
+#endif

@@ -1,0 +1,82 @@
+/* message.c: a report as the message of a channel: what fits there, and how. */
+#include "report/make.h"
+#include "base/mem.h"
+
+#define FENCED_MAX 2800 /* of Slack's 3000 in a block */
+#define PLAIN_MAX  3500 /* of ntfy's 4096 */
+#define TEXT_MAX   (300u << 10)
+#define TEXT_TYPE  "text/plain"
+
+/* The whole lines that fit. */
+static void add_lines(struct buf *out, struct str text, size_t max)
+{
+    if (text.len <= max) {
+        buf_addstr(out, text);
+        return;
+    }
+    int end = str_rfind(str_n(text.p, max), "\n");
+    buf_addstr(out, str_n(text.p, (size_t)MAX(end, 0)));
+    buf_adds(out, "\n(cut: it is too long for this channel)\n");
+}
+
+static void add_file(struct message *m, struct message_file *files, const char *name, const char *type,
+                     const struct buf *bytes)
+{
+    if (!bytes->len)
+        return;
+    files[m->n_files++] = (struct message_file){.name = name, .type = type, .bytes = buf_str(bytes)};
+    m->files = files;
+}
+
+/* Through the bot what is long is a file: a status always is. */
+static void for_bot(const struct bulletin_made *made, struct message *m, struct message_file *files, struct buf *text)
+{
+    if (made->screen.len) {
+        add_file(m, files, BULLETIN_SCREEN, TEXT_TYPE, &made->screen);
+    } else if (made->text.len > FENCED_MAX) {
+        add_file(m, files, BULLETIN_TEXT, TEXT_TYPE, &made->text);
+    } else {
+        buf_adds(text, "```\n");
+        buf_addstr(text, buf_str(&made->text));
+        buf_adds(text, "```");
+    }
+    add_file(m, files, BULLETIN_PICTURE, "image/png", &made->picture);
+}
+
+static void for_hook(const struct bulletin_made *made, struct buf *text)
+{
+    buf_adds(text, "```\n");
+    add_lines(text, buf_str(&made->text), FENCED_MAX);
+    buf_adds(text, "```");
+}
+
+struct message *bulletin_message(const struct bulletin_made *made, const char *name, const struct channel *c,
+                                 int64_t id, int64_t now_ms)
+{
+    const char *type = channel_words[c->type];
+    struct message_file files[MESSAGE_FILES_MAX];
+    AUTO_BUF text = BUF_INIT(TEXT_MAX + 4096);
+    struct message m = {.id = id,
+                        .created_ms = now_ms,
+                        .kind = MESSAGE_REPORT,
+                        .severity = SEV_INFO,
+                        .channel = c->name,
+                        .rule = name,
+                        .title = made->title};
+
+    if (strcmp(type, "mail") == 0) {
+        add_lines(&text, buf_str(&made->text), TEXT_MAX);
+        m.html = made->html.len ? made->html.p : "";
+        add_file(&m, files, BULLETIN_PICTURE, "image/png", &made->picture);
+    } else if (strcmp(type, "slack-bot") == 0) {
+        for_bot(made, &m, files, &text);
+    } else if (strcmp(type, "slack") == 0) {
+        for_hook(made, &text);
+    } else {
+        add_lines(&text, buf_str(&made->text), strcmp(type, "ntfy") == 0 ? PLAIN_MAX : TEXT_MAX);
+    }
+    if (made->picture.len && !m.n_files)
+        buf_adds(&text, "\nThe chart does not go through this channel.\n");
+    m.text = text.p ? text.p : "";
+    return message_copy(&m);
+}

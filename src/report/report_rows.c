@@ -1,0 +1,152 @@
+/* report_rows.c: which column is called what, and what a cell shows. */
+#include "report/report_rows.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/zone.h"
+
+const char *const headings_words[HEADINGS_COUNT + 1] = {"en", "ja", NULL};
+
+static const struct heading company = {"company", "Company", "COMPANY", "企業名", CELL_TEXT, 0, 100};
+static const struct heading when[] = {
+    [REPORT_DAILY] = {"date", "Date", "DATE", "日付", CELL_TEXT, 0, 95},
+    [REPORT_WEEKLY] = {"week_start", "Week start", "WEEK OF", "週開始日", CELL_TEXT, 0, 95},
+    [REPORT_MONTHLY] = {"month", "Month", "MONTH", "年月", CELL_TEXT, 0, 95},
+};
+static const struct heading numbers[] = {
+    {"total_gpu_hour", "Total GPU hours (h)", "HOURS", "合計GPU使用時間(h)", CELL_FIXED, 10, 90},
+    {"utilization_rate", "GPU utilization rate (%)", "RATE%", "GPU稼働率(%)", CELL_FIXED, 10, 89},
+    {"average_performance", "Average GPU performance (%)", "PERF%", "平均GPUパフォーマンス率(%)", CELL_FIXED, 10, 80},
+    {"max_performance", "Maximum GPU performance (%)", "MAX%", "最大GPUパフォーマンス率(%)", CELL_FIXED, 10, 60},
+    {"average_memory", "Average GPU memory utilization (%)", "MEM%", "平均GPUメモリ利用率(%)", CELL_FIXED, 10, 70},
+    {"max_memory", "Maximum GPU memory utilization (%)", "MAXMEM%", "最大GPUメモリ利用率(%)", CELL_FIXED, 10, 50},
+    {"n_runs", "n_runs", "RUNS", NULL, CELL_INT, 0, 85},
+    {"assigned_gpu_node", "assigned_gpu_node", "NODES", NULL, CELL_INT, 0, 75},
+    {"assigned_gpu_hour", "assigned_gpu_hour", "ASSIGNED", NULL, CELL_FIXED, 10, 65},
+    {"_total_gpu_hour", "_total_gpu_hour", "UNCAPPED", NULL, CELL_FIXED, 10, 40},
+    {"total_metrics_hour", "total_metrics_hour", "MEASURED", NULL, CELL_FIXED, 10, 30},
+};
+static const struct heading summary[] = {
+    {"company_name", "company_name", "COMPANY", NULL, CELL_TEXT, 0, 100},
+    {"project", "project", "PROJECT", NULL, CELL_TEXT, 0, 95},
+    {"total_hours", "Total hours", "HOURS", NULL, CELL_FIXED, 100, 90},
+    {"total_runs", "Total runs", "RUNS", NULL, CELL_INT, 0, 85},
+    {"master_node_runs", "master_node_runs", "MASTER", NULL, CELL_INT, 0, 60},
+    {"overlap_runs", "overlap_runs", "OVERLAP", NULL, CELL_INT, 0, 80},
+    {"ignore_runs", "ignore_runs", "IGNORED", NULL, CELL_INT, 0, 50},
+};
+
+void report_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang)
+{
+    const char *full = lang == HEADINGS_JA && h->ja ? h->ja : h->en;
+    const char *shown = naming == NAMING_SHORT && lang == HEADINGS_EN ? h->shorter : full;
+
+    t->cols[t->rows.n_cols++] = (struct column_spec){.name = naming == NAMING_KEY ? h->key : full,
+                                                     .title = shown,
+                                                     .type = h->type,
+                                                     .per = h->per,
+                                                     .right = h->type != CELL_TEXT,
+                                                     .weight = h->weight};
+}
+
+void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
+{
+    report_column(t, &company, naming, lang);
+    if (period != REPORT_OVERALL)
+        report_column(t, &when[period], naming, lang);
+}
+
+static void columns(struct report_table *t, enum report_period period, enum naming naming, enum headings lang)
+{
+    rows_init(&t->rows, t->cols, 0);
+    if (period == REPORT_SUMMARY) {
+        for (size_t i = 0; i < ARRAY_LEN(summary); i++)
+            report_column(t, &summary[i], naming, lang);
+        return;
+    }
+    report_lead(t, period, naming, lang);
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        report_column(t, &numbers[i], naming, lang);
+}
+
+/* Numbers have all their decimals on screens; programs get them without zeros at the end. */
+void report_number(struct cell *c, const struct column_spec *col, int64_t v)
+{
+    int64_t size = v < 0 ? -v : v;
+
+    cell_int(c, v);
+    if (col->type == CELL_FIXED)
+        cell_screen(c, "%s%lld.%0*lld", v < 0 ? "-" : "", (long long)(size / col->per), col->per == 100 ? 2 : 1,
+                    (long long)(size % col->per));
+}
+
+size_t report_lead_cells(struct cell *c, enum report_period period, const char *name, int32_t day)
+{
+    char text[16];
+
+    cell_text(&c[0], str_of(name));
+    if (period == REPORT_OVERALL)
+        return 1;
+    date_text(day, text);
+    cell_text(&c[1], str_n(text, period == REPORT_MONTHLY ? 7 : strlen(text)));
+    return 2;
+}
+
+static void add_row(struct report_table *t, enum report_period period, const struct report_row *r)
+{
+    const int64_t v[] = {r->total, r->rate,  r->util_avg, r->util_max, r->mem_avg, r->mem_max,
+                         r->runs,  r->nodes, r->assigned, r->uncapped, r->metrics};
+    struct cell *c = rows_add(&t->rows);
+    size_t at = report_lead_cells(c, period, r->company, r->day);
+
+    for (size_t i = 0; i < ARRAY_LEN(v); i++, at++)
+        report_number(&c[at], &t->cols[at], v[i]);
+}
+
+static void add_project(struct report_table *t, const struct summary_row *p)
+{
+    const int64_t v[] = {p->total, p->runs, p->master_runs, p->overlap_runs, p->ignored_runs};
+    struct cell *c = rows_add(&t->rows);
+
+    cell_text(&c[0], str_of(p->company));
+    if (p->project)
+        cell_text(&c[1], str_of(p->project));
+    for (size_t i = 0; i < ARRAY_LEN(v); i++)
+        report_number(&c[2 + i], &t->cols[2 + i], v[i]);
+}
+
+void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret)
+{
+    columns(ret, r->period, naming, lang);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->period == REPORT_SUMMARY)
+            add_project(ret, &r->projects[i]);
+        else
+            add_row(ret, r->period, &r->rows[i]);
+}
+
+void report_table_fini(struct report_table *t)
+{
+    if (t)
+        rows_fini(&t->rows);
+}
+
+static void left(struct buf *out, int64_t gpu_minutes, const char *what)
+{
+    if (gpu_minutes)
+        buf_addf(out, "%lld.%lld GPU-hours %s and are in no row.\n", (long long)((gpu_minutes + 3) / 6 / 10),
+                 (long long)((gpu_minutes + 3) / 6 % 10), what);
+}
+
+void report_notes(struct buf *out, const struct report *r)
+{
+    char text[16];
+
+    if (r->month_left_out)
+        buf_addf(out, "%.7s is not over and not listed: ask for partial months to see it.\n",
+                 date_text(report_month(r->to), text));
+    left(out, r->no_company, "were of nobody who belongs to a company");
+    left(out, r->unassigned, "ran on days on which their company had no nodes");
+    left(out, r->not_counted, "are not counted by their tags or projects");
+}

@@ -1,0 +1,43 @@
+/* report_rows.h: a report as a table: columns in their order, with the headings people know. */
+#ifndef REPORT_REPORT_ROWS_H
+#define REPORT_REPORT_ROWS_H
+
+#include "model/rows.h"
+#include "report/report.h"
+
+enum headings { HEADINGS_EN, HEADINGS_JA, HEADINGS_COUNT };
+extern const char *const headings_words[HEADINGS_COUNT + 1]; /* "en", "ja"; ends with NULL */
+
+/* What the columns are named: for programs (JSON), in full (CSV, HTML, PDF), or short for a terminal. Of the last two
+ * the headings' language is asked; a summary's are the same in both. */
+enum naming { NAMING_KEY, NAMING_FULL, NAMING_SHORT };
+
+/* A column, declared once. */
+struct heading {
+    const char *key, *en, *shorter, *ja; /* ja NULL: as en */
+    enum cell_type type;
+    int64_t per;
+    int weight;
+};
+
+#define REPORT_COLUMNS 14
+
+struct report_table {
+    struct rows rows; /* its cols are these: do not move it */
+    struct column_spec cols[REPORT_COLUMNS];
+};
+void report_table(const struct report *r, enum naming naming, enum headings lang, struct report_table *ret);
+void report_table_fini(struct report_table *t);
+
+/* For tables of other rows: one column more; the columns that say whose and when (REPORT_OVERALL: whose alone) and a
+ * row's cells of them, and how many those are; a number with all its decimals. */
+void report_column(struct report_table *t, const struct heading *h, enum naming naming, enum headings lang);
+void report_lead(struct report_table *t, enum report_period period, enum naming naming, enum headings lang);
+size_t report_lead_cells(struct cell *c, enum report_period period, const char *company, int32_t day);
+void report_number(struct cell *c, const struct column_spec *col, int64_t v);
+
+/* What a reader must know beside the rows, a sentence each with a line end: what was left out. Nothing when there is
+ * nothing. */
+void report_notes(struct buf *out, const struct report *r);
+
+#endif

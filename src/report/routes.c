@@ -1,0 +1,108 @@
+/* routes.c: the routes of scheduled reports: which there are, how one looks now, and sending it at once. */
+#include <jansson.h>
+
+#include "report/make.h"
+#include "hub/handlers.h"
+#include "base/json.h"
+
+static const struct bulletin_now *find(struct api *a, struct request *rq, struct reply *rp)
+{
+    size_t n;
+    const struct bulletin_now *v = a->bulletins(a->hub, rq->now_ms, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(rq->tail, v[i].b->name))
+            /* cppcheck-suppress returnDanglingLifetime ; v is the hub's own, n only says how many there are */
+            return &v[i];
+    reply_problem(rp, 404, "there is no report '%.*s' under reports; /api/v1/reports lists them",
+                  (int)MIN(rq->tail.len, 100u), rq->tail.p);
+    return NULL;
+}
+
+static void moment(struct json *j, const char *key, int64_t at_ms)
+{
+    if (at_ms > 0)
+        json_int(j, key, at_ms);
+    else
+        json_none(j, key);
+}
+
+static void bulletin_json(struct json *j, const struct bulletin_now *x)
+{
+    char at[8], what[48];
+
+    snprintf(at, sizeof(at), "%02d:%02d", x->b->at / 60 % 24, x->b->at % 60);
+    bulletin_what(x->b, what);
+    json_obj(j, NULL);
+    json_cstr(j, "name", x->b->name);
+    json_cstr(j, "what", what);
+    json_cstr(j, "every", period_words[x->b->every]);
+    json_cstr(j, "at", at);
+    json_cstr(j, "zone", zone_name(x->zone));
+    json_arr(j, "channels");
+    for (size_t i = 0; i < x->b->n_channels; i++)
+        json_cstr(j, NULL, x->b->channels[i]);
+    json_end_arr(j);
+    json_cstr(j, "filter", x->b->filter);
+    json_cstr(j, "company", x->b->company);
+    json_cstr(j, "team", x->b->team);
+    moment(j, "next", x->b->n_channels ? x->next.at_ms : 0);
+    moment(j, "sent", x->sent_ms);
+    json_cstr(j, "error", x->error[0] ? x->error : NULL);
+    json_end_obj(j);
+}
+
+enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
+{
+    size_t n;
+    const struct bulletin_now *v = a->bulletins(a->hub, rq->now_ms, &n);
+
+    rp->body = BUF_INIT(1u << 20);
+    struct json j = json_on(&rp->body);
+    json_obj(&j, NULL);
+    json_int(&j, "at", rq->now_ms);
+    json_arr(&j, "rows");
+    for (size_t i = 0; i < n; i++)
+        bulletin_json(&j, &v[i]);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(&rp->body, '\n');
+    return REPLY_NOW;
+}
+
+enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
+{
+    static const char *const words[] = {"text", "html", "png"};
+    struct str format = request_query(rq, "format");
+    const struct bulletin_now *x = find(a, rq, rp);
+    size_t i = 0;
+
+    if (!x)
+        return REPLY_NOW;
+    while (format.len && i < ARRAY_LEN(words) && !str_eq(format, words[i]))
+        i++;
+    if (i == ARRAY_LEN(words))
+        return reply_problem(rp, 400, "format '%.*s' is not known: there are text, html and png",
+                             (int)MIN(format.len, 40u), format.p);
+    struct bulletin_job *k = bulletin_job_new(a, x->b, x->zone, &x->last, 0, rq->now_ms);
+    bulletin_job_format(k, words[i]);
+    return a->ask(a->hub, rq, rp, bulletin_job_ask(k));
+}
+
+enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
+{
+    const struct bulletin_now *x = find(a, rq, rp);
+    json_t *o = x ? read_object(rq, rp) : NULL, *channel = json_object_get(o, "channel");
+    enum reply_how how = REPLY_NOW;
+
+    if (!o)
+        return REPLY_NOW;
+    if (channel && !json_is_string(channel))
+        how = reply_problem(rp, 400, "channel is not a text: the name of a channel");
+    else if (!channel && !x->b->n_channels)
+        how = reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
+    else
+        how = a->bulletin_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
+    json_decref(o);
+    return how;
+}

@@ -1,0 +1,410 @@
+/* routes_report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the zone's
+ * file, the records and the arithmetic are a worker's. */
+#include "report/report.h"
+
+#include <errno.h>
+
+#include "hub/handlers.h"
+#include "report/write.h"
+#include "usage/routes.h"
+#include "base/mem.h"
+#include "base/zone.h"
+#include "history/history.h"
+#include "now/view.h"
+#include "base/when.h"
+#include "report/runs.h"
+#include "wandb/days.h"
+
+#define DAY_MS 86400000ll
+
+#define SUNDAY 6
+
+struct report_job {
+    struct past_ask ask; /* first */
+    struct census *census;
+    int64_t now_ms, graphics_mem;
+    int period; /* enum report_period, or REPORT_RUNS */
+    enum report_source source;
+    struct report_look look;
+    bool partial;
+    char *company, *from, *to, *last;
+    char *zone, *own_zone; /* as asked for; the hub's */
+    size_t n;
+    struct runs_node *nodes; /* with copies of their names */
+};
+
+/* ---- the days ---- */
+
+/* A date, "today", "yesterday", or a moment as elsewhere; its day. */
+static int day_parse(const char *s, const char *what, const struct zone *z, int64_t now_ms, int32_t *ret,
+                     struct err *err)
+{
+    int32_t today = zone_date(z, now_ms);
+    int64_t ms;
+
+    if (strcmp(s, "today") == 0 || strcmp(s, "yesterday") == 0) {
+        *ret = today - (s[0] == 'y');
+        return 0;
+    }
+    if (date_parse(str_of(s), ret))
+        return 0;
+    int r = when_parse(str_of(s), what, now_ms, &ms, err);
+    if (r < 0)
+        return err_set(err, r, "%s '%.60s' is not a day: write 2026-11-15, today, yesterday, or a moment as -30d", what,
+                       s);
+    *ret = zone_date(z, ms);
+    return 0;
+}
+
+/* The first day any company (or the one asked for) had nodes. */
+static int32_t first_day(const struct report_job *job, int32_t to)
+{
+    size_t n;
+    const struct company *v = census_companies(job->census, &n);
+    int32_t first = to, day, end;
+
+    for (size_t i = 0; i < n; i++)
+        if ((!job->company || strcmp(v[i].name, job->company) == 0) && company_period(&v[i], &day, &end))
+            first = MIN(first, day);
+    return first;
+}
+
+/* Days to come are not reported on. */
+static int days_of(const struct report_job *job, const struct zone *z, struct report_ask *ask, struct err *err)
+{
+    int32_t today = zone_date(z, job->now_ms), from = 0, to = today - 1;
+    int64_t last_ms = 0;
+    int r = job->to ? day_parse(job->to, "to", z, job->now_ms, &to, err) : 0;
+
+    if (r < 0)
+        return r;
+    if (job->last && (!str_duration_ms(str_of(job->last), &last_ms) || last_ms < DAY_MS))
+        return err_set(err, -EINVAL, "last '%.60s' is not a length of at least a day: write 30d or 4w", job->last);
+    if (job->last && job->from)
+        return err_set(err, -EINVAL, "from and last exclude each other");
+    if (job->from && (r = day_parse(job->from, "from", z, job->now_ms, &from, err)) < 0)
+        return r;
+    if (job->from && from > to)
+        return err_set(err, -EINVAL, "from is after to");
+    to = MIN(to, today);
+    if (job->last)
+        from = (int32_t)MAX(to - last_ms / DAY_MS + 1, 0);
+    else if (!job->from)
+        from = job->period == REPORT_SUMMARY || job->period == REPORT_RUNS ? report_week(to, job->look.week_start)
+                                                                           : first_day(job, to);
+    ask->from = MIN(from, to);
+    ask->to = to;
+    if (job->from && from > to)
+        return err_set(err, -EINVAL, "from lies in the future: there is nothing to report yet");
+    return 0;
+}
+
+static int32_t day_minutes(void *arg, int32_t day)
+{
+    return (int32_t)((zone_date_ms(arg, day + 1) - zone_date_ms(arg, day)) / 60000);
+}
+
+/* ---- the store, as runs ask for it ---- */
+
+static int procs_of(void *arg, int64_t from_ms, void (*each)(void *each_arg, const struct store_proc *p),
+                    void *each_arg, struct err *err)
+{
+    const struct past_source *past = arg;
+    return past->procs ? past->procs(past->procs_arg, NULL, from_ms, each, each_arg, err) : 0;
+}
+
+static int jobs_of(void *arg, const struct job_ask *ask, void (*each)(void *each_arg, const struct job_fact *j),
+                   void *each_arg, struct err *err)
+{
+    const struct past_source *past = arg;
+    struct job_ask own = *ask;
+    own.stop_arg = past->stop_arg;
+    return past->jobs ? past->jobs(past->procs_arg, &own, each, each_arg, err) : 0;
+}
+
+static int history_of(void *arg, const struct history_ask *ask, struct history *ret, struct err *err)
+{
+    const struct past_source *past = arg;
+    struct history_ask own = *ask;
+    own.session = past->session;
+    own.stop = past->stop;
+    own.arg = past->stop_arg;
+    return past->history(past->store, &own, ret, err);
+}
+
+static bool stopped(void *arg)
+{
+    const struct past_source *past = arg;
+    return past->stop && past->stop(past->stop_arg);
+}
+
+/* ---- the answer ---- */
+
+/* What is read for an answer, and made of it. */
+struct making {
+    const struct report_job *job;
+    const struct past_source *past;
+    struct wandb_told told;
+    struct zone *z;
+    struct report_ask ask;
+    struct runs_ask agents;
+    struct runs said, seen;
+    struct report report, other;
+    struct comparison claims;
+    struct report_doc doc;
+};
+
+/* The zone, and the days of it that are asked for. W&B's days are of the zone they were pulled in. */
+static int begin(struct making *k, bool wandb, struct err *err)
+{
+    const struct report_job *job = k->job;
+    const char *name = wandb && k->told.any ? k->told.zone : job->zone ? job->zone : job->own_zone;
+
+    zone_free(k->z);
+    k->z = NULL;
+    if (wandb && k->told.any && job->zone && strcmp(job->zone, k->told.zone) != 0)
+        return err_set(err, -EINVAL,
+                       "zone '%.60s': days of W&B's runs are kept in %s; leave the zone out, or ask for source agents",
+                       job->zone, k->told.zone);
+    int r = zone_load(name, &k->z, err);
+    if (r < 0)
+        return r == -ENOENT ? -EINVAL : r;
+    k->ask =
+        (struct report_ask){.period = job->period == REPORT_RUNS ? REPORT_SUMMARY : (enum report_period)job->period,
+                            .company = job->company,
+                            .week_start = job->look.week_start,
+                            .partial = job->partial,
+                            .day_minutes = day_minutes,
+                            .arg = k->z};
+    return days_of(job, k->z, &k->ask, err);
+}
+
+static int read_agents(struct making *k, struct err *err)
+{
+    const struct report_job *job = k->job;
+    bool runs = job->period == REPORT_RUNS;
+    struct runs_ask ask = {.census = job->census,
+                           .zone = k->z,
+                           .from = k->ask.from,
+                           .to = k->ask.to,
+                           .company = runs ? NULL : k->ask.company, /* a run may be joined to anybody's processes */
+                           .now_ms = job->now_ms,
+                           .graphics_mem = job->graphics_mem,
+                           .n_nodes = job->n,
+                           .nodes = job->nodes,
+                           .arg = (void *)k->past,
+                           .procs = procs_of,
+                           .jobs = jobs_of,
+                           .history = k->ask.period == REPORT_SUMMARY ? NULL : history_of, /* has no utilisation */
+                           .stop = stopped,
+                           .spans = runs};
+
+    k->agents = ask;
+    return runs_of(&k->agents, &k->seen, err);
+}
+
+static int read_wandb(struct making *k, struct err *err)
+{
+    struct wandb_days_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
+
+    ask.ignore_tags = census_ignore_tags(k->job->census, &ask.n_ignore_tags);
+    k->doc.pulled_ms = k->told.pulled_ms;
+    return wandb_days_in(k->past->dir, &ask, &k->said, err);
+}
+
+/* Nobody said where from: agents, unless they saw nothing and W&B did. */
+static int choose(struct making *k, struct err *err)
+{
+    int r = begin(k, false, err);
+
+    k->doc.source = SOURCE_AGENTS;
+    if (r >= 0)
+        r = read_agents(k, err);
+    if (r < 0 || k->seen.n || !k->told.any || (k->job->zone && strcmp(k->job->zone, k->told.zone) != 0))
+        return r;
+    r = begin(k, true, err);
+    if (r >= 0)
+        r = read_wandb(k, err);
+    if (r >= 0 && k->said.n)
+        k->doc.source = SOURCE_WANDB;
+    else if (r >= 0)
+        r = begin(k, false, err);
+    return r;
+}
+
+static int gather(struct making *k, struct err *err)
+{
+    const struct report_job *job = k->job;
+    struct err old = {0};
+    /* a file that cannot be read is no reason not to answer from agents */
+    int r = job->source == SOURCE_AGENTS ? 0 : wandb_told(k->past->dir, &k->told, &old);
+
+    k->doc.source = job->source;
+    if (job->source == SOURCE_AUTO)
+        return choose(k, err);
+    if (r < 0)
+        return err_set(err, r, "%s", old.msg);
+    if (job->source != SOURCE_AGENTS && !k->told.any)
+        return err_set(err, -ENOENT, "there are no runs of W&B yet: `muster wandb pull` gets them (docs/wandb.md)");
+    r = begin(k, job->source != SOURCE_AGENTS, err);
+    if (r >= 0 && job->source != SOURCE_WANDB)
+        r = read_agents(k, err);
+    if (r >= 0 && job->source != SOURCE_AGENTS)
+        r = read_wandb(k, err);
+    return r;
+}
+
+static int make(struct making *k, struct err *err)
+{
+    size_t n;
+    const struct company *companies = census_companies(k->job->census, &n);
+    const struct runs *first = k->doc.source == SOURCE_AGENTS ? &k->seen : &k->said;
+    int r = report_make(&k->ask, companies, n, first->v, first->n, &k->report, err);
+
+    k->doc.r = &k->report;
+    if (r < 0 || k->doc.source != SOURCE_BOTH)
+        return r;
+    if (k->job->period == REPORT_RUNS) {
+        k->agents.company = k->ask.company;
+        k->agents.history = history_of;
+        k->doc.claims = &k->claims;
+        return compare_runs(&k->agents, &k->seen, k->said.v, k->said.n, &k->claims, err);
+    }
+    k->doc.seen = &k->other;
+    return report_make(&k->ask, companies, n, k->seen.v, k->seen.n, &k->other, err);
+}
+
+static void report_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
+{
+    struct report_job *job = (struct report_job *)ask;
+    struct making k = {.job = job, .past = past};
+    struct err err = {0};
+    size_t n;
+    int r = 0;
+
+    census_companies(job->census, &n);
+    if (!n)
+        r = err_set(&err, -ENOENT,
+                    "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
+                    "config.yaml as people_companies (docs/report.md)");
+    if (r >= 0)
+        r = gather(&k, &err);
+    if (r >= 0)
+        r = make(&k, &err);
+    job->look.zone = k.z;
+    if (r < 0)
+        reply_failed(rp, r, &err);
+    else
+        report_write(rp, &k.doc, &job->look);
+    report_fini(&k.report);
+    report_fini(&k.other);
+    comparison_fini(&k.claims);
+    runs_fini(&k.seen);
+    runs_fini(&k.said);
+    zone_free(k.z);
+}
+
+static void report_end(struct past_ask *k)
+{
+    struct report_job *job = (struct report_job *)k;
+
+    for (size_t i = 0; i < job->n; i++) {
+        free((char *)job->nodes[i].key);
+        free((char *)job->nodes[i].name);
+    }
+    free(job->nodes);
+    free(job->company);
+    free(job->from);
+    free(job->to);
+    free(job->last);
+    free(job->zone);
+    free(job->own_zone);
+    census_unref(job->census);
+    free(job);
+}
+
+/* ---- the question ---- */
+
+/* Which of words (ends with NULL) the parameter is; def when it is not there. -1: rp says what there is. */
+static int choice(const struct request *rq, struct reply *rp, const char *name, const char *const *words, int def)
+{
+    struct str s = request_query(rq, name);
+    AUTO_BUF all = BUF_INIT(400);
+
+    if (!s.len)
+        return def;
+    for (int i = 0; words[i]; i++) {
+        if (str_eq_nocase(s, words[i]))
+            return i;
+        buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    reply_problem(rp, 400, "%s '%.*s' is not known: there are %s", name, (int)MIN(s.len, 40u), s.p, all.p);
+    return -1;
+}
+
+static char *text_of(const struct request *rq, const char *name)
+{
+    struct str s = request_query(rq, name);
+    return s.len ? mem_strn(s.p, s.len) : NULL;
+}
+
+/* The zone usage is counted in, by name; NULL: the system's. */
+static char *own_zone(const struct api *a)
+{
+    struct usage_now now = {0};
+
+    if (a->usage_now)
+        a->usage_now(a->hub, &now);
+    return now.zone && strcmp(zone_name(now.zone), "local") != 0 ? mem_str(zone_name(now.zone)) : NULL;
+}
+
+static void call_nodes(struct report_job *job, const struct view *v)
+{
+    job->nodes = mem_zero(v->n + 1, sizeof(*job->nodes));
+    job->n = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        job->nodes[i] = (struct runs_node){mem_str(v->nodes[i]->key), mem_str(v->nodes[i]->name), v->nodes[i]->at_ms};
+}
+
+enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct view_ask all = {.all = true, .demo = a->demo};
+    const struct node_now *one[1];
+    struct view v;
+    struct report_job want = {.ask = {.run = report_run, .end = report_end}, .now_ms = rq->now_ms};
+    int headings = choice(rq, rp, "headings", headings_words, HEADINGS_EN);
+    int format = headings < 0 ? -1 : choice(rq, rp, "format", report_formats, REPORT_JSON);
+    int week_start = format < 0 ? -1 : choice(rq, rp, "week-start", week_days, SUNDAY);
+
+    int source = week_start < 0 ? -1 : choice(rq, rp, "source", report_sources, SOURCE_AUTO);
+
+    want.period = source < 0 ? -1 : choice(rq, rp, "period", compare_words, REPORT_DAILY);
+    if (want.period < 0)
+        return REPLY_NOW;
+    if (want.period == REPORT_RUNS && source != SOURCE_BOTH && source != SOURCE_AUTO)
+        return reply_problem(rp, 400, "runs are compared one by one: that takes both sources");
+    if (want.period == REPORT_SUMMARY && source == SOURCE_BOTH)
+        return reply_problem(rp, 400,
+                             "a project of W&B is none of ours: ask for the summary of one source, or for runs");
+    want.source = want.period == REPORT_RUNS ? SOURCE_BOTH : (enum report_source)source;
+    want.look = (struct report_look){.format = (enum report_format)format,
+                                     .headings = (enum headings)headings,
+                                     .week_start = week_start,
+                                     .now_ms = rq->now_ms,
+                                     .term = {.width = (int)request_int(rq, "width", 0, 0, 1000),
+                                              .colour = request_flag(rq, "colour")}};
+    want.partial = request_flag(rq, "partial");
+    want.company = text_of(rq, "company");
+    want.from = text_of(rq, "from");
+    want.to = text_of(rq, "to");
+    want.last = text_of(rq, "last");
+    want.zone = text_of(rq, "zone");
+    want.own_zone = own_zone(a);
+    want.census = census_ref(a->census);
+    want.graphics_mem = runs_graphics_mem(a->live);
+    struct report_job *job = mem_alloc(sizeof(*job));
+    *job = want;
+    view_of(a->live, &all, rq->now_ms, one, &v);
+    call_nodes(job, &v);
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

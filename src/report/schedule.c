@@ -1,0 +1,303 @@
+/* schedule.c: scheduled reports out of muster.yaml, and their times. What is in one is made elsewhere. */
+#include "report/schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "parse/ytree.h"
+#include "model/fact.h"
+#include "now/filter.h"
+
+#define TEXT_MAX   1000
+#define MISSED_MAX 400
+#define AHEAD_MS   (2 * 86400000ll) /* a clock that was set back by more than this was wrong before */
+#define AT_USUAL   (8 * 60)
+
+struct bulletins {
+    struct bulletin v[BULLETINS_MAX];
+    size_t n;
+    struct arena arena;
+};
+
+struct bulletins *bulletins_new(void)
+{
+    return mem_zero(1, sizeof(struct bulletins));
+}
+
+void bulletins_free(struct bulletins *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n; i++)
+        zone_free(b->v[i].zone);
+    arena_fini(&b->arena);
+    free(b);
+}
+
+const struct bulletin *bulletins_all(const struct bulletins *b, size_t *ret_n)
+{
+    *ret_n = b->n;
+    return b->v;
+}
+
+const struct bulletin *bulletins_find(const struct bulletins *b, const char *name)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (strcmp(b->v[i].name, name) == 0)
+            return &b->v[i];
+    return NULL;
+}
+
+void bulletin_what(const struct bulletin *b, char out[48])
+{
+    snprintf(out, 48, "%s%s", b->status ? "status" : "usage by ", b->status ? "" : usage_by_words[b->by]);
+}
+
+/* ---- muster.yaml ---- */
+
+struct reading {
+    struct bulletins *b;
+    const struct channels *channels;
+    const struct ytree *t;
+    struct err *err;
+};
+
+static struct str text_at(const struct ynode *at)
+{
+    return at->kind == YNODE_TEXT ? str_trim(at->text) : STR("");
+}
+
+static int read_text(struct reading *rd, const struct ynode *at, const char *what, const char **ret)
+{
+    struct str s = text_at(at);
+
+    if (!s.len || s.len > TEXT_MAX || !str_utf8_ok(s))
+        return ytree_fail(rd->t, at, rd->err, "expected %s", what);
+    *ret = arena_strn(&rd->b->arena, s.p, s.len);
+    return 0;
+}
+
+static int read_every(struct reading *rd, const struct ynode *at, struct bulletin *b)
+{
+    for (enum period p = PERIOD_DAY; p <= PERIOD_MONTH; p++)
+        if (str_eq(text_at(at), period_words[p])) {
+            b->every = p;
+            return 0;
+        }
+    return ytree_fail(rd->t, at, rd->err, "expected day, week or month");
+}
+
+static int read_what(struct reading *rd, const struct ynode *at, struct bulletin *b)
+{
+    struct str s = text_at(at);
+
+    if (str_eq(s, "status") || str_eq(s, "usage")) {
+        b->status = str_eq(s, "status");
+        return 0;
+    }
+    bool is_usage = str_skip(&s, "usage by ");
+    for (int by = 0; is_usage && by < BY_DEVICE; by++)
+        if (str_eq(str_trim(s), usage_by_words[by])) {
+            b->by = (enum usage_by)by;
+            return 0;
+        }
+    return ytree_fail(rd->t, at, rd->err, "expected usage by person, team, project, company, node or model, or status");
+}
+
+static int read_zone(struct reading *rd, const struct ynode *at, struct bulletin *b)
+{
+    const char *name = "";
+    struct err bad = {0};
+
+    if (b->zone)
+        return ytree_fail(rd->t, at, rd->err, "the zone is told twice");
+    if (read_text(rd, at, "a zone, as Europe/Berlin", &name) < 0)
+        return -EINVAL;
+    if (strlen(name) >= ZONE_NAME_MAX || zone_load(name, &b->zone, &bad) < 0)
+        return ytree_fail(rd->t, at, rd->err, "expected a zone, as Europe/Berlin%s%s", bad.msg[0] ? ": " : "", bad.msg);
+    return 0;
+}
+
+static int read_filter(struct reading *rd, const struct ynode *at, struct bulletin *b)
+{
+    AUTO_FILTER *f = NULL;
+    struct filter_err bad = {0};
+
+    if (read_text(rd, at, "a filter, as model:h200", &b->filter) < 0)
+        return -EINVAL;
+    if (filter_new(str_of(b->filter), NULL, &f, &bad) < 0)
+        return ytree_fail(rd->t, at, rd->err, "column %u of the filter: %s", bad.column, bad.message);
+    return 0;
+}
+
+static int read_channels(struct reading *rd, const struct ynode *at, struct bulletin *b)
+{
+    size_t n = at->kind == YNODE_LIST ? at->n : 1;
+    int r = 0;
+
+    if (at->kind == YNODE_MAP || !n || n > BULLETIN_CHANNELS)
+        return ytree_fail(rd->t, at, rd->err, "expected up to %d names of channels", BULLETIN_CHANNELS);
+    b->n_channels = 0;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
+        const char *name = "";
+        r = read_text(rd, one, "the name of a channel", &name);
+        for (size_t k = 0; r == 0 && k < b->n_channels; k++)
+            if (strcmp(b->channels[k], name) == 0)
+                return ytree_fail(rd->t, one, rd->err, "this channel is there already");
+        if (r == 0 && rd->channels && !channels_find(rd->channels, name))
+            return ytree_fail(rd->t, one, rd->err, "there is no channel '%.60s' under channels", name);
+        b->channels[b->n_channels++] = name;
+    }
+    return r;
+}
+
+static int read_bool(struct reading *rd, const struct ynode *at, bool *ret)
+{
+    return str_bool(text_at(at), ret) ? 0 : ytree_fail(rd->t, at, rd->err, "expected yes or no");
+}
+
+static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct bulletin *b)
+{
+    if (str_eq(key->text, "every"))
+        return read_every(rd, v, b);
+    if (str_eq(key->text, "at"))
+        return minute_parse(text_at(v), &b->at) ? 0
+                                                : ytree_fail(rd->t, v, rd->err, "expected a time of day, as \"08:00\"");
+    if (str_eq(key->text, "zone"))
+        return read_zone(rd, v, b);
+    if (str_eq(key->text, "channel") || str_eq(key->text, "channels"))
+        return read_channels(rd, v, b);
+    if (str_eq(key->text, "what"))
+        return read_what(rd, v, b);
+    if (str_eq(key->text, "filter"))
+        return read_filter(rd, v, b);
+    if (str_eq(key->text, "company"))
+        return read_text(rd, v, "the name of a company", &b->company);
+    if (str_eq(key->text, "team"))
+        return read_text(rd, v, "the name of a team", &b->team);
+    if (str_eq(key->text, "idle"))
+        return read_bool(rd, v, &b->idle);
+    if (str_eq(key->text, "chart"))
+        return read_bool(rd, v, &b->chart);
+    return ytree_fail(rd->t, key, rd->err,
+                      "not understood here: every, at, zone, channel, what, filter, company, team, idle and chart are");
+}
+
+static int read_one(struct reading *rd, const struct ynode *key, const struct ynode *v)
+{
+    struct str name = str_trim(key->text);
+    struct bulletin *b = &rd->b->v[rd->b->n];
+    int r = 0;
+
+    if (!name_ok(name, BULLETIN_NAME_MAX) || memchr(name.p, '/', name.len))
+        return ytree_fail(rd->t, key, rd->err, "expected the name of a report, up to %d bytes without /",
+                          BULLETIN_NAME_MAX);
+    if (rd->b->n == BULLETINS_MAX)
+        return ytree_fail(rd->t, key, rd->err, "at most %d reports", BULLETINS_MAX);
+    if (v->kind != YNODE_MAP || !ynode_get(v, "every"))
+        return ytree_fail(rd->t, v, rd->err,
+                          "expected {every: day, at: \"08:00\", channel: NAME, what: usage by person}");
+    *b = (struct bulletin){.name = arena_strn(&rd->b->arena, name.p, name.len),
+                           .at = AT_USUAL,
+                           .by = BY_PERSON,
+                           .idle = true,
+                           .chart = true};
+    if (bulletins_find(rd->b, b->name))
+        return ytree_fail(rd->t, key, rd->err, "this report is there already");
+    rd->b->n++; /* its zone is freed with the others */
+    for (size_t i = 0; i < v->n && r == 0; i++)
+        r = read_member(rd, &v->keys[i], &v->v[i], b);
+    if (r == 0 && b->status && (b->company || b->team))
+        return ytree_fail(rd->t, v, rd->err, "a status is of GPUs: company and team do not limit it, filter does");
+    return r;
+}
+
+int bulletins_read(struct bulletins *b, const struct opt_section *section, const struct channels *channels,
+                   struct err *err)
+{
+    AUTO_YTREE t = {0};
+
+    if (!section->text)
+        return 0;
+    int r =
+        ytree_read(str_of(section->text), &(struct ytree_ask){.path = section->path, .line = section->line}, &t, err);
+    struct reading rd = {b, channels, &t, err};
+    if (r == 0 && t.root && t.root->kind != YNODE_MAP)
+        r = ytree_fail(&t, t.root, err, "expected names of reports");
+    for (size_t i = 0; r == 0 && t.root && i < t.root->n; i++)
+        r = read_one(&rd, &t.root->keys[i], &t.root->v[i]);
+    return r;
+}
+
+/* ---- when ---- */
+
+/* The one that is due on the day on which a period begins: of the period before. */
+static struct bulletin_due due_at(const struct bulletin *b, const struct zone *z, int64_t begin_ms)
+{
+    struct civil c;
+    int64_t next_ms;
+    struct bulletin_due d = {.to_ms = begin_ms};
+
+    d.from_ms = zone_period(z, b->every, 0, begin_ms - 1, &next_ms);
+    date_civil(zone_date(z, begin_ms), &c);
+    c.hour = b->at / 60;
+    c.minute = b->at % 60;
+    d.at_ms = MAX(zone_moment(z, &c), begin_ms);
+    return d;
+}
+
+void bulletin_times(const struct bulletin *b, const struct zone *z, int64_t now_ms, struct bulletin_due *ret_last,
+                    struct bulletin_due *ret_next)
+{
+    int64_t next_ms, begin_ms = zone_period(z, b->every, 0, now_ms, &next_ms);
+    struct bulletin_due d = due_at(b, z, begin_ms);
+
+    if (d.at_ms <= now_ms) {
+        *ret_last = d;
+        *ret_next = due_at(b, z, next_ms);
+    } else {
+        *ret_next = d;
+        *ret_last = due_at(b, z, d.from_ms);
+    }
+}
+
+const char *bulletin_label(const struct bulletin *b, const struct zone *z, const struct bulletin_due *d, char out[40])
+{
+    static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+    char label[24];
+
+    zone_period_label(z, b->every, 0, d->from_ms, label);
+    snprintf(out, 40, "%s%s%s",
+             b->every == PERIOD_DAY    ? days[date_weekday(zone_date(z, d->from_ms))]
+             : b->every == PERIOD_WEEK ? "week"
+                                       : "",
+             b->every == PERIOD_MONTH ? "" : " ", label);
+    return out;
+}
+
+/* Days of another zone, told since, overlap: what is seen to for the most part is. */
+static bool is_seen_to(const struct bulletin_due *d, int64_t done_ms)
+{
+    return d->to_ms - done_ms <= (d->to_ms - d->from_ms) / 2;
+}
+
+enum bulletin_step bulletin_step(const struct bulletin *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
+                                 struct bulletin_due *ret, uint32_t *ret_missed)
+{
+    struct bulletin_due next, before;
+
+    *ret_missed = 0;
+    bulletin_times(b, z, now_ms, ret, &next);
+    if (!done_ms)
+        return BULLETIN_BEGIN;
+    if (done_ms > now_ms + AHEAD_MS)
+        return BULLETIN_RESET;
+    if (is_seen_to(ret, done_ms))
+        return BULLETIN_WAIT;
+    before = due_at(b, z, ret->from_ms);
+    for (; *ret_missed < MISSED_MAX && !is_seen_to(&before, done_ms); before = due_at(b, z, before.from_ms))
+        ++*ret_missed;
+    return now_ms - ret->at_ms > BULLETIN_LATE_MS ? BULLETIN_SKIP : BULLETIN_SEND;
+}

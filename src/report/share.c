@@ -1,0 +1,73 @@
+/* share.c: shares against the history of their hosts' devices. */
+#include "report/share.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_place(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+
+    if (x->host != y->host)
+        return x->host < y->host ? -1 : 1;
+    if (x->from_ms != y->from_ms)
+        return x->from_ms < y->from_ms ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+static void tally(struct share *s, const struct history *h, size_t n_devices)
+{
+    int64_t a = MAX(s->from_ms, h->from_ms), b = MIN(s->end_ms, h->from_ms + (int64_t)h->n * h->step_ms);
+
+    while (a < b) {
+        size_t at = (size_t)((a - h->from_ms) / h->step_ms);
+        int64_t next = MIN(b, h->from_ms + ((int64_t)at + 1) * h->step_ms);
+        for (size_t d = 0; d < MIN(n_devices, (size_t)SHARE_DEVICES); d++) {
+            const struct bin *bin = &h->v[d * RUNS_METRICS * h->n + at];
+            if (!(s->mask >> d & 1) || !bin->count)
+                continue;
+            s->util += bin->sum / bin->count * (next - a);
+            s->device_ms += next - a;
+        }
+        a = next;
+    }
+}
+
+static int tally_host(const struct runs_ask *ask, const struct runs_host *host, struct share *v, size_t n,
+                      struct err *err)
+{
+    const struct zone *z = ask->zone;
+    int r = 0;
+
+    for (int32_t day = ask->from; day <= ask->to && r >= 0; day += RUNS_CHUNK_DAYS) {
+        int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, MIN(day + RUNS_CHUNK_DAYS, ask->to + 1));
+        struct history got = {0};
+        bool any = false;
+        for (size_t i = 0; i < n && !any; i++)
+            any = v[i].from_ms < to_ms && v[i].end_ms > from_ms;
+        if (!any)
+            continue;
+        r = runs_history(ask, host->key, host->devices, host->n_devices, from_ms, to_ms, &got, err);
+        for (size_t i = 0; i < n && r >= 0; i++)
+            if (v[i].from_ms < to_ms && v[i].end_ms > from_ms)
+                tally(&v[i], &got, host->n_devices);
+        history_fini(&got);
+    }
+    return MIN(r, 0);
+}
+
+int shares_measure(const struct runs_ask *ask, const struct runs *seen, struct share *v, size_t n, struct err *err)
+{
+    int r = 0;
+
+    if (n)
+        qsort(v, n, sizeof(*v), by_place);
+    for (size_t i = 0, end; i < n && r == 0; i = end) {
+        for (end = i; end < n && v[end].host == v[i].host; end++) {
+        }
+        if (ask->stop && ask->stop(ask->arg))
+            return err_set(err, -ECANCELED, "it took too long");
+        r = tally_host(ask, &seen->hosts[v[i].host], v + i, end - i, err);
+    }
+    return r;
+}

@@ -1,0 +1,242 @@
+/* write.c: one report, its looks. Companies stand one after the other; where there is a row per day, week or
+ * month, each has a table and a chart of its own. */
+#include "report/write.h"
+
+#include <errno.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "draw/mail.h"
+
+#define REPORT_MAX (128u << 20)
+#define RATE_FULL  1000 /* 100.0 % */
+
+const char *const report_formats[REPORT_FORMATS + 1] = {"json", "csv", "table", "html", "pdf", NULL};
+const char *const week_days[8] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", NULL};
+
+const char *const report_sources[SOURCE_AUTO + 1] = {"agents", "wandb", "both", NULL};
+
+static const char *const sources[] = {[SOURCE_AGENTS] = "from agents",
+                                      [SOURCE_WANDB] = "from Weights & Biases",
+                                      [SOURCE_BOTH] = "Weights & Biases against agents"};
+
+const char *report_title(const struct report_doc *d)
+{
+    static const char *const titles[REPORT_PERIODS] = {[REPORT_DAILY] = "GPU usage by day",
+                                                       [REPORT_WEEKLY] = "GPU usage by week",
+                                                       [REPORT_MONTHLY] = "GPU usage by month",
+                                                       [REPORT_OVERALL] = "GPU usage",
+                                                       [REPORT_SUMMARY] = "GPU usage by project"};
+    return d->claims ? "GPU usage by run" : titles[d->r->period];
+}
+
+void report_subtitle(struct buf *out, const struct report_doc *d, const struct report_look *look)
+{
+    char from[16], to[16];
+    struct civil c;
+
+    buf_addf(out, "%s to %s, %s, %s", date_text(d->r->from, from), date_text(d->r->to, to), zone_name(look->zone),
+             sources[d->source]);
+    if (!d->pulled_ms)
+        return;
+    zone_civil(look->zone, d->pulled_ms, &c);
+    buf_addf(out, " (as of %04d-%02d-%02d %02d:%02d)", c.year, c.month, c.day, c.hour, c.minute);
+}
+
+/* Sentences below the table, a line each. */
+void report_remarks(struct buf *out, const struct report_doc *d)
+{
+    AUTO_BUF theirs = BUF_INIT(4096), ours = BUF_INIT(4096);
+    struct str rest, line;
+
+    if (d->claims) {
+        claims_notes(out, d->claims);
+        return;
+    }
+    if (!d->seen) {
+        report_notes(out, d->r);
+        return;
+    }
+    report_notes(&theirs, d->r);
+    report_notes(&ours, d->seen);
+    for (rest = buf_str(&theirs); str_line(&rest, &line);)
+        buf_addf(out, "W&B: %.*s\n", (int)line.len, line.p);
+    for (rest = buf_str(&ours); str_line(&rest, &line);)
+        buf_addf(out, "Agents: %.*s\n", (int)line.len, line.p);
+}
+
+void report_cells(const struct report_doc *d, enum naming naming, const struct report_look *look,
+                  struct report_table *ret)
+{
+    if (d->claims)
+        claims_table(d->claims, look->zone, naming, look->headings, ret);
+    else if (d->seen)
+        compare_table(d->r, d->seen, naming, look->headings, ret);
+    else
+        report_table(d->r, naming, look->headings, ret);
+}
+
+/* ---- JSON, text ---- */
+
+static void left_json(struct json *j, const char *key, int64_t gpu_minutes)
+{
+    json_fixed(j, key, (gpu_minutes * 10 + 3) / 6, 100);
+}
+
+static void left_out(struct json *j, const char *key, const struct report *r)
+{
+    json_obj(j, key); /* GPU-hours */
+    left_json(j, "no_company", r->no_company);
+    left_json(j, "unassigned", r->unassigned);
+    left_json(j, "not_counted", r->not_counted);
+    json_end_obj(j);
+}
+
+static void write_json(struct buf *out, const struct report_doc *d, const struct report_look *look)
+{
+    struct report_table t;
+    struct json j = json_on(out);
+    AUTO_BUF rows = BUF_INIT(REPORT_MAX);
+    AUTO_BUF notes = BUF_INIT(4096);
+    struct str rest, line;
+    char day[16];
+
+    report_cells(d, NAMING_KEY, look, &t);
+    render_rows_json(&rows, &t.rows);
+    report_table_fini(&t);
+    report_remarks(&notes, d);
+    json_obj(&j, NULL);
+    json_cstr(&j, "period", compare_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
+    json_cstr(&j, "from", date_text(d->r->from, day));
+    json_cstr(&j, "to", date_text(d->r->to, day));
+    json_cstr(&j, "zone", zone_name(look->zone));
+    json_cstr(&j, "week_start", week_days[look->week_start]);
+    json_cstr(&j, "source", report_sources[d->source]);
+    if (d->pulled_ms)
+        json_fixed(&j, "pulled", d->pulled_ms, 1000);
+    json_raw(&j, "rows", str_trim(buf_str(&rows)));
+    if (!d->claims)
+        left_out(&j, "left_out", d->r);
+    if (d->seen)
+        left_out(&j, "seen_left_out", d->seen);
+    json_arr(&j, "notes");
+    for (rest = buf_str(&notes); str_line(&rest, &line);)
+        json_str(&j, NULL, line);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+    if (rows.err)
+        out->err = rows.err;
+}
+
+static void write_table(struct buf *out, const struct report_doc *d, const struct report_look *look)
+{
+    struct report_table t;
+
+    report_cells(d, NAMING_SHORT, look, &t);
+    render_rows_text(out, &t.rows, &look->term);
+    report_table_fini(&t);
+    buf_addf(out, "\n%s, ", compare_words[d->claims ? REPORT_RUNS : (int)d->r->period]);
+    report_subtitle(out, d, look);
+    buf_addc(out, '\n');
+    report_remarks(out, d);
+}
+
+static void write_csv(struct buf *out, const struct report_doc *d, const struct report_look *look)
+{
+    struct report_table t;
+
+    report_cells(d, NAMING_FULL, look, &t);
+    render_rows_csv(out, &t.rows);
+    report_table_fini(&t);
+}
+
+/* ---- company by company ---- */
+
+bool report_has_periods(const struct report_doc *d)
+{
+    const struct report *r = d->r;
+    return !d->claims && (r->period == REPORT_DAILY || r->period == REPORT_WEEKLY || r->period == REPORT_MONTHLY);
+}
+
+/* Where the rows of the company of row i end. */
+size_t report_company_end(const struct report *r, size_t i)
+{
+    size_t end = i;
+
+    while (end < r->n && strcmp(r->rows[end].company, r->rows[i].company) == 0)
+        end++;
+    return end;
+}
+
+/* The column that has a bar. */
+static size_t rate_column(const struct report_doc *d)
+{
+    if (d->claims || d->seen || d->r->period == REPORT_SUMMARY)
+        return SIZE_MAX;
+    return d->r->period == REPORT_OVERALL ? 2 : 3;
+}
+
+static void write_html(struct buf *out, const struct report_doc *d, const struct report_look *look)
+{
+    const struct report *r = d->r;
+    AUTO_BUF sub = BUF_INIT(256);
+    AUTO_BUF notes = BUF_INIT(4096);
+    struct report_table t;
+
+    report_subtitle(&sub, d, look);
+    report_remarks(&notes, d);
+    struct mail m = {report_title(d), sub.p, buf_str(&notes)};
+    report_cells(d, NAMING_FULL, look, &t);
+    mail_start(out, &m);
+    struct mail_table table = {.rows = &t.rows, .n = t.rows.n, .bar = rate_column(d), .bar_full = RATE_FULL};
+    if (!report_has_periods(d))
+        mail_table(out, &table);
+    for (size_t i = 0, end; report_has_periods(d) && i < r->n; i = end) {
+        end = report_company_end(r, i);
+        table.title = r->rows[i].company;
+        table.first = i;
+        table.n = end - i;
+        table.skip = 1;
+        mail_table(out, &table);
+    }
+    mail_end(out, &m);
+    report_table_fini(&t);
+}
+
+/* ---- the whole ---- */
+
+void report_write(struct reply *rp, const struct report_doc *d, const struct report_look *look)
+{
+    static const char *const types[REPORT_FORMATS] = {[REPORT_JSON] = NULL,
+                                                      [REPORT_CSV] = "text/csv; charset=utf-8",
+                                                      [REPORT_TABLE] = "text/plain; charset=utf-8",
+                                                      [REPORT_HTML] = "text/html; charset=utf-8",
+                                                      [REPORT_PDF] = "application/pdf"};
+    struct err err = {0};
+    int code = 0;
+
+    rp->body = BUF_INIT(REPORT_MAX);
+    rp->type = types[look->format];
+    switch (look->format) {
+    case REPORT_CSV:
+        write_csv(&rp->body, d, look);
+        break;
+    case REPORT_TABLE:
+        write_table(&rp->body, d, look);
+        break;
+    case REPORT_HTML:
+        write_html(&rp->body, d, look);
+        break;
+    case REPORT_PDF:
+        code = report_pdf(&rp->body, d, look, &err);
+        break;
+    default:
+        write_json(&rp->body, d, look);
+    }
+    if (rp->body.err)
+        reply_problem(rp, 413, "the report is larger than %u MiB: ask for a shorter time, or for one company",
+                      REPORT_MAX >> 20);
+    else if (code < 0)
+        reply_problem(rp, code == -ENOENT ? 501 : 500, "the PDF cannot be made: %s", err.msg);
+}

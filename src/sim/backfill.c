@@ -1,0 +1,270 @@
+/*
+ * backfill.c: `muster simulate --backfill`: the past of an invented cluster, as fast as it can be made. Nodes take
+ * turns a span at a time, so that the store gets it in the order of time; a span is a raw bucket of the store's (2 h)
+ * or a whole part or multiple of one, so that a bucket's chunks come whole.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rand.h"
+#include "sim/demo_cluster.h"
+#include "history/cmd_import_sink.h"
+#include "cli/progress.h"
+#include "sim/cmd_simulate.h"
+#include "collect/trace.h"
+#include "wire/wire.h"
+
+#define BUCKET_MS (2 * 3600000ll)
+enum { METRICS_MOST = 40, TICKS_USUAL = 720, CELLS_MOST = WIRE_CELLS_MAX / 2 };
+
+struct on_gpu { /* the process on a GPU, as its record will say */
+    bool any;
+    struct proc_fact fact;
+    int64_t first_ms, last_ms, mem_max;
+};
+
+struct back_node {
+    struct cast_node cast;
+    struct inlet_node *in;
+    struct gather *gather;
+    struct on_gpu *on;
+    char key[33];
+    uint64_t run, number, procs_seen;
+};
+
+struct backfill {
+    const struct simulate_conf *conf;
+    struct inlet *in;
+    struct replay *trace;
+    struct back_node *nodes;
+    int64_t from_ms, to_ms, span_ms;
+    uint64_t samples, batches, procs;
+    struct progress progress;
+};
+
+/* How long a batch is. */
+static int64_t span_of(const struct simulate_conf *conf)
+{
+    int64_t most = MIN(TICKS_MAX - 1, CELLS_MOST / (conf->gpus * METRICS_MOST + 16)), bucket = BUCKET_MS / conf->every;
+
+    if (bucket <= most)
+        return BUCKET_MS * MAX(1, MIN(most, TICKS_USUAL) / MAX(bucket, 1));
+    int64_t parts = 2;
+    while (bucket / parts >= most || BUCKET_MS % parts)
+        parts++;
+    return BUCKET_MS / parts;
+}
+
+/* ---- processes ---- */
+
+static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool ended)
+{
+    struct on_gpu *on = &n->on[gpu];
+    struct store_proc p = {.node = n->key,
+                           .device = n->cast.fact.devices[gpu].uuid,
+                           .fact = on->fact,
+                           .first_ms = on->first_ms,
+                           .last_ms = on->last_ms,
+                           .mem_max = on->mem_max,
+                           .ended = ended,
+                           .sm = -1};
+
+    store_put_proc(inlet_store(b->in), &p);
+    b->procs++;
+}
+
+static void see_procs(struct backfill *b, struct back_node *n, int64_t at_ms)
+{
+    const struct cast_node *c = &n->cast;
+    size_t u = 0; /* uses are by slot */
+
+    for (size_t i = 0; i < c->n_gpus; i++) {
+        const struct proc_use *use = u < c->n_uses && c->uses[u].slot == i + 1 ? &c->uses[u++] : NULL;
+        const struct proc_fact *f = use ? &c->procs.v[use->proc] : NULL;
+        struct on_gpu *on = &n->on[i];
+        if (on->any && (!f || f->pid != on->fact.pid || f->start_ms != on->fact.start_ms)) {
+            put_proc(b, n, i, true);
+            on->any = false;
+        }
+        if (!f)
+            continue;
+        if (!on->any)
+            *on = (struct on_gpu){.any = true, .fact = *f, .first_ms = at_ms, .mem_max = -1};
+        on->last_ms = at_ms;
+        on->mem_max = MAX(on->mem_max, use->mem);
+    }
+}
+
+/* ---- batches ---- */
+
+static int seal(struct backfill *b, struct back_node *n, struct err *err)
+{
+    struct batch batch;
+    bool hub = inlet_is_hub(b->in);
+    int r = 0;
+
+    gather_batch(n->gather, &batch);
+    if (!batch.n_ticks)
+        return 0;
+    if (!hub)
+        batch.n_uses = 0; /* the records say it better: who was there when */
+    batch.key.run = n->run;
+    batch.key.number = ++n->number;
+    r = inlet_batch(b->in, n->in, &batch, err);
+    for (size_t c = 0; c < batch.n_columns; c++) {
+        if (!batch.columns[c].have) {
+            b->samples += batch.n_ticks;
+            continue;
+        }
+        for (size_t t = 0; t < batch.n_ticks; t++)
+            b->samples += column_has(&batch.columns[c], t);
+    }
+    b->batches++;
+    gather_reset(n->gather);
+    return r;
+}
+
+/* To a hub go the processes with their batch, so a batch ends where they change. */
+static int changed(struct backfill *b, struct back_node *n, struct err *err)
+{
+    if (!inlet_is_hub(b->in) || n->procs_seen == n->cast.procs_changed)
+        return 0;
+    n->procs_seen = n->cast.procs_changed;
+    return inlet_procs(b->in, n->in, &n->cast.procs, err);
+}
+
+static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, int64_t to_ms, struct err *err)
+{
+    struct gather *spare = inlet_is_hub(b->in) ? gather_new() : NULL;
+    int r = 0;
+
+    for (int64_t at = from_ms; at < to_ms && r == 0; at += b->conf->every) {
+        uint64_t was = n->cast.procs_changed;
+        cast_tick(&n->cast, at, spare ? spare : n->gather);
+        if (spare) { /* the tick belongs to the new list: what came before goes first */
+            if (was != n->cast.procs_changed)
+                r = seal(b, n, err);
+            if (r == 0)
+                r = changed(b, n, err);
+            struct batch one;
+            gather_batch(spare, &one);
+            gather_tick(n->gather, at);
+            for (size_t c = 0; c < one.n_columns; c++)
+                gather_value(n->gather, one.columns[c].slot, one.columns[c].metric, one.columns[c].v[0]);
+            gather_uses(n->gather, one.uses, one.n_uses);
+            gather_reset(spare);
+        } else {
+            see_procs(b, n, at);
+        }
+    }
+    gather_free(spare);
+    return r == 0 ? seal(b, n, err) : r;
+}
+
+static int start_node(struct backfill *b, int64_t i, struct err *err)
+{
+    const struct simulate_conf *conf = b->conf;
+    struct back_node *n = &b->nodes[i];
+    int64_t name[5] = {conf->seed, i, b->from_ms, conf->every, conf->people};
+
+    cast_init(&n->cast, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
+              (unsigned)conf->people, b->from_ms);
+    n->cast.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
+    n->cast.every_ms = conf->every;
+    n->gather = gather_new();
+    n->on = mem_zero((size_t)conf->gpus, sizeof(*n->on));
+    n->run = fnv64(name, sizeof(name)); /* the same past again is the same run: it counts once */
+    node_id_text(&n->cast.id, n->key);
+    int r = inlet_node(b->in, n->key, n->cast.fact.name, &n->in, err);
+    if (r == 0)
+        r = inlet_facts(b->in, n->in, &n->cast.fact, err);
+    return r == 0 ? changed(b, n, err) : r;
+}
+
+static int end_node(struct backfill *b, struct back_node *n, struct err *err)
+{
+    if (inlet_is_hub(b->in))
+        return 0;
+    for (size_t i = 0; i < n->cast.n_gpus; i++)
+        if (n->on[i].any)
+            put_proc(b, n, i, false);
+    return inlet_procs(b->in, n->in, &n->cast.procs, err);
+}
+
+static int play(struct backfill *b, struct err *err)
+{
+    const struct simulate_conf *conf = b->conf;
+    int r = 0;
+
+    for (int64_t i = 0; i < conf->nodes && r == 0; i++)
+        r = start_node(b, i, err);
+    for (int64_t at = b->from_ms; at < b->to_ms && r == 0;) {
+        int64_t end = MIN((at / b->span_ms + 1) * b->span_ms, b->to_ms), next = at;
+        for (int64_t i = 0; i < conf->nodes && r == 0; i++)
+            r = play_span(b, &b->nodes[i], at, end, err);
+        while (next < end)
+            next += conf->every;
+        at = next;
+        progress_at(&b->progress, at - b->from_ms);
+    }
+    for (int64_t i = 0; i < conf->nodes && r == 0; i++)
+        r = end_node(b, &b->nodes[i], err);
+    if (r == 0) {
+        progress_start(&b->progress, "making it small", "steps", 0, conf->quiet);
+        r = inlet_finish(b->in, true, err);
+    }
+    return r;
+}
+
+static double cpu_s(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+int backfill_run(const struct simulate_conf *conf, struct err *err)
+{
+    struct backfill b = {.conf = conf, .span_ms = span_of(conf)};
+    struct client_conf client = {.hub = conf->hub, .token = conf->token, .token_file = conf->token_file};
+    int64_t start_ms = clock_mono_ms(), until = clock_wall_ms();
+
+    if (conf->until && clock_parse(conf->until, strlen(conf->until), &until) < 0)
+        return err_set(err, -EINVAL, "--until: '%s' is not a time, as 2026-11-15T10:00:00Z", conf->until);
+    if (conf->data && conf->hub)
+        return err_set(err, -EINVAL, "--data and --hub exclude each other");
+    if (!conf->data && !conf->token && !conf->token_file)
+        return err_set(err, -EINVAL, "--backfill needs --data DIR, or a hub's enroll token with --token-file");
+    b.to_ms = until / conf->every * conf->every;
+    b.from_ms = b.to_ms - conf->backfill / conf->every * conf->every;
+    if (b.from_ms <= 0)
+        return err_set(err, -EINVAL, "--backfill: that is before 1970");
+    int r = replay_load(&b.trace, trace_text(), "the recorded trace", err);
+    if (r == 0)
+        r = inlet_open(&b.in, conf->data, &client, err);
+    progress_start(&b.progress, "backfill", "ms", b.to_ms - b.from_ms, conf->quiet);
+    b.nodes = mem_zero((size_t)conf->nodes, sizeof(*b.nodes));
+    if (r == 0)
+        r = play(&b, err);
+    progress_end(&b.progress);
+    inlet_close(b.in);
+    for (int64_t i = 0; i < conf->nodes; i++) {
+        gather_free(b.nodes[i].gather);
+        free(b.nodes[i].on);
+        cast_fini(&b.nodes[i].cast);
+    }
+    free(b.nodes);
+    replay_free(b.trace);
+    double wall = (double)MAX(clock_mono_ms() - start_ms, 1) / 1000.0, cpu = cpu_s();
+    if (r == 0 && !conf->quiet)
+        fprintf(stderr,
+                "muster simulate: %" PRIu64 " samples in %" PRIu64 " batches, %" PRIu64 " processes, in %.1f s: %.2f "
+                "million samples a second, %.3f s of CPU per million\n",
+                b.samples, b.batches, b.procs, wall, (double)b.samples / wall / 1e6,
+                cpu / MAX((double)b.samples / 1e6, 1e-6));
+    return r;
+}

@@ -1,0 +1,21 @@
+/* cmd_simulate.h: many invented nodes talking to a hub over real HTTP, as agents do: numbered batches, kept until
+ * acknowledged. */
+#ifndef SIM_CMD_SIMULATE_H
+#define SIM_CMD_SIMULATE_H
+
+#include "base/err.h"
+#include "base/opt.h"
+
+struct simulate_conf {
+    char *hub, *token, *token_file, *prefix, *ledger, *data, *until;
+    int64_t nodes, actors, gpus, tick, interval, duration, seed, drain, people, backfill, every;
+    bool demo, quiet;
+};
+
+/* Runs until the duration is over and everything is acknowledged, or SIGTERM. 0, -ETIMEDOUT when something stayed
+ * unacknowledged, or -errno. */
+int simulate_run(const struct simulate_conf *conf, struct err *err);
+/* The past instead, as fast as it goes: into a folder, or to a hub. 0 or -errno. */
+int backfill_run(const struct simulate_conf *conf, struct err *err);
+
+#endif

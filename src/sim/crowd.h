@@ -1,0 +1,13 @@
+/* crowd.h: thousands of nodes out of one process: a few actors are played, the other nodes repeat their values. */
+#ifndef SIM_CROWD_H
+#define SIM_CROWD_H
+
+#include "sim/cmd_simulate.h"
+
+struct replay;
+
+/* As simulate_run, for conf->actors above 0. The hub is an IPv4 address. */
+int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const char *host, int port,
+              const char *token, struct err *err);
+
+#endif

@@ -1,0 +1,12 @@
+/* demo.h: what a demo's hub must already know when it starts: a week gone by, and the node that went down before. */
+#ifndef SIM_DEMO_H
+#define SIM_DEMO_H
+
+#include "base/err.h"
+
+/* Put it into the data folder: the week only where there is no history yet. */
+int demo_prepare(const char *dir, struct err *err);
+/* DIR/demo.yaml: the invented people's teams and companies, and bookings for whoever looks. Written where it is not. */
+int demo_config(const char *dir, struct err *err);
+
+#endif

@@ -1,0 +1,303 @@
+/* demo_cluster.c: an invented cluster on a recorded trace. Each GPU loops over a stretch of the trace that fits its job, at its
+ * own place and pace. */
+#include "sim/demo_cluster.h"
+
+#include "base/mem.h"
+
+/* What a job looks like on the trace: a stretch of it, looped, and memory on top of what was recorded. */
+static const struct scene {
+    const char *program, *cmd;
+    int64_t from_ms, to_ms;
+    int64_t mem_min, mem_max; /* GiB added */
+    int minutes;              /* typical length */
+} scenes[] = {
+    {"python", "python train.py --config configs/7b.yaml", 114500, 134500, 60, 120, 180},
+    {"python", "python finetune.py --lora --lr 2e-5", 25000, 88000, 20, 70, 45},
+    {"python3", "python3 -m vllm.entrypoints.openai.api_server --model large", 175000, 214000, 90, 110, 600},
+    {"python", "python diffusion.py --batch 64", 60000, 88000, 10, 40, 30},
+    {"python", "python eval_sweep.py --tasks all", 135000, 150000, 5, 30, 12},
+    {"python", "/opt/jupyter/bin/python -m ipykernel_launcher -f kernel.json", 156000, 173000, 1, 30, 240},
+};
+enum { SCENE_TRAIN, SCENE_TUNE, SCENE_SERVE, SCENE_DIFFUSE, SCENE_EVAL, SCENE_NOTEBOOK };
+static const char *const people[] = {"kim", "lee", "ana", "raj", "mia", "tom", "zoe", "ben"};
+
+/* The login of one of many: the first have names of their own. */
+static void person(unsigned who, char out[16])
+{
+    static const char *const first[] = {"ada", "bo", "cy",  "dev", "eli", "fay", "gus",  "hal", "ida", "jo",
+                                        "kai", "lu", "max", "nia", "oz",  "pia", "quin", "rae", "sol", "ty"};
+    static const char last[] = "abcdefghijklmnopqrstuvwxyz";
+
+    if (who < ARRAY_LEN(people)) {
+        mem_copy_str(out, 16, people[who]);
+        return;
+    }
+    who -= ARRAY_LEN(people);
+    unsigned name = who % ARRAY_LEN(first), letter = who / ARRAY_LEN(first) % 26, more = who / ARRAY_LEN(first) / 26;
+    if (more)
+        snprintf(out, 16, "%s%c%u", first[name], last[letter], more);
+    else
+        snprintf(out, 16, "%s%c", first[name], last[letter]);
+}
+
+struct cast_gpu {
+    int scene; /* -1: nobody */
+    int64_t offset_ms, mem_add;
+    int64_t until_ms; /* job's end, or when a free GPU may be taken again */
+    int64_t energy_mj, busy_us;
+    uint16_t proc; /* index into procs, when scene >= 0 */
+};
+
+enum { PIDS_START = 2000, PIDS_END = 4000000, STRIDE_MS = 7919 };
+
+static int pick(struct prng *g, int n)
+{
+    return (int)(prng_next(g) % (uint64_t)n);
+}
+
+/* A job takes `count` GPUs from `first` on; they play the same stretch a moment apart, as one job's GPUs do. */
+static void start_job(struct cast_node *n, size_t first, size_t count, int scene, unsigned who, int64_t start_ms,
+                      int64_t until_ms)
+{
+    const struct scene *s = &scenes[scene];
+    char user[16];
+    person(who, user);
+    struct proc_fact p = {.pid = n->next_pid, .ppid = n->next_pid - 1, .root_pid = n->next_pid, .start_ms = start_ms};
+    n->next_pid += 40 + pick(&n->rng, 400);
+    if (n->next_pid > PIDS_END)
+        n->next_pid = PIDS_START;
+    p.uid = who < ARRAY_LEN(people) ? 1000 + (user[0] - 'a') * 7 + user[1] % 7 : 2000 + (int64_t)who;
+    mem_copy_str(p.user, sizeof(p.user), user);
+    mem_copy_str(p.name, sizeof(p.name), s->program);
+    mem_copy_str(p.cmd, sizeof(p.cmd), s->cmd);
+    n->procs.v = mem_grow(n->procs.v, n->procs.n + 1, sizeof(*n->procs.v));
+    n->procs.v[n->procs.n] = p;
+    int64_t mem = s->mem_min + pick(&n->rng, (int)(s->mem_max - s->mem_min) + 1);
+    int64_t offset = pick(&n->rng, (int)(s->to_ms - s->from_ms));
+    for (size_t i = first; i < first + count && i < n->n_gpus; i++)
+        n->gpus[i] = (struct cast_gpu){.scene = scene,
+                                       .offset_ms = offset + pick(&n->rng, 400),
+                                       .mem_add = (mem << 30) + ((int64_t)pick(&n->rng, 200) << 20),
+                                       .until_ms = until_ms,
+                                       .energy_mj = n->gpus[i].energy_mj,
+                                       .busy_us = n->gpus[i].busy_us,
+                                       .proc = (uint16_t)n->procs.n};
+    n->procs.n++;
+    n->procs_changed++;
+}
+
+static void end_job(struct cast_node *n, uint16_t proc, int64_t now_ms)
+{
+    for (size_t i = 0; i < n->n_gpus; i++) {
+        struct cast_gpu *g = &n->gpus[i];
+        if (g->scene < 0)
+            continue;
+        if (g->proc == proc) {
+            g->scene = -1;
+            g->until_ms = now_ms + 60000 + pick(&n->rng, 1200000);
+        } else if (g->proc > proc) {
+            g->proc--;
+        }
+    }
+    memmove(&n->procs.v[proc], &n->procs.v[proc + 1], (n->procs.n - proc - 1u) * sizeof(*n->procs.v));
+    n->procs.n--;
+    n->procs_changed++;
+}
+
+/* Who: of a few anybody; of many some come often and most seldom, and who comes often changes by the week. */
+static unsigned somebody(struct cast_node *n, int64_t now_ms)
+{
+    if (!n->people)
+        return (unsigned)pick(&n->rng, (int)ARRAY_LEN(people));
+    double x = prng_unit(&n->rng);
+    return (unsigned)((uint64_t)(x * x * n->people) + (uint64_t)(now_ms / (7 * 86400000ll)) * 3) % n->people;
+}
+
+/* Somebody comes: a whole node now and then, mostly one to four GPUs next to each other. */
+static void maybe_start(struct cast_node *n, size_t at, int64_t now_ms)
+{
+    size_t room = 0;
+    while (at + room < n->n_gpus && n->gpus[at + room].scene < 0 && n->gpus[at + room].until_ms <= now_ms)
+        room++;
+    static const unsigned char sizes[] = {1, 1, 1, 2, 2, 4, 4, 8};
+    size_t want = sizes[pick(&n->rng, (int)ARRAY_LEN(sizes))];
+    int scene = want >= 4 ? SCENE_TRAIN : pick(&n->rng, (int)ARRAY_LEN(scenes));
+    int64_t length = (int64_t)(scenes[scene].minutes * 60000.0 * (0.3 + 1.4 * prng_unit(&n->rng)));
+    start_job(n, at, MIN(want, MAX(room, 1)), scene, somebody(n, now_ms), now_ms, now_ms + length);
+}
+
+static void direct(struct cast_node *n, int64_t now_ms)
+{
+    for (size_t i = 0; i < n->n_gpus; i++) {
+        struct cast_gpu *g = &n->gpus[i];
+        if (n->calm || g->until_ms > now_ms)
+            continue;
+        if (g->scene >= 0)
+            end_job(n, g->proc, now_ms);
+        else
+            maybe_start(n, i, now_ms);
+    }
+}
+
+static void set_facts(struct cast_node *n, const char *prefix, unsigned no, unsigned gpus, int64_t now_ms)
+{
+    struct node_fact *f = &n->fact;
+    struct buf name = BUF_INIT(NAME_MAX_LEN);
+    buf_addf(&name, "%s%u", prefix, no + 1);
+    mem_copy_str(f->name, sizeof(f->name), name.p);
+    buf_fini(&name);
+    mem_copy_str(f->os, sizeof(f->os), "Debian GNU/Linux 12 (bookworm)");
+    mem_copy_str(f->kernel, sizeof(f->kernel), "6.1.0-26-amd64");
+    mem_copy_str(f->arch, sizeof(f->arch), "x86_64");
+    mem_copy_str(f->cpu, sizeof(f->cpu), "Intel(R) Xeon(R) Platinum 8480C");
+    mem_copy_str(f->driver, sizeof(f->driver), "580.159.04");
+    mem_copy_str(f->cuda, sizeof(f->cuda), "13.0");
+    mem_copy_str(f->agent, sizeof(f->agent), MUSTER_VERSION);
+    mem_copy_str(f->collector, sizeof(f->collector), "replay");
+    f->cpus = 128;
+    f->tick_ms = 1000;
+    f->n_devices = gpus;
+    f->devices = mem_zero(gpus, sizeof(*f->devices));
+    for (unsigned i = 0; i < gpus; i++) {
+        struct device_fact *d = &f->devices[i];
+        uint64_t a = prng_next(&n->rng), b = prng_next(&n->rng);
+        snprintf(d->uuid, sizeof(d->uuid), "GPU-%08x-%04x-4%03x-8%03x-%012llx", (unsigned)(a >> 32),
+                 (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xfff), (unsigned)(b >> 52),
+                 (unsigned long long)(b & 0xffffffffffffull));
+        snprintf(d->pci, sizeof(d->pci), "0000:%02x:00.0", 0x18 + i * 0x11);
+        mem_copy_str(d->name, sizeof(d->name), "NVIDIA H200");
+        d->index = d->minor = (int32_t)i;
+        d->mig = -1;
+        d->vendor = VENDOR_NVIDIA;
+    }
+    n->boot_ms = now_ms - (int64_t)(86400000.0 * (2 + 60 * prng_unit(&n->rng)));
+}
+
+static void init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
+                 uint64_t seed, int64_t now_ms)
+{
+    *n = (struct cast_node){.trace = trace,
+                            .rng = {seed * 1000003 + no},
+                            .n_gpus = gpus,
+                            .next_pid = PIDS_START,
+                            .last_ms = now_ms};
+    for (int i = 0; i < 3; i++)
+        prng_next(&n->rng); /* nearby seeds part ways */
+    uint64_t a = prng_next(&n->rng), b = prng_next(&n->rng);
+    memcpy(n->id.b, &a, 8);
+    memcpy(n->id.b + 8, &b, 8);
+    n->gpus = mem_zero(gpus, sizeof(*n->gpus));
+    n->uses = mem_zero(gpus, sizeof(*n->uses));
+    for (unsigned i = 0; i < gpus; i++)
+        n->gpus[i] = (struct cast_gpu){.scene = -1, .energy_mj = (int64_t)(prng_next(&n->rng) % 900000000000ull)};
+    set_facts(n, prefix, no, gpus, now_ms);
+}
+
+void cast_init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
+               uint64_t seed, unsigned n_people, int64_t now_ms)
+{
+    init(n, trace, prefix, no, gpus, seed, now_ms);
+    n->people = n_people;
+    for (unsigned i = 0; i < gpus; i++)
+        n->gpus[i].until_ms = pick(&n->rng, 100) < 70 ? now_ms : now_ms + 60000 + pick(&n->rng, 1800000);
+    direct(n, now_ms);
+}
+
+/* The demo's opening: what a lab looks like on a working day, with its troubles. */
+void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no, int64_t now_ms)
+{
+    static const struct {
+        unsigned char node, first, count, scene, who;
+        short ago_min, left_min;
+    } opening[] = {
+        {0, 0, 4, SCENE_TRAIN, 0, 312, 700},   {0, 4, 1, SCENE_NOTEBOOK, 1, 200, 9000},
+        {0, 5, 3, SCENE_TUNE, 2, 47, 95},      {1, 6, 2, SCENE_TUNE, 3, 134, 60},
+        {2, 0, 8, SCENE_TRAIN, 5, 1660, 3000}, {3, 0, 2, SCENE_SERVE, 6, 8600, 9000},
+        {3, 2, 1, SCENE_DIFFUSE, 4, 12, 25},   {3, 4, 1, SCENE_EVAL, 7, 3, 9},
+        {4, 0, 4, SCENE_TRAIN, 0, 90, 9000},   {5, 0, 2, SCENE_TUNE, 2, 50, 9000},
+    };
+    init(n, trace, CAST_DEMO_PREFIX, no, CAST_DEMO_GPUS, CAST_DEMO_SEED, now_ms);
+    for (unsigned i = 0; i < n->n_gpus; i++)
+        n->gpus[i].until_ms = now_ms + 600000 + pick(&n->rng, 3600000);
+    for (size_t i = 0; i < ARRAY_LEN(opening); i++)
+        if (opening[i].node == no)
+            start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who,
+                      now_ms - opening[i].ago_min * 60000ll, now_ms + opening[i].left_min * 60000ll);
+    n->trouble = no == 4 ? CAST_HUNG : no == 5 ? CAST_DOWN : CAST_WELL;
+    n->calm = n->trouble != CAST_WELL;
+}
+
+void cast_fini(struct cast_node *n)
+{
+    if (!n)
+        return;
+    node_fact_fini(&n->fact);
+    proc_list_fini(&n->procs);
+    free(n->uses);
+    free(n->gpus);
+    *n = (struct cast_node){0};
+}
+
+static void play_gpu(struct cast_node *n, size_t i, int64_t at_ms, struct gather *g)
+{
+    static const int64_t idle_from_ms = 500, idle_to_ms = 14000;
+    struct cast_gpu *gpu = &n->gpus[i];
+    int64_t from = idle_from_ms, to = idle_to_ms;
+    if (gpu->scene >= 0) {
+        from = scenes[gpu->scene].from_ms;
+        to = scenes[gpu->scene].to_ms;
+    }
+    struct sample s = {0};
+    /* Whole seconds apart, a loop of whole seconds would show the same few rows again and again. */
+    int64_t moved_ms = n->every_ms ? at_ms / n->every_ms * STRIDE_MS : at_ms;
+    replay_at(n->trace, from + (moved_ms + gpu->offset_ms) % (to - from), &s);
+    if (gpu->scene >= 0 && sample_has(&s, M_mem_used))
+        s.v[M_mem_used] =
+            MIN(s.v[M_mem_used] + gpu->mem_add, sample_has(&s, M_mem_total) ? s.v[M_mem_total] : INT64_MAX);
+    int64_t dt = MAX(0, at_ms - n->last_ms);
+    if (sample_has(&s, M_power))
+        gpu->energy_mj += s.v[M_power] * dt / 1000;
+    if (sample_has(&s, M_util))
+        gpu->busy_us += s.v[M_util] * dt / 10;
+    sample_set(&s, M_energy, gpu->energy_mj);
+    sample_set(&s, M_busy, gpu->busy_us);
+    gather_sample(g, (uint16_t)(i + 1), &s);
+    if (gpu->scene >= 0)
+        n->uses[n->n_uses++] = (struct proc_use){.proc = gpu->proc,
+                                                 .slot = (uint16_t)(i + 1),
+                                                 .kind = PROC_COMPUTE,
+                                                 .mem = sample_has(&s, M_mem_used) ? s.v[M_mem_used] - (500 << 20) : -1,
+                                                 .sm = sample_has(&s, M_util) ? (int32_t)s.v[M_util] : -1};
+}
+
+static void play_node(struct cast_node *n, int64_t at_ms, struct gather *g)
+{
+    struct sample s = {0};
+    int64_t jobs = (int64_t)n->procs.n;
+    sample_set(&s, M_cpu, MIN(9500, 150 + jobs * 700 + pick(&n->rng, 300)));
+    sample_set(&s, M_load1, 40 + jobs * 800 + pick(&n->rng, 200));
+    sample_set(&s, M_ram_total, 2113ll << 30);
+    sample_set(&s, M_ram_used, (38ll + jobs * 64) << 30);
+    sample_set(&s, M_disk_total, 28000ll << 30);
+    sample_set(&s, M_disk_used, 11234ll << 30);
+    n->net_rx += 20000 + pick(&n->rng, 4000000) * jobs;
+    n->net_tx += 20000 + pick(&n->rng, 1000000) * jobs;
+    sample_set(&s, M_net_rx, n->net_rx);
+    sample_set(&s, M_net_tx, n->net_tx);
+    sample_set(&s, M_uptime, (at_ms - n->boot_ms) / 1000);
+    gather_sample(g, 0, &s);
+}
+
+void cast_tick(struct cast_node *n, int64_t at_ms, struct gather *g)
+{
+    direct(n, at_ms);
+    if (!gather_tick(g, at_ms))
+        return;
+    play_node(n, at_ms, g);
+    n->n_uses = 0;
+    if (n->trouble != CAST_HUNG)
+        for (size_t i = 0; i < n->n_gpus; i++)
+            play_gpu(n, i, at_ms, g);
+    gather_uses(g, n->uses, n->n_uses);
+    n->last_ms = at_ms;
+}

@@ -1,0 +1,216 @@
+/* act.c: what changes something: booking, releasing, waiting. The API decides who may, and answers when it is durable.
+ */
+
+#include "base/clock.h"
+#include "model/rows.h"
+#include "slack/words.h"
+
+/* ---- book ---- */
+
+static bool understood(struct say *s, const struct say_words *w, const char *as)
+{
+    if (w->odd.len)
+        say_no(s, "I do not understand '%.*s': say it as `%s`.", (int)MIN(w->odd.len, 60u), w->odd.p, as);
+    return !w->odd.len;
+}
+
+static void member(struct json *j, const char *key, struct str v)
+{
+    if (v.len)
+        json_str(j, key, v);
+}
+
+void say_ask_book(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(64);
+    AUTO_BUF body = BUF_INIT(8192);
+    struct json j = json_on(&body);
+    struct say_words w;
+
+    if (!str_trim(rest).len) {
+        say_no(s, "Say how many or which, and for how long: `book 2 h200 for 4h`, `book dgx2:0,1 until friday 18:00`.");
+        return;
+    }
+    if (!say_words(s, rest, &w) || !understood(s, &w, "book 2 h200 on dgx2 for 4h from tomorrow 9:00"))
+        return;
+    if (w.mem.len) {
+        say_no(s, "Of what is booked I cannot choose by memory: name a model or a node, as `book 2 h200 for 4h`.");
+        return;
+    }
+    if (!w.for_ms && !w.until_ms) {
+        say_no(s, "Say for how long: `book %.*s for 4h`, or until when.", (int)MIN(str_trim(rest).len, 200u),
+               str_trim(rest).p);
+        return;
+    }
+    json_obj(&j, NULL);
+    if (w.places.len) {
+        json_str(&j, "gpus", w.places);
+    } else {
+        json_int(&j, "count", MAX(w.count, 1));
+        member(&j, "model", w.model);
+        member(&j, "node", w.node);
+    }
+    if (w.for_ms)
+        json_int(&j, "for", w.for_ms);
+    else
+        json_int(&j, "until", w.until_ms);
+    if (w.from_ms)
+        json_int(&j, "from", w.from_ms);
+    member(&j, "comment", w.because);
+    json_end_obj(&j);
+    buf_adds(&target, "/api/v1/bookings");
+    say_call(s, "POST", &target, &body);
+}
+
+void say_tell_book(struct say *s, size_t call, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    int64_t id = say_int(o, "id"), from = say_int(o, "from");
+    bool later = from > s->ask.now_ms + 60000;
+    char says[40];
+
+    (void)call;
+    say_line(s, "Booked for %s: %s%s%s until %s.", say_text(o, "person"), say_text(o, "where"), later ? " from " : "",
+             later ? say_when(s, from) : "", say_when(s, say_int(o, "until")));
+    say_small(s, "It is booking %lld: `release %lld` gives it back early.", (long long)id, (long long)id);
+    snprintf(says, sizeof(says), "release %lld", (long long)id);
+    say_buttons(s, &(struct say_button){"release", says}, 1);
+    json_decref(o);
+}
+
+/* ---- what is booked, and giving it back ---- */
+
+void say_ask_bookings(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(64);
+
+    (void)rest;
+    buf_adds(&target, "/api/v1/bookings");
+    say_get(s, &target);
+}
+
+void say_tell_bookings(struct say *s, size_t call, struct str body)
+{
+    static const struct column_spec columns[] = {
+        {"id", "ID", CELL_INT, .right = true, .weight = 100}, {"person", "WHO", CELL_TEXT, .weight = 99},
+        {"where", "WHERE", CELL_TEXT, .weight = 98},          {"from", "FROM", CELL_TEXT, .weight = 80},
+        {"until", "UNTIL", CELL_TEXT, .weight = 90},          {"comment", "COMMENT", CELL_TEXT, .weight = 20},
+    };
+    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
+    json_t *list = json_is_array(o) ? o : json_object_get(o, "rows");
+    struct rows rows;
+    size_t i;
+
+    (void)call;
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    json_array_foreach(list, i, row)
+    {
+        struct cell *c = rows_add(&rows);
+        cell_int(&c[0], say_int(row, "id"));
+        cell_text(&c[1], str_of(say_text(row, "person")));
+        cell_text(&c[2], str_of(say_text(row, "where")));
+        cell_some_text(&c[3], say_int(row, "from") ? say_when(s, say_int(row, "from")) : "");
+        cell_text(&c[4], str_of(say_when(s, say_int(row, "until"))));
+        cell_some_text(&c[5], say_text(row, "comment"));
+    }
+    if (rows.n)
+        say_rows(s, "bookings", &rows);
+    else
+        say_line(s, "Nothing is booked.");
+    rows_fini(&rows);
+    json_decref(o);
+}
+
+/* The number in "booking 7", "#7", "7". */
+static bool number_in(struct str rest, int64_t *ret)
+{
+    struct str w;
+
+    while (str_word(&rest, &w)) {
+        if (w.len && w.p[0] == '#')
+            w = str_n(w.p + 1, w.len - 1);
+        if (str_int(w, ret) && *ret > 0)
+            return true;
+    }
+    return false;
+}
+
+void say_ask_release(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(128);
+    int64_t id;
+
+    if (!number_in(rest, &id)) {
+        say_no(s, "Say which: `release 7`. `bookings` lists them.");
+        return;
+    }
+    buf_addf(&target, "/api/v1/bookings/%lld", (long long)id);
+    say_call(s, "DELETE", &target, NULL);
+}
+
+void say_tell_release(struct say *s, size_t call, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+
+    (void)call;
+    if (say_text(o, "where")[0])
+        say_line(s, "Released: %s.", say_text(o, "where"));
+    else
+        say_line(s, "You do not wait any more.");
+    json_decref(o);
+}
+
+/* ---- wait ---- */
+
+#define WAIT_HOLD_MS (15 * 60000ll) /* who is told by a message needs a while to come */
+
+void say_ask_wait(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(64);
+    AUTO_BUF body = BUF_INIT(8192);
+    struct json j = json_on(&body);
+    struct say_words w;
+
+    if (!say_words(s, rest, &w) || !understood(s, &w, "wait 4 h200 on dgx2 40G"))
+        return;
+    if (w.places.len || w.from_ms || w.until_ms) {
+        say_no(s, "For certain GPUs, or a time to come, there is `book`; `wait 4 h200` is for the next that are free.");
+        return;
+    }
+    json_obj(&j, NULL);
+    json_int(&j, "count", MAX(w.count, 1));
+    member(&j, "model", w.model);
+    member(&j, "node", w.node);
+    member(&j, "mem", w.mem);
+    if (w.one_node)
+        json_bool(&j, "same_host", true);
+    json_int(&j, "hold", WAIT_HOLD_MS);
+    json_bool(&j, "tell", true);
+    if (w.for_ms)
+        json_int(&j, "need", w.for_ms);
+    member(&j, "comment", w.because);
+    json_end_obj(&j);
+    s->count = MAX(w.count, 1);
+    buf_adds(&target, "/api/v1/waits");
+    say_call(s, "POST", &target, &body);
+}
+
+void say_tell_wait(struct say *s, size_t call, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    int64_t id = say_int(o, "id"), ahead = say_int(o, "ahead");
+    char says[40], line[64];
+
+    (void)call;
+    if (ahead)
+        snprintf(line, sizeof(line), "%lld %s before you", (long long)ahead, ahead == 1 ? "is" : "are");
+    else
+        snprintf(line, sizeof(line), "you are next");
+    say_line(s,
+             "You wait for %lld GPU%s: %s. You are told when it is your turn, and they are yours for %d minutes then.",
+             (long long)s->count, s->count == 1 ? "" : "s", line, (int)(WAIT_HOLD_MS / 60000));
+    say_small(s, "It is wait %lld, for a day at most: `release %lld` leaves the line.", (long long)id, (long long)id);
+    snprintf(says, sizeof(says), "release %lld", (long long)id);
+    say_buttons(s, &(struct say_button){"leave the line", says}, 1);
+    json_decref(o);
+}

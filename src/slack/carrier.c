@@ -1,0 +1,62 @@
+/* carrier.c: a message posted by the bot: to a channel, to a person, or where somebody asked from. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "notify/carrier.h"
+#include "slack/feature.h"
+#include "slack/web_api.h"
+#include "slack/say.h"
+
+struct load {
+    struct slack_ask *ask;
+    carried_fn *done;
+    void *arg;
+    struct message m; /* with these: */
+    struct buf blocks;
+};
+
+static void load_stop(struct load *l)
+{
+    if (!l)
+        return;
+    slack_ask_free(l->ask);
+    buf_fini(&l->blocks);
+    free(l);
+}
+
+static void on_posted(void *arg, const struct slack_result *r)
+{
+    static const enum carried_how how[] =
+        {[SLACK_DONE] = CARRIED_SENT, [SLACK_AGAIN] = CARRIED_AGAIN, [SLACK_REFUSED] = CARRIED_REFUSED};
+    struct load *l = arg, was = *l;
+
+    l->ask = NULL; /* gone already */
+    load_stop(l);
+    was.done(was.arg, &(struct carried){.how = how[r->how], .error = r->error, .wait_ms = r->wait_ms});
+}
+
+static int load_send(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
+                     carried_fn *done, void *arg, struct err *err)
+{
+    struct slack *link = NULL;
+    AUTO_BUF token = {0};
+    int r = slack_desk_link(s->h->slack, &link, &token, err);
+
+    if (r < 0)
+        return r;
+    struct load *l = mem_zero(1, sizeof(*l));
+    *l = (struct load){.done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20)};
+    const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : slack_desk_channel(s->h->slack);
+    if (!m->blocks[0] && !m->n_files) {
+        say_told(&l->blocks, m);
+        l->m.blocks = buf_str(&l->blocks).p;
+    }
+    r = slack_post(&l->ask, link, buf_str(&token), to, &l->m, on_posted, l, err);
+    if (r < 0)
+        load_stop(l);
+    else
+        *ret = l;
+    return r == -EACCES || r == -EINVAL || r == -EMSGSIZE ? -EBADMSG : r; /* these never will */
+}
+
+const struct carrier carrier_slack = {load_send, load_stop};

@@ -1,0 +1,121 @@
+/* cmd_say.c: `muster say`: what the Slack bot would answer, on a terminal. The hub knows; this asks. */
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+
+struct say_cmd_conf {
+    struct client_conf client;
+    char *save;
+    bool talk, json;
+};
+
+static const struct opt say_opts[] = {
+    CLIENT_OPTS(say_cmd_conf, client),
+    OPT(say_cmd_conf, save, 's', OPT_PATH, NULL, "DIR", "put charts there; else they are named only"),
+    OPT(say_cmd_conf, talk, 0, OPT_BOOL, NULL, NULL, "as talk in a channel, not said to the bot: keywords alone"),
+    OPT(say_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON: text, blocks, files"),
+    {0},
+};
+const struct opt_cmd say_face = {
+    .name = "muster say",
+    .summary = "what the Slack bot answers, without Slack",
+    .args = "TEXT...",
+    .about = "Says to the hub what one would say to its Slack bot, in the name of the token's person, and prints the "
+             "answer. What acts (book, wait, silence, release) acts. `muster say help` lists what it understands; "
+             "docs/slack.md has more. The exit status is 1 when the answer is no.",
+    .examples = "muster say free 4\n"
+                "muster say usage me last 30d --save /tmp  # and the chart\n"
+                "muster say book 2 h200 for 4h\n"
+                "muster say --talk ALL  # a keyword of the old bot",
+    .opts = say_opts,
+};
+
+static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
+{
+    const char *name = json_string_value(json_object_get(f, "name"));
+    const char *type = json_string_value(json_object_get(f, "type"));
+    json_t *b64 = json_object_get(f, "base64");
+    AUTO_BUF bytes = BUF_INIT(16u << 20);
+
+    if (!name || !type || strchr(name, '/') || name[0] == '.' ||
+        base64_read(str_n(json_string_value(b64), json_string_length(b64)), &bytes) < 0)
+        return cli_fail(&say_face, EXIT_REACH, "the hub answered something else than a hub would");
+    if (strncmp(type, "text/", 5) == 0) {
+        buf_addstr(out, buf_str(&bytes));
+        return EXIT_OK;
+    }
+    if (!conf->save) {
+        buf_addf(out, "(%s, %zu bytes: --save DIR keeps it)\n", name, bytes.len);
+        return EXIT_OK;
+    }
+    AUTO_BUF path = BUF_INIT(4096);
+    buf_addf(&path, "%s/%s", conf->save, name);
+    buf_addf(out, "%s\n", path.p);
+    return cli_save(&say_face, path.p, true, &bytes);
+}
+
+static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
+{
+    json_t *o = client_json(buf_str(raw)), *f;
+    const char *text = json_string_value(json_object_get(o, "text"));
+    AUTO_BUF out = BUF_INIT(64u << 20);
+    int r = EXIT_OK;
+    size_t i;
+
+    if (!text)
+        r = cli_fail(&say_face, EXIT_REACH, "the hub answered something else than a hub would");
+    else if (conf->json)
+        plain_json(&out, buf_str(raw));
+    else if (text[0])
+        buf_addf(&out, "%s\n", text);
+    json_array_foreach(json_object_get(o, "files"), i, f)
+    {
+        if (r == EXIT_OK && !conf->json)
+            r = put_file(conf, f, &out);
+    }
+    if (r == EXIT_OK)
+        r = cli_print(&say_face, &out);
+    if (r == EXIT_OK && json_is_true(json_object_get(o, "refused")))
+        r = EXIT_NO;
+    json_decref(o);
+    return r;
+}
+
+static int run(const struct say_cmd_conf *conf, char **words, int n)
+{
+    AUTO_BUF text = BUF_INIT(65536);
+    AUTO_BUF body = BUF_INIT(1u << 20);
+    AUTO_BUF raw = {0};
+    struct err err = {0};
+    struct json j = json_on(&body);
+
+    for (int i = 0; i < n; i++)
+        buf_addf(&text, "%s%s", i ? " " : "", words[i]);
+    json_obj(&j, NULL);
+    json_str(&j, "text", buf_str(&text));
+    if (conf->talk)
+        json_bool(&j, "talk", true);
+    json_end_obj(&j);
+    if (client_ask(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &err) < 0)
+        return cli_fail(&say_face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+    return answer(conf, &raw);
+}
+
+int cmd_say(int argc, char **argv)
+{
+    struct say_cmd_conf conf = {0};
+    int argi, r = cli_parse(&say_face, &conf, argc, argv, &argi);
+
+    if (r < 0)
+        r = argi < argc ? run(&conf, argv + argi, argc - argi)
+                        : cli_fail(&say_face, EXIT_USAGE, "say what: muster say free 4");
+    opt_fini(say_opts, &conf);
+    return r;
+}

@@ -1,0 +1,38 @@
+/* cmd_slack_socket.c: Socket Mode, as the hub starts it: lines in, lines out (slack/socket.h). */
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "slack/socket.h"
+
+struct slack_socket_conf {
+    char *ca_file;
+};
+
+static const struct opt slack_socket_opts[] = {
+    OPT(slack_socket_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust; the system's unless told"),
+    {0},
+};
+const struct opt_cmd slack_socket_face = {
+    .name = "muster slack-socket",
+    .summary = "Slack's Socket Mode, for the hub",
+    .about = "The hub starts it by itself when slack.app_token_file is set, and tells it over standard input where to "
+             "connect. It is of no use to anybody else.",
+    .examples =
+        "muster slack-socket  # asks for an address with {\"socket\":\"want\"}, and waits for {\"url\":\"wss://...\"}",
+    .opts = slack_socket_opts,
+};
+
+int cmd_slack_socket(int argc, char **argv)
+{
+    struct slack_socket_conf conf = {0};
+    struct err err = {0};
+    int argi, r = cli_parse(&slack_socket_face, &conf, argc, argv, &argi);
+
+    if (r >= 0)
+        return r;
+    r = socket_run(&(struct socket_conf){.ca_file = conf.ca_file, .in_fd = STDIN_FILENO, .out_fd = STDOUT_FILENO},
+                   &err);
+    opt_fini(slack_socket_opts, &conf);
+    return r < 0 ? cli_fail(&slack_socket_face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+}

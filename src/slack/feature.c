@@ -1,0 +1,589 @@
+/* feature.c: what is heard, who said it, what is answered. */
+#include "slack/feature.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "notify/channel.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "notify/outbox.h"
+#include "slack/saying.h"
+#include "slack/line.h"
+#include "slack/web_api.h"
+#include "slack/conf.h"
+#include "slack/heard.h"
+
+#define TAKEN_MS     1500 /* then Slack is told that we have it, ready or not; it waits for 3 s */
+#define SEEN_MAX     4096 /* things that are remembered to be known again */
+#define ANSWERED_MAX 256  /* ... of which so many, that were answered, over a restart */
+#define ASKING_MAX   200  /* questions at once; more are not taken, and Slack sends them again */
+#define KNOWN_MAX    1000 /* people whose mail address is remembered ... */
+#define KNOWN_MS     3600000
+#define UNKNOWN_MS   60000 /* ... or that Slack did not say it */
+#define AUTH_MS      60000
+#define ANSWER_TEXT  (64u << 10)
+
+struct known {
+    char user[SLACK_ID_MAX + 1], mail[256]; /* mail "": not known */
+    int64_t until_mono;
+};
+
+struct asking {           /* a question on its way */
+    struct slack_desk *d; /* NULL: the desk is gone */
+    struct asking *next;
+    struct heard *heard;
+    char envelope[SLACK_ID_MAX + 1]; /* "": it came over HTTP */
+    struct late *late;
+    struct slack_ask *ask; /* whose mail is it? */
+    bool taken, saying;
+    int stores; /* answers that are being stored */
+    int64_t began_mono;
+};
+
+struct slack_desk {
+    struct hub *h;
+    struct slack_conf *conf;
+    char *section; /* what conf was made of; "": nothing */
+    struct say_conf say;
+    struct slack *link;
+    struct slack_line *line;
+    struct slack_ask *auth;
+    int64_t auth_mono;
+    char own[SLACK_ID_MAX + 1]; /* the bot's user id; "": not known yet */
+    char error[200];            /* of auth.test */
+    int64_t since_ms;
+    uint64_t seen[SEEN_MAX];
+    size_t n_seen;
+    int64_t answered; /* where the last one of these was stored */
+    struct known *known;
+    size_t n_known;
+    struct asking *first;
+    size_t n_asking;
+};
+
+/* ---- settings ---- */
+
+static struct slack_conf *conf_of(const struct hub_conf *conf, struct err *err)
+{
+    struct slack_conf *c = slack_conf_new();
+
+    if (slack_conf_read(c, &conf->slack, err) == 0)
+        return c;
+    slack_conf_free(c);
+    return NULL;
+}
+
+static int prepare_section(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    (void)self;
+    *next = conf_of(conf, err);
+    return *next ? 0 : -EINVAL;
+}
+
+static void drop_section(void *next)
+{
+    slack_conf_free(next);
+}
+
+static void on_envelope(void *arg, struct str json);
+
+static void *open_desk(struct hub *h)
+{
+    struct slack_desk *d = h->slack = mem_zero(1, sizeof(*d));
+
+    d->h = h;
+    d->conf = slack_conf_new();
+    d->section = mem_str("");
+    d->line = slack_line_new(h->loop, on_envelope, d);
+    return d;
+}
+
+static bool is_on(const struct slack_desk *d)
+{
+    return slack_conf_has(d->conf, SLACK_TOKEN);
+}
+
+static int open_link(struct slack_desk *d, struct err *err)
+{
+    struct slack_server at = {slack_conf_api(d->conf), slack_conf_hooks(d->conf), slack_conf_ca_file(d->conf)};
+
+    if (!d->link)
+        return slack_new(&d->link, d->h->loop, &at, err);
+    slack_set(d->link, &at);
+    return 0;
+}
+
+static void take_section(void *self, void *next)
+{
+    struct slack_desk *d = self;
+    const char *text = d->h->conf.slack.text ? d->h->conf.slack.text : "";
+    struct err err = {0};
+    struct slack_conf *c = next, *old = d->conf;
+    int64_t since_ms;
+
+    bool same = strcmp(text, d->section) == 0 && !slack_desk_error(d, &since_ms)[0];
+    d->conf = c;
+    free(d->section);
+    d->section = mem_str(text);
+    d->say = (struct say_conf){.prefix = slack_conf_prefix(c), .open = slack_conf_open(c), .url = slack_conf_url(c)};
+    for (int i = 0; i < SAY_OLDS; i++)
+        d->say.keywords[i] = slack_conf_word(c, (enum slack_word)i);
+    d->h->say = &d->say;
+    d->error[0] = 0;
+    d->auth_mono = 0;
+    if (!same)
+        d->own[0] = 0;
+    if (!is_on(d)) {
+        slack_line_set(d->line, NULL, NULL);
+    } else if (open_link(d, &err) < 0) {
+        mem_copy_str(d->error, sizeof(d->error), err.msg);
+        slack_line_set(d->line, NULL, NULL);
+    } else if (!same) {
+        slack_line_set(d->line, d->link, c);
+    } else {
+        slack_line_keep(d->line, c); /* nothing of it changed: the connection stays */
+    }
+    slack_conf_free(old);
+}
+
+int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token, struct err *err)
+{
+    if (!is_on(d) || !d->link)
+        return err_set(err, -ENOENT, "there is no bot: the section slack has no token");
+    int r = slack_conf_secret(d->conf, SLACK_TOKEN, token, err);
+    if (r == 0)
+        *ret = d->link;
+    return r;
+}
+
+const char *slack_desk_channel(const struct slack_desk *d)
+{
+    return slack_conf_channel(d->conf);
+}
+
+const char *slack_desk_error(const struct slack_desk *d, int64_t *ret_since_ms)
+{
+    if (!d)
+        return "";
+    if (!d->error[0])
+        return slack_line_error(d->line, ret_since_ms);
+    *ret_since_ms = d->since_ms;
+    return d->error;
+}
+
+/* ---- who are we? ---- */
+
+static void on_auth(void *arg, const struct slack_result *r)
+{
+    struct slack_desk *d = arg;
+    const char *own = slack_answer_text(r->body, NULL, "user_id");
+
+    d->auth = NULL;
+    if (r->how == SLACK_DONE) {
+        mem_copy_str(d->own, sizeof(d->own), own);
+        d->error[0] = 0;
+        return;
+    }
+    d->auth_mono = clock_mono_ms() + MAX(AUTH_MS, r->wait_ms);
+    if (!r->word[0])
+        return; /* nobody is there: whoever wants to send something says so */
+    if (!d->error[0])
+        d->since_ms = clock_wall_ms();
+    if (strcmp(d->error, r->error) != 0)
+        log_warn("slack", "the bot's token does not work: %s", r->error);
+    mem_copy_str(d->error, sizeof(d->error), r->error);
+}
+
+static void ask_auth(struct slack_desk *d)
+{
+    AUTO_BUF token = {0};
+    struct slack *link = NULL;
+    struct err err = {0};
+    int r = slack_desk_link(d, &link, &token, &err);
+
+    d->auth_mono = clock_mono_ms() + AUTH_MS;
+    if (r == 0)
+        r = slack_ask(&d->auth, link, "auth.test", buf_str(&token), NULL, NULL, on_auth, d, &err);
+    if (r < 0 && strcmp(d->error, err.msg) != 0) {
+        log_warn("slack", "%s", err.msg);
+        mem_copy_str(d->error, sizeof(d->error), err.msg);
+        d->since_ms = clock_wall_ms();
+    }
+}
+
+/* ---- what was there already ---- */
+
+static bool seen(const struct slack_desk *d, uint64_t key)
+{
+    for (size_t i = 0; i < MIN(d->n_seen, SEEN_MAX); i++)
+        if (d->seen[i] == key)
+            return true;
+    return false;
+}
+
+static void see(struct slack_desk *d, uint64_t key)
+{
+    if (!seen(d, key))
+        d->seen[d->n_seen++ % SEEN_MAX] = key;
+}
+
+static uint64_t key_of(const char *kind, const char *a, const char *b)
+{
+    char text[2 * SLACK_ID_MAX + 20];
+    int n = snprintf(text, sizeof(text), "%s %s %s", kind, a, b);
+
+    return fnv64(text, (size_t)MIN(n, (int)sizeof(text) - 1));
+}
+
+struct newest {
+    struct slack_desk *d;
+    int64_t at_ms;
+};
+
+static void load_answered(void *arg, const struct note *n)
+{
+    struct newest *x = arg;
+    struct str rest = n->bytes, key;
+    uint64_t v;
+    int64_t at_ms;
+
+    if (!str_word(&rest, &key) || !str_hex(key, &v) || !str_int(str_trim(rest), &at_ms))
+        return;
+    see(x->d, v);
+    if (at_ms >= x->at_ms) {
+        x->at_ms = at_ms;
+        x->d->answered = n->id;
+    }
+}
+
+static int load_answers(void *self, struct err *err)
+{
+    struct slack_desk *d = self;
+    struct newest x = {.d = d};
+
+    return MIN(store_notes(d->h->store, NOTE_BOT, false, load_answered, &x, err), 0);
+}
+
+/* ---- questions ---- */
+
+/* Slack is told that we have it. */
+static void take(struct asking *a)
+{
+    struct reply rp = {.type = "text/plain; charset=utf-8"};
+
+    if (a->taken)
+        return;
+    a->taken = true;
+    if (a->late)
+        httpd_late_reply(a->late, &rp);
+    else if (a->d)
+        slack_line_ack(a->d->line, a->envelope);
+    a->late = NULL;
+}
+
+static void asking_end(struct asking *a)
+{
+    if (a->saying || a->stores)
+        return; /* the last one of these ends it */
+    take(a);
+    if (a->d) {
+        struct asking **at = &a->d->first;
+        while (*at != a)
+            at = &(*at)->next;
+        *at = a->next;
+        a->d->n_asking--;
+    }
+    slack_ask_free(a->ask);
+    free(a->heard);
+    free(a);
+}
+
+static void stored(void *arg, int result)
+{
+    struct asking *a = arg;
+
+    (void)result; /* it is sent in any case */
+    a->stores--;
+    asking_end(a);
+}
+
+/* The answer, and that this was answered: both or neither. */
+static void post(struct asking *a, const struct message *m)
+{
+    AUTO_BUF b = BUF_INIT(100);
+
+    if (!a->d || !a->d->h->outbox)
+        return;
+    a->stores++;
+    buf_addf(&b, "%016" PRIx64 " %" PRId64, key_of("id", a->heard->id, ""), m->created_ms);
+    a->d->answered = a->d->answered % ANSWERED_MAX + 1;
+    struct note n = {.kind = NOTE_BOT, .id = a->d->answered, .bytes = buf_str(&b)};
+    outbox_send(a->d->h->outbox, m, a->heard->id[0] ? &n : NULL, stored, a);
+}
+
+static void said(void *arg, const struct say_answer *s)
+{
+    struct asking *a = arg;
+    const struct heard *h = a->heard;
+    struct message_file files[MESSAGE_FILES_MAX];
+    struct message m = {.created_ms = clock_wall_ms(),
+                        .kind = MESSAGE_ANSWER,
+                        .channel = CHANNEL_BOT,
+                        .to = h->respond[0] ? h->respond : h->channel,
+                        .person = "",
+                        .thread = h->respond[0]  ? ""
+                                  : h->thread[0] ? h->thread
+                                  : h->direct    ? ""
+                                                 : h->ts,
+                        .rule = "",
+                        .title = "",
+                        .text = s->text ? s->text : "",
+                        .html = "",
+                        .blocks = s->blocks ? s->blocks : "",
+                        .alerts = ""};
+    size_t n = MIN(s->n_files, MESSAGE_FILES_MAX);
+
+    a->saying = false;
+    for (size_t i = 0; i < n; i++)
+        files[i] = (struct message_file){s->files[i].name, s->files[i].type, s->files[i].bytes, s->files[i].title};
+    a->stores++; /* so that nothing ends before all is on its way */
+    if (!h->respond[0])
+        m.n_files = n, m.files = files;
+    if (m.text[0] || m.blocks[0] || m.n_files)
+        post(a, &m);
+    if (h->respond[0] && n) { /* an address to answer to takes no files: they go to the asker alone */
+        m.to = h->user;
+        m.blocks = "";
+        m.text = "What you asked for:";
+        m.n_files = n, m.files = files;
+        post(a, &m);
+    }
+    a->stores--;
+    asking_end(a);
+}
+
+static void ask_say(struct asking *a, const char *mail)
+{
+    struct hub *h = a->d->h;
+    const struct heard *x = a->heard;
+    struct saying_ask k = {.text = str_of(x->text),
+                           .way = x->to_bot ? SAY_TO_US : SAY_TALK,
+                           .person = say_person(h->api.census, x->user, mail),
+                           .called = x->user};
+
+    a->saying = true;
+    if (!saying(h, &k, said, a)) {
+        a->saying = false;
+        asking_end(a);
+    }
+}
+
+/* ---- who asks? ---- */
+
+static const struct known *known_find(const struct slack_desk *d, const char *user)
+{
+    for (size_t i = 0; i < d->n_known; i++)
+        if (strcmp(d->known[i].user, user) == 0)
+            return &d->known[i];
+    return NULL;
+}
+
+static void known_put(struct slack_desk *d, const char *user, const char *mail, int64_t keep_ms)
+{
+    const struct known *there = known_find(d, user);
+    size_t at = there ? (size_t)(there - d->known) : d->n_known;
+
+    if (at == KNOWN_MAX) { /* whoever is due to be forgotten first */
+        at = 0;
+        for (size_t i = 1; i < KNOWN_MAX; i++)
+            if (d->known[i].until_mono < d->known[at].until_mono)
+                at = i;
+    } else if (at == d->n_known) {
+        d->known = mem_grow(d->known, ++d->n_known, sizeof(*d->known));
+    }
+    struct known *k = &d->known[at];
+    *k = (struct known){.until_mono = clock_mono_ms() + keep_ms};
+    mem_copy_str(k->user, sizeof(k->user), user);
+    mem_copy_str(k->mail, sizeof(k->mail), mail);
+}
+
+static void on_mail(void *arg, const struct slack_result *r)
+{
+    struct asking *a = arg;
+    json_t *user = json_object_get(r->body, "user");
+    const char *mail = slack_answer_text(user, "profile", "email");
+
+    a->ask = NULL;
+    known_put(a->d, a->heard->user, mail, r->how == SLACK_DONE ? KNOWN_MS : UNKNOWN_MS);
+    ask_say(a, mail[0] ? mail : NULL);
+}
+
+static void ask_who(struct asking *a)
+{
+    struct slack_desk *d = a->d;
+    const struct known *k = known_find(d, a->heard->user);
+    AUTO_BUF token = {0};
+    struct slack *link = NULL;
+    struct err err = {0};
+
+    if (say_person(d->h->api.census, a->heard->user, NULL)) {
+        ask_say(a, NULL);
+        return;
+    }
+    if (k && k->until_mono > clock_mono_ms()) {
+        ask_say(a, k->mail[0] ? k->mail : NULL);
+        return;
+    }
+    int r = slack_desk_link(d, &link, &token, &err);
+    if (r == 0)
+        r = slack_ask(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, &err);
+    if (r < 0)
+        ask_say(a, NULL);
+}
+
+/* ---- in ---- */
+
+/* "<@U0BOT> free" in a channel is said to the bot, though it comes as a message, too, where the app asks for these. */
+static void for_us(const struct slack_desk *d, struct heard *h)
+{
+    struct str text = str_trim(str_of(h->text));
+    char name[SLACK_ID_MAX + 4];
+
+    snprintf(name, sizeof(name), "<@%s>", d->own);
+    if (!d->own[0] || h->kind != HEARD_MESSAGE || !str_skip(&text, name))
+        return;
+    h->to_bot = true;
+    h->text = str_trim(text).p;
+}
+
+/* Takes h. */
+static void hear(struct slack_desk *d, struct heard *h, const char *envelope, struct late *late)
+{
+    struct asking *a = mem_zero(1, sizeof(*a));
+
+    *a = (struct asking){.d = d, .next = d->first, .heard = h, .late = late, .began_mono = clock_mono_ms()};
+    mem_copy_str(a->envelope, sizeof(a->envelope), envelope);
+    d->first = a;
+    d->n_asking++;
+    for_us(d, h);
+    bool again = (h->id[0] && seen(d, key_of("id", h->id, ""))) ||
+                 (h->kind == HEARD_MESSAGE && seen(d, key_of("ts", h->channel, h->ts)));
+    bool ours = d->own[0] && strcmp(h->user, d->own) == 0;
+    if (h->id[0])
+        see(d, key_of("id", h->id, ""));
+    if (h->kind < HEARD_MESSAGE || again || ours) {
+        asking_end(a);
+        return;
+    }
+    log_debug("slack", "%s: %zu bytes", h->user, strlen(h->text));
+    if (!h->to_bot && !saying_answers(d->h, &(struct saying_ask){.text = str_of(h->text), .way = SAY_TALK})) {
+        asking_end(a); /* people who talk with each other */
+        return;
+    }
+    if (h->kind == HEARD_MESSAGE) /* of two events of one message the first that is for us counts */
+        see(d, key_of("ts", h->channel, h->ts));
+    ask_who(a);
+}
+
+static void on_envelope(void *arg, struct str json)
+{
+    struct slack_desk *d = arg;
+    char id[SLACK_ID_MAX + 1] = "";
+    struct err err = {0};
+    struct heard *h;
+
+    if (d->n_asking >= ASKING_MAX)
+        return; /* not acknowledged: it comes again */
+    h = heard_envelope(json, id, &err);
+    if (h) {
+        hear(d, h, id, NULL);
+        return;
+    }
+    if (hub_may_say(d->h, "slack", clock_wall_ms()))
+        log_warn("slack", "passed over: %s", err.msg);
+    if (id[0])
+        slack_line_ack(d->line, id); /* it would not become better */
+}
+
+int slack_desk_secret(void *hub, struct buf *ret, struct err *err)
+{
+    const struct slack_desk *d = ((struct hub *)hub)->slack;
+
+    if (!is_on(d) || !slack_conf_has(d->conf, SLACK_SIGNING))
+        return 0;
+    int r = slack_conf_secret(d->conf, SLACK_SIGNING, ret, err);
+    return r < 0 ? r : 1;
+}
+
+enum reply_how slack_desk_heard(void *hub, struct request *rq, struct reply *rp, struct heard *h)
+{
+    struct slack_desk *d = ((struct hub *)hub)->slack;
+
+    if (d->n_asking >= ASKING_MAX) {
+        free(h);
+        return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
+    }
+    hear(d, h, "", httpd_late(rq));
+    return REPLY_LATER;
+}
+
+static void tick(void *self, int64_t now_ms)
+{
+    struct slack_desk *d = self;
+    int64_t now = clock_mono_ms();
+    struct asking *next;
+
+    (void)now_ms;
+    if (!is_on(d))
+        return;
+    if (!d->own[0] && !d->auth && d->link && now >= d->auth_mono)
+        ask_auth(d);
+    slack_line_tick(d->line);
+    for (struct asking *a = d->first; a; a = next) {
+        next = a->next;
+        if (now - a->began_mono >= TAKEN_MS)
+            take(a);
+    }
+}
+
+static void close_desk(void *self)
+{
+    struct slack_desk *d = self;
+    struct asking *next;
+
+    d->h->slack = NULL;
+    slack_line_free(d->line);
+    slack_ask_free(d->auth);
+    for (struct asking *a = d->first; a; a = next) {
+        next = a->next;
+        a->d = NULL;
+        slack_ask_free(a->ask);
+        a->ask = NULL;
+        if (a->late) /* not taken: Slack sends it again */
+            httpd_late_reply(a->late, &(struct reply){.status = 503});
+        a->late = NULL;
+        a->taken = true;
+        asking_end(a);
+    }
+    slack_free(d->link);
+    slack_conf_free(d->conf);
+    d->h->say = NULL;
+    free(d->known);
+    free(d->section);
+    free(d);
+}
+
+const struct feature slack_feature = {
+    .name = "slack",
+    .open = open_desk,
+    .prepare = prepare_section,
+    .drop = drop_section,
+    .take = take_section,
+    .load = load_answers,
+    .tick = tick,
+    .close = close_desk,
+};

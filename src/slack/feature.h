@@ -1,0 +1,34 @@
+/*
+ * feature.h: the bot's desk: what Slack tells us, by Socket Mode or over HTTP, goes to say and the answer into the
+ * outbox.
+ *
+ * B1 Slack is told that we have something once its answer is stored, or after two seconds, so that Slack does not wait;
+ * what it is not told it sends again. B2 A thing that comes twice is answered once, as far as a bounded memory reaches,
+ * which is stored with the answers. B3 The bot never answers itself or another bot. B4 Who asks is whoever the census
+ * has for the Slack id, or for the mail address Slack knows of that id; nobody else acts. B5 Nothing here waits, and no
+ * log holds a token.
+ */
+#ifndef SLACK_FEATURE_H
+#define SLACK_FEATURE_H
+
+#include "base/err.h"
+#include "hub/feature.h"
+#include "hub/hub.h"
+
+struct heard;
+struct slack;
+struct slack_desk;
+extern const struct feature slack_feature; /* before notify: messages under way use its connection */
+
+/* For the carrier: to post with. token is overwritten, and the caller's. */
+int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token, struct err *err);
+const char *slack_desk_channel(const struct slack_desk *d); /* where what names no other goes; "": nowhere */
+/* What is wrong with the way in, in a sentence, and since when; "": nothing. */
+const char *slack_desk_error(const struct slack_desk *d, int64_t *ret_since_ms);
+
+/* For the routes. The signing secret: 1, 0 when there is none, or -errno with a sentence. */
+int slack_desk_secret(void *hub, struct buf *ret, struct err *err);
+/* Takes h. Answers through rq when it was taken. */
+enum reply_how slack_desk_heard(void *hub, struct request *rq, struct reply *rp, struct heard *h);
+
+#endif

@@ -1,0 +1,119 @@
+/* routes.c: what Slack posts to us: checked to be Slack's before a byte of it is looked at. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hub/handlers.h"
+#include "base/mem.h"
+#include "slack/heard.h"
+#include "slack/sign.h"
+
+/* Before a body is read: is there a secret to check it with, and anything to check? */
+bool slack_allowed(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_BUF secret = {0};
+    struct err err = {0};
+    int r = a->slack_secret ? a->slack_secret(a->hub, &secret, &err) : 0;
+
+    if (r == 0)
+        reply_problem(rp, 404, "Slack over HTTP is off here: set slack.signing_file to the app's signing secret");
+    else if (r < 0)
+        reply_problem(rp, 503, "the signing secret cannot be read: %s", err.msg);
+    else if (!rq->header(rq, "X-Slack-Signature").len || !rq->header(rq, "X-Slack-Request-Timestamp").len)
+        reply_problem(rp, 401, "this is for Slack, which signs what it sends: there is no signature");
+    else
+        return true;
+    return false;
+}
+
+static bool is_slack(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_BUF secret = {0};
+    struct err err = {0};
+
+    if (a->slack_secret(a->hub, &secret, &err) < 1) {
+        reply_problem(rp, 503, "the signing secret cannot be read");
+        return false;
+    }
+    if (slack_sign_check(buf_str(&secret), rq->header(rq, "X-Slack-Request-Timestamp"),
+                         rq->header(rq, "X-Slack-Signature"), rq->body, rq->now_ms, &err) == 0)
+        return true;
+    reply_problem(rp, 401, "%s", err.msg);
+    return false;
+}
+
+/* h NULL: err says why. */
+static enum reply_how hear(struct api *a, struct request *rq, struct reply *rp, struct heard *h, const struct err *err)
+{
+    if (!h)
+        return reply_problem(rp, 400, "%s", err->msg);
+    if (h->kind == HEARD_CHALLENGE) {
+        rp->type = "text/plain; charset=utf-8";
+        rp->body = BUF_INIT(SLACK_BODY_MAX);
+        buf_adds(&rp->body, h->text);
+        free(h);
+        return REPLY_NOW;
+    }
+    return a->slack_heard(a->hub, rq, rp, h);
+}
+
+enum reply_how post_slack_events(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct err err = {0};
+
+    if (!is_slack(a, rq, rp))
+        return REPLY_NOW;
+    return hear(a, rq, rp, heard_event(rq->body, &err), &err);
+}
+
+struct fields {
+    struct param v[QUERY_MAX];
+    size_t n;
+};
+
+static struct str field(void *arg, const char *name)
+{
+    const struct fields *f = arg;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (str_eq(f->v[i].name, name))
+            return f->v[i].value;
+    return STR("");
+}
+
+/* The form of a request that is Slack's; scratch is for free(). False: rp has the answer. */
+static bool form_of(struct api *a, struct request *rq, struct reply *rp, struct fields *ret, char **scratch)
+{
+    struct err err = {0};
+
+    if (!is_slack(a, rq, rp))
+        return false;
+    *scratch = mem_alloc(rq->body.len + 1);
+    if (request_form(rq->body, *scratch, ret->v, &ret->n, &err) == 0)
+        return true;
+    reply_problem(rp, 400, "%s", err.msg);
+    return false;
+}
+
+enum reply_how post_slack_command(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct fields f = {.n = 0};
+    struct err err = {0};
+    AUTO_FREE char *scratch = NULL;
+
+    if (!form_of(a, rq, rp, &f, &scratch))
+        return REPLY_NOW;
+    if (field(&f, "ssl_check").len) /* Slack looks whether the address is there */
+        return REPLY_NOW;
+    return hear(a, rq, rp, heard_command(field, &f, &err), &err);
+}
+
+enum reply_how post_slack_action(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct fields f = {.n = 0};
+    struct err err = {0};
+    AUTO_FREE char *scratch = NULL;
+
+    if (!form_of(a, rq, rp, &f, &scratch))
+        return REPLY_NOW;
+    return hear(a, rq, rp, heard_action(field(&f, "payload"), &err), &err);
+}

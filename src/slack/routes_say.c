@@ -1,0 +1,18 @@
+/* routes_say.c: what the bot says to a text, without Slack: for a terminal, for tests. */
+#include <jansson.h>
+
+#include "hub/handlers.h"
+
+enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
+{
+    json_t *o = read_object(rq, rp);
+    const char *text = json_string_value(json_object_get(o, "text"));
+    enum reply_how how = REPLY_NOW;
+
+    if (o && (!text || !str_utf8_ok(str_of(text))))
+        reply_problem(rp, 400, "say what: {\"text\": \"free 4\"}, without control characters");
+    else if (o)
+        how = a->say(a->hub, rq, rp, str_of(text), json_is_true(json_object_get(o, "talk")));
+    json_decref(o);
+    return how;
+}

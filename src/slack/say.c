@@ -1,0 +1,357 @@
+/* say.c: from a text to a command, and through its requests to an answer. */
+#include "slack/say.h"
+
+#include <ctype.h>
+
+#include "base/base64.h"
+#include "people/people.h"
+#include "slack/talk.h"
+
+#define BODY_MAX (8u << 20) /* of an answer that is read on the loop */
+
+const struct say_conf say_usual = {.prefix = "",
+                                   .keywords = {"HOSTS", "ALL", "ALL_cmd", "ALL_detail", "HELP", "WHERE"}};
+const char *const say_old_words[SAY_OLDS + 1] = {"hosts", "all", "all_cmd", "all_detail", "help", "where", NULL};
+
+/* ---- what was typed ---- */
+
+/* What telephones write where people mean plain letters. */
+static bool dressed(struct str s, struct buf *out, size_t *ret)
+{
+    static const struct {
+        const char *as, *is;
+    } known[] = {{"\u00a0", " "}, {"\u201c", "\""}, {"\u201d", "\""}, {"\u2018", "'"}, {"\u2019", "'"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_starts(s, known[i].as)) {
+            buf_adds(out, known[i].is);
+            *ret = strlen(known[i].as);
+            return true;
+        }
+    return false;
+}
+
+/* "<@U1>" or "<@U1|kim>" is a person, or nobody we know. */
+static void mentioned(struct str in, const struct census *c, struct buf *out)
+{
+    char id[64];
+    struct str one;
+
+    if (!str_cut(&in, '|', &one))
+        one = str_n("", 0);
+    snprintf(id, sizeof(id), "%.*s", (int)MIN(one.len, 60u), one.p);
+    const char *person = say_person(c, id, NULL);
+    buf_addf(out, "%s%s", person ? "" : "@", person ? person : id);
+}
+
+static void undress(struct str in, const struct census *c, struct buf *out)
+{
+    size_t used;
+
+    while (in.len) {
+        const char *end = str_starts(in, "<@") ? memchr(in.p, '>', in.len) : NULL;
+        if (end) {
+            mentioned(str_n(in.p + 2, (size_t)(end - in.p - 2)), c, out);
+            used = (size_t)(end - in.p) + 1;
+        } else if (!dressed(in, out, &used)) {
+            buf_addc(out, (unsigned char)*in.p < 32 ? ' ' : *in.p);
+            used = 1;
+        }
+        in = str_n(in.p + used, in.len - used);
+    }
+}
+
+/* "<@U7>: free 4" is "free 4". */
+static struct str without_mention(struct str text)
+{
+    const char *end = str_starts(text, "<@") ? memchr(text.p, '>', text.len) : NULL;
+
+    if (!end)
+        return text;
+    text = str_n(end + 1, text.len - (size_t)(end + 1 - text.p));
+    text = str_trim(text);
+    if (text.len && (*text.p == ':' || *text.p == ','))
+        text = str_n(text.p + 1, text.len - 1);
+    return str_trim(text);
+}
+
+/* ---- which command ---- */
+
+static bool is_node(const struct say *s, struct str name)
+{
+    return s->ask.is_node && name.len && s->ask.is_node(s->ask.arg, name);
+}
+
+/* The old bot's, whole and letter by letter; rest: the host of WHERE, or the one that was named alone. */
+static const struct say_command *old_command(const struct say *s, struct str text, struct str *rest)
+{
+    const struct say_conf *conf = s->ask.conf;
+    bool any = false;
+
+    *rest = str_n("", 0);
+    for (size_t i = 0; i < SAY_OLDS; i++) {
+        const char *word = conf->keywords[i];
+        struct str tail = text;
+        any |= word[0] != 0;
+        if (word[0] && str_eq(text, word))
+            return &say_old_commands[i];
+        if (i == SAY_WHERE && word[0] && str_skip(&tail, word) && tail.len && *tail.p == ' ' &&
+            is_node(s, str_trim(tail))) {
+            *rest = str_trim(tail);
+            return &say_old_commands[i];
+        }
+    }
+    if (!any || !is_node(s, text) || s->ask.way != SAY_TALK)
+        return NULL;
+    *rest = text;
+    return &say_old_commands[SAY_ALL];
+}
+
+static bool in_words(const char *words, struct str w)
+{
+    struct str rest = str_of(words), one;
+
+    while (words && str_word(&rest, &one))
+        if (one.len == w.len && strncasecmp(one.p, w.p, w.len) == 0)
+            return true;
+    return false;
+}
+
+static const struct say_command *our_command(struct str word)
+{
+    for (const struct say_command *c = say_commands; c->name; c++)
+        if (str_eq_nocase(word, c->name) || in_words(c->also, word))
+            return c;
+    return NULL;
+}
+
+/* What people say before they say it. */
+static const char fillers[] =
+    "what what's whats is are which any anything show list me the please gpu gpus can i could "
+    "you tell hi hello hey muster get have there a how many much do we to my";
+
+static const struct say_command *find_ours(struct str text, struct str *rest)
+{
+    struct str word;
+
+    *rest = text;
+    while (str_word(rest, &word)) {
+        while (word.len > 1 && strchr("?!.,:", word.p[word.len - 1]))
+            word.len--;
+        const struct say_command *c = our_command(word);
+        if (c)
+            return c;
+        if (!in_words(fillers, word))
+            return NULL;
+    }
+    return NULL;
+}
+
+static void not_understood(struct say *s, struct str text)
+{
+    const struct say_command *best = NULL;
+    struct str word, rest = text;
+    int near = 0;
+
+    str_word(&rest, &word);
+    for (const struct say_command *c = say_commands; c->name; c++) {
+        int n = c->usage ? str_near(word, str_of(c->name)) : -1;
+        if (n >= 0 && (!best || n < near)) {
+            best = c;
+            near = n;
+        }
+    }
+    if (best)
+        say_no(s, "I do not understand '%.*s'. Did you mean `%s`? `help` lists what I do.", (int)MIN(word.len, 60u),
+               word.p, best->usage);
+    else
+        say_no(s, "I do not understand '%.*s': `help` lists what I do.", (int)MIN(text.len, 80u), text.p);
+}
+
+/* ---- the conversation ---- */
+
+static void stranger(struct say *s)
+{
+    const char *called = s->ask.called;
+
+    say_no(s,
+           "I do not know who you are here, and answer this for people I know: whoever runs muster can add `slack: %s` "
+           "to your name under people in muster.yaml.",
+           called && called[0] ? called : "YOUR-SLACK-ID");
+}
+
+static void begin(struct say *s, const struct say_command *c, struct str rest)
+{
+    bool known = s->ask.own_rights || s->ask.person[0];
+
+    s->cmd = c;
+    if (!known && !c->open && (c->acts || !s->ask.conf->open))
+        stranger(s);
+    else
+        c->ask(s, rest);
+}
+
+static void start(struct say *s, struct str text)
+{
+    struct str rest, plain = text;
+    const struct say_command *c = NULL;
+
+    if (str_skip(&plain, s->ask.conf->prefix))
+        c = old_command(s, str_trim(plain), &rest);
+    if (!c && s->ask.way == SAY_TO_US)
+        c = old_command(s, text, &rest);
+    if (!c && s->ask.way == SAY_TO_US) {
+        while (text.len && strchr("?! ", text.p[text.len - 1]))
+            text.len--;
+        c = find_ours(text, &rest);
+        if (!c && is_node(s, text)) {
+            c = our_command(STR("who"));
+            rest = text;
+        }
+        if (!c && !text.len)
+            c = our_command(STR("help"));
+        if (!c)
+            not_understood(s, text);
+    }
+    if (c)
+        begin(s, c, str_trim(rest));
+}
+
+struct say *say_new(const struct say_ask *k)
+{
+    struct say *s = mem_zero(1, sizeof(*s));
+    AUTO_BUF text = BUF_INIT(4ul * SAY_TEXT_MAX);
+
+    s->ask = *k;
+    s->ask.conf = k->conf ? k->conf : &say_usual;
+    s->ask.person = say_keep(s, str_of(k->person ? k->person : ""));
+    s->ask.called = say_keep(s, str_of(k->called ? k->called : ""));
+    s->ask.name = say_keep(s, str_of(k->name ? k->name : ""));
+    s->ask.url = say_keep(s, str_of(k->url ? k->url : ""));
+    s->text = BUF_INIT(1u << 20);
+    s->blocks = BUF_INIT(1u << 20);
+    s->files = BUF_INIT(SAY_BYTES_MAX + 1000u);
+    s->j = json_on(&s->blocks);
+    json_arr(&s->j, NULL);
+    struct str in = str_trim(k->text);
+    bool too_long = in.len > SAY_TEXT_MAX;
+    if (k->way == SAY_TO_US)
+        in = without_mention(in);
+    undress(str_n(in.p, MIN(in.len, SAY_TEXT_MAX)), k->census, &text);
+    s->ask.text = str_n(say_keep(s, str_trim(buf_str(&text))), str_trim(buf_str(&text)).len);
+    if (too_long && k->way == SAY_TO_US)
+        say_no(s, "That is too long for me: say it in %d letters.", SAY_TEXT_MAX);
+    else if (!too_long)
+        start(s, s->ask.text);
+    if (!s->cmd && !s->n_blocks) {
+        say_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void say_free(struct say *s)
+{
+    if (!s)
+        return;
+    buf_fini(&s->text);
+    buf_fini(&s->blocks);
+    buf_fini(&s->files);
+    arena_fini(&s->mem);
+    free(s);
+}
+
+const struct say_call *say_next(const struct say *s)
+{
+    return s->at < s->n_calls ? &s->calls[s->at] : NULL;
+}
+
+/* An answer that is none: the sentence it has. */
+static void problem(struct say *s, int status, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    const char *detail = json_string_value(json_object_get(o, "detail"));
+
+    if (detail)
+        say_no(s, "%c%s%s", toupper((unsigned char)detail[0]), detail + (detail[0] != 0),
+               detail[0] && strchr(".!?", detail[strlen(detail) - 1]) ? "" : ".");
+    else
+        say_no(s, "That did not work: the hub answered %d.", status);
+    if (status == 409 && s->cmd->hint)
+        say_small(s, "%s", s->cmd->hint);
+    json_decref(o);
+}
+
+void say_take(struct say *s, int status, struct str body)
+{
+    size_t call = s->at++;
+
+    if (call >= s->n_calls)
+        return;
+    if (status == 0 || (status >= 200 && status < 300)) {
+        if (body.len > BODY_MAX && !s->cmd->any_size)
+            say_no(s, "That is too much for a message: ask for less at once%s%s.", s->ask.url[0] ? ", or look at " : "",
+                   s->ask.url);
+        else if (s->cmd->tell)
+            s->cmd->tell(s, call, body);
+    } else if (!s->n_blocks && !s->n_files) { /* behind an answer it is an ornament that fails */
+        problem(s, status, body);
+    }
+}
+
+const struct say_answer *say_answer(struct say *s)
+{
+    if (!s->answer.text) {
+        json_end_arr(&s->j);
+        while (s->text.len && s->text.p[s->text.len - 1] == '\n')
+            buf_cut(&s->text, s->text.len - 1);
+        for (size_t i = 0; i < s->n_files; i++)
+            s->list[i].bytes.p = s->files.p ? s->files.p + s->file_at[i] : "";
+    }
+    s->answer = (struct say_answer){.text = buf_str(&s->text).p,
+                                    .blocks = s->n_blocks && !s->blocks.err ? s->blocks.p : "",
+                                    .n_files = s->n_files,
+                                    .files = s->list,
+                                    .ephemeral = s->ephemeral,
+                                    .refused = s->refused};
+    return &s->answer;
+}
+
+void say_json(struct buf *out, const struct say_answer *a)
+{
+    struct json j = json_on(out);
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "text", a->text);
+    json_raw(&j, "blocks", a->blocks[0] ? str_of(a->blocks) : STR("[]"));
+    json_arr(&j, "files");
+    for (size_t i = 0; i < a->n_files; i++) {
+        AUTO_BUF b = BUF_INIT(2ul * SAY_BYTES_MAX);
+        json_obj(&j, NULL);
+        json_cstr(&j, "name", a->files[i].name);
+        json_cstr(&j, "title", a->files[i].title);
+        json_cstr(&j, "type", a->files[i].type);
+        base64_add(&b, a->files[i].bytes);
+        json_str(&j, "base64", buf_str(&b));
+        json_end_obj(&j);
+    }
+    json_end_arr(&j);
+    json_bool(&j, "ephemeral", a->ephemeral);
+    json_bool(&j, "refused", a->refused);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+const char *say_person(const struct census *c, const char *slack_id, const char *mail)
+{
+    size_t n;
+    const struct person *v = census_persons(c, &n);
+
+    for (size_t i = 0; slack_id && slack_id[0] && i < n; i++)
+        if (v[i].slack && strcmp(v[i].slack, slack_id) == 0)
+            return v[i].name;
+    for (size_t i = 0; mail && mail[0] && i < n; i++)
+        if (v[i].mail && str_eq_nocase(str_of(mail), v[i].mail))
+            return v[i].name;
+    return NULL;
+}

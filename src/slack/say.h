@@ -1,0 +1,102 @@
+/*
+ * say.h: what the bot says. A text somebody wrote becomes requests of the hub's own API, made in that person's name,
+ * and their answers become a message: so nobody sees or does through the bot what he may not on the page. Pure: whoever
+ * has a hub (slack/saying.h) makes the requests. docs/slack.md, "What to say".
+ *
+ * Y1 Ordinary talk is never answered: in a channel only a message that is a keyword of the old bot, whole and letter by
+ * letter (behind the prefix), is. Y2 What is said to us gets an answer always, if only a sentence. Y3 Blocks are within
+ * Slack's limits, and names in them cannot mention anybody: & < > are escaped. Y4 Any text is survived; at most
+ * SAY_TEXT_MAX bytes of it are read.
+ */
+#ifndef SLACK_SAY_H
+#define SLACK_SAY_H
+
+#include "base/buf.h"
+
+struct census;
+struct zone;
+
+#define SAY_TEXT_MAX  2000
+#define SAY_CALLS_MAX 4
+#define SAY_FILES_MAX 4
+#define SAY_BYTES_MAX (560u << 10) /* of all files: a longer list is cut, and says so; a message carries them */
+
+/* ---- the question ---- */
+
+enum say_way {
+    SAY_TALK,  /* a message in a channel that names nobody: the old keywords alone */
+    SAY_TO_US, /* a slash command (without the slash word), a mention (with or without it), a direct message */
+};
+enum say_old { SAY_HOSTS, SAY_ALL, SAY_ALL_CMD, SAY_ALL_DETAIL, SAY_HELP, SAY_WHERE, SAY_OLDS };
+
+struct say_conf {
+    const char *prefix;             /* before a keyword; "": none */
+    const char *keywords[SAY_OLDS]; /* "": that one is off. With all of them off, names of hosts are too */
+    bool open;                      /* reading for everybody, also who is mapped to nobody */
+    const char *url;                /* where people find the page; NULL or "": where the hub listens */
+};
+extern const struct say_conf say_usual;               /* HOSTS, ALL, ..., no prefix, not open */
+extern const char *const say_old_words[SAY_OLDS + 1]; /* "hosts", "all", ... as in muster.yaml; ends with NULL */
+
+struct say_ask {
+    struct str text; /* as it was typed: Slack's escapes are gone (slack_plain) */
+    enum say_way way;
+    const char *person; /* whom the asker is mapped to; NULL or "": nobody */
+    const char *called; /* what to call him where he is nobody: a Slack id; may be NULL */
+    bool own_rights;    /* whoever asks has rights of his own, mapped or not: the API says what he may */
+    int64_t now_ms;
+    const struct say_conf *conf;                 /* NULL: say_usual */
+    const struct zone *zone;                     /* NULL: UTC */
+    const struct census *census;                 /* NULL: nobody is told of */
+    const char *name, *url;                      /* the cluster's; where the page is, NULL: not known */
+    bool (*is_node)(void *arg, struct str name); /* NULL: none is */
+    void *arg;
+};
+
+/* ---- the answer ---- */
+
+struct say_file {
+    const char *name, *title, *type; /* "ALL.txt", "response: ALL" (what Slack writes above it), "text/plain" */
+    struct str bytes;
+};
+/* Borrowed from the conversation. */
+struct say_answer {
+    const char *text;   /* plain, without markup or escapes: for notifications and terminals */
+    const char *blocks; /* Slack's, a JSON array of at most 50; "": text says it all */
+    size_t n_files;
+    const struct say_file *files;
+    bool ephemeral; /* for the asker's eyes alone: something was not understood, or is not allowed */
+    bool refused;   /* the answer is no: not understood, not allowed, nothing free */
+};
+
+/* ---- the way from one to the other ---- */
+
+struct say;
+/* Copies what it needs. NULL: ordinary talk, nothing is to be said. */
+struct say *say_new(const struct say_ask *k);
+void say_free(struct say *s);
+
+/* A request of the hub's API. */
+struct say_call {
+    const char *method, *target; /* "GET", "/api/v1/free?count=4" */
+    struct str body;             /* JSON; empty: none */
+};
+const struct say_call *say_next(const struct say *s); /* NULL: the answer is there */
+/* The reply to say_next's, whatever it is. */
+void say_take(struct say *s, int status, struct str body);
+const struct say_answer *say_answer(struct say *s);
+
+/* As POST /api/v1/say answers: {"text", "blocks", "files": [{"name", "title", "type", "base64"}], "ephemeral"}. */
+void say_json(struct buf *out, const struct say_answer *a);
+
+/* A message that has no blocks of its own as blocks; of an alert with buttons that silence it. Onto the end of out. */
+struct message;
+void say_told(struct buf *out, const struct message *m);
+
+/*
+ * The person with that Slack id ("U0123"), or with that mail; NULL: nobody. Names in Slack are not asked: everybody
+ * chooses his own.
+ */
+const char *say_person(const struct census *c, const char *slack_id, const char *mail);
+
+#endif

@@ -1,0 +1,390 @@
+/* say_now.c: `free` and `who`: what is so at this moment. */
+
+#include "model/now.h"
+#include "base/clock.h"
+#include "model/rows.h"
+#include "now/filter.h"
+#include "format/render.h"
+#include "slack/words.h"
+
+/* ---- free ---- */
+
+enum { FREE_PICK = 1, FREE_LIST }; /* say.count: so many in particular, or all there are */
+
+static void free_target(const struct say_words *w, struct buf *to)
+{
+    char count[24];
+
+    snprintf(count, sizeof(count), "%lld", (long long)w->count);
+    buf_adds(to, "/api/v1/free");
+    say_param(to, "count", str_of(count));
+    say_param(to, "model", w->model);
+    say_param(to, "node", w->node);
+    say_param(to, "mem", w->mem);
+    say_param(to, "free_for", STR("0s")); /* now is now, as in the list */
+    if (w->one_node)
+        say_param(to, "same_host", STR("true"));
+}
+
+/* What was said as a filter; or what was typed, where that is one. False: neither, and the answer says so. */
+static bool free_filter(struct say *s, struct str text, const struct say_words *w, struct buf *to)
+{
+    struct filter *f = NULL;
+    struct filter_err err = {0};
+
+    buf_adds(to, "free");
+    if (!w->odd.len) {
+        if (w->model.len)
+            buf_addf(to, " model:\"%.*s\"", STR_ARG(w->model));
+        if (w->node.len)
+            buf_addf(to, " host:%.*s", STR_ARG(w->node));
+        if (w->mem.len)
+            buf_addf(to, " memfree>=%.*s", STR_ARG(w->mem));
+        return true;
+    }
+    if (filter_new(text, s->ask.person, &f, &err) < 0) {
+        say_no(s,
+               "I do not understand '%.*s' (%s): say it as `free 4 h200 on dgx2 40G`, or as a filter, `free model:h200 "
+               "memfree>=40G`.",
+               (int)MIN(w->odd.len, 60u), w->odd.p, err.message);
+        return false;
+    }
+    filter_free(f);
+    buf_addf(to, " (%.*s)", STR_ARG(text));
+    return true;
+}
+
+void say_ask_free(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(8192);
+    AUTO_BUF filter = BUF_INIT(4096);
+    struct say_words w;
+
+    if (!say_words(s, rest, &w))
+        return;
+    if (w.count && !w.odd.len) {
+        free_target(&w, &target);
+        s->count = FREE_PICK;
+        s->title = say_keep(s, str_trim(rest));
+        say_get(s, &target);
+        return;
+    }
+    if (!free_filter(s, rest, &w, &filter))
+        return;
+    s->count = FREE_LIST;
+    s->title = say_keep(s, str_trim(rest));
+    buf_adds(&target, "/api/v1/state");
+    say_param(&target, "filter", buf_str(&filter));
+    say_get(s, &target);
+}
+
+static void tell_pick(struct say *s, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *v = json_object_get(o, "devices");
+    size_t n = json_array_size(v);
+    const char *model = say_text(json_array_get(v, 0), "model");
+    bool same = n > 0;
+
+    for (size_t i = 1; i < n; i++)
+        same &= strcmp(say_text(json_array_get(v, i), "model"), model) == 0;
+    say_line(s, "%zu free now: %s%s%s%s", n, say_text(o, "where"), same ? " (" : "", same ? model : "",
+             same ? ")" : "");
+    say_small(s, "Nothing is taken by asking: `book %s for 4h` makes them yours.", s->title);
+    json_decref(o);
+}
+
+/* The nodes of a state, as the hub wrote it; view borrows from them. */
+struct parsed {
+    struct node_now *nodes;
+    size_t n;
+    const struct node_now **list;
+    char notice[NOTICE_MAX];
+    struct view view;
+};
+
+static bool parse(struct say *s, struct str body, struct parsed *ret)
+{
+    struct err err = {0};
+    bool demo;
+    int64_t at_ms;
+    size_t of;
+
+    *ret = (struct parsed){0};
+    if (state_parse(body, &ret->nodes, &ret->n, &demo, &at_ms, &of, ret->notice, &err) < 0) {
+        say_no(s, "That did not work: %s.", err.msg);
+        return false;
+    }
+    ret->list = mem_zero(ret->n + 1, sizeof(*ret->list));
+    for (size_t i = 0; i < ret->n; i++)
+        ret->list[i] = &ret->nodes[i];
+    ret->view = (struct view){.at_ms = at_ms, .demo = demo, .n = ret->n, .nodes = ret->list, .of = of};
+    return true;
+}
+
+static void parsed_fini(struct parsed *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        node_now_fini(&p->nodes[i]);
+    free(p->nodes);
+    free(p->list);
+}
+
+/* "0,1,4" of those of a model. */
+static void indexes(const struct node_now *n, const char *model, struct buf *out)
+{
+    for (size_t i = 0; i < n->n_devices; i++) {
+        const struct device_now *d = &n->devices[i];
+        if (strcmp(device_shown(d), model) != 0)
+            continue;
+        buf_addf(out, "%s%d", out->len ? "," : "", (int)d->fact.index);
+        if (d->fact.mig >= 0)
+            buf_addf(out, ".%d", (int)d->fact.mig);
+    }
+}
+
+static bool seen_before(const struct node_now *n, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(device_shown(&n->devices[k]), device_shown(&n->devices[i])) == 0)
+            return true;
+    return false;
+}
+
+static void tell_list(struct say *s, struct str body)
+{
+    static const struct column_spec columns[] = {
+        {"node", "NODE", CELL_TEXT, .weight = 100},
+        {"free", "FREE", CELL_INT, .right = true, .weight = 90},
+        {"gpus", "GPUS", CELL_TEXT, .weight = 99},
+        {"model", "MODEL", CELL_TEXT, .weight = 80},
+        {"memory", "MEMORY", CELL_TEXT, .right = true, .weight = 70},
+    };
+    struct parsed p;
+    struct rows rows;
+    size_t n = 0;
+
+    if (!parse(s, body, &p))
+        return;
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < p.n; i++) {
+        const struct node_now *node = p.list[i];
+        n += node->n_devices;
+        for (size_t k = 0; k < node->n_devices; k++) {
+            const struct device_now *d = &node->devices[k];
+            AUTO_BUF which = BUF_INIT(4096);
+            AUTO_BUF mem = BUF_INIT(64);
+            if (seen_before(node, k))
+                continue;
+            indexes(node, device_shown(d), &which);
+            struct cell *c = rows_add(&rows);
+            size_t many = 1;
+            for (size_t m = 0; m < which.len; m++)
+                many += which.p[m] == ',';
+            if (sample_has(&d->now, M_mem_total))
+                render_amount(&mem, "bytes", (double)d->now.v[M_mem_total]);
+            cell_text(&c[0], str_of(node_shown(node)));
+            cell_int(&c[1], (int64_t)many);
+            cell_text(&c[2], buf_str(&which));
+            cell_text(&c[3], str_of(device_shown(d)));
+            cell_some_text(&c[4], buf_str(&mem).p);
+        }
+    }
+    if (!n) {
+        s->refused = true;
+        say_line(s, "No GPU%s is free now. `wait 1` tells you when one is.", s->title[0] ? " like that" : "");
+    } else {
+        say_head(s, "%zu of %zu GPUs free%s%s", n, MAX(p.view.of, n), s->title[0] ? ": " : "", s->title);
+        say_rows(s, "free", &rows);
+        say_small(s, "%s%s", p.notice[0] ? p.notice : "As of ", p.notice[0] ? "" : say_when(s, s->ask.now_ms));
+    }
+    rows_fini(&rows);
+    parsed_fini(&p);
+}
+
+void say_tell_free(struct say *s, size_t call, struct str body)
+{
+    (void)call;
+    if (s->count == FREE_PICK)
+        tell_pick(s, body);
+    else
+        tell_list(s, body);
+}
+
+/* ---- who ---- */
+
+enum { WHO_ALL, WHO_NODE, WHO_PERSON }; /* say.count */
+
+void say_ask_who(struct say *s, struct str rest)
+{
+    static const char idle[] = " is on uses using has the node host gpu gpus holds at what which whose running ";
+    AUTO_BUF target = BUF_INIT(4096);
+    AUTO_BUF filter = BUF_INIT(1024);
+    AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
+    struct str word = {0}, w, node = {0}, gpus = {0};
+
+    while (str_word(&rest, &w)) {
+        buf_reset(&padded);
+        buf_addf(&padded, " %.*s ", STR_ARG(w));
+        if (!strstr(idle, padded.p))
+            word = w;
+    }
+    if (!word.len) {
+        buf_adds(&target, "/api/v1/people");
+    } else if (say_is_node(s, word) || say_is_place(s, word, &node, &gpus)) {
+        bool whole = say_is_node(s, word);
+        s->count = WHO_NODE;
+        s->what = say_keep(s, word);
+        buf_adds(&target, "/api/v1/state");
+        say_param(&target, "node", whole ? word : node);
+        if (!whole && strspn(say_keep(s, gpus), "0123456789") == gpus.len) {
+            buf_addf(&filter, "gpu:%.*s", STR_ARG(gpus));
+            say_param(&target, "filter", buf_str(&filter));
+        }
+    } else {
+        s->count = WHO_PERSON;
+        s->what = str_eq_nocase(word, "me") || str_eq_nocase(word, "i") ? s->ask.person : say_keep(s, word);
+        if (memchr(word.p, '"', word.len) || !s->what[0]) {
+            say_no(s, "Say who about whom: `who dgx2`, `who kim`, or `who` alone for everybody.");
+            return;
+        }
+        buf_adds(&target, "/api/v1/people");
+        buf_addf(&filter, "person:\"%s\"", s->what);
+        say_param(&target, "filter", buf_str(&filter));
+    }
+    say_get(s, &target);
+}
+
+/* "dgx1:0,1 dgx2:3" */
+static void places_of(json_t *devices, struct buf *out)
+{
+    const char *last = "";
+    size_t i;
+    json_t *d;
+
+    json_array_foreach(devices, i, d)
+    {
+        const char *node = say_text(d, "node");
+        if (strcmp(node, last) != 0)
+            buf_addf(out, "%s%s:", out->len ? " " : "", node);
+        else
+            buf_addc(out, ',');
+        buf_addf(out, "%lld", (long long)say_int(d, "index"));
+        last = node;
+    }
+}
+
+static void tell_people(struct say *s, struct str body)
+{
+    static const struct column_spec columns[] = {
+        {"person", "PERSON", CELL_TEXT, .weight = 100},
+        {"gpus", "GPUS", CELL_INT, .right = true, .weight = 95},
+        {"idle", "IDLE", CELL_TEXT, .right = true, .weight = 80},
+        {"memory", "MEMORY", CELL_TEXT, .right = true, .weight = 70},
+        {"since", "SINCE", CELL_TEXT, .weight = 60},
+        {"where", "WHERE", CELL_TEXT, .weight = 99},
+    };
+    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
+    struct rows rows;
+    size_t i, n = 0;
+    char since[24], idle[24];
+
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    json_array_foreach(o, i, row)
+    {
+        const char *person = say_text(row, "person");
+        AUTO_BUF where = BUF_INIT(65536);
+        AUTO_BUF mem = BUF_INIT(64);
+        if (!say_int(row, "gpus") || (s->count == WHO_PERSON && strcasecmp(person, s->what) != 0))
+            continue;
+        n++;
+        struct cell *c = rows_add(&rows);
+        places_of(json_object_get(row, "devices"), &where);
+        render_amount(&mem, "bytes", (double)say_int(row, "memory"));
+        snprintf(idle, sizeof(idle), "%lld", (long long)say_int(row, "idle"));
+        cell_text(&c[0], str_of(person[0] ? person : "(not known)"));
+        cell_int(&c[1], say_int(row, "gpus"));
+        cell_some_text(&c[2], say_int(row, "idle") ? idle : "");
+        cell_text(&c[3], buf_str(&mem));
+        if (say_int(row, "since"))
+            cell_text(&c[4], str_of(clock_span(MAX(0, s->ask.now_ms - say_int(row, "since")), since)));
+        cell_text(&c[5], buf_str(&where));
+    }
+    if (!n && s->count == WHO_PERSON)
+        say_line(s, "%s is on no GPU now.", s->what);
+    else if (!n)
+        say_line(s, "Nobody is on any GPU now.");
+    else {
+        if (s->count != WHO_PERSON)
+            say_head(s, "%zu %s on GPUs now", n, n == 1 ? "person is" : "people are");
+        say_rows(s, "who", &rows);
+    }
+    rows_fini(&rows);
+    json_decref(o);
+}
+
+static void tell_node(struct say *s, struct str body)
+{
+    static const struct column_spec columns[] = {
+        {"gpu", "GPU", CELL_TEXT, .right = true, .weight = 100},
+        {"state", "STATE", CELL_TEXT, .weight = 99},
+        {"who", "WHO", CELL_TEXT, .weight = 98},
+        {"program", "PROGRAM", CELL_TEXT, .weight = 60},
+        {"memory", "MEMORY", CELL_TEXT, .right = true, .weight = 70},
+        {"util", "UTIL", CELL_TEXT, .right = true, .weight = 80},
+        {"booked", "BOOKED", CELL_TEXT, .weight = 75},
+    };
+    struct parsed p;
+    struct rows rows;
+
+    if (!parse(s, body, &p))
+        return;
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < p.n; i++)
+        for (size_t k = 0; k < p.list[i]->n_devices; k++) {
+            const struct device_now *d = &p.list[i]->devices[k];
+            struct cell *c = rows_add(&rows);
+            AUTO_BUF who = BUF_INIT(1024);
+            AUTO_BUF mem = BUF_INIT(64);
+            AUTO_BUF util = BUF_INIT(64);
+            AUTO_BUF gpu = BUF_INIT(64);
+            bool seen = d->state <= DEV_BUSY;
+            buf_addf(&gpu, "%d", (int)d->fact.index);
+            if (d->fact.mig >= 0)
+                buf_addf(&gpu, ".%d", (int)d->fact.mig);
+            device_users(d, &who);
+            if (seen && sample_has(&d->now, M_mem_used))
+                render_amount(&mem, "bytes", (double)d->now.v[M_mem_used]);
+            if (seen && sample_has(&d->now, M_util))
+                render_amount(&util, "ratio", (double)d->now.v[M_util] / 10000);
+            cell_text(&c[0], buf_str(&gpu));
+            cell_text(&c[1], str_of(dev_states[d->state].word));
+            cell_some_text(&c[2], buf_str(&who).p);
+            cell_some_text(&c[3], d->n_procs ? d->procs[0].fact->name : "");
+            cell_some_text(&c[4], buf_str(&mem).p);
+            cell_some_text(&c[5], buf_str(&util).p);
+            cell_some_text(&c[6], d->booking ? d->booking->person : "");
+        }
+    if (p.n) {
+        AUTO_BUF words = BUF_INIT(1024);
+        if (p.list[0]->state != NODE_UP || p.list[0]->reason[0])
+            buf_addf(&words, ": %s%s%s", node_words[p.list[0]->state], p.list[0]->reason[0] ? ", " : "",
+                     p.list[0]->reason);
+        say_head(s, "%s%s", s->what, buf_str(&words).p);
+    }
+    if (rows.n)
+        say_rows(s, "who", &rows);
+    else
+        say_line(s, "No GPU is seen there.");
+    rows_fini(&rows);
+    parsed_fini(&p);
+}
+
+void say_tell_who(struct say *s, size_t call, struct str body)
+{
+    (void)call;
+    if (s->count == WHO_NODE)
+        tell_node(s, body);
+    else
+        tell_people(s, body);
+}

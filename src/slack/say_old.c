@@ -1,0 +1,108 @@
+/* say_old.c: the commands of vesta's bot: lists as files, HELP and WHERE as messages. */
+#include "slack/words.h"
+
+/* A list of the terminal's page; rest: one host. */
+static void ask_page(struct say *s, const char *how, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(4096);
+
+    s->what = say_keep(s, s->ask.text);
+    buf_addf(&target, "/?term=true%s", how);
+    say_param(&target, "node", rest);
+    say_get(s, &target);
+}
+
+static void ask_hosts(struct say *s, struct str rest)
+{
+    ask_page(s, "&list=names", rest);
+}
+
+static void ask_all(struct say *s, struct str rest)
+{
+    ask_page(s, "&list=processes", rest);
+}
+
+static void ask_all_cmd(struct say *s, struct str rest)
+{
+    ask_page(s, "", rest);
+}
+
+static void ask_all_detail(struct say *s, struct str rest)
+{
+    ask_page(s, "&detail=true", rest);
+}
+
+/* `<command>.txt`, titled `response: <command>`. What is no letter of a file's name is a line. */
+static void tell_list(struct say *s, size_t call, struct str body)
+{
+    char name[80], title[120];
+
+    (void)call;
+    snprintf(title, sizeof(title), "response: %.100s", s->what);
+    snprintf(name, sizeof(name), "%.70s.txt", s->what);
+    for (char *p = name; *p; p++)
+        if (strchr("/\\:*?\"<>| ", *p))
+            *p = '_';
+    buf_adds(&s->text, title);
+    say_file(s, name, title, "text/plain", body.len ? body : STR("no hosts\n"));
+}
+
+static void ask_help(struct say *s, struct str rest)
+{
+    static const char *const about[SAY_OLDS] = {"the hosts that are watched",
+                                                "all hosts, and the processes on their GPUs",
+                                                "all hosts as on the command line",
+                                                "all hosts in detail",
+                                                "this message",
+                                                "where the page is; with the name of a host, where that is"};
+    const struct say_conf *c = s->ask.conf;
+    AUTO_BUF b = BUF_INIT(8192);
+
+    (void)rest;
+    for (size_t i = 0; i < SAY_OLDS; i++)
+        if (c->keywords[i][0])
+            buf_addf(&b, "`%s%s`: %s\n", c->prefix, c->keywords[i], about[i]);
+    buf_addf(&b, "`%sNAME`: the host of that name, and the processes on its GPUs\n", c->prefix);
+    buf_adds(&b, "Said to me (by mention, slash command or directly) `help` lists what else I do.");
+    say_line(s, "%s", b.p);
+}
+
+static void ask_where(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(4096);
+
+    if (!rest.len) {
+        if (s->ask.url[0])
+            say_line(s, "The page of %s is at %s", s->ask.name[0] ? s->ask.name : "muster", s->ask.url);
+        else
+            say_line(s, "I do not know under which address people reach the page: `url` in muster.yaml says it.");
+        return;
+    }
+    s->what = say_keep(s, rest);
+    buf_adds(&target, "/api/v1/state");
+    say_param(&target, "node", rest);
+    say_get(s, &target);
+}
+
+static void tell_where(struct say *s, size_t call, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    json_t *n = json_array_get(json_object_get(o, "nodes"), 0);
+    const char *address = say_text(n, "address");
+    json_t *age = json_object_get(n, "age_ms");
+
+    (void)call;
+    say_line(s, "%s (%s) last update: %s, status: %s", s->what, address[0] ? address : "address not known",
+             age ? say_when(s, s->ask.now_ms - json_integer_value(age)) : "never", say_text(n, "state"));
+    json_decref(o);
+}
+
+const struct say_command say_old_commands[SAY_OLDS + 1] = {
+    [SAY_HOSTS] = {"hosts", .ask = ask_hosts, .tell = tell_list, .any_size = true},
+    [SAY_ALL] = {"all", .ask = ask_all, .tell = tell_list, .any_size = true},
+    [SAY_ALL_CMD] = {"all_cmd", .ask = ask_all_cmd, .tell = tell_list, .any_size = true},
+    [SAY_ALL_DETAIL] = {"all_detail", .ask = ask_all_detail, .tell = tell_list, .any_size = true},
+    [SAY_HELP] = {"help", .open = true, .ask = ask_help},
+    [SAY_WHERE] = {"where", .ask = ask_where, .tell = tell_where},
+    {0},
+};

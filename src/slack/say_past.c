@@ -1,0 +1,309 @@
+/* say_past.c: `usage` and `history`: what was, as a table or a line, and as a picture. */
+#include <ctype.h>
+#include <math.h>
+
+#include "model/metric.h"
+#include "people/people.h"
+#include "format/render.h"
+#include "slack/words.h"
+
+#define HOUR_MS 3600000ll
+#define DAY_MS  86400000ll
+
+/* "7d", "36h": as the API reads it. */
+static struct str span_text(struct say *s, int64_t ms)
+{
+    char text[32];
+
+    if (ms % DAY_MS == 0)
+        snprintf(text, sizeof(text), "%lldd", (long long)(ms / DAY_MS));
+    else
+        snprintf(text, sizeof(text), "%lldm", (long long)MAX(1, ms / 60000));
+    return str_of(say_keep(s, str_of(text)));
+}
+
+/* "7 days" */
+static const char *span_words(struct say *s, int64_t ms)
+{
+    char text[40];
+
+    if (ms % DAY_MS == 0)
+        snprintf(text, sizeof(text), "%lld day%s", (long long)(ms / DAY_MS), ms == DAY_MS ? "" : "s");
+    else if (ms % HOUR_MS == 0)
+        snprintf(text, sizeof(text), "%lld hour%s", (long long)(ms / HOUR_MS), ms == HOUR_MS ? "" : "s");
+    else
+        snprintf(text, sizeof(text), "%lld minutes", (long long)(ms / 60000));
+    return say_keep(s, str_of(text));
+}
+
+/* "last 7d", "last week"; or "7d" alone. */
+static bool take_last(struct str word, struct str *rest, int64_t *ret)
+{
+    static const struct {
+        const char *word;
+        int64_t ms;
+    } spans[] = {{"hour", HOUR_MS},    {"day", DAY_MS},        {"today", DAY_MS},
+                 {"week", 7 * DAY_MS}, {"month", 30 * DAY_MS}, {"year", 365 * DAY_MS}};
+    struct str alone = word;
+    bool said = str_eq_nocase(word, "last") || str_eq_nocase(word, "past");
+
+    if (said && say_span(rest, ret))
+        return true;
+    if (said && !str_word(rest, &alone))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(spans); i++)
+        if (str_eq_nocase(alone, spans[i].word)) {
+            *ret = spans[i].ms;
+            return true;
+        }
+    return isdigit((unsigned char)alone.p[0]) && say_span(&alone, ret);
+}
+
+/* ---- usage ---- */
+
+/* Whose: as the API's parameter; NULL: a person. */
+static const char *group_of(const struct census *c, const char *name)
+{
+    for (int k = 0; k < GROUP_KINDS; k++) {
+        size_t n;
+        const char *const *names = census_group_names(c, (enum group_kind)k, &n);
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(names[i], name) == 0)
+                return group_words[k];
+    }
+    return NULL;
+}
+
+static bool kind_word(struct str w, const char **ret)
+{
+    for (int k = 0; k < GROUP_KINDS; k++)
+        if (str_eq_nocase(w, group_words[k])) {
+            *ret = group_words[k];
+            return true;
+        }
+    if (!str_eq_nocase(w, "person") && !str_eq_nocase(w, "user"))
+        return false;
+    *ret = "person";
+    return true;
+}
+
+struct usage_words {
+    const char *whom, *kind, *by; /* NULL: everybody; a person or what it is; "" : not said */
+    int64_t last_ms;
+};
+
+static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
+{
+    static const char idle[] = " of for from the in did use used hours gpu gpus and ";
+    struct str w;
+
+    *u = (struct usage_words){.last_ms = 7 * DAY_MS};
+    while (str_word(&rest, &w)) {
+        AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
+        struct str next = rest, one;
+        buf_addf(&padded, " %.*s ", STR_ARG(w));
+        if (take_last(w, &rest, &u->last_ms) || strstr(idle, padded.p))
+            continue;
+        if (str_eq_nocase(w, "by") && str_word(&next, &one) && kind_word(one, &u->by)) {
+            rest = next;
+            continue;
+        }
+        if (!u->whom && kind_word(w, &u->kind))
+            continue;
+        if (u->whom) {
+            say_no(s, "I do not understand '%.*s': say it as `usage me last 7d`, `usage vision last month`.",
+                   (int)MIN(w.len, 60u), w.p);
+            return false;
+        }
+        bool me = str_eq_nocase(w, "me") || str_eq_nocase(w, "my") || str_eq_nocase(w, "mine");
+        bool all = str_eq_nocase(w, "all") || str_eq_nocase(w, "everybody") || str_eq_nocase(w, "everyone");
+        u->whom = me ? s->ask.person : all ? NULL : say_keep(s, w);
+        if (me && !s->ask.person[0]) {
+            say_no(s, "I do not know who you are here: say a name, as `usage kim last 7d`.");
+            return false;
+        }
+    }
+    if (u->whom && !u->kind && !census_find(s->ask.census, u->whom))
+        u->kind = group_of(s->ask.census, u->whom);
+    return true;
+}
+
+void say_ask_usage(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(8192);
+    struct usage_words u;
+
+    if (!read_usage(s, rest, &u))
+        return;
+    buf_adds(&target, "/api/v1/usage");
+    say_param(&target, "last", span_text(s, u.last_ms));
+    if (u.whom)
+        say_param(&target, u.kind ? u.kind : "person", str_of(u.whom));
+    say_param(&target, "by", str_of(u.by ? u.by : "person"));
+    size_t whole = target.len;
+    say_param(&target, "format", STR("table"));
+    say_param(&target, "width", STR("84"));
+    if (u.whom && !u.kind)
+        say_param(&target, "period", u.last_ms <= 40 * DAY_MS ? STR("day") : STR("month"));
+    say_get(s, &target);
+    buf_cut(&target, whole);
+    say_param(&target, "period", u.last_ms <= 100 * DAY_MS ? STR("day") : STR("month"));
+    say_param(&target, "format", STR("png"));
+    say_get(s, &target);
+    s->what = u.whom ? u.whom : "everybody";
+    s->title = span_words(s, u.last_ms);
+}
+
+void say_tell_usage(struct say *s, size_t call, struct str body)
+{
+    char title[200];
+
+    if (call == 0) {
+        struct str rest = body, line;
+        for (s->count = 0; str_cut(&rest, '\n', &line);)
+            s->count += line.len > 0;
+        say_head(s, "Usage of %s, last %s", s->what, s->title);
+        if (s->count > 1) /* more than the head of the table */
+            say_pre(s, "usage", body);
+        else
+            say_line(s, "No GPU was held, as far as that time is counted.");
+    } else {
+        snprintf(title, sizeof(title), "usage of %.80s, last %s", s->what, s->title);
+        say_file(s, "usage.png", title, "image/png", body);
+    }
+}
+
+/* ---- history ---- */
+
+/* What people call metrics. */
+static struct str metric_word(struct str w)
+{
+    static const struct {
+        const char *said, *name;
+    } names[] = {{"utilisation", "util"}, {"utilization", "util"}, {"usage", "util"},       {"load", "util"},
+                 {"memory", "mem_used"},  {"mem", "mem_used"},     {"temperature", "temp"}, {"heat", "temp"},
+                 {"watts", "power"},      {"energy", "power"},     {"clock", "clock_sm"},   {"clocks", "clock_sm"},
+                 {"ram", "ram_used"},     {"disk", "disk_used"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq_nocase(w, names[i].said))
+            return str_of(names[i].name);
+    return w;
+}
+
+static void no_metric(struct say *s, struct str w)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+    static const enum metric usual[] = {M_util, M_mem_used, M_power, M_temp, M_sm_active, M_clock_sm};
+
+    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+        buf_addf(&b, "%s%s", i ? ", " : "", metrics[usual[i]].name);
+    say_no(s, "I do not know what '%.*s' is: there are %s and more; `history dgx2:3 power last 24h`.",
+           (int)MIN(w.len, 60u), w.p, b.p);
+}
+
+void say_ask_history(struct say *s, struct str rest)
+{
+    static const char idle[] = " of for from the in on gpu node host show plot ";
+    AUTO_BUF target = BUF_INIT(8192);
+    AUTO_BUF from = BUF_INIT(64);
+    struct str w, place = {0}, metric = STR("util"), node, gpus;
+    int64_t last_ms = DAY_MS;
+    bool all = false, said = false;
+
+    while (str_word(&rest, &w)) {
+        AUTO_BUF padded = BUF_INIT(SAY_TEXT_MAX + 8);
+        buf_addf(&padded, " %.*s ", STR_ARG(w));
+        if (strstr(idle, padded.p) || take_last(w, &rest, &last_ms))
+            continue;
+        if (!place.len && (say_is_node(s, w) || say_is_place(s, w, &node, &gpus) || memchr(w.p, '*', w.len)))
+            place = w;
+        else if (!place.len && (str_eq_nocase(w, "all") || str_eq_nocase(w, "cluster")))
+            all = true;
+        else if (!said && metric_by_name(metric_word(w)) >= 0) {
+            metric = metric_word(w);
+            said = true;
+        } else if (!place.len && !all && !said && !str_eq_nocase(w, "me")) {
+            say_no(s, "There is no node '%.*s': say it as `history dgx2:3 power last 24h`.", (int)MIN(w.len, 60u), w.p);
+            return;
+        } else {
+            no_metric(s, w);
+            return;
+        }
+    }
+    if (!place.len && !all) {
+        say_no(s, "Say of what: `history dgx2 util last 24h`, `history dgx2:3 power last 2h`, `history all util`.");
+        return;
+    }
+    buf_adds(&target, "/api/v1/history");
+    say_param(&target, "device", all ? STR("*") : place);
+    say_param(&target, "metric", metric);
+    buf_addf(&from, "%lld", (long long)(s->ask.now_ms - last_ms));
+    say_param(&target, "from", buf_str(&from));
+    if (all)
+        say_param(&target, "group", STR("node"));
+    size_t whole = target.len;
+    say_param(&target, "points", STR("100"));
+    say_param(&target, "agg", STR("avg,max"));
+    say_get(s, &target);
+    buf_cut(&target, whole);
+    say_param(&target, "points", STR("120")); /* more is a thicket */
+    say_param(&target, "format", STR("png"));
+    say_get(s, &target);
+    s->what = say_keep(s, all ? STR("all nodes") : place);
+    s->title = say_keep(s, metric);
+    s->count = last_ms;
+}
+
+/* Sums over the columns of an answer. */
+static void tell_numbers(struct say *s, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row, *v;
+    double sum = 0, top = -INFINITY;
+    size_t i, k, known = 0, n = 0;
+    const char *unit = "";
+    AUTO_BUF mean = BUF_INIT(64);
+    AUTO_BUF most = BUF_INIT(64);
+
+    json_array_foreach(json_object_get(o, "series"), i, row)
+    {
+        bool max = strcmp(say_text(row, "agg"), "max") == 0;
+        unit = say_text(row, "unit")[0] ? say_text(row, "unit") : unit;
+        n += !max;
+        json_array_foreach(json_object_get(row, "v"), k, v)
+        {
+            if (!json_is_number(v))
+                continue;
+            if (max)
+                top = MAX(top, json_number_value(v));
+            else {
+                sum += json_number_value(v);
+                known++;
+            }
+        }
+    }
+    if (!known) {
+        s->refused = true;
+        say_line(s, "Nothing is known of %s of %s in the last %s.", s->title, s->what, span_words(s, s->count));
+    } else {
+        render_amount(&mean, unit, sum / (double)known);
+        say_head(s, "%s of %s, last %s", s->title, s->what, span_words(s, s->count));
+        if (isfinite(top))
+            render_amount(&most, unit, top);
+        say_line(s, "Mean %s%s%s%s", mean.p, isfinite(top) ? ", highest " : "", isfinite(top) ? most.p : "",
+                 n > 1 ? " of them all." : ".");
+    }
+    json_decref(o);
+}
+
+void say_tell_history(struct say *s, size_t call, struct str body)
+{
+    char title[200];
+
+    if (call == 0)
+        tell_numbers(s, body);
+    else if (!s->refused) {
+        snprintf(title, sizeof(title), "%s of %.80s, last %s", s->title, s->what, span_words(s, s->count));
+        say_file(s, "history.png", title, "image/png", body);
+    }
+}

@@ -1,0 +1,175 @@
+/*
+ * saying.c: what is said becomes requests of our own API in the asker's name; what acts goes the way of every such
+ * request, and its answer comes when it is durable.
+ */
+#include "slack/saying.h"
+
+#include "base/clock.h"
+
+struct one_saying {
+    struct hub *h;
+    struct say *say;
+    saying_fn *done;
+    void *arg;
+    enum role role;
+    struct token token;
+    bool may_read;
+};
+
+static struct str no_header(const struct request *rq, const char *name)
+{
+    (void)rq;
+    (void)name;
+    return str_n("", 0);
+}
+
+static void take(struct one_saying *t, struct reply *rp)
+{
+    say_take(t->say, rp->status, buf_str(rp->blob ? &rp->blob->plain : &rp->body));
+}
+
+static void go_on(struct one_saying *t);
+
+static void taken_late(void *arg, struct reply *rp)
+{
+    take(arg, rp);
+    go_on(arg);
+}
+
+/* False: its answer comes late. */
+static bool ask(struct one_saying *t, const struct say_call *c)
+{
+    struct reply rp = {0};
+    struct err err = {0};
+    struct str target = str_of(c->target);
+    AUTO_FREE char *scratch = mem_alloc(target.len + 1);
+    struct request rq = {.method = (enum method)method_of(str_of(c->method)),
+                         .body = c->body,
+                         .may_read = t->may_read,
+                         .header = no_header,
+                         .take = taken_late,
+                         .take_arg = t,
+                         .now_ms = clock_wall_ms(),
+                         .role = t->role,
+                         .token = t->token};
+    enum reply_how how = REPLY_NOW;
+
+    if (request_target(&rq, target, scratch, &err) < 0)
+        reply_problem(&rp, 400, "%s", err.msg);
+    else if (api_admit_inside(&t->h->api, &rq, &rp))
+        how = api_handle(&t->h->api, &rq, &rp);
+    if (how == REPLY_NOW)
+        take(t, &rp);
+    reply_fini(&rp);
+    return how == REPLY_NOW;
+}
+
+static void go_on(struct one_saying *t)
+{
+    const struct say_call *c;
+
+    while ((c = say_next(t->say)))
+        if (!ask(t, c))
+            return;
+    t->done(t->arg, say_answer(t->say));
+    say_free(t->say);
+    free(t);
+}
+
+static bool knows_node(void *arg, struct str name)
+{
+    struct hub *h = arg;
+    char text[NAME_MAX_LEN];
+
+    if (name.len >= sizeof(text))
+        return false;
+    memcpy(text, name.p, name.len);
+    text[name.len] = 0;
+    return live_find(h->live, text) != NULL;
+}
+
+/* own: somebody with rights of his own; NULL: whoever the person is, or nobody. */
+static bool begin(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
+{
+    const struct say_conf *conf = h->say ? h->say : &say_usual;
+    AUTO_BUF url = BUF_INIT(65536);
+    bool known = k->person && k->person[0];
+
+    if (conf->url && conf->url[0])
+        buf_adds(&url, conf->url);
+    else
+        buf_addstr(&url, buf_str(&h->addresses));
+    struct say_ask ask = {.text = k->text,
+                          .way = k->way,
+                          .person = own ? own->token.person : k->person,
+                          .called = k->called,
+                          .own_rights = own != NULL,
+                          .now_ms = clock_wall_ms(),
+                          .conf = conf,
+                          .zone = h->zone,
+                          .census = h->api.census,
+                          .name = h->api.name,
+                          .url = url.p,
+                          .is_node = knows_node,
+                          .arg = h};
+    struct say *s = say_new(&ask);
+    if (!s)
+        return false;
+    struct one_saying *t = mem_zero(1, sizeof(*t));
+    *t = (struct one_saying){.h = h, .say = s, .done = done, .arg = arg};
+    if (own) {
+        t->role = own->role;
+        t->token = own->token;
+        t->may_read = own->may_read;
+    } else if (known) {
+        t->role = t->token.role = ROLE_MEMBER;
+        snprintf(t->token.id, sizeof(t->token.id), "slack");
+        mem_copy_str(t->token.person, sizeof(t->token.person), k->person);
+    } else {
+        t->may_read = true; /* say_new let him pass: he may read */
+    }
+    go_on(t);
+    return true;
+}
+
+bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *arg)
+{
+    return begin(h, k, NULL, done, arg);
+}
+
+bool saying_answers(struct hub *h, const struct saying_ask *k)
+{
+    struct say_ask ask = {.text = k->text,
+                          .way = k->way,
+                          .now_ms = clock_wall_ms(),
+                          .conf = h->say ? h->say : &say_usual,
+                          .zone = h->zone,
+                          .is_node = knows_node,
+                          .arg = h};
+    struct say *s = say_new(&ask);
+
+    say_free(s);
+    return s != NULL;
+}
+
+/* ---- over HTTP ---- */
+
+static void reply_answer(void *arg, const struct say_answer *a)
+{
+    struct reply rp = {.body = BUF_INIT(8u << 20)};
+
+    snprintf(rp.cache, sizeof(rp.cache), "no-store");
+    say_json(&rp.body, a);
+    httpd_late_reply(arg, &rp);
+}
+
+enum reply_how saying_post(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk)
+{
+    struct saying_ask k = {.text = text, .way = talk ? SAY_TALK : SAY_TO_US};
+    struct late *late = httpd_late(rq);
+
+    (void)rp;
+    if (!begin(hub, &k, rq, reply_answer, late))
+        reply_answer(late, &(struct say_answer){.text = "", .blocks = ""});
+    return REPLY_LATER;
+}

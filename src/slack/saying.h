@@ -1,0 +1,26 @@
+/* saying.h: a text to the hub and what it answers (slack/say.h), for Slack's two ways in and POST /api/v1/say. */
+#ifndef SLACK_SAYING_H
+#define SLACK_SAYING_H
+
+#include "hub/hub.h"
+#include "slack/say.h"
+
+struct saying_ask {
+    struct str text;
+    enum say_way way;
+    const char *person; /* whom the asker is mapped to (say_person): does what a member may; NULL: nobody */
+    const char *called; /* his Slack id; may be NULL */
+};
+typedef void saying_fn(void *arg, const struct say_answer *a); /* a: until it returns */
+/*
+ * False: ordinary talk, and done is not called. Else done is called once, on the loop: before this returns, or later
+ * (when what was asked for is durable, or a question about the past is answered).
+ */
+bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *arg);
+
+bool saying_answers(struct hub *h, const struct saying_ask *k); /* would it be answered, whoever asks? */
+
+/* POST /api/v1/say */
+enum reply_how saying_post(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
+
+#endif

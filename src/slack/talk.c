@@ -1,0 +1,257 @@
+/* talk.c: an answer as it grows: Block Kit's blocks and the same as plain text. */
+#include "slack/talk.h"
+
+#include <stdarg.h>
+
+#include "base/plain.h"
+#include "format/render.h"
+
+#define BLOCKS_MAX  50
+#define HEAD_MAX    150  /* letters of a header */
+#define SECTION_MAX 3000 /* letters of a section; counted in bytes, which are never fewer */
+#define BUTTONS_MAX 5
+#define TABLE_WIDTH 84 /* what a window of Slack's shows without folding lines */
+#define FENCE       "```"
+
+/* ---- asking ---- */
+
+const char *say_keep(struct say *s, struct str text)
+{
+    return arena_strn(&s->mem, text.len ? text.p : "", text.len);
+}
+
+void say_call(struct say *s, const char *method, const struct buf *target, const struct buf *body)
+{
+    if (s->n_calls == SAY_CALLS_MAX)
+        return;
+    struct say_call *c = &s->calls[s->n_calls++];
+    c->method = method;
+    c->target = say_keep(s, buf_str(target));
+    c->body = body ? str_n(say_keep(s, buf_str(body)), body->len) : str_n("", 0);
+}
+
+void say_get(struct say *s, const struct buf *target)
+{
+    say_call(s, "GET", target, NULL);
+}
+
+void say_param(struct buf *target, const char *name, struct str value)
+{
+    if (!value.len)
+        return;
+    buf_addf(target, "%c%s=", target->p && strchr(target->p, '?') ? '&' : '?', name);
+    buf_addurl(target, value);
+}
+
+const char *say_text(json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+int64_t say_int(json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+/* ---- answering ---- */
+
+/* So that nothing in it is a link, a mention or markup of Slack's own: at most max bytes, cut at a letter. */
+static void escape(struct buf *out, struct str s, size_t max)
+{
+    size_t end = out->len + max;
+
+    while (s.len) {
+        uint32_t c;
+        size_t n = str_utf8(s, &c);
+        const char *as = *s.p == '&'                                      ? "&amp;"
+                         : *s.p == '<'                                    ? "&lt;"
+                         : *s.p == '>'                                    ? "&gt;"
+                         : n && !plain_point(c) && c != '\n' && c != '\t' ? PLAIN_MARK
+                                                                          : NULL;
+        size_t need = as ? strlen(as) : n ? n : 1;
+        if (out->len + need > end)
+            return;
+        if (as)
+            buf_adds(out, as);
+        else if (n)
+            buf_add(out, s.p, n);
+        else
+            buf_addc(out, '?');
+        n = n ? n : 1;
+        s = str_n(s.p + n, s.len - n);
+    }
+}
+
+static bool block(struct say *s, const char *type)
+{
+    if (s->n_blocks == BLOCKS_MAX)
+        return false;
+    s->n_blocks++;
+    json_obj(&s->j, NULL);
+    json_cstr(&s->j, "type", type);
+    return true;
+}
+
+static void text_object(struct say *s, const char *key, const char *type, struct str text)
+{
+    json_obj(&s->j, key);
+    json_cstr(&s->j, "type", type);
+    json_str(&s->j, "text", text);
+    json_end_obj(&s->j);
+}
+
+static void plain(struct say *s, struct str text)
+{
+    buf_addstr(&s->text, text);
+    if (!text.len || text.p[text.len - 1] != '\n')
+        buf_addc(&s->text, '\n');
+}
+
+/* A line of the plain text; and into ret as a block has it, at most max bytes. */
+__attribute__((format(printf, 4, 0))) static void line(struct say *s, struct buf *ret, size_t max, const char *fmt,
+                                                       va_list ap)
+{
+    AUTO_BUF b = BUF_INIT(65536);
+
+    buf_vaddf(&b, fmt, ap);
+    plain(s, buf_str(&b));
+    escape(ret, buf_str(&b), max);
+}
+
+void say_head(struct say *s, const char *fmt, ...)
+{
+    AUTO_BUF cut = BUF_INIT(1024);
+    va_list ap;
+
+    va_start(ap, fmt);
+    line(s, &cut, HEAD_MAX, fmt, ap);
+    va_end(ap);
+    if (block(s, "header")) {
+        text_object(s, "text", "plain_text", buf_str(&cut));
+        json_end_obj(&s->j);
+    }
+}
+
+static void section(struct say *s, struct str ready)
+{
+    if (block(s, "section")) {
+        text_object(s, "text", "mrkdwn", ready);
+        json_end_obj(&s->j);
+    }
+}
+
+void say_line(struct say *s, const char *fmt, ...)
+{
+    AUTO_BUF cut = BUF_INIT(8192);
+    va_list ap;
+
+    va_start(ap, fmt);
+    line(s, &cut, SECTION_MAX, fmt, ap);
+    va_end(ap);
+    section(s, buf_str(&cut));
+}
+
+void say_small(struct say *s, const char *fmt, ...)
+{
+    AUTO_BUF cut = BUF_INIT(8192);
+    va_list ap;
+
+    va_start(ap, fmt);
+    line(s, &cut, SECTION_MAX, fmt, ap);
+    va_end(ap);
+    if (block(s, "context")) {
+        json_arr(&s->j, "elements");
+        text_object(s, NULL, "mrkdwn", buf_str(&cut));
+        json_end_arr(&s->j);
+        json_end_obj(&s->j);
+    }
+}
+
+void say_pre(struct say *s, const char *name, struct str text)
+{
+    AUTO_BUF cut = BUF_INIT(65536);
+    AUTO_BUF quiet = BUF_INIT(65536);
+    char file[80], title[80];
+
+    buf_addstr(&quiet, str_n(text.p, MIN(text.len, 60000u)));
+    for (size_t i = 0; i + 2 < quiet.len; i++) /* a fence within would end ours */
+        if (memcmp(quiet.p + i, FENCE, 3) == 0)
+            memset(quiet.p + i, '\'', 3);
+    buf_adds(&cut, FENCE "\n");
+    escape(&cut, buf_str(&quiet), 60000);
+    buf_adds(&cut, FENCE);
+    if (cut.len <= SECTION_MAX) {
+        plain(s, text);
+        section(s, buf_str(&cut));
+        return;
+    }
+    snprintf(file, sizeof(file), "%s.txt", name);
+    snprintf(title, sizeof(title), "response: %s", name);
+    say_file(s, file, title, "text/plain", text);
+}
+
+void say_rows(struct say *s, const char *name, const struct rows *r)
+{
+    AUTO_BUF b = BUF_INIT(4u << 20);
+
+    render_rows_text(&b, r, &(struct term){.width = TABLE_WIDTH});
+    say_pre(s, name, buf_str(&b));
+}
+
+void say_file(struct say *s, const char *name, const char *title, const char *type, struct str bytes)
+{
+    if (s->n_files == SAY_FILES_MAX)
+        return;
+    bool list = strncmp(type, "text/", 5) == 0;
+    size_t len = MIN(bytes.len, SAY_BYTES_MAX - MIN(s->files.len, SAY_BYTES_MAX));
+    if (!list && len < bytes.len) {
+        say_small(s, "The picture is too large to send: ask for less at once.");
+        return;
+    }
+    while (list && len < bytes.len && len && bytes.p[len - 1] != '\n')
+        len--;
+    s->file_at[s->n_files] = s->files.len;
+    buf_add(&s->files, bytes.p, len);
+    if (len < bytes.len)
+        buf_adds(&s->files, "... cut here: the whole list is on the page\n");
+    s->list[s->n_files] = (struct say_file){.name = say_keep(s, str_of(name)),
+                                            .title = say_keep(s, str_of(title)),
+                                            .type = type,
+                                            .bytes = str_n(NULL, s->files.len - s->file_at[s->n_files])};
+    s->n_files++;
+}
+
+void say_buttons(struct say *s, const struct say_button *v, size_t n)
+{
+    char id[24];
+
+    if (!block(s, "actions"))
+        return;
+    json_arr(&s->j, "elements");
+    for (size_t i = 0; i < MIN(n, BUTTONS_MAX); i++) {
+        json_obj(&s->j, NULL);
+        json_cstr(&s->j, "type", "button");
+        text_object(s, "text", "plain_text", str_of(v[i].label));
+        snprintf(id, sizeof(id), "say-%zu", i);
+        json_cstr(&s->j, "action_id", id);
+        json_cstr(&s->j, "value", v[i].says);
+        json_end_obj(&s->j);
+    }
+    json_end_arr(&s->j);
+    json_end_obj(&s->j);
+}
+
+void say_no(struct say *s, const char *fmt, ...)
+{
+    AUTO_BUF b = BUF_INIT(8192);
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    s->refused = s->ephemeral = true;
+    s->n_calls = s->at = 0;
+    say_line(s, "%.*s", STR_ARG(buf_str(&b)));
+}

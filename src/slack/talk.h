@@ -1,0 +1,93 @@
+/*
+ * talk.h: one conversation: the question, the requests it takes, the answer as it grows. An answer is
+ * written once and becomes both blocks and plain text.
+ */
+#ifndef SLACK_TALK_H
+#define SLACK_TALK_H
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "slack/say.h"
+
+struct say_command {
+    const char *name;    /* what one types */
+    const char *also;    /* words for the same, blanks between; NULL: none */
+    const char *usage;   /* "free [N] [filter]"; NULL: not listed */
+    const char *about;   /* for help */
+    const char *example; /* one that works */
+    const char *hint;    /* what else there is where the hub says that it cannot be had now; NULL: nothing */
+    bool acts;           /* for people we know alone */
+    bool open;           /* for everybody */
+    bool any_size;       /* its answers are handed on, not read */
+    void (*ask)(struct say *s, struct str rest);               /* say_call, or an answer at once */
+    void (*tell)(struct say *s, size_t call, struct str body); /* a good reply to the call-th; NULL: none comes */
+};
+/* Two functions of each, in the files of what they are about. */
+#define SAY_PAIR(name)                                                                                                 \
+    void say_ask_##name(struct say *s, struct str rest);                                                               \
+    void say_tell_##name(struct say *s, size_t call, struct str body)
+SAY_PAIR(free); /* now.c: what is so now */
+SAY_PAIR(who);
+SAY_PAIR(usage); /* past.c */
+SAY_PAIR(history);
+SAY_PAIR(book); /* act.c: for people we know */
+SAY_PAIR(bookings);
+SAY_PAIR(release);
+SAY_PAIR(wait);
+SAY_PAIR(alerts); /* wrong.c */
+SAY_PAIR(silence);
+SAY_PAIR(unsilence);
+
+extern const struct say_command say_commands[], say_old_commands[SAY_OLDS + 1]; /* end with name NULL */
+
+struct say {
+    struct arena mem;
+    struct say_ask ask; /* text and names copied */
+    const struct say_command *cmd;
+    size_t n_calls, at;
+    struct say_call calls[SAY_CALLS_MAX];
+    /* the answer */
+    struct buf text, blocks, files;
+    struct json j; /* on blocks */
+    size_t n_blocks, n_files;
+    struct say_file list[SAY_FILES_MAX];
+    size_t file_at[SAY_FILES_MAX]; /* in files */
+    bool ephemeral, refused;
+    struct say_answer answer;
+    /* what a command keeps from its question to its answer */
+    const char *what, *title;
+    int64_t count;
+};
+
+/* ---- asking ---- */
+const char *say_keep(struct say *s, struct str text);
+void say_call(struct say *s, const char *method, const struct buf *target, const struct buf *body); /* NULL: none */
+void say_get(struct say *s, const struct buf *target);
+void say_param(struct buf *target, const char *name, struct str value); /* nothing where it is empty */
+
+/* Of an answer's JSON; "" and 0 where there is no such member. */
+const char *say_text(json_t *o, const char *key);
+int64_t say_int(json_t *o, const char *key);
+
+/* ---- answering; text may be anything: it is escaped where it must be ---- */
+void say_head(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void say_line(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));  /* a paragraph */
+void say_small(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* small print */
+/* Letters of one width; what is too long for a message becomes the file NAME.txt. */
+void say_pre(struct say *s, const char *name, struct str text);
+struct rows;
+void say_rows(struct say *s, const char *name, const struct rows *r); /* the same for a table */
+void say_file(struct say *s, const char *name, const char *title, const char *type, struct str bytes);
+/* A row of buttons: each says a command when it is pressed. */
+struct say_button {
+    const char *label, *says;
+};
+void say_buttons(struct say *s, const struct say_button *v, size_t n);
+/* What buttons under an alert say: of one alert, or of all of a rule (alert 0). */
+void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60]);
+/* The answer is no, for the asker's eyes. */
+void say_no(struct say *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

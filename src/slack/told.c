@@ -1,0 +1,49 @@
+/* told.c: what a channel is told, as blocks: alerts, with buttons that answer to them. */
+#include "model/alert.h"
+#include "model/message.h"
+#include "slack/talk.h"
+
+#define RULE_MAX 30 /* bytes of a rule's name that a button holds */
+
+static bool one_word(const char *s)
+{
+    return s[0] && strlen(s) <= RULE_MAX && !strpbrk(s, " \t#*?[\"");
+}
+
+/* Of one alert it is that one that is silenced; of several, the rule, and the button says so. */
+static void add_buttons(struct say *s, const struct message *m)
+{
+    char hour[60], hours[60], label[2][60];
+    int64_t alert = 0;
+    bool one = str_int(str_of(m->alerts), &alert) && alert > 0;
+
+    if (!one && !one_word(m->rule))
+        return;
+    say_silences(one ? alert : 0, m->rule, hour, hours);
+    snprintf(label[0], sizeof(label[0]), "silence %s%s1 h", one ? "" : m->rule, one ? "" : " ");
+    snprintf(label[1], sizeof(label[1]), "silence %s%s8 h", one ? "" : m->rule, one ? "" : " ");
+    say_buttons(s, (struct say_button[]){{label[0], hour}, {label[1], hours}}, 2);
+}
+
+void say_told(struct buf *out, const struct message *m)
+{
+    struct say s = {.text = BUF_INIT(1u << 20), .blocks = BUF_INIT(1u << 20)};
+
+    s.j = json_on(&s.blocks);
+    json_arr(&s.j, NULL);
+    if (m->title[0])
+        say_line(&s, "%s", m->title);
+    if (m->text[0])
+        say_line(&s, "%s", m->text);
+    if ((m->kind == MESSAGE_FIRED || m->kind == MESSAGE_REMINDER) && m->rule[0]) {
+        say_small(&s, "%s%s%s", m->severity >= 0 && m->severity < SEVERITIES ? severity_words[m->severity] : "",
+                  m->rule[0] ? ", rule " : "", m->rule);
+        add_buttons(&s, m);
+    }
+    json_end_arr(&s.j);
+    if (s.n_blocks && !s.blocks.err)
+        buf_addstr(out, buf_str(&s.blocks));
+    buf_fini(&s.text);
+    buf_fini(&s.blocks);
+    arena_fini(&s.mem);
+}

@@ -1,0 +1,32 @@
+/*
+ * words.h: what people say of GPUs and times, in any order: "4 h200 on dgx2 with 40G for 2h from tomorrow
+ * 9:00". Views into the text; nothing is copied.
+ */
+#ifndef SLACK_WORDS_H
+#define SLACK_WORDS_H
+
+#include "slack/talk.h"
+
+struct say_words {
+    int64_t count;                     /* 0: not said */
+    struct str model, node, mem;       /* "h200", "dgx*", "40G"; empty: not said */
+    struct str places;                 /* "dgx2:0,1 dgx3:4" */
+    bool one_node;                     /* all on one */
+    int64_t for_ms, from_ms, until_ms; /* 0: not said */
+    int64_t last_ms;                   /* "last 7d" */
+    struct str because;                /* what for */
+    struct str odd;                    /* the first word that is none of these; empty: none */
+};
+/* False: a time is not one, and the answer says so. */
+bool say_words(struct say *s, struct str text, struct say_words *ret);
+
+/* A length of time at the beginning of *rest, as many words as belong to it: "2h", "1 day". False: none, rest stays. */
+bool say_span(struct str *rest, int64_t *ret);
+/* The same for a moment: "tomorrow 9:00", "friday". */
+bool say_moment(const struct say *s, struct str *rest, int64_t *ret);
+bool say_is_node(const struct say *s, struct str name);
+/* "dgx2:3" or "dgx2:0,1": a node we have, and which GPUs. */
+bool say_is_place(const struct say *s, struct str word, struct str *ret_node, struct str *ret_gpus);
+const char *say_when(struct say *s, int64_t at_ms); /* as people say it, in the asker's zone; kept */
+
+#endif

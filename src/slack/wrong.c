@@ -1,0 +1,256 @@
+/* wrong.c: what is wrong now, and being silent about it. */
+
+#include "base/clock.h"
+#include "slack/words.h"
+
+#define SHOWN 8 /* alerts with a paragraph of their own; the rest is a table */
+
+/* ---- alerts ---- */
+
+void say_ask_alerts(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(1024);
+
+    (void)rest;
+    buf_adds(&target, "/api/v1/alerts");
+    say_get(s, &target);
+}
+
+void say_silences(int64_t alert, const char *rule, char hour[60], char hours[60])
+{
+    char what[32];
+
+    if (alert)
+        snprintf(what, sizeof(what), "#%lld", (long long)alert);
+    else
+        snprintf(what, sizeof(what), "%s", rule);
+    snprintf(hour, 60, "silence %s for 1h by a button", what);
+    snprintf(hours, 60, "silence %s for 8h by a button", what);
+}
+
+static void one_alert(struct say *s, json_t *row)
+{
+    json_t *quiet = json_object_get(row, "silenced");
+    int64_t since = say_int(row, "since");
+    char span[24];
+
+    say_line(s, "%s: %s.%s%s%s", say_text(row, "severity"), say_text(row, "text"), quiet ? " Silenced by " : "",
+             quiet ? say_text(quiet, "by") : "", quiet ? "." : "");
+    say_small(s, "%s, for %s%s%s", say_text(row, "rule"), clock_span(MAX(0, s->ask.now_ms - since), span),
+              say_text(row, "advice")[0] ? "; what to do: " : "", say_text(row, "advice"));
+    if (!quiet) {
+        char hour[60], day[60];
+        say_silences(say_int(row, "id"), "", hour, day);
+        say_buttons(s, (struct say_button[]){{"silence 1 h", hour}, {"silence 8 h", day}}, 2);
+    }
+}
+
+void say_tell_alerts(struct say *s, size_t call, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
+    json_t *list = json_object_get(o, "rows");
+    size_t i, n = json_array_size(list);
+    AUTO_BUF more = BUF_INIT(1u << 20);
+
+    (void)call;
+    if (n)
+        say_head(s, "%zu %s now", n, n == 1 ? "thing is wrong" : "things are wrong");
+    else
+        say_line(s, "Nothing is wrong now.");
+    json_array_foreach(list, i, row)
+    {
+        if (i < SHOWN)
+            one_alert(s, row);
+        else
+            buf_addf(&more, "%s  %s: %s\n", say_text(row, "severity"), say_text(row, "rule"), say_text(row, "text"));
+    }
+    if (more.len)
+        say_pre(s, "alerts", buf_str(&more));
+    json_decref(o);
+}
+
+/* ---- silence ---- */
+
+/* What is to be silent: kept until the rules are known. */
+struct wanted {
+    int64_t alert; /* this one: "#17"; 0: by its rule or node */
+    struct str rule, node, person, reason;
+    int64_t for_ms, until_ms;
+};
+
+static bool every_rule(struct str word)
+{
+    return str_eq_nocase(word, "all") || str_eq_nocase(word, "everything") || str_eq_nocase(word, "alerts");
+}
+
+/* "RULE [node] for 2h REASON", or the node alone. */
+static bool read_silence(struct say *s, struct str rest, struct wanted *w)
+{
+    struct str word;
+    bool timed = false;
+
+    *w = (struct wanted){0};
+    while (!timed && str_word(&rest, &word)) {
+        struct str node, gpus;
+        if (word.p[0] == '#' && str_int(str_n(word.p + 1, word.len - 1), &w->alert))
+            continue;
+        if (str_eq_nocase(word, "for"))
+            timed = say_span(&rest, &w->for_ms);
+        else if (str_eq_nocase(word, "until") || str_eq_nocase(word, "till"))
+            timed = say_moment(s, &rest, &w->until_ms);
+        else if (str_eq_nocase(word, "on") || str_eq_nocase(word, "of") || str_eq_nocase(word, "at"))
+            continue;
+        else if (!w->node.len && (say_is_node(s, word) || say_is_place(s, word, &node, &gpus)))
+            w->node = word;
+        else if (!w->rule.len)
+            w->rule = every_rule(word) ? STR("*") : word;
+        else if (!w->node.len && memchr(word.p, '*', word.len))
+            w->node = word;
+        else
+            break;
+    }
+    w->reason = str_trim(rest);
+    if (str_skip(&w->reason, "because "))
+        w->reason = str_trim(w->reason);
+    if (!timed || (!w->rule.len && !w->node.len && w->alert < 1)) {
+        say_no(s, "Say of what, for how long and why: `silence node-down dgx2 for 2h new fans`. `alerts` lists what is "
+                  "wrong.");
+        return false;
+    }
+    if (!w->reason.len) {
+        say_no(s, "Say why, too: `silence %.*s%s%.*s for 2h new fans`.", STR_ARG(w->rule),
+               w->rule.len && w->node.len ? " " : "", STR_ARG(w->node));
+        return false;
+    }
+    return true;
+}
+
+static void put_silence(struct say *s, const struct wanted *w)
+{
+    AUTO_BUF target = BUF_INIT(64);
+    AUTO_BUF body = BUF_INIT(8192);
+    struct json j = json_on(&body);
+    AUTO_BUF span = BUF_INIT(64);
+
+    /* the API reads both as text */
+    buf_addf(&span, "%lldm",
+             (long long)MAX(1, ((w->for_ms ? w->for_ms : w->until_ms - s->ask.now_ms) + 59999) / 60000));
+    json_obj(&j, NULL);
+    if (w->rule.len)
+        json_str(&j, "rule", w->rule);
+    if (w->node.len)
+        json_str(&j, "node", w->node);
+    if (w->person.len)
+        json_str(&j, "person", w->person);
+    json_str(&j, "for", buf_str(&span));
+    json_str(&j, "reason", str_n(w->reason.p, MIN(w->reason.len, 200u)));
+    json_end_obj(&j);
+    buf_adds(&target, "/api/v1/silences");
+    say_call(s, "POST", &target, &body);
+}
+
+void say_ask_silence(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(64);
+    struct wanted w;
+
+    if (!read_silence(s, rest, &w))
+        return;
+    s->what = say_keep(s, rest);
+    buf_adds(&target, w.alert ? "/api/v1/alerts?state=all" : "/api/v1/alerts/rules"); /* is there such a one? */
+    say_get(s, &target);
+}
+
+/* What an alert is of: its rule, and where or whose it is. */
+static void silence_one(struct say *s, json_t *rows, struct wanted *w)
+{
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (say_int(row, "id") != w->alert)
+            continue;
+        w->rule = str_of(say_text(row, "rule"));
+        w->node = str_of(say_text(row, "place"));
+        w->person = w->node.len ? w->person : str_of(say_text(row, "person"));
+        put_silence(s, w);
+        return;
+    }
+    say_no(s, "There is no alert %lld any more: `alerts` lists what is wrong.", (long long)w->alert);
+}
+
+static void check_rule(struct say *s, struct str body)
+{
+    json_t *o = json_loadb(body.p, body.len, 0, NULL), *row;
+    struct wanted w;
+    const char *near = "";
+    int best = 0;
+    bool known = false;
+    size_t i;
+
+    if (!read_silence(s, str_of(s->what), &w)) { /* it was understood before */
+        json_decref(o);
+        return;
+    }
+    json_array_foreach(json_object_get(o, "rows"), i, row)
+    {
+        const char *name = say_text(row, "rule");
+        int n = str_near(w.rule, str_of(name));
+        known |= str_glob(w.rule, str_of(name));
+        if (n >= 0 && (!near[0] || n < best)) {
+            near = name;
+            best = n;
+        }
+    }
+    if (w.alert)
+        silence_one(s, json_object_get(o, "rows"), &w);
+    else if (!w.rule.len || known)
+        put_silence(s, &w);
+    else if (near[0])
+        say_no(s, "There is no rule and no node '%.*s'. Did you mean %s?", (int)MIN(w.rule.len, 60u), w.rule.p, near);
+    else
+        say_no(s, "There is no rule and no node '%.*s': `alerts` lists what is wrong, with the rules.",
+               (int)MIN(w.rule.len, 60u), w.rule.p);
+    json_decref(o);
+}
+
+void say_tell_silence(struct say *s, size_t call, struct str body)
+{
+    if (call == 0) {
+        check_rule(s, body);
+        return;
+    }
+    json_t *o = json_loadb(body.p, body.len, 0, NULL);
+    const char *rule = say_text(o, "rule"), *node = say_text(o, "node");
+    int64_t id = say_int(o, "id");
+    char says[40];
+
+    say_line(s, "Nothing is told of %s%s%s until %s: %s", rule[0] && strcmp(rule, "*") != 0 ? rule : "anything",
+             node[0] ? " on " : "", node, say_when(s, say_int(o, "until")), say_text(o, "reason"));
+    say_small(s, "By %s; `unsilence %lld` ends it.", say_text(o, "by"), (long long)id);
+    snprintf(says, sizeof(says), "unsilence %lld", (long long)id);
+    say_buttons(s, &(struct say_button){"end the silence", says}, 1);
+    json_decref(o);
+}
+
+void say_ask_unsilence(struct say *s, struct str rest)
+{
+    AUTO_BUF target = BUF_INIT(128);
+    struct str w = str_trim(rest);
+    int64_t id;
+
+    if (!str_int(w, &id) || id < 1) {
+        say_no(s, "Say which: `unsilence 3`. `alerts` and the page list silences.");
+        return;
+    }
+    buf_addf(&target, "/api/v1/silences/%lld", (long long)id);
+    say_call(s, "DELETE", &target, NULL);
+}
+
+void say_tell_unsilence(struct say *s, size_t call, struct str body)
+{
+    (void)call;
+    (void)body;
+    say_line(s, "That silence is over.");
+}

@@ -1,0 +1,221 @@
+/* chunk_cache.c: groups in a hash table and in the order they were last asked for. See chunk_cache.h. */
+#include "store/chunk_cache.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "base/rand.h"
+
+#define SLOTS      1024u
+#define COLUMN_MAX 2048u /* larger columns are read again each time: decoding them costs more than that */
+#define FIRST_READ 1024u /* most heads are smaller */
+#define HEAD_MAX   (8u << 20)
+
+struct shelf {
+    struct shelf_group *slots[SLOTS];
+    struct shelf_group *newest, *oldest;
+    size_t bytes, max_bytes;
+    struct buf room; /* of a column that is not kept */
+};
+
+struct shelf *shelf_new(size_t max_bytes)
+{
+    struct shelf *s = mem_zero(1, sizeof(*s));
+
+    s->max_bytes = max_bytes;
+    s->room = BUF_INIT(CHUNK_BYTES_MAX);
+    return s;
+}
+
+static void group_free(struct shelf_group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        struct shelf_chunk *c = &g->v[i];
+        for (size_t k = 0; c->columns && k < c->c.n_columns; k++)
+            free(c->columns[k]);
+        free(c->columns);
+        chunk_fini(&c->c);
+        free(c->head);
+    }
+    free(g->v);
+    free(g);
+}
+
+void shelf_reset(struct shelf *s)
+{
+    for (struct shelf_group *g = s->newest, *next; g; g = next) {
+        next = g->older;
+        group_free(g);
+    }
+    memset(s->slots, 0, sizeof(s->slots));
+    s->newest = s->oldest = NULL;
+    s->bytes = 0;
+}
+
+void shelf_free(struct shelf *s)
+{
+    if (!s)
+        return;
+    shelf_reset(s);
+    buf_fini(&s->room);
+    free(s);
+}
+
+static struct shelf_group **slot_of(struct shelf *s, const char *node, int tier, int64_t bucket)
+{
+    uint64_t h = crc32c((uint32_t)tier, node, strlen(node)) ^ (uint64_t)(bucket / 1000) * 0x9e3779b97f4a7c15u;
+
+    return &s->slots[(h ^ h >> 32) % SLOTS];
+}
+
+static void unlink_group(struct shelf *s, struct shelf_group *g)
+{
+    *(g->newer ? &g->newer->older : &s->newest) = g->older;
+    *(g->older ? &g->older->newer : &s->oldest) = g->newer;
+}
+
+static void link_newest(struct shelf *s, struct shelf_group *g)
+{
+    g->newer = NULL;
+    g->older = s->newest;
+    *(s->newest ? &s->newest->newer : &s->oldest) = g;
+    s->newest = g;
+}
+
+/* All but the newest, which is in use. */
+static void evict(struct shelf *s)
+{
+    while (s->bytes > s->max_bytes && s->oldest != s->newest) {
+        struct shelf_group *g = s->oldest, **at = slot_of(s, g->node, g->tier, g->bucket);
+        while (*at != g)
+            at = &(*at)->chain;
+        *at = g->chain;
+        unlink_group(s, g);
+        s->bytes -= g->bytes;
+        group_free(g);
+    }
+}
+
+struct loading {
+    struct chunks *db;
+    struct shelf_group *g;
+};
+
+static int note_chunk(void *arg, const struct chunk_row *row)
+{
+    struct shelf_group *g = ((struct loading *)arg)->g;
+
+    VEC_ROOM(g->v, g->n, g->cap);
+    g->v[g->n++] = (struct shelf_chunk){.id = row->id,
+                                        .from_ms = row->from_ms,
+                                        .to_ms = row->to_ms,
+                                        .log = row->log,
+                                        .summed = row->summed,
+                                        .c = {.bytes = {.len = row->bytes.len}}};
+    return 0;
+}
+
+/* The head of one: 0, or -errno of the database. */
+static int load_head(struct chunks *db, struct shelf_chunk *c, size_t *ret_bytes)
+{
+    size_t size = c->c.bytes.len, first = MIN(size, FIRST_READ), len;
+
+    c->c.bytes.len = 0;
+    c->bad = true;
+    if (size < CHUNK_LEAD)
+        return 0;
+    c->head = mem_alloc(first);
+    int r = chunks_bytes(db, c->id, 0, first, c->head);
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    len = chunk_head_len(c->head);
+    if (len == 0 || len > size || len > HEAD_MAX)
+        return 0;
+    if (len > first) {
+        c->head = mem_grow(c->head, len, 1);
+        r = chunks_bytes(db, c->id, first, len - first, c->head + first);
+        if (r < 0)
+            return r;
+    }
+    c->bad = chunk_open(&c->c, str_n(c->head, len), NULL) < 0;
+    if (!c->bad)
+        c->columns = mem_zero(MAX(c->c.n_columns, 1u), sizeof(*c->columns));
+    *ret_bytes += len + c->c.n_ticks * sizeof(*c->c.ticks) + c->c.n_devices * sizeof(*c->c.devices) +
+                  c->c.n_columns * (sizeof(*c->c.columns) + sizeof(*c->columns) + c->c.n_devices * sizeof(uint16_t));
+    return 0;
+}
+
+static int load_group(struct chunks *db, struct shelf_group *g)
+{
+    struct loading x = {db, g};
+    int64_t id;
+    int r = chunks_node(db, g->node, false, &id);
+
+    if (r == 1)
+        r = chunks_list(db, id, g->tier, g->bucket, note_chunk, &x);
+    g->bytes = sizeof(*g) + g->cap * sizeof(*g->v);
+    for (size_t i = 0; i < g->n && r == 0; i++) {
+        r = load_head(db, &g->v[i], &g->bytes);
+        if (r == -EUCLEAN) /* a damaged page: what else there is can still be read */
+            r = 0;
+    }
+    return r;
+}
+
+int shelf_get(struct shelf *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct shelf_group **ret)
+{
+    struct shelf_group **slot = slot_of(s, node, tier, bucket), *g = *slot;
+
+    while (g && (g->tier != tier || g->bucket != bucket || strcmp(g->node, node) != 0))
+        g = g->chain;
+    if (g) {
+        unlink_group(s, g);
+        link_newest(s, g);
+        *ret = g;
+        return 0;
+    }
+    g = mem_zero(1, sizeof(*g));
+    mem_copy_str(g->node, sizeof(g->node), node);
+    g->tier = tier;
+    g->bucket = bucket;
+    int r = load_group(db, g);
+    if (r < 0) {
+        group_free(g);
+        return r;
+    }
+    g->chain = *slot;
+    *slot = g;
+    link_newest(s, g);
+    s->bytes += g->bytes;
+    evict(s);
+    *ret = g;
+    return 0;
+}
+
+int shelf_column(struct shelf *s, struct chunks *db, struct shelf_group *g, struct shelf_chunk *c, size_t column,
+                 struct str *ret)
+{
+    const struct chunk_part *p = &c->c.columns[column];
+
+    if (c->columns[column]) {
+        *ret = str_n(c->columns[column], p->len);
+        return 0;
+    }
+    buf_reset(&s->room);
+    char *to = buf_room(&s->room, p->len + 1);
+    if (!to)
+        return -EBADMSG;
+    int r = chunks_bytes(db, c->id, p->off, p->len, to);
+    if (r < 0)
+        return r == -ENOENT ? -EBADMSG : r;
+    if (p->len <= COLUMN_MAX) {
+        c->columns[column] = mem_alloc(p->len + 1);
+        memcpy(c->columns[column], to, p->len);
+        g->bytes += p->len + 1;
+        s->bytes += p->len + 1;
+        evict(s);
+        to = c->columns[column];
+    }
+    *ret = str_n(to, p->len);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * chunk_cache.h: pieces of history.db that one reader has had in its hands lately: heads of chunks, taken apart, and the
+ * bytes of small columns. Bounded in bytes; what was asked for longest ago goes first. One thread at a time.
+ *
+ * What is kept is good for as long as no log's mark moves: merging changes which rows hold the samples, not the
+ * samples. The caller empties it when a mark has moved.
+ */
+#ifndef STORE_CHUNK_CACHE_H
+#define STORE_CHUNK_CACHE_H
+
+#include "codec/chunk.h"
+#include "store/chunks.h"
+
+struct shelf_chunk {
+    int64_t id, from_ms, to_ms, log;
+    struct chunk c; /* its head */
+    bool summed;    /* as chunk_row.summed */
+    bool bad;       /* which makes no sense */
+    char *head;
+    char **columns; /* bytes of those kept, NULL: not yet */
+};
+
+struct shelf_group { /* the chunks of a node in a bucket of a tier */
+    char node[NODE_KEY_MAX];
+    int tier;
+    int64_t bucket;
+    size_t n, cap, bytes;
+    struct shelf_chunk *v;
+    struct shelf_group *chain; /* in its slot */
+    struct shelf_group *newer, *older;
+};
+
+struct shelf;
+struct shelf *shelf_new(size_t max_bytes);
+void shelf_free(struct shelf *s);
+void shelf_reset(struct shelf *s);
+
+/* From the shelf or the database; good until the next call. 0 or -errno. */
+int shelf_get(struct shelf *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct shelf_group **ret);
+/*
+ * A column's bytes, good until the next call, not checked. -EBADMSG: they are not there; -errno.
+ */
+int shelf_column(struct shelf *s, struct chunks *db, struct shelf_group *g, struct shelf_chunk *c, size_t column,
+                 struct str *ret);
+
+#endif

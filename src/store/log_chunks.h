@@ -1,0 +1,51 @@
+/*
+ * log_chunks.h: batches that are still in a log, once read, as chunks in memory, so that the next question about them does
+ * not decode them one by one again. A piece is a stretch of one node's rows in one log; the pieces of a node begin with
+ * its first row there and leave none out. Bounded in bytes; any thread.
+ *
+ * F1 A piece never changes, and lives until everybody who has it gave it back. F2 What was used a short while ago is
+ * not pushed out: when there is no room, rows are decoded each time.
+ */
+#ifndef STORE_LOG_CHUNKS_H
+#define STORE_LOG_CHUNKS_H
+
+#include "codec/chunk.h"
+#include "model/fact.h"
+
+#define FRESH_ROWS   8u /* fewer rows are not worth a piece */
+#define FRESH_PIECES 8u /* of a node and log; then they become one */
+
+struct fresh_chunk {
+    int64_t from_ms, to_ms; /* first and last tick */
+    struct chunk c;
+    char *bytes;
+};
+
+struct fresh_piece {
+    int64_t first_row, last_row;
+    size_t n, cap, bytes;
+    struct fresh_chunk *v;
+    uint32_t damaged; /* rows that could not be decoded */
+    unsigned refs;    /* fresh's own business */
+};
+struct fresh_piece *fresh_piece_new(int64_t first_row, int64_t last_row);
+int fresh_piece_add(struct fresh_piece *p, int64_t from_ms, int64_t to_ms, struct str bytes); /* copies. 0 or -errno */
+void fresh_piece_free(struct fresh_piece *p); /* one that was never put */
+
+struct fresh;
+struct fresh *fresh_new(size_t max_bytes);
+void fresh_free(struct fresh *f);
+
+/* The pieces there are, in order: how many. Each is given back with fresh_done. */
+size_t fresh_get(struct fresh *f, const char *node, int64_t log, int64_t now_ms, struct fresh_piece *ret[FRESH_PIECES]);
+void fresh_done(struct fresh *f, struct fresh_piece *const *v, size_t n);
+bool fresh_room(struct fresh *f, int64_t now_ms); /* one more would be kept */
+/*
+ * Takes p: behind the last, or in place of the first `instead` pieces when they are still the ones given. False: it was
+ * not kept (another was faster), and is still the caller's.
+ */
+bool fresh_put(struct fresh *f, const char *node, int64_t log, struct fresh_piece *const *instead, size_t n_instead,
+               struct fresh_piece *p, int64_t now_ms);
+void fresh_drop_before(struct fresh *f, int64_t log); /* logs before this one are in chunks */
+
+#endif

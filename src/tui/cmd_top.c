@@ -1,0 +1,240 @@
+/* cmd_top.c: `muster top`: the live screen, of this machine or of a hub's whole cluster. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "tui/feeds.h"
+#include "now/filter.h"
+#include "tui/run.h"
+#include "tui/top.h"
+
+enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT };
+static const char *const theme_words[] = {"auto", "dark", "light", NULL};
+static const char *const look_words[] = {"overview", "devices", "processes", "people",
+                                         "history",  "events",  "alerts",    NULL};
+
+struct top_conf {
+    struct client_conf client;
+    int64_t every;
+    int look, theme, span;
+    bool ascii, compact, tree;
+    struct opt_list sort;
+    char *filter; /* of the operands; NULL: none */
+    const char *me;
+};
+static struct top_conf conf; /* for settings, which the screen reads and writes */
+
+static const struct opt top_opts[] = {
+    CLIENT_OPTS(top_conf, client),
+    OPTN(top_conf, "view", look, 'v', OPT_CHOICE, "overview", "NAME", "begin with this one", .choices = look_words),
+    OPT(top_conf, compact, 'c', OPT_BOOL, NULL, NULL, "nodes and GPUs many to a line; the key c"),
+    OPT(top_conf, tree, 0, OPT_BOOL, NULL, NULL, "processes below those that started them; the key t"),
+    OPT(top_conf, sort, 's', OPT_LIST, NULL, "VIEW:COLUMN", "order of a view, as processes:sm; a minus turns it round"),
+    OPT(top_conf, span, 0, OPT_CHOICE, "hour", "SPAN", "history: of the last hour, 6h, day or week",
+        .choices = history_words),
+    OPT(top_conf, every, 0, OPT_DURATION, "1s", "TIME", "time between frames; + and - change it", .min = 250,
+        .max = 16000),
+    OPT(top_conf, theme, 0, OPT_CHOICE, "auto", "NAME", "the terminal's ground, where COLORFGBG does not say it",
+        .choices = theme_words),
+    OPT(top_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks, meters and plots from plain ASCII"),
+    {0},
+};
+const struct opt_cmd top_face = {
+    .name = "muster top",
+    .summary = "a live screen of this machine, or of a hub's whole cluster",
+    .args = "[FILTER…]",
+    .about =
+        "Without --hub (or MUSTER_HUB) it reads this machine, as its agent would, and needs no hub. With one it "
+        "shows every node, live.\n\n"
+        "Keys: o overview, d devices, p processes, u people, h history, e events, a alerts; Enter looks nearer, Esc "
+        "goes back; / "
+        "filters, s sorts, r turns the order round, space pauses, + and - set the speed, c many to a line, ? lists "
+        "them "
+        "all, q quits. W keeps view, order and speed for the next time, in $XDG_CONFIG_HOME/muster/top.env (or "
+        "~/.config). NO_COLOR in the environment means no colours.",
+    .examples = "muster top  # this machine\n"
+                "muster top --hub http://hub:8765  # every node\n"
+                "muster top --hub http://hub:8765 -v processes user:kim  # what kim runs, everywhere",
+    .opts = top_opts,
+};
+
+/* "15;0" or "0;default;15": the last number is the ground; 7 and 15 are light. */
+static bool is_light(enum theme theme)
+{
+    const char *ground = getenv("COLORFGBG");
+    struct str s = str_of(ground ? ground : "");
+    int at = str_rfind(s, ";");
+    int64_t v;
+
+    if (theme != THEME_AUTO || at < 0)
+        return theme == THEME_LIGHT;
+    return str_int(str_n(s.p + at + 1, s.len - (size_t)at - 1), &v) && (v == 7 || v == 15);
+}
+
+/* ---- settings ---- */
+
+/* The file of settings. False: there is no home for one. */
+static bool settings_path(char out[512])
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int n = xdg && xdg[0] == '/'     ? snprintf(out, 512, "%s/muster/top.env", xdg)
+            : home && home[0] == '/' ? snprintf(out, 512, "%s/.config/muster/top.env", home)
+                                     : -1;
+
+    return n > 0 && n < 512;
+}
+
+static int read_settings(struct err *err)
+{
+    char path[512];
+
+    return settings_path(path) && access(path, R_OK) == 0 ? opt_env_file(top_opts, &conf, path, err) : 0;
+}
+
+static void save(const struct top *t, char said[160])
+{
+    char path[512], every[48];
+    struct err err = {0};
+    AUTO_BUF b = BUF_INIT(8192);
+    const struct opt *o = opt_find(top_opts, str_of("every"));
+
+    buf_addf(&b, "# what `muster top` begins with; written by its key W\n");
+    buf_addf(&b, "MUSTER_VIEW=%s\nMUSTER_EVERY=%s\n", look_words[t->look], opt_number(o, t->every_ms, every));
+    buf_addf(&b, "MUSTER_COMPACT=%s\nMUSTER_TREE=%s\n", t->compact ? "true" : "false", t->tree ? "true" : "false");
+    buf_addf(&b, "MUSTER_SPAN=%s\nMUSTER_SORT=", history_words[t->span]);
+    for (int l = 0; look_words[l]; l++)
+        buf_addf(&b, "%s%s:%s%s", l ? "," : "", look_words[l], t->turned[l] ? "-" : "",
+                 list_order_word((enum look)l, t->order[l]));
+    buf_addc(&b, '\n');
+    if (!settings_path(path)) {
+        snprintf(said, 160, "not kept: HOME is not set");
+        return;
+    }
+    char *slash = strrchr(path, '/');
+    *slash = 0;
+    int r = file_mkdirs(path, 0700, &err);
+    *slash = '/';
+    if (r == 0)
+        r = file_write(path, 0600, b.p, b.len, &err);
+    snprintf(said, 160, r < 0 ? "not kept: %.140s" : "kept in %.140s", r < 0 ? err.msg : path);
+}
+
+/* "processes:-sm" of t. */
+static bool set_sort(struct top *t, struct str s)
+{
+    struct str view;
+
+    if (!str_cut(&s, ':', &view))
+        return false;
+    bool turned = s.len && s.p[0] == '-';
+    s = turned ? str_n(s.p + 1, s.len - 1) : s;
+    for (int l = 0; look_words[l]; l++)
+        for (unsigned k = 0; str_eq(view, look_words[l]) && list_order_word((enum look)l, k); k++)
+            if (str_eq(s, list_order_word((enum look)l, k))) {
+                t->order[l] = k;
+                t->turned[l] = turned;
+                return true;
+            }
+    return false;
+}
+
+static void prepare(struct top *t)
+{
+    t->look = (enum look)conf.look;
+    t->compact = conf.compact;
+    t->tree = conf.tree;
+    t->span = (unsigned)conf.span;
+    t->save = save;
+    for (size_t i = 0; i < conf.sort.n; i++)
+        set_sort(t, str_of(conf.sort.v[i]));
+}
+
+static int show(void)
+{
+    struct err err = {0};
+    struct feed feed;
+    bool hub = conf.client.hub && conf.client.hub[0];
+
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        return cli_fail(&top_face, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");
+    /* Nobody else writes on the screen meanwhile, not the collector either. */
+    AUTO_CLOSE int loud = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (quiet >= 0)
+        dup2(quiet, STDERR_FILENO);
+    int r = hub ? feed_hub_open(&feed, &conf.client, &err) : feed_local_open(&feed, conf.every, &err);
+    if (r == 0) {
+        struct run_conf run = {.ascii = conf.ascii,
+                               .colour = cli_colour(),
+                               .light = is_light((enum theme)conf.theme),
+                               .every_ms = conf.every,
+                               .me = conf.me,
+                               .filter = conf.filter,
+                               .prepare = prepare};
+        r = run_screen(&feed, &run, &err);
+        if (hub)
+            feed_hub_close(&feed);
+        else
+            feed_local_close(&feed);
+    }
+    if (loud >= 0)
+        dup2(loud, STDERR_FILENO);
+    if (r < 0)
+        return cli_fail(&top_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+    return r && r != SIGINT ? 128 + r : EXIT_OK;
+}
+
+/* Settings that were kept, the environment, flags: -1 to go on, or an exit code. */
+static int parse(int argc, char **argv, int *ret_argi)
+{
+    struct err err = {0};
+    AUTO_BUF out = BUF_INIT(1 << 20);
+    struct top scratch = {0};
+    int r;
+
+    opt_defaults(top_opts, &conf);
+    r = read_settings(&err);
+    if (r == 0)
+        r = opt_env(top_opts, &conf, &err);
+    if (r == 0)
+        r = opt_args_mixed(top_opts, &conf, argc, argv, ret_argi, &err);
+    for (size_t i = 0; r == 0 && i < conf.sort.n; i++)
+        if (!set_sort(&scratch, str_of(conf.sort.v[i])))
+            r = err_set(&err, -EINVAL, "--sort '%.60s' is not VIEW:COLUMN, as processes:sm or devices:-util",
+                        conf.sort.v[i]);
+    if (r < 0)
+        return cli_fail(&top_face, EXIT_USAGE, "%s", err.msg);
+    if (r == 0)
+        return -1;
+    opt_help(&top_face, &out);
+    return cli_print(&top_face, &out);
+}
+
+int cmd_top(int argc, char **argv)
+{
+    AUTO_BUF words = BUF_INIT(4096);
+    struct passwd *pw = getpwuid(getuid());
+    struct filter_err bad = {0};
+    struct filter *f = NULL;
+    int argi = argc, r = parse(argc, argv, &argi);
+
+    if (r < 0) {
+        conf.me = pw ? pw->pw_name : "";
+        for (int i = argi; i < argc; i++)
+            buf_addf(&words, "%s%s", i > argi ? " " : "", argv[i]);
+        conf.filter = words.len ? words.p : NULL;
+        if (words.len && filter_new(buf_str(&words), conf.me, &f, &bad) < 0)
+            r = cli_fail(&top_face, EXIT_USAGE, "column %u of '%.200s': %s", bad.column, words.p, bad.message);
+        else
+            r = show();
+        filter_free(f);
+    }
+    opt_fini(top_opts, &conf);
+    return r;
+}

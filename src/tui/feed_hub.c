@@ -1,0 +1,604 @@
+/*
+ * feed_hub.c: a hub's stream. A thread follows it and takes the JSON apart; what it made waits, the newest of each node
+ * only, until the screen takes it. So neither a slow screen nor a paused one makes anything grow.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tui/feeds.h"
+#include "cli/sse.h"
+#include "format/render.h"
+
+enum {
+    QUIET_MS = 20000,
+    AGAIN_MS = 1000,
+    AGAIN_MAX_MS = 15000,
+    EVENTS_EVERY_MS = 5000,
+    EVENTS_MAX = 300,
+    ALERTS_MAX = 1000,
+    LANE_EVERY_MS = 10000
+};
+
+/* Nodes by key. An entry of what waits may be NULL: that node is gone. */
+struct nodes {
+    size_t n, cap;
+    struct entry {
+        char key[NODE_KEY_MAX];
+        struct node_now *node;
+    } * v;
+};
+
+struct hub_feed {
+    struct client_conf conf; /* a shallow copy */
+    struct client_line *line;
+    pthread_t thread;
+    int wake;
+    struct sse sse;            /* the thread's */
+    int64_t again_ms;          /* the thread's */
+    int64_t asked_ms;          /* the thread's: for events, last */
+    atomic_bool wanted;        /* events are */
+    int64_t looked_ms;         /* the thread's: for alerts, last */
+    atomic_bool wrong_wanted;  /* alerts are */
+    struct lanes_ask answered; /* the thread's: what was asked of the past, last, */
+    int64_t answered_ms;       /* and when; 0: never */
+    pthread_mutex_t lock;      /* of what follows */
+    struct nodes waiting;
+    bool whole;       /* what waits is everything: others are gone */
+    bool demo;        /* as the last snapshot has it */
+    int64_t clock_ms; /* the hub's clock less our monotonic one */
+    bool has_clock, connected;
+    char notice[NOTICE_MAX], why[400];
+    struct feed_event *news; /* newer than events; NULL: none */
+    size_t n_news;
+    struct feed_alert *wrong_news; /* newer than wrong; NULL: none */
+    size_t n_wrong_news;
+    struct lanes_ask ask;     /* what the screen would see of the past; n 0: nothing */
+    struct lanes *lanes_news; /* newer than past; NULL: none */
+    /* the screen's */
+    struct nodes now;
+    const struct node_now **list;
+    bool shown_demo;
+    int64_t shown_clock_ms;
+    bool ready;
+    char shown_notice[NOTICE_MAX], status[460];
+    struct feed_event *events;
+    size_t n_events;
+    struct feed_alert *wrong;
+    size_t n_wrong;
+    struct lanes *past;
+};
+
+/* ---- nodes by key ---- */
+
+static struct entry *nodes_find(const struct nodes *s, const char *key, size_t *ret_at)
+{
+    size_t lo = 0, hi = s->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int r = strcmp(s->v[mid].key, key);
+        if (r == 0)
+            return &s->v[mid];
+        if (r < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *ret_at = lo;
+    return NULL;
+}
+
+static void node_free(struct node_now *n)
+{
+    if (n)
+        node_now_fini(n);
+    free(n);
+}
+
+/* Takes node over; NULL stands for one that is gone. */
+static void nodes_put(struct nodes *s, const char *key, struct node_now *node)
+{
+    size_t at = 0;
+    struct entry *e = nodes_find(s, key, &at);
+
+    if (!e) {
+        VEC_ROOM(s->v, s->n, s->cap);
+        memmove(s->v + at + 1, s->v + at, (s->n - at) * sizeof(*s->v));
+        s->n++;
+        e = &s->v[at];
+        *e = (struct entry){0};
+        mem_copy_str(e->key, sizeof(e->key), key);
+    }
+    node_free(e->node);
+    e->node = node;
+}
+
+static void nodes_reset(struct nodes *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        node_free(s->v[i].node);
+    s->n = 0;
+}
+
+static void nodes_fini(struct nodes *s)
+{
+    nodes_reset(s);
+    free(s->v);
+}
+
+/* ---- the thread ---- */
+
+static void wake(struct hub_feed *f)
+{
+    uint64_t one = 1;
+
+    if (write(f->wake, &one, sizeof(one)) < 0) {
+        /* it is awake */
+    }
+}
+
+static int take_state(struct hub_feed *f, struct str json, bool whole)
+{
+    struct node_now *nodes = NULL;
+    size_t n = 0, of;
+    bool demo;
+    int64_t at;
+    char notice[NOTICE_MAX];
+    struct err err = {0};
+    int r = state_parse(json, &nodes, &n, &demo, &at, &of, notice, &err);
+
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&f->lock);
+    if (whole) {
+        nodes_reset(&f->waiting);
+        f->whole = true;
+        f->demo = demo;
+        f->clock_ms = at - clock_mono_ms();
+        f->has_clock = f->connected = true;
+        memcpy(f->notice, notice, NOTICE_MAX);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct node_now *one = mem_alloc(sizeof(*one));
+        *one = nodes[i];
+        nodes_put(&f->waiting, one->key, one);
+    }
+    pthread_mutex_unlock(&f->lock);
+    free(nodes);
+    return 0;
+}
+
+/* A member of a small object: clock, gone, notice. */
+static int take_small(struct hub_feed *f, struct str name, struct str data)
+{
+    json_t *o = client_json(data);
+    const char *id = json_string_value(json_object_get(o, "id"));
+    const char *notice = json_string_value(json_object_get(o, "notice"));
+    json_t *now = json_object_get(o, "now");
+    int r = json_is_object(o) ? 0 : -EBADMSG;
+
+    pthread_mutex_lock(&f->lock);
+    if (str_eq(name, "clock") && json_is_integer(now) && json_integer_value(now) > 0) {
+        f->clock_ms = json_integer_value(now) - clock_mono_ms();
+        f->has_clock = true;
+    } else if (str_eq(name, "gone") && id && strlen(id) < NODE_KEY_MAX) {
+        nodes_put(&f->waiting, id, NULL);
+    } else if (str_eq(name, "notice") && notice && str_utf8_ok(str_of(notice))) {
+        mem_copy_str(f->notice, sizeof(f->notice), notice);
+    }
+    pthread_mutex_unlock(&f->lock);
+    json_decref(o);
+    return r;
+}
+
+static int take_event(void *arg, struct str name, struct str data)
+{
+    struct hub_feed *f = arg;
+
+    if (str_eq(name, "snapshot")) {
+        f->again_ms = AGAIN_MS;
+        return take_state(f, data, true);
+    }
+    if (!str_eq(name, "node"))
+        return take_small(f, name, data);
+    AUTO_BUF b = BUF_INIT(SSE_EVENT_MAX + 128);
+    int64_t at = f->clock_ms + clock_mono_ms(); /* only this thread writes it */
+    buf_addf(&b, "{\"at\":%lld,\"nodes\":[", (long long)at);
+    buf_addstr(&b, data);
+    buf_adds(&b, "]}");
+    return b.err ? b.err : take_state(f, buf_str(&b), false);
+}
+
+static int take_piece(void *arg, struct str piece)
+{
+    struct hub_feed *f = arg;
+    int r = sse_take(&f->sse, piece, take_event, f);
+
+    wake(f);
+    return r;
+}
+
+static void event_text(const json_t *o, const char *key, char *to, size_t size)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    if (s && str_utf8_ok(str_of(s)))
+        mem_copy_str(to, size, s);
+}
+
+static json_t *ask_json(const struct client_conf *conf, const char *path)
+{
+    AUTO_BUF body = {0};
+    struct err err = {0};
+
+    if (client_ask(conf, "GET", path, str_of(""), &body, &err) < 0)
+        return NULL;
+    return client_json(buf_str(&body));
+}
+
+static void ask_events(struct hub_feed *f)
+{
+    struct client_conf conf = f->conf;
+    char path[64];
+
+    f->asked_ms = clock_mono_ms();
+    conf.limit_ms = 3000;
+    snprintf(path, sizeof(path), "/api/v1/events?limit=%d", EVENTS_MAX);
+    json_t *list = ask_json(&conf, path);
+    if (!list)
+        return;
+    size_t n = MIN(json_array_size(list), (size_t)EVENTS_MAX);
+    struct feed_event *v = mem_zero(MAX(n, 1u), sizeof(*v));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *o = json_array_get(list, i);
+        v[i].at_ms = json_integer_value(json_object_get(o, "at"));
+        event_text(o, "node", v[i].node, sizeof(v[i].node));
+        event_text(o, "device", v[i].device, sizeof(v[i].device));
+        event_text(o, "kind", v[i].kind, sizeof(v[i].kind));
+        event_text(o, "text", v[i].text, sizeof(v[i].text));
+    }
+    json_decref(list);
+    pthread_mutex_lock(&f->lock);
+    free(f->news);
+    f->news = v;
+    f->n_news = n;
+    pthread_mutex_unlock(&f->lock);
+    wake(f);
+}
+
+static void ask_alerts(struct hub_feed *f)
+{
+    struct client_conf conf = f->conf;
+
+    f->looked_ms = clock_mono_ms();
+    conf.limit_ms = 3000;
+    json_t *body = ask_json(&conf, "/api/v1/alerts");
+    const json_t *rows = json_object_get(body, "rows");
+    if (!json_is_array(rows)) {
+        json_decref(body);
+        return;
+    }
+    size_t n = MIN(json_array_size(rows), (size_t)ALERTS_MAX);
+    struct feed_alert *v = mem_zero(MAX(n, 1u), sizeof(*v));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *o = json_array_get(rows, i);
+        v[i].since_ms = json_integer_value(json_object_get(o, "since"));
+        event_text(o, "node_id", v[i].node, sizeof(v[i].node));
+        event_text(o, "device", v[i].device, sizeof(v[i].device));
+        event_text(o, "place", v[i].place, sizeof(v[i].place));
+        event_text(o, "severity", v[i].severity, sizeof(v[i].severity));
+        event_text(o, "rule", v[i].rule, sizeof(v[i].rule));
+        event_text(o, "text", v[i].text, sizeof(v[i].text));
+        v[i].critical = strcmp(v[i].severity, "critical") == 0;
+        v[i].warning = strcmp(v[i].severity, "warning") == 0;
+        v[i].silenced = json_is_object(json_object_get(o, "silenced"));
+    }
+    json_decref(body);
+    pthread_mutex_lock(&f->lock);
+    free(f->wrong_news);
+    f->wrong_news = v;
+    f->n_wrong_news = n;
+    pthread_mutex_unlock(&f->lock);
+    wake(f);
+}
+
+/* ---- the past ---- */
+
+static void take_series(struct lanes *p, const json_t *body)
+{
+    size_t i, k;
+    json_t *one, *v;
+
+    json_array_foreach(json_object_get(body, "series"), i, one)
+    {
+        const char *device = json_string_value(json_object_get(one, "device"));
+        struct lane *r = device ? (struct lane *)lanes_find(p, device) : NULL;
+        int64_t shift = (json_integer_value(json_object_get(body, "from")) - p->from_ms) / p->step_ms;
+        json_array_foreach(json_object_get(one, "v"), k, v)
+        {
+            int64_t at = (int64_t)k + shift;
+            if (r && json_is_number(v) && at >= 0 && at < (int64_t)p->bins)
+                r->util[at] = (uint8_t)MIN(MAX(json_number_value(v) * 100 + 0.5, 0), 100);
+        }
+    }
+}
+
+static void take_spans(struct lanes *p, const json_t *body, int64_t now_ms)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(json_object_get(body, "spans"), i, one)
+    {
+        const char *device = json_string_value(json_object_get(one, "device"));
+        const char *user = json_string_value(json_object_get(one, "user"));
+        bool ended = json_is_true(json_object_get(one, "ended"));
+        int64_t first = json_integer_value(json_object_get(one, "first"));
+        int64_t last = ended ? json_integer_value(json_object_get(one, "last")) : now_ms;
+        if (device)
+            lanes_held(p, device, user && str_utf8_ok(str_of(user)) ? user : "", first, last);
+    }
+}
+
+static void ask_past(struct hub_feed *f)
+{
+    struct client_conf conf = f->conf;
+    const struct lanes_ask *ask = &f->answered;
+    int64_t to = ask->from_ms + (int64_t)ask->bins * ask->step_ms;
+    AUTO_BUF path = BUF_INIT(8000);
+
+    f->answered_ms = clock_mono_ms();
+    conf.limit_ms = 5000;
+    buf_adds(&path, "/api/v1/history?metric=util&agg=avg&device=");
+    for (size_t i = 0; i < ask->n; i++)
+        buf_addf(&path, "%s%s", i ? "," : "", ask->devices[i]);
+    buf_addf(&path, "&from=%lld&to=%lld&step=%lldms", (long long)ask->from_ms, (long long)to, (long long)ask->step_ms);
+    json_t *series = path.err ? NULL : ask_json(&conf, path.p);
+    buf_reset(&path);
+    buf_addf(&path, "/api/v1/processes?by=user&limit=20000&from=%lld&to=%lld", (long long)ask->from_ms, (long long)to);
+    json_t *spans = series ? ask_json(&conf, path.p) : NULL;
+    if (spans) {
+        struct lanes *p = lanes_new(ask);
+        take_series(p, series);
+        take_spans(p, spans, f->clock_ms + clock_mono_ms());
+        pthread_mutex_lock(&f->lock);
+        lanes_free(f->lanes_news);
+        f->lanes_news = p;
+        pthread_mutex_unlock(&f->lock);
+        wake(f);
+    }
+    json_decref(series);
+    json_decref(spans);
+}
+
+/* What is asked for has changed, or may be old by now. */
+static bool past_due(struct hub_feed *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool other = f->ask.n && memcmp(&f->ask, &f->answered, sizeof(f->ask)) != 0;
+    bool due = f->ask.n && (other || clock_mono_ms() - f->answered_ms >= LANE_EVERY_MS);
+    if (due)
+        f->answered = f->ask;
+    f->ask.n = 0; /* asked for anew by each frame that shows it */
+    pthread_mutex_unlock(&f->lock);
+    return due;
+}
+
+static void on_tick(void *arg)
+{
+    struct hub_feed *f = arg;
+
+    if (f->wanted && (!f->asked_ms || clock_mono_ms() - f->asked_ms >= EVENTS_EVERY_MS))
+        ask_events(f);
+    if (f->wrong_wanted && (!f->looked_ms || clock_mono_ms() - f->looked_ms >= EVENTS_EVERY_MS))
+        ask_alerts(f);
+    if (past_due(f))
+        ask_past(f);
+}
+
+static void *follow(void *arg)
+{
+    struct hub_feed *f = arg;
+
+    f->again_ms = AGAIN_MS;
+    while (!client_line_stopped(f->line)) {
+        struct err err = {0};
+        sse_fini(&f->sse);
+        f->sse = SSE_INIT;
+        client_line_follow(f->line, "/api/v1/stream", QUIET_MS, take_piece, on_tick, f, &err);
+        pthread_mutex_lock(&f->lock);
+        f->connected = false;
+        mem_copy_str(f->why, sizeof(f->why), err.msg);
+        pthread_mutex_unlock(&f->lock);
+        wake(f);
+        client_line_sleep(f->line, f->again_ms);
+        f->again_ms = MIN(f->again_ms * 2, AGAIN_MAX_MS);
+    }
+    return NULL;
+}
+
+/* ---- the screen's side ---- */
+
+static int hub_fd(void *arg)
+{
+    return ((struct hub_feed *)arg)->wake;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct node_now *x = *(const struct node_now *const *)a, *y = *(const struct node_now *const *)b;
+    int r = str_natural(x->name, y->name);
+
+    return r ? r : strcmp(x->key, y->key);
+}
+
+static void apply(struct hub_feed *f, struct nodes *news, bool whole)
+{
+    size_t n = 0;
+
+    if (whole)
+        nodes_reset(&f->now);
+    for (size_t i = 0; i < news->n; i++) {
+        nodes_put(&f->now, news->v[i].key, news->v[i].node);
+        news->v[i].node = NULL;
+    }
+    for (size_t i = 0; i < f->now.n; i++)
+        if (f->now.v[i].node)
+            f->now.v[n++] = f->now.v[i];
+    f->now.n = n;
+    f->list = mem_grow(f->list, n + 1, sizeof(*f->list));
+    size_t shown = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!f->now.v[i].node->retired)
+            f->list[shown++] = f->now.v[i].node;
+    f->list[shown] = NULL;
+    qsort(f->list, shown, sizeof(*f->list), by_name);
+}
+
+static bool hub_read(void *arg)
+{
+    struct hub_feed *f = arg;
+    struct nodes news;
+    uint64_t count;
+
+    if (read(f->wake, &count, sizeof(count)) < 0) {
+        /* nothing came; time went on all the same */
+    }
+    pthread_mutex_lock(&f->lock);
+    news = f->waiting;
+    f->waiting = (struct nodes){0};
+    bool whole = f->whole;
+    f->whole = false;
+    f->shown_demo = f->demo;
+    f->shown_clock_ms = f->clock_ms;
+    memcpy(f->shown_notice, f->notice, NOTICE_MAX);
+    f->ready |= whole;
+    if (f->connected)
+        f->status[0] = 0;
+    else if (f->why[0])
+        snprintf(f->status, sizeof(f->status), "%s; trying again", f->why);
+    else
+        snprintf(f->status, sizeof(f->status), "asking %s…", client_url(&f->conf));
+    bool told = f->news || f->wrong_news; /* what was borrowed goes */
+    if (f->news) {
+        free(f->events);
+        f->events = f->news;
+        f->n_events = f->n_news;
+        f->news = NULL;
+    }
+    if (f->wrong_news) {
+        free(f->wrong);
+        f->wrong = f->wrong_news;
+        f->n_wrong = f->n_wrong_news;
+        f->wrong_news = NULL;
+    }
+    if (f->lanes_news) {
+        lanes_free(f->past);
+        f->past = f->lanes_news;
+        f->lanes_news = NULL;
+    }
+    pthread_mutex_unlock(&f->lock);
+    bool changed = whole || news.n;
+    if (changed)
+        apply(f, &news, whole);
+    nodes_fini(&news);
+    return changed || told || f->status[0];
+}
+
+static void hub_view(void *arg, struct view *ret)
+{
+    struct hub_feed *f = arg;
+
+    *ret = (struct view){.nodes = f->list, .demo = f->shown_demo, .show_cmd = true};
+    while (f->list && f->list[ret->n])
+        ret->n++;
+    if (f->ready)
+        ret->at_ms = f->shown_clock_ms + clock_mono_ms();
+    ret->notice = f->shown_notice[0] ? f->shown_notice : NULL;
+}
+
+static const char *hub_status(void *arg)
+{
+    struct hub_feed *f = arg;
+
+    return f->status[0] ? f->status : NULL;
+}
+
+static bool hub_events(void *arg, const struct feed_event **ret, size_t *ret_n)
+{
+    struct hub_feed *f = arg;
+
+    f->wanted = true;
+    *ret = f->events;
+    *ret_n = f->n_events;
+    return f->events != NULL;
+}
+
+static bool hub_alerts(void *arg, const struct feed_alert **ret, size_t *ret_n)
+{
+    struct hub_feed *f = arg;
+
+    f->wrong_wanted = true;
+    *ret = f->wrong;
+    *ret_n = f->n_wrong;
+    return f->wrong != NULL;
+}
+
+static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
+{
+    struct hub_feed *f = arg;
+
+    pthread_mutex_lock(&f->lock);
+    f->ask = *ask;
+    pthread_mutex_unlock(&f->lock);
+    return f->past;
+}
+
+int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err)
+{
+    struct hub_feed *f = mem_zero(1, sizeof(*f));
+
+    f->conf = *conf;
+    f->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    f->line = client_line_new(&f->conf);
+    pthread_mutex_init(&f->lock, NULL);
+    snprintf(f->status, sizeof(f->status), "asking %s…", client_url(conf));
+    int r = f->wake < 0 ? -errno : -pthread_create(&f->thread, NULL, follow, f);
+    if (r < 0) {
+        client_line_free(f->line);
+        free(f);
+        return err_set(err, r, "cannot start: %s", strerror(-r));
+    }
+    *ret = (struct feed){f,          client_url(conf), false,    hub_fd, hub_read, hub_view,
+                         hub_status, hub_events,       hub_past, NULL,   NULL,     hub_alerts};
+    return 0;
+}
+
+void feed_hub_close(struct feed *feed)
+{
+    struct hub_feed *f = feed->arg;
+
+    client_line_stop(f->line);
+    pthread_join(f->thread, NULL);
+    client_line_free(f->line);
+    sse_fini(&f->sse);
+    pthread_mutex_destroy(&f->lock);
+    nodes_fini(&f->waiting);
+    nodes_fini(&f->now);
+    free(f->list);
+    free(f->news);
+    free(f->events);
+    free(f->wrong_news);
+    free(f->wrong);
+    lanes_free(f->past);
+    lanes_free(f->lanes_news);
+    close(f->wake);
+    free(f);
+}

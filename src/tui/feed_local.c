@@ -1,0 +1,142 @@
+/* feed_local.c: this machine's collector into a live state of its own, as `muster ls --watch` does, without waiting. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tui/feeds.h"
+#include "cli/here.h"
+#include "collect/who.h"
+#include "now/view.h"
+
+#define EVENTS_MAX 200
+
+struct nearby {
+    struct here here;
+    const struct node_now **list;
+    size_t n_events;
+    struct feed_event events[EVENTS_MAX]; /* newest first */
+    bool ended;
+    char status[300];
+};
+
+static void keep_event(void *arg, const char *node, const struct node_event *e)
+{
+    struct nearby *h = arg;
+
+    h->n_events = MIN(h->n_events + 1, (size_t)EVENTS_MAX);
+    memmove(h->events + 1, h->events, (h->n_events - 1) * sizeof(*h->events));
+    struct feed_event *to = &h->events[0];
+    *to = (struct feed_event){.at_ms = e->at_ms};
+    mem_copy_str(to->node, sizeof(to->node), node);
+    mem_copy_str(to->kind, sizeof(to->kind), e->kind < EVENT_KINDS ? event_words[e->kind] : "?");
+    mem_copy_str(to->text, sizeof(to->text), e->text);
+}
+
+static int here_fd(void *arg)
+{
+    struct nearby *h = arg;
+
+    return h->ended ? -1 : local_fd(h->here.local);
+}
+
+static bool here_read(void *arg)
+{
+    struct nearby *h = arg;
+    struct err err = {0};
+    int r = 1;
+
+    h->here.changed = false;
+    while (!h->ended && r > 0) {
+        r = here_next(&h->here, 1, &err); /* a millisecond: what is there is taken */
+        if (r < 0) {
+            h->ended = true;
+            mem_copy_str(h->status, sizeof(h->status), err.msg);
+        }
+    }
+    live_tick(h->here.live, clock_wall_ms());
+    return h->here.changed;
+}
+
+static void here_view(void *arg, struct view *ret)
+{
+    struct nearby *h = arg;
+
+    free(h->list);
+    h->list = mem_zero(live_count(h->here.live) + 1, sizeof(*h->list));
+    *ret = (struct view){0};
+    view_of(h->here.live, &(struct view_ask){.show_cmd = true}, clock_wall_ms(), h->list, ret);
+}
+
+static const char *here_status(void *arg)
+{
+    struct nearby *h = arg;
+
+    return h->ended ? h->status : h->here.node && h->here.node->at_ms ? NULL : "asking the driver…";
+}
+
+static bool here_events(void *arg, const struct feed_event **ret, size_t *ret_n)
+{
+    struct nearby *h = arg;
+
+    *ret = h->events;
+    *ret_n = h->n_events;
+    return true;
+}
+
+/* ---- signals ---- */
+
+static int here_aim(void *arg, int32_t pid, int64_t start_ms)
+{
+    enum { NEAR_MS = 1500 }; /* the kernel's word of when it booted moves with the clock */
+    char path[64];
+    struct stat st;
+    (void)arg;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (fd < 0)
+        return -errno;
+    /* From here on fd is one process; is it the one that was shown? */
+    int64_t began = who_began_ms(pid);
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    int r = stat(path, &st) < 0 || began < 0 || (start_ms > 0 && llabs(began - start_ms) > NEAR_MS) ? -ESRCH : 0;
+    if (r == 0 && geteuid() != 0 && st.st_uid != geteuid())
+        r = -EPERM;
+    if (r < 0)
+        close(fd);
+    return r < 0 ? r : fd;
+}
+
+static int here_fire(void *arg, int fd, int sig)
+{
+    (void)arg;
+    return syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 ? -errno : 0;
+}
+
+int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err)
+{
+    struct nearby *h = mem_zero(1, sizeof(*h));
+
+    h->here.arg = h;
+    h->here.event = keep_event;
+    int r = here_open(&h->here, tick_ms, err);
+    struct feed f = {h,           "this machine", true, here_fd,  here_read, here_view,
+                     here_status, here_events,    NULL, here_aim, here_fire, NULL};
+    if (r < 0)
+        feed_local_close(&f);
+    else
+        *ret = f;
+    return r;
+}
+
+void feed_local_close(struct feed *f)
+{
+    struct nearby *h = f->arg;
+
+    here_close(&h->here);
+    free(h->list);
+    free(h);
+}

@@ -1,0 +1,16 @@
+/* feeds.h: the two feeds a screen can have. */
+#ifndef TUI_FEEDS_H
+#define TUI_FEEDS_H
+
+#include "cli/client.h"
+#include "tui/feed.h"
+
+/* This machine, read as its agent would, every tick_ms. */
+int feed_local_open(struct feed *ret, int64_t tick_ms, struct err *err);
+void feed_local_close(struct feed *f);
+
+/* A hub's stream, followed by a thread of its own, which connects again when it breaks. conf is borrowed. */
+int feed_hub_open(struct feed *ret, const struct client_conf *conf, struct err *err);
+void feed_hub_close(struct feed *f);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * forward.h: what an agent on another machine writes to its standard output, made the words of the node that machine is
+ * here: under our id, run, number and name. Pure.
+ *
+ * A1 Every frame is decoded before it is sent on: one that no hub would take ends the stream. A2 The agent's HELLO
+ * comes first, and every frame is of the node it names. A3 A batch goes on with the blobs it was taken under, or not at
+ * all.
+ */
+#ifndef UPLINK_FORWARD_H
+#define UPLINK_FORWARD_H
+
+#include "wire/packet.h"
+#include "wire/stream.h"
+
+struct carry {
+    struct node_id id;     /* ours */
+    const char *name;      /* ours; not owned */
+    struct stream in;      /* theirs */
+    bool greeted;          /* hello is theirs, the newest */
+    struct hello hello;    /* its sent_ms is by their clock */
+    uint64_t facts, procs; /* their names of the blobs below */
+    struct enclosure *our_facts, *our_procs;
+};
+
+void carry_init(struct carry *c, const struct node_id *id, const char *name);
+void carry_begin(struct carry *c); /* a new stream */
+void carry_fini(struct carry *c);
+void carry_add(struct carry *c, struct str bytes);
+
+enum carry_news { CARRY_MORE, CARRY_HELLO, CARRY_PACKET };
+/* The next thing that is whole, or -EBADMSG with a reason, and nothing more comes of this stream. next: the key for a
+ * batch, should it be one; *ret is the caller's then. */
+int carry_next(struct carry *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
+               struct err *err);
+
+#endif

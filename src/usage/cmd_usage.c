@@ -1,0 +1,177 @@
+/* cmd_usage.c: `muster usage`: who held what, for how long. The hub does the work; this asks. */
+#include <errno.h>
+#include <jansson.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/zone.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+#include "model/usage.h"
+
+#define LIMIT_MS 60000
+
+static const char *const formats[] = {"table", "csv", "json", "html", "pdf", "svg", "png", NULL};
+enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_PDF };
+static const char *const week_days[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                        "friday", "saturday", "sunday",    NULL};
+
+struct usage_conf {
+    struct client_conf client;
+    int by, period, format, week_start;
+    char *from, *to, *last, *zone, *person, *team, *project, *company, *node, *model, *device, *filter, *output;
+    int64_t width;
+    bool recount;
+};
+
+static const struct opt usage_opts[] = {
+    CLIENT_OPTS(usage_conf, client),
+    OPT(usage_conf, by, 'b', OPT_CHOICE, "person", "WHAT",
+        "a row per person, team, project, company, node, model, device or job", .choices = usage_by_words),
+    OPT(usage_conf, from, 0, OPT_STR, NULL, "WHEN", "from then: 2026-11-01, 2026-11-15T10:00:00Z or -7d"),
+    OPT(usage_conf, to, 0, OPT_STR, NULL, "WHEN", "up to then; a date is meant with its day (default: now)"),
+    OPT(usage_conf, last, 'n', OPT_STR, NULL, "TIME", "so long up to then, instead of --from (default: 30d)"),
+    OPT(usage_conf, period, 'p', OPT_CHOICE, "all", "PERIOD", "and per hour, day, week, month or year",
+        .choices = period_words),
+    OPT(usage_conf, zone, 'z', OPT_STR, NULL, "ZONE", "whose days, as Asia/Tokyo (default: the hub's)"),
+    OPT(usage_conf, week_start, 0, OPT_CHOICE, "monday", "DAY", "weeks begin on it", .choices = week_days),
+    OPT(usage_conf, person, 0, OPT_STR, NULL, "NAME", "only this person's"),
+    OPT(usage_conf, team, 0, OPT_STR, NULL, "NAME", "only this team's"),
+    OPT(usage_conf, project, 0, OPT_STR, NULL, "NAME", "only this project's"),
+    OPT(usage_conf, company, 0, OPT_STR, NULL, "NAME", "only this company's"),
+    OPT(usage_conf, node, 0, OPT_STR, NULL, "NODE", "only on these nodes: a name, or a pattern as 'dgx*'"),
+    OPT(usage_conf, model, 0, OPT_STR, NULL, "MODEL", "only on these GPUs: part of a model's name"),
+    OPT(usage_conf, device, 0, OPT_STR, NULL, "UUID", "only on this GPU"),
+    OPT(usage_conf, filter, 0, OPT_STR, NULL, "FILTER", "only on GPUs that fit now"),
+    OPT(usage_conf, format, 'f', OPT_CHOICE, "table", "FORMAT", "table, csv, json, html, pdf, svg or png",
+        .choices = formats),
+    OPT(usage_conf, output, 'o', OPT_PATH, NULL, "FILE", "write to this file"),
+    OPT(usage_conf, width, 0, OPT_INT, NULL, "COLUMNS", "of a table (default: the terminal)", .min = 20, .max = 1000),
+    OPT(usage_conf, recount, 0, OPT_BOOL, NULL, NULL,
+        "first count every hour again that can be, and wait for it; takes an admin's token"),
+    {0},
+};
+const struct opt_cmd usage_face = {
+    .name = "muster usage",
+    .summary = "who held which GPUs, for how long, and what they did",
+    .args = "",
+    .about = "Held, busy and idle GPU time, energy and cost, out of what agents saw: no scheduler is asked. "
+             "docs/usage.md says how each number is made. Exit status 1: nothing is counted of then.",
+    .examples = "muster usage  # each person, the last 30 days\n"
+                "muster usage --by team --period month --last 365d --format csv > teams.csv\n"
+                "muster usage --by node --from 2026-11-01 --to 2026-11-30\n"
+                "muster usage --by device --person kim --last 7d  # which GPUs she had\n"
+                "muster usage --period week --format pdf -o usage.pdf",
+    .opts = usage_opts,
+};
+
+static int ask_hub(const struct usage_conf *conf, const char *format, struct buf *ret, struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(65536);
+    struct client_conf client = conf->client;
+    char width[24];
+    const struct {
+        const char *name, *value;
+    } params[] = {{"by", usage_by_words[conf->by]},
+                  {"period", period_words[conf->period]},
+                  {"from", conf->from},
+                  {"to", conf->to},
+                  {"last", conf->last},
+                  {"zone", conf->zone},
+                  {"week-start", week_days[conf->week_start]},
+                  {"person", conf->person},
+                  {"team", conf->team},
+                  {"project", conf->project},
+                  {"company", conf->company},
+                  {"node", conf->node},
+                  {"model", conf->model},
+                  {"device", conf->device},
+                  {"filter", conf->filter},
+                  {"format", format}};
+
+    buf_adds(&path, "/api/v1/usage");
+    for (size_t i = 0; i < ARRAY_LEN(params); i++)
+        client_param(&path, params[i].name, params[i].value);
+    if (strcmp(format, "table") == 0) {
+        bool screen = !conf->output && isatty(STDOUT_FILENO);
+        snprintf(width, sizeof(width), "%d", conf->width ? (int)conf->width : screen ? cli_width(80) : 0);
+        client_param(&path, "width", width);
+        client_param(&path, "colour", !conf->output && cli_colour() ? "true" : NULL);
+    }
+    if (path.err)
+        return err_set(err, -EINVAL, "that is too much to ask for at once");
+    client.limit_ms = LIMIT_MS;
+    return client_ask(&client, "GET", path.p, str_of(""), ret, err);
+}
+
+static int64_t waiting(const struct usage_conf *conf, struct err *err)
+{
+    AUTO_BUF answer = {0};
+    int r = client_ask(&conf->client, "GET", "/api/v1/usage?last=1h&by=model", str_of(""), &answer, err);
+    json_t *o = r < 0 ? NULL : client_json(buf_str(&answer)), *n = json_object_get(o, "waiting");
+    int64_t v = r < 0                ? r
+                : json_is_integer(n) ? json_integer_value(n)
+                                     : err_set(err, -EPROTO, "the hub answered something else than a hub would");
+
+    json_decref(o);
+    return v;
+}
+
+/* The hub counts; we watch. */
+static int count_again(const struct usage_conf *conf, struct err *err)
+{
+    AUTO_BUF answer = {0};
+    int r = client_ask(&conf->client, "POST", "/api/v1/usage/recount", str_of("{}"), &answer, err);
+    bool screen = isatty(STDERR_FILENO);
+    int64_t left = r < 0 ? r : waiting(conf, err);
+
+    while (left > 0) {
+        if (screen)
+            fprintf(stderr, "\r%lld hours to count \033[K", (long long)left);
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+        left = waiting(conf, err);
+    }
+    if (screen && r >= 0)
+        fprintf(stderr, "\r\033[K");
+    return left < 0 ? (int)left : 0;
+}
+
+/* Nothing but its titles, or nothing at all. */
+static bool is_empty(const struct usage_conf *conf, const struct buf *answer)
+{
+    struct str rest = buf_str(answer), line;
+
+    bool titles = str_line(&rest, &line);
+    return conf->format == FORMAT_TABLE && !(titles && str_line(&rest, &line));
+}
+
+static int show(const struct usage_conf *conf, const struct buf *answer)
+{
+    if (is_empty(conf, answer))
+        return cli_fail(&usage_face, EXIT_NO, "nothing is counted of then");
+    if (!conf->output && conf->format >= FORMAT_PDF && isatty(STDOUT_FILENO))
+        return cli_fail(&usage_face, EXIT_USAGE, "a %s is not for a terminal: use --output FILE",
+                        formats[conf->format]);
+    return cli_save(&usage_face, conf->output, conf->format >= FORMAT_PDF, answer);
+}
+
+int cmd_usage(int argc, char **argv)
+{
+    struct usage_conf conf = {0};
+    struct err err = {0};
+    AUTO_BUF answer = {0};
+    int argi, r = cli_parse(&usage_face, &conf, argc, argv, &argi);
+
+    if (r >= 0)
+        goto out;
+    if (argi < argc)
+        r = cli_fail(&usage_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+    else if ((conf.recount && count_again(&conf, &err) < 0) || ask_hub(&conf, formats[conf.format], &answer, &err) < 0)
+        r = cli_fail(&usage_face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+    else
+        r = show(&conf, &answer);
+out:
+    opt_fini(usage_opts, &conf);
+    return r;
+}

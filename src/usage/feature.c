@@ -1,0 +1,167 @@
+/* feature.c: the hub's part in usage: the ledger's settings and zones, what marks its hours, and what the routes ask. */
+#include <errno.h>
+
+#include "usage/routes.h"
+#include "base/clock.h"
+#include "usage/usage_trend.h"
+#include "hub/hub.h"
+#include "usage/ledger.h"
+
+void hub_usage_now(void *hub, struct usage_now *ret)
+{
+    struct hub *h = hub;
+    struct ledger_stat st;
+    ledger_stat(h->ledger, clock_wall_ms(), &st);
+    *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
+                              .waiting = st.waiting,
+                              .zone = st.zone,
+                              .n_days = st.n_days,
+                              .tariff = &h->tariff,
+                              .split = usage_split_words[h->conf.usage_split],
+                              .spell_ms = h->conf.usage_idle_spell};
+    memcpy(ret->days, st.days, sizeof(st.days));
+}
+
+const struct trend *hub_trend(void *hub)
+{
+    return asked_trend(((struct hub *)hub)->asked);
+}
+
+size_t hub_usage_recount(void *hub)
+{
+    struct hub *h = hub;
+    return ledger_recount(h->ledger, clock_wall_ms());
+}
+
+/* Who was there in that time is known otherwise now. */
+static void procs_changed(void *hub, const char *node, int64_t from_ms, int64_t to_ms)
+{
+    struct hub *h = hub;
+    ledger_mark(h->ledger, node, from_ms, to_ms, clock_wall_ms());
+}
+
+static struct ledger_conf ledger_conf_of(const struct hub *h, const struct state_rule *rule)
+{
+    const struct hub_conf *c = &h->conf;
+    struct ledger_conf lc = {.every_ms = c->usage_every};
+    hub_conf_count(c, rule, &lc.rule);
+    if (c->keep_minute && c->keep_records)
+        lc.keep_ms = MIN(c->keep_minute, c->keep_records);
+    else
+        lc.keep_ms = MAX(c->keep_minute, c->keep_records);
+    if (c->keep_usage)
+        lc.keep_ms = lc.keep_ms ? MIN(lc.keep_ms, c->keep_usage) : c->keep_usage;
+    return lc;
+}
+
+/* usage.zone and usage.zones, each once. */
+static int usage_zones(const struct hub_conf *conf, struct zone *ret[USAGE_ZONES], size_t *ret_n, struct err *err)
+{
+    size_t n = 0;
+    int r = zone_load(conf->usage_zone, &ret[n], err);
+
+    if (r < 0)
+        return err_prefix(err, r, "usage.zone");
+    n++;
+    for (size_t i = 0; r == 0 && i < conf->usage_zones.n; i++) {
+        bool known = false;
+        struct zone *z = NULL;
+        if (n == USAGE_ZONES)
+            r = err_set(err, -E2BIG, "usage.zones: days are kept of at most %d zones", USAGE_ZONES);
+        else
+            r = zone_load(conf->usage_zones.v[i], &z, err);
+        if (r < 0)
+            break;
+        for (size_t k = 0; k < n; k++)
+            known |= strcmp(zone_name(ret[k]), zone_name(z)) == 0;
+        if (known)
+            zone_free(z);
+        else
+            ret[n++] = z;
+    }
+    for (size_t i = 0; r < 0 && i < n; i++)
+        zone_free(ret[i]);
+    *ret_n = n;
+    return r;
+}
+
+static void *open_usage(struct hub *h)
+{
+    return h;
+}
+
+static int prepare_tariff(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    struct tariff *t = *next = mem_zero(1, sizeof(*t));
+    (void)self;
+    return hub_conf_tariff(conf, t, err);
+}
+
+static void drop_tariff(void *next)
+{
+    if (next)
+        tariff_fini(next);
+    free(next);
+}
+
+static void take_tariff(void *self, void *next)
+{
+    struct hub *h = self;
+    struct tariff *t = next;
+    struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
+    tariff_fini(&h->tariff);
+    h->tariff = *t;
+    free(t);
+    ledger_set(h->ledger, &lc);
+}
+
+static int load_ledger(void *self, struct err *err)
+{
+    struct hub *h = self;
+    struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
+    struct zone *zones[USAGE_ZONES];
+    size_t n = 0;
+    int r = usage_zones(&h->conf, zones, &n, err);
+    if (r < 0)
+        return r;
+    h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
+    if (!h->ledger)
+        return err_set(err, -EAGAIN, "cannot start a thread");
+    peers_watch(h->peers, procs_changed, h);
+    h->asked = asked_new(h);
+    return ledger_load(h->ledger, clock_wall_ms(), err);
+}
+
+static void tick(void *self, int64_t now_ms)
+{
+    struct hub *h = self;
+    ledger_tick(h->ledger, now_ms);
+    asked_tick(h->asked, now_ms);
+}
+
+/* It counts in a thread of its own, out of the store. */
+static void stop_ledger(void *self)
+{
+    struct hub *h = self;
+    ledger_free(h->ledger);
+    h->ledger = NULL; /* what is answered late does not ask for it */
+}
+
+static void close_usage(void *self)
+{
+    struct hub *h = self;
+    asked_free(h->asked);
+    tariff_fini(&h->tariff);
+}
+
+const struct feature usage_feature = {
+    .name = "usage",
+    .open = open_usage,
+    .prepare = prepare_tariff,
+    .drop = drop_tariff,
+    .take = take_tariff,
+    .load = load_ledger,
+    .tick = tick,
+    .stop = stop_ledger,
+    .close = close_usage,
+};

@@ -1,0 +1,673 @@
+/*
+ * ledger.c: marks in memory and on disk, and one thread that counts. Hours begin where the wall clock's do in the zone
+ * that was in force when the folder's first hour was counted; that never changes, so that an hour stays an hour.
+ */
+#include "usage/ledger.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/workers.h"
+#include "usage/recount.h"
+
+#define HOUR_MS   COUNT_HOUR_MS
+#define QUIET_MS  3000   /* what comes late is counted when no more of it came for so long, */
+#define LATE_MS   60000  /* but at least this often */
+#define LIMIT_MS  600000 /* for one job */
+#define RETRY_MS  60000
+#define MANY_MS   (1000ll * HOUR_MS) /* hours put in one by one cost what lies behind them */
+#define ROLL_DAYS 64                 /* added up again in one put */
+#define SPARE_US  20000 /* of each second, and of a processor: for hours under way, however many nodes there are */
+#define SAVED_US  (25ll * SPARE_US) /* and so much at once, where little was to be done before */
+#define SETTING   "usage_clock"
+
+struct mark {
+    int64_t at_ms, seq;
+    int64_t since_ms, touched_ms; /* dirty since, and last */
+    int64_t until_ms, counted_ms; /* counted up to, and when; 0: not by us */
+    bool dirty, flying;
+};
+
+struct led_node {
+    char key[NODE_KEY_MAX];
+    int64_t first_ms, last_ms; /* hours that were ever marked or counted; first 0: none */
+    struct mark *v;            /* by at_ms */
+    size_t n, cap;
+};
+
+struct counting {        /* a job: some hours of a node */
+    struct work_job job; /* first */
+    struct ledger *l;
+    char node[NODE_KEY_MAX];
+    size_t n;
+    int64_t hours[RECOUNT_HOURS], seqs[RECOUNT_HOURS], until_ms, now_ms;
+    struct count_rule rule;
+    struct recounted out;
+    int64_t took_us; /* of a processor */
+    bool spare;      /* out of what is there for hours under way */
+    int result;
+    struct err err;
+};
+
+struct led_zone { /* whose days are kept */
+    struct zone *zone;
+    bool ready;       /* all of them are there */
+    size_t roll_node; /* else so far: this node, */
+    int64_t roll_ms;  /* up to here */
+};
+
+struct ledger {
+    struct store *store;
+    struct live *live;
+    char *dir;
+    struct led_zone zones[USAGE_ZONES];
+    size_t n_zones;
+    struct ledger_conf conf;
+    struct work *work;
+    struct store *beside;    /* the thread's */
+    struct led_node **nodes; /* by key */
+    size_t n, cap, at;       /* at: whose turn it is */
+    int64_t grid_ms;         /* hours begin at multiples of an hour plus this */
+    int64_t hour_ms;         /* the one under way when we last looked */
+    int64_t seq, retry_ms;
+    uint64_t counted;
+    int64_t spare_us, spared_ms; /* left for hours under way, as of then; below 0: they wait */
+    bool flying;
+    char error[200];
+};
+
+static int64_t hour_of(const struct ledger *l, int64_t at_ms)
+{
+    int64_t v = at_ms - l->grid_ms;
+
+    return v / HOUR_MS * HOUR_MS - (v % HOUR_MS < 0 ? HOUR_MS : 0) + l->grid_ms;
+}
+
+/* ---- nodes and marks ---- */
+
+static size_t node_place(const struct ledger *l, const char *key)
+{
+    size_t lo = 0, hi = l->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (strcmp(l->nodes[mid]->key, key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct led_node *node_find(const struct ledger *l, const char *key)
+{
+    size_t i = node_place(l, key);
+
+    return i < l->n && strcmp(l->nodes[i]->key, key) == 0 ? l->nodes[i] : NULL;
+}
+
+static struct led_node *node_get(struct ledger *l, const char *key)
+{
+    size_t lo = node_place(l, key);
+
+    if (lo < l->n && strcmp(l->nodes[lo]->key, key) == 0)
+        return l->nodes[lo];
+    VEC_ROOM(l->nodes, l->n, l->cap);
+    memmove(&l->nodes[lo + 1], &l->nodes[lo], (l->n - lo) * sizeof(*l->nodes));
+    l->n++;
+    struct led_node *n = l->nodes[lo] = mem_zero(1, sizeof(*n));
+    mem_copy_str(n->key, sizeof(n->key), key);
+    return n;
+}
+
+static size_t mark_place(const struct led_node *n, int64_t at_ms)
+{
+    size_t lo = 0, hi = n->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (n->v[mid].at_ms < at_ms)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct mark *mark_find(struct led_node *n, int64_t at_ms)
+{
+    size_t i = mark_place(n, at_ms);
+
+    return i < n->n && n->v[i].at_ms == at_ms ? &n->v[i] : NULL;
+}
+
+/* Those of the hours in between that are not dirty any more go, all at once: there may be thousands behind them. */
+static void marks_drop(struct led_node *n, int64_t first_ms, int64_t last_ms)
+{
+    size_t from = mark_place(n, first_ms), to = mark_place(n, last_ms + 1), kept = from;
+
+    for (size_t i = from; i < to; i++)
+        if (n->v[i].dirty)
+            n->v[kept++] = n->v[i];
+    memmove(&n->v[kept], &n->v[to], (n->n - to) * sizeof(*n->v));
+    n->n -= to - kept;
+}
+
+static struct mark *mark_get(struct led_node *n, int64_t at_ms)
+{
+    size_t i = mark_place(n, at_ms);
+
+    if (i == n->n || n->v[i].at_ms != at_ms) {
+        VEC_ROOM(n->v, n->n, n->cap);
+        memmove(&n->v[i + 1], &n->v[i], (n->n - i) * sizeof(*n->v));
+        n->n++;
+        n->v[i] = (struct mark){.at_ms = at_ms};
+    }
+    return &n->v[i];
+}
+
+/* Every hour in between has a mark from here on, put in at once: after a jump of the clock these are years. */
+static void marks_fill(struct led_node *n, int64_t first_ms, int64_t last_ms)
+{
+    size_t from = mark_place(n, first_ms), to = mark_place(n, last_ms + 1), len = 0;
+    size_t most = (size_t)((last_ms - first_ms) / HOUR_MS) + 1 + (to - from), behind = n->n - to;
+    struct mark *v = mem_alloc(most * sizeof(*v));
+
+    for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS) {
+        while (from < to && n->v[from].at_ms < at_ms)
+            v[len++] = n->v[from++];
+        v[len++] = from < to && n->v[from].at_ms == at_ms ? n->v[from++] : (struct mark){.at_ms = at_ms};
+    }
+    while (from < to)
+        v[len++] = n->v[from++];
+    from = mark_place(n, first_ms);
+    if (n->cap < from + len + behind) {
+        n->cap = from + len + behind;
+        n->v = mem_grow(n->v, n->cap, sizeof(*n->v));
+    }
+    memmove(&n->v[from + len], &n->v[to], behind * sizeof(*n->v));
+    memcpy(&n->v[from], v, len * sizeof(*v));
+    n->n = from + len + behind;
+    free(v);
+}
+
+/* near: what came is not of that hour, only within reach of it. So the hour before the one under way is counted again
+ * and again for a while, to be exact about long spells; all of it is counted all the same. */
+static void mark_hour(struct ledger *l, struct led_node *n, int64_t at_ms, bool near, int64_t now_ms)
+{
+    struct mark *m = mark_get(n, at_ms);
+
+    m->touched_ms = now_ms;
+    if (near && !m->dirty && at_ms + HOUR_MS == hour_of(l, now_ms))
+        m->until_ms = at_ms + HOUR_MS;
+    else if (!near && now_ms >= at_ms + HOUR_MS)
+        m->until_ms = 0;
+    if (m->dirty && !m->flying)
+        return; /* known already, on disk too */
+    if (!m->dirty)
+        m->since_ms = now_ms;
+    m->dirty = true;
+    m->flying = false; /* what is being counted now is not all of it */
+    m->seq = ++l->seq;
+    store_usage_mark(l->store, n->key, at_ms, m->seq);
+}
+
+/* Hours before this cannot be counted: what they were made of is gone. */
+static int64_t oldest_hour(const struct ledger *l, int64_t now_ms)
+{
+    return l->conf.keep_ms ? hour_of(l, now_ms - l->conf.keep_ms) + HOUR_MS : l->grid_ms;
+}
+
+/* L2: whatever lies between is marked, too. Before own_ms it is only near what came. */
+static void mark_reach(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t own_ms, int64_t last_ms,
+                       int64_t now_ms)
+{
+    first_ms = MAX(first_ms, oldest_hour(l, now_ms));
+    last_ms = MIN(last_ms, hour_of(l, now_ms));
+    if (first_ms > last_ms)
+        return;
+    if (n->first_ms && last_ms < n->first_ms - HOUR_MS)
+        last_ms = n->first_ms - HOUR_MS;
+    if (n->first_ms && first_ms > n->last_ms + HOUR_MS)
+        first_ms = n->last_ms + HOUR_MS;
+    if (last_ms - first_ms > MANY_MS)
+        marks_fill(n, first_ms, last_ms);
+    for (int64_t at_ms = first_ms; at_ms <= last_ms; at_ms += HOUR_MS)
+        mark_hour(l, n, at_ms, at_ms < own_ms, now_ms);
+    n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
+    n->first_ms = n->first_ms ? MIN(n->first_ms, first_ms) : first_ms;
+}
+
+static void mark_span(struct ledger *l, struct led_node *n, int64_t first_ms, int64_t last_ms, int64_t now_ms)
+{
+    mark_reach(l, n, first_ms, first_ms, last_ms, now_ms);
+}
+
+void ledger_mark(struct ledger *l, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms)
+{
+    if (l && to_ms >= from_ms)
+        mark_reach(l, node_get(l, node), hour_of(l, from_ms - count_ahead_ms(&l->conf.rule)), hour_of(l, from_ms),
+                   hour_of(l, to_ms + count_reach_ms(&l->conf.rule)), now_ms);
+}
+
+void ledger_mark_all(struct ledger *l, int64_t from_ms, int64_t to_ms, int64_t now_ms)
+{
+    for (size_t i = 0; l && i < l->n; i++)
+        if (l->nodes[i]->first_ms) {
+            int64_t first_ms = MAX(from_ms, l->nodes[i]->first_ms);
+            if (first_ms <= to_ms)
+                ledger_mark(l, l->nodes[i]->key, first_ms, to_ms, now_ms);
+        }
+}
+
+void ledger_move(struct ledger *l, const char *from, const char *to, int64_t now_ms)
+{
+    if (!l)
+        return;
+    struct led_node *old = node_get(l, from);
+    int64_t first_ms = old->first_ms, last_ms = old->last_ms;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->nodes[i] == old) {
+            memmove(&l->nodes[i], &l->nodes[i + 1], (l->n - i - 1) * sizeof(*l->nodes));
+            l->n--;
+            break;
+        }
+    struct led_node *n = node_get(l, to);
+    for (size_t i = 0; i < old->n; i++)
+        mark_hour(l, n, old->v[i].at_ms, false, now_ms);
+    if (first_ms) { /* what is counted came along; where both had hours the last days are counted again */
+        n->last_ms = n->first_ms ? MAX(n->last_ms, last_ms) : last_ms;
+        n->first_ms = n->first_ms ? MIN(n->first_ms, first_ms) : first_ms;
+        mark_span(l, n, hour_of(l, now_ms - 2 * 86400000ll), hour_of(l, now_ms), now_ms);
+    }
+    free(old->v);
+    free(old);
+}
+
+int64_t ledger_first_before(struct ledger *l, const char *node, int64_t then_ms)
+{
+    const struct led_node *n = l ? node_get(l, node) : NULL;
+    /* a sample marks what is near it, too */
+    return n && n->first_ms && n->first_ms < hour_of(l, then_ms - count_ahead_ms(&l->conf.rule)) ? n->first_ms : 0;
+}
+
+size_t ledger_recount(struct ledger *l, int64_t now_ms)
+{
+    size_t hours = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        struct led_node *n = l->nodes[i];
+        if (n->first_ms)
+            mark_span(l, n, n->first_ms, n->last_ms, now_ms);
+        for (size_t k = 0; k < n->n; k++) {
+            n->v[k].since_ms = n->v[k].touched_ms = 0; /* at once */
+            hours += n->v[k].dirty;
+        }
+    }
+    ledger_tick(l, now_ms);
+    return hours;
+}
+
+/* ---- counting ---- */
+
+static bool mark_due(const struct ledger *l, const struct mark *m, int64_t now_ms)
+{
+    int64_t end_ms = m->at_ms + HOUR_MS;
+
+    if (!m->dirty || m->flying)
+        return false;
+    if (now_ms < end_ms)
+        return now_ms - m->counted_ms >= l->conf.every_ms && now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS > m->until_ms;
+    if (now_ms < end_ms + count_ahead_ms(&l->conf.rule) + LATE_MS && m->until_ms >= end_ms)
+        return false; /* only idle spells can change, and they will again */
+    return now_ms - m->touched_ms >= QUIET_MS || now_ms - m->since_ms >= LATE_MS;
+}
+
+static void on_worker(struct work_job *j)
+{
+    struct counting *c = (struct counting *)j;
+    struct ledger *l = c->l;
+    struct recount_ask ask = {c->node, c->n, c->hours, c->until_ms, job_stopped, j};
+
+    int64_t begin_us = clock_thread_us();
+    c->result = l->beside ? 0 : store_open_tools(&l->beside, l->dir, &c->err);
+    if (c->result == 0)
+        c->result = recount(l->store, l->beside, &c->rule, &ask, &c->out, &c->err);
+    c->took_us = clock_thread_us() - begin_us;
+}
+
+static struct usage_day day_of(const struct zone *z, int64_t at_ms)
+{
+    int32_t date = zone_date(z, at_ms);
+
+    return (struct usage_day){zone_date_ms(z, date), zone_date_ms(z, date + 1)};
+}
+
+/* The hours, with the days they are in; then the days of the other zones, which are added up from the hours. */
+static void put_counted(struct ledger *l, struct counting *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->now_ms < c->hours[i] + HOUR_MS)
+            c->seqs[i] = 0; /* its mark stays until it is over */
+    for (size_t z = 0; z < l->n_zones; z++) {
+        struct usage_day days[RECOUNT_HOURS];
+        size_t n_days = 0;
+        for (size_t i = 0; i < c->n; i++) {
+            struct usage_day day = day_of(l->zones[z].zone, c->hours[i]);
+            if (!n_days || days[n_days - 1].from_ms != day.from_ms)
+                days[n_days++] = day;
+        }
+        store_usage_put(l->store, &(struct usage_put){c->node, z ? 0 : c->n, n_days, z ? NULL : c->out.hours,
+                                                      z ? NULL : c->seqs, zone_name(l->zones[z].zone), days});
+    }
+}
+
+static void say_error(struct ledger *l, const char *text)
+{
+    if (text[0] && strcmp(text, l->error) != 0)
+        log_warn("usage", "hours cannot be counted: %s", text);
+    mem_copy_str(l->error, sizeof(l->error), text);
+}
+
+static void start_next(struct ledger *l, int64_t now_ms);
+
+/* The hours in the store, and their marks done with. */
+static void take_counted(struct ledger *l, struct led_node *n, struct counting *c, bool ok)
+{
+    if (ok)
+        put_counted(l, c);
+    l->counted += ok ? c->n : 0;
+    for (size_t i = 0; i < c->n; i++) {
+        struct mark *m = mark_find(n, c->hours[i]);
+        bool over = c->now_ms >= c->hours[i] + HOUR_MS;
+        if (!m)
+            continue;
+        if (ok) {
+            m->until_ms = MIN(c->hours[i] + HOUR_MS, c->until_ms);
+            m->counted_ms = c->now_ms;
+        }
+        m->dirty = !(ok && m->flying && over); /* the hour under way is always to be counted again */
+        m->flying = false;
+    }
+    marks_drop(n, c->hours[0], c->hours[c->n - 1]);
+}
+
+static void on_counted(struct work_job *j)
+{
+    struct counting *c = (struct counting *)j;
+    struct ledger *l = c->l;
+    struct led_node *n = node_find(l, c->node);
+    bool ok = j->ran && c->result == 0;
+
+    l->flying = false;
+    if (c->spare)
+        l->spare_us = MAX(l->spare_us - c->took_us, -5ll * SPARE_US);
+    if (n) /* or it was taken over meanwhile: its hours are another's now, and marked there */
+        take_counted(l, n, c, ok);
+    if (!ok && j->ran && c->result != -ECANCELED) {
+        say_error(l, c->err.msg);
+        l->retry_ms = clock_wall_ms() + RETRY_MS;
+    } else if (ok) {
+        say_error(l, "");
+    }
+    bool ran = j->ran;
+    recounted_fini(&c->out);
+    free(c);
+    if (ran)
+        start_next(l, clock_wall_ms());
+}
+
+static struct counting *take_node(struct ledger *l, struct led_node *n, int64_t now_ms)
+{
+    struct counting *c = NULL;
+
+    for (size_t i = 0; i < n->n; i++) {
+        struct mark *m = &n->v[i];
+        if (c && (c->n == RECOUNT_HOURS || m->at_ms - c->hours[0] >= 24 * HOUR_MS))
+            break;
+        bool under_way = now_ms < m->at_ms + HOUR_MS;
+        if (!mark_due(l, m, now_ms) || (under_way && l->spare_us <= 0))
+            continue;
+        if (!c) {
+            c = mem_zero(1, sizeof(*c));
+            c->job.run = on_worker;
+            c->job.done = on_counted;
+            c->l = l;
+            c->rule = l->conf.rule;
+            c->now_ms = now_ms;
+            c->until_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS;
+            memcpy(c->node, n->key, sizeof(c->node));
+        }
+        c->spare |= under_way;
+        c->hours[c->n] = m->at_ms;
+        c->seqs[c->n++] = m->seq;
+        m->flying = true;
+    }
+    return c;
+}
+
+/* ---- days of a new zone ---- */
+
+/* A few at a time; true: done. */
+static bool roll_some(struct ledger *l, struct led_zone *z)
+{
+    struct usage_day days[ROLL_DAYS];
+    size_t n_days = 0;
+
+    if (z->roll_node >= l->n)
+        return true;
+    struct led_node *n = l->nodes[z->roll_node];
+    if (!z->roll_ms)
+        z->roll_ms = n->first_ms;
+    while (n->first_ms && n_days < ROLL_DAYS && z->roll_ms <= n->last_ms) {
+        days[n_days] = day_of(z->zone, z->roll_ms);
+        z->roll_ms = days[n_days++].to_ms;
+    }
+    if (n_days)
+        store_usage_put(l->store, &(struct usage_put){n->key, 0, n_days, NULL, NULL, zone_name(z->zone), days});
+    if (!n->first_ms || z->roll_ms > n->last_ms) {
+        z->roll_node++;
+        z->roll_ms = 0;
+    }
+    return z->roll_node >= l->n;
+}
+
+/* Where hours begin, and the zones whose days are there: of one that is not kept up any more they are not. */
+static void save_clock(struct ledger *l)
+{
+    AUTO_BUF b = BUF_INIT((ZONE_NAME_MAX + 1) * (size_t)USAGE_ZONES + 32);
+    struct err err = {0};
+
+    buf_addf(&b, "%lld", (long long)l->grid_ms);
+    for (size_t z = 0; z < l->n_zones; z++)
+        if (l->zones[z].ready)
+            buf_addf(&b, " %s", zone_name(l->zones[z].zone));
+    if (store_setting_put(l->store, SETTING, buf_str(&b), &err) < 0)
+        log_warn("usage", "%s", err.msg);
+}
+
+static void start_next(struct ledger *l, int64_t now_ms)
+{
+    if (l->flying || now_ms < l->retry_ms)
+        return;
+    for (size_t i = 0; i < l->n && !l->flying; i++) {
+        l->at = (l->at + 1) % l->n;
+        struct counting *c = take_node(l, l->nodes[l->at], now_ms);
+        if (!c)
+            continue;
+        l->flying = work_add(l->work, &c->job, LIMIT_MS) == 0;
+        if (!l->flying) {
+            for (size_t k = 0; k < c->n; k++)
+                mark_find(l->nodes[l->at], c->hours[k])->flying = false;
+            free(c);
+            return;
+        }
+    }
+}
+
+void ledger_tick(struct ledger *l, int64_t now_ms)
+{
+    if (!l)
+        return;
+    if (now_ms - l->spared_ms >= 1000 || now_ms < l->spared_ms) {
+        l->spare_us = MIN(l->spare_us + SPARE_US, SAVED_US);
+        l->spared_ms = now_ms;
+    }
+    if (hour_of(l, now_ms) != l->hour_ms) { /* L2 */
+        size_t n;
+        const struct node_now *const *v = live_nodes(l->live, false, &n);
+        l->hour_ms = hour_of(l, now_ms);
+        for (size_t i = 0; i < n; i++) {
+            struct led_node *x = node_get(l, v[i]->key);
+            if (x->first_ms)
+                mark_span(l, x, l->hour_ms, l->hour_ms, now_ms);
+        }
+    }
+    for (size_t z = 0; z < l->n_zones; z++)
+        if (!l->zones[z].ready) {
+            l->zones[z].ready = roll_some(l, &l->zones[z]);
+            if (l->zones[z].ready)
+                save_clock(l);
+            break; /* one after the other */
+        }
+    start_next(l, now_ms);
+}
+
+/* ---- from start to end ---- */
+
+static void load_mark(void *arg, const char *node, int64_t at_ms, int64_t seq)
+{
+    struct ledger *l = arg;
+    struct led_node *n = node_get(l, node);
+    int64_t now_ms = l->hour_ms; /* kept there while loading */
+
+    bool ours = hour_of(l, at_ms) == at_ms && at_ms >= oldest_hour(l, now_ms) && at_ms <= hour_of(l, now_ms);
+
+    l->seq = MAX(l->seq, seq);
+    if (ours) { /* it is on disk already */
+        struct mark *m = mark_get(n, at_ms);
+        m->seq = seq;
+        m->dirty = true;
+    }
+    mark_span(l, n, hour_of(l, at_ms), hour_of(l, at_ms + HOUR_MS - 1), now_ms);
+    if (!ours)
+        store_usage_mark(l->store, node, at_ms, 0); /* made by another clock, too old, or of the future */
+}
+
+static void load_reach(void *arg, const char *node, int64_t first_ms, int64_t last_ms)
+{
+    struct led_node *n = node_get(arg, node);
+
+    n->first_ms = first_ms;
+    n->last_ms = last_ms;
+}
+
+static void load_node(void *arg, const struct store_node *s)
+{
+    struct ledger *l = arg;
+    struct led_node *n = node_get(l, s->key);
+    int64_t now_ms = l->hour_ms;
+
+    if (s->retired)
+        return;
+    if (!n->first_ms && s->first_ms)
+        mark_span(l, n, hour_of(l, s->first_ms), hour_of(l, now_ms), now_ms);
+    else if (n->first_ms)
+        mark_span(l, n, n->last_ms, hour_of(l, now_ms), now_ms);
+}
+
+int ledger_load(struct ledger *l, int64_t now_ms, struct err *err)
+{
+    AUTO_BUF b = BUF_INIT(1024);
+    int r = store_setting_get(l->store, SETTING, &b, err);
+    struct str rest = buf_str(&b), word = {0};
+
+    if (r == 1 && str_word(&rest, &word) && str_int(word, &l->grid_ms))
+        while (str_word(&rest, &word))
+            for (size_t z = 0; z < l->n_zones; z++)
+                l->zones[z].ready |= str_eq(word, zone_name(l->zones[z].zone));
+    else if (r >= 0)
+        l->grid_ms = ((zone_offset(l->zones[0].zone, now_ms, NULL) * -1000ll) % HOUR_MS + HOUR_MS) % HOUR_MS;
+    for (size_t z = 0; r == 0 && z < l->n_zones; z++)
+        l->zones[z].ready = true;
+    if (r >= 0)
+        save_clock(l);
+    l->seq = now_ms;
+    l->hour_ms = now_ms;
+    if (r >= 0)
+        r = store_usage_reach(l->store, load_reach, l, err);
+    if (r >= 0)
+        r = store_usage_marks(l->store, load_mark, l, err);
+    if (r >= 0)
+        r = store_nodes(l->store, load_node, l, err);
+    l->hour_ms = 0;
+    return MIN(r, 0);
+}
+
+struct ledger *ledger_new(struct event_base *loop, struct store *store, const char *dir, struct live *live,
+                          struct zone *const *zones, size_t n_zones, const struct ledger_conf *conf)
+{
+    struct ledger *l = mem_zero(1, sizeof(*l));
+
+    *l = (struct ledger){.store = store,
+                         .live = live,
+                         .dir = mem_str(dir),
+                         .n_zones = n_zones,
+                         .conf = *conf,
+                         .spare_us = SAVED_US};
+    for (size_t z = 0; z < n_zones; z++)
+        l->zones[z].zone = zones[z];
+    l->work = work_new(loop, 1, 4);
+    if (!l->work) {
+        ledger_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void ledger_free(struct ledger *l)
+{
+    if (!l)
+        return;
+    work_free(l->work);
+    store_close(l->beside);
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->nodes[i]->v);
+        free(l->nodes[i]);
+    }
+    free(l->nodes);
+    for (size_t z = 0; z < l->n_zones; z++)
+        zone_free(l->zones[z].zone);
+    free(l->dir);
+    free(l);
+}
+
+void ledger_set(struct ledger *l, const struct ledger_conf *conf)
+{
+    if (l)
+        l->conf = *conf;
+}
+
+uint64_t ledger_counted(const struct ledger *l)
+{
+    return l ? l->counted : 0;
+}
+
+void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret)
+{
+    *ret = (struct ledger_stat){.counted_to_ms = now_ms / COUNT_MINUTE_MS * COUNT_MINUTE_MS, .zone = l->zones[0].zone};
+    for (size_t z = 0; z < l->n_zones; z++)
+        if (l->zones[z].ready)
+            ret->days[ret->n_days++] = l->zones[z].zone;
+    mem_copy_str(ret->error, sizeof(ret->error), l->error);
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->nodes[i]->n; k++) {
+            const struct mark *m = &l->nodes[i]->v[k];
+            if (!m->dirty)
+                continue;
+            ret->waiting += m->until_ms < m->at_ms + HOUR_MS && now_ms >= m->at_ms + HOUR_MS;
+            ret->counted_to_ms = MIN(ret->counted_to_ms, MAX(m->until_ms, m->at_ms));
+        }
+}

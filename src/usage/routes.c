@@ -1,0 +1,355 @@
+/* routes.c: who used how much: parsed, summed and rendered beside the loop; what nodes are called is copied on it. */
+#include <errno.h>
+
+#include "hub/handlers.h"
+#include "usage/routes.h"
+#include "base/json.h"
+#include "now/filter.h"
+#include "history/history.h"
+#include "now/view.h"
+#include "base/when.h"
+#include "format/render.h"
+#include "usage/table.h"
+#include "usage/sums.h"
+
+#define USAGE_MAX (64u << 20)
+#define DAY_MS    86400000ll
+#define LAST      (30 * DAY_MS)
+
+enum format { FORMAT_JSON, FORMAT_TABLE, FORMAT_CSV, FORMAT_HTML, FORMAT_PDF, FORMAT_SVG, FORMAT_PNG, FORMATS };
+static const char *const format_words[] = {"json", "table", "csv", "html", "pdf", "svg", "png", NULL};
+static const char *const format_types[FORMATS] = {"application/json",
+                                                  "text/plain; charset=utf-8",
+                                                  "text/csv; charset=utf-8",
+                                                  "text/html; charset=utf-8",
+                                                  "application/pdf",
+                                                  "image/svg+xml",
+                                                  "image/png"};
+static const char *const day_words[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                        "friday", "saturday", "sunday",    NULL};
+
+static const char *const param_words[USAGE_PARAMS] = {"by",      "from",       "to",     "last",   "period",
+                                                      "zone",    "week-start", "format", "person", "team",
+                                                      "project", "company",    "node",   "model",  "device"};
+
+struct usage_job {
+    struct past_ask ask; /* first */
+    struct arena mem;
+    const char *text[USAGE_PARAMS]; /* NULL: not given; copies */
+    int64_t now_ms;
+    const char *title;
+    struct term term;
+    struct usage_now now;
+    struct tariff tariff;
+    struct census *census;
+    size_t n_nodes, n_kept;
+    struct sums_node *nodes;
+    const char **kept; /* devices a filter lets through, sorted */
+    bool filtered;
+    /* made on the worker */
+    struct zone *zone;
+    enum format format;
+};
+
+/* ---- reading the question ---- */
+
+static int word_of(const char *text, const char *const *words, const char *what, int usual, int *ret, struct err *err)
+{
+    AUTO_BUF all = BUF_INIT(512);
+
+    *ret = usual;
+    for (int i = 0; text && words[i]; i++) {
+        if (str_eq_nocase(str_of(text), words[i])) {
+            *ret = i;
+            return 0;
+        }
+        buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    return text ? err_set(err, -EINVAL, "%s '%.60s' is not known: there are %s", what, text, all.p) : 0;
+}
+
+/* A date is its day in the zone: from its beginning, to its end. */
+static int moment(const struct usage_job *k, int which, bool end, int64_t *ret, struct err *err)
+{
+    int32_t date;
+    struct str s = str_trim(str_of(k->text[which]));
+
+    if (date_parse(s, &date)) {
+        *ret = zone_date_ms(k->zone, date + end);
+        return 0;
+    }
+    return when_parse(s, param_words[which], k->now_ms, ret, err);
+}
+
+static int read_span(struct usage_job *k, struct sums_ask *a, struct err *err)
+{
+    int64_t last_ms = LAST;
+    int r = 0;
+
+    a->to_ms = k->now_ms;
+    if (k->text[USAGE_TO])
+        r = moment(k, USAGE_TO, true, &a->to_ms, err);
+    if (r == 0 && k->text[USAGE_LAST]) {
+        if (k->text[USAGE_FROM])
+            return err_set(err, -EINVAL, "from and last exclude each other");
+        if (!str_duration_ms(str_of(k->text[USAGE_LAST]), &last_ms) || last_ms <= 0)
+            return err_set(err, -EINVAL, "last '%.40s' is not a time, as 30d or 12h", k->text[USAGE_LAST]);
+    }
+    a->from_ms = a->to_ms - MIN(last_ms, a->to_ms);
+    if (r == 0 && k->text[USAGE_FROM])
+        r = moment(k, USAGE_FROM, false, &a->from_ms, err);
+    else if (last_ms % DAY_MS == 0) /* whole days are those of the calendar, and today */
+        a->from_ms = zone_date_ms(k->zone, zone_date(k->zone, a->from_ms));
+    if (r < 0)
+        return r;
+    a->from_ms = MAX(0, a->from_ms) / 60000 * 60000;
+    if (a->from_ms >= a->to_ms)
+        return err_set(err, -EINVAL, "from is not before to");
+    return 0;
+}
+
+static int load_zone(struct usage_job *k, struct err *err)
+{
+    zone_free(k->zone);
+    k->zone = NULL;
+    return zone_load(k->text[USAGE_ZONE] ? k->text[USAGE_ZONE] : zone_name(k->now.zone), &k->zone, err);
+}
+
+static int read_question(struct usage_job *k, struct sums_ask *a, struct err *err)
+{
+    int by, format, period = PERIOD_ALL;
+    int r = word_of(k->text[USAGE_BY], usage_by_words, "by", BY_PERSON, &by, err);
+
+    if (r == 0)
+        r = word_of(k->text[USAGE_FORMAT], format_words, "format", FORMAT_JSON, &format, err);
+    if (r == 0)
+        r = word_of(k->text[USAGE_PERIOD], period_words, "period", PERIOD_ALL, &period, err);
+    if (r == 0)
+        r = word_of(k->text[USAGE_WEEK], day_words, "week-start", 0, &a->week_start, err);
+    if (r == 0)
+        r = load_zone(k, err);
+    if (r == -ENOENT)
+        r = -EINVAL;
+    if (r == 0)
+        r = read_span(k, a, err);
+    if (r < 0)
+        return r;
+    a->by = (enum usage_by)by;
+    a->period = (enum period)period;
+    k->format = (enum format)format;
+    a->zone = k->zone;
+    return 0;
+}
+
+/* ---- the worker's part ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_kept(void *arg, const char *uuid)
+{
+    struct usage_job *k = arg;
+
+    return k->n_kept && bsearch(&uuid, k->kept, k->n_kept, sizeof(*k->kept), by_text);
+}
+
+static int write_table(const struct usage_job *k, const struct usage_table *t, struct buf *out, struct err *err)
+{
+    struct rows rows;
+
+    switch (k->format) {
+    case FORMAT_TABLE:
+        usage_rows(t, &rows);
+        usage_rows_pick(t, &rows);
+        render_rows_text(out, &rows, &k->term);
+        rows_fini(&rows);
+        return 0;
+    case FORMAT_CSV:
+        render_usage_csv(out, t);
+        return 0;
+    case FORMAT_HTML:
+        render_usage_html(out, t, k->title);
+        return 0;
+    case FORMAT_PDF:
+        return render_usage_pdf(out, t, k->title, k->now_ms, err);
+    case FORMAT_SVG:
+        return render_usage_plot(out, t, k->title, PLOT_SVG, err);
+    case FORMAT_PNG:
+        return render_usage_plot(out, t, k->title, PLOT_PNG, err);
+    default:
+        render_usage_json(out, t);
+        return 0;
+    }
+}
+
+/* Days of the zone that is asked about; else the first there are: those within a period save hours too. */
+static const struct zone *days_for(const struct usage_job *k)
+{
+    for (size_t i = 0; i < k->now.n_days; i++)
+        if (strcmp(zone_name(k->now.days[i]), zone_name(k->zone)) == 0)
+            return k->now.days[i];
+    return k->now.n_days ? k->now.days[0] : NULL;
+}
+
+int usage_job_sum(struct usage_job *k, const struct past_source *past, struct usage_table *ret, struct err *err)
+{
+    struct sums_ask a = {.person = k->text[USAGE_PERSON],
+                         .team = k->text[USAGE_TEAM],
+                         .project = k->text[USAGE_PROJECT],
+                         .company = k->text[USAGE_COMPANY],
+                         .node = k->text[USAGE_NODE],
+                         .model = k->text[USAGE_MODEL],
+                         .device = k->text[USAGE_DEVICE],
+                         .keep = k->filtered ? is_kept : NULL,
+                         .keep_arg = k,
+                         .census = k->census,
+                         .tariff = &k->tariff,
+                         .nodes = k->nodes,
+                         .n_nodes = k->n_nodes,
+                         .usage = past->usage,
+                         .jobs = past->jobs,
+                         .arg = past->procs_arg,
+                         .stop = past->stop,
+                         .stop_arg = past->stop_arg};
+    struct usage_table t;
+    int r = read_question(k, &a, err);
+
+    if (r == 0)
+        a.days_zone = days_for(k);
+    if (r == 0)
+        r = sums_run(&a, &k->mem, &t, err);
+    if (r < 0)
+        return r;
+    t.counted_to_ms = MIN(k->now.counted_to_ms, t.to_ms);
+    t.waiting = k->now.waiting;
+    t.split = k->now.split;
+    *ret = t;
+    return 0;
+}
+
+static void usage_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
+{
+    struct usage_job *k = (struct usage_job *)ask;
+    struct usage_table t;
+    struct err err = {0};
+    int r = usage_job_sum(k, past, &t, &err);
+
+    if (r < 0) {
+        reply_failed(rp, r, &err);
+        return;
+    }
+    rp->body = BUF_INIT(USAGE_MAX);
+    rp->type = format_types[k->format];
+    r = write_table(k, &t, &rp->body, &err);
+    if (r < 0 && r != -EMSGSIZE) {
+        buf_fini(&rp->body);
+        rp->type = NULL;
+        reply_problem(rp, 503, "%s", err.msg);
+        return;
+    }
+    if (rp->body.err)
+        reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", USAGE_MAX >> 20);
+}
+
+void usage_job_free(struct usage_job *k)
+{
+    if (!k)
+        return;
+    zone_free(k->zone);
+    tariff_fini(&k->tariff);
+    census_unref(k->census);
+    arena_fini(&k->mem);
+    free(k);
+}
+
+static void usage_end(struct past_ask *ask)
+{
+    usage_job_free((struct usage_job *)ask);
+}
+
+void usage_job_set(struct usage_job *k, enum usage_param p, const char *text)
+{
+    k->text[p] = text;
+}
+
+/* ---- the loop's part ---- */
+
+static const char *keep_text(struct usage_job *k, const char *s)
+{
+    return arena_strn(&k->mem, s, strlen(s));
+}
+
+static void call_nodes(struct usage_job *k, const struct view *v, const struct filter *filter)
+{
+    size_t devices = 0;
+
+    k->nodes = arena_alloc(&k->mem, v->n + 1, sizeof(*k->nodes));
+    k->n_nodes = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        devices += v->nodes[i]->n_devices;
+    k->kept = arena_alloc(&k->mem, devices + 1, sizeof(*k->kept));
+    k->filtered = filter != NULL;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        struct sums_node *to = &k->nodes[i];
+        *to = (struct sums_node){keep_text(k, n->key), keep_text(k, n->name), n->n_devices,
+                                 arena_alloc(&k->mem, n->n_devices + 1, sizeof(*to->devices))};
+        for (size_t d = 0; d < n->n_devices; d++) {
+            const struct device_fact *f = &n->devices[d].fact;
+            to->devices[d] = (struct sums_device){keep_text(k, f->uuid), f->index, f->mig};
+            if (filter && filter_match(filter, n, &n->devices[d], k->now_ms))
+                k->kept[k->n_kept++] = to->devices[d].uuid;
+        }
+    }
+    if (k->n_kept)
+        qsort(k->kept, k->n_kept, sizeof(*k->kept), by_text);
+}
+
+struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARAMS], const struct filter *filter,
+                                int64_t now_ms)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask all = {.all = true, .demo = a->demo};
+    struct usage_job *k = mem_zero(1, sizeof(*k));
+
+    k->ask = (struct past_ask){.run = usage_run, .end = usage_end};
+    k->now_ms = now_ms;
+    a->usage_now(a->hub, &k->now);
+    tariff_copy(&k->tariff, k->now.tariff);
+    k->census = census_ref(a->census);
+    k->title = keep_text(k, a->name);
+    for (size_t i = 0; i < USAGE_PARAMS; i++)
+        k->text[i] = text[i] ? keep_text(k, text[i]) : NULL;
+    view_of(a->live, &all, now_ms, one, &v);
+    call_nodes(k, &v, filter);
+    return k;
+}
+
+enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FILTER *filter = NULL;
+    AUTO_ARENA mem = {0};
+    const char *text[USAGE_PARAMS];
+
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    for (size_t i = 0; i < USAGE_PARAMS; i++) {
+        struct str s = str_trim(request_query(rq, param_words[i]));
+        text[i] = s.len ? arena_strn(&mem, s.p, s.len) : NULL;
+    }
+    struct usage_job *k = usage_job_new(a, text, filter, rq->now_ms);
+    k->term = (struct term){.width = (int)request_int(rq, "width", 0, 0, 1000), .colour = request_flag(rq, "colour")};
+    return a->ask(a->hub, rq, rp, &k->ask);
+}
+
+enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)
+{
+    (void)rq;
+    rp->status = 202;
+    rp->body = BUF_INIT(256);
+    buf_addf(&rp->body, "{\"hours\":%zu}\n", a->usage_recount(a->hub));
+    return REPLY_NOW;
+}

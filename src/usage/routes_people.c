@@ -1,0 +1,319 @@
+/* routes_people.c: who is on which devices now, and who was. */
+#include "history/on_devices.h"
+
+#include <errno.h>
+
+#include "hub/handlers.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/rand.h"
+#include "book/book.h"
+#include "now/view.h"
+#include "base/when.h"
+#include "format/render.h"
+#include "usage/trend.h"
+
+#define PEOPLE_MAX (64u << 20)
+#define SPANS      2000 /* unless told */
+#define SPANS_MAX  20000
+#define GAP_MS     60000
+
+static void holding_json(struct json *j, const struct holding *h)
+{
+    json_obj(j, NULL);
+    json_cstr(j, "node", h->node->name);
+    json_cstr(j, "node_id", h->node->key);
+    json_cstr(j, "device", h->device->fact.uuid);
+    json_int(j, "index", h->device->fact.index);
+    json_cstr(j, "model", h->device->fact.name);
+    json_cstr(j, "state", dev_states[h->device->state].word);
+    if (h->mem >= 0)
+        json_int(j, "memory", h->mem);
+    if (h->since_ms)
+        json_int(j, "since", h->since_ms);
+    if (h->device->state == DEV_HELD && h->device->idle_since_ms)
+        json_int(j, "idle_since", h->device->idle_since_ms);
+    json_cstr(j, "program", h->program[0] ? h->program : NULL);
+    json_uint(j, "processes", h->n_procs);
+    json_end_obj(j);
+}
+
+/* Devices that are theirs now by a booking. */
+static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
+{
+    size_t n, devices = 0;
+    const struct hold *const *v = a->book ? book_all(a->book, &n) : NULL;
+    for (size_t i = 0; v && i < n; i++) {
+        struct str rest = str_of(v[i]->devices), one;
+        if (v[i]->kind != HOLD_BOOKING || hold_state(v[i], now_ms) != HOLD_ACTIVE || strcmp(v[i]->person, person) != 0)
+            continue;
+        while (str_cut(&rest, ',', &one))
+            devices += one.len > 0;
+    }
+    return devices;
+}
+
+/* Lately: bookings, GPUs used, moving averages. */
+static void lately_json(struct json *j, struct api *a, const char *person, int64_t now_ms)
+{
+    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    const struct trend_person *p = t ? trend_find(t, person) : NULL;
+    json_uint(j, "booked", booked_by(a, person, now_ms));
+    json_fixed(j, "used", p ? (int64_t)(p->used * 1000 + 0.5) : 0, 1000);
+    json_obj(j, "ema");
+    for (size_t i = 0; i < TRENDS; i++)
+        json_fixed(j, trend_words[i], p ? (int64_t)(p->ema[i] * 1000 + 0.5) : 0, 1000);
+    json_end_obj(j);
+}
+
+/* Those who are on nothing now but used GPUs lately. */
+static void recent_json(struct json *j, struct api *a, const struct people *now, int64_t now_ms)
+{
+    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    for (size_t i = 0; t && i < t->n; i++) {
+        bool here = false;
+        for (size_t k = 0; k < now->n && !here; k++)
+            here = strcmp(now->v[k].name, t->v[i].name) == 0;
+        if (here)
+            continue;
+        json_obj(j, NULL);
+        json_cstr(j, "person", t->v[i].name);
+        json_uint(j, "gpus", 0);
+        json_uint(j, "idle", 0);
+        json_int(j, "memory", 0);
+        lately_json(j, a, t->v[i].name, now_ms);
+        json_arr(j, "devices");
+        json_end_arr(j);
+        json_end_obj(j);
+    }
+}
+
+/* Which bookings are there: what is said of people goes by them, too. */
+static uint64_t booked_version(const struct api *a, int64_t now_ms)
+{
+    uint64_t sum = 0;
+    size_t n;
+    const struct hold *const *v = a->book ? book_all(a->book, &n) : NULL;
+    for (size_t i = 0; v && i < n; i++) {
+        int64_t parts[] = {v[i]->id, v[i]->kind, hold_state(v[i], now_ms)};
+        sum = sum * 31 + fnv64(parts, sizeof(parts)) + fnv64(v[i]->devices, strlen(v[i]->devices)) +
+              fnv64(v[i]->person, strlen(v[i]->person));
+    }
+    return sum;
+}
+
+enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct view v;
+    const struct node_now *one[1];
+    struct view_ask ask = {.demo = a->demo};
+    AUTO_FILTER *filter = NULL;
+    AUTO_ARENA arena = {0};
+    struct people people;
+    if (!request_filter(rq, rp, &filter))
+        return REPLY_NOW;
+    view_of(a->live, &ask, rq->now_ms, one, &v);
+    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    uint64_t version = v.version;
+    AUTO_BUF key = BUF_INIT(4096);
+    buf_addf(&key, "people|%d|%llx|%lld|%s", request_flag(rq, "recent"),
+             (unsigned long long)booked_version(a, rq->now_ms), t ? (long long)t->at_ms : 0,
+             filter ? filter_key(filter) : "");
+    if (reply_kept(a, rq, buf_str(&key), version, rp))
+        return REPLY_NOW;
+    int64_t begin_us = clock_thread_us();
+    if (filter)
+        view_filter(&v, filter, &arena);
+    people_of(&v, &people);
+    rp->body = BUF_INIT(PEOPLE_MAX);
+    struct json j = json_on(&rp->body);
+    json_arr(&j, NULL);
+    for (size_t i = 0; i < people.n; i++) {
+        const struct person_now *p = &people.v[i];
+        json_obj(&j, NULL);
+        json_cstr(&j, "person", p->name[0] ? p->name : NULL);
+        if (p->n_logins && !(p->n_logins == 1 && strcmp(p->logins[0], p->name) == 0)) {
+            json_arr(&j, "logins");
+            for (size_t k = 0; k < p->n_logins; k++)
+                json_cstr(&j, NULL, p->logins[k]);
+            json_end_arr(&j);
+        }
+        json_uint(&j, "gpus", p->n);
+        json_uint(&j, "idle", p->idle);
+        json_int(&j, "memory", p->mem);
+        if (p->since_ms)
+            json_int(&j, "since", p->since_ms);
+        if (p->name[0])
+            lately_json(&j, a, p->name, rq->now_ms);
+        json_arr(&j, "devices");
+        for (size_t k = 0; k < p->n; k++)
+            holding_json(&j, &p->v[k]);
+        json_end_arr(&j);
+        json_end_obj(&j);
+    }
+    if (request_flag(rq, "recent"))
+        recent_json(&j, a, &people, rq->now_ms);
+    json_end_arr(&j);
+    buf_addc(&rp->body, '\n');
+    people_fini(&people);
+    if (rp->body.err)
+        return reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", PEOPLE_MAX >> 20);
+    reply_keep(a, rq, buf_str(&key), version, begin_us, rp);
+    return REPLY_NOW;
+}
+
+/* ---- who was ---- */
+
+/* What a node and its devices are called, copied on the loop for the thread that reads. */
+struct called {
+    char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
+    size_t n;
+    struct {
+        char uuid[UUID_MAX];
+        int32_t index;
+    } * devices;
+};
+
+struct spans_job {
+    struct past_ask ask; /* first */
+    struct span_ask what;
+    char *device, *user;
+    bool csv;
+    size_t n;
+    struct called *nodes;
+};
+
+static const struct called *called(const struct spans_job *job, const char *key)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (strcmp(job->nodes[i].key, key) == 0)
+            return &job->nodes[i];
+    return NULL;
+}
+
+static const struct column_spec span_columns[] = {
+    {"node", "NODE", CELL_TEXT, .weight = 1},       {"node_id", "ID", CELL_TEXT, .weight = 1},
+    {"device", "DEVICE", CELL_TEXT, .weight = 1},   {"index", "GPU", CELL_INT, .right = true},
+    {"user", "USER", CELL_TEXT, .weight = 1},       {"program", "PROGRAM", CELL_TEXT, .weight = 1},
+    {"pid", "PID", CELL_INT, .right = true},        {"first", "FIRST", CELL_INT, .right = true},
+    {"last", "LAST", CELL_INT, .right = true},      {"ended", "ENDED", CELL_BOOL, .weight = 1},
+    {"memory_max", "MEM", CELL_INT, .right = true}, {"processes", "PROCESSES", CELL_INT, .right = true},
+};
+enum { S_NODE, S_ID, S_DEVICE, S_INDEX, S_USER, S_PROGRAM, S_PID, S_FIRST, S_LAST, S_ENDED, S_MEM, S_PROCS };
+
+static void span_row(const struct spans_job *job, const struct span *s, struct rows *r)
+{
+    struct cell *c = rows_add(r);
+    const struct called *n = called(job, s->node);
+    if (n)
+        cell_some_text(&c[S_NODE], n->name);
+    cell_some_text(&c[S_ID], s->node);
+    cell_some_text(&c[S_DEVICE], s->device);
+    for (size_t i = 0; n && i < n->n; i++)
+        if (strcmp(n->devices[i].uuid, s->device) == 0)
+            cell_int(&c[S_INDEX], n->devices[i].index);
+    cell_some_text(&c[S_USER], s->user);
+    cell_some_text(&c[S_PROGRAM], s->program);
+    if (s->pid)
+        cell_int(&c[S_PID], s->pid);
+    cell_int(&c[S_FIRST], s->first_ms);
+    cell_int(&c[S_LAST], s->last_ms);
+    cell_int(&c[S_ENDED], s->ended);
+    if (s->mem >= 0)
+        cell_int(&c[S_MEM], s->mem);
+    cell_int(&c[S_PROCS], s->procs);
+}
+
+static void spans_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
+{
+    struct spans_job *job = (struct spans_job *)k;
+    struct spans spans;
+    struct rows rows;
+    struct err err = {0};
+    int r = spans_of(&job->what, past, &spans, &err);
+    if (r < 0) {
+        spans_fini(&spans);
+        reply_failed(rp, r, &err);
+        return;
+    }
+    rows_init(&rows, span_columns, ARRAY_LEN(span_columns));
+    for (size_t i = 0; i < spans.n; i++)
+        span_row(job, &spans.v[i], &rows);
+    rp->body = BUF_INIT(PEOPLE_MAX);
+    if (job->csv) {
+        rp->type = "text/csv; charset=utf-8";
+        render_rows_csv(&rp->body, &rows);
+    } else {
+        buf_addf(&rp->body, "{\"from\":%lld,\"to\":%lld,\"more\":%s,\"spans\":", (long long)job->what.from_ms,
+                 (long long)job->what.to_ms, spans.more ? "true" : "false");
+        render_rows_json(&rp->body, &rows);
+        buf_adds(&rp->body, "}\n");
+    }
+    rows_fini(&rows);
+    spans_fini(&spans);
+}
+
+static void spans_end(struct past_ask *k)
+{
+    struct spans_job *job = (struct spans_job *)k;
+    for (size_t i = 0; i < job->n; i++)
+        free(job->nodes[i].devices);
+    free(job->nodes);
+    free(job->device);
+    free(job->user);
+    free(job);
+}
+
+static void call_nodes(struct spans_job *job, const struct view *v)
+{
+    job->nodes = mem_zero(MAX(v->n, 1u), sizeof(*job->nodes));
+    job->n = v->n;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct node_now *n = v->nodes[i];
+        struct called *c = &job->nodes[i];
+        mem_copy_str(c->key, sizeof(c->key), n->key);
+        mem_copy_str(c->name, sizeof(c->name), n->name);
+        c->n = n->n_devices;
+        c->devices = mem_zero(MAX(c->n, 1u), sizeof(*c->devices));
+        for (size_t k = 0; k < c->n; k++) {
+            mem_copy_str(c->devices[k].uuid, sizeof(c->devices[k].uuid), n->devices[k].fact.uuid);
+            c->devices[k].index = n->devices[k].fact.index;
+        }
+    }
+}
+
+enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
+{
+    struct str node = request_query(rq, "node"), device = request_query(rq, "device"), user = request_query(rq, "user"),
+               by = request_query(rq, "by"), to = request_query(rq, "to"), format = request_query(rq, "format");
+    AUTO_FREE char *name = node.len ? mem_strn(node.p, node.len) : NULL;
+    struct view_ask ask = {.node = name, .all = true, .demo = a->demo};
+    struct view v;
+    const struct node_now *one[1];
+    struct err err = {0};
+    struct span_ask what = {.to_ms = rq->now_ms + 1,
+                            .by_user = str_eq(by, "user"),
+                            .gap_ms = request_int(rq, "gap", GAP_MS / 1000, 0, 86400ll * 366) * 1000,
+                            .limit = (size_t)request_int(rq, "limit", SPANS, 1, SPANS_MAX)};
+    if (by.len && !what.by_user && !str_eq(by, "process"))
+        return reply_problem(rp, 400, "by '%.*s' is not known: there are process and user", (int)MIN(by.len, 40u),
+                             by.p);
+    if (when_parse(request_query(rq, "from"), "from", rq->now_ms, &what.from_ms, &err) < 0 ||
+        (to.len && when_parse(to, "to", rq->now_ms, &what.to_ms, &err) < 0))
+        return reply_problem(rp, 400, "%s", err.msg);
+    if (what.from_ms >= what.to_ms)
+        return reply_problem(rp, 400, "from is not before to");
+    if (view_of(a->live, &ask, rq->now_ms, one, &v) < 0)
+        return reply_problem(rp, 404, "no node is called '%.128s'; /api/v1/nodes lists them", name);
+    struct spans_job *job = mem_zero(1, sizeof(*job));
+    *job = (struct spans_job){.ask = {.run = spans_run, .end = spans_end},
+                              .what = what,
+                              .device = device.len ? mem_strn(device.p, device.len) : NULL,
+                              .user = user.len ? mem_strn(user.p, user.len) : NULL,
+                              .csv = str_eq(format, "csv")};
+    call_nodes(job, &v);
+    job->what.device = job->device;
+    job->what.user = job->user;
+    job->what.node = name ? job->nodes[0].key : NULL;
+    return a->ask(a->hub, rq, rp, &job->ask);
+}

@@ -1,0 +1,137 @@
+/* usage_trend.c: from processes now, and from the hours of the last weeks, to how many GPUs somebody uses. */
+#include "usage/usage_trend.h"
+
+#include "base/clock.h"
+#include "hub/hub.h"
+#include "base/workers.h"
+#include "people/people.h"
+
+#define EVERY_MS 60000
+#define BACK_MS  (28 * 86400000ll) /* of a week's average a fiftieth is older than this */
+#define HOUR_MS  3600000ll
+#define LIMIT_MS 60000
+
+struct asked {
+    struct hub *h;
+    struct trend now;
+    bool seeded; /* what went before is in it */
+};
+
+struct seed {            /* a job */
+    struct work_job job; /* first */
+    struct asked *a;
+    struct census *census;
+    char dir[512];
+    int64_t now_ms, hour_ms;
+    struct trend trend;
+};
+
+/* ---- what went before ---- */
+
+static int seed_hour(void *arg, const char *node, const struct usage_span *s)
+{
+    struct seed *k = arg;
+    if (s->at_ms != k->hour_ms) { /* the hour before is whole */
+        if (k->hour_ms)
+            trend_step(&k->trend, k->hour_ms + HOUR_MS, HOUR_MS);
+        trend_reset(&k->trend);
+        k->hour_ms = s->at_ms;
+    }
+    for (size_t i = 0; i < s->n && s->end_ms > s->at_ms; i++)
+        for (size_t u = 0; u < s->devices[i].n; u++) {
+            const struct usage_held *h = &s->devices[i].held[u];
+            const char *person = census_person(k->census, node, h->login, -1);
+            if (person[0])
+                trend_use(&k->trend, person, (double)h->s.held_ms / (double)(s->end_ms - s->at_ms));
+        }
+    return 0;
+}
+
+static void seed_run(struct work_job *j)
+{
+    struct seed *k = (struct seed *)j;
+    struct store *beside = NULL;
+    struct usage_ask ask = {.from_ms = k->now_ms - BACK_MS,
+                            .to_ms = k->now_ms - HOUR_MS,
+                            .stop = job_stopped,
+                            .stop_arg = j};
+    if (store_open_tools(&beside, k->dir, NULL) == 0)
+        store_usage(beside, &ask, seed_hour, k, NULL);
+    if (k->hour_ms)
+        trend_step(&k->trend, k->hour_ms + HOUR_MS, HOUR_MS);
+    store_close(beside);
+}
+
+static void seed_done(struct work_job *j)
+{
+    struct seed *k = (struct seed *)j;
+    if (k->a && j->ran) {
+        trend_fini(&k->a->now);
+        k->a->now = k->trend;
+        k->trend = (struct trend){0};
+        k->a->seeded = true;
+    }
+    trend_fini(&k->trend);
+    census_unref(k->census);
+    free(k);
+}
+
+struct asked *asked_new(struct hub *h)
+{
+    struct asked *a = mem_zero(1, sizeof(*a));
+    struct seed *k = mem_zero(1, sizeof(*k));
+    a->h = h;
+    *k = (struct seed){.job = {.run = seed_run, .done = seed_done}, .a = a, .now_ms = clock_wall_ms()};
+    k->census = census_ref(h->api.census);
+    mem_copy_str(k->dir, sizeof(k->dir), h->data);
+    if (work_add(h->work, &k->job, LIMIT_MS) < 0) {
+        k->a = NULL;
+        seed_done(&k->job);
+        a->seeded = true;
+    }
+    return a;
+}
+
+void asked_free(struct asked *a)
+{
+    if (!a)
+        return;
+    trend_fini(&a->now);
+    free(a);
+}
+
+/* ---- now ---- */
+
+static void use_device(struct trend *t, const struct device_now *d)
+{
+    int64_t all = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_procs; i++)
+        if (proc_person(&d->procs[i])[0]) {
+            all += MAX(d->procs[i].mem, 0);
+            n++;
+        }
+    for (size_t i = 0; i < d->n_procs; i++) {
+        const struct proc_now *p = &d->procs[i];
+        if (proc_person(p)[0])
+            trend_use(t, proc_person(p), all > 0 ? (double)MAX(p->mem, 0) / (double)all : 1.0 / (double)n);
+    }
+}
+
+void asked_tick(struct asked *a, int64_t now_ms)
+{
+    size_t n;
+    if (!a || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
+        return;
+    const struct node_now *const *v = live_nodes(a->h->live, false, &n);
+    trend_reset(&a->now);
+    for (size_t i = 0; i < n; i++)
+        for (size_t d = 0; d < v[i]->n_devices; d++)
+            use_device(&a->now, &v[i]->devices[d]);
+    trend_step(&a->now, now_ms, EVERY_MS);
+}
+
+const struct trend *asked_trend(const struct asked *a)
+{
+    return &a->now;
+}

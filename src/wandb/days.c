@@ -1,0 +1,130 @@
+/* days.c: rows of wandb.db as run-days. A run's rows follow each other, so its text is kept once. */
+#include "wandb/days.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)RUN_UTIL == (int)WANDB_UTIL && (int)RUN_MEM == (int)WANDB_MEM, "told by the same bits");
+
+struct making {
+    const struct wandb_days_ask *ask;
+    struct runs *to;
+    struct err *err;
+    const char *team, *project, *id, *host, *user; /* of the row before */
+    char *tags;
+    bool ignored;
+};
+
+bool wandb_tagged(const char *tags, const char *const *wanted, size_t n)
+{
+    json_t *list = tags && tags[0] && n ? json_loads(tags, 0, NULL) : NULL, *tag;
+    bool found = false;
+    size_t i;
+
+    json_array_foreach(list, i, tag) for (size_t k = 0; k < n && json_is_string(tag) && !found; k++) found =
+        str_eq_nocase(str_of(json_string_value(tag)), wanted[k]);
+    json_decref(list);
+    return found;
+}
+
+/* s, or the same text where it was just kept. */
+static const char *keep(struct making *k, const char **last, const char *s)
+{
+    if (!*last || strcmp(*last, s) != 0)
+        *last = arena_strn(&k->to->arena, s, strlen(s));
+    return *last;
+}
+
+static const char *some(struct making *k, const char **last, const char *s)
+{
+    return s && s[0] ? keep(k, last, s) : NULL;
+}
+
+static int take(void *arg, const struct wandb_run *run, const struct wandb_day *d)
+{
+    struct making *k = arg;
+    struct runs *to = k->to;
+    const struct wandb_days_ask *ask = k->ask;
+
+    if (to->n % 1024 == 0 && ask->stop && ask->stop(ask->arg))
+        return err_set(k->err, -ECANCELED, "it took too long");
+    if (to->n == WANDB_DAYS_MAX)
+        return err_set(k->err, -E2BIG, "W&B has more than %d days of runs in that time: ask for a shorter one",
+                       WANDB_DAYS_MAX);
+    if (!k->tags || strcmp(k->tags, d->tags) != 0) {
+        free(k->tags);
+        k->tags = mem_str(d->tags);
+        k->ignored = wandb_tagged(d->tags, ask->ignore_tags, ask->n_ignore_tags);
+    }
+    VEC_ROOM(to->v, to->n, to->cap);
+    to->v[to->n++] = (struct run_day){.day = d->day,
+                                      .minutes = d->minutes,
+                                      .gpus = MAX(d->gpus, 0),
+                                      .cpus = MAX(d->cpus, 0),
+                                      .have = d->have,
+                                      .util_avg = d->util_avg,
+                                      .util_max = d->util_max,
+                                      .mem_avg = d->mem_avg,
+                                      .mem_max = d->mem_max,
+                                      .team = keep(k, &k->team, run->team),
+                                      .project = keep(k, &k->project, run->project),
+                                      .run_id = keep(k, &k->id, run->id),
+                                      .host = some(k, &k->host, d->host),
+                                      .user = some(k, &k->user, run->user),
+                                      .ignored = k->ignored,
+                                      .from_ms = d->created_ms,
+                                      .until_ms = MAX(d->heartbeat_ms, run->heartbeat_ms)};
+    return 0;
+}
+
+int wandb_days(struct wandb_store *s, const struct wandb_days_ask *ask, struct runs *ret, struct err *err)
+{
+    struct making k = {.ask = ask, .to = ret, .err = err};
+    struct wandb_ask rows = {.from = ask->from, .to = ask->to, .order = WANDB_BY_RUN};
+
+    *ret = (struct runs){0};
+    int64_t r = wandb_days_each(s, &rows, take, &k, err);
+    free(k.tags);
+    return (int)MIN(r, 0);
+}
+
+/* 1: open; 0: there is none. */
+static int open_in(const char *dir, struct wandb_store **ret, struct err *err)
+{
+    int r = dir ? wandb_store_open(ret, dir, false, err) : -ENOENT;
+    return r == -ENOENT ? 0 : r < 0 ? r : 1;
+}
+
+int wandb_told(const char *dir, struct wandb_told *ret, struct err *err)
+{
+    struct wandb_told told = {0};
+    struct wandb_store *s = NULL;
+    struct wandb_pull last;
+    int r = open_in(dir, &s, err);
+
+    if (r > 0) {
+        mem_copy_str(told.zone, sizeof(told.zone), wandb_store_zone(s));
+        told.any = told.zone[0] != '\0';
+        r = wandb_pull_last(s, &last, err);
+        told.pulled_ms = r > 0 ? last.begun_ms : 0;
+    }
+    wandb_store_close(s);
+    if (r < 0)
+        return r;
+    *ret = told;
+    return 0;
+}
+
+int wandb_days_in(const char *dir, const struct wandb_days_ask *ask, struct runs *ret, struct err *err)
+{
+    struct wandb_store *s = NULL;
+    int r = open_in(dir, &s, err);
+
+    *ret = (struct runs){0};
+    if (r > 0)
+        r = wandb_days(s, ask, ret, err);
+    wandb_store_close(s);
+    return MIN(r, 0);
+}

@@ -1,0 +1,493 @@
+/* feature.c: see feature.h. The file of runs is looked at on a worker; here are the clock, the child, and what they said.
+ */
+#include "wandb/feature.h"
+
+#include <errno.h>
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "parse/ytree.h"
+#include "base/zone.h"
+#include "base/workers.h"
+#include "base/command.h"
+#include "store/wandb.h"
+
+#define TIMES_MAX  24
+#define OUT_MAX    (1u << 20)
+#define LIMIT_MS   (12 * 3600000ll)
+#define RETRY_MS   900000ll
+#define TRIES      4
+#define LOOK_MS    300000 /* what a pull beside the hub had to tell is asked for so often */
+#define LOOK_LIMIT 20000
+#define EVENTS_MAX 200 /* taken at once */
+#define CONFIG_MAX (1u << 20)
+#define SETTING    "wandb"
+#define ZONE       "Asia/Tokyo" /* of a dashboard's config.yaml that names none */
+#define SAID_MAX   320
+
+enum verb { PULL, PUSH, CHECK, VERBS };
+static const char *const verb_words[VERBS] = {"pull", "push", "check"};
+
+/* One of the verbs: what became of it. */
+struct turn {
+    bool due;
+    int tries;
+    int64_t again_ms;           /* not before */
+    int64_t began_ms, ended_ms; /* the last time */
+    int64_t good_ms;            /* when it last ended well */
+    char error[SAID_MAX];       /* of the last time; empty: it ended well, or never ran */
+};
+
+struct told { /* an event of the file */
+    int64_t id, at_ms;
+    char text[200];
+    bool bad;
+};
+
+struct wandb_desk {
+    struct hub *h;
+    char self[512];
+    struct zone *zone;
+    int32_t pulls[TIMES_MAX], checks[TIMES_MAX];
+    size_t n_pulls, n_checks;
+    struct turn turns[VERBS];
+    struct command *running;
+    enum verb verb; /* that runs */
+    struct look *look;
+    int64_t looked_ms;
+    bool asked_file, stopped, loaded;
+    int64_t slot_ms[VERBS]; /* the last time that came; of push: none */
+    /* kept over a restart */
+    int64_t done_ms[VERBS]; /* the last slot that was seen to */
+    int64_t event_id;       /* the last one passed on */
+    /* what the file said last */
+    bool has_pull;
+    int32_t from, to;
+    int64_t begun_ms;
+};
+
+/* ---- times ---- */
+
+int wandb_times(const struct opt_list *l, const char *what, int32_t *ret, size_t max, struct err *err)
+{
+    if (l->n > max)
+        return err_set(err, -EINVAL, "%s: at most %zu times a day", what, max);
+    for (size_t i = 0; i < l->n; i++)
+        if (!minute_parse(str_of(l->v[i]), &ret[i]))
+            return err_set(err, -EINVAL, "%s '%.40s' is not a time of day: write 00:15", what, l->v[i]);
+    return (int)l->n;
+}
+
+void wandb_slots(const int32_t *minutes, size_t n, const struct zone *z, int64_t now_ms, int64_t *ret_last,
+                 int64_t *ret_next)
+{
+    int32_t today = zone_date(z, now_ms);
+
+    *ret_last = INT64_MIN;
+    *ret_next = INT64_MAX;
+    for (int32_t day = today - 1; day <= today + 1; day++)
+        for (size_t i = 0; i < n; i++) {
+            struct civil c;
+            date_civil(day, &c);
+            c.hour = minutes[i] / 60;
+            c.minute = minutes[i] % 60;
+            int64_t at_ms = zone_moment(z, &c);
+            if (at_ms <= now_ms)
+                *ret_last = MAX(*ret_last, at_ms);
+            else
+                *ret_next = MIN(*ret_next, at_ms);
+        }
+}
+
+/* ---- settings ---- */
+
+/* `zone` of the config.yaml. */
+static int zone_of(const char *path, struct zone **ret, struct err *err)
+{
+    static const char *const only[] = {"zone", NULL};
+    AUTO_BUF text = {0};
+    AUTO_YTREE t = {0};
+    int r = file_read(path, CONFIG_MAX, &text, err);
+
+    if (r == 0)
+        r = ytree_read(buf_str(&text), &(struct ytree_ask){.path = path, .only = only}, &t, err);
+    const struct ynode *v = r == 0 ? ynode_get(t.root, "zone") : NULL;
+    AUTO_FREE char *name = v && v->kind == YNODE_TEXT && !v->null ? mem_strn(v->text.p, v->text.len) : mem_str(ZONE);
+    return r < 0 ? r : zone_load(name, ret, err);
+}
+
+static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    int32_t times[TIMES_MAX];
+    (void)self, (void)next;
+    int r = wandb_times(&conf->wandb_schedule, "wandb.schedule", times, TIMES_MAX, err);
+
+    if (r >= 0)
+        r = wandb_times(&conf->wandb_check, "wandb.check", times, TIMES_MAX, err);
+    if (r >= 0 && (conf->wandb_schedule.n || conf->wandb_check.n) && !conf->wandb_config)
+        r = err_set(err, -EINVAL, "wandb.schedule and wandb.check need wandb.config: the dashboard's config.yaml");
+    if (r >= 0 && conf->wandb_push && !conf->wandb_schedule.n)
+        r = err_set(err, -EINVAL, "wandb.push needs wandb.schedule: it follows a pull");
+    return MIN(r, 0);
+}
+
+/* ---- what is kept over a restart ---- */
+
+static void state_load(struct wandb_desk *d)
+{
+    AUTO_BUF b = {0};
+    struct str rest, word;
+    int64_t v[3] = {0};
+    struct err err = {0};
+
+    d->loaded = true;
+    if (store_setting_get(d->h->store, SETTING, &b, &err) != 1)
+        return;
+    rest = buf_str(&b);
+    for (size_t i = 0; i < ARRAY_LEN(v) && str_cut(&rest, ' ', &word); i++)
+        str_int(word, &v[i]);
+    d->slot_ms[PULL] = d->done_ms[PULL] = v[0];
+    d->slot_ms[CHECK] = d->done_ms[CHECK] = v[1];
+    d->event_id = v[2];
+}
+
+static void state_keep(struct wandb_desk *d)
+{
+    AUTO_BUF b = BUF_INIT(200);
+    struct err err = {0};
+
+    buf_addf(&b, "%lld %lld %lld ", (long long)d->done_ms[PULL], (long long)d->done_ms[CHECK], (long long)d->event_id);
+    if (store_setting_put(d->h->store, SETTING, buf_str(&b), &err) < 0)
+        log_warn("wandb", "what was done cannot be noted: %s", err.msg);
+}
+
+/* ---- the file, on a worker ---- */
+
+struct look {
+    struct work_job job; /* first */
+    struct wandb_desk *d;
+    char dir[512];
+    int64_t after;
+    int code;
+    struct err err;
+    bool has_pull;
+    struct wandb_pull pull;
+    size_t n, cap;
+    struct told *v;
+};
+
+static int take_event(void *arg, const struct wandb_event *e)
+{
+    struct look *l = arg;
+
+    VEC_ROOM(l->v, l->n, l->cap);
+    struct told *t = &l->v[l->n++];
+    AUTO_FREE char *text = mem_fmt("%s%s%s: %.*s", wandb_event_words[e->kind], e->subject[0] ? " " : "", e->subject,
+                                   (int)strcspn(e->text, "\n"), e->text); /* its addresses follow, line by line */
+    *t = (struct told){.id = e->id, .at_ms = e->at_ms, .bad = e->kind != WANDB_EVENT_DONE};
+    mem_copy_str(t->text, sizeof(t->text), text);
+    return l->n >= EVENTS_MAX;
+}
+
+static void look_run(struct work_job *j)
+{
+    struct look *l = (struct look *)j;
+    struct wandb_store *s = NULL;
+    int64_t r = wandb_store_open(&s, l->dir, false, &l->err);
+
+    if (r == 0)
+        r = wandb_pull_last(s, &l->pull, &l->err);
+    l->has_pull = r > 0;
+    if (r >= 0)
+        r = wandb_events_each(s, l->after, take_event, l, &l->err);
+    l->code = (int)MIN(r, 0);
+    wandb_store_close(s);
+}
+
+static void look_done(struct work_job *j)
+{
+    struct look *l = (struct look *)j;
+    struct wandb_desk *d = l->d;
+    int64_t before = d->event_id;
+
+    d->look = NULL;
+    d->looked_ms = clock_mono_ms();
+    d->asked_file = d->asked_file || j->ran;
+    if (j->ran && l->code < 0 && l->code != -ENOENT && hub_may_say(d->h, "wandb", clock_wall_ms()))
+        log_warn("wandb", "what was pulled cannot be read: %s", l->err.msg);
+    if (j->ran && (l->code >= 0 || l->code == -ENOENT)) { /* else what is known stays known */
+        d->has_pull = l->has_pull;
+        d->from = l->pull.from;
+        d->to = l->pull.to;
+        d->begun_ms = l->pull.begun_ms;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        struct node_event e = {.at_ms = l->v[i].at_ms, .kind = EVENT_WANDB, .code = l->v[i].id};
+        mem_copy_str(e.text, sizeof(e.text), l->v[i].text);
+        hub_event(d->h, "", NULL, &e);
+        log_line(l->v[i].bad ? LOG_WARN : LOG_INFO, "wandb", "%s", l->v[i].text);
+        d->event_id = MAX(d->event_id, l->v[i].id);
+    }
+    if (d->event_id != before)
+        state_keep(d);
+    free(l->v);
+    free(l);
+}
+
+static void look(struct wandb_desk *d)
+{
+    struct look *l = mem_zero(1, sizeof(*l));
+
+    *l = (struct look){.job = {.run = look_run, .done = look_done}, .d = d, .after = d->event_id};
+    mem_copy_str(l->dir, sizeof(l->dir), d->h->data);
+    d->looked_ms = clock_mono_ms();
+    if (work_add(d->h->work, &l->job, LOOK_LIMIT) < 0)
+        free(l);
+    else
+        d->look = l;
+}
+
+/* ---- the child ---- */
+
+/* What it said last of what went wrong; of a check, which has its findings on standard output, the first of them. */
+static void keep_error(struct wandb_desk *d, const struct command_result *r, char out[SAID_MAX])
+{
+    struct str error = str_of(r->error), said = r->out, line = {0};
+
+    out[0] = 0;
+    if (!r->error)
+        return;
+    str_skip(&error, d->self);
+    while (!str_skip(&error, ": ") && str_line(&said, &line) && !str_trim(line).len) {
+    }
+    line = str_trim(line);
+    error = str_trim(error);
+    snprintf(out, SAID_MAX, "%.*s%s%.*s", (int)MIN(line.len, 150u), line.len ? line.p : "", line.len ? ": " : "",
+             (int)MIN(error.len, 160u), error.len ? error.p : "");
+}
+
+static void ended(void *arg, const struct command_result *r)
+{
+    struct wandb_desk *d = arg;
+    struct turn *t = &d->turns[d->verb];
+    int64_t now_ms = clock_wall_ms();
+    char span[24];
+
+    d->running = NULL;
+    t->ended_ms = now_ms;
+    keep_error(d, r, t->error);
+    if (!r->error) {
+        t->tries = 0;
+        t->good_ms = now_ms;
+        log_info("wandb", "%s is done after %s", verb_words[d->verb], clock_span(now_ms - t->began_ms, span));
+        d->turns[PUSH].due |= d->verb == PULL && d->h->conf.wandb_push;
+    } else if (d->verb != CHECK && ++t->tries < TRIES) {
+        t->due = true;
+        t->again_ms = clock_mono_ms() + RETRY_MS;
+        log_warn("wandb", "%s failed, and is tried again in %s: %s", verb_words[d->verb], clock_span(RETRY_MS, span),
+                 t->error);
+    } else {
+        t->tries = 0;
+        log_error("wandb", "%s failed: %s", verb_words[d->verb], t->error);
+    }
+    if (!t->due && d->done_ms[d->verb] != d->slot_ms[d->verb]) {
+        d->done_ms[d->verb] = d->slot_ms[d->verb];
+        state_keep(d);
+    }
+    if (!d->stopped && !d->look)
+        look(d); /* what it had to tell */
+}
+
+/* From the day after the last one that is known to be whole, where that is before yesterday. */
+static const char *start_day(const struct wandb_desk *d, int64_t now_ms, char out[16])
+{
+    int32_t yesterday = zone_date(d->zone, now_ms) - 1;
+    return d->has_pull && d->to + 1 < yesterday ? date_text(d->to + 1, out) : NULL;
+}
+
+static void begin(struct wandb_desk *d, enum verb verb)
+{
+    const struct hub_conf *c = &d->h->conf;
+    struct turn *t = &d->turns[verb];
+    struct err err = {0};
+    char day[16], end[16];
+    int64_t now_ms = clock_wall_ms();
+    const char *start = verb == PULL ? start_day(d, now_ms, day) : NULL;
+    const struct {
+        const char *flag, *value;
+    } flags[] = {{"--config", c->wandb_config},
+                 {"--data", d->h->data},
+                 {"--key-file", c->wandb_key_file},
+                 {"--base-url", c->wandb_base_url},
+                 {"--start-date", start},
+                 {"--end-date", start ? date_text(zone_date(d->zone, now_ms) - 1, end) : NULL}};
+    const char *argv[4 + ARRAY_LEN(flags) * 2] = {d->self, "wandb", verb_words[verb]};
+    size_t n = 3;
+
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        if (flags[i].value) {
+            argv[n++] = flags[i].flag;
+            argv[n++] = flags[i].value;
+        }
+    d->verb = verb;
+    t->due = false;
+    t->began_ms = now_ms;
+    log_info("wandb", "%s begins%s%s", verb_words[verb], start ? " with " : "", start ? start : "");
+    if (command_start(&d->running, d->h->loop, argv, NEEDS_WANDB, OUT_MAX, LIMIT_MS, ended, d, &err) < 0)
+        ended(d, &(struct command_result){.error = err.msg});
+}
+
+/* ---- the clock ---- */
+
+/* Has a time come, or gone by while nobody was here? When it is set up, what is to be checked is not there yet. */
+static void clock_turn(struct wandb_desk *d, enum verb verb, const int32_t *times, size_t n, int64_t now_ms)
+{
+    struct turn *t = &d->turns[verb];
+    int64_t last_ms, next_ms;
+
+    wandb_slots(times, n, d->zone, now_ms, &last_ms, &next_ms);
+    if (last_ms == INT64_MIN || last_ms <= d->slot_ms[verb])
+        return;
+    t->due = verb != CHECK || d->slot_ms[verb];
+    t->tries = 0;
+    t->again_ms = 0;
+    d->slot_ms[verb] = last_ms;
+    if (!t->due) {
+        d->done_ms[verb] = last_ms;
+        state_keep(d);
+    }
+}
+
+static void tick(void *self, int64_t now_ms)
+{
+    struct wandb_desk *d = self;
+    int64_t mono_ms = clock_mono_ms();
+
+    if (d->stopped)
+        return;
+    if (!d->look && !d->running && (!d->asked_file || mono_ms - d->looked_ms >= LOOK_MS))
+        look(d);
+    if (!d->zone || !d->asked_file || d->look)
+        return; /* from which day on is not known yet */
+    clock_turn(d, PULL, d->pulls, d->n_pulls, now_ms);
+    clock_turn(d, CHECK, d->checks, d->n_checks, now_ms);
+    for (int v = 0; v < VERBS && !d->running && !d->look; v++)
+        if (d->turns[v].due && mono_ms >= d->turns[v].again_ms)
+            begin(d, (enum verb)v);
+}
+
+/* ---- the desk ---- */
+
+static void *open_desk(struct hub *h)
+{
+    struct wandb_desk *d = h->wandb = mem_zero(1, sizeof(*d));
+    char self[sizeof(d->self)];
+
+    d->h = h;
+    mem_copy_str(d->self, sizeof(d->self), file_self(self, sizeof(self)));
+    return d;
+}
+
+static void take_settings(void *self, void *next)
+{
+    struct wandb_desk *d = self;
+    const struct hub_conf *c = &d->h->conf;
+    struct err err = {0};
+
+    (void)next;
+    if (!d->loaded)
+        state_load(d);
+    zone_free(d->zone);
+    d->zone = NULL;
+    d->n_pulls = (size_t)MAX(wandb_times(&c->wandb_schedule, "", d->pulls, TIMES_MAX, &err), 0);
+    d->n_checks = (size_t)MAX(wandb_times(&c->wandb_check, "", d->checks, TIMES_MAX, &err), 0);
+    if (!d->n_pulls)
+        d->turns[PULL].due = d->turns[PUSH].due = false;
+    if (!d->n_checks)
+        d->turns[CHECK].due = false;
+    if (c->wandb_config && zone_of(c->wandb_config, &d->zone, &err) < 0)
+        log_error("wandb", "nothing is pulled: %s", err.msg);
+}
+
+/* Ends what runs. */
+static void stop_desk(void *self)
+{
+    struct wandb_desk *d = self;
+
+    d->stopped = true;
+    command_stop(d->running);
+    d->running = NULL;
+}
+
+static void close_desk(void *self)
+{
+    struct wandb_desk *d = self;
+
+    stop_desk(d);
+    d->h->wandb = NULL;
+    zone_free(d->zone);
+    free(d);
+}
+
+void wandb_desk_notice(const struct wandb_desk *d, char *out, size_t size)
+{
+    out[0] = 0;
+    for (int v = 0; v < VERBS && !out[0]; v++)
+        if (d->turns[v].error[0])
+            snprintf(out, size, "Weights & Biases: %s failed: %.140s", verb_words[v], d->turns[v].error);
+}
+
+static void json_at(struct json *j, const char *key, int64_t ms)
+{
+    if (ms && ms != INT64_MAX && ms != INT64_MIN)
+        json_fixed(j, key, ms, 1000);
+    else
+        json_cstr(j, key, NULL);
+}
+
+void wandb_desk_json(const struct wandb_desk *d, struct buf *out)
+{
+    struct json j = json_on(out);
+    int64_t last_ms, next[VERBS] = {INT64_MAX, INT64_MAX, INT64_MAX}, now_ms = clock_wall_ms();
+    char day[16];
+
+    if (d->zone) {
+        wandb_slots(d->pulls, d->n_pulls, d->zone, now_ms, &last_ms, &next[PULL]);
+        wandb_slots(d->checks, d->n_checks, d->zone, now_ms, &last_ms, &next[CHECK]);
+    }
+    json_obj(&j, NULL);
+    json_bool(&j, "scheduled", d->n_pulls > 0);
+    json_cstr(&j, "zone", d->zone ? zone_name(d->zone) : NULL);
+    json_cstr(&j, "running", d->running ? verb_words[d->verb] : NULL);
+    json_obj(&j, "pulled"); /* the newest that came to its end */
+    json_cstr(&j, "from", d->has_pull ? date_text(d->from, day) : NULL);
+    json_cstr(&j, "to", d->has_pull ? date_text(d->to, day) : NULL);
+    json_at(&j, "at", d->has_pull ? d->begun_ms : 0);
+    json_end_obj(&j);
+    for (int v = 0; v < VERBS; v++) {
+        const struct turn *t = &d->turns[v];
+        json_obj(&j, verb_words[v]);
+        json_at(&j, "next", next[v]);
+        json_at(&j, "began", t->began_ms);
+        json_at(&j, "ended", t->ended_ms);
+        json_at(&j, "good", t->good_ms);
+        json_int(&j, "tries", t->tries);
+        json_cstr(&j, "error", t->error[0] ? t->error : NULL);
+        json_end_obj(&j);
+    }
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+const struct feature wandb_feature = {
+    .name = "wandb",
+    .open = open_desk,
+    .prepare = check_settings,
+    .take = take_settings,
+    .tick = tick,
+    .stop = stop_desk,
+    .close = close_desk,
+};

@@ -1,0 +1,163 @@
+/* ask.c: GraphQL texts and their variables; pages read strictly. */
+#include "wandb_pull/ask.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "wandb_pull/run.h"
+
+const char ask_projects[] = "query " ASK_PROJECTS_OP "($entity: String, $cursor: String, $perPage: Int = 50) {"
+                            " models(entityName: $entity, after: $cursor, first: $perPage) {"
+                            " edges { node { id name entityName createdAt isBenchmark } cursor }"
+                            " pageInfo { endCursor hasNextPage } } }";
+
+const char ask_events[] =
+    "query " ASK_EVENTS_OP "($project: String!, $entity: String!, $name: String!, $samples: Int) {"
+    " project(name: $project, entityName: $entity) {"
+    " run(name: $name) { events(samples: $samples) } } }";
+
+void ask_runs(struct buf *ret, unsigned fields)
+{
+    buf_adds(ret, "query " ASK_RUNS_OP "($project: String!, $entity: String!, $cursor: String, $perPage: Int = 50,"
+                  " $order: String, $filters: JSONString) {"
+                  " project(name: $project, entityName: $entity) { runCount(filters: $filters)"
+                  " runs(filters: $filters, after: $cursor, first: $perPage, order: $order) {"
+                  " edges { node { id name displayName state tags host createdAt heartbeatAt user { name username }"
+                  " runInfo { gpu gpuCount");
+    buf_adds(ret, fields & RUN_CPUS ? " cpuCount }" : " }");
+    buf_adds(ret, fields & RUN_CONFIG ? " config" : "");
+    buf_adds(ret, fields & RUN_SUMMARY ? " summaryMetrics" : "");
+    buf_adds(ret, fields & RUN_DESCRIPTION ? " description" : "");
+    buf_adds(ret, " } cursor } pageInfo { endCursor hasNextPage } } } }");
+}
+
+static void begin(struct json *j, const char *team, const char *project)
+{
+    json_obj(j, NULL);
+    json_cstr(j, "entity", team);
+    if (project)
+        json_cstr(j, "project", project);
+}
+
+void ask_projects_variables(struct buf *ret, const char *team, const char *cursor)
+{
+    struct json j = json_on(ret);
+
+    begin(&j, team, NULL);
+    json_cstr(&j, "cursor", cursor);
+    json_int(&j, "perPage", ASK_PROJECTS);
+    json_end_obj(&j);
+}
+
+void ask_runs_variables(struct buf *ret, const char *team, const char *project, const char *cursor, int n,
+                        int64_t before_ms)
+{
+    struct json j = json_on(ret);
+    char iso[32], filter[96];
+
+    snprintf(filter, sizeof(filter), "{\"createdAt\":{\"$lt\":\"%s\"}}", clock_iso(before_ms, iso));
+    begin(&j, team, project);
+    json_cstr(&j, "cursor", cursor);
+    json_int(&j, "perPage", n);
+    json_cstr(&j, "order", "+created_at");
+    json_cstr(&j, "filters", filter);
+    json_end_obj(&j);
+}
+
+void ask_events_variables(struct buf *ret, const char *team, const char *project, const char *run, int32_t samples)
+{
+    struct json j = json_on(ret);
+
+    begin(&j, team, project);
+    json_cstr(&j, "name", run);
+    json_int(&j, "samples", samples);
+    json_end_obj(&j);
+}
+
+void ask_path_part(struct buf *b, const char *s)
+{
+    buf_addc(b, '/');
+    buf_addurl(b, str_of(s));
+}
+
+void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run)
+{
+    buf_adds(ret, "/files");
+    ask_path_part(ret, team);
+    ask_path_part(ret, project);
+    ask_path_part(ret, run);
+    ask_path_part(ret, ASK_METADATA);
+}
+
+/* ---- answers ---- */
+
+static int page_read(const json_t *list, const char *before, struct ask_page *ret, struct err *err)
+{
+    const json_t *edges = json_object_get(list, "edges"), *info = json_object_get(list, "pageInfo"), *edge;
+    const json_t *more = json_object_get(info, "hasNextPage"), *cursor = json_object_get(info, "endCursor");
+    size_t i;
+
+    if (!json_is_array(edges))
+        return err_set(err, -EBADMSG, "the answer has no list");
+    json_array_foreach(edges, i, edge)
+    {
+        if (!json_is_object(json_object_get(edge, "node")))
+            return err_set(err, -EBADMSG, "entry %zu of the list is missing", i + 1);
+    }
+    if (!json_is_boolean(more))
+        return err_set(err, -EBADMSG, "the answer does not say whether there is more");
+    *ret = (struct ask_page){.edges = edges, .count = -1};
+    if (json_is_false(more))
+        return 0;
+    ret->cursor = json_string_value(cursor);
+    if (!ret->cursor || !ret->cursor[0] || strlen(ret->cursor) > ASK_CURSOR)
+        return err_set(err, -EBADMSG, "there is more, but the answer does not say where");
+    if ((before && strcmp(before, ret->cursor) == 0) || json_array_size(edges) == 0)
+        return err_set(err, -EBADMSG, "the next page would be the same again");
+    return 0;
+}
+
+int ask_projects_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err)
+{
+    const json_t *models = json_object_get(data, "models");
+    struct ask_page p = {0};
+
+    if (!json_is_object(models))
+        return err_set(err, -EBADMSG, "there is no such team, or the key may not see it");
+    int r = page_read(models, before, &p, err);
+    if (r == 0)
+        *ret = p;
+    return r;
+}
+
+int ask_runs_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err)
+{
+    const json_t *project = json_object_get(data, "project"), *count = json_object_get(project, "runCount");
+    struct ask_page p = {0};
+
+    if (!json_is_object(project))
+        return err_set(err, -EBADMSG, "there is no such project any more, or the key may not see it");
+    int r = page_read(json_object_get(project, "runs"), before, &p, err);
+    if (r < 0)
+        return r;
+    if (json_is_integer(count) && json_integer_value(count) >= 0)
+        p.count = json_integer_value(count);
+    *ret = p;
+    return 0;
+}
+
+int ask_events_read(const json_t *data, const json_t **ret, struct err *err)
+{
+    const json_t *project = json_object_get(data, "project"), *run = json_object_get(project, "run");
+    const json_t *events = json_object_get(run, "events");
+
+    if (json_is_null(run) || json_is_null(project))
+        return err_set(err, -ENOENT, "there is no such run any more");
+    if (!json_is_object(run) || (events && !json_is_array(events) && !json_is_null(events)))
+        return err_set(err, -EBADMSG, "the answer has no list of samples");
+    *ret = json_is_array(events) ? events : NULL;
+    return 0;
+}

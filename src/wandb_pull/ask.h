@@ -1,0 +1,47 @@
+/*
+ * ask.h: what a pull asks of W&B, in the words its own client uses, and the shape of the answers. Pure: text in, text
+ * out. An answer that lacks what says whether it is complete is an error, never a short list.
+ */
+#ifndef WANDB_PULL_ASK_H
+#define WANDB_PULL_ASK_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define ASK_PAGE     1000 /* runs of a page, where the server takes it */
+#define ASK_PAGE_MIN 10
+#define ASK_PROJECTS 200 /* projects of a page */
+#define ASK_CURSOR   4096
+#define ASK_METADATA "wandb-metadata.json"
+
+/* Operations, as wandb_pull/web_api.h wants them, and their variables. */
+extern const char ask_projects[], ask_events[];
+#define ASK_PROJECTS_OP "Projects"
+#define ASK_RUNS_OP     "Runs"
+#define ASK_EVENTS_OP   "RunFullHistory"
+void ask_projects_variables(struct buf *ret, const char *team, const char *cursor);
+/* fields: enum run_field of wandb_pull/run.h, what rules look at and whether CPUs are wanted. */
+void ask_runs(struct buf *ret, unsigned fields);
+/* Runs that were created before before_ms, the oldest first. */
+void ask_runs_variables(struct buf *ret, const char *team, const char *project, const char *cursor, int n,
+                        int64_t before_ms);
+void ask_events_variables(struct buf *ret, const char *team, const char *project, const char *run, int32_t samples);
+void ask_path_part(struct buf *ret, const char *part); /* "/part", escaped as addresses need it */
+/* "/files/team/project/run/wandb-metadata.json", each part escaped. */
+void ask_metadata_path(struct buf *ret, const char *team, const char *project, const char *run);
+
+/* A page: the list of its edges, borrowed from data, and where the next one begins. */
+struct ask_page {
+    const json_t *edges;
+    const char *cursor; /* NULL: this was the last */
+    int64_t count;      /* runs in all; -1: not told */
+};
+/* -EBADMSG with a sentence for whatever is not a whole page. before: the cursor it was asked with. */
+int ask_projects_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err);
+int ask_runs_read(const json_t *data, const char *before, struct ask_page *ret, struct err *err);
+/* The list of samples: NULL when the run has none. -ENOENT: there is no such run (any more). */
+int ask_events_read(const json_t *data, const json_t **ret, struct err *err);
+
+#endif

@@ -1,0 +1,218 @@
+/* cmd_explain.c: `muster wandb explain RUN`: how its GPUs were counted; asked of W&B, or of the store when offline.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "store/wandb.h"
+#include "wandb_pull/ask.h"
+#include "wandb_pull/explain.h"
+
+#define OUT_MAX (16u << 20)
+#define TRIES   4 /* somebody is waiting */
+
+struct explain_conf {
+    struct talk_conf talk;
+    bool offline, json;
+};
+
+static const struct opt explain_opts[] = {
+    TALK_OPTS(explain_conf, talk),
+    OPT(explain_conf, offline, 0, OPT_BOOL, NULL, NULL, "ask wandb.db alone: what the last pull made of it"),
+    OPT(explain_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    {0},
+};
+const struct opt_cmd wandb_explain_face = {
+    .name = "muster wandb explain",
+    .summary = "how the GPUs of a run were counted",
+    .args = "RUN",
+    .about = "RUN is TEAM/PROJECT/RUN, or the address of its page. Shows every rule of the config in order, what it "
+             "looked at and found, which one applies and why the others do not; whether the run counts, and for how "
+             "many hours on which day. The run is asked for at W&B; --offline shows what the last pull kept of it.",
+    .examples = "muster wandb explain acme/pretraining/3f9a2b1c --config config.yaml\n"
+                "muster wandb explain https://wandb.ai/acme/pretraining/runs/3f9a2b1c --json",
+    .opts = explain_opts,
+};
+
+static const char run_query[] = "query Run($project: String!, $entity: String!, $name: String!) {"
+                                " project(name: $project, entityName: $entity) { run(name: $name) {"
+                                " id name displayName state tags host createdAt heartbeatAt user { name username }"
+                                " runInfo { gpu gpuCount cpuCount } config summaryMetrics description } } }";
+
+/* ---- the store ---- */
+
+struct stored {
+    bool found;
+    int32_t gpus;
+    char *rule;
+    struct buf *out; /* NULL: only the above is wanted */
+    bool json;
+};
+
+static void stored_json(struct buf *out, const struct wandb_run *r)
+{
+    struct json j = json_on(out);
+    char iso[32];
+    json_obj(&j, NULL);
+    json_cstr(&j, "team", r->team);
+    json_cstr(&j, "project", r->project);
+    json_cstr(&j, "run", r->id);
+    json_cstr(&j, "created", clock_iso(r->created_ms, iso));
+    json_cstr(&j, "heartbeat", clock_iso(r->heartbeat_ms, iso));
+    json_cstr(&j, "logged", clock_iso(r->logged_ms, iso));
+    json_int(&j, "gpus", r->gpus);
+    json_cstr(&j, "rule", r->rule);
+    json_end_obj(&j);
+    buf_addc(out, '\n');
+}
+
+static int on_stored(void *arg, const struct wandb_run *r)
+{
+    struct stored *s = arg;
+    char created[32], heartbeat[32], logged[32];
+    s->found = true;
+    s->gpus = r->gpus;
+    s->rule = mem_str(r->rule);
+    if (s->out && s->json)
+        stored_json(s->out, r);
+    else if (s->out)
+        buf_addf(s->out,
+                 "%s/%s/%s\n  ran       %s to %s\n  logged    %s\n\n%d GPUs, by %s\n\nWhat the rules looked at is not "
+                 "kept: without --offline it is asked for at W&B.\n",
+                 r->team, r->project, r->id, clock_iso(r->created_ms, created), clock_iso(r->heartbeat_ms, heartbeat),
+                 clock_iso(r->logged_ms, logged), (int)r->gpus, r->rule[0] ? r->rule : "a dataset that was imported");
+    return 0;
+}
+
+static int look_up(const char *dir, const struct run_path *p, struct stored *ret, struct err *err)
+{
+    struct wandb_store *s = NULL;
+    int r = wandb_store_open(&s, dir, false, err);
+    if (r == 0)
+        r = wandb_run_find(s, p->team, p->project, p->id, on_stored, ret, err);
+    wandb_store_close(s);
+    return r;
+}
+
+static int offline(const struct explain_conf *conf, const struct run_path *p)
+{
+    AUTO_BUF out = BUF_INIT(OUT_MAX);
+    struct talk t = {0};
+    struct stored s = {.out = &out, .json = conf->json};
+    struct err err = {0};
+    int r = talk_folder(&wandb_explain_face, &conf->talk, false, &t);
+    if (r >= 0)
+        return r;
+    r = look_up(t.dir, p, &s, &err);
+    if (r < 0 && r != -ENOENT)
+        r = cli_fail(&wandb_explain_face, EXIT_REACH, "%s", err.msg);
+    else if (!s.found)
+        r = cli_fail(&wandb_explain_face, EXIT_NO, "no pull has kept %s/%s/%s", p->team, p->project, p->id);
+    else
+        r = cli_print(&wandb_explain_face, &out);
+    free(s.rule);
+    return r;
+}
+
+/* ---- W&B ---- */
+
+static int fetch_metadata(struct talk *t, const struct run_path *p, struct run_node *run, struct err *err)
+{
+    AUTO_BUF path = BUF_INIT(8192), body = BUF_INIT(RUN_SCALAR_MAX);
+    ask_metadata_path(&path, p->team, p->project, p->id);
+    struct wandb_request q = {.op = ASK_METADATA, .method = "GET", .url = buf_str(&path).p, .max = RUN_SCALAR_MAX};
+    int r = wandb_wait(t->w, &q, &body, err);
+    if (r == -ENOENT)
+        r = 0;
+    if (r == 0)
+        run_node_metadata(run, buf_str(&body));
+    return r;
+}
+
+static int show(const struct explain_conf *conf, struct talk *t, const struct run_path *p, struct run_node *run)
+{
+    AUTO_BUF out = BUF_INIT(OUT_MAX);
+    struct stored s = {0};
+    struct rule_answer a;
+    struct err err = {0};
+
+    if (rules_apply(t->config->rules, p->team, p->project, explain_day(t->config, run), run, &a) ==
+            RULES_NEED_METADATA &&
+        fetch_metadata(t, p, run, &err) < 0)
+        return cli_fail(&wandb_explain_face, EXIT_REACH, "%s", err.msg);
+    look_up(t->dir, p, &s, NULL); /* what cannot be read is not compared */
+    struct explain_ask ask = {.config = t->config,
+                              .path = p,
+                              .run = run,
+                              .stored = s.found && s.rule[0],
+                              .stored_gpus = s.gpus,
+                              .stored_rule = s.rule};
+    if (conf->json)
+        explain_json(&out, &ask);
+    else
+        explain_text(&out, &ask);
+    free(s.rule);
+    return cli_print(&wandb_explain_face, &out);
+}
+
+static int explain(const struct explain_conf *conf, struct talk *t, const struct run_path *p)
+{
+    AUTO_BUF variables = BUF_INIT(8192);
+    struct json j = json_on(&variables);
+    json_t *data = NULL;
+    struct run_node run;
+    struct err err = {0};
+    int r;
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "entity", p->team);
+    json_cstr(&j, "project", p->project);
+    json_cstr(&j, "name", p->id);
+    json_end_obj(&j);
+    if (wandb_ask(t->w, "Run", run_query, buf_str(&variables), &data, &err) < 0)
+        return cli_fail(&wandb_explain_face, EXIT_REACH, "%s; what the last pull kept is shown with --offline",
+                        err.msg);
+    const json_t *node = json_object_get(json_object_get(data, "project"), "run");
+    if (!json_is_object(node))
+        r = cli_fail(&wandb_explain_face, EXIT_NO, "W&B has no run %s/%s/%s, or the key may not see it", p->team,
+                     p->project, p->id);
+    else if (run_node_read(node, &run, &err) < 0)
+        r = cli_fail(&wandb_explain_face, EXIT_REACH, "%s", err.msg);
+    else {
+        r = show(conf, t, p, &run);
+        run_node_fini(&run);
+    }
+    json_decref(data);
+    return r;
+}
+
+int cmd_wandb_explain(int argc, char **argv)
+{
+    struct explain_conf conf = {0};
+    struct run_path path;
+    struct talk t = {0};
+    int argi, r = cli_parse(&wandb_explain_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argc - argi != 1)
+        r = cli_fail(&wandb_explain_face, EXIT_USAGE, "expected one run: TEAM/PROJECT/RUN");
+    if (r < 0 && !run_path_parse(str_of(argv[argi]), &path))
+        r = cli_fail(&wandb_explain_face, EXIT_USAGE,
+                     "'%.200s' is not a run: expected TEAM/PROJECT/RUN, or the address of its page", argv[argi]);
+    if (!conf.talk.tries)
+        conf.talk.tries = TRIES;
+    if (r < 0 && conf.offline) {
+        r = offline(&conf, &path);
+    } else if (r < 0) {
+        r = talk_open(&wandb_explain_face, &conf.talk, false, &t);
+        if (r < 0)
+            r = explain(&conf, &t, &path);
+    }
+    talk_close(&t);
+    opt_fini(explain_opts, &conf);
+    return r;
+}

@@ -1,0 +1,217 @@
+/* cmd_pull.c: `muster wandb pull`: runs of all companies' teams from W&B into wandb.db, day by day. */
+#include <errno.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "store/wandb.h"
+#include "wandb_pull/blacklist.h"
+#include "wandb_pull/pull.h"
+
+struct pull_conf {
+    struct talk_conf talk;
+    char *start_date, *end_date;
+    bool quiet;
+};
+
+static const struct opt pull_opts[] = {
+    TALK_OPTS(pull_conf, talk),
+    OPT(pull_conf, start_date, 0, OPT_STR, NULL, "DAY",
+        "first day (default: yesterday; with --end-date alone: the config's project_start, 2024-10-25)"),
+    OPT(pull_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
+    OPT(pull_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "say nothing unless something failed"),
+    {0},
+};
+const struct opt_cmd wandb_pull_face = {
+    .name = "muster wandb pull",
+    .summary = "read runs and their metrics from W&B, and keep them by day",
+    .args = "",
+    .about = "Asks for the projects of each team in the config, their runs, and the system metrics of each run that "
+             "counts; days are those of the config's zone (Asia/Tokyo unless told). What was fetched is stored as it "
+             "comes: stopped or killed, the same command goes on where it was. A project that cannot be read is named, "
+             "keeps the rows it had, and makes the exit code 3; the same command asks for it again. The key comes from "
+             "--api, WANDB_API_KEY, --key-file or ~/.netrc. Exit code: 0 all of it is there, 2 usage, 3 something is "
+             "missing.",
+    .examples = "muster wandb pull --config config.yaml  # yesterday, as a daily job does\n"
+                "muster wandb pull --start-date 2026-05-01 --end-date 2026-10-31\n"
+                "muster wandb pull --end-date 2026-10-31  # from the beginning of the programme",
+    .opts = pull_opts,
+};
+
+/* ---- progress ---- */
+
+struct show {
+    bool on, shown, stopped;
+    int64_t begun_ms, said_ms;
+    uint64_t done0; /* runs done when it began */
+    const struct wandb *w;
+};
+
+static const char *grouped(uint64_t v, char out[32]) /* 20013: "20,013" */
+{
+    char plain[24];
+    int n = snprintf(plain, sizeof(plain), "%llu", (unsigned long long)v), at = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = plain[i];
+    }
+    out[at] = 0;
+    return out;
+}
+
+/* Of all runs that may come, how many are still to be done: those listed so far speak for the rest. */
+static uint64_t expected_runs(const struct pull_state *s)
+{
+    if (!s->listing || s->listed == 0 || s->listed_of <= s->listed)
+        return s->runs;
+    return s->runs + (uint64_t)((double)(s->listed_of - s->listed) * (double)s->runs / (double)s->listed);
+}
+
+static void say(struct show *sh, const struct pull_state *s, int64_t now)
+{
+    int64_t spent = now - sh->begun_ms;
+    uint64_t all = expected_runs(s), fresh = s->runs_done - sh->done0;
+    char a[32], b[32], span[24];
+    AUTO_BUF line = BUF_INIT(512);
+
+    buf_addf(&line, "\r\033[K%llu of %llu projects, %s of %s%s runs", (unsigned long long)s->projects_done,
+             (unsigned long long)s->projects, grouped(s->runs_done, a), s->listing ? "about " : "", grouped(all, b));
+    if (spent > 0)
+        buf_addf(&line, ", %lld requests/s", (long long)(wandb_counts(sh->w).sent * 1000 / (uint64_t)spent));
+    if (fresh > 0 && all > s->runs_done && spent > 2000 && s->teams_done == s->teams)
+        buf_addf(&line, ", about %s left",
+                 clock_span((int64_t)((double)spent * (double)(all - s->runs_done) / (double)fresh), span));
+    if (s->failed + s->runs_failed)
+        buf_addf(&line, ", %llu failed", (unsigned long long)s->failed + s->runs_failed);
+    fwrite(line.p, 1, line.len, stderr);
+    fflush(stderr);
+    sh->shown = true;
+}
+
+static int on_progress(void *arg, const struct pull_state *s)
+{
+    struct show *sh = arg;
+    int64_t now = clock_mono_ms();
+
+    if (sh->on && now - sh->said_ms >= 250) {
+        sh->said_ms = now;
+        say(sh, s, now);
+    }
+    return sh->stopped;
+}
+
+static void on_signal(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    ((struct show *)arg)->stopped = true;
+}
+
+/* ---- the end ---- */
+
+struct failures {
+    struct wandb_store *store;
+    int64_t now_ms;
+    int n;
+};
+
+static int tell_failed(void *arg, const char *team, const char *project, const char *sentence)
+{
+    struct failures *f = arg;
+    AUTO_FREE char *subject = mem_fmt("%s%s%s", team, project[0] ? "/" : "", project);
+    struct wandb_event e = {.at_ms = f->now_ms, .kind = WANDB_EVENT_FAILED, .subject = subject, .text = sentence};
+
+    cli_fail(&wandb_pull_face, 0, "%s: %s", subject, sentence);
+    f->n++;
+    return wandb_event_put(f->store, &e, NULL) < 0;
+}
+
+static int close_up(const struct pull_conf *conf, struct wandb_store *store, const struct pull_sum *sum, struct talk *t,
+                    int64_t spent_ms)
+{
+    const struct pull_state *s = &sum->state;
+    struct failures f = {.store = store, .now_ms = clock_wall_ms()};
+    char from[16], to[16], a[32], b[32], c[32], span[24];
+    AUTO_BUF line = BUF_INIT(1024);
+    struct err err = {0};
+
+    wandb_failed_each(store, &sum->pull, tell_failed, &f, NULL);
+    if (s->runs_failed)
+        cli_fail(&wandb_pull_face, 0, "metrics of %s %s could not be had, as of %s", grouped(s->runs_failed, a),
+                 s->runs_failed == 1 ? "run" : "runs", sum->first[0] ? sum->first : "one before");
+    if (s->unread)
+        cli_fail(&wandb_pull_face, 0, "%s runs have no name or no time of creation, and were left out",
+                 grouped(s->unread, a));
+    buf_addf(&line, "%s to %s: %s of %s projects, %s runs, %s requests in %s%s\n", date_text(sum->pull.from, from),
+             date_text(sum->pull.to, to), grouped(s->projects_done - MIN(s->projects_done, (uint64_t)f.n), a),
+             grouped(s->projects, b), grouped(s->runs, c), grouped(wandb_counts(t->w).sent, (char[32]){0}),
+             clock_span(spent_ms, span), sum->complete ? "" : "; not complete: the same command goes on");
+    struct wandb_event done = {.at_ms = f.now_ms, .kind = WANDB_EVENT_DONE, .subject = "", .text = line.p};
+    buf_cut(&line, line.len - 1);
+    if ((sum->complete && wandb_event_put(store, &done, &err) < 0) || wandb_store_flush(store, &err) < 0)
+        return cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
+    buf_addc(&line, '\n');
+    int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_face, &line);
+    if (sum->complete && r == EXIT_OK)
+        r = wandb_overlap_tell(&wandb_pull_face, t, store, sum->pull.from, sum->pull.to);
+    return sum->complete ? r : EXIT_REACH;
+}
+
+static int pull(const struct pull_conf *conf, struct talk *t)
+{
+    struct show sh = {.on = !conf->quiet && isatty(STDERR_FILENO), .begun_ms = clock_mono_ms(), .w = t->w};
+    struct pull_ask ask = {.config = t->config,
+                           .base = t->base,
+                           .w = t->w,
+                           .base_url = t->base_url,
+                           .now_ms = clock_wall_ms(),
+                           .progress = on_progress,
+                           .arg = &sh};
+    struct pull_sum sum = {0};
+    struct err err = {0};
+    int r = talk_days(&wandb_pull_face, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
+
+    if (r >= 0)
+        return r;
+    if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
+        return cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
+    struct event *sigs[] = {evsignal_new(t->base, SIGINT, on_signal, &sh),
+                            evsignal_new(t->base, SIGTERM, on_signal, &sh)};
+    for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
+        event_add(sigs[i], NULL);
+    int black = EXIT_OK, code = wandb_pull(&ask, &sum, &err);
+    if (sh.shown)
+        fputs("\r\033[K", stderr);
+    if (code == 0 && blacklist_pull(t->w, t->base, t->config, ask.store, &err) < 0)
+        black = cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
+    r = code < 0 ? cli_fail(&wandb_pull_face, talk_code(&err), "%s", err.msg)
+                 : close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
+    r = r == EXIT_OK ? black : r;
+    for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
+        event_free(sigs[i]);
+    wandb_store_close(ask.store);
+    return r;
+}
+
+int cmd_wandb_pull(int argc, char **argv)
+{
+    struct pull_conf conf = {0};
+    struct talk t = {0};
+    int argi, r = cli_parse(&wandb_pull_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argi < argc)
+        r = cli_fail(&wandb_pull_face, EXIT_USAGE, "unexpected '%s'", argv[argi]);
+    if (r < 0)
+        r = talk_open(&wandb_pull_face, &conf.talk, true, &t);
+    if (r < 0)
+        r = pull(&conf, &t);
+    talk_close(&t);
+    opt_fini(pull_opts, &conf);
+    return r;
+}

@@ -1,0 +1,58 @@
+/*
+ * cmd_talk.h: what the verbs of `muster wandb` that speak to W&B share: their options, the config, the key, a client
+ * on a loop of its own.
+ */
+#ifndef WANDB_PULL_CMD_TALK_H
+#define WANDB_PULL_CMD_TALK_H
+
+#include <limits.h>
+
+#include "base/opt.h"
+#include "wandb_pull/web_api.h"
+#include "wandb_pull/config.h"
+
+struct talk_conf {
+    char *config, *api, *key_file, *base_url, *ca_file, *data;
+    int64_t tries, retry_wait; /* of a request, and before the second; 0: as the vendor's client */
+};
+#define TALK_OPTS(strct, field)                                                                                        \
+    OPTN(strct, "config", field.config, 'c', OPT_PATH, "config.yaml", "FILE",                                          \
+         "companies, teams, dashboard and dataset: the config.yaml of the W&B dashboard"),                             \
+        OPTN(strct, "api", field.api, 0, OPT_SECRET, NULL, "KEY",                                                      \
+             "key of W&B; better in WANDB_API_KEY, a file or ~/.netrc: a flag shows in ps"),                           \
+        OPTN(strct, "key_file", field.key_file, 0, OPT_PATH, NULL, "FILE", "file that holds the key"),                 \
+        OPTN(strct, "base_url", field.base_url, 0, OPT_STR, NULL, "URL",                                               \
+             "a W&B server of one's own (default: the config's, else https://api.wandb.ai)", .url = true),             \
+        OPTN(strct, "ca_file", field.ca_file, 0, OPT_PATH, NULL, "FILE",                                               \
+             "certificates to trust instead of the system's"),                                                         \
+        OPTN(strct, "data", field.data, 'd', OPT_PATH, NULL, "DIR",                                                    \
+             "folder that wandb.db is in (default: the hub's data folder)"),                                           \
+        OPTN(strct, "tries", field.tries, 0, OPT_INT, "0", "N", "how often a request is sent (default: 20)",           \
+             .max = 1000, .hidden = true),                                                                             \
+        OPTN(strct, "retry_wait", field.retry_wait, 0, OPT_DURATION, "0", "TIME",                                      \
+             "wait before a request is sent again (default: 2 s, twice as long each time)", .max = 60000,              \
+             .hidden = true)
+
+struct talk {
+    struct wandb_config *config;
+    struct buf key;
+    struct event_base *base;
+    struct wandb *w;
+    const char *base_url; /* of the server that is asked: the flag's, else the config's */
+    char dir[PATH_MAX];   /* it is there when `make` was asked for */
+};
+
+/* -1 to go on, or an exit code (the error is said). ret: talk_close, in any case. make: DIR is made where it is not. */
+int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
+void talk_close(struct talk *t);
+
+/* The folder alone, for verbs that only read what is kept. The same. */
+int talk_folder(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
+
+/* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. -1, or an exit code. */
+int talk_days(const struct opt_cmd *face, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
+              int32_t *ret_to);
+/* What W&B, a file or the store gave as an exit code: EXIT_USAGE for what the user can mend in the config. */
+int talk_code(const struct err *err);
+
+#endif

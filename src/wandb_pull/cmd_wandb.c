@@ -1,0 +1,55 @@
+/* cmd_wandb.c: `muster wandb VERB`: the table of what may follow. Each verb has a file of its own, wandb_VERB.c. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+
+const struct cmd wandb_verbs[] = {
+    {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL},
+    {"push", cmd_wandb_push, &wandb_push_face, false, NULL},
+    {"check", cmd_wandb_check, &wandb_check_face, false, NULL},
+    {"explain", cmd_wandb_explain, &wandb_explain_face, false, NULL},
+    {"overlap", cmd_wandb_overlap, &wandb_overlap_face, false, NULL},
+    {"import", cmd_wandb_import, &wandb_import_face, false, NULL},
+    {"export", cmd_wandb_export, &wandb_export_face, false, NULL},
+    {0},
+};
+
+static const struct opt wandb_opts[] = {{0}};
+const struct opt_cmd wandb_face = {
+    .name = "muster wandb",
+    .summary = "usage of every company from its runs at Weights & Biases",
+    .args = "VERB",
+    .about = "For programmes that lend nodes to companies and read Weights & Biases for the truth. `pull` reads the "
+             "runs of the teams in a config.yaml and keeps them by day; `push` puts the tables back where dashboards "
+             "expect them; `check` says whether they are there and right; `explain` shows how the GPUs of a run were "
+             "counted; `overlap` lists runs that share a host; `import` and `export` read and write the dataset as "
+             "CSV. `muster wandb VERB --help` explains "
+             "one; docs/wandb.md all of them.",
+    .examples = "WANDB_API_KEY=... muster wandb pull --config config.yaml  # yesterday\n"
+                "muster report --source wandb  # the tables of it",
+    .opts = wandb_opts,
+};
+
+static int unknown(const char *what)
+{
+    AUTO_BUF verbs = BUF_INIT(1024);
+
+    for (const struct cmd *v = wandb_verbs; v->name; v++)
+        buf_addf(&verbs, "%s%s", v == wandb_verbs ? "" : v[1].name ? ", " : " or ", v->name);
+    return what ? cli_fail(&wandb_face, EXIT_USAGE, "unknown verb '%s'; expected %s", what, buf_str(&verbs).p)
+                : cli_fail(&wandb_face, EXIT_USAGE, "expected %s", buf_str(&verbs).p);
+}
+
+int cmd_wandb(int argc, char **argv)
+{
+    int argi, r;
+
+    for (const struct cmd *v = wandb_verbs; argc > 1 && v->name; v++)
+        if (strcmp(argv[1], v->name) == 0)
+            return v->run(argc - 1, argv + 1);
+    r = cli_parse(&wandb_face, NULL, argc, argv, &argi);
+    return r >= 0 ? r : unknown(argi < argc ? argv[argi] : NULL);
+}

@@ -1,0 +1,23 @@
+/* explain.h: how the GPUs of a run were counted: every rule, every value it looked at, and whether the run counts. */
+#ifndef WANDB_PULL_EXPLAIN_H
+#define WANDB_PULL_EXPLAIN_H
+
+#include "wandb_pull/rule.h"
+#include "wandb_pull/run.h"
+
+struct explain_ask {
+    const struct wandb_config *config;
+    const struct run_path *path;
+    struct run_node *run;
+    /* what the last pull made of it; stored false: nothing is known */
+    bool stored;
+    int32_t stored_gpus;
+    const char *stored_rule;
+};
+/* The day rules go by: on which it was created. */
+int32_t explain_day(const struct wandb_config *c, const struct run_node *r);
+/* Metadata that rules look at must have been told (rules_apply says so). */
+void explain_text(struct buf *out, const struct explain_ask *ask);
+void explain_json(struct buf *out, const struct explain_ask *ask);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * fold.c: see fold.h. A sample is read by a scanner of its own, which takes decimal text as it stands: a JSON library
+ * would make doubles of it, and a tree of a hundred values to keep two of.
+ */
+#include "wandb_pull/fold.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "report/report.h"
+
+#define DEPTH_MAX 16         /* of what is passed over */
+#define KEY_MAX   512        /* bytes of a key with escapes; a longer one is none of ours */
+#define SECOND_NS 1000000000 /* _timestamp is read to the nanosecond */
+
+enum family { FAMILY_UTIL, FAMILY_MEM, FAMILIES };
+
+struct heap {
+    __int128 sum;
+    uint64_t n;
+    int64_t max;
+};
+
+struct fold {
+    const struct zone *zone;
+    int32_t from, to;
+    int32_t lo, hi; /* days touched since the reset; lo > hi: none */
+    size_t samples;
+    int64_t day_ms, next_ms; /* the day of the last sample, so that the zone is asked once a day */
+    int32_t day;
+    struct heap (*days)[FAMILIES];
+};
+
+struct fold *fold_new(const struct zone *zone, int32_t from, int32_t to)
+{
+    if (from > to || (int64_t)to - from >= FOLD_DAYS_MAX)
+        return NULL;
+    struct fold *f = mem_zero(1, sizeof(*f));
+    *f = (struct fold){.zone = zone, .from = from, .to = to, .lo = to, .hi = from - 1, .day_ms = 1};
+    f->days = mem_zero((size_t)(to - from) + 1, sizeof(*f->days));
+    return f;
+}
+
+void fold_free(struct fold *f)
+{
+    if (f)
+        free(f->days);
+    free(f);
+}
+
+void fold_reset(struct fold *f)
+{
+    if (f->lo <= f->hi)
+        memset(f->days[f->lo - f->from], 0, (size_t)(f->hi - f->lo + 1) * sizeof(*f->days));
+    f->lo = f->to;
+    f->hi = f->from - 1;
+    f->samples = 0;
+}
+
+/* ---- JSON, passed over ---- */
+
+struct scan {
+    const char *p, *end;
+};
+
+static void blanks(struct scan *s)
+{
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
+        s->p++;
+}
+
+static bool took(struct scan *s, char c)
+{
+    blanks(s);
+    if (s->p == s->end || *s->p != c)
+        return false;
+    s->p++;
+    return true;
+}
+
+/* A string: what stands between its quotes, escapes and all. */
+static bool string(struct scan *s, struct str *ret, bool *ret_escaped)
+{
+    if (!took(s, '"'))
+        return false;
+    const char *from = s->p;
+    *ret_escaped = false;
+    for (; s->p < s->end && *s->p != '"'; s->p++) {
+        if ((unsigned char)*s->p < ' ')
+            return false;
+        if (*s->p == '\\') {
+            *ret_escaped = true;
+            if (++s->p == s->end)
+                return false;
+        }
+    }
+    if (s->p == s->end)
+        return false;
+    *ret = str_n(from, (size_t)(s->p - from));
+    s->p++;
+    return true;
+}
+
+/* A number or a word: true, null, NaN (Python writes it). */
+static bool plain(struct scan *s, struct str *ret)
+{
+    const char *from = s->p;
+    while (s->p < s->end && ((*s->p >= '0' && *s->p <= '9') || (*s->p >= 'a' && *s->p <= 'z') ||
+                             (*s->p >= 'A' && *s->p <= 'Z') || *s->p == '+' || *s->p == '-' || *s->p == '.'))
+        s->p++;
+    *ret = str_n(from, (size_t)(s->p - from));
+    return ret->len > 0;
+}
+
+/* Any value; ret: its text where it is a number or a word, else empty. */
+static bool value(struct scan *s, struct str *ret)
+{
+    char open[DEPTH_MAX] = "";
+    size_t depth = 0;
+    struct str text;
+    bool escaped;
+
+    *ret = (struct str){"", 0};
+    do {
+        blanks(s);
+        if (s->p == s->end)
+            return false;
+        if (*s->p == '{' || *s->p == '[') {
+            if (depth == DEPTH_MAX)
+                return false;
+            open[depth++] = *s->p++;
+            if (took(s, open[depth - 1] == '{' ? '}' : ']')) {
+                depth--;
+            } else {
+                if (open[depth - 1] == '{' && !(string(s, &text, &escaped) && took(s, ':')))
+                    return false;
+                continue;
+            }
+        } else if (*s->p == '"' ? !string(s, &text, &escaped) : !plain(s, depth ? &text : ret)) {
+            return false;
+        }
+        /* a value ends here: so do the lists and objects it is the last of */
+        while (depth && !took(s, ',')) {
+            if (!took(s, open[depth - 1] == '{' ? '}' : ']'))
+                return false;
+            depth--;
+        }
+        if (depth && open[depth - 1] == '{' && !(string(s, &text, &escaped) && took(s, ':')))
+            return false;
+    } while (depth);
+    return true;
+}
+
+/* ---- keys ---- */
+
+/* A key without its escapes into out; those of other than ASCII become '?', which no key of ours has. */
+static struct str unescape(struct str key, char out[KEY_MAX])
+{
+    size_t n = 0;
+    if (key.len > KEY_MAX)
+        return STR("");
+    for (size_t i = 0; i < key.len; i++) {
+        char c = key.p[i];
+        if (c == '\\' && i + 1 < key.len) {
+            c = key.p[++i];
+            uint64_t code;
+            if (c == 'u') {
+                bool ok = i + 4 < key.len && str_hex(str_n(key.p + i + 1, 4), &code) && code < 128;
+                c = ok ? (char)code : '?';
+                i = MIN(i + 4, key.len - 1);
+            } else if (c != '"' && c != '\\' && c != '/') {
+                c = '?';
+            }
+        }
+        out[n++] = c;
+    }
+    return str_n(out, n);
+}
+
+/* system.gpu.<digits>.gpu or .memory, with or without /l:LABEL; or -1. */
+static int family_of(struct str key)
+{
+    size_t digits = 0;
+    if (!str_skip(&key, "system.gpu."))
+        return -1;
+    while (digits < key.len && key.p[digits] >= '0' && key.p[digits] <= '9')
+        digits++;
+    if (!digits)
+        return -1;
+    key = str_n(key.p + digits, key.len - digits);
+    int family = str_skip(&key, ".gpu") ? FAMILY_UTIL : str_skip(&key, ".memory") ? FAMILY_MEM : -1;
+    if (family < 0 || !key.len)
+        return family;
+    return str_skip(&key, "/l:") && key.len ? family : -1;
+}
+
+/* ---- samples ---- */
+
+struct sample {
+    bool timed;
+    int64_t at_ms;
+    struct heap heaps[FAMILIES];
+};
+
+static void heap_add(struct heap *h, int64_t v)
+{
+    h->max = h->n ? MAX(h->max, v) : v;
+    h->sum += v;
+    h->n++;
+}
+
+static void sample_take(struct sample *s, struct str key, struct str text)
+{
+    int family;
+    int64_t v;
+    if (str_eq(key, "_timestamp")) {
+        s->timed = str_fixed(text, SECOND_NS, &v) && v >= 0;
+        s->at_ms = s->timed ? v / 1000000 : 0; /* not rounded: the last moment of a day is of that day */
+    } else if ((family = family_of(key)) >= 0 && str_fixed(text, PERCENT_ONE, &v) && v >= 0 &&
+               v <= FOLD_PERCENT_MAX * PERCENT_ONE) {
+        heap_add(&s->heaps[family], v);
+    }
+}
+
+static bool sample_read(struct str event, struct sample *ret)
+{
+    struct scan s = {event.p, event.p + event.len};
+    char room[KEY_MAX];
+    struct str key, text;
+    bool escaped;
+
+    if (!took(&s, '{'))
+        return false;
+    if (!took(&s, '}')) {
+        do {
+            if (!string(&s, &key, &escaped) || !took(&s, ':') || !value(&s, &text))
+                return false;
+            if (text.len)
+                sample_take(ret, escaped ? unescape(key, room) : key, text);
+        } while (took(&s, ','));
+        if (!took(&s, '}'))
+            return false;
+    }
+    blanks(&s);
+    return s.p == s.end;
+}
+
+static int32_t day_of(struct fold *f, int64_t at_ms)
+{
+    if (at_ms < f->day_ms || at_ms >= f->next_ms) {
+        f->day = zone_date(f->zone, at_ms);
+        f->day_ms = zone_date_ms(f->zone, f->day);
+        f->next_ms = zone_date_ms(f->zone, f->day + 1);
+    }
+    return f->day;
+}
+
+int fold_add(struct fold *f, struct str event)
+{
+    struct sample s = {0};
+    if (event.len > FOLD_EVENT_MAX)
+        return -EMSGSIZE;
+    if (!sample_read(event, &s))
+        return -EBADMSG;
+    f->samples++;
+    if (!s.timed || !(s.heaps[FAMILY_UTIL].n || s.heaps[FAMILY_MEM].n))
+        return 0;
+    int32_t day = day_of(f, s.at_ms);
+    if (day < f->from || day > f->to)
+        return 0;
+    for (int k = 0; k < FAMILIES; k++) {
+        struct heap *to = &f->days[day - f->from][k];
+        if (!s.heaps[k].n)
+            continue;
+        to->max = to->n ? MAX(to->max, s.heaps[k].max) : s.heaps[k].max;
+        to->sum += s.heaps[k].sum;
+        to->n += s.heaps[k].n;
+    }
+    f->lo = MIN(f->lo, day);
+    f->hi = MAX(f->hi, day);
+    return 0;
+}
+
+/* ---- days ---- */
+
+static int64_t mean(const struct heap *h)
+{
+    return (int64_t)((2 * h->sum + h->n) / (2 * (__int128)h->n)); /* nothing is below zero */
+}
+
+bool fold_get(const struct fold *f, int32_t day, struct fold_day *ret)
+{
+    if (f->samples <= 1 || day < f->lo || day > f->hi)
+        return false;
+    const struct heap *util = &f->days[day - f->from][FAMILY_UTIL], *mem = &f->days[day - f->from][FAMILY_MEM];
+    if (!util->n && !mem->n)
+        return false;
+    *ret = (struct fold_day){.day = day, .n = util->n + mem->n};
+    if (util->n) {
+        ret->have |= RUN_UTIL;
+        ret->util_avg = mean(util);
+        ret->util_max = util->max;
+    }
+    if (mem->n) {
+        ret->have |= RUN_MEM;
+        ret->mem_avg = mean(mem);
+        ret->mem_max = mem->max;
+    }
+    return true;
+}
+
+bool fold_next(const struct fold *f, size_t *at, struct fold_day *ret)
+{
+    for (int64_t day = (int64_t)f->from + (int64_t)*at; day <= f->hi; day++, ++*at)
+        if (fold_get(f, (int32_t)day, ret)) {
+            ++*at;
+            return true;
+        }
+    return false;
+}
+
+size_t fold_samples(const struct fold *f)
+{
+    return f->samples;
+}

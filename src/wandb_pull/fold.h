@@ -1,0 +1,44 @@
+/*
+ * fold.h: a run's system metrics, sample by sample, into means and maxima of its days. Fed one `events` string at a
+ * time, so that nothing but sums is kept; used again for run after run.
+ *
+ * F1 Exact: values are decimal text taken to 1e-9 %, sums are whole numbers, a mean is rounded once, half away from
+ * zero. F2 Days are those of the zone, the same as the hours'. F3 Keys are system.gpu.<digits>.gpu and .memory, with or
+ * without a label of a node (/l:NAME) behind; nothing else, system.gpu.process.* least of all. F4 All GPUs and nodes of
+ * a day are one heap, as the old tool had it. F5 A string that is not a JSON object is refused whole.
+ */
+#ifndef WANDB_PULL_FOLD_H
+#define WANDB_PULL_FOLD_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/zone.h"
+
+#define FOLD_DAYS_MAX    36600      /* of a window: a hundred years */
+#define FOLD_EVENT_MAX   (1u << 20) /* bytes of one sample */
+#define FOLD_PERCENT_MAX 1000000ll  /* a value beyond this many % is not one */
+
+struct fold;
+/* Days [from, to] are kept; samples of others only count as such. zone outlives it. from > to or more than
+ * FOLD_DAYS_MAX: NULL. */
+struct fold *fold_new(const struct zone *zone, int32_t from, int32_t to);
+void fold_free(struct fold *f);
+void fold_reset(struct fold *f); /* for the next run */
+
+/* 0, or -EBADMSG, -EMSGSIZE: not a sample, and nothing of it counts. */
+int fold_add(struct fold *f, struct str event);
+
+struct fold_day {
+    int32_t day;
+    unsigned have;                                /* enum run_have of report/report.h: RUN_UTIL, RUN_MEM */
+    int64_t util_avg, util_max, mem_avg, mem_max; /* 1e-9 %: PERCENT_ONE */
+    uint64_t n;                                   /* values of both */
+};
+/* Days that have a value, by day; 0 of them when there was one sample or none in all. True: there is one more;
+ * *at begins as 0. */
+bool fold_next(const struct fold *f, size_t *at, struct fold_day *ret);
+/* The same for one day; false: nothing is known of it. */
+bool fold_get(const struct fold *f, int32_t day, struct fold_day *ret);
+size_t fold_samples(const struct fold *f); /* taken since the reset, whichever day they are of */
+
+#endif

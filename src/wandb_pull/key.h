@@ -1,0 +1,31 @@
+/*
+ * key.h: the key of W&B: from the flag, $WANDB_API_KEY, a file, or netrc, in this order. It is never part of an error.
+ */
+#ifndef WANDB_PULL_KEY_H
+#define WANDB_PULL_KEY_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define KEY_MAX 1024 /* bytes; how long one is, is not ours to say */
+
+struct key_ask {
+    const char *flag;     /* --api; NULL or empty: not given */
+    const char *file;     /* --key-file; likewise */
+    const char *base_url; /* whose host netrc is asked for */
+    const char *env;      /* NULL: $WANDB_API_KEY; "": none */
+    const char *netrc;    /* NULL: $NETRC, else ~/.netrc */
+};
+/*
+ * ret: the key, to be wiped by key_wipe. from (may be NULL): where it is from, "--api", "WANDB_API_KEY", "the file
+ * 'x'" ..., for people. -ENOENT with a sentence that lists where one was looked for; -EINVAL: what was found is not a
+ * key (blanks or control characters in it); or a file that cannot be read. warn (may be NULL): a sentence, or empty:
+ * everybody may read the file.
+ */
+int key_find(const struct key_ask *ask, struct buf *ret, char from[128], struct err *warn, struct err *err);
+void key_wipe(struct buf *key); /* overwrites it, and frees */
+
+/* The password of a machine in the text of a netrc, else that of `default`. 0, -ENOENT, or -EBADMSG: not a netrc. */
+int netrc_find(struct str text, struct str host, struct buf *ret);
+
+#endif

@@ -1,0 +1,115 @@
+/* pull_body.h: what a pull is made of, for the pull*.c files of this folder. */
+#ifndef WANDB_PULL_PULL_BODY_H
+#define WANDB_PULL_PULL_BODY_H
+
+#include "base/buf.h"
+#include "wandb_pull/ask.h"
+#include "wandb_pull/fold.h"
+#include "wandb_pull/pull.h"
+#include "wandb_pull/run.h"
+
+enum {
+    PULL_LISTING = 12,         /* projects whose pages are asked for at once */
+    PULL_BATCH = 64,           /* runs taken from the store at once */
+    PULL_HEAVY = 250,          /* runs of the first page when their configs come along */
+    PULL_PAGE_BYTES = 8 << 20, /* later pages aim at this */
+    PULL_TICK_MS = 200,
+};
+
+struct pull;
+
+struct pull_team {
+    struct pull *p;
+    const char *name;
+    const struct company *co;
+    char *cursor; /* of the next page; NULL: the first */
+    bool busy, over;
+    bool put; /* what it lists is to be stored */
+};
+
+struct pull_project {
+    struct pull *p;
+    const struct pull_team *team;
+    char *name, *cursor;
+    int per_page;
+    bool busy, over;
+    bool counted;           /* its runCount is in the state */
+    struct pull_page *page; /* that waits for metadata */
+};
+
+/* A run of a page; metadata is asked for when a rule looks at it. */
+struct page_run {
+    struct run_node node;
+    struct pull_page *page;
+    char *metadata; /* as it came */
+    enum { PAGE_RUN_OUT, PAGE_RUN_IN, PAGE_RUN_ASKS } state;
+    int32_t gpus;
+    const char *rule;
+};
+
+struct pull_page {
+    struct pull_project *pr;
+    json_t *data;                        /* holds everything below */
+    char *cursor;                        /* of the next; NULL: it was the last */
+    size_t n, n_asks, next_ask, waiting; /* waiting: metadata under way */
+    struct page_run *v;
+    bool unread;    /* there was a run nobody can make out: runs that are not on it may still be there */
+    struct err err; /* metadata could not be had */
+};
+
+/* A run whose metrics are to come. */
+struct pull_run {
+    struct pull_run *next;
+    struct pull *p;
+    struct wandb_run run; /* its text follows the struct */
+    int32_t samples;
+    bool gone; /* W&B said once that there is no such run */
+};
+
+struct pull {
+    const struct pull_ask *ask;
+    const struct wandb_config *config;
+    struct wandb *w;
+    struct wandb_store *store;
+    struct wandb_pull rec;
+    struct pull_sum *sum;
+    struct pull_state *st;
+    struct err fatal; /* code: it ends */
+    bool over;
+    unsigned fields;
+    struct buf query; /* for runs */
+    int64_t before_ms;
+    struct fold *fold;
+    struct buf sample;      /* room for one */
+    uint64_t odd;           /* samples of one answer that could not be read */
+    struct wandb_day *days; /* room for one run's */
+    struct pull_team *teams;
+    size_t n_teams;
+    struct pull_project **projects;
+    size_t n_projects, cap_projects, first_project; /* those before first are over */
+    int listing;                                    /* projects that are busy or hold a page */
+    struct pull_run *due, **due_end;                /* taken from the store, not asked for yet */
+    int flying;                                     /* runs asked for */
+    int64_t after;                                  /* of wandb_due */
+    bool pass_over;                                 /* no more behind after */
+    bool fresh, again;                              /* pages came since it was looked, since it began at 0 */
+    struct event *tick;
+};
+
+void pull_step(struct pull *p);                         /* send what there is room for */
+void pull_fatal(struct pull *p, const struct err *err); /* ends it */
+/* An answer that ends all: the key is not taken. */
+bool pull_is_fatal(struct pull *p, const struct wandb_answer *a);
+
+/* pull_page.c */
+void pull_page_take(struct pull_project *pr, const struct wandb_answer *a); /* stored, or waits for metadata */
+bool pull_page_ask(struct pull_page *page);                                 /* one more metadata; false: none is due */
+void pull_page_free(struct pull_page *page);
+void pull_project_fail(struct pull_project *pr, const char *sentence);
+void pull_project_next(struct pull_project *pr, char *cursor); /* takes cursor; NULL: it is complete */
+
+/* pull_run.c */
+bool pull_run_next(struct pull *p); /* one due run done or asked for; false: none now */
+void pull_run_free(struct pull_run *r);
+
+#endif

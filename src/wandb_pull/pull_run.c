@@ -1,0 +1,234 @@
+/* pull_run.c: from a run that is due to its days: minutes by the clock, metrics by what W&B sampled. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "report/report.h"
+#include "wandb_pull/events.h"
+#include "wandb_pull/pull_body.h"
+
+static const size_t texts[] = {
+    offsetof(struct pull_run, run.team),    offsetof(struct pull_run, run.project),
+    offsetof(struct pull_run, run.id),      offsetof(struct pull_run, run.storage_id),
+    offsetof(struct pull_run, run.display), offsetof(struct pull_run, run.state),
+    offsetof(struct pull_run, run.host),    offsetof(struct pull_run, run.user),
+    offsetof(struct pull_run, run.tags),    offsetof(struct pull_run, run.rule),
+};
+
+void pull_run_free(struct pull_run *r)
+{
+    free(r);
+}
+
+/* ---- due runs ---- */
+
+static int take_due(void *arg, const struct wandb_run *run)
+{
+    struct pull *p = arg;
+    struct pull_run tmp = {.p = p, .run = *run};
+    struct pull_run *r = mem_alloc(sizeof(*r) + mem_text_bytes(&tmp, texts, ARRAY_LEN(texts)));
+
+    *r = tmp;
+    mem_text_move(r, texts, ARRAY_LEN(texts), (char *)(r + 1));
+    r->samples = wandb_config_samples(p->config, run->created_ms, run->heartbeat_ms);
+    *p->due_end = r;
+    p->due_end = &r->next;
+    return 0;
+}
+
+/*
+ * The runs behind the last ones. New ones stand behind those; but runs that were known before stand where they stood,
+ * so it goes on from the beginning when pages came meanwhile, and not while runs that are still due are under way.
+ */
+static bool refill(struct pull *p)
+{
+    struct err err = {0};
+
+    if (p->pass_over && !p->fresh) {
+        if (p->flying || !p->again)
+            return false;
+        p->after = 0;
+        p->again = false;
+    }
+    p->fresh = false;
+    int n = wandb_due(p->store, &p->rec, p->after, PULL_BATCH, take_due, p, &p->after, &err);
+    if (n < 0)
+        pull_fatal(p, &err);
+    p->pass_over = n <= 0;
+    return p->due != NULL;
+}
+
+/* ---- days ---- */
+
+static size_t days_of(struct pull *p, const struct wandb_run *run, bool metrics)
+{
+    const struct zone *z = p->config->zone;
+    int32_t first = MAX(p->rec.from, zone_date(z, run->created_ms));
+    int32_t last = MIN(p->rec.to, zone_date(z, MAX(run->heartbeat_ms, run->created_ms)));
+    size_t n = 0;
+
+    for (int32_t day = first; day <= last; day++) {
+        struct wandb_day *d = &p->days[n];
+        struct fold_day f;
+        *d = (struct wandb_day){.day = day,
+                                .minutes = run_minutes(run->created_ms, run->heartbeat_ms, zone_date_ms(z, day),
+                                                       zone_date_ms(z, day + 1))};
+        if (d->minutes == 0)
+            continue;
+        if (metrics && fold_get(p->fold, day, &f)) {
+            d->have = f.have;
+            d->util_avg = f.util_avg;
+            d->util_max = f.util_max;
+            d->mem_avg = f.mem_avg;
+            d->mem_max = f.mem_max;
+        }
+        n++;
+    }
+    return n;
+}
+
+static void put(struct pull_run *r, bool fetched)
+{
+    struct pull *p = r->p;
+    struct err err = {0};
+    size_t n = days_of(p, &r->run, fetched);
+
+    if (wandb_days_put(p->store, &p->rec, &r->run, p->days, n, fetched, &err) < 0)
+        pull_fatal(p, &err);
+    p->st->runs_done++;
+}
+
+/* Hours are known; metrics are still owed. */
+static void put_owed(struct pull_run *r, const char *why)
+{
+    struct pull *p = r->p;
+    struct err err = {0};
+    size_t n = days_of(p, &r->run, false);
+
+    if (wandb_days_owe(p->store, &p->rec, &r->run, p->days, n, &err) < 0)
+        pull_fatal(p, &err);
+    if (!p->sum->first[0])
+        snprintf(p->sum->first, sizeof(p->sum->first), "%s/%s/%s: %s", r->run.team, r->run.project, r->run.id, why);
+    p->st->runs_failed++;
+}
+
+/* Metrics for this heartbeat and all days of it that are asked for are there. */
+static bool known(const struct pull *p, const struct wandb_run *run)
+{
+    const struct zone *z = p->config->zone;
+
+    return run->metrics_ms == run->heartbeat_ms && run->metrics_ms > 0 &&
+           run->metrics_from <= MAX(p->rec.from, zone_date(z, run->created_ms)) &&
+           run->metrics_to >= MIN(p->rec.to, zone_date(z, run->heartbeat_ms));
+}
+
+/* ---- metrics ---- */
+
+static void on_events(void *arg, const struct wandb_answer *a);
+
+static int ask(struct pull_run *r, struct err *err)
+{
+    struct pull *p = r->p;
+    AUTO_BUF vars = BUF_INIT(16384);
+
+    ask_events_variables(&vars, r->run.team, r->run.project, r->run.id, r->samples);
+    AUTO_FREE char *part = mem_fmt("%s/%s", r->run.team, r->run.project);
+    struct wandb_request q = {.op = ASK_EVENTS_OP,
+                              .query = ask_events,
+                              .variables = buf_str(&vars),
+                              .part = part,
+                              .raw = true};
+    int code = vars.err ? err_set(err, vars.err, "its name is too long") : wandb_send(p->w, &q, on_events, r, err);
+    if (code == 0) {
+        p->flying++;
+        p->st->asked++;
+    }
+    return code;
+}
+
+static void take_sample(void *arg, struct str sample)
+{
+    struct pull *p = arg;
+
+    if (!sample.p) {
+        fold_reset(p->fold);
+        p->odd = 0;
+    } else if (fold_add(p->fold, sample) < 0) {
+        p->odd++;
+    }
+}
+
+static int take_events(struct pull_run *r, struct str body, struct err *err)
+{
+    struct pull *p = r->p;
+    struct fold_day any;
+    size_t at = 0;
+    uint64_t odd = 0;
+
+    fold_reset(p->fold);
+    p->odd = 0;
+    int64_t n = events_read(ASK_EVENTS_OP, body, &p->sample, take_sample, p, &odd, err);
+    if (n < 0)
+        return (int)n;
+    p->st->skipped += p->odd + odd;
+    /* Nothing now, but there was something once: what is stored stays. */
+    put(r, r->run.metrics_ms == 0 || fold_next(p->fold, &at, &any));
+    return 0;
+}
+
+static void on_events(void *arg, const struct wandb_answer *a)
+{
+    struct pull_run *r = arg;
+    struct pull *p = r->p;
+    struct err err = a->err;
+
+    p->flying--;
+    if (p->over || pull_is_fatal(p, a)) {
+        pull_run_free(r);
+        return;
+    }
+    int code = err.code ? err.code : take_events(r, a->body, &err);
+    if (code == -EMSGSIZE && r->samples > WANDB_SAMPLES_MIN) {
+        r->samples = MAX(r->samples / 2, WANDB_SAMPLES_MIN);
+        code = ask(r, &err);
+    } else if (code == -ENOENT && a->err.code == 0 && !r->gone) {
+        r->gone = true; /* it was listed a moment ago: once more before that is believed */
+        code = ask(r, &err);
+    } else if (code == -ENOENT && a->err.code == 0) {
+        put(r, false);
+        if (wandb_exists_set(p->store, r->run.team, r->run.project, r->run.id, WANDB_DELETED, p->rec.begun_ms, &err) <
+            0)
+            pull_fatal(p, &err);
+        pull_run_free(r);
+        code = 0;
+    } else if (code == 0) {
+        pull_run_free(r);
+    }
+    if (code < 0) {
+        put_owed(r, err.msg);
+        pull_run_free(r);
+    }
+    pull_step(p);
+}
+
+bool pull_run_next(struct pull *p)
+{
+    struct pull_run *r = p->due;
+    struct err err = {0};
+
+    if (!r && !refill(p))
+        return false;
+    r = p->due;
+    p->due = r->next;
+    if (!p->due)
+        p->due_end = &p->due;
+    r->next = NULL;
+    if (known(p, &r->run)) {
+        put(r, false);
+        pull_run_free(r);
+    } else if (ask(r, &err) < 0) {
+        put_owed(r, err.msg);
+        pull_run_free(r);
+    }
+    return true;
+}

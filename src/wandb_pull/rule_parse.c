@@ -1,0 +1,347 @@
+/*
+ * rule_parse.c: the text of an expression into its program. Recursive descent, where only parentheses recurse, and
+ * those are counted.
+ *
+ *   expr  = sum { "or" sum }          sum = term { ("+" | "-") term }      term = value { ("*" | "/") value }
+ *   value = number | name | "match" "(" name "," string ")" | ("min" | "max") "(" expr { "," expr } ")" | "(" expr ")"
+ *   name  = word { "." word | "[" string "]" }
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "wandb_pull/rule_expr.h"
+
+struct parse {
+    struct rule_expr *e;
+    struct str text;
+    size_t at;
+    int depth;
+    struct err *err;
+};
+
+static const struct source {
+    const char *name;
+    enum rule_source source;
+    bool parts;
+    unsigned field;
+} sources[] = {
+    {"config", FROM_CONFIG, true, RUN_CONFIG},
+    {"summary", FROM_SUMMARY, true, RUN_SUMMARY},
+    {"metadata", FROM_METADATA, true, RUN_METADATA},
+    {"description", FROM_DESCRIPTION, false, RUN_DESCRIPTION},
+    {"display", FROM_DISPLAY, false, 0},
+    {"host", FROM_HOST, false, 0},
+    {"gpu", FROM_GPU, false, 0},
+    {"gpu_count", FROM_GPU_COUNT, false, 0},
+    {"cpu_count", FROM_CPU_COUNT, false, RUN_CPUS},
+};
+#define NAMES "config.NAME, summary.NAME, metadata.NAME, description, display, host, gpu, gpu_count, cpu_count"
+
+static int fail_at(struct parse *s, size_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int fail_at(struct parse *s, size_t at, const char *fmt, ...)
+{
+    char what[300];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof(what), fmt, ap);
+    va_end(ap);
+    return err_set(s->err, -EINVAL, "column %zu: %s", at + 1, what);
+}
+
+/* ---- words ---- */
+
+static void blanks(struct parse *s)
+{
+    while (s->at < s->text.len && strchr(" \t\r\n", s->text.p[s->at]))
+        s->at++;
+}
+
+static bool took(struct parse *s, char c)
+{
+    blanks(s);
+    if (s->at == s->text.len || s->text.p[s->at] != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+static bool letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static struct str read_word(struct parse *s)
+{
+    size_t from = s->at;
+    while (s->at < s->text.len && (letter(s->text.p[s->at]) || digit(s->text.p[s->at])))
+        s->at++;
+    return str_n(s->text.p + from, s->at - from);
+}
+
+/* Is the next word this one? It is taken then. */
+static bool took_word(struct parse *s, const char *word)
+{
+    blanks(s);
+    size_t from = s->at;
+    if (str_eq(read_word(s), word))
+        return true;
+    s->at = from;
+    return false;
+}
+
+/* "text" or 'text'. Of backslashes only those before a quote of its kind go: the others are the pattern's. */
+static int read_string(struct parse *s, struct str *ret)
+{
+    blanks(s);
+    size_t from = s->at;
+    char quote = from < s->text.len ? s->text.p[from] : 0;
+    if (quote != '"' && quote != '\'')
+        return fail_at(s, from, "expected text in quotes");
+    char *room = arena_alloc(&s->e->arena, s->text.len - from + 1, 1), *to = room;
+    for (s->at++; s->at < s->text.len && s->text.p[s->at] != quote; s->at++) {
+        if (s->text.p[s->at] == '\\' && s->at + 1 < s->text.len) {
+            if (s->text.p[s->at + 1] != quote)
+                *to++ = '\\';
+            s->at++;
+        }
+        *to++ = s->text.p[s->at];
+    }
+    if (s->at == s->text.len)
+        return fail_at(s, from, "the quotes are not closed");
+    s->at++;
+    *ret = str_n(room, (size_t)(to - room));
+    return 0;
+}
+
+/* ---- operations ---- */
+
+static int emit(struct parse *s, struct rule_op op, size_t at)
+{
+    if (s->e->n == RULE_OPS)
+        return fail_at(s, at, "too long: more than %d names, numbers and operations", RULE_OPS);
+    s->e->ops[s->e->n++] = op;
+    return 0;
+}
+
+static int read_number(struct parse *s)
+{
+    size_t from = s->at;
+    int64_t v;
+    while (s->at < s->text.len && (digit(s->text.p[s->at]) || s->text.p[s->at] == '.'))
+        s->at++;
+    if (!str_fixed(str_n(s->text.p + from, s->at - from), 1000000000, &v) ||
+        (s->at < s->text.len && letter(s->text.p[s->at])))
+        return fail_at(s, from, "expected a number, as 8 or 0.5");
+    return emit(s, (struct rule_op){.code = RULE_NUMBER, .v = v}, from);
+}
+
+static int read_parts(struct parse *s, struct rule_op *op)
+{
+    for (;;) {
+        struct str part;
+        size_t at = s->at;
+        if (s->at < s->text.len && s->text.p[s->at] == '.') {
+            s->at++;
+            part = read_word(s);
+            if (!part.len)
+                return fail_at(s, s->at, "expected a name behind the dot");
+        } else if (s->at < s->text.len && s->text.p[s->at] == '[') {
+            s->at++;
+            int r = read_string(s, &part);
+            if (r < 0)
+                return r;
+            if (!took(s, ']'))
+                return fail_at(s, s->at, "expected ']'");
+        } else {
+            return 0;
+        }
+        if (op->n_parts == RULE_PARTS)
+            return fail_at(s, at, "more than %d parts", RULE_PARTS);
+        op->parts[op->n_parts++] = part;
+    }
+}
+
+/* The word at hand is a name: what is looked at, but not yet how. */
+static int read_name(struct parse *s, size_t from, struct str word, struct rule_op *ret)
+{
+    const struct source *found = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+        if (str_eq(word, sources[i].name))
+            found = &sources[i];
+    if (!found)
+        return fail_at(s, from, "'%.*s' is not known: there are " NAMES ", match(), min() and max()",
+                       (int)MIN(word.len, 40u), word.p);
+    ret->source = found->source;
+    int r = read_parts(s, ret);
+    if (r < 0)
+        return r;
+    if (found->parts != (ret->n_parts > 0))
+        return fail_at(s, from, found->parts ? "expected a name within it, as %s.num_nodes" : "'%s' has no parts",
+                       found->name);
+    ret->name = arena_strn(&s->e->arena, s->text.p + from, s->at - from);
+    s->e->fields |= found->field;
+    return 0;
+}
+
+static int read_match(struct parse *s, size_t from)
+{
+    struct rule_op op = {.code = RULE_MATCH};
+    struct str regex = {0};
+    if (!took(s, '('))
+        return fail_at(s, s->at, "expected '(': match(description, \"([0-9]+)Node\")");
+    blanks(s);
+    size_t at = s->at;
+    int r = read_name(s, at, read_word(s), &op);
+    if (r == 0 && !took(s, ','))
+        r = fail_at(s, s->at, "expected ',' and a regular expression in quotes");
+    blanks(s);
+    at = s->at;
+    if (r == 0)
+        r = read_string(s, &regex);
+    struct err why = {0};
+    if (r == 0 && pattern_new(regex, &op.pattern, &why) < 0)
+        r = fail_at(s, at, "%s", why.msg);
+    if (r == 0 && !took(s, ')'))
+        r = fail_at(s, s->at, "expected ')'");
+    if (r == 0)
+        r = emit(s, op, from);
+    if (r < 0)
+        pattern_free(op.pattern);
+    return r;
+}
+
+static int read_expr(struct parse *s);
+
+static int read_list(struct parse *s, enum rule_code code)
+{
+    if (!took(s, '('))
+        return fail_at(s, s->at, "expected '('");
+    int r = read_expr(s);
+    while (r == 0 && took(s, ',')) {
+        size_t at = s->at;
+        r = read_expr(s);
+        if (r == 0)
+            r = emit(s, (struct rule_op){.code = code}, at);
+    }
+    if (r == 0 && !took(s, ')'))
+        r = fail_at(s, s->at, "expected ',' or ')'");
+    return r;
+}
+
+static int read_value(struct parse *s)
+{
+    struct rule_op op = {.code = RULE_LOOK};
+    blanks(s);
+    size_t from = s->at;
+    if (took(s, '(')) {
+        int r = read_expr(s);
+        return r == 0 && !took(s, ')') ? fail_at(s, s->at, "expected ')'") : r;
+    }
+    if (s->at < s->text.len && (digit(s->text.p[s->at]) || s->text.p[s->at] == '.'))
+        return read_number(s);
+    struct str word = read_word(s);
+    if (!word.len)
+        return fail_at(s, from, "expected a number, a name or '('");
+    if (str_eq(word, "match"))
+        return read_match(s, from);
+    if (str_eq(word, "min"))
+        return read_list(s, RULE_MIN);
+    if (str_eq(word, "max"))
+        return read_list(s, RULE_MAX);
+    int r = read_name(s, from, word, &op);
+    return r < 0 ? r : emit(s, op, from);
+}
+
+static int read_term(struct parse *s)
+{
+    int r = read_value(s);
+    for (;;) {
+        blanks(s);
+        size_t at = s->at;
+        if (r < 0 || (!took(s, '*') && !took(s, '/')))
+            return r;
+        enum rule_code code = s->text.p[at] == '*' ? RULE_MUL : RULE_DIV;
+        r = read_value(s);
+        if (r == 0)
+            r = emit(s, (struct rule_op){.code = code}, at);
+    }
+}
+
+static int read_sum(struct parse *s)
+{
+    int r = read_term(s);
+    for (;;) {
+        blanks(s);
+        size_t at = s->at;
+        if (r < 0 || (!took(s, '+') && !took(s, '-')))
+            return r;
+        enum rule_code code = s->text.p[at] == '+' ? RULE_ADD : RULE_SUB;
+        r = read_term(s);
+        if (r == 0)
+            r = emit(s, (struct rule_op){.code = code}, at);
+    }
+}
+
+static int read_expr(struct parse *s)
+{
+    uint16_t ors[RULE_OPS];
+    size_t n = 0;
+    if (++s->depth > RULE_DEPTH)
+        return fail_at(s, s->at, "nested too deeply: more than %d parentheses", RULE_DEPTH);
+    int r = read_sum(s);
+    while (r == 0 && took_word(s, "or")) {
+        size_t at = s->at;
+        ors[n++] = (uint16_t)s->e->n; /* at most as many as there are operations */
+        r = emit(s, (struct rule_op){.code = RULE_OR}, at);
+        if (r == 0)
+            r = read_sum(s);
+    }
+    for (size_t i = 0; i < n && r == 0; i++)
+        s->e->ops[ors[i]].to = (uint16_t)s->e->n;
+    s->depth--;
+    return r;
+}
+
+int rule_expr_new(struct str text, struct rule_expr **ret, struct err *err)
+{
+    if (text.len > RULE_TEXT_MAX)
+        return err_set(err, -EINVAL, "column %d: too long: more than %d bytes", RULE_TEXT_MAX, RULE_TEXT_MAX);
+    if (!str_utf8_ok(text))
+        return err_set(err, -EINVAL, "column 1: expected plain text");
+    struct rule_expr *e = mem_zero(1, sizeof(*e));
+    e->text = mem_strn(text.p, text.len);
+    struct parse s = {.e = e, .text = str_n(e->text, text.len), .err = err};
+    int r = read_expr(&s);
+    blanks(&s);
+    if (r == 0 && s.at < s.text.len)
+        r = fail_at(&s, s.at, "expected + - * / or 'or'");
+    if (r < 0) {
+        rule_expr_free(e);
+        return r;
+    }
+    *ret = e;
+    return 0;
+}
+
+void rule_expr_free(struct rule_expr *e)
+{
+    for (size_t i = 0; e && i < e->n; i++)
+        pattern_free(e->ops[i].pattern);
+    if (e) {
+        arena_fini(&e->arena);
+        free(e->text);
+    }
+    free(e);
+}
+
+unsigned rule_expr_fields(const struct rule_expr *e)
+{
+    return e->fields;
+}

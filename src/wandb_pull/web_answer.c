@@ -1,0 +1,136 @@
+/* web_answer.c: bodies and statuses of W&B's answers; pure. */
+#include "wandb_pull/web_answer.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+
+enum { WORDS_MAX = 240, ERRORS_MAX = 3 };
+
+static json_t *body_json(struct str body)
+{
+    return json_loadb(body.p ? body.p : "", body.len, JSON_ALLOW_NUL, NULL);
+}
+
+/* "text" or {"message":"text"}; a path says where. */
+static void add_error(struct buf *ret, const json_t *e)
+{
+    const json_t *text = json_is_string(e) ? e : json_object_get(e, "message");
+    const char *s = json_string_value(text);
+    size_t n = json_string_length(text), at = ret->len;
+
+    if (!s || !n || at > WORDS_MAX)
+        return;
+    buf_adds(ret, at ? "; " : "");
+    at = ret->len;
+    buf_add(ret, s, MIN(n, (size_t)WORDS_MAX));
+    if (n > WORDS_MAX) {
+        while (ret->len > at && ((unsigned char)ret->p[ret->len - 1] & 0xC0) == 0x80)
+            buf_cut(ret, ret->len - 1); /* not within a letter */
+        if (ret->len > at && (unsigned char)ret->p[ret->len - 1] >= 0xC0)
+            buf_cut(ret, ret->len - 1);
+        buf_adds(ret, "...");
+    }
+    for (; at < ret->len; at++)
+        if ((unsigned char)ret->p[at] < ' ' || ret->p[at] == 127)
+            ret->p[at] = ' ';
+}
+
+static bool json_words(const json_t *j, struct buf *ret)
+{
+    const json_t *errors = json_object_get(j, "errors"), *error = json_object_get(j, "error"), *e;
+    size_t i, before = ret->len;
+
+    if (json_is_array(errors)) {
+        json_array_foreach(errors, i, e) if (i < ERRORS_MAX) add_error(ret, e);
+        if (json_array_size(errors) > ERRORS_MAX)
+            buf_addf(ret, " (and %zu more)", json_array_size(errors) - ERRORS_MAX);
+    } else if (errors) {
+        add_error(ret, errors);
+    }
+    add_error(ret, error);
+    return ret->len > before;
+}
+
+bool wandb_answer_words(struct str body, struct buf *ret)
+{
+    json_t *j = body_json(body);
+    bool any = json_words(j, ret);
+
+    json_decref(j);
+    return any;
+}
+
+bool wandb_again(int status, bool conflict_again)
+{
+    switch (status) {
+    case 400:
+    case 401:
+    case 403:
+    case 404:
+    case 410:
+    case 413:
+    case 422:
+    case 501:
+        return false;
+    case 409:
+        return conflict_again;
+    default:
+        return status == 0 || status >= 400;
+    }
+}
+
+static int status_code(int status)
+{
+    switch (status) {
+    case 400:
+    case 422:
+        return -EINVAL;
+    case 401:
+    case 403:
+        return -EACCES;
+    case 404:
+        return -ENOENT;
+    case 409:
+        return -EEXIST;
+    case 413:
+        return -EMSGSIZE;
+    default:
+        return -EIO;
+    }
+}
+
+int wandb_answer_status(const char *what, int status, struct str body, struct err *err)
+{
+    AUTO_BUF words = BUF_INIT(2048);
+
+    if (status >= 200 && status < 300)
+        return 0;
+    if (!wandb_answer_words(body, &words) && status == 401)
+        buf_adds(&words, "the key is not accepted");
+    return err_set(err, status_code(status), "%s: HTTP %d%s%s", what, status, words.len ? ": " : "", buf_str(&words).p);
+}
+
+int wandb_answer_data(const char *what, int status, struct str body, json_t **ret, struct err *err)
+{
+    AUTO_BUF words = BUF_INIT(2048);
+    int r = wandb_answer_status(what, status, body, err);
+
+    if (r < 0)
+        return r;
+    json_t *j = body_json(body), *data = json_object_get(j, "data");
+    const json_t *errors = json_object_get(j, "errors"), *error = json_object_get(j, "error");
+    if (!json_is_object(j))
+        r = err_set(err, -EBADMSG, "%s: the answer is not JSON", what);
+    else if (json_words(j, &words))
+        r = err_set(err, -EPROTO, "%s: %s", what, buf_str(&words).p);
+    else if (json_array_size(errors) || (errors && !json_is_array(errors) && !json_is_null(errors)) ||
+             (error && !json_is_null(error)))
+        r = err_set(err, -EPROTO, "%s: the answer says that something failed, and not what", what);
+    else if (!json_is_object(data))
+        r = err_set(err, -EBADMSG, "%s: the answer has no data", what);
+    else
+        *ret = json_incref(data);
+    json_decref(j);
+    return r;
+}

@@ -1,0 +1,64 @@
+/* alert.c: a run begins, the alert is sent under it, it ends. */
+#include "wandb_push/alert.h"
+
+#include <errno.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "wandb_push/logged.h"
+
+#define TEXT_MAX (1u << 20)
+
+static const char notify[] =
+    "mutation NotifyScriptableRunAlert($entityName:String!,$projectName:String!,$runName:String!,$title:String!,"
+    "$text:String!,$severity:AlertSeverity=INFO,$waitDuration:Duration){notifyScriptableRunAlert(input:{"
+    "entityName:$entityName,projectName:$projectName,runName:$runName,title:$title,text:$text,severity:$severity,"
+    "waitDuration:$waitDuration}){success}}";
+
+static int notify_send(struct wandb *w, const struct logged *run, const struct wandb_alert *a, struct err *err)
+{
+    AUTO_BUF variables = BUF_INIT(TEXT_MAX);
+    struct json j = json_on(&variables);
+    json_t *data = NULL;
+
+    json_obj(&j, NULL);
+    json_cstr(&j, "entityName", run->entity);
+    json_cstr(&j, "projectName", run->project);
+    json_cstr(&j, "runName", run->id);
+    json_cstr(&j, "title", a->title);
+    json_str(&j, "text", str_trim(a->text));
+    json_cstr(&j, "severity", a->warn ? "WARN" : "INFO");
+    json_end_obj(&j);
+    if (variables.err)
+        return err_set(err, variables.err, "the text of the alert is too long");
+    int r = wandb_ask(w, "NotifyScriptableRunAlert", notify, buf_str(&variables), &data, err);
+    if (r == 0 && !json_is_true(answer_at(data, "notifyScriptableRunAlert.success")))
+        r = err_set(err, -EPROTO, "W&B did not take the alert");
+    json_decref(data);
+    return r;
+}
+
+int wandb_alert_send(struct wandb *w, struct event_base *base, const struct wandb_config *config,
+                     const struct wandb_alert *a, struct err *err)
+{
+    struct logged run = {.entity = config->dashboard.entity,
+                         .project = config->dashboard.project,
+                         .name = a->run,
+                         .job_type = a->job_type,
+                         .config = "{}",
+                         .salt = a->salt,
+                         .at_ms = a->at_ms};
+    if (!run.entity || !run.project)
+        return err_set(err, -EINVAL, "the config has no dashboard: {entity, project} for alerts");
+    logged_init(&run);
+    struct errand e = logged_begin(&run);
+    int r = errands_run(w, base, &e, 1, err);
+    if (r == 0)
+        r = notify_send(w, &run, a, err);
+    if (r == 0) {
+        e = logged_finish(&run);
+        r = errands_run(w, base, &e, 1, err);
+    }
+    logged_fini(&run);
+    return r;
+}

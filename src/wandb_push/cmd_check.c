@@ -1,0 +1,107 @@
+/* cmd_check.c: `muster wandb check`: are the tables at W&B there and right; an alert, an event and an exit code. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_push/check.h"
+
+struct check_conf {
+    struct talk_conf talk;
+    char *date;
+    bool no_alert;
+};
+
+static const struct opt check_opts[] = {
+    TALK_OPTS(check_conf, talk),
+    OPT(check_conf, date, 0, OPT_STR, NULL, "DAY", "tables must be of this day (default: yesterday)"),
+    OPT(check_conf, no_alert, 0, OPT_BOOL, NULL, NULL, "tell W&B nothing, whatever enable_alert says"),
+    {0},
+};
+const struct opt_cmd wandb_check_face = {
+    .name = "muster wandb check",
+    .summary = "are the tables at W&B there and right",
+    .args = "",
+    .about = "Looks at the runs tagged `latest`: one for each company with nodes and one for all, each of the day, no "
+             "others; companies that are done at the last day they had nodes; and nobody at 10 % or less. What is "
+             "wrong is printed, kept as events, and sent as one alert of W&B's when enable_alert is set. Exit code: 0 "
+             "all is well, 1 something is wrong, 3 W&B could not be asked.",
+    .examples = "muster wandb check --config config.yaml\n"
+                "muster wandb check --date 2026-11-14 --no-alert",
+    .opts = check_opts,
+};
+
+/* What is wrong, for whoever reads events: the hub, and through it people. */
+static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms, struct err *err)
+{
+    struct wandb_store *s = NULL;
+    int r = wandb_store_open(&s, t->dir, true, err);
+
+    for (size_t i = 0; i < c->findings.n && r == 0; i++) {
+        const struct check_finding *f = &c->findings.v[i];
+        struct wandb_event e = {.at_ms = now_ms, .kind = f->kind, .subject = f->company, .text = f->text};
+        r = wandb_event_put(s, &e, err);
+    }
+    if (r == 0)
+        r = wandb_store_flush(s, err);
+    wandb_store_close(s);
+    return r;
+}
+
+static int report(const struct talk *t, const struct check_ask *ask, const struct check_sum *c)
+{
+    struct err err = {0};
+    int r = cli_print(&wandb_check_face, &c->text);
+
+    if (c->alert.code) {
+        cli_fail(&wandb_check_face, EXIT_REACH, "the alert was not sent: %s", c->alert.msg);
+        r = EXIT_REACH;
+    }
+    if (c->findings.n && keep(t, c, ask->now_ms, &err) < 0)
+        cli_fail(&wandb_check_face, EXIT_REACH, "what is wrong was not kept: %s", err.msg);
+    return c->findings.n ? EXIT_NO : r;
+}
+
+static int check(const struct check_conf *conf, struct talk *t)
+{
+    struct check_ask ask = {.config = t->config,
+                            .w = t->w,
+                            .base = t->base,
+                            .now_ms = clock_wall_ms(),
+                            .alert = t->config->enable_alert && !conf->no_alert};
+    struct check_sum sum = {0};
+    struct err err = {0};
+    int r;
+
+    ask.day = zone_date(t->config->zone, ask.now_ms) - 1;
+    if (conf->date && !date_parse(str_of(conf->date), &ask.day))
+        return cli_fail(&wandb_check_face, EXIT_USAGE, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
+    r = wandb_store_open(&ask.store, t->dir, false, &err);
+    if (r == -ENOENT)
+        r = 0; /* nothing was pulled here */
+    if (r == 0)
+        r = wandb_check(&ask, &sum, &err);
+    wandb_store_close(ask.store);
+    r = r < 0 ? cli_fail(&wandb_check_face, talk_code(&err), "%s", err.msg) : report(t, &ask, &sum);
+    check_fini(&sum);
+    return r;
+}
+
+int cmd_wandb_check(int argc, char **argv)
+{
+    struct check_conf conf = {0};
+    struct talk t = {0};
+    int argi, r = cli_parse(&wandb_check_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argi < argc)
+        r = cli_fail(&wandb_check_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+    if (r < 0)
+        r = talk_open(&wandb_check_face, &conf.talk, true, &t);
+    if (r < 0)
+        r = check(&conf, &t);
+    talk_close(&t);
+    opt_fini(check_opts, &conf);
+    return r;
+}

@@ -1,0 +1,124 @@
+/* cmd_export.c: `muster wandb export`: what is stored of W&B runs as the dashboard's dataset. */
+#include <errno.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_push/dataset.h"
+
+struct wandb_export_conf {
+    char *data, *from, *to, *output;
+    int columns;
+    bool deleted;
+};
+
+static const struct opt wandb_export_opts[] = {
+    OPT(wandb_export_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data folder"),
+    OPT(wandb_export_conf, columns, 0, OPT_CHOICE, "18", "SET",
+        "18: all; 16: without cpu_count and run_exists; old: with assigned_gpu_node and testmode",
+        .choices = dataset_words),
+    OPT(wandb_export_conf, from, 0, OPT_STR, NULL, "DATE", "days from this one on"),
+    OPT(wandb_export_conf, to, 0, OPT_STR, NULL, "DATE", "days up to this one"),
+    OPT(wandb_export_conf, deleted, 0, OPT_BOOL, NULL, NULL,
+        "a line per run that is deleted in W&B instead (deleted_runs_data.csv)"),
+    OPT(wandb_export_conf, output, 'o', OPT_PATH, NULL, "FILE",
+        "write here instead of standard output, whole or not at all"),
+    {0},
+};
+const struct opt_cmd wandb_export_face = {
+    .name = "muster wandb export",
+    .summary = "what is stored of W&B runs, as the dashboard's dataset",
+    .args = "",
+    .about = "all_runs_data.csv: a row per run and day, by team, newest day first, run and project, with times of the "
+             "zone that was pulled for. Deleted runs are in it, as they were in the old one; runs of the blacklist are "
+             "not. `muster wandb import` reads it back.",
+    .examples = "muster wandb export -o all_runs_data.csv\n"
+                "muster wandb export --columns 16 --from 2024-11-01 | head\n"
+                "muster wandb export --deleted -o deleted_runs_data.csv",
+    .opts = wandb_export_opts,
+};
+
+struct export
+{
+    const struct wandb_export_conf *conf;
+    struct wandb_store *store;
+    struct dataset_ask ask;
+    FILE *to;
+};
+
+static int out(void *arg, struct str piece)
+{
+    struct export *x = arg;
+
+    return fwrite(piece.p, 1, piece.len, x->to) == piece.len ? 0 : -(errno ? errno : EIO);
+}
+
+static int write_all(void *arg, FILE *to, struct err *err)
+{
+    struct export *x = arg;
+
+    x->to = to;
+    int64_t n = x->conf->deleted ? dataset_write_deleted(x->store, x->ask.zone, 0, out, x, err)
+                                 : dataset_write(x->store, &x->ask, out, x, err);
+    if (n >= 0 && fflush(to) != 0)
+        n = -errno;
+    if (n < 0 && n != -EPIPE && !err->msg[0])
+        return err_set(err, (int)n, "cannot write '%s': %s", x->conf->output ? x->conf->output : "standard output",
+                       strerror((int)-n));
+    return n < 0 ? (int)n : 0;
+}
+
+static int day_of(const char *text, const char *flag, int32_t *ret, struct err *err)
+{
+    if (text && !date_parse(str_of(text), ret))
+        return err_set(err, -EINVAL, "%s: '%s' is not a date; expected YYYY-MM-DD", flag, text);
+    return 0;
+}
+
+static int export(struct export *x, const char *dir, struct err *err)
+{
+    struct zone *zone = NULL;
+    int r = wandb_store_open(&x->store, dir, false, err);
+
+    if (r == -ENOENT)
+        return err_set(err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", dir);
+    const char *name = r == 0 ? wandb_store_zone(x->store) : "";
+    if (r == 0)
+        r = zone_load(name[0] ? name : "UTC", &zone, err);
+    x->ask.zone = zone;
+    if (r == 0)
+        r = cli_stream(x->conf->output, write_all, x, err);
+    wandb_store_close(x->store);
+    zone_free(zone);
+    return r;
+}
+
+int cmd_wandb_export(int argc, char **argv)
+{
+    struct wandb_export_conf conf = {0};
+    struct export x = {.conf = &conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
+    struct talk t = {0};
+    struct err err = {0};
+    int argi, r = cli_parse(&wandb_export_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argi < argc)
+        r = cli_fail(&wandb_export_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+    if (r < 0)
+        r = talk_folder(&wandb_export_face, &(struct talk_conf){.data = conf.data}, false, &t);
+    if (r < 0) {
+        x.ask.set = (enum dataset_set)conf.columns;
+        r = day_of(conf.from, "--from", &x.ask.from, &err);
+        if (r == 0)
+            r = day_of(conf.to, "--to", &x.ask.to, &err);
+        if (r == 0 && x.ask.from > x.ask.to)
+            r = err_set(&err, -EINVAL, "the first day, %s, is after the last, %s", conf.from, conf.to);
+        if (r == 0)
+            r = export(&x, t.dir, &err);
+        if (r < 0)
+            r = r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_face, talk_code(&err), "%s", err.msg);
+    }
+    opt_fini(wandb_export_opts, &conf);
+    return r;
+}

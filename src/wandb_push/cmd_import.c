@@ -1,0 +1,191 @@
+/* cmd_import.c: `muster wandb import`: datasets of the old dashboard, and its blacklist, into wandb.db. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "cli/progress.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/blacklist.h"
+#include "wandb_push/dataset.h"
+
+#define BAD_SHOWN 10 /* lines of a file that are told one by one */
+
+struct wandb_import_conf {
+    char *data, *zone, *blacklist;
+    bool quiet;
+};
+
+static const struct opt wandb_import_opts[] = {
+    OPT(wandb_import_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data folder"),
+    OPT(wandb_import_conf, zone, 'z', OPT_STR, NULL, "ZONE",
+        "of the files' days and times: that of what is stored already, else Asia/Tokyo"),
+    OPT(wandb_import_conf, blacklist, 0, OPT_PATH, NULL, "FILE", "runs that count nowhere, instead of those before"),
+    OPT(wandb_import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
+    {0},
+};
+const struct opt_cmd wandb_import_face = {
+    .name = "muster wandb import",
+    .summary = "take datasets of the W&B dashboard in",
+    .args = "FILE...",
+    .about = "Reads all_runs_data.csv in any set of columns it has had; - is standard input. Of each day of a run the "
+             "row that was logged last stays, whether it is in a file or stored: nothing is replaced by something "
+             "older, and importing a file twice changes nothing. Rows that cannot be read are told with their lines, "
+             "and the others go in; exit status 1 then. A blacklist is a JSON list of {\"run_path\": "
+             "\"team/project/run\"}: such runs are in no table and no dataset, and their rows are kept.",
+    .examples = "muster wandb import all_runs_data.csv\n"
+                "muster wandb import --zone Europe/Berlin old/*.csv\n"
+                "muster wandb import --blacklist blacklist.json",
+    .opts = wandb_import_opts,
+};
+
+struct import {
+    struct wandb_store *store;
+    const char *file;
+    uint64_t put[WANDB_ROW_KINDS], bad, shown;
+    struct progress progress;
+    int64_t bytes;
+};
+
+static int take_row(void *arg, const struct dataset_row *row, struct err *err)
+{
+    struct import *x = arg;
+    enum wandb_put put;
+    int r = wandb_row_put(x->store, &row->run, &row->day, &put, err);
+
+    if (r == 0)
+        x->put[put]++;
+    return r;
+}
+
+static void take_bad(void *arg, uint64_t line, const char *why)
+{
+    struct import *x = arg;
+
+    x->bad++;
+    if (++x->shown > BAD_SHOWN)
+        return;
+    progress_end(&x->progress);
+    fprintf(stderr, "%s: %s:%" PRIu64 ": %s\n", wandb_import_face.name, x->file, line, why);
+}
+
+static int take_file(struct import *x, const char *path, const struct zone *zone, struct err *err)
+{
+    const struct dataset_take take = {take_row, take_bad, x};
+    bool in = strcmp(path, "-") == 0;
+    AUTO_CLOSE int fd = in ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    char bytes[65536];
+    ssize_t n;
+    int r = 0;
+
+    if (fd < 0)
+        return err_set(err, -ENOENT, "cannot open '%s': %s", path, strerror(errno));
+    x->file = in ? "standard input" : path;
+    x->shown = 0;
+    struct dataset *d = dataset_new(zone, &take);
+    while (r == 0 && ((n = read(fd, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR))) {
+        if (n < 0)
+            continue;
+        r = dataset_feed(d, str_n(bytes, (size_t)n), err);
+        progress_at(&x->progress, x->bytes += n);
+    }
+    if (r == 0 && n < 0)
+        r = err_set(err, -EIO, "cannot read '%s': %s", x->file, strerror(errno));
+    else if (r == 0)
+        r = dataset_end(d, err);
+    if (r == -EINVAL) {
+        err_prefix(err, r, "%s", x->file);
+        r = -EBADMSG;
+    }
+    if (x->shown > BAD_SHOWN)
+        fprintf(stderr, "%s: %s: and %" PRIu64 " more\n", wandb_import_face.name, x->file, x->shown - BAD_SHOWN);
+    dataset_free(d);
+    return r;
+}
+
+static int take_blacklist(struct import *x, const char *path, struct err *err)
+{
+    AUTO_BUF text = {0};
+    struct blacklist b = {0};
+    int r = file_read(path, BLACKLIST_BYTES_MAX, &text, err);
+
+    if (r == 0 && blacklist_read(buf_str(&text), &b, err) < 0) {
+        err_prefix(err, -EBADMSG, "%s", path);
+        return -EBADMSG;
+    }
+    if (r == 0)
+        r = wandb_barred_set(x->store, b.v, b.n, err);
+    if (r == 0)
+        fprintf(stderr, "%s: %zu %s of '%s' %s nowhere from now on\n", wandb_import_face.name, b.n,
+                b.n == 1 ? "run" : "runs", path, b.n == 1 ? "counts" : "count");
+    blacklist_fini(&b);
+    return r;
+}
+
+static int take_all(struct import *x, const struct wandb_import_conf *conf, int n, char **files, struct err *err)
+{
+    const char *stored = wandb_store_zone(x->store);
+    const char *name = conf->zone ? conf->zone : stored[0] ? stored : "Asia/Tokyo";
+    struct zone *zone = NULL;
+    int64_t total = 0, one;
+    int r = conf->blacklist ? take_blacklist(x, conf->blacklist, err) : 0;
+
+    if (n > 0 && r == 0)
+        r = zone_load(name, &zone, err);
+    if (n > 0 && r == 0)
+        r = wandb_zone_set(x->store, name, err);
+    for (int i = 0; i < n; i++)
+        if ((one = file_size(files[i])) > 0)
+            total += one;
+    progress_start(&x->progress, "import", "bytes", total, conf->quiet);
+    for (int i = 0; r == 0 && i < n; i++)
+        r = take_file(x, files[i], zone, err);
+    progress_end(&x->progress);
+    zone_free(zone);
+    int f = wandb_store_flush(x->store, r == 0 ? err : NULL); /* what was good before a bad file stays */
+    return r == 0 ? f : r;
+}
+
+int cmd_wandb_import(int argc, char **argv)
+{
+    struct wandb_import_conf conf = {0};
+    struct import x = {0};
+    struct err err = {0};
+    struct talk t = {0};
+    int argi, r = cli_parse(&wandb_import_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argi == argc && !conf.blacklist)
+        r = cli_fail(&wandb_import_face, EXIT_USAGE,
+                     "expected FILE, a dataset of the W&B dashboard; - is standard input");
+    if (r < 0)
+        r = talk_folder(&wandb_import_face, &(struct talk_conf){.data = conf.data}, true, &t);
+    if (r < 0) {
+        r = wandb_store_open(&x.store, t.dir, true, &err);
+        if (r == 0)
+            r = take_all(&x, &conf, argc - argi, argv + argi, &err);
+        wandb_store_close(x.store);
+        uint64_t all = x.bad;
+        for (int i = 0; i < WANDB_ROW_KINDS; i++)
+            all += x.put[i];
+        if (all)
+            fprintf(stderr,
+                    "%s: %" PRIu64 " rows: %" PRIu64 " new, %" PRIu64 " newer than those stored, %" PRIu64
+                    " the same, %" PRIu64 " older and left out, %" PRIu64 " bad\n",
+                    wandb_import_face.name, all, x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER], x.put[WANDB_ROW_SAME],
+                    x.put[WANDB_ROW_OLDER], x.bad);
+        if (r < 0)
+            r = cli_fail(&wandb_import_face,
+                         r == -EINVAL    ? EXIT_USAGE
+                         : r == -EBADMSG ? EXIT_NO
+                                         : EXIT_REACH,
+                         "%s", err.msg);
+        else
+            r = x.bad ? EXIT_NO : EXIT_OK;
+    }
+    opt_fini(wandb_import_opts, &conf);
+    return r;
+}

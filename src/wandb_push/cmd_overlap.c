@@ -1,0 +1,196 @@
+/* cmd_overlap.c: `muster wandb overlap`: runs of a company that share a host; and how a pull tells of them. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "format/render.h"
+#include "wandb_push/alert.h"
+#include "wandb_push/overlap.h"
+
+struct overlap_conf {
+    char *config, *data, *start_date, *end_date, *company, *base_url;
+    bool json, csv;
+};
+
+static const struct opt overlap_opts[] = {
+    OPT(overlap_conf, config, 'c', OPT_PATH, "config.yaml", "FILE",
+        "companies and teams: the config.yaml of the W&B dashboard"),
+    OPT(overlap_conf, data, 'd', OPT_PATH, NULL, "DIR", "folder that wandb.db is in (default: the hub's data folder)"),
+    OPT(overlap_conf, start_date, 0, OPT_STR, NULL, "DAY",
+        "first day (default: yesterday; with --end-date alone: the config's project_start)"),
+    OPT(overlap_conf, end_date, 0, OPT_STR, NULL, "DAY", "last day (default: yesterday)"),
+    OPT(overlap_conf, company, 0, OPT_STR, NULL, "NAME", "only this one's"),
+    OPT(overlap_conf, base_url, 0, OPT_STR, NULL, "URL",
+        "the W&B server whose pages are named (default: the config's, else https://wandb.ai)", .url = true),
+    OPT(overlap_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
+    OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
+    {0},
+};
+const struct opt_cmd wandb_overlap_face = {
+    .name = "muster wandb overlap",
+    .summary = "runs of a company that were on one host at the same time",
+    .args = "",
+    .about = "Such runs count their hours twice: a program that logs in to W&B several times, or programs that share a "
+             "machine. They are looked for across all projects and teams of a company, among runs that ran on one of "
+             "the days. Runs of one group hang together; late ones began while another was there, and are what the "
+             "summary counts as overlap_runs. Exit status 1: there are some.",
+    .examples = "muster wandb overlap --config config.yaml  # yesterday\n"
+                "muster wandb overlap --end-date 2026-10-31 --company Acme --csv > overlap.csv",
+    .opts = overlap_opts,
+};
+
+static const struct column_spec columns[] = {
+    {"group", "GROUP", CELL_INT, .right = true, .weight = 90},
+    {"company", "COMPANY", CELL_TEXT, .weight = 95},
+    {"host", "HOST", CELL_TEXT, .weight = 95},
+    {"begun", "BEGUN", CELL_TEXT, .weight = 85},
+    {"ended", "ENDED", CELL_TEXT, .weight = 80},
+    {"late", "LATE", CELL_INT, .right = true, .weight = 50},
+    {"state", "STATE", CELL_TEXT, .weight = 40},
+    {"url", "RUN", CELL_TEXT, .weight = 100},
+};
+
+static void moment(struct cell *c, const struct zone *zone, int64_t at_ms)
+{
+    struct civil t;
+    char text[32];
+
+    zone_civil(zone, at_ms, &t);
+    snprintf(text, sizeof(text), "%04d-%02d-%02d %02d:%02d:%02d", t.year, t.month, t.day, t.hour, t.minute, t.second);
+    cell_text(c, str_of(text));
+}
+
+static int show(const struct overlap_conf *conf, const struct wandb_config *config, const struct overlaps *o,
+                int32_t from, int32_t to)
+{
+    char first[16], last[16];
+    AUTO_BUF out = BUF_INIT(256u << 20);
+    AUTO_BUF url = BUF_INIT(4096);
+    struct rows rows;
+
+    rows_init(&rows, columns, ARRAY_LEN(columns));
+    for (size_t i = 0; i < o->n; i++) {
+        const struct overlap *r = &o->v[i];
+        struct cell *c = rows_add(&rows);
+        buf_reset(&url);
+        overlap_url(&url, conf->base_url ? conf->base_url : config->base_url, r);
+        cell_int(&c[0], (int64_t)r->group);
+        cell_text(&c[1], str_of(r->company->name));
+        cell_text(&c[2], str_of(r->host));
+        moment(&c[3], config->zone, r->from_ms);
+        moment(&c[4], config->zone, r->until_ms);
+        cell_int(&c[5], r->late);
+        cell_text(&c[6], str_of(r->state));
+        cell_text(&c[7], buf_str(&url));
+    }
+    if (conf->json)
+        render_rows_json(&out, &rows);
+    else if (conf->csv)
+        render_rows_csv(&out, &rows);
+    else if (o->n)
+        render_rows_text(&out, &rows,
+                         &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
+    else
+        buf_addf(&out, "No overlaps found %s %s%s%s\n", from == to ? "on" : "from", date_text(from, first),
+                 from == to ? "" : " to ", from == to ? "" : date_text(to, last));
+    int r = cli_print(&wandb_overlap_face, &out);
+    rows_fini(&rows);
+    return r != EXIT_OK ? r : o->n ? EXIT_NO : EXIT_OK;
+}
+
+static int overlap(const struct overlap_conf *conf, struct talk *t)
+{
+    struct wandb_store *store = NULL;
+    struct overlaps found = {0};
+    struct err err = {0};
+    int32_t from, to;
+    int r = talk_days(&wandb_overlap_face, t, conf->start_date, conf->end_date, &from, &to);
+
+    if (r >= 0)
+        return r;
+    if (conf->company && !census_company(t->config->census, conf->company))
+        return cli_fail(&wandb_overlap_face, EXIT_USAGE, "no company is called '%s'", conf->company);
+    r = wandb_store_open(&store, t->dir, false, &err);
+    if (r == -ENOENT)
+        err_set(&err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
+    if (r == 0)
+        r = overlaps_find(store, t->config, conf->company, from, to, &found, &err);
+    r = r < 0 ? cli_fail(&wandb_overlap_face, talk_code(&err), "%s", err.msg) : show(conf, t->config, &found, from, to);
+    overlaps_fini(&found);
+    wandb_store_close(store);
+    return r;
+}
+
+int cmd_wandb_overlap(int argc, char **argv)
+{
+    struct overlap_conf conf = {0};
+    struct talk t = {0};
+    struct err err = {0};
+    int argi, r = cli_parse(&wandb_overlap_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argi < argc)
+        r = cli_fail(&wandb_overlap_face, EXIT_USAGE, "unexpected '%s'", argv[argi]);
+    else if (r < 0 && conf.json && conf.csv)
+        r = cli_fail(&wandb_overlap_face, EXIT_USAGE, "--json and --csv exclude each other");
+    if (r < 0)
+        r = talk_folder(&wandb_overlap_face, &(struct talk_conf){.data = conf.data}, false, &t);
+    if (r < 0 && wandb_config_load(conf.config, &t.config, &err) < 0)
+        r = cli_fail(&wandb_overlap_face, talk_code(&err), "%s", err.msg);
+    if (r < 0)
+        r = overlap(&conf, &t);
+    talk_close(&t);
+    opt_fini(overlap_opts, &conf);
+    return r;
+}
+
+/* ---- a pull tells ---- */
+
+static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t now_ms, struct err *err)
+{
+    AUTO_BUF teams = BUF_INIT(WANDB_TEXT_MAX);
+    char salt[16];
+
+    overlaps_teams(&teams, o);
+    struct wandb_alert a = {.run = "Overlap Alert",
+                            .job_type = "overlap-check",
+                            .salt = date_text(day, salt),
+                            .title = OVERLAP_TITLE,
+                            .text = buf_str(&teams),
+                            .warn = true,
+                            .at_ms = now_ms};
+    return wandb_alert_send(t->w, t->base, t->config, &a, err);
+}
+
+int wandb_overlap_tell(const struct opt_cmd *face, struct talk *t, struct wandb_store *store, int32_t from, int32_t to)
+{
+    struct overlaps found = {0};
+    struct err err = {0};
+    int64_t now_ms = clock_wall_ms();
+    char first[16], last[16];
+    int code = EXIT_OK, r = overlaps_find(store, t->config, NULL, from, to, &found, &err);
+
+    for (size_t at = 0; r == 0 && at < found.n;) {
+        AUTO_BUF text = BUF_INIT(WANDB_TEXT_MAX);
+        const char *company = found.v[at].company->name;
+        at = overlaps_text(&text, &found, at, t->config->zone, t->base_url);
+        struct wandb_event e = {.at_ms = now_ms,
+                                .kind = WANDB_EVENT_OVERLAP,
+                                .subject = company,
+                                .text = buf_str(&text).p};
+        r = wandb_event_put(store, &e, &err);
+        cli_fail(face, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
+                 (int)strcspn(e.text, "\n"), e.text, date_text(from, first), date_text(to, last));
+    }
+    if (r == 0)
+        r = wandb_store_flush(store, &err);
+    if (r < 0)
+        code = cli_fail(face, EXIT_REACH, "%s", err.msg);
+    else if (found.n && t->config->enable_alert && t->config->dashboard.entity && t->config->dashboard.project &&
+             alert(t, &found, to, now_ms, &err) < 0)
+        code = cli_fail(face, EXIT_REACH, "the alert was not sent: %s", err.msg);
+    overlaps_fini(&found);
+    return code;
+}

@@ -1,0 +1,109 @@
+/* cmd_push.c: `muster wandb push`: the dataset and the tables to where W&B's dashboards look for them. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "wandb_pull/cmd_wandb.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_push/push.h"
+
+struct push_conf {
+    struct talk_conf talk;
+    char *start_date, *end_date;
+    int columns;
+    bool again, tables_only;
+};
+
+static const struct opt push_opts[] = {
+    TALK_OPTS(push_conf, talk),
+    OPT(push_conf, start_date, 0, OPT_STR, NULL, "DAY",
+        "companies with nodes from this day on get tables; others keep theirs (default: the end; with --end-date alone "
+        "the config's project_start)"),
+    OPT(push_conf, end_date, 0, OPT_STR, NULL, "DAY", "tables are of this day (default: yesterday)"),
+    OPT(push_conf, columns, 0, OPT_CHOICE, "18", "SET", "columns of the dataset", .choices = dataset_words),
+    OPT(push_conf, tables_only, 0, OPT_BOOL, NULL, NULL, "leave the dataset alone"),
+    OPT(push_conf, again, 0, OPT_BOOL, NULL, NULL,
+        "make new runs, also where these very tables are there already (as when a run was deleted at W&B)"),
+    {0},
+};
+const struct opt_cmd wandb_push_face = {
+    .name = "muster wandb push",
+    .summary = "put the tables and the dataset to W&B, where dashboards expect them",
+    .args = "",
+    .about = "Reads the dataset at W&B, merges it with what was pulled, writes it back, and makes the tables of all "
+             "companies out of it: a run each, tagged `latest` when it is whole; only then older ones lose the tag. "
+             "When the dataset cannot be read nothing is written. The same tables are not written twice, and a push "
+             "that was cut off is healed by the next.",
+    .examples = "WANDB_API_KEY=... muster wandb push --config config.yaml  # tables of yesterday\n"
+                "muster wandb push --end-date 2026-10-31 --tables-only",
+    .opts = push_opts,
+};
+
+static void say(const struct push_conf *conf, const struct push_sum *s, int32_t to)
+{
+    char day[16];
+
+    if (!conf->tables_only)
+        printf("dataset: %lld rows, %lld of them only at W&B before; %s\n", (long long)s->rows, (long long)s->taken,
+               s->sent ? "written" : "W&B has just that");
+    printf("tables of %s: %zu runs, %zu of them there already; %zu tables written; the tag taken from %zu older runs\n",
+           date_text(to, day), s->runs, s->runs_there, s->tables, s->untagged);
+}
+
+/* A pull that was cut off left rows out: said, since the tables do not show it. */
+static void warn(struct wandb_store *s, int32_t to)
+{
+    struct wandb_pull last = {0};
+    struct err err = {0};
+    char day[16];
+
+    if (wandb_pull_last(s, &last, &err) != 1 || last.to < to)
+        cli_fail(&wandb_push_face, 0, "no pull that reaches %s has come to its end here: what is stored is pushed",
+                 date_text(to, day));
+}
+
+static int push(const struct push_conf *conf, struct talk *t)
+{
+    struct push_ask ask = {.config = t->config,
+                           .w = t->w,
+                           .base = t->base,
+                           .now_ms = clock_wall_ms(),
+                           .columns = (enum dataset_set)conf->columns,
+                           .again = conf->again,
+                           .no_dataset = conf->tables_only};
+    struct push_sum sum = {0};
+    struct err err = {0};
+    int r = talk_days(&wandb_push_face, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
+
+    if (r >= 0)
+        return r;
+    if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
+        return cli_fail(&wandb_push_face, talk_code(&err), "%s", err.msg);
+    warn(ask.store, ask.to);
+    if (wandb_push(&ask, &sum, &err) < 0)
+        r = cli_fail(&wandb_push_face, talk_code(&err), "%s", err.msg);
+    else {
+        say(conf, &sum, ask.to);
+        r = EXIT_OK;
+    }
+    wandb_store_close(ask.store);
+    return r;
+}
+
+int cmd_wandb_push(int argc, char **argv)
+{
+    struct push_conf conf = {0};
+    struct talk t = {0};
+    int argi, r = cli_parse(&wandb_push_face, &conf, argc, argv, &argi);
+
+    if (r < 0 && argi < argc)
+        r = cli_fail(&wandb_push_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+    if (r < 0)
+        r = talk_open(&wandb_push_face, &conf.talk, true, &t);
+    if (r < 0)
+        r = push(&conf, &t);
+    talk_close(&t);
+    opt_fini(push_opts, &conf);
+    return r;
+}

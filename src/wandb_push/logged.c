@@ -1,0 +1,296 @@
+/* logged.c: what is asked to make a run, fill it, end it and tag it. */
+#include "wandb_push/logged.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "wandb_pull/ask.h"
+#include "wandb_push/upsert.h"
+
+#define TEXT_MAX (16u << 20)
+
+static const char create_files[] =
+    "mutation CreateRunFiles($entity:String!,$project:String!,$run:String!,$files:[String!]!){createRunFiles(input:{"
+    "entityName:$entity,projectName:$project,runName:$run,files:$files}){runID uploadHeaders files{name uploadUrl}}}";
+
+/* ---- names ---- */
+
+static void name_run(struct logged *l)
+{
+    char sum[SHA256_HEX_SIZE];
+
+    buf_reset(&l->text);
+    buf_addf(&l->text, "%s\n%s\n%s\n%s\n%s\n", l->entity, l->project, l->name, l->tag ? l->tag : "",
+             l->salt ? l->salt : "");
+    for (size_t i = 0; l->set && i < l->set->n; i++)
+        buf_addf(&l->text, "%s %s\n", l->set->v[i].key, sha256_hex(buf_str(&l->set->v[i].file), sum));
+    digest_name(buf_str(&l->text), LOGGED_ID, l->id);
+}
+
+void logged_init(struct logged *l)
+{
+    char sum[SHA256_HEX_SIZE];
+
+    l->text = BUF_INIT(TEXT_MAX);
+    l->path = BUF_INIT(4096);
+    name_run(l);
+    for (size_t i = 0; l->set && i < l->set->n; i++) {
+        const struct table *t = &l->set->v[i];
+        sha256_hex(buf_str(&t->media), sum);
+        l->sums[i] = mem_str(sum);
+        l->paths[i] = mem_fmt("media/table/%s_0_%.20s.table.json", t->key, sum);
+        l->names[i] = mem_fmt("run-%s-%s", l->id, t->key);
+        l->files[i] = mem_fmt("%s.table.json", t->key);
+        l->artifacts[i] = (struct artifact){.entity = l->entity,
+                                            .project = l->project,
+                                            .run = l->id,
+                                            .type = "run_table",
+                                            .name = l->names[i],
+                                            .file = l->files[i],
+                                            .bytes = buf_str(&t->file)};
+        artifact_init(&l->artifacts[i]);
+    }
+}
+
+void logged_fini(struct logged *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < TABLES_MAX; i++) {
+        artifact_fini(&l->artifacts[i]);
+        free(l->names[i]);
+        free(l->files[i]);
+        free(l->paths[i]);
+        free(l->sums[i]);
+        free(l->urls[i]);
+    }
+    free_headers(l->headers);
+    free(l->storage_id);
+    buf_fini(&l->text);
+    buf_fini(&l->path);
+}
+
+/* ---- begin, tag ---- */
+
+static int upsert_next(struct logged *l, bool latest, struct wandb_request *ret, struct err *err)
+{
+    struct json j = json_on(&l->text);
+
+    if (l->at)
+        return 0;
+    buf_reset(&l->text);
+    json_obj(&j, NULL);
+    if (latest)
+        json_cstr(&j, "id", l->storage_id);
+    else {
+        json_cstr(&j, "name", l->id);
+        json_cstr(&j, "project", l->project);
+        json_cstr(&j, "entity", l->entity);
+        json_cstr(&j, "jobType", l->job_type);
+    }
+    json_cstr(&j, "displayName", l->name);
+    json_cstr(&j, "config", l->config);
+    json_arr(&j, "tags");
+    if (l->tag)
+        json_cstr(&j, NULL, l->tag);
+    if (latest)
+        json_cstr(&j, NULL, l->latest);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    return upsert_request(&l->text, ret, err);
+}
+
+static int begin_next(void *self, struct wandb_request *ret, struct err *err)
+{
+    return upsert_next(self, false, ret, err);
+}
+
+static int tag_next(void *self, struct wandb_request *ret, struct err *err)
+{
+    return upsert_next(self, true, ret, err);
+}
+
+static int upsert_take(void *self, const struct wandb_answer *a, struct err *err)
+{
+    struct logged *l = self;
+    const char *id = answer_text(a->data, "upsertBucket.bucket.id");
+
+    if (!id)
+        return err_set(err, -EBADMSG, "W&B's answer has no run, so '%.60s' cannot be logged", l->name);
+    free(l->storage_id);
+    l->storage_id = mem_str(id);
+    l->at = 1;
+    return 0;
+}
+
+struct errand logged_begin(struct logged *l)
+{
+    l->at = 0;
+    return (struct errand){begin_next, upsert_take, l};
+}
+
+struct errand logged_tag(struct logged *l)
+{
+    l->at = 0;
+    return (struct errand){tag_next, upsert_take, l};
+}
+
+/* ---- files: 0 where they go, then one after the other ---- */
+
+static int files_next(void *self, struct wandb_request *ret, struct err *err)
+{
+    struct logged *l = self;
+    struct json j = json_on(&l->text);
+
+    if (!l->set || l->at > l->set->n)
+        return 0;
+    if (l->at) {
+        *ret = (struct wandb_request){.op = "upload",
+                                      .method = "PUT",
+                                      .url = l->urls[l->at - 1],
+                                      .headers = (const char *const *)l->headers,
+                                      .body = buf_str(&l->set->v[l->at - 1].media)};
+        return 1;
+    }
+    buf_reset(&l->text);
+    json_obj(&j, NULL);
+    json_cstr(&j, "entity", l->entity);
+    json_cstr(&j, "project", l->project);
+    json_cstr(&j, "run", l->id);
+    json_arr(&j, "files");
+    for (size_t i = 0; i < l->set->n; i++)
+        json_cstr(&j, NULL, l->paths[i]);
+    json_end_arr(&j);
+    json_end_obj(&j);
+    *ret = (struct wandb_request){.op = "CreateRunFiles", .query = create_files, .variables = buf_str(&l->text)};
+    return l->text.err ? err_set(err, l->text.err, "the names of the files of a run are too long") : 1;
+}
+
+static int files_take(void *self, const struct wandb_answer *a, struct err *err)
+{
+    struct logged *l = self;
+    const json_t *made = answer_at(a->data, "createRunFiles"), *files = json_object_get(made, "files");
+
+    if (l->at++)
+        return 0;
+    free_headers(l->headers);
+    l->headers = upload_headers(json_object_get(made, "uploadHeaders"));
+    for (size_t i = 0; i < l->set->n; i++) {
+        free(l->urls[i]);
+        l->urls[i] = NULL;
+        for (size_t k = 0; k < json_array_size(files) && !l->urls[i]; k++) {
+            const json_t *file = json_array_get(files, k);
+            const char *name = answer_text(file, "name"), *url = answer_text(file, "uploadUrl");
+            if (name && url && strcmp(name, l->paths[i]) == 0)
+                l->urls[i] = mem_str(url);
+        }
+        if (!l->urls[i])
+            return err_set(err, -EBADMSG, "W&B's answer has no place for '%.100s'", l->paths[i]);
+    }
+    return 0;
+}
+
+struct errand logged_files(struct logged *l)
+{
+    l->at = 0;
+    return (struct errand){files_next, files_take, l};
+}
+
+/* ---- finish ---- */
+
+static void table_value(const struct logged *l, size_t i, struct json *j)
+{
+    const struct table *t = &l->set->v[i];
+    AUTO_BUF path = BUF_INIT(1024);
+
+    buf_addf(&path, "wandb-client-artifact://%s/%s", l->artifacts[i].client, l->files[i]);
+    json_obj(j, t->key);
+    json_cstr(j, "_type", "table-file");
+    json_cstr(j, "path", l->paths[i]);
+    json_cstr(j, "sha256", l->sums[i]);
+    json_int(j, "size", (int64_t)t->media.len);
+    json_int(j, "ncols", (int64_t)t->n_cols);
+    json_int(j, "nrows", (int64_t)t->n_rows);
+    json_cstr(j, "log_mode", "IMMUTABLE");
+    json_str(j, "artifact_path", buf_str(&path));
+    json_end_obj(j);
+}
+
+void logged_history(const struct logged *l, struct buf *ret)
+{
+    struct json j = json_on(ret);
+
+    json_obj(&j, NULL);
+    json_int(&j, "_step", 0);
+    json_fixed(&j, "_timestamp", l->at_ms, 1000);
+    json_int(&j, "_runtime", 0);
+    for (size_t i = 0; l->set && i < l->set->n; i++)
+        table_value(l, i, &j);
+    if (l->set && l->set->warning)
+        json_cstr(&j, "warning", "No data");
+    json_end_obj(&j);
+}
+
+static void stream_file(struct json *j, const char *name, struct str line)
+{
+    json_obj(j, name);
+    json_int(j, "offset", 0);
+    json_arr(j, "content");
+    json_str(j, NULL, line);
+    json_end_arr(j);
+    json_end_obj(j);
+}
+
+static int finish_next(void *self, struct wandb_request *ret, struct err *err)
+{
+    struct logged *l = self;
+    struct json j = json_on(&l->text);
+    AUTO_BUF line = BUF_INIT(TEXT_MAX);
+
+    if (l->at)
+        return 0;
+    buf_reset(&l->path);
+    buf_adds(&l->path, "/files");
+    ask_path_part(&l->path, l->entity);
+    ask_path_part(&l->path, l->project);
+    ask_path_part(&l->path, l->id);
+    buf_adds(&l->path, "/file_stream");
+    logged_history(l, &line);
+    buf_reset(&l->text);
+    json_obj(&j, NULL);
+    json_obj(&j, "files");
+    if (l->set) {
+        stream_file(&j, "wandb-history.jsonl", buf_str(&line));
+        stream_file(&j, "wandb-summary.json", buf_str(&line));
+    }
+    json_end_obj(&j);
+    json_arr(&j, "uploaded");
+    for (size_t i = 0; l->set && i < l->set->n; i++)
+        json_cstr(&j, NULL, l->paths[i]);
+    json_end_arr(&j);
+    json_bool(&j, "complete", true);
+    json_int(&j, "exitcode", 0);
+    json_end_obj(&j);
+    *ret = (struct wandb_request){.op = "file_stream",
+                                  .method = "POST",
+                                  .url = l->path.p,
+                                  .body = buf_str(&l->text),
+                                  .try_ms = 180000};
+    return l->text.err || l->path.err || line.err ? err_set(err, -EMSGSIZE, "a name is too long for W&B") : 1;
+}
+
+static int finish_take(void *self, const struct wandb_answer *a, struct err *err)
+{
+    (void)a;
+    (void)err;
+    ((struct logged *)self)->at = 1;
+    return 0;
+}
+
+struct errand logged_finish(struct logged *l)
+{
+    l->at = 0;
+    return (struct errand){finish_next, finish_take, l};
+}

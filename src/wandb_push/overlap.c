@@ -1,0 +1,185 @@
+/* overlap.c: runs out of the store, company by company into the sweep, and what came of it in words. */
+#include "wandb_push/overlap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/overlap.h"
+#include "wandb/days.h"
+#include "wandb_pull/ask.h"
+
+struct finding {
+    const struct wandb_config *c;
+    const char *company;
+    struct overlaps *to;
+    struct err *err;
+    const struct company *last; /* of the team before, which is mostly the same */
+    const char *team;
+};
+
+static const char *keep(struct overlaps *o, const char *s)
+{
+    return arena_strn(&o->arena, s, strlen(s));
+}
+
+static int take(void *arg, const struct wandb_run *r)
+{
+    struct finding *f = arg;
+    struct overlaps *o = f->to;
+
+    if (!f->team || strcmp(f->team, r->team) != 0) {
+        f->team = keep(o, r->team);
+        f->last = wandb_config_company(f->c, r->team);
+    }
+    if (!f->last || (f->company && strcmp(f->company, f->last->name) != 0) || !r->host[0] || r->gpus == 0 ||
+        !wandb_project_counts(f->last, r->project) || wandb_tagged(r->tags, f->c->ignore_tags, f->c->n_ignore_tags))
+        return 0;
+    if (o->n == OVERLAP_RUNS_MAX)
+        return err_set(f->err, -E2BIG, "there are more than %d runs in that time: ask for a shorter one",
+                       OVERLAP_RUNS_MAX);
+    VEC_ROOM(o->v, o->n, o->cap);
+    o->v[o->n++] = (struct overlap){.company = f->last,
+                                    .team = f->team,
+                                    .project = keep(o, r->project),
+                                    .id = keep(o, r->id),
+                                    .host = keep(o, r->host),
+                                    .state = keep(o, r->state),
+                                    .from_ms = r->created_ms,
+                                    .until_ms = r->heartbeat_ms};
+    return 0;
+}
+
+static int by_company(const void *a, const void *b)
+{
+    const struct overlap *x = a, *y = b;
+    int r = strcmp(x->company->name, y->company->name);
+
+    if (r == 0)
+        r = strcmp(x->team, y->team);
+    if (r == 0)
+        r = strcmp(x->project, y->project);
+    return r ? r : strcmp(x->id, y->id);
+}
+
+/* Those of one company, [from, to): what meets nobody goes; the others are moved to `keep_at`. */
+static size_t of_company(struct overlaps *o, size_t from, size_t to, size_t keep_at)
+{
+    size_t n = to - from, kept = 0;
+    AUTO_FREE struct overlap_run *runs = mem_zero(n, sizeof(*runs));
+    AUTO_FREE struct overlap *found = mem_zero(n, sizeof(*found));
+
+    for (size_t i = 0; i < n; i++)
+        runs[i] = (struct overlap_run){.host = o->v[from + i].host,
+                                       .from_ms = o->v[from + i].from_ms,
+                                       .until_ms = o->v[from + i].until_ms,
+                                       .of = i};
+    size_t groups = overlap_find(runs, n);
+    for (size_t i = 0; i < n; i++) /* by host and beginning: without devices groups follow each other */
+        if (runs[i].group) {
+            found[kept] = o->v[from + runs[i].of];
+            found[kept].late = runs[i].late;
+            found[kept++].group = o->groups + runs[i].group;
+        }
+    if (kept)
+        memcpy(o->v + keep_at, found, kept * sizeof(*found));
+    o->groups += groups;
+    return keep_at + kept;
+}
+
+int overlaps_find(struct wandb_store *s, const struct wandb_config *c, const char *company, int32_t from, int32_t to,
+                  struct overlaps *ret, struct err *err)
+{
+    struct wandb_ask ask = {.from = from, .to = to};
+    struct finding f = {.c = c, .company = company, .to = ret, .err = err};
+    size_t kept = 0;
+
+    *ret = (struct overlaps){0};
+    int64_t r = wandb_runs_each(s, &ask, take, &f, err);
+    if (r < 0)
+        return (int)r;
+    if (ret->n)
+        qsort(ret->v, ret->n, sizeof(*ret->v), by_company);
+    for (size_t i = 0, next; i < ret->n; i = next) {
+        for (next = i; next < ret->n && ret->v[next].company == ret->v[i].company; next++) {
+        }
+        kept = of_company(ret, i, next, kept);
+    }
+    ret->n = kept;
+    return 0;
+}
+
+void overlaps_fini(struct overlaps *o)
+{
+    if (!o)
+        return;
+    free(o->v);
+    arena_fini(&o->arena);
+    *o = (struct overlaps){0};
+}
+
+/* ---- words ---- */
+
+void overlap_url(struct buf *out, const char *base_url, const struct overlap *run)
+{
+    struct str base = str_of(base_url);
+
+    while (str_ends(base, "/"))
+        base.len--;
+    buf_addstr(out, str_eq(base, WANDB_BASE_URL) ? STR("https://wandb.ai") : base);
+    ask_path_part(out, run->team);
+    ask_path_part(out, run->project);
+    buf_adds(out, "/runs");
+    ask_path_part(out, run->id);
+    buf_adds(out, "/overview");
+}
+
+static void moment(struct buf *out, const struct zone *zone, int64_t at_ms)
+{
+    struct civil c;
+
+    zone_civil(zone, at_ms, &c);
+    buf_addf(out, "%04d-%02d-%02d %02d:%02d", c.year, c.month, c.day, c.hour, c.minute);
+}
+
+size_t overlaps_text(struct buf *out, const struct overlaps *o, size_t at, const struct zone *zone,
+                     const char *base_url)
+{
+    size_t end = at, late = 0;
+
+    for (; end < o->n && o->v[end].company == o->v[at].company; end++)
+        late += o->v[end].late;
+    buf_addf(out, "%zu %s of %s began on a host while another was there", late, late == 1 ? "run" : "runs",
+             o->v[at].company->name);
+    for (size_t i = at; i < end && i < at + OVERLAP_SHOWN; i++) {
+        const struct overlap *r = &o->v[i];
+        if (i == at || r->group != o->v[i - 1].group)
+            buf_addf(out, "\non %s:", r->host);
+        buf_adds(out, "\n  ");
+        moment(out, zone, r->from_ms);
+        buf_adds(out, " to ");
+        moment(out, zone, r->until_ms);
+        buf_addc(out, ' ');
+        overlap_url(out, base_url, r);
+    }
+    if (end - at > OVERLAP_SHOWN)
+        buf_addf(out, "\nand %zu more: muster wandb overlap", end - at - OVERLAP_SHOWN);
+    return end;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void overlaps_teams(struct buf *out, const struct overlaps *o)
+{
+    AUTO_FREE const char **teams = mem_zero(o->n, sizeof(*teams));
+
+    for (size_t i = 0; i < o->n; i++)
+        teams[i] = o->v[i].team;
+    if (o->n)
+        qsort(teams, o->n, sizeof(*teams), by_text);
+    for (size_t i = 0; i < o->n; i++)
+        if (i == 0 || strcmp(teams[i], teams[i - 1]) != 0)
+            buf_addf(out, "%s%s", out->len ? "\n" : "", teams[i]);
+}

@@ -1,0 +1,67 @@
+/*
+ * tables.h: the report's tables as W&B shows them: which of them belong to which run, under which keys, and the JSON of
+ * each. Pure: run-days in, tables out.
+ *
+ * T1 Keys, headings, order of rows and rounding are the old tool's (docs/wandb.md). T2 The same run-days make the same
+ * bytes. T3 Numbers are exact decimals; hours and percents have a decimal always, as a Python float is written.
+ */
+#ifndef WANDB_PUSH_TABLES_H
+#define WANDB_PUSH_TABLES_H
+
+#include "report/report.h"
+#include "report/report_rows.h"
+#include "wandb_pull/config.h"
+
+#define TABLE_ROWS_MAX  200000 /* W&B shows no more of an artifact ... */
+#define TABLE_MEDIA_MAX 10000  /* ... nor of the copy beside the run: the rest is left out of that */
+#define TABLES_MAX      8      /* of a run */
+#define TABLES_WEEK     6      /* weeks begin on Sunday */
+#define TABLES_WEEKS    4      /* of a short weekly table */
+#define TABLES_OVERALL  "overall"
+
+struct table {
+    const char *key;  /* "company_daily_gpu_usage" */
+    struct buf file;  /* <key>.table.json of the artifact */
+    struct buf media; /* of the run's own files */
+    size_t n_cols, n_rows;
+};
+
+/* What one run has. */
+struct table_set {
+    const char *tag; /* "overall", or the company's name (borrowed) */
+    size_t n;
+    struct table v[TABLES_MAX];
+    bool warning; /* there is nothing in some of them, and the run says so */
+};
+
+struct tables {
+    size_t n;
+    struct table_set *sets; /* overall first, then companies by name */
+};
+
+struct tables_ask {
+    const struct company *companies;
+    size_t n_companies;
+    const struct run_day *runs;
+    size_t n_runs;
+    int32_t from,
+        to; /* the days pushed: companies without nodes on all of them are left out of the companies' tables */
+    int32_t (*day_minutes)(void *arg, int32_t day); /* as in struct report_ask */
+    void *arg;
+    const struct cpu_lent *cpus; /* as in struct wandb_config */
+    size_t n_cpus;
+};
+/* Tables reach back to the first day any company had nodes. -E2BIG as report_make, or a table has too many rows. */
+int tables_make(const struct tables_ask *ask, struct tables *ret, struct err *err);
+void tables_fini(struct tables *t);
+
+/* Nodes are assigned on some day of [from, to]. */
+bool tables_active(const struct company *co, int32_t from, int32_t to);
+/* The last day up to `to` on which it has nodes: `to` itself while it does. INT32_MIN: there is none. */
+int32_t tables_last_day(const struct company *co, int32_t to);
+
+/* One table of the first rows (0: of all); without rows it has the one column "column". */
+int tables_write(const char *key, const struct rows *rows, size_t first, struct table *ret, struct err *err);
+void table_fini(struct table *t);
+
+#endif

@@ -1,0 +1,40 @@
+/* tagged.h: runs of a project that have a tag, and how it is taken from one of them. Pure, as artifact.h is. */
+#ifndef WANDB_PUSH_TAGGED_H
+#define WANDB_PUSH_TAGGED_H
+
+#include "wandb_pull/errand.h"
+
+struct tagged_run {
+    char *storage_id, *id;
+    char *display, *notes, *group, *config; /* as they are written back; NULL: null */
+    size_t n_tags;
+    char **tags;
+};
+
+struct tagged {
+    /* told, and borrowed */
+    const char *entity, *project, *tag;
+    /* found out */
+    size_t n, cap;
+    struct tagged_run *v; /* in W&B's order */
+    bool done;
+    char *cursor;
+    struct buf text;
+};
+#define TAGGED_MAX 100000
+void tagged_init(struct tagged *t);
+void tagged_fini(struct tagged *t);
+struct errand tagged_errand(struct tagged *t); /* a project that is not there has none */
+bool tagged_has(const struct tagged_run *r, const char *tag);
+
+/* The tag is taken from one of them; all else is written back as it was. */
+struct untag {
+    const struct tagged_run *run;
+    const char *tag;
+    bool done;
+    struct buf text;
+};
+struct errand untag_errand(struct untag *u);
+void untag_fini(struct untag *u);
+
+#endif
