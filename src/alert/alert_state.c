@@ -14,7 +14,7 @@ struct entry {
     bool before; /* it fired before this start, and was not found since */
 };
 
-struct lookout {
+struct alert_states {
     struct entry *v;
     size_t n, cap;
     size_t *slots, n_slots; /* index + 1 into v; 0: empty. A power of two */
@@ -35,15 +35,15 @@ static uint64_t key_of(const char *rule, const char *subject)
     return mix(mix(0xcbf29ce484222325u, rule), subject);
 }
 
-struct lookout *lookout_new(int64_t now_ms)
+struct alert_states *alert_states_new(int64_t now_ms)
 {
-    struct lookout *w = mem_zero(1, sizeof(*w));
+    struct alert_states *w = mem_zero(1, sizeof(*w));
 
     w->started_ms = w->now_ms = now_ms;
     return w;
 }
 
-void lookout_free(struct lookout *w)
+void alert_states_free(struct alert_states *w)
 {
     if (!w)
         return;
@@ -55,7 +55,7 @@ void lookout_free(struct lookout *w)
     free(w);
 }
 
-static void place(struct lookout *w, size_t i)
+static void place(struct alert_states *w, size_t i)
 {
     size_t at = w->v[i].key & (w->n_slots - 1);
 
@@ -64,7 +64,7 @@ static void place(struct lookout *w, size_t i)
     w->slots[at] = i + 1;
 }
 
-static void index_again(struct lookout *w)
+static void index_again(struct alert_states *w)
 {
     size_t want = 64;
 
@@ -77,7 +77,7 @@ static void index_again(struct lookout *w)
         place(w, i);
 }
 
-static struct entry *find(struct lookout *w, const char *rule, const char *subject)
+static struct entry *find(struct alert_states *w, const char *rule, const char *subject)
 {
     uint64_t key = key_of(rule, subject);
 
@@ -89,7 +89,7 @@ static struct entry *find(struct lookout *w, const char *rule, const char *subje
     return NULL;
 }
 
-static struct entry *add(struct lookout *w, const struct alert *a)
+static struct entry *add(struct alert_states *w, const struct alert *a)
 {
     VEC_ROOM(w->v, w->n, w->cap);
     w->v[w->n] = (struct entry){.a = alert_copy(a), .key = key_of(a->rule, a->subject)};
@@ -101,33 +101,33 @@ static struct entry *add(struct lookout *w, const struct alert *a)
     return &w->v[w->n - 1];
 }
 
-void lookout_load(struct lookout *w, const struct alert *a, const struct alert_rule *r)
+void alert_states_load(struct alert_states *w, const struct alert *a, const struct alert_rule *r)
 {
     w->last_id = MAX(w->last_id, a->id);
     struct entry *e = find(w, a->rule, a->subject);
     if (a->notice && e && a->since_ms > e->a->since_ms) { /* the newest one counts */
         free(e->a);
         e->a = alert_copy(a);
-    } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < LOOKOUT_MAX) {
+    } else if (!e && (a->notice || alert_state(a) == ALERT_FIRING) && w->n < ALERT_STATES_MAX) {
         e = add(w, a);
         e->before = true;
         e->clear_ms = r ? r->clear_ms : 0;
     }
 }
 
-void lookout_set_last(struct lookout *w, int64_t id)
+void alert_states_set_last(struct alert_states *w, int64_t id)
 {
     w->last_id = MAX(w->last_id, id);
 }
 
-void lookout_begin(struct lookout *w, int64_t now_ms)
+void alert_states_begin(struct alert_states *w, int64_t now_ms)
 {
     w->now_ms = now_ms;
     for (size_t i = 0; i < w->n; i++)
         w->v[i].seen = false;
 }
 
-void lookout_see(struct lookout *w, const struct alert_rule *r, const struct alert_finding *f)
+void alert_states_see(struct alert_states *w, const struct alert_rule *r, const struct alert_finding *f)
 {
     struct entry *e = find(w, r->name, f->subject);
     struct alert a = {.severity = f->severity >= 0 ? f->severity : r->severity,
@@ -163,7 +163,7 @@ void lookout_see(struct lookout *w, const struct alert_rule *r, const struct ale
         struct alert *to = alert_copy(&a);
         free(e->a);
         e->a = to;
-    } else if (w->n < LOOKOUT_MAX) {
+    } else if (w->n < ALERT_STATES_MAX) {
         e = add(w, &a);
     } else {
         return;
@@ -175,9 +175,9 @@ void lookout_see(struct lookout *w, const struct alert_rule *r, const struct ale
     e->clear_ms = r->clear_ms;
 }
 
-void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg)
+void alert_states_end(struct alert_states *w, alert_states_change_fn *change, void *arg)
 {
-    bool settling = w->now_ms - w->started_ms < LOOKOUT_SETTLE_MS;
+    bool settling = w->now_ms - w->started_ms < ALERT_STATES_SETTLE_MS;
     size_t kept = 0, before = w->n;
 
     for (size_t i = 0; i < w->n; i++) {
@@ -191,7 +191,7 @@ void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg)
         } else if (!e->seen && !e->a->fired_ms) {
             over = true;
         } else if (e->a->notice) { /* known, so that it is not told again */
-            over = w->now_ms - e->a->fired_ms >= LOOKOUT_NOTICE_MS;
+            over = w->now_ms - e->a->fired_ms >= ALERT_STATES_NOTICE_MS;
         } else if (!e->seen && !(e->before && settling)) {
             e->gone_ms = e->gone_ms ? e->gone_ms : w->now_ms;
             if (w->now_ms - e->gone_ms >= e->clear_ms) {
@@ -222,7 +222,7 @@ static int newest_first(const void *x, const void *y)
     return c ? c : str_natural(a->place, b->place);
 }
 
-const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n)
+const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n)
 {
     if (w->n > w->cap_all) {
         w->cap_all = w->cap;
@@ -238,7 +238,7 @@ const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n)
     return w->all;
 }
 
-const struct alert *lookout_find(const struct lookout *w, int64_t id)
+const struct alert *alert_states_find(const struct alert_states *w, int64_t id)
 {
     for (size_t i = 0; i < w->n; i++)
         if (w->v[i].a->id == id && id)
@@ -246,7 +246,7 @@ const struct alert *lookout_find(const struct lookout *w, int64_t id)
     return NULL;
 }
 
-const struct alert *lookout_told(struct lookout *w, const char *rule, const char *subject, int64_t now_ms,
+const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
                                  const char *told_to)
 {
     struct entry *e = find(w, rule, subject);
@@ -263,7 +263,7 @@ const struct alert *lookout_told(struct lookout *w, const char *rule, const char
     return to;
 }
 
-size_t lookout_firing(const struct lookout *w)
+size_t alert_states_firing(const struct alert_states *w)
 {
     size_t n = 0;
 

@@ -4,9 +4,9 @@
  * time it happened, and is resolved as it fires.
  *
  * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; one that fired before a restart is
- * not resolved until it was found again or LOOKOUT_SETTLE_MS have gone by, since at first nobody was heard of yet. W3
+ * not resolved until it was found again or ALERT_STATES_SETTLE_MS have gone by, since at first nobody was heard of yet. W3
  * Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is the
- * same one, also after a restart, for LOOKOUT_NOTICE_MS.
+ * same one, also after a restart, for ALERT_STATES_NOTICE_MS.
  */
 #ifndef ALERT_ALERT_STATE_H
 #define ALERT_ALERT_STATE_H
@@ -14,31 +14,31 @@
 #include "alert/rule.h"
 #include "model/alert.h"
 
-#define LOOKOUT_MAX       20000  /* alerts at once, pending ones too */
-#define LOOKOUT_SETTLE_MS 120000 /* after a start */
-#define LOOKOUT_NOTICE_MS (2 * 86400000ll)
+#define ALERT_STATES_MAX       20000  /* alerts at once, pending ones too */
+#define ALERT_STATES_SETTLE_MS 120000 /* after a start */
+#define ALERT_STATES_NOTICE_MS (2 * 86400000ll)
 
-struct lookout;
-struct lookout *lookout_new(int64_t now_ms);
-void lookout_free(struct lookout *w);
+struct alert_states;
+struct alert_states *alert_states_new(int64_t now_ms);
+void alert_states_free(struct alert_states *w);
 /* Read back: it fired, and was not resolved; or a notice. r NULL: its rule is not there any more. */
-void lookout_load(struct lookout *w, const struct alert *a, const struct alert_rule *r);
-void lookout_set_last(struct lookout *w, int64_t id); /* numbers given out so far */
+void alert_states_load(struct alert_states *w, const struct alert *a, const struct alert_rule *r);
+void alert_states_set_last(struct alert_states *w, int64_t id); /* numbers given out so far */
 
 /* A look: begin, then see for everything that is so, then end, which tells of what changed. */
-void lookout_begin(struct lookout *w, int64_t now_ms);
+void alert_states_begin(struct alert_states *w, int64_t now_ms);
 /* since_ms 0: since now, or since it was first seen. Text is borrowed for the call. */
-void lookout_see(struct lookout *w, const struct alert_rule *r, const struct alert_finding *f);
-typedef void lookout_change_fn(void *arg, const struct alert *a); /* it fired, or was resolved, just now */
-void lookout_end(struct lookout *w, lookout_change_fn *change, void *arg);
+void alert_states_see(struct alert_states *w, const struct alert_rule *r, const struct alert_finding *f);
+typedef void alert_states_change_fn(void *arg, const struct alert *a); /* it fired, or was resolved, just now */
+void alert_states_end(struct alert_states *w, alert_states_change_fn *change, void *arg);
 
 /* Those there are now: pending and firing, the worst first, then the newest; borrowed until the next look. */
-const struct alert *const *lookout_all(struct lookout *w, size_t *ret_n);
-const struct alert *lookout_find(const struct lookout *w, int64_t id);
+const struct alert *const *alert_states_all(struct alert_states *w, size_t *ret_n);
+const struct alert *alert_states_find(const struct alert_states *w, int64_t id);
 /* Somebody was told of it, again or for the first time; told_to: who by now is all (told.h). What it is then, borrowed
  * until the next look; NULL: it is not there. */
-const struct alert *lookout_told(struct lookout *w, const char *rule, const char *subject, int64_t now_ms,
+const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
                                  const char *told_to);
-size_t lookout_firing(const struct lookout *w);
+size_t alert_states_firing(const struct alert_states *w);
 
 #endif

@@ -13,22 +13,22 @@
 /* What somebody used in each hour: [hour, the newest first][0: then, else so many weeks before]. */
 struct user {
     const char *kind, *name; /* "company", "acme"; "cluster", "" */
-    int64_t used[HOURS][1 + HABIT_WEEKS];
+    int64_t used[HOURS][1 + USUAL_WEEKS];
 };
 
 struct studying {
-    const struct study_ask *ask;
-    struct study *to;
+    const struct usage_baseline_ask *ask;
+    struct usage_baseline *to;
     struct err *err;
     struct arena mem; /* of one sum */
     struct user *users;
     size_t n, cap;
-    bool known[HOURS][1 + HABIT_WEEKS];
+    bool known[HOURS][1 + USUAL_WEEKS];
 };
 
 static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to_ms, struct usage_table *ret)
 {
-    const struct study_ask *a = k->ask;
+    const struct usage_baseline_ask *a = k->ask;
     struct sums_ask s = {.by = by,
                          .period = PERIOD_ALL,
                          .from_ms = from_ms,
@@ -90,7 +90,7 @@ static int sum_hour(struct studying *k, size_t hour, size_t week, int64_t from_m
 static void found(struct studying *k, enum usage_news_kind kind, const char *of, const char *name, int64_t since_ms,
                   bool weak, const struct buf *text)
 {
-    struct study *to = k->to;
+    struct usage_baseline *to = k->to;
     char subject[300];
 
     snprintf(subject, sizeof(subject), "%s%s%s", of, name[0] ? ":" : "", name);
@@ -105,37 +105,37 @@ static void found(struct studying *k, enum usage_news_kind kind, const char *of,
 
 static void judge(struct studying *k, const struct user *u)
 {
-    struct habit h[HOURS];
+    struct usual h[HOURS];
     char who[300];
     AUTO_BUF text = BUF_INIT(4096);
     int far[HOURS];
 
     for (size_t i = 0; i < HOURS; i++) {
-        int64_t before[HABIT_WEEKS];
-        for (size_t w = 0; w < HABIT_WEEKS; w++)
-            before[w] = k->known[i][w + 1] ? u->used[i][w + 1] : HABIT_UNKNOWN;
-        if (!k->known[i][0] || !habit_of(before, HABIT_WEEKS, &h[i]))
+        int64_t before[USUAL_WEEKS];
+        for (size_t w = 0; w < USUAL_WEEKS; w++)
+            before[w] = k->known[i][w + 1] ? u->used[i][w + 1] : USUAL_UNKNOWN;
+        if (!k->known[i][0] || !usual_of(before, USUAL_WEEKS, &h[i]))
             return;
-        far[i] = habit_far(&h[i], u->used[i][0], false);
+        far[i] = usual_far(&h[i], u->used[i][0], false);
     }
-    if (!habit_far(&h[0], u->used[0][0], true))
+    if (!usual_far(&h[0], u->used[0][0], true))
         return;
     bool begins = far[0];
     for (size_t i = 1; i < HOURS; i++)
         begins = begins && far[i] == far[0];
     snprintf(who, sizeof(who), "%s%s%s", u->name[0] ? u->kind : "the cluster", u->name[0] ? " " : "", u->name);
-    habit_text(&text, who, &h[0], u->used[0][0], k->ask->zone, k->ask->hour_ms);
+    usual_text(&text, who, &h[0], u->used[0][0], k->ask->zone, k->ask->hour_ms);
     found(k, USAGE_UNUSUAL, u->kind, u->name, k->ask->hour_ms - (HOURS - 1) * HOUR_MS, !begins, &text);
 }
 
-static int study_hours(struct studying *k)
+static int usage_baseline_hours(struct studying *k)
 {
     int r = 0;
 
     for (size_t i = 0; i < HOURS && r == 0; i++) {
         int64_t hour_ms = k->ask->hour_ms - (int64_t)i * HOUR_MS;
-        for (size_t w = 0; w <= HABIT_WEEKS && r == 0; w++)
-            r = sum_hour(k, i, w, w ? habit_before(k->ask->zone, hour_ms, (int)w) : hour_ms);
+        for (size_t w = 0; w <= USUAL_WEEKS && r == 0; w++)
+            r = sum_hour(k, i, w, w ? usual_before(k->ask->zone, hour_ms, (int)w) : hour_ms);
     }
     size_t from = k->to->n;
     for (size_t i = 0; i < k->n && r == 0 && k->to->n - from < FOUND_MAX; i++)
@@ -162,14 +162,14 @@ static void judge_day(struct studying *k, const struct usage_table *t, const cha
 }
 
 /* Of the day before the one that the next hour is in. */
-static int study_day(struct studying *k)
+static int usage_baseline_day(struct studying *k)
 {
     const struct zone *z = k->ask->zone;
     int32_t day = zone_date(z, k->ask->hour_ms + HOUR_MS) - 1;
     int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
     size_t n, n_teams, from = k->to->n;
-    const struct company *co = census_companies(k->ask->census, &n);
-    const struct allotment *team = census_allotments(k->ask->census, &n_teams);
+    const struct company *co = people_companies(k->ask->census, &n);
+    const struct allotment *team = people_allotments(k->ask->census, &n_teams);
     struct usage_table t;
 
     int r = n ? sum(k, BY_COMPANY, from_ms, to_ms, &t) : 0;
@@ -182,29 +182,29 @@ static int study_day(struct studying *k)
     return r;
 }
 
-int64_t study_hour(const struct zone *z, int64_t now_ms)
+int64_t usage_baseline_hour(const struct zone *z, int64_t now_ms)
 {
     int64_t next_ms, end_ms = zone_period(z, PERIOD_HOUR, 0, now_ms - LATE_MS, &next_ms);
 
     return zone_period(z, PERIOD_HOUR, 0, end_ms - 1, &next_ms);
 }
 
-int study_run(const struct study_ask *ask, struct study *ret, struct err *err)
+int usage_baseline_run(const struct usage_baseline_ask *ask, struct usage_baseline *ret, struct err *err)
 {
     struct studying k = {.ask = ask, .to = ret, .err = err};
 
-    *ret = (struct study){0};
-    int r = ask->skip_day ? 0 : study_day(&k);
+    *ret = (struct usage_baseline){0};
+    int r = ask->skip_day ? 0 : usage_baseline_day(&k);
     if (r == 0 && !ask->skip_hours)
-        r = study_hours(&k);
+        r = usage_baseline_hours(&k);
     arena_fini(&k.mem);
     free(k.users);
     return r;
 }
 
-void study_fini(struct study *s)
+void usage_baseline_fini(struct usage_baseline *s)
 {
     arena_fini(&s->mem);
     free(s->v);
-    *s = (struct study){0};
+    *s = (struct usage_baseline){0};
 }

@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "usage/sums.h"
 
-struct study_ask {
+struct usage_baseline_ask {
     int64_t hour_ms; /* the newest that is over and counted: where it began */
     const struct zone *zone;
-    const struct census *census;
+    const struct people *census;
     const struct sums_node *nodes; /* what they are called */
     size_t n_nodes;
     int (*usage)(void *arg, const struct usage_ask *ask,
@@ -28,16 +28,16 @@ struct study_ask {
     bool skip_day, skip_hours; /* the one or the other is not wanted */
 };
 
-struct study {
+struct usage_baseline {
     struct usage_news *v;
     size_t n, cap;
     struct arena mem; /* its text */
 };
 
 /* The newest hour that is over, and has been for ten minutes, in which what is late may come: where it began. */
-int64_t study_hour(const struct zone *z, int64_t now_ms);
-/* 0; -ECANCELED; what usage gave. ret is ended with study_fini in any case. */
-int study_run(const struct study_ask *ask, struct study *ret, struct err *err);
-void study_fini(struct study *s);
+int64_t usage_baseline_hour(const struct zone *z, int64_t now_ms);
+/* 0; -ECANCELED; what usage gave. ret is ended with usage_baseline_fini in any case. */
+int usage_baseline_run(const struct usage_baseline_ask *ask, struct usage_baseline *ret, struct err *err);
+void usage_baseline_fini(struct usage_baseline *s);
 
 #endif

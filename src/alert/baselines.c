@@ -11,24 +11,24 @@
 #define RETRY_MS    300000ll
 #define LIMIT_MS    120000
 
-struct habits {
+struct baselines {
     struct hub *h;
     bool running;
     int64_t done_ms;  /* the hour that was looked at last began */
     int64_t again_ms; /* not before; monotonic */
-    struct study found;
+    struct usage_baseline found;
 };
 
 struct errand {          /* a job */
     struct work_job job; /* first */
-    struct habits *x;
+    struct baselines *x;
     char dir[512], zone[ZONE_NAME_MAX];
     int64_t hour_ms;
-    struct census *census;
+    struct people *census;
     struct sums_node *nodes;
     size_t n_nodes;
     struct arena mem; /* of nodes */
-    struct study found;
+    struct usage_baseline found;
     int code;
     struct err err;
 };
@@ -51,7 +51,7 @@ static void errand_run(struct work_job *j)
     k->code = store_open_tools(&beside, k->dir, &k->err);
     if (k->code == 0)
         k->code = zone_load(k->zone, &z, &k->err);
-    struct study_ask ask = {.hour_ms = k->hour_ms,
+    struct usage_baseline_ask ask = {.hour_ms = k->hour_ms,
                             .zone = z,
                             .census = k->census,
                             .nodes = k->nodes,
@@ -61,7 +61,7 @@ static void errand_run(struct work_job *j)
                             .stop = job_stopped,
                             .stop_arg = j};
     if (k->code == 0)
-        k->code = study_run(&ask, &k->found, &k->err);
+        k->code = usage_baseline_run(&ask, &k->found, &k->err);
     store_close(beside);
     zone_free(z);
 }
@@ -70,23 +70,23 @@ static void errand_run(struct work_job *j)
 
 static void errand_free(struct errand *k)
 {
-    census_unref(k->census);
+    people_unref(k->census);
     arena_fini(&k->mem);
-    study_fini(&k->found);
+    usage_baseline_fini(&k->found);
     free(k);
 }
 
 static void errand_done(struct work_job *j)
 {
     struct errand *k = (struct errand *)j;
-    struct habits *x = k->x;
+    struct baselines *x = k->x;
 
     x->running = false;
     if (j->ran && k->code == 0) {
-        study_fini(&x->found);
+        usage_baseline_fini(&x->found);
         x->found = k->found;
         x->done_ms = k->hour_ms;
-        k->found = (struct study){0};
+        k->found = (struct usage_baseline){0};
     } else {
         x->again_ms = clock_mono_ms() + RETRY_MS;
         if (j->ran && hub_may_say(x->h, "habits", clock_wall_ms()))
@@ -108,14 +108,14 @@ static void call_nodes(struct errand *k, struct live *live)
                                          .name = arena_strn(&k->mem, v[i]->name, strlen(v[i]->name))};
 }
 
-static void begin(struct habits *x, const struct zone *z, int64_t hour_ms)
+static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
 {
     struct errand *k = mem_zero(1, sizeof(*k));
 
     *k = (struct errand){.job = {.run = errand_run, .done = errand_done}, .x = x, .hour_ms = hour_ms};
     mem_copy_str(k->dir, sizeof(k->dir), x->h->data);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
-    k->census = census_ref(x->h->api.census);
+    k->census = people_ref(x->h->api.census);
     call_nodes(k, x->h->live);
     x->running = work_add(x->h->work, &k->job, LIMIT_MS) == 0;
     if (x->running)
@@ -124,36 +124,36 @@ static void begin(struct habits *x, const struct zone *z, int64_t hour_ms)
     errand_free(k);
 }
 
-void habits_tick(struct habits *x, int64_t now_ms)
+void baselines_tick(struct baselines *x, int64_t now_ms)
 {
     struct ledger_stat st;
 
     if (x->running || !x->h->ledger || !x->h->work || clock_mono_ms() < x->again_ms)
         return;
     ledger_stat(x->h->ledger, now_ms, &st);
-    int64_t hour_ms = study_hour(st.zone, now_ms), end_ms = hour_ms + COUNT_HOUR_MS;
+    int64_t hour_ms = usage_baseline_hour(st.zone, now_ms), end_ms = hour_ms + COUNT_HOUR_MS;
     if (hour_ms != x->done_ms && (st.counted_to_ms >= end_ms || now_ms >= end_ms + PATIENCE_MS))
         begin(x, st.zone, hour_ms);
 }
 
-const struct usage_news *habits_now(const struct habits *x, size_t *ret_n)
+const struct usage_news *baselines_now(const struct baselines *x, size_t *ret_n)
 {
     *ret_n = x->found.n;
     return x->found.v;
 }
 
-struct habits *habits_new(struct hub *h)
+struct baselines *baselines_new(struct hub *h)
 {
-    struct habits *x = mem_zero(1, sizeof(*x));
+    struct baselines *x = mem_zero(1, sizeof(*x));
 
     x->h = h;
     return x;
 }
 
-void habits_free(struct habits *x)
+void baselines_free(struct baselines *x)
 {
     if (!x)
         return;
-    study_fini(&x->found);
+    usage_baseline_fini(&x->found);
     free(x);
 }

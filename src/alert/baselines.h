@@ -8,11 +8,11 @@
 #include "alert/rule.h"
 #include "hub/hub.h"
 
-struct habits;
-struct habits *habits_new(struct hub *h);
-void habits_free(struct habits *x); /* after the workers */
-void habits_tick(struct habits *x, int64_t now_ms);
+struct baselines;
+struct baselines *baselines_new(struct hub *h);
+void baselines_free(struct baselines *x); /* after the workers */
+void baselines_tick(struct baselines *x, int64_t now_ms);
 /* What was found last; borrowed until the loop turns. */
-const struct usage_news *habits_now(const struct habits *x, size_t *ret_n);
+const struct usage_news *baselines_now(const struct baselines *x, size_t *ret_n);
 
 #endif

@@ -81,7 +81,7 @@ static void see_hub(const struct alert_rule *r, const char *subject, const char 
  */
 static bool too_early(const struct scene *s, const struct node_now *n)
 {
-    int64_t grace_ms = s->live ? MIN(2 * live_rule(s->live)->down_after_ms, LOOKOUT_SETTLE_MS) : 0;
+    int64_t grace_ms = s->live ? MIN(2 * live_rule(s->live)->down_after_ms, ALERT_STATES_SETTLE_MS) : 0;
 
     return n->at_ms < s->started_ms && s->now_ms - s->started_ms < grace_ms;
 }
@@ -422,15 +422,15 @@ static void look_started(const struct alert_rule *r, const struct scene *s, see_
 static void look_bookings(const struct alert_rule *r, const struct scene *s, see_fn *see, void *arg)
 {
     size_t n;
-    const struct hold *const *v = s->book ? book_all(s->book, &n) : NULL;
+    const struct booking *const *v = s->book ? book_all(s->book, &n) : NULL;
 
     for (size_t i = 0; v && i < n; i++) {
         const char *others[USE_NAMES];
         size_t n_others = 0;
         char subject[40], text[640];
-        if (v[i]->kind != HOLD_BOOKING || hold_state(v[i], s->now_ms) != HOLD_ACTIVE)
+        if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], s->now_ms) != BOOKING_ACTIVE)
             continue;
-        enum hold_use use = hold_use(s->live, s->census, v[i], others, &n_others);
+        enum booking_use use = booking_use(s->live, s->census, v[i], others, &n_others);
         bool unused = r->limit == USE_UNUSED && use == USE_UNUSED;
         bool taken = r->limit == USE_OTHERS && (use == USE_OTHERS || use == USE_SHARED);
         if (!unused && !taken)
@@ -441,7 +441,7 @@ static void look_bookings(const struct alert_rule *r, const struct scene *s, see
                      v[i]->places, v[i]->person);
         else
             snprintf(text, sizeof(text), "%s has booked %.100s and does not use it", v[i]->person, v[i]->places);
-        AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)HOLD_PERSON_MAX * 2); /* the booker is the last */
+        AUTO_BUF persons = BUF_INIT(USE_NAMES * (size_t)BOOKING_PERSON_MAX * 2); /* the booker is the last */
         for (size_t k = 0; k < n_others && taken; k++)
             buf_addf(&persons, "%s, ", others[k]);
         buf_adds(&persons, v[i]->person);

@@ -28,15 +28,15 @@
 struct alerts_desk {
     struct hub *h;
     struct alert_rules *rules;
-    struct lookout *watch;
+    struct alert_states *watch;
     struct recent *recent;
     size_t n_recent, cap_recent;
     struct alert **past; /* newest last */
     size_t n_past, cap_past;
     const struct alert **past_list;
-    struct herald *herald;
+    struct alert_teller *herald;
     struct channel_now *channels;
-    struct habits *habits;
+    struct baselines *habits;
     struct gpus *gpus;
     struct alert **lost; /* of GPUs that are gone: copies of those that fire */
     size_t n_lost, cap_lost;
@@ -69,9 +69,9 @@ static void *open_alerts(struct hub *h)
 
     d->h = h;
     d->rules = alert_rules_new();
-    d->watch = lookout_new(clock_wall_ms());
-    d->herald = herald_new(h);
-    d->habits = habits_new(h);
+    d->watch = alert_states_new(clock_wall_ms());
+    d->herald = alert_teller_new(h);
+    d->habits = baselines_new(h);
     d->gpus = gpus_new();
     return d;
 }
@@ -85,9 +85,9 @@ static void close_alerts(void *self)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)
         free(d->silences[i]);
-    herald_free(d->herald);
+    alert_teller_free(d->herald);
     free(d->channels);
-    habits_free(d->habits);
+    baselines_free(d->habits);
     gpus_free(d->gpus);
     forget_lost(d);
     free(d->lost);
@@ -96,7 +96,7 @@ static void close_alerts(void *self)
     free(d->silences);
     free(d->recent);
     free(d->nodes);
-    lookout_free(d->watch);
+    alert_states_free(d->watch);
     alert_rules_free(d->rules);
     free(d);
 }
@@ -139,7 +139,7 @@ static void keep_over(struct alerts_desk *d, const struct alert *a, int64_t now_
     const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
 
     if (!r || !r->no_end || !a->told_ms)
-        herald_over(d->herald, a, now_ms);
+        alert_teller_over(d->herald, a, now_ms);
 }
 
 static void load_alert(void *arg, const struct note *n)
@@ -148,17 +148,17 @@ static void load_alert(void *arg, const struct note *n)
     struct err err = {0};
     struct alert *a = alert_read(n->bytes, &err);
 
-    lookout_set_last(d->watch, n->id);
+    alert_states_set_last(d->watch, n->id);
     if (!a) {
         log_warn("alert", "note %" PRId64 ": %s", n->id, err.msg);
         return;
     }
     if (alert_state(a) == ALERT_FIRING) {
-        lookout_load(d->watch, a, alert_rules_find(d->rules, a->rule));
+        alert_states_load(d->watch, a, alert_rules_find(d->rules, a->rule));
         free(a);
     } else if (a->resolved_ms > d->h->started_ms - PAST_MS) {
-        if (a->notice && a->fired_ms > d->h->started_ms - LOOKOUT_NOTICE_MS)
-            lookout_load(d->watch, a, alert_rules_find(d->rules, a->rule));
+        if (a->notice && a->fired_ms > d->h->started_ms - ALERT_STATES_NOTICE_MS)
+            alert_states_load(d->watch, a, alert_rules_find(d->rules, a->rule));
         keep_over(d, a, d->h->started_ms);
         keep_past(d, a);
     } else {
@@ -272,7 +272,7 @@ static void changed(void *arg, const struct alert *a)
 
 static void see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
-    lookout_see(((struct alerts_desk *)arg)->watch, r, f);
+    alert_states_see(((struct alerts_desk *)arg)->watch, r, f);
 }
 
 struct whole_scene { /* a scene and what it borrows from */
@@ -285,7 +285,7 @@ struct whole_scene { /* a scene and what it borrows from */
 static void copy_lost(struct alerts_desk *d)
 {
     size_t n;
-    const struct alert *const *v = lookout_all(d->watch, &n);
+    const struct alert *const *v = alert_states_all(d->watch, &n);
 
     forget_lost(d);
     for (size_t i = 0; i < n; i++)
@@ -321,7 +321,7 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
                           .channels = w->channels[0] ? w->channels : NULL,
                           .recent = d->recent,
                           .n_recent = d->n_recent};
-    w->s.usage = habits_now(d->habits, &w->s.n_usage);
+    w->s.usage = baselines_now(d->habits, &w->s.n_usage);
     copy_lost(d);
     w->s.lost = (const struct alert *const *)d->lost;
     w->s.n_lost = d->n_lost;
@@ -340,14 +340,14 @@ static void look_at_all(void *self, int64_t now_ms)
     int64_t begin_us = clock_thread_us();
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
-    habits_tick(d->habits, now_ms);
+    baselines_tick(d->habits, now_ms);
     scene_of(d, now_ms, &w);
     gpus_learn(d->gpus, &w.view, now_ms);
-    lookout_begin(d->watch, now_ms);
+    alert_states_begin(d->watch, now_ms);
     alert_rules_look(d->rules, &w.s, see, d);
-    lookout_end(d->watch, changed, d);
+    alert_states_end(d->watch, changed, d);
     alerts_desk_now(d->h, &now);
-    herald_tick(d->herald, &now, d->rules, d->watch, now_ms);
+    alert_teller_tick(d->herald, &now, d->rules, d->watch, now_ms);
     d->rest_ms = MIN((clock_thread_us() - begin_us) * LOOK_PART / 1000, LOOK_MOST);
 }
 
@@ -358,7 +358,7 @@ void alerts_desk_now(void *hub, struct alerts_now *ret)
     struct alerts_desk *d = ((struct hub *)hub)->alerts;
 
     *ret = (struct alerts_now){.silences = (const struct silence *const *)d->silences, .n_silences = d->n_silences};
-    ret->v = lookout_all(d->watch, &ret->n);
+    ret->v = alert_states_all(d->watch, &ret->n);
     d->past_list = mem_grow(d->past_list, MAX(d->n_past, 1u), sizeof(*d->past_list));
     for (size_t i = 0; i < d->n_past; i++)
         d->past_list[i] = d->past[d->n_past - 1 - i];
@@ -368,7 +368,7 @@ void alerts_desk_now(void *hub, struct alerts_now *ret)
     d->channels = mem_grow(d->channels, MAX(ret->n_channels, 1u), sizeof(*d->channels));
     for (size_t i = 0; i < ret->n_channels; i++) {
         d->channels[i] = c[i];
-        d->channels[i].passed = herald_passed(d->herald, c[i].name);
+        d->channels[i].passed = alert_teller_passed(d->herald, c[i].name);
     }
     ret->channels = d->channels;
 }

@@ -10,7 +10,7 @@
 #include "people/roll.h"
 #include "now/view.h"
 
-#define MINUTE_MS  REEL_MINUTE_MS
+#define MINUTE_MS  ALERT_REPLAY_NODE_MINUTE_MS
 #define HOUR_MS    3600000ll
 #define DAY_MS     86400000ll
 #define RECENT_MS  HOUR_MS /* as the hub's desk has it */
@@ -27,36 +27,36 @@ struct usage_past {
     bool days, hours;   /* are wanted */
     int32_t day;        /* looked at last */
     int64_t hour_ms;    /* the same; 0: none */
-    struct study of[2]; /* of the day; of the hour */
+    struct usage_baseline of[2]; /* of the day; of the hour */
     struct usage_news *v;
     size_t n;
 };
 
-struct hindsight {
+struct alert_replay {
     struct state_rule rule;
     struct usage_past usage;
-    struct census *census;
+    struct people *census;
     struct alert_rules *rules;
     const struct zone *zone;
     int64_t from_ms, to_ms, start_ms, until_ms;
-    struct reel **reels;
+    struct alert_replay_node **reels;
     size_t n_reels;
-    struct reel_ask ask;
+    struct alert_replay_node_ask ask;
     /* the past beside the nodes */
     struct recent *events; /* by time */
     size_t n_events, cap_events, first_event, next_event;
-    struct hold **holds; /* by when they were made */
-    size_t n_holds, cap_holds, next_hold;
+    struct booking **holds; /* by when they were made */
+    size_t n_holds, cap_holds, next_booking;
     /* now, as it was */
     struct live *live;
     struct book *book;
     struct roll *roll;
-    struct lookout *lookout;
+    struct alert_states *lookout;
     const struct node_now **nodes;
     size_t minutes;
     /* what was found */
-    struct hindsight_rule *tally;
-    uint8_t (*days)[(HINDSIGHT_DAYS_MAX + 8) / 8 + 1]; /* a bit for each, from first_day */
+    struct alert_replay_rule *tally;
+    uint8_t (*days)[(ALERT_REPLAY_DAYS_MAX + 8) / 8 + 1]; /* a bit for each, from first_day */
     int32_t first_day;
     size_t n_tally;
     struct alert **found; /* a ring once it is full */
@@ -70,7 +70,7 @@ static bool wanted(const struct alert_rules *rules, const char *name)
     return r && !r->off;
 }
 
-static void usage_begin(struct usage_past *u, const struct hindsight_ask *ask)
+static void usage_begin(struct usage_past *u, const struct alert_replay_ask *ask)
 {
     const struct view *v = ask->view;
 
@@ -90,25 +90,25 @@ static void usage_end(struct usage_past *u)
 {
     zone_free(u->zone);
     arena_fini(&u->mem);
-    study_fini(&u->of[0]);
-    study_fini(&u->of[1]);
+    usage_baseline_fini(&u->of[0]);
+    usage_baseline_fini(&u->of[1]);
     free(u->v);
     *u = (struct usage_past){0};
 }
 
-struct hindsight *hindsight_new(const struct hindsight_ask *ask)
+struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
 {
-    struct hindsight *r = mem_zero(1, sizeof(*r));
+    struct alert_replay *r = mem_zero(1, sizeof(*r));
     int64_t before = HOUR_MS;
     size_t n;
     const struct alert_rule *v = alert_rules_all(ask->rules, &n);
 
     r->rule = *ask->rule;
-    r->census = census_ref(ask->census);
+    r->census = people_ref(ask->census);
     r->rules = ask->rules;
     r->zone = ask->zone;
     r->to_ms = ask->to_ms / MINUTE_MS * MINUTE_MS;
-    r->from_ms = MAX(ask->from_ms / MINUTE_MS * MINUTE_MS, r->to_ms - HINDSIGHT_DAYS_MAX * DAY_MS);
+    r->from_ms = MAX(ask->from_ms / MINUTE_MS * MINUTE_MS, r->to_ms - ALERT_REPLAY_DAYS_MAX * DAY_MS);
     r->tally = mem_zero(n + 1, sizeof(*r->tally));
     r->days = mem_zero(n + 1, sizeof(*r->days));
     for (size_t i = 0; i < n; i++) {
@@ -123,22 +123,22 @@ struct hindsight *hindsight_new(const struct hindsight_ask *ask)
     r->reels = mem_zero(ask->view->n + 1, sizeof(*r->reels));
     for (size_t i = 0; i < ask->view->n; i++)
         if (!ask->view->nodes[i]->retired)
-            r->reels[r->n_reels++] = reel_new(ask->view->nodes[i]);
+            r->reels[r->n_reels++] = alert_replay_node_new(ask->view->nodes[i]);
     usage_begin(&r->usage, ask);
-    reel_ask_init(&r->ask, r->rules, &r->rule);
+    alert_replay_node_ask_init(&r->ask, r->rules, &r->rule);
     return r;
 }
 
 /* What only the run needs. */
-static void rest(struct hindsight *r)
+static void rest(struct alert_replay *r)
 {
     for (size_t i = 0; i < r->n_reels; i++)
-        reel_free(r->reels[i]);
+        alert_replay_node_free(r->reels[i]);
     r->n_reels = 0;
     for (size_t i = 0; i < r->n_holds; i++)
         free(r->holds[i]);
     r->n_holds = 0;
-    lookout_free(r->lookout);
+    alert_states_free(r->lookout);
     usage_end(&r->usage);
     live_free(r->live);
     book_free(r->book);
@@ -153,7 +153,7 @@ static void rest(struct hindsight *r)
     r->events = NULL;
 }
 
-void hindsight_free(struct hindsight *r)
+void alert_replay_free(struct alert_replay *r)
 {
     if (!r)
         return;
@@ -166,13 +166,13 @@ void hindsight_free(struct hindsight *r)
     free(r->tally);
     free(r->days);
     alert_rules_free(r->rules);
-    census_unref(r->census);
+    people_unref(r->census);
     free(r);
 }
 
 /* ---- what the rules found ---- */
 
-static struct hindsight_rule *tally_of(struct hindsight *r, const char *rule)
+static struct alert_replay_rule *tally_of(struct alert_replay *r, const char *rule)
 {
     for (size_t i = 0; i < r->n_tally; i++)
         if (strcmp(r->tally[i].rule->name, rule) == 0)
@@ -180,9 +180,9 @@ static struct hindsight_rule *tally_of(struct hindsight *r, const char *rule)
     return NULL;
 }
 
-static void found(struct hindsight *r, const struct alert *a)
+static void found(struct alert_replay *r, const struct alert *a)
 {
-    struct hindsight_rule *t = tally_of(r, a->rule);
+    struct alert_replay_rule *t = tally_of(r, a->rule);
     int64_t end = a->resolved_ms ? a->resolved_ms : r->until_ms;
 
     if (end < r->from_ms || !t)
@@ -199,8 +199,8 @@ static void found(struct hindsight *r, const struct alert *a)
         t->days++;
     }
     r->total++;
-    if (r->n_found == HINDSIGHT_ALERTS_MAX) { /* the oldest makes room */
-        size_t at = (r->total - 1) % HINDSIGHT_ALERTS_MAX;
+    if (r->n_found == ALERT_REPLAY_ALERTS_MAX) { /* the oldest makes room */
+        size_t at = (r->total - 1) % ALERT_REPLAY_ALERTS_MAX;
         free(r->found[at]);
         r->found[at] = alert_copy(a);
         return;
@@ -217,7 +217,7 @@ static void on_change(void *arg, const struct alert *a)
 
 static void on_see(void *arg, const struct alert_rule *rule, const struct alert_finding *f)
 {
-    lookout_see(arg, rule, f);
+    alert_states_see(arg, rule, f);
 }
 
 static int by_fired(const void *x, const void *y)
@@ -233,7 +233,7 @@ static int by_fired(const void *x, const void *y)
 
 static void take_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
-    struct hindsight *r = arg;
+    struct alert_replay *r = arg;
 
     if (e->at_ms > r->to_ms)
         return;
@@ -254,18 +254,18 @@ static int by_time(const void *x, const void *y)
 
 static int by_key(const void *x, const void *y)
 {
-    const struct reel *const *a = x, *const *b = y;
+    const struct alert_replay_node *const *a = x, *const *b = y;
 
-    return strcmp(reel_key(*a), reel_key(*b));
+    return strcmp(alert_replay_node_key(*a), alert_replay_node_key(*b));
 }
 
-static struct reel *reel_of(struct hindsight *r, const char *key)
+static struct alert_replay_node *reel_of(struct alert_replay *r, const char *key)
 {
     size_t low = 0, high = r->n_reels;
 
     while (low < high) {
         size_t mid = (low + high) / 2;
-        int c = strcmp(reel_key(r->reels[mid]), key);
+        int c = strcmp(alert_replay_node_key(r->reels[mid]), key);
         if (c == 0)
             return r->reels[mid];
         if (c < 0)
@@ -277,50 +277,50 @@ static struct reel *reel_of(struct hindsight *r, const char *key)
 }
 
 /* As it was to be when it was over: one that was given back ends there. Changes of one are not on record. */
-static void take_hold(void *arg, const struct hold *h)
+static void take_booking(void *arg, const struct booking *h)
 {
-    struct hindsight *r = arg;
-    struct hold one = *h;
+    struct alert_replay *r = arg;
+    struct booking one = *h;
 
-    one.until_ms = hold_end_ms(h);
+    one.until_ms = booking_end_ms(h);
     one.released_ms = 0;
     if (one.until_ms <= one.from_ms || r->n_holds == HOLDS_MAX)
         return;
     VEC_ROOM(r->holds, r->n_holds, r->cap_holds);
-    r->holds[r->n_holds++] = hold_copy(&one);
+    r->holds[r->n_holds++] = booking_copy(&one);
 }
 
 static int by_made(const void *x, const void *y)
 {
-    const struct hold *a = *(const struct hold *const *)x, *b = *(const struct hold *const *)y;
+    const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
 
     return a->created_ms != b->created_ms ? (a->created_ms < b->created_ms ? -1 : 1)
                                           : (a->id > b->id) - (a->id < b->id);
 }
 
-static int load_records(struct hindsight *r, const struct past_source *past, struct err *err)
+static int load_records(struct alert_replay *r, const struct past_source *past, struct err *err)
 {
     int64_t from_ms = r->start_ms - RECENT_MS;
-    int code = past->events ? past->events(past->procs_arg, from_ms, HINDSIGHT_EVENTS_MAX, take_event, r, err) : 0;
+    int code = past->events ? past->events(past->procs_arg, from_ms, ALERT_REPLAY_EVENTS_MAX, take_event, r, err) : 0;
 
     if (code >= 0 && past->holds)
-        code = past->holds(past->procs_arg, r->start_ms, r->to_ms, take_hold, r, err);
+        code = past->holds(past->procs_arg, r->start_ms, r->to_ms, take_booking, r, err);
     if (r->n_events)
         qsort(r->events, r->n_events, sizeof(*r->events), by_time);
     if (r->n_holds)
-        qsort(r->holds, r->n_holds, sizeof(struct hold *), by_made);
+        qsort(r->holds, r->n_holds, sizeof(struct booking *), by_made);
     if (r->n_reels)
-        qsort(r->reels, r->n_reels, sizeof(struct reel *), by_key);
+        qsort(r->reels, r->n_reels, sizeof(struct alert_replay_node *), by_key);
     for (size_t i = 0; i < r->n_events; i++) {
-        struct reel *of = reel_of(r, r->events[i].node);
+        struct alert_replay_node *of = reel_of(r, r->events[i].node);
         if (of)
-            reel_event(of, &r->events[i]);
+            alert_replay_node_event(of, &r->events[i]);
     }
-    size_t procs = HINDSIGHT_PROCS_MAX;
+    size_t procs = ALERT_REPLAY_PROCS_MAX;
     for (size_t i = 0; i < r->n_reels && code >= 0; i++) {
         code = past->stop && past->stop(past->stop_arg)
                    ? -ECANCELED
-                   : reel_begin(r->reels[i], past, r->start_ms, r->to_ms, procs, err);
+                   : alert_replay_node_begin(r->reels[i], past, r->start_ms, r->to_ms, procs, err);
         procs -= code > 0 ? (size_t)code : 0;
     }
     return MIN(code, 0);
@@ -328,7 +328,7 @@ static int load_records(struct hindsight *r, const struct past_source *past, str
 
 /* ---- bookings ---- */
 
-static const struct hold_now *as_now(const struct hold *h, struct hold_now *ret)
+static const struct booking_now *as_now(const struct booking *h, struct booking_now *ret)
 {
     if (!h)
         return NULL;
@@ -341,15 +341,15 @@ static const struct hold_now *as_now(const struct hold *h, struct hold_now *ret)
     return ret;
 }
 
-static void show_hold(struct hindsight *r, const struct hold *h, int64_t at_ms)
+static void show_booking(struct alert_replay *r, const struct booking *h, int64_t at_ms)
 {
     struct str rest = str_of(h->devices), one;
 
     while (str_cut(&rest, ',', &one)) {
         const struct node_now *n;
         const struct device_now *d = one.len ? live_find_device(r->live, one, &n) : NULL;
-        const struct hold *now, *next;
-        struct hold_now a, b;
+        const struct booking *now, *next;
+        struct booking_now a, b;
         if (!d)
             continue;
         book_of_device(r->book, one, at_ms, &now, &next);
@@ -358,22 +358,22 @@ static void show_hold(struct hindsight *r, const struct hold *h, int64_t at_ms)
     }
 }
 
-static void turned(void *arg, const struct hold *h, enum hold_state to)
+static void turned(void *arg, const struct booking *h, enum booking_state to)
 {
-    struct hindsight *r = arg;
+    struct alert_replay *r = arg;
 
     (void)to;
-    show_hold(r, h, r->until_ms);
+    show_booking(r, h, r->until_ms);
 }
 
-static void play_holds(struct hindsight *r, int64_t at_ms)
+static void play_holds(struct alert_replay *r, int64_t at_ms)
 {
-    size_t first = r->next_hold;
+    size_t first = r->next_booking;
 
-    for (; r->next_hold < r->n_holds && r->holds[r->next_hold]->created_ms <= at_ms; r->next_hold++)
-        book_load(r->book, r->holds[r->next_hold], at_ms);
-    for (size_t i = first; i < r->next_hold; i++)
-        show_hold(r, r->holds[i], at_ms);
+    for (; r->next_booking < r->n_holds && r->holds[r->next_booking]->created_ms <= at_ms; r->next_booking++)
+        book_load(r->book, r->holds[r->next_booking], at_ms);
+    for (size_t i = first; i < r->next_booking; i++)
+        show_booking(r, r->holds[i], at_ms);
     book_tick(r->book, at_ms, turned, r);
 }
 
@@ -385,11 +385,11 @@ static const struct identity *who(void *arg, const struct node_now *n, const str
 }
 
 /* As the hub's worker does, once an hour. */
-static int play_usage(struct usage_past *u, const struct census *census, const struct past_source *past, int64_t at_ms,
+static int play_usage(struct usage_past *u, const struct people *census, const struct past_source *past, int64_t at_ms,
                       struct err *err)
 {
-    int64_t hour_ms = u->zone ? study_hour(u->zone, at_ms) : 0;
-    struct study_ask ask = {.hour_ms = hour_ms,
+    int64_t hour_ms = u->zone ? usage_baseline_hour(u->zone, at_ms) : 0;
+    struct usage_baseline_ask ask = {.hour_ms = hour_ms,
                             .zone = u->zone,
                             .census = census,
                             .nodes = u->nodes,
@@ -408,8 +408,8 @@ static int play_usage(struct usage_past *u, const struct census *census, const s
             continue;
         ask.skip_hours = i == 0;
         ask.skip_day = i == 1;
-        study_fini(&u->of[i]);
-        r = study_run(&ask, &u->of[i], err);
+        usage_baseline_fini(&u->of[i]);
+        r = usage_baseline_run(&ask, &u->of[i], err);
     }
     u->day = day;
     u->hour_ms = hour_ms;
@@ -421,13 +421,13 @@ static int play_usage(struct usage_past *u, const struct census *census, const s
     return r;
 }
 
-static void play_minute(struct hindsight *r, int64_t at_ms)
+static void play_minute(struct alert_replay *r, int64_t at_ms)
 {
     struct view view;
 
     r->until_ms = at_ms;
     for (size_t i = 0; i < r->n_reels; i++)
-        reel_play(r->reels[i], r->live, at_ms);
+        alert_replay_node_play(r->reels[i], r->live, at_ms);
     live_tick(r->live, at_ms);
     play_holds(r, at_ms);
     while (r->first_event < r->n_events && r->events[r->first_event].at_ms <= at_ms - RECENT_MS)
@@ -445,27 +445,27 @@ static void play_minute(struct hindsight *r, int64_t at_ms)
                       .n_recent = r->next_event - r->first_event,
                       .usage = r->usage.v,
                       .n_usage = r->usage.n};
-    lookout_begin(r->lookout, at_ms);
+    alert_states_begin(r->lookout, at_ms);
     alert_rules_look(r->rules, &s, on_see, r->lookout);
-    lookout_end(r->lookout, on_change, r);
+    alert_states_end(r->lookout, on_change, r);
     r->minutes++;
 }
 
 /* How long a stretch may be loaded at once: a part of a day, since the store keeps minutes by the day. */
-static int64_t stretch(const struct hindsight *r)
+static int64_t stretch(const struct alert_replay *r)
 {
     static const int64_t hours[] = {24, 12, 6, 4, 3, 2};
     size_t bytes = 0;
 
     for (size_t i = 0; i < r->n_reels; i++)
-        bytes += reel_minute_bytes(r->reels[i], &r->ask);
+        bytes += alert_replay_node_minute_bytes(r->reels[i], &r->ask);
     for (size_t i = 0; i < ARRAY_LEN(hours); i++)
-        if (bytes * 60 * (size_t)hours[i] <= HINDSIGHT_LOAD_BYTES)
+        if (bytes * 60 * (size_t)hours[i] <= ALERT_REPLAY_LOAD_BYTES)
             return hours[i] * HOUR_MS;
     return HOUR_MS;
 }
 
-static int play(struct hindsight *r, const struct past_source *past, struct err *err)
+static int play(struct alert_replay *r, const struct past_source *past, struct err *err)
 {
     int64_t step = stretch(r), at_ms = r->start_ms;
     int code = 0;
@@ -473,7 +473,7 @@ static int play(struct hindsight *r, const struct past_source *past, struct err 
     while (at_ms < r->to_ms && code == 0) {
         int64_t end_ms = MIN((at_ms / step + 1) * step, r->to_ms);
         for (size_t i = 0; i < r->n_reels && code == 0; i++)
-            code = reel_load(r->reels[i], &r->ask, past, at_ms, end_ms, err);
+            code = alert_replay_node_load(r->reels[i], &r->ask, past, at_ms, end_ms, err);
         struct roll *before = r->roll; /* groups are those of the moment */
         r->roll = roll_new(r->census, at_ms);
         live_who(r->live, who, r->roll);
@@ -489,7 +489,7 @@ static int play(struct hindsight *r, const struct past_source *past, struct err 
     return code;
 }
 
-int hindsight_run(struct hindsight *r, const struct past_source *past, struct err *err)
+int alert_replay_run(struct alert_replay *r, const struct past_source *past, struct err *err)
 {
     size_t n;
     int code = load_records(r, past, err);
@@ -498,11 +498,11 @@ int hindsight_run(struct hindsight *r, const struct past_source *past, struct er
         code = zone_load(r->usage.zone_name, &r->usage.zone, err);
     r->live = live_new(&r->rule, NULL, NULL);
     r->book = book_new();
-    r->lookout = lookout_new(r->start_ms);
+    r->lookout = alert_states_new(r->start_ms);
     r->nodes = mem_zero(r->n_reels + 1, sizeof(*r->nodes));
     if (code == 0)
         code = play(r, past, err);
-    const struct alert *const *v = lookout_all(r->lookout, &n);
+    const struct alert *const *v = alert_states_all(r->lookout, &n);
     for (size_t i = 0; i < n; i++)
         if (v[i]->fired_ms)
             found(r, v[i]);
@@ -513,9 +513,9 @@ int hindsight_run(struct hindsight *r, const struct past_source *past, struct er
 
 /* ---- when it ran ---- */
 
-void hindsight_said(const struct hindsight *r, struct hindsight_said *ret)
+void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *ret)
 {
-    *ret = (struct hindsight_said){.from_ms = r->from_ms,
+    *ret = (struct alert_replay_said){.from_ms = r->from_ms,
                                    .to_ms = r->to_ms,
                                    .until_ms = MAX(r->until_ms, r->from_ms),
                                    .nodes = r->n_reels,
@@ -523,10 +523,10 @@ void hindsight_said(const struct hindsight *r, struct hindsight_said *ret)
                                    .alerts = r->total,
                                    .v = (const struct alert *const *)r->found,
                                    .n = r->n_found,
-                                   .events_cut = r->n_events >= HINDSIGHT_EVENTS_MAX};
+                                   .events_cut = r->n_events >= ALERT_REPLAY_EVENTS_MAX};
 }
 
-const struct hindsight_rule *hindsight_rules(const struct hindsight *r, size_t *ret_n)
+const struct alert_replay_rule *alert_replay_rules(const struct alert_replay *r, size_t *ret_n)
 {
     *ret_n = r->n_tally;
     return r->tally;

@@ -4,7 +4,7 @@
  * having been there.
  *
  * Y1 Nothing is written and nobody is told. Y2 The work is bounded: what is loaded at once takes about
- * HINDSIGHT_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked, by
+ * ALERT_REPLAY_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked, by
  * as much as the slowest rule needs, so that what was so already is known.
  */
 #ifndef ALERT_REPLAY_H
@@ -15,47 +15,47 @@
 #include "model/alert.h"
 #include "history/history.h"
 
-#define HINDSIGHT_LOAD_BYTES ((size_t)96 << 20)
-#define HINDSIGHT_DAYS_MAX   92
-#define HINDSIGHT_ALERTS_MAX 5000   /* alerts kept; the others are counted */
-#define HINDSIGHT_EVENTS_MAX 100000 /* the newest count */
-#define HINDSIGHT_PROCS_MAX  500000 /* processes; more are refused */
+#define ALERT_REPLAY_LOAD_BYTES ((size_t)96 << 20)
+#define ALERT_REPLAY_DAYS_MAX   92
+#define ALERT_REPLAY_ALERTS_MAX 5000   /* alerts kept; the others are counted */
+#define ALERT_REPLAY_EVENTS_MAX 100000 /* the newest count */
+#define ALERT_REPLAY_PROCS_MAX  500000 /* processes; more are refused */
 
-struct hindsight_ask {
+struct alert_replay_ask {
     const struct view *view;       /* every node there is, as it is now: copied */
     const struct state_rule *rule; /* copied */
-    const struct census *census;   /* a reference is taken */
+    const struct people *census;   /* a reference is taken */
     struct alert_rules *rules;     /* taken */
     const struct zone *zone;       /* of days; borrowed; NULL: UTC */
     const char *usage_zone;        /* the name of that of usage; copied; NULL: the system's */
-    int64_t from_ms, to_ms;        /* at most HINDSIGHT_DAYS_MAX apart; made to whole minutes */
+    int64_t from_ms, to_ms;        /* at most ALERT_REPLAY_DAYS_MAX apart; made to whole minutes */
 };
 
 /* What one rule did. */
-struct hindsight_rule {
+struct alert_replay_rule {
     const struct alert_rule *rule;
     size_t alerts, firing; /* those that still fired at the end are among the alerts */
     size_t days;           /* on which one of them began to fire */
     int64_t longest_ms;
 };
 
-struct hindsight;
-struct hindsight *hindsight_new(const struct hindsight_ask *ask); /* on the loop's thread */
-void hindsight_free(struct hindsight *r);
+struct alert_replay;
+struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask); /* on the loop's thread */
+void alert_replay_free(struct alert_replay *r);
 /* On any thread, once. 0: also when stopped; -errno. */
-int hindsight_run(struct hindsight *r, const struct past_source *past, struct err *err);
+int alert_replay_run(struct alert_replay *r, const struct past_source *past, struct err *err);
 
 /* ---- when it ran ---- */
-struct hindsight_said {
+struct alert_replay_said {
     int64_t from_ms, to_ms, until_ms; /* until_ms: how far it came; before to_ms when it was stopped */
     size_t nodes, minutes;
     size_t alerts;                /* found */
-    const struct alert *const *v; /* those kept: the newest HINDSIGHT_ALERTS_MAX, by when they fired */
+    const struct alert *const *v; /* those kept: the newest ALERT_REPLAY_ALERTS_MAX, by when they fired */
     size_t n;
-    bool events_cut; /* there were more events than HINDSIGHT_EVENTS_MAX: the oldest were not looked at */
+    bool events_cut; /* there were more events than ALERT_REPLAY_EVENTS_MAX: the oldest were not looked at */
 };
-void hindsight_said(const struct hindsight *r, struct hindsight_said *ret); /* borrowed */
+void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *ret); /* borrowed */
 /* Of every rule that is on, in the rules' order; those that cannot look back (alert_rule.now_only) too. */
-const struct hindsight_rule *hindsight_rules(const struct hindsight *r, size_t *ret_n);
+const struct alert_replay_rule *alert_replay_rules(const struct alert_replay *r, size_t *ret_n);
 
 #endif

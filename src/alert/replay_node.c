@@ -37,7 +37,7 @@ struct upset { /* its driver hung then; since 0: no more */
     int64_t at_ms, since_ms;
 };
 
-struct reel {
+struct alert_replay_node {
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
     char *labels;
     struct node_fact fact; /* of now, with its devices */
@@ -90,14 +90,14 @@ static bool named(const struct alert_rule *r, const char *metric)
     return false;
 }
 
-void reel_ask_init(struct reel_ask *k, const struct alert_rules *rules, const struct state_rule *rule)
+void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct alert_rules *rules, const struct state_rule *rule)
 {
     static const enum metric usual[] = {M_util,         M_sm_active, M_enc,  M_dec,      M_mem_used,
                                         M_mem_reserved, M_mem_total, M_temp, M_throttle, M_rows_pending};
     size_t n;
     const struct alert_rule *v = alert_rules_all(rules, &n);
 
-    *k = (struct reel_ask){.rule = rule, .rules = rules};
+    *k = (struct alert_replay_node_ask){.rule = rule, .rules = rules};
     for (size_t i = 0; i < ARRAY_LEN(usual); i++)
         k->metrics[usual[i]] = true;
     k->metrics[M_mem_util] = rule->busy_mem_util >= 0;
@@ -106,7 +106,7 @@ void reel_ask_init(struct reel_ask *k, const struct alert_rules *rules, const st
             k->metrics[m] = named(&v[i], metrics[m].name);
 }
 
-static bool custom_wanted(const struct reel_ask *k, const char *name)
+static bool custom_wanted(const struct alert_replay_node_ask *k, const char *name)
 {
     size_t n;
     const struct alert_rule *v = alert_rules_all(k->rules, &n);
@@ -119,9 +119,9 @@ static bool custom_wanted(const struct reel_ask *k, const char *name)
 
 /* ---- a reel ---- */
 
-struct reel *reel_new(const struct node_now *n)
+struct alert_replay_node *alert_replay_node_new(const struct node_now *n)
 {
-    struct reel *r = mem_zero(1, sizeof(*r));
+    struct alert_replay_node *r = mem_zero(1, sizeof(*r));
     struct node_fact f = n->fact;
     AUTO_FREE struct device_fact *devices = mem_zero(MAX(n->n_devices, 1u), sizeof(*devices));
 
@@ -141,7 +141,7 @@ struct reel *reel_new(const struct node_now *n)
     return r;
 }
 
-static void unload(struct reel *r)
+static void unload(struct alert_replay_node *r)
 {
     for (size_t i = 0; i < r->n_spans; i++)
         node_fact_fini(&r->spans[i].was.fact);
@@ -159,7 +159,7 @@ static void unload(struct reel *r)
     r->pairs = NULL;
 }
 
-void reel_free(struct reel *r)
+void alert_replay_node_free(struct alert_replay_node *r)
 {
     if (!r)
         return;
@@ -179,12 +179,12 @@ void reel_free(struct reel *r)
     free(r);
 }
 
-const char *reel_key(const struct reel *r)
+const char *alert_replay_node_key(const struct alert_replay_node *r)
 {
     return r->key;
 }
 
-size_t reel_minute_bytes(const struct reel *r, const struct reel_ask *k)
+size_t alert_replay_node_minute_bytes(const struct alert_replay_node *r, const struct alert_replay_node_ask *k)
 {
     size_t of_node = 0, of_device = 0;
 
@@ -197,7 +197,7 @@ size_t reel_minute_bytes(const struct reel *r, const struct reel_ask *k)
 /* ---- who was on it ---- */
 
 struct taking {
-    struct reel *r;
+    struct alert_replay_node *r;
     int64_t to_ms;
     size_t max;
     bool full;
@@ -206,7 +206,7 @@ struct taking {
 static void take_proc(void *arg, const struct store_proc *p)
 {
     struct taking *k = arg;
-    struct reel *r = k->r;
+    struct alert_replay_node *r = k->r;
     const char *before = r->n_stays ? r->stays[r->n_stays - 1].device : "";
 
     if (p->first_ms > k->to_ms)
@@ -236,7 +236,7 @@ static int by_start(const void *x, const void *y)
     return (a->first_ms > b->first_ms) - (a->first_ms < b->first_ms);
 }
 
-static int take_procs(struct reel *r, const struct past_source *past, int64_t from_ms, struct taking *k,
+static int take_procs(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, struct taking *k,
                       struct err *err)
 {
     int code = past->procs ? past->procs(past->procs_arg, r->key, from_ms - SEEN_MS, take_proc, k, err) : 0;
@@ -249,7 +249,7 @@ static int take_procs(struct reel *r, const struct past_source *past, int64_t fr
 }
 
 /* A node that is silent from the start was there before, or it is not there yet. */
-static int last_heard(struct reel *r, const struct past_source *past, int64_t before_ms, struct err *err)
+static int last_heard(struct alert_replay_node *r, const struct past_source *past, int64_t before_ms, struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT];
     struct history h = {0};
@@ -282,7 +282,7 @@ static int last_heard(struct reel *r, const struct past_source *past, int64_t be
     return 0;
 }
 
-int reel_begin(struct reel *r, const struct past_source *past, int64_t from_ms, int64_t to_ms, size_t max,
+int alert_replay_node_begin(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, int64_t to_ms, size_t max,
                struct err *err)
 {
     struct taking k = {.r = r, .to_ms = to_ms, .max = max};
@@ -295,7 +295,7 @@ int reel_begin(struct reel *r, const struct past_source *past, int64_t from_ms, 
 
 /* ---- what happened ---- */
 
-void reel_event(struct reel *r, const struct recent *e)
+void alert_replay_node_event(struct alert_replay_node *r, const struct recent *e)
 {
     if (e->kind >= EVENT_BACK && e->kind <= EVENT_DOWN && !e->device[0]) { /* as store_node_at has it */
         VEC_ROOM(r->upsets, r->n_upsets, r->cap_upsets);
@@ -331,14 +331,14 @@ static bool same_was(const struct node_was *a, const struct node_was *b)
 }
 
 /* 1: on record; 0: not; -errno. */
-static int ask_was(struct reel *r, const struct past_source *past, int64_t at_ms, struct node_was *ret, struct err *err)
+static int ask_was(struct alert_replay_node *r, const struct past_source *past, int64_t at_ms, struct node_was *ret, struct err *err)
 {
     if (past->stop && past->stop(past->stop_arg))
         return -ECANCELED;
     return past->was ? past->was(past->store, r->key, at_ms, ret, err) : 0;
 }
 
-static void add_span(struct reel *r, int64_t from_ms, struct node_was *was)
+static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_was *was)
 {
     VEC_ROOM(r->spans, r->n_spans, r->cap_spans);
     r->spans[r->n_spans++] = (struct span){from_ms, *was};
@@ -346,7 +346,7 @@ static void add_span(struct reel *r, int64_t from_ms, struct node_was *was)
 }
 
 /* Where facts change in (lo, hi], to the minute. */
-static int find_changes(struct reel *r, const struct past_source *past, int64_t lo_ms, int64_t hi_ms, struct err *err)
+static int find_changes(struct alert_replay_node *r, const struct past_source *past, int64_t lo_ms, int64_t hi_ms, struct err *err)
 {
     while (r->n_spans < SPANS_MAX) {
         struct node_was at = {0}, found = {0};
@@ -358,8 +358,8 @@ static int find_changes(struct reel *r, const struct past_source *past, int64_t 
             node_fact_fini(&found.fact);
             return 0;
         }
-        while (hi - lo > REEL_MINUTE_MS) {
-            int64_t mid = lo + (hi - lo) / REEL_MINUTE_MS / 2 * REEL_MINUTE_MS;
+        while (hi - lo > ALERT_REPLAY_NODE_MINUTE_MS) {
+            int64_t mid = lo + (hi - lo) / ALERT_REPLAY_NODE_MINUTE_MS / 2 * ALERT_REPLAY_NODE_MINUTE_MS;
             code = ask_was(r, past, mid, &at, err);
             if (code < 0) {
                 node_fact_fini(&found.fact);
@@ -389,7 +389,7 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Looked at every hour, and three times in the minutes after what may have changed them. */
-static int load_spans(struct reel *r, const struct past_source *past, int64_t to_ms, struct err *err)
+static int load_spans(struct alert_replay_node *r, const struct past_source *past, int64_t to_ms, struct err *err)
 {
     AUTO_FREE int64_t *at = mem_alloc((r->n_looks * 3 + (size_t)((to_ms - r->from_ms) / HOUR_MS) + 2) * sizeof(*at));
     struct node_was was = {0};
@@ -406,7 +406,7 @@ static int load_spans(struct reel *r, const struct past_source *past, int64_t to
     at[n++] = to_ms;
     for (size_t i = 0; i < r->n_looks; i++)
         for (int64_t k = 1; k <= 3; k++) {
-            int64_t t = (r->looks[i] / REEL_MINUTE_MS + k) * REEL_MINUTE_MS;
+            int64_t t = (r->looks[i] / ALERT_REPLAY_NODE_MINUTE_MS + k) * ALERT_REPLAY_NODE_MINUTE_MS;
             if (t > r->from_ms && t < to_ms)
                 at[n++] = t;
         }
@@ -420,13 +420,13 @@ static int load_spans(struct reel *r, const struct past_source *past, int64_t to
     return code;
 }
 
-static const struct node_fact *fact_of(const struct reel *r, size_t span)
+static const struct node_fact *fact_of(const struct alert_replay_node *r, size_t span)
 {
     return r->spans[span].was.has_fact ? &r->spans[span].was.fact : &r->fact;
 }
 
 /* Every device and every custom metric there was. */
-static void gather_names(struct reel *r, const struct reel_ask *k)
+static void gather_names(struct alert_replay_node *r, const struct alert_replay_node_ask *k)
 {
     for (size_t s = 0; s < r->n_spans; s++) {
         const struct node_fact *f = fact_of(r, s);
@@ -463,7 +463,7 @@ static uint8_t work_bit(enum metric m)
     return 0;
 }
 
-static void add_lane(struct reel *r, const struct reel_ask *k, int device, int m, int custom)
+static void add_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, int device, int m, int custom)
 {
     uint8_t work = device >= 0 && m >= 0 && judge_tells((enum metric)m) ? work_bit((enum metric)m) : 0;
 
@@ -477,7 +477,7 @@ static void add_lane(struct reel *r, const struct reel_ask *k, int device, int m
 }
 
 /* Names to ask for, and the enum of each; custom ones last. How many. */
-static size_t names_of(const struct reel *r, const struct reel_ask *k, enum scope scope, const char **names, int *which)
+static size_t names_of(const struct alert_replay_node *r, const struct alert_replay_node_ask *k, enum scope scope, const char **names, int *which)
 {
     size_t n = 0;
 
@@ -493,7 +493,7 @@ static size_t names_of(const struct reel *r, const struct reel_ask *k, enum scop
     return n;
 }
 
-static struct lane *lane_of(struct reel *r, int device, int which)
+static struct lane *lane_of(struct alert_replay_node *r, int device, int which)
 {
     uint16_t metric = which >= 0 ? metrics[which].no : 0;
 
@@ -504,10 +504,10 @@ static struct lane *lane_of(struct reel *r, int device, int which)
     return NULL;
 }
 
-static void fill_lane(struct reel *r, const struct reel_ask *k, const struct lane *l, int which,
+static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct lane *l, int which,
                       const struct history *h, const struct bin *b, int device)
 {
-    size_t off = (size_t)((r->from_ms - h->from_ms) / REEL_MINUTE_MS);
+    size_t off = (size_t)((r->from_ms - h->from_ms) / ALERT_REPLAY_NODE_MINUTE_MS);
 
     for (size_t i = 0; i < r->minutes && i + off < h->n; i++) {
         const struct bin *x = &b[i + off];
@@ -522,7 +522,7 @@ static void fill_lane(struct reel *r, const struct reel_ask *k, const struct lan
     }
 }
 
-static int ask_values(struct reel *r, const struct reel_ask *k, const struct past_source *past, int first, size_t n,
+static int ask_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct past_source *past, int first, size_t n,
                       struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT + CUSTOM_MAX];
@@ -536,8 +536,8 @@ static int ask_values(struct reel *r, const struct reel_ask *k, const struct pas
                               .n_devices = n,
                               .n_metrics = n_names,
                               .from_ms = r->from_ms,
-                              .to_ms = r->from_ms + (int64_t)r->minutes * REEL_MINUTE_MS,
-                              .step_ms = REEL_MINUTE_MS,
+                              .to_ms = r->from_ms + (int64_t)r->minutes * ALERT_REPLAY_NODE_MINUTE_MS,
+                              .step_ms = ALERT_REPLAY_NODE_MINUTE_MS,
                               .fields = BIN_MAX | BIN_LAST,
                               .tier = TIER_MINUTE,
                               .stop = past->stop,
@@ -556,7 +556,7 @@ static int ask_values(struct reel *r, const struct reel_ask *k, const struct pas
     return 0;
 }
 
-static int load_values(struct reel *r, const struct reel_ask *k, const struct past_source *past, struct err *err)
+static int load_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct past_source *past, struct err *err)
 {
     for (int d = -1; d < (int)r->n_uuids; d++) {
         for (int m = 0; m < M_COUNT; m++)
@@ -579,7 +579,7 @@ static int load_values(struct reel *r, const struct reel_ask *k, const struct pa
     return code;
 }
 
-int reel_load(struct reel *r, const struct reel_ask *k, const struct past_source *past, int64_t from_ms, int64_t to_ms,
+int alert_replay_node_load(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct past_source *past, int64_t from_ms, int64_t to_ms,
               struct err *err)
 {
     struct node_was before = {0};
@@ -590,7 +590,7 @@ int reel_load(struct reel *r, const struct reel_ask *k, const struct past_source
     }
     unload(r);
     r->from_ms = from_ms;
-    r->minutes = (size_t)((to_ms - from_ms) / REEL_MINUTE_MS);
+    r->minutes = (size_t)((to_ms - from_ms) / ALERT_REPLAY_NODE_MINUTE_MS);
     int code = load_spans(r, past, to_ms, err);
     r->same = code == 0 && same_was(&before, &r->spans[0].was);
     node_fact_fini(&before.fact);
@@ -603,7 +603,7 @@ int reel_load(struct reel *r, const struct reel_ask *k, const struct past_source
 /* ---- playing ---- */
 
 /* seam: between two loads, where facts need not be others. */
-static void play_facts(struct reel *r, struct live *l, bool seam)
+static void play_facts(struct alert_replay_node *r, struct live *l, bool seam)
 {
     const struct span *s = &r->spans[r->at_span];
     const struct node_fact *f = fact_of(r, r->at_span);
@@ -621,7 +621,7 @@ static void play_facts(struct reel *r, struct live *l, bool seam)
         live_admin(l, r->node, NULL, false, s->was.maintenance);
 }
 
-static void rebuild_procs(struct reel *r, struct live *l)
+static void rebuild_procs(struct alert_replay_node *r, struct live *l)
 {
     const struct node_fact *f = fact_of(r, r->at_span);
     struct proc_list list = {.v = mem_zero(MAX(r->n_on, 1u), sizeof(*list.v))};
@@ -647,7 +647,7 @@ static void rebuild_procs(struct reel *r, struct live *l)
 }
 
 /* Whoever came and went up to at_ms; true: somebody did. */
-static bool turn_procs(struct reel *r, int64_t at_ms)
+static bool turn_procs(struct alert_replay_node *r, int64_t at_ms)
 {
     size_t kept = 0, before = r->n_on;
 
@@ -664,7 +664,7 @@ static bool turn_procs(struct reel *r, int64_t at_ms)
     return before != kept || r->n_on != kept;
 }
 
-static size_t make_columns(struct reel *r, size_t minute)
+static size_t make_columns(struct alert_replay_node *r, size_t minute)
 {
     static const uint64_t newest[1] = {2}, both[1] = {3};
     const struct node_fact *f = fact_of(r, r->at_span);
@@ -694,7 +694,7 @@ static size_t make_columns(struct reel *r, size_t minute)
     return n;
 }
 
-static void play_upsets(struct reel *r, struct live *l, int64_t at_ms)
+static void play_upsets(struct alert_replay_node *r, struct live *l, int64_t at_ms)
 {
     bool was_hung = r->hung_ms != 0;
 
@@ -710,10 +710,10 @@ static void play_upsets(struct reel *r, struct live *l, int64_t at_ms)
                "", at_ms);
 }
 
-void reel_play(struct reel *r, struct live *l, int64_t at_ms)
+void alert_replay_node_play(struct alert_replay_node *r, struct live *l, int64_t at_ms)
 {
-    size_t minute = (size_t)((at_ms - r->from_ms) / REEL_MINUTE_MS) - 1;
-    int64_t ticks[2] = {at_ms - REEL_MINUTE_MS / 2, at_ms};
+    size_t minute = (size_t)((at_ms - r->from_ms) / ALERT_REPLAY_NODE_MINUTE_MS) - 1;
+    int64_t ticks[2] = {at_ms - ALERT_REPLAY_NODE_MINUTE_MS / 2, at_ms};
     bool first = minute == 0;
 
     bool turned = turn_procs(r, at_ms);

@@ -113,7 +113,7 @@ enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
 /* Who asks, as alerts name people: a token may be a login's. */
 static const char *person_of(const struct request *rq)
 {
-    const char *person = rq->token.person[0] ? census_person(rq->census, NULL, rq->token.person, -1) : "";
+    const char *person = rq->token.person[0] ? people_person(rq->census, NULL, rq->token.person, -1) : "";
 
     return person && person[0] ? person : rq->token.person;
 }

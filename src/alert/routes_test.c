@@ -66,7 +66,7 @@ static enum reply_how test_now(struct api *a, struct request *rq, struct reply *
 struct test_job {
     struct past_ask ask; /* first */
     struct api *api;     /* the loop's */
-    struct hindsight *hindsight;
+    struct alert_replay *hindsight;
     int64_t now_ms;
     char rule[80]; /* pattern; empty: all */
 };
@@ -79,7 +79,7 @@ static bool wanted(const struct test_job *job, const char *rule)
 static void put_rules(struct json *j, const struct test_job *job)
 {
     size_t n;
-    const struct hindsight_rule *v = hindsight_rules(job->hindsight, &n);
+    const struct alert_replay_rule *v = alert_replay_rules(job->hindsight, &n);
 
     json_arr(j, "rules");
     for (size_t i = 0; i < n; i++) {
@@ -104,9 +104,9 @@ static void put_rules(struct json *j, const struct test_job *job)
 
 static void put_said(struct json *j, const struct test_job *job)
 {
-    struct hindsight_said said;
+    struct alert_replay_said said;
 
-    hindsight_said(job->hindsight, &said);
+    alert_replay_said(job->hindsight, &said);
     json_obj(j, NULL);
     json_int(j, "at", job->now_ms);
     json_int(j, "from", said.from_ms);
@@ -128,7 +128,7 @@ static void test_run(struct past_ask *k, const struct past_source *past, struct 
 {
     struct test_job *job = (struct test_job *)k;
     struct err err = {0};
-    int r = hindsight_run(job->hindsight, past, &err);
+    int r = alert_replay_run(job->hindsight, past, &err);
 
     if (r < 0) {
         reply_failed(rp, r, &err);
@@ -147,7 +147,7 @@ static void test_end(struct past_ask *k)
     struct test_job *job = (struct test_job *)k;
 
     job->api->replaying = false;
-    hindsight_free(job->hindsight);
+    alert_replay_free(job->hindsight);
     free(job);
 }
 
@@ -168,8 +168,8 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
         how = reply_problem(rp, 400, "%s", err.msg);
     else if (until_ms > rq->now_ms)
         how = reply_problem(rp, 400, "until is a time to come: leave it out for the time up to now");
-    else if (span_ms < 60000 || span_ms > HINDSIGHT_DAYS_MAX * 86400000ll)
-        how = reply_problem(rp, 400, "last is a time of one minute to %d days, as 7d", HINDSIGHT_DAYS_MAX);
+    else if (span_ms < 60000 || span_ms > ALERT_REPLAY_DAYS_MAX * 86400000ll)
+        how = reply_problem(rp, 400, "last is a time of one minute to %d days, as 7d", ALERT_REPLAY_DAYS_MAX);
     else if (rule.len >= sizeof(((struct test_job *)0)->rule))
         how = reply_problem(rp, 400, "rule is longer than any rule's name");
     else if (a->replaying)
@@ -187,7 +187,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
                              .api = a,
                              .now_ms = rq->now_ms};
     snprintf(job->rule, sizeof(job->rule), "%.*s", STR_ARG(rule));
-    job->hindsight = hindsight_new(&(struct hindsight_ask){.view = &v,
+    job->hindsight = alert_replay_new(&(struct alert_replay_ask){.view = &v,
                                                            .rule = live_rule(a->live),
                                                            .census = a->census,
                                                            .rules = rules,

@@ -23,9 +23,9 @@ bool tell_takes(const struct channel *c, const struct alert_rule *rule, const st
     return false;
 }
 
-const char *tell_address(const struct channel *c, const struct census *census, const char *person)
+const char *tell_address(const struct channel *c, const struct people *census, const char *person)
 {
-    const struct person *p = census_find(census, person);
+    const struct person *p = people_find(census, person);
 
     if (c->type == CHANNEL_MAIL)
         return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;
@@ -36,10 +36,10 @@ const char *tell_address(const struct channel *c, const struct census *census, c
 
 /* ---- who is told ---- */
 
-struct part { /* an alert, and one who is told of it */
+struct child_process { /* an alert, and one who is told of it */
     struct news *news;
     char *to;
-    char person[HOLD_PERSON_MAX]; /* "": it is not for a person */
+    char person[BOOKING_PERSON_MAX]; /* "": it is not for a person */
     int64_t told_ms;              /* before; 0: not yet */
 };
 
@@ -48,7 +48,7 @@ struct telling { /* a group on its way through one channel */
     const struct channel *c;
     const struct alert_rule *rule;
     int32_t kind;
-    struct part *v;
+    struct child_process *v;
     size_t n, cap;
     tell_fn *say;
     void *arg;
@@ -57,8 +57,8 @@ struct telling { /* a group on its way through one channel */
 static void part_add(struct telling *t, struct news *x, struct str to, const char *person, int64_t told_ms)
 {
     VEC_ROOM(t->v, t->n, t->cap);
-    struct part *p = &t->v[t->n++];
-    *p = (struct part){.news = x, .to = mem_strn(to.p, to.len), .told_ms = told_ms};
+    struct child_process *p = &t->v[t->n++];
+    *p = (struct child_process){.news = x, .to = mem_strn(to.p, to.len), .told_ms = told_ms};
     mem_copy_str(p->person, sizeof(p->person), person);
 }
 
@@ -68,9 +68,9 @@ static void add_persons(struct telling *t, struct news *x)
     struct str rest = str_of(x->a->person), one;
 
     while (wording_person(&rest, &one)) {
-        char name[HOLD_PERSON_MAX];
+        char name[BOOKING_PERSON_MAX];
         snprintf(name, sizeof(name), "%.*s", STR_ARG(one));
-        if (!census_wants(t->k->census, name, x->a->rule))
+        if (!people_wants(t->k->census, name, x->a->rule))
             continue;
         const char *to = tell_address(t->c, t->k->census, name);
         if (to)
@@ -87,9 +87,9 @@ static void add_told(struct telling *t, struct news *x)
     struct told was;
 
     while (told_next(&rest, &was)) {
-        char name[HOLD_PERSON_MAX];
+        char name[BOOKING_PERSON_MAX];
         snprintf(name, sizeof(name), "%.*s", STR_ARG(was.person));
-        if (!str_eq(was.channel, t->c->name) || (name[0] && !census_wants(t->k->census, name, x->a->rule)))
+        if (!str_eq(was.channel, t->c->name) || (name[0] && !people_wants(t->k->census, name, x->a->rule)))
             continue;
         if (t->kind == MESSAGE_RESOLVED && name[0] && t->rule && t->rule->you && !wording_owner(t->rule, x->a, name))
             continue;
@@ -113,7 +113,7 @@ static void add(struct telling *t, struct news *x)
 
 static int by_place(const void *x, const void *y)
 {
-    const struct part *p = x, *q = y;
+    const struct child_process *p = x, *q = y;
     const struct alert *a = p->news->a, *b = q->news->a;
     int c = strcmp(p->to, q->to);
 
@@ -122,7 +122,7 @@ static int by_place(const void *x, const void *y)
     return c ? c : (a->id > b->id) - (a->id < b->id);
 }
 
-static void mark_told(const struct telling *t, const struct part *p)
+static void mark_told(const struct telling *t, const struct child_process *p)
 {
     struct news *x = p->news;
 
@@ -135,7 +135,7 @@ static void mark_told(const struct telling *t, const struct part *p)
 }
 
 /* One message of those parts, which are all for the same one. */
-static void say_parts(const struct telling *t, const struct part *v, size_t n)
+static void say_parts(const struct telling *t, const struct child_process *v, size_t n)
 {
     AUTO_FREE const struct alert **a = mem_zero(n, sizeof(*a));
     AUTO_FREE struct wording *w = mem_zero(1, sizeof(*w));
@@ -163,7 +163,7 @@ static void say_parts(const struct telling *t, const struct part *v, size_t n)
 }
 
 /* T5: what is not to be told of again at all is left out; v gets those that are. */
-static size_t remind_of(const struct telling *t, struct part *v, size_t n)
+static size_t remind_of(const struct telling *t, struct child_process *v, size_t n)
 {
     bool due = false;
     size_t kept = 0;
@@ -175,7 +175,7 @@ static size_t remind_of(const struct telling *t, struct part *v, size_t n)
         if (!remind_ms)
             continue;
         due = due || t->k->now_ms - v[i].told_ms >= remind_ms;
-        struct part p = v[i]; /* what is left out stays behind them, to be freed */
+        struct child_process p = v[i]; /* what is left out stays behind them, to be freed */
         v[i] = v[kept];
         v[kept++] = p;
     }

@@ -38,7 +38,7 @@ struct tell_ask {
     int32_t minute; /* of the day, where the hub is */
     const struct channels *channels;
     const struct alert_rules *rules;
-    const struct census *census; /* NULL: nobody is known */
+    const struct people *census; /* NULL: nobody is known */
     /* Called for every person who is not told for want of an address; NULL: nobody wants to know. */
     void (*passed)(void *arg, const char *channel, const char *person);
 };
@@ -47,6 +47,6 @@ void tell(const struct tell_ask *k, struct news *v, size_t n, tell_fn *say, void
 /* Does this channel take it? rule NULL: of one that is not there any more. */
 bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a);
 /* Where that person is told through a channel `to: person`. NULL: he has no address there. */
-const char *tell_address(const struct channel *c, const struct census *census, const char *person);
+const char *tell_address(const struct channel *c, const struct people *census, const char *person);
 
 #endif

@@ -17,10 +17,10 @@ struct over { /* an alert that is over, and not told of yet */
 };
 
 struct passed { /* who is not told for want of an address */
-    char channel[CHANNEL_NAME_MAX + 1], person[HOLD_PERSON_MAX];
+    char channel[CHANNEL_NAME_MAX + 1], person[BOOKING_PERSON_MAX];
 };
 
-struct herald {
+struct alert_teller {
     struct hub *h;
     struct over *over; /* to be told of */
     size_t n_over, cap_over;
@@ -28,15 +28,15 @@ struct herald {
     size_t n_passed, cap_passed;
 };
 
-struct herald *herald_new(struct hub *h)
+struct alert_teller *alert_teller_new(struct hub *h)
 {
-    struct herald *t = mem_zero(1, sizeof(*t));
+    struct alert_teller *t = mem_zero(1, sizeof(*t));
 
     t->h = h;
     return t;
 }
 
-void herald_free(struct herald *t)
+void alert_teller_free(struct alert_teller *t)
 {
     if (!t)
         return;
@@ -47,7 +47,7 @@ void herald_free(struct herald *t)
     free(t);
 }
 
-void herald_over(struct herald *t, const struct alert *a, int64_t now_ms)
+void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t now_ms)
 {
     bool unheard = !a->told_ms && (a->notice || a->severity == SEV_CRITICAL) && now_ms - a->resolved_ms < LATE_MS;
 
@@ -57,7 +57,7 @@ void herald_over(struct herald *t, const struct alert *a, int64_t now_ms)
     t->over[t->n_over++] = (struct over){alert_copy(a), now_ms};
 }
 
-size_t herald_passed(const struct herald *t, const char *channel)
+size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
 {
     const struct channel *c = channels_find(outbox_channels(t->h->outbox), channel);
     size_t n = 0;
@@ -71,7 +71,7 @@ size_t herald_passed(const struct herald *t, const char *channel)
 
 struct telling { /* messages that are being stored, with the alerts they are of */
     struct hub *h;
-    struct herald *t;
+    struct alert_teller *t;
     struct message **v;
     size_t n, cap;
     store_done_fn *done; /* NULL: nobody wants to know */
@@ -90,7 +90,7 @@ static void say(void *arg, const struct message *m)
 
 static void pass(void *arg, const char *channel, const char *person)
 {
-    struct herald *t = ((struct telling *)arg)->t;
+    struct alert_teller *t = ((struct telling *)arg)->t;
 
     for (size_t i = 0; i < t->n_passed; i++)
         if (strcmp(t->passed[i].channel, channel) == 0 && strcmp(t->passed[i].person, person) == 0)
@@ -176,7 +176,7 @@ static struct news news_of(const struct alerts_now *now, const struct alert *a, 
 }
 
 /* Those that are over and whose time has come: told, or nobody wants to know. */
-static void close_over(struct herald *t, const struct news *v, struct notes *w, int64_t now_ms)
+static void close_over(struct alert_teller *t, const struct news *v, struct notes *w, int64_t now_ms)
 {
     size_t n = 0;
 
@@ -193,7 +193,7 @@ static void close_over(struct herald *t, const struct news *v, struct notes *w, 
     t->n_over = n;
 }
 
-void herald_tick(struct herald *t, const struct alerts_now *now, const struct alert_rules *rules, struct lookout *watch,
+void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules, struct alert_states *watch,
                  int64_t now_ms)
 {
     struct tell_ask k = {.now_ms = now_ms,
@@ -223,7 +223,7 @@ void herald_tick(struct herald *t, const struct alerts_now *now, const struct al
     tell(&k, v, n, say, to);
     for (size_t i = 0; i < n_firing; i++)
         if (v[i].told)
-            note_alert(&w, lookout_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
+            note_alert(&w, alert_states_told(watch, v[i].a->rule, v[i].a->subject, now_ms, buf_str(&v[i].who).p));
     close_over(t, v + n_firing, &w, now_ms);
     for (size_t i = 0; i < n; i++)
         buf_fini(&v[i].who);
@@ -248,26 +248,26 @@ static const char *address_of(const struct hub *h, const struct channel *v, size
     return v[at].to_person || bot ? tell_address(&v[at], h->api.census, person) : NULL;
 }
 
-bool herald_reaches(void *hub, const char *person, const char *rule)
+bool alert_teller_reaches(void *hub, const char *person, const char *rule)
 {
     const struct hub *h = hub;
     size_t n;
     const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
 
     for (size_t i = 0; i < n; i++)
-        if (address_of(h, v, n, i, person) && census_wants(h->api.census, person, rule))
+        if (address_of(h, v, n, i, person) && people_wants(h->api.census, person, rule))
             return true;
     return false;
 }
 
-size_t herald_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
+size_t alert_teller_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                      store_done_fn *done, void *arg)
 {
     struct notes w = {.bytes = BUF_INIT(256u << 20)};
     size_t n;
     const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
 
-    if (!herald_reaches(h, person, rule))
+    if (!alert_teller_reaches(h, person, rule))
         return 0;
     struct telling *to = mem_zero(1, sizeof(*to));
     *to = (struct telling){.h = h, .done = done, .arg = arg};

@@ -25,15 +25,15 @@ static int64_t median(const int64_t *v, size_t n)
     return n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) / 2;
 }
 
-bool habit_of(const int64_t *v, size_t n, struct habit *ret)
+bool usual_of(const int64_t *v, size_t n, struct usual *ret)
 {
-    int64_t known[HABIT_WEEKS], away[HABIT_WEEKS];
+    int64_t known[USUAL_WEEKS], away[USUAL_WEEKS];
     size_t k = 0;
 
-    for (size_t i = 0; i < n && k < HABIT_WEEKS; i++)
+    for (size_t i = 0; i < n && k < USUAL_WEEKS; i++)
         if (v[i] >= 0)
             known[k++] = v[i];
-    if (k < HABIT_LEAST)
+    if (k < USUAL_LEAST)
         return false;
     qsort(known, k, sizeof(*known), by_value);
     int64_t usual = median(known, k);
@@ -47,18 +47,18 @@ bool habit_of(const int64_t *v, size_t n, struct habit *ret)
     if (spread * 10 > usual * 3)
         return false;                                          /* now this, now that */
     int64_t scale = MAX(MAX(spread, usual / 10), LEAST_SCALE); /* few weeks may agree by chance: a tenth at least */
-    *ret = (struct habit){.weeks = k, .usual = usual, .least = known[0], .most = known[k - 1], .scale = scale};
+    *ret = (struct usual){.weeks = k, .usual = usual, .least = known[0], .most = known[k - 1], .scale = scale};
     return true;
 }
 
-int habit_far(const struct habit *h, int64_t now, bool going_on)
+int usual_far(const struct usual *h, int64_t now, bool going_on)
 {
     int64_t limit = (going_on ? NEAR : FAR) * h->scale;
 
     return now < h->usual - limit ? -1 : now > h->usual + limit ? 1 : 0;
 }
 
-int64_t habit_before(const struct zone *z, int64_t hour_ms, int weeks)
+int64_t usual_before(const struct zone *z, int64_t hour_ms, int weeks)
 {
     struct civil c;
 
@@ -78,7 +78,7 @@ static void add_gpus(struct buf *out, int64_t v)
         buf_addf(out, "%" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
 }
 
-void habit_text(struct buf *out, const char *who, const struct habit *h, int64_t now, const struct zone *z,
+void usual_text(struct buf *out, const char *who, const struct usual *h, int64_t now, const struct zone *z,
                 int64_t hour_ms)
 {
     static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};

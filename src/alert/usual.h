@@ -2,7 +2,7 @@
  * usual.h: what somebody usually uses at this hour of the week, and whether what is used now is far from it: the median
  * of the weeks before, and the median of their distances to it. Pure; thousandths of a GPU, on average over the hour.
  *
- * H1 What is not known is no value, and fewer than HABIT_LEAST known weeks are no habit. H2 Who usually uses nothing
+ * H1 What is not known is no value, and fewer than USUAL_LEAST known weeks are no habit. H2 Who usually uses nothing
  * has none either (a first use is nothing wrong), and who uses now this, now that. H3 One or two weeks that were
  * different (a holiday, a crash) do not make the habit another one, and steady use with noise is hardly ever far from
  * itself (test_habit.c counts).
@@ -13,11 +13,11 @@
 #include "base/buf.h"
 #include "base/zone.h"
 
-#define HABIT_WEEKS   8
-#define HABIT_LEAST   4
-#define HABIT_UNKNOWN (-1)
+#define USUAL_WEEKS   8
+#define USUAL_LEAST   4
+#define USUAL_UNKNOWN (-1)
 
-struct habit {
+struct usual {
     size_t weeks;        /* known */
     int64_t usual;       /* the median */
     int64_t least, most; /* of the known weeks */
@@ -25,15 +25,15 @@ struct habit {
 };
 
 /* False: there is none. v[0 .. n) are of the weeks before, in any order. */
-bool habit_of(const int64_t *v, size_t n, struct habit *ret);
+bool usual_of(const int64_t *v, size_t n, struct usual *ret);
 /* -1: far below, 1: far above, 0: as usual; going_on: it was far before, and is until it is well within. */
-int habit_far(const struct habit *h, int64_t now, bool going_on);
+int usual_far(const struct usual *h, int64_t now, bool going_on);
 
 /* Where the same hour of the weekday began so many weeks before, by the clock on the wall. */
-int64_t habit_before(const struct zone *z, int64_t hour_ms, int weeks);
+int64_t usual_before(const struct zone *z, int64_t hour_ms, int weeks);
 
 /* "company acme used 3 GPUs from 14:00 on; on a Monday at that hour it is usually 62 (58 to 66 in 8 weeks)" */
-void habit_text(struct buf *out, const char *who, const struct habit *h, int64_t now, const struct zone *z,
+void usual_text(struct buf *out, const char *who, const struct usual *h, int64_t now, const struct zone *z,
                 int64_t hour_ms);
 /* "company acme used 37 of 1536 GPU-hours on 2026-11-14: 2.4 % of what was assigned" */
 void low_text(struct buf *out, const char *who, int64_t used_ms, int64_t assigned_ms, int32_t day);

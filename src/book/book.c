@@ -6,10 +6,10 @@
 #include "base/mem.h"
 
 struct entry {
-    struct hold *h;        /* as it is, or is about to be */
-    struct hold *was;      /* being changed: as it was; NULL: new, or not being changed */
+    struct booking *h;        /* as it is, or is about to be */
+    struct booking *was;      /* being changed: as it was; NULL: new, or not being changed */
     bool pending;          /* being written */
-    enum hold_state state; /* as last told */
+    enum booking_state state; /* as last told */
 };
 
 struct book {
@@ -17,7 +17,7 @@ struct book {
     size_t n, cap;
     int64_t last_id;
     int64_t due_ms; /* nothing begins or ends before */
-    const struct hold **all;
+    const struct booking **all;
     size_t cap_all;
 };
 
@@ -60,20 +60,20 @@ static void forget(struct book *b, struct entry *e)
     *e = b->v[--b->n];
 }
 
-static struct entry *add(struct book *b, const struct hold *h)
+static struct entry *add(struct book *b, const struct booking *h)
 {
     VEC_ROOM(b->v, b->n, b->cap);
-    b->v[b->n] = (struct entry){.h = hold_copy(h)};
+    b->v[b->n] = (struct entry){.h = booking_copy(h)};
     b->last_id = MAX(b->last_id, h->id);
     return &b->v[b->n++];
 }
 
-void book_load(struct book *b, const struct hold *h, int64_t now_ms)
+void book_load(struct book *b, const struct booking *h, int64_t now_ms)
 {
     if (find(b, h->id) || b->n >= BOOK_MAX)
         return;
     struct entry *e = add(b, h);
-    e->state = hold_state(h, now_ms);
+    e->state = booking_state(h, now_ms);
     b->due_ms = INT64_MIN;
 }
 
@@ -89,12 +89,12 @@ int64_t book_next_id(struct book *b)
 
 /* ---- overlap ---- */
 
-static bool shares_device(const struct hold *a, const struct hold *b)
+static bool shares_device(const struct booking *a, const struct booking *b)
 {
     struct str rest = str_of(a->devices), one;
 
     while (str_cut(&rest, ',', &one))
-        if (one.len && hold_has_device(b, one))
+        if (one.len && booking_has_device(b, one))
             return true;
     return false;
 }
@@ -102,24 +102,24 @@ static bool shares_device(const struct hold *a, const struct hold *b)
 /* Either as it is or as it was. */
 static bool entry_overlaps(const struct entry *e, int64_t from_ms, int64_t until_ms)
 {
-    return hold_overlaps(e->h, from_ms, until_ms) || (e->was && hold_overlaps(e->was, from_ms, until_ms));
+    return booking_overlaps(e->h, from_ms, until_ms) || (e->was && booking_overlaps(e->was, from_ms, until_ms));
 }
 
 /* What one waited for inside one's own booking. */
-static bool own_pair(const struct hold *a, const struct hold *b)
+static bool own_pair(const struct booking *a, const struct booking *b)
 {
     return a->kind != b->kind && strcmp(a->person, b->person) == 0;
 }
 
-static bool entry_conflicts(const struct entry *e, const struct hold *h)
+static bool entry_conflicts(const struct entry *e, const struct booking *h)
 {
     if (own_pair(e->h, h))
         return false;
-    return (hold_overlaps(e->h, h->from_ms, hold_end_ms(h)) && shares_device(h, e->h)) ||
-           (e->was && hold_overlaps(e->was, h->from_ms, hold_end_ms(h)) && shares_device(h, e->was));
+    return (booking_overlaps(e->h, h->from_ms, booking_end_ms(h)) && shares_device(h, e->h)) ||
+           (e->was && booking_overlaps(e->was, h->from_ms, booking_end_ms(h)) && shares_device(h, e->was));
 }
 
-size_t book_conflicts(const struct book *b, const struct hold *h, const struct hold **ret, size_t max)
+size_t book_conflicts(const struct book *b, const struct booking *h, const struct booking **ret, size_t max)
 {
     size_t n = 0, kept = 0;
 
@@ -144,9 +144,9 @@ bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, i
         const struct entry *e = &b->v[i];
         if (e->h->id == except || !entry_overlaps(e, from_ms, until_ms))
             continue;
-        if (person && e->h->kind == HOLD_BOOKING && strcmp(e->h->person, person) == 0)
+        if (person && e->h->kind == BOOKING_FIRM && strcmp(e->h->person, person) == 0)
             continue;
-        if (hold_has_device(e->h, uuid) || (e->was && hold_has_device(e->was, uuid)))
+        if (booking_has_device(e->h, uuid) || (e->was && booking_has_device(e->was, uuid)))
             return false;
     }
     return true;
@@ -154,22 +154,22 @@ bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, i
 
 /* ---- changes ---- */
 
-int book_begin(struct book *b, const struct hold *h)
+int book_begin(struct book *b, const struct booking *h)
 {
     struct entry *e = find(b, h->id);
 
     if (e && e->pending)
         return -EBUSY;
-    if (hold_end_ms(h) > h->from_ms && book_conflicts(b, h, NULL, 0))
+    if (booking_end_ms(h) > h->from_ms && book_conflicts(b, h, NULL, 0))
         return -EEXIST;
     if (!e && b->n >= BOOK_MAX)
         return -ENOSPC;
     if (e) {
         e->was = e->h;
-        e->h = hold_copy(h);
+        e->h = booking_copy(h);
     } else {
         e = add(b, h);
-        e->state = HOLD_PLANNED;
+        e->state = BOOKING_PLANNED;
     }
     e->pending = true;
     return 0;
@@ -198,12 +198,12 @@ void book_settle(struct book *b, int64_t id, bool durable)
 
 /* ---- questions ---- */
 
-static const struct hold *durable(const struct entry *e)
+static const struct booking *durable(const struct entry *e)
 {
     return e->pending ? e->was : e->h;
 }
 
-const struct hold *book_find(const struct book *b, int64_t id)
+const struct booking *book_find(const struct book *b, int64_t id)
 {
     const struct entry *e = find(b, id);
 
@@ -217,7 +217,7 @@ bool book_changing(const struct book *b, int64_t id)
     return e && e->pending;
 }
 
-const struct hold *const *book_all(struct book *b, size_t *ret_n)
+const struct booking *const *book_all(struct book *b, size_t *ret_n)
 {
     if (b->n > b->cap_all) {
         b->cap_all = b->cap;
@@ -225,23 +225,23 @@ const struct hold *const *book_all(struct book *b, size_t *ret_n)
     }
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
-        const struct hold *h = durable(&b->v[i]);
+        const struct booking *h = durable(&b->v[i]);
         if (h)
             b->all[n++] = h;
     }
     if (n)
-        qsort(b->all, n, sizeof(*b->all), hold_order);
+        qsort(b->all, n, sizeof(*b->all), booking_order);
     *ret_n = n;
     return b->all;
 }
 
-void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const struct hold **ret_now,
-                    const struct hold **ret_next)
+void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const struct booking **ret_now,
+                    const struct booking **ret_next)
 {
     *ret_now = *ret_next = NULL;
     for (size_t i = 0; i < b->n; i++) {
-        const struct hold *h = durable(&b->v[i]);
-        if (!h || hold_end_ms(h) <= MAX(now_ms, h->from_ms) || !hold_has_device(h, uuid))
+        const struct booking *h = durable(&b->v[i]);
+        if (!h || booking_end_ms(h) <= MAX(now_ms, h->from_ms) || !booking_has_device(h, uuid))
             continue;
         if (h->from_ms <= now_ms)
             *ret_now = h;
@@ -252,7 +252,7 @@ void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const
 
 /* ---- time ---- */
 
-void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const struct hold *h, enum hold_state to),
+void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const struct booking *h, enum booking_state to),
                void *arg)
 {
     if (now_ms < b->due_ms)
@@ -262,14 +262,14 @@ void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const str
         struct entry *e = &b->v[i];
         if (e->pending)
             continue;
-        enum hold_state to = hold_state(e->h, now_ms);
+        enum booking_state to = booking_state(e->h, now_ms);
         bool moved = to != e->state;
         e->state = to;
         if (moved)
             each(arg, e->h, to);
-        if (to == HOLD_OVER || to == HOLD_RELEASED)
+        if (to == BOOKING_OVER || to == BOOKING_RELEASED)
             forget(b, e);
         else
-            b->due_ms = MIN(b->due_ms, to == HOLD_PLANNED ? e->h->from_ms : e->h->until_ms);
+            b->due_ms = MIN(b->due_ms, to == BOOKING_PLANNED ? e->h->from_ms : e->h->until_ms);
     }
 }

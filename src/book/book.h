@@ -10,7 +10,7 @@
 #define BOOK_BOOK_H
 
 #include "base/err.h"
-#include "model/hold.h"
+#include "model/booking.h"
 
 #define BOOK_MAX 10000 /* holds at once */
 
@@ -19,7 +19,7 @@ struct book *book_new(void);
 void book_free(struct book *b);
 
 /* Read back from the store: as it is, whatever it overlaps. */
-void book_load(struct book *b, const struct hold *h, int64_t now_ms);
+void book_load(struct book *b, const struct booking *h, int64_t now_ms);
 /* Numbers given out so far; the next is one more. */
 void book_set_last(struct book *b, int64_t id);
 int64_t book_next_id(struct book *b);
@@ -28,31 +28,31 @@ int64_t book_next_id(struct book *b);
  * h is new (an id nobody has) or takes the place of the one with its id. 0; -EBUSY: that one is being changed just now;
  * -EEXIST: it overlaps (book_conflicts tells with what); -ENOSPC: there are BOOK_MAX.
  */
-int book_begin(struct book *b, const struct hold *h);
+int book_begin(struct book *b, const struct booking *h);
 /* It is durable, or it is not: then all is as before. */
 void book_settle(struct book *b, int64_t id, bool durable);
 
 /* Those that have a device of h for a moment of its time, h itself aside, by start: how many, at most max into ret. */
-size_t book_conflicts(const struct book *b, const struct hold *h, const struct hold **ret, size_t max);
+size_t book_conflicts(const struct book *b, const struct booking *h, const struct booking **ret, size_t max);
 /* Nothing holds that device in [from, until); except: the id of one that does not count, or 0; person: whose bookings
  * do not count, or NULL. */
 bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except,
                        const char *person);
 
 /* ---- questions: what is durable, borrowed until the next change ---- */
-const struct hold *book_find(const struct book *b, int64_t id); /* NULL: there is none, or it is over */
+const struct booking *book_find(const struct book *b, int64_t id); /* NULL: there is none, or it is over */
 bool book_changing(const struct book *b, int64_t id);           /* begun, and not settled yet */
 /* By start. */
-const struct hold *const *book_all(struct book *b, size_t *ret_n);
+const struct booking *const *book_all(struct book *b, size_t *ret_n);
 /* What a device is held for at a moment, and what comes next; NULL: nothing. */
-void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const struct hold **ret_now,
-                    const struct hold **ret_next);
+void book_of_device(const struct book *b, struct str uuid, int64_t now_ms, const struct booking **ret_now,
+                    const struct booking **ret_next);
 
 /*
  * Each one that began or ended since the last time: to is its state now. Those that ended are forgotten after the call.
  * Cheap while nothing is due.
  */
-void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const struct hold *h, enum hold_state to),
+void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const struct booking *h, enum booking_state to),
                void *arg);
 
 #endif

@@ -184,7 +184,7 @@ static int change(const struct book_conf *conf, const char *method, const char *
     AUTO_BUF raw = {0};
     AUTO_BUF out = BUF_INIT(1 << 20);
     AUTO_FREE char *named = mem_strn(gpus.p ? gpus.p : "", gpus.len);
-    char person[HOLD_PERSON_MAX];
+    char person[BOOKING_PERSON_MAX];
     struct err err = {0};
     json_t *row = NULL;
     int64_t number;

@@ -12,13 +12,13 @@
 
 struct free_conf {
     struct client_conf client;
-    struct wish_conf wish;
+    struct gpu_request_conf wish;
     bool uuids, json;
 };
 
 static const struct opt free_opts[] = {
     CLIENT_OPTS(free_conf, client),
-    WISH_OPTS(free_conf, wish),
+    GPU_REQUEST_OPTS(free_conf, wish),
     OPT(free_conf, uuids, 'u', OPT_BOOL, NULL, NULL, "as UUIDs with commas between, for CUDA_VISIBLE_DEVICES"),
     OPT(free_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     {0},
@@ -44,7 +44,7 @@ static int from_hub(const struct free_conf *conf, int64_t count, struct found_gp
     AUTO_BUF path = BUF_INIT(8192);
 
     buf_adds(&path, "/api/v1/free");
-    wish_params(&path, &conf->wish, count);
+    gpu_request_params(&path, &conf->wish, count);
     int r = client_ask(&conf->client, "GET", path.p, str_of(""), raw, err);
     if (r < 0)
         return r;
@@ -58,8 +58,8 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
                      struct err *err)
 {
     struct here h = {0};
-    struct wish_conf w = conf->wish;
-    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+    struct gpu_request_conf w = conf->wish;
+    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
     size_t n;
     int r = here_once(&h, err);
 
@@ -67,7 +67,7 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
     if (r >= 0) {
         live_tick(h.live, clock_wall_ms());
         const struct node_now *const *nodes = live_nodes(h.live, false, &n);
-        struct pick_wish p = wish_here(&w, count, clock_wall_ms());
+        struct pick_wish p = gpu_request_here(&w, count, clock_wall_ms());
         r = pick_among(nodes, n, NULL, &p, &ret->uuids, err);
     }
     if (r == 0) {
@@ -93,7 +93,7 @@ static int from_here(const struct free_conf *conf, int64_t count, struct found_g
 
 static int show(const struct free_conf *conf, int64_t count)
 {
-    struct found_gpus f = {.uuids = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX)};
+    struct found_gpus f = {.uuids = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX)};
     AUTO_BUF raw = BUF_INIT(1u << 20);
     AUTO_BUF out = BUF_INIT(1u << 20);
     struct err err = {0};
@@ -106,7 +106,7 @@ static int show(const struct free_conf *conf, int64_t count)
     buf_fini(&f.uuids);
     if (r == 0)
         return cli_print(&free_face, &out);
-    return cli_fail(&free_face, wish_exit(&err), "%s", err.msg);
+    return cli_fail(&free_face, gpu_request_exit(&err), "%s", err.msg);
 }
 
 int cmd_free(int argc, char **argv)
@@ -117,8 +117,8 @@ int cmd_free(int argc, char **argv)
 
     if (r >= 0)
         goto out;
-    if (argc - argi > 1 || (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > HOLD_DEVICES)))
-        r = cli_fail(&free_face, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", HOLD_DEVICES);
+    if (argc - argi > 1 || (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > BOOKING_DEVICES)))
+        r = cli_fail(&free_face, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
     else
         r = show(&conf, count);
 out:

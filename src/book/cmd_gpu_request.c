@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/cmd.h"
 
-void wish_json(struct json *j, const struct wish_conf *w, int64_t count)
+void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t count)
 {
     json_int(j, "count", count);
     json_int(j, "mem", w->mem);
@@ -33,7 +33,7 @@ bool hub_there(const struct client_conf *conf)
     return client_ask(&quick, "GET", "/healthz", str_of(""), &raw, NULL) == 0;
 }
 
-int wish_exit(const struct err *err)
+int gpu_request_exit(const struct err *err)
 {
     switch (err->code) {
     case -EEXIST: /* a hub's: too few */
@@ -56,7 +56,7 @@ static void add_number(struct buf *path, const char *name, int64_t v)
     client_param(path, name, text);
 }
 
-void wish_params(struct buf *path, const struct wish_conf *w, int64_t count)
+void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int64_t count)
 {
     add_number(path, "count", count);
     add_number(path, "mem", w->mem);
@@ -67,9 +67,9 @@ void wish_params(struct buf *path, const struct wish_conf *w, int64_t count)
     add_number(path, "need", w->need);
 }
 
-struct pick_wish wish_here(const struct wish_conf *w, int64_t count, int64_t now_ms)
+struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms)
 {
-    struct wish to = {.count = count,
+    struct gpu_request to = {.count = count,
                       .mem = w->mem,
                       .model = str_of(w->model ? w->model : ""),
                       .node = str_of(w->host ? w->host : ""),
@@ -77,10 +77,10 @@ struct pick_wish wish_here(const struct wish_conf *w, int64_t count, int64_t now
                       .free_ms = w->free_for,
                       .need_ms = w->need};
 
-    return wish_pick(&to, "", 0, now_ms);
+    return gpu_request_pick(&to, "", 0, now_ms);
 }
 
-const char *wish_host(char out[NAME_MAX_LEN])
+const char *gpu_request_host(char out[NAME_MAX_LEN])
 {
     out[0] = 0;
     gethostname(out, NAME_MAX_LEN - 1);
@@ -97,7 +97,7 @@ void found_read(json_t *o, struct found_gpus *ret)
     size_t i;
 
     ret->here = true;
-    wish_host(own);
+    gpu_request_host(own);
     mem_copy_str(ret->places, sizeof(ret->places), where ? where : "");
     buf_reset(&ret->uuids);
     json_array_foreach(json_object_get(o, "devices"), i, one)

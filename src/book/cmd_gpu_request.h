@@ -6,12 +6,12 @@
 #include "book/queue.h"
 #include "cli/client.h"
 
-struct wish_conf {
+struct gpu_request_conf {
     int64_t mem, free_for, need;
     char *model, *host;
     bool same_host;
 };
-#define WISH_OPTS(strct, field)                                                                                        \
+#define GPU_REQUEST_OPTS(strct, field)                                                                                        \
     OPTN(strct, "mem", field.mem, 0, OPT_BYTES, "0", "SIZE", "with so much memory free, as 40G"),                      \
         OPTN(strct, "model", field.model, 0, OPT_STR, NULL, "PATTERN", "of this model, as H200"),                      \
         OPTN(strct, "host", field.host, 0, OPT_STR, NULL, "PATTERN", "on these nodes, as 'dgx*'"),                     \
@@ -22,23 +22,23 @@ struct wish_conf {
              .min = 0, .max = 604800000)
 
 /* The same for the hub: as members of an object, or behind a path. */
-void wish_json(struct json *j, const struct wish_conf *w, int64_t count);
-void wish_params(struct buf *path, const struct wish_conf *w, int64_t count);
+void gpu_request_json(struct json *j, const struct gpu_request_conf *w, int64_t count);
+void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int64_t count);
 /* The same for pick_among. Borrows from w. */
-struct pick_wish wish_here(const struct wish_conf *w, int64_t count, int64_t now_ms);
+struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms);
 
 /* A hub is configured, or one answers on this machine. */
 bool hub_there(const struct client_conf *conf);
-int wish_exit(const struct err *err); /* too few, or not ours: EXIT_NO; EXIT_USAGE; EXIT_REACH */
+int gpu_request_exit(const struct err *err); /* too few, or not ours: EXIT_NO; EXIT_USAGE; EXIT_REACH */
 
 /* Devices that were found, as they are printed. */
 struct found_gpus {
-    char places[HOLD_PLACES_MAX]; /* "dgx2:0,1" */
+    char places[BOOKING_PLACES_MAX]; /* "dgx2:0,1" */
     struct buf uuids;             /* with commas between */
     bool here;                    /* all of them are on this machine, by its name */
 };
 /* This machine's name, as its agent has it unless told otherwise. */
-const char *wish_host(char out[NAME_MAX_LEN]);
+const char *gpu_request_host(char out[NAME_MAX_LEN]);
 /* Out of what the hub answered: {"where", "devices": [{"device"}]}. */
 struct json_t;
 void found_read(struct json_t *o, struct found_gpus *ret);

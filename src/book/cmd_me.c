@@ -5,14 +5,14 @@
 #include <pwd.h>
 #include <unistd.h>
 
-int me_at_hub(const struct client_conf *conf, const char *told, char out[HOLD_PERSON_MAX], struct err *err)
+int me_at_hub(const struct client_conf *conf, const char *told, char out[BOOKING_PERSON_MAX], struct err *err)
 {
     AUTO_BUF raw = {0};
     const struct passwd *pw = getpwuid(getuid());
 
     out[0] = 0;
     if (told) {
-        snprintf(out, HOLD_PERSON_MAX, "%s", told);
+        snprintf(out, BOOKING_PERSON_MAX, "%s", told);
         return 0;
     }
     int r = client_ask(conf, "GET", "/api/v1/bookings?device=-", str_of(""), &raw, err);
@@ -20,7 +20,7 @@ int me_at_hub(const struct client_conf *conf, const char *told, char out[HOLD_PE
         return r;
     json_t *o = client_json(buf_str(&raw));
     if (!json_is_string(json_object_get(o, "me")) && pw)
-        snprintf(out, HOLD_PERSON_MAX, "%s", pw->pw_name);
+        snprintf(out, BOOKING_PERSON_MAX, "%s", pw->pw_name);
     json_decref(o);
     return 0;
 }

@@ -3,9 +3,9 @@
 #define BOOK_CMD_ME_H
 
 #include "cli/client.h"
-#include "model/hold.h"
+#include "model/booking.h"
 
 /* Whom to name: the one told; else, where the hub does not know us by our token, our login; else "". */
-int me_at_hub(const struct client_conf *conf, const char *told, char out[HOLD_PERSON_MAX], struct err *err);
+int me_at_hub(const struct client_conf *conf, const char *told, char out[BOOKING_PERSON_MAX], struct err *err);
 
 #endif

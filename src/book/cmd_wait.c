@@ -26,7 +26,7 @@
 
 struct wait_conf {
     struct client_conf client;
-    struct wish_conf wish;
+    struct gpu_request_conf wish;
     int64_t gpus, timeout, hold;
     char *person, *comment;
     bool uuids, json, quiet, list, tell;
@@ -34,8 +34,8 @@ struct wait_conf {
 };
 
 static const struct opt wait_opts[] = {
-    OPT(wait_conf, gpus, 'n', OPT_INT, "1", "N", "how many", .min = 1, .max = HOLD_DEVICES),
-    WISH_OPTS(wait_conf, wish),
+    OPT(wait_conf, gpus, 'n', OPT_INT, "1", "N", "how many", .min = 1, .max = BOOKING_DEVICES),
+    GPU_REQUEST_OPTS(wait_conf, wish),
     OPT(wait_conf, hold, 0, OPT_DURATION, "0", "TIME",
         "without a command: they are yours for so long, for you to start something on them (default: 2m; with --tell "
         "30m)",
@@ -86,9 +86,9 @@ static void on_signal(int sig)
 
 struct waiter {
     const struct wait_conf *conf;
-    struct wish_conf wish;
+    struct gpu_request_conf wish;
     struct client_conf client;
-    char person[HOLD_PERSON_MAX];
+    char person[BOOKING_PERSON_MAX];
     char id[24]; /* empty: not in the queue */
     struct found_gpus found;
     struct buf raw; /* the hub's last word */
@@ -185,7 +185,7 @@ static int queue_up(struct waiter *w, char state[16], int64_t *ahead, struct err
     struct json j = json_on(&body);
 
     json_obj(&j, NULL);
-    wish_json(&j, &w->wish, w->conf->gpus);
+    gpu_request_json(&j, &w->wish, w->conf->gpus);
     if (w->conf->hold)
         json_int(&j, "hold", w->conf->hold);
     if (w->conf->tell)
@@ -286,13 +286,13 @@ static int watch(struct waiter *w, struct err *err)
     while (r >= 0 && rest(w, 0)) {
         size_t n;
         int64_t now_ms = clock_wall_ms();
-        AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+        AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
         r = here_next(&h, 1000, err);
         if (r <= 0 && r != -EINTR)
             continue;
         live_tick(h.live, now_ms);
         const struct node_now *const *nodes = live_nodes(h.live, false, &n);
-        struct pick_wish p = wish_here(&w->wish, w->conf->gpus, now_ms);
+        struct pick_wish p = gpu_request_here(&w->wish, w->conf->gpus, now_ms);
         if (n && nodes[0]->n_devices && (r = pick_possible(nodes, n, &p, err)) < 0)
             break;
         buf_reset(&w->found.uuids);
@@ -356,7 +356,7 @@ static int then(struct waiter *w, char **argv)
         char own[NAME_MAX_LEN];
         leave_quietly(w);
         return cli_fail(&wait_face, EXIT_NO, "%s is not on this machine (%s): the command was not started",
-                        w->found.places, wish_host(own));
+                        w->found.places, gpu_request_host(own));
     }
     if (argv) {
         int code = run(w, argv);
@@ -375,7 +375,7 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     struct waiter w = {.conf = conf,
                        .wish = conf->wish,
                        .client = conf->client,
-                       .found = {.uuids = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX)},
+                       .found = {.uuids = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX)},
                        .begin_ms = clock_mono_ms()};
     struct sigaction act = {.sa_handler = on_signal};
     struct err err = {0};
@@ -387,7 +387,7 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     if ((conf->tell || conf->leave) && (argv || !hub))
         return cli_fail(&wait_face, EXIT_USAGE, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
     if (argv && hub && !w.wish.host) { /* where the command can run */
-        wish_host(own);
+        gpu_request_host(own);
         w.wish.host = own;
     }
     sigaction(SIGINT, &act, NULL);
@@ -410,7 +410,7 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     if (r == 1)
         code = stopped ? 128 + stopped : cli_fail(&wait_face, EXIT_NO, "not so many were free in time");
     else if (r < 0)
-        code = cli_fail(&wait_face, wish_exit(&err), "%s", err.msg);
+        code = cli_fail(&wait_face, gpu_request_exit(&err), "%s", err.msg);
     buf_fini(&w.found.uuids);
     buf_fini(&w.raw);
     return code;

@@ -34,26 +34,26 @@ static const char *verb(enum event_kind kind)
 }
 
 /* What a wait's way is told of: what was given, and given back. */
-static bool worth_telling(const struct hold *x, enum event_kind kind)
+static bool worth_telling(const struct booking *x, enum event_kind kind)
 {
-    return x->kind == HOLD_BOOKING || kind == EVENT_BOOKED || kind == EVENT_RELEASED;
+    return x->kind == BOOKING_FIRM || kind == EVENT_BOOKED || kind == EVENT_RELEASED;
 }
 
 /* One event per node: of its device when there is one there, else of the node. */
-static void tell(struct hub *h, const struct hold *x, enum event_kind kind, const char *by, int64_t at_ms)
+static void tell(struct hub *h, const struct booking *x, enum event_kind kind, const char *by, int64_t at_ms)
 {
     struct node_event e = {.at_ms = at_ms, .kind = (uint16_t)kind, .code = x->id};
     char until[MOMENT_TEXT];
     bool own = strcmp(by, x->person) == 0;
     struct str rest = str_of(x->devices), one;
     AUTO_BUF text = BUF_INIT(4096);
-    AUTO_BUF told = BUF_INIT(HOLD_DEVICES * (size_t)(NODE_KEY_MAX + 1));
+    AUTO_BUF told = BUF_INIT(BOOKING_DEVICES * (size_t)(NODE_KEY_MAX + 1));
     if (!worth_telling(x, kind))
         return;
-    moment_text(kind == EVENT_EXPIRED ? hold_end_ms(x) : x->until_ms, at_ms, h->zone, until);
+    moment_text(kind == EVENT_EXPIRED ? booking_end_ms(x) : x->until_ms, at_ms, h->zone, until);
     own |= kind == EVENT_EXPIRED;
     buf_addf(&text, "%s %s %s%s%s%s until %s%s%s", own ? x->person : by,
-             x->kind == HOLD_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verb(kind), x->places,
+             x->kind == BOOKING_WAIT && kind == EVENT_BOOKED ? "waited for and got" : verb(kind), x->places,
              own ? "" : " for ", own ? "" : x->person, kind == EVENT_RELEASED ? ", booked" : "", until,
              x->comment[0] ? ": " : "", x->comment);
     mem_copy_str(e.text, sizeof(e.text), text.p);
@@ -71,7 +71,7 @@ static void tell(struct hub *h, const struct hold *x, enum event_kind kind, cons
 
 /* ---- on the screens ---- */
 
-static const struct hold_now *as_now(const struct hub *h, const struct hold *x, int64_t now_ms, struct hold_now *ret)
+static const struct booking_now *as_now(const struct hub *h, const struct booking *x, int64_t now_ms, struct booking_now *ret)
 {
     if (!x)
         return NULL;
@@ -88,9 +88,9 @@ static const struct hold_now *as_now(const struct hub *h, const struct hold *x, 
 /* judge_ms 0: the next tick says what it means. */
 static void show_device(struct hub *h, struct node_now *n, size_t device, int64_t now_ms, int64_t judge_ms)
 {
-    const struct hold *now = NULL, *next = NULL;
+    const struct booking *now = NULL, *next = NULL;
     const struct node_now *on;
-    struct hold_now a = {0}, b = {0};
+    struct booking_now a = {0}, b = {0};
     struct str uuid = str_of(n->devices[device].fact.uuid);
     if (live_find_device(h->live, uuid, &on) && on == n) /* else another node has it, too, and had it first */
         book_of_device(h->book, uuid, now_ms, &now, &next);
@@ -126,7 +126,7 @@ struct writing {
     int status; /* when it went well */
     bool back;  /* to the page, instead of the row */
     enum event_kind kind;
-    char by[HOLD_PERSON_MAX], me[HOLD_PERSON_MAX];
+    char by[BOOKING_PERSON_MAX], me[BOOKING_PERSON_MAX];
 };
 
 struct moving {
@@ -134,14 +134,14 @@ struct moving {
     int64_t now_ms;
 };
 
-static void on_moved(void *arg, const struct hold *x, enum hold_state to)
+static void on_moved(void *arg, const struct booking *x, enum booking_state to)
 {
     struct moving *m = arg;
     show_all(m->h, x->devices, m->now_ms);
     mirror_look(m->h->mirror);
-    if (to == HOLD_OVER)
+    if (to == BOOKING_OVER)
         tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
-    if (to == HOLD_OVER && hold_waits(x))
+    if (to == BOOKING_OVER && hold_waits(x))
         waits_over(m->h, x);
 }
 
@@ -157,20 +157,20 @@ static void written(void *arg, int result)
     struct hub *h = w->h;
     struct reply rp = {0};
     int64_t now_ms = clock_wall_ms();
-    const struct hold *was = book_find(h->book, w->id);
+    const struct booking *was = book_find(h->book, w->id);
     AUTO_FREE char *left = mem_str(was ? was->devices : ""); /* it may have others now */
     book_settle(h->book, w->id, result == 0);
-    const struct hold *x = result == 0 ? book_find(h->book, w->id) : NULL;
+    const struct booking *x = result == 0 ? book_find(h->book, w->id) : NULL;
     if (x) {
         tell(h, x, w->kind, w->by, x->changed_ms);
         show_all(h, left, now_ms);
         show_all(h, x->devices, now_ms);
     }
-    if (w->late && x && x->kind == HOLD_WAIT) {
+    if (w->late && x && x->kind == BOOKING_WAIT) {
         queue_heard(h->queue, x->id, now_ms);
         reply_wait(&rp, &h->api, x, now_ms, w->status);
     } else if (w->late && x)
-        reply_hold(&rp, &h->api, x, w->me, now_ms, w->status);
+        reply_booking(&rp, &h->api, x, w->me, now_ms, w->status);
     if (w->late && x && w->back) {
         rp.status = 303;
         snprintf(rp.location, sizeof(rp.location), "/");
@@ -189,9 +189,9 @@ static void written(void *arg, int result)
 }
 
 /* tell_whom: who waits for it; copied. */
-static int start(struct hub *h, struct hold *x, const char *by, const struct writing *tell_whom)
+static int start(struct hub *h, struct booking *x, const char *by, const struct writing *tell_whom)
 {
-    const struct hold *was = x->id ? book_find(h->book, x->id) : NULL;
+    const struct booking *was = x->id ? book_find(h->book, x->id) : NULL;
     bool fresh = !x->id;
     if (fresh)
         x->id = book_next_id(h->book);
@@ -207,27 +207,27 @@ static int start(struct hub *h, struct hold *x, const char *by, const struct wri
               : x->released_ms && !was->released_ms ? EVENT_RELEASED
                                                     : EVENT_REBOOKED;
     mem_copy_str(w->by, sizeof(w->by), by);
-    if (x->kind == HOLD_WAIT)
+    if (x->kind == BOOKING_WAIT)
         ; /* hours are counted for bookings alone */
     else if (was)
         ledger_mark_all(h->ledger, MIN(was->from_ms, x->from_ms), MAX(was->until_ms, x->until_ms), clock_wall_ms());
     else
         ledger_mark_all(h->ledger, x->from_ms, x->until_ms, clock_wall_ms());
-    store_hold_put(h->store, x, written, w);
+    store_booking_put(h->store, x, written, w);
     return 0;
 }
 
-int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn *done, void *arg)
+int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg)
 {
     return start(h, x, by, &(struct writing){.done = done, .arg = arg});
 }
 
-enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by)
+enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct booking *x, const char *by)
 {
     struct hub *h = hub;
-    struct hold to = *x;
+    struct booking to = *x;
     const char *me = rq->token.person[0] ? rq->token.person : by;
-    int r = book_conflicts(h->book, x, NULL, 0) && hold_end_ms(x) > x->from_ms ? -EEXIST : 0;
+    int r = book_conflicts(h->book, x, NULL, 0) && booking_end_ms(x) > x->from_ms ? -EEXIST : 0;
     if (r == 0) {
         struct late *late = httpd_late(rq);
         struct writing w = {.late = late, .back = rq->back};
@@ -250,31 +250,31 @@ enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, con
 
 /* ---- reading ---- */
 
-int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err)
+int bookings_get(void *hub, int64_t id, struct booking **ret, struct err *err)
 {
     struct hub *h = hub;
-    const struct hold *x = book_find(h->book, id);
+    const struct booking *x = book_find(h->book, id);
     if (!x)
-        return store_hold_get(h->store, id, ret, err);
-    *ret = hold_copy(x);
+        return store_booking_get(h->store, id, ret, err);
+    *ret = booking_copy(x);
     return 1;
 }
 
 /* One that ended while no hub ran is told of now; told before, the store keeps it once. */
-static void load_one(void *arg, const struct hold *x)
+static void load_one(void *arg, const struct booking *x)
 {
     struct hub *h = arg;
-    if (hold_end_ms(x) > h->started_ms)
+    if (booking_end_ms(x) > h->started_ms)
         book_load(h->book, x, h->started_ms);
-    else if (hold_state(x, h->started_ms) == HOLD_OVER)
+    else if (booking_state(x, h->started_ms) == BOOKING_OVER)
         tell(h, x, EVENT_EXPIRED, x->person, x->until_ms);
 }
 
 static int load_bookings(void *self, struct err *err)
 {
     struct hub *h = self;
-    AUTO_FREE struct hold *last = NULL;
-    int r = store_hold_get(h->store, 0, &last, err);
+    AUTO_FREE struct booking *last = NULL;
+    int r = store_booking_get(h->store, 0, &last, err);
     if (r == 1)
         book_set_last(h->book, last->id);
     if (r >= 0)

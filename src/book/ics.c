@@ -74,11 +74,11 @@ void render_ics_start(struct buf *out, const char *name)
     put(out, "X-PUBLISHED-TTL", "PT15M");
 }
 
-void render_ics_hold(struct buf *out, const struct hold *h)
+void render_ics_booking(struct buf *out, const struct booking *h)
 {
     AUTO_BUF summary = BUF_INIT(4096);
     char text[64];
-    bool cancelled = hold_end_ms(h) <= h->from_ms;
+    bool cancelled = booking_end_ms(h) <= h->from_ms;
 
     put(out, "BEGIN", "VEVENT");
     snprintf(text, sizeof(text), "booking-%" PRId64 "-%" PRId64 "@muster", h->id, h->created_ms);
@@ -89,7 +89,7 @@ void render_ics_hold(struct buf *out, const struct hold *h)
     put_time(out, "CREATED", h->created_ms);
     put_time(out, "LAST-MODIFIED", h->changed_ms);
     put_time(out, "DTSTART", h->from_ms);
-    put_time(out, "DTEND", cancelled ? h->until_ms : hold_end_ms(h));
+    put_time(out, "DTEND", cancelled ? h->until_ms : booking_end_ms(h));
     buf_addf(&summary, "%s: %s", h->person, h->places);
     put_text(out, "SUMMARY", buf_str(&summary));
     put_text(out, "LOCATION", str_of(h->places));

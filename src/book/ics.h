@@ -3,12 +3,12 @@
 #define BOOK_ICS_H
 
 #include "base/buf.h"
-#include "model/hold.h"
+#include "model/booking.h"
 
 void render_ics_start(struct buf *out, const char *name); /* of the calendar */
 /* UID stays the same for as long as the booking is kept; SEQUENCE counts its changes. One that was cancelled says so.
  */
-void render_ics_hold(struct buf *out, const struct hold *h);
+void render_ics_booking(struct buf *out, const struct booking *h);
 void render_ics_end(struct buf *out);
 
 #endif

@@ -36,7 +36,7 @@ static bool same(struct str typed, const char *person)
     return person[0] && str_eq(typed, person);
 }
 
-int book_for(enum book_auth auth, const struct booker *who, struct str typed, char ret[HOLD_PERSON_MAX],
+int book_for(enum book_auth auth, const struct booker *who, struct str typed, char ret[BOOKING_PERSON_MAX],
              struct err *err)
 {
     int r = book_may(auth, who, err);
@@ -53,9 +53,9 @@ int book_for(enum book_auth auth, const struct booker *who, struct str typed, ch
                            ? "say for whom: \"person\" is missing"
                            : "this token names nobody: make one with `muster token new --role member "
                              "--person NAME`");
-    if (!hold_person_ok(typed))
+    if (!booking_person_ok(typed))
         return err_set(err, -EINVAL, "person must be a name of at most %d bytes without control characters",
-                       HOLD_PERSON_MAX - 1);
+                       BOOKING_PERSON_MAX - 1);
     if (auth != BOOK_OPEN && !is_admin(auth, who) && !same(typed, own))
         return err_set(err, -EPERM, "you are %s here: only an admin books for somebody else", own[0] ? own : "nobody");
     memcpy(ret, typed.p, typed.len);
@@ -63,7 +63,7 @@ int book_for(enum book_auth auth, const struct booker *who, struct str typed, ch
     return 0;
 }
 
-int book_may_change(enum book_auth auth, const struct booker *who, struct str typed, const struct hold *h,
+int book_may_change(enum book_auth auth, const struct booker *who, struct str typed, const struct booking *h,
                     struct err *err)
 {
     int r = book_may(auth, who, err);
@@ -79,12 +79,12 @@ int book_may_change(enum book_auth auth, const struct booker *who, struct str ty
     return err_set(err, -EPERM, "this booking is %s's: only its owner or an admin changes it", h->person);
 }
 
-void book_by(const struct booker *who, const char *typed, char ret[HOLD_PERSON_MAX])
+void book_by(const struct booker *who, const char *typed, char ret[BOOKING_PERSON_MAX])
 {
     if (who->person[0] && (who->token || !typed[0]))
-        snprintf(ret, HOLD_PERSON_MAX, "%s", who->person);
+        snprintf(ret, BOOKING_PERSON_MAX, "%s", who->person);
     else if (who->token)
-        snprintf(ret, HOLD_PERSON_MAX, "token %s", who->id);
+        snprintf(ret, BOOKING_PERSON_MAX, "token %s", who->id);
     else
-        snprintf(ret, HOLD_PERSON_MAX, "%s", typed);
+        snprintf(ret, BOOKING_PERSON_MAX, "%s", typed);
 }

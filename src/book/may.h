@@ -3,7 +3,7 @@
 #define BOOK_MAY_H
 
 #include "access/auth.h"
-#include "model/hold.h"
+#include "model/booking.h"
 
 /* token: who has one; proxy: whom a trusted proxy names, too; open: whoever types a name. */
 enum book_auth { BOOK_TOKEN, BOOK_PROXY, BOOK_OPEN, BOOK_AUTHS };
@@ -23,12 +23,12 @@ int book_may(enum book_auth auth, const struct booker *who, struct err *err);
  * Whose a new booking is: typed (empty: nobody was named) or the asker. 0; -EACCES, -EPERM as above; -EINVAL: it must
  * be said for whom, or the name is none.
  */
-int book_for(enum book_auth auth, const struct booker *who, struct str typed, char ret[HOLD_PERSON_MAX],
+int book_for(enum book_auth auth, const struct booker *who, struct str typed, char ret[BOOKING_PERSON_MAX],
              struct err *err);
 /* typed: as whom he changes it, where names are typed. 0, -EACCES, -EPERM. */
-int book_may_change(enum book_auth auth, const struct booker *who, struct str typed, const struct hold *h,
+int book_may_change(enum book_auth auth, const struct booker *who, struct str typed, const struct booking *h,
                     struct err *err);
 /* The asker in a record: his name, or "token ID", or the one he typed. */
-void book_by(const struct booker *who, const char *typed, char ret[HOLD_PERSON_MAX]);
+void book_by(const struct booker *who, const char *typed, char ret[BOOKING_PERSON_MAX]);
 
 #endif

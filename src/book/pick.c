@@ -26,7 +26,7 @@ static int take(const struct node_now *n, const struct device_now *d, struct buf
     if (listed(ret, d->fact.uuid))
         return 0;
     buf_addf(ret, "%s%s", ret->len ? "," : "", d->fact.uuid);
-    return ret->err ? err_set(err, -E2BIG, "a booking has at most %d GPUs", HOLD_DEVICES) : 0;
+    return ret->err ? err_set(err, -E2BIG, "a booking has at most %d GPUs", BOOKING_DEVICES) : 0;
 }
 
 /* ---- by name ---- */
@@ -248,14 +248,14 @@ static int too_few(const struct pick_wish *w, const struct counts *c, size_t usa
                    usable);
 }
 
-struct shelf {
+struct chunk_cache {
     const struct node_now *n;
     size_t free;
 };
 
 static int by_most(const void *x, const void *y)
 {
-    const struct shelf *a = x, *b = y;
+    const struct chunk_cache *a = x, *b = y;
 
     if (a->free != b->free)
         return a->free > b->free ? -1 : 1;
@@ -270,11 +270,11 @@ int pick_among(const struct node_now *const *nodes, size_t n, const struct book 
     size_t total = 0, shelves = 0, best = SIZE_MAX;
     int r = 0;
 
-    if (w->count < 1 || w->count > HOLD_DEVICES)
-        return err_set(err, -EINVAL, "count must be from 1 to %d", HOLD_DEVICES);
-    AUTO_FREE struct shelf *s = mem_zero(MAX(n, 1u), sizeof(*s));
+    if (w->count < 1 || w->count > BOOKING_DEVICES)
+        return err_set(err, -EINVAL, "count must be from 1 to %d", BOOKING_DEVICES);
+    AUTO_FREE struct chunk_cache *s = mem_zero(MAX(n, 1u), sizeof(*s));
     for (size_t i = 0; i < n; i++) {
-        s[shelves] = (struct shelf){nodes[i], candidates(b, w, nodes[i], v, &c)};
+        s[shelves] = (struct chunk_cache){nodes[i], candidates(b, w, nodes[i], v, &c)};
         total += s[shelves].free;
         if (s[shelves].free)
             shelves++;
@@ -324,8 +324,8 @@ int pick_possible(const struct node_now *const *nodes, size_t n, const struct pi
     struct counts c = {0};
     char what[200];
 
-    if (w->count < 1 || w->count > HOLD_DEVICES)
-        return err_set(err, -EINVAL, "count must be from 1 to %d", HOLD_DEVICES);
+    if (w->count < 1 || w->count > BOOKING_DEVICES)
+        return err_set(err, -EINVAL, "count must be from 1 to %d", BOOKING_DEVICES);
     for (size_t i = 0; i < n; i++)
         candidates(NULL, w, nodes[i], v, &c);
     wish_words(w, what);

@@ -7,7 +7,7 @@
 
 /* ---- wishes ---- */
 
-void wish_write(const struct wish *w, struct buf *out)
+void wish_write(const struct gpu_request *w, struct buf *out)
 {
     buf_addf(out, "mem=%" PRId64 "%s%s%s free=%" PRId64 " need=%" PRId64 " hold=%" PRId64 " node=%.*s", w->mem,
              w->one_node ? " one" : "", w->told ? " told" : "", w->said ? " said" : "", w->free_ms, w->need_ms,
@@ -23,12 +23,12 @@ static void read_number(struct str word, const char *name, int64_t *ret)
         *ret = v;
 }
 
-void wish_read(const struct hold *h, struct wish *ret)
+void wish_read(const struct booking *h, struct gpu_request *ret)
 {
     struct str rest = str_of(h->where), word;
     int node = str_find(rest, "node=");
 
-    *ret = (struct wish){.count = h->count,
+    *ret = (struct gpu_request){.count = h->count,
                          .model = str_of(h->model),
                          .free_ms = QUEUE_FREE_MS,
                          .need_ms = QUEUE_NEED_MS,
@@ -48,7 +48,7 @@ void wish_read(const struct hold *h, struct wish *ret)
     }
 }
 
-struct pick_wish wish_pick(const struct wish *w, const char *person, int64_t id, int64_t now_ms)
+struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms)
 {
     return (struct pick_wish){.count = w->count,
                               .model = w->model,
@@ -127,26 +127,26 @@ bool queue_says(struct queue *q, int64_t id)
 
 static int by_id(const void *x, const void *y)
 {
-    const struct hold *a = *(const struct hold *const *)x, *b = *(const struct hold *const *)y;
+    const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
 
     return (a->id > b->id) - (a->id < b->id);
 }
 
 struct line { /* those who wait, first come first: copies, since serving one changes the book */
-    struct hold **v;
+    struct booking **v;
     size_t n, cap;
 };
 
 static void line_read(struct book *b, struct line *l)
 {
     size_t n;
-    const struct hold *const *all = book_all(b, &n);
+    const struct booking *const *all = book_all(b, &n);
 
     *l = (struct line){0};
     for (size_t i = 0; i < n; i++)
         if (hold_waits(all[i]) && !book_changing(b, all[i]->id)) {
             VEC_ROOM(l->v, l->n, l->cap);
-            l->v[l->n++] = hold_copy(all[i]);
+            l->v[l->n++] = booking_copy(all[i]);
         }
     if (l->n)
         qsort(l->v, l->n, sizeof(*l->v), by_id);
@@ -211,11 +211,11 @@ void queue_serve(struct queue *q, struct book *b, const struct node_now *const *
     }
     AUTO_FREE const struct node_now **some = with_room(nodes, n, &n_some);
     for (size_t i = 0; i < l.n; i++) {
-        AUTO_BUF got = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+        AUTO_BUF got = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
         const struct heard *e = find(q, l.v[i]->id);
-        struct wish w;
+        struct gpu_request w;
         wish_read(l.v[i], &w);
-        struct pick_wish p = wish_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
+        struct pick_wish p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
         p.kept = &kept;
         if (w.told) {
             queue_heard(q, l.v[i]->id, now_ms);
@@ -243,9 +243,9 @@ void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, i
     line_read(b, &l);
     AUTO_FREE const struct node_now **some = with_room(nodes, l.n ? n : 0, &n_some);
     for (size_t i = 0; i < l.n; i++) {
-        struct wish w;
+        struct gpu_request w;
         wish_read(l.v[i], &w);
-        struct pick_wish p = wish_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
+        struct pick_wish p = gpu_request_pick(&w, l.v[i]->person, l.v[i]->id, now_ms);
         p.kept = ret;
         if (pick_possible(nodes, n, &p, NULL) == 0)
             keep(b, some, n_some, &p, ret);
@@ -256,7 +256,7 @@ void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, i
 size_t queue_ahead(struct book *b, int64_t id)
 {
     size_t n, ahead = 0;
-    const struct hold *const *all = book_all(b, &n);
+    const struct booking *const *all = book_all(b, &n);
 
     for (size_t i = 0; i < n; i++)
         ahead += hold_waits(all[i]) && all[i]->id < id;

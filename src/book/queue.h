@@ -1,6 +1,6 @@
 /*
  * queue.h: who waits for GPUs (`muster wait`), in order of arrival, and whose turn it is. A wait is a hold of kind
- * HOLD_WAIT without devices (model/hold.h); when its turn comes it gets some, for a short while.
+ * BOOKING_WAIT without devices (model/booking.h); when its turn comes it gets some, for a short while.
  *
  * Q1 Who came first is served first: what would do for somebody whose wish cannot be met yet is kept for him, and
  * nobody behind him gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS; his place is kept
@@ -22,7 +22,7 @@
 #define QUEUE_MAX        1000
 
 /* What is wished for. Text is borrowed. */
-struct wish {
+struct gpu_request {
     int64_t count, mem; /* bytes that must be free; 0: any */
     struct str model, node;
     bool one_node;
@@ -32,14 +32,14 @@ struct wish {
 };
 /* The part of a wish that a hold has no field for, as its `where`: "mem=1 one free=15000 need=3600000 hold=120000
  * node=dgx*". */
-void wish_write(const struct wish *w, struct buf *out);
+void wish_write(const struct gpu_request *w, struct buf *out);
 /* Of a hold; what is not understood is left at what it is unless told. Borrows from h. */
-void wish_read(const struct hold *h, struct wish *ret);
-struct pick_wish wish_pick(const struct wish *w, const char *person, int64_t id, int64_t now_ms);
+void wish_read(const struct booking *h, struct gpu_request *ret);
+struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms);
 
-static inline bool hold_waits(const struct hold *h)
+static inline bool hold_waits(const struct booking *h)
 {
-    return h->kind == HOLD_WAIT && !h->devices[0];
+    return h->kind == BOOKING_WAIT && !h->devices[0];
 }
 
 struct queue;
@@ -59,8 +59,8 @@ void queue_kept(struct book *b, const struct node_now *const *nodes, size_t n, i
  */
 struct queue_calls {
     void *arg;
-    void (*give)(void *arg, const struct hold *h, const struct wish *w, const char *uuids);
-    void (*out)(void *arg, const struct hold *h);
+    void (*give)(void *arg, const struct booking *h, const struct gpu_request *w, const char *uuids);
+    void (*out)(void *arg, const struct booking *h);
 };
 void queue_serve(struct queue *q, struct book *b, const struct node_now *const *nodes, size_t n, int64_t now_ms,
                  const struct queue_calls *calls);

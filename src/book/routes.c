@@ -27,19 +27,19 @@ struct booker booker_of(const struct request *rq)
 }
 
 /* As whom he looks: his token's or the proxy's person; where names are typed, the one he typed. */
-static void me_of(const struct api *a, const struct request *rq, char ret[HOLD_PERSON_MAX])
+static void me_of(const struct api *a, const struct request *rq, char ret[BOOKING_PERSON_MAX])
 {
     struct str typed = str_trim(request_query(rq, "me"));
     ret[0] = 0;
     if (rq->token.person[0])
-        mem_copy_str(ret, HOLD_PERSON_MAX, rq->token.person);
-    else if (a->book_auth == BOOK_OPEN && hold_person_ok(typed))
-        snprintf(ret, HOLD_PERSON_MAX, "%.*s", STR_ARG(typed));
+        mem_copy_str(ret, BOOKING_PERSON_MAX, rq->token.person);
+    else if (a->book_auth == BOOK_OPEN && booking_person_ok(typed))
+        snprintf(ret, BOOKING_PERSON_MAX, "%.*s", STR_ARG(typed));
 }
 
 /* ---- one in words ---- */
 
-static void put_places(struct json *j, const struct api *a, const struct hold *h)
+static void put_places(struct json *j, const struct api *a, const struct booking *h)
 {
     struct str rest = str_of(h->devices), one;
     const struct node_now *n = NULL, *first = NULL;
@@ -69,7 +69,7 @@ static void put_places(struct json *j, const struct api *a, const struct hold *h
     json_cstr(j, "node_id", same && first ? first->key : NULL);
 }
 
-static void put_devices(struct json *j, const struct api *a, const struct hold *h)
+static void put_devices(struct json *j, const struct api *a, const struct booking *h)
 {
     static const char *const keys[] = {"devices", "gpus", "models"};
     for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
@@ -93,15 +93,15 @@ static void put_devices(struct json *j, const struct api *a, const struct hold *
     }
 }
 
-void hold_json(struct json *j, const struct api *a, const struct hold *h, const char *me, int64_t now_ms)
+void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms)
 {
     const char *others[USE_NAMES];
     size_t n = 0;
-    enum hold_state state = hold_state(h, now_ms);
-    enum hold_use use = state == HOLD_ACTIVE ? hold_use(a->live, a->census, h, others, &n) : USE_UNKNOWN;
+    enum booking_state state = booking_state(h, now_ms);
+    enum booking_use use = state == BOOKING_ACTIVE ? booking_use(a->live, a->census, h, others, &n) : USE_UNKNOWN;
     json_obj(j, NULL);
     json_int(j, "id", h->id);
-    json_cstr(j, "kind", hold_kind_words[h->kind >= 0 && h->kind < HOLD_KINDS ? h->kind : HOLD_BOOKING]);
+    json_cstr(j, "kind", booking_kind_words[h->kind >= 0 && h->kind < BOOKING_KINDS ? h->kind : BOOKING_FIRM]);
     json_cstr(j, "person", h->person);
     json_cstr(j, "where", h->places);
     put_places(j, a, h);
@@ -115,7 +115,7 @@ void hold_json(struct json *j, const struct api *a, const struct hold *h, const 
     json_int(j, "created", h->created_ms);
     json_int(j, "changed", h->changed_ms);
     json_int(j, "changes", h->changes);
-    json_cstr(j, "state", hold_words[state]);
+    json_cstr(j, "state", booking_words[state]);
     json_cstr(j, "use", use_words[use]);
     json_arr(j, "others");
     for (size_t i = 0; i < n; i++)
@@ -125,7 +125,7 @@ void hold_json(struct json *j, const struct api *a, const struct hold *h, const 
     json_end_obj(j);
 }
 
-void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, const char *me, int64_t now_ms, int status)
+void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms, int status)
 {
     rp->body = BUF_INIT(1u << 20);
     rp->status = status;
@@ -133,19 +133,19 @@ void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, con
     if (status == 201)
         snprintf(rp->location, sizeof(rp->location), "/api/v1/bookings/%lld", (long long)h->id);
     struct json j = json_on(&rp->body);
-    hold_json(&j, a, h, me, now_ms);
+    booking_json(&j, a, h, me, now_ms);
     buf_addc(&rp->body, '\n');
 }
 
 /* "dgx2:0 is booked by lee until Tue 17 Nov 14:00" */
-static void conflict_words(const struct api *a, const struct hold *h, const struct hold *with, size_t more,
+static void conflict_words(const struct api *a, const struct booking *h, const struct booking *with, size_t more,
                            int64_t now_ms, struct buf *out)
 {
     char from[MOMENT_TEXT], until[MOMENT_TEXT];
-    AUTO_BUF both = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+    AUTO_BUF both = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     struct str rest = str_of(h->devices), one;
     while (str_cut(&rest, ',', &one))
-        if (one.len && hold_has_device(with, one))
+        if (one.len && booking_has_device(with, one))
             buf_addf(&both, "%s%.*s", both.len ? "," : "", STR_ARG(one));
     pick_places(a->live, buf_str(&both), out);
     buf_addf(out, " %s booked by %s ", memchr(both.p ? both.p : "", ',', both.len) ? "are" : "is", with->person);
@@ -156,11 +156,11 @@ static void conflict_words(const struct api *a, const struct hold *h, const stru
         buf_addf(out, ", and %zu more %s in the way", more, more == 1 ? "is" : "are");
 }
 
-enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct hold *h, const char *me,
+enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
                               int64_t now_ms)
 {
     enum { SHOWN = 20 };
-    const struct hold *with[SHOWN];
+    const struct booking *with[SHOWN];
     AUTO_BUF words = BUF_INIT(4096);
     size_t n = book_conflicts(a->book, h, with, SHOWN);
     if (!n)
@@ -179,7 +179,7 @@ enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struc
     json_str(&j, "error", buf_str(&words));
     json_arr(&j, "conflicts");
     for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++)
-        hold_json(&j, a, with[i], me, now_ms);
+        booking_json(&j, a, with[i], me, now_ms);
     json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
@@ -196,17 +196,17 @@ struct listing {
     bool all;               /* cancelled ones too */
     enum shape shape;
     int64_t now_ms;
-    char me[HOLD_PERSON_MAX], *person, *device, *node;
-    struct hold **v; /* copies, when they come from the store */
+    char me[BOOKING_PERSON_MAX], *person, *device, *node;
+    struct booking **v; /* copies, when they come from the store */
     size_t n, cap;
 };
 
-static bool listed(const struct listing *l, struct api *a, const struct hold *h)
+static bool listed(const struct listing *l, struct api *a, const struct booking *h)
 {
     bool then = l->all ? h->until_ms > l->from_ms && (!l->to_ms || h->from_ms < l->to_ms)
-                       : hold_overlaps(h, l->from_ms, l->to_ms ? l->to_ms : INT64_MAX);
+                       : booking_overlaps(h, l->from_ms, l->to_ms ? l->to_ms : INT64_MAX);
     if (!then || hold_waits(h) || (l->person[0] && strcmp(l->person, h->person) != 0) ||
-        (l->device[0] && !hold_has_device(h, str_of(l->device))))
+        (l->device[0] && !booking_has_device(h, str_of(l->device))))
         return false;
     struct str rest = str_of(h->devices), one;
     bool there = !l->node[0];
@@ -232,20 +232,20 @@ static const struct column_spec columns[] = {
     {"devices", "DEVICES", CELL_TEXT, .weight = 1},
 };
 
-static void csv_row(struct rows *r, const struct api *a, const struct hold *h, int64_t now_ms)
+static void csv_row(struct rows *r, const struct api *a, const struct booking *h, int64_t now_ms)
 {
     char id[24], from[32], until[32], released[32] = "";
     const char *others[USE_NAMES];
     size_t n;
-    enum hold_state state = hold_state(h, now_ms);
-    const char *use = state == HOLD_ACTIVE ? use_words[hold_use(a->live, a->census, h, others, &n)] : NULL;
+    enum booking_state state = booking_state(h, now_ms);
+    const char *use = state == BOOKING_ACTIVE ? use_words[booking_use(a->live, a->census, h, others, &n)] : NULL;
     snprintf(id, sizeof(id), "%lld", (long long)h->id);
     if (h->released_ms)
         clock_iso(h->released_ms, released);
     const char *const texts[] = {id,
                                  h->person,
                                  h->places,
-                                 hold_words[state],
+                                 booking_words[state],
                                  clock_iso(h->from_ms, from),
                                  clock_iso(h->until_ms, until),
                                  released,
@@ -259,7 +259,7 @@ static void csv_row(struct rows *r, const struct api *a, const struct hold *h, i
             cell_text(&c[i], str_of(texts[i]));
 }
 
-static void list_json(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+static void list_json(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
 {
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
@@ -269,13 +269,13 @@ static void list_json(const struct listing *l, struct api *a, const struct hold 
     json_arr(&j, "rows");
     for (size_t i = 0; i < n && !rp->body.err; i++)
         if (listed(l, a, v[i]))
-            hold_json(&j, a, v[i], l->me, l->now_ms);
+            booking_json(&j, a, v[i], l->me, l->now_ms);
     json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
 }
 
-static void list_csv(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+static void list_csv(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
 {
     struct rows rows;
     rows_init(&rows, columns, ARRAY_LEN(columns));
@@ -287,7 +287,7 @@ static void list_csv(const struct listing *l, struct api *a, const struct hold *
     rows_fini(&rows);
 }
 
-static void list_ics(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+static void list_ics(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
 {
     char name[200];
     snprintf(name, sizeof(name), "%s bookings", a->name);
@@ -295,11 +295,11 @@ static void list_ics(const struct listing *l, struct api *a, const struct hold *
     render_ics_start(&rp->body, name);
     for (size_t i = 0; i < n && !rp->body.err; i++)
         if (listed(l, a, v[i]))
-            render_ics_hold(&rp->body, v[i]);
+            render_ics_booking(&rp->body, v[i]);
     render_ics_end(&rp->body);
 }
 
-static void list_give(const struct listing *l, struct api *a, const struct hold *const *v, size_t n, struct reply *rp)
+static void list_give(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
 {
     rp->body = BUF_INIT(ROWS_BYTES);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
@@ -313,11 +313,11 @@ static void list_give(const struct listing *l, struct api *a, const struct hold 
         reply_problem(rp, 413, "the answer is larger than %u MiB: ask for less at once", ROWS_BYTES >> 20);
 }
 
-static void list_take(void *arg, const struct hold *h)
+static void list_take(void *arg, const struct booking *h)
 {
     struct listing *l = arg;
     VEC_ROOM(l->v, l->n, l->cap);
-    l->v[l->n++] = hold_copy(h);
+    l->v[l->n++] = booking_copy(h);
 }
 
 static void list_run(struct past_ask *k, const struct past_source *past, struct reply *rp)
@@ -332,7 +332,7 @@ static void list_run(struct past_ask *k, const struct past_source *past, struct 
 static void list_settle(struct past_ask *k, struct api *a, struct reply *rp)
 {
     struct listing *l = (struct listing *)k;
-    list_give(l, a, (const struct hold *const *)l->v, l->n, rp);
+    list_give(l, a, (const struct booking *const *)l->v, l->n, rp);
 }
 
 static void list_end(struct past_ask *k)
@@ -378,7 +378,7 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
     if (l->from_ms < rq->now_ms)
         return a->ask_then(a->hub, rq, rp, &l->ask, list_settle);
     size_t n;
-    const struct hold *const *v = book_all(a->book, &n);
+    const struct booking *const *v = book_all(a->book, &n);
     list_give(l, a, v, n, rp);
     list_end(&l->ask);
     return REPLY_NOW;
@@ -406,10 +406,10 @@ enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
 
 enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct hold *h = NULL;
-    char me[HOLD_PERSON_MAX];
+    AUTO_FREE struct booking *h = NULL;
+    char me[BOOKING_PERSON_MAX];
     me_of(a, rq, me);
-    if (hold_of_path(a, rq, rp, &h) == 1)
-        reply_hold(rp, a, h, me, rq->now_ms, 200);
+    if (booking_of_path(a, rq, rp, &h) == 1)
+        reply_booking(rp, a, h, me, rq->now_ms, 200);
     return REPLY_NOW;
 }

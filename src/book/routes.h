@@ -9,8 +9,8 @@ struct json;
 
 struct booker booker_of(const struct request *rq);
 /* One row of the contract (docs/bookings.md); me: whose are "mine". */
-void hold_json(struct json *j, const struct api *a, const struct hold *h, const char *me, int64_t now_ms);
+void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms);
 /* The booking of the path, for free(). Other than 1: rp has the answer. */
-int hold_of_path(struct api *a, struct request *rq, struct reply *rp, struct hold **ret);
+int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret);
 
 #endif

@@ -33,11 +33,11 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
     return a->book_auth != BOOK_OPEN || may_read(a, rq, rp); /* where names are typed: whoever may look */
 }
 
-int hold_of_path(struct api *a, struct request *rq, struct reply *rp, struct hold **ret)
+int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret)
 {
     struct err err = {0};
     int64_t id;
-    int r = str_int(rq->tail, &id) && id > 0 ? a->hold_get(a->hub, id, ret, &err) : 0;
+    int r = str_int(rq->tail, &id) && id > 0 ? a->booking_get(a->hub, id, ret, &err) : 0;
     if (r == 0)
         reply_problem(rp, 404, "there is no booking '%.*s'; /api/v1/bookings lists them", (int)MIN(rq->tail.len, 40u),
                       rq->tail.p);
@@ -115,8 +115,8 @@ static bool take_devices(struct api *a, json_t *v, struct draft *d, struct reply
     size_t i;
     json_t *one;
     struct err err = {0};
-    AUTO_BUF words = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
-    if (!json_is_array(v) || json_array_size(v) > HOLD_DEVICES || json_array_size(v) == 0)
+    AUTO_BUF words = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
+    if (!json_is_array(v) || json_array_size(v) > BOOKING_DEVICES || json_array_size(v) == 0)
         return wrong(rp, "devices must be a list of 1 to 256 UUIDs");
     json_array_foreach(v, i, one)
     {
@@ -142,7 +142,7 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
     if (strcmp(key, "person") == 0)
         return take_str(v, key, 200, &d->person, rp);
     if (strcmp(key, "comment") == 0) {
-        if (!take_str(v, key, HOLD_COMMENT_MAX, &s, rp))
+        if (!take_str(v, key, BOOKING_COMMENT_MAX, &s, rp))
             return false;
         d->comment = s.p;
         return true;
@@ -165,7 +165,7 @@ static bool take(struct api *a, const struct request *rq, struct draft *d, const
         return take_str(v, key, NAME_MAX_LEN, &d->node, rp);
     if (fresh && strcmp(key, "count") == 0) {
         d->count = json_integer_value(v);
-        return (json_is_integer(v) && d->count > 0 && d->count <= HOLD_DEVICES) ||
+        return (json_is_integer(v) && d->count > 0 && d->count <= BOOKING_DEVICES) ||
                wrong(rp, "count must be a number from 1 to 256");
     }
     reply_problem(rp, 400, "'%.40s' is not understood: %s", key,
@@ -181,7 +181,7 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
     json_t *v;
     struct err err = {0};
     *d = (struct draft){.o = read_object(rq, rp),
-                        .devices = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX),
+                        .devices = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX),
                         .from_ms = -1,
                         .until_ms = -1,
                         .for_ms = -1,
@@ -215,7 +215,7 @@ static bool draft_read(struct api *a, const struct request *rq, struct draft *d,
 
 /* ---- what it is to be ---- */
 
-static bool span_ok(const struct hold *h, int64_t now_ms, struct reply *rp)
+static bool span_ok(const struct booking *h, int64_t now_ms, struct reply *rp)
 {
     if (h->until_ms <= now_ms)
         return wrong(rp, "its end is in the past");
@@ -235,10 +235,10 @@ static struct str typed_name(const struct request *rq, const struct draft *d)
     return s.len ? s : request_query(rq, "me");
 }
 
-static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, struct hold *h, struct str typed)
+static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, struct booking *h, struct str typed)
 {
-    char name[HOLD_PERSON_MAX], by[HOLD_PERSON_MAX];
-    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+    char name[BOOKING_PERSON_MAX], by[BOOKING_PERSON_MAX];
+    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
     struct booker who = booker_of(rq);
     snprintf(name, sizeof(name), "%.*s", (int)MIN(typed.len, sizeof(name) - 1), typed.p ? typed.p : "");
     book_by(&who, name[0] ? name : h->person, by);
@@ -249,12 +249,12 @@ static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, s
         h->by = by;
         h->created_ms = rq->now_ms;
     }
-    return a->hold_put(a->hub, rq, rp, h, by);
+    return a->booking_put(a->hub, rq, rp, h, by);
 }
 
 static enum reply_how make(struct api *a, struct request *rq, struct draft *d, struct reply *rp)
 {
-    char person[HOLD_PERSON_MAX], model[NAME_MAX_LEN + 1], node[NAME_MAX_LEN + 1];
+    char person[BOOKING_PERSON_MAX], model[NAME_MAX_LEN + 1], node[NAME_MAX_LEN + 1];
     struct booker who = booker_of(rq);
     struct err err = {0};
     int r = book_for(a->book_auth, &who, d->person, person, &err);
@@ -264,7 +264,7 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
     }
     snprintf(model, sizeof(model), "%.*s", STR_ARG(d->model));
     snprintf(node, sizeof(node), "%.*s", STR_ARG(d->node));
-    struct hold h = {.kind = HOLD_BOOKING,
+    struct booking h = {.kind = BOOKING_FIRM,
                      .from_ms = MAX(d->from_ms, rq->now_ms),
                      .person = person,
                      .model = model,
@@ -307,23 +307,23 @@ enum reply_how post_booking(struct api *a, struct request *rq, struct reply *rp)
 /* ---- changes ---- */
 
 /* Still open, and the asker's to change. False: rp has the answer. */
-static bool may_change(struct api *a, struct request *rq, const struct hold *h, struct str typed, struct reply *rp)
+static bool may_change(struct api *a, struct request *rq, const struct booking *h, struct str typed, struct reply *rp)
 {
     struct booker who = booker_of(rq);
     struct err err = {0};
-    enum hold_state state = hold_state(h, rq->now_ms);
+    enum booking_state state = booking_state(h, rq->now_ms);
     int r = book_may_change(a->book_auth, &who, typed, h, &err);
     if (r < 0)
         refused(rp, r, &err);
-    else if (state == HOLD_OVER || state == HOLD_RELEASED)
+    else if (state == BOOKING_OVER || state == BOOKING_RELEASED)
         reply_problem(rp, 409, "booking %" PRId64 " is %s: make a new one", h->id,
-                      state == HOLD_OVER ? "over" : "released already");
+                      state == BOOKING_OVER ? "over" : "released already");
     else
         return true;
     return false;
 }
 
-static bool apply(struct hold *h, const struct draft *d, int64_t now_ms, struct reply *rp)
+static bool apply(struct booking *h, const struct draft *d, int64_t now_ms, struct reply *rp)
 {
     bool begun = h->from_ms <= now_ms;
     if (d->from_ms >= 0 && begun && d->from_ms != h->from_ms)
@@ -349,13 +349,13 @@ static bool apply(struct hold *h, const struct draft *d, int64_t now_ms, struct 
 
 enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct hold *h = NULL;
+    AUTO_FREE struct booking *h = NULL;
     struct draft d;
     enum reply_how how = REPLY_NOW;
-    if (hold_of_path(a, rq, rp, &h) != 1)
+    if (booking_of_path(a, rq, rp, &h) != 1)
         return REPLY_NOW;
     if (draft_read(a, rq, &d, false, rp) && may_change(a, rq, h, typed_name(rq, &d), rp)) {
-        struct hold to = *h;
+        struct booking to = *h;
         if (apply(&to, &d, rq->now_ms, rp))
             how = put(a, rq, rp, &to, typed_name(rq, &d));
     }
@@ -365,10 +365,10 @@ enum reply_how patch_booking(struct api *a, struct request *rq, struct reply *rp
 
 enum reply_how delete_booking(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct hold *h = NULL;
-    if (hold_of_path(a, rq, rp, &h) != 1 || !may_change(a, rq, h, typed_name(rq, NULL), rp))
+    AUTO_FREE struct booking *h = NULL;
+    if (booking_of_path(a, rq, rp, &h) != 1 || !may_change(a, rq, h, typed_name(rq, NULL), rp))
         return REPLY_NOW;
-    struct hold to = *h;
+    struct booking to = *h;
     to.released_ms = rq->now_ms;
     to.changes++;
     return put(a, rq, rp, &to, typed_name(rq, NULL));

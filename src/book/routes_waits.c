@@ -15,7 +15,7 @@
 
 /* ---- out ---- */
 
-static void put_devices(struct json *j, const struct api *a, const struct hold *h)
+static void put_devices(struct json *j, const struct api *a, const struct booking *h)
 {
     struct str rest = str_of(h->devices), one;
 
@@ -36,18 +36,18 @@ static void put_devices(struct json *j, const struct api *a, const struct hold *
     json_end_arr(j);
 }
 
-static void wait_json(struct json *j, const struct api *a, const struct hold *h, int64_t now_ms)
+static void wait_json(struct json *j, const struct api *a, const struct booking *h, int64_t now_ms)
 {
-    enum hold_state state = hold_state(h, now_ms);
-    struct wish w;
+    enum booking_state state = booking_state(h, now_ms);
+    struct gpu_request w;
 
     wish_read(h, &w);
     json_obj(j, NULL);
     json_int(j, "id", h->id);
     json_cstr(j, "person", h->person);
     json_cstr(j, "state",
-              state == HOLD_RELEASED ? "left"
-              : state == HOLD_OVER   ? "over"
+              state == BOOKING_RELEASED ? "left"
+              : state == BOOKING_OVER   ? "over"
               : hold_waits(h)        ? "waiting"
                                      : "yours");
     if (hold_waits(h))
@@ -66,7 +66,7 @@ static void wait_json(struct json *j, const struct api *a, const struct hold *h,
     json_int(j, "hold", w.hold_ms);
     json_int(j, "since", h->created_ms);
     if (!hold_waits(h)) {
-        json_int(j, "until", hold_end_ms(h));
+        json_int(j, "until", booking_end_ms(h));
         json_cstr(j, "where", h->places);
         put_devices(j, a, h);
     }
@@ -74,7 +74,7 @@ static void wait_json(struct json *j, const struct api *a, const struct hold *h,
     json_end_obj(j);
 }
 
-void reply_wait(struct reply *rp, const struct api *a, const struct hold *h, int64_t now_ms, int status)
+void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status)
 {
     rp->body = BUF_INIT(1u << 20);
     rp->status = status;
@@ -89,7 +89,7 @@ void reply_wait(struct reply *rp, const struct api *a, const struct hold *h, int
 enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct hold *const *v = book_all(a->book, &n);
+    const struct booking *const *v = book_all(a->book, &n);
 
     rp->body = BUF_INIT(16u << 20);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
@@ -98,7 +98,7 @@ enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
     for (size_t i = 0; i < n; i++) /* by start, which is the arrival of all who wait */
-        if (v[i]->kind == HOLD_WAIT)
+        if (v[i]->kind == BOOKING_WAIT)
             wait_json(&j, a, v[i], rq->now_ms);
     json_end_arr(&j);
     json_end_obj(&j);
@@ -115,7 +115,7 @@ static bool wrong(struct reply *rp, const char *what)
 }
 
 struct asked_for {
-    struct wish wish;
+    struct gpu_request wish;
     struct str person, comment;
     int64_t timeout_ms; /* 0: not given */
     char number[32];    /* the last one read, as text */
@@ -149,10 +149,10 @@ static bool take_span(struct str v, const char *name, int64_t *ret, struct reply
 /* Numbers as text, so that a body and a query are read alike. */
 static bool take(struct asked_for *q, const char *name, struct str v, struct reply *rp)
 {
-    struct wish *w = &q->wish;
+    struct gpu_request *w = &q->wish;
 
     if (strcmp(name, "count") == 0)
-        return (str_int(v, &w->count) && w->count > 0 && w->count <= HOLD_DEVICES) ||
+        return (str_int(v, &w->count) && w->count > 0 && w->count <= BOOKING_DEVICES) ||
                wrong(rp, "count must be a number from 1 to 256");
     if (strcmp(name, "mem") == 0)
         return str_bytes(v, &w->mem) || wrong(rp, "mem must be an amount of memory, as 40G");
@@ -180,7 +180,7 @@ static bool take(struct asked_for *q, const char *name, struct str v, struct rep
     if (strcmp(name, "person") == 0)
         return take_text(v, name, 200, &q->person, rp);
     if (strcmp(name, "comment") == 0)
-        return take_text(v, name, HOLD_COMMENT_MAX, &q->comment, rp);
+        return take_text(v, name, BOOKING_COMMENT_MAX, &q->comment, rp);
     reply_problem(rp, 400,
                   "'%.40s' is not understood: count, mem, model, node, same_host, free_for, need, hold, tell, timeout, "
                   "person and comment can be given",
@@ -263,13 +263,13 @@ static int64_t wait_ms(struct asked_for *q)
 
 static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_for *q, struct reply *rp)
 {
-    char person[HOLD_PERSON_MAX], by[HOLD_PERSON_MAX], model[104], comment[HOLD_COMMENT_MAX + 1];
+    char person[BOOKING_PERSON_MAX], by[BOOKING_PERSON_MAX], model[104], comment[BOOKING_COMMENT_MAX + 1];
     AUTO_BUF rest = BUF_INIT(1024);
     struct booker who = booker_of(rq);
     struct err err = {0};
     size_t n, waiting = 0, n_holds;
     const struct node_now *const *nodes = live_nodes(a->live, false, &n);
-    const struct hold *const *holds = book_all(a->book, &n_holds);
+    const struct booking *const *holds = book_all(a->book, &n_holds);
     int r = book_for(a->book_auth, &who, q->person, person, &err);
 
     if (r < 0)
@@ -284,14 +284,14 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
                              "no messages (docs/alerts.md)",
                              person);
     int64_t longest_ms = wait_ms(q);
-    struct pick_wish p = wish_pick(&q->wish, person, 0, rq->now_ms);
+    struct pick_wish p = gpu_request_pick(&q->wish, person, 0, rq->now_ms);
     if ((r = pick_possible(nodes, n, &p, &err)) < 0)
         return refused(rp, r, &err);
     book_by(&who, person, by);
     wish_write(&q->wish, &rest);
     snprintf(model, sizeof(model), "%.*s", STR_ARG(q->wish.model));
     snprintf(comment, sizeof(comment), "%.*s", STR_ARG(q->comment));
-    struct hold h = {.kind = HOLD_WAIT,
+    struct booking h = {.kind = BOOKING_WAIT,
                      .count = (int32_t)q->wish.count,
                      .from_ms = rq->now_ms,
                      .until_ms = rq->now_ms + longest_ms,
@@ -304,7 +304,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
                      .model = model,
                      .where = rest.p,
                      .comment = comment};
-    return a->hold_put(a->hub, rq, rp, &h, by);
+    return a->booking_put(a->hub, rq, rp, &h, by);
 }
 
 enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
@@ -318,15 +318,15 @@ enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
 }
 
 /* The wait of the path, the asker's to change. NULL: rp has the answer. */
-static struct hold *own_wait(struct api *a, struct request *rq, struct reply *rp)
+static struct booking *own_wait(struct api *a, struct request *rq, struct reply *rp)
 {
     struct booker who = booker_of(rq);
-    struct hold *h = NULL;
+    struct booking *h = NULL;
     struct err err = {0};
 
-    if (hold_of_path(a, rq, rp, &h) != 1)
+    if (booking_of_path(a, rq, rp, &h) != 1)
         return NULL;
-    int r = h->kind == HOLD_WAIT
+    int r = h->kind == BOOKING_WAIT
                 ? book_may_change(a->book_auth, &who, request_query(rq, "person"), h, &err)
                 : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
     if (r == 0)
@@ -339,7 +339,7 @@ static struct hold *own_wait(struct api *a, struct request *rq, struct reply *rp
 /* Still there. */
 enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct hold *h = own_wait(a, rq, rp);
+    AUTO_FREE struct booking *h = own_wait(a, rq, rp);
 
     if (!h)
         return REPLY_NOW;
@@ -350,19 +350,19 @@ enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *r
 
 enum reply_how delete_wait(struct api *a, struct request *rq, struct reply *rp)
 {
-    AUTO_FREE struct hold *h = own_wait(a, rq, rp);
+    AUTO_FREE struct booking *h = own_wait(a, rq, rp);
 
     if (!h)
         return REPLY_NOW;
-    enum hold_state state = hold_state(h, rq->now_ms);
-    if (state == HOLD_OVER || state == HOLD_RELEASED) {
+    enum booking_state state = booking_state(h, rq->now_ms);
+    if (state == BOOKING_OVER || state == BOOKING_RELEASED) {
         reply_wait(rp, a, h, rq->now_ms, 200);
         return REPLY_NOW;
     }
     h->released_ms = rq->now_ms;
     h->changed_ms = rq->now_ms;
     h->changes++;
-    return a->hold_put(a->hub, rq, rp, h, h->person);
+    return a->booking_put(a->hub, rq, rp, h, h->person);
 }
 
 /* ---- what could be had now ---- */
@@ -374,12 +374,12 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
     size_t n;
     const struct node_now *const *nodes = live_nodes(a->live, false, &n);
     AUTO_BUF kept = BUF_INIT(4u << 20);
-    AUTO_BUF got = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
+    AUTO_BUF got = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
     AUTO_BUF places = BUF_INIT(65536);
 
     if (!read_query(rq, &q, rp))
         return REPLY_NOW;
-    struct pick_wish p = wish_pick(&q.wish, rq->token.person, 0, rq->now_ms);
+    struct pick_wish p = gpu_request_pick(&q.wish, rq->token.person, 0, rq->now_ms);
     queue_kept(a->book, nodes, n, rq->now_ms, &kept);
     p.kept = &kept;
     int r = pick_among(nodes, n, a->book, &p, &got, &err);
@@ -393,7 +393,7 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
     json_str(&j, "where", buf_str(&places));
-    put_devices(&j, a, &(struct hold){.devices = got.p});
+    put_devices(&j, a, &(struct booking){.devices = got.p});
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
     return REPLY_NOW;

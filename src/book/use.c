@@ -27,7 +27,7 @@ static void see_person(struct seen *s, const char *person, const char *owner)
         s->names[s->n++] = person;
 }
 
-static void see_device(struct seen *s, const struct state_rule *rule, const struct census *c, const struct node_now *n,
+static void see_device(struct seen *s, const struct state_rule *rule, const struct people *c, const struct node_now *n,
                        const struct device_now *d, const char *owner)
 {
     size_t holders = 0;
@@ -36,21 +36,21 @@ static void see_device(struct seen *s, const struct state_rule *rule, const stru
         s->unknown = true;
     for (size_t i = 0; i < d->n_procs; i++) {
         const struct proc_fact *f = d->procs[i].fact;
-        if (!state_rule_holds(rule, &d->procs[i]) || census_ignored(c, n->key, f->user, f->uid))
+        if (!state_rule_holds(rule, &d->procs[i]) || people_ignored(c, n->key, f->user, f->uid))
             continue;
         holders++;
-        see_person(s, census_person(c, n->key, f->user, f->uid), owner);
+        see_person(s, people_person(c, n->key, f->user, f->uid), owner);
     }
     if (!holders && (d->state == DEV_BUSY || live_held_memory(rule, d)))
         s->unknown = true;
 }
 
-enum hold_use hold_use(struct live *l, const struct census *c, const struct hold *h, const char *others[USE_NAMES],
+enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h, const char *others[USE_NAMES],
                        size_t *ret_n)
 {
     struct seen s = {.names = others};
     struct str rest = str_of(h->devices), one;
-    const char *owner = census_person(c, NULL, h->person, -1);
+    const char *owner = people_person(c, NULL, h->person, -1);
 
     if (!owner[0])
         owner = h->person;

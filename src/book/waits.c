@@ -13,12 +13,12 @@
 #include "alert/teller.h"
 #include "hub/hub.h"
 
-static void give(void *arg, const struct hold *h, const struct wish *w, const char *uuids)
+static void give(void *arg, const struct booking *h, const struct gpu_request *w, const char *uuids)
 {
     struct hub *hub = arg;
-    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
+    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
     int64_t now_ms = hub->serve_ms;
-    struct hold to = *h;
+    struct booking to = *h;
 
     pick_places(hub->live, str_of(uuids), &places);
     to.devices = uuids;
@@ -30,10 +30,10 @@ static void give(void *arg, const struct hold *h, const struct wish *w, const ch
     log_debug("wait", "%s gets %s (wait %" PRId64 "): %s", h->person, to.places, h->id, r < 0 ? strerror(-r) : "ok");
 }
 
-static void out(void *arg, const struct hold *h)
+static void out(void *arg, const struct booking *h)
 {
     struct hub *hub = arg;
-    struct hold to = *h;
+    struct booking to = *h;
 
     to.released_ms = to.changed_ms = hub->serve_ms;
     to.changes++;
@@ -52,13 +52,13 @@ struct saying {
 static void said(void *arg, int result)
 {
     struct saying *s = arg;
-    const struct hold *h = book_find(s->hub->book, s->id);
+    const struct booking *h = book_find(s->hub->book, s->id);
     AUTO_BUF where = BUF_INIT(4096);
-    struct wish w;
+    struct gpu_request w;
 
     (void)result; /* what could not be stored is told all the same, and only said again after a restart */
     if (h) {
-        struct hold to = *h;
+        struct booking to = *h;
         wish_read(h, &w);
         w.said = true;
         wish_write(&w, &where);
@@ -69,7 +69,7 @@ static void said(void *arg, int result)
     free(s);
 }
 
-static void say_given(struct hub *hub, const struct hold *h, int64_t now_ms)
+static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
     AUTO_BUF title = BUF_INIT(4096), text = BUF_INIT(65536);
     struct saying *s = mem_zero(1, sizeof(*s));
@@ -86,7 +86,7 @@ static void say_given(struct hub *hub, const struct hold *h, int64_t now_ms)
              "CUDA_VISIBLE_DEVICES=%s",
              h->devices);
     *s = (struct saying){hub, h->id};
-    if (!herald_person(hub, h->person, "wait", buf_str(&title).p, buf_str(&text).p, said, s)) {
+    if (!alert_teller_person(hub, h->person, "wait", buf_str(&title).p, buf_str(&text).p, said, s)) {
         log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is his turn", h->person, h->id);
         said(s, 0);
     }
@@ -96,12 +96,12 @@ static void say_given(struct hub *hub, const struct hold *h, int64_t now_ms)
 static void say_all(struct hub *hub, int64_t now_ms)
 {
     size_t n, n_due = 0;
-    const struct hold *const *all = book_all(hub->book, &n);
+    const struct booking *const *all = book_all(hub->book, &n);
     AUTO_FREE int64_t *due = mem_zero(n + 1, sizeof(*due));
 
     for (size_t i = 0; i < n; i++) {
-        struct wish w;
-        if (all[i]->kind != HOLD_WAIT || hold_waits(all[i]) || hold_state(all[i], now_ms) != HOLD_ACTIVE ||
+        struct gpu_request w;
+        if (all[i]->kind != BOOKING_WAIT || hold_waits(all[i]) || booking_state(all[i], now_ms) != BOOKING_ACTIVE ||
             book_changing(hub->book, all[i]->id))
             continue;
         wish_read(all[i], &w);
@@ -109,24 +109,24 @@ static void say_all(struct hub *hub, int64_t now_ms)
             due[n_due++] = all[i]->id;
     }
     for (size_t i = 0; i < n_due; i++) {
-        const struct hold *h = book_find(hub->book, due[i]);
+        const struct booking *h = book_find(hub->book, due[i]);
         if (h)
             say_given(hub, h, now_ms);
     }
 }
 
-void waits_over(struct hub *hub, const struct hold *h)
+void waits_over(struct hub *hub, const struct booking *h)
 {
     AUTO_BUF title = BUF_INIT(4096);
     char span[24];
-    struct wish w;
+    struct gpu_request w;
 
     wish_read(h, &w);
     if (!hold_waits(h) || !w.told)
         return;
     buf_addf(&title, "you do not wait any more for %d GPU%s: there was nothing within %s", (int)h->count,
              h->count == 1 ? "" : "s", clock_span(h->until_ms - h->created_ms, span));
-    herald_person(hub, h->person, "wait", buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL, NULL);
+    alert_teller_person(hub, h->person, "wait", buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL, NULL);
 }
 
 void waits_tick(struct hub *hub, int64_t now_ms)
@@ -141,18 +141,18 @@ void waits_tick(struct hub *hub, int64_t now_ms)
 }
 
 /* What was given is his for as long as he is heard of. */
-void waits_heard(void *arg, const struct hold *h, int64_t now_ms)
+void waits_heard(void *arg, const struct booking *h, int64_t now_ms)
 {
     struct hub *hub = arg;
-    struct wish w;
+    struct gpu_request w;
 
     queue_heard(hub->queue, h->id, now_ms);
-    if (hold_waits(h) || hold_state(h, now_ms) != HOLD_ACTIVE)
+    if (hold_waits(h) || booking_state(h, now_ms) != BOOKING_ACTIVE)
         return;
     wish_read(h, &w);
     if (h->until_ms - now_ms > w.hold_ms / 2)
         return;
-    struct hold to = *h;
+    struct booking to = *h;
     to.until_ms = now_ms + w.hold_ms;
     to.changed_ms = now_ms;
     to.changes++;

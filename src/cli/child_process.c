@@ -18,7 +18,7 @@
 #define STEADY_MS    60000
 #define AGAIN_MAX_MS 60000
 
-void part_arg(struct part *p, const char *a)
+void child_process_arg(struct child_process *p, const char *a)
 {
     VEC_ROOM(p->argv, p->argc, p->cap);
     p->argv[p->argc++] = mem_str(a);
@@ -26,7 +26,7 @@ void part_arg(struct part *p, const char *a)
     p->argv[p->argc] = NULL;
 }
 
-void part_fini(struct part *p)
+void child_process_fini(struct child_process *p)
 {
     for (size_t i = 0; i < p->argc; i++)
         free(p->argv[i]);
@@ -35,7 +35,7 @@ void part_fini(struct part *p)
         close(p->out);
 }
 
-int part_start(struct part *p, bool capture, struct err *err)
+int child_process_start(struct child_process *p, bool capture, struct err *err)
 {
     int fds[2] = {-1, -1};
     if (capture && pipe2(fds, O_CLOEXEC))
@@ -70,7 +70,7 @@ int part_start(struct part *p, bool capture, struct err *err)
     return 0;
 }
 
-void part_ended(struct part *p, int status)
+void child_process_ended(struct child_process *p, int status)
 {
     int64_t now = clock_mono_ms();
     p->pid = 0;
@@ -83,26 +83,26 @@ void part_ended(struct part *p, int status)
     p->pause_ms = MIN(p->pause_ms * 2, AGAIN_MAX_MS);
 }
 
-int64_t part_due(struct part *p)
+int64_t child_process_due(struct child_process *p)
 {
     struct err err = {0};
     int64_t now = clock_mono_ms();
-    if (p->again_ms && now >= p->again_ms && part_start(p, false, &err) < 0) {
+    if (p->again_ms && now >= p->again_ms && child_process_start(p, false, &err) < 0) {
         log_warn(p->area, "%s", err.msg);
         p->again_ms = now + AGAIN_MAX_MS;
     }
     return p->again_ms ? MAX(0, p->again_ms - now) : -1;
 }
 
-int64_t part_tend(struct part *p)
+int64_t child_process_tend(struct child_process *p)
 {
     int status;
     if (p->pid > 0 && waitpid(p->pid, &status, WNOHANG) == p->pid)
-        part_ended(p, status);
-    return part_due(p);
+        child_process_ended(p, status);
+    return child_process_due(p);
 }
 
-void part_stop(struct part *p)
+void child_process_stop(struct child_process *p)
 {
     p->again_ms = 0;
     if (p->pid <= 0)

@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 struct process_env;
-struct part {
+struct child_process {
     const char *what, *area; /* for the log: "the agent ended", said by "up" */
     pid_t pid;               /* 0: it does not run */
     char **argv;             /* ends with NULL */
@@ -23,15 +23,15 @@ struct part {
     int64_t started_ms, again_ms, pause_ms; /* monotonic; again_ms: when to start it again, 0 not due */
 };
 
-void part_arg(struct part *p, const char *a); /* a copy */
-void part_fini(struct part *p);
-int part_start(struct part *p, bool capture, struct err *err); /* capture: out is its standard output */
+void child_process_arg(struct child_process *p, const char *a); /* a copy */
+void child_process_fini(struct child_process *p);
+int child_process_start(struct child_process *p, bool capture, struct err *err); /* capture: out is its standard output */
 /* It ended with this status (of waitpid): say so, and when it is started again. */
-void part_ended(struct part *p, int status);
+void child_process_ended(struct child_process *p, int status);
 /* Start it if that is due. Milliseconds until something is; -1: nothing is. */
-int64_t part_due(struct part *p);
-/* For whoever has no SIGCHLD: look whether it ended, then as part_due. */
-int64_t part_tend(struct part *p);
-void part_stop(struct part *p); /* ask it to end, and wait */
+int64_t child_process_due(struct child_process *p);
+/* For whoever has no SIGCHLD: look whether it ended, then as child_process_due. */
+int64_t child_process_tend(struct child_process *p);
+void child_process_stop(struct child_process *p); /* ask it to end, and wait */
 
 #endif

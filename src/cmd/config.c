@@ -42,7 +42,7 @@ static int check(const char *path)
     if (r == 0)
         r = hub_conf_check(&scratch, &err);
     if (r == 0)
-        r = tender_check(&scratch, &err);
+        r = relay_child_check(&scratch, &err);
     if (r == 0)
         r = features_check(&scratch, &err);
     opt_fini(hub_opts, &scratch);

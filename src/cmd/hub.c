@@ -29,7 +29,7 @@ const struct opt_cmd hub_face = {
 struct command_line {
     int argc;
     char **argv;
-    struct tender *relay;
+    struct relay_child *relay;
     const struct hub *hub;
     const char *data;
 };
@@ -40,7 +40,7 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     int argi;
     int r = cli_load(&hub_face, ret, c->argc, c->argv, true, &argi, err);
     if (r == 0)
-        r = tender_check(ret, err);
+        r = relay_child_check(ret, err);
     return r > 0 ? -EINVAL : r;
 }
 
@@ -57,7 +57,7 @@ static void say_where(const struct command_line *c)
 static void taken(void *arg)
 {
     const struct command_line *c = arg;
-    tender_renew(c->relay);
+    relay_child_renew(c->relay);
     say_where(c);
 }
 
@@ -127,7 +127,7 @@ int cmd_hub(int argc, char **argv)
     if (r == 0)
         r = hub_conf_check(&conf, &err);
     if (r == 0)
-        r = tender_check(&conf, &err);
+        r = relay_child_check(&conf, &err);
     if (r == 0 && conf.start_empty)
         r = local_start_empty(data, "hub", &err);
     if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
@@ -143,9 +143,9 @@ int cmd_hub(int argc, char **argv)
     line.data = data;
     say_where(&line); /* before anybody is told where it is */
     announce(h, data, demo);
-    line.relay = tender_new(h, data);
+    line.relay = relay_child_new(h, data);
     r = hub_run(h, reload, taken, &line) < 0 ? EXIT_REACH : EXIT_OK;
-    tender_free(line.relay);
+    relay_child_free(line.relay);
     local_hub_end(data);
     hub_close(h);
 out:

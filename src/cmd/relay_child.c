@@ -18,16 +18,16 @@
 #define LOOK_MS    500l
 #define CONFIG_MAX (4u << 20)
 
-struct tender {
+struct relay_child {
     struct hub *hub;
     char *data, *config;
-    struct part part;
+    struct child_process part;
     struct event *look;
     char *url;
     char pin[64];
 };
 
-int tender_check(const struct hub_conf *c, struct err *err)
+int relay_child_check(const struct hub_conf *c, struct err *err)
 {
     struct target_list l = {0};
     char *key = NULL;
@@ -65,7 +65,7 @@ static char *own_url(const struct hub *h)
     return mem_strn(line.p, line.len);
 }
 
-static int write_config(const struct tender *t, struct err *err)
+static int write_config(const struct relay_child *t, struct err *err)
 {
     const struct hub_conf *hub = hub_settings(t->hub);
     struct relay_conf c = {.ssh = hub->ssh, /* borrowed */
@@ -77,7 +77,7 @@ static int write_config(const struct tender *t, struct err *err)
     return file_write(t->config, 0600, text.p, text.len, err);
 }
 
-static void set_args(struct tender *t)
+static void set_args(struct relay_child *t)
 {
     static const struct process_env needs = {.needs =
                                                  NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* all else is in its file */
@@ -94,22 +94,22 @@ static void set_args(struct tender *t)
                                 "none",
                                 t->pin[0] ? "--pin" : NULL,
                                 t->pin};
-    part_fini(&t->part);
-    t->part = (struct part){.what = "relay", .area = "hub", .out = -1, .env = &needs};
+    child_process_fini(&t->part);
+    t->part = (struct child_process){.what = "relay", .area = "hub", .out = -1, .env = &needs};
     for (size_t i = 0; i < ARRAY_LEN(args) && args[i]; i++)
-        part_arg(&t->part, args[i]);
+        child_process_arg(&t->part, args[i]);
 }
 
-static void start(struct tender *t)
+static void start(struct relay_child *t)
 {
     struct err err = {0};
     set_args(t);
     if (local_token(t->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
-        part_start(&t->part, false, &err) < 0)
+        child_process_start(&t->part, false, &err) < 0)
         log_error("hub", "machines without an agent are not read: %s", err.msg);
 }
 
-void tender_renew(struct tender *t)
+void relay_child_renew(struct relay_child *t)
 {
     struct err err = {0};
     char pin[64] = "";
@@ -131,20 +131,20 @@ void tender_renew(struct tender *t)
             kill(t->part.pid, SIGHUP);
         return;
     }
-    part_stop(&t->part);
+    child_process_stop(&t->part);
     start(t);
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-    struct tender *t = arg;
+    struct relay_child *t = arg;
     (void)fd, (void)what;
-    part_tend(&t->part);
+    child_process_tend(&t->part);
 }
 
-struct tender *tender_new(struct hub *h, const char *data)
+struct relay_child *relay_child_new(struct hub *h, const char *data)
 {
-    struct tender *t = mem_zero(1, sizeof(*t));
+    struct relay_child *t = mem_zero(1, sizeof(*t));
     struct timeval tv = {.tv_usec = LOOK_MS * 1000};
     t->hub = h;
     t->data = mem_str(data);
@@ -152,17 +152,17 @@ struct tender *tender_new(struct hub *h, const char *data)
     t->part.out = -1;
     t->look = event_new(hub_loop(h), -1, EV_PERSIST, on_look, t);
     event_add(t->look, &tv);
-    tender_renew(t);
+    relay_child_renew(t);
     return t;
 }
 
-void tender_free(struct tender *t)
+void relay_child_free(struct relay_child *t)
 {
     if (!t)
         return;
     event_free(t->look);
-    part_stop(&t->part);
-    part_fini(&t->part);
+    child_process_stop(&t->part);
+    child_process_fini(&t->part);
     free(t->data);
     free(t->config);
     free(t->url);

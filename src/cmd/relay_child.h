@@ -8,12 +8,12 @@
 #include "hub/server.h"
 
 /* Would these settings do? 0 or -errno with a sentence. */
-int tender_check(const struct hub_conf *c, struct err *err);
+int relay_child_check(const struct hub_conf *c, struct err *err);
 
-struct tender;
+struct relay_child;
 /* Looks at the hub's settings; without nodes nothing is started until a reload names some. */
-struct tender *tender_new(struct hub *h, const char *data);
-void tender_renew(struct tender *t); /* after a reload */
-void tender_free(struct tender *t);
+struct relay_child *relay_child_new(struct hub *h, const char *data);
+void relay_child_renew(struct relay_child *t); /* after a reload */
+void relay_child_free(struct relay_child *t);
 
 #endif

@@ -85,7 +85,7 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
 }
 
 /* The hub says where it listens on its standard output; pass its lines on and pick the address and the pin out. */
-static int wait_for_address(struct part *hub, struct buf *url, struct buf *pin, struct err *err)
+static int wait_for_address(struct child_process *hub, struct buf *url, struct buf *pin, struct err *err)
 {
     AUTO_BUF seen = BUF_INIT(64 << 10);
     char chunk[1024];
@@ -119,10 +119,10 @@ static bool machine_has_gpu(void)
 }
 
 /* Everything that is not ours goes to the hub. argv is left as it is. */
-static void hub_args(struct part *hub, int argc, char **argv, const char *data, bool demo, const char *config)
+static void hub_args(struct child_process *hub, int argc, char **argv, const char *data, bool demo, const char *config)
 {
-    part_arg(hub, "muster");
-    part_arg(hub, "hub");
+    child_process_arg(hub, "muster");
+    child_process_arg(hub, "hub");
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--demo") == 0 || strcmp(argv[i], "--no-demo") == 0 || strcmp(argv[i], "--no-agent") == 0)
             continue;
@@ -132,49 +132,49 @@ static void hub_args(struct part *hub, int argc, char **argv, const char *data, 
         }
         if (strncmp(argv[i], "--data=", 7) == 0)
             continue;
-        part_arg(hub, argv[i]);
+        child_process_arg(hub, argv[i]);
     }
-    part_arg(hub, "--data");
-    part_arg(hub, data);
+    child_process_arg(hub, "--data");
+    child_process_arg(hub, data);
     if (demo)
-        part_arg(hub, "--demo");
+        child_process_arg(hub, "--demo");
     if (config) {
-        part_arg(hub, "--config");
-        part_arg(hub, config);
+        child_process_arg(hub, "--config");
+        child_process_arg(hub, config);
     }
 }
 
-static void source_args(struct part *p, bool demo, const char *url, struct str pin, const char *data)
+static void source_args(struct child_process *p, bool demo, const char *url, struct str pin, const char *data)
 {
     AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
-    part_arg(p, "muster");
-    part_arg(p, demo ? "simulate" : "agent");
-    part_arg(p, "--hub");
-    part_arg(p, url);
-    part_arg(p, "--token-file");
-    part_arg(p, token);
+    child_process_arg(p, "muster");
+    child_process_arg(p, demo ? "simulate" : "agent");
+    child_process_arg(p, "--hub");
+    child_process_arg(p, url);
+    child_process_arg(p, "--token-file");
+    child_process_arg(p, token);
     if (demo) {
-        part_arg(p, "--cast-demo");
-        part_arg(p, "--quiet");
-        part_arg(p, "--drain");
-        part_arg(p, "2s");
+        child_process_arg(p, "--cast-demo");
+        child_process_arg(p, "--quiet");
+        child_process_arg(p, "--drain");
+        child_process_arg(p, "2s");
     } else {
         if (pin.len) {
-            part_arg(p, "--pin");
-            part_arg(p, pin.p);
+            child_process_arg(p, "--pin");
+            child_process_arg(p, pin.p);
         }
         AUTO_FREE char *state = mem_fmt("%s/agent", data);
-        part_arg(p, "--state-dir");
-        part_arg(p, state);
+        child_process_arg(p, "--state-dir");
+        child_process_arg(p, state);
     }
 }
 
 /* Until a signal, or until the hub ends by itself. */
-static int watch(struct part *hub, struct part *source, int sigfd)
+static int watch(struct child_process *hub, struct child_process *source, int sigfd)
 {
     for (;;) {
         struct pollfd fds[2] = {{.fd = sigfd, .events = POLLIN}, {.fd = hub->out, .events = POLLIN}};
-        poll(fds, 2, (int)part_due(source));
+        poll(fds, 2, (int)child_process_due(source));
         if (fds[1].revents) {
             char chunk[1024];
             ssize_t n = read(hub->out, chunk, sizeof(chunk));
@@ -198,13 +198,13 @@ static int watch(struct part *hub, struct part *source, int sigfd)
                 return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_REACH;
             }
             if (pid == source->pid)
-                part_ended(source, status);
+                child_process_ended(source, status);
         }
     }
 }
 
 /* With what a part that is about to end, ends. */
-static int end_status(struct part *p)
+static int end_status(struct child_process *p)
 {
     int status;
     while (waitpid(p->pid, &status, 0) < 0)
@@ -251,7 +251,7 @@ static void print_link(char *url, char *pin, const char *data)
     json_decref(o);
 }
 
-static int start_all(struct part *hub, struct part *source, const struct up_conf *conf, bool demo, struct err *err)
+static int start_all(struct child_process *hub, struct child_process *source, const struct up_conf *conf, bool demo, struct err *err)
 {
     const char *data = conf->data;
     bool alone = conf->no_agent;
@@ -266,14 +266,14 @@ static int start_all(struct part *hub, struct part *source, const struct up_conf
         r = local_token(data, demo ? "demo.token" : "agent.token", ROLE_ENROLL,
                         demo ? "the demo's nodes" : "this machine's agent", err);
     if (!r)
-        r = part_start(hub, true, err);
+        r = child_process_start(hub, true, err);
     if (!r)
         r = wait_for_address(hub, &url, &pin, err);
     if (!r && demo && str_starts(buf_str(&url), "https"))
         r = err_set(err, -EINVAL, "the demo speaks no TLS: leave TLS off, or start the hub alone with --no-agent");
     if (!r && !alone) {
         source_args(source, demo, url.p, buf_str(&pin), data);
-        r = part_start(source, false, err);
+        r = child_process_start(source, false, err);
     }
     if (!r)
         print_link(url.p, pin.len ? pin.p : NULL, data);
@@ -296,7 +296,7 @@ int cmd_up(int argc, char **argv)
 {
     struct up_conf conf = {0};
     struct err err = {0};
-    struct part hub = {.what = "hub", .area = "up", .out = -1}, source = {.area = "up", .out = -1};
+    struct child_process hub = {.what = "hub", .area = "up", .out = -1}, source = {.area = "up", .out = -1};
     char state[512];
     AUTO_FREE char *config = NULL; /* up here: no goto may jump over it */
     int r = up_flags(&conf, argc, argv);
@@ -331,12 +331,12 @@ int cmd_up(int argc, char **argv)
         r = cli_fail(&up_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
         r = watch(&hub, &source, sigfd);
-    part_stop(&source);
-    part_stop(&hub);
+    child_process_stop(&source);
+    child_process_stop(&hub);
     close(sigfd);
 out:
-    part_fini(&hub);
-    part_fini(&source);
+    child_process_fini(&hub);
+    child_process_fini(&source);
     opt_fini(up_opts, &conf);
     return r;
 }

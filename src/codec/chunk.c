@@ -11,7 +11,7 @@
 #include "codec/chunk_coding.h"
 #include "codec/ints.h"
 
-struct part { /* as chunk_part, but its bytes are still apart */
+struct child_process { /* as chunk_part, but its bytes are still apart */
     uint16_t no;
     size_t name_off, name_len, devs_off, n_devs, len;
     bool as_before; /* the devices are */
@@ -26,7 +26,7 @@ struct chunk_writer {
     unsigned usual_mask;
     int64_t *usual[CHUNK_LANES_MAX];
     size_t cap_usual[CHUNK_LANES_MAX];
-    struct part *parts;
+    struct child_process *parts;
     size_t n_parts, cap_parts;
     uint16_t *devs;
     size_t n_devs, cap_devs;
@@ -241,8 +241,8 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
 
 static void note_part(struct chunk_writer *w, const struct chunk_column *c, size_t off)
 {
-    const struct part *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
-    struct part p = {.no = c->key.no,
+    const struct child_process *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
+    struct child_process p = {.no = c->key.no,
                      .name_off = w->names.len,
                      .name_len = c->key.no ? 0 : c->key.name.len,
                      .devs_off = w->n_devs,
@@ -289,7 +289,7 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
     return w->names.err ? -E2BIG : 0;
 }
 
-static void put_part(struct chunk_writer *w, const struct part *p)
+static void put_part(struct chunk_writer *w, const struct child_process *p)
 {
     const uint16_t *devs = w->devs + p->devs_off;
 

@@ -48,9 +48,9 @@ struct child {
     struct collect_choice choice;
     size_t n_sources;
     struct source sources[SOURCES_MAX];
-    struct roster roster;
+    struct device_slots roster;
     struct who *who;
-    struct crew crew;
+    struct proc_table crew;
     struct proc_list procs_sent;
     struct proc_use *uses_sent;
     size_t n_uses_sent;
@@ -159,11 +159,11 @@ static void child_who(struct child *c)
 {
     bool unnamed = false;
 
-    crew_fill(&c->crew, &c->roster, child_ask, c);
+    proc_table_fill(&c->crew, &c->roster, child_ask, c);
     for (size_t i = 0; i < c->crew.procs.n; i++)
         unnamed |= c->crew.procs.v[i].uid >= 0 && !c->crew.procs.v[i].user[0];
     if (unnamed && !who_settle(c->who, 0) && who_settle(c->who, NAMES_WAIT_MS))
-        crew_fill(&c->crew, &c->roster, child_ask, c);
+        proc_table_fill(&c->crew, &c->roster, child_ask, c);
 }
 
 /* ---- collectors ---- */
@@ -227,7 +227,7 @@ static int source_read(struct child *c, struct source *s, unsigned no, int64_t a
         s->fails = 0;
         s->retry_ms = 0;
         collect_text(s->why, sizeof(s->why), str_of(err.msg));
-        roster_take(&c->roster, no, &s->reading);
+        device_slots_take(&c->roster, no, &s->reading);
         return 0;
     }
     collect_text(s->why, sizeof(s->why), str_of(err.msg[0] ? err.msg : strerror(-r)));
@@ -279,7 +279,7 @@ static int child_tick(struct child *c, int64_t at_ms)
 {
     int r = 0;
 
-    roster_begin(&c->roster, at_ms);
+    device_slots_begin(&c->roster, at_ms);
     for (size_t i = 0; i < c->n_sources && r == 0; i++) {
         struct source *s = &c->sources[i];
         int64_t mono = clock_mono_ms();
@@ -296,9 +296,9 @@ static int child_tick(struct child *c, int64_t at_ms)
         if (s->c)
             r = source_read(c, s, (unsigned)i, at_ms, mono);
         if (!s->read && !s->absent)
-            roster_excuse(&c->roster, (unsigned)i);
+            device_slots_excuse(&c->roster, (unsigned)i);
     }
-    roster_end(&c->roster);
+    device_slots_end(&c->roster);
     child_judge(c);
     if (r < 0)
         return r;
@@ -329,7 +329,7 @@ static void child_take(struct child *c, bool facts_welcome)
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
         c->closed = true;
     if (n > 0 && facts_welcome && child_msg_read(&msg, in, (size_t)n, NULL) == 0 && msg.type == CHILD_FACTS)
-        roster_seed(&c->roster, &msg.facts);
+        device_slots_seed(&c->roster, &msg.facts);
     child_msg_fini(&msg);
 }
 
@@ -364,9 +364,9 @@ static void child_fini(struct child *c)
             source_close(&c->sources[i]);
         reading_fini(&c->sources[i].reading);
     }
-    roster_fini(&c->roster);
+    device_slots_fini(&c->roster);
     who_free(c->who);
-    crew_fini(&c->crew);
+    proc_table_fini(&c->crew);
     proc_list_fini(&c->procs_sent);
     free(c->uses_sent);
     buf_fini(&c->out);

@@ -6,12 +6,12 @@
 #define NO_SOURCE  UINT32_MAX
 #define EVENTS_MAX 1024 /* of one tick */
 
-struct roster_seat {
+struct device_slots_seat {
     unsigned source; /* the collector that last saw it */
     bool seen;       /* in this tick */
 };
 
-void roster_fini(struct roster *r)
+void device_slots_fini(struct device_slots *r)
 {
     if (!r)
         return;
@@ -21,10 +21,10 @@ void roster_fini(struct roster *r)
     free(r->custom);
     free(r->events);
     free(r->seats);
-    *r = (struct roster){0};
+    *r = (struct device_slots){0};
 }
 
-static void roster_event(struct roster *r, const struct node_event *e)
+static void device_slots_event(struct device_slots *r, const struct node_event *e)
 {
     if (r->n_events >= EVENTS_MAX)
         return;
@@ -32,17 +32,17 @@ static void roster_event(struct roster *r, const struct node_event *e)
     r->events[r->n_events++] = *e;
 }
 
-static void roster_tell(struct roster *r, enum event_kind kind, size_t at, const char *text)
+static void device_slots_tell(struct device_slots *r, enum event_kind kind, size_t at, const char *text)
 {
     struct node_event e = {.at_ms = r->at_ms, .kind = kind, .slot = (uint16_t)(at + 1)};
 
     mem_copy_str(e.text, sizeof(e.text), text);
-    roster_event(r, &e);
+    device_slots_event(r, &e);
 }
 
 /* ---- the list ---- */
 
-static void roster_remove(struct roster *r, size_t at)
+static void device_slots_remove(struct device_slots *r, size_t at)
 {
     size_t after = r->facts.n_devices - at - 1;
 
@@ -54,7 +54,7 @@ static void roster_remove(struct roster *r, size_t at)
 }
 
 /* Room for one more, at the end. False when the list is full. */
-static bool roster_append(struct roster *r, const struct device_fact *fact)
+static bool device_slots_append(struct device_slots *r, const struct device_fact *fact)
 {
     size_t n = r->facts.n_devices;
 
@@ -67,22 +67,22 @@ static bool roster_append(struct roster *r, const struct device_fact *fact)
         r->samples = mem_grow(r->samples, r->cap + 1, sizeof(*r->samples));
     }
     r->facts.devices[n] = *fact;
-    r->seats[n] = (struct roster_seat){.source = NO_SOURCE};
+    r->seats[n] = (struct device_slots_seat){.source = NO_SOURCE};
     r->samples[n + 1] = (struct sample){.at_ms = r->at_ms};
     r->facts.n_devices++;
     r->n_samples = n + 2;
     return true;
 }
 
-void roster_seed(struct roster *r, const struct node_fact *before)
+void device_slots_seed(struct device_slots *r, const struct node_fact *before)
 {
     for (size_t i = 0; i < before->n_devices; i++)
         if (before->devices[i].uuid[0])
-            roster_append(r, &before->devices[i]);
+            device_slots_append(r, &before->devices[i]);
 }
 
 /* The device of this reading in the list, or its length. A GPU changed for another in the same place is a new one. */
-static size_t roster_find(const struct roster *r, unsigned source, const struct device_fact *d, size_t hint)
+static size_t device_slots_find(const struct device_slots *r, unsigned source, const struct device_fact *d, size_t hint)
 {
     size_t n = r->facts.n_devices;
 
@@ -110,7 +110,7 @@ static void device_identity(struct device_fact *d, unsigned source)
 /* ---- custom metrics ---- */
 
 /* A metric keeps the unit and scale it was first declared with; its number is its place. */
-static size_t roster_declare(struct roster *r, const struct custom_reading *c)
+static size_t device_slots_declare(struct device_slots *r, const struct custom_reading *c)
 {
     struct node_fact *f = &r->facts;
 
@@ -126,7 +126,7 @@ static size_t roster_declare(struct roster *r, const struct custom_reading *c)
     return f->n_custom++;
 }
 
-static bool roster_slot_of(const struct roster *r, const char *device, uint16_t *ret)
+static bool device_slots_slot_of(const struct device_slots *r, const char *device, uint16_t *ret)
 {
     int64_t index = -1;
 
@@ -145,13 +145,13 @@ static bool roster_slot_of(const struct roster *r, const char *device, uint16_t 
     return false;
 }
 
-static void roster_value(struct roster *r, const struct custom_reading *c)
+static void device_slots_value(struct device_slots *r, const struct custom_reading *c)
 {
     struct child_value v = {0};
 
-    if (r->n_custom >= CHILD_VALUES_MAX || c->per < 1 || !c->name[0] || !roster_slot_of(r, c->device, &v.slot))
+    if (r->n_custom >= CHILD_VALUES_MAX || c->per < 1 || !c->name[0] || !device_slots_slot_of(r, c->device, &v.slot))
         return;
-    size_t at = roster_declare(r, c);
+    size_t at = device_slots_declare(r, c);
     if (at == CUSTOM_MAX)
         return;
     int64_t half = c->v < 0 ? -(c->per / 2) : c->per / 2;
@@ -166,7 +166,7 @@ static void roster_value(struct roster *r, const struct custom_reading *c)
 
 /* ---- a tick ---- */
 
-void roster_begin(struct roster *r, int64_t at_ms)
+void device_slots_begin(struct device_slots *r, int64_t at_ms)
 {
     if (!r->samples)
         r->samples = mem_zero(1, sizeof(*r->samples));
@@ -180,7 +180,7 @@ void roster_begin(struct roster *r, int64_t at_ms)
     r->driver[0] = r->cuda[0] = 0;
 }
 
-static void roster_device(struct roster *r, unsigned source, const struct device_reading *d, size_t at)
+static void device_slots_device(struct device_slots *r, unsigned source, const struct device_reading *d, size_t at)
 {
     struct device_fact *f = &r->facts.devices[at];
     char uuid[UUID_MAX];
@@ -190,31 +190,31 @@ static void roster_device(struct roster *r, unsigned source, const struct device
     *f = d->fact;
     memcpy(f->uuid, uuid, sizeof(uuid)); /* found by its PCI address: it keeps the name it has */
     if (f->lost && !was_lost)
-        roster_tell(r, EVENT_LOST, at, f->note[0] ? f->note : "the driver has lost it");
+        device_slots_tell(r, EVENT_LOST, at, f->note[0] ? f->note : "the driver has lost it");
     if (!f->lost && was_lost)
-        roster_tell(r, EVENT_BACK, at, "answers again");
-    r->seats[at] = (struct roster_seat){.source = source, .seen = true};
+        device_slots_tell(r, EVENT_BACK, at, "answers again");
+    r->seats[at] = (struct device_slots_seat){.source = source, .seen = true};
     r->samples[at + 1] = d->sample;
     r->samples[at + 1].at_ms = r->at_ms;
     for (size_t i = 0; i < d->n_uses && r->n_uses < CHILD_USES_MAX; i++) {
         VEC_ROOM(r->uses, r->n_uses, r->cap_uses);
-        r->uses[r->n_uses++] = (struct roster_use){(uint16_t)(at + 1), &d->uses[i]};
+        r->uses[r->n_uses++] = (struct device_slots_use){(uint16_t)(at + 1), &d->uses[i]};
     }
 }
 
-void roster_take(struct roster *r, unsigned source, const struct reading *reading)
+void device_slots_take(struct device_slots *r, unsigned source, const struct reading *reading)
 {
     uint16_t slots[DEVICES_MAX] = {0}; /* of this reading's devices; 0: another collector's, or no room */
 
     for (size_t i = 0; i < reading->n_devices && i < DEVICES_MAX; i++) {
         struct device_reading d = reading->devices[i];
         device_identity(&d.fact, source);
-        size_t at = roster_find(r, source, &d.fact, i);
+        size_t at = device_slots_find(r, source, &d.fact, i);
         if (at < r->facts.n_devices && r->seats[at].seen)
             continue;
-        if (at == r->facts.n_devices && !roster_append(r, &d.fact))
+        if (at == r->facts.n_devices && !device_slots_append(r, &d.fact))
             continue;
-        roster_device(r, source, &d, at);
+        device_slots_device(r, source, &d, at);
         slots[i] = (uint16_t)(at + 1);
     }
     for (size_t i = 0; i < reading->n_events; i++) {
@@ -222,27 +222,27 @@ void roster_take(struct roster *r, unsigned source, const struct reading *readin
         if (e.slot > DEVICES_MAX || (e.slot && !slots[e.slot - 1]))
             continue;
         e.slot = e.slot ? slots[e.slot - 1] : 0;
-        roster_event(r, &e);
+        device_slots_event(r, &e);
     }
     for (unsigned m = 0; m < M_COUNT; m++)
         if (bits_has(&reading->node.have, m) && !bits_has(&r->samples[0].have, m))
             sample_set(&r->samples[0], m, reading->node.v[m]);
     for (size_t i = 0; i < reading->n_custom; i++)
-        roster_value(r, &reading->custom[i]);
+        device_slots_value(r, &reading->custom[i]);
     if (!r->driver[0])
         memcpy(r->driver, reading->driver, sizeof(r->driver));
     if (!r->cuda[0])
         memcpy(r->cuda, reading->cuda, sizeof(r->cuda));
 }
 
-void roster_excuse(struct roster *r, unsigned source)
+void device_slots_excuse(struct device_slots *r, unsigned source)
 {
     for (size_t i = 0; i < r->facts.n_devices; i++)
         if (r->seats[i].source == source)
             r->seats[i].seen = true;
 }
 
-static bool roster_has(const struct roster *r, const char *uuid)
+static bool device_slots_has(const struct device_slots *r, const char *uuid)
 {
     for (size_t i = 0; i < r->facts.n_devices; i++)
         if (r->seats[i].seen && !r->facts.devices[i].lost && strcmp(r->facts.devices[i].uuid, uuid) == 0)
@@ -251,7 +251,7 @@ static bool roster_has(const struct roster *r, const char *uuid)
 }
 
 /* Uses and events name slots: those behind a device that goes move up by one, its own are dropped. */
-static void roster_close_gap(struct roster *r, uint16_t slot)
+static void device_slots_close_gap(struct device_slots *r, uint16_t slot)
 {
     size_t kept = 0;
 
@@ -269,20 +269,20 @@ static void roster_close_gap(struct roster *r, uint16_t slot)
     r->n_events = kept;
 }
 
-void roster_end(struct roster *r)
+void device_slots_end(struct device_slots *r)
 {
     for (size_t i = 0; i < r->facts.n_devices;) {
         struct device_fact *d = &r->facts.devices[i];
-        if (!r->seats[i].seen && d->parent[0] && roster_has(r, d->parent)) {
-            roster_remove(r, i);
-            roster_close_gap(r, (uint16_t)(i + 1));
+        if (!r->seats[i].seen && d->parent[0] && device_slots_has(r, d->parent)) {
+            device_slots_remove(r, i);
+            device_slots_close_gap(r, (uint16_t)(i + 1));
             continue;
         }
         if (!r->seats[i].seen && !d->lost) {
             d->lost = true;
             d->asleep = false;
             collect_text(d->note, sizeof(d->note), STR("no longer found"));
-            roster_tell(r, EVENT_LOST, i, "no longer found");
+            device_slots_tell(r, EVENT_LOST, i, "no longer found");
         }
         i++;
     }

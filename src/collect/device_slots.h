@@ -12,36 +12,36 @@
 #include "collect/child_msg.h"
 #include "collect/collect.h"
 
-struct roster_use {
+struct device_slots_use {
     uint16_t slot;
     const struct raw_use *use; /* in the reading it came from */
 };
 
-struct roster {
+struct device_slots {
     struct node_fact facts; /* driver, cuda, devices, custom; the rest is the owner's to fill */
     size_t n_samples;       /* facts.n_devices + 1 */
     struct sample *samples;
     size_t n_uses, cap_uses;
-    struct roster_use *uses;
+    struct device_slots_use *uses;
     size_t n_custom, cap_custom;
     struct child_value *custom;
     size_t n_events, cap_events;
     struct node_event *events;
 
-    struct roster_seat *seats; /* beside facts.devices */
+    struct device_slots_seat *seats; /* beside facts.devices */
     size_t cap, cap_facts_custom;
     int64_t at_ms;
     char driver[32], cuda[16];
 };
 
-void roster_fini(struct roster *r);
+void device_slots_fini(struct device_slots *r);
 /* Devices known from before, by a predecessor of this process: each is lost until seen, in its old slot. */
-void roster_seed(struct roster *r, const struct node_fact *before);
+void device_slots_seed(struct device_slots *r, const struct node_fact *before);
 /* One tick: begin, take each collector's reading in order (source counts collectors), end. Then the fields hold. */
-void roster_begin(struct roster *r, int64_t at_ms);
-void roster_take(struct roster *r, unsigned source, const struct reading *reading);
+void device_slots_begin(struct device_slots *r, int64_t at_ms);
+void device_slots_take(struct device_slots *r, unsigned source, const struct reading *reading);
 /* Instead of take, when a collector could not be read this time: its devices are not lost, just without values. */
-void roster_excuse(struct roster *r, unsigned source);
-void roster_end(struct roster *r);
+void device_slots_excuse(struct device_slots *r, unsigned source);
+void device_slots_end(struct device_slots *r);
 
 #endif

@@ -6,15 +6,15 @@
 
 #include "base/mem.h"
 
-void crew_fini(struct crew *c)
+void proc_table_fini(struct proc_table *c)
 {
     proc_list_fini(&c->procs);
     free(c->uses);
-    *c = (struct crew){0};
+    *c = (struct proc_table){0};
 }
 
 /* Where it is in the list, which is by pid, or would be. */
-static size_t crew_at(const struct crew *c, int32_t pid)
+static size_t proc_table_at(const struct proc_table *c, int32_t pid)
 {
     size_t lo = 0, hi = c->procs.n;
 
@@ -28,9 +28,9 @@ static size_t crew_at(const struct crew *c, int32_t pid)
     return lo;
 }
 
-static void crew_add(struct crew *c, const struct raw_use *u, crew_ask_fn *ask, void *arg)
+static void proc_table_add(struct proc_table *c, const struct raw_use *u, proc_table_ask_fn *ask, void *arg)
 {
-    size_t at = crew_at(c, u->pid);
+    size_t at = proc_table_at(c, u->pid);
     struct proc_fact p;
 
     memset(&p, 0, sizeof(p)); /* padding too: lists are compared as bytes */
@@ -62,7 +62,7 @@ static int use_order(const void *a, const void *b)
 }
 
 /* One that computes and draws may come twice. */
-static void crew_merge(struct crew *c)
+static void proc_table_merge(struct proc_table *c)
 {
     size_t kept = 0;
 
@@ -79,14 +79,14 @@ static void crew_merge(struct crew *c)
     c->n_uses = kept;
 }
 
-void crew_fill(struct crew *c, const struct roster *r, crew_ask_fn *ask, void *arg)
+void proc_table_fill(struct proc_table *c, const struct device_slots *r, proc_table_ask_fn *ask, void *arg)
 {
     c->procs.n = c->n_uses = 0;
     for (size_t i = 0; i < r->n_uses; i++)
-        crew_add(c, r->uses[i].use, ask, arg);
+        proc_table_add(c, r->uses[i].use, ask, arg);
     for (size_t i = 0; i < r->n_uses; i++) {
         const struct raw_use *u = r->uses[i].use;
-        size_t at = crew_at(c, u->pid);
+        size_t at = proc_table_at(c, u->pid);
         if (at == c->procs.n || c->procs.v[at].pid != u->pid)
             continue;
         VEC_ROOM(c->uses, c->n_uses, c->cap_uses);
@@ -100,5 +100,5 @@ void crew_fill(struct crew *c, const struct roster *r, crew_ask_fn *ask, void *a
     }
     if (c->n_uses)
         qsort(c->uses, c->n_uses, sizeof(*c->uses), use_order);
-    crew_merge(c);
+    proc_table_merge(c);
 }

@@ -7,17 +7,17 @@
 
 #include "collect/device_slots.h"
 
-struct crew {
+struct proc_table {
     struct proc_list procs;
     struct proc_use *uses;
     size_t n_uses, cap_uses, cap_procs;
 };
 
 /* What is known of a pid: 0; -ESRCH: it has ended; anything else: its memory counts, whose it is nobody can know. */
-typedef int crew_ask_fn(void *arg, int32_t pid, struct proc_fact *ret);
+typedef int proc_table_ask_fn(void *arg, int32_t pid, struct proc_fact *ret);
 
-void crew_fini(struct crew *c);
+void proc_table_fini(struct proc_table *c);
 /* ask is for processes that the reading knows only by pid; NULL: nobody can be asked. */
-void crew_fill(struct crew *c, const struct roster *r, crew_ask_fn *ask, void *arg);
+void proc_table_fill(struct proc_table *c, const struct device_slots *r, proc_table_ask_fn *ask, void *arg);
 
 #endif

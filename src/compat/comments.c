@@ -132,7 +132,7 @@ void comments_get(const struct comments *c, const char *host, int index, int64_t
         return;
     snprintf(ret->name, sizeof(ret->name), "%.*s", (int)MIN(name.len, sizeof(ret->name) - 1), name.p);
     snprintf(ret->comment, sizeof(ret->comment), "%.*s", (int)MIN(comment.len, sizeof(ret->comment) - 1), comment.p);
-    if (!hold_person_ok(str_of(ret->name))) /* cut within a character, or with control characters */
+    if (!booking_person_ok(str_of(ret->name))) /* cut within a character, or with control characters */
         comments_clean(name, ret->name, sizeof(ret->name));
     if (!str_utf8_ok(str_of(ret->comment)))
         comments_clean(comment, ret->comment, sizeof(ret->comment));
@@ -143,7 +143,7 @@ void comments_get(const struct comments *c, const char *host, int index, int64_t
 
 static json_t *entry_of(const struct remark *r)
 {
-    char name[HOLD_PERSON_MAX] = "", comment[HOLD_COMMENT_MAX + 1] = "", date[MOMENT_TEXT] = "";
+    char name[BOOKING_PERSON_MAX] = "", comment[BOOKING_COMMENT_MAX + 1] = "", date[MOMENT_TEXT] = "";
 
     if (r->until_ms) {
         comments_clean(str_of(r->name), name, sizeof(name));
@@ -218,7 +218,7 @@ void comments_clean(struct str s, char *out, size_t size)
 
 static bool same_text(const char *a, const char *b)
 {
-    char x[HOLD_COMMENT_MAX + 1], y[HOLD_COMMENT_MAX + 1];
+    char x[BOOKING_COMMENT_MAX + 1], y[BOOKING_COMMENT_MAX + 1];
 
     comments_clean(str_of(a), x, sizeof(x));
     comments_clean(str_of(b), y, sizeof(y));
@@ -237,7 +237,7 @@ struct remark remark_at(const struct remark *r, int64_t now_ms)
     return r->name[0] && r->until_ms > now_ms ? *r : (struct remark){.plain = true};
 }
 
-struct remark remark_of(const struct hold *h)
+struct remark remark_of(const struct booking *h)
 {
     struct remark r = {.plain = true};
 

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "model/hold.h"
+#include "model/booking.h"
 
 #define COMMENTS_BYTES (1u << 20)
 #define COMMENTS_INDEX 256 /* GPUs of a host */
@@ -16,8 +16,8 @@
 /* What one GPU's entry says. */
 struct remark {
     int64_t until_ms;           /* to the minute; 0: nothing is reserved, or the date cannot be read */
-    char name[HOLD_PERSON_MAX]; /* as it stands there; empty: nobody */
-    char comment[HOLD_COMMENT_MAX + 1];
+    char name[BOOKING_PERSON_MAX]; /* as it stands there; empty: nobody */
+    char comment[BOOKING_COMMENT_MAX + 1];
     bool plain; /* it is written as we would write it: no other date than YYYY-MM-DD HH:MM in UTC */
 };
 
@@ -43,6 +43,6 @@ bool remark_same(const struct remark *a, const struct remark *b);
 /* As it stands at now_ms: one whose time is over, or that has no name, is none. */
 struct remark remark_at(const struct remark *r, int64_t now_ms);
 /* A hold as an entry; NULL: none. */
-struct remark remark_of(const struct hold *h);
+struct remark remark_of(const struct booking *h);
 
 #endif

@@ -21,7 +21,7 @@ struct filehost {
     const void *owner; /* NULL: nobody's any more */
     char name[ORIGIN_NAME_MAX + 1];
     struct readings *readings;
-    struct teller *teller;
+    struct uplink *teller;
     int64_t told_at;      /* of the newest reading told, as it says */
     int64_t at;           /* of the newest reading there is; 0: none */
     int64_t tick_ms;      /* of the last round */
@@ -42,7 +42,7 @@ struct filehosts {
 
 static void filehost_free(struct filehost *l)
 {
-    teller_free(l->teller);
+    uplink_free(l->teller);
     readings_free(l->readings);
     free(l);
 }
@@ -53,11 +53,11 @@ static void tell_age(struct filehost *l)
 {
     int64_t now = clock_wall_ms();
     if (!l->at)
-        teller_state(l->teller, COLLECT_NONE, "its files name no GPU");
+        uplink_state(l->teller, COLLECT_NONE, "its files name no GPU");
     else if (now - l->at > FILES_STALE_MS)
-        teller_state(l->teller, COLLECT_FAILED, OLD_WORDS); /* L3 */
+        uplink_state(l->teller, COLLECT_FAILED, OLD_WORDS); /* L3 */
     else
-        teller_state(l->teller, COLLECT_OK, "");
+        uplink_state(l->teller, COLLECT_OK, "");
 }
 
 void filehost_round(struct filehost *l)
@@ -79,7 +79,7 @@ void filehost_round(struct filehost *l)
         l->tick_ms = r->at_ms;
         mem_copy_str(host.collector, sizeof(host.collector), "files");
         if (readings_read(l->readings, &l->all->zone, r))
-            teller_round(l->teller, r, &host, news);
+            uplink_round(l->teller, r, &host, news);
     }
     l->told_at = l->at;
     l->machine = false;
@@ -94,19 +94,19 @@ void filehost_take(struct filehost *l, enum readings_file which, struct str text
 
 void filehost_fail(struct filehost *l, const char *why)
 {
-    teller_state(l->teller, COLLECT_FAILED, why);
+    uplink_state(l->teller, COLLECT_FAILED, why);
 }
 
 void filehost_labels(struct filehost *l, const char *labels)
 {
-    teller_labels(l->teller, labels);
+    uplink_labels(l->teller, labels);
 }
 
 void filehost_leave(struct filehost *l, const char *why)
 {
     l->owner = NULL;
     l->left_mono = MAX(clock_mono_ms(), 1);
-    teller_state(l->teller, COLLECT_PAUSED, why);
+    uplink_state(l->teller, COLLECT_PAUSED, why);
 }
 
 const char *filehost_name(const struct filehost *l)
@@ -124,7 +124,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     for (size_t i = all->n; i-- > 0;) {
         struct filehost *l = all->v[i];
         if (l->owner) {
-            if (teller_collect(l->teller) == COLLECT_OK)
+            if (uplink_collect(l->teller) == COLLECT_OK)
                 tell_age(l);
         } else if (now - l->left_mono > FILES_FORGET_MS) {
             log_info("relay", "%s: forgotten", l->name);
@@ -169,7 +169,7 @@ void filehosts_zone(struct filehosts *all, const struct readings_zone *z)
 size_t filehosts_count(const struct filehosts *all, size_t ret_states[COLLECT_STATES])
 {
     for (size_t i = 0; i < all->n; i++)
-        ret_states[teller_collect(all->v[i]->teller)]++;
+        ret_states[uplink_collect(all->v[i]->teller)]++;
     return all->n;
 }
 
@@ -194,7 +194,7 @@ struct filehost *filehosts_get(struct filehosts *all, struct str host, const voi
     l->owner = owner;
     snprintf(l->name, sizeof(l->name), "%.*s", STR_ARG(host));
     l->readings = readings_new();
-    l->teller = teller_new(all->loop, all->post, key, all->run, "its files have not been read yet");
+    l->teller = uplink_new(all->loop, all->post, key, all->run, "its files have not been read yet");
     VEC_ROOM(all->v, all->n, all->cap);
     all->v[all->n++] = l;
     return l;

@@ -84,10 +84,10 @@ static const struct device_now *device_of(const struct node_now *n, struct str i
 }
 
 /* The form is answered by the page, where a program would get the row. */
-static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, const struct hold *h, const char *by)
+static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, const struct booking *h, const char *by)
 {
     rq->back = true;
-    return a->hold_put(a->hub, rq, rp, h, by);
+    return a->booking_put(a->hub, rq, rp, h, by);
 }
 
 static enum reply_how back(struct reply *rp)
@@ -98,14 +98,14 @@ static enum reply_how back(struct reply *rp)
 }
 
 /* Of one that has this GPU among others only this one is given back. */
-static enum reply_how release(struct api *a, struct request *rq, struct reply *rp, const struct hold *h,
+static enum reply_how release(struct api *a, struct request *rq, struct reply *rp, const struct booking *h,
                               const struct device_now *d, const char *name)
 {
-    AUTO_FREE struct hold *copy = hold_copy(h);
-    AUTO_BUF rest = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
-    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
-    struct hold to = *copy;
-    hold_without(h, str_of(d->fact.uuid), &rest);
+    AUTO_FREE struct booking *copy = booking_copy(h);
+    AUTO_BUF rest = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
+    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
+    struct booking to = *copy;
+    booking_without(h, str_of(d->fact.uuid), &rest);
     to.changes++;
     to.changed_ms = rq->now_ms;
     if (rest.len) {
@@ -118,15 +118,15 @@ static enum reply_how release(struct api *a, struct request *rq, struct reply *r
     return put(a, rq, rp, &to, name);
 }
 
-static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, const struct hold *h,
+static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, const struct booking *h,
                            const struct node_now *n, const struct device_now *d, const char *name, const char *comment,
                            int64_t until_ms)
 {
     char place[NAME_MAX_LEN + 16];
-    AUTO_FREE struct hold *copy = h ? hold_copy(h) : NULL;
+    AUTO_FREE struct booking *copy = h ? booking_copy(h) : NULL;
     snprintf(place, sizeof(place), "%s:%d", n->name, (int)d->fact.index);
-    struct hold to = h ? *copy
-                       : (struct hold){.from_ms = rq->now_ms,
+    struct booking to = h ? *copy
+                       : (struct booking){.from_ms = rq->now_ms,
                                        .created_ms = rq->now_ms,
                                        .person = name,
                                        .by = name,
@@ -144,9 +144,9 @@ static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, 
 enum reply_how post_form(struct api *a, struct request *rq, struct reply *rp)
 {
     struct form f;
-    char name[HOLD_PERSON_MAX], comment[HOLD_COMMENT_MAX + 1], owner[HOLD_PERSON_MAX] = "";
+    char name[BOOKING_PERSON_MAX], comment[BOOKING_COMMENT_MAX + 1], owner[BOOKING_PERSON_MAX] = "";
     AUTO_FREE char *scratch = mem_alloc(rq->body.len + 1);
-    const struct hold *h, *next;
+    const struct booking *h, *next;
     int64_t until_ms = 0;
     if (!form_read(rq, scratch, &f, rp))
         return REPLY_NOW;

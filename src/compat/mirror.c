@@ -175,7 +175,7 @@ static void put_done(void *arg, int result)
         say(m, "a change of it could not be stored; trying again");
 }
 
-static int put(struct mirror *m, struct hold *h)
+static int put(struct mirror *m, struct booking *h)
 {
     int r = bookings_write(m->h, h, BY, put_done, m);
     m->pending += r == 0;
@@ -187,20 +187,20 @@ struct cell {
     char host[NAME_MAX_LEN]; /* as the file calls it */
     const struct node_now *n;
     const struct device_now *d;
-    const struct hold *h; /* that has it now; NULL */
+    const struct booking *h; /* that has it now; NULL */
     int64_t now_ms;
 };
 
 /* The GPU is taken out of a booking, which ends with its last one. */
 static int let_go(struct mirror *m, const struct cell *c)
 {
-    AUTO_FREE struct hold *copy = hold_copy(c->h);
-    AUTO_BUF rest = BUF_INIT(HOLD_DEVICES * (size_t)UUID_MAX);
-    AUTO_BUF places = BUF_INIT(HOLD_PLACES_MAX);
-    struct hold to = *copy;
+    AUTO_FREE struct booking *copy = booking_copy(c->h);
+    AUTO_BUF rest = BUF_INIT(BOOKING_DEVICES * (size_t)UUID_MAX);
+    AUTO_BUF places = BUF_INIT(BOOKING_PLACES_MAX);
+    struct booking to = *copy;
     to.changes++;
     to.changed_ms = c->now_ms;
-    hold_without(copy, str_of(c->d->fact.uuid), &rest);
+    booking_without(copy, str_of(c->d->fact.uuid), &rest);
     if (rest.len) {
         to.devices = rest.p;
         pick_places(m->h->live, buf_str(&rest), &places);
@@ -215,7 +215,7 @@ static int book_it(struct mirror *m, const struct cell *c, const struct remark *
 {
     char place[NAME_MAX_LEN + 16];
     snprintf(place, sizeof(place), "%s:%d", c->n->name, (int)c->d->fact.index);
-    struct hold h = {.kind = HOLD_BOOKING,
+    struct booking h = {.kind = BOOKING_FIRM,
                      .from_ms = c->now_ms,
                      .until_ms = r->until_ms,
                      .created_ms = c->now_ms,
@@ -232,8 +232,8 @@ static int book_it(struct mirror *m, const struct cell *c, const struct remark *
 
 static int change_it(struct mirror *m, const struct cell *c, const struct remark *r)
 {
-    AUTO_FREE struct hold *copy = hold_copy(c->h);
-    struct hold to = *copy;
+    AUTO_FREE struct booking *copy = booking_copy(c->h);
+    struct booking to = *copy;
     to.until_ms = r->until_ms;
     to.comment = r->comment;
     to.changes++;
@@ -353,7 +353,7 @@ static void merge(struct mirror *m, int64_t now_ms)
     const struct node_now *const *nodes = live_nodes(m->h->live, false, &n);
     for (size_t i = 0; i < n; i++) {
         struct cell c = {.n = nodes[i], .now_ms = now_ms};
-        const struct hold *next;
+        const struct booking *next;
         host_of(m, nodes[i], c.host);
         for (size_t k = 0; k < nodes[i]->n_devices; k++) {
             c.d = &nodes[i]->devices[k];

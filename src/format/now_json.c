@@ -133,7 +133,7 @@ static void put_proc(struct json *j, const struct view *v, const struct proc_now
     json_end_obj(j);
 }
 
-static void put_hold(struct json *j, const char *key, const struct hold_now *h)
+static void put_booking(struct json *j, const char *key, const struct booking_now *h)
 {
     if (!h)
         return;
@@ -173,8 +173,8 @@ static void put_device(struct json *j, const struct view *v, const struct node_n
     flag(j, "lost", f->lost);
     flag(j, "asleep", f->asleep);
     text(j, "note", f->note);
-    put_hold(j, "booking", d->booking);
-    put_hold(j, "next", d->next);
+    put_booking(j, "booking", d->booking);
+    put_booking(j, "next", d->next);
     put_metrics(j, &d->now);
     put_ages(j, &d->now, d->v_at_ms, d->at_ms, v->at_ms);
     if (sample_has(&d->now, M_throttle))

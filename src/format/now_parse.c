@@ -366,9 +366,9 @@ static int get_device_fact(struct parse *p, const json_t *o, struct device_fact 
     return 0;
 }
 
-static int get_hold(struct parse *p, const json_t *o, const char *key, struct hold_now **ret)
+static int get_booking(struct parse *p, const json_t *o, const char *key, struct booking_now **ret)
 {
-    struct hold_now h = {0};
+    struct booking_now h = {0};
     json_t *v;
     int r = get_object(p, o, key, &v);
 
@@ -404,7 +404,7 @@ static int get_device(struct parse *p, const json_t *o, const struct node_fact *
         (r = get_text(p, o, "reason", d->reason, sizeof(d->reason), false)) < 0 ||
         (r = get_ms(p, o, "since", &d->since_ms)) < 0 || (r = get_ms(p, o, "idle_since", &d->idle_since_ms)) < 0 ||
         (r = get_ms(p, o, "age_ms", &age)) < 0 || (r = get_bool(p, o, "split", &d->split)) < 0 ||
-        (r = get_hold(p, o, "booking", &d->booking)) < 0 || (r = get_hold(p, o, "next", &d->next)) < 0)
+        (r = get_booking(p, o, "booking", &d->booking)) < 0 || (r = get_booking(p, o, "next", &d->next)) < 0)
         return r;
     r = dev_state_by_word(str_of(state));
     if (r < 0)

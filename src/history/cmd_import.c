@@ -62,12 +62,12 @@ struct a_node {
     struct node_fact fact;
     bool changed; /* facts, since they were told */
     bool known;   /* a record said what it is */
-    struct inlet_node *in;
+    struct import_sink_node *in;
 };
 
 struct import {
     const struct import_ask *ask;
-    struct inlet *in; /* NULL: dry run */
+    struct import_sink *in; /* NULL: dry run */
     struct export_reader *reader;
     struct a_node **nodes;
     size_t n_nodes, cap_nodes;
@@ -149,9 +149,9 @@ static int tell_node(struct import *x, struct a_node *n, struct err *err)
     int r = 0;
 
     if (!n->in)
-        r = inlet_node(x->in, n->key, n->fact.name, &n->in, err);
+        r = import_sink_node(x->in, n->key, n->fact.name, &n->in, err);
     if (r == 0 && n->changed)
-        r = inlet_facts(x->in, n->in, &n->fact, err);
+        r = import_sink_facts(x->in, n->in, &n->fact, err);
     n->changed = r < 0;
     return r;
 }
@@ -207,7 +207,7 @@ static int note_any(void *arg, const char *device, const char *metric)
 /* Points are by series here. The same one twice counts once, wherever the other is. */
 static int leave_out(struct import *x, struct err *err)
 {
-    struct store *s = inlet_store(x->in);
+    struct store *s = import_sink_store(x->in);
     int64_t least = INT64_MAX, most = 0;
     struct has has = {0};
 
@@ -222,7 +222,7 @@ static int leave_out(struct import *x, struct err *err)
     }
     if (!s)
         return 0;
-    int r = inlet_sync(x->in, err); /* what went before is to be seen */
+    int r = import_sink_sync(x->in, err); /* what went before is to be seen */
     if (r == 0)
         r = store_series(s, x->node->key, least, most + 1, note_any, &has, err);
     for (size_t i = 0, end; i < x->n && r >= 0 && has.any; i = end) {
@@ -282,7 +282,7 @@ static int put_batch(struct import *x, struct gather *g, struct err *err)
         return 0;
     b.key.run = name_of(x->node, &b);
     b.key.number = 1;
-    int r = inlet_batch(x->in, x->node->in, &b, err);
+    int r = import_sink_batch(x->in, x->node->in, &b, err);
     gather_reset(g);
     return r;
 }
@@ -433,8 +433,8 @@ static int take_event(struct import *x, struct a_node *n, const struct export_re
     x->done.events++;
     if (!x->in)
         return 0;
-    if (!inlet_is_hub(x->in)) {
-        store_put_event(inlet_store(x->in), r->node, r->device, r->event);
+    if (!import_sink_is_hub(x->in)) {
+        store_put_event(import_sink_store(x->in), r->node, r->device, r->event);
         return 0;
     }
     if (x->node != n || x->n_events >= WIRE_EVENTS_MAX / 2)
@@ -451,7 +451,7 @@ static int take_event(struct import *x, struct a_node *n, const struct export_re
 
 static int take(struct import *x, const struct export_record *r, struct err *err)
 {
-    struct store *s = x->in ? inlet_store(x->in) : NULL;
+    struct store *s = x->in ? import_sink_store(x->in) : NULL;
     struct a_node *n = r->kind == REC_JOB ? NULL : node_of(x, r->node);
 
     switch (r->kind) {
@@ -470,7 +470,7 @@ static int take(struct import *x, const struct export_record *r, struct err *err
                                                    .ended = r->ended,
                                                    .sm = -1});
         if (s)
-            inlet_mark(x->in, r->node, r->first_ms, r->last_ms);
+            import_sink_mark(x->in, r->node, r->first_ms, r->last_ms);
         /* they wait in memory for the disk, a bounded number of them */
         return s && x->done.processes % 1000 == 0 ? store_flush(s, err) : 0;
     case REC_EVENT:
@@ -559,7 +559,7 @@ static int take_file(struct import *x, const char *path, FILE *given, struct err
 
 static void import_fini(struct import *x)
 {
-    inlet_close(x->in);
+    import_sink_close(x->in);
     export_reader_free(x->reader);
     for (size_t i = 0; i < x->n_nodes; i++) {
         node_fact_fini(&x->nodes[i]->fact);
@@ -581,14 +581,14 @@ int import_run(const struct import_ask *ask, char *const *files, size_t n, FILE 
         if (file_size(files[i]) > 0)
             total += file_size(files[i]);
     if (!ask->dry_run)
-        r = inlet_open(&x.in, ask->data, ask->client, err);
+        r = import_sink_open(&x.in, ask->data, ask->client, err);
     progress_start(&x.progress, ask->dry_run ? "reading" : "import", "bytes", total, ask->quiet);
     for (size_t i = 0; i < n && r == 0; i++)
         r = take_file(&x, files[i], in, err);
     for (size_t i = 0; x.in && i < x.n_nodes && r == 0; i++)
         r = tell_node(&x, x.nodes[i], err); /* those without a sample, too */
     if (x.in && r == 0)
-        r = inlet_finish(x.in, true, err);
+        r = import_sink_finish(x.in, true, err);
     if (r == 0 && x.failed)
         r = err_set(err, x.failed, "cannot store a job: %s", strerror(-x.failed));
     progress_end(&x.progress);

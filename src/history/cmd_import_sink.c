@@ -17,7 +17,7 @@ enum {
     TRIES_MS = 120000, /* how long a hub may be away or busy */
 };
 
-struct inlet_node {
+struct import_sink_node {
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
     struct node_id id;
     uint64_t facts_id, procs_id, run;
@@ -35,11 +35,11 @@ struct inlet_node {
     } wait[POST_BATCHES];
 };
 
-struct inlet {
+struct import_sink {
     struct store *store;
     const struct client_conf *client;
     struct wire_enc *enc;
-    struct inlet_node **nodes;
+    struct import_sink_node **nodes;
     size_t n, cap;
     struct buf frame;
     uint64_t bytes, flying;
@@ -47,9 +47,9 @@ struct inlet {
     struct answer answer;
 };
 
-int inlet_open(struct inlet **ret, const char *data, const struct client_conf *client, struct err *err)
+int import_sink_open(struct import_sink **ret, const char *data, const struct client_conf *client, struct err *err)
 {
-    struct inlet *l = mem_zero(1, sizeof(*l));
+    struct import_sink *l = mem_zero(1, sizeof(*l));
     int r = 0;
 
     l->enc = wire_enc_new(1); /* what is stored is coded again by the store: speed counts here */
@@ -58,14 +58,14 @@ int inlet_open(struct inlet **ret, const char *data, const struct client_conf *c
     if (data) /* without a clock: what is old is kept, and goes when a hub with its own rules opens the folder */
         r = store_open(&l->store, &(struct store_conf){.dir = data, .decoder = &hub_decoder}, NULL, err);
     if (r < 0) {
-        inlet_close(l);
+        import_sink_close(l);
         return r;
     }
     *ret = l;
     return 0;
 }
 
-void inlet_close(struct inlet *l)
+void import_sink_close(struct import_sink *l)
 {
     if (!l)
         return;
@@ -82,22 +82,22 @@ void inlet_close(struct inlet *l)
     free(l);
 }
 
-bool inlet_is_hub(const struct inlet *l)
+bool import_sink_is_hub(const struct import_sink *l)
 {
     return !l->store;
 }
 
-struct store *inlet_store(struct inlet *l)
+struct store *import_sink_store(struct import_sink *l)
 {
     return l->store;
 }
 
-uint64_t inlet_bytes(const struct inlet *l)
+uint64_t import_sink_bytes(const struct import_sink *l)
 {
     return l->bytes;
 }
 
-int inlet_node(struct inlet *l, const char *key, const char *name, struct inlet_node **ret, struct err *err)
+int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret, struct err *err)
 {
     struct node_id id;
 
@@ -114,7 +114,7 @@ int inlet_node(struct inlet *l, const char *key, const char *name, struct inlet_
         memcpy(id.b, half, sizeof(id.b));
     }
     VEC_ROOM(l->nodes, l->n, l->cap);
-    struct inlet_node *n = l->nodes[l->n++] = mem_zero(1, sizeof(*n));
+    struct import_sink_node *n = l->nodes[l->n++] = mem_zero(1, sizeof(*n));
     mem_copy_str(n->key, sizeof(n->key), key);
     mem_copy_str(n->name, sizeof(n->name), name);
     n->id = id;
@@ -125,14 +125,14 @@ int inlet_node(struct inlet *l, const char *key, const char *name, struct inlet_
 
 /* ---- a hub ---- */
 
-static void hub_forget(struct inlet_node *n)
+static void hub_forget(struct import_sink_node *n)
 {
     buf_reset(&n->body);
     n->n_body = 0;
     n->cost = 0;
 }
 
-static size_t hub_left(struct inlet *l, struct inlet_node *n)
+static size_t hub_left(struct import_sink *l, struct import_sink_node *n)
 {
     size_t left = n->n_body;
 
@@ -145,7 +145,7 @@ static size_t hub_left(struct inlet *l, struct inlet_node *n)
     return left;
 }
 
-static int hub_try(struct inlet *l, struct inlet_node *n, struct err *err)
+static int hub_try(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
     struct hello h = {.node = n->id, .run = n->run, .sent_ms = clock_wall_ms(), .collect = COLLECT_OK};
     AUTO_BUF body = BUF_INIT(WIRE_BODY_MAX);
@@ -175,7 +175,7 @@ static int hub_try(struct inlet *l, struct inlet_node *n, struct err *err)
 }
 
 /* Until everything that waits is kept: the whole body again, what is there already costs the hub little. */
-static int hub_post(struct inlet *l, struct inlet_node *n, struct err *err)
+static int hub_post(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
     int64_t start_ms = clock_mono_ms(), wait_ms = 100;
     int r;
@@ -194,7 +194,7 @@ static int hub_post(struct inlet *l, struct inlet_node *n, struct err *err)
 
 /* ---- puts ---- */
 
-int inlet_facts(struct inlet *l, struct inlet_node *n, const struct node_fact *f, struct err *err)
+int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const struct node_fact *f, struct err *err)
 {
     AUTO_BUF b = BUF_INIT(WIRE_BODY_MAX);
     uint64_t id;
@@ -216,7 +216,7 @@ int inlet_facts(struct inlet *l, struct inlet_node *n, const struct node_fact *f
     return 0;
 }
 
-int inlet_procs(struct inlet *l, struct inlet_node *n, const struct proc_list *p, struct err *err)
+int import_sink_procs(struct import_sink *l, struct import_sink_node *n, const struct proc_list *p, struct err *err)
 {
     uint64_t id;
 
@@ -236,13 +236,13 @@ int inlet_procs(struct inlet *l, struct inlet_node *n, const struct proc_list *p
 
 static void on_stored(void *arg, int result)
 {
-    struct inlet *l = arg;
+    struct import_sink *l = arg;
 
     if (result < 0 && !l->failed)
         l->failed = result;
 }
 
-int inlet_sync(struct inlet *l, struct err *err)
+int import_sink_sync(struct import_sink *l, struct err *err)
 {
     int r = l->store ? store_flush(l->store, err) : 0;
 
@@ -252,7 +252,7 @@ int inlet_sync(struct inlet *l, struct err *err)
     return r;
 }
 
-static int data_batch(struct inlet *l, struct inlet_node *n, const struct batch *b, struct err *err)
+static int data_batch(struct import_sink *l, struct import_sink_node *n, const struct batch *b, struct err *err)
 {
     struct store_batch sb = {.node = n->key,
                              .run = b->key.run,
@@ -263,13 +263,13 @@ static int data_batch(struct inlet *l, struct inlet_node *n, const struct batch 
                              .bytes = buf_str(&l->frame)};
 
     if (b->n_ticks)
-        inlet_mark(l, n->key, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
+        import_sink_mark(l, n->key, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
     store_append(l->store, &sb, 1, on_stored, l);
     l->flying += l->frame.len;
-    return l->flying > FLUSH_BYTES ? inlet_sync(l, err) : 0;
+    return l->flying > FLUSH_BYTES ? import_sink_sync(l, err) : 0;
 }
 
-static int hub_batch(struct inlet *l, struct inlet_node *n, const struct batch *b, struct err *err)
+static int hub_batch(struct import_sink *l, struct import_sink_node *n, const struct batch *b, struct err *err)
 {
     int64_t cost = (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t)) + (int64_t)l->frame.len;
 
@@ -281,7 +281,7 @@ static int hub_batch(struct inlet *l, struct inlet_node *n, const struct batch *
     return n->n_body == POST_BATCHES || n->cost > POST_COST / 2 || n->body.len > POST_BYTES ? hub_post(l, n, err) : 0;
 }
 
-int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct err *err)
+int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct batch *b, struct err *err)
 {
     b->key.node = n->id;
     b->facts = n->facts_id;
@@ -292,12 +292,12 @@ int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct e
         return err_set(err, r, "a batch of node '%s' cannot be coded: %s", n->name, strerror(-r));
     l->bytes += l->frame.len;
     if (b->n_ticks)
-        inlet_seen(l, n, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
+        import_sink_seen(l, n, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
     return l->store ? data_batch(l, n, b, err) : hub_batch(l, n, b, err);
 }
 
 /* The hub that opens this folder next counts these hours; those around them too, for idle spells reach across. */
-void inlet_mark(struct inlet *l, const char *node, int64_t first_ms, int64_t last_ms)
+void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms, int64_t last_ms)
 {
     const int64_t hour_ms = 3600000;
 
@@ -305,7 +305,7 @@ void inlet_mark(struct inlet *l, const char *node, int64_t first_ms, int64_t las
         store_usage_mark(l->store, node, at, MAX(1, clock_wall_ms()));
 }
 
-void inlet_seen(struct inlet *l, struct inlet_node *n, int64_t first_ms, int64_t last_ms)
+void import_sink_seen(struct import_sink *l, struct import_sink_node *n, int64_t first_ms, int64_t last_ms)
 {
     (void)l;
     n->first_ms = n->seen ? MIN(n->first_ms, first_ms) : first_ms;
@@ -327,7 +327,7 @@ static void take_node(void *arg, const struct store_node *n)
         f->rec = *n;
 }
 
-static int put_node(struct inlet *l, struct inlet_node *n, struct err *err)
+static int put_node(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
     struct find_node f = {.key = n->key};
     int r = store_nodes(l->store, take_node, &f, err);
@@ -348,14 +348,14 @@ static int put_node(struct inlet *l, struct inlet_node *n, struct err *err)
     return 0;
 }
 
-int inlet_finish(struct inlet *l, bool settle, struct err *err)
+int import_sink_finish(struct import_sink *l, bool settle, struct err *err)
 {
-    int r = l->store ? inlet_sync(l, err) : 0;
+    int r = l->store ? import_sink_sync(l, err) : 0;
 
     for (size_t i = 0; i < l->n && r == 0; i++)
         r = l->store ? put_node(l, l->nodes[i], err) : hub_post(l, l->nodes[i], err);
     if (l->store && r == 0)
-        r = inlet_sync(l, err);
+        r = import_sink_sync(l, err);
     if (l->store && r == 0 && settle)
         r = store_settle(l->store, err);
     return r;

@@ -4,7 +4,7 @@
  *
  * A batch is named by (node, run, number): one that is there already is not kept twice, so what broke off can be done
  * again from the start. Calls wait for the disk or the hub when too much is under way; nothing counts as kept before
- * inlet_finish returned 0.
+ * import_sink_finish returned 0.
  */
 #ifndef HISTORY_CMD_IMPORT_SINK_H
 #define HISTORY_CMD_IMPORT_SINK_H
@@ -13,32 +13,32 @@
 #include "cli/client.h"
 #include "store/store.h"
 
-struct inlet;
-struct inlet_node;
+struct import_sink;
+struct import_sink_node;
 
 /* data NULL: to the hub of client. */
-int inlet_open(struct inlet **ret, const char *data, const struct client_conf *client, struct err *err);
-void inlet_close(struct inlet *l);
-bool inlet_is_hub(const struct inlet *l);
+int import_sink_open(struct import_sink **ret, const char *data, const struct client_conf *client, struct err *err);
+void import_sink_close(struct import_sink *l);
+bool import_sink_is_hub(const struct import_sink *l);
 /* The store behind it; NULL when it is a hub. */
-struct store *inlet_store(struct inlet *l);
+struct store *import_sink_store(struct import_sink *l);
 
 /* Made at first; owned by the inlet. key: 32 hex digits, or (a data folder alone) another node's key. */
-int inlet_node(struct inlet *l, const char *key, const char *name, struct inlet_node **ret, struct err *err);
+int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret, struct err *err);
 /* In force for the batches that follow; of a hub the processes too. Given again unchanged it costs little. */
-int inlet_facts(struct inlet *l, struct inlet_node *n, const struct node_fact *f, struct err *err);
-int inlet_procs(struct inlet *l, struct inlet_node *n, const struct proc_list *p, struct err *err);
+int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const struct node_fact *f, struct err *err);
+int import_sink_procs(struct import_sink *l, struct import_sink_node *n, const struct proc_list *p, struct err *err);
 /* key.node, facts and procs are filled in here. 0, or -E2BIG (split it), or -errno. */
-int inlet_batch(struct inlet *l, struct inlet_node *n, struct batch *b, struct err *err);
+int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct batch *b, struct err *err);
 /* What the node's record is to say beside; a data folder only. */
 /* What is put into a folder of this time changes who held what: to be counted again. */
-void inlet_mark(struct inlet *l, const char *node, int64_t first_ms, int64_t last_ms);
-void inlet_seen(struct inlet *l, struct inlet_node *n, int64_t first_ms, int64_t last_ms);
+void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms, int64_t last_ms);
+void import_sink_seen(struct import_sink *l, struct import_sink_node *n, int64_t first_ms, int64_t last_ms);
 /* What was given so far is durable in a data folder, and its store can be asked for it. */
-int inlet_sync(struct inlet *l, struct err *err);
+int import_sink_sync(struct import_sink *l, struct err *err);
 /* Everything is durable. settle: and a data folder's logs are chunks. */
-int inlet_finish(struct inlet *l, bool settle, struct err *err);
+int import_sink_finish(struct import_sink *l, bool settle, struct err *err);
 
-uint64_t inlet_bytes(const struct inlet *l); /* of frames, so far */
+uint64_t import_sink_bytes(const struct import_sink *l); /* of frames, so far */
 
 #endif

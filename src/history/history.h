@@ -43,8 +43,8 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
                       bool (*keep)(void *arg, const struct node_now *n, const struct device_now *d), void *arg,
                       struct history_query **ret, struct err *err);
 /* Who is who, for group=person and group=team; before it is answered. Without: logins are persons, in no team. */
-struct census;
-void history_query_census(struct history_query *q, const struct census *c);
+struct people;
+void history_query_census(struct history_query *q, const struct people *c);
 void history_query_free(struct history_query *q);
 
 /* What a thread beside the loop works on: store_history, or a test's, and the store's records. */
@@ -68,7 +68,7 @@ struct past_source {
     int (*jobs)(void *procs_arg, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
                 void *each_arg, struct err *err);
     /* store_holds, from this thread */
-    int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+    int (*holds)(void *procs_arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                  void *each_arg, struct err *err);
     /* store_events of all nodes, from this thread; NULL: nothing ever happened */
     int (*events)(void *procs_arg, int64_t from_ms, size_t limit,

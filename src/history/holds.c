@@ -49,7 +49,7 @@ static const char *user_of(struct holds *h, const char *name)
 }
 
 /* Records come by device: the pair is among the last. */
-static struct user_hold *hold_of(struct reading *k, size_t device, const char *name)
+static struct user_hold *booking_of(struct reading *k, size_t device, const char *name)
 {
     struct holds *h = k->h;
 
@@ -79,17 +79,17 @@ static void set_bins(uint64_t *bins, size_t from, size_t to)
 /* Under which names a record counts. Teams are those of when it began, or of the beginning of what is asked for. */
 static size_t names_of(const struct reading *k, const struct store_proc *p, const char *names[TEAMS_MAX])
 {
-    const struct census *c = k->q->census;
+    const struct people *c = k->q->census;
 
     names[0] = p->fact.user;
     if (k->q->group == GROUP_USER)
         return 1;
-    if (census_ignored(c, k->p->name, p->fact.user, p->fact.uid))
+    if (people_ignored(c, k->p->name, p->fact.user, p->fact.uid))
         return 0;
-    names[0] = census_person(c, k->p->name, p->fact.user, p->fact.uid);
+    names[0] = people_person(c, k->p->name, p->fact.user, p->fact.uid);
     if (k->q->group == GROUP_PERSON)
         return 1;
-    size_t n = census_groups(c, GROUP_TEAM, names[0], MAX(p->first_ms, k->f->from_ms), names, TEAMS_MAX);
+    size_t n = people_groups(c, GROUP_TEAM, names[0], MAX(p->first_ms, k->f->from_ms), names, TEAMS_MAX);
     if (n == 0)
         names[0] = "";
     return MAX(1u, MIN(n, TEAMS_MAX));
@@ -112,7 +112,7 @@ static void take_record(void *arg, const struct store_proc *p)
     const char *names[TEAMS_MAX];
     size_t n = names_of(k, p, names);
     for (size_t i = 0; i < n; i++) {
-        struct user_hold *h = hold_of(k, d, names[i]);
+        struct user_hold *h = booking_of(k, d, names[i]);
         if (h)
             set_bins(h->bins, (size_t)((MAX(p->first_ms, f->from_ms) - f->from_ms) / f->step_ms),
                      (size_t)((MIN(last_ms, f->to_ms - 1) - f->from_ms) / f->step_ms));

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct person_now *person(struct people *p, const char *name)
+static struct person_now *person(struct on_devices *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(p->v[i].name, name) == 0)
@@ -23,7 +23,7 @@ static void see_login(struct person_now *p, const char *login)
         p->logins[p->n_logins++] = login;
 }
 
-static void see(struct people *people, const struct node_now *n, const struct device_now *d, const struct proc_now *use)
+static void see(struct on_devices *people, const struct node_now *n, const struct device_now *d, const struct proc_now *use)
 {
     if (use->who && !use->who->person[0])
         return; /* nobody's */
@@ -56,9 +56,9 @@ static int by_devices(const void *a, const void *b)
     return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : strcmp(x->name, y->name);
 }
 
-void people_of(const struct view *v, struct people *ret)
+void on_devices_of(const struct view *v, struct on_devices *ret)
 {
-    *ret = (struct people){0};
+    *ret = (struct on_devices){0};
     for (size_t i = 0; i < v->n; i++)
         for (size_t k = 0; k < v->nodes[i]->n_devices; k++)
             for (size_t u = 0; u < v->nodes[i]->devices[k].n_procs; u++)
@@ -67,12 +67,12 @@ void people_of(const struct view *v, struct people *ret)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_devices);
 }
 
-void people_fini(struct people *p)
+void on_devices_fini(struct on_devices *p)
 {
     for (size_t i = 0; i < p->n; i++)
         free(p->v[i].v);
     free(p->v);
-    *p = (struct people){0};
+    *p = (struct on_devices){0};
 }
 
 /* ---- the past ---- */

@@ -27,12 +27,12 @@ struct person_now {
 };
 
 /* Everything borrows from the view but the arrays. Most devices first, then by name. */
-struct people {
+struct on_devices {
     size_t n, cap;
     struct person_now *v;
 };
-void people_of(const struct view *v, struct people *ret);
-void people_fini(struct people *p);
+void on_devices_of(const struct view *v, struct on_devices *ret);
+void on_devices_fini(struct on_devices *p);
 
 /* A stretch of time in which a process, or a person, was seen on a device. */
 struct span {

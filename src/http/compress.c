@@ -16,26 +16,26 @@ struct waiter {
 
 struct packing {
     struct work_job job; /* first */
-    struct press *p;
+    struct compress *p;
     struct packing *next;
     struct blob *blob; /* a reference of ours */
     struct buf gz;
     struct waiter *waiters;
 };
 
-struct press {
+struct compress {
     struct work *work;
     struct packing *all; /* under way */
 };
 
-struct press *press_new(struct event_base *loop)
+struct compress *compress_new(struct event_base *loop)
 {
-    struct press *p = mem_zero(1, sizeof(*p));
+    struct compress *p = mem_zero(1, sizeof(*p));
     p->work = work_new(loop, 1, WAIT_MAX);
     return p;
 }
 
-void press_free(struct press *p)
+void compress_free(struct compress *p)
 {
     if (p)
         work_free(p->work);
@@ -69,7 +69,7 @@ static void back_on_loop(struct work_job *j)
     free(k);
 }
 
-bool press_add(struct press *p, struct blob *b, void (*done)(void *arg), void *arg)
+bool compress_add(struct compress *p, struct blob *b, void (*done)(void *arg), void *arg)
 {
     struct packing *k = p->all;
     while (k && k->blob != b)

@@ -8,10 +8,10 @@
 #include "http/cache.h"
 
 struct event_base;
-struct press;
-struct press *press_new(struct event_base *loop);
-void press_free(struct press *p); /* waits for what is under way; every done is called */
+struct compress;
+struct compress *compress_new(struct event_base *loop);
+void compress_free(struct compress *p); /* waits for what is under way; every done is called */
 /* done(arg) is called on the loop once b->gz is there, or could not be made. False: too much waits already. */
-bool press_add(struct press *p, struct blob *b, void (*done)(void *arg), void *arg);
+bool compress_add(struct compress *p, struct blob *b, void (*done)(void *arg), void *arg);
 
 #endif

@@ -10,7 +10,7 @@
 #include "http/reply_head.h"
 
 struct event;
-struct guests;
+struct conn_limit;
 
 enum conn_state {
     CONN_HEAD,   /* waiting for a request's head */
@@ -80,7 +80,7 @@ struct httpd {
     size_t n_queued;
     struct event *again; /* the next turn, for the queue */
     int64_t spent_us;    /* on requests since the queue had its turn last */
-    struct guests *guests;
+    struct conn_limit *guests;
     size_t bodies, replies;
     struct exchange *spare;
     struct reply_date date;

@@ -10,20 +10,20 @@ struct guest {
     char address[];
 };
 
-struct guests {
+struct conn_limit {
     size_t n, buckets; /* a power of two */
     struct guest **v;
 };
 
-struct guests *guests_new(void)
+struct conn_limit *conn_limit_new(void)
 {
-    struct guests *g = mem_zero(1, sizeof(*g));
+    struct conn_limit *g = mem_zero(1, sizeof(*g));
     g->buckets = 64;
     g->v = mem_zero(g->buckets, sizeof(*g->v));
     return g;
 }
 
-void guests_free(struct guests *g)
+void conn_limit_free(struct conn_limit *g)
 {
     for (size_t i = 0; g && i < g->buckets; i++)
         while (g->v[i]) {
@@ -37,7 +37,7 @@ void guests_free(struct guests *g)
 }
 
 /* Where the guest is, or would be. */
-static struct guest **place(const struct guests *g, const char *address)
+static struct guest **place(const struct conn_limit *g, const char *address)
 {
     struct guest **at = &g->v[fnv64(address, strlen(address)) & (g->buckets - 1)];
     while (*at && strcmp((*at)->address, address) != 0)
@@ -45,7 +45,7 @@ static struct guest **place(const struct guests *g, const char *address)
     return at;
 }
 
-static void grow(struct guests *g)
+static void grow(struct conn_limit *g)
 {
     size_t was = g->buckets;
     struct guest **old = g->v;
@@ -61,7 +61,7 @@ static void grow(struct guests *g)
     free(old);
 }
 
-bool guests_enter(struct guests *g, const char *address, size_t max)
+bool conn_limit_enter(struct conn_limit *g, const char *address, size_t max)
 {
     struct guest **at = place(g, address);
     if (*at && (*at)->n >= max)
@@ -80,7 +80,7 @@ bool guests_enter(struct guests *g, const char *address, size_t max)
     return true;
 }
 
-void guests_leave(struct guests *g, const char *address)
+void conn_limit_leave(struct conn_limit *g, const char *address)
 {
     struct guest **at = place(g, address), *one = *at;
     if (!one || --one->n > 0)
@@ -90,7 +90,7 @@ void guests_leave(struct guests *g, const char *address)
     g->n--;
 }
 
-size_t guests_count(const struct guests *g)
+size_t conn_limit_count(const struct conn_limit *g)
 {
     return g->n;
 }

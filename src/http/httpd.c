@@ -112,7 +112,7 @@ static void conn_free(struct conn *c)
     c->prev->next = c->next;
     c->next->prev = c->prev;
     c->h->stat.connections--;
-    guests_leave(c->h->guests, c->peer);
+    conn_limit_leave(c->h->guests, c->peer);
     io_free(c->io);
     free(c);
     if (s) {
@@ -595,10 +595,10 @@ void httpd_accept(struct httpd *h, int fd, const char *peer)
 {
     static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
                                "Content-Length: 0\r\n\r\n";
-    bool welcome = guests_enter(h->guests, peer, h->conf.max_per_address);
+    bool welcome = conn_limit_enter(h->guests, peer, h->conf.max_per_address);
     if (!welcome || (h->stat.connections >= h->max_now && !make_room(h))) {
         if (welcome)
-            guests_leave(h->guests, peer);
+            conn_limit_leave(h->guests, peer);
         h->stat.refused++;
         if (!h->tls)
             send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -636,7 +636,7 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->ports = ports_new(loop, on_accept, h);
     ports_on_full(h->ports, on_full);
     h->group = io_group_new(loop, conf->group_ms);
-    h->guests = guests_new();
+    h->guests = conn_limit_new();
     return h;
 }
 
@@ -651,7 +651,7 @@ void httpd_free(struct httpd *h)
     }
     event_free(h->again);
     io_group_free(h->group);
-    guests_free(h->guests);
+    conn_limit_free(h->guests);
     SSL_CTX_free(h->tls);
     free(h->spare);
     free(h);

@@ -20,7 +20,7 @@
 #include "model/now.h"
 
 struct api;
-struct census;
+struct people;
 struct trend;
 struct usage_now;
 struct filter;
@@ -67,7 +67,7 @@ struct request {
     void *take_arg;
     struct token_memo *memo;     /* this connection's; NULL: none is kept */
     int64_t now_ms;              /* when its head arrived */
-    const struct census *census; /* to know whom `mine` speaks of; the api's, set by api_admit */
+    const struct people *census; /* to know whom `mine` speaks of; the api's, set by api_admit */
     /* settled by api_admit */
     const struct route *route;
     enum role role;
@@ -142,13 +142,13 @@ struct alert_finding;
 struct alert_rule;
 struct alert_rules;
 struct silence;
-struct bulletin_now;
+struct scheduled_now;
 
 struct api {
     struct live *live;
     struct cache *cache;
     struct sources_said *sources; /* what relays say of theirs */
-    struct census *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
+    struct people *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
     struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
     uint64_t page_name, page_hash;
     bool demo, show_cmd, read_open; /* read_open: reading takes no token */
@@ -208,9 +208,9 @@ struct api {
     struct book *book;
     enum book_auth book_auth;
     const struct zone *zone; /* of times that name none */
-    enum reply_how (*hold_put)(void *hub, struct request *rq, struct reply *rp, const struct hold *h, const char *by);
-    int (*hold_get)(void *hub, int64_t id, struct hold **ret, struct err *err); /* 1, 0, -errno; for free() */
-    void (*wait_heard)(void *hub, const struct hold *h, int64_t now_ms);        /* who waits, or was given, is there */
+    enum reply_how (*booking_put)(void *hub, struct request *rq, struct reply *rp, const struct booking *h, const char *by);
+    int (*booking_get)(void *hub, int64_t id, struct booking **ret, struct err *err); /* 1, 0, -errno; for free() */
+    void (*wait_heard)(void *hub, const struct booking *h, int64_t now_ms);        /* who waits, or was given, is there */
     bool (*reaches)(void *hub, const char *person, const char *rule); /* can he be told of that by a message? */
     /* alerts: alert/show.h */
     void (*alerts_now)(void *hub, struct alerts_now *ret);
@@ -229,7 +229,7 @@ struct api {
     enum reply_how (*slack_heard)(void *hub, struct request *rq, struct reply *rp, struct heard *h);
     enum reply_how (*say)(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
     /* scheduled reports: bulletin.h; now: borrowed until the next call; send: to this channel ("": all of its own) */
-    const struct bulletin_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);
+    const struct scheduled_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);
     enum reply_how (*bulletin_send)(void *hub, struct request *rq, struct reply *rp, const char *name,
                                     const char *channel);
     /* usage: usage.h; recount: how many hours are to be counted again */
@@ -260,12 +260,12 @@ struct route {
 void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
 
 /* A booking as JSON; me: whose are "mine". */
-void reply_hold(struct reply *rp, const struct api *a, const struct hold *h, const char *me, int64_t now_ms,
+void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
                 int status);
 /* A wait as JSON. */
-void reply_wait(struct reply *rp, const struct api *a, const struct hold *h, int64_t now_ms, int status);
+void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status);
 /* 409: what h overlaps, in a sentence and as rows. */
-enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct hold *h, const char *me,
+enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
                               int64_t now_ms);
 
 extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */

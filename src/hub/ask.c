@@ -60,7 +60,7 @@ static int jobs_beside(void *arg, const struct job_ask *ask, void (*each)(void *
     return r < 0 ? r : store_jobs(b->store, ask, each, each_arg, err);
 }
 
-static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+static int holds_beside(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                         void *each_arg, struct err *err)
 {
     struct beside *b = arg;

@@ -11,18 +11,18 @@
 #include "access/tokens.h"
 #include "wire/wire.h"
 
-struct census_desk;
+struct people_desk;
 struct mirror;
 struct easel;
-struct press;
+struct compress;
 struct slurm_desk;
 struct wandb_desk;
 struct alerts_desk;
-struct bulletins_desk;
+struct schedules_desk;
 struct outbox;
 struct slack_desk;
 struct say_conf;
-struct asked;
+struct usage_trend;
 struct ledger;
 struct queue;
 struct sessions;
@@ -48,10 +48,10 @@ struct hub {
     struct zone *zone;     /* of times in sentences: the system's */
     struct streams *streams;
     struct ledger *ledger; /* usage, counted */
-    struct asked *asked;   /* who to ask for a GPU */
+    struct usage_trend *asked;   /* who to ask for a GPU */
     struct tariff tariff;
     struct work *work; /* for questions about the past */
-    struct press *press;
+    struct compress *press;
     struct easel *easel; /* answers about all nodes */
     struct slurm_desk *slurm;
     struct wandb_desk *wandb;
@@ -59,8 +59,8 @@ struct hub {
     struct outbox *outbox;      /* who is to be told of it */
     struct slack_desk *slack;   /* the bot */
     const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
-    struct bulletins_desk *bulletins; /* reports that go out by themselves */
-    struct census_desk *census;       /* who is who; api has the one in force */
+    struct schedules_desk *bulletins; /* reports that go out by themselves */
+    struct people_desk *census;       /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */
@@ -137,18 +137,18 @@ enum reply_how jobs_change(void *hub, struct request *rq, struct reply *rp, cons
 int jobs_get(void *hub, int64_t id, struct job_fact **ret, struct err *err);
 
 /* ---- bookings.c ---- */
-enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct hold *x, const char *by);
-int bookings_get(void *hub, int64_t id, struct hold **ret, struct err *err);
+enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct booking *x, const char *by);
+int bookings_get(void *hub, int64_t id, struct booking **ret, struct err *err);
 /* The same without a request: done is told how it went (NULL: nobody wants to know). x gets its id if it has none.
  * As book_begin; by: who. */
-int bookings_write(struct hub *h, struct hold *x, const char *by, store_done_fn *done, void *arg);
+int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg);
 extern const struct feature book_feature;
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
 
 /* ---- waits.c ---- */
 void waits_tick(struct hub *h, int64_t now_ms);
-void waits_heard(void *hub, const struct hold *h, int64_t now_ms);
-void waits_over(struct hub *hub, const struct hold *h); /* it ended, and he was given nothing */
+void waits_heard(void *hub, const struct booking *h, int64_t now_ms);
+void waits_over(struct hub *hub, const struct booking *h); /* it ended, and he was given nothing */
 
 /* ---- channel_test.c ---- */
 enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);

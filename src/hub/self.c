@@ -39,7 +39,7 @@ static void add_aside(struct hub *h, char out[NOTICE_MAX])
 static void notice_now(struct hub *h, char out[NOTICE_MAX])
 {
     struct store_stat st;
-    int64_t doubt_ms = steady_now_doubt();
+    int64_t doubt_ms = trusted_clock_now_doubt();
     char span[24];
     store_stat(h->store, &st);
     if (st.last_error == -ENOSPC)
@@ -99,7 +99,7 @@ void self_metrics(void *hub, struct buf *out, bool openmetrics)
         {"muster_hub_store_damaged_columns", "columns of history that could not be read since the start", true,
          st.damaged_columns},
         {"muster_hub_clock_doubted", "1 while the hub's clock has jumped and nothing goes by age", false,
-         steady_now_doubt() != 0},
+         trusted_clock_now_doubt() != 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         const char *total = all[i].counter ? "_total" : "", *family = openmetrics ? "" : total;

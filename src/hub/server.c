@@ -126,7 +126,7 @@ static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
 static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg)
 {
     struct hub *h = arg;
-    return h->press && press_add(h->press, b, done, done_arg);
+    return h->press && compress_add(h->press, b, done, done_arg);
 }
 
 static void problem(struct reply *rp, int status, const char *why)
@@ -410,7 +410,7 @@ static int open_store(struct hub *h, struct err *err)
                             .decoder = &hub_decoder,
                             .keep_bytes = h->conf.keep_bytes,
                             .rotate_ms = h->conf.rotate,
-                            .now_ms = steady_now_ms};
+                            .now_ms = trusted_clock_now_ms};
     struct err warn = {0};
     int r = file_mkdirs(h->data, 0700, err);
     if (r < 0)
@@ -430,7 +430,7 @@ static void make_api(struct server *s)
         .live = h->live,
         .cache = cache_new(CACHE_BYTES),
         .sources = sources_said_new(),
-        .census = census_empty(),
+        .census = people_empty(),
         .version = MUSTER_VERSION,
         .nonce = (uint32_t)rand_u64(),
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
@@ -458,10 +458,10 @@ static void make_api(struct server *s)
         .job_change = jobs_change,
         .job_get = jobs_get,
         .zone = h->zone,
-        .hold_put = bookings_put,
-        .hold_get = bookings_get,
+        .booking_put = bookings_put,
+        .booking_get = bookings_get,
         .wait_heard = waits_heard,
-        .reaches = herald_reaches,
+        .reaches = alert_teller_reaches,
         .alerts_now = alerts_desk_now,
         .alert_rules = alerts_desk_rules,
         .alert_rules_again = alerts_desk_rules_again,
@@ -470,8 +470,8 @@ static void make_api(struct server *s)
         .channel_test = hub_channel_test,
         .silence_drop = alerts_desk_unsilence,
         .say = saying_post,
-        .bulletins = bulletins_desk_now,
-        .bulletin_send = bulletins_desk_send,
+        .bulletins = schedules_desk_now,
+        .bulletin_send = schedules_desk_send,
         .slack_secret = slack_desk_secret,
         .slack_heard = slack_desk_heard,
         .usage_now = hub_usage_now,
@@ -541,7 +541,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
-        h->press = press_new(h->loop);
+        h->press = compress_new(h->loop);
     if (r == 0) {
         features_open(&s->features, h);
         r = next_make(s, conf, h->data, &n, err);
@@ -551,7 +551,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
         r = features_load(&s->features, err);
     }
     if (r == 0)
-        steady_start(h->newest_ms);
+        trusted_clock_start(h->newest_ms);
     next_fini(s, &n, r < 0);
     return r;
 }
@@ -640,7 +640,7 @@ void hub_close(struct hub *h)
     h->easel = NULL;
     work_free(h->work); /* they read from the store */
     h->work = NULL;     /* what is told late asks for nothing more */
-    press_free(h->press);
+    compress_free(h->press);
     h->press = NULL; /* what is answered late goes as it is */
     features_stop(&s->features);
     store_close(h->store); /* every done is called: late replies go out or away */
@@ -651,7 +651,7 @@ void hub_close(struct hub *h)
     zone_free(h->zone);
     cache_free(h->api.cache);
     sources_said_free(h->api.sources);
-    census_unref(h->api.census);
+    people_unref(h->api.census);
     blob_unref(h->api.page);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STEADY_JUMP_MS 300000  /* what is less is followed: time servers pull clocks right in small steps */
-#define STEADY_HOLD_MS 3600000 /* how long a new time is doubted */
+#define TRUSTED_CLOCK_JUMP_MS 300000  /* what is less is followed: time servers pull clocks right in small steps */
+#define TRUSTED_CLOCK_HOLD_MS 3600000 /* how long a new time is doubted */
 
-struct steady {
+struct trusted_clock {
     bool begun;
     int64_t off_ms;   /* wall less monotonic clock, as believed */
     int64_t new_ms;   /* the same as it is now */
@@ -20,15 +20,15 @@ struct steady {
     bool jumped;      /* they differ because we saw it jump, not because we were away */
 };
 /* newest_ms: the hub was alive then, by its own clock, before it was started; 0: never. */
-void steady_begin(struct steady *s, int64_t newest_ms, int64_t wall_ms, int64_t mono_ms);
-/* The time to go by; 0: not known, nothing goes by age. So before steady_begin. */
-int64_t steady_at(struct steady *s, int64_t wall_ms, int64_t mono_ms);
+void trusted_clock_begin(struct trusted_clock *s, int64_t newest_ms, int64_t wall_ms, int64_t mono_ms);
+/* The time to go by; 0: not known, nothing goes by age. So before trusted_clock_begin. */
+int64_t trusted_clock_at(struct trusted_clock *s, int64_t wall_ms, int64_t mono_ms);
 /* How far the clock jumped from what is believed; 0: not. */
-int64_t steady_doubt(const struct steady *s);
+int64_t trusted_clock_doubt(const struct trusted_clock *s);
 
 /* The process's own, for store_conf.now_ms: asked by any thread. */
-int64_t steady_now_ms(void);
-void steady_start(int64_t newest_ms);
-int64_t steady_now_doubt(void);
+int64_t trusted_clock_now_ms(void);
+void trusted_clock_start(int64_t newest_ms);
+int64_t trusted_clock_now_doubt(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "model/batch.h"
 #include "model/fact.h"
-#include "model/hold.h"
+#include "model/booking.h"
 #include "model/state.h"
 
 /* Who a login is, where more is known than the login itself (people/). Groups: those of the moment. */
@@ -49,7 +49,7 @@ struct device_now {
     size_t n_procs, n_custom;
     struct proc_now *procs;
     struct custom_now *custom;
-    struct hold_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
+    struct booking_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
     const char *display, *brief;     /* what screens call its model, and where there is little room; NULL: as it is */
     bool split;                      /* in a filtered view: it has MIG instances, listed or not */
 };

@@ -328,7 +328,7 @@ static const struct {
 
 const char *judge_booked(const struct device_now *d, char out[160])
 {
-    const struct hold_now *h = d->booking;
+    const struct booking_now *h = d->booking;
 
     snprintf(out, 160, "%s%s%s", h ? h->person : "", h && h->until[0] ? " until " : "", h ? h->until : "");
     return out;

@@ -103,8 +103,8 @@ void live_admin(struct live *l, struct node_now *n, const char *name, bool retir
 void live_labels(struct live *l, struct node_now *n, const char *labels);
 
 /* Who has a device of n (by its place) booked now and next; NULL: nobody. Zero what is not used of the structs. */
-void live_book(struct live *l, struct node_now *n, size_t device, const struct hold_now *booking,
-               const struct hold_now *next, int64_t now_ms);
+void live_book(struct live *l, struct node_now *n, size_t device, const struct booking_now *booking,
+               const struct booking_now *next, int64_t now_ms);
 
 /* What screens call nodes and models from now on; takes them. NULL: as they are. */
 struct names;

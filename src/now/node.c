@@ -328,17 +328,17 @@ bool node_take_batch(struct live_node *n, const struct state_rule *rule, const s
 
 /* ---- bookings ---- */
 
-static bool same_hold(const struct hold_now *a, const struct hold_now *b)
+static bool same_booking(const struct booking_now *a, const struct booking_now *b)
 {
     return a->id == b->id && a->from_ms == b->from_ms && a->until_ms == b->until_ms &&
            strcmp(a->person, b->person) == 0 && strcmp(a->comment, b->comment) == 0 && strcmp(a->until, b->until) == 0;
 }
 
-bool node_set_hold(struct hold_now **at, const struct hold_now *to)
+bool node_set_booking(struct booking_now **at, const struct booking_now *to)
 {
     if (!*at && !to)
         return false;
-    if (*at && to && same_hold(*at, to))
+    if (*at && to && same_booking(*at, to))
         return false;
     free(*at);
     *at = NULL;

@@ -54,7 +54,7 @@ void node_take_facts(struct live_node *n, uint64_t id, const struct node_fact *f
 bool node_take_batch(struct live_node *n, const struct state_rule *rule, const struct batch *b, int64_t shift_ms,
                      int64_t now_ms);
 /* Who has a device booked; NULL: nobody. True when that is another one. */
-bool node_set_hold(struct hold_now **at, const struct hold_now *to);
+bool node_set_booking(struct booking_now **at, const struct booking_now *to);
 void node_free(struct live_node *n);
 
 #endif

@@ -63,7 +63,7 @@ struct reader {
 struct streams {
     struct api *api;
     size_t n, max, max_per_address;
-    struct guests *guests;
+    struct conn_limit *guests;
     struct group *groups;
 };
 
@@ -71,7 +71,7 @@ struct streams *streams_new(struct api *api)
 {
     struct streams *s = mem_zero(1, sizeof(*s));
     s->api = api;
-    s->guests = guests_new();
+    s->guests = conn_limit_new();
     return s;
 }
 
@@ -250,7 +250,7 @@ static void reader_free(struct reader *r)
         at = &(*at)->next;
     *at = r->next;
     s->n--;
-    guests_leave(s->guests, r->peer);
+    conn_limit_leave(s->guests, r->peer);
     free(r);
     if (g->readers)
         return;
@@ -384,7 +384,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     struct filter *filter;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    if (!guests_enter(s->guests, rq->peer, s->max_per_address)) {
+    if (!conn_limit_enter(s->guests, rq->peer, s->max_per_address)) {
         filter_free(filter);
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
         return reply_problem(rp, 503,
@@ -527,6 +527,6 @@ void streams_free(struct streams *s)
     if (!s)
         return;
     streams_reset(s);
-    guests_free(s->guests);
+    conn_limit_free(s->guests);
     free(s);
 }

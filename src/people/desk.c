@@ -22,15 +22,15 @@
 enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
 
 /* What the census's files say, read whole. */
-struct census_files {
+struct people_files {
     struct buf aliases, companies;
 };
 
-struct census_desk {
+struct people_desk {
     struct hub *h;
     struct roll *roll; /* for live, which shows it with every process */
     int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
-    struct census_files files;
+    struct people_files files;
     struct unix_groups groups, fresh;
     struct event *timer;
     struct command *running;
@@ -38,7 +38,7 @@ struct census_desk {
     bool failed, said;
 };
 
-static void census_files_fini(struct census_files *f)
+static void people_files_fini(struct people_files *f)
 {
     buf_fini(&f->aliases);
     buf_fini(&f->companies);
@@ -50,14 +50,14 @@ static const char *companies_file(const struct hub_conf *conf)
     return conf->people_companies ? conf->people_companies : conf->wandb_config;
 }
 
-static int make(const struct hub_conf *conf, const struct unix_groups *groups, const struct census_files *files,
-                struct census **ret, struct err *err)
+static int make(const struct hub_conf *conf, const struct unix_groups *groups, const struct people_files *files,
+                struct people **ret, struct err *err)
 {
     struct zone *zone = NULL;
     int r = zone_load(conf->usage_zone, &zone, err);
     if (r < 0)
         return r;
-    const struct census_src src = {.people = &conf->people,
+    const struct people_src src = {.people = &conf->people,
                                    .teams = &conf->teams,
                                    .projects = &conf->projects,
                                    .companies = &conf->companies,
@@ -69,16 +69,16 @@ static int make(const struct hub_conf *conf, const struct unix_groups *groups, c
                                    .groups = groups,
                                    .unix_groups = &conf->people_unix_groups,
                                    .zone = zone};
-    r = census_new(&src, ret, err);
+    r = people_new(&src, ret, err);
     zone_free(zone);
     return r;
 }
 
 /* Everything conf tells of people, files included. groups NULL: none are known yet. */
-static int census_load(const struct hub_conf *conf, const struct unix_groups *groups, struct census_files *ret_files,
-                       struct census **ret, struct err *err)
+static int people_load(const struct hub_conf *conf, const struct unix_groups *groups, struct people_files *ret_files,
+                       struct people **ret, struct err *err)
 {
-    struct census_files files = {0};
+    struct people_files files = {0};
     int r = 0;
     if (conf->people_aliases)
         r = file_read(conf->people_aliases, FILE_MAX, &files.aliases, err);
@@ -90,7 +90,7 @@ static int census_load(const struct hub_conf *conf, const struct unix_groups *gr
     if (r == 0)
         r = make(conf, groups, &files, ret, err);
     if (r < 0)
-        census_files_fini(&files);
+        people_files_fini(&files);
     else
         *ret_files = files;
     return r;
@@ -104,11 +104,11 @@ static bool is_pattern(const char *s)
 }
 
 /* Names to ask for, behind "getent group"; how many. */
-static size_t names_of(const struct census_desk *d, const char *argv[ARGS_MAX], size_t n)
+static size_t names_of(const struct people_desk *d, const char *argv[ARGS_MAX], size_t n)
 {
     const struct opt_list *l = &d->h->conf.people_unix_groups;
     size_t n_wanted, from = n;
-    const char *const *wanted = census_unix_groups(d->h->api.census, &n_wanted);
+    const char *const *wanted = people_unix_groups(d->h->api.census, &n_wanted);
     for (size_t i = 0; i < l->n && n + 1 < ARGS_MAX; i++)
         if (!is_pattern(l->v[i]))
             argv[n++] = l->v[i];
@@ -118,7 +118,7 @@ static size_t names_of(const struct census_desk *d, const char *argv[ARGS_MAX], 
     return n - from;
 }
 
-static bool has_patterns(const struct census_desk *d)
+static bool has_patterns(const struct people_desk *d)
 {
     for (size_t i = 0; i < d->h->conf.people_unix_groups.n; i++)
         if (is_pattern(d->h->conf.people_unix_groups.v[i]))
@@ -126,7 +126,7 @@ static bool has_patterns(const struct census_desk *d)
     return false;
 }
 
-static void again(struct census_desk *d, int64_t ms)
+static void again(struct people_desk *d, int64_t ms)
 {
     struct timeval tv = {.tv_sec = ms / 1000};
     event_add(d->timer, &tv);
@@ -135,24 +135,24 @@ static void again(struct census_desk *d, int64_t ms)
 /* For live: who logs in so on that node. */
 static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    return roll_who(((struct census_desk *)arg)->roll, n->name, f);
+    return roll_who(((struct people_desk *)arg)->roll, n->name, f);
 }
 
 /* Everybody is asked for again; what live has borrowed goes afterwards. */
-static void meet(struct census_desk *d)
+static void meet(struct people_desk *d)
 {
     struct roll *before = d->roll;
     int64_t now_ms = clock_wall_ms();
     d->roll = roll_new(d->h->api.census, now_ms);
-    d->next_ms = census_next_change(d->h->api.census, now_ms);
-    live_who(d->h->live, census_knows(d->h->api.census) ? who_is : NULL, d);
+    d->next_ms = people_next_change(d->h->api.census, now_ms);
+    live_who(d->h->live, people_knows(d->h->api.census) ? who_is : NULL, d);
     roll_free(before);
 }
 
-static void put(struct census_desk *d, struct census *c)
+static void put(struct people_desk *d, struct people *c)
 {
     struct api *a = &d->h->api;
-    census_unref(a->census);
+    people_unref(a->census);
     a->census = c;
     meet(d);
     cache_reset(a->cache);
@@ -162,14 +162,14 @@ static void put(struct census_desk *d, struct census *c)
 /* Memberships begin and end with days. */
 static void meet_in_time(void *self, int64_t now_ms)
 {
-    struct census_desk *d = self;
+    struct people_desk *d = self;
     if (now_ms >= d->next_ms)
         meet(d);
 }
 
-static void finish(struct census_desk *d)
+static void finish(struct people_desk *d)
 {
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     again(d, AGAIN_MS);
     bool silent = d->failed || (d->groups.n && !d->fresh.n); /* what is known stays while nobody answers */
@@ -188,11 +188,11 @@ static void finish(struct census_desk *d)
     put(d, c);
 }
 
-static void next(struct census_desk *d);
+static void next(struct people_desk *d);
 
 static void on_done(void *arg, const struct command_result *r)
 {
-    struct census_desk *d = arg;
+    struct people_desk *d = arg;
     d->running = NULL;
     /* getent ends with 2 when one of the names is not there, and prints the others */
     if (r->error && d->stage != OWN_GROUPS && !(d->stage == BY_NAME && r->out.len)) {
@@ -210,7 +210,7 @@ static void on_done(void *arg, const struct command_result *r)
     next(d);
 }
 
-static void next(struct census_desk *d)
+static void next(struct people_desk *d)
 {
     const char *argv[ARGS_MAX] = {"getent", "group"};
     struct err err = {0};
@@ -234,10 +234,10 @@ static void next(struct census_desk *d)
     }
 }
 
-static void look(struct census_desk *d)
+static void look(struct people_desk *d)
 {
     size_t n;
-    census_unix_groups(d->h->api.census, &n);
+    people_unix_groups(d->h->api.census, &n);
     event_del(d->timer);
     command_stop(d->running);
     d->running = NULL;
@@ -256,14 +256,14 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the desk ---- */
 
-struct census_next {
-    struct census *census;
-    struct census_files files;
+struct people_next {
+    struct people *census;
+    struct people_files files;
 };
 
 static void *open_desk(struct hub *h)
 {
-    struct census_desk *d = h->census = mem_zero(1, sizeof(*d));
+    struct people_desk *d = h->census = mem_zero(1, sizeof(*d));
     d->h = h;
     d->next_ms = INT64_MAX;
     d->timer = evtimer_new(h->loop, on_timer, d);
@@ -272,7 +272,7 @@ static void *open_desk(struct hub *h)
 
 static void close_desk(void *self)
 {
-    struct census_desk *d = self;
+    struct people_desk *d = self;
     live_who(d->h->live, NULL, NULL); /* what it shows of people goes */
     d->h->census = NULL;
     command_stop(d->running);
@@ -280,35 +280,35 @@ static void close_desk(void *self)
     roll_free(d->roll);
     unix_groups_fini(&d->groups);
     unix_groups_fini(&d->fresh);
-    census_files_fini(&d->files);
+    people_files_fini(&d->files);
     free(d);
 }
 
 static void drop_census(void *next)
 {
-    struct census_next *n = next;
+    struct people_next *n = next;
     if (!n)
         return;
-    census_unref(n->census);
-    census_files_fini(&n->files);
+    people_unref(n->census);
+    people_files_fini(&n->files);
     free(n);
 }
 
 static int prepare_census(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct census_desk *d = self;
-    struct census_next *n = *next = mem_zero(1, sizeof(*n));
-    return census_load(conf, d ? &d->groups : NULL, &n->files, &n->census, err);
+    struct people_desk *d = self;
+    struct people_next *n = *next = mem_zero(1, sizeof(*n));
+    return people_load(conf, d ? &d->groups : NULL, &n->files, &n->census, err);
 }
 
 /* It is in force from now on, and asks for Unix groups where it needs them. */
 static void take_census(void *self, void *next)
 {
-    struct census_desk *d = self;
-    struct census_next *n = next;
-    census_files_fini(&d->files);
+    struct people_desk *d = self;
+    struct people_next *n = next;
+    people_files_fini(&d->files);
     d->files = n->files;
-    n->files = (struct census_files){0};
+    n->files = (struct people_files){0};
     put(d, n->census);
     n->census = NULL;
     drop_census(n);

@@ -53,8 +53,8 @@ struct draft_company {
 };
 
 struct draft {
-    struct census *c; /* where it goes */
-    const struct census_src *src;
+    struct people *c; /* where it goes */
+    const struct people_src *src;
     struct ytree people, teams, projects, companies, wandb; /* alive until the end: places are in them */
     size_t n_persons, cap_persons, n_companies, cap_companies, n_wanted, cap_wanted, n_tags, cap_tags, n_allotments,
         cap_allotments;

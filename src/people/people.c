@@ -9,22 +9,22 @@
 
 const char *const group_words[GROUP_KINDS] = {"team", "project", "company"};
 
-struct census *census_empty(void)
+struct people *people_empty(void)
 {
-    struct census *c = mem_zero(1, sizeof(*c));
+    struct people *c = mem_zero(1, sizeof(*c));
     atomic_init(&c->refs, 1);
     return c;
 }
 
-struct census *census_ref(const struct census *c)
+struct people *people_ref(const struct people *c)
 {
-    struct census *own = (struct census *)c; /* its count is the one thing that changes */
+    struct people *own = (struct people *)c; /* its count is the one thing that changes */
     if (own)
         atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
     return own;
 }
 
-void census_unref(struct census *c)
+void people_unref(struct people *c)
 {
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -32,7 +32,7 @@ void census_unref(struct census *c)
     free(c);
 }
 
-bool census_knows(const struct census *c)
+bool people_knows(const struct people *c)
 {
     return c && (c->logins.n || c->patterns.n || c->uids.n || c->aliases.n || c->n_ignored || c->groups[GROUP_TEAM].n ||
                  c->groups[GROUP_PROJECT].n || c->groups[GROUP_COMPANY].n);
@@ -76,7 +76,7 @@ static const char *patterns_find(const struct rules *r, const char *node, const 
 }
 
 /* As aliases.csv compares: in lower case, without '+'. */
-static const char *aliases_find(const struct census *c, const char *login)
+static const char *aliases_find(const struct people *c, const char *login)
 {
     char low[128];
     size_t n = 0;
@@ -92,7 +92,7 @@ static const char *aliases_find(const struct census *c, const char *login)
     return rules_find(&c->aliases, NULL, low);
 }
 
-static bool ignores(const struct census *c, const char *login)
+static bool ignores(const struct people *c, const char *login)
 {
     for (size_t i = 0; i < c->n_ignored; i++)
         if (str_glob(str_of(c->ignored[i]), str_of(login)))
@@ -101,7 +101,7 @@ static bool ignores(const struct census *c, const char *login)
 }
 
 /* Whoever is told of this login or uid; NULL: nobody is. */
-static const char *told_of(const struct census *c, const char *node, const char *login, int64_t uid)
+static const char *told_of(const struct people *c, const char *node, const char *login, int64_t uid)
 {
     const char *person = NULL;
     if (login[0]) {
@@ -119,7 +119,7 @@ static const char *told_of(const struct census *c, const char *node, const char 
     return person;
 }
 
-const char *census_person(const struct census *c, const char *node, const char *login, int64_t uid)
+const char *people_person(const struct people *c, const char *node, const char *login, int64_t uid)
 {
     const char *person = c ? told_of(c, node, login, uid) : NULL;
     if (person)
@@ -127,7 +127,7 @@ const char *census_person(const struct census *c, const char *node, const char *
     return c && login[0] && ignores(c, login) ? "" : login;
 }
 
-bool census_ignored(const struct census *c, const char *node, const char *login, int64_t uid)
+bool people_ignored(const struct people *c, const char *node, const char *login, int64_t uid)
 {
     return c && login[0] && ignores(c, login) && !told_of(c, node, login, uid);
 }
@@ -137,14 +137,14 @@ static int person_cmp(const void *name, const void *p)
     return strcmp(name, ((const struct person *)p)->name);
 }
 
-const struct person *census_find(const struct census *c, const char *person)
+const struct person *people_find(const struct people *c, const char *person)
 {
     return c && c->n_persons ? bsearch(person, c->persons, c->n_persons, sizeof(*c->persons), person_cmp) : NULL;
 }
 
-bool census_wants(const struct census *c, const char *person, const char *rule)
+bool people_wants(const struct people *c, const char *person, const char *rule)
 {
-    const struct person *p = census_find(c, person);
+    const struct person *p = people_find(c, person);
     struct str rest = str_of(p && p->tell ? p->tell : ""), one;
 
     if (!p || !p->tell)
@@ -155,7 +155,7 @@ bool census_wants(const struct census *c, const char *person, const char *rule)
     return false;
 }
 
-const struct person *census_persons(const struct census *c, size_t *n)
+const struct person *people_persons(const struct people *c, size_t *n)
 {
     *n = c ? c->n_persons : 0;
     return c ? c->persons : NULL;
@@ -168,7 +168,7 @@ static int group_cmp(const void *name, const void *g)
     return strcmp(name, ((const struct person_group *)g)->name);
 }
 
-static const struct person_group *group_find(const struct census *c, enum group_kind kind, const char *name)
+static const struct person_group *group_find(const struct people *c, enum group_kind kind, const char *name)
 {
     const struct groups *g = &c->groups[kind];
     return g->n ? bsearch(name, g->v, g->n, sizeof(*g->v), group_cmp) : NULL;
@@ -190,12 +190,12 @@ static bool is_member(const struct person_group *g, const char *name, int64_t at
     return false;
 }
 
-static bool group_has(const struct census *c, enum group_kind kind, const struct person_group *g, const char *person,
+static bool group_has(const struct people *c, enum group_kind kind, const struct person_group *g, const char *person,
                       int64_t at_ms)
 {
     if (is_member(g, person, at_ms))
         return true;
-    const struct company *co = kind == GROUP_COMPANY ? census_company(c, g->name) : NULL;
+    const struct company *co = kind == GROUP_COMPANY ? people_company(c, g->name) : NULL;
     for (size_t i = 0; co && i < co->n_teams; i++) {
         const struct person_group *team = group_find(c, GROUP_TEAM, co->teams[i]);
         if (team && is_member(team, person, at_ms))
@@ -204,7 +204,7 @@ static bool group_has(const struct census *c, enum group_kind kind, const struct
     return false;
 }
 
-size_t census_groups(const struct census *c, enum group_kind kind, const char *person, int64_t at_ms, const char **ret,
+size_t people_groups(const struct people *c, enum group_kind kind, const char *person, int64_t at_ms, const char **ret,
                      size_t max)
 {
     size_t n = 0;
@@ -217,31 +217,31 @@ size_t census_groups(const struct census *c, enum group_kind kind, const char *p
     return n;
 }
 
-bool census_in(const struct census *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms)
+bool people_in(const struct people *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms)
 {
     const struct person_group *g = c ? group_find(c, kind, group) : NULL;
     return g && group_has(c, kind, g, person, at_ms);
 }
 
-const char *const *census_group_names(const struct census *c, enum group_kind kind, size_t *n)
+const char *const *people_group_names(const struct people *c, enum group_kind kind, size_t *n)
 {
     *n = c ? c->groups[kind].n : 0;
     return c ? c->groups[kind].names : NULL;
 }
 
-const char *const *census_unix_groups(const struct census *c, size_t *n)
+const char *const *people_unix_groups(const struct people *c, size_t *n)
 {
     *n = c ? c->n_wanted : 0;
     return c ? c->wanted : NULL;
 }
 
-const char *const *census_ignore_tags(const struct census *c, size_t *n)
+const char *const *people_ignore_tags(const struct people *c, size_t *n)
 {
     *n = c ? c->n_tags : 0;
     return c ? c->tags : NULL;
 }
 
-int64_t census_next_change(const struct census *c, int64_t at_ms)
+int64_t people_next_change(const struct people *c, int64_t at_ms)
 {
     size_t lo = 0, hi = c ? c->n_changes : 0;
     while (lo < hi) {
@@ -261,18 +261,18 @@ static int company_cmp(const void *name, const void *co)
     return strcmp(name, ((const struct company *)co)->name);
 }
 
-const struct company *census_companies(const struct census *c, size_t *n)
+const struct company *people_companies(const struct people *c, size_t *n)
 {
     *n = c ? c->n_companies : 0;
     return c ? c->companies : NULL;
 }
 
-const struct company *census_company(const struct census *c, const char *name)
+const struct company *people_company(const struct people *c, const char *name)
 {
     return c && c->n_companies ? bsearch(name, c->companies, c->n_companies, sizeof(*c->companies), company_cmp) : NULL;
 }
 
-const char *census_company_of_node(const struct census *c, const char *node, int64_t at_ms)
+const char *people_company_of_node(const struct people *c, const char *node, int64_t at_ms)
 {
     for (size_t i = 0; c && i < c->n_companies; i++)
         for (size_t k = 0; k < c->lands[i].n; k++) {
@@ -296,7 +296,7 @@ int32_t company_nodes_on(const struct company *co, int32_t day)
     return nodes_on(co->steps, co->n_steps, day);
 }
 
-const struct allotment *census_allotments(const struct census *c, size_t *n)
+const struct allotment *people_allotments(const struct people *c, size_t *n)
 {
     *n = c ? c->n_allotments : 0;
     return *n ? c->allotments : NULL;

@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct census;
-struct census *census_empty(void);                 /* knows nobody; the caller unrefs it */
-struct census *census_ref(const struct census *c); /* one more owner, on any thread; NULL stays NULL */
-bool census_knows(const struct census *c);         /* anything at all: false for an empty one */
-void census_unref(struct census *c);               /* the last one frees it; accepts NULL */
+struct people;
+struct people *people_empty(void);                 /* knows nobody; the caller unrefs it */
+struct people *people_ref(const struct people *c); /* one more owner, on any thread; NULL stays NULL */
+bool people_knows(const struct people *c);         /* anything at all: false for an empty one */
+void people_unref(struct people *c);               /* the last one frees it; accepts NULL */
 
 /* ---- persons ---- */
 
@@ -27,9 +27,9 @@ void census_unref(struct census *c);               /* the last one frees it; acc
  * as told of root and the like; an empty login stays "". Never NULL. Every function here takes a NULL census for an
  * empty one.
  */
-const char *census_person(const struct census *c, const char *node, const char *login, int64_t uid);
+const char *people_person(const struct people *c, const char *node, const char *login, int64_t uid);
 /* Is this login one that is to be ignored? An empty login is not known, which is something else. */
-bool census_ignored(const struct census *c, const char *node, const char *login, int64_t uid);
+bool people_ignored(const struct people *c, const char *node, const char *login, int64_t uid);
 
 /* What is known of a person beside the name; NULL where nothing is. */
 struct person {
@@ -38,9 +38,9 @@ struct person {
     const char *tell;                /* of which rules he is told, commas between; "": of none; NULL: of all */
 };
 /* Is that person to be told of what this rule finds? Who is not known is. */
-bool census_wants(const struct census *c, const char *person, const char *rule);
-const struct person *census_find(const struct census *c, const char *person);
-const struct person *census_persons(const struct census *c, size_t *n); /* those told of, by name */
+bool people_wants(const struct people *c, const char *person, const char *rule);
+const struct person *people_find(const struct people *c, const char *person);
+const struct person *people_persons(const struct people *c, size_t *n); /* those told of, by name */
 
 /* ---- groups ---- */
 
@@ -51,17 +51,17 @@ extern const char *const group_words[GROUP_KINDS]; /* "team", "project", "compan
  * Groups of that kind the person was in at at_ms, by name: at most max names into ret, and how many there are. A
  * person is in a company through a team of it, or as a member of it.
  */
-size_t census_groups(const struct census *c, enum group_kind kind, const char *person, int64_t at_ms, const char **ret,
+size_t people_groups(const struct people *c, enum group_kind kind, const char *person, int64_t at_ms, const char **ret,
                      size_t max);
-bool census_in(const struct census *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms);
-const char *const *census_group_names(const struct census *c, enum group_kind kind, size_t *n); /* all, by name */
+bool people_in(const struct people *c, enum group_kind kind, const char *group, const char *person, int64_t at_ms);
+const char *const *people_group_names(const struct people *c, enum group_kind kind, size_t *n); /* all, by name */
 /*
  * When the groups of anybody change next after at_ms: between two answers they are the same. INT64_MAX: never again.
  * So a sum over months asks once per stretch, not once per hour.
  */
-int64_t census_next_change(const struct census *c, int64_t at_ms);
+int64_t people_next_change(const struct people *c, int64_t at_ms);
 /* Unix groups that sections name, for whoever asks the system for them. */
-const char *const *census_unix_groups(const struct census *c, size_t *n);
+const char *const *people_unix_groups(const struct people *c, size_t *n);
 
 /* ---- companies ---- */
 
@@ -81,13 +81,13 @@ struct company {
     const char *include_project;      /* only these count, and ignore_project is not asked; NULL: all */
     bool world_size;                  /* `distributed_learning` of an old W&B configuration */
 };
-const struct company *census_companies(const struct census *c, size_t *n); /* by name; NULL when there are none */
-const struct company *census_company(const struct census *c, const char *name);
+const struct company *people_companies(const struct people *c, size_t *n); /* by name; NULL when there are none */
+const struct company *people_company(const struct people *c, const char *name);
 /* The company a node belonged to at at_ms, by the patterns of its `nodes`; the first by name. NULL: none. */
-const char *census_company_of_node(const struct census *c, const char *node, int64_t at_ms);
+const char *people_company_of_node(const struct people *c, const char *node, int64_t at_ms);
 
 /* Tags of W&B's runs that say a run is not ours, as the dashboard's config.yaml has them: `ignore_tags`. */
-const char *const *census_ignore_tags(const struct census *c, size_t *n);
+const char *const *people_ignore_tags(const struct people *c, size_t *n);
 
 /* Nodes assigned on a day: the last step on or before it; 0 before the first. */
 int32_t company_nodes_on(const struct company *co, int32_t day);
@@ -99,7 +99,7 @@ struct allotment {
     const struct company_step *steps; /* by day, each day once */
     int32_t gpus_per_node;            /* 8 unless told */
 };
-const struct allotment *census_allotments(const struct census *c, size_t *n); /* by team; NULL when there are none */
+const struct allotment *people_allotments(const struct people *c, size_t *n); /* by team; NULL when there are none */
 int32_t allotment_nodes_on(const struct allotment *a, int32_t day);
 
 /* First day with an assignment, and the day after the last (INT32_MAX: it goes on). False: there is no step. */

@@ -38,7 +38,7 @@ struct groups {
     const char **names;
 };
 
-struct census {
+struct people {
     atomic_uint refs;
     struct arena arena;
     size_t n_persons, n_companies, n_ignored, n_changes, n_wanted, n_tags, n_allotments;

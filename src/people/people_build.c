@@ -100,7 +100,7 @@ static int rules_check(struct draft *d, const struct draft_rules *r, const char 
 
 static int rules_settle(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
     sort(d->logins.v, d->logins.n, sizeof(*d->logins.v), rule_cmp);
     sort(d->uids.v, d->uids.n, sizeof(*d->uids.v), rule_cmp);
     sort(d->aliases.v, d->aliases.n, sizeof(*d->aliases.v), later_first_cmp);
@@ -127,7 +127,7 @@ static int person_order(const void *a, const void *b)
 
 static void persons_settle(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
     sort(d->persons, d->n_persons, sizeof(*d->persons), person_order);
     c->persons = arena_alloc(&c->arena, MAX(d->n_persons, 1u), sizeof(*c->persons));
     for (size_t i = 0; i < d->n_persons; i++)
@@ -136,11 +136,11 @@ static void persons_settle(struct draft *d)
 }
 
 /* Somebody may be called in a list by a login of his. */
-static const char *resolve(const struct census *c, const char *name)
+static const char *resolve(const struct people *c, const char *name)
 {
-    if (census_find(c, name))
+    if (people_find(c, name))
         return name;
-    const char *person = census_person(c, NULL, name, -1);
+    const char *person = people_person(c, NULL, name, -1);
     return person[0] ? person : name;
 }
 
@@ -159,7 +159,7 @@ static int group_name_cmp(const void *a, const void *b)
 /* Groups of one name become one. */
 static void groups_settle(struct draft *d, enum group_kind kind)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
     struct draft_groups *from = &d->groups[kind];
     struct groups *to = &c->groups[kind];
     sort(from->v, from->n, sizeof(*from->v), group_name_cmp);
@@ -187,7 +187,7 @@ static int company_name_cmp(const void *a, const void *b)
     return strcmp(((const struct draft_company *)a)->co.name, ((const struct draft_company *)b)->co.name);
 }
 
-static const struct company_step *steps_keep(struct census *c, const struct draft_steps *s)
+static const struct company_step *steps_keep(struct people *c, const struct draft_steps *s)
 {
     struct company_step *to = arena_alloc(&c->arena, MAX(s->n, 1u), sizeof(*to));
 
@@ -203,7 +203,7 @@ static int allotment_cmp(const void *a, const void *b)
 
 static void allotments_keep(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
 
     sort(d->allotments, d->n_allotments, sizeof(*d->allotments), allotment_cmp);
     c->allotments = arena_alloc(&c->arena, MAX(d->n_allotments, 1u), sizeof(*c->allotments));
@@ -218,7 +218,7 @@ static void allotments_keep(struct draft *d)
 
 static int companies_settle(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
     size_t n = d->n_companies;
     struct draft_company *told = d->companies_told;
     sort(told, n, sizeof(*told), company_name_cmp);
@@ -249,7 +249,7 @@ static int moment_cmp(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void changes_of(struct census *c, const struct person_group *g)
+static void changes_of(struct people *c, const struct person_group *g)
 {
     for (size_t i = 0; i < g->n; i++) {
         if (g->v[i].from_ms != INT64_MIN)
@@ -259,7 +259,7 @@ static void changes_of(struct census *c, const struct person_group *g)
     }
 }
 
-static void changes_settle(struct census *c)
+static void changes_settle(struct people *c)
 {
     size_t max = 1, kept = 0;
     for (int kind = 0; kind < GROUP_KINDS; kind++)
@@ -295,7 +295,7 @@ static int ignore_keep(struct draft *d)
     return 0;
 }
 
-static bool is_team(const struct census_src *src, const char *group)
+static bool is_team(const struct people_src *src, const char *group)
 {
     for (size_t i = 0; src->unix_groups && i < src->unix_groups->n; i++)
         if (str_glob(str_of(src->unix_groups->v[i]), str_of(group)))
@@ -316,7 +316,7 @@ static void unix_teams(struct draft *d)
 
 static void wanted_keep(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
     c->wanted = arena_alloc(&c->arena, MAX(d->n_wanted, 1u), sizeof(*c->wanted));
     for (size_t i = 0; i < d->n_wanted; i++)
         c->wanted[c->n_wanted++] = d->wanted[i];
@@ -324,7 +324,7 @@ static void wanted_keep(struct draft *d)
 
 static void tags_keep(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
 
     c->tags = arena_alloc(&c->arena, MAX(d->n_tags, 1u), sizeof(*c->tags));
     for (size_t i = 0; i < d->n_tags; i++)
@@ -333,13 +333,13 @@ static void tags_keep(struct draft *d)
 
 static int settle(struct draft *d)
 {
-    struct census *c = d->c;
+    struct people *c = d->c;
     int r = rules_settle(d);
     if (r < 0)
         return r;
     for (size_t i = 0; i < d->aliases.n; i++) { /* the name in the last column may be a login of somebody */
         struct login_rule *a = &d->aliases.v[i].r;
-        a->person = census_person(c, NULL, a->person, -1);
+        a->person = people_person(c, NULL, a->person, -1);
         draft_person(d, str_of(a->person));
     }
     persons_settle(d);
@@ -385,9 +385,9 @@ static void draft_fini(struct draft *d)
     free(d->tags);
 }
 
-int census_new(const struct census_src *src, struct census **ret, struct err *err)
+int people_new(const struct people_src *src, struct people **ret, struct err *err)
 {
-    struct draft d = {.c = census_empty(), .src = src, .err = err};
+    struct draft d = {.c = people_empty(), .src = src, .err = err};
     int r = draft_sections(&d);
     if (r == 0 && src->aliases_path)
         r = draft_aliases(&d, src->aliases, src->aliases_path);
@@ -396,7 +396,7 @@ int census_new(const struct census_src *src, struct census **ret, struct err *er
         r = settle(&d);
     draft_fini(&d);
     if (r < 0)
-        census_unref(d.c);
+        people_unref(d.c);
     else
         *ret = d.c;
     return r;

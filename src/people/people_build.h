@@ -12,7 +12,7 @@
 #include "people/unix_groups.h"
 
 /* Text is borrowed while it is built; zeroed parts are not there. */
-struct census_src {
+struct people_src {
     const struct opt_section *people, *teams, *projects, *companies; /* of muster.yaml */
     struct str aliases, wandb;                                       /* the files' text */
     const char *aliases_path, *wandb_path;                           /* what errors call them */
@@ -21,6 +21,6 @@ struct census_src {
     const struct opt_list *unix_groups; /* names and patterns of those that do; a section may name others */
     const struct zone *zone;            /* where days begin; NULL: UTC */
 };
-int census_new(const struct census_src *src, struct census **ret, struct err *err);
+int people_new(const struct people_src *src, struct people **ret, struct err *err);
 
 #endif

@@ -563,7 +563,7 @@ static int open_section(struct draft *d, const struct opt_section *s, struct ytr
 int draft_sections(struct draft *d)
 {
     static const char *const only[] = {"companies", "ignore_tags", "ignore_tag", NULL};
-    const struct census_src *src = d->src;
+    const struct people_src *src = d->src;
     struct reading rd = {d, &d->people, false};
     int r = open_section(d, src->people, &d->people);
     if (r == 0 && d->people.root)

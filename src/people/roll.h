@@ -9,7 +9,7 @@
 #include "people/people.h"
 
 struct roll;
-struct roll *roll_new(const struct census *c, int64_t at_ms); /* takes a reference of its own */
+struct roll *roll_new(const struct people *c, int64_t at_ms); /* takes a reference of its own */
 void roll_free(struct roll *r);                               /* with all it ever returned */
 /* NULL: the login says all there is to know. */
 const struct identity *roll_who(struct roll *r, const char *node, const struct proc_fact *f);

@@ -12,25 +12,25 @@
 struct relay {
     struct event_base *loop;
     struct post *post;
-    struct outpost_conf conf; /* its text is ours */
+    struct ssh_node_conf conf; /* its text is ours */
     uint64_t run;
     size_t max, connecting;
     size_t n, cap;
-    struct outpost **v;
+    struct ssh_node **v;
     size_t n_line, cap_line;
-    struct outpost **line; /* who wants to connect, first come first */
+    struct ssh_node **line; /* who wants to connect, first come first */
     struct event *sweep;
     struct target_list fixed; /* the settings' own; more of them are found */
     struct finder *finder;
 };
 
-static void conf_fini(struct outpost_conf *c)
+static void conf_fini(struct ssh_node_conf *c)
 {
     const char *all[] = {c->ssh.program,     c->ssh.config, c->ssh.key,
                          c->ssh.known_hosts, c->ssh.jump,   c->ssh.control_dir};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         free((char *)all[i]);
-    *c = (struct outpost_conf){0};
+    *c = (struct ssh_node_conf){0};
 }
 
 /* ---- turns ---- */
@@ -38,14 +38,14 @@ static void conf_fini(struct outpost_conf *c)
 static void turns(struct relay *r)
 {
     while (r->n_line && r->connecting < r->max) {
-        struct outpost *o = r->line[0];
+        struct ssh_node *o = r->line[0];
         memmove(r->line, r->line + 1, --r->n_line * sizeof(*r->line));
         r->connecting++;
-        outpost_connect(o);
+        ssh_node_connect(o);
     }
 }
 
-static void on_want(void *arg, struct outpost *o)
+static void on_want(void *arg, struct ssh_node *o)
 {
     struct relay *r = arg;
     VEC_ROOM(r->line, r->n_line, r->cap_line);
@@ -53,7 +53,7 @@ static void on_want(void *arg, struct outpost *o)
     turns(r);
 }
 
-static void on_settled(void *arg, struct outpost *o)
+static void on_settled(void *arg, struct ssh_node *o)
 {
     struct relay *r = arg;
     (void)o;
@@ -61,20 +61,20 @@ static void on_settled(void *arg, struct outpost *o)
     turns(r);
 }
 
-static const struct outpost_hooks hooks = {.want = on_want, .settled = on_settled};
+static const struct ssh_node_hooks hooks = {.want = on_want, .settled = on_settled};
 
 /* ---- the list ---- */
 
 static void drop(struct relay *r, size_t i)
 {
-    struct outpost *o = r->v[i];
+    struct ssh_node *o = r->v[i];
     for (size_t k = 0; k < r->n_line; k++)
         if (r->line[k] == o) {
             memmove(&r->line[k], &r->line[k + 1], (r->n_line - k - 1) * sizeof(*r->line));
             r->n_line--;
             break;
         }
-    outpost_free(o);
+    ssh_node_free(o);
     r->v[i] = r->v[--r->n];
 }
 
@@ -84,9 +84,9 @@ static void on_sweep(evutil_socket_t fd, short what, void *arg)
     int64_t now = clock_mono_ms();
     (void)fd, (void)what;
     for (size_t i = r->n; i-- > 0;) {
-        int64_t since = outpost_unlisted_ms(r->v[i]);
+        int64_t since = ssh_node_unlisted_ms(r->v[i]);
         if (since && now - since > UNLISTED_MS) {
-            log_info("relay", "%s: forgotten", outpost_name(r->v[i]));
+            log_info("relay", "%s: forgotten", ssh_node_name(r->v[i]));
             drop(r, i);
         }
     }
@@ -128,7 +128,7 @@ static bool differ(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") != 0;
 }
 
-static bool same_way(const struct outpost_conf *a, const struct outpost_conf *b)
+static bool same_way(const struct ssh_node_conf *a, const struct ssh_node_conf *b)
 {
     return a->every_ms == b->every_ms && a->ssh.connect_ms == b->ssh.connect_ms &&
            !differ(a->ssh.program, b->ssh.program) && !differ(a->ssh.config, b->ssh.config) &&
@@ -141,14 +141,14 @@ static void take_list(struct relay *r, const struct target_list *l)
 {
     AUTO_FREE bool *there = mem_zero(l->n + 1, sizeof(*there));
     for (size_t i = 0; i < r->n; i++) {
-        int64_t at = target_list_find(l, str_of(outpost_name(r->v[i])));
+        int64_t at = target_list_find(l, str_of(ssh_node_name(r->v[i])));
         if (at < 0) {
-            outpost_unlist(r->v[i]);
+            ssh_node_unlist(r->v[i]);
             continue;
         }
-        if (outpost_same(r->v[i], &l->v[at])) {
-            outpost_list(r->v[i]);
-            outpost_labels(r->v[i], l->v[at].labels);
+        if (ssh_node_same(r->v[i], &l->v[at])) {
+            ssh_node_list(r->v[i]);
+            ssh_node_labels(r->v[i], l->v[at].labels);
             there[at] = true;
         } else { /* the last one takes its place, and is looked at next */
             drop(r, i--);
@@ -159,8 +159,8 @@ static void take_list(struct relay *r, const struct target_list *l)
             continue;
         VEC_ROOM(r->v, r->n, r->cap);
         r->v[r->n++] = NULL; /* its place, should it ask for its turn at once */
-        r->v[r->n - 1] = outpost_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);
-        outpost_labels(r->v[r->n - 1], l->v[i].labels);
+        r->v[r->n - 1] = ssh_node_new(r->loop, r->post, &r->conf, &l->v[i], r->run, &hooks, r);
+        ssh_node_labels(r->v[r->n - 1], l->v[i].labels);
     }
 }
 
@@ -189,7 +189,7 @@ int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
     }
     if (got < 0)
         return got;
-    struct outpost_conf next = {.every_ms = s->every,
+    struct ssh_node_conf next = {.every_ms = s->every,
                                 .ssh = {.program = mem_str(s->program),
                                         .config = mem_str(s->config),
                                         .key = key,
@@ -222,8 +222,8 @@ void relay_stat(const struct relay *r, struct relay_stat *ret)
 {
     *ret = (struct relay_stat){.nodes = r->n, .connecting = r->connecting, .waiting = r->n_line};
     for (size_t i = 0; i < r->n; i++) {
-        struct outpost_stat st;
-        outpost_stat(r->v[i], &st);
+        struct ssh_node_stat st;
+        ssh_node_stat(r->v[i], &st);
         ret->states[st.collect]++;
         ret->rounds += st.rounds;
     }

@@ -21,7 +21,7 @@ struct ps { /* what ps said of a pid */
 struct remote {
     int64_t every_ms, began_ms, heard_ms; /* monotonic */
     struct smi_tables tables;
-    struct cards *cards; /* NULL until something other than nvidia-smi tells of GPUs */
+    struct sysfs_gpu *cards; /* NULL until something other than nvidia-smi tells of GPUs */
     bool gpus_ended, hung, bare;
     char why[160];
     uint64_t skipped;
@@ -46,7 +46,7 @@ void remote_free(struct remote *r)
     if (!r)
         return;
     smi_tables_fini(&r->tables);
-    cards_free(r->cards);
+    sysfs_gpu_free(r->cards);
     node_fact_fini(&r->fact);
     free(r->ps);
     free(r);
@@ -58,7 +58,7 @@ void remote_begin(struct remote *r, int64_t mono_ms)
     smi_tables_apps_anew(&r->tables);
     r->began_ms = r->heard_ms = mono_ms;
     if (r->cards)
-        cards_begin(r->cards);
+        sysfs_gpu_begin(r->cards);
     r->gpus_ended = r->hung = r->bare = false;
     r->why[0] = 0;
     r->cpu_all = 0;
@@ -214,10 +214,10 @@ static enum remote_news take_end(struct remote *r)
     return REMOTE_FAILED;
 }
 
-static struct cards *cards(struct remote *r)
+static struct sysfs_gpu *cards(struct remote *r)
 {
     if (!r->cards)
-        r->cards = cards_new();
+        r->cards = sysfs_gpu_new();
     return r->cards;
 }
 
@@ -266,18 +266,18 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
         smi_tables_list(&r->tables, rest);
         break;
     case 'S':
-        fine = cards_line(cards(r), rest, mono_ms);
+        fine = sysfs_gpu_line(cards(r), rest, mono_ms);
         break;
     case 'I':
-        cards_json_begin(cards(r));
+        sysfs_gpu_json_begin(cards(r));
         break;
     case 'H':
-        cards_json_line(cards(r), rest);
+        sysfs_gpu_json_line(cards(r), rest);
         break;
     case 'F':
         r->why[0] = 0;
-        if (!cards_json_end(cards(r)))
-            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s", cards_words(r->cards));
+        if (!sysfs_gpu_json_end(cards(r)))
+            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s", sysfs_gpu_words(r->cards));
         break;
     case 'T': /* a round of a machine without nvidia-smi */
         r->heard_ms = mono_ms;
@@ -380,7 +380,7 @@ static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64
 bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct reading *ret)
 {
     int64_t keep_ms = r->every_ms * 5 / 2;
-    bool any = r->cards ? cards_read(r->cards, r->fact.name, ret) : smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
+    bool any = r->cards ? sysfs_gpu_read(r->cards, r->fact.name, ret) : smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
     ret->node = r->node;
     for (size_t i = 0; i < ret->n_devices; i++)
         for (size_t k = 0; k < ret->devices[i].n_uses; k++)

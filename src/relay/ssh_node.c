@@ -30,10 +30,10 @@
 
 enum phase { AWAY, WANTING, CONNECTING, OPEN, CARRYING }; /* open: with a shell; carrying: with an agent */
 
-struct outpost {
+struct ssh_node {
     struct event_base *loop;
-    const struct outpost_conf *conf;
-    struct outpost_hooks hooks;
+    const struct ssh_node_conf *conf;
+    struct ssh_node_hooks hooks;
     void *arg;
     struct relay_target to; /* its text is ours */
     char key[NODE_KEY_MAX];
@@ -54,14 +54,14 @@ struct outpost {
     char why[160];
     uint64_t rounds;
 
-    struct carry carry;
+    struct forward carry;
     int64_t heard_ms, no_agent_ms; /* monotonic: of the agent, the last time; no agent until then */
     int64_t ahead_ms;              /* the agent's clock, against ours */
     uint64_t carried;              /* batches of this connection */
 
     struct reading reading;
-    struct roster roster;
-    struct crew crew;
+    struct device_slots roster;
+    struct proc_table crew;
     struct gather *g;
     size_t n_events;
     int64_t batch_ms; /* when the batch being filled began, monotonic */
@@ -72,7 +72,7 @@ struct outpost {
 
 /* ---- batches ---- */
 
-static void flush(struct outpost *o)
+static void flush(struct ssh_node *o)
 {
     struct batch b;
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
@@ -94,7 +94,7 @@ static void flush(struct outpost *o)
     }
 }
 
-static void tell_event(struct outpost *o, const struct node_event *e)
+static void tell_event(struct ssh_node *o, const struct node_event *e)
 {
     if (o->n_events >= EVENTS_MAX)
         flush(o);
@@ -102,7 +102,7 @@ static void tell_event(struct outpost *o, const struct node_event *e)
     o->n_events++;
 }
 
-static void tell(struct outpost *o, enum event_kind kind, int64_t code, const char *text)
+static void tell(struct ssh_node *o, enum event_kind kind, int64_t code, const char *text)
 {
     struct node_event e = {.at_ms = clock_wall_ms(), .kind = (uint16_t)kind, .code = code};
     mem_copy_str(e.text, sizeof(e.text), text);
@@ -110,7 +110,7 @@ static void tell(struct outpost *o, enum event_kind kind, int64_t code, const ch
 }
 
 /* Facts or processes of now become the ones in force; a batch under the old ones is closed first. */
-static bool renew(struct outpost *o, struct enclosure **old, uint64_t id, struct buf *frame)
+static bool renew(struct ssh_node *o, struct enclosure **old, uint64_t id, struct buf *frame)
 {
     if (*old && (*old)->id == id)
         return false;
@@ -120,7 +120,7 @@ static bool renew(struct outpost *o, struct enclosure **old, uint64_t id, struct
     return true;
 }
 
-static void renew_facts(struct outpost *o)
+static void renew_facts(struct ssh_node *o)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     struct node_fact f = o->roster.facts; /* devices are borrowed */
@@ -133,11 +133,11 @@ static void renew_facts(struct outpost *o)
         renew(o, &o->facts, id, &frame);
 }
 
-static void renew_procs(struct outpost *o)
+static void renew_procs(struct ssh_node *o)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     uint64_t id = 0;
-    crew_fill(&o->crew, &o->roster, NULL, NULL);
+    proc_table_fill(&o->crew, &o->roster, NULL, NULL);
     if (wire_put_procs(&frame, &o->id, &o->crew.procs, &id) == 0)
         renew(o, &o->procs, id, &frame);
 }
@@ -146,7 +146,7 @@ static void renew_procs(struct outpost *o)
 
 static void on_hello(void *arg, struct hello *ret)
 {
-    struct outpost *o = arg;
+    struct ssh_node *o = arg;
     int64_t ahead =
         o->phase == CARRYING ? o->ahead_ms : 0; /* its batches are by its own clock, which the hub measures */
     *ret = (struct hello){.node = o->id,
@@ -160,13 +160,13 @@ static void on_hello(void *arg, struct hello *ret)
 
 static void on_dropped(void *arg, uint64_t n, const char *why)
 {
-    struct outpost *o = arg;
+    struct ssh_node *o = arg;
     tell(o, EVENT_DROPPED, (int64_t)n, why);
 }
 
 static const struct lane_hooks lane_hooks = {.hello = on_hello, .dropped = on_dropped};
 
-static void set_state(struct outpost *o, uint8_t collect, const char *why)
+static void set_state(struct ssh_node *o, uint8_t collect, const char *why)
 {
     int64_t now = clock_wall_ms();
     uint8_t was = o->collect;
@@ -192,7 +192,7 @@ static void set_state(struct outpost *o, uint8_t collect, const char *why)
 
 /* ---- a round ---- */
 
-static void gather_round(struct outpost *o, int64_t at_ms)
+static void gather_round(struct ssh_node *o, int64_t at_ms)
 {
     gather_tick(o->g, at_ms);
     if (gather_ticks(o->g) == 1)
@@ -205,7 +205,7 @@ static void gather_round(struct outpost *o, int64_t at_ms)
     gather_uses(o->g, o->crew.uses, o->crew.n_uses);
 }
 
-static void on_round(struct outpost *o)
+static void on_round(struct ssh_node *o)
 {
     int64_t at_ms = clock_wall_ms(), mono_ms = clock_mono_ms();
     bool bare = remote_bare(o->remote);
@@ -213,12 +213,12 @@ static void on_round(struct outpost *o)
     o->reading.at_ms = at_ms;
     if (!remote_read(o->remote, at_ms, mono_ms, &o->reading))
         return;
-    roster_begin(&o->roster, at_ms);
+    device_slots_begin(&o->roster, at_ms);
     if (bare)
-        roster_excuse(&o->roster, 0);
+        device_slots_excuse(&o->roster, 0);
     else
-        roster_take(&o->roster, 0, &o->reading);
-    roster_end(&o->roster);
+        device_slots_take(&o->roster, 0, &o->reading);
+    device_slots_end(&o->roster);
     renew_facts(o);
     renew_procs(o);
     gather_round(o, at_ms);
@@ -240,7 +240,7 @@ static void on_round(struct outpost *o)
 
 /* ---- the connection ---- */
 
-static void settle(struct outpost *o, enum phase next)
+static void settle(struct ssh_node *o, enum phase next)
 {
     bool was = o->phase == CONNECTING;
     o->phase = next;
@@ -248,7 +248,7 @@ static void settle(struct outpost *o, enum phase next)
         o->hooks.settled(o->arg, o);
 }
 
-static void away(struct outpost *o, int64_t pause_ms)
+static void away(struct ssh_node *o, int64_t pause_ms)
 {
     ssh_stop(o->ssh);
     o->ssh = NULL;
@@ -256,36 +256,36 @@ static void away(struct outpost *o, int64_t pause_ms)
     settle(o, AWAY);
 }
 
-static void want(struct outpost *o)
+static void want(struct ssh_node *o)
 {
     o->phase = WANTING;
     o->hooks.want(o->arg, o);
 }
 
-static int64_t next_pause(struct outpost *o)
+static int64_t next_pause(struct ssh_node *o)
 {
     o->pause_ms = o->pause_ms ? MIN(o->pause_ms * 2, RETRY_MAX_MS) : RETRY_MIN_MS;
     return o->pause_ms - (int64_t)((double)o->pause_ms * rand_unit() / 2);
 }
 
-static void failed(struct outpost *o, const char *why)
+static void failed(struct ssh_node *o, const char *why)
 {
     set_state(o, COLLECT_FAILED, why);
     away(o, next_pause(o));
 }
 
-static void begin_carrying(struct outpost *o)
+static void begin_carrying(struct ssh_node *o)
 {
     flush(o);
     o->phase = CARRYING;
     o->heard_ms = clock_mono_ms();
     o->carried = 0;
-    carry_begin(&o->carry);
+    forward_begin(&o->carry);
     ssh_bytes(o->ssh);
 }
 
 /* What is there is too old, broken, or no agent at all: the shell does without it. */
-static void no_agent(struct outpost *o, const char *why)
+static void no_agent(struct ssh_node *o, const char *why)
 {
     log_warn("relay", "%s: its muster-agent is of no use, a shell reads it: %s", o->to.name, why);
     o->no_agent_ms = clock_mono_ms() + NO_AGENT_MS;
@@ -293,7 +293,7 @@ static void no_agent(struct outpost *o, const char *why)
     want(o);
 }
 
-static void on_news(struct outpost *o, enum remote_news news)
+static void on_news(struct ssh_node *o, enum remote_news news)
 {
     switch (news) {
     case REMOTE_NONE:
@@ -319,7 +319,7 @@ static void on_news(struct outpost *o, enum remote_news news)
     }
 }
 
-static bool flooded(struct outpost *o, size_t bytes, int64_t now)
+static bool flooded(struct ssh_node *o, size_t bytes, int64_t now)
 {
     if (now - o->flood_ms > FLOOD_MS) {
         o->flood_ms = now;
@@ -331,7 +331,7 @@ static bool flooded(struct outpost *o, size_t bytes, int64_t now)
 
 static void on_line(void *arg, struct str line)
 {
-    struct outpost *o = arg;
+    struct ssh_node *o = arg;
     int64_t now = clock_mono_ms();
     if (o->phase == CONNECTING)
         settle(o, OPEN);
@@ -348,7 +348,7 @@ static void keep_enclosure(struct enclosure **mine, struct enclosure *b)
     *mine = b;
 }
 
-static void on_packet(struct outpost *o, struct packet *p)
+static void on_packet(struct ssh_node *o, struct packet *p)
 {
     keep_enclosure(&o->facts, p->facts);
     keep_enclosure(&o->procs, p->procs);
@@ -364,19 +364,19 @@ static void on_packet(struct outpost *o, struct packet *p)
 
 static void on_bytes(void *arg, struct str bytes)
 {
-    struct outpost *o = arg;
+    struct ssh_node *o = arg;
     struct err err = {0};
     struct packet *p = NULL;
-    int got = CARRY_HELLO;
+    int got = FORWARD_HELLO;
     o->heard_ms = clock_mono_ms();
-    carry_add(&o->carry, bytes);
+    forward_add(&o->carry, bytes);
     while (got > 0 && o->phase == CARRYING) {
         struct batch_key next = {.node = o->id, .run = o->run, .number = o->number + 1};
-        got = carry_next(&o->carry, post_dec(o->post), &next, &p, &err);
-        if (got == CARRY_HELLO) {
+        got = forward_next(&o->carry, post_dec(o->post), &next, &p, &err);
+        if (got == FORWARD_HELLO) {
             o->ahead_ms = o->carry.hello.sent_ms - clock_wall_ms();
             set_state(o, o->carry.hello.collect, o->carry.hello.why);
-        } else if (got == CARRY_PACKET) {
+        } else if (got == FORWARD_PACKET) {
             on_packet(o, p);
         }
     }
@@ -388,7 +388,7 @@ static void on_bytes(void *arg, struct str bytes)
 
 static void on_ended(void *arg, const char *sentence, int status)
 {
-    struct outpost *o = arg;
+    struct ssh_node *o = arg;
     o->ssh = NULL;
     if (o->phase != CARRYING || status != REMOTE_AGENT_ENDED)
         failed(o, sentence);
@@ -398,7 +398,7 @@ static void on_ended(void *arg, const char *sentence, int status)
         no_agent(o, sentence);
 }
 
-void outpost_connect(struct outpost *o)
+void ssh_node_connect(struct ssh_node *o)
 {
     static const struct ssh_calls calls = {.line = on_line, .bytes = on_bytes, .ended = on_ended};
     AUTO_BUF script = BUF_INIT(64u << 10);
@@ -420,7 +420,7 @@ void outpost_connect(struct outpost *o)
     }
 }
 
-static void beat_open(struct outpost *o, int64_t now)
+static void beat_open(struct ssh_node *o, int64_t now)
 {
     if (o->phase == CONNECTING && now - o->begun_ms > o->conf->ssh.connect_ms + MUTE_MS)
         failed(o, "ssh: connected, but the shell there does not say a word");
@@ -437,7 +437,7 @@ static void beat_open(struct outpost *o, int64_t now)
 
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
-    struct outpost *o = arg;
+    struct ssh_node *o = arg;
     int64_t now = clock_mono_ms();
     (void)fd, (void)what;
     if (o->phase == AWAY && !o->unlisted_ms && now >= o->retry_ms) {
@@ -453,18 +453,18 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 
 /* ---- beginning and end ---- */
 
-struct outpost *outpost_new(struct event_base *loop, struct post *post, const struct outpost_conf *conf,
-                            const struct relay_target *to, uint64_t run, const struct outpost_hooks *hooks, void *arg)
+struct ssh_node *ssh_node_new(struct event_base *loop, struct post *post, const struct ssh_node_conf *conf,
+                            const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks, void *arg)
 {
-    struct outpost *o = mem_zero(1, sizeof(*o));
+    struct ssh_node *o = mem_zero(1, sizeof(*o));
     struct timeval tv = {.tv_sec = BEAT_MS / 1000};
-    *o = (struct outpost){.loop = loop, .conf = conf, .hooks = *hooks, .arg = arg, .to = *to, .run = run};
+    *o = (struct ssh_node){.loop = loop, .conf = conf, .hooks = *hooks, .arg = arg, .to = *to, .run = run};
     o->to.host = mem_str(to->host);
     o->to.user = mem_str(to->user);
     o->to.labels = NULL; /* its lane has them */
     snprintf(o->key, sizeof(o->key), "ssh:%s", to->name);
     node_origin_id(str_of(o->key), &o->id);
-    carry_init(&o->carry, &o->id, o->to.name);
+    forward_init(&o->carry, &o->id, o->to.name);
     o->remote = remote_new(conf->every_ms);
     o->g = gather_new();
     o->post = post;
@@ -479,7 +479,7 @@ struct outpost *outpost_new(struct event_base *loop, struct post *post, const st
     return o;
 }
 
-void outpost_free(struct outpost *o)
+void ssh_node_free(struct ssh_node *o)
 {
     if (!o)
         return;
@@ -488,10 +488,10 @@ void outpost_free(struct outpost *o)
     event_free(o->beat);
     lane_free(o->lane);
     remote_free(o->remote);
-    carry_fini(&o->carry);
+    forward_fini(&o->carry);
     reading_fini(&o->reading);
-    roster_fini(&o->roster);
-    crew_fini(&o->crew);
+    device_slots_fini(&o->roster);
+    proc_table_fini(&o->crew);
     gather_free(o->g);
     enclosure_unref(o->facts);
     enclosure_unref(o->procs);
@@ -500,18 +500,18 @@ void outpost_free(struct outpost *o)
     free(o);
 }
 
-const char *outpost_name(const struct outpost *o)
+const char *ssh_node_name(const struct ssh_node *o)
 {
     return o->to.name;
 }
 
-bool outpost_same(const struct outpost *o, const struct relay_target *to)
+bool ssh_node_same(const struct ssh_node *o, const struct relay_target *to)
 {
     return strcmp(o->to.name, to->name) == 0 && strcmp(o->to.host, to->host) == 0 && o->to.port == to->port &&
            !o->to.user == !to->user && (!to->user || strcmp(o->to.user, to->user) == 0);
 }
 
-void outpost_unlist(struct outpost *o)
+void ssh_node_unlist(struct ssh_node *o)
 {
     if (o->unlisted_ms)
         return;
@@ -521,7 +521,7 @@ void outpost_unlist(struct outpost *o)
         away(o, 0);
 }
 
-void outpost_list(struct outpost *o)
+void ssh_node_list(struct ssh_node *o)
 {
     if (!o->unlisted_ms)
         return;
@@ -529,19 +529,19 @@ void outpost_list(struct outpost *o)
     set_state(o, COLLECT_STARTING, "connecting over ssh");
 }
 
-void outpost_labels(struct outpost *o, const char *labels)
+void ssh_node_labels(struct ssh_node *o, const char *labels)
 {
     lane_labels(o->lane, labels);
 }
 
-int64_t outpost_unlisted_ms(const struct outpost *o)
+int64_t ssh_node_unlisted_ms(const struct ssh_node *o)
 {
     return o->unlisted_ms;
 }
 
-void outpost_stat(const struct outpost *o, struct outpost_stat *ret)
+void ssh_node_stat(const struct ssh_node *o, struct ssh_node_stat *ret)
 {
-    *ret = (struct outpost_stat){.collect = o->collect,
+    *ret = (struct ssh_node_stat){.collect = o->collect,
                                  .why = o->why,
                                  .rounds = o->rounds,
                                  .skipped = remote_skipped(o->remote)};

@@ -14,35 +14,35 @@
 #include "relay/list.h"
 #include "uplink/post.h"
 
-struct outpost_conf {
+struct ssh_node_conf {
     struct ssh_conf ssh;
     int64_t every_ms;
 };
 
-struct outpost;
-struct outpost_hooks {
-    void (*want)(void *arg, struct outpost *o);    /* it would connect; outpost_connect when it may */
-    void (*settled)(void *arg, struct outpost *o); /* the connection it was allowed stands, or came to nothing */
+struct ssh_node;
+struct ssh_node_hooks {
+    void (*want)(void *arg, struct ssh_node *o);    /* it would connect; ssh_node_connect when it may */
+    void (*settled)(void *arg, struct ssh_node *o); /* the connection it was allowed stands, or came to nothing */
 };
 
 /* conf must outlive it. */
-struct outpost *outpost_new(struct event_base *loop, struct post *post, const struct outpost_conf *conf,
-                            const struct relay_target *to, uint64_t run, const struct outpost_hooks *hooks, void *arg);
-void outpost_free(struct outpost *o);
-const char *outpost_name(const struct outpost *o);
-bool outpost_same(const struct outpost *o, const struct relay_target *to); /* the same way leads there */
-void outpost_connect(struct outpost *o);
+struct ssh_node *ssh_node_new(struct event_base *loop, struct post *post, const struct ssh_node_conf *conf,
+                            const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks, void *arg);
+void ssh_node_free(struct ssh_node *o);
+const char *ssh_node_name(const struct ssh_node *o);
+bool ssh_node_same(const struct ssh_node *o, const struct relay_target *to); /* the same way leads there */
+void ssh_node_connect(struct ssh_node *o);
 /* Nobody lists it any more: it is not read, and says so as long as it is kept. And back. */
-void outpost_unlist(struct outpost *o);
-void outpost_list(struct outpost *o);
-void outpost_labels(struct outpost *o, const char *labels); /* what its sources say of it; NULL: nothing */
-int64_t outpost_unlisted_ms(const struct outpost *o);       /* since when, monotonic; 0: it is listed */
+void ssh_node_unlist(struct ssh_node *o);
+void ssh_node_list(struct ssh_node *o);
+void ssh_node_labels(struct ssh_node *o, const char *labels); /* what its sources say of it; NULL: nothing */
+int64_t ssh_node_unlisted_ms(const struct ssh_node *o);       /* since when, monotonic; 0: it is listed */
 
-struct outpost_stat {
+struct ssh_node_stat {
     uint8_t collect;
     const char *why;
     uint64_t rounds, skipped;
 };
-void outpost_stat(const struct outpost *o, struct outpost_stat *ret);
+void ssh_node_stat(const struct ssh_node *o, struct ssh_node_stat *ret);
 
 #endif

@@ -24,7 +24,7 @@ struct before { /* of a card, for what is a difference */
     int64_t energy_uj, idle_ms, mono_ms;
 };
 
-struct cards {
+struct sysfs_gpu {
     size_t n;
     struct card cards[DEVICES_MAX];
     struct reading coming, now; /* coming.devices[i] is cards[i] */
@@ -45,14 +45,14 @@ struct cards {
     struct before before[DEVICES_MAX];
 };
 
-struct cards *cards_new(void)
+struct sysfs_gpu *sysfs_gpu_new(void)
 {
-    struct cards *c = mem_zero(1, sizeof(*c));
+    struct sysfs_gpu *c = mem_zero(1, sizeof(*c));
     c->text = BUF_INIT(AMD_JSON_MAX);
     return c;
 }
 
-void cards_free(struct cards *c)
+void sysfs_gpu_free(struct sysfs_gpu *c)
 {
     if (!c)
         return;
@@ -63,7 +63,7 @@ void cards_free(struct cards *c)
     free(c);
 }
 
-void cards_begin(struct cards *c)
+void sysfs_gpu_begin(struct sysfs_gpu *c)
 {
     reading_reset(&c->coming);
     reading_reset(&c->json);
@@ -74,7 +74,7 @@ void cards_begin(struct cards *c)
 
 /* ---- files ---- */
 
-static struct card *card_of(struct cards *c, struct str name, struct device_reading **ret)
+static struct card *card_of(struct sysfs_gpu *c, struct str name, struct device_reading **ret)
 {
     for (size_t i = 0; i < c->n; i++)
         if (str_eq(name, c->cards[i].name)) {
@@ -201,7 +201,7 @@ static bool take_fact(struct card *k, struct device_fact *f, struct str file, st
     return true;
 }
 
-static bool take_file(struct cards *c, struct str name, struct str file, struct str value)
+static bool take_file(struct sysfs_gpu *c, struct str name, struct str file, struct str value)
 {
     struct device_reading *d = NULL;
     struct card *k = card_of(c, name, &d);
@@ -216,7 +216,7 @@ static bool take_file(struct cards *c, struct str name, struct str file, struct 
 }
 
 /* "kfd 51202 0 768": location is bus, device, function as eight, five and three bits. */
-static bool take_kfd(struct cards *c, struct str rest)
+static bool take_kfd(struct sysfs_gpu *c, struct str rest)
 {
     struct str id, domain, location;
     uint64_t n, dom, loc;
@@ -231,7 +231,7 @@ static bool take_kfd(struct cards *c, struct str rest)
     return true;
 }
 
-static bool take_proc(struct cards *c, struct str rest)
+static bool take_proc(struct sysfs_gpu *c, struct str rest)
 {
     struct str pid, id, mem;
     int64_t p, bytes;
@@ -260,7 +260,7 @@ static void warm(struct sample *s, const struct card *k)
         sample_set(s, M_temp, k->temp[0]);
 }
 
-static struct before *before_of(struct cards *c, const char *name, bool *is_new)
+static struct before *before_of(struct sysfs_gpu *c, const char *name, bool *is_new)
 {
     size_t i = 0;
     while (i < c->n_before && strcmp(c->before[i].name, name) != 0)
@@ -273,7 +273,7 @@ static struct before *before_of(struct cards *c, const char *name, bool *is_new)
 }
 
 /* What Intel's drivers tell as sums only: power is energy over time, use is the time in which it was not idle. */
-static void differences(struct cards *c, struct sample *s, const struct card *k, int64_t mono_ms)
+static void differences(struct sysfs_gpu *c, struct sample *s, const struct card *k, int64_t mono_ms)
 {
     bool is_new;
     struct before *b = before_of(c, k->name, &is_new);
@@ -305,7 +305,7 @@ static void judge(struct device_reading *d)
     mem_copy_str(d->fact.note, sizeof(d->fact.note), "its driver does not tell how busy it is");
 }
 
-static void round_end(struct cards *c, int64_t mono_ms)
+static void round_end(struct sysfs_gpu *c, int64_t mono_ms)
 {
     for (size_t i = 0; i < c->n; i++) {
         struct card *k = &c->cards[i];
@@ -333,7 +333,7 @@ static void round_end(struct cards *c, int64_t mono_ms)
     c->fresh = true;
 }
 
-bool cards_line(struct cards *c, struct str line, int64_t mono_ms)
+bool sysfs_gpu_line(struct sysfs_gpu *c, struct str line, int64_t mono_ms)
 {
     struct str first, second;
     if (str_eq(line, "{")) {
@@ -364,13 +364,13 @@ bool cards_line(struct cards *c, struct str line, int64_t mono_ms)
 
 /* ---- the tools ---- */
 
-void cards_json_begin(struct cards *c)
+void sysfs_gpu_json_begin(struct sysfs_gpu *c)
 {
     buf_reset(&c->text);
     c->in_json = true;
 }
 
-void cards_json_line(struct cards *c, struct str line)
+void sysfs_gpu_json_line(struct sysfs_gpu *c, struct str line)
 {
     if (!c->in_json)
         return;
@@ -378,7 +378,7 @@ void cards_json_line(struct cards *c, struct str line)
     buf_addc(&c->text, '\n');
 }
 
-bool cards_json_end(struct cards *c)
+bool sysfs_gpu_json_end(struct sysfs_gpu *c)
 {
     struct err err = {0};
     struct str text = buf_str(&c->text), line;
@@ -398,7 +398,7 @@ bool cards_json_end(struct cards *c)
     return r == 0;
 }
 
-const char *cards_words(const struct cards *c)
+const char *sysfs_gpu_words(const struct sysfs_gpu *c)
 {
     return c->words;
 }
@@ -429,7 +429,7 @@ static void by_place(struct device_fact *f, const char *host)
     f->uuid[n] = 0;
 }
 
-static void put_uses(const struct cards *c, struct device_reading *d)
+static void put_uses(const struct sysfs_gpu *c, struct device_reading *d)
 {
     d->uses_known = c->kfd_known && d->fact.vendor == VENDOR_AMD;
     for (size_t i = 0; i < c->n_kfd && d->fact.pci[0]; i++)
@@ -446,7 +446,7 @@ static bool has_uuid(const struct reading *r, const char *uuid)
     return false;
 }
 
-static void add(const struct cards *c, const struct device_reading *from, bool fresh, const char *host,
+static void add(const struct sysfs_gpu *c, const struct device_reading *from, bool fresh, const char *host,
                 struct reading *ret)
 {
     struct device_fact f = from->fact;
@@ -466,7 +466,7 @@ static int by_index(const void *a, const void *b)
     return x->fact.index < y->fact.index ? -1 : x->fact.index > y->fact.index;
 }
 
-bool cards_read(struct cards *c, const char *host, struct reading *ret)
+bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret)
 {
     bool amd = false;
     for (size_t i = 0; i < c->now.n_devices; i++) {

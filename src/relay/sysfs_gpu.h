@@ -10,21 +10,21 @@
 
 #include "collect/collect.h"
 
-struct cards;
-struct cards *cards_new(void);
-void cards_free(struct cards *c);
-void cards_begin(struct cards *c); /* a new connection */
+struct sysfs_gpu;
+struct sysfs_gpu *sysfs_gpu_new(void);
+void sysfs_gpu_free(struct sysfs_gpu *c);
+void sysfs_gpu_begin(struct sysfs_gpu *c); /* a new connection */
 
 /* false: it makes no sense. */
-bool cards_line(struct cards *c, struct str line, int64_t mono_ms);
-void cards_json_begin(struct cards *c);
-void cards_json_line(struct cards *c, struct str line);
-/* false: the tool says something else; cards_words are its own. */
-bool cards_json_end(struct cards *c);
-const char *cards_words(const struct cards *c);
+bool sysfs_gpu_line(struct sysfs_gpu *c, struct str line, int64_t mono_ms);
+void sysfs_gpu_json_begin(struct sysfs_gpu *c);
+void sysfs_gpu_json_line(struct sysfs_gpu *c, struct str line);
+/* false: the tool says something else; sysfs_gpu_words are its own. */
+bool sysfs_gpu_json_end(struct sysfs_gpu *c);
+const char *sysfs_gpu_words(const struct sysfs_gpu *c);
 
 /* The GPUs of the last whole round and who is on them, values only when they were not read before. host: for GPUs that
  * have no number of their own. False: there are none. */
-bool cards_read(struct cards *c, const char *host, struct reading *ret);
+bool sysfs_gpu_read(struct sysfs_gpu *c, const char *host, struct reading *ret);
 
 #endif

@@ -18,7 +18,7 @@
 #define AGAIN_MS 60000
 
 struct mark { /* a report of this name: what was seen to */
-    char name[BULLETIN_NAME_MAX + 1];
+    char name[SCHEDULED_NAME_MAX + 1];
     int64_t id, done_ms, sent_ms;
     bool busy;          /* one is being made or stored */
     int64_t again_ms;   /* not before */
@@ -26,57 +26,57 @@ struct mark { /* a report of this name: what was seen to */
     char error[200];
 };
 
-struct bulletins_desk {
+struct schedules_desk {
     struct hub *h;
-    struct bulletins *list;
+    struct schedules *list;
     struct mark *marks;
     size_t n, cap;
     int64_t last_id, looked_ms;
-    struct bulletin_now *now;
+    struct scheduled_now *now;
 };
 
-static struct bulletins *bulletins_of(const struct hub_conf *conf, struct err *err)
+static struct schedules *schedules_of(const struct hub_conf *conf, struct err *err)
 {
     struct channels *c = channels_new();
-    struct bulletins *b = bulletins_new();
+    struct schedules *b = schedules_new();
     int r = channels_read(c, &conf->channels, err);
 
     if (r == 0) /* `config show` leaves channels out, which may hold secrets: what it prints is understood still */
-        r = bulletins_read(b, &conf->reports, conf->channels.text ? c : NULL, err);
+        r = schedules_read(b, &conf->reports, conf->channels.text ? c : NULL, err);
     channels_free(c);
     if (r == 0)
         return b;
-    bulletins_free(b);
+    schedules_free(b);
     return NULL;
 }
 
 static int prepare_reports(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
     (void)self;
-    *next = bulletins_of(conf, err);
+    *next = schedules_of(conf, err);
     return *next ? 0 : -EINVAL;
 }
 
 static void drop_reports(void *next)
 {
-    bulletins_free(next);
+    schedules_free(next);
 }
 
 static void *open_reports(struct hub *h)
 {
-    struct bulletins_desk *d = h->bulletins = mem_zero(1, sizeof(*d));
+    struct schedules_desk *d = h->bulletins = mem_zero(1, sizeof(*d));
 
     d->h = h;
-    d->list = bulletins_new();
+    d->list = schedules_new();
     return d;
 }
 
 static void close_reports(void *self)
 {
-    struct bulletins_desk *d = self;
+    struct schedules_desk *d = self;
 
     d->h->bulletins = NULL;
-    bulletins_free(d->list);
+    schedules_free(d->list);
     free(d->marks);
     free(d->now);
     free(d);
@@ -84,15 +84,15 @@ static void close_reports(void *self)
 
 static void take_reports(void *self, void *next)
 {
-    struct bulletins_desk *d = self;
+    struct schedules_desk *d = self;
 
-    bulletins_free(d->list);
+    schedules_free(d->list);
     d->list = next;
 }
 
 /* ---- what was seen to ---- */
 
-static struct mark *mark_of(struct bulletins_desk *d, const char *name)
+static struct mark *mark_of(struct schedules_desk *d, const char *name)
 {
     for (size_t i = 0; i < d->n; i++)
         if (strcmp(d->marks[i].name, name) == 0)
@@ -117,12 +117,12 @@ static void mark_write(const struct mark *m, struct buf *out)
 
 static void load_mark(void *arg, const struct note *n)
 {
-    struct bulletins_desk *d = arg;
+    struct schedules_desk *d = arg;
     json_t *o = json_loadb(n->bytes.p ? n->bytes.p : "", n->bytes.len, 0, NULL);
     const char *name = json_string_value(json_object_get(o, "name"));
 
     d->last_id = MAX(d->last_id, n->id);
-    if (name && name[0] && strlen(name) <= BULLETIN_NAME_MAX) {
+    if (name && name[0] && strlen(name) <= SCHEDULED_NAME_MAX) {
         struct mark *m = mark_of(d, name);
         m->id = n->id;
         m->done_ms = json_integer_value(json_object_get(o, "done"));
@@ -135,7 +135,7 @@ static void load_mark(void *arg, const struct note *n)
 
 static int load_marks(void *self, struct err *err)
 {
-    struct bulletins_desk *d = self;
+    struct schedules_desk *d = self;
 
     return MIN(store_notes(d->h->store, NOTE_REPORT, false, load_mark, d, err), 0);
 }
@@ -148,7 +148,7 @@ static void kept(void *arg, int result)
 }
 
 /* Nothing is sent: the period is seen to. */
-static void pass_over(struct bulletins_desk *d, struct mark *m, int64_t done_ms)
+static void pass_over(struct schedules_desk *d, struct mark *m, int64_t done_ms)
 {
     AUTO_BUF b = BUF_INIT(4096);
 
@@ -161,25 +161,25 @@ static void pass_over(struct bulletins_desk *d, struct mark *m, int64_t done_ms)
 
 struct making { /* a report on its way from the worker to the outbox */
     struct hub *h;
-    char name[BULLETIN_NAME_MAX + 1];
+    char name[SCHEDULED_NAME_MAX + 1];
     struct late *late; /* somebody asked for it; NULL: it was due */
-    struct bulletin_due due;
+    struct scheduled_due due;
     size_t n;
-    char channels[BULLETIN_CHANNELS][CHANNEL_NAME_MAX + 1];
-    struct bulletin_job *job;
-    struct message *messages[BULLETIN_CHANNELS];
+    char channels[SCHEDULED_CHANNELS][CHANNEL_NAME_MAX + 1];
+    struct scheduled_job *job;
+    struct message *messages[SCHEDULED_CHANNELS];
 };
 
 static void making_free(struct making *k)
 {
-    for (size_t i = 0; i < BULLETIN_CHANNELS; i++)
+    for (size_t i = 0; i < SCHEDULED_CHANNELS; i++)
         free(k->messages[i]);
     free(k);
 }
 
 static void failed(struct making *k, int status, const char *why)
 {
-    struct bulletins_desk *d = k->h->bulletins;
+    struct schedules_desk *d = k->h->bulletins;
     struct mark *m = d && !k->late ? mark_of(d, k->name) : NULL;
     struct reply rp = {0};
 
@@ -216,7 +216,7 @@ static void reply_sent(struct making *k)
 static void stored(void *arg, int result)
 {
     struct making *k = arg;
-    struct bulletins_desk *d = k->h->bulletins;
+    struct schedules_desk *d = k->h->bulletins;
     char why[160];
 
     if (result < 0) {
@@ -243,8 +243,8 @@ static void stored(void *arg, int result)
 /* The messages, and that the period is seen to: all of it or nothing. */
 static void put(struct making *k)
 {
-    struct note notes[BULLETIN_CHANNELS + 1];
-    struct buf bytes[BULLETIN_CHANNELS + 1];
+    struct note notes[SCHEDULED_CHANNELS + 1];
+    struct buf bytes[SCHEDULED_CHANNELS + 1];
     size_t n = 0;
 
     for (; n < k->n; n++) {
@@ -285,7 +285,7 @@ static void made(void *arg, struct reply *rp)
         if (!c)
             continue;
         k->messages[n] =
-            bulletin_message(bulletin_job_made(k->job), k->name, c, outbox_next_id(k->h->outbox), clock_wall_ms());
+            scheduled_message(scheduled_job_made(k->job), k->name, c, outbox_next_id(k->h->outbox), clock_wall_ms());
         memmove(k->channels[n++], c->name, strlen(c->name) + 1);
     }
     k->n = n;
@@ -298,7 +298,7 @@ static void made(void *arg, struct reply *rp)
 
 /* ---- when ---- */
 
-static const struct zone *zone_for(struct bulletins_desk *d, const struct bulletin *b)
+static const struct zone *zone_for(struct schedules_desk *d, const struct scheduled *b)
 {
     struct usage_now now;
 
@@ -308,7 +308,7 @@ static const struct zone *zone_for(struct bulletins_desk *d, const struct bullet
     return now.zone;
 }
 
-static int begin(struct bulletins_desk *d, const struct bulletin *b, const struct bulletin_due *due, uint32_t missed,
+static int begin(struct schedules_desk *d, const struct scheduled *b, const struct scheduled_due *due, uint32_t missed,
                  const char *channel, struct request *rq, int64_t now_ms)
 {
     struct making *k = mem_zero(1, sizeof(*k));
@@ -319,8 +319,8 @@ static int begin(struct bulletins_desk *d, const struct bulletin *b, const struc
     k->n = channel[0] ? 1 : b->n_channels;
     for (size_t i = 0; i < k->n; i++)
         mem_copy_str(k->channels[i], sizeof(k->channels[i]), channel[0] ? channel : b->channels[i]);
-    k->job = bulletin_job_new(&d->h->api, b, zone_for(d, b), due, missed, now_ms);
-    struct past_ask *ask = bulletin_job_ask(k->job);
+    k->job = scheduled_job_new(&d->h->api, b, zone_for(d, b), due, missed, now_ms);
+    struct past_ask *ask = scheduled_job_ask(k->job);
     int r = ask_beside(d->h, ask, made, k);
     if (r < 0) {
         ask->end(ask);
@@ -334,7 +334,7 @@ static int begin(struct bulletins_desk *d, const struct bulletin *b, const struc
 
 /* What arrived last is in the numbers: all of the period is counted, and what was counted is on disk; or it was waited
  * for long enough. */
-static bool is_counted(struct bulletins_desk *d, const struct bulletin *b, const struct bulletin_due *due,
+static bool is_counted(struct schedules_desk *d, const struct scheduled *b, const struct scheduled_due *due,
                        struct mark *m, int64_t now_ms)
 {
     struct usage_now now;
@@ -349,30 +349,30 @@ static bool is_counted(struct bulletins_desk *d, const struct bulletin *b, const
     return m->counted_ms && now_ms - m->counted_ms > 2 * d->h->conf.commit + LOOK_MS;
 }
 
-static void look(struct bulletins_desk *d, const struct bulletin *b, int64_t now_ms)
+static void look(struct schedules_desk *d, const struct scheduled *b, int64_t now_ms)
 {
     struct mark *m = mark_of(d, b->name);
-    struct bulletin_due due;
+    struct scheduled_due due;
     uint32_t missed;
 
     if (m->busy)
         return;
-    switch (bulletin_step(b, zone_for(d, b), m->done_ms, now_ms, &due, &missed)) {
-    case BULLETIN_WAIT:
+    switch (scheduled_step(b, zone_for(d, b), m->done_ms, now_ms, &due, &missed)) {
+    case SCHEDULED_WAIT:
         break;
-    case BULLETIN_RESET:
+    case SCHEDULED_RESET:
         log_warn("report", "%s went out in a time to come, of a clock that was wrong: it begins anew", b->name);
         pass_over(d, m, due.to_ms);
         break;
-    case BULLETIN_BEGIN:
+    case SCHEDULED_BEGIN:
         pass_over(d, m, due.to_ms);
         break;
-    case BULLETIN_SKIP:
+    case SCHEDULED_SKIP:
         log_warn("report", "%s was due more than a day ago, and %u before it: left out", b->name, missed);
         m->error[0] = 0;
         pass_over(d, m, due.to_ms);
         break;
-    case BULLETIN_SEND:
+    case SCHEDULED_SEND:
         if ((now_ms < m->again_ms && m->again_ms - now_ms <= AGAIN_MS) || !is_counted(d, b, &due, m, now_ms))
             break;
         if (missed)
@@ -384,9 +384,9 @@ static void look(struct bulletins_desk *d, const struct bulletin *b, int64_t now
 
 static void send_due(void *self, int64_t now_ms)
 {
-    struct bulletins_desk *d = self;
+    struct schedules_desk *d = self;
     size_t n;
-    const struct bulletin *v = bulletins_all(d->list, &n);
+    const struct scheduled *v = schedules_all(d->list, &n);
 
     if (now_ms - d->looked_ms < LOOK_MS && now_ms >= d->looked_ms)
         return;
@@ -398,10 +398,10 @@ static void send_due(void *self, int64_t now_ms)
 
 /* ---- for the API ---- */
 
-const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t *ret_n)
+const struct scheduled_now *schedules_desk_now(void *hub, int64_t now_ms, size_t *ret_n)
 {
-    struct bulletins_desk *d = ((struct hub *)hub)->bulletins;
-    const struct bulletin *v = bulletins_all(d->list, ret_n);
+    struct schedules_desk *d = ((struct hub *)hub)->bulletins;
+    const struct scheduled *v = schedules_all(d->list, ret_n);
 
     d->now = mem_grow(d->now, MAX(*ret_n, 1u), sizeof(*d->now));
     for (size_t i = 0; i < *ret_n; i++)
@@ -409,24 +409,24 @@ const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t 
     for (size_t i = 0; i < *ret_n; i++) {
         const struct mark *m = mark_of(d, v[i].name);
         d->now[i] =
-            (struct bulletin_now){.b = &v[i], .zone = zone_for(d, &v[i]), .sent_ms = m->sent_ms, .error = m->error};
-        bulletin_times(&v[i], d->now[i].zone, now_ms, &d->now[i].last, &d->now[i].next);
+            (struct scheduled_now){.b = &v[i], .zone = zone_for(d, &v[i]), .sent_ms = m->sent_ms, .error = m->error};
+        scheduled_times(&v[i], d->now[i].zone, now_ms, &d->now[i].last, &d->now[i].next);
     }
     return d->now;
 }
 
-enum reply_how bulletins_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+enum reply_how schedules_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
                                    const char *channel)
 {
-    struct bulletins_desk *d = ((struct hub *)hub)->bulletins;
-    const struct bulletin *b = bulletins_find(d->list, name);
-    struct bulletin_due last, next;
+    struct schedules_desk *d = ((struct hub *)hub)->bulletins;
+    const struct scheduled *b = schedules_find(d->list, name);
+    struct scheduled_due last, next;
 
     if (!b)
         return reply_problem(rp, 404, "there is no report '%.100s'", name);
     if (channel[0] && !channels_find(outbox_channels(d->h->outbox), channel))
         return reply_problem(rp, 404, "there is no channel '%.60s' under channels", channel);
-    bulletin_times(b, zone_for(d, b), rq->now_ms, &last, &next);
+    scheduled_times(b, zone_for(d, b), rq->now_ms, &last, &next);
     if (begin(d, b, &last, 0, channel, rq, rq->now_ms) < 0)
         return reply_problem(rp, 503, "too much is being asked at once; try again in a moment");
     return REPLY_LATER;

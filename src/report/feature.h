@@ -13,12 +13,12 @@
 #include "hub/feature.h"
 #include "hub/hub.h"
 
-struct bulletins_desk;
+struct schedules_desk;
 extern const struct feature report_feature;
 
 /* For the API. */
-const struct bulletin_now *bulletins_desk_now(void *hub, int64_t now_ms, size_t *ret_n);
-enum reply_how bulletins_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+const struct scheduled_now *schedules_desk_now(void *hub, int64_t now_ms, size_t *ret_n);
+enum reply_how schedules_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
                                    const char *channel);
 
 #endif

@@ -34,7 +34,7 @@ struct wrong { /* a rule, and how often it fired */
     size_t n, still, n_places;
 };
 
-struct bulletin_job {
+struct scheduled_job {
     struct past_ask ask; /* first */
     struct arena mem;
     const char *name, *cluster, *what, *label, *about, *spells;
@@ -49,23 +49,23 @@ struct bulletin_job {
     size_t n_nodes;     /* a filter lets through */
     const char **nodes; /* their keys, sorted; NULL: there is no filter */
     char format[8];     /* of a reply; "": none is wanted */
-    struct bulletin_made made;
+    struct scheduled_made made;
     /* on the worker */
     struct wrong *wrong;
     size_t n_wrong, cap_wrong;
 };
 
-struct past_ask *bulletin_job_ask(struct bulletin_job *k)
+struct past_ask *scheduled_job_ask(struct scheduled_job *k)
 {
     return &k->ask;
 }
 
-void bulletin_job_format(struct bulletin_job *k, const char *format)
+void scheduled_job_format(struct scheduled_job *k, const char *format)
 {
     mem_copy_str(k->format, sizeof(k->format), format);
 }
 
-const struct bulletin_made *bulletin_job_made(const struct bulletin_job *k)
+const struct scheduled_made *scheduled_job_made(const struct scheduled_job *k)
 {
     return &k->made;
 }
@@ -77,7 +77,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct wrong *wrong_of(struct bulletin_job *k, const struct alert *a)
+static struct wrong *wrong_of(struct scheduled_job *k, const struct alert *a)
 {
     for (size_t i = 0; i < k->n_wrong; i++)
         if (strcmp(k->wrong[i].rule, a->rule) == 0)
@@ -90,7 +90,7 @@ static struct wrong *wrong_of(struct bulletin_job *k, const struct alert *a)
 
 static void count_alert(void *arg, const struct note *n)
 {
-    struct bulletin_job *k = arg;
+    struct scheduled_job *k = arg;
     AUTO_FREE struct alert *a = alert_read(n->bytes, NULL);
 
     if (!a || a->fired_ms < k->from_ms || a->fired_ms >= k->to_ms)
@@ -128,7 +128,7 @@ static const struct column_spec wrong_columns[] = {
     {"where", "WHERE", CELL_TEXT, .weight = 60},
 };
 
-static int wrong_rows(struct bulletin_job *k, const struct past_source *past, struct rows *ret, struct err *err)
+static int wrong_rows(struct scheduled_job *k, const struct past_source *past, struct rows *ret, struct err *err)
 {
     int r = past->notes ? past->notes(past->procs_arg, NOTE_ALERT, false, count_alert, k, err) : 0;
     bool still = false;
@@ -222,7 +222,7 @@ static void now_row(struct rows *to, const struct cell *from)
 }
 
 /* Of those who are in this team and company. */
-static void idle_now(struct bulletin_job *k, struct api *a, const struct bulletin *b, const struct filter *filter)
+static void idle_now(struct scheduled_job *k, struct api *a, const struct scheduled *b, const struct filter *filter)
 {
     struct rows all;
 
@@ -233,8 +233,8 @@ static void idle_now(struct bulletin_job *k, struct api *a, const struct bulleti
     for (size_t i = 0; i < all.n; i++) {
         const struct cell *c = &all.cells[i * all.n_cols];
         const char *person = c[IDLE_PERSON].json_text ? c[IDLE_PERSON].json_text : "";
-        if ((b->team && !census_in(a->census, GROUP_TEAM, b->team, person, k->now_ms)) ||
-            (b->company && !census_in(a->census, GROUP_COMPANY, b->company, person, k->now_ms)))
+        if ((b->team && !people_in(a->census, GROUP_TEAM, b->team, person, k->now_ms)) ||
+            (b->company && !people_in(a->census, GROUP_COMPANY, b->company, person, k->now_ms)))
             continue;
         if (k->n_idle_now++ < OTHERS_MOST)
             now_row(&k->idle_now, c);
@@ -264,7 +264,7 @@ static void more_of(char out[80], size_t all, size_t shown)
         snprintf(out, 80, "and %zu more", all - shown);
 }
 
-static void add_notes(const struct bulletin_job *k, const struct usage_table *t, struct buf *notes)
+static void add_notes(const struct scheduled_job *k, const struct usage_table *t, struct buf *notes)
 {
     char at[32];
 
@@ -281,7 +281,7 @@ static void add_notes(const struct bulletin_job *k, const struct usage_table *t,
 }
 
 /* Days of a week or a month stand beside each other; of a day it is who held how much. */
-static void draw(struct bulletin_job *k, const struct past_source *past, const struct usage_table *table,
+static void draw(struct scheduled_job *k, const struct past_source *past, const struct usage_table *table,
                  struct buf *notes)
 {
     struct usage_table days;
@@ -305,7 +305,7 @@ static void draw(struct bulletin_job *k, const struct past_source *past, const s
 }
 
 /* Text, and HTML whose picture is a file of the mail. */
-static void write_letter(struct bulletin_job *k, struct letter *l)
+static void write_letter(struct scheduled_job *k, struct letter *l)
 {
     AUTO_BUF src = BUF_INIT((size_t)2 * PICTURE_MAX);
 
@@ -315,7 +315,7 @@ static void write_letter(struct bulletin_job *k, struct letter *l)
         base64_add(&src, buf_str(&k->made.picture));
         l->picture = src.p;
     } else if (k->made.picture.len) {
-        l->picture = "cid:" BULLETIN_PICTURE;
+        l->picture = "cid:" SCHEDULED_PICTURE;
     }
     l->alt = k->made.title;
     letter_mail(&k->made.html, l);
@@ -335,7 +335,7 @@ static void tables_fini(struct tables *v)
     rows_fini(&v->wrong);
 }
 
-static int read_tables(struct bulletin_job *k, const struct past_source *past, struct tables *v, struct err *err)
+static int read_tables(struct scheduled_job *k, const struct past_source *past, struct tables *v, struct err *err)
 {
     struct usage_table people;
     int r = usage_job_sum(k->usage, past, &v->t, err);
@@ -362,7 +362,7 @@ static int read_tables(struct bulletin_job *k, const struct past_source *past, s
     return r;
 }
 
-static void add_parts(const struct bulletin_job *k, const struct tables *v, struct letter *l)
+static void add_parts(const struct scheduled_job *k, const struct tables *v, struct letter *l)
 {
     struct letter_part *p = &l->v[l->n++];
 
@@ -390,7 +390,7 @@ static void add_parts(const struct bulletin_job *k, const struct tables *v, stru
                                             .rows = &v->wrong};
 }
 
-static int make_usage(struct bulletin_job *k, const struct past_source *past, struct err *err)
+static int make_usage(struct scheduled_job *k, const struct past_source *past, struct err *err)
 {
     AUTO_BUF notes = BUF_INIT(8192);
     struct letter l = {.title = k->made.title, .subtitle = k->about};
@@ -408,7 +408,7 @@ static int make_usage(struct bulletin_job *k, const struct past_source *past, st
     return r;
 }
 
-static void make_status(struct bulletin_job *k)
+static void make_status(struct scheduled_job *k)
 {
     struct letter l = {.title = k->made.title, .subtitle = k->about, .screen = buf_str(&k->made.screen)};
     AUTO_BUF notes = BUF_INIT(8192);
@@ -418,9 +418,9 @@ static void make_status(struct bulletin_job *k)
     write_letter(k, &l);
 }
 
-static void reply_with(struct bulletin_job *k, struct reply *rp)
+static void reply_with(struct scheduled_job *k, struct reply *rp)
 {
-    struct bulletin_made *m = &k->made;
+    struct scheduled_made *m = &k->made;
     bool png = strcmp(k->format, "png") == 0, html = strcmp(k->format, "html") == 0;
 
     if (!k->format[0])
@@ -437,9 +437,9 @@ static void reply_with(struct bulletin_job *k, struct reply *rp)
     buf_addstr(&rp->body, png ? buf_str(&m->picture) : html ? buf_str(&m->html) : buf_str(&m->text));
 }
 
-static void bulletin_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
+static void scheduled_run(struct past_ask *ask, const struct past_source *past, struct reply *rp)
 {
-    struct bulletin_job *k = (struct bulletin_job *)ask;
+    struct scheduled_job *k = (struct scheduled_job *)ask;
     struct err err = {0};
     int r = 0;
 
@@ -458,9 +458,9 @@ static void bulletin_run(struct past_ask *ask, const struct past_source *past, s
         reply_with(k, rp);
 }
 
-static void bulletin_end(struct past_ask *ask)
+static void scheduled_end(struct past_ask *ask)
 {
-    struct bulletin_job *k = (struct bulletin_job *)ask;
+    struct scheduled_job *k = (struct scheduled_job *)ask;
 
     usage_job_free(k->usage);
     rows_fini(&k->idle_now);
@@ -475,12 +475,12 @@ static void bulletin_end(struct past_ask *ask)
 
 /* ---- the loop's part ---- */
 
-static const char *keep_text(struct bulletin_job *k, const char *s)
+static const char *keep_text(struct scheduled_job *k, const char *s)
 {
     return arena_strn(&k->mem, s, strlen(s));
 }
 
-static void look_at(struct bulletin_job *k, struct api *a, const struct filter *filter)
+static void look_at(struct scheduled_job *k, struct api *a, const struct filter *filter)
 {
     struct view v;
     const struct node_now *one[1];
@@ -510,7 +510,7 @@ static void look_at(struct bulletin_job *k, struct api *a, const struct filter *
 }
 
 /* "2026-11-14 00:00 to 2026-11-15 00:00, Europe/Berlin" */
-static const char *span_text(struct bulletin_job *k, const struct zone *z, int64_t from_ms, int64_t to_ms)
+static const char *span_text(struct scheduled_job *k, const struct zone *z, int64_t from_ms, int64_t to_ms)
 {
     AUTO_BUF b = BUF_INIT(400);
     const int64_t at[2] = {from_ms, to_ms};
@@ -527,8 +527,8 @@ static const char *span_text(struct bulletin_job *k, const struct zone *z, int64
 }
 
 /* When, and of what alone. */
-static const char *about_text(struct bulletin_job *k, const struct bulletin *b, const struct zone *z,
-                              const struct bulletin_due *d)
+static const char *about_text(struct scheduled_job *k, const struct scheduled *b, const struct zone *z,
+                              const struct scheduled_due *d)
 {
     AUTO_BUF out = BUF_INIT(8192);
 
@@ -542,16 +542,16 @@ static const char *about_text(struct bulletin_job *k, const struct bulletin *b, 
     return keep_text(k, out.p);
 }
 
-struct bulletin_job *bulletin_job_new(struct api *a, const struct bulletin *b, const struct zone *z,
-                                      const struct bulletin_due *d, uint32_t missed, int64_t now_ms)
+struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b, const struct zone *z,
+                                      const struct scheduled_due *d, uint32_t missed, int64_t now_ms)
 {
-    struct bulletin_job *k = mem_zero(1, sizeof(*k));
+    struct scheduled_job *k = mem_zero(1, sizeof(*k));
     AUTO_FILTER *filter = NULL;
     struct filter_err bad;
     struct usage_now usage;
     char label[40], what[48], from[24], to[24], span[24], spells[80];
 
-    *k = (struct bulletin_job){.ask = {.run = bulletin_run, .end = bulletin_end},
+    *k = (struct scheduled_job){.ask = {.run = scheduled_run, .end = scheduled_end},
                                .every = b->every,
                                .by = b->by,
                                .status = b->status,
@@ -564,11 +564,11 @@ struct bulletin_job *bulletin_job_new(struct api *a, const struct bulletin *b, c
                                .missed = missed};
     if (b->filter)
         filter_new(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
-    bulletin_what(b, what);
+    scheduled_what(b, what);
     k->name = keep_text(k, b->name);
     k->cluster = keep_text(k, a->name);
     k->what = keep_text(k, what);
-    k->label = b->status ? span_text(k, z, now_ms, now_ms) : keep_text(k, bulletin_label(b, z, d, label));
+    k->label = b->status ? span_text(k, z, now_ms, now_ms) : keep_text(k, scheduled_label(b, z, d, label));
     k->about = about_text(k, b, z, d);
     look_at(k, a, filter);
     if (b->status)

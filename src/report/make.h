@@ -8,40 +8,40 @@
 #include "report/schedule.h"
 #include "hub/api.h"
 
-#define BULLETIN_PICTURE "usage.png"
-#define BULLETIN_SCREEN  "status.txt"
-#define BULLETIN_TEXT    "report.txt"
+#define SCHEDULED_PICTURE "usage.png"
+#define SCHEDULED_SCREEN  "status.txt"
+#define SCHEDULED_TEXT    "report.txt"
 
 /* What it became. */
-struct bulletin_made {
+struct scheduled_made {
     char title[200];
     struct buf text;    /* lines */
-    struct buf html;    /* the picture is cid:BULLETIN_PICTURE */
+    struct buf html;    /* the picture is cid:SCHEDULED_PICTURE */
     struct buf picture; /* PNG; empty: there is none */
     struct buf screen;  /* of a status: what every GPU does */
 };
 
 /* It as this channel takes it, for free(); name: the report's. Mail has HTML with the picture in it; Slack letters
  * below each other, through the bot with files; others text. */
-struct message *bulletin_message(const struct bulletin_made *made, const char *name, const struct channel *c,
+struct message *scheduled_message(const struct scheduled_made *made, const char *name, const struct channel *c,
                                  int64_t id, int64_t now_ms);
 
 /* How one stands, for the list. */
-struct bulletin_now {
-    const struct bulletin *b;
+struct scheduled_now {
+    const struct scheduled *b;
     const struct zone *zone;
-    struct bulletin_due last, next;
+    struct scheduled_due last, next;
     int64_t sent_ms;   /* when it last went out; 0: never */
     const char *error; /* why it is late; "": it is not */
 };
 
-struct bulletin_job; /* a struct past_ask first */
+struct scheduled_job; /* a struct past_ask first */
 /* z: b's, or the hub's. The one of d is made, missed periods before it had none. */
-struct bulletin_job *bulletin_job_new(struct api *a, const struct bulletin *b, const struct zone *z,
-                                      const struct bulletin_due *d, uint32_t missed, int64_t now_ms);
-struct past_ask *bulletin_job_ask(struct bulletin_job *k);
-void bulletin_job_format(struct bulletin_job *k, const char *format); /* its reply is "text", "html" or "png" */
+struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b, const struct zone *z,
+                                      const struct scheduled_due *d, uint32_t missed, int64_t now_ms);
+struct past_ask *scheduled_job_ask(struct scheduled_job *k);
+void scheduled_job_format(struct scheduled_job *k, const char *format); /* its reply is "text", "html" or "png" */
 /* Once it ran, and its reply has no status: what it became, until k's end is called. */
-const struct bulletin_made *bulletin_job_made(const struct bulletin_job *k);
+const struct scheduled_made *scheduled_job_made(const struct scheduled_job *k);
 
 #endif

@@ -29,28 +29,28 @@ static void add_file(struct message *m, struct message_file *files, const char *
 }
 
 /* Through the bot what is long is a file: a status always is. */
-static void for_bot(const struct bulletin_made *made, struct message *m, struct message_file *files, struct buf *text)
+static void for_bot(const struct scheduled_made *made, struct message *m, struct message_file *files, struct buf *text)
 {
     if (made->screen.len) {
-        add_file(m, files, BULLETIN_SCREEN, TEXT_TYPE, &made->screen);
+        add_file(m, files, SCHEDULED_SCREEN, TEXT_TYPE, &made->screen);
     } else if (made->text.len > FENCED_MAX) {
-        add_file(m, files, BULLETIN_TEXT, TEXT_TYPE, &made->text);
+        add_file(m, files, SCHEDULED_TEXT, TEXT_TYPE, &made->text);
     } else {
         buf_adds(text, "```\n");
         buf_addstr(text, buf_str(&made->text));
         buf_adds(text, "```");
     }
-    add_file(m, files, BULLETIN_PICTURE, "image/png", &made->picture);
+    add_file(m, files, SCHEDULED_PICTURE, "image/png", &made->picture);
 }
 
-static void for_hook(const struct bulletin_made *made, struct buf *text)
+static void for_hook(const struct scheduled_made *made, struct buf *text)
 {
     buf_adds(text, "```\n");
     add_lines(text, buf_str(&made->text), FENCED_MAX);
     buf_adds(text, "```");
 }
 
-struct message *bulletin_message(const struct bulletin_made *made, const char *name, const struct channel *c,
+struct message *scheduled_message(const struct scheduled_made *made, const char *name, const struct channel *c,
                                  int64_t id, int64_t now_ms)
 {
     const char *type = channel_words[c->type];
@@ -67,7 +67,7 @@ struct message *bulletin_message(const struct bulletin_made *made, const char *n
     if (strcmp(type, "mail") == 0) {
         add_lines(&text, buf_str(&made->text), TEXT_MAX);
         m.html = made->html.len ? made->html.p : "";
-        add_file(&m, files, BULLETIN_PICTURE, "image/png", &made->picture);
+        add_file(&m, files, SCHEDULED_PICTURE, "image/png", &made->picture);
     } else if (strcmp(type, "slack-bot") == 0) {
         for_bot(made, &m, files, &text);
     } else if (strcmp(type, "slack") == 0) {

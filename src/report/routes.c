@@ -5,10 +5,10 @@
 #include "hub/handlers.h"
 #include "base/json.h"
 
-static const struct bulletin_now *find(struct api *a, struct request *rq, struct reply *rp)
+static const struct scheduled_now *find(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct bulletin_now *v = a->bulletins(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *v = a->bulletins(a->hub, rq->now_ms, &n);
 
     for (size_t i = 0; i < n; i++)
         if (str_eq(rq->tail, v[i].b->name))
@@ -27,12 +27,12 @@ static void moment(struct json *j, const char *key, int64_t at_ms)
         json_none(j, key);
 }
 
-static void bulletin_json(struct json *j, const struct bulletin_now *x)
+static void bulletin_json(struct json *j, const struct scheduled_now *x)
 {
     char at[8], what[48];
 
     snprintf(at, sizeof(at), "%02d:%02d", x->b->at / 60 % 24, x->b->at % 60);
-    bulletin_what(x->b, what);
+    scheduled_what(x->b, what);
     json_obj(j, NULL);
     json_cstr(j, "name", x->b->name);
     json_cstr(j, "what", what);
@@ -55,7 +55,7 @@ static void bulletin_json(struct json *j, const struct bulletin_now *x)
 enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct bulletin_now *v = a->bulletins(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *v = a->bulletins(a->hub, rq->now_ms, &n);
 
     rp->body = BUF_INIT(1u << 20);
     struct json j = json_on(&rp->body);
@@ -74,7 +74,7 @@ enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
     static const char *const words[] = {"text", "html", "png"};
     struct str format = request_query(rq, "format");
-    const struct bulletin_now *x = find(a, rq, rp);
+    const struct scheduled_now *x = find(a, rq, rp);
     size_t i = 0;
 
     if (!x)
@@ -84,14 +84,14 @@ enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
     if (i == ARRAY_LEN(words))
         return reply_problem(rp, 400, "format '%.*s' is not known: there are text, html and png",
                              (int)MIN(format.len, 40u), format.p);
-    struct bulletin_job *k = bulletin_job_new(a, x->b, x->zone, &x->last, 0, rq->now_ms);
-    bulletin_job_format(k, words[i]);
-    return a->ask(a->hub, rq, rp, bulletin_job_ask(k));
+    struct scheduled_job *k = scheduled_job_new(a, x->b, x->zone, &x->last, 0, rq->now_ms);
+    scheduled_job_format(k, words[i]);
+    return a->ask(a->hub, rq, rp, scheduled_job_ask(k));
 }
 
 enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
-    const struct bulletin_now *x = find(a, rq, rp);
+    const struct scheduled_now *x = find(a, rq, rp);
     json_t *o = x ? read_object(rq, rp) : NULL, *channel = json_object_get(o, "channel");
     enum reply_how how = REPLY_NOW;
 

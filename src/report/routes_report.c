@@ -21,7 +21,7 @@
 
 struct report_job {
     struct past_ask ask; /* first */
-    struct census *census;
+    struct people *census;
     int64_t now_ms, graphics_mem;
     int period; /* enum report_period, or REPORT_RUNS */
     enum report_source source;
@@ -60,7 +60,7 @@ static int day_parse(const char *s, const char *what, const struct zone *z, int6
 static int32_t first_day(const struct report_job *job, int32_t to)
 {
     size_t n;
-    const struct company *v = census_companies(job->census, &n);
+    const struct company *v = people_companies(job->census, &n);
     int32_t first = to, day, end;
 
     for (size_t i = 0; i < n; i++)
@@ -207,7 +207,7 @@ static int read_wandb(struct making *k, struct err *err)
 {
     struct wandb_days_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
 
-    ask.ignore_tags = census_ignore_tags(k->job->census, &ask.n_ignore_tags);
+    ask.ignore_tags = people_ignore_tags(k->job->census, &ask.n_ignore_tags);
     k->doc.pulled_ms = k->told.pulled_ms;
     return wandb_days_in(k->past->dir, &ask, &k->said, err);
 }
@@ -257,7 +257,7 @@ static int gather(struct making *k, struct err *err)
 static int make(struct making *k, struct err *err)
 {
     size_t n;
-    const struct company *companies = census_companies(k->job->census, &n);
+    const struct company *companies = people_companies(k->job->census, &n);
     const struct runs *first = k->doc.source == SOURCE_AGENTS ? &k->seen : &k->said;
     int r = report_make(&k->ask, companies, n, first->v, first->n, &k->report, err);
 
@@ -282,7 +282,7 @@ static void report_run(struct past_ask *ask, const struct past_source *past, str
     size_t n;
     int r = 0;
 
-    census_companies(job->census, &n);
+    people_companies(job->census, &n);
     if (!n)
         r = err_set(&err, -ENOENT,
                     "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
@@ -319,7 +319,7 @@ static void report_end(struct past_ask *k)
     free(job->last);
     free(job->zone);
     free(job->own_zone);
-    census_unref(job->census);
+    people_unref(job->census);
     free(job);
 }
 
@@ -400,7 +400,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.last = text_of(rq, "last");
     want.zone = text_of(rq, "zone");
     want.own_zone = own_zone(a);
-    want.census = census_ref(a->census);
+    want.census = people_ref(a->census);
     want.graphics_mem = runs_graphics_mem(a->live);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;

@@ -14,18 +14,18 @@
 #define AHEAD_MS   (2 * 86400000ll) /* a clock that was set back by more than this was wrong before */
 #define AT_USUAL   (8 * 60)
 
-struct bulletins {
-    struct bulletin v[BULLETINS_MAX];
+struct schedules {
+    struct scheduled v[SCHEDULES_MAX];
     size_t n;
     struct arena arena;
 };
 
-struct bulletins *bulletins_new(void)
+struct schedules *schedules_new(void)
 {
-    return mem_zero(1, sizeof(struct bulletins));
+    return mem_zero(1, sizeof(struct schedules));
 }
 
-void bulletins_free(struct bulletins *b)
+void schedules_free(struct schedules *b)
 {
     if (!b)
         return;
@@ -35,13 +35,13 @@ void bulletins_free(struct bulletins *b)
     free(b);
 }
 
-const struct bulletin *bulletins_all(const struct bulletins *b, size_t *ret_n)
+const struct scheduled *schedules_all(const struct schedules *b, size_t *ret_n)
 {
     *ret_n = b->n;
     return b->v;
 }
 
-const struct bulletin *bulletins_find(const struct bulletins *b, const char *name)
+const struct scheduled *schedules_find(const struct schedules *b, const char *name)
 {
     for (size_t i = 0; i < b->n; i++)
         if (strcmp(b->v[i].name, name) == 0)
@@ -49,7 +49,7 @@ const struct bulletin *bulletins_find(const struct bulletins *b, const char *nam
     return NULL;
 }
 
-void bulletin_what(const struct bulletin *b, char out[48])
+void scheduled_what(const struct scheduled *b, char out[48])
 {
     snprintf(out, 48, "%s%s", b->status ? "status" : "usage by ", b->status ? "" : usage_by_words[b->by]);
 }
@@ -57,7 +57,7 @@ void bulletin_what(const struct bulletin *b, char out[48])
 /* ---- muster.yaml ---- */
 
 struct reading {
-    struct bulletins *b;
+    struct schedules *b;
     const struct channels *channels;
     const struct ytree *t;
     struct err *err;
@@ -78,7 +78,7 @@ static int read_text(struct reading *rd, const struct ynode *at, const char *wha
     return 0;
 }
 
-static int read_every(struct reading *rd, const struct ynode *at, struct bulletin *b)
+static int read_every(struct reading *rd, const struct ynode *at, struct scheduled *b)
 {
     for (enum period p = PERIOD_DAY; p <= PERIOD_MONTH; p++)
         if (str_eq(text_at(at), period_words[p])) {
@@ -88,7 +88,7 @@ static int read_every(struct reading *rd, const struct ynode *at, struct bulleti
     return ytree_fail(rd->t, at, rd->err, "expected day, week or month");
 }
 
-static int read_what(struct reading *rd, const struct ynode *at, struct bulletin *b)
+static int read_what(struct reading *rd, const struct ynode *at, struct scheduled *b)
 {
     struct str s = text_at(at);
 
@@ -105,7 +105,7 @@ static int read_what(struct reading *rd, const struct ynode *at, struct bulletin
     return ytree_fail(rd->t, at, rd->err, "expected usage by person, team, project, company, node or model, or status");
 }
 
-static int read_zone(struct reading *rd, const struct ynode *at, struct bulletin *b)
+static int read_zone(struct reading *rd, const struct ynode *at, struct scheduled *b)
 {
     const char *name = "";
     struct err bad = {0};
@@ -119,7 +119,7 @@ static int read_zone(struct reading *rd, const struct ynode *at, struct bulletin
     return 0;
 }
 
-static int read_filter(struct reading *rd, const struct ynode *at, struct bulletin *b)
+static int read_filter(struct reading *rd, const struct ynode *at, struct scheduled *b)
 {
     AUTO_FILTER *f = NULL;
     struct filter_err bad = {0};
@@ -131,13 +131,13 @@ static int read_filter(struct reading *rd, const struct ynode *at, struct bullet
     return 0;
 }
 
-static int read_channels(struct reading *rd, const struct ynode *at, struct bulletin *b)
+static int read_channels(struct reading *rd, const struct ynode *at, struct scheduled *b)
 {
     size_t n = at->kind == YNODE_LIST ? at->n : 1;
     int r = 0;
 
-    if (at->kind == YNODE_MAP || !n || n > BULLETIN_CHANNELS)
-        return ytree_fail(rd->t, at, rd->err, "expected up to %d names of channels", BULLETIN_CHANNELS);
+    if (at->kind == YNODE_MAP || !n || n > SCHEDULED_CHANNELS)
+        return ytree_fail(rd->t, at, rd->err, "expected up to %d names of channels", SCHEDULED_CHANNELS);
     b->n_channels = 0;
     for (size_t i = 0; i < n && r == 0; i++) {
         const struct ynode *one = at->kind == YNODE_LIST ? &at->v[i] : at;
@@ -158,7 +158,7 @@ static int read_bool(struct reading *rd, const struct ynode *at, bool *ret)
     return str_bool(text_at(at), ret) ? 0 : ytree_fail(rd->t, at, rd->err, "expected yes or no");
 }
 
-static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct bulletin *b)
+static int read_member(struct reading *rd, const struct ynode *key, const struct ynode *v, struct scheduled *b)
 {
     if (str_eq(key->text, "every"))
         return read_every(rd, v, b);
@@ -188,23 +188,23 @@ static int read_member(struct reading *rd, const struct ynode *key, const struct
 static int read_one(struct reading *rd, const struct ynode *key, const struct ynode *v)
 {
     struct str name = str_trim(key->text);
-    struct bulletin *b = &rd->b->v[rd->b->n];
+    struct scheduled *b = &rd->b->v[rd->b->n];
     int r = 0;
 
-    if (!name_ok(name, BULLETIN_NAME_MAX) || memchr(name.p, '/', name.len))
+    if (!name_ok(name, SCHEDULED_NAME_MAX) || memchr(name.p, '/', name.len))
         return ytree_fail(rd->t, key, rd->err, "expected the name of a report, up to %d bytes without /",
-                          BULLETIN_NAME_MAX);
-    if (rd->b->n == BULLETINS_MAX)
-        return ytree_fail(rd->t, key, rd->err, "at most %d reports", BULLETINS_MAX);
+                          SCHEDULED_NAME_MAX);
+    if (rd->b->n == SCHEDULES_MAX)
+        return ytree_fail(rd->t, key, rd->err, "at most %d reports", SCHEDULES_MAX);
     if (v->kind != YNODE_MAP || !ynode_get(v, "every"))
         return ytree_fail(rd->t, v, rd->err,
                           "expected {every: day, at: \"08:00\", channel: NAME, what: usage by person}");
-    *b = (struct bulletin){.name = arena_strn(&rd->b->arena, name.p, name.len),
+    *b = (struct scheduled){.name = arena_strn(&rd->b->arena, name.p, name.len),
                            .at = AT_USUAL,
                            .by = BY_PERSON,
                            .idle = true,
                            .chart = true};
-    if (bulletins_find(rd->b, b->name))
+    if (schedules_find(rd->b, b->name))
         return ytree_fail(rd->t, key, rd->err, "this report is there already");
     rd->b->n++; /* its zone is freed with the others */
     for (size_t i = 0; i < v->n && r == 0; i++)
@@ -214,7 +214,7 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
     return r;
 }
 
-int bulletins_read(struct bulletins *b, const struct opt_section *section, const struct channels *channels,
+int schedules_read(struct schedules *b, const struct opt_section *section, const struct channels *channels,
                    struct err *err)
 {
     AUTO_YTREE t = {0};
@@ -234,11 +234,11 @@ int bulletins_read(struct bulletins *b, const struct opt_section *section, const
 /* ---- when ---- */
 
 /* The one that is due on the day on which a period begins: of the period before. */
-static struct bulletin_due due_at(const struct bulletin *b, const struct zone *z, int64_t begin_ms)
+static struct scheduled_due due_at(const struct scheduled *b, const struct zone *z, int64_t begin_ms)
 {
     struct civil c;
     int64_t next_ms;
-    struct bulletin_due d = {.to_ms = begin_ms};
+    struct scheduled_due d = {.to_ms = begin_ms};
 
     d.from_ms = zone_period(z, b->every, 0, begin_ms - 1, &next_ms);
     date_civil(zone_date(z, begin_ms), &c);
@@ -248,11 +248,11 @@ static struct bulletin_due due_at(const struct bulletin *b, const struct zone *z
     return d;
 }
 
-void bulletin_times(const struct bulletin *b, const struct zone *z, int64_t now_ms, struct bulletin_due *ret_last,
-                    struct bulletin_due *ret_next)
+void scheduled_times(const struct scheduled *b, const struct zone *z, int64_t now_ms, struct scheduled_due *ret_last,
+                    struct scheduled_due *ret_next)
 {
     int64_t next_ms, begin_ms = zone_period(z, b->every, 0, now_ms, &next_ms);
-    struct bulletin_due d = due_at(b, z, begin_ms);
+    struct scheduled_due d = due_at(b, z, begin_ms);
 
     if (d.at_ms <= now_ms) {
         *ret_last = d;
@@ -263,7 +263,7 @@ void bulletin_times(const struct bulletin *b, const struct zone *z, int64_t now_
     }
 }
 
-const char *bulletin_label(const struct bulletin *b, const struct zone *z, const struct bulletin_due *d, char out[40])
+const char *scheduled_label(const struct scheduled *b, const struct zone *z, const struct scheduled_due *d, char out[40])
 {
     static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
     char label[24];
@@ -278,26 +278,26 @@ const char *bulletin_label(const struct bulletin *b, const struct zone *z, const
 }
 
 /* Days of another zone, told since, overlap: what is seen to for the most part is. */
-static bool is_seen_to(const struct bulletin_due *d, int64_t done_ms)
+static bool is_seen_to(const struct scheduled_due *d, int64_t done_ms)
 {
     return d->to_ms - done_ms <= (d->to_ms - d->from_ms) / 2;
 }
 
-enum bulletin_step bulletin_step(const struct bulletin *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
-                                 struct bulletin_due *ret, uint32_t *ret_missed)
+enum scheduled_step scheduled_step(const struct scheduled *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
+                                 struct scheduled_due *ret, uint32_t *ret_missed)
 {
-    struct bulletin_due next, before;
+    struct scheduled_due next, before;
 
     *ret_missed = 0;
-    bulletin_times(b, z, now_ms, ret, &next);
+    scheduled_times(b, z, now_ms, ret, &next);
     if (!done_ms)
-        return BULLETIN_BEGIN;
+        return SCHEDULED_BEGIN;
     if (done_ms > now_ms + AHEAD_MS)
-        return BULLETIN_RESET;
+        return SCHEDULED_RESET;
     if (is_seen_to(ret, done_ms))
-        return BULLETIN_WAIT;
+        return SCHEDULED_WAIT;
     before = due_at(b, z, ret->from_ms);
     for (; *ret_missed < MISSED_MAX && !is_seen_to(&before, done_ms); before = due_at(b, z, before.from_ms))
         ++*ret_missed;
-    return now_ms - ret->at_ms > BULLETIN_LATE_MS ? BULLETIN_SKIP : BULLETIN_SEND;
+    return now_ms - ret->at_ms > SCHEDULED_LATE_MS ? SCHEDULED_SKIP : SCHEDULED_SEND;
 }

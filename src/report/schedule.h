@@ -13,12 +13,12 @@
 #include "base/zone.h"
 #include "model/usage.h"
 
-#define BULLETINS_MAX     50
-#define BULLETIN_NAME_MAX 60
-#define BULLETIN_CHANNELS 8
-#define BULLETIN_LATE_MS  86400000ll /* so late one is sent still */
+#define SCHEDULES_MAX     50
+#define SCHEDULED_NAME_MAX 60
+#define SCHEDULED_CHANNELS 8
+#define SCHEDULED_LATE_MS  86400000ll /* so late one is sent still */
 
-struct bulletin {
+struct scheduled {
     const char *name;
     enum period every; /* PERIOD_DAY, PERIOD_WEEK or PERIOD_MONTH */
     int32_t at;        /* minute of the day */
@@ -28,40 +28,40 @@ struct bulletin {
     bool idle, chart;
     const char *filter, *company, *team; /* NULL: all */
     size_t n_channels;
-    const char *channels[BULLETIN_CHANNELS];
+    const char *channels[SCHEDULED_CHANNELS];
 };
 
-struct bulletins;
-struct bulletins *bulletins_new(void);
-void bulletins_free(struct bulletins *b);
+struct schedules;
+struct schedules *schedules_new(void);
+void schedules_free(struct schedules *b);
 /* channels: those there are; NULL: any name will do. 0, or -EINVAL with "path:line:column: sentence"; b is of no use
  * then. */
-int bulletins_read(struct bulletins *b, const struct opt_section *section, const struct channels *channels,
+int schedules_read(struct schedules *b, const struct opt_section *section, const struct channels *channels,
                    struct err *err);
-const struct bulletin *bulletins_all(const struct bulletins *b, size_t *ret_n);
-const struct bulletin *bulletins_find(const struct bulletins *b, const char *name);
-void bulletin_what(const struct bulletin *b, char out[48]); /* "usage by person", "status" */
+const struct scheduled *schedules_all(const struct schedules *b, size_t *ret_n);
+const struct scheduled *schedules_find(const struct schedules *b, const char *name);
+void scheduled_what(const struct scheduled *b, char out[48]); /* "usage by person", "status" */
 
-struct bulletin_due {
+struct scheduled_due {
     int64_t from_ms, to_ms; /* the period */
     int64_t at_ms;          /* when it is due */
 };
 /* The newest that is due at now_ms, and the first after it. z: of b, or the hub's. */
-void bulletin_times(const struct bulletin *b, const struct zone *z, int64_t now_ms, struct bulletin_due *ret_last,
-                    struct bulletin_due *ret_next);
+void scheduled_times(const struct scheduled *b, const struct zone *z, int64_t now_ms, struct scheduled_due *ret_last,
+                    struct scheduled_due *ret_next);
 /* "Saturday 2026-11-14", "week 2026-W46", "2026-10" */
-const char *bulletin_label(const struct bulletin *b, const struct zone *z, const struct bulletin_due *d, char out[40]);
+const char *scheduled_label(const struct scheduled *b, const struct zone *z, const struct scheduled_due *d, char out[40]);
 
-enum bulletin_step {
-    BULLETIN_WAIT,  /* nothing is due */
-    BULLETIN_BEGIN, /* it is new: what is due by now is nobody's concern */
-    BULLETIN_SEND,
-    BULLETIN_SKIP, /* it was due too long ago */
-    BULLETIN_RESET /* done_ms lies in a time that a wrong clock had: begin anew */
+enum scheduled_step {
+    SCHEDULED_WAIT,  /* nothing is due */
+    SCHEDULED_BEGIN, /* it is new: what is due by now is nobody's concern */
+    SCHEDULED_SEND,
+    SCHEDULED_SKIP, /* it was due too long ago */
+    SCHEDULED_RESET /* done_ms lies in a time that a wrong clock had: begin anew */
 };
 /* done_ms: the end of the last period that was seen to; 0: none. Of all but WAIT ret is the newest that is due, and
  * its end is the new done_ms. ret_missed: how many periods before it nobody was told of. */
-enum bulletin_step bulletin_step(const struct bulletin *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
-                                 struct bulletin_due *ret, uint32_t *ret_missed);
+enum scheduled_step scheduled_step(const struct scheduled *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
+                                 struct scheduled_due *ret, uint32_t *ret_missed);
 
 #endif

@@ -27,8 +27,8 @@ struct on_gpu { /* the process on a GPU, as its record will say */
 };
 
 struct back_node {
-    struct cast_node cast;
-    struct inlet_node *in;
+    struct demo_cluster_node cast;
+    struct import_sink_node *in;
     struct gather *gather;
     struct on_gpu *on;
     char key[33];
@@ -37,7 +37,7 @@ struct back_node {
 
 struct backfill {
     const struct simulate_conf *conf;
-    struct inlet *in;
+    struct import_sink *in;
     struct replay *trace;
     struct back_node *nodes;
     int64_t from_ms, to_ms, span_ms;
@@ -72,13 +72,13 @@ static void put_proc(struct backfill *b, struct back_node *n, size_t gpu, bool e
                            .ended = ended,
                            .sm = -1};
 
-    store_put_proc(inlet_store(b->in), &p);
+    store_put_proc(import_sink_store(b->in), &p);
     b->procs++;
 }
 
 static void see_procs(struct backfill *b, struct back_node *n, int64_t at_ms)
 {
-    const struct cast_node *c = &n->cast;
+    const struct demo_cluster_node *c = &n->cast;
     size_t u = 0; /* uses are by slot */
 
     for (size_t i = 0; i < c->n_gpus; i++) {
@@ -103,7 +103,7 @@ static void see_procs(struct backfill *b, struct back_node *n, int64_t at_ms)
 static int seal(struct backfill *b, struct back_node *n, struct err *err)
 {
     struct batch batch;
-    bool hub = inlet_is_hub(b->in);
+    bool hub = import_sink_is_hub(b->in);
     int r = 0;
 
     gather_batch(n->gather, &batch);
@@ -113,7 +113,7 @@ static int seal(struct backfill *b, struct back_node *n, struct err *err)
         batch.n_uses = 0; /* the records say it better: who was there when */
     batch.key.run = n->run;
     batch.key.number = ++n->number;
-    r = inlet_batch(b->in, n->in, &batch, err);
+    r = import_sink_batch(b->in, n->in, &batch, err);
     for (size_t c = 0; c < batch.n_columns; c++) {
         if (!batch.columns[c].have) {
             b->samples += batch.n_ticks;
@@ -130,20 +130,20 @@ static int seal(struct backfill *b, struct back_node *n, struct err *err)
 /* To a hub go the processes with their batch, so a batch ends where they change. */
 static int changed(struct backfill *b, struct back_node *n, struct err *err)
 {
-    if (!inlet_is_hub(b->in) || n->procs_seen == n->cast.procs_changed)
+    if (!import_sink_is_hub(b->in) || n->procs_seen == n->cast.procs_changed)
         return 0;
     n->procs_seen = n->cast.procs_changed;
-    return inlet_procs(b->in, n->in, &n->cast.procs, err);
+    return import_sink_procs(b->in, n->in, &n->cast.procs, err);
 }
 
 static int play_span(struct backfill *b, struct back_node *n, int64_t from_ms, int64_t to_ms, struct err *err)
 {
-    struct gather *spare = inlet_is_hub(b->in) ? gather_new() : NULL;
+    struct gather *spare = import_sink_is_hub(b->in) ? gather_new() : NULL;
     int r = 0;
 
     for (int64_t at = from_ms; at < to_ms && r == 0; at += b->conf->every) {
         uint64_t was = n->cast.procs_changed;
-        cast_tick(&n->cast, at, spare ? spare : n->gather);
+        demo_cluster_tick(&n->cast, at, spare ? spare : n->gather);
         if (spare) { /* the tick belongs to the new list: what came before goes first */
             if (was != n->cast.procs_changed)
                 r = seal(b, n, err);
@@ -170,7 +170,7 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
     struct back_node *n = &b->nodes[i];
     int64_t name[5] = {conf->seed, i, b->from_ms, conf->every, conf->people};
 
-    cast_init(&n->cast, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
+    demo_cluster_init(&n->cast, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
               (unsigned)conf->people, b->from_ms);
     n->cast.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
     n->cast.every_ms = conf->every;
@@ -178,20 +178,20 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
     n->on = mem_zero((size_t)conf->gpus, sizeof(*n->on));
     n->run = fnv64(name, sizeof(name)); /* the same past again is the same run: it counts once */
     node_id_text(&n->cast.id, n->key);
-    int r = inlet_node(b->in, n->key, n->cast.fact.name, &n->in, err);
+    int r = import_sink_node(b->in, n->key, n->cast.fact.name, &n->in, err);
     if (r == 0)
-        r = inlet_facts(b->in, n->in, &n->cast.fact, err);
+        r = import_sink_facts(b->in, n->in, &n->cast.fact, err);
     return r == 0 ? changed(b, n, err) : r;
 }
 
 static int end_node(struct backfill *b, struct back_node *n, struct err *err)
 {
-    if (inlet_is_hub(b->in))
+    if (import_sink_is_hub(b->in))
         return 0;
     for (size_t i = 0; i < n->cast.n_gpus; i++)
         if (n->on[i].any)
             put_proc(b, n, i, false);
-    return inlet_procs(b->in, n->in, &n->cast.procs, err);
+    return import_sink_procs(b->in, n->in, &n->cast.procs, err);
 }
 
 static int play(struct backfill *b, struct err *err)
@@ -214,7 +214,7 @@ static int play(struct backfill *b, struct err *err)
         r = end_node(b, &b->nodes[i], err);
     if (r == 0) {
         progress_start(&b->progress, "making it small", "steps", 0, conf->quiet);
-        r = inlet_finish(b->in, true, err);
+        r = import_sink_finish(b->in, true, err);
     }
     return r;
 }
@@ -245,17 +245,17 @@ int backfill_run(const struct simulate_conf *conf, struct err *err)
         return err_set(err, -EINVAL, "--backfill: that is before 1970");
     int r = replay_load(&b.trace, trace_text(), "the recorded trace", err);
     if (r == 0)
-        r = inlet_open(&b.in, conf->data, &client, err);
+        r = import_sink_open(&b.in, conf->data, &client, err);
     progress_start(&b.progress, "backfill", "ms", b.to_ms - b.from_ms, conf->quiet);
     b.nodes = mem_zero((size_t)conf->nodes, sizeof(*b.nodes));
     if (r == 0)
         r = play(&b, err);
     progress_end(&b.progress);
-    inlet_close(b.in);
+    import_sink_close(b.in);
     for (int64_t i = 0; i < conf->nodes; i++) {
         gather_free(b.nodes[i].gather);
         free(b.nodes[i].on);
-        cast_fini(&b.nodes[i].cast);
+        demo_cluster_fini(&b.nodes[i].cast);
     }
     free(b.nodes);
     replay_free(b.trace);

@@ -35,7 +35,7 @@ struct waiting { /* a batch not yet acknowledged */
 
 struct sim_node {
     struct sim *sim;
-    struct cast_node cast;
+    struct demo_cluster_node cast;
     struct gather *gather;
     uint64_t run, number, facts_id, procs_id, procs_seen;
     struct buf facts, procs; /* frames, sent when new or asked for */
@@ -151,7 +151,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     } else {
         if (!gather_ticks(n->gather) && n->number)
             n->began_ms = mono; /* the first batch is one tick, so that a screen fills at once */
-        cast_tick(&n->cast, clock_wall_ms(), n->gather);
+        demo_cluster_tick(&n->cast, clock_wall_ms(), n->gather);
         refresh_procs(n);
         if (mono + s->conf->tick - n->began_ms >= n->interval_ms || n->n_waiting > WAITING_MAX)
             seal(n);
@@ -230,7 +230,7 @@ static void put_hello(struct sim_node *n, struct buf *out)
                       .state_since_ms = n->cast.boot_ms,
                       .backlog = (uint32_t)n->n_waiting};
     mem_copy_str(h.name, sizeof(h.name), n->cast.fact.name);
-    if (n->cast.trouble == CAST_HUNG) {
+    if (n->cast.trouble == DEMO_CLUSTER_HUNG) {
         h.collect = COLLECT_HUNG;
         h.state_since_ms = n->hung_since_ms;
         mem_copy_str(h.why, sizeof(h.why), "driver does not answer");
@@ -241,7 +241,7 @@ static void put_hello(struct sim_node *n, struct buf *out)
 static void send_next(struct sim_node *n)
 {
     struct sim *s = n->sim;
-    if (n->busy || evtimer_pending(n->retry, NULL) || (!n->n_waiting && n->cast.trouble != CAST_HUNG && !n->send_facts))
+    if (n->busy || evtimer_pending(n->retry, NULL) || (!n->n_waiting && n->cast.trouble != DEMO_CLUSTER_HUNG && !n->send_facts))
         return;
     AUTO_BUF body = BUF_INIT(WIRE_BODY_MAX);
     wire_start(&body);
@@ -291,7 +291,7 @@ static void begin_end(struct sim *s)
     s->ending = true;
     s->drain_ms = clock_mono_ms() + s->conf->drain;
     for (int64_t i = 0; i < s->conf->nodes; i++)
-        if (s->nodes[i].cast.trouble != CAST_DOWN)
+        if (s->nodes[i].cast.trouble != DEMO_CLUSTER_DOWN)
             event_active(s->nodes[i].tick, EV_TIMEOUT, 1);
 }
 
@@ -348,9 +348,9 @@ static void start_node(struct sim *s, int64_t i, const char *token)
     int64_t now = clock_wall_ms(), mono = clock_mono_ms();
     n->sim = s;
     if (s->conf->demo)
-        cast_init_demo(&n->cast, s->trace, (unsigned)i, now);
+        demo_cluster_init_demo(&n->cast, s->trace, (unsigned)i, now);
     else
-        cast_init(&n->cast, s->trace, s->conf->prefix, (unsigned)i, (unsigned)s->conf->gpus, (uint64_t)s->conf->seed,
+        demo_cluster_init(&n->cast, s->trace, s->conf->prefix, (unsigned)i, (unsigned)s->conf->gpus, (uint64_t)s->conf->seed,
                   (unsigned)s->conf->people, now);
     n->cast.fact.tick_ms = (int32_t)s->conf->tick;
     n->hung_since_ms = now - INT64_C(4) * 60000;
@@ -366,7 +366,7 @@ static void start_node(struct sim *s, int64_t i, const char *token)
     n->retry = evtimer_new(s->base, on_retry, n);
     n->conn = evhttp_connection_base_new(s->base, NULL, s->host, (unsigned short)s->port);
     evhttp_connection_set_timeout(n->conn, TIMEOUT_S);
-    if (n->cast.trouble == CAST_DOWN)
+    if (n->cast.trouble == DEMO_CLUSTER_DOWN)
         return;
     /* Spread over one tick, so that nodes arrive evenly. */
     int64_t wait = s->conf->tick * i / s->conf->nodes;
@@ -389,7 +389,7 @@ static void stop_node(struct sim_node *n)
     buf_fini(&n->facts);
     buf_fini(&n->procs);
     gather_free(n->gather);
-    cast_fini(&n->cast);
+    demo_cluster_fini(&n->cast);
     free(n->auth);
 }
 
@@ -531,7 +531,7 @@ int cmd_simulate(int argc, char **argv)
         goto out;
     }
     if (conf.demo)
-        conf.nodes = CAST_DEMO_NODES;
+        conf.nodes = DEMO_CLUSTER_DEMO_NODES;
     if (conf.data && !conf.backfill)
         r = err_set(&err, -EINVAL, "--data goes with --backfill");
     else

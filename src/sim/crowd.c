@@ -32,7 +32,7 @@
 enum { FREE_RANGE = 200 }; /* 127.A.B.C: the last number of an address, so that each node has one of its own */
 
 struct actor {
-    struct cast_node cast;
+    struct demo_cluster_node cast;
     struct gather *gather;
     struct buf frame; /* the newest batch, as nobody's */
     uint64_t made, samples, procs_id, procs_seen;
@@ -105,7 +105,7 @@ static void actor_seal(struct crowd *c, struct actor *a)
 
 static void actor_tick(struct crowd *c, struct actor *a, bool last)
 {
-    cast_tick(&a->cast, clock_wall_ms(), a->gather);
+    demo_cluster_tick(&a->cast, clock_wall_ms(), a->gather);
     if (a->procs_seen != a->cast.procs_changed || !a->procs_id) {
         AUTO_BUF scratch = BUF_INIT(WIRE_BODY_MAX);
         wire_put_procs(&scratch, &a->cast.id, &a->cast.procs, &a->procs_id);
@@ -429,8 +429,8 @@ static int allow_files(int64_t nodes, struct err *err)
 static void member_start(struct crowd *c, int64_t i, const char *token)
 {
     struct member *m = &c->members[i];
-    struct cast_node own;
-    cast_init(&own, c->actors[0].cast.trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus,
+    struct demo_cluster_node own;
+    demo_cluster_init(&own, c->actors[0].cast.trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus,
               (uint64_t)c->conf->seed, (unsigned)c->conf->people, clock_wall_ms());
     own.fact.tick_ms = (int32_t)c->conf->tick;
     *m = (struct member){.fd = -1,
@@ -442,7 +442,7 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
                          .token = mem_str(token),
                          .facts = BUF_INIT(WIRE_BODY_MAX)};
     wire_put_facts(&m->facts, &m->id, &own.fact, &m->facts_id);
-    cast_fini(&own);
+    demo_cluster_fini(&own);
     member_due(c, m, (size_t)i * c->n_slots / (size_t)c->conf->nodes);
 }
 
@@ -473,7 +473,7 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
     c->actors = mem_zero((size_t)c->conf->actors, sizeof(*c->actors));
     for (int64_t i = 0; i < c->conf->actors; i++) {
         struct actor *a = &c->actors[i];
-        cast_init(&a->cast, trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus, (uint64_t)c->conf->seed,
+        demo_cluster_init(&a->cast, trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus, (uint64_t)c->conf->seed,
                   (unsigned)c->conf->people, clock_wall_ms());
         a->gather = gather_new();
         a->frame = BUF_INIT(WIRE_BODY_MAX);
@@ -490,7 +490,7 @@ static void stop(struct crowd *c)
         member_stop(&c->members[i]);
     for (int64_t i = 0; i < c->conf->actors; i++) {
         gather_free(c->actors[i].gather);
-        cast_fini(&c->actors[i].cast);
+        demo_cluster_fini(&c->actors[i].cast);
         buf_fini(&c->actors[i].frame);
     }
     wire_enc_free(c->enc);

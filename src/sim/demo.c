@@ -19,13 +19,13 @@
 static int make_past(const char *dir, int64_t nodes, int64_t length_ms, int64_t until_ms, struct err *err)
 {
     AUTO_FREE char *data = mem_str(dir);
-    char prefix[] = CAST_DEMO_PREFIX, until[32];
+    char prefix[] = DEMO_CLUSTER_DEMO_PREFIX, until[32];
     struct simulate_conf conf = {.data = data,
                                  .prefix = prefix,
                                  .until = until,
                                  .nodes = nodes,
-                                 .gpus = CAST_DEMO_GPUS,
-                                 .seed = CAST_DEMO_SEED,
+                                 .gpus = DEMO_CLUSTER_DEMO_GPUS,
+                                 .seed = DEMO_CLUSTER_DEMO_SEED,
                                  .backfill = length_ms,
                                  .every = MINUTE_MS,
                                  .quiet = true};
@@ -71,20 +71,20 @@ int demo_prepare(const char *dir, struct err *err)
 {
     struct store *s = NULL;
     struct replay *trace = NULL;
-    struct cast_node cast = {0};
+    struct demo_cluster_node cast = {0};
     AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
     int64_t now = clock_wall_ms();
     AUTO_FREE char *history = mem_fmt("%s/history.db", dir);
     bool fresh = access(history, F_OK) < 0;
     int r = file_mkdirs(dir, 0700, err);
     if (r == 0 && fresh)
-        r = make_past(dir, CAST_DEMO_NODES, PAST_MS - SILENT_FOR_MS, now - SILENT_FOR_MS, err);
+        r = make_past(dir, DEMO_CLUSTER_DEMO_NODES, PAST_MS - SILENT_FOR_MS, now - SILENT_FOR_MS, err);
     if (r == 0 && fresh) /* the sixth has been silent since */
-        r = make_past(dir, CAST_DEMO_NODES - 1, SILENT_FOR_MS, now, err);
+        r = make_past(dir, DEMO_CLUSTER_DEMO_NODES - 1, SILENT_FOR_MS, now, err);
     if (r < 0 || (r = replay_load(&trace, trace_text(), "the recorded trace", err)) < 0 ||
         (r = store_open(&s, &(struct store_conf){.dir = dir, .commit_ms = 1}, NULL, err)) < 0)
         goto out;
-    cast_init_demo(&cast, trace, CAST_DEMO_NODES - 1, now);
+    demo_cluster_init_demo(&cast, trace, DEMO_CLUSTER_DEMO_NODES - 1, now);
     struct store_node n = {.first_ms = now - 86400000,
                            .last_ms = now - SILENT_FOR_MS,
                            .demo = true,
@@ -98,7 +98,7 @@ int demo_prepare(const char *dir, struct err *err)
     r = store_flush(s, err);
 out:
     store_close(s);
-    cast_fini(&cast);
+    demo_cluster_fini(&cast);
     replay_free(trace);
     return r;
 }

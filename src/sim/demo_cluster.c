@@ -40,7 +40,7 @@ static void person(unsigned who, char out[16])
         snprintf(out, 16, "%s%c", first[name], last[letter]);
 }
 
-struct cast_gpu {
+struct demo_cluster_gpu {
     int scene; /* -1: nobody */
     int64_t offset_ms, mem_add;
     int64_t until_ms; /* job's end, or when a free GPU may be taken again */
@@ -56,7 +56,7 @@ static int pick(struct prng *g, int n)
 }
 
 /* A job takes `count` GPUs from `first` on; they play the same stretch a moment apart, as one job's GPUs do. */
-static void start_job(struct cast_node *n, size_t first, size_t count, int scene, unsigned who, int64_t start_ms,
+static void start_job(struct demo_cluster_node *n, size_t first, size_t count, int scene, unsigned who, int64_t start_ms,
                       int64_t until_ms)
 {
     const struct scene *s = &scenes[scene];
@@ -75,7 +75,7 @@ static void start_job(struct cast_node *n, size_t first, size_t count, int scene
     int64_t mem = s->mem_min + pick(&n->rng, (int)(s->mem_max - s->mem_min) + 1);
     int64_t offset = pick(&n->rng, (int)(s->to_ms - s->from_ms));
     for (size_t i = first; i < first + count && i < n->n_gpus; i++)
-        n->gpus[i] = (struct cast_gpu){.scene = scene,
+        n->gpus[i] = (struct demo_cluster_gpu){.scene = scene,
                                        .offset_ms = offset + pick(&n->rng, 400),
                                        .mem_add = (mem << 30) + ((int64_t)pick(&n->rng, 200) << 20),
                                        .until_ms = until_ms,
@@ -86,10 +86,10 @@ static void start_job(struct cast_node *n, size_t first, size_t count, int scene
     n->procs_changed++;
 }
 
-static void end_job(struct cast_node *n, uint16_t proc, int64_t now_ms)
+static void end_job(struct demo_cluster_node *n, uint16_t proc, int64_t now_ms)
 {
     for (size_t i = 0; i < n->n_gpus; i++) {
-        struct cast_gpu *g = &n->gpus[i];
+        struct demo_cluster_gpu *g = &n->gpus[i];
         if (g->scene < 0)
             continue;
         if (g->proc == proc) {
@@ -105,7 +105,7 @@ static void end_job(struct cast_node *n, uint16_t proc, int64_t now_ms)
 }
 
 /* Who: of a few anybody; of many some come often and most seldom, and who comes often changes by the week. */
-static unsigned somebody(struct cast_node *n, int64_t now_ms)
+static unsigned somebody(struct demo_cluster_node *n, int64_t now_ms)
 {
     if (!n->people)
         return (unsigned)pick(&n->rng, (int)ARRAY_LEN(people));
@@ -114,7 +114,7 @@ static unsigned somebody(struct cast_node *n, int64_t now_ms)
 }
 
 /* Somebody comes: a whole node now and then, mostly one to four GPUs next to each other. */
-static void maybe_start(struct cast_node *n, size_t at, int64_t now_ms)
+static void maybe_start(struct demo_cluster_node *n, size_t at, int64_t now_ms)
 {
     size_t room = 0;
     while (at + room < n->n_gpus && n->gpus[at + room].scene < 0 && n->gpus[at + room].until_ms <= now_ms)
@@ -126,10 +126,10 @@ static void maybe_start(struct cast_node *n, size_t at, int64_t now_ms)
     start_job(n, at, MIN(want, MAX(room, 1)), scene, somebody(n, now_ms), now_ms, now_ms + length);
 }
 
-static void direct(struct cast_node *n, int64_t now_ms)
+static void direct(struct demo_cluster_node *n, int64_t now_ms)
 {
     for (size_t i = 0; i < n->n_gpus; i++) {
-        struct cast_gpu *g = &n->gpus[i];
+        struct demo_cluster_gpu *g = &n->gpus[i];
         if (n->calm || g->until_ms > now_ms)
             continue;
         if (g->scene >= 0)
@@ -139,7 +139,7 @@ static void direct(struct cast_node *n, int64_t now_ms)
     }
 }
 
-static void set_facts(struct cast_node *n, const char *prefix, unsigned no, unsigned gpus, int64_t now_ms)
+static void set_facts(struct demo_cluster_node *n, const char *prefix, unsigned no, unsigned gpus, int64_t now_ms)
 {
     struct node_fact *f = &n->fact;
     struct buf name = BUF_INIT(NAME_MAX_LEN);
@@ -173,10 +173,10 @@ static void set_facts(struct cast_node *n, const char *prefix, unsigned no, unsi
     n->boot_ms = now_ms - (int64_t)(86400000.0 * (2 + 60 * prng_unit(&n->rng)));
 }
 
-static void init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
+static void init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
                  uint64_t seed, int64_t now_ms)
 {
-    *n = (struct cast_node){.trace = trace,
+    *n = (struct demo_cluster_node){.trace = trace,
                             .rng = {seed * 1000003 + no},
                             .n_gpus = gpus,
                             .next_pid = PIDS_START,
@@ -189,11 +189,11 @@ static void init(struct cast_node *n, const struct replay *trace, const char *pr
     n->gpus = mem_zero(gpus, sizeof(*n->gpus));
     n->uses = mem_zero(gpus, sizeof(*n->uses));
     for (unsigned i = 0; i < gpus; i++)
-        n->gpus[i] = (struct cast_gpu){.scene = -1, .energy_mj = (int64_t)(prng_next(&n->rng) % 900000000000ull)};
+        n->gpus[i] = (struct demo_cluster_gpu){.scene = -1, .energy_mj = (int64_t)(prng_next(&n->rng) % 900000000000ull)};
     set_facts(n, prefix, no, gpus, now_ms);
 }
 
-void cast_init(struct cast_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
+void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
                uint64_t seed, unsigned n_people, int64_t now_ms)
 {
     init(n, trace, prefix, no, gpus, seed, now_ms);
@@ -204,7 +204,7 @@ void cast_init(struct cast_node *n, const struct replay *trace, const char *pref
 }
 
 /* The demo's opening: what a lab looks like on a working day, with its troubles. */
-void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no, int64_t now_ms)
+void demo_cluster_init_demo(struct demo_cluster_node *n, const struct replay *trace, unsigned no, int64_t now_ms)
 {
     static const struct {
         unsigned char node, first, count, scene, who;
@@ -216,18 +216,18 @@ void cast_init_demo(struct cast_node *n, const struct replay *trace, unsigned no
         {3, 2, 1, SCENE_DIFFUSE, 4, 12, 25},   {3, 4, 1, SCENE_EVAL, 7, 3, 9},
         {4, 0, 4, SCENE_TRAIN, 0, 90, 9000},   {5, 0, 2, SCENE_TUNE, 2, 50, 9000},
     };
-    init(n, trace, CAST_DEMO_PREFIX, no, CAST_DEMO_GPUS, CAST_DEMO_SEED, now_ms);
+    init(n, trace, DEMO_CLUSTER_DEMO_PREFIX, no, DEMO_CLUSTER_DEMO_GPUS, DEMO_CLUSTER_DEMO_SEED, now_ms);
     for (unsigned i = 0; i < n->n_gpus; i++)
         n->gpus[i].until_ms = now_ms + 600000 + pick(&n->rng, 3600000);
     for (size_t i = 0; i < ARRAY_LEN(opening); i++)
         if (opening[i].node == no)
             start_job(n, opening[i].first, opening[i].count, opening[i].scene, opening[i].who,
                       now_ms - opening[i].ago_min * 60000ll, now_ms + opening[i].left_min * 60000ll);
-    n->trouble = no == 4 ? CAST_HUNG : no == 5 ? CAST_DOWN : CAST_WELL;
-    n->calm = n->trouble != CAST_WELL;
+    n->trouble = no == 4 ? DEMO_CLUSTER_HUNG : no == 5 ? DEMO_CLUSTER_DOWN : DEMO_CLUSTER_WELL;
+    n->calm = n->trouble != DEMO_CLUSTER_WELL;
 }
 
-void cast_fini(struct cast_node *n)
+void demo_cluster_fini(struct demo_cluster_node *n)
 {
     if (!n)
         return;
@@ -235,13 +235,13 @@ void cast_fini(struct cast_node *n)
     proc_list_fini(&n->procs);
     free(n->uses);
     free(n->gpus);
-    *n = (struct cast_node){0};
+    *n = (struct demo_cluster_node){0};
 }
 
-static void play_gpu(struct cast_node *n, size_t i, int64_t at_ms, struct gather *g)
+static void play_gpu(struct demo_cluster_node *n, size_t i, int64_t at_ms, struct gather *g)
 {
     static const int64_t idle_from_ms = 500, idle_to_ms = 14000;
-    struct cast_gpu *gpu = &n->gpus[i];
+    struct demo_cluster_gpu *gpu = &n->gpus[i];
     int64_t from = idle_from_ms, to = idle_to_ms;
     if (gpu->scene >= 0) {
         from = scenes[gpu->scene].from_ms;
@@ -270,7 +270,7 @@ static void play_gpu(struct cast_node *n, size_t i, int64_t at_ms, struct gather
                                                  .sm = sample_has(&s, M_util) ? (int32_t)s.v[M_util] : -1};
 }
 
-static void play_node(struct cast_node *n, int64_t at_ms, struct gather *g)
+static void play_node(struct demo_cluster_node *n, int64_t at_ms, struct gather *g)
 {
     struct sample s = {0};
     int64_t jobs = (int64_t)n->procs.n;
@@ -288,14 +288,14 @@ static void play_node(struct cast_node *n, int64_t at_ms, struct gather *g)
     gather_sample(g, 0, &s);
 }
 
-void cast_tick(struct cast_node *n, int64_t at_ms, struct gather *g)
+void demo_cluster_tick(struct demo_cluster_node *n, int64_t at_ms, struct gather *g)
 {
     direct(n, at_ms);
     if (!gather_tick(g, at_ms))
         return;
     play_node(n, at_ms, g);
     n->n_uses = 0;
-    if (n->trouble != CAST_HUNG)
+    if (n->trouble != DEMO_CLUSTER_HUNG)
         for (size_t i = 0; i < n->n_gpus; i++)
             play_gpu(n, i, at_ms, g);
     gather_uses(g, n->uses, n->n_uses);

@@ -32,7 +32,7 @@ static bool dressed(struct str s, struct buf *out, size_t *ret)
 }
 
 /* "<@U1>" or "<@U1|kim>" is a person, or nobody we know. */
-static void mentioned(struct str in, const struct census *c, struct buf *out)
+static void mentioned(struct str in, const struct people *c, struct buf *out)
 {
     char id[64];
     struct str one;
@@ -44,7 +44,7 @@ static void mentioned(struct str in, const struct census *c, struct buf *out)
     buf_addf(out, "%s%s", person ? "" : "@", person ? person : id);
 }
 
-static void undress(struct str in, const struct census *c, struct buf *out)
+static void undress(struct str in, const struct people *c, struct buf *out)
 {
     size_t used;
 
@@ -342,10 +342,10 @@ void say_json(struct buf *out, const struct say_answer *a)
     buf_addc(out, '\n');
 }
 
-const char *say_person(const struct census *c, const char *slack_id, const char *mail)
+const char *say_person(const struct people *c, const char *slack_id, const char *mail)
 {
     size_t n;
-    const struct person *v = census_persons(c, &n);
+    const struct person *v = people_persons(c, &n);
 
     for (size_t i = 0; slack_id && slack_id[0] && i < n; i++)
         if (v[i].slack && strcmp(v[i].slack, slack_id) == 0)

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-struct census;
+struct people;
 struct zone;
 
 #define SAY_TEXT_MAX  2000
@@ -47,7 +47,7 @@ struct say_ask {
     int64_t now_ms;
     const struct say_conf *conf;                 /* NULL: say_usual */
     const struct zone *zone;                     /* NULL: UTC */
-    const struct census *census;                 /* NULL: nobody is told of */
+    const struct people *census;                 /* NULL: nobody is told of */
     const char *name, *url;                      /* the cluster's; where the page is, NULL: not known */
     bool (*is_node)(void *arg, struct str name); /* NULL: none is */
     void *arg;
@@ -97,6 +97,6 @@ void say_told(struct buf *out, const struct message *m);
  * The person with that Slack id ("U0123"), or with that mail; NULL: nobody. Names in Slack are not asked: everybody
  * chooses his own.
  */
-const char *say_person(const struct census *c, const char *slack_id, const char *mail);
+const char *say_person(const struct people *c, const char *slack_id, const char *mail);
 
 #endif

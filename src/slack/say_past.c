@@ -62,11 +62,11 @@ static bool take_last(struct str word, struct str *rest, int64_t *ret)
 /* ---- usage ---- */
 
 /* Whose: as the API's parameter; NULL: a person. */
-static const char *group_of(const struct census *c, const char *name)
+static const char *group_of(const struct people *c, const char *name)
 {
     for (int k = 0; k < GROUP_KINDS; k++) {
         size_t n;
-        const char *const *names = census_group_names(c, (enum group_kind)k, &n);
+        const char *const *names = people_group_names(c, (enum group_kind)k, &n);
         for (size_t i = 0; i < n; i++)
             if (strcmp(names[i], name) == 0)
                 return group_words[k];
@@ -123,7 +123,7 @@ static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
             return false;
         }
     }
-    if (u->whom && !u->kind && !census_find(s->ask.census, u->whom))
+    if (u->whom && !u->kind && !people_find(s->ask.census, u->whom))
         u->kind = group_of(s->ask.census, u->whom);
     return true;
 }

@@ -35,9 +35,9 @@ struct store_ops {
     void (*notes_put)(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg);
     int (*notes)(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
                  struct err *err);
-    void (*hold_put)(struct store *s, const struct hold *h, store_done_fn *done, void *arg);
-    int (*hold_get)(struct store *s, int64_t id, struct hold **ret, struct err *err);
-    int (*holds)(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+    void (*booking_put)(struct store *s, const struct booking *h, store_done_fn *done, void *arg);
+    int (*booking_get)(struct store *s, int64_t id, struct booking **ret, struct err *err);
+    int (*holds)(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                  void *arg, struct err *err);
     void (*usage_put)(struct store *s, const struct usage_put *u);
     void (*usage_mark)(struct store *s, const char *node, int64_t at_ms, int64_t seq);

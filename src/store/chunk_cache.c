@@ -11,26 +11,26 @@
 #define FIRST_READ 1024u /* most heads are smaller */
 #define HEAD_MAX   (8u << 20)
 
-struct shelf {
-    struct shelf_group *slots[SLOTS];
-    struct shelf_group *newest, *oldest;
+struct chunk_cache {
+    struct chunk_cache_group *slots[SLOTS];
+    struct chunk_cache_group *newest, *oldest;
     size_t bytes, max_bytes;
     struct buf room; /* of a column that is not kept */
 };
 
-struct shelf *shelf_new(size_t max_bytes)
+struct chunk_cache *chunk_cache_new(size_t max_bytes)
 {
-    struct shelf *s = mem_zero(1, sizeof(*s));
+    struct chunk_cache *s = mem_zero(1, sizeof(*s));
 
     s->max_bytes = max_bytes;
     s->room = BUF_INIT(CHUNK_BYTES_MAX);
     return s;
 }
 
-static void group_free(struct shelf_group *g)
+static void group_free(struct chunk_cache_group *g)
 {
     for (size_t i = 0; i < g->n; i++) {
-        struct shelf_chunk *c = &g->v[i];
+        struct chunk_cache_chunk *c = &g->v[i];
         for (size_t k = 0; c->columns && k < c->c.n_columns; k++)
             free(c->columns[k]);
         free(c->columns);
@@ -41,9 +41,9 @@ static void group_free(struct shelf_group *g)
     free(g);
 }
 
-void shelf_reset(struct shelf *s)
+void chunk_cache_reset(struct chunk_cache *s)
 {
-    for (struct shelf_group *g = s->newest, *next; g; g = next) {
+    for (struct chunk_cache_group *g = s->newest, *next; g; g = next) {
         next = g->older;
         group_free(g);
     }
@@ -52,29 +52,29 @@ void shelf_reset(struct shelf *s)
     s->bytes = 0;
 }
 
-void shelf_free(struct shelf *s)
+void chunk_cache_free(struct chunk_cache *s)
 {
     if (!s)
         return;
-    shelf_reset(s);
+    chunk_cache_reset(s);
     buf_fini(&s->room);
     free(s);
 }
 
-static struct shelf_group **slot_of(struct shelf *s, const char *node, int tier, int64_t bucket)
+static struct chunk_cache_group **slot_of(struct chunk_cache *s, const char *node, int tier, int64_t bucket)
 {
     uint64_t h = crc32c((uint32_t)tier, node, strlen(node)) ^ (uint64_t)(bucket / 1000) * 0x9e3779b97f4a7c15u;
 
     return &s->slots[(h ^ h >> 32) % SLOTS];
 }
 
-static void unlink_group(struct shelf *s, struct shelf_group *g)
+static void unlink_group(struct chunk_cache *s, struct chunk_cache_group *g)
 {
     *(g->newer ? &g->newer->older : &s->newest) = g->older;
     *(g->older ? &g->older->newer : &s->oldest) = g->newer;
 }
 
-static void link_newest(struct shelf *s, struct shelf_group *g)
+static void link_newest(struct chunk_cache *s, struct chunk_cache_group *g)
 {
     g->newer = NULL;
     g->older = s->newest;
@@ -83,10 +83,10 @@ static void link_newest(struct shelf *s, struct shelf_group *g)
 }
 
 /* All but the newest, which is in use. */
-static void evict(struct shelf *s)
+static void evict(struct chunk_cache *s)
 {
     while (s->bytes > s->max_bytes && s->oldest != s->newest) {
-        struct shelf_group *g = s->oldest, **at = slot_of(s, g->node, g->tier, g->bucket);
+        struct chunk_cache_group *g = s->oldest, **at = slot_of(s, g->node, g->tier, g->bucket);
         while (*at != g)
             at = &(*at)->chain;
         *at = g->chain;
@@ -98,15 +98,15 @@ static void evict(struct shelf *s)
 
 struct loading {
     struct chunks *db;
-    struct shelf_group *g;
+    struct chunk_cache_group *g;
 };
 
 static int note_chunk(void *arg, const struct chunk_row *row)
 {
-    struct shelf_group *g = ((struct loading *)arg)->g;
+    struct chunk_cache_group *g = ((struct loading *)arg)->g;
 
     VEC_ROOM(g->v, g->n, g->cap);
-    g->v[g->n++] = (struct shelf_chunk){.id = row->id,
+    g->v[g->n++] = (struct chunk_cache_chunk){.id = row->id,
                                         .from_ms = row->from_ms,
                                         .to_ms = row->to_ms,
                                         .log = row->log,
@@ -116,7 +116,7 @@ static int note_chunk(void *arg, const struct chunk_row *row)
 }
 
 /* The head of one: 0, or -errno of the database. */
-static int load_head(struct chunks *db, struct shelf_chunk *c, size_t *ret_bytes)
+static int load_head(struct chunks *db, struct chunk_cache_chunk *c, size_t *ret_bytes)
 {
     size_t size = c->c.bytes.len, first = MIN(size, FIRST_READ), len;
 
@@ -145,7 +145,7 @@ static int load_head(struct chunks *db, struct shelf_chunk *c, size_t *ret_bytes
     return 0;
 }
 
-static int load_group(struct chunks *db, struct shelf_group *g)
+static int load_group(struct chunks *db, struct chunk_cache_group *g)
 {
     struct loading x = {db, g};
     int64_t id;
@@ -162,9 +162,9 @@ static int load_group(struct chunks *db, struct shelf_group *g)
     return r;
 }
 
-int shelf_get(struct shelf *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct shelf_group **ret)
+int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct chunk_cache_group **ret)
 {
-    struct shelf_group **slot = slot_of(s, node, tier, bucket), *g = *slot;
+    struct chunk_cache_group **slot = slot_of(s, node, tier, bucket), *g = *slot;
 
     while (g && (g->tier != tier || g->bucket != bucket || strcmp(g->node, node) != 0))
         g = g->chain;
@@ -192,7 +192,7 @@ int shelf_get(struct shelf *s, struct chunks *db, const char *node, int tier, in
     return 0;
 }
 
-int shelf_column(struct shelf *s, struct chunks *db, struct shelf_group *g, struct shelf_chunk *c, size_t column,
+int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g, struct chunk_cache_chunk *c, size_t column,
                  struct str *ret)
 {
     const struct chunk_part *p = &c->c.columns[column];

@@ -11,7 +11,7 @@
 #include "codec/chunk.h"
 #include "store/chunks.h"
 
-struct shelf_chunk {
+struct chunk_cache_chunk {
     int64_t id, from_ms, to_ms, log;
     struct chunk c; /* its head */
     bool summed;    /* as chunk_row.summed */
@@ -20,27 +20,27 @@ struct shelf_chunk {
     char **columns; /* bytes of those kept, NULL: not yet */
 };
 
-struct shelf_group { /* the chunks of a node in a bucket of a tier */
+struct chunk_cache_group { /* the chunks of a node in a bucket of a tier */
     char node[NODE_KEY_MAX];
     int tier;
     int64_t bucket;
     size_t n, cap, bytes;
-    struct shelf_chunk *v;
-    struct shelf_group *chain; /* in its slot */
-    struct shelf_group *newer, *older;
+    struct chunk_cache_chunk *v;
+    struct chunk_cache_group *chain; /* in its slot */
+    struct chunk_cache_group *newer, *older;
 };
 
-struct shelf;
-struct shelf *shelf_new(size_t max_bytes);
-void shelf_free(struct shelf *s);
-void shelf_reset(struct shelf *s);
+struct chunk_cache;
+struct chunk_cache *chunk_cache_new(size_t max_bytes);
+void chunk_cache_free(struct chunk_cache *s);
+void chunk_cache_reset(struct chunk_cache *s);
 
 /* From the shelf or the database; good until the next call. 0 or -errno. */
-int shelf_get(struct shelf *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct shelf_group **ret);
+int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct chunk_cache_group **ret);
 /*
  * A column's bytes, good until the next call, not checked. -EBADMSG: they are not there; -errno.
  */
-int shelf_column(struct shelf *s, struct chunks *db, struct shelf_group *g, struct shelf_chunk *c, size_t column,
+int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g, struct chunk_cache_chunk *c, size_t column,
                  struct str *ret);
 
 #endif

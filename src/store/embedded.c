@@ -243,10 +243,10 @@ static void embedded_notes_put(struct store *s, const struct note *v, size_t n, 
         embedded_refuse(emb(s), done, arg);
 }
 
-static void embedded_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
+static void embedded_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg)
 {
     if (emb(s)->w)
-        writer_put_hold(emb(s)->w, h, done, arg);
+        writer_put_booking(emb(s)->w, h, done, arg);
     else
         embedded_refuse(emb(s), done, arg);
 }
@@ -259,13 +259,13 @@ static int embedded_notes(struct store *s, int32_t kind, bool open, void (*each)
     return records_notes(emb(s)->rec, kind, open, each, arg, err);
 }
 
-static int embedded_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
+static int embedded_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err)
 {
-    return records_hold(emb(s)->rec, id, ret, err);
+    return records_booking(emb(s)->rec, id, ret, err);
 }
 
 static int embedded_holds(struct store *s, int64_t from_ms, int64_t to_ms,
-                          void (*each)(void *arg, const struct hold *h), void *arg, struct err *err)
+                          void (*each)(void *arg, const struct booking *h), void *arg, struct err *err)
 {
     return records_holds(emb(s)->rec, from_ms, to_ms, each, arg, err);
 }
@@ -534,8 +534,8 @@ static const struct store_ops embedded_ops = {
     .jobs = embedded_jobs,
     .notes_put = embedded_notes_put,
     .notes = embedded_notes,
-    .hold_put = embedded_hold_put,
-    .hold_get = embedded_hold_get,
+    .booking_put = embedded_booking_put,
+    .booking_get = embedded_booking_get,
     .holds = embedded_holds,
     .usage_put = embedded_usage_put,
     .usage_mark = embedded_usage_mark,

@@ -58,8 +58,8 @@ static int group_put_record(struct store_op *op, struct records *r, struct log *
         return o->told.result;
     }
     case OP_HOLD: {
-        struct op_hold *o = (struct op_hold *)op;
-        o->told.result = records_put_hold(r, &o->h);
+        struct op_booking *o = (struct op_booking *)op;
+        o->told.result = records_put_booking(r, &o->h);
         return o->told.result;
     }
     case OP_NOTES: {

@@ -51,7 +51,7 @@ struct ram {
     VEC(struct ram_proc) procs;
     VEC(struct ram_event) events;
     VEC(struct job_fact *) jobs;
-    VEC(struct hold *) holds;
+    VEC(struct booking *) holds;
     VEC(struct note) notes;
     struct ram_usage usage;
     VEC(struct store_token) tokens;
@@ -590,9 +590,9 @@ static int ram_notes(struct store *s, int32_t kind, bool open, void (*each)(void
 
 /* ---- holds ---- */
 
-static struct hold **ram_find_hold(struct ram *m, int64_t id)
+static struct booking **ram_find_booking(struct ram *m, int64_t id)
 {
-    struct hold **most = NULL;
+    struct booking **most = NULL;
 
     for (size_t i = 0; i < m->holds.n; i++) {
         if (id && m->holds.v[i]->id == id)
@@ -603,38 +603,38 @@ static struct hold **ram_find_hold(struct ram *m, int64_t id)
     return most;
 }
 
-static void ram_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
+static void ram_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg)
 {
     struct ram *m = ram(s);
-    struct hold **at = ram_find_hold(m, h->id);
+    struct booking **at = ram_find_booking(m, h->id);
 
     if (!m->fail) {
         if (!at)
             VEC_PUSH(at, m->holds);
         free(*at);
-        *at = hold_copy(h);
+        *at = booking_copy(h);
     }
     ram_done(m, done, arg);
 }
 
-static int ram_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
+static int ram_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err)
 {
-    struct hold **at = ram_find_hold(ram(s), id);
+    struct booking **at = ram_find_booking(ram(s), id);
 
     (void)err;
     if (at)
-        *ret = hold_copy(*at);
+        *ret = booking_copy(*at);
     return at != NULL;
 }
 
-static int ram_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+static int ram_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                      void *arg, struct err *err)
 {
     struct ram *m = ram(s);
 
     (void)err;
     if (m->holds.n)
-        qsort(m->holds.v, m->holds.n, sizeof(m->holds.v[0]), hold_order);
+        qsort(m->holds.v, m->holds.n, sizeof(m->holds.v[0]), booking_order);
     for (size_t i = 0; i < m->holds.n; i++)
         if (m->holds.v[i]->until_ms > from_ms && (!to_ms || m->holds.v[i]->from_ms < to_ms))
             each(arg, m->holds.v[i]);
@@ -863,8 +863,8 @@ static const struct store_ops ram_ops = {
     .usage_reach = ram_reach_usage,
     .notes_put = ram_notes_put,
     .notes = ram_notes,
-    .hold_put = ram_hold_put,
-    .hold_get = ram_hold_get,
+    .booking_put = ram_booking_put,
+    .booking_get = ram_booking_get,
     .holds = ram_holds,
     .token_put = ram_token_put,
     .token_put_soon = ram_token_put,

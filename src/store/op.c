@@ -163,12 +163,12 @@ struct op_job *op_job_change_new(const struct job_change *from)
     return o;
 }
 
-struct op_hold *op_hold_new(const struct hold *h)
+struct op_booking *op_booking_new(const struct booking *h)
 {
-    struct op_hold *o = op_new(OP_HOLD, sizeof(*o) + hold_text_bytes(h));
+    struct op_booking *o = op_new(OP_HOLD, sizeof(*o) + booking_text_bytes(h));
 
     o->h = *h;
-    hold_move_text(&o->h, (char *)(o + 1));
+    booking_move_text(&o->h, (char *)(o + 1));
     return o;
 }
 

@@ -89,7 +89,7 @@ struct op_mark {
     char node[NODE_KEY_MAX];
 };
 
-struct op_told { /* a record whose giver is told how it went: op_job, op_hold, op_notes */
+struct op_told { /* a record whose giver is told how it went: op_job, op_booking, op_notes */
     struct store_op op;
     store_done_fn *done;
     void *arg;
@@ -102,9 +102,9 @@ struct op_job { /* one of the two */
     struct job_change change;
 };
 
-struct op_hold {
+struct op_booking {
     struct op_told told;
-    struct hold h; /* text behind the op */
+    struct booking h; /* text behind the op */
 };
 
 struct op_notes {
@@ -134,7 +134,7 @@ void op_proc_get(const struct op_proc *o, struct store_proc *ret); /* node and d
 struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e);
 struct op_job *op_job_new(const struct job_fact *j);
 struct op_job *op_job_change_new(const struct job_change *c);
-struct op_hold *op_hold_new(const struct hold *h);
+struct op_booking *op_booking_new(const struct booking *h);
 struct op_notes *op_notes_new(const struct note *v, size_t n);
 struct op_usage *op_usage_new(const struct usage_put *u); /* NULL: too large */
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);

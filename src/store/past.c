@@ -84,8 +84,8 @@ struct reading {
     int tier;
     struct names names;
     const char *name; /* being read */
-    struct shelf_group *group;
-    struct shelf_chunk *chunk;
+    struct chunk_cache_group *group;
+    struct chunk_cache_chunk *chunk;
 };
 
 static bool stopped(const struct reading *g)
@@ -103,7 +103,7 @@ static int load_column(void *arg, const struct chunk *c, size_t column, struct s
     struct reading *g = arg;
 
     (void)c;
-    return shelf_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, ret);
+    return chunk_cache_column(g->r->shelf, g->r->chunks, g->group, g->chunk, column, ret);
 }
 
 /* unsummed: only what is not in the next tier. */
@@ -115,7 +115,7 @@ static int read_group(struct reading *g, bool unsummed)
     s->load = load_column;
     s->load_arg = g;
     for (size_t i = 0; i < g->group->n && r == 0; i++) {
-        struct shelf_chunk *c = g->chunk = &g->group->v[i];
+        struct chunk_cache_chunk *c = g->chunk = &g->group->v[i];
         if ((unsummed && c->summed) || c->to_ms < s->from_ms || c->from_ms >= s->to_ms ||
             !is_ours(g, c->log, INT64_MAX))
             continue;
@@ -148,7 +148,7 @@ static int read_tier(struct reading *g, int tier, bool unsummed)
             return 0;
         for (size_t i = 0; i < g->names.n && r == 1; i++) {
             g->name = g->names.v[i].key;
-            r = shelf_get(g->r->shelf, g->r->chunks, g->name, tier, bucket, &g->group);
+            r = chunk_cache_get(g->r->shelf, g->r->chunks, g->name, tier, bucket, &g->group);
             if (r == 0)
                 r = read_group(g, unsummed);
             if (r == 0)

@@ -35,7 +35,7 @@ static void reader_free(struct past *p, struct past_reader *r)
         return;
     for (size_t i = 0; i < PAST_LOGS_KEEP; i++)
         open_log_fini(&r->logs[i]);
-    shelf_free(r->shelf);
+    chunk_cache_free(r->shelf);
     chunk_cells_fini(&r->cells);
     chunks_close(r->chunks);
     records_close(r->rec);
@@ -83,7 +83,7 @@ int past_reader_get(struct past *p, struct past_reader **ret, struct err *err)
         return code;
     }
     r->dec = p->dec->make();
-    r->shelf = shelf_new(SHELF_BYTES);
+    r->shelf = chunk_cache_new(SHELF_BYTES);
     *ret = r;
     return 0;
 }
@@ -187,7 +187,7 @@ int past_session_begin(struct past_session *x, struct err *err)
     if (code == 0 && r->chunks)
         code = chunks_version(r->chunks, &version);
     if (version != r->version)
-        shelf_reset(r->shelf);
+        chunk_cache_reset(r->shelf);
     r->version = version;
     for (size_t i = 0; i < PAST_LOGS_KEEP; i++)
         if (r->logs[i].n && !has_log(x->logs, x->n_logs, r->logs[i].n))

@@ -32,7 +32,7 @@ struct past_reader {
     struct records *rec;
     void *dec;
     struct facts_cache facts;
-    struct shelf *shelf;
+    struct chunk_cache *shelf;
     int64_t version; /* of history.db that the shelf is good for */
     struct chunk_cells cells;
     struct past_log logs[PAST_LOGS_KEEP];

@@ -33,7 +33,7 @@ int records_put_event(struct records *r, const char *node, const char *device, c
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);
 int records_put_note(struct records *r, const struct note *n); /* note_table.c */
-int records_put_hold(struct records *r, const struct hold *h); /* hold_table.c: new, or as it is now */
+int records_put_booking(struct records *r, const struct booking *h); /* booking_table.c: new, or as it is now */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row);
 int records_drop_node(struct records *r, const char *key);
 int records_put_log(struct records *r, const struct log_sum *sum); /* sealed */
@@ -82,8 +82,8 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 
 int records_notes(struct records *r, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
                   struct err *err);
-int records_hold(struct records *r, int64_t id, struct hold **ret, struct err *err); /* 0: the newest; 1, 0, -errno */
-int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+int records_booking(struct records *r, int64_t id, struct booking **ret, struct err *err); /* 0: the newest; 1, 0, -errno */
+int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                   void *arg, struct err *err);
 
 /* Tokens and settings: each put is a transaction of its own. */

@@ -14,7 +14,7 @@
     "CREATE TABLE job_devices(device TEXT NOT NULL, class INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                \
     " job INTEGER NOT NULL, PRIMARY KEY(device, class, start_ms, job)) WITHOUT ROWID;"                                 \
     "CREATE INDEX job_devices_job ON job_devices(job);"
-#define HOLD_TABLES                                                                                                    \
+#define BOOKING_TABLES                                                                                                    \
     "CREATE TABLE holds(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, changes INTEGER NOT NULL,"                      \
     " count INTEGER NOT NULL, from_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, created_ms INTEGER NOT NULL,"       \
     " changed_ms INTEGER NOT NULL, released_ms INTEGER NOT NULL, person TEXT NOT NULL, made_by TEXT NOT NULL,"         \
@@ -81,7 +81,7 @@ static const char *const upgrades[] = {
     /* 3 -> 4: nodes as they were */
     SPAN_TABLES "INSERT INTO node_spans SELECT key, 0, facts, name, own_name, maintenance FROM nodes",
     /* 4 -> 5: bookings and waits */
-    HOLD_TABLES,
+    BOOKING_TABLES,
     /* 5 -> 6: usage; which kind of process it was, and its share of the multiprocessors */
     USAGE_TABLES "ALTER TABLE processes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
                  "ALTER TABLE processes ADD COLUMN sm INTEGER NOT NULL DEFAULT -1",
@@ -132,7 +132,7 @@ const struct db_kind records_kind = {
         "CREATE TABLE seen(node TEXT NOT NULL, run INTEGER NOT NULL, last_log INTEGER NOT NULL, ranges BLOB NOT NULL,"
         " PRIMARY KEY(node, run)) WITHOUT ROWID;"
         "CREATE TABLE aliases(seq INTEGER PRIMARY KEY, old TEXT NOT NULL, new TEXT NOT NULL, log INTEGER NOT NULL,"
-        " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES HOLD_TABLES NOTE_TABLES,
+        " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
 };
 
 #define PROC_COLUMNS                                                                                                   \
@@ -141,7 +141,7 @@ const struct db_kind records_kind = {
 #define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
 #define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
 #define JOB_COLUMNS   "id, parent, start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
-#define HOLD_COLUMNS                                                                                                   \
+#define BOOKING_COLUMNS                                                                                                   \
     "id, kind, changes, count, from_ms, until_ms, created_ms, changed_ms, released_ms, person, made_by, devices,"      \
     " places, model, place, comment"
 #define TOKEN_COLUMNS "id, role, person, node, note, hash, created_ms, revoked_ms, used_ms, expires_ms, uses, enrolled"
@@ -178,7 +178,7 @@ const char *const records_sql[R_COUNT] = {
                      " person = ?8, owner = ?9, node = ?10, devices = ?11, pids = ?12, attrs = ?13 WHERE id = ?1",
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
-    [R_PUT_HOLD] = "INSERT OR REPLACE INTO holds(" HOLD_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+    [R_PUT_HOLD] = "INSERT OR REPLACE INTO holds(" BOOKING_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
                    " ?12, ?13, ?14, ?15, ?16)",
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
@@ -262,9 +262,9 @@ const char *const records_sql[R_COUNT] = {
                          " AND d.start_ms BETWEEN ?2 AND ?3 ORDER BY d.start_ms DESC",
     [R_JOBS_OF_NODE] = "SELECT " JOB_COLUMNS " FROM jobs WHERE node = ?4 AND " JOB_SPAN JOB_ORDER,
     [R_JOBS_OF_PERSON] = "SELECT " JOB_COLUMNS " FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
-    [R_HOLD] = "SELECT " HOLD_COLUMNS " FROM holds WHERE id = ?1",
-    [R_LAST_HOLD] = "SELECT " HOLD_COLUMNS " FROM holds ORDER BY id DESC LIMIT 1",
-    [R_HOLDS] = "SELECT " HOLD_COLUMNS " FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
+    [R_HOLD] = "SELECT " BOOKING_COLUMNS " FROM holds WHERE id = ?1",
+    [R_LAST_HOLD] = "SELECT " BOOKING_COLUMNS " FROM holds ORDER BY id DESC LIMIT 1",
+    [R_HOLDS] = "SELECT " BOOKING_COLUMNS " FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
     [R_USAGE_NAME] = "SELECT id FROM usage_names WHERE text = ?1",
     [R_PUT_USAGE_NAME] = "INSERT INTO usage_names(text) VALUES(?1) RETURNING id",
     [R_USAGE_NAMES] = "SELECT id, text FROM usage_names",

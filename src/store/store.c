@@ -128,17 +128,17 @@ int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg
     return s->ops->notes(s, kind, open, each, arg, err);
 }
 
-void store_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg)
+void store_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg)
 {
-    s->ops->hold_put(s, h, done, arg);
+    s->ops->booking_put(s, h, done, arg);
 }
 
-int store_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err)
+int store_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err)
 {
-    return s->ops->hold_get(s, id, ret, err);
+    return s->ops->booking_get(s, id, ret, err);
 }
 
-int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                 void *arg, struct err *err)
 {
     return s->ops->holds(s, from_ms, to_ms, each, arg, err);

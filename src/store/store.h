@@ -20,7 +20,7 @@
 #include "model/batch.h"
 #include "model/event.h"
 #include "model/fact.h"
-#include "model/hold.h"
+#include "model/booking.h"
 #include "model/job.h"
 #include "model/note.h"
 #include "model/usage.h"
@@ -175,16 +175,16 @@ int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg
                 struct err *err);
 
 /*
- * Holds (model/hold.h). A put is of a new one, or of one as it is now, by its id; done as with jobs.
+ * Holds (model/booking.h). A put is of a new one, or of one as it is now, by its id; done as with jobs.
  */
-void store_hold_put(struct store *s, const struct hold *h, store_done_fn *done, void *arg);
+void store_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg);
 /* A durable one, for free(): 1, 0 or -errno. id 0: the one with the highest id ever given. */
-int store_hold_get(struct store *s, int64_t id, struct hold **ret, struct err *err);
+int store_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err);
 /*
  * Those that were to cover some of [from, to), by start; to 0: without end. Released and cancelled ones are among them:
- * hold_overlaps tells what they really covered.
+ * booking_overlaps tells what they really covered.
  */
-int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                 void *arg, struct err *err);
 
 /*

@@ -605,9 +605,9 @@ void writer_change_job(struct writer *w, const struct job_change *c, store_done_
     writer_tell(w, &op_job_change_new(c)->told, done, arg);
 }
 
-void writer_put_hold(struct writer *w, const struct hold *h, store_done_fn *done, void *arg)
+void writer_put_booking(struct writer *w, const struct booking *h, store_done_fn *done, void *arg)
 {
-    writer_tell(w, &op_hold_new(h)->told, done, arg);
+    writer_tell(w, &op_booking_new(h)->told, done, arg);
 }
 
 void writer_put_notes(struct writer *w, const struct note *v, size_t n, store_done_fn *done, void *arg)

@@ -30,7 +30,7 @@ void writer_put_proc(struct writer *w, const struct store_proc *p);
 void writer_put_event(struct writer *w, const char *node, const char *device, const struct node_event *e);
 void writer_put_job(struct writer *w, const struct job_fact *j, store_done_fn *done, void *arg);
 void writer_change_job(struct writer *w, const struct job_change *c, store_done_fn *done, void *arg);
-void writer_put_hold(struct writer *w, const struct hold *h, store_done_fn *done, void *arg);
+void writer_put_booking(struct writer *w, const struct booking *h, store_done_fn *done, void *arg);
 void writer_put_notes(struct writer *w, const struct note *v, size_t n, store_done_fn *done, void *arg);
 void writer_put_usage(struct writer *w, const struct usage_put *u);
 void writer_mark_usage(struct writer *w, const char *node, int64_t at_ms, int64_t seq);

@@ -267,8 +267,8 @@ void list_make(struct top *t)
 
     t->n_items = 0;
     if (p->look == LOOK_PEOPLE) {
-        people_fini(&t->people);
-        people_of(&t->shown, &t->people);
+        on_devices_fini(&t->people);
+        on_devices_of(&t->shown, &t->people);
         for (size_t i = 0; i < t->people.n; i++)
             add(t, (struct item){.who = &t->people.v[i]});
     } else if (p->look == LOOK_EVENTS) {

@@ -26,7 +26,7 @@ void top_init(struct top *t, const struct feed *feed, const char *me, int64_t ev
 
 void top_fini(struct top *t)
 {
-    people_fini(&t->people);
+    on_devices_fini(&t->people);
     trails_free(t->trails);
     filter_free(t->filter);
     arena_fini(&t->arena);

@@ -73,7 +73,7 @@ struct top {
     struct view all, shown;
     struct filter *filter;
     struct arena arena; /* of shown */
-    struct people people;
+    struct on_devices people;
     struct trails *trails;
     size_t n_items, cap_items;
     struct item *items;

@@ -8,12 +8,12 @@
 
 #define FRAME_MAX (8u << 20)
 
-void carry_init(struct carry *c, const struct node_id *id, const char *name)
+void forward_init(struct forward *c, const struct node_id *id, const char *name)
 {
-    *c = (struct carry){.id = *id, .name = name};
+    *c = (struct forward){.id = *id, .name = name};
 }
 
-static void forget(struct carry *c)
+static void forget(struct forward *c)
 {
     enclosure_unref(c->our_facts);
     enclosure_unref(c->our_procs);
@@ -22,19 +22,19 @@ static void forget(struct carry *c)
     c->greeted = false;
 }
 
-void carry_begin(struct carry *c)
+void forward_begin(struct forward *c)
 {
     forget(c);
     stream_init(&c->in);
 }
 
-void carry_fini(struct carry *c)
+void forward_fini(struct forward *c)
 {
     forget(c);
     stream_fini(&c->in);
 }
 
-void carry_add(struct carry *c, struct str bytes)
+void forward_add(struct forward *c, struct str bytes)
 {
     stream_add(&c->in, bytes);
 }
@@ -45,7 +45,7 @@ static void replace(struct enclosure **old, uint64_t id, struct buf *frame)
     *old = enclosure_new(id, frame);
 }
 
-static int take_facts(struct carry *c, const struct frame *f, struct err *err)
+static int take_facts(struct forward *c, const struct frame *f, struct err *err)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     struct node_fact facts = {0};
@@ -67,7 +67,7 @@ static int take_facts(struct carry *c, const struct frame *f, struct err *err)
     return r;
 }
 
-static int take_procs(struct carry *c, const struct frame *f, struct err *err)
+static int take_procs(struct forward *c, const struct frame *f, struct err *err)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     struct proc_list procs = {0};
@@ -85,7 +85,7 @@ static int take_procs(struct carry *c, const struct frame *f, struct err *err)
     return r;
 }
 
-static int take_batch(struct carry *c, const struct frame *f, struct wire_dec *dec, const struct batch_key *next,
+static int take_batch(struct forward *c, const struct frame *f, struct wire_dec *dec, const struct batch_key *next,
                       struct packet **ret, struct err *err)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
@@ -101,10 +101,10 @@ static int take_batch(struct carry *c, const struct frame *f, struct wire_dec *d
         return err_set(err, -EBADMSG, "a batch cannot be sent on: %s", strerror(-r));
     int64_t at_ms = b.n_ticks ? b.at_ms[b.n_ticks - 1] : c->hello.sent_ms;
     *ret = packet_new(next, at_ms, facts, procs, &frame);
-    return CARRY_PACKET;
+    return FORWARD_PACKET;
 }
 
-int carry_next(struct carry *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
+int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
                struct err *err)
 {
     struct frame f;
@@ -125,7 +125,7 @@ int carry_next(struct carry *c, struct wire_dec *dec, const struct batch_key *ne
             break;
         if (f.type == FRAME_HELLO) {
             c->greeted = true;
-            return CARRY_HELLO;
+            return FORWARD_HELLO;
         }
     }
     return r;

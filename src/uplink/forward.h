@@ -12,7 +12,7 @@
 #include "wire/packet.h"
 #include "wire/stream.h"
 
-struct carry {
+struct forward {
     struct node_id id;     /* ours */
     const char *name;      /* ours; not owned */
     struct stream in;      /* theirs */
@@ -22,15 +22,15 @@ struct carry {
     struct enclosure *our_facts, *our_procs;
 };
 
-void carry_init(struct carry *c, const struct node_id *id, const char *name);
-void carry_begin(struct carry *c); /* a new stream */
-void carry_fini(struct carry *c);
-void carry_add(struct carry *c, struct str bytes);
+void forward_init(struct forward *c, const struct node_id *id, const char *name);
+void forward_begin(struct forward *c); /* a new stream */
+void forward_fini(struct forward *c);
+void forward_add(struct forward *c, struct str bytes);
 
-enum carry_news { CARRY_MORE, CARRY_HELLO, CARRY_PACKET };
+enum forward_news { FORWARD_MORE, FORWARD_HELLO, FORWARD_PACKET };
 /* The next thing that is whole, or -EBADMSG with a reason, and nothing more comes of this stream. next: the key for a
  * batch, should it be one; *ret is the caller's then. */
-int carry_next(struct carry *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
+int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
                struct err *err);
 
 #endif

@@ -15,7 +15,7 @@
 #define FRAME_MAX  (8u << 20)
 #define EVENTS_MAX 64
 
-struct teller {
+struct uplink {
     char key[NODE_KEY_MAX];
     const char *name; /* of key */
     struct node_id id;
@@ -24,8 +24,8 @@ struct teller {
     int64_t since_ms; /* wall */
     char why[160];
     struct event *beat;
-    struct roster roster;
-    struct crew crew;
+    struct device_slots roster;
+    struct proc_table crew;
     struct gather *g;
     size_t n_events;
     struct post *post;
@@ -35,7 +35,7 @@ struct teller {
 
 /* ---- batches ---- */
 
-static void flush(struct teller *t)
+static void flush(struct uplink *t)
 {
     struct batch b;
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
@@ -57,7 +57,7 @@ static void flush(struct teller *t)
     packet_unref(p);
 }
 
-static void tell_event(struct teller *t, const struct node_event *e)
+static void tell_event(struct uplink *t, const struct node_event *e)
 {
     if (t->n_events >= EVENTS_MAX)
         flush(t);
@@ -66,7 +66,7 @@ static void tell_event(struct teller *t, const struct node_event *e)
 }
 
 /* Facts or processes of now become the ones in force; a batch under the old ones is closed first. */
-static void renew(struct teller *t, struct enclosure **old, uint64_t id, struct buf *frame)
+static void renew(struct uplink *t, struct enclosure **old, uint64_t id, struct buf *frame)
 {
     if (*old && (*old)->id == id)
         return;
@@ -75,7 +75,7 @@ static void renew(struct teller *t, struct enclosure **old, uint64_t id, struct 
     *old = enclosure_new(id, frame);
 }
 
-static void renew_facts(struct teller *t, const struct node_fact *host)
+static void renew_facts(struct uplink *t, const struct node_fact *host)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     struct node_fact f = *host; /* all of it is borrowed */
@@ -92,20 +92,20 @@ static void renew_facts(struct teller *t, const struct node_fact *host)
         renew(t, &t->facts, id, &frame);
 }
 
-static void renew_procs(struct teller *t)
+static void renew_procs(struct uplink *t)
 {
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
     uint64_t id = 0;
-    crew_fill(&t->crew, &t->roster, NULL, NULL);
+    proc_table_fill(&t->crew, &t->roster, NULL, NULL);
     if (wire_put_procs(&frame, &t->id, &t->crew.procs, &id) == 0)
         renew(t, &t->procs, id, &frame);
 }
 
-void teller_round(struct teller *t, const struct reading *r, const struct node_fact *host, bool devices)
+void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, bool devices)
 {
-    roster_begin(&t->roster, r->at_ms);
-    roster_take(&t->roster, 0, r);
-    roster_end(&t->roster);
+    device_slots_begin(&t->roster, r->at_ms);
+    device_slots_take(&t->roster, 0, r);
+    device_slots_end(&t->roster);
     renew_facts(t, host);
     renew_procs(t);
     gather_tick(t->g, r->at_ms);
@@ -125,7 +125,7 @@ void teller_round(struct teller *t, const struct reading *r, const struct node_f
 
 static void on_hello(void *arg, struct hello *ret)
 {
-    struct teller *t = arg;
+    struct uplink *t = arg;
     *ret = (struct hello){.node = t->id,
                           .run = t->run,
                           .sent_ms = clock_wall_ms(),
@@ -137,7 +137,7 @@ static void on_hello(void *arg, struct hello *ret)
 
 static void on_dropped(void *arg, uint64_t n, const char *why)
 {
-    struct teller *t = arg;
+    struct uplink *t = arg;
     struct node_event e = {.at_ms = clock_wall_ms(), .kind = EVENT_DROPPED, .code = (int64_t)n};
     mem_copy_str(e.text, sizeof(e.text), why);
     tell_event(t, &e);
@@ -145,7 +145,7 @@ static void on_dropped(void *arg, uint64_t n, const char *why)
 
 static const struct lane_hooks lane_hooks = {.hello = on_hello, .dropped = on_dropped};
 
-void teller_state(struct teller *t, enum collect_state collect, const char *why)
+void uplink_state(struct uplink *t, enum collect_state collect, const char *why)
 {
     char text[sizeof(t->why)];
     collect_text(text, sizeof(text), str_of(why));
@@ -162,14 +162,14 @@ void teller_state(struct teller *t, enum collect_state collect, const char *why)
     lane_speak(t->lane);
 }
 
-enum collect_state teller_collect(const struct teller *t)
+enum collect_state uplink_collect(const struct uplink *t)
 {
     return (enum collect_state)t->collect;
 }
 
 static void on_beat(evutil_socket_t fd, short what, void *arg)
 {
-    struct teller *t = arg;
+    struct uplink *t = arg;
     (void)fd, (void)what;
     if (clock_mono_ms() - lane_spoke_ms(t->lane) < HELLO_MS)
         return;
@@ -179,9 +179,9 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 
 /* ---- beginning and end ---- */
 
-struct teller *teller_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why)
+struct uplink *uplink_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why)
 {
-    struct teller *t = mem_zero(1, sizeof(*t));
+    struct uplink *t = mem_zero(1, sizeof(*t));
     struct timeval tv = {.tv_sec = BEAT_MS / 1000};
     mem_copy_str(t->key, sizeof(t->key), key);
     t->name = strchr(t->key, ':') + 1;
@@ -199,19 +199,19 @@ struct teller *teller_new(struct event_base *loop, struct post *post, const char
     return t;
 }
 
-void teller_labels(struct teller *t, const char *labels)
+void uplink_labels(struct uplink *t, const char *labels)
 {
     lane_labels(t->lane, labels);
 }
 
-void teller_free(struct teller *t)
+void uplink_free(struct uplink *t)
 {
     if (!t)
         return;
     event_free(t->beat);
     lane_free(t->lane);
-    roster_fini(&t->roster);
-    crew_fini(&t->crew);
+    device_slots_fini(&t->roster);
+    proc_table_fini(&t->crew);
     gather_free(t->g);
     enclosure_unref(t->facts);
     enclosure_unref(t->procs);

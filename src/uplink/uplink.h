@@ -9,15 +9,15 @@
 #include "collect/collect.h"
 #include "uplink/post.h"
 
-struct teller;
+struct uplink;
 /* key: "file:gpu01"; what follows the colon is its name. why: what is said until there is more to say. */
-struct teller *teller_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why);
-void teller_free(struct teller *t);
-void teller_state(struct teller *t, enum collect_state collect, const char *why);
-enum collect_state teller_collect(const struct teller *t);
-void teller_labels(struct teller *t, const char *labels); /* what sources say of it; NULL: nothing */
+struct uplink *uplink_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why);
+void uplink_free(struct uplink *t);
+void uplink_state(struct uplink *t, enum collect_state collect, const char *why);
+enum collect_state uplink_collect(const struct uplink *t);
+void uplink_labels(struct uplink *t, const char *labels); /* what sources say of it; NULL: nothing */
 /* One round: r as it was read at r->at_ms; host: what is known of the machine itself (its devices are not looked at).
  * devices false: only the machine was read this time, its devices are as they were. */
-void teller_round(struct teller *t, const struct reading *r, const struct node_fact *host, bool devices);
+void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, bool devices);
 
 #endif

@@ -24,7 +24,7 @@ void hub_usage_now(void *hub, struct usage_now *ret)
 
 const struct trend *hub_trend(void *hub)
 {
-    return asked_trend(((struct hub *)hub)->asked);
+    return usage_trend_trend(((struct hub *)hub)->asked);
 }
 
 size_t hub_usage_recount(void *hub)
@@ -128,7 +128,7 @@ static int load_ledger(void *self, struct err *err)
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
     peers_watch(h->peers, procs_changed, h);
-    h->asked = asked_new(h);
+    h->asked = usage_trend_new(h);
     return ledger_load(h->ledger, clock_wall_ms(), err);
 }
 
@@ -136,7 +136,7 @@ static void tick(void *self, int64_t now_ms)
 {
     struct hub *h = self;
     ledger_tick(h->ledger, now_ms);
-    asked_tick(h->asked, now_ms);
+    usage_trend_tick(h->asked, now_ms);
 }
 
 /* It counts in a thread of its own, out of the store. */
@@ -150,7 +150,7 @@ static void stop_ledger(void *self)
 static void close_usage(void *self)
 {
     struct hub *h = self;
-    asked_free(h->asked);
+    usage_trend_free(h->asked);
     tariff_fini(&h->tariff);
 }
 

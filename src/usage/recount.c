@@ -143,16 +143,16 @@ static void take_job(void *arg, const struct job_fact *j)
     }
 }
 
-static void take_hold(void *arg, const struct hold *h)
+static void take_booking(void *arg, const struct booking *h)
 {
     struct work *w = arg;
-    struct count_booked b = {h->from_ms, hold_end_ms(h)};
+    struct count_booked b = {h->from_ms, booking_end_ms(h)};
 
-    if (h->kind != HOLD_BOOKING || b.to_ms <= b.from_ms || b.to_ms <= w->from_ms || b.from_ms >= w->to_ms)
+    if (h->kind != BOOKING_FIRM || b.to_ms <= b.from_ms || b.to_ms <= w->from_ms || b.from_ms >= w->to_ms)
         return;
     for (size_t i = 0; i < w->n; i++) {
         struct dev *d = &w->devs[i];
-        if (!hold_has_device(h, str_of(d->uuid)))
+        if (!booking_has_device(h, str_of(d->uuid)))
             continue;
         VEC_ROOM(d->booked, d->n_booked, d->cap_booked);
         d->booked[d->n_booked++] = b;
@@ -172,7 +172,7 @@ static int find_uses(struct work *w, struct store *records, struct err *err)
     if (r >= 0)
         r = store_jobs(records, &jobs, take_job, w, err);
     if (r >= 0)
-        r = store_holds(records, w->from_ms, w->to_ms, take_hold, w, err);
+        r = store_holds(records, w->from_ms, w->to_ms, take_booking, w, err);
     return MIN(r, 0);
 }
 

@@ -41,7 +41,7 @@ struct usage_job {
     struct term term;
     struct usage_now now;
     struct tariff tariff;
-    struct census *census;
+    struct people *census;
     size_t n_nodes, n_kept;
     struct sums_node *nodes;
     const char **kept; /* devices a filter lets through, sorted */
@@ -259,7 +259,7 @@ void usage_job_free(struct usage_job *k)
         return;
     zone_free(k->zone);
     tariff_fini(&k->tariff);
-    census_unref(k->census);
+    people_unref(k->census);
     arena_fini(&k->mem);
     free(k);
 }
@@ -319,7 +319,7 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
     k->now_ms = now_ms;
     a->usage_now(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);
-    k->census = census_ref(a->census);
+    k->census = people_ref(a->census);
     k->title = keep_text(k, a->name);
     for (size_t i = 0; i < USAGE_PARAMS; i++)
         k->text[i] = text[i] ? keep_text(k, text[i]) : NULL;

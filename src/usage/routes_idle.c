@@ -60,7 +60,7 @@ static void add_row(struct rows *rows, const struct idle *x, const struct tariff
 }
 
 /* Who shares the device, in a list of people. */
-static size_t holders_of(const struct people *people, const struct device_now *d)
+static size_t holders_of(const struct on_devices *people, const struct device_now *d)
 {
     size_t n = 0;
     for (size_t i = 0; i < people->n; i++)
@@ -69,7 +69,7 @@ static size_t holders_of(const struct people *people, const struct device_now *d
     return n;
 }
 
-static size_t find_idle(const struct people *people, int64_t longer_ms, int64_t now_ms, struct idle **ret)
+static size_t find_idle(const struct on_devices *people, int64_t longer_ms, int64_t now_ms, struct idle **ret)
 {
     size_t n = 0, cap = 0;
     for (size_t i = 0; i < people->n; i++)
@@ -99,18 +99,18 @@ void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, in
     struct usage_now usage;
     AUTO_ARENA arena = {0};
     AUTO_FREE struct idle *idle = NULL;
-    struct people people;
+    struct on_devices people;
 
     view_of(a->live, &ask, now_ms, one, &v);
     if (filter)
         view_filter(&v, filter, &arena);
-    people_of(&v, &people);
+    on_devices_of(&v, &people);
     a->usage_now(a->hub, &usage);
     size_t n = find_idle(&people, longer_ms, now_ms, &idle);
     rows_init(ret, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < n; i++)
         add_row(ret, &idle[i], usage.tariff, now_ms);
-    people_fini(&people);
+    on_devices_fini(&people);
 }
 
 enum reply_how get_idle(struct api *a, struct request *rq, struct reply *rp)

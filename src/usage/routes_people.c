@@ -42,10 +42,10 @@ static void holding_json(struct json *j, const struct holding *h)
 static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
 {
     size_t n, devices = 0;
-    const struct hold *const *v = a->book ? book_all(a->book, &n) : NULL;
+    const struct booking *const *v = a->book ? book_all(a->book, &n) : NULL;
     for (size_t i = 0; v && i < n; i++) {
         struct str rest = str_of(v[i]->devices), one;
-        if (v[i]->kind != HOLD_BOOKING || hold_state(v[i], now_ms) != HOLD_ACTIVE || strcmp(v[i]->person, person) != 0)
+        if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], now_ms) != BOOKING_ACTIVE || strcmp(v[i]->person, person) != 0)
             continue;
         while (str_cut(&rest, ',', &one))
             devices += one.len > 0;
@@ -67,7 +67,7 @@ static void lately_json(struct json *j, struct api *a, const char *person, int64
 }
 
 /* Those who are on nothing now but used GPUs lately. */
-static void recent_json(struct json *j, struct api *a, const struct people *now, int64_t now_ms)
+static void recent_json(struct json *j, struct api *a, const struct on_devices *now, int64_t now_ms)
 {
     const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
     for (size_t i = 0; t && i < t->n; i++) {
@@ -93,9 +93,9 @@ static uint64_t booked_version(const struct api *a, int64_t now_ms)
 {
     uint64_t sum = 0;
     size_t n;
-    const struct hold *const *v = a->book ? book_all(a->book, &n) : NULL;
+    const struct booking *const *v = a->book ? book_all(a->book, &n) : NULL;
     for (size_t i = 0; v && i < n; i++) {
-        int64_t parts[] = {v[i]->id, v[i]->kind, hold_state(v[i], now_ms)};
+        int64_t parts[] = {v[i]->id, v[i]->kind, booking_state(v[i], now_ms)};
         sum = sum * 31 + fnv64(parts, sizeof(parts)) + fnv64(v[i]->devices, strlen(v[i]->devices)) +
               fnv64(v[i]->person, strlen(v[i]->person));
     }
@@ -109,7 +109,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     struct view_ask ask = {.demo = a->demo};
     AUTO_FILTER *filter = NULL;
     AUTO_ARENA arena = {0};
-    struct people people;
+    struct on_devices people;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
@@ -124,7 +124,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     int64_t begin_us = clock_thread_us();
     if (filter)
         view_filter(&v, filter, &arena);
-    people_of(&v, &people);
+    on_devices_of(&v, &people);
     rp->body = BUF_INIT(PEOPLE_MAX);
     struct json j = json_on(&rp->body);
     json_arr(&j, NULL);
@@ -155,7 +155,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
         recent_json(&j, a, &people, rq->now_ms);
     json_end_arr(&j);
     buf_addc(&rp->body, '\n');
-    people_fini(&people);
+    on_devices_fini(&people);
     if (rp->body.err)
         return reply_problem(rp, 500, "the answer is larger than %u MiB: ask with a filter", PEOPLE_MAX >> 20);
     reply_keep(a, rq, buf_str(&key), version, begin_us, rp);

@@ -11,7 +11,7 @@
 #define HOUR_MS  3600000ll
 #define LIMIT_MS 60000
 
-struct asked {
+struct usage_trend {
     struct hub *h;
     struct trend now;
     bool seeded; /* what went before is in it */
@@ -19,8 +19,8 @@ struct asked {
 
 struct seed {            /* a job */
     struct work_job job; /* first */
-    struct asked *a;
-    struct census *census;
+    struct usage_trend *a;
+    struct people *census;
     char dir[512];
     int64_t now_ms, hour_ms;
     struct trend trend;
@@ -40,7 +40,7 @@ static int seed_hour(void *arg, const char *node, const struct usage_span *s)
     for (size_t i = 0; i < s->n && s->end_ms > s->at_ms; i++)
         for (size_t u = 0; u < s->devices[i].n; u++) {
             const struct usage_held *h = &s->devices[i].held[u];
-            const char *person = census_person(k->census, node, h->login, -1);
+            const char *person = people_person(k->census, node, h->login, -1);
             if (person[0])
                 trend_use(&k->trend, person, (double)h->s.held_ms / (double)(s->end_ms - s->at_ms));
         }
@@ -72,17 +72,17 @@ static void seed_done(struct work_job *j)
         k->a->seeded = true;
     }
     trend_fini(&k->trend);
-    census_unref(k->census);
+    people_unref(k->census);
     free(k);
 }
 
-struct asked *asked_new(struct hub *h)
+struct usage_trend *usage_trend_new(struct hub *h)
 {
-    struct asked *a = mem_zero(1, sizeof(*a));
+    struct usage_trend *a = mem_zero(1, sizeof(*a));
     struct seed *k = mem_zero(1, sizeof(*k));
     a->h = h;
     *k = (struct seed){.job = {.run = seed_run, .done = seed_done}, .a = a, .now_ms = clock_wall_ms()};
-    k->census = census_ref(h->api.census);
+    k->census = people_ref(h->api.census);
     mem_copy_str(k->dir, sizeof(k->dir), h->data);
     if (work_add(h->work, &k->job, LIMIT_MS) < 0) {
         k->a = NULL;
@@ -92,7 +92,7 @@ struct asked *asked_new(struct hub *h)
     return a;
 }
 
-void asked_free(struct asked *a)
+void usage_trend_free(struct usage_trend *a)
 {
     if (!a)
         return;
@@ -118,7 +118,7 @@ static void use_device(struct trend *t, const struct device_now *d)
     }
 }
 
-void asked_tick(struct asked *a, int64_t now_ms)
+void usage_trend_tick(struct usage_trend *a, int64_t now_ms)
 {
     size_t n;
     if (!a || !a->seeded || (a->now.at_ms && now_ms - a->now.at_ms < EVERY_MS && now_ms >= a->now.at_ms))
@@ -131,7 +131,7 @@ void asked_tick(struct asked *a, int64_t now_ms)
     trend_step(&a->now, now_ms, EVERY_MS);
 }
 
-const struct trend *asked_trend(const struct asked *a)
+const struct trend *usage_trend_trend(const struct usage_trend *a)
 {
     return &a->now;
 }

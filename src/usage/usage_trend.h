@@ -7,11 +7,11 @@
 
 #include "usage/trend.h"
 
-struct asked;
+struct usage_trend;
 struct hub;
-struct asked *asked_new(struct hub *h); /* reads back, on a worker */
-void asked_free(struct asked *a);       /* after the workers */
-void asked_tick(struct asked *a, int64_t now_ms);
-const struct trend *asked_trend(const struct asked *a);
+struct usage_trend *usage_trend_new(struct hub *h); /* reads back, on a worker */
+void usage_trend_free(struct usage_trend *a);       /* after the workers */
+void usage_trend_tick(struct usage_trend *a, int64_t now_ms);
+const struct trend *usage_trend_trend(const struct usage_trend *a);
 
 #endif

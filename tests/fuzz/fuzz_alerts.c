@@ -13,16 +13,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Whatever is told: what is due was so before now, and what comes next comes after. */
-static void look(const struct bulletins *b)
+static void look(const struct schedules *b)
 {
     struct zone *utc = zone_utc();
     size_t n;
-    const struct bulletin *v = bulletins_all(b, &n);
+    const struct scheduled *v = schedules_all(b, &n);
 
     for (size_t i = 0; i < n; i++) {
-        struct bulletin_due last, next;
+        struct scheduled_due last, next;
         const int64_t now_ms = 1794700000000;
-        bulletin_times(&v[i], v[i].zone ? v[i].zone : utc, now_ms, &last, &next);
+        scheduled_times(&v[i], v[i].zone ? v[i].zone : utc, now_ms, &last, &next);
         if (last.at_ms > now_ms || next.at_ms <= now_ms || last.to_ms > last.at_ms || last.from_ms >= last.to_ms)
             abort();
     }
@@ -63,10 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct channels *c = channels_new();
     channels_read(c, &section, &err);
     channels_free(c);
-    struct bulletins *b = bulletins_new();
-    if (bulletins_read(b, &section, NULL, &err) == 0)
+    struct schedules *b = schedules_new();
+    if (schedules_read(b, &section, NULL, &err) == 0)
         look(b);
-    bulletins_free(b);
+    schedules_free(b);
     if (template_check(str_of(text), &err) == 0)
         template_fill(&out, text, &(struct template_scene){.n = &n, .now_ms = 2000, .since_ms = 1000});
     AUTO_FREE struct alert *a = alert_read(bytes, &err);

@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct unix_groups groups = {0};
     char *patterns[] = {(char *)"*"};
     struct opt_list all = {patterns, 1};
-    struct census_src src = {.groups = &groups, .unix_groups = &all};
-    struct census *c = NULL;
+    struct people_src src = {.groups = &groups, .unix_groups = &all};
+    struct people *c = NULL;
     struct err err = {0};
     const char *names[4];
     size_t n;
@@ -45,18 +45,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         unix_groups_primary(&groups, str_of(text));
         break;
     }
-    if (census_new(&src, &c, &err) < 0) {
+    if (people_new(&src, &c, &err) < 0) {
         if (strncmp(err.msg, "fuzz", 4) != 0)
             abort();
     } else {
-        census_person(c, "dgx1", "kim", 7);
-        const struct person *p = census_persons(c, &n);
+        people_person(c, "dgx1", "kim", 7);
+        const struct person *p = people_persons(c, &n);
         for (size_t i = 0; i < n; i++)
             for (int kind = 0; kind < GROUP_KINDS; kind++)
-                census_groups(c, (enum group_kind)kind, p[i].name, 1, names, 4);
-        census_company_of_node(c, "dgx1", 1);
-        census_next_change(c, 0);
-        census_unref(c);
+                people_groups(c, (enum group_kind)kind, p[i].name, 1, names, 4);
+        people_company_of_node(c, "dgx1", 1);
+        people_next_change(c, 0);
+        people_unref(c);
     }
     unix_groups_fini(&groups);
     return 0;

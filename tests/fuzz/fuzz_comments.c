@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             comments_set(c, host, k, &r);
             comments_get(c, host, k, now_ms, &got);
             struct remark was = remark_at(&r, now_ms), is = remark_at(&got, now_ms);
-            char name[HOLD_PERSON_MAX];
+            char name[BOOKING_PERSON_MAX];
             comments_clean(str_of(r.name), name, sizeof(name));
             check(!name[0] || r.until_ms > 7000000000000ll || remark_same(&was, &is));
         }

@@ -55,19 +55,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t piece = 1 + (size_t)data[0] * 16, n = size - 1;
     uint8_t *bytes = mem_alloc(n + 1);
     struct wire_dec *dec = wire_dec_new(), *again = wire_dec_new();
-    struct carry c;
+    struct forward c;
     int got = 1;
     memcpy(bytes, data + 1, n);
     put_right(bytes, n);
-    carry_init(&c, &next.node, "gpu01");
-    carry_begin(&c);
+    forward_init(&c, &next.node, "gpu01");
+    forward_begin(&c);
     for (size_t at = 0; at < n && got >= 0; at += piece) {
         struct packet *p = NULL;
         struct err err = {0};
-        carry_add(&c, str_n(bytes + at, MIN(piece, n - at)));
-        while ((got = carry_next(&c, dec, &next, &p, &err)) > 0) {
-            must(got == CARRY_HELLO || got == CARRY_PACKET);
-            if (got == CARRY_HELLO)
+        forward_add(&c, str_n(bytes + at, MIN(piece, n - at)));
+        while ((got = forward_next(&c, dec, &next, &p, &err)) > 0) {
+            must(got == FORWARD_HELLO || got == FORWARD_PACKET);
+            if (got == FORWARD_HELLO)
                 continue;
             check(&p->frame, again, &next.node);
             if (p->facts)
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         must(got == 0 || err.msg[0]);
     }
-    carry_fini(&c);
+    forward_fini(&c);
     wire_dec_free(dec);
     wire_dec_free(again);
     free(bytes);

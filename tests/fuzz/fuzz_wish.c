@@ -10,8 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_FREE char *text = mem_strn((const char *)data, size);
     AUTO_BUF again = BUF_INIT(1u << 20);
-    struct hold h = {.kind = HOLD_WAIT, .count = 1, .model = "", .where = text, .devices = ""};
-    struct wish w, got;
+    struct booking h = {.kind = BOOKING_WAIT, .count = 1, .model = "", .where = text, .devices = ""};
+    struct gpu_request w, got;
 
     wish_read(&h, &w);
     wish_write(&w, &again);

@@ -33,12 +33,12 @@ struct node {
     char key[33], name[16];
     struct gpu gpus[GPUS];
     uint8_t *quiet;
-    struct inlet_node *in;
+    struct import_sink_node *in;
     uint64_t run, number;
 };
 
 static struct prng rng;
-static struct inlet *in;
+static struct import_sink *in;
 static int64_t from_ms;
 static int n_ticks;
 static int64_t bookings;
@@ -141,7 +141,7 @@ static void happens(struct node *n, int gpu, int tick, enum event_kind kind, int
 
     snprintf(e.text, sizeof(e.text), "%s", text);
     snprintf(uuid, sizeof(uuid), "GPU-%s-%d", n->name, gpu);
-    store_put_event(inlet_store(in), n->key, gpu < 0 ? "" : uuid, &e);
+    store_put_event(import_sink_store(in), n->key, gpu < 0 ? "" : uuid, &e);
 }
 
 static void kept(void *arg, int result)
@@ -154,7 +154,7 @@ static void kept(void *arg, int result)
 static void books(const struct node *n, int gpu, int a, int b, int who)
 {
     char uuid[UUID_MAX], place[32];
-    struct hold h = {.id = ++bookings,
+    struct booking h = {.id = ++bookings,
                      .from_ms = ms_of(a),
                      .until_ms = ms_of(b),
                      .created_ms = ms_of(a) - 86400000,
@@ -169,7 +169,7 @@ static void books(const struct node *n, int gpu, int a, int b, int who)
 
     snprintf(uuid, sizeof(uuid), "GPU-%s-%d", n->name, gpu);
     snprintf(place, sizeof(place), "%s:%d", n->name, gpu);
-    store_hold_put(inlet_store(in), &h, kept, NULL);
+    store_booking_put(import_sink_store(in), &h, kept, NULL);
 }
 
 /* Booked and used, with what is ordinary: late, with pauses, somebody else by mistake for some minutes. */
@@ -321,12 +321,12 @@ static void facts_at(struct node *n, int t)
         snprintf(d->uuid, sizeof(d->uuid), "GPU-%s-%d", n->name, i);
         snprintf(d->pci, sizeof(d->pci), "0000:%02x:00.0", i + 16);
     }
-    if (inlet_facts(in, n->in, &f, &err) < 0 || wire_put_facts(&frame, &n->id, &f, &rec.facts) < 0)
+    if (import_sink_facts(in, n->in, &f, &err) < 0 || wire_put_facts(&frame, &n->id, &f, &rec.facts) < 0)
         die(&err);
     snprintf(rec.key, sizeof(rec.key), "%s", n->key);
     snprintf(rec.own_name, sizeof(rec.own_name), "%s", n->name);
-    store_put_node(inlet_store(in), &rec);
-    if (inlet_sync(in, &err) < 0)
+    store_put_node(import_sink_store(in), &rec);
+    if (import_sink_sync(in, &err) < 0)
         die(&err);
 }
 
@@ -398,7 +398,7 @@ static void put_batch(struct node *n, int a, int b, struct batch_room *room)
                                 .v = m == 2 ? totals : room->v[1 + i * 5 + (int)(m > 2 ? m - 1 : m)]};
         }
     columns[batch.n_columns++] = (struct column){.metric = metrics[M_cpu].no, .have = room->have[0], .v = room->v[0]};
-    if (inlet_batch(in, n->in, &batch, &err) < 0)
+    if (import_sink_batch(in, n->in, &batch, &err) < 0)
         die(&err);
 }
 
@@ -435,7 +435,7 @@ static void put_procs(const struct node *n, int gpu, const uint8_t *who, int32_t
                                .sm = -1};
         if (who[t]) {
             snprintf(p.fact.user, sizeof(p.fact.user), "%s", people[who[t] - 1]);
-            store_put_proc(inlet_store(in), &p);
+            store_put_proc(import_sink_store(in), &p);
         }
         t = end;
     }
@@ -456,7 +456,7 @@ int main(int argc, char **argv)
     rng.s = (uint64_t)seed;
     n_ticks = (int)days * A_DAY;
     from_ms = until - days * 86400000;
-    if (inlet_open(&in, argv[1], &none, &err) < 0)
+    if (import_sink_open(&in, argv[1], &none, &err) < 0)
         die(&err);
     struct node *nodes = mem_zero((size_t)n_nodes, sizeof(*nodes));
     struct batch_room *room = mem_alloc(sizeof(*room));
@@ -467,7 +467,7 @@ int main(int argc, char **argv)
         n->id.b[0] = (uint8_t)(i + 1);
         n->run = (uint64_t)(seed * 1000 + i + 1);
         node_id_text(&n->id, n->key);
-        if (inlet_node(in, n->key, n->name, &n->in, &err) < 0)
+        if (import_sink_node(in, n->key, n->name, &n->in, &err) < 0)
             die(&err);
         plan(n);
         for (int g = 0; g < GPUS; g++) {
@@ -478,9 +478,9 @@ int main(int argc, char **argv)
     for (int day = 0; day < (int)days; day++)
         for (int64_t i = 0; i < n_nodes; i++)
             put_day(&nodes[i], day * A_DAY, (day + 1) * A_DAY, room);
-    if (inlet_finish(in, true, &err) < 0)
+    if (import_sink_finish(in, true, &err) < 0)
         die(&err);
-    inlet_close(in);
+    import_sink_close(in);
     for (int64_t i = 0; i < n_nodes; i++) {
         free(nodes[i].quiet);
         for (int g = 0; g < GPUS; g++) {

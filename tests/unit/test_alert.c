@@ -26,26 +26,26 @@ static void on_change(void *arg, const struct alert *a)
 
 static const struct alert_rule rule = {.name = "r", .severity = SEV_WARNING, .for_ms = 60000, .clear_ms = 30000};
 
-static const char *look(struct lookout *l, int64_t now_ms, const char *subjects, struct told *t)
+static const char *look(struct alert_states *l, int64_t now_ms, const char *subjects, struct told *t)
 {
     struct str rest = str_of(subjects), one;
     char subject[40];
 
     t->text[0] = 0;
-    lookout_begin(l, now_ms);
+    alert_states_begin(l, now_ms);
     while (str_word(&rest, &one)) {
         snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
         struct alert_finding f = {subject, "", "", "", "", "it is so", "", 0, -1, false};
-        lookout_see(l, &rule, &f);
-        lookout_see(l, &rule, &f); /* twice is once */
+        alert_states_see(l, &rule, &f);
+        alert_states_see(l, &rule, &f); /* twice is once */
     }
-    lookout_end(l, on_change, t);
+    alert_states_end(l, on_change, t);
     return t->text;
 }
 
 static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
 {
-    struct lookout *l = lookout_new(-1000000);
+    struct alert_states *l = alert_states_new(-1000000);
     struct told t;
     size_t n;
 
@@ -53,15 +53,15 @@ static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
     assert_string_equal(look(l, 0, "a b", &t), "");
     assert_string_equal(look(l, 59999, "a", &t), ""); /* b was so for too short a time */
     assert_string_equal(look(l, 60000, "a b", &t), "fired 1 a; ");
-    assert_null(lookout_told(l, "r", "nobody", 65000, ""));
-    assert_int_equal(lookout_told(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
+    assert_null(alert_states_told(l, "r", "nobody", 65000, ""));
+    assert_int_equal(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
     assert_string_equal(look(l, 70000, "a b", &t), "");
-    const struct alert *a = lookout_find(l, 1); /* who was told is kept from look to look */
+    const struct alert *a = alert_states_find(l, 1); /* who was told is kept from look to look */
     assert_string_equal(a->told_to, "65000\tops\t\t\n");
     assert_int_equal(a->told_ms, 65000);
-    lookout_all(l, &n);
+    alert_states_all(l, &n);
     assert_int_equal(n, 2);
-    assert_int_equal(lookout_firing(l), 1);
+    assert_int_equal(alert_states_firing(l), 1);
     assert_string_equal(look(l, 80000, "b", &t), "");
     assert_string_equal(look(l, 100000, "a b", &t), ""); /* back before it was over: nobody is told */
     assert_string_equal(look(l, 110000, "b", &t), "");
@@ -69,12 +69,12 @@ static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
     assert_string_equal(look(l, 140000, "b", &t), "over 1 a; ");
     assert_string_equal(look(l, 150000, "a b", &t), ""); /* a new one, from the start */
     assert_string_equal(look(l, 210000, "a b", &t), "fired 3 a; ");
-    lookout_free(l);
+    alert_states_free(l);
 }
 
 static void what_fired_survives_a_restart(void **unused)
 {
-    struct lookout *l = lookout_new(1000000);
+    struct alert_states *l = alert_states_new(1000000);
     struct alert a = {.id = 7,
                       .severity = SEV_WARNING,
                       .since_ms = 5,
@@ -90,43 +90,43 @@ static void what_fired_survives_a_restart(void **unused)
     struct told t;
 
     (void)unused;
-    lookout_load(l, &a, NULL);
+    alert_states_load(l, &a, NULL);
     assert_string_equal(look(l, 1000000, "", &t), "");
     assert_string_equal(look(l, 1100000, "", &t), ""); /* nobody was heard of yet: nothing is over */
-    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "over 7 a; ");
+    assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS, "", &t), "over 7 a; ");
     assert_string_equal(look(l, 2000000, "c", &t), "");
     assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* numbers go on */
-    lookout_free(l);
-    l = lookout_new(1000000);
-    lookout_load(l, &a, NULL);
+    alert_states_free(l);
+    l = alert_states_new(1000000);
+    alert_states_load(l, &a, NULL);
     assert_string_equal(look(l, 1000000, "a", &t), ""); /* found again: from now on as any other */
     assert_string_equal(look(l, 1010000, "", &t), "");
     assert_string_equal(look(l, 1040000, "", &t), "over 7 a; ");
-    lookout_free(l);
-    l = lookout_new(1000000);
-    lookout_load(l, &a, &rule); /* never found: its rule's while begins after the first looks */
-    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS, "", &t), "");
-    assert_string_equal(look(l, 1000000 + LOOKOUT_SETTLE_MS + 30000, "", &t), "over 7 a; ");
-    lookout_free(l);
+    alert_states_free(l);
+    l = alert_states_new(1000000);
+    alert_states_load(l, &a, &rule); /* never found: its rule's while begins after the first looks */
+    assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS, "", &t), "");
+    assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS + 30000, "", &t), "over 7 a; ");
+    alert_states_free(l);
 }
 
 /* Found at `now`, as something that happened at `since`. */
-static const char *look_as(struct lookout *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms, bool weak,
+static const char *look_as(struct alert_states *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms, bool weak,
                            struct told *t)
 {
     struct alert_finding f = {"a", "", "", "", "", "it is so", "", since_ms, -1, weak};
 
     t->text[0] = 0;
-    lookout_begin(l, now_ms);
-    lookout_see(l, r, &f);
-    lookout_end(l, on_change, t);
+    alert_states_begin(l, now_ms);
+    alert_states_see(l, r, &f);
+    alert_states_end(l, on_change, t);
     return t->text;
 }
 
 static void w4_what_happened_is_told_once_each_time(void **unused)
 {
     static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
-    struct lookout *l = lookout_new(0);
+    struct alert_states *l = alert_states_new(0);
     struct alert a = {.id = 9,
                       .since_ms = 900,
                       .fired_ms = 950,
@@ -144,23 +144,23 @@ static void w4_what_happened_is_told_once_each_time(void **unused)
     size_t n;
 
     (void)unused;
-    lookout_load(l, &a, NULL);
+    alert_states_load(l, &a, NULL);
     assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");             /* told before the restart */
     assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; "); /* both at once */
     assert_string_equal(look_as(l, &happens, 3000, 1500, false, &t), "");
     assert_string_equal(look(l, 4000, "", &t), "");
-    assert_string_equal(look_as(l, &happens, 2000 + LOOKOUT_NOTICE_MS - 1, 1500, false, &t), "");
-    assert_string_equal(look_as(l, &happens, 2000 + LOOKOUT_NOTICE_MS - 1, 1501, false, &t), "over 11 a; ");
-    lookout_all(l, &n);
-    assert_true(n == 0 && lookout_firing(l) == 0); /* nothing is wrong */
-    look(l, 2000 + 3 * LOOKOUT_NOTICE_MS, "", &t);
+    assert_string_equal(look_as(l, &happens, 2000 + ALERT_STATES_NOTICE_MS - 1, 1500, false, &t), "");
+    assert_string_equal(look_as(l, &happens, 2000 + ALERT_STATES_NOTICE_MS - 1, 1501, false, &t), "over 11 a; ");
+    alert_states_all(l, &n);
+    assert_true(n == 0 && alert_states_firing(l) == 0); /* nothing is wrong */
+    look(l, 2000 + 3 * ALERT_STATES_NOTICE_MS, "", &t);
     assert_string_equal(t.text, "");
-    lookout_free(l);
+    alert_states_free(l);
 }
 
 static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
 {
-    struct lookout *l = lookout_new(-1000000);
+    struct alert_states *l = alert_states_new(-1000000);
     struct told t;
 
     (void)unused;
@@ -174,12 +174,12 @@ static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
     assert_string_equal(look_as(l, &rule, 900000, 0, true, &t), "");
     assert_string_equal(look(l, 910000, "", &t), "");
     assert_string_equal(look(l, 940000, "", &t), "over 1 a; ");
-    lookout_free(l);
+    alert_states_free(l);
 }
 
 static void thousands_are_found_again(void **unused)
 {
-    struct lookout *l = lookout_new(-1000000);
+    struct alert_states *l = alert_states_new(-1000000);
     AUTO_BUF many = BUF_INIT(1 << 20);
     struct told t;
 
@@ -188,11 +188,11 @@ static void thousands_are_found_again(void **unused)
         buf_addf(&many, "s%d ", i);
     look(l, 0, many.p, &t);
     look(l, 60000, many.p, &t);
-    assert_int_equal(lookout_firing(l), 5000);
+    assert_int_equal(alert_states_firing(l), 5000);
     look(l, 60001, "s17", &t);
     look(l, 90001, "s17", &t);
-    assert_int_equal(lookout_firing(l), 1);
-    lookout_free(l);
+    assert_int_equal(alert_states_firing(l), 1);
+    alert_states_free(l);
 }
 
 /* ---- rules ---- */
@@ -292,8 +292,8 @@ static void a_hub_that_was_away_does_not_take_all_nodes_for_down(void **unused)
         int64_t started_ms;
         bool down;
     } cases[] = {{NOW - 1000, false}, /* ws3 was not heard of since */
-                 {NOW - LOOKOUT_SETTLE_MS + 1, false},
-                 {NOW - LOOKOUT_SETTLE_MS, true}, /* it had its time */
+                 {NOW - ALERT_STATES_SETTLE_MS + 1, false},
+                 {NOW - ALERT_STATES_SETTLE_MS, true}, /* it had its time */
                  {NOW - 86400000, true}};
 
     (void)unused;

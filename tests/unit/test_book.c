@@ -156,9 +156,9 @@ static void a_span_is_a_length_and_nothing_else(void **unused)
 
 /* ---- the book ---- */
 
-static struct hold hold_of(struct book *b, const char *person, const char *devices, int64_t from_h, int64_t until_h)
+static struct booking booking_of(struct book *b, const char *person, const char *devices, int64_t from_h, int64_t until_h)
 {
-    return (struct hold){.id = b ? book_next_id(b) : 0,
+    return (struct booking){.id = b ? book_next_id(b) : 0,
                          .person = person,
                          .by = person,
                          .devices = devices,
@@ -166,7 +166,7 @@ static struct hold hold_of(struct book *b, const char *person, const char *devic
                          .until_ms = NOW + until_h * HOUR};
 }
 
-static int put(struct book *b, const struct hold *h)
+static int put(struct book *b, const struct booking *h)
 {
     int r = book_begin(b, h);
 
@@ -197,12 +197,12 @@ static void b1_no_two_have_a_device_for_the_same_moment(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct hold h = hold_of(b, "kim", cases[i].devices, cases[i].from, cases[i].until);
+        struct booking h = booking_of(b, "kim", cases[i].devices, cases[i].from, cases[i].until);
         print_message("case %zu\n", i);
         assert_int_equal(put(b, &h), cases[i].want);
     }
-    struct hold h = hold_of(b, "lee", "GPU-b", 0, 100);
-    const struct hold *with[2];
+    struct booking h = booking_of(b, "lee", "GPU-b", 0, 100);
+    const struct booking *with[2];
     assert_int_equal(book_conflicts(b, &h, with, 2), 3);
     assert_true(with[0]->from_ms == NOW + 9 * HOUR && with[1]->from_ms == NOW + 10 * HOUR); /* by start */
     assert_false(book_free_between(b, str_of("GPU-b"), NOW + 15 * HOUR, NOW + 16 * HOUR, 0, NULL));
@@ -214,8 +214,8 @@ static void b1_no_two_have_a_device_for_the_same_moment(void **unused)
 static void b2_what_is_being_written_counts_and_is_not_shown(void **unused)
 {
     struct book *b = book_new();
-    struct hold h = hold_of(b, "kim", "GPU-a", 0, 10), other = hold_of(b, "lee", "GPU-a", 5, 6);
-    const struct hold *now, *next;
+    struct booking h = booking_of(b, "kim", "GPU-a", 0, 10), other = booking_of(b, "lee", "GPU-a", 5, 6);
+    const struct booking *now, *next;
     size_t n;
 
     (void)unused;
@@ -229,7 +229,7 @@ static void b2_what_is_being_written_counts_and_is_not_shown(void **unused)
     book_settle(b, other.id, true);
     assert_int_equal(book_find(b, other.id)->until_ms, NOW + 6 * HOUR);
     /* a change: what was counts until it is settled, and comes back if it fails */
-    struct hold moved = other;
+    struct booking moved = other;
     moved.from_ms += 20 * HOUR;
     moved.until_ms += 20 * HOUR;
     assert_int_equal(book_begin(b, &moved), 0);
@@ -249,10 +249,10 @@ static void b2_what_is_being_written_counts_and_is_not_shown(void **unused)
 struct moves {
     size_t n;
     int64_t id[8];
-    enum hold_state to[8];
+    enum booking_state to[8];
 };
 
-static void on_move(void *arg, const struct hold *h, enum hold_state to)
+static void on_move(void *arg, const struct booking *h, enum booking_state to)
 {
     struct moves *m = arg;
 
@@ -263,7 +263,7 @@ static void on_move(void *arg, const struct hold *h, enum hold_state to)
 static void what_begins_and_ends_is_told_once(void **unused)
 {
     struct book *b = book_new();
-    struct hold h = hold_of(b, "kim", "GPU-a", 1, 2), early = hold_of(b, "lee", "GPU-b", 1, 9);
+    struct booking h = booking_of(b, "kim", "GPU-a", 1, 2), early = booking_of(b, "lee", "GPU-b", 1, 9);
     struct moves m = {0};
     size_t n;
 
@@ -275,15 +275,15 @@ static void what_begins_and_ends_is_told_once(void **unused)
     book_tick(b, NOW + HOUR, on_move, &m);
     book_tick(b, NOW + HOUR + 1000, on_move, &m);
     assert_int_equal(m.n, 2);
-    assert_true(m.to[0] == HOLD_ACTIVE && m.to[1] == HOLD_ACTIVE);
+    assert_true(m.to[0] == BOOKING_ACTIVE && m.to[1] == BOOKING_ACTIVE);
     early.released_ms = NOW + HOUR + 5000;
     assert_int_equal(put(b, &early), 0);
     assert_true(book_free_between(b, str_of("GPU-b"), NOW + 2 * HOUR, NOW + 3 * HOUR, 0, NULL));
     book_tick(b, NOW + HOUR + 6000, on_move, &m);
     assert_int_equal(m.n, 3);
-    assert_true(m.id[2] == early.id && m.to[2] == HOLD_RELEASED);
+    assert_true(m.id[2] == early.id && m.to[2] == BOOKING_RELEASED);
     book_tick(b, NOW + 2 * HOUR, on_move, &m);
-    assert_true(m.n == 4 && m.id[3] == h.id && m.to[3] == HOLD_OVER);
+    assert_true(m.n == 4 && m.id[3] == h.id && m.to[3] == BOOKING_OVER);
     book_all(b, &n);
     assert_int_equal(n, 0);
     assert_int_equal(book_next_id(b), 3); /* numbers are not given out twice */
@@ -326,11 +326,11 @@ static void who_books_for_whom(void **unused)
         {BOOK_OPEN, &kim, "", 0, "kim", 0},
         {BOOK_OPEN, &nobody, "a\nb", -EINVAL, NULL, -EPERM},
     };
-    struct hold h = hold_of(NULL, "kim", "GPU-a", 0, 1);
+    struct booking h = booking_of(NULL, "kim", "GPU-a", 0, 1);
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        char person[HOLD_PERSON_MAX] = "";
+        char person[BOOKING_PERSON_MAX] = "";
         struct err err = {0};
         print_message("case %zu\n", i);
         assert_int_equal(book_for(cases[i].auth, cases[i].who, str_of(cases[i].typed), person, &err), cases[i].want);
@@ -346,7 +346,7 @@ static void who_books_for_whom(void **unused)
 
 static void a_calendar_line_is_escaped_folded_and_ends_with_crlf(void **unused)
 {
-    struct hold h =
+    struct booking h =
         {.id = 7,
          .changes = 2,
          .created_ms = NOW - HOUR,
@@ -365,7 +365,7 @@ static void a_calendar_line_is_escaped_folded_and_ends_with_crlf(void **unused)
 
     (void)unused;
     render_ics_start(&b, "lab, one");
-    render_ics_hold(&b, &h);
+    render_ics_booking(&b, &h);
     render_ics_end(&b);
     rest = buf_str(&b);
     while (str_cut(&rest, '\n', &l)) { /* unfold as a reader does */
@@ -389,11 +389,11 @@ static void a_calendar_line_is_escaped_folded_and_ends_with_crlf(void **unused)
         assert_non_null(strstr(whole.p, want[i]));
     buf_reset(&b);
     h.released_ms = NOW - 1; /* cancelled before it began */
-    render_ics_hold(&b, &h);
+    render_ics_booking(&b, &h);
     assert_non_null(strstr(b.p, "STATUS:CANCELLED\r\n"));
     buf_reset(&b);
     h.released_ms = NOW + HOUR;
-    render_ics_hold(&b, &h);
+    render_ics_booking(&b, &h);
     assert_non_null(strstr(b.p, "DTEND:20261115T100000Z\r\n"));
 }
 

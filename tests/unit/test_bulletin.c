@@ -12,13 +12,13 @@
 #define HOUR_MS 3600000ll
 #define DAY_MS  86400000ll
 
-static struct bulletins *bulletins_from(const char *text, const struct channels *channels, int want, struct err *err)
+static struct schedules *bulletins_from(const char *text, const struct channels *channels, int want, struct err *err)
 {
-    struct bulletins *b = bulletins_new();
+    struct schedules *b = schedules_new();
     AUTO_FREE char *copy = mem_str(text);
     char path[] = "m.yaml";
 
-    assert_int_equal(bulletins_read(b, &(struct opt_section){.text = copy, .path = path}, channels, err), want);
+    assert_int_equal(schedules_read(b, &(struct opt_section){.text = copy, .path = path}, channels, err), want);
     return b;
 }
 
@@ -43,14 +43,14 @@ static int64_t utc(const char *s)
 static void reports_are_read(void **unused)
 {
     struct err err = {0};
-    struct bulletins *b =
+    struct schedules *b =
         bulletins_from("daily: {every: day, channel: ops}\n"
                        "boss: {every: week, at: \"7:30\", zone: Asia/Tokyo, channel: [ops, mail], what: usage by "
                        "company, filter: 'model:h200', company: X, team: Y, idle: no, chart: no}\n"
                        "all: {every: month, at: \"00:00\", what: status}\n",
                        NULL, 0, &err);
     size_t n;
-    const struct bulletin *v = bulletins_all(b, &n);
+    const struct scheduled *v = schedules_all(b, &n);
     char what[48];
 
     (void)unused;
@@ -71,11 +71,11 @@ static void reports_are_read(void **unused)
     assert_string_equal(v[1].team, "Y");
     assert_false(v[1].idle || v[1].chart);
     assert_true(v[2].status);
-    bulletin_what(&v[1], what);
+    scheduled_what(&v[1], what);
     assert_string_equal(what, "usage by company");
-    assert_ptr_equal(bulletins_find(b, "all"), &v[2]);
-    assert_null(bulletins_find(b, "none"));
-    bulletins_free(b);
+    assert_ptr_equal(schedules_find(b, "all"), &v[2]);
+    assert_null(schedules_find(b, "none"));
+    schedules_free(b);
 }
 
 static void mistakes_have_their_place(void **unused)
@@ -111,7 +111,7 @@ static void mistakes_have_their_place(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct err err = {0};
         print_message("%s\n", cases[i].text);
-        bulletins_free(bulletins_from(cases[i].text, ops, -EINVAL, &err));
+        schedules_free(bulletins_from(cases[i].text, ops, -EINVAL, &err));
         if (!strstr(err.msg, cases[i].want))
             fail_msg("no '%s' in '%s'", cases[i].want, err.msg);
     }
@@ -152,17 +152,17 @@ static void a_report_is_due_once_for_each_period(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct zone *z = zone_of(cases[i].zone);
-        struct bulletin b = {.every = cases[i].every, .at = cases[i].at};
-        struct bulletin_due last, next;
+        struct scheduled b = {.every = cases[i].every, .at = cases[i].at};
+        struct scheduled_due last, next;
         char label[40];
         print_message("%s %s\n", cases[i].zone, cases[i].now);
-        bulletin_times(&b, z, utc(cases[i].now), &last, &next);
+        scheduled_times(&b, z, utc(cases[i].now), &last, &next);
         assert_int_equal(last.from_ms, utc(cases[i].from));
         assert_int_equal(last.to_ms, utc(cases[i].to));
         assert_int_equal(last.at_ms, utc(cases[i].due));
         assert_int_equal(next.at_ms, utc(cases[i].next));
         assert_int_equal(next.from_ms, last.to_ms);
-        assert_string_equal(bulletin_label(&b, z, &last, label), cases[i].label);
+        assert_string_equal(scheduled_label(&b, z, &last, label), cases[i].label);
         zone_free(z);
     }
 }
@@ -186,15 +186,15 @@ static void two_years_have_each_report_once(void **unused)
         struct zone *z = zone_of(zones[i]);
         for (size_t t = 0; t < ARRAY_LEN(times); t++)
             for (enum period every = PERIOD_DAY; every <= PERIOD_MONTH; every++) {
-                struct bulletin b = {.every = every, .at = times[t]};
-                struct bulletin_due d;
+                struct scheduled b = {.every = every, .at = times[t]};
+                struct scheduled_due d;
                 uint32_t missed, sent = 0;
                 int64_t now = utc("2025-01-01T00:00:00Z"), done = 0, end = utc("2027-01-01T00:00:00Z");
                 for (; now < end; now += look_ms) {
-                    enum bulletin_step s = bulletin_step(&b, z, done, now, &d, &missed);
-                    if (s == BULLETIN_WAIT)
+                    enum scheduled_step s = scheduled_step(&b, z, done, now, &d, &missed);
+                    if (s == SCHEDULED_WAIT)
                         continue;
-                    assert_int_equal(s, done ? BULLETIN_SEND : BULLETIN_BEGIN);
+                    assert_int_equal(s, done ? SCHEDULED_SEND : SCHEDULED_BEGIN);
                     assert_true(!done || d.from_ms == done);
                     assert_true(now >= d.at_ms && now - d.at_ms < (done ? look_ms + 60000 : 40 * DAY_MS));
                     assert_true(d.at_ms >= d.to_ms);
@@ -216,30 +216,30 @@ static void two_years_have_each_report_once(void **unused)
 static void what_was_seen_to_is_not_due_again(void **unused)
 {
     struct zone *z = zone_of("Europe/Berlin"), *tokyo = zone_of("Asia/Tokyo"), *plain = zone_of("UTC");
-    struct bulletin b = {.every = PERIOD_DAY, .at = 480};
-    struct bulletin_due d;
+    struct scheduled b = {.every = PERIOD_DAY, .at = 480};
+    struct scheduled_due d;
     uint32_t missed;
     int64_t at = utc("2026-11-15T07:00:00Z"), done = utc("2026-11-14T23:00:00Z"); /* sent at its time */
 
     (void)unused;
-    assert_int_equal(bulletin_step(&b, z, done - DAY_MS, at, &d, &missed), BULLETIN_SEND);
+    assert_int_equal(scheduled_step(&b, z, done - DAY_MS, at, &d, &missed), SCHEDULED_SEND);
     assert_int_equal(d.to_ms, done);
-    assert_int_equal(bulletin_step(&b, z, done, at, &d, &missed), BULLETIN_WAIT);
+    assert_int_equal(scheduled_step(&b, z, done, at, &d, &missed), SCHEDULED_WAIT);
     /* the clock is set back by a minute, an hour, a day: nothing until the next day's is due */
-    assert_int_equal(bulletin_step(&b, z, done, at - 60000, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, z, done, at - HOUR_MS, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, z, done, at - DAY_MS, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, z, done, at + DAY_MS - 1, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, z, done, at + DAY_MS, &d, &missed), BULLETIN_SEND);
+    assert_int_equal(scheduled_step(&b, z, done, at - 60000, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, z, done, at - HOUR_MS, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, z, done, at - DAY_MS, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, z, done, at + DAY_MS - 1, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, z, done, at + DAY_MS, &d, &missed), SCHEDULED_SEND);
     /* it was wrong by years: from now on again, but not at once */
-    assert_int_equal(bulletin_step(&b, z, done + 1000 * DAY_MS, at, &d, &missed), BULLETIN_RESET);
-    assert_int_equal(bulletin_step(&b, z, d.to_ms, at, &d, &missed), BULLETIN_WAIT);
+    assert_int_equal(scheduled_step(&b, z, done + 1000 * DAY_MS, at, &d, &missed), SCHEDULED_RESET);
+    assert_int_equal(scheduled_step(&b, z, d.to_ms, at, &d, &missed), SCHEDULED_WAIT);
     /* at is another now, the zone is another now: the same day is not told of twice */
     b.at = 600;
-    assert_int_equal(bulletin_step(&b, z, done, at + 12 * HOUR_MS, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, plain, done, at + 12 * HOUR_MS, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, tokyo, done, at + 6 * HOUR_MS, &d, &missed), BULLETIN_WAIT);
-    assert_int_equal(bulletin_step(&b, tokyo, done, at + DAY_MS, &d, &missed), BULLETIN_SEND);
+    assert_int_equal(scheduled_step(&b, z, done, at + 12 * HOUR_MS, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, plain, done, at + 12 * HOUR_MS, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, tokyo, done, at + 6 * HOUR_MS, &d, &missed), SCHEDULED_WAIT);
+    assert_int_equal(scheduled_step(&b, tokyo, done, at + DAY_MS, &d, &missed), SCHEDULED_SEND);
     zone_free(z);
     zone_free(tokyo);
     zone_free(plain);
@@ -251,27 +251,27 @@ static void a_hub_that_was_off_sends_the_newest_once(void **unused)
         enum period every;
         int64_t off_ms; /* after the moment it was due */
         int64_t done_days;
-        enum bulletin_step want;
+        enum scheduled_step want;
         uint32_t missed;
     } cases[] = {
-        {PERIOD_DAY, 0, 1, BULLETIN_SEND, 0},
-        {PERIOD_DAY, 23 * HOUR_MS, 1, BULLETIN_SEND, 0},
-        {PERIOD_DAY, 5 * HOUR_MS, 4, BULLETIN_SEND, 3},
-        {PERIOD_WEEK, DAY_MS, 7, BULLETIN_SEND, 0},
-        {PERIOD_WEEK, DAY_MS + 1, 7, BULLETIN_SKIP, 0},
-        {PERIOD_WEEK, 3 * DAY_MS, 21, BULLETIN_SKIP, 2},
-        {PERIOD_DAY, HOUR_MS, 5000, BULLETIN_SEND, 400},
+        {PERIOD_DAY, 0, 1, SCHEDULED_SEND, 0},
+        {PERIOD_DAY, 23 * HOUR_MS, 1, SCHEDULED_SEND, 0},
+        {PERIOD_DAY, 5 * HOUR_MS, 4, SCHEDULED_SEND, 3},
+        {PERIOD_WEEK, DAY_MS, 7, SCHEDULED_SEND, 0},
+        {PERIOD_WEEK, DAY_MS + 1, 7, SCHEDULED_SKIP, 0},
+        {PERIOD_WEEK, 3 * DAY_MS, 21, SCHEDULED_SKIP, 2},
+        {PERIOD_DAY, HOUR_MS, 5000, SCHEDULED_SEND, 400},
     };
     struct zone *z = zone_of("UTC");
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct bulletin b = {.every = cases[i].every, .at = 480};
-        struct bulletin_due d;
+        struct scheduled b = {.every = cases[i].every, .at = 480};
+        struct scheduled_due d;
         uint32_t missed;
         int64_t monday = utc("2026-11-16T00:00:00Z"), at = monday + 8 * HOUR_MS;
         print_message("row %zu\n", i);
-        assert_int_equal(bulletin_step(&b, z, monday - cases[i].done_days * DAY_MS, at + cases[i].off_ms, &d, &missed),
+        assert_int_equal(scheduled_step(&b, z, monday - cases[i].done_days * DAY_MS, at + cases[i].off_ms, &d, &missed),
                          cases[i].want);
         assert_int_equal(d.at_ms, at);
         assert_int_equal(missed, cases[i].missed);
@@ -303,7 +303,7 @@ static void each_channel_gets_what_it_takes(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct channel c = {.name = "ch"};
-        struct bulletin_made made = {.title = "t",
+        struct scheduled_made made = {.title = "t",
                                      .text = BUF_INIT(65536),
                                      .html = BUF_INIT(64),
                                      .picture = BUF_INIT(64),
@@ -319,7 +319,7 @@ static void each_channel_gets_what_it_takes(void **unused)
             buf_addf(&made.text, "%zu %047d\n", k, 9);
         buf_adds(&made.html, "<p>");
         buf_addstr(cases[i].status ? &made.screen : &made.picture, STR("bytes"));
-        AUTO_FREE struct message *m = bulletin_message(&made, "daily", &c, 7, 1000);
+        AUTO_FREE struct message *m = scheduled_message(&made, "daily", &c, 7, 1000);
         struct str text = str_of(m->text);
         assert_int_equal(m->kind, MESSAGE_REPORT);
         assert_int_equal(m->id, 7);

@@ -9,11 +9,11 @@
 #define DAY_MS 86400000ll
 
 /* A census out of text; the sections as muster.yaml has them. */
-static int build(const char *people, const char *teams, const char *companies, struct census **ret, struct err *err)
+static int build(const char *people, const char *teams, const char *companies, struct people **ret, struct err *err)
 {
     struct opt_section p = {(char *)people, "m.yaml", 0}, t = {(char *)teams, "m.yaml", 0},
                        c = {(char *)companies, "m.yaml", 0};
-    return census_new(&(struct census_src){.people = &p, .teams = &t, .companies = &c}, ret, err);
+    return people_new(&(struct people_src){.people = &p, .teams = &t, .companies = &c}, ret, err);
 }
 
 static int64_t day(const char *text)
@@ -25,33 +25,33 @@ static int64_t day(const char *text)
 
 static void an_empty_census_leaves_every_login_as_it_is(void **unused)
 {
-    struct census *c = census_empty();
-    const struct census *both[] = {c, NULL};
+    struct people *c = people_empty();
+    const struct people *both[] = {c, NULL};
     const char *names[4];
     size_t n;
     (void)unused;
     for (size_t i = 0; i < 2; i++) {
-        assert_string_equal(census_person(both[i], "dgx1", "kim", 1004), "kim");
-        assert_string_equal(census_person(both[i], NULL, "", -1), "");
-        assert_false(census_ignored(both[i], NULL, "root", 0));
-        assert_int_equal(census_groups(both[i], GROUP_TEAM, "kim", 0, names, 4), 0);
-        assert_false(census_in(both[i], GROUP_TEAM, "vision", "kim", 0));
-        assert_null(census_find(both[i], "kim"));
-        census_persons(both[i], &n);
+        assert_string_equal(people_person(both[i], "dgx1", "kim", 1004), "kim");
+        assert_string_equal(people_person(both[i], NULL, "", -1), "");
+        assert_false(people_ignored(both[i], NULL, "root", 0));
+        assert_int_equal(people_groups(both[i], GROUP_TEAM, "kim", 0, names, 4), 0);
+        assert_false(people_in(both[i], GROUP_TEAM, "vision", "kim", 0));
+        assert_null(people_find(both[i], "kim"));
+        people_persons(both[i], &n);
         assert_int_equal(n, 0);
-        census_companies(both[i], &n);
+        people_companies(both[i], &n);
         assert_int_equal(n, 0);
-        census_group_names(both[i], GROUP_PROJECT, &n);
+        people_group_names(both[i], GROUP_PROJECT, &n);
         assert_int_equal(n, 0);
-        assert_null(census_company(both[i], "acme"));
-        assert_null(census_company_of_node(both[i], "dgx1", 0));
-        assert_true(census_next_change(both[i], 0) == INT64_MAX);
+        assert_null(people_company(both[i], "acme"));
+        assert_null(people_company_of_node(both[i], "dgx1", 0));
+        assert_true(people_next_change(both[i], 0) == INT64_MAX);
     }
-    struct census *again = census_ref(c);
-    census_unref(c);
-    assert_string_equal(census_person(again, NULL, "lee", -1), "lee"); /* still there: one owner is left */
-    census_unref(again);
-    census_unref(NULL);
+    struct people *again = people_ref(c);
+    people_unref(c);
+    assert_string_equal(people_person(again, NULL, "lee", -1), "lee"); /* still there: one owner is left */
+    people_unref(again);
+    people_unref(NULL);
 }
 
 static void an_assignment_is_a_step_function_of_days(void **unused)
@@ -98,7 +98,7 @@ static void logins_uids_and_nodes_lead_to_persons(void **unused)
         {NULL, "nobody else", -1, "nobody else"},
         {NULL, "Kim", -1, "Kim"},
     };
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     size_t n;
     (void)unused;
@@ -110,18 +110,18 @@ static void logins_uids_and_nodes_lead_to_persons(void **unused)
                      0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("%s@%s\n", cases[i].login, cases[i].node ? cases[i].node : "");
-        assert_string_equal(census_person(c, cases[i].node, cases[i].login, cases[i].uid), cases[i].want);
+        assert_string_equal(people_person(c, cases[i].node, cases[i].login, cases[i].uid), cases[i].want);
     }
-    const struct person *p = census_find(c, "kim");
+    const struct person *p = people_find(c, "kim");
     assert_non_null(p);
     assert_string_equal(p->full, "Kim Doe");
     assert_string_equal(p->mail, "k@x.org");
     assert_null(p->slack);
-    assert_null(census_find(c, "kimberly"));
-    p = census_persons(c, &n);
+    assert_null(people_find(c, "kimberly"));
+    p = people_persons(c, &n);
     assert_int_equal(n, 4);
     assert_string_equal(p[0].name, "ann");
-    census_unref(c);
+    people_unref(c);
 }
 
 static void root_and_the_like_are_ignored_unless_they_are_somebody(void **unused)
@@ -129,24 +129,24 @@ static void root_and_the_like_are_ignored_unless_they_are_somebody(void **unused
     char *patterns[] = {"root", "gdm*"};
     struct opt_list ignore = {patterns, 2};
     struct opt_section people = {"kim: {logins: ['root@ws1']}", "m.yaml", 0};
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     (void)unused;
-    assert_int_equal(census_new(&(struct census_src){.people = &people, .ignore = &ignore}, &c, &err), 0);
-    assert_string_equal(census_person(c, "dgx1", "root", 0), "");
-    assert_string_equal(census_person(c, "ws1", "root", 0), "kim");
-    assert_string_equal(census_person(c, NULL, "gdm3", -1), "");
-    assert_true(census_ignored(c, "dgx1", "root", 0));
-    assert_false(census_ignored(c, "ws1", "root", 0));
-    assert_false(census_ignored(c, NULL, "", -1));
-    assert_false(census_ignored(c, NULL, "lee", -1));
-    census_unref(c);
+    assert_int_equal(people_new(&(struct people_src){.people = &people, .ignore = &ignore}, &c, &err), 0);
+    assert_string_equal(people_person(c, "dgx1", "root", 0), "");
+    assert_string_equal(people_person(c, "ws1", "root", 0), "kim");
+    assert_string_equal(people_person(c, NULL, "gdm3", -1), "");
+    assert_true(people_ignored(c, "dgx1", "root", 0));
+    assert_false(people_ignored(c, "ws1", "root", 0));
+    assert_false(people_ignored(c, NULL, "", -1));
+    assert_false(people_ignored(c, NULL, "lee", -1));
+    people_unref(c);
 }
 
 static void aliases_csv_gives_the_last_name_of_a_line(void **unused)
 {
     struct opt_section people = {"kim: {logins: [kdoe], name: Kim}", "m.yaml", 0};
-    struct census_src src = {.people = &people,
+    struct people_src src = {.people = &people,
                              .aliases = STR("# people\n"
                                             "kim1, K.Im+, kdoe # the last one counts\r\n"
                                             "\n , ,\n"
@@ -158,24 +158,24 @@ static void aliases_csv_gives_the_last_name_of_a_line(void **unused)
         const char *login, *want;
     } cases[] = {{"kim1", "kim"}, {"KIM1", "kim"}, {"k.im", "kim"}, {"kdoe", "kim"}, {"old", "ann"},
                  {"LEE", "lee"},  {"l+ee", "lee"}, {"bob", "bob"},  {"Bob", "Bob"}};
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     (void)unused;
-    assert_int_equal(census_new(&src, &c, &err), 0);
+    assert_int_equal(people_new(&src, &c, &err), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         print_message("%s\n", cases[i].login);
-        assert_string_equal(census_person(c, NULL, cases[i].login, -1), cases[i].want);
+        assert_string_equal(people_person(c, NULL, cases[i].login, -1), cases[i].want);
     }
-    assert_string_equal(census_find(c, "kim")->full, "Kim");
-    census_unref(c);
+    assert_string_equal(people_find(c, "kim")->full, "Kim");
+    people_unref(c);
     src.aliases = STR("a,b\nx,\xff\n");
-    assert_int_equal(census_new(&src, &c, &err), -EINVAL);
+    assert_int_equal(people_new(&src, &c, &err), -EINVAL);
     assert_true(str_starts(str_of(err.msg), "aliases.csv:2: "));
 }
 
 static void membership_has_dates_and_both_days_count(void **unused)
 {
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     const char *names[4];
     size_t n;
@@ -186,23 +186,23 @@ static void membership_has_dates_and_both_days_count(void **unused)
                            "empty:\n",
                            NULL, &c, &err),
                      0);
-    assert_false(census_in(c, GROUP_TEAM, "vision", "lee", day("2026-01-01") - 1));
-    assert_true(census_in(c, GROUP_TEAM, "vision", "lee", day("2026-01-01")));
-    assert_true(census_in(c, GROUP_TEAM, "vision", "lee", day("2026-07-01") - 1));
-    assert_false(census_in(c, GROUP_TEAM, "vision", "lee", day("2026-07-01")));
-    assert_int_equal(census_groups(c, GROUP_TEAM, "kim", day("2026-02-28"), names, 4), 1);
+    assert_false(people_in(c, GROUP_TEAM, "vision", "lee", day("2026-01-01") - 1));
+    assert_true(people_in(c, GROUP_TEAM, "vision", "lee", day("2026-01-01")));
+    assert_true(people_in(c, GROUP_TEAM, "vision", "lee", day("2026-07-01") - 1));
+    assert_false(people_in(c, GROUP_TEAM, "vision", "lee", day("2026-07-01")));
+    assert_int_equal(people_groups(c, GROUP_TEAM, "kim", day("2026-02-28"), names, 4), 1);
     assert_string_equal(names[0], "vision");
-    assert_int_equal(census_groups(c, GROUP_TEAM, "kim", day("2026-03-01"), names, 1), 2); /* more than there is room */
+    assert_int_equal(people_groups(c, GROUP_TEAM, "kim", day("2026-03-01"), names, 1), 2); /* more than there is room */
     assert_string_equal(names[0], "nlp");
-    assert_int_equal(census_groups(c, GROUP_PROJECT, "kim", day("2026-03-01"), names, 4), 0);
-    assert_false(census_in(c, GROUP_TEAM, "none", "kim", 0));
-    const char *const *all = census_group_names(c, GROUP_TEAM, &n);
+    assert_int_equal(people_groups(c, GROUP_PROJECT, "kim", day("2026-03-01"), names, 4), 0);
+    assert_false(people_in(c, GROUP_TEAM, "none", "kim", 0));
+    const char *const *all = people_group_names(c, GROUP_TEAM, &n);
     assert_int_equal(n, 3);
     assert_string_equal(all[0], "empty");
-    assert_true(census_next_change(c, 0) == day("2026-01-01"));
-    assert_true(census_next_change(c, day("2026-01-01")) == day("2026-03-01"));
-    assert_true(census_next_change(c, day("2026-07-01")) == INT64_MAX);
-    census_unref(c);
+    assert_true(people_next_change(c, 0) == day("2026-01-01"));
+    assert_true(people_next_change(c, day("2026-01-01")) == day("2026-03-01"));
+    assert_true(people_next_change(c, day("2026-07-01")) == INT64_MAX);
+    people_unref(c);
 }
 
 static void days_begin_where_the_hub_is(void **unused)
@@ -210,12 +210,12 @@ static void days_begin_where_the_hub_is(void **unused)
     struct zone *z = NULL;
     struct err err = {0};
     struct opt_section teams = {"t: [{name: kim, from: 2026-07-01}]", "m.yaml", 0};
-    struct census *c = NULL;
+    struct people *c = NULL;
     (void)unused;
     assert_int_equal(zone_load("CET-1CEST,M3.5.0,M10.5.0/3", &z, &err), 0);
-    assert_int_equal(census_new(&(struct census_src){.teams = &teams, .zone = z}, &c, &err), 0);
-    assert_true(census_next_change(c, 0) == day("2026-07-01") - 7200000);
-    census_unref(c);
+    assert_int_equal(people_new(&(struct people_src){.teams = &teams, .zone = z}, &c, &err), 0);
+    assert_true(people_next_change(c, 0) == day("2026-07-01") - 7200000);
+    people_unref(c);
     zone_free(z);
 }
 
@@ -242,14 +242,14 @@ static void companies_are_read_as_a_list_or_by_name(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-        struct census *c = NULL;
+        struct people *c = NULL;
         struct err err = {0};
         const char *names[2];
         size_t n;
         int r = build(NULL, "vision: [{name: kim, from: 2026-02-01}]", forms[i], &c, &err);
         print_message("%s\n", err.msg);
         assert_int_equal(r, 0);
-        const struct company *co = census_companies(c, &n);
+        const struct company *co = people_companies(c, &n);
         assert_int_equal(n, 2);
         assert_string_equal(co[0].name, "acme");
         assert_int_equal(co[0].n_teams, 2);
@@ -263,21 +263,21 @@ static void companies_are_read_as_a_list_or_by_name(void **unused)
         assert_int_equal(company_nodes_on(&co[0], (int32_t)(day("2026-05-01") / DAY_MS)), 0);
         assert_int_equal(co[1].gpus_per_node, 4);
         assert_true(co[1].world_size && !co[0].world_size);
-        assert_int_equal(census_groups(c, GROUP_COMPANY, "kim", day("2026-01-31"), names, 2), 0);
-        assert_int_equal(census_groups(c, GROUP_COMPANY, "kim", day("2026-02-01"), names, 2), 1);
+        assert_int_equal(people_groups(c, GROUP_COMPANY, "kim", day("2026-01-31"), names, 2), 0);
+        assert_int_equal(people_groups(c, GROUP_COMPANY, "kim", day("2026-02-01"), names, 2), 1);
         assert_string_equal(names[0], "acme");
-        assert_true(census_in(c, GROUP_COMPANY, "beta", "ann", 0));
-        assert_string_equal(census_company_of_node(c, "dgx17", 0), "acme");
-        assert_string_equal(census_company_of_node(c, "ws1", day("2026-02-01") - 1), "acme");
-        assert_null(census_company_of_node(c, "ws1", day("2026-02-01")));
-        assert_null(census_company_of_node(c, "dgx2", 0));
-        census_unref(c);
+        assert_true(people_in(c, GROUP_COMPANY, "beta", "ann", 0));
+        assert_string_equal(people_company_of_node(c, "dgx17", 0), "acme");
+        assert_string_equal(people_company_of_node(c, "ws1", day("2026-02-01") - 1), "acme");
+        assert_null(people_company_of_node(c, "ws1", day("2026-02-01")));
+        assert_null(people_company_of_node(c, "dgx2", 0));
+        people_unref(c);
     }
 }
 
 static void a_wandb_dashboards_config_is_read_as_it_is(void **unused)
 {
-    struct census_src src = {.wandb_path = "config.yaml",
+    struct people_src src = {.wandb_path = "config.yaml",
                              .wandb = STR("testmode: false\n"
                                           "enable_alert: true\n"
                                           "base: &b {entity: x}\n"
@@ -293,24 +293,24 @@ static void a_wandb_dashboards_config_is_read_as_it_is(void **unused)
                                           "        assigned_gpu_node: 0\n"
                                           "    some_new_key: [1, {a: b}]\n"
                                           "max_workers: 2\n")};
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     size_t n;
     int32_t first, end;
     (void)unused;
-    int r = census_new(&src, &c, &err);
+    int r = people_new(&src, &c, &err);
     print_message("%s\n", err.msg);
     assert_int_equal(r, 0);
-    const struct company *co = census_companies(c, &n);
+    const struct company *co = people_companies(c, &n);
     assert_int_equal(n, 1);
     assert_string_equal(co->name, "Acme");
     assert_int_equal(co->n_teams, 2);
     assert_true(company_period(co, &first, &end));
     assert_int_equal(first, day("2024-10-25") / DAY_MS);
     assert_int_equal(end, day("2025-01-01") / DAY_MS);
-    census_unref(c);
+    people_unref(c);
     src.wandb = STR("testmode: false\n");
-    assert_int_equal(census_new(&src, &c, &err), -EINVAL);
+    assert_int_equal(people_new(&src, &c, &err), -EINVAL);
     assert_string_equal(err.msg, "config.yaml: there is no 'companies' in it");
 }
 
@@ -322,13 +322,13 @@ static void nodes_may_be_assigned_to_a_team(void **unused)
                                     "assigned_gpu_node: 1}]}}",
                             "m.yaml", 0};
     struct opt_list ignore = {0};
-    struct census *c = NULL;
+    struct people *c = NULL;
     struct err err = {0};
     size_t n;
 
     (void)unused;
-    assert_int_equal(census_new(&(struct census_src){.teams = &t, .ignore = &ignore}, &c, &err), 0);
-    const struct allotment *a = census_allotments(c, &n);
+    assert_int_equal(people_new(&(struct people_src){.teams = &t, .ignore = &ignore}, &c, &err), 0);
+    const struct allotment *a = people_allotments(c, &n);
     assert_int_equal(n, 2);
     assert_string_equal(a[0].team, "audio");
     assert_int_equal(a[0].gpus_per_node, 8);
@@ -337,9 +337,9 @@ static void nodes_may_be_assigned_to_a_team(void **unused)
     assert_int_equal(allotment_nodes_on(&a[1], (int32_t)(day("2025-12-31") / DAY_MS)), 0);
     assert_int_equal(allotment_nodes_on(&a[1], (int32_t)(day("2026-02-28") / DAY_MS)), 2);
     assert_int_equal(allotment_nodes_on(&a[1], (int32_t)(day("2026-03-01") / DAY_MS)), 0);
-    assert_true(census_in(c, GROUP_TEAM, "vision", "kim", 0));
-    census_unref(c);
-    assert_null(census_allotments(NULL, &n));
+    assert_true(people_in(c, GROUP_TEAM, "vision", "kim", 0));
+    people_unref(c);
+    assert_null(people_allotments(NULL, &n));
     assert_int_equal(n, 0);
 }
 
@@ -379,7 +379,7 @@ static void a_mistake_is_named_with_its_place(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct census *c = NULL;
+        struct people *c = NULL;
         struct err err = {0};
         int r = build(cases[i].people, cases[i].teams, cases[i].companies, &c, &err);
         print_message("%s\n", err.msg);
@@ -396,8 +396,8 @@ static void unix_groups_make_teams_and_fill_others(void **unused)
     struct opt_section people = {"kim: [kim1]", "m.yaml", 0},
                        projects = {"p: {unix_groups: staff, members: [ann]}", "m.yaml", 0};
     struct unix_groups g = {0};
-    struct census_src src = {.people = &people, .projects = &projects, .groups = &g, .unix_groups = &want};
-    struct census *c = NULL;
+    struct people_src src = {.people = &people, .projects = &projects, .groups = &g, .unix_groups = &want};
+    struct people *c = NULL;
     struct err err = {0};
     size_t n;
     (void)unused;
@@ -407,20 +407,20 @@ static void unix_groups_make_teams_and_fill_others(void **unused)
                     NULL);
     unix_groups_primary(&g, STR("zoe:x:1:1500:Zoe:/:/bin/sh\nyan:x:2:1501::/:\nno\nx:y:z:w\n"));
     assert_int_equal(g.n, 4);
-    assert_int_equal(census_new(&src, &c, &err), 0);
-    const char *const *all = census_group_names(c, GROUP_TEAM, &n);
+    assert_int_equal(people_new(&src, &c, &err), 0);
+    const char *const *all = people_group_names(c, GROUP_TEAM, &n);
     assert_int_equal(n, 2);
     assert_string_equal(all[0], "ml");
     assert_string_equal(all[1], "proj-a");
-    assert_true(census_in(c, GROUP_TEAM, "ml", "kim", 0)); /* the person, not the login */
-    assert_true(census_in(c, GROUP_TEAM, "ml", "zoe", 0));
-    assert_true(census_in(c, GROUP_TEAM, "proj-a", "yan", 0));
-    assert_true(census_in(c, GROUP_PROJECT, "p", "bob", 0));
-    assert_true(census_in(c, GROUP_PROJECT, "p", "ann", 0));
-    all = census_unix_groups(c, &n);
+    assert_true(people_in(c, GROUP_TEAM, "ml", "kim", 0)); /* the person, not the login */
+    assert_true(people_in(c, GROUP_TEAM, "ml", "zoe", 0));
+    assert_true(people_in(c, GROUP_TEAM, "proj-a", "yan", 0));
+    assert_true(people_in(c, GROUP_PROJECT, "p", "bob", 0));
+    assert_true(people_in(c, GROUP_PROJECT, "p", "ann", 0));
+    all = people_unix_groups(c, &n);
     assert_int_equal(n, 1);
     assert_string_equal(all[0], "staff");
-    census_unref(c);
+    people_unref(c);
     struct unix_groups again = {0};
     unix_groups_add(&again, STR("ml:x:1500:kim1,lee\n"), NULL);
     assert_false(unix_groups_same(&g, &again));

@@ -153,13 +153,13 @@ static void names_are_cleaned_as_the_form_did(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        char out[HOLD_PERSON_MAX], five[6];
+        char out[BOOKING_PERSON_MAX], five[6];
         comments_clean(str_of(cases[i].in), out, sizeof(out));
         assert_string_equal(out, cases[i].out);
         comments_clean(str_of(cases[i].in), five, sizeof(five));
         assert_true(strlen(five) <= 5 && str_utf8_ok(str_of(five)));
     }
-    struct hold h = {.person = "<>", .comment = "", .until_ms = NOW + 59999};
+    struct booking h = {.person = "<>", .comment = "", .until_ms = NOW + 59999};
     assert_string_equal(remark_of(&h).name, "somebody");
     assert_int_equal(remark_of(&h).until_ms, NOW);
     assert_int_equal(remark_of(NULL).until_ms, 0);

@@ -19,7 +19,7 @@ static int64_t at(int h, int m)
 
 /* ---- a programme: Acme and its people, three nodes ---- */
 
-static struct census *programme(void)
+static struct people *programme(void)
 {
     static struct opt_section people =
         {.text = "kim: {logins: [kim, kim-acme]}\nlee: {logins: [lee]}\nzoe: {logins: [zoe]}\n", .path = "t"};
@@ -31,10 +31,10 @@ static struct census *programme(void)
                                                    "  teams: [brick]\n"
                                                    "  schedule: [{date: 2030-01-01, assigned_gpu_node: 1}]\n",
                                            .path = "t"};
-    struct census_src src = {.people = &people, .companies = &companies};
-    struct census *c = NULL;
+    struct people_src src = {.people = &people, .companies = &companies};
+    struct people *c = NULL;
     struct err err = {0};
-    if (census_new(&src, &c, &err) < 0)
+    if (people_new(&src, &c, &err) < 0)
         print_message("%s\n", err.msg);
     assert_non_null(c);
     return c;
@@ -53,7 +53,7 @@ struct seen_row {
 };
 
 struct scene {
-    struct census *census;
+    struct people *census;
     struct zone *zone;
     struct runs_ask ask;
     struct runs seen;
@@ -109,7 +109,7 @@ static void scene_close(struct scene *s)
 {
     comparison_fini(&s->got);
     free(s->seen.spans);
-    census_unref(s->census);
+    people_unref(s->census);
     zone_free(s->zone);
 }
 

@@ -41,25 +41,25 @@ static void a_habit_is_what_most_weeks_agree_on(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct habit h = {0};
+        struct usual h = {0};
         print_message("%s\n", cases[i].what);
-        assert_int_equal(habit_of(cases[i].v, cases[i].n, &h), cases[i].habit);
+        assert_int_equal(usual_of(cases[i].v, cases[i].n, &h), cases[i].habit);
         assert_int_equal(h.usual, cases[i].usual);
         if (cases[i].habit)
-            assert_int_equal(habit_far(&h, cases[i].now, false), cases[i].far);
+            assert_int_equal(usual_far(&h, cases[i].now, false), cases[i].far);
     }
 }
 
 static void a_habit_is_told_in_words(void **unused)
 {
-    struct habit h;
+    struct usual h;
     struct zone *z = NULL;
     AUTO_BUF b = BUF_INIT(4096);
 
     (void)unused;
     assert_int_equal(zone_load("Europe/Berlin", &z, NULL), 0);
-    assert_true(habit_of((int64_t[]){58400, 62000, 66000, 61900, -1}, 5, &h));
-    habit_text(&b, "company acme", &h, 2540, z, 1794837600000ll); /* 2026-11-16 13:00 UTC */
+    assert_true(usual_of((int64_t[]){58400, 62000, 66000, 61900, -1}, 5, &h));
+    usual_text(&b, "company acme", &h, 2540, z, 1794837600000ll); /* 2026-11-16 13:00 UTC */
     assert_string_equal(b.p, "company acme used 2.5 GPUs from 15:00 on; on a Monday at that hour it is usually 62 "
                              "(58 to 66 in 4 weeks)");
     buf_reset(&b);
@@ -108,14 +108,14 @@ static int false_ones(const int64_t *v, int weeks)
 {
     int n = 0, before = 0, fires = 0;
 
-    for (int t = HABIT_WEEKS * 168; t < weeks * 168; t++) {
-        int64_t past[HABIT_WEEKS];
-        struct habit h;
-        for (int w = 0; w < HABIT_WEEKS; w++)
+    for (int t = USUAL_WEEKS * 168; t < weeks * 168; t++) {
+        int64_t past[USUAL_WEEKS];
+        struct usual h;
+        for (int w = 0; w < USUAL_WEEKS; w++)
             past[w] = v[t - (w + 1) * 168];
-        bool known = habit_of(past, HABIT_WEEKS, &h);
-        int far = known ? habit_far(&h, v[t], false) : 0;
-        bool begins = far && far == before, goes_on = known && habit_far(&h, v[t], true);
+        bool known = usual_of(past, USUAL_WEEKS, &h);
+        int far = known ? usual_far(&h, v[t], false) : 0;
+        bool begins = far && far == before, goes_on = known && usual_far(&h, v[t], true);
         n += begins && !fires;
         fires = begins || goes_on ? (fires || begins ? CLEAR_HOURS : 0) : MAX(fires - 1, 0);
         before = far;
@@ -124,7 +124,7 @@ static int false_ones(const int64_t *v, int weeks)
 }
 
 #define YEARS_OF 100 /* companies, one year each */
-#define WEEKS    (52 + HABIT_WEEKS)
+#define WEEKS    (52 + USUAL_WEEKS)
 
 /* Figures are in docs/alerts.md. */
 static void h3_steady_use_with_noise_is_hardly_ever_far(void **unused)
@@ -189,7 +189,7 @@ static int usage(void *arg, const struct usage_ask *ask,
     return store_usage(store, ask, each, each_arg, err);
 }
 
-static struct census *companies(void)
+static struct people *companies(void)
 {
     struct opt_section
         t = {(char *)"{vision: {members: [kim], schedule: [{date: 2026-01-01, assigned_gpu_node: 16}], gpus_per_node: "
@@ -199,24 +199,24 @@ static struct census *companies(void)
                      "bolt: {teams: [other], schedule: [{date: 2026-01-01, assigned_gpu_node: 1}, {date: "
                      "2026-10-25, assigned_gpu_node: 0}]}, none: {teams: [x]}}",
              "m.yaml", 0};
-    struct census *ret = NULL;
+    struct people *ret = NULL;
     struct err err = {0};
     struct opt_list ignore = {0};
 
-    if (census_new(&(struct census_src){.teams = &t, .companies = &c, .ignore = &ignore}, &ret, &err) < 0)
+    if (people_new(&(struct people_src){.teams = &t, .companies = &c, .ignore = &ignore}, &ret, &err) < 0)
         fail_msg("%s", err.msg);
     return ret;
 }
 
 static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
 {
-    struct census *c = companies();
-    struct study s;
+    struct people *c = companies();
+    struct usage_baseline s;
     struct err err = {0};
-    struct study_ask ask = {.hour_ms = hour_ms, .zone = z, .census = c, .usage = usage};
+    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .census = c, .usage = usage};
 
     buf_reset(out);
-    if (study_run(&ask, &s, &err) < 0)
+    if (usage_baseline_run(&ask, &s, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < s.n; i++)
         buf_addf(out, "%s %s: %s\n",
@@ -224,8 +224,8 @@ static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
                  : s.v[i].weak            ? "goes on"
                                           : "unusual",
                  s.v[i].subject, s.v[i].text);
-    study_fini(&s);
-    census_unref(c);
+    usage_baseline_fini(&s);
+    people_unref(c);
 }
 
 static void has(const struct buf *b, const char *what, bool want)
@@ -302,7 +302,7 @@ static void far_from_the_same_hour_of_the_week(void **unused)
     int64_t hour_ms = zone_moment(z, &c);
     for (int w = 1; w <= 8; w++)
         for (int i = -3; i <= 3; i++) /* a peak of two hours, so that another hour would be another habit */
-            put("n1", habit_before(z, hour_ms + i * H, w), "kim", i == 0 || i == -1 ? (60 + w % 3) * H : 2 * H,
+            put("n1", usual_before(z, hour_ms + i * H, w), "kim", i == 0 || i == -1 ? (60 + w % 3) * H : 2 * H,
                 w == 5 ? 50 * H : 0);
     put("n1", hour_ms - H, "kim", 61 * H, 0);
     put("n1", hour_ms, "kim", 3 * H, 0);

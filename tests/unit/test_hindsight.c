@@ -42,7 +42,7 @@ static const struct spell { /* work on it */
     {1, AT(8, 0), AT(9, 10)},   {1, AT(10, 35), AT(12, 8)},
 };
 
-static const struct hold bookings[] = {
+static const struct booking bookings[] = {
     {.id = 1,
      .from_ms = AT(9, 0),
      .until_ms = AT(13, 0),
@@ -171,10 +171,10 @@ static void same_minutes(struct told *t, int64_t late_ms)
 
 static void on_see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
-    lookout_see(arg, r, f);
+    alert_states_see(arg, r, f);
 }
 
-static void on_turn(void *arg, const struct hold *h, enum hold_state to)
+static void on_turn(void *arg, const struct booking *h, enum booking_state to)
 {
     (void)arg, (void)h, (void)to;
 }
@@ -223,7 +223,7 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
     struct live *l = live_new(&state_rule_default, NULL, NULL);
     struct book *book = book_new();
     struct alert_rules *rules = alert_rules_new();
-    struct lookout *w = lookout_new(AT(7, 0));
+    struct alert_states *w = alert_states_new(AT(7, 0));
     struct device_fact devices[GPUS];
     struct node_fact f;
     const struct node_now *one[2];
@@ -244,12 +244,12 @@ static void idle_and_bookings_are_told_of_to_the_minute(void **unused)
         book_tick(book, at, on_turn, NULL);
         view_of(l, &(struct view_ask){.node = NULL}, at, one, &view);
         struct scene s = {.now_ms = at, .view = &view, .live = l, .book = book};
-        lookout_begin(w, at);
+        alert_states_begin(w, at);
         alert_rules_look(rules, &s, on_see, w);
-        lookout_end(w, on_change, &t);
+        alert_states_end(w, on_change, &t);
     }
     same_minutes(&t, 0);
-    lookout_free(w);
+    alert_states_free(w);
     alert_rules_free(rules);
     book_free(book);
     live_free(l);
@@ -329,12 +329,12 @@ static int fake_procs(void *arg, const char *node, int64_t from_ms, void (*each)
     return 0;
 }
 
-static int fake_holds(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+static int fake_holds(void *arg, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                       void *each_arg, struct err *err)
 {
     (void)arg, (void)err;
     for (size_t i = 0; i < ARRAY_LEN(bookings); i++)
-        if (hold_overlaps(&bookings[i], from_ms, to_ms))
+        if (booking_overlaps(&bookings[i], from_ms, to_ms))
             each(each_arg, &bookings[i]);
     return 0;
 }
@@ -375,7 +375,7 @@ static bool fake_stop(void *arg)
     return k->stops_left >= 0 && k->stops_left-- == 0;
 }
 
-static struct hindsight *look_back(struct fake *k, int64_t from_ms, int64_t to_ms)
+static struct alert_replay *look_back(struct fake *k, int64_t from_ms, int64_t to_ms)
 {
     struct device_fact devices[GPUS];
     struct device_now now[GPUS] = {0};
@@ -398,12 +398,12 @@ static struct hindsight *look_back(struct fake *k, int64_t from_ms, int64_t to_m
         now[i].fact = devices[i];
     n.fact.devices = NULL;
     n.fact.n_devices = 0;
-    struct hindsight *h = hindsight_new(&(struct hindsight_ask){.view = &v,
+    struct alert_replay *h = alert_replay_new(&(struct alert_replay_ask){.view = &v,
                                                                 .rule = &state_rule_default,
                                                                 .rules = alert_rules_new(),
                                                                 .from_ms = from_ms,
                                                                 .to_ms = to_ms});
-    if (hindsight_run(h, &past, &err) < 0)
+    if (alert_replay_run(h, &past, &err) < 0)
         fail_msg("%s", err.msg);
     return h;
 }
@@ -412,30 +412,30 @@ static void hindsight_says_the_same_to_the_minute(void **unused)
 {
     struct fake k = {.stops_left = -1};
     struct told t = {0};
-    struct hindsight_said said;
+    struct alert_replay_said said;
 
     (void)unused;
-    struct hindsight *h = look_back(&k, AT(7, 0), AT(19, 0));
-    hindsight_said(h, &said);
+    struct alert_replay *h = look_back(&k, AT(7, 0), AT(19, 0));
+    alert_replay_said(h, &said);
     for (size_t i = 0; i < said.n; i++)
         told_add(&t, said.v[i]);
     same_minutes(&t, MINUTE);
     assert_int_equal(said.until_ms, AT(19, 0));
-    hindsight_free(h);
+    alert_replay_free(h);
 }
 
 /* "rule place fired-resolved; ", with "-" where it goes on. */
-static const char *found(struct hindsight *h, struct buf *out)
+static const char *found(struct alert_replay *h, struct buf *out)
 {
-    struct hindsight_said said;
+    struct alert_replay_said said;
     char a[24], b[24];
 
-    hindsight_said(h, &said);
+    alert_replay_said(h, &said);
     for (size_t i = 0; i < said.n; i++)
         if (strncmp(said.v[i]->rule, "booking", 7) != 0 && strcmp(said.v[i]->place, "w1:0") != 0)
             buf_addf(out, "%s %s %.5s-%.5s; ", said.v[i]->rule, said.v[i]->place, hm(said.v[i]->fired_ms, a),
                      said.v[i]->resolved_ms ? hm(said.v[i]->resolved_ms, b) : "");
-    hindsight_free(h);
+    alert_replay_free(h);
     return out->p ? out->p : "";
 }
 
@@ -492,13 +492,13 @@ static void nodes_and_gpus_that_are_not_there_are_found(void **unused)
 static void y2_what_is_stopped_says_how_far_it_came(void **unused)
 {
     struct fake k = {.stops_left = 12};
-    struct hindsight_said said;
+    struct alert_replay_said said;
 
     (void)unused;
-    struct hindsight *h = look_back(&k, AT(7, 0), AT(19, 0));
-    hindsight_said(h, &said);
+    struct alert_replay *h = look_back(&k, AT(7, 0), AT(19, 0));
+    alert_replay_said(h, &said);
     assert_true(said.until_ms >= said.from_ms && said.until_ms < said.to_ms);
-    hindsight_free(h);
+    alert_replay_free(h);
 }
 
 TESTS(cmocka_unit_test(idle_and_bookings_are_told_of_to_the_minute),

@@ -285,27 +285,27 @@ static void thresholds_stand_on_their_preset(void **unused)
 
 static void an_address_has_so_many_connections_and_no_more(void **unused)
 {
-    struct guests *g = guests_new();
+    struct conn_limit *g = conn_limit_new();
     char address[32];
     (void)unused;
-    assert_true(guests_enter(g, "10.0.0.1", 2));
-    assert_true(guests_enter(g, "10.0.0.1", 2));
-    assert_false(guests_enter(g, "10.0.0.1", 2));
-    assert_true(guests_enter(g, "10.0.0.1", 3)); /* the limit was raised */
+    assert_true(conn_limit_enter(g, "10.0.0.1", 2));
+    assert_true(conn_limit_enter(g, "10.0.0.1", 2));
+    assert_false(conn_limit_enter(g, "10.0.0.1", 2));
+    assert_true(conn_limit_enter(g, "10.0.0.1", 3)); /* the limit was raised */
     for (int i = 0; i < 1000; i++) {
         snprintf(address, sizeof(address), "10.1.%d.%d", i / 250, i % 250);
-        assert_true(guests_enter(g, address, 1));
+        assert_true(conn_limit_enter(g, address, 1));
     }
-    assert_int_equal(guests_count(g), 1001);
-    assert_false(guests_enter(g, "10.1.3.249", 1));
-    guests_leave(g, "10.1.3.249");
-    assert_int_equal(guests_count(g), 1000);
-    assert_true(guests_enter(g, "10.1.3.249", 1));
+    assert_int_equal(conn_limit_count(g), 1001);
+    assert_false(conn_limit_enter(g, "10.1.3.249", 1));
+    conn_limit_leave(g, "10.1.3.249");
+    assert_int_equal(conn_limit_count(g), 1000);
+    assert_true(conn_limit_enter(g, "10.1.3.249", 1));
     for (int i = 0; i < 3; i++)
-        guests_leave(g, "10.0.0.1");
-    guests_leave(g, "10.0.0.1"); /* never entered: nothing happens */
-    assert_int_equal(guests_count(g), 1000);
-    guests_free(g);
+        conn_limit_leave(g, "10.0.0.1");
+    conn_limit_leave(g, "10.0.0.1"); /* never entered: nothing happens */
+    assert_int_equal(conn_limit_count(g), 1000);
+    conn_limit_free(g);
 }
 
 TESTS(cmocka_unit_test(an_address_has_so_many_connections_and_no_more), cmocka_unit_test(a_batch_is_news_once),

@@ -281,7 +281,7 @@ static void count_event(void *arg, const char *node, const char *device, const s
     ++*(size_t *)arg;
 }
 
-static void count_hold(void *arg, const struct hold *h)
+static void count_hold(void *arg, const struct booking *h)
 {
     (void)h;
     ++*(size_t *)arg;
@@ -293,7 +293,7 @@ static void count_note(void *arg, const struct note *n)
     buf_addc(arg, '.');
 }
 
-static struct hold hold_make(int64_t id, int64_t from_ms, int64_t until_ms);
+static struct booking hold_make(int64_t id, int64_t from_ms, int64_t until_ms);
 
 static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
 {
@@ -315,8 +315,8 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
         store_job_put(f.s, &j, on_done, &f);
         store_put_proc(f.s, &p);
         store_put_event(f.s, "n1", "GPU-a", &e);
-        struct hold h = hold_make(OLD + NEW - i, at, at + 10); /* the oldest has the highest number: it stays */
-        store_hold_put(f.s, &h, on_done, &f);
+        struct booking h = hold_make(OLD + NEW - i, at, at + 10); /* the oldest has the highest number: it stays */
+        store_booking_put(f.s, &h, on_done, &f);
         struct note note = {NOTE_ALERT, i + 1, i % 2 ? at : 0, STR("x"), false}; /* open ones stay */
         store_notes_put(f.s, &note, 1, on_done, &f);
     }
@@ -412,9 +412,9 @@ BOTH(notes_come_back_by_kind_and_number)
 
 /* ---- holds ---- */
 
-static struct hold hold_make(int64_t id, int64_t from_ms, int64_t until_ms)
+static struct booking hold_make(int64_t id, int64_t from_ms, int64_t until_ms)
 {
-    return (struct hold){.id = id,
+    return (struct booking){.id = id,
                          .from_ms = from_ms,
                          .until_ms = until_ms,
                          .created_ms = 5,
@@ -428,15 +428,15 @@ static struct hold hold_make(int64_t id, int64_t from_ms, int64_t until_ms)
                          .comment = "\xc3\xa4"};
 }
 
-static void put_hold(struct fix *f, const struct hold *h)
+static void put_booking(struct fix *f, const struct booking *h)
 {
     f->result = 1;
-    store_hold_put(f->s, h, on_done, f);
+    store_booking_put(f->s, h, on_done, f);
     flush(f);
     assert_int_equal(f->result, 0);
 }
 
-static void on_hold(void *arg, const struct hold *h)
+static void on_hold(void *arg, const struct booking *h)
 {
     struct found *got = arg;
 
@@ -456,23 +456,23 @@ static struct found find_holds(struct fix *f, int64_t from_ms, int64_t to_ms)
 
 BOTH(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
 {
-    struct hold h = hold_make(7, 1000, 2000), *got = NULL;
+    struct booking h = hold_make(7, 1000, 2000), *got = NULL;
 
-    assert_int_equal(store_hold_get(f->s, 0, &got, NULL), 0);
-    put_hold(f, &h);
+    assert_int_equal(store_booking_get(f->s, 0, &got, NULL), 0);
+    put_booking(f, &h);
     h.until_ms = 3000;
     h.changes = 1;
     h.count = 2;
-    h.kind = HOLD_WAIT;
+    h.kind = BOOKING_WAIT;
     h.released_ms = 2500;
-    put_hold(f, &h);
+    put_booking(f, &h);
     if (f->disk) {
         store_close(f->s);
         fix_open(f);
     }
-    assert_int_equal(store_hold_get(f->s, 7, &got, NULL), 1);
+    assert_int_equal(store_booking_get(f->s, 7, &got, NULL), 1);
     const int64_t numbers[][2] = {{got->id, 7},         {got->from_ms, 1000}, {got->until_ms, 3000},
-                                  {got->changes, 1},    {got->count, 2},      {got->kind, HOLD_WAIT},
+                                  {got->changes, 1},    {got->count, 2},      {got->kind, BOOKING_WAIT},
                                   {got->created_ms, 5}, {got->changed_ms, 6}, {got->released_ms, 2500}};
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         assert_int_equal(numbers[i][0], numbers[i][1]);
@@ -482,18 +482,18 @@ BOTH(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         assert_string_equal(texts[i][0], texts[i][1]);
     free(got);
-    assert_int_equal(store_hold_get(f->s, 8, &got, NULL), 0);
+    assert_int_equal(store_booking_get(f->s, 8, &got, NULL), 0);
 }
 
 BOTH(holds_of_a_time_come_by_start)
 {
-    struct hold h = hold_make(1, 5000, 6000);
+    struct booking h = hold_make(1, 5000, 6000);
 
-    put_hold(f, &h);
+    put_booking(f, &h);
     h = hold_make(2, 1000, 2000);
-    put_hold(f, &h);
+    put_booking(f, &h);
     h = hold_make(3, 1000, 9000);
-    put_hold(f, &h);
+    put_booking(f, &h);
     struct found all = find_holds(f, 0, 0), some = find_holds(f, 2000, 5000);
     assert_int_equal(all.n, 3);
     assert_int_equal(all.ids[0], 2);
@@ -501,8 +501,8 @@ BOTH(holds_of_a_time_come_by_start)
     assert_int_equal(all.ids[2], 1);
     assert_int_equal(some.n, 1); /* what ends when it begins, and begins when it ends, does not count */
     assert_int_equal(some.ids[0], 3);
-    struct hold *got = NULL;
-    assert_int_equal(store_hold_get(f->s, 0, &got, NULL), 1);
+    struct booking *got = NULL;
+    assert_int_equal(store_booking_get(f->s, 0, &got, NULL), 1);
     assert_int_equal(got->id, 3); /* the highest number there was */
     free(got);
 }
@@ -511,25 +511,25 @@ static void what_a_hold_covers_depends_on_when_it_was_given_back(void **unused)
 {
     static const struct {
         int64_t released_ms, now_ms, end_ms;
-        enum hold_state state;
+        enum booking_state state;
         bool before, at, after; /* covers some of [500, 1000), [1000, 1500), [1500, 2000) */
-    } cases[] = {{0, 999, 2000, HOLD_PLANNED, false, true, true},
-                 {0, 1000, 2000, HOLD_ACTIVE, false, true, true},
-                 {0, 2000, 2000, HOLD_OVER, false, true, true},
-                 {1500, 1600, 1500, HOLD_RELEASED, false, true, false},
-                 {700, 1600, 700, HOLD_RELEASED, false, false, false},
-                 {2500, 2600, 2000, HOLD_OVER, false, true, true}};
+    } cases[] = {{0, 999, 2000, BOOKING_PLANNED, false, true, true},
+                 {0, 1000, 2000, BOOKING_ACTIVE, false, true, true},
+                 {0, 2000, 2000, BOOKING_OVER, false, true, true},
+                 {1500, 1600, 1500, BOOKING_RELEASED, false, true, false},
+                 {700, 1600, 700, BOOKING_RELEASED, false, false, false},
+                 {2500, 2600, 2000, BOOKING_OVER, false, true, true}};
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct hold h = hold_make(1, 1000, 2000);
+        struct booking h = hold_make(1, 1000, 2000);
         h.released_ms = cases[i].released_ms;
         print_message("case %zu\n", i);
-        assert_int_equal(hold_state(&h, cases[i].now_ms), cases[i].state);
-        assert_int_equal(hold_end_ms(&h), cases[i].end_ms);
-        assert_int_equal(hold_overlaps(&h, 500, 1000), cases[i].before);
-        assert_int_equal(hold_overlaps(&h, 1000, 1500), cases[i].at);
-        assert_int_equal(hold_overlaps(&h, 1500, 2000), cases[i].after);
+        assert_int_equal(booking_state(&h, cases[i].now_ms), cases[i].state);
+        assert_int_equal(booking_end_ms(&h), cases[i].end_ms);
+        assert_int_equal(booking_overlaps(&h, 500, 1000), cases[i].before);
+        assert_int_equal(booking_overlaps(&h, 1000, 1500), cases[i].at);
+        assert_int_equal(booking_overlaps(&h, 1500, 2000), cases[i].after);
     }
 }
 

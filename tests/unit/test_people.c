@@ -6,7 +6,7 @@
 #include "history/on_devices.h"
 #include "view_fixture.h"
 
-static const struct person_now *named(const struct people *p, const char *name)
+static const struct person_now *named(const struct on_devices *p, const char *name)
 {
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(p->v[i].name, name) == 0)
@@ -17,7 +17,7 @@ static const struct person_now *named(const struct people *p, const char *name)
 static void people_hold_what_their_processes_are_on(void **unused)
 {
     struct cluster *c = mem_zero(1, sizeof(*c));
-    struct people p;
+    struct on_devices p;
     (void)unused;
     struct node_now *a = add_host(c, "a", "10.0.0.1", 3), *b = add_host(c, "b", "10.0.0.2", 1);
     set_state(&a->devices[1], DEV_HELD, "idle");
@@ -26,7 +26,7 @@ static void people_hold_what_their_processes_are_on(void **unused)
     add_proc(&a->devices[0], 3, "lee", "notebook", -1)->fact->start_ms = 0;
     add_proc(&a->devices[1], 4, "kim", "old", GIB)->fact->start_ms = NOW - 100000;
     add_proc(&b->devices[0], 5, "", "ghost", GIB)->fact->start_ms = NOW - 1;
-    people_of(&c->v, &p);
+    on_devices_of(&c->v, &p);
     assert_int_equal(p.n, 3);
     assert_string_equal(p.v[0].name, "kim"); /* most devices first */
     assert_int_equal(p.v[0].n, 2);
@@ -41,7 +41,7 @@ static void people_hold_what_their_processes_are_on(void **unused)
     assert_int_equal(lee->v[0].mem, -1); /* unknown is not zero */
     assert_int_equal(lee->since_ms, 0);
     assert_ptr_equal(nobody->v[0].node, b);
-    people_fini(&p);
+    on_devices_fini(&p);
     cluster_free(c);
 }
 
@@ -49,7 +49,7 @@ static void logins_of_a_person_are_gathered_and_nobodys_are_left_out(void **unus
 {
     static const struct identity kim = {"kim", {"vision", "", ""}}, nobody = {"", {"", "", ""}};
     struct cluster *c = mem_zero(1, sizeof(*c));
-    struct people p;
+    struct on_devices p;
     AUTO_BUF b = BUF_INIT(100);
     (void)unused;
     struct node_now *a = add_host(c, "a", "10.0.0.1", 2);
@@ -58,7 +58,7 @@ static void logins_of_a_person_are_gathered_and_nobodys_are_left_out(void **unus
     add_proc(&a->devices[0], 3, "gdm", "Xorg", 9 * GIB)->who = &nobody;
     add_proc(&a->devices[1], 4, "kdoe", "old", GIB)->who = &kim;
     add_proc(&a->devices[1], 5, "lee", "x", 2 * GIB);
-    people_of(&c->v, &p);
+    on_devices_of(&c->v, &p);
     assert_int_equal(p.n, 2);
     assert_string_equal(p.v[0].name, "kim");
     assert_int_equal(p.v[0].n, 2);
@@ -68,7 +68,7 @@ static void logins_of_a_person_are_gathered_and_nobodys_are_left_out(void **unus
     assert_int_equal(p.v[1].n_logins, 1);
     device_users(&a->devices[0], &b);
     assert_string_equal(b.p, "gdm, kim"); /* the login stays visible */
-    people_fini(&p);
+    on_devices_fini(&p);
     cluster_free(c);
 }
 

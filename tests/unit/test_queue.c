@@ -43,10 +43,10 @@ struct round_of { /* what one round did */
     char out[100];
 };
 
-static void on_give(void *arg, const struct hold *h, const struct wish *w, const char *uuids)
+static void on_give(void *arg, const struct booking *h, const struct gpu_request *w, const char *uuids)
 {
     struct round_of *r = arg;
-    struct hold to = *h;
+    struct booking to = *h;
     size_t at = strlen(r->given);
 
     to.devices = uuids;
@@ -57,7 +57,7 @@ static void on_give(void *arg, const struct hold *h, const struct wish *w, const
     snprintf(r->given + at, sizeof(r->given) - at, "%lld:%s ", (long long)h->id, uuids);
 }
 
-static void on_out(void *arg, const struct hold *h)
+static void on_out(void *arg, const struct booking *h)
 {
     struct round_of *r = arg;
     size_t at = strlen(r->out);
@@ -73,15 +73,15 @@ static const char *serve(struct queue *q, struct book *b, const struct cluster *
     return r->given;
 }
 
-static int64_t add(struct queue *q, struct book *b, const char *person, int32_t count, const struct wish *w)
+static int64_t add(struct queue *q, struct book *b, const char *person, int32_t count, const struct gpu_request *w)
 {
     AUTO_BUF where = BUF_INIT(1024);
     char model[64];
 
     wish_write(w, &where);
     snprintf(model, sizeof(model), "%.*s", STR_ARG(w->model));
-    struct hold h = {.id = book_next_id(b),
-                     .kind = HOLD_WAIT,
+    struct booking h = {.id = book_next_id(b),
+                     .kind = BOOKING_WAIT,
                      .count = count,
                      .from_ms = NOW,
                      .until_ms = NOW + QUEUE_LONGEST_MS,
@@ -99,19 +99,19 @@ static int64_t add(struct queue *q, struct book *b, const char *person, int32_t 
     return h.id;
 }
 
-static const struct wish any = {.free_ms = 15000, .need_ms = HOUR, .hold_ms = 120000};
+static const struct gpu_request any = {.free_ms = 15000, .need_ms = HOUR, .hold_ms = 120000};
 
 static void a_wish_survives_its_record(void **unused)
 {
-    struct wish w = {.count = 3, .mem = 1, .one_node = true, .free_ms = 2, .need_ms = 3, .hold_ms = 4, .told = true};
+    struct gpu_request w = {.count = 3, .mem = 1, .one_node = true, .free_ms = 2, .need_ms = 3, .hold_ms = 4, .told = true};
     AUTO_BUF text = BUF_INIT(1024);
-    struct wish got;
+    struct gpu_request got;
 
     (void)unused;
     w.node = str_of("dgx* one mem=9 node=x");
     w.model = str_of("H200");
     wish_write(&w, &text);
-    struct hold h = {.kind = HOLD_WAIT, .count = 3, .model = "H200", .where = text.p, .devices = ""};
+    struct booking h = {.kind = BOOKING_WAIT, .count = 3, .model = "H200", .where = text.p, .devices = ""};
     wish_read(&h, &got);
     assert_true(got.count == 3 && got.mem == 1 && got.one_node && got.told && !got.said && got.free_ms == 2 &&
                 got.need_ms == 3 && got.hold_ms == 4 && str_eq(got.node, "dgx* one mem=9 node=x") &&
@@ -147,7 +147,7 @@ static void what_would_do_is_kept_for_who_came_first(void **unused)
     struct queue *q = queue_new();
     struct cluster c;
     struct round_of r;
-    struct wish h200 = any;
+    struct gpu_request h200 = any;
     AUTO_BUF kept = BUF_INIT(1024);
 
     (void)unused;
@@ -175,7 +175,7 @@ static void who_can_never_be_served_is_in_nobodys_way(void **unused)
     struct queue *q = queue_new();
     struct cluster c;
     struct round_of r;
-    struct wish w = any;
+    struct gpu_request w = any;
     struct err err = {0};
 
     (void)unused;
@@ -185,7 +185,7 @@ static void who_can_never_be_served_is_in_nobodys_way(void **unused)
     add(q, b, "one", 1, &any);
     assert_string_equal(serve(q, b, &c, NOW, &r), "2:GPU-00 ");
     w.count = 4;
-    struct pick_wish p = wish_pick(&w, "kim", 0, NOW);
+    struct pick_wish p = gpu_request_pick(&w, "kim", 0, NOW);
     assert_int_equal(pick_possible(c.list, 2, &p, &err), -ENOENT);
     assert_string_equal(err.msg, "4 asked for on one node: none has more than 2 GPUs");
     queue_free(q);
@@ -198,12 +198,12 @@ static void memory_bookings_and_maintenance_count(void **unused)
     struct queue *q = queue_new();
     struct cluster c;
     struct round_of r;
-    struct wish w = any;
+    struct gpu_request w = any;
 
     (void)unused;
     cluster_init(&c);
     w.mem = (int64_t)40 << 30; /* the A100s have 30 left */
-    struct hold lee = {.id = book_next_id(b),
+    struct booking lee = {.id = book_next_id(b),
                        .from_ms = NOW + HOUR / 2,
                        .until_ms = NOW + HOUR,
                        .person = "lee",
@@ -259,7 +259,7 @@ static void who_is_told_by_a_message_need_not_be_heard_of(void **unused)
     struct queue *q = queue_new(), *after = queue_new();
     struct cluster c;
     struct round_of r;
-    struct wish told = any;
+    struct gpu_request told = any;
 
     (void)unused;
     cluster_init(&c);

@@ -112,24 +112,24 @@ static void again(struct reading *r)
     reading_reset(r);
 }
 
-static void one(struct roster *r, int64_t at_ms, const struct reading *a)
+static void one(struct device_slots *r, int64_t at_ms, const struct reading *a)
 {
-    roster_begin(r, at_ms);
-    roster_take(r, 0, a);
-    roster_end(r);
+    device_slots_begin(r, at_ms);
+    device_slots_take(r, 0, a);
+    device_slots_end(r);
 }
 
-static void two(struct roster *r, int64_t at_ms, const struct reading *a, const struct reading *b)
+static void two(struct device_slots *r, int64_t at_ms, const struct reading *a, const struct reading *b)
 {
-    roster_begin(r, at_ms);
-    roster_take(r, 0, a);
-    roster_take(r, 1, b);
-    roster_end(r);
+    device_slots_begin(r, at_ms);
+    device_slots_take(r, 0, a);
+    device_slots_take(r, 1, b);
+    device_slots_end(r);
 }
 
 static void R1_slots_stay_and_new_devices_come_last(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     (void)unused;
     add(&a, "A", "", 0), add(&a, "B", "", 1);
@@ -147,13 +147,13 @@ static void R1_slots_stay_and_new_devices_come_last(void **unused)
     assert_int_equal(r.facts.devices[0].index, 2);
     assert_int_equal(r.samples[1].v[M_util], 200);
     assert_int_equal(r.n_events, 0);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
 static void R2_a_device_two_see_is_there_once(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0}, b = {0};
     (void)unused;
     add(&a, "GPU-1", "0000:01:00.0", 0), add(&a, "GPU-2", "", 1);
@@ -173,14 +173,14 @@ static void R2_a_device_two_see_is_there_once(void **unused)
     assert_int_equal(r.n_events, 0);
     assert_int_equal(r.facts.devices[1].index, 7);
     assert_false(r.facts.devices[1].lost);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
     reading_fini(&b);
 }
 
 static void a_gpu_changed_for_another_in_its_place_is_a_new_one(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     (void)unused;
     add(&a, "old", "0000:01:00.0", 0);
@@ -191,13 +191,13 @@ static void a_gpu_changed_for_another_in_its_place_is_a_new_one(void **unused)
     assert_int_equal(r.facts.n_devices, 2);
     assert_true(r.facts.devices[0].lost);
     assert_false(r.facts.devices[1].lost);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
 static void R3_R4_a_lost_device_stays_and_comes_back(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     (void)unused;
     add(&a, "A", "", 0), add(&a, "B", "", 1);
@@ -230,13 +230,13 @@ static void R3_R4_a_lost_device_stays_and_comes_back(void **unused)
     one(&r, 6000, &a);
     assert_true(r.facts.devices[0].lost);
     assert_int_equal(r.n_events, 0);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
 static void R3_an_instance_configured_away_goes_one_of_a_lost_gpu_stays(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     struct raw_use u = {.pid = 9};
     (void)unused;
@@ -270,28 +270,28 @@ static void R3_an_instance_configured_away_goes_one_of_a_lost_gpu_stays(void **u
     assert_int_equal(r.facts.n_devices, 3);
     assert_true(r.facts.devices[0].lost && r.facts.devices[1].lost);
     assert_int_equal(r.n_events, 2);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
 static void a_collector_that_fails_once_loses_nothing(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     (void)unused;
     add(&a, "A", "", 3);
     one(&r, 1000, &a);
-    roster_begin(&r, 2000);
-    roster_excuse(&r, 0);
-    roster_end(&r);
+    device_slots_begin(&r, 2000);
+    device_slots_excuse(&r, 0);
+    device_slots_end(&r);
     assert_false(r.facts.devices[0].lost);
     assert_false(sample_has(&r.samples[1], M_util));
     assert_int_equal(r.n_events, 0);
-    roster_begin(&r, 3000);
-    roster_excuse(&r, 1); /* another one's excuse does not help */
-    roster_end(&r);
+    device_slots_begin(&r, 3000);
+    device_slots_excuse(&r, 1); /* another one's excuse does not help */
+    device_slots_end(&r);
     assert_true(r.facts.devices[0].lost);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
@@ -299,10 +299,10 @@ static void devices_known_from_before_keep_their_slots(void **unused)
 {
     struct device_fact known[] = {{.uuid = "A"}, {.uuid = "B", .lost = true}, {.uuid = "C"}};
     struct node_fact before = {.n_devices = 3, .devices = known};
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     (void)unused;
-    roster_seed(&r, &before);
+    device_slots_seed(&r, &before);
     add(&a, "C", "", 0), add(&a, "D", "", 1);
     one(&r, 1000, &a);
     assert_int_equal(r.facts.n_devices, 4);
@@ -312,13 +312,13 @@ static void devices_known_from_before_keep_their_slots(void **unused)
     assert_string_equal(r.facts.devices[3].uuid, "D");
     assert_int_equal(r.n_events, 1); /* A; that B is lost was known */
     assert_int_equal(r.events[0].slot, 1);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
 static void the_list_is_never_longer_than_it_may_be(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0};
     (void)unused;
     for (int i = 0; i < DEVICES_MAX + 50; i++) {
@@ -329,7 +329,7 @@ static void the_list_is_never_longer_than_it_may_be(void **unused)
     one(&r, 1000, &a);
     assert_int_equal(r.facts.n_devices, DEVICES_MAX);
     assert_int_equal(r.n_samples, DEVICES_MAX + 1);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
 }
 
@@ -346,7 +346,7 @@ static void custom(struct reading *r, const char *name, const char *device, int6
 
 static void custom_metrics_get_a_number_and_a_slot(void **unused)
 {
-    struct roster r = {0};
+    struct device_slots r = {0};
     struct reading a = {0}, b = {0};
     (void)unused;
     add(&a, "GPU-x", "", 3);
@@ -369,7 +369,7 @@ static void custom_metrics_get_a_number_and_a_slot(void **unused)
     assert_int_equal(r.custom[2].slot, 1);
     assert_int_equal(r.custom[3].v, 700);
     assert_int_equal(r.samples[0].v[M_cpu], 55);
-    roster_fini(&r);
+    device_slots_fini(&r);
     reading_fini(&a);
     reading_fini(&b);
 }

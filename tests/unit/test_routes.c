@@ -142,9 +142,9 @@ static int events(void *hub, const char *node, int64_t from_ms, size_t limit,
                     !keep || keep(arg, NULL, "GPU-1"));
 }
 
-static const struct bulletin_now *bulletins(void *hub, int64_t now_ms, size_t *ret_n)
+static const struct scheduled_now *bulletins(void *hub, int64_t now_ms, size_t *ret_n)
 {
-    static const struct bulletin b[2] = {{.name = "daily",
+    static const struct scheduled b[2] = {{.name = "daily",
                                           .every = PERIOD_DAY,
                                           .at = 485,
                                           .by = BY_TEAM,
@@ -152,13 +152,13 @@ static const struct bulletin_now *bulletins(void *hub, int64_t now_ms, size_t *r
                                           .n_channels = 2,
                                           .channels = {"ops", "mail"}},
                                          {.name = "quiet", .every = PERIOD_WEEK, .status = true}};
-    static struct bulletin_now now[2];
+    static struct scheduled_now now[2];
     static struct zone *z;
 
     (void)hub;
     z = z ? z : zone_utc();
     for (size_t i = 0; i < 2; i++)
-        now[i] = (struct bulletin_now){&b[i], z, {0}, {.at_ms = now_ms + 5}, i ? 0 : now_ms - 7, i ? "" : "no room"};
+        now[i] = (struct scheduled_now){&b[i], z, {0}, {.at_ms = now_ms + 5}, i ? 0 : now_ms - 7, i ? "" : "no room"};
     *ret_n = 2;
     return now;
 }

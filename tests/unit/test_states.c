@@ -169,7 +169,7 @@ static void a_sleeping_device_and_one_in_maintenance(void **unused)
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_HELD);
     assert_string_equal(reason, "in maintenance");
     n.maintenance = false;
-    struct hold_now h = {.person = "kim", .until = "Tue 17 Nov 14:00"};
+    struct booking_now h = {.person = "kim", .until = "Tue 17 Nov 14:00"};
     d.booking = &h;
     assert_int_equal(state_of(&state_rule_default, &n, &d, NOW, reason), DEV_HELD);
     assert_string_equal(reason, "booked by kim until Tue 17 Nov 14:00");

@@ -43,31 +43,31 @@ static void what_is_believed(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct steady s = {0};
+        struct trusted_clock s = {0};
         print_message("%s\n", cases[i].say);
-        assert_int_equal(steady_at(&s, T0, 0), 0); /* not begun: nothing goes by age */
-        steady_begin(&s, cases[i].newest == NEVER ? 0 : cases[i].newest,
+        assert_int_equal(trusted_clock_at(&s, T0, 0), 0); /* not begun: nothing goes by age */
+        trusted_clock_begin(&s, cases[i].newest == NEVER ? 0 : cases[i].newest,
                      T0 + (cases[i].v[0].mono ? 0 : cases[i].v[0].off), 5000);
         for (size_t k = 0; k < ARRAY_LEN(cases[i].v) && (!k || cases[i].v[k].mono); k++) {
             int64_t up = cases[i].v[k].mono * 60000;
-            assert_int_equal(steady_at(&s, T0 + up + cases[i].v[k].off, 5000 + up) - T0, cases[i].v[k].want);
+            assert_int_equal(trusted_clock_at(&s, T0 + up + cases[i].v[k].off, 5000 + up) - T0, cases[i].v[k].want);
         }
     }
 }
 
 static void a_doubt_says_how_much(void **unused)
 {
-    struct steady s = {0};
+    struct trusted_clock s = {0};
 
     (void)unused;
-    steady_begin(&s, 0, T0, 0);
-    assert_int_equal(steady_doubt(&s), 0);
-    steady_at(&s, T0 + YEAR, 0);
-    assert_int_equal(steady_doubt(&s), YEAR);
-    steady_at(&s, T0 - HOUR, 0);
-    assert_int_equal(steady_doubt(&s), -HOUR);
-    steady_at(&s, T0, 0);
-    assert_int_equal(steady_doubt(&s), 0);
+    trusted_clock_begin(&s, 0, T0, 0);
+    assert_int_equal(trusted_clock_doubt(&s), 0);
+    trusted_clock_at(&s, T0 + YEAR, 0);
+    assert_int_equal(trusted_clock_doubt(&s), YEAR);
+    trusted_clock_at(&s, T0 - HOUR, 0);
+    assert_int_equal(trusted_clock_doubt(&s), -HOUR);
+    trusted_clock_at(&s, T0, 0);
+    assert_int_equal(trusted_clock_doubt(&s), 0);
 }
 
 TESTS(cmocka_unit_test(what_is_believed), cmocka_unit_test(a_doubt_says_how_much))

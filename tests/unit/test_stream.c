@@ -99,9 +99,9 @@ static void an_agents_stream_goes_on_under_our_name(void **unused)
     static const size_t pieces[] = {1, 7, 64, 100000};
     AUTO_BUF in = BUF_INIT(1u << 20);
     struct wire_dec *dec = wire_dec_new();
-    struct carry c;
+    struct forward c;
     (void)unused;
-    carry_init(&c, &ours, "gpu01");
+    forward_init(&c, &ours, "gpu01");
     wire_start(&in);
     put_hello(&in, &theirs);
     uint64_t facts = put_facts(&in, &theirs), procs = put_procs(&in, &theirs);
@@ -112,16 +112,16 @@ static void an_agents_stream_goes_on_under_our_name(void **unused)
     put_hello(&in, &theirs);
     for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
         size_t hellos = 0, packets = 0;
-        carry_begin(&c);
+        forward_begin(&c);
         for (size_t at = 0; at < in.len; at += pieces[i]) {
             struct packet *p = NULL;
             struct err err = {0};
             int got;
-            carry_add(&c, str_n(in.p + at, MIN(pieces[i], in.len - at)));
-            while ((got = carry_next(&c, dec, &next, &p, &err)) > 0) {
-                hellos += got == CARRY_HELLO;
-                packets += got == CARRY_PACKET;
-                if (got == CARRY_PACKET) {
+            forward_add(&c, str_n(in.p + at, MIN(pieces[i], in.len - at)));
+            while ((got = forward_next(&c, dec, &next, &p, &err)) > 0) {
+                hellos += got == FORWARD_HELLO;
+                packets += got == FORWARD_PACKET;
+                if (got == FORWARD_PACKET) {
                     check_packet(p);
                     packet_unref(p);
                 }
@@ -134,7 +134,7 @@ static void an_agents_stream_goes_on_under_our_name(void **unused)
         assert_int_equal(c.hello.collect, COLLECT_HUNG);
         assert_string_equal(c.hello.why, "driver does not answer");
     }
-    carry_fini(&c);
+    forward_fini(&c);
     wire_dec_free(dec);
 }
 
@@ -191,23 +191,23 @@ static void what_no_hub_would_take_ends_the_stream(void **unused)
                                       "a frame of type 4 wants 4194305 bytes, more than any has",
                                       "a frame is of another node"};
     struct wire_dec *dec = wire_dec_new();
-    struct carry c;
+    struct forward c;
     (void)unused;
-    carry_init(&c, &ours, "gpu01");
+    forward_init(&c, &ours, "gpu01");
     for (int i = 0; i < (int)ARRAY_LEN(why); i++) {
         AUTO_BUF in = BUF_INIT(1u << 20);
         struct err err = {0};
         struct packet *p = NULL;
         int got;
         make_case(i, &in);
-        carry_begin(&c);
-        carry_add(&c, buf_str(&in));
-        while ((got = carry_next(&c, dec, &next, &p, &err)) > 0)
-            assert_int_equal(got, CARRY_HELLO);
+        forward_begin(&c);
+        forward_add(&c, buf_str(&in));
+        while ((got = forward_next(&c, dec, &next, &p, &err)) > 0)
+            assert_int_equal(got, FORWARD_HELLO);
         assert_int_equal(got, -EBADMSG);
         assert_string_equal(err.msg, why[i]);
     }
-    carry_fini(&c);
+    forward_fini(&c);
     wire_dec_free(dec);
 }
 

@@ -13,18 +13,18 @@
 static struct store *store;
 
 /* kim is also known as kdoe; in vision until 2 January 1970, in speech from then on; lee is in both; ana in none. */
-static struct census *people(void)
+static struct people *people(void)
 {
     struct opt_section
         p = {(char *)"{kim: {logins: [kim, kdoe]}}", "m.yaml", 0},
         t = {(char *)"{vision: [{name: kim, until: 1970-01-01}, lee], speech: [{name: kim, from: 1970-01-02}, lee]}",
              "m.yaml", 0},
         c = {(char *)"{acme: {teams: [vision]}, bolt: {nodes: [dgx2]}}", "m.yaml", 0};
-    struct census *ret = NULL;
+    struct people *ret = NULL;
     struct err err = {0};
     struct opt_list ignore = {0};
 
-    if (census_new(&(struct census_src){.people = &p, .teams = &t, .companies = &c, .ignore = &ignore}, &ret, &err) < 0)
+    if (people_new(&(struct people_src){.people = &p, .teams = &t, .companies = &c, .ignore = &ignore}, &ret, &err) < 0)
         fail_msg("%s", err.msg);
     return ret;
 }
@@ -94,7 +94,7 @@ static void expect(struct sums_ask a, const char *want)
     AUTO_ARENA mem = {0};
     AUTO_BUF out = BUF_INIT(10000);
     struct zone *utc = zone_utc();
-    struct census *census = people();
+    struct people *census = people();
     struct usage_table t;
     struct err err = {0};
     int64_t held = 0;
@@ -124,7 +124,7 @@ static void expect(struct sums_ask a, const char *want)
         assert_string_equal(out.p, want);
     }
     (void)held;
-    census_unref(census);
+    people_unref(census);
     zone_free(utc);
 }
 

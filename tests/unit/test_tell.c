@@ -257,7 +257,7 @@ struct scene_of_news {
     char told_to[MANY][300];
     struct channels *channels;
     struct alert_rules *rules;
-    struct census *census;
+    struct people *census;
     int32_t minute;
     struct buf said, passed;
 };
@@ -346,7 +346,7 @@ static int end(void **state)
 
     channels_free(s->channels);
     alert_rules_free(s->rules);
-    census_unref(s->census);
+    people_unref(s->census);
     buf_fini(&s->said);
     buf_fini(&s->passed);
     free(s);
@@ -546,9 +546,9 @@ static void persons_are(struct scene_of_news *s, const char *people)
     struct err err = {0};
     struct opt_section p = {(char *)people, "m.yaml", 0};
 
-    census_unref(s->census);
+    people_unref(s->census);
     s->census = NULL;
-    assert_int_equal(census_new(&(struct census_src){.people = &p}, &s->census, &err), 0);
+    assert_int_equal(people_new(&(struct people_src){.people = &p}, &s->census, &err), 0);
     channels_free(s->channels);
     s->channels = channels_from("p: {type: webhook, url_env: X, to: person}\n", 0, &err);
 }

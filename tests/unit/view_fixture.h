@@ -139,11 +139,11 @@ static inline struct cluster *cluster_new(void)
     d[1].idle_since_ms = NOW - 10500000; /* 2 h 55 m */
     add_proc(&d[1], 500, "lee", "jupyter", -1);
     d[1].booking = mem_zero(1, sizeof(*d[1].booking));
-    *d[1].booking = (struct hold_now){.id = 7, .from_ms = NOW - 3600000, .until_ms = NOW + 93600000, .person = "kim"};
+    *d[1].booking = (struct booking_now){.id = 7, .from_ms = NOW - 3600000, .until_ms = NOW + 93600000, .person = "kim"};
     SET(d[1].booking->comment, "paper <b>");
     d[1].next = mem_zero(1, sizeof(*d[1].next));
     *d[1].next =
-        (struct hold_now){.id = 9, .from_ms = NOW + 93600000, .until_ms = NOW + 97200000, .person = "Robert'); --"};
+        (struct booking_now){.id = 9, .from_ms = NOW + 93600000, .until_ms = NOW + 97200000, .person = "Robert'); --"};
 
     set_values(&d[2], 0, 0, 143771, 30);
     d[2].idle_since_ms = NOW - 86400000;

@@ -1,9 +1,9 @@
-/* hold_table.c: holds in muster.db, by id; those of a time are found by their end: few of them are ever open. */
+/* booking_table.c: holds in muster.db, by id; those of a time are found by their end: few of them are ever open. */
 #include "base/mem.h"
 #include "store/records.h"
 #include "store/schema.h"
 
-int records_put_hold(struct records *r, const struct hold *h)
+int records_put_booking(struct records *r, const struct booking *h)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_PUT_HOLD);
     const int64_t numbers[] = {h->id,       h->kind,       h->changes,    h->count,      h->from_ms,
@@ -18,9 +18,9 @@ int records_put_hold(struct records *r, const struct hold *h)
 }
 
 /* Borrowed until the next step. */
-static struct hold hold_here(sqlite3_stmt *st)
+static struct booking hold_here(sqlite3_stmt *st)
 {
-    return (struct hold){.id = sqlite3_column_int64(st, 0),
+    return (struct booking){.id = sqlite3_column_int64(st, 0),
                          .kind = sqlite3_column_int(st, 1),
                          .changes = sqlite3_column_int(st, 2),
                          .count = sqlite3_column_int(st, 3),
@@ -38,13 +38,13 @@ static struct hold hold_here(sqlite3_stmt *st)
                          .comment = db_text(st, 15)};
 }
 
-static int each_row(struct records *r, sqlite3_stmt *st, void (*each)(void *arg, const struct hold *h), void *arg,
+static int each_row(struct records *r, sqlite3_stmt *st, void (*each)(void *arg, const struct booking *h), void *arg,
                     struct err *err)
 {
     int rc, n = 0;
 
     while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW) {
-        struct hold h = hold_here(st);
+        struct booking h = hold_here(st);
         each(arg, &h);
         n++;
     }
@@ -53,12 +53,12 @@ static int each_row(struct records *r, sqlite3_stmt *st, void (*each)(void *arg,
     return code;
 }
 
-static void copy_one(void *arg, const struct hold *h)
+static void copy_one(void *arg, const struct booking *h)
 {
-    *(struct hold **)arg = hold_copy(h);
+    *(struct booking **)arg = booking_copy(h);
 }
 
-int records_hold(struct records *r, int64_t id, struct hold **ret, struct err *err)
+int records_booking(struct records *r, int64_t id, struct booking **ret, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&r->st, id ? R_HOLD : R_LAST_HOLD);
 
@@ -67,7 +67,7 @@ int records_hold(struct records *r, int64_t id, struct hold **ret, struct err *e
     return each_row(r, st, copy_one, ret, err);
 }
 
-int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct hold *h),
+int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                   void *arg, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_HOLDS);

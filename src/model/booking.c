@@ -1,0 +1,87 @@
+/* booking.c: what a hold is at a moment, copying and comparing them. */
+#include "model/booking.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+const char *const booking_kind_words[BOOKING_KINDS] = {"booking", "wait"};
+const char *const booking_words[BOOKING_STATES] = {"planned", "active", "over", "released"};
+
+enum booking_state booking_state(const struct booking *h, int64_t now_ms)
+{
+    if (h->released_ms && h->released_ms < h->until_ms)
+        return BOOKING_RELEASED;
+    if (now_ms >= h->until_ms)
+        return BOOKING_OVER;
+    return now_ms >= h->from_ms ? BOOKING_ACTIVE : BOOKING_PLANNED;
+}
+
+int64_t booking_end_ms(const struct booking *h)
+{
+    return h->released_ms && h->released_ms < h->until_ms ? h->released_ms : h->until_ms;
+}
+
+bool booking_overlaps(const struct booking *h, int64_t from_ms, int64_t to_ms)
+{
+    int64_t end_ms = booking_end_ms(h);
+
+    return end_ms > h->from_ms && h->from_ms < to_ms && end_ms > from_ms;
+}
+
+bool booking_has_device(const struct booking *h, struct str uuid)
+{
+    struct str rest = str_of(h->devices), one;
+
+    while (str_cut(&rest, ',', &one))
+        if (one.len && str_eq_str(one, uuid))
+            return true;
+    return false;
+}
+
+void booking_without(const struct booking *h, struct str uuid, struct buf *out)
+{
+    struct str rest = str_of(h->devices), one;
+
+    while (str_cut(&rest, ',', &one))
+        if (one.len && !str_eq_str(one, uuid))
+            buf_addf(out, "%s%.*s", out->len ? "," : "", STR_ARG(one));
+}
+
+static const size_t texts[] = {offsetof(struct booking, person),  offsetof(struct booking, by),
+                               offsetof(struct booking, devices), offsetof(struct booking, places),
+                               offsetof(struct booking, model),   offsetof(struct booking, where),
+                               offsetof(struct booking, comment)};
+
+size_t booking_text_bytes(const struct booking *h)
+{
+    return mem_text_bytes(h, texts, ARRAY_LEN(texts));
+}
+
+void booking_move_text(struct booking *h, char *room)
+{
+    mem_text_move(h, texts, ARRAY_LEN(texts), room);
+}
+
+struct booking *booking_copy(const struct booking *h)
+{
+    struct booking *to = mem_alloc(sizeof(*to) + booking_text_bytes(h));
+
+    *to = *h;
+    booking_move_text(to, (char *)(to + 1));
+    return to;
+}
+
+int booking_order(const void *x, const void *y)
+{
+    const struct booking *a = *(const struct booking *const *)x, *b = *(const struct booking *const *)y;
+
+    if (a->from_ms != b->from_ms)
+        return a->from_ms < b->from_ms ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+bool booking_person_ok(struct str s)
+{
+    return s.len && s.len < BOOKING_PERSON_MAX && str_utf8_ok(s) && !memchr(s.p, '\t', s.len) && s.p[0] != ' ' &&
+           s.p[s.len - 1] != ' ';
+}

@@ -1,0 +1,69 @@
+/*
+ * booking.h: some devices are a person's for a time. Bookings, and the waits of `muster wait`, are this one kind of
+ * record. All text is borrowed, and never NULL in what the store gives.
+ */
+#ifndef MODEL_BOOKING_H
+#define MODEL_BOOKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+#define BOOKING_PERSON_MAX  64 /* with the end */
+#define BOOKING_COMMENT_MAX 400
+#define BOOKING_DEVICES     256
+#define BOOKING_PLACES_MAX  1024
+
+enum booking_kind { BOOKING_FIRM, BOOKING_WAIT, BOOKING_KINDS };
+extern const char *const booking_kind_words[BOOKING_KINDS];
+
+struct booking {
+    int64_t id;   /* above 0, counted up */
+    int32_t kind; /* enum booking_kind */
+    int32_t changes;
+    int32_t count;             /* so many were wished for, wherever they are; 0: the devices were named */
+    int64_t from_ms, until_ms; /* [from, until) */
+    int64_t created_ms, changed_ms;
+    int64_t released_ms;       /* given back before its end, or cancelled before its start; 0: not */
+    const char *person;        /* whose */
+    const char *by;            /* who made it: a person, or "token ID" */
+    const char *devices;       /* uuids, with commas between */
+    const char *places;        /* the same as people say it, when it was made: "dgx2:0,1 dgx3:4" */
+    const char *model, *where; /* what was wished for: patterns; empty: any. Of a wait: as book/queue.h writes it */
+    const char *comment;
+};
+
+enum booking_state { BOOKING_PLANNED, BOOKING_ACTIVE, BOOKING_OVER, BOOKING_RELEASED, BOOKING_STATES };
+extern const char *const booking_words[BOOKING_STATES]; /* "planned", "active", "over", "released" */
+enum booking_state booking_state(const struct booking *h, int64_t now_ms);
+/* When it ended or will; before from_ms when it was cancelled. */
+int64_t booking_end_ms(const struct booking *h);
+/* It covers some of [from, to): never one that was cancelled. */
+bool booking_overlaps(const struct booking *h, int64_t from_ms, int64_t to_ms);
+bool booking_has_device(const struct booking *h, struct str uuid);
+
+struct buf;
+/* Its devices but this one, with commas between. */
+void booking_without(const struct booking *h, struct str uuid, struct buf *out);
+
+/* A copy in one piece, for free(). */
+struct booking *booking_copy(const struct booking *h);
+size_t booking_text_bytes(const struct booking *h);
+void booking_move_text(struct booking *h, char *room); /* h's text into room of that size, where it points then */
+/* By start, then by id. For qsort over pointers to them. */
+int booking_order(const void *a, const void *b);
+
+/* A person's name as it may be typed: 1 to 63 bytes of UTF-8 without control characters, no blank at either end. */
+bool booking_person_ok(struct str s);
+
+/* The booking of a device, for screens. */
+struct booking_now {
+    int64_t id, from_ms, until_ms;
+    char person[BOOKING_PERSON_MAX];
+    char comment[BOOKING_COMMENT_MAX + 1];
+    char until[32]; /* "Tue 17 Nov 14:00": for sentences; empty: not told */
+};
+
+#endif
