@@ -71,7 +71,7 @@ $(BIN)/muster-agent: $(AGENT_OBJ)
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CCACHE) $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LAST) -MMD -MP -c -o $@ $<
-$(O)/tests/%.o: LAST := $(TESTFLAG)
+$(O)/tests/%.o: LAST := -Itests/kit $(TESTFLAG)
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)
@@ -114,7 +114,11 @@ $(O)/web/%.o: build/web/%.S
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(O)/src/agent_main.d
 
 # ---- tests ---------------------------------------------------------------------------------------------------------------
-UNIT     := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+# A unit test lies in a folder named as what it tests; its own name is the only one of its kind.
+UNIT_SRC := $(wildcard tests/*/test_*.c)
+UNIT     := $(notdir $(UNIT_SRC:.c=))
+any      := %
+unit_obj  = $(filter $(any)/$(1).o,$(UNIT_SRC:%.c=$(O)/%.o))
 FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 # A fake NVML, scripted by a file: as of today, an old driver's, and one with 535's wider process records.
 STUB     := $(BIN)/libnvml-stub.so $(BIN)/libnvml-stub-old.so $(BIN)/libnvml-stub-535.so
@@ -133,9 +137,9 @@ $(BIN)/libmuster-all.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# All files in one program (tests/unit/all.c says why): each one's main gets a name of its own, and what else it defines stays its own. `make build/unit/test_str` links one file alone.
+# All files in one program (tests/kit/unit.c says why): each one's main gets a name of its own, and what else it defines stays its own. `make build/unit/test_str` links one file alone.
 $(BIN)/unit/all $(BIN)/unit/test_nvml $(BIN)/unit/test_nvml_slow $(BIN)/unit/test_lib_nvml: | $(STUB)
-$(BIN)/unit/all: $(O)/tests/unit/all.o $(UNIT:%=$(O)/tests/unit/named/%.o) $(BIN)/libmuster-all.a
+$(BIN)/unit/all: $(O)/tests/kit/unit.o $(UNIT:%=$(O)/tests/named/%.o) $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 # The files whose tests have threads that meet, with no more of the tree than they need: `make THREAD=1 threads` is for the thread sanitizer.
@@ -144,10 +148,10 @@ THREADS_SRC := $(wildcard $(addprefix src/,base/*.c model/*.c codec/*.c wire/*.c
 threads: $(BIN)/threads/all
 list-threads:
 	@echo $(THREADS)
-$(BIN)/threads/all: $(O)/tests/unit/threads.o $(THREADS:%=$(O)/tests/unit/named/%.o) $(BIN)/libmuster-threads.a
+$(BIN)/threads/all: $(O)/tests/kit/threads.o $(THREADS:%=$(O)/tests/named/%.o) $(BIN)/libmuster-threads.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
-$(O)/tests/unit/threads.o: tests/unit/all.c $(O)/gen/threads.def
+$(O)/tests/kit/threads.o: tests/kit/unit.c $(O)/gen/threads.def
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -DUNIT_LIST='"threads.def"' -c -o $@ $<
 $(BIN)/libmuster-threads.a: $(THREADS_SRC:%.c=$(O)/%.o)
@@ -155,13 +159,14 @@ $(BIN)/libmuster-threads.a: $(THREADS_SRC:%.c=$(O)/%.o)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BIN)/unit/test_%: $(O)/tests/unit/test_%.o $(BIN)/libmuster-all.a
+.SECONDEXPANSION:
+$(BIN)/unit/test_%: $$(call unit_obj,test_$$*) $(BIN)/libmuster-all.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $< $(BIN)/libmuster-all.a $(LIBS) -lcmocka
-$(O)/tests/unit/named/%.o: $(O)/tests/unit/%.o
+$(O)/tests/named/%.o: $$(call unit_obj,$$*)
 	@mkdir -p $(@D)
 	$(OBJCOPY) --redefine-sym main=unit_$* --keep-global-symbol=unit_$* $< $@
-$(O)/tests/unit/all.o: $(O)/gen/unit.def
+$(O)/tests/kit/unit.o: $(O)/gen/unit.def
 $(O)/tests/fuzz/all.o: $(O)/gen/fuzz.def
 # A list changes with the files there are, not with what is in them.
 $(O)/gen/unit.def: LIST = $(UNIT)
@@ -170,7 +175,7 @@ $(O)/gen/fuzz.def: LIST = $(FUZZERS)
 $(O)/gen/%.def: FORCE
 	@mkdir -p $(@D)
 	@printf 'X(%s)\n' $(LIST) >$@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-.SECONDARY: $(UNIT:%=$(O)/tests/unit/%.o) $(FUZZERS:%=$(O)/tests/fuzz/%.o)
+.SECONDARY: $(UNIT_SRC:%.c=$(O)/%.o) $(FUZZERS:%=$(O)/tests/fuzz/%.o)
 
 STUB_SRC := tests/stub/nvml_stub.c tests/stub/nvml_stub_script.c
 $(BIN)/libnvml-stub-old.so: STUB_FLAG := -DOLD_DRIVER
@@ -184,7 +189,7 @@ $(BIN)/libclock-shim.so: tests/stub/clock_shim.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fvisibility=hidden -fPIC -shared -o $@ $<
 
--include $(wildcard $(O)/tests/unit/*.d $(O)/tests/tool/*.d)
+-include $(UNIT_SRC:%.c=$(O)/%.d) $(wildcard $(O)/tests/kit/*.d $(O)/tests/tool/*.d)
 
 includes:
 	tools/check-includes

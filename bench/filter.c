@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "now/view.h"
 #include "format/render.h"
+#include "now/view.h"
 
 enum { NODES = 1000, GPUS = 8, RUNS = 5 };
 #define NOW 1794737172345ll

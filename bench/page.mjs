@@ -11,7 +11,7 @@
  * heap     with --minutes, and nothing else then: those nodes watched so long, the heap (collected) each minute
  */
 import { parseArgs } from "node:util";
-import { chrome, demo, hub, open, simulate } from "../tests/browser/lib.mjs";
+import { chrome, demo, hub, open, simulate } from "../tests/kit/lib.mjs";
 
 const { values } = parseArgs({ options: { nodes: { type: "string", default: "500" }, seconds: { type: "string", default: "20" }, loads: { type: "string", default: "9" }, minutes: { type: "string", default: "0" } } });
 const ends = [];

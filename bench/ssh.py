@@ -4,7 +4,7 @@
     bench/ssh.py [--hosts 200] [--rounds 6] [--every 5]
 
 Both read the same machines in the same run: names of an ssh configuration that lead to real sshd's on loopback, where a fake nvidia-smi prints
-what was recorded on an H200 (tests/integration/sshd.py). CPU is that of this side alone: hub, relay and their ssh processes, or the script's.
+what was recorded on an H200 (tests/kit/sshd.py). CPU is that of this side alone: hub, relay and their ssh processes, or the script's.
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ import time
 import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
+sys.path.insert(0, os.path.join(TOP, "tests", "kit"))
 import lib  # noqa: E402
 import sshd  # noqa: E402
 

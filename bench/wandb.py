@@ -4,7 +4,7 @@
     bench/wandb.py [--runs 1500] [--latency 0.05] [--limit 400/1] [--skip-baseline]
 
 The baseline asks for projects by 50, for runs by 1000 until an empty page comes, and then for the metrics of each run that counts, 100 samples each, over one connection that
-stays open. muster asks for up to one sample a minute. Nothing is shared but the stand-in (tests/integration/wandb_standin.py) and its programme.
+stays open. muster asks for up to one sample a minute. Nothing is shared but the stand-in (tests/kit/wandb_standin.py) and its programme.
 """
 import argparse
 import base64
@@ -19,7 +19,7 @@ import time
 
 import lib
 
-sys.path.insert(0, os.path.join(lib.TOP, "tests", "integration"))
+sys.path.insert(0, os.path.join(lib.TOP, "tests", "kit"))
 import wandb_calc  # noqa: E402
 import wandb_programme  # noqa: E402
 from wandb_standin import KEY  # noqa: E402
@@ -98,7 +98,7 @@ def main():
     programme = wandb_programme.Programme(1, runs=a.runs)
     rows = len(wandb_calc.Calculation(programme).rows)
     with lib.folder() as path:
-        argv = [sys.executable, os.path.join(lib.TOP, "tests/integration/wandb_standin.py"), "--programme", "1", "--runs", str(a.runs), "--latency", str(a.latency)]
+        argv = [sys.executable, os.path.join(lib.TOP, "tests/kit/wandb_standin.py"), "--programme", "1", "--runs", str(a.runs), "--latency", str(a.latency)]
         with lib.Server(argv + (["--limit", a.limit] if a.limit else []), r"http://127\.0\.0\.1:(\d+)") as standin:
             port = int(standin.match.group(1))
             more = {"base_url": f"http://127.0.0.1:{port}"}

@@ -1,12 +1,12 @@
 /* features.c: what muster's hub does: the one list. What is further down may use what is further up. */
-#include "alert/feature.h"
-#include "report/feature.h"
-#include "people/desk.h"
-#include "hub/hub.h"
-#include "notify/outbox.h"
 #include "access/sessions.h"
-#include "slack/feature.h"
+#include "alert/feature.h"
+#include "hub/hub.h"
 #include "jobs/slurm.h"
+#include "notify/outbox.h"
+#include "people/desk.h"
+#include "report/feature.h"
+#include "slack/feature.h"
 #include "wandb/feature.h"
 
 const struct feature *const features[] = {

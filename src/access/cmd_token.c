@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "model/rows.h"
 #include "format/render.h"
+#include "model/rows.h"
 #include "store/store.h"
 
 struct token_conf {

@@ -1,8 +1,8 @@
 /* routes_sessions.c: a browser logs in, with a token or with a link that works once, and out again. */
 #include <jansson.h>
 
-#include "hub/handlers.h"
 #include "base/json.h"
+#include "hub/handlers.h"
 
 static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
 {

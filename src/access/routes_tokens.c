@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "hub/handlers.h"
 #include "base/json.h"
 #include "history/history.h"
+#include "hub/handlers.h"
 
 struct token_job {
     struct past_ask ask; /* first */

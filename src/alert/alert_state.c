@@ -247,7 +247,7 @@ const struct alert *alert_states_find(const struct alert_states *w, int64_t id)
 }
 
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
-                                 const char *told_to)
+                                      const char *told_to)
 {
     struct entry *e = find(w, rule, subject);
 

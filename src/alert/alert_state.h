@@ -1,12 +1,12 @@
 /*
- * alert_state.h: from what is so now to alerts: what a rule finds must be so for a while before it fires, and not be so for
- * a while before it is resolved. What fired is kept over a restart. What only happened (a notice) fires once for each
- * time it happened, and is resolved as it fires.
+ * alert_state.h: from what is so now to alerts: what a rule finds must be so for a while before it fires, and not be so
+ * for a while before it is resolved. What fired is kept over a restart. What only happened (a notice) fires once for
+ * each time it happened, and is resolved as it fires.
  *
  * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; one that fired before a restart is
- * not resolved until it was found again or ALERT_STATES_SETTLE_MS have gone by, since at first nobody was heard of yet. W3
- * Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is the
- * same one, also after a restart, for ALERT_STATES_NOTICE_MS.
+ * not resolved until it was found again or ALERT_STATES_SETTLE_MS have gone by, since at first nobody was heard of yet.
+ * W3 Nothing here reads a clock or writes. W4 A notice that is found again with the time it was found with before is
+ * the same one, also after a restart, for ALERT_STATES_NOTICE_MS.
  */
 #ifndef ALERT_ALERT_STATE_H
 #define ALERT_ALERT_STATE_H
@@ -38,7 +38,7 @@ const struct alert *alert_states_find(const struct alert_states *w, int64_t id);
 /* Somebody was told of it, again or for the first time; told_to: who by now is all (told.h). What it is then, borrowed
  * until the next look; NULL: it is not there. */
 const struct alert *alert_states_told(struct alert_states *w, const char *rule, const char *subject, int64_t now_ms,
-                                 const char *told_to);
+                                      const char *told_to);
 size_t alert_states_firing(const struct alert_states *w);
 
 #endif

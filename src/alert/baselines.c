@@ -4,8 +4,8 @@
 #include "alert/baseline.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "usage/ledger.h"
 #include "base/workers.h"
+#include "usage/ledger.h"
 
 #define PATIENCE_MS 7200000ll /* what is not counted by then is not waited for */
 #define RETRY_MS    300000ll
@@ -52,14 +52,14 @@ static void errand_run(struct work_job *j)
     if (k->code == 0)
         k->code = zone_load(k->zone, &z, &k->err);
     struct usage_baseline_ask ask = {.hour_ms = k->hour_ms,
-                            .zone = z,
-                            .census = k->census,
-                            .nodes = k->nodes,
-                            .n_nodes = k->n_nodes,
-                            .usage = usage_of,
-                            .arg = beside,
-                            .stop = job_stopped,
-                            .stop_arg = j};
+                                     .zone = z,
+                                     .census = k->census,
+                                     .nodes = k->nodes,
+                                     .n_nodes = k->n_nodes,
+                                     .usage = usage_of,
+                                     .arg = beside,
+                                     .stop = job_stopped,
+                                     .stop_arg = j};
     if (k->code == 0)
         k->code = usage_baseline_run(&ask, &k->found, &k->err);
     store_close(beside);

@@ -1,6 +1,6 @@
 /*
- * baselines.h: what companies, teams and the cluster used is looked at once an hour (alert/baseline.h), on a worker, when the
- * hour is over and counted.
+ * baselines.h: what companies, teams and the cluster used is looked at once an hour (alert/baseline.h), on a worker,
+ * when the hour is over and counted.
  */
 #ifndef ALERT_BASELINES_H
 #define ALERT_BASELINES_H

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "book/use.h"
+#include "format/words.h"
 #include "model/alert.h"
 #include "model/metric.h"
 #include "model/names.h"
-#include "format/words.h"
 
 #define SEC  1000ll
 #define MIN_ (60 * SEC)

@@ -1,4 +1,5 @@
-/* cmd_alerts.c: `muster alerts`: what is wrong now, the rules, what would fire, and silences. The hub knows; this asks. */
+/* cmd_alerts.c: `muster alerts`: what is wrong now, the rules, what would fire, and silences. The hub knows; this asks.
+ */
 #include <errno.h>
 #include <jansson.h>
 
@@ -7,14 +8,14 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/moment.h"
 #include "base/plain.h"
 #include "base/zone.h"
-#include "base/moment.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "hub/conf.h"
 #include "format/render.h"
+#include "hub/conf.h"
 
 #define RULES_FILE_MAX (1u << 20)
 

@@ -5,14 +5,14 @@
 #include <inttypes.h>
 
 #include "alert/alert_state.h"
+#include "alert/baselines.h"
 #include "alert/note.h"
 #include "alert/show.h"
-#include "nodes/sources.h"
+#include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "nodes/gpus.h"
-#include "alert/baselines.h"
-#include "alert/teller.h"
+#include "nodes/sources.h"
 #include "notify/outbox.h"
 #include "now/view.h"
 

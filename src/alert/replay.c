@@ -4,11 +4,11 @@
 #include <errno.h>
 
 #include "alert/alert_state.h"
-#include "alert/replay_node.h"
 #include "alert/baseline.h"
+#include "alert/replay_node.h"
 #include "base/mem.h"
-#include "people/roll.h"
 #include "now/view.h"
+#include "people/roll.h"
 
 #define MINUTE_MS  ALERT_REPLAY_NODE_MINUTE_MS
 #define HOUR_MS    3600000ll
@@ -23,10 +23,10 @@ struct usage_past {
     struct zone *zone;
     struct sums_node *nodes; /* what they are called */
     size_t n_nodes;
-    struct arena mem;   /* their text */
-    bool days, hours;   /* are wanted */
-    int32_t day;        /* looked at last */
-    int64_t hour_ms;    /* the same; 0: none */
+    struct arena mem;            /* their text */
+    bool days, hours;            /* are wanted */
+    int32_t day;                 /* looked at last */
+    int64_t hour_ms;             /* the same; 0: none */
     struct usage_baseline of[2]; /* of the day; of the hour */
     struct usage_news *v;
     size_t n;
@@ -390,14 +390,14 @@ static int play_usage(struct usage_past *u, const struct people *census, const s
 {
     int64_t hour_ms = u->zone ? usage_baseline_hour(u->zone, at_ms) : 0;
     struct usage_baseline_ask ask = {.hour_ms = hour_ms,
-                            .zone = u->zone,
-                            .census = census,
-                            .nodes = u->nodes,
-                            .n_nodes = u->n_nodes,
-                            .usage = past->usage,
-                            .arg = past->procs_arg,
-                            .stop = past->stop,
-                            .stop_arg = past->stop_arg};
+                                     .zone = u->zone,
+                                     .census = census,
+                                     .nodes = u->nodes,
+                                     .n_nodes = u->n_nodes,
+                                     .usage = past->usage,
+                                     .arg = past->procs_arg,
+                                     .stop = past->stop,
+                                     .stop_arg = past->stop_arg};
     int r = 0;
 
     if (!past->usage || hour_ms == u->hour_ms)
@@ -516,14 +516,14 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
 void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *ret)
 {
     *ret = (struct alert_replay_said){.from_ms = r->from_ms,
-                                   .to_ms = r->to_ms,
-                                   .until_ms = MAX(r->until_ms, r->from_ms),
-                                   .nodes = r->n_reels,
-                                   .minutes = r->minutes,
-                                   .alerts = r->total,
-                                   .v = (const struct alert *const *)r->found,
-                                   .n = r->n_found,
-                                   .events_cut = r->n_events >= ALERT_REPLAY_EVENTS_MAX};
+                                      .to_ms = r->to_ms,
+                                      .until_ms = MAX(r->until_ms, r->from_ms),
+                                      .nodes = r->n_reels,
+                                      .minutes = r->minutes,
+                                      .alerts = r->total,
+                                      .v = (const struct alert *const *)r->found,
+                                      .n = r->n_found,
+                                      .events_cut = r->n_events >= ALERT_REPLAY_EVENTS_MAX};
 }
 
 const struct alert_replay_rule *alert_replay_rules(const struct alert_replay *r, size_t *ret_n)

@@ -4,16 +4,16 @@
  * having been there.
  *
  * Y1 Nothing is written and nobody is told. Y2 The work is bounded: what is loaded at once takes about
- * ALERT_REPLAY_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked, by
- * as much as the slowest rule needs, so that what was so already is known.
+ * ALERT_REPLAY_LOAD_BYTES, and past->stop ends it; what was found until then stands. Y3 It begins earlier than asked,
+ * by as much as the slowest rule needs, so that what was so already is known.
  */
 #ifndef ALERT_REPLAY_H
 #define ALERT_REPLAY_H
 
 #include "alert/rule.h"
 #include "base/zone.h"
-#include "model/alert.h"
 #include "history/history.h"
+#include "model/alert.h"
 
 #define ALERT_REPLAY_LOAD_BYTES ((size_t)96 << 20)
 #define ALERT_REPLAY_DAYS_MAX   92

@@ -1,4 +1,5 @@
-/* replay_node.c: bins of history as small batches of two ticks: one that says whether there was work, and the newest values.
+/* replay_node.c: bins of history as small batches of two ticks: one that says whether there was work, and the newest
+ * values.
  */
 #include "alert/replay_node.h"
 
@@ -90,7 +91,8 @@ static bool named(const struct alert_rule *r, const char *metric)
     return false;
 }
 
-void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct alert_rules *rules, const struct state_rule *rule)
+void alert_replay_node_ask_init(struct alert_replay_node_ask *k, const struct alert_rules *rules,
+                                const struct state_rule *rule)
 {
     static const enum metric usual[] = {M_util,         M_sm_active, M_enc,  M_dec,      M_mem_used,
                                         M_mem_reserved, M_mem_total, M_temp, M_throttle, M_rows_pending};
@@ -282,8 +284,8 @@ static int last_heard(struct alert_replay_node *r, const struct past_source *pas
     return 0;
 }
 
-int alert_replay_node_begin(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, int64_t to_ms, size_t max,
-               struct err *err)
+int alert_replay_node_begin(struct alert_replay_node *r, const struct past_source *past, int64_t from_ms, int64_t to_ms,
+                            size_t max, struct err *err)
 {
     struct taking k = {.r = r, .to_ms = to_ms, .max = max};
     int code = take_procs(r, past, from_ms, &k, err);
@@ -331,7 +333,8 @@ static bool same_was(const struct node_was *a, const struct node_was *b)
 }
 
 /* 1: on record; 0: not; -errno. */
-static int ask_was(struct alert_replay_node *r, const struct past_source *past, int64_t at_ms, struct node_was *ret, struct err *err)
+static int ask_was(struct alert_replay_node *r, const struct past_source *past, int64_t at_ms, struct node_was *ret,
+                   struct err *err)
 {
     if (past->stop && past->stop(past->stop_arg))
         return -ECANCELED;
@@ -346,7 +349,8 @@ static void add_span(struct alert_replay_node *r, int64_t from_ms, struct node_w
 }
 
 /* Where facts change in (lo, hi], to the minute. */
-static int find_changes(struct alert_replay_node *r, const struct past_source *past, int64_t lo_ms, int64_t hi_ms, struct err *err)
+static int find_changes(struct alert_replay_node *r, const struct past_source *past, int64_t lo_ms, int64_t hi_ms,
+                        struct err *err)
 {
     while (r->n_spans < SPANS_MAX) {
         struct node_was at = {0}, found = {0};
@@ -477,7 +481,8 @@ static void add_lane(struct alert_replay_node *r, const struct alert_replay_node
 }
 
 /* Names to ask for, and the enum of each; custom ones last. How many. */
-static size_t names_of(const struct alert_replay_node *r, const struct alert_replay_node_ask *k, enum scope scope, const char **names, int *which)
+static size_t names_of(const struct alert_replay_node *r, const struct alert_replay_node_ask *k, enum scope scope,
+                       const char **names, int *which)
 {
     size_t n = 0;
 
@@ -504,8 +509,8 @@ static struct lane *lane_of(struct alert_replay_node *r, int device, int which)
     return NULL;
 }
 
-static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct lane *l, int which,
-                      const struct history *h, const struct bin *b, int device)
+static void fill_lane(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct lane *l,
+                      int which, const struct history *h, const struct bin *b, int device)
 {
     size_t off = (size_t)((r->from_ms - h->from_ms) / ALERT_REPLAY_NODE_MINUTE_MS);
 
@@ -522,8 +527,8 @@ static void fill_lane(struct alert_replay_node *r, const struct alert_replay_nod
     }
 }
 
-static int ask_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct past_source *past, int first, size_t n,
-                      struct err *err)
+static int ask_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k,
+                      const struct past_source *past, int first, size_t n, struct err *err)
 {
     const char *itself[1] = {""}, *names[M_COUNT + CUSTOM_MAX];
     int which[M_COUNT + CUSTOM_MAX];
@@ -556,7 +561,8 @@ static int ask_values(struct alert_replay_node *r, const struct alert_replay_nod
     return 0;
 }
 
-static int load_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct past_source *past, struct err *err)
+static int load_values(struct alert_replay_node *r, const struct alert_replay_node_ask *k,
+                       const struct past_source *past, struct err *err)
 {
     for (int d = -1; d < (int)r->n_uuids; d++) {
         for (int m = 0; m < M_COUNT; m++)
@@ -579,8 +585,8 @@ static int load_values(struct alert_replay_node *r, const struct alert_replay_no
     return code;
 }
 
-int alert_replay_node_load(struct alert_replay_node *r, const struct alert_replay_node_ask *k, const struct past_source *past, int64_t from_ms, int64_t to_ms,
-              struct err *err)
+int alert_replay_node_load(struct alert_replay_node *r, const struct alert_replay_node_ask *k,
+                           const struct past_source *past, int64_t from_ms, int64_t to_ms, struct err *err)
 {
     struct node_was before = {0};
 

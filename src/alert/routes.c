@@ -4,9 +4,9 @@
 #include <jansson.h>
 
 #include "alert/show.h"
-#include "hub/handlers.h"
 #include "base/mem.h"
 #include "base/moment.h"
+#include "hub/handlers.h"
 #include "people/people.h"
 
 #define ALERTS_BYTES (16u << 20)

@@ -3,11 +3,11 @@
 
 #include "alert/replay.h"
 #include "alert/show.h"
-#include "hub/handlers.h"
-#include "usage/routes.h"
 #include "base/mem.h"
 #include "base/moment.h"
+#include "hub/handlers.h"
 #include "now/view.h"
+#include "usage/routes.h"
 
 #define TEST_BYTES    (16u << 20)
 #define TEST_LIMIT_MS 110000 /* an answer may take two minutes */
@@ -188,13 +188,13 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
                              .now_ms = rq->now_ms};
     snprintf(job->rule, sizeof(job->rule), "%.*s", STR_ARG(rule));
     job->hindsight = alert_replay_new(&(struct alert_replay_ask){.view = &v,
-                                                           .rule = live_rule(a->live),
-                                                           .census = a->census,
-                                                           .rules = rules,
-                                                           .zone = a->zone,
-                                                           .usage_zone = zone,
-                                                           .from_ms = until_ms - span_ms,
-                                                           .to_ms = until_ms});
+                                                                 .rule = live_rule(a->live),
+                                                                 .census = a->census,
+                                                                 .rules = rules,
+                                                                 .zone = a->zone,
+                                                                 .usage_zone = zone,
+                                                                 .from_ms = until_ms - span_ms,
+                                                                 .to_ms = until_ms});
     a->replaying = true;
     return a->ask(a->hub, rq, rp, &job->ask);
 }

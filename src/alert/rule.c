@@ -5,9 +5,9 @@
 
 #include "alert/builtin.h"
 #include "alert/template.h"
-#include "parse/ytree.h"
-#include "model/alert.h"
 #include "format/words.h"
+#include "model/alert.h"
+#include "parse/ytree.h"
 
 #define NAME_BYTES 60
 #define EXPECT_MAX 10000

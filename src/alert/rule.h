@@ -7,10 +7,10 @@
 
 #include "base/opt.h"
 #include "book/book.h"
-#include "now/live.h"
 #include "model/event.h"
-#include "people/people.h"
 #include "now/filter.h"
+#include "now/live.h"
+#include "people/people.h"
 
 /* Something that happened lately, kept by whoever owns the scene. */
 struct recent {

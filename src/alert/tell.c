@@ -40,7 +40,7 @@ struct child_process { /* an alert, and one who is told of it */
     struct news *news;
     char *to;
     char person[BOOKING_PERSON_MAX]; /* "": it is not for a person */
-    int64_t told_ms;              /* before; 0: not yet */
+    int64_t told_ms;                 /* before; 0: not yet */
 };
 
 struct telling { /* a group on its way through one channel */

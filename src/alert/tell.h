@@ -11,8 +11,8 @@
 #ifndef ALERT_TELL_H
 #define ALERT_TELL_H
 
-#include "notify/channel.h"
 #include "alert/rule.h"
+#include "notify/channel.h"
 
 #define TELL_GROUP_MS   10000 /* so long the first waits for others */
 #define TELL_CALM_MS    6000  /* and until none came for so long; more than two looks are apart */

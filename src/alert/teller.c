@@ -193,8 +193,8 @@ static void close_over(struct alert_teller *t, const struct news *v, struct note
     t->n_over = n;
 }
 
-void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules, struct alert_states *watch,
-                 int64_t now_ms)
+void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules,
+                       struct alert_states *watch, int64_t now_ms)
 {
     struct tell_ask k = {.now_ms = now_ms,
                          .channels = outbox_channels(t->h->outbox),
@@ -261,7 +261,7 @@ bool alert_teller_reaches(void *hub, const char *person, const char *rule)
 }
 
 size_t alert_teller_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
-                     store_done_fn *done, void *arg)
+                           store_done_fn *done, void *arg)
 {
     struct notes w = {.bytes = BUF_INIT(256u << 20)};
     size_t n;

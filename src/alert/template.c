@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/metric.h"
 #include "format/render.h"
 #include "format/words.h"
+#include "model/metric.h"
 
 enum hole {
     HOLE_NODE,

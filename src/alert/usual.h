@@ -5,7 +5,7 @@
  * H1 What is not known is no value, and fewer than USUAL_LEAST known weeks are no habit. H2 Who usually uses nothing
  * has none either (a first use is nothing wrong), and who uses now this, now that. H3 One or two weeks that were
  * different (a holiday, a crash) do not make the habit another one, and steady use with noise is hardly ever far from
- * itself (test_habit.c counts).
+ * itself (test_usual.c counts).
  */
 #ifndef ALERT_USUAL_H
 #define ALERT_USUAL_H

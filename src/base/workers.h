@@ -1,6 +1,6 @@
 /*
- * workers.h: a few threads beside the loop, for questions that may take long. A job goes in on the loop, runs on a worker
- * and comes back on the loop.
+ * workers.h: a few threads beside the loop, for questions that may take long. A job goes in on the loop, runs on a
+ * worker and comes back on the loop.
  *
  * K1 done is called on the loop exactly once for each job taken, in the order they end. K2 A full queue refuses at
  * once. K3 A job that was cancelled, or whose time is up, is told so through job_stopped; one that still waits does not

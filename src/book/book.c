@@ -8,7 +8,7 @@
 struct entry {
     struct booking *h;        /* as it is, or is about to be */
     struct booking *was;      /* being changed: as it was; NULL: new, or not being changed */
-    bool pending;          /* being written */
+    bool pending;             /* being written */
     enum booking_state state; /* as last told */
 };
 

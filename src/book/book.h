@@ -41,7 +41,7 @@ bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, i
 
 /* ---- questions: what is durable, borrowed until the next change ---- */
 const struct booking *book_find(const struct book *b, int64_t id); /* NULL: there is none, or it is over */
-bool book_changing(const struct book *b, int64_t id);           /* begun, and not settled yet */
+bool book_changing(const struct book *b, int64_t id);              /* begun, and not settled yet */
 /* By start. */
 const struct booking *const *book_all(struct book *b, size_t *ret_n);
 /* What a device is held for at a moment, and what comes next; NULL: nothing. */

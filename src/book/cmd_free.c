@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "book/cmd_gpu_request.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/here.h"
-#include "book/cmd_gpu_request.h"
 
 struct free_conf {
     struct client_conf client;
@@ -117,7 +117,8 @@ int cmd_free(int argc, char **argv)
 
     if (r >= 0)
         goto out;
-    if (argc - argi > 1 || (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > BOOKING_DEVICES)))
+    if (argc - argi > 1 ||
+        (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > BOOKING_DEVICES)))
         r = cli_fail(&free_face, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
     else
         r = show(&conf, count);

@@ -70,12 +70,12 @@ void gpu_request_params(struct buf *path, const struct gpu_request_conf *w, int6
 struct pick_wish gpu_request_here(const struct gpu_request_conf *w, int64_t count, int64_t now_ms)
 {
     struct gpu_request to = {.count = count,
-                      .mem = w->mem,
-                      .model = str_of(w->model ? w->model : ""),
-                      .node = str_of(w->host ? w->host : ""),
-                      .one_node = w->same_host,
-                      .free_ms = w->free_for,
-                      .need_ms = w->need};
+                             .mem = w->mem,
+                             .model = str_of(w->model ? w->model : ""),
+                             .node = str_of(w->host ? w->host : ""),
+                             .one_node = w->same_host,
+                             .free_ms = w->free_for,
+                             .need_ms = w->need};
 
     return gpu_request_pick(&to, "", 0, now_ms);
 }

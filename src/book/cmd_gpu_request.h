@@ -1,4 +1,5 @@
-/* cmd_gpu_request.h: which GPUs would do, as `muster free` and `muster wait` take it, for a hub or for this machine alone. */
+/* cmd_gpu_request.h: which GPUs would do, as `muster free` and `muster wait` take it, for a hub or for this machine
+ * alone. */
 #ifndef BOOK_CMD_GPU_REQUEST_H
 #define BOOK_CMD_GPU_REQUEST_H
 
@@ -11,7 +12,7 @@ struct gpu_request_conf {
     char *model, *host;
     bool same_host;
 };
-#define GPU_REQUEST_OPTS(strct, field)                                                                                        \
+#define GPU_REQUEST_OPTS(strct, field)                                                                                 \
     OPTN(strct, "mem", field.mem, 0, OPT_BYTES, "0", "SIZE", "with so much memory free, as 40G"),                      \
         OPTN(strct, "model", field.model, 0, OPT_STR, NULL, "PATTERN", "of this model, as H200"),                      \
         OPTN(strct, "host", field.host, 0, OPT_STR, NULL, "PATTERN", "on these nodes, as 'dgx*'"),                     \
@@ -34,8 +35,8 @@ int gpu_request_exit(const struct err *err); /* too few, or not ours: EXIT_NO; E
 /* Devices that were found, as they are printed. */
 struct found_gpus {
     char places[BOOKING_PLACES_MAX]; /* "dgx2:0,1" */
-    struct buf uuids;             /* with commas between */
-    bool here;                    /* all of them are on this machine, by its name */
+    struct buf uuids;                /* with commas between */
+    bool here;                       /* all of them are on this machine, by its name */
 };
 /* This machine's name, as its agent has it unless told otherwise. */
 const char *gpu_request_host(char out[NAME_MAX_LEN]);

@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "book/cmd_gpu_request.h"
+#include "book/cmd_me.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/here.h"
-#include "book/cmd_me.h"
 #include "cli/spawn.h"
-#include "book/cmd_gpu_request.h"
 #include "format/render.h"
 
 #define BEAT_MS  2000  /* while waiting: so late one is told at most */

@@ -7,13 +7,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/zone.h"
 #include "base/moment.h"
+#include "base/zone.h"
 #include "book/pick.h"
 #include "book/queue.h"
+#include "compat/mirror.h"
 #include "hub/hub.h"
 #include "usage/ledger.h"
-#include "compat/mirror.h"
 
 #define AWAY_MS (7 * 86400000ll)
 
@@ -71,7 +71,8 @@ static void tell(struct hub *h, const struct booking *x, enum event_kind kind, c
 
 /* ---- on the screens ---- */
 
-static const struct booking_now *as_now(const struct hub *h, const struct booking *x, int64_t now_ms, struct booking_now *ret)
+static const struct booking_now *as_now(const struct hub *h, const struct booking *x, int64_t now_ms,
+                                        struct booking_now *ret)
 {
     if (!x)
         return NULL;

@@ -29,10 +29,10 @@ void wish_read(const struct booking *h, struct gpu_request *ret)
     int node = str_find(rest, "node=");
 
     *ret = (struct gpu_request){.count = h->count,
-                         .model = str_of(h->model),
-                         .free_ms = QUEUE_FREE_MS,
-                         .need_ms = QUEUE_NEED_MS,
-                         .hold_ms = QUEUE_HOLD_MS};
+                                .model = str_of(h->model),
+                                .free_ms = QUEUE_FREE_MS,
+                                .need_ms = QUEUE_NEED_MS,
+                                .hold_ms = QUEUE_HOLD_MS};
     if (node >= 0) { /* the last: a pattern may hold anything */
         ret->node = str_n(rest.p + node + 5, rest.len - (size_t)node - 5);
         rest.len = (size_t)node;

@@ -4,16 +4,16 @@
  */
 #include <errno.h>
 
-#include "book/routes.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "book/ics.h"
 #include "book/pick.h"
 #include "book/queue.h"
+#include "book/routes.h"
 #include "book/use.h"
-#include "history/history.h"
-#include "book/ics.h"
 #include "format/render.h"
+#include "history/history.h"
 
 #define ROWS_BYTES  (64u << 20)
 #define ICS_BACK_MS (30 * 86400000ll)
@@ -125,7 +125,8 @@ void booking_json(struct json *j, const struct api *a, const struct booking *h, 
     json_end_obj(j);
 }
 
-void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms, int status)
+void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
+                   int status)
 {
     rp->body = BUF_INIT(1u << 20);
     rp->status = status;
@@ -259,7 +260,8 @@ static void csv_row(struct rows *r, const struct api *a, const struct booking *h
             cell_text(&c[i], str_of(texts[i]));
 }
 
-static void list_json(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
+static void list_json(const struct listing *l, struct api *a, const struct booking *const *v, size_t n,
+                      struct reply *rp)
 {
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
@@ -299,7 +301,8 @@ static void list_ics(const struct listing *l, struct api *a, const struct bookin
     render_ics_end(&rp->body);
 }
 
-static void list_give(const struct listing *l, struct api *a, const struct booking *const *v, size_t n, struct reply *rp)
+static void list_give(const struct listing *l, struct api *a, const struct booking *const *v, size_t n,
+                      struct reply *rp)
 {
     rp->body = BUF_INIT(ROWS_BYTES);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");

@@ -2,8 +2,8 @@
 #ifndef BOOK_ROUTES_H
 #define BOOK_ROUTES_H
 
-#include "hub/handlers.h"
 #include "book/may.h"
+#include "hub/handlers.h"
 
 struct json;
 

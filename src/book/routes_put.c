@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "book/routes.h"
 #include "base/moment.h"
 #include "book/pick.h"
+#include "book/routes.h"
 
 #define LONGEST_MS  (3660 * 86400000ll) /* of a booking, and how far ahead it may begin */
 #define SHORTEST_MS 60000
@@ -265,11 +265,11 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
     snprintf(model, sizeof(model), "%.*s", STR_ARG(d->model));
     snprintf(node, sizeof(node), "%.*s", STR_ARG(d->node));
     struct booking h = {.kind = BOOKING_FIRM,
-                     .from_ms = MAX(d->from_ms, rq->now_ms),
-                     .person = person,
-                     .model = model,
-                     .where = node,
-                     .comment = d->comment ? d->comment : ""};
+                        .from_ms = MAX(d->from_ms, rq->now_ms),
+                        .person = person,
+                        .model = model,
+                        .where = node,
+                        .comment = d->comment ? d->comment : ""};
     if (d->until_ms < 0 && d->for_ms < 0)
         return reply_problem(rp, 400, "say until when: {\"until\": \"2026-11-20 14:00\"} or {\"for\": \"2d 4h\"}");
     h.until_ms = d->until_ms >= 0 ? d->until_ms : h.from_ms + d->for_ms;

@@ -1,15 +1,15 @@
 /*
- * routes_waits.c: `muster wait` and `muster free` over HTTP: one queues, says now and then that one is still there, and is
- * told when one's turn has come; or asks what could be had at this moment.
+ * routes_waits.c: `muster wait` and `muster free` over HTTP: one queues, says now and then that one is still there, and
+ * is told when one's turn has come; or asks what could be had at this moment.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "book/routes.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "book/queue.h"
+#include "book/routes.h"
 
 #define SPAN_MAX (7 * 86400000ll)
 
@@ -48,8 +48,8 @@ static void wait_json(struct json *j, const struct api *a, const struct booking 
     json_cstr(j, "state",
               state == BOOKING_RELEASED ? "left"
               : state == BOOKING_OVER   ? "over"
-              : hold_waits(h)        ? "waiting"
-                                     : "yours");
+              : hold_waits(h)           ? "waiting"
+                                        : "yours");
     if (hold_waits(h))
         json_uint(j, "ahead", queue_ahead(a->book, h->id));
     json_int(j, "count", w.count);
@@ -292,18 +292,18 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     snprintf(model, sizeof(model), "%.*s", STR_ARG(q->wish.model));
     snprintf(comment, sizeof(comment), "%.*s", STR_ARG(q->comment));
     struct booking h = {.kind = BOOKING_WAIT,
-                     .count = (int32_t)q->wish.count,
-                     .from_ms = rq->now_ms,
-                     .until_ms = rq->now_ms + longest_ms,
-                     .created_ms = rq->now_ms,
-                     .changed_ms = rq->now_ms,
-                     .person = person,
-                     .by = by,
-                     .devices = "",
-                     .places = "",
-                     .model = model,
-                     .where = rest.p,
-                     .comment = comment};
+                        .count = (int32_t)q->wish.count,
+                        .from_ms = rq->now_ms,
+                        .until_ms = rq->now_ms + longest_ms,
+                        .created_ms = rq->now_ms,
+                        .changed_ms = rq->now_ms,
+                        .person = person,
+                        .by = by,
+                        .devices = "",
+                        .places = "",
+                        .model = model,
+                        .where = rest.p,
+                        .comment = comment};
     return a->booking_put(a->hub, rq, rp, &h, by);
 }
 

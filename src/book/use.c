@@ -45,8 +45,8 @@ static void see_device(struct seen *s, const struct state_rule *rule, const stru
         s->unknown = true;
 }
 
-enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h, const char *others[USE_NAMES],
-                       size_t *ret_n)
+enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
+                             const char *others[USE_NAMES], size_t *ret_n)
 {
     struct seen s = {.names = others};
     struct str rest = str_of(h->devices), one;

@@ -2,8 +2,8 @@
 #ifndef BOOK_USE_H
 #define BOOK_USE_H
 
-#include "now/live.h"
 #include "model/booking.h"
+#include "now/live.h"
 #include "people/people.h"
 
 enum booking_use { USE_UNKNOWN, USE_UNUSED, USE_OWN, USE_OTHERS, USE_SHARED, USES };
@@ -15,7 +15,7 @@ extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", 
  * Who is on h's devices now: persons other than h's into others (at most USE_NAMES, borrowed from live and the census).
  * Unknown: nothing is heard of a device, or somebody is on it and nobody knows who. A display server is nobody.
  */
-enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h, const char *others[USE_NAMES],
-                       size_t *ret_n);
+enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
+                             const char *others[USE_NAMES], size_t *ret_n);
 
 #endif

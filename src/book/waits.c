@@ -5,12 +5,12 @@
  */
 #include <inttypes.h>
 
+#include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/moment.h"
 #include "book/queue.h"
-#include "alert/teller.h"
 #include "hub/hub.h"
 
 static void give(void *arg, const struct booking *h, const struct gpu_request *w, const char *uuids)
@@ -126,7 +126,8 @@ void waits_over(struct hub *hub, const struct booking *h)
         return;
     buf_addf(&title, "you do not wait any more for %d GPU%s: there was nothing within %s", (int)h->count,
              h->count == 1 ? "" : "s", clock_span(h->until_ms - h->created_ms, span));
-    alert_teller_person(hub, h->person, "wait", buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL, NULL);
+    alert_teller_person(hub, h->person, "wait", buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL,
+                        NULL);
 }
 
 void waits_tick(struct hub *hub, int64_t now_ms)

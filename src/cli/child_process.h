@@ -1,7 +1,7 @@
 /*
- * child_process.h: one of several processes that make up a whole: `muster up` has a hub and an agent, `muster hub` a relay. Each
- * is this program again, started with its own arguments and ended with its parent; one that dies by itself is started
- * again, a little later each time.
+ * child_process.h: one of several processes that make up a whole: `muster up` has a hub and an agent, `muster hub` a
+ * relay. Each is this program again, started with its own arguments and ended with its parent; one that dies by itself
+ * is started again, a little later each time.
  */
 #ifndef CLI_CHILD_PROCESS_H
 #define CLI_CHILD_PROCESS_H
@@ -25,7 +25,8 @@ struct child_process {
 
 void child_process_arg(struct child_process *p, const char *a); /* a copy */
 void child_process_fini(struct child_process *p);
-int child_process_start(struct child_process *p, bool capture, struct err *err); /* capture: out is its standard output */
+int child_process_start(struct child_process *p, bool capture,
+                        struct err *err); /* capture: out is its standard output */
 /* It ended with this status (of waitpid): say so, and when it is started again. */
 void child_process_ended(struct child_process *p, int status);
 /* Start it if that is due. Milliseconds until something is; -1: nothing is. */

@@ -12,9 +12,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "base/process.h"
 #include "compat/files.h"
 #include "relay/relay.h"
 

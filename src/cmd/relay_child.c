@@ -1,5 +1,5 @@
-/* relay_child.c: starts, feeds and ends the hub's own relay. The list goes through a file, so that a reload does not cost
- * the connections that stand. */
+/* relay_child.c: starts, feeds and ends the hub's own relay. The list goes through a file, so that a reload does not
+ * cost the connections that stand. */
 #include "cmd/relay_child.h"
 
 #include <event2/event.h>
@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/local_token.h"
-#include "cli/child_process.h"
-#include "cmd/relay.h"
 #include "base/process.h"
+#include "cli/child_process.h"
+#include "cli/local_token.h"
+#include "cmd/relay.h"
 #include "compat/files.h"
 #include "relay/finder.h"
 

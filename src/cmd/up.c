@@ -13,13 +13,13 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/child_process.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "sim/demo.h"
 #include "cli/local_token.h"
-#include "cli/child_process.h"
 #include "collect/collect.h"
+#include "sim/demo.h"
 
 /* Only these flags are ours; the rest are the hub's and are handed to it as they came. */
 struct up_conf {
@@ -251,7 +251,8 @@ static void print_link(char *url, char *pin, const char *data)
     json_decref(o);
 }
 
-static int start_all(struct child_process *hub, struct child_process *source, const struct up_conf *conf, bool demo, struct err *err)
+static int start_all(struct child_process *hub, struct child_process *source, const struct up_conf *conf, bool demo,
+                     struct err *err)
 {
     const char *data = conf->data;
     bool alone = conf->no_agent;

@@ -243,12 +243,12 @@ static void note_part(struct chunk_writer *w, const struct chunk_column *c, size
 {
     const struct child_process *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
     struct child_process p = {.no = c->key.no,
-                     .name_off = w->names.len,
-                     .name_len = c->key.no ? 0 : c->key.name.len,
-                     .devs_off = w->n_devs,
-                     .n_devs = c->n_devs,
-                     .len = w->body.len - off,
-                     .crc = crc32c(0, w->body.p + off, w->body.len - off)};
+                              .name_off = w->names.len,
+                              .name_len = c->key.no ? 0 : c->key.name.len,
+                              .devs_off = w->n_devs,
+                              .n_devs = c->n_devs,
+                              .len = w->body.len - off,
+                              .crc = crc32c(0, w->body.p + off, w->body.len - off)};
 
     if (before)
         p.as_before = before->n_devs == c->n_devs &&

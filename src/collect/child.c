@@ -15,9 +15,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/proc_table.h"
-#include "collect/piped.h"
 #include "collect/device_slots.h"
+#include "collect/piped.h"
+#include "collect/proc_table.h"
 #include "collect/who.h"
 #include "model/state.h"
 

@@ -1,4 +1,5 @@
-/* device_slots.c: several collectors' readings into one list of devices. Pure but for memory; R1 to R4 in the header hold. */
+/* device_slots.c: several collectors' readings into one list of devices. Pure but for memory; R1 to R4 in the header
+ * hold. */
 #include "collect/device_slots.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* cmd_fetch.c: `muster fetch`: what Web-GPU-Monitor's fetch_data.py did, for its users' cron: all hosts at once, once. */
+/* cmd_fetch.c: `muster fetch`: what Web-GPU-Monitor's fetch_data.py did, for its users' cron: all hosts at once, once.
+ */
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
@@ -7,9 +8,9 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "compat/sheet.h"
 #include "net/ssh.h"
 #include "relay/list.h"
-#include "compat/sheet.h"
 
 #define OUT_MAX (64u << 20)
 

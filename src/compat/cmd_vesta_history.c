@@ -1,7 +1,7 @@
 /*
- * cmd_vesta_history.c: `muster vesta history`: vesta's database as history of ours. What is in it are pickles of Python,
- * which a program of Python reads (vesta_history.py, which this one has inside), in a process of its own with bounded
- * memory. It writes an export; from there on this is an import like any other.
+ * cmd_vesta_history.c: `muster vesta history`: vesta's database as history of ours. What is in it are pickles of
+ * Python, which a program of Python reads (vesta_history.py, which this one has inside), in a process of its own with
+ * bounded memory. It writes an export; from there on this is an import like any other.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include "base/zone.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "history/cmd_import.h"
 #include "compat/cmd_vesta.h"
+#include "history/cmd_import.h"
 
 enum { SCRIPT_FD = 3 };
 

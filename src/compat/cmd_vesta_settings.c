@@ -1,7 +1,7 @@
 /*
- * cmd_vesta_settings.c: `muster vesta settings`: vesta's local_settings.yaml as a muster.yaml. Every key of it gets a line
- * that says what became of it. Secrets go into files of their own and are printed nowhere; Python that the file holds
- * (SCHEDULE_FUNCTION) is compared with the one line everybody has there, and never run.
+ * cmd_vesta_settings.c: `muster vesta settings`: vesta's local_settings.yaml as a muster.yaml. Every key of it gets a
+ * line that says what became of it. Secrets go into files of their own and are printed nowhere; Python that the file
+ * holds (SCHEDULE_FUNCTION) is compared with the one line everybody has there, and never run.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -11,10 +11,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "parse/ytree.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "compat/cmd_vesta.h"
+#include "parse/ytree.h"
 
 enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 1000 };
 #define FOLDER      "/etc/muster"

@@ -15,7 +15,7 @@
 
 /* What one GPU's entry says. */
 struct remark {
-    int64_t until_ms;           /* to the minute; 0: nothing is reserved, or the date cannot be read */
+    int64_t until_ms;              /* to the minute; 0: nothing is reserved, or the date cannot be read */
     char name[BOOKING_PERSON_MAX]; /* as it stands there; empty: nobody */
     char comment[BOOKING_COMMENT_MAX + 1];
     bool plain; /* it is written as we would write it: no other date than YYYY-MM-DD HH:MM in UTC */

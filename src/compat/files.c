@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "relay/finder.h"
 #include "compat/pull.h"
 #include "compat/watch.h"
+#include "relay/finder.h"
 
 struct files {
     struct filehosts *all;

@@ -5,9 +5,9 @@
 #ifndef COMPAT_FILES_H
 #define COMPAT_FILES_H
 
+#include "compat/filehost.h"
 #include "relay/files_settings.h"
 #include "relay/ssh_settings.h"
-#include "compat/filehost.h"
 
 struct files;
 int files_new(struct files **ret, struct event_base *loop, struct post *post, struct err *err);

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "book/routes.h"
-#include "compat/comments.h"
 #include "base/moment.h"
 #include "book/pick.h"
+#include "book/routes.h"
+#include "compat/comments.h"
 
 #define IDS 20 /* of the old form: others wrap around, as there */
 
@@ -126,14 +126,14 @@ static enum reply_how save(struct api *a, struct request *rq, struct reply *rp, 
     AUTO_FREE struct booking *copy = h ? booking_copy(h) : NULL;
     snprintf(place, sizeof(place), "%s:%d", n->name, (int)d->fact.index);
     struct booking to = h ? *copy
-                       : (struct booking){.from_ms = rq->now_ms,
-                                       .created_ms = rq->now_ms,
-                                       .person = name,
-                                       .by = name,
-                                       .devices = d->fact.uuid,
-                                       .places = place,
-                                       .model = "",
-                                       .where = ""};
+                          : (struct booking){.from_ms = rq->now_ms,
+                                             .created_ms = rq->now_ms,
+                                             .person = name,
+                                             .by = name,
+                                             .devices = d->fact.uuid,
+                                             .places = place,
+                                             .model = "",
+                                             .where = ""};
     to.changes += h != NULL;
     to.changed_ms = rq->now_ms;
     to.until_ms = until_ms;

@@ -8,12 +8,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/rand.h"
-#include "compat/comments.h"
 #include "base/moment.h"
-#include "book/pick.h"
-#include "hub/hub.h"
+#include "base/rand.h"
 #include "base/workers.h"
+#include "book/pick.h"
+#include "compat/comments.h"
+#include "hub/hub.h"
 
 #define POLL_MS    1000
 #define LOOK_MS    30000 /* nodes come and go */
@@ -216,17 +216,17 @@ static int book_it(struct mirror *m, const struct cell *c, const struct remark *
     char place[NAME_MAX_LEN + 16];
     snprintf(place, sizeof(place), "%s:%d", c->n->name, (int)c->d->fact.index);
     struct booking h = {.kind = BOOKING_FIRM,
-                     .from_ms = c->now_ms,
-                     .until_ms = r->until_ms,
-                     .created_ms = c->now_ms,
-                     .changed_ms = c->now_ms,
-                     .person = r->name,
-                     .by = BY,
-                     .devices = c->d->fact.uuid,
-                     .places = place,
-                     .model = "",
-                     .where = "",
-                     .comment = r->comment};
+                        .from_ms = c->now_ms,
+                        .until_ms = r->until_ms,
+                        .created_ms = c->now_ms,
+                        .changed_ms = c->now_ms,
+                        .person = r->name,
+                        .by = BY,
+                        .devices = c->d->fact.uuid,
+                        .places = place,
+                        .model = "",
+                        .where = "",
+                        .comment = r->comment};
     return put(m, &h);
 }
 

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "net/http.h"
-#include "model/labels.h"
 #include "compat/listing.h"
+#include "model/labels.h"
+#include "net/http.h"
 
 #define LISTING_MAX  (1u << 20)
 #define ASK_MS       10000

@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "notify/channel.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/hub.h"
-#include "usage/ledger.h"
-#include "notify/outbox.h"
 #include "model/gather.h"
+#include "notify/channel.h"
+#include "notify/outbox.h"
+#include "usage/ledger.h"
 
 #define VESTA_NAME_MAX  64
 #define VESTA_GPUS_MAX  64

@@ -7,8 +7,8 @@
 #include "base/base64.h"
 #include "base/mem.h"
 #include "base/zone.h"
-#include "model/alert.h"
 #include "draw/html.h"
+#include "model/alert.h"
 
 #define LINE_MAX_QP  76
 #define LINE_MAX_B64 76

@@ -7,8 +7,8 @@
 #ifndef DRAW_PAPER_H
 #define DRAW_PAPER_H
 
-#include "model/rows.h"
 #include "draw/plot.h"
+#include "model/rows.h"
 
 #define PAPER_PAGES_MAX 2000
 #define PAPER_COLS_MAX  64

@@ -2,8 +2,8 @@
 #ifndef DRAW_STRIPS_H
 #define DRAW_STRIPS_H
 
-#include "model/series.h"
 #include "draw/plot.h"
+#include "model/series.h"
 
 #define STRIPS_MAX 8 /* metrics; what is beyond is left out */
 

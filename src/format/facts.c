@@ -1,8 +1,8 @@
 /* facts.c: what screens need to know beforehand: metrics, states, kinds of events, each with its words. A loop over the
  * tables that everything else uses, so that a page never repeats them. */
 #include "base/json.h"
-#include "model/event.h"
 #include "format/render.h"
+#include "model/event.h"
 
 static void put_metric(struct json *j, const struct metric_info *m)
 {

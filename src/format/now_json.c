@@ -3,8 +3,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/labels.h"
 #include "format/words.h"
+#include "model/labels.h"
 
 #define OLDER_MS 10000 /* a value this much older than its device's newest sample says so */
 

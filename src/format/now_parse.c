@@ -10,9 +10,9 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "format/words.h"
 #include "model/labels.h"
 #include "model/names.h"
-#include "format/words.h"
 
 #define TEXT_MAX ((size_t)512 << 20)
 #define PER_BYTE 32 /* memory per byte of JSON: a process is 150 bytes of text and 1.5 KB here */

@@ -1,7 +1,7 @@
 /*
- * cmd_export.c: `muster export`: what a data folder holds, as text. Walks nodes, then spans of two hours, then series, so
- * that no more than one series of one span is in memory; OpenMetrics wants its families whole and is walked metric by
- * metric.
+ * cmd_export.c: `muster export`: what a data folder holds, as text. Walks nodes, then spans of two hours, then series,
+ * so that no more than one series of one span is in memory; OpenMetrics wants its families whole and is walked metric
+ * by metric.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/when.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"
-#include "nodes/decode.h"
-#include "base/when.h"
 #include "format/export.h"
+#include "nodes/decode.h"
 #include "store/history.h"
 #include "wire/wire.h"
 

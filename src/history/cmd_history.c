@@ -7,8 +7,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "history/cmd_lines.h"
 #include "format/render.h"
+#include "history/cmd_lines.h"
 
 #define CHARTS 4 /* more series than this are a line each */
 

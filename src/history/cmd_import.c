@@ -1,6 +1,6 @@
 /*
- * cmd_import.c: `muster import`: exports become history again. Samples are gathered by node until there are enough for a
- * few batches, what is stored already is taken out, and the rest goes in. Done again, after a bad line or a kill,
+ * cmd_import.c: `muster import`: exports become history again. Samples are gathered by node until there are enough for
+ * a few batches, what is stored already is taken out, and the rest goes in. Done again, after a bad line or a kill,
  * nothing is there twice.
  */
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "base/rand.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/progress.h"
+#include "format/export.h"
 #include "history/cmd_import.h"
 #include "history/cmd_import_sink.h"
-#include "cli/progress.h"
 #include "model/gather.h"
-#include "format/export.h"
 #include "store/history.h"
 #include "wire/wire.h"
 

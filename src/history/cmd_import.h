@@ -1,4 +1,5 @@
-/* cmd_import.h: exported history into a data folder or to a hub, for `muster import` and for whatever makes such lines. */
+/* cmd_import.h: exported history into a data folder or to a hub, for `muster import` and for whatever makes such lines.
+ */
 #ifndef HISTORY_CMD_IMPORT_H
 #define HISTORY_CMD_IMPORT_H
 

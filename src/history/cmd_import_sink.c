@@ -1,4 +1,5 @@
-/* cmd_import_sink.c: batches into a data folder or to a hub. One thread, in order; the store's own threads do the rest. */
+/* cmd_import_sink.c: batches into a data folder or to a hub. One thread, in order; the store's own threads do the rest.
+ */
 #include "history/cmd_import_sink.h"
 
 #include <errno.h>
@@ -97,7 +98,8 @@ uint64_t import_sink_bytes(const struct import_sink *l)
     return l->bytes;
 }
 
-int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret, struct err *err)
+int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret,
+                     struct err *err)
 {
     struct node_id id;
 

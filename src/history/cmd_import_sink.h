@@ -1,6 +1,6 @@
 /*
- * cmd_import_sink.h: where batches go that no agent sends: into a data folder through the store, or to a hub as an agent would.
- * For history that is made (simulate --backfill) and history that is brought (import).
+ * cmd_import_sink.h: where batches go that no agent sends: into a data folder through the store, or to a hub as an
+ * agent would. For history that is made (simulate --backfill) and history that is brought (import).
  *
  * A batch is named by (node, run, number): one that is there already is not kept twice, so what broke off can be done
  * again from the start. Calls wait for the disk or the hub when too much is under way; nothing counts as kept before
@@ -24,7 +24,8 @@ bool import_sink_is_hub(const struct import_sink *l);
 struct store *import_sink_store(struct import_sink *l);
 
 /* Made at first; owned by the inlet. key: 32 hex digits, or (a data folder alone) another node's key. */
-int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret, struct err *err);
+int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret,
+                     struct err *err);
 /* In force for the batches that follow; of a hub the processes too. Given again unchanged it costs little. */
 int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const struct node_fact *f, struct err *err);
 int import_sink_procs(struct import_sink *l, struct import_sink_node *n, const struct proc_list *p, struct err *err);

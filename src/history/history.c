@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
-#include "people/people.h"
-#include "history/history_plan.h"
 #include "base/when.h"
+#include "history/history_plan.h"
+#include "people/people.h"
 
 const char *const agg_words[AGGS] = {"avg", "min", "max", "sum", "last", "count", "rate"};
 static const char *const grouping_words[GROUPS] = {"", "node", "model", "user", "person", "team", "all"};

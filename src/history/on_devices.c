@@ -23,7 +23,8 @@ static void see_login(struct person_now *p, const char *login)
         p->logins[p->n_logins++] = login;
 }
 
-static void see(struct on_devices *people, const struct node_now *n, const struct device_now *d, const struct proc_now *use)
+static void see(struct on_devices *people, const struct node_now *n, const struct device_now *d,
+                const struct proc_now *use)
 {
     if (use->who && !use->who->person[0])
         return; /* nobody's */

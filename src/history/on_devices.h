@@ -3,8 +3,8 @@
 #define HISTORY_ON_DEVICES_H
 
 #include "base/mem.h"
-#include "model/now.h"
 #include "history/history.h"
+#include "model/now.h"
 
 /* One device a person is on. */
 struct holding {

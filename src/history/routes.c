@@ -1,13 +1,13 @@
 /* routes.c: /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
 #include <errno.h>
 
-#include "hub/handlers.h"
 #include "base/mem.h"
-#include "now/filter.h"
-#include "history/history.h"
-#include "now/view.h"
-#include "format/render.h"
 #include "draw/strips.h"
+#include "format/render.h"
+#include "history/history.h"
+#include "hub/handlers.h"
+#include "now/filter.h"
+#include "now/view.h"
 
 #define HISTORY_MAX (256u << 20)
 

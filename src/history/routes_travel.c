@@ -1,14 +1,14 @@
 /* routes_travel.c: /api/v1/state?at=TIME: the whole cluster as it was, read beside the loop. */
 #include <errno.h>
 
-#include "hub/handlers.h"
 #include "base/mem.h"
-#include "people/roll.h"
-#include "now/filter.h"
-#include "history/travel.h"
-#include "now/view.h"
 #include "base/when.h"
 #include "format/render.h"
+#include "history/travel.h"
+#include "hub/handlers.h"
+#include "now/filter.h"
+#include "now/view.h"
+#include "people/roll.h"
 
 #define TRAVEL_MAX (512u << 20)
 

@@ -6,8 +6,8 @@
 #ifndef HISTORY_TRAVEL_H
 #define HISTORY_TRAVEL_H
 
-#include "now/live.h"
 #include "history/history.h"
+#include "now/live.h"
 
 #define TRAVEL_WINDOW_MS 120000
 #define TRAVEL_RAW_MS    7200000

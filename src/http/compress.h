@@ -1,6 +1,6 @@
 /*
- * compress.h: large answers compressed beside the loop: a hundred megabytes take half a second. A blob that several wait
- * for is compressed once. The thread is its own: an answer does not wait behind questions about the past.
+ * compress.h: large answers compressed beside the loop: a hundred megabytes take half a second. A blob that several
+ * wait for is compressed once. The thread is its own: an answer does not wait behind questions about the past.
  */
 #ifndef HTTP_COMPRESS_H
 #define HTTP_COMPRESS_H

@@ -1,6 +1,6 @@
 /* openapi.c: the route table as an OpenAPI 3.1 document: a loop, so that it cannot forget a route. */
-#include "hub/handlers.h"
 #include "base/json.h"
+#include "hub/handlers.h"
 
 static void parameter(struct json *j, struct str name, const char *where, struct str about)
 {

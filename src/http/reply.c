@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "hub/handlers.h"
 
 const char *status_words(int status)
 {

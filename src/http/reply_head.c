@@ -3,8 +3,8 @@
 
 #include <time.h>
 
-#include "http/web.h"
 #include "base/clock.h"
+#include "http/web.h"
 
 static void head_line(struct buf *b, const char *name, const char *value)
 {

@@ -2,9 +2,9 @@
  * of the cluster in it, so that anybody may load it; what it then asks for is guarded like any other question. */
 #include "http/web.h"
 
-#include "hub/handlers.h"
 #include "base/rand.h"
 #include "format/render.h"
+#include "hub/handlers.h"
 
 #define PAGE_MAX (256u << 10)
 

@@ -10,11 +10,11 @@
 #ifndef HUB_API_H
 #define HUB_API_H
 
-#include "http/cache.h"
 #include "access/auth.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "book/may.h"
+#include "http/cache.h"
 #include "model/fact.h"
 #include "model/job.h"
 #include "model/now.h"
@@ -208,10 +208,11 @@ struct api {
     struct book *book;
     enum book_auth book_auth;
     const struct zone *zone; /* of times that name none */
-    enum reply_how (*booking_put)(void *hub, struct request *rq, struct reply *rp, const struct booking *h, const char *by);
+    enum reply_how (*booking_put)(void *hub, struct request *rq, struct reply *rp, const struct booking *h,
+                                  const char *by);
     int (*booking_get)(void *hub, int64_t id, struct booking **ret, struct err *err); /* 1, 0, -errno; for free() */
-    void (*wait_heard)(void *hub, const struct booking *h, int64_t now_ms);        /* who waits, or was given, is there */
-    bool (*reaches)(void *hub, const char *person, const char *rule); /* can he be told of that by a message? */
+    void (*wait_heard)(void *hub, const struct booking *h, int64_t now_ms); /* who waits, or was given, is there */
+    bool (*reaches)(void *hub, const char *person, const char *rule);       /* can he be told of that by a message? */
     /* alerts: alert/show.h */
     void (*alerts_now)(void *hub, struct alerts_now *ret);
     const struct alert_rules *(*alert_rules)(void *hub);
@@ -261,7 +262,7 @@ void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, 
 
 /* A booking as JSON; me: whose are "mine". */
 void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
-                int status);
+                   int status);
 /* A wait as JSON. */
 void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status);
 /* 409: what h overlaps, in a sentence and as rows. */

@@ -2,9 +2,9 @@
 #include <errno.h>
 
 #include "base/rand.h"
-#include "hub/hub.h"
 #include "base/workers.h"
 #include "history/history.h"
+#include "hub/hub.h"
 
 #define ASK_LIMIT_MS 30000
 #define OWN_LIMIT_MS 120000 /* nobody looks at a screen meanwhile */

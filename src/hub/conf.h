@@ -3,9 +3,9 @@
 #define HUB_CONF_H
 
 #include "base/opt.h"
+#include "now/live.h"
 #include "relay/files_settings.h"
 #include "relay/ssh_settings.h"
-#include "now/live.h"
 #include "usage/count.h"
 #include "usage/tariff.h"
 

@@ -2,13 +2,13 @@
 #ifndef HUB_HUB_H
 #define HUB_HUB_H
 
-#include "hub/api.h"
+#include "access/tokens.h"
 #include "book/book.h"
+#include "http/httpd.h"
+#include "hub/api.h"
 #include "hub/conf.h"
 #include "hub/feature.h"
-#include "http/httpd.h"
 #include "nodes/peers.h"
-#include "access/tokens.h"
 #include "wire/wire.h"
 
 struct people_desk;
@@ -47,8 +47,8 @@ struct hub {
     struct mirror *mirror; /* comments.json */
     struct zone *zone;     /* of times in sentences: the system's */
     struct streams *streams;
-    struct ledger *ledger; /* usage, counted */
-    struct usage_trend *asked;   /* who to ask for a GPU */
+    struct ledger *ledger;     /* usage, counted */
+    struct usage_trend *asked; /* who to ask for a GPU */
     struct tariff tariff;
     struct work *work; /* for questions about the past */
     struct compress *press;

@@ -3,15 +3,15 @@
 
 #include <errno.h>
 
-#include "nodes/sources.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "hub/easel.h"
-#include "usage/ledger.h"
 #include "hub/trusted_clock.h"
+#include "nodes/sources.h"
 #include "now/streams.h"
-#include "wandb/feature.h"
 #include "store/aside.h"
+#include "usage/ledger.h"
+#include "wandb/feature.h"
 
 #define LOOK_MS 3000 /* files are moved away by people */
 

@@ -1,4 +1,5 @@
-/* cmd_label.c: the thread that tells a hub of a command. One key for all tries, so that none of them doubles the job. */
+/* cmd_label.c: the thread that tells a hub of a command. One key for all tries, so that none of them doubles the job.
+ */
 #include "jobs/cmd_label.h"
 
 #include <curl/curl.h>

@@ -1,4 +1,5 @@
-/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did meanwhile. */
+/* cmd_record.c: `muster record -- CMD`: `time` for GPUs: runs a command and says what the GPUs it used did meanwhile.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -11,9 +12,9 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "jobs/cmd_label.h"
 #include "cli/spawn.h"
 #include "format/render.h"
+#include "jobs/cmd_label.h"
 
 #define CSV_MAX     (256u << 20)
 #define RECORD_PIDS 64 /* told to the hub */

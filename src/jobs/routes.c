@@ -1,16 +1,17 @@
-/* routes.c: jobs out: one, or those of a time. The list is read beside the loop; what the filter asks is answered on it.
+/* routes.c: jobs out: one, or those of a time. The list is read beside the loop; what the filter asks is answered on
+ * it.
  */
 #include <errno.h>
 #include <jansson.h>
 
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "now/filter.h"
-#include "history/history.h"
-#include "now/view.h"
 #include "base/when.h"
 #include "format/render.h"
+#include "history/history.h"
+#include "hub/handlers.h"
+#include "now/filter.h"
+#include "now/view.h"
 
 #define JOBS_BYTES (64u << 20)
 #define JOBS       100 /* unless told */

@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-#include "hub/handlers.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "now/view.h"
 #include "base/when.h"
+#include "hub/handlers.h"
+#include "now/view.h"
 
 #define KEY_MAX  200
 #define AHEAD_MS 3600000 /* a clock may be off, but not by more */

@@ -5,12 +5,12 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "usage/ledger.h"
-#include "base/command.h"
 #include "jobs/squeue.h"
+#include "usage/ledger.h"
 
 #define OUT_MAX  (64u << 20)
 #define LIMIT_MS 30000

@@ -1,6 +1,6 @@
 /*
- * squeue.h: which GPUs Slurm's running jobs have: the pure readers of what `squeue` and `scontrol -d -o show job` print.
- * Bounded: SLURM_JOBS jobs; text is cut or refused, never trusted.
+ * squeue.h: which GPUs Slurm's running jobs have: the pure readers of what `squeue` and `scontrol -d -o show job`
+ * print. Bounded: SLURM_JOBS jobs; text is cut or refused, never trusted.
  */
 #ifndef JOBS_SQUEUE_H
 #define JOBS_SQUEUE_H

@@ -6,8 +6,8 @@
 #define MODEL_NOW_H
 
 #include "model/batch.h"
-#include "model/fact.h"
 #include "model/booking.h"
+#include "model/fact.h"
 #include "model/state.h"
 
 /* Who a login is, where more is known than the login itself (people/). Groups: those of the moment. */
@@ -50,8 +50,8 @@ struct device_now {
     struct proc_now *procs;
     struct custom_now *custom;
     struct booking_now *booking, *next; /* who has it booked now, and who next; NULL: nobody. The device's */
-    const char *display, *brief;     /* what screens call its model, and where there is little room; NULL: as it is */
-    bool split;                      /* in a filtered view: it has MIG instances, listed or not */
+    const char *display, *brief; /* what screens call its model, and where there is little room; NULL: as it is */
+    bool split;                  /* in a filtered view: it has MIG instances, listed or not */
 };
 
 struct node_now {

@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "model/rows.h"
 #include "format/render.h"
+#include "model/rows.h"
 
 struct node_conf {
     struct client_conf client;

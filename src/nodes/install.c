@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rand.h"
+#include "hub/handlers.h"
 #include "now/view.h"
 
 #define AGENT_MAX (64u << 20)

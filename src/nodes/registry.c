@@ -1,10 +1,10 @@
 /* registry.c: the nodes a hub knows from before it started, what admins do to them, and what happened to them. */
 #include <errno.h>
 
+#include "alert/feature.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "alert/feature.h"
 #include "usage/ledger.h"
 
 #define JOIN_MS    30000             /* after a start who is alive has spoken by then */

@@ -1,8 +1,8 @@
 /* routes_send.c: what comes in: agents' batches, and vesta's senders with the answers they expect (all under 200). */
 #include <errno.h>
 
-#include "hub/handlers.h"
 #include "base/json.h"
+#include "hub/handlers.h"
 
 enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
 {

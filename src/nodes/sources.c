@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hub/handlers.h"
 #include "model/labels.h"
 
 #define RELAYS_MAX  64

@@ -9,10 +9,10 @@
 #ifndef NOTIFY_CARRIER_H
 #define NOTIFY_CARRIER_H
 
-#include "notify/channel.h"
 #include "base/err.h"
 #include "hub/hub.h"
 #include "model/message.h"
+#include "notify/channel.h"
 
 #define CARRIER_LIMIT_MS  15000 /* for one message, unless its type says otherwise */
 #define CARRIER_ERROR_MAX 200

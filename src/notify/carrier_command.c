@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "notify/carrier.h"
 #include "base/process.h"
+#include "notify/carrier.h"
 
 #define BODY_MAX (256u << 10)
 

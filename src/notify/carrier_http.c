@@ -3,8 +3,8 @@
 #include <openssl/hmac.h>
 #include <stdlib.h>
 
-#include "notify/carrier.h"
 #include "net/http.h"
+#include "notify/carrier.h"
 
 #define ANSWER_MAX (64u << 10)
 #define BODY_MAX   (256u << 10)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "notify/carrier.h"
 #include "base/command.h"
-#include "net/smtp.h"
+#include "base/file.h"
 #include "draw/mime.h"
+#include "net/smtp.h"
+#include "notify/carrier.h"
 
 #define LIMIT_MS 30000 /* servers make one wait before they greet */
 #define GRACE_MS 5000  /* beyond that, for the program to say so */

@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "parse/ytree.h"
 #include "base/zone.h"
 #include "model/fact.h"
+#include "parse/ytree.h"
 
 #define TEXT_MAX 2000
 

@@ -1,4 +1,5 @@
-/* cmd_mail_send.c: one mail, as the hub asks for it: the question on standard input, the result as lines (net/smtp.h). */
+/* cmd_mail_send.c: one mail, as the hub asks for it: the question on standard input, the result as lines (net/smtp.h).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

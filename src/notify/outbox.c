@@ -5,14 +5,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "notify/channel.h"
-#include "notify/digest.h"
 #include "alert/note.h"
 #include "alert/rule.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
 #include "notify/carrier.h"
+#include "notify/channel.h"
+#include "notify/digest.h"
 #include "slack/feature.h"
 
 #define EVERY_MS      1000

@@ -13,10 +13,10 @@
 #define NOTIFY_OUTBOX_H
 
 #include "alert/show.h"
-#include "notify/carrier.h"
 #include "hub/feature.h"
 #include "hub/hub.h"
 #include "model/message.h"
+#include "notify/carrier.h"
 
 struct outbox;
 extern const struct feature notify_feature;

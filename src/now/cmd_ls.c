@@ -9,9 +9,9 @@
 #include "cli/cmd.h"
 #include "cli/here.h"
 #include "cli/state.h"
+#include "format/render.h"
 #include "now/ls.h"
 #include "now/view.h"
-#include "format/render.h"
 
 struct ls_conf {
     struct client_conf client;

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "now/view.h"
 #include "format/render.h"
+#include "now/view.h"
 
 #define DRAW_MAX (512u << 20)
 

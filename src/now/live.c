@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/rand.h"
-#include "now/gpu_index.h"
 #include "model/labels.h"
 #include "model/names.h"
+#include "now/gpu_index.h"
 
 #define CLOCK_OFF_MS 5000  /* below this clocks agree */
 #define RUN_ALIVE_MS 30000 /* a run that spoke this lately is alive */

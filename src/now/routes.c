@@ -1,12 +1,12 @@
 /* routes.c: what is so at this moment: JSON, text, Prometheus. Renderings are shared through the cache. */
 #include <errno.h>
 
-#include "now/draw.h"
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/rand.h"
-#include "now/view.h"
 #include "format/render.h"
+#include "hub/handlers.h"
+#include "now/draw.h"
+#include "now/view.h"
 
 #define RENDER_MAX (512u << 20)
 

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "hub/handlers.h"
 #include "model/names.h"
 #include "now/view.h"
 

@@ -1,15 +1,15 @@
 /* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
 #include "now/streams.h"
 
-#include "now/draw.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rand.h"
-#include "hub/easel.h"
-#include "http/conn_limit.h"
-#include "hub/hub.h"
-#include "now/view.h"
 #include "format/render.h"
+#include "http/conn_limit.h"
+#include "hub/easel.h"
+#include "hub/hub.h"
+#include "now/draw.h"
+#include "now/view.h"
 
 #define QUEUE_MAX (1u << 20)
 #define EVENT_MAX (64u << 20)

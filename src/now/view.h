@@ -3,8 +3,8 @@
 #define NOW_VIEW_H
 
 #include "base/mem.h"
-#include "now/live.h"
 #include "now/filter.h"
+#include "now/live.h"
 
 struct view_ask {
     const char *node; /* key or name; NULL: all */

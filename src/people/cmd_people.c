@@ -1,4 +1,5 @@
-/* cmd_people.c: `muster people`: who is on how many GPUs, and lately was; `muster idle`: who holds GPUs without work. */
+/* cmd_people.c: `muster people`: who is on how many GPUs, and lately was; `muster idle`: who holds GPUs without work.
+ */
 #include <errno.h>
 #include <jansson.h>
 
@@ -7,8 +8,8 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
-#include "model/metric.h"
 #include "format/render.h"
+#include "model/metric.h"
 
 struct people_conf {
     struct client_conf client;

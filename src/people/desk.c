@@ -5,11 +5,11 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "hub/hub.h"
 #include "now/streams.h"
-#include "base/command.h"
 #include "people/people_build.h"
 #include "people/roll.h"
 

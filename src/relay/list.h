@@ -7,8 +7,8 @@
 #define RELAY_LIST_H
 
 #include "base/err.h"
-#include "relay/ssh_settings.h"
 #include "model/fact.h"
+#include "relay/ssh_settings.h"
 
 #define TARGETS_MAX 16384
 

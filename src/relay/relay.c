@@ -190,13 +190,13 @@ int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
     if (got < 0)
         return got;
     struct ssh_node_conf next = {.every_ms = s->every,
-                                .ssh = {.program = mem_str(s->program),
-                                        .config = mem_str(s->config),
-                                        .key = key,
-                                        .known_hosts = mem_str(s->known_hosts),
-                                        .jump = mem_str(s->jump),
-                                        .control_dir = mem_str(s->control_dir),
-                                        .connect_ms = s->connect}};
+                                 .ssh = {.program = mem_str(s->program),
+                                         .config = mem_str(s->config),
+                                         .key = key,
+                                         .known_hosts = mem_str(s->known_hosts),
+                                         .jump = mem_str(s->jump),
+                                         .control_dir = mem_str(s->control_dir),
+                                         .connect_ms = s->connect}};
     if (same_way(&r->conf, &next)) {
         conf_fini(&next);
     } else { /* all anew: what reads a machine is made for its settings */

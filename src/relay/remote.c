@@ -2,9 +2,9 @@
 #include "relay/remote.h"
 
 #include "base/mem.h"
-#include "relay/sysfs_gpu.h"
-#include "relay/remote_script.h"
 #include "collect/smi_tables.h"
+#include "relay/remote_script.h"
+#include "relay/sysfs_gpu.h"
 
 #define FIRST_MS   60000 /* without persistence mode the driver wakes every GPU first */
 #define SILENCE_MS 15000
@@ -277,7 +277,8 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
     case 'F':
         r->why[0] = 0;
         if (!sysfs_gpu_json_end(cards(r)))
-            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s", sysfs_gpu_words(r->cards));
+            snprintf(r->why, sizeof(r->why), "AMD's tool prints no JSON of GPUs but: %.100s",
+                     sysfs_gpu_words(r->cards));
         break;
     case 'T': /* a round of a machine without nvidia-smi */
         r->heard_ms = mono_ms;
@@ -380,7 +381,8 @@ static void know(struct remote *r, struct reading *ret, struct raw_use *u, int64
 bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct reading *ret)
 {
     int64_t keep_ms = r->every_ms * 5 / 2;
-    bool any = r->cards ? sysfs_gpu_read(r->cards, r->fact.name, ret) : smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
+    bool any =
+        r->cards ? sysfs_gpu_read(r->cards, r->fact.name, ret) : smi_tables_read(&r->tables, mono_ms, keep_ms, ret);
     ret->node = r->node;
     for (size_t i = 0; i < ret->n_devices; i++)
         for (size_t k = 0; k < ret->devices[i].n_uses; k++)

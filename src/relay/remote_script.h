@@ -1,6 +1,7 @@
 /*
  * remote_script.h: what /bin/sh on the far side is told, behind a line of settings (remote.c): agent, ended, every,
- * apps, lines, fields. Shell builtins wherever they will do; what each line it prints means is in remote.c and sysfs_gpu.h.
+ * apps, lines, fields. Shell builtins wherever they will do; what each line it prints means is in remote.c and
+ * sysfs_gpu.h.
  */
 #ifndef RELAY_REMOTE_SCRIPT_H
 #define RELAY_REMOTE_SCRIPT_H

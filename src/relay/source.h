@@ -13,8 +13,8 @@
 
 #include <event2/event.h>
 
-#include "relay/found.h"
 #include "net/http.h"
+#include "relay/found.h"
 
 struct source;
 typedef void source_list_fn(void *arg, struct source *s, const struct found *v, size_t n, const char *error);

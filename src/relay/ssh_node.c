@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "collect/proc_table.h"
-#include "relay/remote.h"
 #include "model/gather.h"
+#include "relay/remote.h"
 #include "uplink/forward.h"
 #include "wire/wire.h"
 
@@ -454,7 +454,8 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 /* ---- beginning and end ---- */
 
 struct ssh_node *ssh_node_new(struct event_base *loop, struct post *post, const struct ssh_node_conf *conf,
-                            const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks, void *arg)
+                              const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks,
+                              void *arg)
 {
     struct ssh_node *o = mem_zero(1, sizeof(*o));
     struct timeval tv = {.tv_sec = BEAT_MS / 1000};
@@ -542,7 +543,7 @@ int64_t ssh_node_unlisted_ms(const struct ssh_node *o)
 void ssh_node_stat(const struct ssh_node *o, struct ssh_node_stat *ret)
 {
     *ret = (struct ssh_node_stat){.collect = o->collect,
-                                 .why = o->why,
-                                 .rounds = o->rounds,
-                                 .skipped = remote_skipped(o->remote)};
+                                  .why = o->why,
+                                  .rounds = o->rounds,
+                                  .skipped = remote_skipped(o->remote)};
 }

@@ -1,6 +1,6 @@
 /*
- * ssh_node.h: one machine without an agent: a shell on it, what its lines mean, and batches of that to the hub. Knows no
- * other machine.
+ * ssh_node.h: one machine without an agent: a shell on it, what its lines mean, and batches of that to the hub. Knows
+ * no other machine.
  *
  * O1 Whatever happens to it, its node says so in words: each HELLO has a state and, unless it is ok, a reason. O2 While
  * there is nothing to send, a HELLO goes out every HELLO_MS. O3 A connection that ended is tried again after a while
@@ -27,7 +27,8 @@ struct ssh_node_hooks {
 
 /* conf must outlive it. */
 struct ssh_node *ssh_node_new(struct event_base *loop, struct post *post, const struct ssh_node_conf *conf,
-                            const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks, void *arg);
+                              const struct relay_target *to, uint64_t run, const struct ssh_node_hooks *hooks,
+                              void *arg);
 void ssh_node_free(struct ssh_node *o);
 const char *ssh_node_name(const struct ssh_node *o);
 bool ssh_node_same(const struct ssh_node *o, const struct relay_target *to); /* the same way leads there */

@@ -1,6 +1,6 @@
 /*
- * sysfs_gpu.h: GPUs that are not NVIDIA's, as a shell on their machine reads them: lines out of /sys (amdgpu, i915, xe, and
- * KFD for processes of ROCm), and the JSON of AMD's tools where there is some. Pure.
+ * sysfs_gpu.h: GPUs that are not NVIDIA's, as a shell on their machine reads them: lines out of /sys (amdgpu, i915, xe,
+ * and KFD for processes of ROCm), and the JSON of AMD's tools where there is some. Pure.
  *
  * Lines are "{", then "CARD FILE VALUE", "kfd GPUID DOMAIN LOCATION", "proc PID GPUID BYTES" in any order, then "}": a
  * round. A card that /sys shows is told of by /sys; the tools then only name it.

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "alert/note.h"
-#include "usage/routes.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "notify/outbox.h"
+#include "usage/routes.h"
 
 #define LOOK_MS  1000
 #define COUNT_MS 900000 /* so long it waits for the last hours to be counted */

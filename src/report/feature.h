@@ -9,9 +9,9 @@
 #ifndef REPORT_FEATURE_H
 #define REPORT_FEATURE_H
 
-#include "report/make.h"
 #include "hub/feature.h"
 #include "hub/hub.h"
+#include "report/make.h"
 
 struct schedules_desk;
 extern const struct feature report_feature;

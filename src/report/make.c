@@ -6,15 +6,15 @@
 #include <stdlib.h>
 
 #include "alert/note.h"
-#include "usage/routes.h"
 #include "base/base64.h"
 #include "base/clock.h"
-#include "people/people.h"
-#include "now/filter.h"
-#include "history/history.h"
-#include "now/view.h"
 #include "draw/letter.h"
 #include "format/render.h"
+#include "history/history.h"
+#include "now/filter.h"
+#include "now/view.h"
+#include "people/people.h"
+#include "usage/routes.h"
 #include "usage/table.h"
 
 #define TEXT_WIDTH   78
@@ -543,7 +543,7 @@ static const char *about_text(struct scheduled_job *k, const struct scheduled *b
 }
 
 struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b, const struct zone *z,
-                                      const struct scheduled_due *d, uint32_t missed, int64_t now_ms)
+                                        const struct scheduled_due *d, uint32_t missed, int64_t now_ms)
 {
     struct scheduled_job *k = mem_zero(1, sizeof(*k));
     AUTO_FILTER *filter = NULL;
@@ -552,16 +552,16 @@ struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b
     char label[40], what[48], from[24], to[24], span[24], spells[80];
 
     *k = (struct scheduled_job){.ask = {.run = scheduled_run, .end = scheduled_end},
-                               .every = b->every,
-                               .by = b->by,
-                               .status = b->status,
-                               .chart = b->chart,
-                               .idle = b->idle,
-                               .alerts = !b->team && !b->company,
-                               .from_ms = d->from_ms,
-                               .to_ms = d->to_ms,
-                               .now_ms = now_ms,
-                               .missed = missed};
+                                .every = b->every,
+                                .by = b->by,
+                                .status = b->status,
+                                .chart = b->chart,
+                                .idle = b->idle,
+                                .alerts = !b->team && !b->company,
+                                .from_ms = d->from_ms,
+                                .to_ms = d->to_ms,
+                                .now_ms = now_ms,
+                                .missed = missed};
     if (b->filter)
         filter_new(str_of(b->filter), NULL, &filter, &bad); /* it was read before: it can be */
     scheduled_what(b, what);

@@ -5,8 +5,8 @@
 #ifndef REPORT_MAKE_H
 #define REPORT_MAKE_H
 
-#include "report/schedule.h"
 #include "hub/api.h"
+#include "report/schedule.h"
 
 #define SCHEDULED_PICTURE "usage.png"
 #define SCHEDULED_SCREEN  "status.txt"
@@ -24,7 +24,7 @@ struct scheduled_made {
 /* It as this channel takes it, for free(); name: the report's. Mail has HTML with the picture in it; Slack letters
  * below each other, through the bot with files; others text. */
 struct message *scheduled_message(const struct scheduled_made *made, const char *name, const struct channel *c,
-                                 int64_t id, int64_t now_ms);
+                                  int64_t id, int64_t now_ms);
 
 /* How one stands, for the list. */
 struct scheduled_now {
@@ -38,7 +38,7 @@ struct scheduled_now {
 struct scheduled_job; /* a struct past_ask first */
 /* z: b's, or the hub's. The one of d is made, missed periods before it had none. */
 struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b, const struct zone *z,
-                                      const struct scheduled_due *d, uint32_t missed, int64_t now_ms);
+                                        const struct scheduled_due *d, uint32_t missed, int64_t now_ms);
 struct past_ask *scheduled_job_ask(struct scheduled_job *k);
 void scheduled_job_format(struct scheduled_job *k, const char *format); /* its reply is "text", "html" or "png" */
 /* Once it ran, and its reply has no status: what it became, until k's end is called. */

@@ -1,6 +1,6 @@
 /* message.c: a report as the message of a channel: what fits there, and how. */
-#include "report/make.h"
 #include "base/mem.h"
+#include "report/make.h"
 
 #define FENCED_MAX 2800 /* of Slack's 3000 in a block */
 #define PLAIN_MAX  3500 /* of ntfy's 4096 */
@@ -51,7 +51,7 @@ static void for_hook(const struct scheduled_made *made, struct buf *text)
 }
 
 struct message *scheduled_message(const struct scheduled_made *made, const char *name, const struct channel *c,
-                                 int64_t id, int64_t now_ms)
+                                  int64_t id, int64_t now_ms)
 {
     const char *type = channel_words[c->type];
     struct message_file files[MESSAGE_FILES_MAX];

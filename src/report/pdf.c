@@ -1,7 +1,7 @@
 /* pdf.c: a report on paper: a chart and a table for each company. */
-#include "report/write.h"
 #include "base/mem.h"
 #include "draw/paper.h"
+#include "report/write.h"
 
 #define CHART_POINTS 220.0
 

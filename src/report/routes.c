@@ -1,9 +1,9 @@
 /* routes.c: the routes of scheduled reports: which there are, how one looks now, and sending it at once. */
 #include <jansson.h>
 
-#include "report/make.h"
-#include "hub/handlers.h"
 #include "base/json.h"
+#include "hub/handlers.h"
+#include "report/make.h"
 
 static const struct scheduled_now *find(struct api *a, struct request *rq, struct reply *rp)
 {

@@ -1,18 +1,18 @@
-/* routes_report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the zone's
- * file, the records and the arithmetic are a worker's. */
+/* routes_report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the
+ * zone's file, the records and the arithmetic are a worker's. */
 #include "report/report.h"
 
 #include <errno.h>
 
-#include "hub/handlers.h"
-#include "report/write.h"
-#include "usage/routes.h"
 #include "base/mem.h"
+#include "base/when.h"
 #include "base/zone.h"
 #include "history/history.h"
+#include "hub/handlers.h"
 #include "now/view.h"
-#include "base/when.h"
 #include "report/runs.h"
+#include "report/write.h"
+#include "usage/routes.h"
 #include "wandb/days.h"
 
 #define DAY_MS 86400000ll

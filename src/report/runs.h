@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "base/zone.h"
-#include "store/history.h"
 #include "report/report.h"
+#include "store/history.h"
 
 struct runs_node {
     const char *key, *name;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "parse/ytree.h"
 #include "model/fact.h"
 #include "now/filter.h"
+#include "parse/ytree.h"
 
 #define TEXT_MAX   1000
 #define MISSED_MAX 400
@@ -200,10 +200,10 @@ static int read_one(struct reading *rd, const struct ynode *key, const struct yn
         return ytree_fail(rd->t, v, rd->err,
                           "expected {every: day, at: \"08:00\", channel: NAME, what: usage by person}");
     *b = (struct scheduled){.name = arena_strn(&rd->b->arena, name.p, name.len),
-                           .at = AT_USUAL,
-                           .by = BY_PERSON,
-                           .idle = true,
-                           .chart = true};
+                            .at = AT_USUAL,
+                            .by = BY_PERSON,
+                            .idle = true,
+                            .chart = true};
     if (schedules_find(rd->b, b->name))
         return ytree_fail(rd->t, key, rd->err, "this report is there already");
     rd->b->n++; /* its zone is freed with the others */
@@ -249,7 +249,7 @@ static struct scheduled_due due_at(const struct scheduled *b, const struct zone 
 }
 
 void scheduled_times(const struct scheduled *b, const struct zone *z, int64_t now_ms, struct scheduled_due *ret_last,
-                    struct scheduled_due *ret_next)
+                     struct scheduled_due *ret_next)
 {
     int64_t next_ms, begin_ms = zone_period(z, b->every, 0, now_ms, &next_ms);
     struct scheduled_due d = due_at(b, z, begin_ms);
@@ -263,7 +263,8 @@ void scheduled_times(const struct scheduled *b, const struct zone *z, int64_t no
     }
 }
 
-const char *scheduled_label(const struct scheduled *b, const struct zone *z, const struct scheduled_due *d, char out[40])
+const char *scheduled_label(const struct scheduled *b, const struct zone *z, const struct scheduled_due *d,
+                            char out[40])
 {
     static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
     char label[24];
@@ -284,7 +285,7 @@ static bool is_seen_to(const struct scheduled_due *d, int64_t done_ms)
 }
 
 enum scheduled_step scheduled_step(const struct scheduled *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
-                                 struct scheduled_due *ret, uint32_t *ret_missed)
+                                   struct scheduled_due *ret, uint32_t *ret_missed)
 {
     struct scheduled_due next, before;
 

@@ -9,11 +9,11 @@
 #ifndef REPORT_SCHEDULE_H
 #define REPORT_SCHEDULE_H
 
-#include "notify/channel.h"
 #include "base/zone.h"
 #include "model/usage.h"
+#include "notify/channel.h"
 
-#define SCHEDULES_MAX     50
+#define SCHEDULES_MAX      50
 #define SCHEDULED_NAME_MAX 60
 #define SCHEDULED_CHANNELS 8
 #define SCHEDULED_LATE_MS  86400000ll /* so late one is sent still */
@@ -48,9 +48,10 @@ struct scheduled_due {
 };
 /* The newest that is due at now_ms, and the first after it. z: of b, or the hub's. */
 void scheduled_times(const struct scheduled *b, const struct zone *z, int64_t now_ms, struct scheduled_due *ret_last,
-                    struct scheduled_due *ret_next);
+                     struct scheduled_due *ret_next);
 /* "Saturday 2026-11-14", "week 2026-W46", "2026-10" */
-const char *scheduled_label(const struct scheduled *b, const struct zone *z, const struct scheduled_due *d, char out[40]);
+const char *scheduled_label(const struct scheduled *b, const struct zone *z, const struct scheduled_due *d,
+                            char out[40]);
 
 enum scheduled_step {
     SCHEDULED_WAIT,  /* nothing is due */
@@ -62,6 +63,6 @@ enum scheduled_step {
 /* done_ms: the end of the last period that was seen to; 0: none. Of all but WAIT ret is the newest that is due, and
  * its end is the new done_ms. ret_missed: how many periods before it nobody was told of. */
 enum scheduled_step scheduled_step(const struct scheduled *b, const struct zone *z, int64_t done_ms, int64_t now_ms,
-                                 struct scheduled_due *ret, uint32_t *ret_missed);
+                                   struct scheduled_due *ret, uint32_t *ret_missed);
 
 #endif

@@ -2,9 +2,9 @@
 #ifndef REPORT_WRITE_H
 #define REPORT_WRITE_H
 
-#include "hub/api.h"
 #include "base/zone.h"
 #include "format/render.h"
+#include "hub/api.h"
 #include "report/compare_rows.h"
 
 enum report_format { REPORT_JSON, REPORT_CSV, REPORT_TABLE, REPORT_HTML, REPORT_PDF, REPORT_FORMATS };

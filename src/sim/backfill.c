@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "sim/demo_cluster.h"
-#include "history/cmd_import_sink.h"
 #include "cli/progress.h"
-#include "sim/cmd_simulate.h"
 #include "collect/trace.h"
+#include "history/cmd_import_sink.h"
+#include "sim/cmd_simulate.h"
+#include "sim/demo_cluster.h"
 #include "wire/wire.h"
 
 #define BUCKET_MS (2 * 3600000ll)
@@ -171,7 +171,7 @@ static int start_node(struct backfill *b, int64_t i, struct err *err)
     int64_t name[5] = {conf->seed, i, b->from_ms, conf->every, conf->people};
 
     demo_cluster_init(&n->cast, b->trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
-              (unsigned)conf->people, b->from_ms);
+                      (unsigned)conf->people, b->from_ms);
     n->cast.fact.tick_ms = (int32_t)MIN(conf->every, INT32_MAX);
     n->cast.every_ms = conf->every;
     n->gather = gather_new();

@@ -1,8 +1,8 @@
 /*
- * cmd_simulate.c: many invented nodes talking to one hub over real HTTP. Each node has its own connection, its own token,
- * numbers its batches and keeps each one until the hub has acknowledged it, as an agent does; only the spool is in
- * memory. The ledger names every batch made, with a checksum of its values, so that another program can tell what must
- * be in the store.
+ * cmd_simulate.c: many invented nodes talking to one hub over real HTTP. Each node has its own connection, its own
+ * token, numbers its batches and keeps each one until the hub has acknowledged it, as an agent does; only the spool is
+ * in memory. The ledger names every batch made, with a checksum of its values, so that another program can tell what
+ * must be in the store.
  */
 #include "sim/cmd_simulate.h"
 
@@ -18,11 +18,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "sim/demo_cluster.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "sim/crowd.h"
 #include "collect/trace.h"
+#include "sim/crowd.h"
+#include "sim/demo_cluster.h"
 #include "wire/wire.h"
 
 enum { PER_POST = 16, WAITING_MAX = 20000, TIMEOUT_S = 15 };
@@ -241,7 +241,8 @@ static void put_hello(struct sim_node *n, struct buf *out)
 static void send_next(struct sim_node *n)
 {
     struct sim *s = n->sim;
-    if (n->busy || evtimer_pending(n->retry, NULL) || (!n->n_waiting && n->cast.trouble != DEMO_CLUSTER_HUNG && !n->send_facts))
+    if (n->busy || evtimer_pending(n->retry, NULL) ||
+        (!n->n_waiting && n->cast.trouble != DEMO_CLUSTER_HUNG && !n->send_facts))
         return;
     AUTO_BUF body = BUF_INIT(WIRE_BODY_MAX);
     wire_start(&body);
@@ -350,8 +351,8 @@ static void start_node(struct sim *s, int64_t i, const char *token)
     if (s->conf->demo)
         demo_cluster_init_demo(&n->cast, s->trace, (unsigned)i, now);
     else
-        demo_cluster_init(&n->cast, s->trace, s->conf->prefix, (unsigned)i, (unsigned)s->conf->gpus, (uint64_t)s->conf->seed,
-                  (unsigned)s->conf->people, now);
+        demo_cluster_init(&n->cast, s->trace, s->conf->prefix, (unsigned)i, (unsigned)s->conf->gpus,
+                          (uint64_t)s->conf->seed, (unsigned)s->conf->people, now);
     n->cast.fact.tick_ms = (int32_t)s->conf->tick;
     n->hung_since_ms = now - INT64_C(4) * 60000;
     n->gather = gather_new();

@@ -431,7 +431,7 @@ static void member_start(struct crowd *c, int64_t i, const char *token)
     struct member *m = &c->members[i];
     struct demo_cluster_node own;
     demo_cluster_init(&own, c->actors[0].cast.trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus,
-              (uint64_t)c->conf->seed, (unsigned)c->conf->people, clock_wall_ms());
+                      (uint64_t)c->conf->seed, (unsigned)c->conf->people, clock_wall_ms());
     own.fact.tick_ms = (int32_t)c->conf->tick;
     *m = (struct member){.fd = -1,
                          .id = own.id,
@@ -473,8 +473,8 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
     c->actors = mem_zero((size_t)c->conf->actors, sizeof(*c->actors));
     for (int64_t i = 0; i < c->conf->actors; i++) {
         struct actor *a = &c->actors[i];
-        demo_cluster_init(&a->cast, trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus, (uint64_t)c->conf->seed,
-                  (unsigned)c->conf->people, clock_wall_ms());
+        demo_cluster_init(&a->cast, trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus,
+                          (uint64_t)c->conf->seed, (unsigned)c->conf->people, clock_wall_ms());
         a->gather = gather_new();
         a->frame = BUF_INIT(WIRE_BODY_MAX);
     }

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "sim/demo_cluster.h"
-#include "sim/cmd_simulate.h"
 #include "collect/trace.h"
+#include "sim/cmd_simulate.h"
+#include "sim/demo_cluster.h"
 #include "store/store.h"
 #include "wire/wire.h"
 

@@ -1,5 +1,5 @@
-/* demo_cluster.c: an invented cluster on a recorded trace. Each GPU loops over a stretch of the trace that fits its job, at its
- * own place and pace. */
+/* demo_cluster.c: an invented cluster on a recorded trace. Each GPU loops over a stretch of the trace that fits its
+ * job, at its own place and pace. */
 #include "sim/demo_cluster.h"
 
 #include "base/mem.h"
@@ -56,8 +56,8 @@ static int pick(struct prng *g, int n)
 }
 
 /* A job takes `count` GPUs from `first` on; they play the same stretch a moment apart, as one job's GPUs do. */
-static void start_job(struct demo_cluster_node *n, size_t first, size_t count, int scene, unsigned who, int64_t start_ms,
-                      int64_t until_ms)
+static void start_job(struct demo_cluster_node *n, size_t first, size_t count, int scene, unsigned who,
+                      int64_t start_ms, int64_t until_ms)
 {
     const struct scene *s = &scenes[scene];
     char user[16];
@@ -76,12 +76,12 @@ static void start_job(struct demo_cluster_node *n, size_t first, size_t count, i
     int64_t offset = pick(&n->rng, (int)(s->to_ms - s->from_ms));
     for (size_t i = first; i < first + count && i < n->n_gpus; i++)
         n->gpus[i] = (struct demo_cluster_gpu){.scene = scene,
-                                       .offset_ms = offset + pick(&n->rng, 400),
-                                       .mem_add = (mem << 30) + ((int64_t)pick(&n->rng, 200) << 20),
-                                       .until_ms = until_ms,
-                                       .energy_mj = n->gpus[i].energy_mj,
-                                       .busy_us = n->gpus[i].busy_us,
-                                       .proc = (uint16_t)n->procs.n};
+                                               .offset_ms = offset + pick(&n->rng, 400),
+                                               .mem_add = (mem << 30) + ((int64_t)pick(&n->rng, 200) << 20),
+                                               .until_ms = until_ms,
+                                               .energy_mj = n->gpus[i].energy_mj,
+                                               .busy_us = n->gpus[i].busy_us,
+                                               .proc = (uint16_t)n->procs.n};
     n->procs.n++;
     n->procs_changed++;
 }
@@ -173,14 +173,14 @@ static void set_facts(struct demo_cluster_node *n, const char *prefix, unsigned 
     n->boot_ms = now_ms - (int64_t)(86400000.0 * (2 + 60 * prng_unit(&n->rng)));
 }
 
-static void init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
-                 uint64_t seed, int64_t now_ms)
+static void init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no,
+                 unsigned gpus, uint64_t seed, int64_t now_ms)
 {
     *n = (struct demo_cluster_node){.trace = trace,
-                            .rng = {seed * 1000003 + no},
-                            .n_gpus = gpus,
-                            .next_pid = PIDS_START,
-                            .last_ms = now_ms};
+                                    .rng = {seed * 1000003 + no},
+                                    .n_gpus = gpus,
+                                    .next_pid = PIDS_START,
+                                    .last_ms = now_ms};
     for (int i = 0; i < 3; i++)
         prng_next(&n->rng); /* nearby seeds part ways */
     uint64_t a = prng_next(&n->rng), b = prng_next(&n->rng);
@@ -189,12 +189,13 @@ static void init(struct demo_cluster_node *n, const struct replay *trace, const 
     n->gpus = mem_zero(gpus, sizeof(*n->gpus));
     n->uses = mem_zero(gpus, sizeof(*n->uses));
     for (unsigned i = 0; i < gpus; i++)
-        n->gpus[i] = (struct demo_cluster_gpu){.scene = -1, .energy_mj = (int64_t)(prng_next(&n->rng) % 900000000000ull)};
+        n->gpus[i] =
+            (struct demo_cluster_gpu){.scene = -1, .energy_mj = (int64_t)(prng_next(&n->rng) % 900000000000ull)};
     set_facts(n, prefix, no, gpus, now_ms);
 }
 
-void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
-               uint64_t seed, unsigned n_people, int64_t now_ms)
+void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no,
+                       unsigned gpus, uint64_t seed, unsigned n_people, int64_t now_ms)
 {
     init(n, trace, prefix, no, gpus, seed, now_ms);
     n->people = n_people;

@@ -1,6 +1,6 @@
 /*
- * demo_cluster.h: an invented cluster that plays the recorded H200 trace: nodes, GPUs, people and their jobs, which begin and
- * end. For the demo, for load and for tests; the same seed gives the same play.
+ * demo_cluster.h: an invented cluster that plays the recorded H200 trace: nodes, GPUs, people and their jobs, which
+ * begin and end. For the demo, for load and for tests; the same seed gives the same play.
  */
 #ifndef SIM_DEMO_CLUSTER_H
 #define SIM_DEMO_CLUSTER_H
@@ -33,8 +33,8 @@ struct demo_cluster_node {
 
 /* Node number `no` of a cluster with this seed, named prefix + number. people: how many come to it; 0: the usual eight.
  */
-void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no, unsigned gpus,
-               uint64_t seed, unsigned people, int64_t now_ms);
+void demo_cluster_init(struct demo_cluster_node *n, const struct replay *trace, const char *prefix, unsigned no,
+                       unsigned gpus, uint64_t seed, unsigned people, int64_t now_ms);
 /* The demo's six nodes: one down, one with a hung driver, one GPU held and idle, several people at work. */
 #define DEMO_CLUSTER_DEMO_NODES  6
 #define DEMO_CLUSTER_DEMO_GPUS   8

@@ -4,8 +4,8 @@
 
 #include "notify/carrier.h"
 #include "slack/feature.h"
-#include "slack/web_api.h"
 #include "slack/say.h"
+#include "slack/web_api.h"
 
 struct load {
     struct slack_ask *ask;

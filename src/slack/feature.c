@@ -6,16 +6,16 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "notify/channel.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "notify/channel.h"
 #include "notify/outbox.h"
-#include "slack/saying.h"
-#include "slack/line.h"
-#include "slack/web_api.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
+#include "slack/line.h"
+#include "slack/saying.h"
+#include "slack/web_api.h"
 
 #define TAKEN_MS     1500 /* then Slack is told that we have it, ready or not; it waits for 3 s */
 #define SEEN_MAX     4096 /* things that are remembered to be known again */

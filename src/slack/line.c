@@ -11,11 +11,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rand.h"
 #include "base/process.h"
-#include "slack/web_api.h"
+#include "base/rand.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
+#include "slack/web_api.h"
 
 #define LINE_MAX_BYTES (2u << 20)
 #define SILENT_MS      45000 /* it says every 10 s that it is there */

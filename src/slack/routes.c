@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hub/handlers.h"
 #include "base/mem.h"
+#include "hub/handlers.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
 

@@ -1,10 +1,10 @@
 /* say_now.c: `free` and `who`: what is so at this moment. */
 
-#include "model/now.h"
 #include "base/clock.h"
+#include "format/render.h"
+#include "model/now.h"
 #include "model/rows.h"
 #include "now/filter.h"
-#include "format/render.h"
 #include "slack/words.h"
 
 /* ---- free ---- */

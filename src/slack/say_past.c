@@ -2,9 +2,9 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "format/render.h"
 #include "model/metric.h"
 #include "people/people.h"
-#include "format/render.h"
 #include "slack/words.h"
 
 #define HOUR_MS 3600000ll

@@ -1,6 +1,7 @@
 /*
- * web_api.c: requests one after the other. A message takes: who (lookup, open), its files up (address, bytes, for each),
- * the post itself, and the files shown under it. Files go up first, since nobody sees them before they are shown.
+ * web_api.c: requests one after the other. A message takes: who (lookup, open), its files up (address, bytes, for
+ * each), the post itself, and the files shown under it. Files go up first, since nobody sees them before they are
+ * shown.
  */
 #include "slack/web_api.h"
 

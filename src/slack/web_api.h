@@ -1,6 +1,6 @@
 /*
- * web_api.h: Slack's Web API, on the loop: one method asked, or one message posted with all that belongs to it. Knows the
- * protocol, not what an alert is.
+ * web_api.h: Slack's Web API, on the loop: one method asked, or one message posted with all that belongs to it. Knows
+ * the protocol, not what an alert is.
  *
  * L1 done is called once for each request, never from inside the call that made it, and not after slack_ask_free. L2
  * The token goes to the base address alone, and into no sentence. L3 An answer is limited in bytes and time, and
@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "slack/web_answer.h"
 #include "model/message.h"
+#include "slack/web_answer.h"
 
 struct slack_server {
     const char *api;     /* "https://slack.com/api" */

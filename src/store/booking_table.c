@@ -21,21 +21,21 @@ int records_put_booking(struct records *r, const struct booking *h)
 static struct booking hold_here(sqlite3_stmt *st)
 {
     return (struct booking){.id = sqlite3_column_int64(st, 0),
-                         .kind = sqlite3_column_int(st, 1),
-                         .changes = sqlite3_column_int(st, 2),
-                         .count = sqlite3_column_int(st, 3),
-                         .from_ms = sqlite3_column_int64(st, 4),
-                         .until_ms = sqlite3_column_int64(st, 5),
-                         .created_ms = sqlite3_column_int64(st, 6),
-                         .changed_ms = sqlite3_column_int64(st, 7),
-                         .released_ms = sqlite3_column_int64(st, 8),
-                         .person = db_text(st, 9),
-                         .by = db_text(st, 10),
-                         .devices = db_text(st, 11),
-                         .places = db_text(st, 12),
-                         .model = db_text(st, 13),
-                         .where = db_text(st, 14),
-                         .comment = db_text(st, 15)};
+                            .kind = sqlite3_column_int(st, 1),
+                            .changes = sqlite3_column_int(st, 2),
+                            .count = sqlite3_column_int(st, 3),
+                            .from_ms = sqlite3_column_int64(st, 4),
+                            .until_ms = sqlite3_column_int64(st, 5),
+                            .created_ms = sqlite3_column_int64(st, 6),
+                            .changed_ms = sqlite3_column_int64(st, 7),
+                            .released_ms = sqlite3_column_int64(st, 8),
+                            .person = db_text(st, 9),
+                            .by = db_text(st, 10),
+                            .devices = db_text(st, 11),
+                            .places = db_text(st, 12),
+                            .model = db_text(st, 13),
+                            .where = db_text(st, 14),
+                            .comment = db_text(st, 15)};
 }
 
 static int each_row(struct records *r, sqlite3_stmt *st, void (*each)(void *arg, const struct booking *h), void *arg,

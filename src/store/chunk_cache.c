@@ -107,11 +107,11 @@ static int note_chunk(void *arg, const struct chunk_row *row)
 
     VEC_ROOM(g->v, g->n, g->cap);
     g->v[g->n++] = (struct chunk_cache_chunk){.id = row->id,
-                                        .from_ms = row->from_ms,
-                                        .to_ms = row->to_ms,
-                                        .log = row->log,
-                                        .summed = row->summed,
-                                        .c = {.bytes = {.len = row->bytes.len}}};
+                                              .from_ms = row->from_ms,
+                                              .to_ms = row->to_ms,
+                                              .log = row->log,
+                                              .summed = row->summed,
+                                              .c = {.bytes = {.len = row->bytes.len}}};
     return 0;
 }
 
@@ -162,7 +162,8 @@ static int load_group(struct chunks *db, struct chunk_cache_group *g)
     return r;
 }
 
-int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct chunk_cache_group **ret)
+int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket,
+                    struct chunk_cache_group **ret)
 {
     struct chunk_cache_group **slot = slot_of(s, node, tier, bucket), *g = *slot;
 
@@ -192,8 +193,8 @@ int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, 
     return 0;
 }
 
-int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g, struct chunk_cache_chunk *c, size_t column,
-                 struct str *ret)
+int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g,
+                       struct chunk_cache_chunk *c, size_t column, struct str *ret)
 {
     const struct chunk_part *p = &c->c.columns[column];
 

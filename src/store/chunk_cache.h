@@ -1,6 +1,6 @@
 /*
- * chunk_cache.h: pieces of history.db that one reader has had in its hands lately: heads of chunks, taken apart, and the
- * bytes of small columns. Bounded in bytes; what was asked for longest ago goes first. One thread at a time.
+ * chunk_cache.h: pieces of history.db that one reader has had in its hands lately: heads of chunks, taken apart, and
+ * the bytes of small columns. Bounded in bytes; what was asked for longest ago goes first. One thread at a time.
  *
  * What is kept is good for as long as no log's mark moves: merging changes which rows hold the samples, not the
  * samples. The caller empties it when a mark has moved.
@@ -36,11 +36,12 @@ void chunk_cache_free(struct chunk_cache *s);
 void chunk_cache_reset(struct chunk_cache *s);
 
 /* From the shelf or the database; good until the next call. 0 or -errno. */
-int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket, struct chunk_cache_group **ret);
+int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket,
+                    struct chunk_cache_group **ret);
 /*
  * A column's bytes, good until the next call, not checked. -EBADMSG: they are not there; -errno.
  */
-int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g, struct chunk_cache_chunk *c, size_t column,
-                 struct str *ret);
+int chunk_cache_column(struct chunk_cache *s, struct chunks *db, struct chunk_cache_group *g,
+                       struct chunk_cache_chunk *c, size_t column, struct str *ret);
 
 #endif

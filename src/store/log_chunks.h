@@ -1,7 +1,7 @@
 /*
- * log_chunks.h: batches that are still in a log, once read, as chunks in memory, so that the next question about them does
- * not decode them one by one again. A piece is a stretch of one node's rows in one log; the pieces of a node begin with
- * its first row there and leave none out. Bounded in bytes; any thread.
+ * log_chunks.h: batches that are still in a log, once read, as chunks in memory, so that the next question about them
+ * does not decode them one by one again. A piece is a stretch of one node's rows in one log; the pieces of a node begin
+ * with its first row there and leave none out. Bounded in bytes; any thread.
  *
  * F1 A piece never changes, and lives until everybody who has it gave it back. F2 What was used a short while ago is
  * not pushed out: when there is no room, rows are decoded each time.

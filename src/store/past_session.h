@@ -7,10 +7,10 @@
 
 #include <pthread.h>
 
+#include "store/chunk_cache.h"
 #include "store/chunks.h"
 #include "store/log_chunks.h"
 #include "store/past.h"
-#include "store/chunk_cache.h"
 
 #define PAST_LOGS_KEEP 4 /* log files a reader keeps open */
 

@@ -32,7 +32,7 @@ int records_put_proc(struct records *r, const struct store_proc *p);
 int records_put_event(struct records *r, const char *node, const char *device, const struct node_event *e);
 int records_put_job(struct records *r, const struct job_fact *j); /* job_table.c */
 int records_change_job(struct records *r, const struct job_change *c);
-int records_put_note(struct records *r, const struct note *n); /* note_table.c */
+int records_put_note(struct records *r, const struct note *n);       /* note_table.c */
 int records_put_booking(struct records *r, const struct booking *h); /* booking_table.c: new, or as it is now */
 int records_take_over(struct records *r, const char *from, const char *to, int64_t log, int64_t row);
 int records_drop_node(struct records *r, const char *key);
@@ -82,7 +82,8 @@ int records_jobs(struct records *r, const struct job_ask *ask, void (*each)(void
 
 int records_notes(struct records *r, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
                   struct err *err);
-int records_booking(struct records *r, int64_t id, struct booking **ret, struct err *err); /* 0: the newest; 1, 0, -errno */
+int records_booking(struct records *r, int64_t id, struct booking **ret,
+                    struct err *err); /* 0: the newest; 1, 0, -errno */
 int records_holds(struct records *r, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                   void *arg, struct err *err);
 

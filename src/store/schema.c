@@ -14,7 +14,7 @@
     "CREATE TABLE job_devices(device TEXT NOT NULL, class INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                \
     " job INTEGER NOT NULL, PRIMARY KEY(device, class, start_ms, job)) WITHOUT ROWID;"                                 \
     "CREATE INDEX job_devices_job ON job_devices(job);"
-#define BOOKING_TABLES                                                                                                    \
+#define BOOKING_TABLES                                                                                                 \
     "CREATE TABLE holds(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, changes INTEGER NOT NULL,"                      \
     " count INTEGER NOT NULL, from_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL, created_ms INTEGER NOT NULL,"       \
     " changed_ms INTEGER NOT NULL, released_ms INTEGER NOT NULL, person TEXT NOT NULL, made_by TEXT NOT NULL,"         \
@@ -141,7 +141,7 @@ const struct db_kind records_kind = {
 #define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
 #define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
 #define JOB_COLUMNS   "id, parent, start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
-#define BOOKING_COLUMNS                                                                                                   \
+#define BOOKING_COLUMNS                                                                                                \
     "id, kind, changes, count, from_ms, until_ms, created_ms, changed_ms, released_ms, person, made_by, devices,"      \
     " places, model, place, comment"
 #define TOKEN_COLUMNS "id, role, person, node, note, hash, created_ms, revoked_ms, used_ms, expires_ms, uses, enrolled"
@@ -178,8 +178,9 @@ const char *const records_sql[R_COUNT] = {
                      " person = ?8, owner = ?9, node = ?10, devices = ?11, pids = ?12, attrs = ?13 WHERE id = ?1",
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
-    [R_PUT_HOLD] = "INSERT OR REPLACE INTO holds(" BOOKING_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-                   " ?12, ?13, ?14, ?15, ?16)",
+    [R_PUT_HOLD] =
+        "INSERT OR REPLACE INTO holds(" BOOKING_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+        " ?12, ?13, ?14, ?15, ?16)",
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",

@@ -18,9 +18,9 @@
 
 #include "base/err.h"
 #include "model/batch.h"
+#include "model/booking.h"
 #include "model/event.h"
 #include "model/fact.h"
-#include "model/booking.h"
 #include "model/job.h"
 #include "model/note.h"
 #include "model/usage.h"

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "tui/feeds.h"
 #include "now/filter.h"
+#include "tui/feeds.h"
 #include "tui/run.h"
 #include "tui/top.h"
 

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tui/feeds.h"
 #include "cli/sse.h"
 #include "format/render.h"
+#include "tui/feeds.h"
 
 enum {
     QUIET_MS = 20000,

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tui/feeds.h"
 #include "cli/here.h"
 #include "collect/who.h"
 #include "now/view.h"
+#include "tui/feeds.h"
 
 #define EVENTS_MAX 200
 

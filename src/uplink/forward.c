@@ -105,7 +105,7 @@ static int take_batch(struct forward *c, const struct frame *f, struct wire_dec 
 }
 
 int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
-               struct err *err)
+                 struct err *err)
 {
     struct frame f;
     int r;

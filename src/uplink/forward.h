@@ -31,6 +31,6 @@ enum forward_news { FORWARD_MORE, FORWARD_HELLO, FORWARD_PACKET };
 /* The next thing that is whole, or -EBADMSG with a reason, and nothing more comes of this stream. next: the key for a
  * batch, should it be one; *ret is the caller's then. */
 int forward_next(struct forward *c, struct wire_dec *dec, const struct batch_key *next, struct packet **ret,
-               struct err *err);
+                 struct err *err);
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "net/http.h"
 #include "model/labels.h"
+#include "net/http.h"
 #include "wire/wire.h"
 
 #define BUSY_MAX       64 /* requests under way at once */

@@ -1,11 +1,12 @@
-/* feature.c: the hub's part in usage: the ledger's settings and zones, what marks its hours, and what the routes ask. */
+/* feature.c: the hub's part in usage: the ledger's settings and zones, what marks its hours, and what the routes ask.
+ */
 #include <errno.h>
 
-#include "usage/routes.h"
 #include "base/clock.h"
-#include "usage/usage_trend.h"
 #include "hub/hub.h"
 #include "usage/ledger.h"
+#include "usage/routes.h"
+#include "usage/usage_trend.h"
 
 void hub_usage_now(void *hub, struct usage_now *ret)
 {

@@ -1,7 +1,7 @@
 /* html.c: usage as one page: a bar per row and a table. Text is escaped; nothing is loaded from anywhere. */
+#include "draw/html.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "draw/html.h"
 #include "usage/table.h"
 
 static void bar(struct buf *out, const struct usage_row *r, int64_t most)

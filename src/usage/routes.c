@@ -1,16 +1,16 @@
 /* routes.c: who used how much: parsed, summed and rendered beside the loop; what nodes are called is copied on it. */
 #include <errno.h>
 
-#include "hub/handlers.h"
-#include "usage/routes.h"
 #include "base/json.h"
-#include "now/filter.h"
-#include "history/history.h"
-#include "now/view.h"
 #include "base/when.h"
 #include "format/render.h"
-#include "usage/table.h"
+#include "history/history.h"
+#include "hub/handlers.h"
+#include "now/filter.h"
+#include "now/view.h"
+#include "usage/routes.h"
 #include "usage/sums.h"
+#include "usage/table.h"
 
 #define USAGE_MAX (64u << 20)
 #define DAY_MS    86400000ll

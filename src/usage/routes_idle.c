@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hub/handlers.h"
-#include "usage/routes.h"
 #include "base/json.h"
-#include "history/on_devices.h"
-#include "now/view.h"
 #include "format/render.h"
+#include "history/on_devices.h"
+#include "hub/handlers.h"
+#include "now/view.h"
+#include "usage/routes.h"
 
 #define IDLE_MAX  (16u << 20)
 #define LONGER_MS 1800000ll

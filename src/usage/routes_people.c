@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
-#include "hub/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rand.h"
-#include "book/book.h"
-#include "now/view.h"
 #include "base/when.h"
+#include "book/book.h"
 #include "format/render.h"
+#include "hub/handlers.h"
+#include "now/view.h"
 #include "usage/trend.h"
 
 #define PEOPLE_MAX (64u << 20)
@@ -45,7 +45,8 @@ static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
     const struct booking *const *v = a->book ? book_all(a->book, &n) : NULL;
     for (size_t i = 0; v && i < n; i++) {
         struct str rest = str_of(v[i]->devices), one;
-        if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], now_ms) != BOOKING_ACTIVE || strcmp(v[i]->person, person) != 0)
+        if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], now_ms) != BOOKING_ACTIVE ||
+            strcmp(v[i]->person, person) != 0)
             continue;
         while (str_cut(&rest, ',', &one))
             devices += one.len > 0;

@@ -3,9 +3,9 @@
 #define USAGE_TABLE_H
 
 #include "base/buf.h"
+#include "draw/plot.h"
 #include "model/rows.h"
 #include "model/usage.h"
-#include "draw/plot.h"
 
 void render_usage_json(struct buf *out, const struct usage_table *t);
 void render_usage_csv(struct buf *out, const struct usage_table *t); /* in seconds and joules */

@@ -2,8 +2,8 @@
 #include "usage/usage_trend.h"
 
 #include "base/clock.h"
-#include "hub/hub.h"
 #include "base/workers.h"
+#include "hub/hub.h"
 #include "people/people.h"
 
 #define EVERY_MS 60000

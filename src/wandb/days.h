@@ -5,8 +5,8 @@
 #ifndef WANDB_DAYS_H
 #define WANDB_DAYS_H
 
-#include "store/wandb.h"
 #include "report/runs.h"
+#include "store/wandb.h"
 
 struct wandb_days_ask {
     int32_t from, to; /* days, both counted */

@@ -1,4 +1,5 @@
-/* feature.c: see feature.h. The file of runs is looked at on a worker; here are the clock, the child, and what they said.
+/* feature.c: see feature.h. The file of runs is looked at on a worker; here are the clock, the child, and what they
+ * said.
  */
 #include "wandb/feature.h"
 
@@ -6,13 +7,13 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "parse/ytree.h"
-#include "base/zone.h"
 #include "base/workers.h"
-#include "base/command.h"
+#include "base/zone.h"
+#include "parse/ytree.h"
 #include "store/wandb.h"
 
 #define TIMES_MAX  24

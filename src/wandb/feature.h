@@ -1,6 +1,6 @@
 /*
- * feature.h: Weights & Biases, every day: at the times of wandb.schedule the hub runs `muster wandb pull` (then push, and
- * check at its own time) as a process of its own, and passes on what these have to tell. Nothing W&B sends is read
+ * feature.h: Weights & Biases, every day: at the times of wandb.schedule the hub runs `muster wandb pull` (then push,
+ * and check at its own time) as a process of its own, and passes on what these have to tell. Nothing W&B sends is read
  * here.
  *
  * D1 One at a time. D2 A time that passed while the hub was down is made up for once, from the day after the last pull

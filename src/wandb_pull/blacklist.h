@@ -6,9 +6,9 @@
 #include <event2/event.h>
 
 #include "base/str.h"
-#include "wandb_pull/web_api.h"
 #include "store/wandb.h"
 #include "wandb_pull/config.h"
+#include "wandb_pull/web_api.h"
 
 struct blacklist {
     size_t n;

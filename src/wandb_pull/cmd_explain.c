@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "wandb_pull/cmd_wandb.h"
-#include "wandb_pull/cmd_talk.h"
 #include "store/wandb.h"
 #include "wandb_pull/ask.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/cmd_wandb.h"
 #include "wandb_pull/explain.h"
 
 #define OUT_MAX (16u << 20)

@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "wandb_pull/cmd_wandb.h"
-#include "wandb_pull/cmd_talk.h"
 #include "store/wandb.h"
 #include "wandb_pull/blacklist.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/cmd_wandb.h"
 #include "wandb_pull/pull.h"
 
 struct pull_conf {

@@ -8,8 +8,8 @@
 #include <limits.h>
 
 #include "base/opt.h"
-#include "wandb_pull/web_api.h"
 #include "wandb_pull/config.h"
+#include "wandb_pull/web_api.h"
 
 struct talk_conf {
     char *config, *api, *key_file, *base_url, *ca_file, *data;

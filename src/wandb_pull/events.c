@@ -5,9 +5,9 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "wandb_pull/web_answer.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/fold.h"
+#include "wandb_pull/web_answer.h"
 
 enum { DEPTH_MAX = 64 };
 

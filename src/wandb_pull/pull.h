@@ -11,9 +11,9 @@
 #ifndef WANDB_PULL_PULL_H
 #define WANDB_PULL_PULL_H
 
-#include "wandb_pull/web_api.h"
 #include "store/wandb.h"
 #include "wandb_pull/config.h"
+#include "wandb_pull/web_api.h"
 
 /* How far it is; what is not known yet is 0. */
 struct pull_state {

@@ -13,8 +13,8 @@
 
 /*
  * A question's answer with its HTTP status. 0: *ret is its "data", an object, the caller's. Else the code that
- * wandb_pull/web_api.h lists, with a sentence that begins with what (the operation's name). Errors beside data are errors: part
- * of a page is not a page.
+ * wandb_pull/web_api.h lists, with a sentence that begins with what (the operation's name). Errors beside data are
+ * errors: part of a page is not a page.
  */
 int wandb_answer_data(const char *what, int status, struct str body, json_t **ret, struct err *err);
 /* The same for what is no question: 0 for 2xx. */

@@ -1,6 +1,6 @@
 /*
- * web_api.h: Weights & Biases as its own client speaks to it: GraphQL questions, files, uploads, the stream of a run; on
- * the loop, many at once. Knows the protocol, not what a company or a report is.
+ * web_api.h: Weights & Biases as its own client speaks to it: GraphQL questions, files, uploads, the stream of a run;
+ * on the loop, many at once. Knows the protocol, not what a company or a report is.
  *
  * W1 `done` is called once for every request taken, never from inside wandb_send, and not after wandb_free. W2 A
  * request is tried again as the vendor's client does (wandb_again of web_answer.h; 2 s * 2^n and up to a quarter

@@ -2,8 +2,8 @@
 #ifndef WANDB_PUSH_ALERT_H
 #define WANDB_PUSH_ALERT_H
 
-#include "wandb_pull/web_api.h"
 #include "wandb_pull/config.h"
+#include "wandb_pull/web_api.h"
 
 struct wandb_alert {
     const char *run, *job_type; /* the run's name: "Health Alert" */

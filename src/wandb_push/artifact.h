@@ -9,8 +9,8 @@
 #ifndef WANDB_PUSH_ARTIFACT_H
 #define WANDB_PUSH_ARTIFACT_H
 
-#include "wandb_push/digest.h"
 #include "wandb_pull/errand.h"
+#include "wandb_push/digest.h"
 
 #define ARTIFACT_CLIENT_ID 128
 

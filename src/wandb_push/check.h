@@ -5,9 +5,9 @@
 #ifndef WANDB_PUSH_CHECK_H
 #define WANDB_PUSH_CHECK_H
 
-#include "wandb_pull/web_api.h"
 #include "store/wandb.h"
 #include "wandb_pull/config.h"
+#include "wandb_pull/web_api.h"
 #include "wandb_push/tagged.h"
 
 #define CHECK_LOW 100 /* a utilisation rate of so many tenths of a percent is too low, and any below */

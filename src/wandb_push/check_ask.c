@@ -4,10 +4,10 @@
 
 #include "base/csv.h"
 #include "base/mem.h"
-#include "wandb_push/alert.h"
 #include "wandb_pull/artifact_get.h"
-#include "wandb_push/check.h"
 #include "wandb_pull/errand.h"
+#include "wandb_push/alert.h"
+#include "wandb_push/check.h"
 
 #define TEXT_MAX    (1u << 20)
 #define COLUMNS_MAX 64

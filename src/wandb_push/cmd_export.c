@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "wandb_pull/cmd_wandb.h"
 #include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/cmd_wandb.h"
 #include "wandb_push/dataset.h"
 
 struct wandb_export_conf {

@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "cli/progress.h"
-#include "wandb_pull/cmd_wandb.h"
-#include "wandb_pull/cmd_talk.h"
 #include "wandb_pull/blacklist.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/cmd_wandb.h"
 #include "wandb_push/dataset.h"
 
 #define BAD_SHOWN 10 /* lines of a file that are told one by one */

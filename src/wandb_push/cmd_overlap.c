@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "wandb_pull/cmd_wandb.h"
-#include "wandb_pull/cmd_talk.h"
 #include "format/render.h"
+#include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/cmd_wandb.h"
 #include "wandb_push/alert.h"
 #include "wandb_push/overlap.h"
 

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "wandb_pull/cmd_wandb.h"
 #include "wandb_pull/cmd_talk.h"
+#include "wandb_pull/cmd_wandb.h"
 #include "wandb_push/push.h"
 
 struct push_conf {

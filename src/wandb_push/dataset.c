@@ -10,9 +10,9 @@
 #include "base/csv.h"
 #include "base/mem.h"
 #include "report/report.h"
-#include "wandb_push/dataset_columns.h"
 #include "wandb_pull/fold.h"
 #include "wandb_pull/rule.h"
+#include "wandb_push/dataset_columns.h"
 
 #define MINUTES_MAX 1500 /* the longest day there is has 25 hours */
 /* What is written is read back, or nothing could be pushed any more: as much as rules and samples may give. */

@@ -10,9 +10,9 @@
 #ifndef WANDB_PUSH_PUSH_H
 #define WANDB_PUSH_PUSH_H
 
-#include "wandb_pull/web_api.h"
 #include "store/wandb.h"
 #include "wandb_pull/config.h"
+#include "wandb_pull/web_api.h"
 #include "wandb_push/dataset.h"
 
 struct push_ask {

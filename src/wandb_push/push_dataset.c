@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "wandb_push/artifact.h"
 #include "wandb_pull/artifact_get.h"
+#include "wandb_push/artifact.h"
 #include "wandb_push/logged.h"
 
 #define DATASET_BYTES_MAX (256u << 20) /* as much as can be sent */

@@ -3,7 +3,7 @@
 
     make agent && python3 tests/device/agent.py [SECONDS=120]
 
-Needs gcc, the driver, libzstd's development files; a stand-in hub (tests/integration/fakehub.py) takes the batches.
+Needs gcc, the driver, libzstd's development files; a stand-in hub (tests/kit/fakehub.py) takes the batches.
 """
 import collections
 import ctypes

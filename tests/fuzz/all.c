@@ -5,7 +5,7 @@
  *   fuzz/all --list              the names
  *   fuzz/all -                   'NAME FOLDER' from standard input, one a line, as tests/runner gives them
  *
- * Says '# file NAME' before a target and '# end NAME STATUS' after it, as tests/unit/all.c does. */
+ * Says '# file NAME' before a target and '# end NAME STATUS' after it, as tests/kit/unit.c does. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
  * messages: any bytes. */
 #include <stdlib.h>
 
-#include "report/schedule.h"
-#include "notify/channel.h"
 #include "alert/note.h"
 #include "alert/rule.h"
 #include "alert/template.h"
 #include "alert/told.h"
 #include "base/mem.h"
+#include "notify/channel.h"
+#include "report/schedule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "history/history.h"
 #include "base/when.h"
+#include "history/history.h"
 
 #define NOW 1794737172345ll
 

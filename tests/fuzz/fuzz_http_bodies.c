@@ -5,11 +5,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "access/sessions.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "hub/hub.h"
 #include "compat/mirror.h"
-#include "access/sessions.h"
+#include "hub/hub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "net/smtp.h"
-#include "model/alert.h"
 #include "draw/mime.h"
+#include "model/alert.h"
+#include "net/smtp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

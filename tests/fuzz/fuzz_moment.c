@@ -1,8 +1,8 @@
 /* Moments and spans as people type them: any bytes, in UTC and in a zone with summer time. */
 #include <stdlib.h>
 
-#include "base/zone.h"
 #include "base/moment.h"
+#include "base/zone.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

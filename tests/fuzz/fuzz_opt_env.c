@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/opt_table.h"
 #include "base/mem.h"
+#include "opt_table.h"
 
 #define ARGS_MAX 64
 

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "hub/api.h"
 #include "http/head.h"
+#include "hub/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

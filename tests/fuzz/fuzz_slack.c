@@ -1,13 +1,13 @@
 /* What Slack sends, and the section `slack` of muster.yaml: any bytes. */
 #include <stdlib.h>
 
-#include "hub/api.h"
 #include "base/mem.h"
-#include "slack/web_answer.h"
+#include "hub/api.h"
 #include "slack/conf.h"
 #include "slack/heard.h"
 #include "slack/sign.h"
 #include "slack/socket.h"
+#include "slack/web_answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "wandb_pull/web_answer.h"
 #include "wandb_pull/ask.h"
 #include "wandb_pull/events.h"
+#include "wandb_pull/web_answer.h"
 
 static void gather(void *arg, struct str sample)
 {

@@ -155,17 +155,17 @@ static void books(const struct node *n, int gpu, int a, int b, int who)
 {
     char uuid[UUID_MAX], place[32];
     struct booking h = {.id = ++bookings,
-                     .from_ms = ms_of(a),
-                     .until_ms = ms_of(b),
-                     .created_ms = ms_of(a) - 86400000,
-                     .changed_ms = ms_of(a) - 86400000,
-                     .person = people[who - 1],
-                     .by = people[who - 1],
-                     .devices = uuid,
-                     .places = place,
-                     .model = "",
-                     .where = "",
-                     .comment = ""};
+                        .from_ms = ms_of(a),
+                        .until_ms = ms_of(b),
+                        .created_ms = ms_of(a) - 86400000,
+                        .changed_ms = ms_of(a) - 86400000,
+                        .person = people[who - 1],
+                        .by = people[who - 1],
+                        .devices = uuid,
+                        .places = place,
+                        .model = "",
+                        .where = "",
+                        .comment = ""};
 
     snprintf(uuid, sizeof(uuid), "GPU-%s-%d", n->name, gpu);
     snprintf(place, sizeof(place), "%s:%d", n->name, gpu);

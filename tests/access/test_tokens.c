@@ -1,0 +1,202 @@
+/* test_tokens.c: tokens as the hub remembers them: bound once, revoked for good, minted for who enrols. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "access/tokens.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+#define NOW 1794700000000ll
+
+struct fix {
+    struct store *store;
+    struct tokens *tokens;
+};
+
+static void fix_open(struct fix *f)
+{
+    clock_set_for_test(NOW);
+    assert_int_equal(store_open_mem(&f->store, NULL), 0);
+    f->tokens = tokens_new(f->store);
+}
+
+static void fix_close(struct fix *f)
+{
+    tokens_free(f->tokens);
+    store_close(f->store);
+    clock_set_for_test(-1);
+}
+
+static void put(struct fix *f, const char *id, const char *role, const char *node, int64_t revoked_ms)
+{
+    struct store_token t = {.created_ms = NOW, .revoked_ms = revoked_ms};
+    mem_copy_str(t.id, sizeof(t.id), id);
+    mem_copy_str(t.role, sizeof(t.role), role);
+    mem_copy_str(t.node, sizeof(t.node), node);
+    assert_int_equal(store_token_put(f->store, &t, NULL), 0);
+}
+
+static void a_revoked_token_ends_within_a_second(void **unused)
+{
+    struct fix f;
+    struct token t;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "admin", "", 0);
+    put(&f, "bbbbbbbb", "admin", "", 0);
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 1);
+    assert_int_equal(tokens_find(f.tokens, "bbbbbbbb", &t), 1);
+    put(&f, "aaaaaaaa", "admin", "", NOW); /* as the command line does beside us */
+    clock_set_for_test(NOW + 1000);
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 1);
+    assert_true(t.revoked);
+    assert_int_equal(tokens_find(f.tokens, "bbbbbbbb", &t), 1);
+    assert_false(t.revoked);
+    put(&f, "cccccccc", "admin", "", 0);
+    assert_int_equal(tokens_find(f.tokens, "cccccccc", &t), 1); /* a new one at once */
+    fix_close(&f);
+}
+
+static void a_token_is_one_nodes(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n1", NOW, &err), 0);
+    assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n1", NOW, &err), 0);
+    assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n2", NOW, &err), -EACCES);
+    assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n1", NOW, &err), -EACCES); /* n1 has one */
+    assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n2", NOW, &err), 0);
+    put(&f, "cccccccc", "agent", "n2", 0); /* made for it, but not the first to be used */
+    assert_int_equal(tokens_use(f.tokens, "cccccccc", "n2", NOW, &err), -EACCES);
+    put(&f, "bbbbbbbb", "agent", "n2", NOW);
+    assert_int_equal(tokens_use(f.tokens, "cccccccc", "n2", NOW, &err), 0);
+    fix_close(&f);
+}
+
+static void who_enrols_again_gets_a_new_secret_unless_alive(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    struct token t;
+    char one[64], two[64];
+    (void)unused;
+    fix_open(&f);
+    int retry_s;
+    put(&f, "eeeeeeee", "enroll", "", 0);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, one, &retry_s, &err), 0);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", true, NOW, two, &retry_s, &err), -EBUSY);
+    assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, two, &retry_s, &err), 0);
+    assert_memory_equal(one, two, 12); /* the same token */
+    assert_string_not_equal(one, two);
+    char id[20];
+    uint8_t hash[32];
+    assert_true(token_split(str_of(one), id, hash));
+    assert_int_equal(tokens_find(f.tokens, id, &t), 1);
+    assert_false(token_match(&t, hash)); /* the old secret ended at once */
+    assert_true(token_split(str_of(two), id, hash));
+    assert_true(token_match(&t, hash));
+    fix_close(&f);
+}
+
+static void put_enroll(struct fix *f, const char *id, int64_t uses, int64_t expires_ms)
+{
+    struct store_token t = {.created_ms = NOW, .uses = uses, .expires_ms = expires_ms};
+    mem_copy_str(t.id, sizeof(t.id), id);
+    mem_copy_str(t.role, sizeof(t.role), "enroll");
+    assert_int_equal(store_token_put(f->store, &t, NULL), 0);
+}
+
+static int enroll(struct fix *f, const char *id, int node, int *retry_s)
+{
+    struct err err = {0};
+    char key[16], text[64];
+    snprintf(key, sizeof(key), "n%d", node);
+    return tokens_enroll(f->tokens, id, key, false, NOW, text, retry_s, &err);
+}
+
+static void an_enroll_token_is_used_up_and_stays_so(void **unused)
+{
+    struct fix f;
+    struct store_token st;
+    int retry_s = 0;
+    (void)unused;
+    fix_open(&f);
+    put_enroll(&f, "eeeeeeee", 3, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(enroll(&f, "eeeeeeee", i, &retry_s), 0);
+    assert_int_equal(enroll(&f, "eeeeeeee", 3, &retry_s), -EDQUOT);
+    assert_int_equal(enroll(&f, "eeeeeeee", 1, &retry_s), 0); /* one of its own again is no new node */
+    assert_int_equal(store_token_get(f.store, "eeeeeeee", &st, NULL), 1);
+    assert_int_equal(st.enrolled, 3);
+    tokens_free(f.tokens); /* a new start */
+    f.tokens = tokens_new(f.store);
+    assert_int_equal(enroll(&f, "eeeeeeee", 3, &retry_s), -EDQUOT);
+    fix_close(&f);
+}
+
+static void enrolment_has_a_burst_and_a_rate(void **unused)
+{
+    struct fix f;
+    int retry_s = 0, node = 0;
+    (void)unused;
+    fix_open(&f);
+    put_enroll(&f, "eeeeeeee", 0, 0); /* as every token from before there were limits */
+    put_enroll(&f, "dddddddd", 150, 0);
+    for (int i = 0; i < ENROLL_BURST; i++)
+        assert_int_equal(enroll(&f, "eeeeeeee", node++, &retry_s), 0);
+    for (int i = 0; i < 25; i++) {
+        assert_int_equal(enroll(&f, "eeeeeeee", node, &retry_s), -EUSERS);
+        assert_int_equal(retry_s, 1 + i / ENROLL_RATE); /* one behind the other */
+    }
+    for (int i = 0; i < 150; i++) /* another token's own business */
+        assert_int_equal(enroll(&f, "dddddddd", 1000 + i, &retry_s), 0);
+    clock_set_for_test(NOW + 1000);
+    for (int i = 0; i < ENROLL_RATE; i++)
+        assert_int_equal(enroll(&f, "eeeeeeee", node++, &retry_s), 0);
+    assert_int_equal(enroll(&f, "eeeeeeee", node, &retry_s), -EUSERS);
+    fix_close(&f);
+}
+
+static void a_token_expires_while_it_is_remembered(void **unused)
+{
+    struct fix f;
+    struct token t;
+    (void)unused;
+    fix_open(&f);
+    put_enroll(&f, "eeeeeeee", 0, NOW + 60000);
+    assert_int_equal(tokens_find(f.tokens, "eeeeeeee", &t), 1);
+    assert_false(t.revoked);
+    clock_set_for_test(NOW + 60000);
+    assert_int_equal(tokens_find(f.tokens, "eeeeeeee", &t), 1);
+    assert_true(t.revoked);
+    fix_close(&f);
+}
+
+static void a_deleted_nodes_token_ends_at_once(void **unused)
+{
+    struct fix f;
+    struct token t;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "n1", 0);
+    put(&f, "bbbbbbbb", "agent", "n2", 0);
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 1);
+    tokens_forget(f.tokens, "n1");
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0); /* the store has it still */
+    store_drop_node(f.store, "n1");
+    clock_set_for_test(NOW + 3600000);
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0);
+    assert_int_equal(tokens_find(f.tokens, "bbbbbbbb", &t), 1);
+    fix_close(&f);
+}
+
+TESTS(cmocka_unit_test(a_revoked_token_ends_within_a_second), cmocka_unit_test(a_token_is_one_nodes),
+      cmocka_unit_test(who_enrols_again_gets_a_new_secret_unless_alive),
+      cmocka_unit_test(an_enroll_token_is_used_up_and_stays_so), cmocka_unit_test(enrolment_has_a_burst_and_a_rate),
+      cmocka_unit_test(a_token_expires_while_it_is_remembered), cmocka_unit_test(a_deleted_nodes_token_ends_at_once))

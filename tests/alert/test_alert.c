@@ -1,0 +1,656 @@
+/* test_alert.c: rules over a small cluster, the lookout between them and alerts, sentences with holes, notes. */
+#include "test.h"
+
+#include <errno.h>
+
+#include "alert/alert_state.h"
+#include "alert/note.h"
+#include "alert/show.h"
+#include "alert/template.h"
+#include "view_fixture.h"
+
+/* ---- the lookout ---- */
+
+struct told { /* "fired 1 a; over 1 a; " */
+    char text[2000];
+};
+
+static void on_change(void *arg, const struct alert *a)
+{
+    struct told *t = arg;
+    size_t at = strlen(t->text);
+
+    snprintf(t->text + at, sizeof(t->text) - at, "%s %lld %s; ", a->resolved_ms ? "over" : "fired", (long long)a->id,
+             a->subject);
+}
+
+static const struct alert_rule rule = {.name = "r", .severity = SEV_WARNING, .for_ms = 60000, .clear_ms = 30000};
+
+static const char *look(struct alert_states *l, int64_t now_ms, const char *subjects, struct told *t)
+{
+    struct str rest = str_of(subjects), one;
+    char subject[40];
+
+    t->text[0] = 0;
+    alert_states_begin(l, now_ms);
+    while (str_word(&rest, &one)) {
+        snprintf(subject, sizeof(subject), "%.*s", STR_ARG(one));
+        struct alert_finding f = {subject, "", "", "", "", "it is so", "", 0, -1, false};
+        alert_states_see(l, &rule, &f);
+        alert_states_see(l, &rule, &f); /* twice is once */
+    }
+    alert_states_end(l, on_change, t);
+    return t->text;
+}
+
+static void w2_it_fires_once_after_a_while_and_is_resolved_once(void **unused)
+{
+    struct alert_states *l = alert_states_new(-1000000);
+    struct told t;
+    size_t n;
+
+    (void)unused;
+    assert_string_equal(look(l, 0, "a b", &t), "");
+    assert_string_equal(look(l, 59999, "a", &t), ""); /* b was so for too short a time */
+    assert_string_equal(look(l, 60000, "a b", &t), "fired 1 a; ");
+    assert_null(alert_states_told(l, "r", "nobody", 65000, ""));
+    assert_int_equal(alert_states_told(l, "r", "a", 65000, "65000\tops\t\t\n")->tells, 1);
+    assert_string_equal(look(l, 70000, "a b", &t), "");
+    const struct alert *a = alert_states_find(l, 1); /* who was told is kept from look to look */
+    assert_string_equal(a->told_to, "65000\tops\t\t\n");
+    assert_int_equal(a->told_ms, 65000);
+    alert_states_all(l, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(alert_states_firing(l), 1);
+    assert_string_equal(look(l, 80000, "b", &t), "");
+    assert_string_equal(look(l, 100000, "a b", &t), ""); /* back before it was over: nobody is told */
+    assert_string_equal(look(l, 110000, "b", &t), "");
+    assert_string_equal(look(l, 139999, "b", &t), "fired 2 b; ");
+    assert_string_equal(look(l, 140000, "b", &t), "over 1 a; ");
+    assert_string_equal(look(l, 150000, "a b", &t), ""); /* a new one, from the start */
+    assert_string_equal(look(l, 210000, "a b", &t), "fired 3 a; ");
+    alert_states_free(l);
+}
+
+static void what_fired_survives_a_restart(void **unused)
+{
+    struct alert_states *l = alert_states_new(1000000);
+    struct alert a = {.id = 7,
+                      .severity = SEV_WARNING,
+                      .since_ms = 5,
+                      .fired_ms = 6,
+                      .rule = "r",
+                      .subject = "a",
+                      .node = "",
+                      .place = "",
+                      .device = "",
+                      .person = "",
+                      .text = "",
+                      .advice = ""};
+    struct told t;
+
+    (void)unused;
+    alert_states_load(l, &a, NULL);
+    assert_string_equal(look(l, 1000000, "", &t), "");
+    assert_string_equal(look(l, 1100000, "", &t), ""); /* nobody was heard of yet: nothing is over */
+    assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS, "", &t), "over 7 a; ");
+    assert_string_equal(look(l, 2000000, "c", &t), "");
+    assert_string_equal(look(l, 2060000, "c", &t), "fired 8 c; "); /* numbers go on */
+    alert_states_free(l);
+    l = alert_states_new(1000000);
+    alert_states_load(l, &a, NULL);
+    assert_string_equal(look(l, 1000000, "a", &t), ""); /* found again: from now on as any other */
+    assert_string_equal(look(l, 1010000, "", &t), "");
+    assert_string_equal(look(l, 1040000, "", &t), "over 7 a; ");
+    alert_states_free(l);
+    l = alert_states_new(1000000);
+    alert_states_load(l, &a, &rule); /* never found: its rule's while begins after the first looks */
+    assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS, "", &t), "");
+    assert_string_equal(look(l, 1000000 + ALERT_STATES_SETTLE_MS + 30000, "", &t), "over 7 a; ");
+    alert_states_free(l);
+}
+
+/* Found at `now`, as something that happened at `since`. */
+static const char *look_as(struct alert_states *l, const struct alert_rule *r, int64_t now_ms, int64_t since_ms,
+                           bool weak, struct told *t)
+{
+    struct alert_finding f = {"a", "", "", "", "", "it is so", "", since_ms, -1, weak};
+
+    t->text[0] = 0;
+    alert_states_begin(l, now_ms);
+    alert_states_see(l, r, &f);
+    alert_states_end(l, on_change, t);
+    return t->text;
+}
+
+static void w4_what_happened_is_told_once_each_time(void **unused)
+{
+    static const struct alert_rule happens = {.name = "h", .severity = SEV_INFO, .notice = true};
+    struct alert_states *l = alert_states_new(0);
+    struct alert a = {.id = 9,
+                      .since_ms = 900,
+                      .fired_ms = 950,
+                      .resolved_ms = 950,
+                      .notice = 1,
+                      .rule = "h",
+                      .subject = "a",
+                      .node = "",
+                      .place = "",
+                      .device = "",
+                      .person = "",
+                      .text = "",
+                      .advice = ""};
+    struct told t;
+    size_t n;
+
+    (void)unused;
+    alert_states_load(l, &a, NULL);
+    assert_string_equal(look_as(l, &happens, 1000, 900, false, &t), "");             /* told before the restart */
+    assert_string_equal(look_as(l, &happens, 2000, 1500, false, &t), "over 10 a; "); /* both at once */
+    assert_string_equal(look_as(l, &happens, 3000, 1500, false, &t), "");
+    assert_string_equal(look(l, 4000, "", &t), "");
+    assert_string_equal(look_as(l, &happens, 2000 + ALERT_STATES_NOTICE_MS - 1, 1500, false, &t), "");
+    assert_string_equal(look_as(l, &happens, 2000 + ALERT_STATES_NOTICE_MS - 1, 1501, false, &t), "over 11 a; ");
+    alert_states_all(l, &n);
+    assert_true(n == 0 && alert_states_firing(l) == 0); /* nothing is wrong */
+    look(l, 2000 + 3 * ALERT_STATES_NOTICE_MS, "", &t);
+    assert_string_equal(t.text, "");
+    alert_states_free(l);
+}
+
+static void what_is_weak_keeps_an_alert_and_makes_none(void **unused)
+{
+    struct alert_states *l = alert_states_new(-1000000);
+    struct told t;
+
+    (void)unused;
+    look_as(l, &rule, 0, 0, true, &t);
+    assert_string_equal(look_as(l, &rule, 60000, 0, true, &t), "");
+    look_as(l, &rule, 70000, 0, false, &t);
+    look_as(l, &rule, 80000, 0, true, &t); /* begins again */
+    look_as(l, &rule, 90000, 0, false, &t);
+    assert_string_equal(look_as(l, &rule, 140000, 0, false, &t), "");
+    assert_string_equal(look_as(l, &rule, 150000, 0, false, &t), "fired 1 a; ");
+    assert_string_equal(look_as(l, &rule, 900000, 0, true, &t), "");
+    assert_string_equal(look(l, 910000, "", &t), "");
+    assert_string_equal(look(l, 940000, "", &t), "over 1 a; ");
+    alert_states_free(l);
+}
+
+static void thousands_are_found_again(void **unused)
+{
+    struct alert_states *l = alert_states_new(-1000000);
+    AUTO_BUF many = BUF_INIT(1 << 20);
+    struct told t;
+
+    (void)unused;
+    for (int i = 0; i < 5000; i++)
+        buf_addf(&many, "s%d ", i);
+    look(l, 0, many.p, &t);
+    look(l, 60000, many.p, &t);
+    assert_int_equal(alert_states_firing(l), 5000);
+    look(l, 60001, "s17", &t);
+    look(l, 90001, "s17", &t);
+    assert_int_equal(alert_states_firing(l), 1);
+    alert_states_free(l);
+}
+
+/* ---- rules ---- */
+
+static void on_see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
+{
+    buf_addf(arg, "%s %s: %s\n", r->name, f->place, f->text);
+}
+
+static void has(const struct buf *b, const char *what, bool want)
+{
+    if ((strstr(b->p ? b->p : "", what) != NULL) != want)
+        fail_msg("%s '%s' in\n%s", want ? "no" : "there is", what, b->p ? b->p : "");
+}
+
+static int read_rules(struct alert_rules *r, const char *text, struct err *err)
+{
+    AUTO_FREE char *copy = mem_str(text);
+    char path[] = "m.yaml";
+    struct opt_section section = {.text = copy, .path = path, .line = 10};
+
+    return alert_rules_read(r, &section, err);
+}
+
+static void on_hot(void *arg, const struct alert_rule *r, const struct alert_finding *f)
+{
+    if (strcmp(r->name, "gpu-hot") == 0 && strcmp(f->place, "dgx1:0") == 0)
+        *(int *)arg = f->weak ? 1 : 2;
+}
+
+static void rules_find_what_is_wrong(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct alert_rules *rules = alert_rules_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct recent recent[] =
+        {{.at_ms = NOW - 3000, .kind = EVENT_WANDB, .code = 1, .text = "overlap acme: runs share a host"},
+         {.at_ms = NOW - 2000, .kind = EVENT_WANDB, .code = 2, .text = "low acme: Low GPU Usage for acme"},
+         {.at_ms = NOW - 1000, .kind = EVENT_WANDB, .code = 3, .text = "done: 12 runs"},
+         {.at_ms = NOW - 900, .kind = EVENT_NEW, .node = "key-fresh", .text = "seen for the first time"},
+         {.at_ms = NOW - 800, .kind = EVENT_BACK, .node = "key-fresh", .text = "back after 3 h"},
+         {.at_ms = NOW - 700, .kind = EVENT_BACK, .node = "key-fresh", .device = "GPU-1", .text = "is back"},
+         {.at_ms = NOW - 600, .kind = EVENT_START, .node = "key-fresh", .text = "muster-agent 0.1.0"}};
+    struct scene s = {.now_ms = NOW,
+                      .view = &c->v,
+                      .live = live,
+                      .store = "no space left",
+                      .recent = recent,
+                      .n_recent = ARRAY_LEN(recent)};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    live_node(live, "key-fresh", "fresh", NOW - 900);
+    sample_set(&c->v.nodes[0]->devices[0].now, M_rows_pending, 1);
+    sample_set(&c->v.nodes[0]->devices[0].now, M_temp, 95000);
+    alert_rules_look(rules, &s, on_see, &b);
+    has(&b, "gpu-lost dgx1:3: dgx1:3 ", true);
+    has(&b, "gpu-idle dgx1:1: dgx1:1 is held by lee and idle for 2 h 55 m\n", true);
+    has(&b, "driver-hung dgx2: the driver of dgx2 has not answered for ", true);
+    has(&b, "node-down ws3: ws3 has not been heard of for ", true);
+    has(&b, "clock-off dgx1: the clock of dgx1 is off by 7.0 s\n", true);
+    has(&b, "gpu-hot dgx1:0: dgx1:0 is at 95 ", true);
+    has(&b, "gpu-remap dgx1:0: ", true);
+    has(&b, "gpu-throttled-heat dgx1:0: ", true);
+    has(&b, "gpu-throttled-power", false); /* off unless told */
+    has(&b, "store : no space left\n", true);
+    has(&b, "wandb : overlap acme: runs share a host\n", true);
+    has(&b, "wandb : low acme: ", true);
+    has(&b, "wandb : done", false);
+    has(&b, "node-new fresh: fresh is new: it was seen for the first time\n", true);
+    has(&b, "node-back", false); /* the end of node-down says so */
+    has(&b, "node-up", false);
+    buf_reset(&b);
+    assert_int_equal(read_rules(rules, "node-back: on\nnode-up: on\n", NULL), 0);
+    alert_rules_look(rules, &s, on_see, &b);
+    has(&b, "node-back fresh: fresh is back after 3 h\n", true);
+    has(&b, "is is back", false); /* a GPU's */
+    has(&b, "node-up fresh: the agent on fresh started: muster-agent 0.1.0\n", true);
+    for (size_t i = 0; i < c->v.n; i++)
+        ((struct node_now *)(uintptr_t)c->v.nodes[i])->maintenance = true;
+    buf_reset(&b);
+    alert_rules_look(rules, &s, on_see, &b);
+    has(&b, "gpu-lost", false);
+    has(&b, "node-down", false);
+    live_free(live);
+    alert_rules_free(rules);
+    cluster_free(c);
+}
+
+static void a_hub_that_was_away_does_not_take_all_nodes_for_down(void **unused)
+{
+    struct cluster *c = cluster_new();
+    struct alert_rules *rules = alert_rules_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    static const struct {
+        int64_t started_ms;
+        bool down;
+    } cases[] = {{NOW - 1000, false}, /* ws3 was not heard of since */
+                 {NOW - ALERT_STATES_SETTLE_MS + 1, false},
+                 {NOW - ALERT_STATES_SETTLE_MS, true}, /* it had its time */
+                 {NOW - 86400000, true}};
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(1 << 20);
+        for (size_t k = 0; k < c->v.n; k++)
+            if (strcmp(c->v.nodes[k]->name, "ws3") == 0)
+                ((struct node_now *)(uintptr_t)c->v.nodes[k])->at_ms = MIN(NOW - 60000, cases[i].started_ms - 1);
+        s.started_ms = cases[i].started_ms;
+        alert_rules_look(rules, &s, on_see, &b);
+        has(&b, "node-down ws3: ", cases[i].down);
+    }
+    live_free(live);
+    alert_rules_free(rules);
+    cluster_free(c);
+}
+
+/* hotter than 88 degrees until below 84 */
+static void a_threshold_has_a_lower_one_to_end_at(void **unused)
+{
+    static const struct {
+        const char *conf;
+        int64_t temp; /* -1: not told */
+        int want;     /* 0: nothing; 1: it goes on; 2: it begins */
+    } cases[] = {
+        {"", 89000, 2},
+        {"", 88000, 1},
+        {"", 84000, 1},
+        {"", 83000, 0},
+        {"", -1, 0},
+        {"gpu-hot: {when: temp>70}", 70000, 0}, /* the built-in end is the built-in beginning's */
+        {"gpu-hot: {when: temp>70, until: temp<60}", 70000, 1},
+        {"gpu-hot: {until: temp<80}", 81000, 1},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cluster *c = cluster_new();
+        struct alert_rules *r = alert_rules_new();
+        struct live *live = live_new(&state_rule_default, NULL, NULL);
+        struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+        struct device_now *d = &c->v.nodes[0]->devices[0];
+        int got = 0;
+        print_message("'%s' %lld\n", cases[i].conf, (long long)cases[i].temp);
+        assert_int_equal(read_rules(r, cases[i].conf, NULL), 0);
+        bits_clear(&d->now.have, M_temp);
+        if (cases[i].temp >= 0)
+            sample_set(&d->now, M_temp, cases[i].temp);
+        alert_rules_look(r, &s, on_hot, &got);
+        assert_int_equal(got, cases[i].want);
+        live_free(live);
+        alert_rules_free(r);
+        cluster_free(c);
+    }
+}
+
+static int32_t had(void *arg, const char *node)
+{
+    return strcmp(node, "key-n") == 0 ? *(int *)arg : 0;
+}
+
+/* A node that says what devices it has, as an agent does. */
+static void says_gpus(struct live *l, uint64_t id, size_t n, int64_t now_ms)
+{
+    struct device_fact devices[8] = {0};
+    struct node_fact f = {.n_devices = n, .devices = devices};
+    struct hello h = {.run = 1, .collect = COLLECT_OK, .sent_ms = now_ms, .state_since_ms = now_ms, .name = "n"};
+    struct node_now *node = live_node(l, "key-n", "n", now_ms);
+
+    for (size_t i = 0; i < n; i++) {
+        SET(devices[i].uuid, "GPU-%zu", i);
+        SET(devices[i].pci, "0000:%02zx:00.0", i);
+        devices[i].index = (int32_t)i;
+        devices[i].mig = -1;
+    }
+    live_facts(l, node, id, &f, now_ms);
+    live_hello(l, node, &h, "10.0.0.1", now_ms);
+    live_tick(l, now_ms);
+}
+
+static const char *what_is_missed(struct alert_rules *r, struct live *l, int gpus, const struct alert *lost,
+                                  struct buf *b)
+{
+    size_t n;
+    struct view v = {.nodes = live_nodes(l, false, &n)};
+    struct scene s = {.now_ms = NOW, .view = &v, .live = l, .gpus_had = had, .gpus_arg = &gpus};
+
+    v.n = n;
+    if (lost) {
+        s.lost = &lost;
+        s.n_lost = 1;
+    }
+    buf_reset(b);
+    alert_rules_look(r, &s, on_see, b);
+    return buf_str(b).p;
+}
+
+static void gpus_that_are_missing_are_told_of_once(void **unused)
+{
+    struct alert_rules *r = alert_rules_new();
+    struct live *l = live_new(&state_rule_default, NULL, NULL);
+    struct alert lost = {.id = 1,
+                         .fired_ms = 1,
+                         .rule = "gpu-lost",
+                         .subject = "gpu:GPU-7",
+                         .node = "key-n",
+                         .place = "n:7",
+                         .device = "GPU-7",
+                         .person = "",
+                         .text = "n:7 was there and is gone"};
+    AUTO_BUF b = BUF_INIT(1 << 16);
+
+    (void)unused;
+    says_gpus(l, 1, 8, NOW);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
+    assert_string_equal(what_is_missed(r, l, 0, NULL, &b), "");
+    says_gpus(l, 2, 7, NOW);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpu-lost n:7: n:7 () was there and is gone\n");
+    assert_int_equal(read_rules(r, "gpus-missing: {expect: {n: 7}}\n", NULL), 0); /* on purpose */
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "");
+    alert_rules_free(r);
+    r = alert_rules_new();
+    live_free(l); /* hub and agent begin anew */
+    l = live_new(&state_rule_default, NULL, NULL);
+    says_gpus(l, 2, 7, NOW);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpus-missing n: n has 7 of 8 GPUs\n");
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "gpu-lost n:7: n:7 was there and is gone\n");
+    assert_string_equal(what_is_missed(r, l, 9, &lost, &b),
+                        "gpu-lost n:7: n:7 was there and is gone\ngpus-missing n: n has 7 of 9 GPUs\n");
+    assert_int_equal(read_rules(r, "gpus-missing: {expect: {x: 9, 'n*': 7}}\n", NULL), 0); /* on purpose */
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "");
+    assert_int_equal(read_rules(r, "gpus-missing: {expect: {n: 16}}\n", NULL), 0);
+    assert_string_equal(what_is_missed(r, l, 8, NULL, &b), "gpus-missing n: n has 7 of 16 GPUs\n");
+    live_admin(l, live_find(l, "n"), NULL, false, true);
+    assert_string_equal(what_is_missed(r, l, 8, &lost, &b), "");
+    live_free(l);
+    alert_rules_free(r);
+}
+
+static void rules_of_ones_own_are_read(void **unused)
+{
+    struct alert_rules *r = alert_rules_new();
+    struct cluster *c = cluster_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live};
+    struct err err = {0};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    int code =
+        read_rules(r,
+                   "gpu-idle: off\ngpu-throttled-power: on\ngpu-hot: {for: 10m, severity: critical, when: temp>70}\n"
+                   "rules:\n- name: mine\n  when: held user:lee\n  for: 90s\n  channel: [a, b]\n"
+                   "  until: free\n  resolved: off\n"
+                   "  text: '{place} {{x} {user} {idle} {mem_used} {sm_active}'\n"
+                   "- {name: dark, when: 'host:ws*', of: node, text: '{node}: {state}'}\n",
+                   &err);
+    if (code < 0)
+        fail_msg("%s", err.msg);
+    assert_true(alert_rules_find(r, "gpu-idle")->off && !alert_rules_find(r, "gpu-throttled-power")->off);
+    const struct alert_rule *hot = alert_rules_find(r, "gpu-hot"), *mine = alert_rules_find(r, "mine");
+    assert_true(hot->for_ms == 600000 && hot->severity == SEV_CRITICAL && mine->for_ms == 90000 && mine->own);
+    assert_string_equal(mine->channels, "a,b");
+    assert_true(mine->no_end && mine->hold && !hot->no_end && !hot->hold);
+    alert_rules_look(r, &s, on_see, &b);
+    has(&b, "mine dgx1:1: dgx1:1 {x} lee 2 h 55 m 2.00 GiB -\n", true);
+    has(&b, "dark ws3: ws3: down\n", true);
+    has(&b, "gpu-idle", false);
+    live_free(live);
+    alert_rules_free(r);
+    cluster_free(c);
+}
+
+static void a_text_of_vesta_fills_as_it_did(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"\xe2\xac\x86 `Uplink` Detected - New uplink from `{}`. Hello!",
+         "\xe2\xac\x86 `Uplink` Detected - New uplink from `ws3`. Hello!"},
+        {"`{}` has been lost more than {} sec.", "`ws3` has been lost more than 90 sec."},
+        {"`{host_name}`: {lost_th} sec, {lost_th}", "`ws3`: 90 sec, 90"},
+        {"{{{}}} }} } {gpu} {temp}", "{ws3} } } - -"},
+        {"{}", "ws3"},
+        {"no holes", "no holes"},
+        {"{} {} {}", NULL}, /* there is no third */
+        {"{0}", NULL},
+        {"{:>8}", NULL},
+        {"{host_name", NULL},
+    };
+    struct cluster *c = cluster_new();
+    struct template_scene s = {.n = c->v.nodes[c->v.n - 1], .now_ms = NOW, .since_ms = NOW - 1000, .lost_ms = 90000};
+    (void)unused;
+    for (size_t i = 0; i < c->v.n; i++)
+        if (strcmp(c->v.nodes[i]->name, "ws3") == 0)
+            s.n = c->v.nodes[i];
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF b = BUF_INIT(4096);
+        struct err err = {0};
+        print_message("'%s'\n", cases[i].text);
+        assert_int_equal(template_check(str_of(cases[i].text), &err), cases[i].want ? 0 : -EINVAL);
+        if (!cases[i].want)
+            continue;
+        template_fill(&b, cases[i].text, &s);
+        assert_string_equal(buf_str(&b).p, cases[i].want);
+    }
+    AUTO_BUF none = BUF_INIT(4096);
+    template_fill(&none, "{} {temp} {lost_th}", &(struct template_scene){.lost_ms = 60000});
+    assert_string_equal(none.p, "- - 60");
+    cluster_free(c);
+}
+
+static void a_built_in_rule_takes_ones_own_words(void **unused)
+{
+    struct alert_rules *r = alert_rules_new();
+    struct cluster *c = cluster_new();
+    struct live *live = live_new(&state_rule_default, NULL, NULL);
+    struct scene s = {.now_ms = NOW, .view = &c->v, .live = live, .store = "no space left"};
+    struct err err = {0};
+    AUTO_BUF b = BUF_INIT(1 << 20);
+
+    (void)unused;
+    for (size_t i = 0; i < c->v.n; i++)
+        live_node(live, c->v.nodes[i]->key, c->v.nodes[i]->name, NOW);
+    int code = read_rules(r,
+                          "node-down: {text: 'lost `{}` for {} sec'}\n"
+                          "store: {text: 'disk of {node}'}\n",
+                          &err);
+    if (code < 0)
+        fail_msg("%s", err.msg);
+    assert_true(alert_rules_find(r, "node-down")->worded && !alert_rules_find(r, "gpu-hot")->worded);
+    alert_rules_look(r, &s, on_see, &b);
+    has(&b, "node-down ws3: lost `ws3` for 60 sec\n", true);
+    has(&b, "store : disk of -\n", true);
+    live_free(live);
+    alert_rules_free(r);
+    cluster_free(c);
+}
+
+static void what_is_wrong_in_the_file_is_said_with_its_place(void **unused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"gpu-ilde: off\n", "m.yaml:11:1: there is no built-in rule 'gpu-ilde'"},
+        {"gpu-idle: maybe\n", "m.yaml:11:11: expected off, on, or"},
+        {"gpu-idle: {for: soon}\n", "expected a length of time"},
+        {"gpu-idle: {when: free}\n",
+         "'when' is not understood here: for, clear, severity, remind, person, channel, advice, text, resolved are"},
+        {"gpu-hot: {severity: bad}\n", "expected info, warning or critical"},
+        {"rules: 7\n", "expected a list of rules"},
+        {"gpus-missing: {expect: 8}\n", "expected how many GPUs nodes have"},
+        {"gpus-missing: {expect: {dgx1: many}}\n", "expected a number of GPUs"},
+        {"gpus-missing: {expect: {dgx1: -1}}\n", "expected a number of GPUs"},
+        {"gpu-lost: {expect: {dgx1: 8}}\n", "'expect' is not understood here"},
+        {"gpus-missing: {what: 8}\n", "resolved and expect are"},
+        {"gpu-hot: {until: 'temp<'}\n", "column 6 of the filter"},
+        {"gpu-hot: {until: }\n", "expected a filter"},
+        {"gpu-idle: {until: free}\n", "'until' is not understood here"},
+        {"gpu-idle: {resolved: maybe}\n", "expected off or on"},
+        {"node-new: {resolved: off}\n", "'resolved' is not understood here"},
+        {"rules:\n- {name: x}\n", "m.yaml:12:3: expected a rule"},
+        {"rules:\n- {name: x, when: 'mem<'}\n", "column 5 of the filter"},
+        {"rules:\n- {name: x, when: free, text: '{what}'}\n", "{what} is not known"},
+        {"rules:\n- {name: x, when: free, text: '{place'}\n", "is not closed"},
+        {"rules:\n- {name: gpu-hot, when: free}\n", "there is a rule 'gpu-hot' already"},
+        {"rules:\n- {name: x, when: free, of: rack}\n", "'of' is not understood"},
+        {"rules:\n- {name: x, when: free, channel: 'a,b'}\n", "expected the name of a channel"},
+        {"- a\n", "expected names of rules"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct alert_rules *r = alert_rules_new();
+        struct err err = {0};
+        assert_int_equal(read_rules(r, cases[i].text, &err), -EINVAL);
+        if (!strstr(err.msg, cases[i].want))
+            fail_msg("'%s' instead of '%s'", err.msg, cases[i].want);
+        alert_rules_free(r);
+    }
+}
+
+/* ---- notes, silences ---- */
+
+static void a_note_comes_back_as_it_was(void **unused)
+{
+    struct alert a = {.id = 3,
+                      .severity = SEV_CRITICAL,
+                      .since_ms = 1,
+                      .fired_ms = 2,
+                      .resolved_ms = 3,
+                      .told_ms = 4,
+                      .tells = 5,
+                      .notice = 1,
+                      .rule = "r",
+                      .subject = "gpu:\"x",
+                      .node = "n",
+                      .place = "dgx2:3",
+                      .device = "GPU-1",
+                      .person = "kim",
+                      .text = "\xc3\xa4 text",
+                      .advice = "do",
+                      .told_to = "4\tops\t\t\n"};
+    struct silence s = {.id = 4,
+                        .created_ms = 5,
+                        .until_ms = 100,
+                        .rule = "r*",
+                        .node = "dgx2",
+                        .person = "",
+                        .by = "lee",
+                        .reason = "fans"};
+    AUTO_BUF b = BUF_INIT(65536);
+    AUTO_BUF again = BUF_INIT(65536);
+    struct err err = {0};
+
+    (void)unused;
+    alert_write(&a, &b);
+    AUTO_FREE struct alert *got = alert_read(buf_str(&b), &err);
+    assert_non_null(got);
+    alert_write(got, &again);
+    assert_string_equal(b.p, again.p);
+    buf_reset(&b);
+    silence_write(&s, &b);
+    AUTO_FREE struct silence *quiet = silence_read(buf_str(&b), &err);
+    assert_non_null(quiet);
+    assert_true(silence_fits(quiet, got, 99)); /* its node's name alone means its GPUs */
+    assert_false(silence_fits(quiet, got, 100));
+    struct alert both = *got;
+    struct silence of_kim = {.until_ms = 100, .rule = "", .node = "", .person = "k?m", .by = "", .reason = ""};
+    both.person = "lee, kim"; /* of several persons one is enough */
+    assert_true(silence_fits(&of_kim, &both, 99));
+    both.person = "lee, kimberly";
+    assert_false(silence_fits(&of_kim, &both, 99));
+    struct silence members =
+        {.until_ms = 100, .rule = "", .node = "", .person = "", .by = "", .reason = "", .owner = "kim"};
+    both.severity = SEV_WARNING;
+    assert_true(silence_fits(&members, &both, 99));
+    both.severity = SEV_CRITICAL; /* of these a member's fits those about that person alone */
+    assert_false(silence_fits(&members, &both, 99));
+    both.person = "lee, kim";
+    assert_true(silence_fits(&members, &both, 99));
+    members.owner = "k*";
+    assert_false(silence_fits(&members, &both, 99));
+    s.node = "dgx3";
+    assert_false(silence_fits(&s, got, 99));
+    s.node = "dgx2:?";
+    assert_true(silence_fits(&s, got, 99));
+    static const char *const bad[] = {"", "[]", "{", "{}", "{\"id\":1,\"severity\":9}", "{\"id\":-1}"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_null(alert_read(str_of(bad[i]), &err));
+}
+
+TESTS(cmocka_unit_test(w2_it_fires_once_after_a_while_and_is_resolved_once),
+      cmocka_unit_test(what_fired_survives_a_restart), cmocka_unit_test(w4_what_happened_is_told_once_each_time),
+      cmocka_unit_test(gpus_that_are_missing_are_told_of_once),
+      cmocka_unit_test(what_is_weak_keeps_an_alert_and_makes_none),
+      cmocka_unit_test(a_threshold_has_a_lower_one_to_end_at), cmocka_unit_test(thousands_are_found_again),
+      cmocka_unit_test(rules_find_what_is_wrong),
+      cmocka_unit_test(a_hub_that_was_away_does_not_take_all_nodes_for_down),
+      cmocka_unit_test(rules_of_ones_own_are_read), cmocka_unit_test(a_text_of_vesta_fills_as_it_did),
+      cmocka_unit_test(a_built_in_rule_takes_ones_own_words),
+      cmocka_unit_test(what_is_wrong_in_the_file_is_said_with_its_place), cmocka_unit_test(a_note_comes_back_as_it_was))

@@ -1,0 +1,179 @@
+/* Alerts: the worst first with what to do, counted in the header; silenced with a reason and an end by those who may; over when it is over. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { clean, folder, hub, json, looksRight, open, simulate, test, token, until, words } from "../kit/lib.mjs";
+
+const EVIL = "<img src=x onerror=boom()>";
+/* Of the simulated nodes only what is told here fires, at once. */
+const CONFIG = `
+rule: {down_after: DOWN}
+alerts:
+  gpu-idle: off
+  node-new: off
+  gpu-xid: off
+  rules:
+    - {name: second, when: "gpu:1", severity: warning, for: 0s, clear: 0s, text: "{place} is the second ${EVIL}", advice: "look at it ${EVIL}"}
+    - {name: first, when: "gpu:0", severity: info, for: 0s, clear: 0s, text: "{place} is the first", advice: nothing}
+`;
+
+async function watched(t, downAfter = "10m") {
+    const dir = await folder(t);
+    await writeFile(path.join(dir, "muster.yaml"), CONFIG.replace("DOWN", downAfter));
+    return hub(t, { flags: ["--config", path.join(dir, "muster.yaml")] });
+}
+
+const firing = async (h) => (await json(h.url + "/api/v1/alerts")).firing;
+const rows = (page, label) => page.getByRole("list", { name: label, exact: true }).getByRole("listitem");
+const tab = (page) => page.getByRole("navigation").getByRole("link", { name: "Alerts" });
+const dialog = (page) => page.locator("dialog[open]");
+
+async function logIn(t, page, h, ...who) {
+    await page.getByRole("link", { name: "log in" }).last().click();
+    await page.getByLabel("Token").fill(await token(t, h, ...who));
+    await page.keyboard.press("Enter");
+    await until("back on the view", () => new URL(page.url()).pathname === "/alerts");
+}
+
+test("nothing is wrong is said, and nothing is counted", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/alerts");
+    await page.getByText("log in first").waitFor();
+    assert.equal(await words(page.locator("h1")), "nothing is wrong");
+    assert.equal(await words(tab(page)), "Alerts");
+    assert.equal(await tab(page).getAttribute("aria-current"), "page");
+    await looksRight(page, "alerts-nothing");
+    await page.getByRole("button", { name: "show" }).click();
+    await until("the URL says so", () => page.url().endsWith("/alerts?all=yes"));
+    assert.match(await words(page.getByRole("region", { name: "Resolved" })), /none$/);
+    clean(page);
+});
+
+test("the worst first, where it is and what to do; what is over is shown on request", async (t) => {
+    const h = await watched(t, "12s");
+    const page = await open(t, h.url + "/");
+    const nodes = await simulate(t, h, 2);
+    await until("both rules on both nodes", async () => (await firing(h)) === 4);
+    await until("the header counts", async () => (await words(tab(page))) === "Alerts 4");
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+    await until("four", async () => (await rows(page, "What is wrong").count()) === 4);
+    assert.equal(await words(page.locator("h1")), "2 warnings, 2 info");
+    const first = rows(page, "What is wrong").first();
+    const all = await json(h.url + "/api/v1/alerts");
+    const worst = all.rows.find((r) => r.rule === "second");
+    assert.ok((await words(first)).startsWith(`! warning ${worst.place} for `), await words(first));
+    assert.ok((await words(first)).includes(`${worst.place} is the second ${EVIL}`));
+    assert.ok((await words(first)).includes(`→ look at it ${EVIL}`));
+    assert.equal(await page.locator("main img").count(), 0);
+    assert.equal(await page.getByRole("button", { name: /^silence/ }).count(), 0); /* nobody knows who we are */
+    await looksRight(page, "alerts");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "alerts-narrow");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "alerts-narrow-dark");
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await first.getByRole("link").click();
+    await until("the GPU's page", () => page.url().endsWith(`/gpu/${encodeURIComponent(worst.device)}`));
+    await page.goBack();
+
+    await nodes.stop("SIGKILL"); /* both are down: worse than anything */
+    await until("both are down", async () => (await words(page.locator("h1"))) === "2 critical, 2 warnings, 2 info");
+    const down = rows(page, "What is wrong").first();
+    assert.match(await words(down), /^‼\uFE0E? critical \S+ for .*has not been heard of/);
+    assert.equal(await words(tab(page)), "Alerts 6");
+
+    /* a hub that has just begun resolves nothing for two minutes: one that is over is put into its answer */
+    await page.route("**/api/v1/alerts?all", async (route) => {
+        const got = await (await route.fetch()).json();
+        const over = { ...got.rows.find((r) => r.rule === "first"), id: 1000, state: "resolved", resolved: Date.now() - 60000, since: Date.now() - 7860000 };
+        await route.fulfill({ json: { ...got, rows: [...got.rows, over] } });
+    });
+    await page.getByRole("button", { name: "show" }).click();
+    await until("what is over", async () => (await rows(page, "Resolved this week").count()) === 1);
+    assert.match(await words(rows(page, "Resolved this week")), /^i info sim\d:0 .*\d\d:\d\d, after 2 h 10 m/);
+    assert.equal(await words(tab(page)), "Alerts 6");
+    await looksRight(page, "alerts-dark");
+    await down.getByRole("link").click();
+    await until("the node's page", () => /\/node\/./.test(page.url()));
+    clean(page);
+});
+
+test("a member silences an alert with a reason and an end, and ends it; what is refused stays in the form", async (t) => {
+    const h = await watched(t);
+    await simulate(t, h, 1);
+    await until("both rules", async () => (await firing(h)) === 2);
+    const page = await open(t, h.url + "/alerts");
+    await logIn(t, page, h, "member", "--person", "kim");
+    const { place } = (await json(h.url + "/api/v1/alerts?rule=second")).rows[0];
+    await page.getByRole("button", { name: `silence second of ${place}` }).click();
+    assert.deepEqual(await Promise.all(["rule", "node", "for", "reason"].map((n) => dialog(page).locator(`[name=${n}]`).inputValue())), ["second", place, "4h", ""]);
+    await page.keyboard.type(`we know ${EVIL}`); /* the reason has the focus */
+    await dialog(page).getByRole("button", { name: "1 d" }).click();
+    await looksRight(page, "alerts-form");
+    await dialog(page).getByLabel("for how long", { exact: true }).first().fill("soon");
+    await dialog(page).getByRole("button", { name: "Silence" }).click();
+    assert.match(await words(dialog(page).getByRole("alert")), /'soon' is not a length of time/);
+    assert.equal(await dialog(page).locator("[name=reason]").inputValue(), `we know ${EVIL}`);
+    page.wrong = page.wrong.filter((w) => !w.includes("400")); /* the browser's own word on the refusal */
+    await dialog(page).getByRole("button", { name: "1 d" }).click();
+    await dialog(page).getByLabel("why").press("Enter");
+    await dialog(page).waitFor({ state: "detached" });
+    await until("it is silenced", async () => (await rows(page, "Silenced").count()) === 1);
+    assert.ok((await words(rows(page, "Silenced"))).includes("second · silenced by kim until "));
+    assert.equal(await words(page.locator("h1")), "1 info and 1 silenced");
+    assert.equal(await words(tab(page)), "Alerts 1");
+    const [silence] = (await json(h.url + "/api/v1/silences")).rows;
+    assert.deepEqual([silence.rule, silence.node, silence.by, silence.reason, silence.until - silence.created], ["second", place, "kim", `we know ${EVIL}`, 86400000]);
+    assert.equal(await page.locator("main img").count(), 0);
+    await looksRight(page, "alerts-silenced");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "alerts-silenced-narrow");
+    await page.getByRole("button", { name: `end the silence of second of ${place}` }).click();
+    await until("it is loud again", async () => (await words(tab(page))) === "Alerts 2");
+    assert.deepEqual((await json(h.url + "/api/v1/silences")).rows, []);
+
+    /* everything, by hand; then nobody any more */
+    await page.getByRole("button", { name: "silence something else" }).click();
+    await page.keyboard.type("*");
+    await dialog(page).getByLabel("why").fill("maintenance");
+    await page.context().clearCookies();
+    await dialog(page).getByRole("button", { name: "Silence" }).click();
+    assert.match(await words(dialog(page).getByRole("alert")), /token/);
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    assert.ok(page.wrong.every((w) => w.includes("401")), `${page.wrong}`);
+});
+
+test("which channels work, and why one does not; an admin tests them", async (t) => {
+    const dir = await folder(t);
+    const channels = `
+    - {name: told, when: "gpu:0", for: 0s, text: "{place} is told", channel: [bad]}
+channels:
+  good: {type: command, command: [/bin/true]}
+  bad: {type: command, command: [/bin/sh, -c, "echo '${EVIL}' >&2; exit 3"]}
+`;
+    await writeFile(path.join(dir, "muster.yaml"), CONFIG.replace("DOWN", "10m").trimEnd() + channels);
+    const h = await hub(t, { flags: ["--config", path.join(dir, "muster.yaml")] });
+    await simulate(t, h, 1);
+    const page = await open(t, h.url + "/alerts");
+    const row = (name) => page.getByRole("region", { name: "Channels", exact: true }).getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
+    await until("bad fails", async () => (await words(row("bad"))).includes("fails"));
+    assert.match(await words(row("good")), /^good command works 0$/);
+    assert.ok((await words(row("bad"))).includes(`the command ended with status 3: ${EVIL}`), await words(row("bad")));
+    assert.equal(await page.getByRole("button", { name: /^send a test/ }).count(), 0);
+    await looksRight(page, "alerts-channels");
+    await logIn(t, page, h, "admin");
+    await page.getByRole("button", { name: "send a test message through good" }).click();
+    await until("it is sent", async () => (await words(row("good"))).endsWith("test sent"));
+    await page.getByRole("button", { name: "send a test message through bad" }).click();
+    await until("it is said why not", async () => (await words(row("bad"))).includes("bad fails: the command ended with status 3"));
+    page.wrong = page.wrong.filter((w) => !w.includes("502"));
+    assert.equal(await page.locator("main img").count(), 0);
+    await looksRight(page, "alerts-channels-tested");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "alerts-channels-narrow");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "alerts-channels-narrow-dark");
+    clean(page);
+});

@@ -1,0 +1,317 @@
+/* Bookings: by two clicks from a free GPU, by dragging, on a phone, with the keyboard; refused ones lose nothing; beside the real use. */
+import assert from "node:assert/strict";
+import { clean, demo, file, hub, json, layoutProblems, looksRight, open, shot, simulate, test, token, until, words } from "../kit/lib.mjs";
+
+const HOUR = 3600000;
+const EVIL = ["Robert'); DROP TABLE", "<img onerror=boom()>"];
+
+let shared;
+/** One demo where names are typed; each test has GPUs of its own. */
+const theDemo = () => (shared ??= demo(file, "--bookings-auth", "open"));
+
+const cell = (page, node, index) => page.locator(`section[aria-label^="${node},"] [data-uuid]`).nth(index);
+const lane = (page, node, index) => page.getByRole("group", { name: `${node} GPU ${index}`, exact: true });
+const dialog = (page) => page.locator("dialog.book");
+const text = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+
+async function send(url, method, path, body) {
+    const r = await fetch(url + path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    return { status: r.status, body: await r.json() };
+}
+
+const booked = async (url, person) => (await json(`${url}/api/v1/bookings?me=${encodeURIComponent(person)}`)).rows.filter((b) => b.person === person);
+
+/** Midnight of tomorrow, of the browser's zone as of ours. */
+function tomorrow() {
+    const d = new Date();
+    return new Date(d.getFullYear(), d.getMonth(), d.getDate() + 1).getTime();
+}
+const day = (ms) => text(ms).slice(0, 10);
+
+/** A page that remembers this name, as after a first booking. */
+function openAs(t, url, person, options = {}) {
+    const localStorage = [{ name: "muster.person", value: person }];
+    return open(t, url, { ...options, context: { storageState: { cookies: [], origins: [{ origin: new URL(url).origin, localStorage }] } } });
+}
+
+test("a free GPU is booked by two clicks", async (t) => {
+    const { url } = await theDemo();
+    const page = await openAs(t, url, "kim");
+    await cell(page, "dgx2", 3).hover();
+    const before = Date.now();
+    await page.locator(".details").getByRole("button", { name: "book" }).click();
+    await dialog(page).waitFor();
+    assert.equal(await words(dialog(page).locator("h2")), "Book dgx2:3");
+    await looksRight(page, "book-form");
+    await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    assert.match(await words(page.locator(".said")), /^booked: dgx2:3 until /);
+    const [b] = await booked(url, "kim");
+    assert.deepEqual([b.where, b.person, b.state], ["dgx2:3", "kim", "active"]);
+    assert.ok(b.from >= before - 1000 && Math.abs(b.until - b.from - 4 * HOUR) <= 120000, `${b.from} ${b.until}`);
+
+    /* the cell says so by itself; of one that is booked for later, for how long it is free */
+    const later = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx2:5", from: Date.now() + 2 * HOUR, until: Date.now() + 3 * HOUR, comment: "a demo" });
+    assert.equal(later.status, 201);
+    await until("the cell", async () => (await words(cell(page, "dgx2", 3))) === "3 ◐ kim booked");
+    await page.mouse.move(2, 2);
+    await cell(page, "dgx2", 3).hover();
+    const details = page.locator(".details");
+    await until("who, until when", async () => (await details.count()) && /booked until [\w ]*\d\d:\d\d by kim/.test(await words(details)));
+    await until("the other cell", async () => /^5 ○ free for 1 h$/.test(await words(cell(page, "dgx2", 5))));
+    await page.mouse.move(2, 2);
+    await cell(page, "dgx2", 5).hover();
+    await until("who, from when", async () => (await details.count()) && /booked from [\w ]*\d\d:\d\d by lee \(a demo\)/.test(await words(details)));
+    await looksRight(page, "now-booked");
+});
+
+test("who has not been asked for a name yet is asked once; Enter books", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    await cell(page, "dgx2", 4).hover();
+    await page.locator(".details").getByRole("button", { name: "book" }).click();
+    await page.waitForFunction(() => document.activeElement?.name === "person");
+    await page.keyboard.type("new hand");
+    await page.keyboard.press("Enter");
+    await dialog(page).waitFor({ state: "detached" });
+    assert.equal((await booked(url, "new hand"))[0].where, "dgx2:4");
+    await page.goto(url + "/bookings");
+    await lane(page, "dgx2", 5).getByRole("button").first().click();
+    await dialog(page).waitFor();
+    assert.equal(await dialog(page).getByLabel("who").inputValue(), "new hand");
+    clean(page);
+});
+
+test("dragging books, moves an end, and gives way to what is booked; keys do the same", async (t) => {
+    const { url } = await theDemo();
+    const from = tomorrow();
+    const page = await openAs(t, `${url}/bookings?days=1&from=${day(from)}`, "ana");
+    await lane(page, "dgx3", 0).waitFor();
+    const track = async (i) => lane(page, "dgx3", i).locator(".book-track").boundingBox();
+    const a = await track(0);
+    const b = await track(2);
+    const at = (hour) => a.x + (a.width * hour) / 24;
+    await page.mouse.move(at(6) + 1, a.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(at(8), a.y + 12, { steps: 3 });
+    await page.mouse.move(at(12), b.y + 10, { steps: 3 });
+    await shot(page, "book-drag");
+    await page.mouse.up();
+    await dialog(page).waitFor();
+    assert.equal(await words(dialog(page).locator("h2")), "Book dgx3:0,1,2");
+    assert.equal(await dialog(page).getByLabel("from").inputValue(), text(from + 6 * HOUR));
+    assert.equal(await dialog(page).getByLabel("until").inputValue(), text(from + 12 * HOUR));
+    await dialog(page).getByLabel("what for").fill("ablations");
+    await page.keyboard.press("Enter");
+    await dialog(page).waitFor({ state: "detached" });
+    const mine = async () => (await booked(url, "ana"))[0];
+    assert.deepEqual([(await mine()).where, (await mine()).from, (await mine()).until], ["dgx3:0,1,2", from + 6 * HOUR, from + 12 * HOUR]);
+
+    /* its end, to the right: no further than what comes next */
+    const next = await send(url, "POST", "/api/v1/bookings", { person: "tom", gpus: "dgx3:1", from: from + 15 * HOUR, until: from + 17 * HOUR });
+    assert.equal(next.status, 201);
+    await page.reload();
+    const bar = lane(page, "dgx3", 1).locator(".booking.mine");
+    const drag = async (grip, hour) => {
+        await bar.waitFor();
+        const g = await bar.locator(`[data-grip=${grip}]`).boundingBox();
+        await page.mouse.move(g.x + g.width / 2, g.y + 4);
+        await page.mouse.down();
+        await page.mouse.move(at(hour) - 10, g.y + 4, { steps: 3 });
+        await page.mouse.move(at(hour), g.y + 4);
+        await page.mouse.up();
+    };
+    await lane(page, "dgx3", 1).locator(".booking").getByText("tom").waitFor();
+    await drag("until", 20);
+    await until("it reaches the next one", async () => (await mine()).until === from + 15 * HOUR);
+    await until("it is shown", async () => (await bar.getAttribute("aria-label")).includes("(9 h)".replace(" ", "\u00a0")));
+    await drag("until", 11);
+    await until("it is shorter", async () => (await mine()).until === from + 11 * HOUR);
+    await drag("from", 8);
+    await until("it begins later", async () => (await mine()).from === from + 8 * HOUR);
+    assert.equal((await mine()).until, from + 11 * HOUR);
+
+    /* keys */
+    await until("it is shown", async () => (await bar.getAttribute("aria-label")).includes("(3 h)".replace(" ", "\u00a0")));
+    await bar.focus();
+    await page.keyboard.press("Shift+ArrowRight");
+    await until("a quarter more", async () => (await mine()).until === from + 11.25 * HOUR);
+    await bar.focus();
+    await page.keyboard.press("Enter");
+    await dialog(page).waitFor();
+    await dialog(page).getByLabel("what for").fill("");
+    await dialog(page).getByLabel("what for").fill("ablations, again");
+    await dialog(page).getByRole("button", { name: "Save" }).click();
+    await until("the new words", async () => (await mine()).comment === "ablations, again");
+    await dialog(page).waitFor({ state: "detached" });
+
+    /* a click on somebody else's says whose it is and offers no change */
+    await lane(page, "dgx3", 1).locator(".booking").getByText("tom").click();
+    assert.match(await words(dialog(page)), /^dgx3:1 booked by tom, .* Back$/);
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+
+    await bar.click();
+    await dialog(page).getByRole("button", { name: "Cancel the booking" }).click();
+    await until("it is gone", async () => !(await booked(url, "ana")).length);
+    await bar.waitFor({ state: "detached" });
+    clean(page);
+});
+
+test("with the keyboard alone: to a GPU, book it, back", async (t) => {
+    const { url } = await theDemo();
+    const page = await openAs(t, `${url}/bookings`, "joe");
+    await lane(page, "dgx1", 0).getByRole("button").first().focus();
+    for (let i = 0; i < 8; i++) await page.keyboard.press("ArrowDown"); /* eight of dgx1, then dgx2:0 */
+    await page.keyboard.press("Enter");
+    await dialog(page).waitFor();
+    assert.equal(await words(dialog(page).locator("h2")), "Book dgx2:0");
+    await page.keyboard.press("Enter"); /* the button has the focus */
+    await dialog(page).waitFor({ state: "detached" });
+    assert.equal((await booked(url, "joe"))[0].where, "dgx2:0");
+    assert.ok(await lane(page, "dgx2", 0).getByRole("button").first().evaluate((e) => e === document.activeElement)); /* back where one was */
+    clean(page);
+});
+
+test("on a phone: tap a row, a form, done; tap it again to release it", async (t) => {
+    const { url } = await theDemo();
+    const page = await openAs(t, `${url}/bookings`, "mia", { width: 390, height: 844, touch: true });
+    const row = lane(page, "dgx2", 1);
+    await row.waitFor();
+    await looksRight(page, "bookings-phone");
+    await row.getByRole("button").first().tap();
+    await dialog(page).waitFor();
+    await looksRight(page, "book-form-phone");
+    await dialog(page).getByRole("button", { name: "1 h", exact: true }).tap();
+    await dialog(page).getByRole("button", { name: "Book 1 GPU" }).tap();
+    await dialog(page).waitFor({ state: "detached" });
+    const [b] = await booked(url, "mia");
+    assert.equal(b.where, "dgx2:1");
+    assert.ok(b.until - b.from <= HOUR && b.until - b.from > HOUR - 120000);
+    await row.locator(".booking.mine").tap();
+    await dialog(page).getByRole("button", { name: "Release now" }).tap();
+    await until("it is free again", async () => !(await booked(url, "mia")).length);
+    clean(page);
+});
+
+test("what is refused says why and stays in the form", async (t) => {
+    const { url } = await theDemo();
+    const from = tomorrow() + 24 * HOUR;
+    const page = await openAs(t, `${url}/bookings?days=1&from=${day(from)}`, "kim");
+    const row = lane(page, "dgx4", 2);
+    await row.waitFor();
+    const { width } = await row.locator(".book-track").boundingBox();
+    await row.locator(".book-track").click({ position: { x: width / 2 + 2, y: 12 } }); /* noon */
+    await dialog(page).waitFor();
+    await dialog(page).getByLabel("what for").fill("a long sentence that nobody wants to type again");
+    const other = await send(url, "POST", "/api/v1/bookings", { person: "lee", gpus: "dgx4:2", from: from + 10 * HOUR, until: from + 13 * HOUR });
+    assert.equal(other.status, 201);
+    await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
+    assert.match(await words(dialog(page).getByRole("alert")), /^dgx4:2 is booked by lee .*until .* 13:00$/);
+    assert.equal(await dialog(page).getByLabel("what for").inputValue(), "a long sentence that nobody wants to type again");
+    assert.ok(page.wrong.every((w) => w.includes("409")), page.wrong.join("\n")); /* the browser's own word on it */
+    page.wrong = [];
+    await looksRight(page, "book-refused");
+    await dialog(page).getByLabel("from").fill(text(from + 13 * HOUR));
+    await dialog(page).getByLabel("until").fill(text(from + 15 * HOUR));
+    await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    assert.ok((await booked(url, "kim")).some((b) => b.where === "dgx4:2" && b.comment.startsWith("a long sentence")));
+    clean(page);
+});
+
+test("any that are free: so many of a model", async (t) => {
+    const { url } = await theDemo();
+    const page = await openAs(t, `${url}/bookings`, "raj");
+    await page.getByRole("button", { name: "book GPUs" }).click();
+    await dialog(page).getByLabel("how many").fill("2");
+    await dialog(page).getByLabel("model").selectOption({ label: "NVIDIA H200" });
+    await dialog(page).getByRole("button", { name: "another time" }).click();
+    await dialog(page).getByLabel("from").fill(text(tomorrow() + 50 * HOUR));
+    await dialog(page).getByRole("button", { name: "1 d" }).click();
+    await dialog(page).getByRole("button", { name: "Book 2 GPUs" }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    const [b] = await booked(url, "raj");
+    assert.equal(b.devices.length, 2);
+    assert.equal(b.until - b.from, 24 * HOUR);
+    clean(page);
+});
+
+test("a booking and the real use are shown together, and names are just names", async (t) => {
+    const { url } = await theDemo();
+    for (const [person, gpus, comment] of [["lee", "dgx1:0", ""], [EVIL[0], "dgx2:2", EVIL[1]], [EVIL[1], "dgx1:3", EVIL[0]]]) {
+        const made = await send(url, "POST", "/api/v1/bookings", { person, gpus, for: "6h", comment });
+        assert.equal(made.status, 201, JSON.stringify(made.body));
+    }
+    const page = await open(t, url + "/bookings", { width: 1600, height: 1000 });
+    await page.exposeFunction("boom", () => page.wrong.push("a name was run"));
+    await lane(page, "dgx1", 0).locator(".booking.active").waitFor();
+    assert.equal(await words(lane(page, "dgx1", 0).locator(".booking.active em")), "used by kim");
+    assert.match(await lane(page, "dgx2", 2).locator(".booking.active").getAttribute("aria-label"), /^dgx2:2 booked by Robert'\); DROP TABLE, .*: <img onerror=boom\(\)>; booked but unused$/);
+    await lane(page, "dgx1", 0).locator(".used.not-theirs").first().waitFor({ state: "attached" });
+    assert.match(await lane(page, "dgx1", 0).locator(".used.not-theirs").first().getAttribute("title"), /^used by kim .*while booked by lee$/);
+    const list = page.locator(".book-list");
+    for (const name of EVIL) assert.ok((await words(list)).includes(name));
+    assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script").length), 0);
+    for (const [width, height] of [[1600, 1000], [390, 844]])
+        for (const colorScheme of ["light", "dark"]) {
+            await page.setViewportSize({ width, height });
+            await page.emulateMedia({ colorScheme });
+            await looksRight(page, `bookings-${width}-${colorScheme}`);
+        }
+    await page.goto(url + "/bookings?days=14");
+    await lane(page, "dgx1", 0).locator(".booking.active").waitFor();
+    await looksRight(page, "bookings-2-weeks");
+    const ics = await page.getByRole("link", { name: /ICS/ }).getAttribute("href");
+    assert.ok((await (await fetch(url + ics)).text()).startsWith("BEGIN:VCALENDAR"));
+    clean(page);
+});
+
+test("with tokens: who is not logged in is told so; a member books for himself; an admin for anybody", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 2, "--gpus", 2);
+    const page = await open(t, h.url + "/bookings");
+    await page.locator(".book-name").first().click();
+    await dialog(page).waitFor();
+    assert.match(await words(dialog(page)), /Booking takes a token: log in first/);
+    assert.ok(await dialog(page).getByRole("button", { name: "Book 1 GPU" }).isDisabled());
+    await looksRight(page, "book-log-in");
+    await dialog(page).getByRole("link", { name: "log in" }).click();
+    await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
+    await page.keyboard.press("Enter");
+    await page.locator(".book-name").first().click();
+    await dialog(page).waitFor();
+    assert.match(await words(dialog(page)), /for kim/);
+    await dialog(page).getByRole("button", { name: "Book 1 GPU" }).click();
+    await page.locator(".calendar .booking.mine").waitFor();
+    clean(page);
+});
+
+test("200 nodes come folded; unfolded, only what is near the window exists", async (t) => {
+    const h = await hub(t, { flags: ["--bookings-auth", "open"] });
+    await simulate(t, h, 200);
+    for (let i = 1; i <= 40; i++) assert.equal((await send(h.url, "POST", "/api/v1/bookings", { person: `p${i % 7}`, gpus: `sim${i}:${i % 8},${(i + 3) % 8}`, for: `${i}h` })).status, 201);
+    const page = await open(t, h.url + "/bookings", { width: 1600, height: 1000 });
+    await until("the nodes", async () => (await page.locator(".book-head").count()) > 30);
+    await page.locator(".folded i").first().waitFor({ state: "attached" });
+    assert.equal(await page.locator(".book-row").count(), 0);
+    assert.ok((await page.locator(".book-head").count()) < 120);
+    await looksRight(page, "bookings-200");
+    await page.getByRole("button", { name: /sim2 / }).click();
+    await lane(page, "sim2", 7).waitFor();
+    assert.equal(await page.locator(".book-row").count(), 8);
+    await page.getByRole("button", { name: "unfold all" }).click();
+    await until("rows", async () => (await page.locator(".book-row").count()) > 8);
+    assert.ok((await page.locator(".book-row").count()) < 150);
+    await shot(page, "bookings-200-unfolded");
+    assert.deepEqual(await layoutProblems(page), []);
+    clean(page);
+});
+
+test("nothing at all is said, not an empty calendar", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/bookings");
+    await page.getByText("Add the first one").waitFor();
+    await page.getByRole("heading", { name: "nothing is booked now" }).waitFor();
+    await looksRight(page, "bookings-none");
+});

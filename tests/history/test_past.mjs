@@ -1,0 +1,159 @@
+/* A GPU and a node: charts of any stretch of time, who was on it, facts, events; and the way there in two clicks. */
+import assert from "node:assert/strict";
+import { clean, folder, hub, json, looksRight, open, run, simulate, test, until, words } from "../kit/lib.mjs";
+
+const MUSTER = `${process.env.MUSTER_BIN ?? "build"}/muster`;
+
+/** A hub with nine days of two nodes, and the same nodes live. */
+async function withPast(t) {
+    const dir = await folder(t);
+    await run(t, MUSTER, "simulate", "--quiet", "--backfill", "9d", "--every", "60s", "--nodes", 2, "--gpus", 4, "--data", dir);
+    const h = await hub(t, { dir });
+    await simulate(t, h, 2, "--gpus", 4);
+    h.nodes = (await json(h.url + "/api/v1/state")).nodes;
+    return h;
+}
+
+/** How many pixels of a chart are not background. */
+const ink = (page, title) =>
+    page.locator("figure.chart", { has: page.locator(".name", { hasText: new RegExp(`^${title}$`) }) }).locator("canvas").evaluate((c) => {
+        const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+        let n = 0;
+        for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+        return n;
+    });
+
+test("the last week of a GPU: two clicks", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, h.url, { height: 1200 });
+    await page.locator(".cell").first().click();
+    await page.waitForSelector("figure.chart canvas");
+    await page.getByRole("button", { name: "1w" }).click();
+    await page.getByText("one point per 30 minutes").waitFor();
+    for (const title of ["util", "mem used", "power", "temp"]) assert.ok((await ink(page, title)) > 2000, `${title} is drawn`);
+    assert.match(await words(page.locator(".lanes")), /^who was on it \w+/);
+    assert.ok((await page.locator(".track i").count()) > 5);
+    assert.equal(new URL(page.url()).searchParams.get("range"), "1w");
+    await looksRight(page, "gpu-week");
+    await page.setViewportSize({ width: 390, height: 1400 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "gpu-week-narrow-dark");
+});
+
+test("dragging over one chart zooms all, the URL says so, and back goes back", async (t) => {
+    const h = await withPast(t);
+    const { uuid } = h.nodes[0].devices[0];
+    const page = await open(t, `${h.url}/gpu/${uuid}?range=1w`, { height: 1200 });
+    const over = page.locator(".u-over").first();
+    await over.waitFor();
+    const b = await over.boundingBox();
+    await page.mouse.move(b.x + b.width * 0.25, b.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(b.x + b.width * 0.5, b.y + 20, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForURL(/from=\d+&to=\d+/);
+    const q = new URL(page.url()).searchParams;
+    const span = Number(q.get("to")) - Number(q.get("from"));
+    assert.ok(Math.abs(span - 7 * 86400000 / 4) < 3600000 * 2, `${span}`);
+    await page.getByText("one point per 10 minutes").waitFor(); /* finer than the week's */
+    await page.reload(); /* a link reproduces the view */
+    await page.getByText("one point per 10 minutes").waitFor();
+    await page.goBack();
+    await page.getByText("one point per 30 minutes").waitFor();
+    clean(page);
+});
+
+test("the cursor is shared: every chart tells of the same moment", async (t) => {
+    const h = await withPast(t);
+    const { uuid } = h.nodes[0].devices[0];
+    const page = await open(t, `${h.url}/gpu/${uuid}?range=1d`, { height: 1200 });
+    const over = page.locator(".u-over").first();
+    await over.waitFor();
+    const b = await over.boundingBox();
+    await page.mouse.move(b.x + b.width / 3, b.y + 30);
+    const moments = await until("a moment in each chart", async () => {
+        const v = await page.locator("figure.chart .values .dim").allInnerTexts();
+        return v.length === 4 && v;
+    });
+    assert.equal(new Set(moments).size, 1, `${moments}`);
+    clean(page);
+});
+
+test("the right edge is live", async (t) => {
+    const h = await withPast(t);
+    const { uuid } = h.nodes[0].devices[0];
+    const page = await open(t, `${h.url}/gpu/${uuid}`, { height: 1200 });
+    await page.locator(".u-over").first().waitFor();
+    const value = () => words(page.locator("figure.chart", { hasText: "power" }).locator(".value"));
+    const first = await value();
+    await until("another value of power", async () => (await value()) !== first);
+    clean(page);
+});
+
+test("a node: a line per GPU, its own metrics, facts, processes, what happened", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, `${h.url}/node/${h.nodes[0].name}?range=1d`, { height: 1600 });
+    await page.waitForSelector("figure.chart canvas");
+    assert.equal(await page.locator(".cell").count(), 4);
+    assert.equal(await page.locator("figure.chart").first().locator(".value").count(), 4);
+    assert.ok((await ink(page, "cpu")) > 1000);
+    assert.match(await words(page.locator("aside")), /RAM [\d.]+ GiB of .* driver [\d.]+/);
+    await looksRight(page, "node");
+    await page.setViewportSize({ width: 390, height: 1600 });
+    await looksRight(page, "node-narrow");
+});
+
+test("any metric can be drawn, and a time with nothing in it says so", async (t) => {
+    const h = await withPast(t);
+    const { uuid } = h.nodes[0].devices[0];
+    const page = await open(t, `${h.url}/gpu/${uuid}`, { height: 1200 });
+    await page.waitForSelector("figure.chart canvas");
+    await page.locator(".pick summary").click();
+    await page.getByLabel("clock sm", { exact: true }).check();
+    await page.locator("figure.chart", { hasText: "clock sm" }).waitFor();
+    assert.match(page.url(), /m=util%2Cmem_used%2Cpower%2Ctemp%2Cclock_sm/);
+    await looksRight(page, "gpu-metrics");
+    await page.goto(`${h.url}/gpu/${uuid}?from=1500000000000&to=1500003600000`);
+    await page.getByText("Nothing is stored of this time").waitFor();
+    await looksRight(page, "gpu-nothing");
+});
+
+test("the whole cluster as it was: the slider, the URL, play, and back to now", async (t) => {
+    const h = await withPast(t);
+    const page = await open(t, h.url);
+    await page.waitForSelector(".cell");
+    await page.getByText("time travel").click();
+    await page.waitForSelector(".use-strip path");
+    const slider = page.getByLabel("Moment shown");
+    await slider.evaluate((el) => {
+        el.value = Number(el.max) - 6 * 3600000;
+        el.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await page.getByText("as it was on").waitFor();
+    const at = Number(new URL(page.url()).searchParams.get("at"));
+    const then = await json(`${h.url}/api/v1/state?at=${at}`);
+    const free = then.nodes.flatMap((n) => n.devices).filter((d) => d.state === "free").length;
+    assert.match(await words(page.locator("h1")), new RegExp(`^${free || "none"} of 8 free`));
+    await looksRight(page, "travel");
+    await page.reload(); /* a link reproduces the view */
+    await page.getByText("as it was on").waitFor();
+    await page.getByRole("button", { name: "play" }).click();
+    await until("play goes on", () => Number(new URL(page.url()).searchParams.get("at")) > at);
+    await page.getByRole("button", { name: "pause" }).click();
+    await page.mouse.move(1, 1); /* off the GPUs: they tell about themselves when pointed at */
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "travel-narrow");
+    await page.getByRole("button", { name: "back to now" }).click();
+    await until("now again", async () => !page.url().includes("at=") && (await page.locator(".banner.past").count()) === 0);
+    clean(page);
+});
+
+test("a GPU and a node nobody knows are said to be unknown", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/node/nowhere");
+    await page.getByText("There is no node called nowhere").waitFor();
+    await looksRight(page, "node-unknown");
+    await page.goto(h.url + "/events");
+    await page.getByText("nothing in this time").waitFor();
+    await looksRight(page, "events-none");
+});

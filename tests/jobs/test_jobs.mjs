@@ -1,0 +1,43 @@
+/* Jobs beside the charts of a GPU and of a node: a lane each, with its parts. */
+import assert from "node:assert/strict";
+import { clean, hub, json, looksRight, open, simulate, test, token, until, words } from "../kit/lib.mjs";
+
+test("a Dask job and its dags stand under the charts, and nothing where there was none", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 1, "--gpus", 2);
+    const [node] = await until("the node", async () => (await json(h.url + "/api/v1/state")).nodes.filter((n) => n.devices.length === 2));
+    const [first, second] = node.devices;
+    const admin = await token(t, h, "admin");
+    const post = async (body) => {
+        const r = await fetch(h.url + "/api/v1/jobs", { method: "POST", headers: { Authorization: `Bearer ${admin}` }, body: JSON.stringify({ kind: "dask", person: "kim", ...body }) });
+        assert.equal(r.status, 201);
+        return r.json();
+    };
+    const now = Date.now();
+    const job = await post({ name: "etl job 0", devices: [first.uuid], start: now - 40 * 60000 });
+    for (let i = 0; i < 3; i++) await post({ name: `etl job 0 dag ${i}`, parent: job.id, devices: [first.uuid], start: now - (40 - 10 * i) * 60000, end: now - (31 - 10 * i) * 60000 });
+    await post({ name: "from long ago", devices: [first.uuid], start: now - 30 * 3600000, end: now - 29 * 3600000 });
+
+    const page = await open(t, `${h.url}/gpu/${first.uuid}`, { height: 1400 });
+    const jobs = page.locator(".joblanes");
+    await jobs.waitFor();
+    assert.equal(await words(jobs), "jobs etl job 0");
+    assert.match(await jobs.locator(".track").first().getAttribute("aria-label"), /^etl job 0 \(dask, kim\) from .*: still running$/);
+    assert.equal(await jobs.locator(".track.parts i").count(), 3);
+    const bar = await jobs.locator(".track").first().locator("i").boundingBox();
+    const track = await jobs.locator(".track").first().boundingBox();
+    assert.ok(Math.abs(bar.width / track.width - 40 / 60) < 0.02, `${bar.width / track.width}`);
+    await looksRight(page, "gpu-jobs");
+    await page.setViewportSize({ width: 390, height: 1400 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "gpu-jobs-narrow-dark");
+
+    await page.goto(`${h.url}/node/${node.id}`);
+    await page.locator(".joblanes").waitFor();
+    assert.equal(await words(page.locator(".joblanes")), "jobs etl job 0");
+
+    await page.goto(`${h.url}/gpu/${second.uuid}`);
+    await page.locator(".lanes").waitFor();
+    assert.equal(await page.locator(".joblanes").count(), 0);
+    clean(page);
+});

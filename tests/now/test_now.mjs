@@ -1,0 +1,353 @@
+/* Now: which GPU is free without a click, who holds one with one hover, filters, places that stay, every kind of cluster. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { clean, demo, file, folder, hub, json, layoutProblems, looksRight, open, run, shot, simulate, start, test, token, TOP, until, words } from "../kit/lib.mjs";
+
+let shared;
+/** One demo for all tests that only look. */
+const theDemo = () => (shared ??= demo(file));
+
+const heading = (page) => words(page.locator("h1"));
+const cell = (page, node, index) => page.locator(`section[aria-label^="${node},"] [data-uuid]`).nth(index);
+
+test("which GPU is free: no click", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await page.waitForSelector(".cell");
+    assert.match(await heading(page), /^\d+ of 48 free: \d+ on dgx/);
+    assert.match(await words(page.locator(".counts")), /^○ \d+ free ◐ \d+ held .*● \d+ busy ◌ 8 stale ✕ 8 hung 6 nodes/);
+    assert.equal(await page.locator(".cell").count(), 48);
+    assert.match(await cell(page, "dgx1", 0).getAttribute("aria-label"), /^GPU 0: busy, kim, \d+\s% used, memory \d+\s% full$/);
+    await looksRight(page, "now-1280-light");
+});
+
+test("it is right on a wide screen, on a phone, in the dark, as rows, cards and tiles", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url, { width: 1920, height: 1080 });
+    for (const layout of ["rows", "cards", "tiles"]) {
+        await page.goto(`${url}/?layout=${layout}`);
+        await page.waitForSelector(layout === "tiles" ? ".dot" : ".cell");
+        for (const [width, height] of [[1920, 1080], [390, 844]])
+            for (const colorScheme of ["light", "dark"]) {
+                await page.setViewportSize({ width, height });
+                await page.emulateMedia({ colorScheme });
+                await looksRight(page, `now-${layout}-${width}-${colorScheme}`);
+            }
+    }
+});
+
+test("who holds it and since when: one hover", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await cell(page, "dgx1", 4).hover();
+    const details = page.locator(".details");
+    await details.waitFor();
+    const text = await words(details);
+    assert.match(text, /dgx1 · GPU 4 NVIDIA H200 ◐ (held|busy) by lee for \d+ h/);
+    assert.match(text, /user program memory for lee \S+ [\d.]+ GiB \d+ h/);
+    assert.match(text, /utilisation \d+ % memory [\d.]+ GiB of [\d.]+ GiB temperature \d+ °C power \d+ W of \d+ W/);
+    assert.match(text, /\d+ s old/);
+    await looksRight(page, "now-hover");
+    await cell(page, "dgx5", 0).hover();
+    await until("the hung one", async () => (await words(details)).includes("hung: driver does not answer for"));
+    assert.match(await words(details), /when last seen:/);
+    await page.mouse.move(2, 2);
+    await details.waitFor({ state: "detached" });
+    clean(page);
+});
+
+test("a free GPU says how to take it", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await cell(page, "dgx2", 3).hover();
+    const details = page.locator(".details");
+    await until("how to take it", async () => (await details.count()) && (await words(details)).includes("CUDA_VISIBLE_DEVICES=3"));
+    assert.match(await words(details), /○ free for \d+/);
+    clean(page);
+});
+
+test("a finger taps to be told; the panel has the way on", async (t) => {
+    const page = await open(t, (await theDemo()).url, { width: 390, height: 844, touch: true });
+    await cell(page, "dgx1", 0).tap();
+    const details = page.locator(".details");
+    await details.waitFor();
+    assert.match(await words(details), /busy by kim for/);
+    assert.equal(new URL(page.url()).pathname, "/");
+    await looksRight(page, "now-tap");
+    await details.getByRole("button", { name: "close" }).tap();
+    await details.waitFor({ state: "detached" });
+    clean(page);
+});
+
+test("a filter is the hub's: what fits stays, an error is marked and takes nothing away, the link reproduces it", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    await page.waitForSelector(".cell");
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "filter");
+    await page.keyboard.type("user:kim");
+    await until("kim's alone", async () => (await page.locator(".cell").count()) === 4);
+    assert.match(await heading(page), /^4 of 48 match, 0 free$/);
+    assert.equal(new URL(page.url()).searchParams.get("filter"), "user:kim");
+    await page.keyboard.type(" mem>much");
+    const error = page.locator("#filter-error");
+    await error.waitFor();
+    assert.match(await words(error), /expected a size such as 40G/);
+    assert.equal(await words(error.locator("mark")), "m");
+    assert.equal(await page.locator(".cell").count(), 4); /* what was there stays */
+    page.wrong = page.wrong.filter((w) => !w.includes("400")); /* the browser's own word on the refusal */
+    await looksRight(page, "now-filter-error");
+    await page.keyboard.press("Escape");
+    await until("all of them", async () => (await page.locator(".cell").count()) === 48);
+    await page.goto(url + "/?filter=hung&sort=free&group=model&layout=cards");
+    await until("the hung ones", async () => (await page.locator(".card .cell").count()) === 8);
+    assert.equal(await page.locator("#filter").inputValue(), "hung");
+    assert.match(await words(page.locator(".group")), /^H200 0 of 8 free on 1 node$/);
+    await page.goto(url + "/?filter=user:nobody");
+    await page.getByText("The filter matches nothing").waitFor();
+    await looksRight(page, "now-no-match");
+    await page.getByRole("link", { name: "Show all GPUs" }).click();
+    await until("all of them again", async () => (await page.locator(".cell").count()) === 48);
+    await page.locator(".count.free").click();
+    await until("the free ones", async () => new URL(page.url()).searchParams.get("filter") === "free" && /match/.test(await heading(page)));
+    clean(page);
+});
+
+test("sort, group and layout are in the URL; the layout is remembered", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url);
+    await page.waitForSelector(".cell");
+    const names = () => page.locator(".node .name").allInnerTexts();
+    assert.deepEqual(await names(), ["dgx1", "dgx2", "dgx3", "dgx4", "dgx5", "dgx6"]);
+    await page.locator("select[name=sort]").selectOption("free");
+    assert.deepEqual((await names()).slice(0, 2), ["dgx2", "dgx4"]);
+    await page.locator("select[name=group]").selectOption("model");
+    assert.match(await words(page.locator(".group")), /^H200 \d+ of 48 free on 6 nodes$/);
+    await page.locator("select[name=layout]").selectOption("tiles");
+    await page.waitForSelector(".dot");
+    assert.equal(new URL(page.url()).search, "?sort=free&group=model&layout=tiles");
+    await page.goto(url);
+    await page.waitForSelector(".dot");
+    clean(page);
+});
+
+test("everything is within reach of the keyboard", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await page.waitForSelector(".cell");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await looksRight(page, "now-help");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await cell(page, "dgx1", 0).focus();
+    for (const [key, node, index] of [["ArrowRight", "dgx1", 1], ["ArrowDown", "dgx2", 1], ["ArrowDown", "dgx3", 1], ["ArrowLeft", "dgx3", 0], ["ArrowUp", "dgx2", 0]]) {
+        await page.keyboard.press(key);
+        assert.ok(await cell(page, node, index).evaluate((c) => c === document.activeElement), `${key} to ${node}:${index}`);
+    }
+    const details = page.locator(".details");
+    await until("focus tells as hovering does", async () => (await details.count()) && (await words(details)).startsWith("dgx2 · GPU 0"));
+    await page.keyboard.press("Escape");
+    await details.waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    await until("the GPU's page", () => new URL(page.url()).pathname.startsWith("/gpu/"));
+    await page.keyboard.press("g");
+    await page.keyboard.press("n");
+    await page.waitForSelector(".cell");
+    assert.equal(new URL(page.url()).pathname, "/");
+    clean(page);
+});
+
+test("light and dark can be switched, and stay so", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await page.waitForSelector(".cell");
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await background();
+    const button = page.getByRole("button", { name: /^Colours/ });
+    await button.click(); /* from the system's to light */
+    assert.equal(await background(), light);
+    await button.click();
+    const dark = await background();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await page.waitForSelector(".cell");
+    assert.equal(await background(), dark);
+    clean(page);
+});
+
+test("nothing moves for those who ask for that; on paper it is a table", async (t) => {
+    const page = await open(t, (await theDemo()).url, { context: { reducedMotion: "reduce" } });
+    await page.waitForSelector(".bar i");
+    assert.equal(await page.locator(".bar i").first().evaluate((b) => getComputedStyle(b).transitionDuration), "0s");
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator("#print tbody tr").count(), 48);
+    assert.ok(!(await page.locator("#app").isVisible()));
+    assert.match(await words(page.locator("#print tbody tr").first()), /^dgx1 0 NVIDIA H200 busy kim \d+ % [\d.]+ GiB [\d.]+ GiB$/);
+    await shot(page, "now-print");
+    assert.deepEqual(await layoutProblems(page), []);
+    clean(page);
+});
+
+test("without nodes it says how to add one, and the first one appears by itself", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url);
+    await page.getByText("Add the first one").waitFor();
+    assert.equal(await heading(page), "no nodes yet");
+    assert.match(await words(page.locator("main")), new RegExp(`curl -fsS ${h.url}/install \\| sh -s -- TOKEN`));
+    await looksRight(page, "now-none");
+    await simulate(t, h, 2, "--gpus", 2);
+    await until("both", async () => (await page.locator(".cell").count()) === 4);
+    assert.match(await heading(page), /of 4 free/);
+    await looksRight(page, "now-two");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await looksRight(page, "now-two-390");
+});
+
+test("a hub that goes away is missed and found again", async (t) => {
+    const h = await hub(t);
+    const sim = await simulate(t, h, 2);
+    const page = await open(t, h.url);
+    await until("16 GPUs", async () => (await page.locator(".cell").count()) === 16);
+    await h.p.stop();
+    const lost = page.getByRole("alert");
+    await lost.waitFor();
+    assert.match(await words(lost), /^connection lost, data is \d+ s old \(.+; trying again\)$/);
+    assert.equal(await page.locator(".cell").count(), 16);
+    await until("it gets older", async () => !/ 0 s old/.test(await words(lost)));
+    await shot(page, "now-lost");
+    await hub(t, { dir: h.dir, port: h.port });
+    await lost.waitFor({ state: "detached" });
+    await until("16 GPUs again", async () => (await page.locator(".cell").count()) === 16);
+    await sim.stop();
+    assert.ok(page.wrong.every((w) => /ERR_|Failed to load resource/.test(w)), page.wrong.join("\n"));
+});
+
+test("200 nodes fill a screen with marks; as rows only what is near the window exists", async (t) => {
+    const h = await hub(t);
+    await simulate(t, h, 200);
+    const page = await open(t, h.url, { width: 1920, height: 1080 });
+    await until("1600 marks", async () => (await page.locator(".dot").count()) === 1600);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight));
+    await looksRight(page, "now-200");
+    await page.goto(h.url + "/?layout=rows");
+    await page.waitForSelector(".cell");
+    assert.ok((await page.locator(".row").count()) < 80);
+    await shot(page, "now-200-rows");
+    assert.deepEqual(await layoutProblems(page), []);
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+    await page.locator('section[aria-label^="sim200,"]').waitFor();
+    await shot(page, "now-200-rows-end");
+    assert.deepEqual(await layoutProblems(page), []);
+    const place = () => page.locator('section[aria-label^="sim190,"]').evaluate((s) => s.getBoundingClientRect().top);
+    const before = await place();
+    const version = (await json(h.url + "/api/v1/state?node=sim190")).version;
+    await until("news", async () => (await json(h.url + "/api/v1/state?node=sim190")).version > version);
+    assert.equal(await place(), before);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("#print tbody tr").count(), 1600);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(h.url + "/?layout=rows");
+    await page.waitForSelector(".cell");
+    await shot(page, "now-200-390");
+    assert.deepEqual(await layoutProblems(page), []);
+    clean(page);
+});
+
+test("a node that was replaced by its next news is let go", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await page.waitForSelector(".cell");
+    const first = await page.evaluateHandle(async () => {
+        const { live } = await import("/assets/live.js");
+        const began = live.nodes[0].version; /* what was there at the start, hooks may hold; not what came later */
+        while (live.nodes[0].version < began + 2) await new Promise((go) => setTimeout(go, 50));
+        const n = live.nodes[0];
+        return { live, id: n.id, ref: new WeakRef(n), version: n.version };
+    });
+    await until("news", () => page.evaluate((f) => f.live.nodes[0].version > f.version + 2, first));
+    await until("it is gone", async () => {
+        await page.requestGC();
+        return page.evaluate((f) => !f.ref.deref(), first);
+    });
+});
+
+test("what changes between a first rendering and its effect is not missed", async (t) => {
+    const page = await open(t, (await theDemo()).url);
+    await page.waitForSelector(".cell");
+    await page.evaluate(async () => {
+        const { h, render } = await import("preact");
+        const { setQuery, usePlace } = await import("/assets/router.js");
+        const { session, useSession } = await import("/assets/session.js");
+        const box = document.createElement("output");
+        document.body.append(box);
+        render(h(() => `${usePlace().query.get("turn")} ${useSession().person}`), box);
+        setQuery({ turn: "second" }); /* effects come after the next frame */
+        session.person = "kim";
+    });
+    await until("both", async () => (await words(page.locator("body > output"))) === "second kim");
+    clean(page);
+});
+
+test("labels of sources that try to be scripts are just text", async (t) => {
+    const dir = await folder(t);
+    await writeFile(path.join(dir, "sd.json"), JSON.stringify([{ targets: ["gpu01"], labels: { rack: "a1", note: "<img src=x onerror=boom()>" } }]));
+    const h = await hub(t, { flags: ["--sources", `file_sd:${dir}/sd.json`, "--ssh-program", "/bin/false"] });
+    await until("its labels", async () => (await json(h.url + "/api/v1/state")).nodes[0]?.labels?.rack === "a1");
+    const page = await open(t, h.url);
+    await page.exposeFunction("boom", () => page.wrong.push("a label was run"));
+    await page.goto(h.url + "/node/gpu01");
+    const labels = page.locator('dl[aria-label="Labels"]');
+    await until("they are shown", async () => (await labels.count()) === 1);
+    assert.equal(await words(labels), "note <img src=x onerror=boom()> rack a1");
+    assert.equal(await page.locator("main img").count(), 0);
+    clean(page);
+});
+
+test("names that try to be scripts are just names", async (t) => {
+    const h = await hub(t);
+    await run(t, "/usr/bin/python3", path.join(TOP, "tests/now/evil.py"), h.url, await token(t, h, "enroll"));
+    const count = (await json(h.url + "/api/v1/nodes")).length;
+    assert.ok(count >= 5);
+    const page = await open(t, h.url);
+    await page.exposeFunction("boom", () => page.wrong.push("a name was run"));
+    for (const [query, selector] of [["", ".cell"], ["?layout=tiles", ".dot"], ["?group=model", ".cell"]]) {
+        await page.goto(`${h.url}/${query}`);
+        await until("all of them", async () => (await page.locator(selector).count()) === count);
+        assert.ok((await words(page.locator("main"))).includes("<img src=x onerror=boom()>"));
+    }
+    await page.locator(".cell").first().hover();
+    await until("its users", async () => (await page.locator(".details").count()) && (await words(page.locator(".details"))).includes("<script>boom()"));
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main svg, main script, #print img, #print svg, #print script, .details b").length), 0);
+    for (const path_ of ["/people", "/events", `/node/${encodeURIComponent("<img src=x onerror=boom()>")}`, `/gpu/${encodeURIComponent("GPU-<b>0")}`]) {
+        await page.goto(h.url + path_);
+        await page.waitForSelector("main > *");
+        assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script, main b").length), 0);
+    }
+    clean(page);
+});
+
+test("where reading takes a token the page loads and says so", async (t) => {
+    const h = await hub(t, { flags: ["--read", "token"] });
+    const page = await open(t, h.url);
+    await page.getByText("This hub wants to know who reads").waitFor();
+    await shot(page, "now-token");
+    assert.deepEqual(await layoutProblems(page), []);
+    assert.ok(page.wrong.every((w) => w.includes("401")), page.wrong.join("\n"));
+});
+
+test("the page is small: under 100 KB on the wire, and nothing of it comes twice", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, "about:blank");
+    page.wrong = [];
+    const seen = [];
+    page.on("response", (r) => r.url().startsWith(url) && !r.url().includes("/api/") && seen.push(r));
+    await page.goto(url);
+    await page.waitForSelector(".cell");
+    let total = 0;
+    for (const r of seen) {
+        await r.finished();
+        const { responseBodySize, responseHeadersSize } = await r.request().sizes();
+        total += responseBodySize + responseHeadersSize;
+    }
+    assert.ok(seen.length > 10);
+    assert.equal(new Set(seen.map((r) => r.url())).size, seen.length);
+    assert.ok(total < 100_000, `${total} bytes`);
+});

@@ -1,0 +1,151 @@
+/* People, logging in and out, adding a node: what one may not do is not offered. */
+import assert from "node:assert/strict";
+import path from "node:path";
+import { TOP, clean, demo, hub, json, looksRight, open, run, simulate, start, test, token, until, words } from "../kit/lib.mjs";
+
+test("who holds what now, with how much memory, since when, and where", async (t) => {
+    const h = await demo(t);
+    const page = await open(t, h.url + "/people");
+    await page.waitForSelector(".people tbody tr");
+    assert.match(await words(page.locator(".banner")), /^DEMO/);
+    const rows = await page.locator(".people tbody tr").all();
+    assert.match(await words(page.locator("h1")), /^\d+ people hold \d+ GPUs$/);
+    assert.match(await words(rows[0]), /^tom 8 [\d.]+ (GiB|TiB) .+ dgx3/); /* most GPUs first */
+    const lee = page.locator(".people tr", { hasText: "lee" });
+    assert.match(await words(lee), /^lee 1 ◐ 1 /);
+    await looksRight(page, "people");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "people-narrow");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await looksRight(page, "people-dark");
+    await lee.getByRole("link", { name: "lee", exact: true }).click();
+    await until("kim is filtered away", async () => (await page.locator(".cell").count()) === 1);
+    assert.match(await words(page.locator("h1")), /^1 of 48 match/);
+    await page.keyboard.press("g");
+    await page.keyboard.press("p");
+    await page.waitForSelector(".people");
+    clean(page);
+});
+
+test("nobody on anything is said, not an empty table", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/people");
+    await page.getByText("Nobody holds a GPU just now").waitFor();
+    await looksRight(page, "people-nobody");
+});
+
+test("a token logs in and out; a wrong one says why; admins are offered more", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/");
+    await page.getByRole("link", { name: "log in" }).click();
+    await looksRight(page, "login");
+    assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
+    await page.getByLabel("Token").fill("mst_aaaaaaaa_" + "b".repeat(43));
+    await page.getByRole("button", { name: "Log in" }).click();
+    assert.match(await words(page.getByRole("alert")), /not known here, or was revoked/);
+    await looksRight(page, "login-wrong").catch((e) => {
+        if (!String(e).includes("401")) throw e; /* the browser's own word on the refusal */
+    });
+    page.wrong = [];
+    await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "kim" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, "/"); /* back where one was */
+    assert.equal(await page.getByRole("link", { name: "add a node" }).count(), 0);
+    assert.equal(await page.evaluate(() => document.cookie), ""); /* no script sees it */
+    await page.getByRole("link", { name: "kim" }).click();
+    await page.getByRole("button", { name: "Log out", exact: true }).click();
+    await page.getByRole("link", { name: "log in" }).waitFor();
+    clean(page);
+});
+
+test("an admin joins a machine that was set up anew, and deletes one that never spoke", async (t) => {
+    const h = await hub(t);
+    await run(t, "/usr/bin/python3", path.join(TOP, "tests/people/twins.py"), h.url, await token(t, h, "enroll"));
+    const page = await open(t, h.url + "/node/dgx7~2");
+    await page.getByText("has GPUs that belonged to dgx7").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "Join the two" }).count(), 0); /* not for everybody */
+    await page.goto(h.url + "/login?to=" + encodeURIComponent("/node/dgx7~2"));
+    await page.getByLabel("Token").fill(await token(t, h, "admin"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Join the two" }).click();
+    await page.getByRole("button", { name: "No", exact: true }).click(); /* asked twice */
+    await page.getByRole("button", { name: "Join the two" }).click();
+    await page.getByRole("button", { name: "It is dgx7: give it that history" }).click();
+    await until("one node less", async () => (await json(h.url + "/api/v1/nodes")).map((n) => n.name).join() === "dgx7,ghost");
+    await until("its name", async () => (await words(page.locator("h1"))).startsWith("dgx7 "));
+    assert.equal(await page.getByText("belonged to").count(), 0);
+    await page.goto(h.url + "/node/ghost");
+    await page.getByRole("button", { name: "Delete the node" }).click();
+    await page.getByRole("button", { name: "Delete it and its token" }).click();
+    await until("the ghost is gone", async () => (await json(h.url + "/api/v1/nodes")).length === 1);
+    await until("the list", async () => new URL(page.url()).pathname === "/");
+    clean(page);
+});
+
+test("an admin adds a node: a command to paste, and the node appears by itself", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/add");
+    await page.getByText("Adding nodes is for admins").waitFor();
+    await page.getByRole("link", { name: "Log in", exact: true }).click();
+    await page.getByLabel("Token").fill(await token(t, h, "admin"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Make the command" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, "/add");
+    await looksRight(page, "add");
+    await page.getByLabel(/^Note/).fill("rack 4");
+    await page.getByRole("button", { name: "Make the command" }).click();
+    const command = await words(page.locator(".copy code"));
+    assert.match(command, new RegExp(`^curl -fsS ${h.url}/install \\| sh -s -- mst_\\w{8}_\\S{43}$`));
+    await page.setViewportSize({ width: 390, height: 800 });
+    await looksRight(page, "add-command");
+    await page.getByText("Waiting for the node to report").waitFor();
+    await simulate(t, h, 1);
+    await page.getByText("is here").waitFor();
+    assert.match(await words(page.locator(".arrivals")), /\S+ is here: 8 GPUs, H200/);
+    clean(page);
+});
+
+test("links to log in lead nowhere else", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/login?to=//evil.example/");
+    await page.getByLabel("Token").fill(await token(t, h, "member", "--person", "kim"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "kim" }).waitFor();
+    assert.equal(new URL(page.url()).href, h.url + "/");
+    clean(page);
+});
+
+test("a link logs in once, leaves the address, and log out ends the session on the hub", async (t) => {
+    const h = await hub(t, { flags: ["--read", "token"] });
+    const admin = await token(t, h, "admin");
+    const made = await fetch(h.url + "/api/v1/once", { method: "POST", body: "{}", headers: { Authorization: `Bearer ${admin}` } });
+    const { once } = await made.json();
+    const page = await open(t, `${h.url}/login?to=/events#once=${once}`);
+    await until("we are where we wanted to be", () => new URL(page.url()).pathname === "/events");
+    await page.getByRole("link", { name: "admin", exact: true }).waitFor();
+    assert.ok(!page.url().includes("once"));
+    const [cookie] = (await page.context().cookies()).filter((c) => c.name === "muster");
+    const role = async () => (await (await fetch(h.url + "/api/v1/whoami", { headers: { Cookie: `muster=${cookie.value}` } })).json()).role;
+    assert.equal(await role(), "admin");
+    await page.getByRole("link", { name: "admin", exact: true }).click();
+    await page.getByText("You are logged in").waitFor();
+    assert.ok(page.wrong.every((w) => w.includes("401")), page.wrong.join("\n")); /* what was asked before the link was redeemed */
+    page.wrong = [];
+    await looksRight(page, "logged-in");
+    await page.getByRole("button", { name: "Log out", exact: true }).click();
+    await page.getByRole("link", { name: "log in", exact: true }).waitFor();
+    assert.equal(await role(), "none");
+
+    /* the same link again: a sentence, and the form is still there */
+    await page.goto(`${h.url}/login#once=${once}`);
+    await page.getByText("this link was used already").waitFor();
+    assert.ok(!page.url().includes("once"));
+    assert.equal(await page.locator("input[name=token]").count(), 1);
+    await page.locator("input[name=token]").fill(admin);
+    await page.getByRole("button", { name: "Log in", exact: true }).click();
+    await page.getByRole("link", { name: "admin", exact: true }).click();
+    await page.getByRole("button", { name: "Log out everywhere" }).click();
+    await page.getByRole("link", { name: "log in", exact: true }).waitFor();
+    assert.ok(page.wrong.every((w) => w.includes("401")), page.wrong.join("\n"));
+});

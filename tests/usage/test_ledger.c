@@ -1,0 +1,83 @@
+/* test_ledger.c: hours that are being counted while nodes come and go. */
+#include "test.h"
+
+#include <event2/event.h>
+#include <event2/thread.h>
+
+#include "base/clock.h"
+#include "store_dir.h"
+#include "usage/ledger.h"
+
+#define H 3600000ll
+
+struct fix {
+    char *dir;
+    struct event_base *loop;
+    struct store *s;
+    struct live *live;
+    struct ledger *l;
+    int64_t now_ms;
+};
+
+static void fix_open(struct fix *f)
+{
+    struct err err = {0};
+    struct zone *utc = NULL;
+    struct state_rule rule = {0};
+    struct ledger_conf conf = {.every_ms = 60000};
+
+    evthread_use_pthreads();
+    *f = (struct fix){.dir = dir_new(), .loop = event_base_new(), .now_ms = clock_wall_ms()};
+    f->live = live_new(&rule, NULL, NULL);
+    if (store_open(&f->s, &(struct store_conf){.dir = f->dir, .commit_ms = 1}, NULL, &err) < 0 ||
+        zone_load("UTC", &utc, &err) < 0)
+        fail_msg("%s", err.msg);
+    f->l = ledger_new(f->loop, f->s, f->dir, f->live, &utc, 1, &conf);
+    assert_non_null(f->l);
+    assert_int_equal(ledger_load(f->l, f->now_ms, &err), 0);
+}
+
+static void fix_close(struct fix *f)
+{
+    ledger_free(f->l);
+    store_close(f->s);
+    live_free(f->live);
+    event_base_free(f->loop);
+    dir_free(f->dir);
+}
+
+static size_t hours_waiting(const struct fix *f)
+{
+    struct ledger_stat st;
+
+    ledger_stat(f->l, f->now_ms, &st);
+    return st.waiting;
+}
+
+/* z's hours are the first to be counted; it is taken over before they are, and a's come next. */
+static void what_was_counted_of_a_node_that_is_gone_is_dropped(void **unused)
+{
+    struct fix f;
+    struct ledger_stat st;
+
+    (void)unused;
+    fix_open(&f);
+    ledger_mark(f.l, "a", f.now_ms - 20 * H, f.now_ms - 20 * H, f.now_ms - 10 * H);
+    size_t of_a = hours_waiting(&f);
+    ledger_mark(f.l, "z", f.now_ms - 20 * H, f.now_ms - 15 * H, f.now_ms - 10 * H);
+    size_t of_z = hours_waiting(&f) - of_a;
+    assert_true(of_a && of_z > of_a);
+    ledger_tick(f.l, f.now_ms);
+    store_take_over(f.s, "z", "new");
+    ledger_move(f.l, "z", "new", f.now_ms);
+    do {
+        event_base_loop(f.loop, EVLOOP_ONCE);
+        ledger_stat(f.l, f.now_ms, &st);
+        assert_string_equal(st.error, "");
+    } while (ledger_counted(f.l) == 0);
+    assert_int_equal(ledger_counted(f.l), of_a);
+    assert_true(hours_waiting(&f) >= of_z); /* as the new one's */
+    fix_close(&f);
+}
+
+TESTS(cmocka_unit_test(what_was_counted_of_a_node_that_is_gone_is_dropped))

@@ -1,0 +1,149 @@
+/* Usage: who used how much, over which time, broken down; who to ask; what is held without work. */
+import assert from "node:assert/strict";
+import path from "node:path";
+import { clean, demo, file, hub, json, looksRight, open, run, test, token, TOP, until, words } from "../kit/lib.mjs";
+
+const EVIL = ["Robert'); DROP TABLE", "<img src=x onerror=boom()>"];
+
+let shared;
+/** A demo whose week is counted. */
+async function theDemo() {
+    shared ??= demo(file, "--usage-price", "H200=2.50", "--usage-co2", "380");
+    const h = await shared;
+    await until("all is counted", async () => (await json(h.url + "/api/v1/usage?last=7d")).waiting === 0, 180000);
+    return h;
+}
+
+const number = (text) => Number(text.replaceAll(",", ""));
+const cells = async (row) => (await row.locator("td").allInnerTexts()).map((v) => v.trim());
+const rows = (page) => page.locator(".usage tbody tr");
+
+test("a table with its sum, a chart over time, sorted by any column", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url + "/usage?last=7d", { width: 1600, height: 1000 });
+    await rows(page).first().waitFor();
+    assert.match(await words(page.locator("h1")), /^[\d,]+\.\d GPU-hours held in the last 7 days, \d+ % of them busy$/);
+    assert.match(await words(page.locator(".usage thead")), /^person held ↓ h busy h idle h long idle h memory GiB h energy kWh cost EUR CO₂ kg share busy$/);
+    let held = 0;
+    let before = Infinity;
+    for (const row of await rows(page).all()) {
+        const v = number((await cells(row))[0]);
+        assert.ok(v <= before); /* the most first */
+        before = v;
+        held += v;
+    }
+    const total = number((await cells(page.locator(".usage tfoot tr")))[0]);
+    assert.ok(total > 100 && Math.abs(total - held) < 1, `${total} ${held}`);
+    const asked = await json(url + "/api/v1/usage?by=person&last=7d");
+    assert.ok(Math.abs(asked.total.held / 3600 - total) < 5);
+    assert.ok((await page.locator(".stack g").count()) >= 7); /* a bar a day */
+    assert.match(await page.locator(".stack g").nth(2).locator("title").first().innerHTML(), /^\d\d-\d\d: [\d,.]+ h$/);
+    for (const [width, height] of [[1600, 1000], [390, 844]])
+        for (const colorScheme of ["light", "dark"]) {
+            await page.setViewportSize({ width, height });
+            await page.emulateMedia({ colorScheme });
+            await looksRight(page, `usage-${width}-${colorScheme}`);
+        }
+    await page.getByRole("button", { name: "person" }).click();
+    const names = await rows(page).locator("th").allInnerTexts();
+    const known = names.filter((n) => n !== "nobody known");
+    assert.deepEqual(known, [...known].sort());
+    assert.equal(new URL(page.url()).search, "?last=7d&sort=name");
+    clean(page);
+});
+
+test("the URL has it all: by whom, which time, what the bars are; CSV is the same", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url + "/usage?by=node&last=7d&of=free&period=day");
+    await rows(page).first().waitFor();
+    assert.match(await words(page.locator(".usage thead")), /^node held ↓ h busy h idle h long idle h free h booked, unused h down h /);
+    assert.equal(await page.locator("select[name=of]").inputValue(), "free");
+    await page.locator("select[name=by]").selectOption("team");
+    await page.getByText("counts in both; the sum counts everybody once").waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("by"), "team");
+    await until("the teams", async () => (await words(rows(page).first())).match(/^(robotics|vision|language)/));
+    const csv = await page.getByRole("link", { name: "table" }).getAttribute("href");
+    const got = await fetch(url + csv);
+    assert.match(got.headers.get("content-type"), /^text\/csv/);
+    assert.match(await got.text(), /robotics/);
+    const today = (await json(url + "/api/v1/usage?last=1d&period=day")).rows.map((r) => r.label).sort().at(-1); /* the hub's day */
+    await page.getByLabel("from").fill(today);
+    await page.getByLabel("to", { exact: true }).fill(today);
+    await page.getByRole("button", { name: "show" }).click();
+    await until("that day", async () => (await words(page.locator("h1"))).includes(`on ${today}`));
+    await page.reload();
+    await until("that day again", async () => (await words(page.locator("h1"))).includes(`on ${today}`));
+    clean(page);
+});
+
+test("down to the ground: a team, a person of it, the GPUs, a day of them", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url + "/usage?by=team&last=7d");
+    await rows(page).getByRole("link", { name: "vision" }).click();
+    await until("its people", async () => /^all › vision: /.test(await words(page.locator("h1"))) && (await words(page.locator(".usage thead"))).startsWith("person"));
+    const person = rows(page).getByRole("link").first();
+    const who = await person.innerText();
+    await person.click();
+    await until("the GPUs", async () => (await words(page.locator("h1"))).startsWith(`all › ${who}: `) && /^dgx\d:\d /.test(await words(rows(page).first())));
+    const before = number((await cells(page.locator(".usage tfoot tr")))[0]);
+    await page.locator(".stack g").nth(3).click();
+    await until("a day", async () => / GPU-hours held on \d{4}-\d\d-\d\d/.test(await words(page.locator("h1"))));
+    const one = number((await cells(page.locator(".usage tfoot tr")))[0]);
+    assert.ok(one < before && one > 0, `${one} of ${before}`);
+    await page.goBack();
+    await until("the days again", async () => (await words(page.locator("h1"))).includes("in the last 7 days"));
+    clean(page);
+});
+
+test("who to ask for a GPU, in words and marks", async (t) => {
+    const { url } = await theDemo();
+    const page = await open(t, url + "/people");
+    const table = page.getByRole("region", { name: "People and their GPUs" });
+    await table.waitFor();
+    assert.match(await words(table), /^person booked held now 2 h 24 h 1 week tom ▮▮▮ 8\.0 /);
+    for (const [width, height] of [[1280, 900], [390, 844]]) {
+        await page.setViewportSize({ width, height });
+        await table.scrollIntoViewIfNeeded();
+        await looksRight(page, `people-ask-${width}`);
+    }
+    clean(page);
+});
+
+test("names are just names, also where they are counted; what is held without work is listed with its worth", async (t) => {
+    const h = await hub(t, { flags: ["--usage-price", "*=2", "--usage-every", "1s"] });
+    await run(t, "/usr/bin/python3", path.join(TOP, "tests/usage/past.py"), h.url, await token(t, h, "enroll"));
+    await until("it is counted, the hour under way too", async () => {
+        const { rows: some } = await json(h.url + "/api/v1/usage?last=1d");
+        return some.filter((r) => EVIL.includes(r.key) && r.held > 2.5 * 3600).length === EVIL.length;
+    });
+    const page = await open(t, h.url + "/usage?last=1d");
+    await page.exposeFunction("boom", () => page.wrong.push("a name was run"));
+    await until("both", async () => (await rows(page).count()) >= 2);
+    for (const name of EVIL) {
+        const row = rows(page).filter({ hasText: name });
+        const held = number((await cells(row))[0]);
+        assert.ok(held > 2.5 && held < 3.5, `${name} ${held}`);
+        await row.getByRole("link").click();
+        await until("it is found by its name", async () => (await words(page.locator("h1"))).startsWith(`all › ${name}: `) && (await rows(page).count()) === 1);
+        await page.goBack();
+        await until("both again", async () => (await rows(page).count()) >= 2);
+    }
+    await looksRight(page, "usage-evil");
+    await page.goto(h.url + "/people");
+    const idle = page.getByRole("region", { name: "Held without work" });
+    await until("the idle one, and what its worth is counted in", async () => (await idle.count()) && /EUR idles:0/.test(await words(idle)));
+    assert.match(await words(idle), /^held without work for longer than .* 1 GPU, worth \d\.\d\d EUR GPU held by idle for memory program worth EUR idles:0 <img src=x onerror=boom\(\)> [23] h .*1 GiB python [456]\.\d\d$/);
+    await looksRight(page, "people-idle");
+    await page.locator("select[name=longer]").selectOption("8h");
+    await until("none for so long", async () => / none$/.test(await words(idle)));
+    assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script").length), 0);
+    clean(page);
+});
+
+test("on the first day, without anything, it says so", async (t) => {
+    const h = await hub(t);
+    const page = await open(t, h.url + "/usage");
+    await page.getByText("Nothing is counted in this time").waitFor();
+    assert.equal(await words(page.locator("h1")), "usage in the last 30 days");
+    await looksRight(page, "usage-none");
+});
