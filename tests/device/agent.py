@@ -16,7 +16,7 @@ import threading
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(TOP, "tests", "integration"))
+sys.path.insert(0, os.path.join(TOP, "tests", "kit"))
 import fakehub  # noqa: E402
 import lib  # noqa: E402
 
@@ -80,9 +80,9 @@ def smi():
 def main():
     tmp = tempfile.mkdtemp(prefix="muster-device-")
     flags = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", '-DMUSTER_VERSION="device"', "-Isrc", "-pthread"]
-    src = [os.path.join(d, f) for d in ("src/base", "src/model", "src/codec", "src/wire") for f in sorted(os.listdir(os.path.join(TOP, d))) if f.endswith(".c") and f not in ("yaml.c", "ytree.c")]
+    src = [os.path.join(d, f) for d in ("src/base", "src/model", "src/codec", "src/wire") for f in sorted(os.listdir(os.path.join(TOP, d))) if f.endswith(".c")]
     os.makedirs(os.path.join(tmp, "tool"))
-    subprocess.run(["gcc", *flags, "-o", tmp + "/tool/wiredump", "tests/tool/wiredump.c", *src, "-lzstd", "-lm"], cwd=TOP, check=True)
+    subprocess.run(["gcc", *flags, "-o", tmp + "/tool/wiredump", "tests/tool/wiredump.c", *src, "-levent_core", "-lzstd", "-lm"], cwd=TOP, check=True)
     subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-std=gnu11", "-o", tmp + "/load", "tests/device/load.c", "-ldl"], cwd=TOP, check=True)
     lib.BIN = tmp
     with open(tmp + "/token", "w", encoding="utf-8") as f:
