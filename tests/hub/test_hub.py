@@ -3,7 +3,6 @@
 import base64
 import gzip
 import hashlib
-import http.client
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ import urllib.parse
 import zlib
 
 import lib
+from hubcase import HubCase, Stream
 from sender import START, Node, answer, body as unpacked, frame, origin_id, varint, zigzag
 
 EVENT_XID = 1
@@ -41,59 +41,6 @@ def raw(port, data, limit=20, parts=None, pause=0):
 
 def status_of(reply):
     return int(reply.split(b" ", 2)[1]) if reply.startswith(b"HTTP/1.1 ") else None
-
-
-class Stream:
-    """A reader of server-sent events."""
-
-    def __init__(self, url, headers=None):
-        u = urllib.parse.urlsplit(url)
-        self.conn = http.client.HTTPConnection(u.hostname, u.port, timeout=lib.LIMIT_S)
-        self.conn.request("GET", u.path + ("?" + u.query if u.query else ""), headers=headers or {})
-        self.r = self.conn.getresponse()
-        self.status = self.r.status
-
-    def event(self):
-        """The next (kind, data) that tells of nodes."""
-        kind, data = None, []
-        while True:
-            line = self.r.fp.readline()
-            if not line:
-                return None, None
-            line = line.decode().rstrip("\n")
-            if line.startswith("event: "):
-                kind = line[7:]
-            elif line.startswith("data: "):
-                data.append(line[6:])
-            elif line == "" and kind == "clock":
-                kind, data = None, []
-            elif line == "" and kind:
-                return kind, json.loads("\n".join(data))
-
-    def close(self):
-        self.r.close()
-        self.conn.close()
-
-
-class HubCase(lib.Case):
-    def hub(self, *flags, **kw):
-        h = self.start_hub("--commit", "10ms", *flags, **kw)
-        h.enroll = self.token("enroll")
-        return h
-
-    def post(self, h, body, token=None, **headers):
-        return lib.ask(h.url + "/api/v1/batches", method="POST", body=body, headers={"Authorization": "Bearer " + (token or h.enroll), **headers})
-
-    def node(self, h, name="n1", **kw):
-        """A node that has sent its first sample, with a token of its own."""
-        n = Node(name, **kw)
-        status, _, body = self.post(h, n.first())
-        self.assertEqual(status, 200, body)
-        n.token = answer(body)["token"]
-        return n
-
-    def state(self, h, query=""):
-        return lib.ask_json(h.url + "/api/v1/state" + query)
 
 
 class Ingest(HubCase):

@@ -4,7 +4,7 @@ import os
 import signal
 
 import lib
-from test_hub import HubCase
+from hubcase import HubCase
 
 
 class Slurm(HubCase):

@@ -8,7 +8,7 @@ import time
 
 import lib
 from sender import Node, answer, origin_id
-from test_hub import HubCase
+from hubcase import HubCase
 
 
 class Enrolment(HubCase):

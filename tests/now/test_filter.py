@@ -6,7 +6,7 @@ import pwd
 import urllib.parse
 
 import lib
-from test_hub import HubCase, Stream
+from hubcase import HubCase, Stream
 
 
 def quoted(text):

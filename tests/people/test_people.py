@@ -5,7 +5,7 @@ import signal
 import urllib.parse
 
 import lib
-from test_hub import HubCase
+from hubcase import HubCase
 
 CONFIG = """\
 people:
