@@ -1,4 +1,7 @@
-/* banned.h: calls that have bitten everybody once. Included by mem.h, so that every file has it. */
+/*
+ * banned.h: turns C library calls that are easy to get wrong into compile errors. Included by mem.h, so that every file
+ * has it.
+ */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 

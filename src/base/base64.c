@@ -1,4 +1,4 @@
-/* base64.c: three bytes are four letters. */
+/* base64.c: encodes bytes as base64, three bytes as four letters, and back. */
 #include "base/base64.h"
 
 #include <errno.h>

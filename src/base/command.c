@@ -1,4 +1,4 @@
-/* command.c: a process whose output is kept until it ends. */
+/* command.c: runs a process and keeps its output until it ends. */
 #include "base/command.h"
 
 #include <event2/event.h>

@@ -1,4 +1,4 @@
-/* csv.c: one pass, cell by cell; a cell is a view of the text unless quotes in it had to be undone. */
+/* csv.c: reads CSV in one pass, cell by cell; a cell is a view of the text unless quotes in it had to be undone. */
 #include "base/csv.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* err.c: sentences about failures. They are formatted apart first, since an argument may be the old sentence. */
+/* err.c: puts an error's sentence together. It is formatted apart first, since an argument may be the old sentence. */
 #include "base/err.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * log.h: one line per thing that happened, to standard error. Only programs (agent, hub, cmd) call it; rows 0 to 5
- * return errors. Never pass a token or a command line.
+ * log.h: one line per thing that happened, to standard error. Only programs (agent, hub, cmd) call it; all other
+ * folders return errors. Never pass a token or a command line.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -1,6 +1,6 @@
 /*
- * mem.h: memory that is there or the process is not, and locals that clean up after themselves.
- * Every size that comes from outside is capped before it gets here.
+ * mem.h: allocation that never returns NULL (without memory the process ends), and locals that clean up after
+ * themselves. Every size that comes from outside is capped before it gets here.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H

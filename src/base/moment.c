@@ -1,6 +1,6 @@
 /*
- * moment.c: the old form took whatever PHP's strtotime took; this takes what people really wrote there, word by word,
- * and refuses the rest.
+ * moment.c: reads a moment or a span word by word. GPU Monitor's form took whatever PHP's strtotime took; this takes
+ * what people really wrote there, and refuses the rest.
  */
 #include "base/moment.h"
 

@@ -1,4 +1,4 @@
-/* notify.c: one datagram to $NOTIFY_SOCKET; written here so that libsystemd is not needed. */
+/* notify.c: sends one datagram to $NOTIFY_SOCKET. Written here so that libsystemd is not needed. */
 #include "base/notify.h"
 
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* notify.h: word to the supervisor (systemd's sd_notify protocol); nothing happens where there is none. */
+/*
+ * notify.h: tells the supervisor that the program is ready, reloads or ends (systemd's sd_notify protocol). Without a
+ * supervisor nothing happens.
+ */
 #ifndef BASE_NOTIFY_H
 #define BASE_NOTIFY_H
 

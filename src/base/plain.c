@@ -1,4 +1,4 @@
-/* plain.c: see plain.h. One table of what may not be shown, and one walk for all the ways to replace it. */
+/* plain.c: one table of what may not be shown, and one walk for all the ways to replace it. */
 #include "base/plain.h"
 
 #include "base/mem.h"

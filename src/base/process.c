@@ -1,4 +1,7 @@
-/* process.c: a child with three pipes, listened to and reaped without ever being waited for. */
+/*
+ * process.c: a child process with three pipes on the loop: started, read, written to, and reaped without waiting for
+ * it.
+ */
 #include "base/process.h"
 
 #include <errno.h>

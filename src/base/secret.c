@@ -1,4 +1,4 @@
-/* secret.c: see secret.h. */
+/* secret.c: masks secrets in addresses, and moves them out of the program's visible arguments. */
 #include "base/secret.h"
 
 #include <stdlib.h>

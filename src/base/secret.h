@@ -1,4 +1,7 @@
-/* secret.h: what lets one in, kept out of places where others read it: process lists, screens, logs. */
+/*
+ * secret.h: keeps secrets (tokens, passwords in addresses) out of places where others read them: process lists,
+ * screens, logs.
+ */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H
 

@@ -1,4 +1,7 @@
-/* when.c: text to a moment. A '+' of a zone that came through a URL as a blank is taken for what it was. */
+/*
+ * when.c: reads a moment as it stands in a request or a flag. A '+' of a zone that came through a URL as a blank is
+ * taken for what it was.
+ */
 #include "base/when.h"
 
 #include <errno.h>

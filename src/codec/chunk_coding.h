@@ -1,4 +1,4 @@
-/* chunk_coding.h: the numbers that are written and read in chunks. */
+/* chunk_coding.h: the constants of the chunk format, for chunk.c, which writes it, and chunk_read.c. */
 #ifndef CODEC_CHUNK_CODING_H
 #define CODEC_CHUNK_CODING_H
 

@@ -1,4 +1,4 @@
-/* job.c: see job.h. */
+/* job.c: reads the samples of one job into columns. */
 #include "dask/job.h"
 
 #include <errno.h>

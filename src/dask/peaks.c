@@ -1,4 +1,4 @@
-/* peaks.c: see peaks.h. */
+/* peaks.c: finds the highest values in one pass over a worker's file. */
 #include "dask/peaks.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
-/* samples.c: see samples.h. A record is looked at once, in the buffer it was read into: cells are found with memchr,
- * and those nobody asked for are stepped over. */
+/*
+ * samples.c: reads a worker's CSV. A record is looked at once, in the buffer it was read into: cells are found with
+ * memchr, and those nobody asked for are stepped over.
+ */
 #include "dask/samples.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* workers.c: which files of a folder are whose, and what the companion of each says. */
+/* workers.c: finds the workers' files in a folder, and reads the file beside each that describes it. */
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* cairo_lib.c: find the two libraries and all the calls we make, or say what is missing. */
+/* cairo_lib.c: loads cairo and fontconfig and looks up all the calls we make, or says what is missing. */
 #include "draw/cairo_lib.h"
 
 #include <dlfcn.h>

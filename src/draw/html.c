@@ -1,4 +1,4 @@
-/* html.c: one escape for every place text may stand in. */
+/* html.c: escapes text for HTML, one way for every place it may stand in. */
 #include "draw/html.h"
 
 #include "base/plain.h"

@@ -1,4 +1,4 @@
-/* letter.c: the parts one below the other, twice. */
+/* letter.c: writes a report for mail twice, as plain text and as HTML: its parts one below the other. */
 #include "draw/letter.h"
 
 #include "base/mem.h"

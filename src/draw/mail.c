@@ -1,5 +1,7 @@
-/* mail.c: rows as HTML for mail. What attributes can say they say: old readers know them best, and Gmail
- * cuts what is longer than 100 KB, so a cell must be short. */
+/*
+ * mail.c: writes rows as HTML for mail. Attributes are used rather than styles where they will do: old readers know
+ * them best, and Gmail cuts what is longer than 100 KB, so a cell must be short.
+ */
 #include "draw/mail.h"
 
 #include "base/json.h"

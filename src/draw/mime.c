@@ -1,4 +1,4 @@
-/* mime.c: mails are written here, by RFC 5322, 2045 to 2047 and 3834. Nothing is sent. */
+/* mime.c: writes a mail, by RFC 5322, 2045 to 2047 and 3834. Nothing is sent here. */
 #include "draw/mime.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* paper_page.h: the page under the pen, for paper.c and paper_table.c. */
+/* paper_page.h: the PDF page being written, for paper.c and paper_table.c. */
 #ifndef DRAW_PAPER_PAGE_H
 #define DRAW_PAPER_PAGE_H
 

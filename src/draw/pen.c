@@ -1,4 +1,6 @@
-/* pen.c: each stroke twice: for cairo, and as an element of SVG. Numbers of SVG have two decimals, in any locale. */
+/*
+ * pen.c: draws each shape either with cairo or as an element of SVG. Numbers of SVG have two decimals, in any locale.
+ */
 #include "draw/pen.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* scale.c: round numbers are 1, 2 and 5 times a power of ten; round moments are those of a clock and a calendar. */
+/*
+ * scale.c: chooses an axis' marks: round numbers are 1, 2 and 5 times a power of ten; round moments are those of a
+ * clock and a calendar.
+ */
 #include "draw/scale.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* scale.h: axes: which round numbers, or moments of a calendar, stand on one, and what is written there. Pure. */
+/*
+ * scale.h: axes of charts: which round numbers, or moments of a calendar, stand on one, and what is written there.
+ * Pure.
+ */
 #ifndef DRAW_SCALE_H
 #define DRAW_SCALE_H
 

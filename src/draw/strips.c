@@ -1,4 +1,4 @@
-/* strips.c: columns of integers copied as they come, drawn at the end. */
+/* strips.c: collects columns of integers as they come and draws them at the end, one chart per metric. */
 #include "draw/strips.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * export.h: what leaves a store and comes back: records as JSON lines, CSV or OpenMetrics. Written and read here; where
- * they come from and go to is cmd's business. docs/backup.md describes the formats.
+ * export.h: records of a store as JSON lines, CSV or OpenMetrics, written and read back. Where they come from and go to
+ * is the business of history/cmd_export.c and cmd_import.c. docs/backup.md describes the formats.
  *
  * E1 Numbers are exact: integers of metrics.def's unit as decimals of the base unit, there and back. E2 What is written
  * is read again as the same record. E3 Reading any line gives a record, nothing, or an error with the column; memory is

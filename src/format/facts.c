@@ -1,5 +1,7 @@
-/* facts.c: what screens need to know beforehand: metrics, states, kinds of events, each with its words. A loop over the
- * tables that everything else uses, so that a page never repeats them. */
+/*
+ * facts.c: the tables a page needs before it shows anything: metrics, states, kinds of events, each with its words. It
+ * loops over the tables that everything else uses, so that a page never repeats them.
+ */
 #include "base/json.h"
 #include "format/render.h"
 #include "model/event.h"

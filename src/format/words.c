@@ -1,4 +1,4 @@
-/* words.c: sentences, times and cells that every screen has alike. */
+/* words.c: writes the sentences, times and cells that several screens have alike. */
 #include "format/words.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* words.h: what several screens say alike. */
+/* words.h: sentences, times and cells that several screens have alike. */
 #ifndef FORMAT_WORDS_H
 #define FORMAT_WORDS_H
 

@@ -1,4 +1,7 @@
-/* cache.c: shared renderings. Not a store: everything here can be made again from live state. */
+/*
+ * cache.c: keeps answers that several readers share. It is not a store: everything here can be made again from live
+ * state.
+ */
 #include "http/cache.h"
 
 #include <errno.h>

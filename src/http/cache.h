@@ -1,7 +1,7 @@
 /*
- * cache.h: renderings that several readers share: bytes with a count of holders, and a small bounded table of them.
- * A rendering of the same version within the same second is reused; so is one that was dear to make, for up to twenty
- * times what it cost (at most a second): readers can never take more than a twentieth of a core for it.
+ * cache.h: answers that several readers share: bytes with a count of holders, and a small bounded table of them. One of
+ * the same version is used again within the same second; one that took long to make for longer, up to twenty times what
+ * it cost (at most a second): so readers never take more than a twentieth of a core for it.
  */
 #ifndef HTTP_CACHE_H
 #define HTTP_CACHE_H

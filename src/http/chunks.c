@@ -1,4 +1,4 @@
-/* chunks.c: see chunks.h. Pure: bytes in, bytes out. */
+/* chunks.c: reads a chunked request body. Pure: bytes in, bytes out. */
 #include "http/chunks.h"
 
 #include "base/mem.h"

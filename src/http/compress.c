@@ -1,4 +1,7 @@
-/* compress.c: jobs for workers.h. A worker reads the blob's plain bytes, which nobody changes, and writes its own. */
+/*
+ * compress.c: compresses answers on a worker, which reads the answer's plain bytes (nobody changes them) and writes its
+ * own.
+ */
 #include "http/compress.h"
 
 #include "base/mem.h"

@@ -1,5 +1,7 @@
-/* conn.h: what httpd.c (requests in, replies out) and httpd_late.c (replies that come later, streams) know of a
- * connection. Nobody else's business: httpd.h is the server. */
+/*
+ * conn.h: a connection, as httpd.c (requests in, replies out) and httpd_late.c (replies that come later, streams) know
+ * it. Others use httpd.h.
+ */
 #ifndef HTTP_CONN_H
 #define HTTP_CONN_H
 

@@ -1,4 +1,4 @@
-/* conn_limit.c: addresses by hash, each with its count; those with none are not kept. */
+/* conn_limit.c: counts connections by address, in a hash table; an address without any is not kept. */
 #include "http/conn_limit.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* conn_limit.h: how many connections each address has, so that one of them cannot take all there are. */
+/* conn_limit.h: limits how many connections each address may have, so that one of them cannot take all there are. */
 #ifndef HTTP_CONN_LIMIT_H
 #define HTTP_CONN_LIMIT_H
 

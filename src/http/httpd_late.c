@@ -1,4 +1,6 @@
-/* httpd_late.c: requests that are not answered at once: late replies, and streams, whose bytes come as they are made.
+/*
+ * httpd_late.c: requests that are not answered at once: late replies, and streams, whose bytes are sent as they are
+ * made.
  */
 #include <assert.h>
 #include <event2/buffer.h>

@@ -1,7 +1,7 @@
 /*
- * io.h: one connected socket that never blocks, plain or TLS: bytes that came, bytes to go, and word of what happened.
- * The word comes from the loop only, never from within a call on the io, so that its owner may end it at any time but
- * then. Not a bufferevent: libevent 2.1's reads 4 KiB a turn and sends one turn late.
+ * io.h: one connected socket that never blocks, plain or TLS: bytes that came, bytes to be sent, and calls that say
+ * what happened. These are made from the loop only, never from within a call on the io, so that its owner may end it at
+ * any time but then. Not a bufferevent: libevent 2.1's reads 4 KiB a turn and sends one turn late.
  */
 #ifndef HTTP_IO_H
 #define HTTP_IO_H

@@ -1,4 +1,4 @@
-/* reply.c: status words and the one form errors take. */
+/* reply.c: fills in replies: the words of each status, and the one form errors have. */
 #include <errno.h>
 #include <stdarg.h>
 

@@ -1,4 +1,4 @@
-/* reply_head.c: see reply_head.h. */
+/* reply_head.c: writes the status line and headers of a reply. */
 #include "http/reply_head.h"
 
 #include <time.h>

@@ -1,4 +1,7 @@
-/* reply_head.h: the head of a reply as it goes over the line. Pure but for the date, which is made once a second. */
+/*
+ * reply_head.h: the head of a reply (status line and headers) as bytes. Pure but for the date, which is made once a
+ * second.
+ */
 #ifndef HTTP_REPLY_HEAD_H
 #define HTTP_REPLY_HEAD_H
 

@@ -1,4 +1,7 @@
-/* request.c: a request's target taken apart. Pure: text in, views out; what cannot be decoded is refused. */
+/*
+ * request.c: takes the target of a request (path and parameters) apart. Pure: text in, views out; what cannot be
+ * decoded is refused.
+ */
 #include <errno.h>
 
 #include "hub/api.h"

@@ -1,4 +1,4 @@
-/* room.c: see room.h. */
+/* room.c: raises the limit of open files as far as it goes, and subtracts what the hub needs itself. */
 #include "http/room.h"
 
 #include <dirent.h>

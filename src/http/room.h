@@ -1,4 +1,4 @@
-/* room.h: for how many connections there are descriptors, less what the hub needs itself. */
+/* room.h: how many connections the hub may accept: as many as it may open files, less those it needs itself. */
 #ifndef HTTP_ROOM_H
 #define HTTP_ROOM_H
 

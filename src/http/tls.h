@@ -1,4 +1,4 @@
-/* tls.h: the hub's certificate: somebody's files, or one made here and kept. */
+/* tls.h: the hub's certificate: read from files, or made here and kept. */
 #ifndef HTTP_TLS_H
 #define HTTP_TLS_H
 

@@ -1,5 +1,7 @@
-/* web.c: the page: index.html with the facts its modules read, and the files it loads. The page itself has no data
- * of the cluster in it, so that anybody may load it; what it then asks for is guarded like any other question. */
+/*
+ * web.c: serves the page: index.html with the facts its modules read, and the files it loads. The page itself has no
+ * data of the cluster in it, so that anybody may load it; what it then asks for is guarded like any other request.
+ */
 #include "http/web.h"
 
 #include "base/rand.h"

@@ -1,4 +1,4 @@
-/* cursor.c: samples read back one by one, from disk and memory alike, and as columns. */
+/* cursor.c: reads samples back one by one, from disk and memory alike, and as columns. */
 #include <errno.h>
 #include <math.h>
 

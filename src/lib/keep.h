@@ -1,5 +1,5 @@
 /*
- * keep.h: where blocks of tape stay: one that grows and one that is on its way to disk, both in memory, and a file
+ * keep.h: keeps blocks of tape (tape.h): one that grows and one that is on its way to disk, both in memory, and a file
  * without a name for all before them.
  *
  * K1 Memory is two blocks, whatever happens. K2 A block is on disk whole or not at all; one that cannot be written is

@@ -1,6 +1,6 @@
 /*
- * marks.c: what the program says of its samples: labels and values in force, notes about the whole. Nothing here waits
- * for more than keep.lock, which nobody holds during a call to the driver or the disk (L3).
+ * marks.c: what the program says of its samples: labels and values that count from now on, notes about the whole.
+ * Nothing here waits for more than keep.lock, which nobody holds during a call to the driver or the disk (L3).
  */
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* peaks.c: the highest value per job and device, in one walk over the samples. */
+/* peaks.c: finds the highest value per job and device, in one pass over the samples. */
 #include <errno.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* pick.c: names to metrics, words to devices. Nothing is read here but text and one reading's facts. */
+/* pick.c: finds metrics by name and devices by word. Nothing is read here but text and one reading's facts. */
 #include "lib/pick.h"
 
 #include <errno.h>

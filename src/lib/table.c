@@ -1,6 +1,6 @@
 /*
- * table.c: samples as the CSV that dask-metrics wrote, and the companion file that says what is in it. Numbers are put
- * together here digit by digit where printf would ask the program's locale for a decimal point.
+ * table.c: writes samples as the CSV that dask-metrics wrote, and the file beside it that says what is in it. Numbers
+ * are put together here digit by digit where printf would ask the program's locale for a decimal point.
  */
 #include <errno.h>
 #include <fcntl.h>

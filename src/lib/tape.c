@@ -1,5 +1,5 @@
 /*
- * tape.c: puts samples on a block and takes them off again. Where blocks are kept is keep.c's business.
+ * tape.c: writes samples to a block of bytes and reads them back. Where blocks are kept is keep.c's business.
  *
  * A record is a tag and what follows it:
  *     NAME    kind, name                        a mark more; they count up in the order in which they come

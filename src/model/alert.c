@@ -1,4 +1,4 @@
-/* alert.c: alerts and silences copied, and what state one is in. */
+/* alert.c: copies alerts and silences, and tells which state an alert is in. */
 #include "model/alert.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* booking.c: what a hold is at a moment, copying and comparing them. */
+/* booking.c: what state a booking is in at a moment; copying and comparing bookings. */
 #include "model/booking.h"
 
 #include "base/buf.h"

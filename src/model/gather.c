@@ -1,6 +1,6 @@
 /*
  * gather.c: samples in, one batch out. Columns are kept as [column][tick] in vectors that grow once and are reused, so
- * that an agent in its stride allocates nothing. Not the wire: that is wire/'s.
+ * that a running agent allocates nothing. Encoding is wire/'s business.
  */
 #include "model/gather.h"
 

@@ -1,4 +1,4 @@
-/* gather.h: samples in, one batch out: what an agent, a simulation and a foreign sender fill tick by tick. */
+/* gather.h: collects samples, tick by tick, into one batch: for an agent, a simulation and other senders. */
 #ifndef MODEL_GATHER_H
 #define MODEL_GATHER_H
 

@@ -1,4 +1,4 @@
-/* message.c: messages copied: the texts, then the files' table and what it points to. */
+/* message.c: copies messages: their texts, then the table of files and what it points to. */
 #include "model/message.h"
 
 #include "base/buf.h"

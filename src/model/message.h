@@ -1,6 +1,6 @@
 /*
- * message.h: what is to be told through a channel. It is a note (note.h) until it was sent. All text is borrowed, and
- * never NULL in what is handed out.
+ * message.h: a message that is sent through a channel. Until it was sent it is stored as a note (note.h). All text is
+ * borrowed, and never NULL in what is handed out.
  */
 #ifndef MODEL_MESSAGE_H
 #define MODEL_MESSAGE_H

@@ -1,4 +1,4 @@
-/* names.c: real names to what people call them. */
+/* names.c: looks up what people call a machine or a model of GPU. */
 #include "model/names.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * note.h: something its owner keeps as he likes: bytes by kind and number. What alerts are, who silenced what, what is
- * still to be told, which report went out: records that nobody asks for by anything but their kind.
+ * note.h: a note: bytes by kind and number, which its owner writes as it likes. Alerts, silences, messages still to be
+ * sent, which report went out: records that nobody asks for by anything but their kind.
  */
 #ifndef MODEL_NOTE_H
 #define MODEL_NOTE_H

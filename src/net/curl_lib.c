@@ -1,4 +1,7 @@
-/* curl_lib.c: find libcurl by the names distributions give it, and all the calls we make, or say what is missing. */
+/*
+ * curl_lib.c: loads libcurl by the names distributions give it and looks up all the calls we make, or says what is
+ * missing.
+ */
 #include "net/curl_lib.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* pace.c: what a request costs is learned from how what remains falls; the rest is division. */
+/* pace.c: learns what a request costs from how the server's remainder falls, and divides the rest of the time by it. */
 #include "net/pace.h"
 
 #include <stdlib.h>

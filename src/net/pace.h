@@ -1,6 +1,6 @@
 /*
- * pace.h: how fast a server may be asked that says so with each answer: RateLimit-Remaining (in a unit of its own) and
- * RateLimit-Reset (seconds until there is all of it again). Pure: told the time, reads no clock.
+ * pace.h: how fast to send requests to a server that limits them and says so in each answer: RateLimit-Remaining (in a
+ * unit of its own) and RateLimit-Reset (seconds until there is all of it again). Pure: told the time, reads no clock.
  *
  * Whether what remains is one sum for all, or one for each part of a server (a project), is not said, and found out:
  * does a part's fall with its own requests or with everybody's? Until that is known both are heeded.

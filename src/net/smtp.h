@@ -1,9 +1,10 @@
 /*
- * smtp.h: one mail to a server. It waits: libcurl's SMTP does so for the last reply even where it is told not to, so a
- * program of its own does it for the hub (muster mail-send), which gets the question and gives the result as lines.
+ * smtp.h: sends one mail to a server. The call waits: libcurl's SMTP does so for the last reply even where it is told
+ * not to, so a program of its own does it for the hub (muster mail-send), which gets the question and gives the result
+ * as lines.
  *
  * M1 It goes through TLS with a certificate that is checked, or not at all, unless `plain` says otherwise. M2 It takes
- * no longer than it may. M3 Each receiver is accounted for: the server has taken the mail for him, may take it later,
+ * no longer than it may. M3 Each receiver is accounted for: the server has taken the mail for them, may take it later,
  * or never will. M4 No sentence holds the password, nor what the server says to it.
  */
 #ifndef NET_SMTP_H

@@ -1,4 +1,4 @@
-/* ssh.c: the system's ssh as a child: started, listened to, ended. */
+/* ssh.c: runs the system's ssh as a child process. */
 #include "net/ssh.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* yaml.c: a config file's text, as a tree walked over the option table. */
+/* yaml.c: reads a config file into the values of an option table. */
 #include <errno.h>
 #include <stdio.h>
 

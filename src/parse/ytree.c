@@ -1,4 +1,4 @@
-/* ytree.c: libyaml's events into a tree in an arena. relay/found_read.c apart, nothing else knows libyaml. */
+/* ytree.c: builds a tree out of libyaml's events, in an arena. relay/found_read.c apart, nothing else knows libyaml. */
 #include "parse/ytree.h"
 
 #include <errno.h>

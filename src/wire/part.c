@@ -1,4 +1,4 @@
-/* part.c: the pieces every frame is made of. Nothing here knows what a frame means. */
+/* part.c: reads and writes the pieces every frame is made of. Nothing here knows what a frame means. */
 #include "wire/part.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
  * part.h: what the files of wire/ share and nobody else sees: frames being written, packed bodies, and a reader that
- * keeps its first complaint.
+ * keeps its first error.
  */
 #ifndef WIRE_PART_H
 #define WIRE_PART_H

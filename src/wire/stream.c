@@ -1,4 +1,4 @@
-/* stream.c: bytes put together until they are a frame. */
+/* stream.c: puts bytes together until they are a frame. */
 #include "wire/stream.h"
 
 #include <errno.h>
