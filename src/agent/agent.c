@@ -1,4 +1,7 @@
-/* agent.c: who calls whom, when. Timers, signals, reload and the end are here; what they do is in the parts. */
+/*
+ * agent.c: the agent's event loop: timers, signals, reload and the end. What they do is in the other files of this
+ * folder.
+ */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* backlog.c: the spool with an agent's manners. What to send when is the sender's business. */
+/*
+ * backlog.c: batches that wait on disk for one hub: kept, synced, dropped when there are too many, with a line in the
+ * log when that fails. When they are sent is decided in sender.c.
+ */
 #include "agent/backlog.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * backlog.h: one hub's batches on disk: the spool, synced within a second, its losses told, its failures said once.
+ * backlog.h: one hub's batches on disk: a spool (uplink/spool.h) that is synced within a second, reports what it had to
+ * drop, and logs a failure once.
  */
 #ifndef AGENT_BACKLOG_H
 #define AGENT_BACKLOG_H

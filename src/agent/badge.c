@@ -1,4 +1,7 @@
-/* badge.c: two secrets and which of them is in use. Never printed, wiped when done with. */
+/*
+ * badge.c: the two tokens an agent may have for a hub (the one it was given, and the node's own), and which of them is
+ * in use. They are never printed, and wiped from memory at the end.
+ */
 #include "agent/badge.h"
 
 #include <errno.h>

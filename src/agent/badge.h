@@ -1,6 +1,6 @@
 /*
- * badge.h: what proves to one hub who we are: the token we were given (flag, environment, file) and, after an
- * enrolment, the node's own, kept in the hub's folder. The own one is used as long as the hub takes it.
+ * badge.h: how an agent proves to one hub who it is: with the token it was given (flag, environment, file) or, after an
+ * enrolment, with the node's own token, kept in the hub's folder. The node's own is used as long as the hub accepts it.
  */
 #ifndef AGENT_BADGE_H
 #define AGENT_BADGE_H

@@ -1,4 +1,4 @@
-/* conf.c: the option table, and the checks that no table can make. Reads nothing but the env file. */
+/* conf.c: the agent's table of options, and the checks that no table can make. Reads nothing but the env file. */
 #include "agent/conf.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * conf.h: the agent's settings: one table, read from an env file, the environment and flags, in growing weight.
- * `muster agent`, `muster-agent` and whoever reads this machine without a hub (local.h) share it.
+ * conf.h: the agent's settings: one table, filled from an env file, the environment and flags, of which the later ones
+ * win. `muster agent`, `muster-agent` and whoever reads this machine without a hub (local.h) share it.
  */
 #ifndef AGENT_CONF_H
 #define AGENT_CONF_H

@@ -1,4 +1,4 @@
-/* control.c: a line protocol for people on this machine. First line of an answer: "ok" or "no". */
+/* control.c: the agent's end of its control socket: one line is read, the answer's first line is "ok" or "no". */
 #include "agent/control.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* counter.c: last value and base per uuid. At most COUNTERS_MAX devices; past that the one longest unseen is forgotten.
+/*
+ * counter.c: a table of the last value and the base of each device's counter. At most COUNTERS_MAX devices; past that
+ * the one longest unseen is forgotten.
  */
 #include "agent/counter.h"
 

@@ -1,4 +1,7 @@
-/* filler.c: keeps the facts in force, the process list in force and the batch being filled. Knows no hub. */
+/*
+ * filler.c: fills batches. It keeps the facts and the process list that count now, and the batch being filled. Knows no
+ * hub.
+ */
 #include "agent/filler.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * filler.h: what the collector says and what this machine says of itself become batches, tick by tick. No loop, no
- * socket: whoever owns the clock calls it. Encodes the facts and the process list, since a batch names them by content.
+ * filler.h: turns what the collector says, and what this machine says of itself, into batches, tick by tick. It has no
+ * loop and no socket: whoever owns the clock calls it. It encodes the facts and the process list, since a batch names
+ * them by content.
  *
  * F1 A batch's slots and process numbers always belong to the facts and the list it names: a change of facts closes
  * the batch first. F2 M_busy never falls within a run (counter.h). F3 Node metrics go on whether or not the collector

@@ -1,4 +1,6 @@
-/* identity.h: who this node is (a random id kept in the state folder) and which run of the agent this is. */
+/*
+ * identity.h: which node this is (a random id kept in the state folder) and which run of the agent (a random number).
+ */
 #ifndef AGENT_IDENTITY_H
 #define AGENT_IDENTITY_H
 

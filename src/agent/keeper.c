@@ -1,4 +1,7 @@
-/* keeper.c: the child's life as events on the loop: messages, silence, ends, pauses. What it says goes to the hooks. */
+/*
+ * keeper.c: starts, watches, kills and restarts the collector process, by events on the loop. What the process says
+ * goes to the callers' functions.
+ */
 #include "agent/keeper.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* local.c: a collector process and a filler, waited for with poll: there is no loop here. */
+/* local.c: starts a collector process and fills batches from it without an event loop: it waits with poll. */
 #include "agent/local.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* sender.c: the two lanes of one hub. The spool belongs to it; packets are shared with the other hubs' senders. */
+/*
+ * sender.c: sends one hub's batches: one request for new ones, one for those that wait on disk. The spool belongs to
+ * it; packets are shared with the other hubs' senders.
+ */
 #include "agent/sender.h"
 
 #include <errno.h>

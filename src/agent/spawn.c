@@ -1,7 +1,7 @@
 /*
- * spawn.c: /proc/self/exe is executed rather than forked, so that the driver's library and the sockets to the hub
- * never share a process, and so that it works when the file on disk was replaced meanwhile. All settings travel as
- * flags; the token stays here, in the parent.
+ * spawn.c: starts the collector process. /proc/self/exe is executed rather than forked, so that the driver's library
+ * and the sockets to the hub never share a process, and so that it works when the file on disk was replaced meanwhile.
+ * All settings travel as flags; the token stays here, in the parent.
  */
 #include "agent/spawn.h"
 

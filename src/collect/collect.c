@@ -1,6 +1,6 @@
 /*
- * collect.c: readings that are filled and reused tick by tick, choosing among ways to read devices, and the text rules
- * they share. Who owns a device that two of them see is device_slots.c's business.
+ * collect.c: what all collectors share: readings that are filled and reused tick by tick, the choice among collectors,
+ * and rules for text. Who owns a device that two of them see is device_slots.c's business.
  */
 #include "collect/collect.h"
 

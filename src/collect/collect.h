@@ -1,7 +1,7 @@
 /*
- * collect.h: one way to read devices is one const struct. Runs in the agent's child process, never in the agent itself.
- * Every collector that finds devices is used, in the order of collectors[]; a device two of them see (same uuid or PCI
- * address) belongs to the first.
+ * collect.h: what a collector is: one way to read devices, as one const struct. It runs in the agent's child process,
+ * never in the agent itself. Every collector that finds devices is used, in the order of collectors[]; a device two of
+ * them see (same uuid or PCI address) belongs to the first.
  */
 #ifndef COLLECT_COLLECT_H
 #define COLLECT_COLLECT_H

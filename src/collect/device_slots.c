@@ -1,5 +1,4 @@
-/* device_slots.c: several collectors' readings into one list of devices. Pure but for memory; R1 to R4 in the header
- * hold. */
+/* device_slots.c: merges the readings of several collectors into one list of devices. Pure but for memory. */
 #include "collect/device_slots.h"
 
 #include "base/mem.h"

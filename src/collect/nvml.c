@@ -1,6 +1,6 @@
 /*
- * nvml.c: the collector for NVIDIA's GPUs. Reads what is cheap at every tick; what is dear comes from nvml_slow.c, what
- * the driver tells by itself from nvml_events.c. Which devices there are is nvml_scan.c's business.
+ * nvml.c: the collector for NVIDIA's GPUs. Reads what is quick at every tick; what is slow to read comes from
+ * nvml_slow.c, what the driver reports by itself from nvml_events.c. Which devices there are is nvml_scan.c's business.
  */
 #include <errno.h>
 

@@ -1,4 +1,7 @@
-/* nvml_dev.c: who a device is. Its values are read by nvml.c (every tick) and nvml_slow.c (the dear ones). */
+/*
+ * nvml_dev.c: reads what a device is (name, uuid, PCI address). Its values are read by nvml.c (every tick) and
+ * nvml_slow.c (the slow ones).
+ */
 #include "collect/nvml_dev.h"
 
 #include "collect/collect.h"

@@ -1,6 +1,4 @@
-/*
- * nvml_dev.h: a GPU or a MIG instance as NVML shows it: who it is, how it is asked, what it will not tell.
- */
+/* nvml_dev.h: a GPU or a MIG instance as NVML shows it: what it is, how it is asked, and what it does not answer. */
 #ifndef COLLECT_NVML_DEV_H
 #define COLLECT_NVML_DEV_H
 

@@ -1,4 +1,4 @@
-/* nvml_events.h: what the driver tells by itself (Xid errors, memory errors, MIG changes), caught in a thread. */
+/* nvml_events.h: what the driver reports by itself (Xid errors, memory errors, MIG changes), received in a thread. */
 #ifndef COLLECT_NVML_EVENTS_H
 #define COLLECT_NVML_EVENTS_H
 

@@ -1,6 +1,6 @@
 /*
- * nvml_slow.c: jobs that are due, one after the other. What they find goes to an inbox per device, under one lock that
- * is never held during a call to the driver.
+ * nvml_slow.c: a thread that reads slow values, one after the other, when each is due. What it finds goes to an inbox
+ * per device, under one lock that is never held during a call to the driver.
  */
 #include "collect/nvml_slow.h"
 

@@ -1,6 +1,7 @@
 /*
- * nvml_slow.h: the dear readings (energy, PCIe, process utilisation, sample buffers, ECC, GPM), each on its own slower
- * schedule, in a thread of their own, so that a tick never waits for them. A tick takes what came since the last.
+ * nvml_slow.h: the readings that take long (energy, PCIe, process utilisation, sample buffers, ECC, GPM), each on its
+ * own slower schedule, in a thread of their own, so that a tick never waits for them. A tick takes what came since the
+ * last.
  */
 #ifndef COLLECT_NVML_SLOW_H
 #define COLLECT_NVML_SLOW_H

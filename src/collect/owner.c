@@ -1,4 +1,4 @@
-/* owner.c: see owner.h. Nothing here needs privileges; environ is readable where the agent runs as root. */
+/* owner.c: finds the owner of a process. Needs no privileges; environ is readable where the agent runs as root. */
 #include "collect/owner.h"
 
 #include <dirent.h>
@@ -109,7 +109,7 @@ void owner_of(const struct owner_ask *ask, struct proc_fact *f, struct owner *re
     *ret = (struct owner){.uid = ask->uid};
     if (named)
         snprintf(f->pod, sizeof(f->pod), "%.*s/%.*s", (int)MIN(ns.len, 63u), ns.p, (int)MIN(name.len, 63u), name.p);
-    /* a rootless container's users have numbers that are nobody's: it is his whose session it is in */
+    /* a rootless container's users have numbers that are nobody's: it belongs to whoever's session it is in */
     bool rootless = boxed && !slurm && group >= UID_FIRST && ask->uid > UID_NOBODY && ask->uid != group;
     if (!owner_system(ask->uid) && !rootless)
         return;
@@ -119,7 +119,7 @@ void owner_of(const struct owner_ask *ask, struct proc_fact *f, struct owner *re
         snprintf(ret->user, sizeof(ret->user), "k8s:%.*s", (int)MIN(ns.len, 59u), ns.p);
         ret->uid = -1;
     } else if (!boxed && ask->loginuid >= UID_FIRST && ask->loginuid != UID_NOBODY) {
-        ret->uid = ask->loginuid; /* that of a container would be his who started the daemon */
+        ret->uid = ask->loginuid; /* that of a container would be whoever started the daemon */
     } else if (!slurm && group >= UID_FIRST) {
         ret->uid = group;
     }

@@ -1,7 +1,7 @@
 /*
- * owner.h: whose a process is, where its uid says little: root and system users run things for others. Asked in this
- * order: the Slurm job, the Kubernetes pod, who logged in before sudo, the session it is in; else it stays as it is.
- * A process of an ordinary user is that user's, whatever it says of itself.
+ * owner.h: who a process belongs to where its uid says little: root and system users run things for others. Asked in
+ * this order: the Slurm job, the Kubernetes pod, who logged in before sudo, the session it is in; else it stays as it
+ * is. A process of an ordinary user is that user's, whatever it says of itself.
  */
 #ifndef COLLECT_OWNER_H
 #define COLLECT_OWNER_H

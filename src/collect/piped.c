@@ -1,7 +1,7 @@
 /*
- * piped.c: commands beside us. A command that was stopped is asked first (SIGTERM: a GPU client killed in the middle of
- * a driver call has frozen GPUs) and made to end after a while; until it is reaped it stays in a small table, which
- * also is what a signal handler can read.
+ * piped.c: starts and stops commands whose output is read. One that was stopped is asked first (SIGTERM: a GPU client
+ * killed in the middle of a driver call has frozen GPUs) and made to end after a while; until it is reaped it stays in
+ * a small table, which also is what a signal handler can read.
  */
 #include "collect/piped.h"
 

@@ -1,4 +1,4 @@
-/* proc_table.c: the list of processes and its uses. Kept and reused between ticks. */
+/* proc_table.c: the list of processes and of the devices each uses. Kept and reused between ticks. */
 #include "collect/proc_table.h"
 
 #include <errno.h>

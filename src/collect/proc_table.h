@@ -1,6 +1,6 @@
 /*
- * proc_table.h: who is on the devices, out of a roster: the processes by pid, each once, and which devices each is on.
- * Both in a fixed order, whatever the driver's, so that lists can be compared as bytes.
+ * proc_table.h: which processes are on the node's devices: the processes by pid, each once, and which devices each is
+ * on. Both in a fixed order, whatever the driver's, so that lists can be compared as bytes.
  */
 #ifndef COLLECT_PROC_TABLE_H
 #define COLLECT_PROC_TABLE_H

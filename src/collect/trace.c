@@ -1,4 +1,4 @@
-/* trace.c: where trace_data.S put the recording. Not in the lean agent. */
+/* trace.c: finds the recording that trace_data.S put into the program. Not in the lean agent. */
 #include "collect/trace.h"
 
 extern const char muster_trace_start[], muster_trace_end[];

@@ -1,7 +1,7 @@
 /*
- * who.c: what /proc knows of a process, kept by (pid, start time). A pid alone means nothing: the start time is read
- * before and after the rest, and again at every question. Names of users come from a thread (worker.h), since a name
- * service may take seconds.
+ * who.c: looks a process up in /proc and keeps what it found, by (pid, start time). A pid alone means nothing: the
+ * start time is read before and after the rest, and again at every question. Names of users come from a thread
+ * (worker.h), since a name service may take seconds.
  */
 #include "collect/who.h"
 

@@ -1,4 +1,4 @@
-/* amd_json.c: two tools' names for the same things. */
+/* amd_json.c: reads the JSON of AMD's two tools, which have different names for the same things. */
 #include "relay/amd_json.h"
 
 #include <errno.h>

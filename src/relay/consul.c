@@ -1,4 +1,4 @@
-/* consul.c: addresses and indexes of Consul's HTTP API. */
+/* consul.c: builds the addresses of Consul's HTTP API and reads the index in its answers. */
 #include "relay/consul.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* consul.h: what is particular about asking Consul, without asking it: addresses, indexes, the old file. Pure. */
+/* consul.h: what is particular about Consul: addresses, indexes, the old file. Pure: nothing is sent here. */
 #ifndef RELAY_CONSUL_H
 #define RELAY_CONSUL_H
 

@@ -1,6 +1,6 @@
 /*
- * files_settings.h: what can be told of machines known by GPU Monitor's files: one list of options for `muster hub`,
- * which starts the relay, and for `muster relay` itself.
+ * files_settings.h: settings for machines known by GPU Monitor's files: one list of options for `muster hub`, which
+ * starts the relay, and for `muster relay` itself.
  */
 #ifndef RELAY_FILES_SETTINGS_H
 #define RELAY_FILES_SETTINGS_H

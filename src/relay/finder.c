@@ -1,4 +1,4 @@
-/* finder.c: sources opened, their lists kept as machines to be read. */
+/* finder.c: opens the sources of names and keeps what each one listed. */
 #include "relay/finder.h"
 
 #include <errno.h>

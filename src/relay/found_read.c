@@ -1,4 +1,4 @@
-/* found_read.c: what sources say -> a list. Pure; all of it is somebody else's text. */
+/* found_read.c: reads what sources say into a list. Pure; all of it is somebody else's text. */
 #include <arpa/nameser.h>
 #include <errno.h>
 #include <jansson.h>

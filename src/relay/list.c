@@ -1,4 +1,4 @@
-/* list.c: entries and ranges, and the old file. */
+/* list.c: reads entries with their ranges, and the old file. */
 #include "relay/list.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* readings.c: five small files of one machine. */
+/* readings.c: reads the five small files of one machine. */
 #include "relay/readings.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* relay.c: the list, and turns to connect. */
+/* relay.c: keeps the list of machines and decides which of them may connect next. */
 #include "relay/relay.h"
 
 #include <event2/event.h>
@@ -136,7 +136,7 @@ static bool same_way(const struct ssh_node_conf *a, const struct ssh_node_conf *
            !differ(a->ssh.jump, b->ssh.jump) && !differ(a->ssh.control_dir, b->ssh.control_dir);
 }
 
-/* Every machine of the list has its outpost, by the way that leads there now; the others are unlisted. */
+/* Every machine of the list has its ssh_node, with the address it has now; the others are unlisted. */
 static void take_list(struct relay *r, const struct target_list *l)
 {
     AUTO_FREE bool *there = mem_zero(l->n + 1, sizeof(*there));

@@ -1,8 +1,7 @@
 /*
- * relay.h: all machines that are read over ssh, and who of them may connect next.
- * R1 At most `connections` are being opened at once; those that stand do not count. R2 Machines come and go with the
- * list; one that is gone is kept as unlisted for UNLISTED_MS. R3 Nothing that happens to one machine is seen by
- * another.
+ * relay.h: all machines that are read over ssh, and which of them may connect next. R1 At most `connections` are being
+ * opened at once; those that stand do not count. R2 Machines come and go with the list; one that is gone is kept as
+ * unlisted for UNLISTED_MS. R3 Nothing that happens to one machine is seen by another.
  */
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H

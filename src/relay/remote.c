@@ -1,4 +1,4 @@
-/* remote.c: the far side's script, and its lines. */
+/* remote.c: sends the script to the other machine and reads the lines it prints. */
 #include "relay/remote.h"
 
 #include "base/mem.h"

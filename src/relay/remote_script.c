@@ -1,4 +1,4 @@
-/* remote_script.c: the script, as text. */
+/* remote_script.c: the text of the script. */
 #include "relay/remote_script.h"
 
 const char remote_script_text[] =

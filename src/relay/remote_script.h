@@ -1,7 +1,7 @@
 /*
- * remote_script.h: what /bin/sh on the far side is told, behind a line of settings (remote.c): agent, ended, every,
- * apps, lines, fields. Shell builtins wherever they will do; what each line it prints means is in remote.c and
- * sysfs_gpu.h.
+ * remote_script.h: the script that /bin/sh runs on the other machine, behind a line of settings (remote.c): agent,
+ * ended, every, apps, lines, fields. It uses shell builtins wherever they will do; what each line it prints means is in
+ * remote.c and sysfs_gpu.h.
  */
 #ifndef RELAY_REMOTE_SCRIPT_H
 #define RELAY_REMOTE_SCRIPT_H

@@ -1,4 +1,4 @@
-/* source.c: what all sources share: the last list, when to look again, and what to say. */
+/* source.c: what all sources of node names share: the last list, when to look again, and what to report. */
 #include "relay/source.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * source.h: where names of nodes come from, one const struct source_ops per kind.
+ * source.h: what a source of node names is: one const struct source_ops per kind.
  *
  * O1 on_list gets the whole list: settled (found.h), good until it returns. It comes when the list has changed (the
  * first one always comes), when looking begins to fail or fails for another reason, and when it works again; never from

@@ -1,4 +1,7 @@
-/* source_consul.c: a service's nodes, by questions that Consul holds until the answer changes (blocking queries). */
+/*
+ * source_consul.c: the nodes of a service that Consul knows, by requests that Consul answers when something changes
+ * (blocking queries).
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* ssh_node.c: one machine's life: wanting a connection, having one, having lost it. */
+/* ssh_node.c: one machine over ssh: waiting for its turn to connect, connected, or trying again. */
 #include "relay/ssh_node.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * ssh_node.h: one machine without an agent: a shell on it, what its lines mean, and batches of that to the hub. Knows
- * no other machine.
+ * ssh_node.h: one machine without an agent: a shell on it over ssh, what its lines mean, and batches of that to the
+ * hub. It knows no other machine.
  *
  * O1 Whatever happens to it, its node says so in words: each HELLO has a state and, unless it is ok, a reason. O2 While
  * there is nothing to send, a HELLO goes out every HELLO_MS. O3 A connection that ended is tried again after a while

@@ -1,6 +1,6 @@
 /*
- * ssh_settings.h: what can be told of machines read over ssh: one list of options for `muster hub`, which starts the
- * relay, and for `muster relay` itself.
+ * ssh_settings.h: settings for machines read over ssh: one list of options for `muster hub`, which starts the relay,
+ * and for `muster relay` itself.
  */
 #ifndef RELAY_SSH_SETTINGS_H
 #define RELAY_SSH_SETTINGS_H

@@ -1,4 +1,4 @@
-/* sysfs_gpu.c: files of /sys become a reading. */
+/* sysfs_gpu.c: turns lines out of /sys into a reading. */
 #include "relay/sysfs_gpu.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* forward.c: frames checked and written anew under another name. */
+/* forward.c: checks an agent's frames and writes them again under another node's name. */
 #include "uplink/forward.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * forward.h: what an agent on another machine writes to its standard output, made the words of the node that machine is
+ * forward.h: passes on what an agent on another machine writes to its standard output, as the node that machine is
  * here: under our id, run, number and name. Pure.
  *
  * A1 Every frame is decoded before it is sent on: one that no hub would take ends the stream. A2 The agent's HELLO

@@ -1,4 +1,4 @@
-/* post.c: lanes, and the turns they take. */
+/* post.c: a lane of requests for each node, and which lane may send next. */
 #include "uplink/post.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * post.h: the hub, as a relay speaks to it: one lane per node, each with its own requests, and a bound on how many of
- * them are under way at once.
+ * post.h: how a relay sends to the hub: one lane per node, each with its own requests, and a bound on how many are
+ * under way at once.
  *
  * P1 A packet leaves its lane when the hub has named its key as stored, or when the lane is full: the oldest goes, and
  * is counted and told. There is no disk here. P2 One node's trouble (a batch that is refused) is its own. P3 After a

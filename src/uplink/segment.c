@@ -1,6 +1,6 @@
 /*
- * segment.c: the bytes of a spool file. A record is found again behind damage by its magic; a head that checks out is
- * trusted for its length, so that a scan is linear whatever the bytes.
+ * segment.c: reads and writes one file of the spool. A record is found again behind damage by its magic; a head that
+ * checks out is trusted for its length, so that a scan is linear whatever the bytes.
  */
 #include "uplink/segment.h"
 

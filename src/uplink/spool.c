@@ -1,6 +1,7 @@
 /*
- * spool.c: the files in order, their bounds, and which of them is written to. Bytes and damage are segment.c's. In
- * memory: 24 bytes a record. Open files: the folder (as the lock), the newest segment, and the one last read.
+ * spool.c: the files of a spool in order, their bounds, and which of them is written to. Bytes and damage are
+ * segment.c's. In memory: 24 bytes a record. Open files: the folder (as the lock), the newest segment, and the one last
+ * read.
  */
 #include "uplink/spool.h"
 

@@ -1,4 +1,4 @@
-/* uplink.c: a node's facts, processes and batches, and the lane they leave by. */
+/* uplink.c: a node's facts, processes and batches, and the lane (post.h) they leave by. */
 #include "uplink/uplink.h"
 
 #include <event2/event.h>

@@ -1,7 +1,7 @@
 /*
- * uplink.h: one node without an agent as the hub hears of it: its state in words, and what was read of it as batches.
- * T1 Each HELLO has a state and, unless it is ok, a reason. T2 While there is nothing to send, a HELLO goes out every
- * 10 s. T3 A change of state or words goes out at once.
+ * uplink.h: sends what was read of one node without an agent to the hub: its state in words, and its readings as
+ * batches. T1 Each HELLO has a state and, unless it is ok, a reason. T2 While there is nothing to send, a HELLO goes
+ * out every 10 s. T3 A change of state or words goes out at once.
  */
 #ifndef UPLINK_UPLINK_H
 #define UPLINK_UPLINK_H
