@@ -1,6 +1,6 @@
 /*
- * auth.h: tokens, roles, secrets, who may do what. Pure of storage: look-ups are passed in.
- * A token is "mst_" id(8) "_" secret(43 base64url characters); only SHA-256 of the secret is kept.
+ * auth.h: tokens, roles, secrets, and who may do what. It stores nothing: looking a token up is a function passed in. A
+ * token is "mst_" id(8) "_" secret(43 base64url characters); only SHA-256 of the secret is kept.
  */
 #ifndef ACCESS_AUTH_H
 #define ACCESS_AUTH_H

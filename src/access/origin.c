@@ -1,4 +1,7 @@
-/* origin.c: whether a request was meant for us: Host, Origin, and where it came from. No names are resolved. */
+/*
+ * origin.c: decides whether a request was meant for this hub: by its Host, its Origin and the address it came from. No
+ * names are resolved.
+ */
 #include <arpa/inet.h>
 
 #include "access/auth.h"

@@ -1,4 +1,7 @@
-/* token.c: tokens and other secrets. They come from the kernel; what is kept is their SHA-256. */
+/*
+ * token.c: makes and compares tokens and other secrets. They are random bytes of the kernel; only their SHA-256 is
+ * kept.
+ */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>

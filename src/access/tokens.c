@@ -1,4 +1,4 @@
-/* tokens.c: tokens out of the store, with a short memory in front: agents ask every second. */
+/* tokens.c: looks tokens up in the store, and remembers for a moment what it found: agents ask every second. */
 #include "access/tokens.h"
 
 #include <errno.h>

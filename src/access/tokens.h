@@ -1,6 +1,6 @@
 /*
- * tokens.h: tokens as the hub needs them: looked up for every request, bound to a node at first use, minted for nodes
- * that enrol. What was looked up is remembered while no token changes: revoking takes effect within a second.
+ * tokens.h: the hub's tokens: looked up for every request, bound to a node at first use, made for nodes that enrol.
+ * What was looked up is remembered while no token changes: revoking takes effect within a second.
  */
 #ifndef ACCESS_TOKENS_H
 #define ACCESS_TOKENS_H

@@ -1,4 +1,6 @@
-/* alert_state.c: entries by rule and subject, looked up by a hash of both. */
+/*
+ * alert_state.c: a table of what each rule found, by rule and subject, and the steps from found to firing to resolved.
+ */
 #include "alert/alert_state.h"
 
 #include <stdlib.h>

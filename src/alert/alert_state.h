@@ -1,7 +1,7 @@
 /*
- * alert_state.h: from what is so now to alerts: what a rule finds must be so for a while before it fires, and not be so
- * for a while before it is resolved. What fired is kept over a restart. What only happened (a notice) fires once for
- * each time it happened, and is resolved as it fires.
+ * alert_state.h: turns what rules find into alerts: a finding must last for a while before it fires, and be gone for a
+ * while before it is resolved. What fired is kept over a restart. A notice (something that only happened) fires once
+ * for each time it happened, and is resolved as it fires.
  *
  * W1 One alert per rule and subject. W2 An alert fires once and is resolved once; one that fired before a restart is
  * not resolved until it was found again or ALERT_STATES_SETTLE_MS have gone by, since at first nobody was heard of yet.

@@ -1,4 +1,4 @@
-/* baseline.c: the hours that are over and the same ones of the weeks before, and the day that is over, each a sum. */
+/* baseline.c: adds up the last hours, the same hours of the weeks before, and the last day, and compares them. */
 #include "alert/baseline.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define HOUR_MS   3600000ll
 #define LATE_MS   600000ll
-#define HOURS     2   /* far from its habit for so many in a row */
+#define HOURS     2   /* far from what is usual for so many in a row */
 #define FOUND_MAX 500 /* of one kind */
 
 /* What somebody used in each hour: [hour, the newest first][0: then, else so many weeks before]. */

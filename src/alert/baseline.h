@@ -1,7 +1,7 @@
 /*
- * baseline.h: counted usage -> what there is to say of it: who used hardly anything of what was assigned on the day
- * before, and whose use is far from its habit (usual.h). Companies, teams, and the cluster as a whole; teams and the
- * cluster are assigned nothing.
+ * baseline.h: looks at counted usage for what is unusual: who used hardly anything of what was assigned on the day
+ * before, and whose use is far from what is usual for them (usual.h). Companies, teams, and the cluster as a whole;
+ * teams and the cluster are assigned nothing.
  *
  * U1 Days are those of the zone; one of 23 or 25 hours counts as such. U2 Of hours and days of which more than a
  * quarter was not seen nothing is said. U3 The same usage gives the same findings: a restart changes nothing.

@@ -1,4 +1,4 @@
-/* baselines.c: when to look, what a worker is given, and what it found. */
+/* baselines.c: decides when to look at usage, hands a worker what it needs for that, and keeps what it found. */
 #include "alert/baselines.h"
 
 #include "alert/baseline.h"

@@ -1,6 +1,6 @@
 /*
- * baselines.h: what companies, teams and the cluster used is looked at once an hour (alert/baseline.h), on a worker,
- * when the hour is over and counted.
+ * baselines.h: looks once an hour, when the hour is over and counted, whether the usage of companies, teams and the
+ * cluster is unusual (baseline.h). The work is done on a worker.
  */
 #ifndef ALERT_BASELINES_H
 #define ALERT_BASELINES_H

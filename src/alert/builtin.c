@@ -1,4 +1,4 @@
-/* builtin.c: the table of rules that everybody has, and what those do that the filter language cannot say. */
+/* builtin.c: the table of the built-in rules, and the functions of those that the filter language cannot express. */
 #include "alert/builtin.h"
 
 #include <inttypes.h>
@@ -684,7 +684,7 @@ const struct alert_rule alert_builtin[] = {
      .about = "for two hours a company, a team or the cluster uses far more or far less than at this hour of the week",
      .advice = "ask them, or look what ended or began: muster usage --period hour --last 2d",
      .severity = SEV_INFO,
-     .clear_ms = 150 * MIN_, /* an hour or two without a habit do not end it */
+     .clear_ms = 150 * MIN_, /* an hour or two of which nothing usual is known do not end it */
      .look = look_usage,
      .limit = USAGE_UNUSUAL},
     {.name = "wandb",

@@ -1,4 +1,4 @@
-/* builtin.h: the rules everybody has. Private to alert/. */
+/* builtin.h: the built-in rules, for the files of this folder. */
 #ifndef ALERT_BUILTIN_H
 #define ALERT_BUILTIN_H
 

@@ -1,4 +1,7 @@
-/* note.c: one table per record: names of members, and where they are. */
+/*
+ * note.c: alerts, silences and messages as JSON and back: one table per record, of the members' names and where they
+ * are.
+ */
 #include "alert/note.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
-/* note.h: alerts, silences and messages as the bytes of a note (model/note.h): JSON, so that a later muster can read
- * more. */
+/*
+ * note.h: alerts, silences and messages as the bytes of a note (model/note.h). They are JSON, so that a later muster
+ * can read them when it has more members.
+ */
 #ifndef ALERT_NOTE_H
 #define ALERT_NOTE_H
 

@@ -1,4 +1,7 @@
-/* replay.c: reels of all nodes side by side, a scene per minute, and what the lookout says of it. */
+/*
+ * replay.c: plays all nodes' stored past minute by minute, runs the rules on each minute, and collects the alerts that
+ * come of it.
+ */
 #include "alert/replay.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 #define MINUTE_MS  ALERT_REPLAY_NODE_MINUTE_MS
 #define HOUR_MS    3600000ll
 #define DAY_MS     86400000ll
-#define RECENT_MS  HOUR_MS /* as the hub's desk has it */
+#define RECENT_MS  HOUR_MS /* as feature.c has it */
 #define HOLDS_MAX  BOOK_MAX
 #define STOP_EVERY 64 /* minutes */
 

@@ -1,5 +1,6 @@
-/* replay_node.c: bins of history as small batches of two ticks: one that says whether there was work, and the newest
- * values.
+/*
+ * replay_node.c: turns minutes of one node's history into small batches of two ticks: one that says whether there was
+ * work, and one with the newest values.
  */
 #include "alert/replay_node.h"
 
@@ -119,7 +120,7 @@ static bool custom_wanted(const struct alert_replay_node_ask *k, const char *nam
     return false;
 }
 
-/* ---- a reel ---- */
+/* ---- one node's past ---- */
 
 struct alert_replay_node *alert_replay_node_new(const struct node_now *n)
 {

@@ -1,7 +1,7 @@
 /*
- * replay_node.h: what is stored of one node, played minute by minute into a live of its own, so that the rules see it
- * as they would have seen it then: kept minutes of its devices, the facts in force, who was on them, and when its
- * driver hung.
+ * replay_node.h: the stored past of one node, played minute by minute into a live state of its own (now/live.h), so
+ * that the rules see it as they would have seen it then: kept minutes of its devices, the facts that counted, who was
+ * on them, and when its driver hung.
  *
  * A minute shows the newest values of its samples (of most metrics their mean: store/history.h, H4), and work if any of
  * them did. What came late counts as if it had come in time. On any thread.

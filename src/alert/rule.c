@@ -1,4 +1,7 @@
-/* rule.c: the built-in rules as muster.yaml changes them, one's own, and a look with all of them. */
+/*
+ * rule.c: makes the list of rules (the built-in ones as muster.yaml changes them, and those written there), and runs
+ * all of them.
+ */
 #include "alert/rule.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /*
- * rule.h: what is wrong when: the rules that are built in (docs/alerts.md lists them) and one's own, in the filter
- * language. A rule looks at the scene and says what it finds; how long that must be so is the lookout's business.
+ * rule.h: rules: what is wrong when. Some are built in (docs/alerts.md lists them), others are written in muster.yaml
+ * in the filter language. A rule looks at the scene (all that is known at this moment) and says what it finds; how long
+ * that must last is alert_state.h's business.
  */
 #ifndef ALERT_RULE_H
 #define ALERT_RULE_H

@@ -1,4 +1,4 @@
-/* show.c: one row each. */
+/* show.c: alerts, silences and channels as the JSON of the API. */
 #include "alert/show.h"
 
 const struct silence *silence_of(const struct alerts_now *now, const struct alert *a, int64_t now_ms)

@@ -1,4 +1,4 @@
-/* show.h: alerts as the API hands them out. */
+/* show.h: alerts, silences and channels as the API shows them. */
 #ifndef ALERT_SHOW_H
 #define ALERT_SHOW_H
 

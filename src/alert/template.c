@@ -1,4 +1,4 @@
-/* template.c: names of holes, and what goes into them. */
+/* template.c: the names that may stand between braces in a sentence, and the values that replace them. */
 #include "alert/template.h"
 
 #include <errno.h>

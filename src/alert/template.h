@@ -1,6 +1,7 @@
 /*
- * template.h: a sentence with holes: "{place} is held by {user} and idle for {idle}". A name that is not known is a
- * mistake, found when it is read; a value that is not known is "-". "{{" is a brace, and so is "}}".
+ * template.h: a sentence with names to be filled in: "{place} is held by {user} and idle for {idle}". A name that is
+ * not known is a mistake, found when the sentence is read; a value that is not known is "-". "{{" is a brace, and so is
+ * "}}".
  *
  * Texts of vesta's settings work as they are: {host_name} and {lost_th}, or {} for the first and the second of them.
  */

@@ -1,4 +1,4 @@
-/* told.c: lines with tabs between. */
+/* told.c: who was told of an alert, as lines of text with tabs in them, and back. */
 #include "alert/told.h"
 
 #include <inttypes.h>

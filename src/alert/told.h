@@ -1,7 +1,7 @@
 /*
- * told.h: who was told of an alert, as its record has it (struct alert, told_to): one line each, of when, the channel,
- * whom there and who that is. It outlives changes of muster.yaml and of the census: whoever was told that it fired is
- * the one to be told that it is over.
+ * told.h: who was told of an alert, as its record has it (struct alert, told_to): one line each: when, through which
+ * channel, to which address, and who that is. It outlives changes of muster.yaml and of the people known: whoever was
+ * told that it fired is the one to be told that it is over.
  */
 #ifndef ALERT_TOLD_H
 #define ALERT_TOLD_H

@@ -1,4 +1,4 @@
-/* usual.c: medians, the limits around them, and the sentences. */
+/* usual.c: medians, the limits around them, and the sentences about what lies outside. */
 #include "alert/usual.h"
 
 #include <inttypes.h>

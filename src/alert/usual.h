@@ -1,11 +1,12 @@
 /*
- * usual.h: what somebody usually uses at this hour of the week, and whether what is used now is far from it: the median
- * of the weeks before, and the median of their distances to it. Pure; thousandths of a GPU, on average over the hour.
+ * usual.h: what somebody usually uses at this hour of the week, and whether what they use now is far from it: the
+ * median of the weeks before, and the median of the distances to it. A pure function; the unit is a thousandth of a
+ * GPU, on average over the hour.
  *
- * H1 What is not known is no value, and fewer than USUAL_LEAST known weeks are no habit. H2 Who usually uses nothing
- * has none either (a first use is nothing wrong), and who uses now this, now that. H3 One or two weeks that were
- * different (a holiday, a crash) do not make the habit another one, and steady use with noise is hardly ever far from
- * itself (test_usual.c counts).
+ * H1 What is not known is no value, and with fewer than USUAL_LEAST known weeks nothing is usual. H2 Nor is it for
+ * somebody who usually uses nothing (a first use is nothing wrong), or whose use changes from week to week. H3 One or
+ * two weeks that were different (a holiday, a crash) do not change what is usual, and steady use with noise is hardly
+ * ever far from it (test_usual.c counts).
  */
 #ifndef ALERT_USUAL_H
 #define ALERT_USUAL_H

@@ -1,4 +1,4 @@
-/* wording.c: sentences: how many, where, for how long; and to one person, what it has to do with him. */
+/* wording.c: the sentences of alerts: how many, where, for how long; and to one person, what it has to do with them. */
 #include "alert/wording.h"
 
 #include "base/clock.h"
@@ -181,7 +181,7 @@ static void add_text(const struct wording_ask *k, struct buf *out)
         buf_addf(out, "%s%s", out->len ? "\n" : "", k->v[0]->advice);
 }
 
-/* A built-in rule's sentence that somebody put in his own words goes out as it is. */
+/* A built-in rule's sentence that somebody put in their own words goes out as it is. */
 static bool own_words(const struct wording_ask *k)
 {
     return k->kind != MESSAGE_REMINDER && !is_over(k) && k->rule && k->rule->worded && k->n == 1;

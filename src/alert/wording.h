@@ -1,4 +1,4 @@
-/* wording.h: alerts of one rule as one message says them: a line, and what stands below it. */
+/* wording.h: the words of one message about alerts of one rule: a line, and what stands below it. */
 #ifndef ALERT_WORDING_H
 #define ALERT_WORDING_H
 

@@ -1,4 +1,4 @@
-/* cmd_gpu_request.c: a wish in three spellings. */
+/* cmd_gpu_request.c: writes the GPUs somebody asks for as URL parameters, as JSON, and as a search on this machine. */
 #include "book/cmd_gpu_request.h"
 
 #include <errno.h>

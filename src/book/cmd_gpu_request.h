@@ -1,5 +1,7 @@
-/* cmd_gpu_request.h: which GPUs would do, as `muster free` and `muster wait` take it, for a hub or for this machine
- * alone. */
+/*
+ * cmd_gpu_request.h: the options that say which GPUs would do, for `muster free` and `muster wait`, at a hub or on this
+ * machine alone.
+ */
 #ifndef BOOK_CMD_GPU_REQUEST_H
 #define BOOK_CMD_GPU_REQUEST_H
 

@@ -1,4 +1,4 @@
-/* cmd_me.c: the hub is asked whether it knows us. */
+/* cmd_me.c: asks the hub whether it knows us by our token. */
 #include "book/cmd_me.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* cmd_me.h: as whom a command books or waits at a hub. */
+/* cmd_me.h: in whose name a command books or waits at a hub. */
 #ifndef BOOK_CMD_ME_H
 #define BOOK_CMD_ME_H
 

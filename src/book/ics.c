@@ -1,4 +1,4 @@
-/* ics.c: content lines: escaped, folded at 75 octets, ended with CRLF; all times in UTC, so that no zone travels. */
+/* ics.c: writes bookings as iCalendar lines: escaped, folded at 75 octets, ended with CRLF; all times in UTC. */
 #include "book/ics.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* may.c: the table of who may: an admin everything, a person for himself; where names are typed, whoever types it. */
+/* may.c: who may book: an admin for everybody, a person for themselves; where names are typed, whoever types one. */
 #include "book/may.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* may.h: who books for whom, and who changes a booking. Pure. */
+/* may.h: decides who may book for whom, and who may change a booking. Pure functions. */
 #ifndef BOOK_MAY_H
 #define BOOK_MAY_H
 
@@ -17,7 +17,7 @@ struct booker {
     const char *id;     /* the token's */
 };
 
-/* May book at all (for himself at least). -EACCES: needs a token; -EPERM: not with this one; with a sentence. */
+/* May book at all (for themselves at least). -EACCES: needs a token; -EPERM: not with this one; with a sentence. */
 int book_may(enum book_auth auth, const struct booker *who, struct err *err);
 /*
  * Whose a new booking is: typed (empty: nobody was named) or the asker. 0; -EACCES, -EPERM as above; -EINVAL: it must
@@ -25,10 +25,10 @@ int book_may(enum book_auth auth, const struct booker *who, struct err *err);
  */
 int book_for(enum book_auth auth, const struct booker *who, struct str typed, char ret[BOOKING_PERSON_MAX],
              struct err *err);
-/* typed: as whom he changes it, where names are typed. 0, -EACCES, -EPERM. */
+/* typed: as whom they change it, where names are typed. 0, -EACCES, -EPERM. */
 int book_may_change(enum book_auth auth, const struct booker *who, struct str typed, const struct booking *h,
                     struct err *err);
-/* The asker in a record: his name, or "token ID", or the one he typed. */
+/* The asker in a record: their name, or "token ID", or the one they typed. */
 void book_by(const struct booker *who, const char *typed, char ret[BOOKING_PERSON_MAX]);
 
 #endif

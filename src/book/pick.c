@@ -1,4 +1,4 @@
-/* pick.c: names to devices, and which to take when any will do. */
+/* pick.c: finds devices by name, and chooses among them when any will do. */
 #include "book/pick.h"
 
 #include <errno.h>
@@ -155,7 +155,7 @@ static bool usable_now(const struct device_now *d, const char *person)
     return d->n_procs > 0;
 }
 
-/* Nobody is on it, and has not been for a while. A booking of his own makes it held, not used. */
+/* Nobody is on it, and has not been for a while. A booking of their own makes it held, not used. */
 static bool idle_now(const struct device_now *d, const struct pick_wish *w)
 {
     bool own = d->booking && w->person && strcmp(d->booking->person, w->person) == 0;

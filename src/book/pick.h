@@ -1,4 +1,7 @@
-/* pick.h: from words to devices: "dgx2:0,1", or any two of a model; and back. Reads live, changes nothing. */
+/*
+ * pick.h: from words to devices ("dgx2:0,1", or any two of a model) and back. It reads the live state and changes
+ * nothing.
+ */
 #ifndef BOOK_PICK_H
 #define BOOK_PICK_H
 
@@ -16,10 +19,10 @@ struct pick_wish {
     int64_t count;
     struct str model, node; /* patterns, any case; a model's part will do: "h200". Empty: any */
     int64_t from_ms, until_ms, now_ms;
-    const char *person; /* what only he uses counts as free */
-    int64_t except;     /* id of a hold that does not count */
+    const char *person; /* what only they use counts as free */
+    int64_t except;     /* id of a booking that does not count */
     /* of who waits (queue.h) */
-    bool idle;              /* nobody is on it, himself included; what he has booked himself will do */
+    bool idle;              /* nobody is on it, the person included; what they have booked themselves will do */
     int64_t idle_ms;        /* and that for so long */
     int64_t mem;            /* bytes of memory that must be free */
     bool one_node;          /* all on one node, or none */

@@ -1,4 +1,7 @@
-/* queue.c: waits are the holds without devices, by id; what is remembered here is only when each was last heard of. */
+/*
+ * queue.c: decides whose turn it is. Waits are bookings without devices, by id; remembered here is only when each was
+ * last heard of.
+ */
 #include "book/queue.h"
 
 #include <inttypes.h>
@@ -69,7 +72,7 @@ struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *perso
 struct heard {
     int64_t id, at_ms;
     bool seen; /* by this round */
-    bool said; /* that it is his turn */
+    bool said; /* that it is their turn */
 };
 
 struct queue {
@@ -176,7 +179,7 @@ static const struct node_now **with_room(const struct node_now *const *nodes, si
     return v;
 }
 
-/* What would do for this one, if it were free for long enough, is nobody's behind him. */
+/* What would do for this one, if it were free for long enough, is kept from those behind. */
 static void keep(struct book *b, const struct node_now *const *nodes, size_t n, struct pick_wish *p, struct buf *kept)
 {
     p->idle_ms = 0;

@@ -1,23 +1,23 @@
 /*
- * queue.h: who waits for GPUs (`muster wait`), in order of arrival, and whose turn it is. A wait is a hold of kind
+ * queue.h: who waits for GPUs (`muster wait`), in order of arrival, and whose turn it is. A wait is a booking of kind
  * BOOKING_WAIT without devices (model/booking.h); when its turn comes it gets some, for a short while.
  *
- * Q1 Who came first is served first: what would do for somebody whose wish cannot be met yet is kept for him, and
- * nobody behind him gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS; his place is kept
- * that long, also while the hub starts. Who is told by a message need not be heard of: he waits until his wait ends. Q3
- * Nothing here reads a clock or writes.
+ * Q1 Who came first is served first: what would do for somebody whose request cannot be met yet is kept for them, and
+ * nobody behind them gets it. Q2 Who is not heard of is passed over, and is out after QUEUE_LEASE_MS; their place is
+ * kept that long, also while the hub starts. Who is told by a message need not be heard of: they wait until their wait
+ * ends. Q3 Nothing here reads a clock or writes.
  */
 #ifndef BOOK_QUEUE_H
 #define BOOK_QUEUE_H
 
 #include "book/pick.h"
 
-#define QUEUE_LEASE_MS   60000             /* after the last word of a waiter he is out */
+#define QUEUE_LEASE_MS   60000             /* after the last word of a waiter they are out */
 #define QUEUE_LONGEST_MS (30 * 86400000ll) /* nobody waits longer */
-#define QUEUE_TOLD_MS    86400000ll        /* one who is told by a message, unless told: he may have forgotten */
+#define QUEUE_TOLD_MS    86400000ll        /* one who is told by a message, unless told: they may have forgotten */
 #define QUEUE_FREE_MS    15000             /* unless told: GPUs are free for so long before somebody gets them */
 #define QUEUE_NEED_MS    3600000           /* and not booked by anybody else for so long */
-#define QUEUE_HOLD_MS    120000            /* and his for so long from then on */
+#define QUEUE_HOLD_MS    120000            /* and theirs for so long from then on */
 #define QUEUE_COME_MS    1800000           /* ... of one who is told by a message */
 #define QUEUE_MAX        1000
 
@@ -26,14 +26,16 @@ struct gpu_request {
     int64_t count, mem; /* bytes that must be free; 0: any */
     struct str model, node;
     bool one_node;
-    bool told; /* he is told by a message when his turn comes, and need not say that he is there */
+    bool told; /* they are told by a message when their turn comes, and need not say that they are there */
     bool said; /* and that was done */
     int64_t free_ms, need_ms, hold_ms;
 };
-/* The part of a wish that a hold has no field for, as its `where`: "mem=1 one free=15000 need=3600000 hold=120000
- * node=dgx*". */
+/*
+ * The part of a request that a booking has no field for, as its `where`: "mem=1 one free=15000 need=3600000 hold=120000
+ * node=dgx*".
+ */
 void wish_write(const struct gpu_request *w, struct buf *out);
-/* Of a hold; what is not understood is left at what it is unless told. Borrows from h. */
+/* Of a booking; what is not understood is left at what it is unless told. Borrows from h. */
 void wish_read(const struct booking *h, struct gpu_request *ret);
 struct pick_wish gpu_request_pick(const struct gpu_request *w, const char *person, int64_t id, int64_t now_ms);
 
@@ -47,7 +49,7 @@ struct queue *queue_new(void);
 void queue_free(struct queue *q);
 void queue_heard(struct queue *q, int64_t id, int64_t now_ms);
 
-/* The message that it is his turn is made once: true the first time, for as long as the hub runs. */
+/* The message that it is their turn is made once: true the first time, for as long as the hub runs. */
 bool queue_says(struct queue *q, int64_t id);
 
 /* What is free, but the turn of somebody who waits: uuids with commas between, behind what ret has. */

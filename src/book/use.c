@@ -1,4 +1,4 @@
-/* use.c: persons on the devices of a hold, told apart into its own and others. */
+/* use.c: looks who is on a booking's devices: its own person, or others. */
 #include "book/use.h"
 
 const char *const use_words[USES] = {NULL, "unused", "own", "others", "shared"};

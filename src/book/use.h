@@ -1,4 +1,4 @@
-/* use.h: a booking beside what really happens on its devices. */
+/* use.h: compares a booking with what really happens on its devices. */
 #ifndef BOOK_USE_H
 #define BOOK_USE_H
 

@@ -1,4 +1,6 @@
-/* cmd_label.c: the thread that tells a hub of a command. One key for all tries, so that none of them doubles the job.
+/*
+ * cmd_label.c: a thread that tells a hub of a command that runs. All tries have one key, so that none of them doubles
+ * the job.
  */
 #include "jobs/cmd_label.h"
 

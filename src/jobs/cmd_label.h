@@ -1,6 +1,6 @@
 /*
- * cmd_label.h: a command's span as a job in a hub, told from a thread beside it: the command never waits for the hub. A
- * hub that is away is asked again now and then; when the command has ended, for a few seconds more.
+ * cmd_label.h: tells a hub of a command as a job, from a thread beside it: the command never waits for the hub. A hub
+ * that is away is asked again now and then; when the command has ended, for a few seconds more.
  */
 #ifndef JOBS_CMD_LABEL_H
 #define JOBS_CMD_LABEL_H

@@ -1,4 +1,4 @@
-/* squeue.c: see squeue.h. Formats as of Slurm 22.05's manuals. */
+/* squeue.c: reads what squeue and scontrol print. Formats as of Slurm 22.05's manuals. */
 #include "jobs/squeue.h"
 
 #include <errno.h>

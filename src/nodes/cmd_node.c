@@ -1,4 +1,4 @@
-/* cmd_node.c: `muster node`: what a hub knows as nodes, renamed, retired, set aside for maintenance. */
+/* cmd_node.c: `muster node`: lists a hub's nodes; renames and retires one, or sets it aside for maintenance. */
 #include <errno.h>
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* decode.c: wire plugged into the store, which may not know it. */
+/* decode.c: gives the store the wire format's decoders; the store itself does not know the wire format. */
 #include "nodes/decode.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* decode.h: how the store reads batches and facts: through wire. */
+/* decode.h: the functions by which the store decodes batches and facts. */
 #ifndef NODES_DECODE_H
 #define NODES_DECODE_H
 

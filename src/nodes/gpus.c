@@ -1,4 +1,4 @@
-/* gpus.c: numbers by key, in order of the keys; "KEY NUMBER" lines in the note. */
+/* gpus.c: a number of GPUs by node, sorted; in the store a note of lines "KEY NUMBER". */
 #include "nodes/gpus.h"
 
 #include <stdlib.h>

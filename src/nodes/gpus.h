@@ -1,6 +1,6 @@
 /*
- * gpus.h: the most GPUs each node had, over restarts of hub and agent: so that one that went while nobody looked is
- * missed. Kept as a note.
+ * gpus.h: the most GPUs each node ever had, over restarts of hub and agent, so that one that vanished while nobody
+ * looked is missed. Kept as a note.
  */
 #ifndef NODES_GPUS_H
 #define NODES_GPUS_H

@@ -1,4 +1,4 @@
-/* carrier.c: which carrier is whose, and what they share. */
+/* carrier.c: which carrier serves which type of channel, and what carriers share. */
 #include "notify/carrier.h"
 
 #include "net/http.h"

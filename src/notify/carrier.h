@@ -1,6 +1,6 @@
 /*
- * carrier.h: who takes one message to where its channel leads: a carrier for each type of channel. The outbox says
- * when.
+ * carrier.h: a carrier sends one message to where its channel leads; there is one for each type of channel. When it is
+ * sent is decided by the outbox.
  *
  * K1 For a send that returned 0, done is called exactly once and not before send has returned, unless it is stopped;
  * the load is gone then. K2 After a stop nothing is called, and nothing that was borrowed is used. K3 It takes a

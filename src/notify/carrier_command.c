@@ -1,4 +1,4 @@
-/* carrier_command.c: a program that reads the message from its standard input. */
+/* carrier_command.c: sends a message by running a program that reads it from its standard input. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <sys/wait.h>

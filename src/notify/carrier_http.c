@@ -1,4 +1,7 @@
-/* carrier_http.c: one POST: Slack's incoming webhook, a webhook of one's own, ntfy. Redirects are not followed. */
+/*
+ * carrier_http.c: sends a message by one POST: to Slack's incoming webhook, any other webhook, or ntfy. Redirects are
+ * not followed.
+ */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* carrier_mail.c: one mail to one server, for a channel's addresses or for those a message names. A program of our own
- * sends it, since that waits (net/smtp.h). */
+/*
+ * carrier_mail.c: sends a message as one mail to one server, to a channel's addresses or those the message names. A
+ * program of our own does it, since that waits (net/smtp.h).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,7 @@
-/* channel_test.c: a test message through a channel, for whoever asks over HTTP; the answer comes when it is known. */
+/*
+ * channel_test.c: sends a test message through a channel for whoever asks over HTTP; the answer comes when it is known
+ * how it went.
+ */
 #include "base/clock.h"
 #include "base/json.h"
 #include "notify/outbox.h"

@@ -1,4 +1,6 @@
-/* cmd_mail_send.c: one mail, as the hub asks for it: the question on standard input, the result as lines (net/smtp.h).
+/*
+ * cmd_mail_send.c: `muster mail-send`: sends one mail for the hub: what to send on standard input, the result as lines
+ * (net/smtp.h).
  */
 #include <errno.h>
 #include <stdlib.h>

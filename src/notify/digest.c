@@ -1,4 +1,4 @@
-/* digest.c: one text of many: a line for each message, and what it says below it, indented. */
+/* digest.c: joins messages into one text: a line for each, and what it says below it, indented. */
 #include "notify/digest.h"
 
 #include "base/buf.h"

@@ -1,4 +1,7 @@
-/* outbox.c: a queue for each channel and whom it leads to, and which of its messages is under way. Carriers send. */
+/*
+ * outbox.c: a queue for each channel and receiver, and which of its messages is being sent. The sending itself is done
+ * by carriers.
+ */
 #include "notify/outbox.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * outbox.h: messages on their way. A message is a note until it was sent, so that it survives a restart. Who sends it
- * is a carrier's business (carrier.h).
+ * outbox.h: messages that wait to be sent. A message is a note in the store until it was sent, so that it survives a
+ * restart. The sending itself is a carrier's business (carrier.h).
  *
  * O1 Through one channel to one receiver messages go in order, one a second; one that fails is tried again, later and
  * later, and is given up after three days. O2 A channel or a receiver that fails holds up no other. O3 A message is

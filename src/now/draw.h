@@ -1,7 +1,7 @@
 /*
- * draw.h: what is so at this moment of very many nodes, drawn in pieces over turns of the loop (api.h, struct drawing).
- * Each node is told as it is when its turn comes, the whole as of one moment or a little later; one that goes meanwhile
- * is left out.
+ * draw.h: the newest state of very many nodes as an answer that is made in pieces, over several turns of the loop
+ * (hub/easel.h). Each node is shown as it is when its turn comes, the whole as of one moment or a little later; one
+ * that goes meanwhile is left out.
  */
 #ifndef NOW_DRAW_H
 #define NOW_DRAW_H

@@ -1,6 +1,7 @@
 /*
- * filter.c: running a filter over a device. Three values, with `and` the lesser, `or` the greater and `not` the mirror
- * (Kleene's logic), so that what is not known stays so however it is turned. Reading the text is filter_parse.c's.
+ * filter.c: runs a filter over a device. There are three values, with `and` the lesser, `or` the greater and `not` the
+ * mirror (Kleene's logic), so that what is not known stays so however it is turned. Reading the text is
+ * filter_parse.c's.
  */
 #include "now/filter.h"
 

@@ -1,4 +1,4 @@
-/* gpu_index.c: see gpu_index.h. */
+/* gpu_index.c: a hash table from uuids to the nodes that have them. */
 #include "now/gpu_index.h"
 
 #include "base/rand.h"

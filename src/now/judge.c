@@ -1,5 +1,6 @@
-/* judge.c: when a device is free, held, busy, stale, hung or lost, and a node up or down. Pure. docs/states.md tells
- * it.
+/*
+ * judge.c: decides when a device is free, held, busy, stale, hung or lost, and a node up or down. Pure; docs/states.md
+ * has the rule.
  */
 #include "now/judge.h"
 

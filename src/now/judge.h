@@ -1,6 +1,6 @@
 /*
- * judge.h: the state rule taken apart for live.c: which state, why, and how long that holds if nothing more is heard.
- * Cheap enough for every batch; words are only made when why or amount changed.
+ * judge.h: the rule of states, for live.c: which state, why, and how long that stays so if nothing more is heard. Quick
+ * enough for every batch; words are only made when why or amount changed.
  */
 #ifndef NOW_JUDGE_H
 #define NOW_JUDGE_H

@@ -1,7 +1,7 @@
 /*
- * live.c: the nodes there are: found by key and name, in order, told apart by what their agents say. What a batch
- * brings is put in place by node.c, then judge.c says what it means. A node is looked at again only when it speaks or
- * when time alone can change it (next_ms).
+ * live.c: the list of nodes: found by key and name, in order, told apart by what their agents say. What a batch brings
+ * is put in place by node.c, then judge.c says what it means. A node is looked at again only when it speaks or when
+ * time alone can change it (next_ms).
  */
 #include "now/live.h"
 

@@ -1,4 +1,6 @@
-/* ls.c: devices as rows: what `muster ls` and CSV show. Numbers of a device out of sight are absent, not old. */
+/*
+ * ls.c: devices as rows: what `muster ls` and CSV show. Numbers of a device that is stale, hung or lost are left out.
+ */
 #include "now/ls.h"
 
 #include "base/clock.h"

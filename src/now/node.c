@@ -1,5 +1,7 @@
-/* node.c: what facts and batches say of a node, put in its place: the newest known value of each metric, when work was
- * seen, who is on the devices. What it means is judge.c's to say. */
+/*
+ * node.c: puts what facts and batches say of a node in its place: the newest known value of each metric, when work was
+ * seen, who is on the devices. What it means is decided in judge.c.
+ */
 #include "now/node.h"
 
 #define VALUE_KEEP_MS 120000 /* a value its device no longer gives is let go; slow metrics come once a minute */

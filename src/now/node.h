@@ -1,4 +1,4 @@
-/* node.h: a node with what live knows of it beyond what it shows, and what facts and batches do to it. */
+/* node.h: a node of the live state, with what is known beyond what is shown, and how facts and batches change it. */
 #ifndef NOW_NODE_H
 #define NOW_NODE_H
 

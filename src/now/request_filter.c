@@ -1,4 +1,4 @@
-/* request_filter.c: a request's filter, and the answer to one that cannot be read. The language is filter.h's. */
+/* request_filter.c: reads the filter of a request, and answers when it cannot be read. The language is filter.h's. */
 #include "now/filter.h"
 
 #include "hub/api.h"

@@ -1,4 +1,4 @@
-/* view.c: which nodes a request sees, and what of them. */
+/* view.c: selects which nodes a request sees, and which of their devices. */
 #include "now/view.h"
 
 #include <errno.h>

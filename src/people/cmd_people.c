@@ -1,5 +1,4 @@
-/* cmd_people.c: `muster people`: who is on how many GPUs, and lately was; `muster idle`: who holds GPUs without work.
- */
+/* cmd_people.c: `muster people`: who uses how many GPUs, now and lately; `muster idle`: who holds GPUs without work. */
 #include <errno.h>
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /*
- * draft.h: within people/: a census while it is written: lists that only grow, in the order things were told. What is
- * told twice is put together, or refused, when they are sorted at the end: no list is searched while it grows.
+ * draft.h: within people/: a struct people while it is being made: lists that only grow, in the order things were read.
+ * What is said twice is merged, or refused, when they are sorted at the end: no list is searched while it grows.
  */
 #ifndef PEOPLE_DRAFT_H
 #define PEOPLE_DRAFT_H
@@ -68,7 +68,7 @@ struct draft {
     struct err *err;
 };
 
-const char *draft_keep(struct draft *d, struct str s);         /* a copy that lives with the census */
+const char *draft_keep(struct draft *d, struct str s);         /* a copy that lives as long as the people */
 struct person *draft_person(struct draft *d, struct str name); /* good until the next one */
 struct draft_group *draft_group(struct draft *d, enum group_kind kind, const char *name); /* likewise */
 void draft_join(struct draft_group *g, const char *name, int64_t from_ms, int64_t until_ms);

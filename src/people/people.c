@@ -1,4 +1,4 @@
-/* people.c: looking things up in a census. How one is made: people_build.c. */
+/* people.c: looks up persons, teams, projects and companies. How they are read: people_build.c. */
 #include "people/people.h"
 
 #include <stdlib.h>

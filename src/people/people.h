@@ -2,10 +2,10 @@
  * people.h: who is who. Logins on nodes are persons; persons are in teams, projects and companies, from a day to a day;
  * companies have nodes and a number of them assigned, which changes by the day.
  *
- * N1 A census never changes once it is built, so any thread may read it; a new one replaces it. N2 What it was not told
- * is as if nobody had asked: a login is a person of that name, in no group. N3 Names it returns live as long as the
- * census, or are the caller's own. N4 Records keep the login; a person is looked up when asked, so a changed census
- * changes the past too. N5 Nothing here logs, blocks on a name service, or reads a clock.
+ * N1 A struct people never changes once it is built, so any thread may read it; a new one replaces it. N2 A login that
+ * nothing is said about is a person of that name, in no group. N3 Names it returns live as long as it does, or are the
+ * caller's own. N4 Records keep the login; a person is looked up when asked, so new settings change the past too. N5
+ * Nothing here logs, blocks on a name service, or reads a clock.
  */
 #ifndef PEOPLE_PEOPLE_H
 #define PEOPLE_PEOPLE_H
@@ -23,9 +23,8 @@ void people_unref(struct people *c);               /* the last one frees it; acc
 /* ---- persons ---- */
 
 /*
- * The person who logs in as `login` (uid -1: unknown) on a node (its name or its key; NULL: any). "": to be ignored,
- * as told of root and the like; an empty login stays "". Never NULL. Every function here takes a NULL census for an
- * empty one.
+ * The person who logs in as `login` (uid -1: unknown) on a node (its name or its key; NULL: any). "": to be ignored, as
+ * told of root and the like; an empty login stays "". Never NULL. Every function here takes NULL for an empty one.
  */
 const char *people_person(const struct people *c, const char *node, const char *login, int64_t uid);
 /* Is this login one that is to be ignored? An empty login is not known, which is something else. */
@@ -35,7 +34,7 @@ bool people_ignored(const struct people *c, const char *node, const char *login,
 struct person {
     const char *name;                /* the one name this person has here: a short one, as a login */
     const char *full, *mail, *slack; /* "Kim Doe"; NULL: not told */
-    const char *tell;                /* of which rules he is told, commas between; "": of none; NULL: of all */
+    const char *tell;                /* of which rules they are told, commas between; "": of none; NULL: of all */
 };
 /* Is that person to be told of what this rule finds? Who is not known is. */
 bool people_wants(const struct people *c, const char *person, const char *rule);

@@ -1,4 +1,6 @@
-/* people_body.h: within people/: what a census is made of. Everything is in its arena; lists are sorted for searching.
+/*
+ * people_body.h: within people/: what a struct people is made of. Everything is in its arena; lists are sorted for
+ * searching.
  */
 #ifndef PEOPLE_PEOPLE_BODY_H
 #define PEOPLE_PEOPLE_BODY_H
@@ -10,7 +12,7 @@
 
 /* A login, or a uid in decimal, of a person; on nodes of that pattern only, where there is one. */
 struct login_rule {
-    const char *login; /* may be a pattern, in census.patterns */
+    const char *login; /* may be a pattern, in people.patterns */
     const char *node;  /* NULL: everywhere */
     const char *person;
 };

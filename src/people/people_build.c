@@ -1,4 +1,4 @@
-/* people_build.c: from lists in the order things were told to sorted ones, with what belongs together put together. */
+/* people_build.c: sorts the lists that were read and merges what belongs together. */
 #include "people/people_build.h"
 
 #include <errno.h>
@@ -135,7 +135,7 @@ static void persons_settle(struct draft *d)
             c->persons[c->n_persons++] = d->persons[i];
 }
 
-/* Somebody may be called in a list by a login of his. */
+/* Somebody may be called in a list by one of their logins. */
 static const char *resolve(const struct people *c, const char *name)
 {
     if (people_find(c, name))

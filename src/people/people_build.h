@@ -1,6 +1,6 @@
 /*
- * people_build.h: a census out of what was told: sections of muster.yaml, aliases.csv, a W&B dashboard's config.yaml,
- * Unix groups. All of it or none: the first mistake is named with its place, and nothing comes of it.
+ * people_build.h: makes a struct people out of what was read: sections of muster.yaml, aliases.csv, a W&B dashboard's
+ * config.yaml, Unix groups. All of it or none: the first mistake is named with its place, and nothing is made.
  */
 #ifndef PEOPLE_PEOPLE_BUILD_H
 #define PEOPLE_PEOPLE_BUILD_H

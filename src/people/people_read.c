@@ -1,6 +1,6 @@
 /*
- * people_read.c: the sections people, teams, projects and companies (docs/people.md), and the companies of a W&B
- * dashboard's config.yaml. In our own file a key that is not known is a mistake; in theirs it is none of our business.
+ * people_read.c: reads the sections people, teams, projects and companies (docs/people.md), and the companies of a W&B
+ * dashboard's config.yaml. In our own file a key that is not known is a mistake; in theirs it is passed over.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -202,7 +202,7 @@ static int add_rule(struct reading *rd, const struct ynode *v, void *arg)
     return r < 0 ? r : buf_addf(arg, "%s%s", ((struct buf *)arg)->len ? "," : "", name);
 }
 
-/* no, yes, or the rules of which he is told */
+/* no, yes, or the rules of which they are told */
 static int key_tell(struct reading *rd, const struct ynode *v, void *arg)
 {
     struct person *p = arg;

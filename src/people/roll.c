@@ -1,4 +1,4 @@
-/* roll.c: identities by person, made when they are first asked for. */
+/* roll.c: a table of identities by person, made when they are first asked for. */
 #include "people/roll.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * roll.h: who the processes of a moment belong to: a census asked for logins, with the groups of that moment, each
- * person looked up once. For one thread.
+ * roll.h: which persons the processes of one moment belong to: logins looked up in struct people, with the groups of
+ * that moment, each person once. For one thread.
  */
 #ifndef PEOPLE_ROLL_H
 #define PEOPLE_ROLL_H

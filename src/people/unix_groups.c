@@ -1,4 +1,4 @@
-/* unix_groups.c: lines of group(5) and passwd(5). */
+/* unix_groups.c: reads lines of group(5) and passwd(5). */
 #include "people/unix_groups.h"
 
 #include <stdlib.h>
