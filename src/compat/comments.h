@@ -42,7 +42,7 @@ void comments_clean(struct str s, char *out, size_t size);
 bool remark_same(const struct remark *a, const struct remark *b);
 /* As it stands at now_ms: one whose time is over, or that has no name, is none. */
 struct remark remark_at(const struct remark *r, int64_t now_ms);
-/* A hold as an entry; NULL: none. */
+/* A booking as an entry; NULL: none. */
 struct remark remark_of(const struct booking *h);
 
 #endif

@@ -1,4 +1,4 @@
-/* filehost.c: files taken, rounds told. */
+/* filehost.c: reads the files that came for each machine and sends what is new in them to the hub. */
 #include "compat/filehost.h"
 
 #include <event2/event.h>

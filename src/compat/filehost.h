@@ -1,11 +1,10 @@
 /*
- * filehost.h: the machines that are known by GPU Monitor's files (relay/readings.h), however these come. Each is a
+ * filehost.h: the machines that are known by GPU Monitor's files (relay/readings.h), however the files come. Each is a
  * node `file:HOST` and belongs to whoever brought its first file.
  *
- * L1 A round is told when a reading is newer than the last; when there is none for a minute, what the machine says of
- * itself is told alone. L2 Readings
- * of the future are told as of now; older than a day they are not told. L3 Newest reading older than FILES_STALE_MS:
- * the node says so.
+ * L1 Readings are sent when one is newer than the last; when there is none for a minute, what the machine says of
+ * itself is sent alone. L2 Readings of the future are sent as of now; those older than a day are not sent. L3 Newest
+ * reading older than FILES_STALE_MS: the node says so.
  */
 #ifndef COMPAT_FILEHOST_H
 #define COMPAT_FILEHOST_H

@@ -1,4 +1,4 @@
-/* files.c: settings into a list to pull from and a folder to watch. */
+/* files.c: turns the settings into a list of machines to fetch files from and a folder to watch. */
 #include "compat/files.h"
 
 #include <stdlib.h>

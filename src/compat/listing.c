@@ -1,4 +1,4 @@
-/* listing.c: links out of HTML. */
+/* listing.c: finds the links in a page of HTML. */
 #include "compat/listing.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* mirror.c: comments.json: a poll, a three-way comparison per GPU (the file, the bookings, what both last said), a
- * write. */
+/*
+ * mirror.c: follows comments.json: looks at it now and then, compares three ways for each GPU (the file, the bookings,
+ * what both last said), and writes it.
+ */
 #include "compat/mirror.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * mirror.h: the bookings kept in step with GPU Monitor's comments.json, both ways. Files are read and written beside
+ * mirror.h: keeps the bookings and GPU Monitor's comments.json the same, both ways. Files are read and written beside
  * the loop; what differs is decided on it.
  *
  * R1 A change on one side reaches the other; where both changed one GPU's entry since they last agreed, the hub's

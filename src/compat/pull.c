@@ -1,4 +1,4 @@
-/* pull.c: one machine after the other: its listing, then its files. */
+/* pull.c: fetches from one machine after the other: its folder's listing, then its files. */
 #include "compat/pull.h"
 
 #include <event2/event.h>

@@ -1,4 +1,4 @@
-/* sheet.c: the old script's three commands in one connection, and their lines. */
+/* sheet.c: runs the old script's three commands in one connection and reads their lines. */
 #include "compat/sheet.h"
 
 #include <stdlib.h>

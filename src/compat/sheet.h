@@ -1,6 +1,6 @@
 /*
- * sheet.h: one host's rows of Web-GPU-Monitor's load_data.csv: what to run there, what its lines mean, and the rows to
- * the byte as the old script wrote them. Pure.
+ * sheet.h: one host's rows of Web-GPU-Monitor's load_data.csv: which commands to run there, what their lines mean, and
+ * the rows, to the byte as the old script wrote them. Pure.
  */
 #ifndef COMPAT_SHEET_H
 #define COMPAT_SHEET_H

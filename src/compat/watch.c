@@ -1,4 +1,4 @@
-/* watch.c: a folder, looked at now and then, and at once when the kernel says that a file is whole. */
+/* watch.c: watches a folder: looks now and then, and at once when the kernel says that a file has been written. */
 #include "compat/watch.h"
 
 #include <dirent.h>

@@ -23,7 +23,7 @@ bool import_sink_is_hub(const struct import_sink *l);
 /* The store behind it; NULL when it is a hub. */
 struct store *import_sink_store(struct import_sink *l);
 
-/* Made at first; owned by the inlet. key: 32 hex digits, or (a data folder alone) another node's key. */
+/* Made at first; owned by the import_sink. key: 32 hex digits, or (a data folder alone) another node's key. */
 int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret,
                      struct err *err);
 /* In force for the batches that follow; of a hub the processes too. Given again unchanged it costs little. */

@@ -1,4 +1,4 @@
-/* cmd_lines.c: see cmd_lines.h. */
+/* cmd_lines.c: reads the JSON of /api/v1/history into series. */
 #include "history/cmd_lines.h"
 
 #include <jansson.h>

@@ -1,4 +1,6 @@
-/* cmd_lines.h: what a hub says of history (/api/v1/history as JSON), as series of numbers: for pictures and tables. */
+/*
+ * cmd_lines.h: a hub's answer about history (/api/v1/history as JSON), as series of numbers, for pictures and tables.
+ */
 #ifndef HISTORY_CMD_LINES_H
 #define HISTORY_CMD_LINES_H
 

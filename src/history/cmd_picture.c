@@ -1,4 +1,4 @@
-/* cmd_picture.c: see cmd_picture.h. */
+/* cmd_picture.c: draws samples as charts: into a file, or as dots on a terminal. */
 #include "history/cmd_picture.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * history.c: words to a query. Devices and metrics are resolved once, into copies, so that the answer can be made on
- * another thread (history_run.c) while nodes come and go.
+ * history.c: reads a question about history (the words of a URL) into a query. Devices and metrics are looked up once,
+ * into copies, so that the answer can be made on another thread (history_run.c) while nodes come and go.
  */
 #include "history/history.h"
 

@@ -1,6 +1,6 @@
 /*
- * history_run.c: a resolved query out of the store, node by node: bins become numbers, numbers of several devices fold
- * into one where a group was asked for. Knows nothing of live state, so it runs on any thread.
+ * history_run.c: answers a query about history out of the store, node by node: bins become numbers, and numbers of
+ * several devices become one where a group was asked for. It knows nothing of live state, so it runs on any thread.
  */
 #include <errno.h>
 

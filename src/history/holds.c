@@ -1,4 +1,4 @@
-/* holds.c: records of processes as bits over the bins of a query. */
+/* holds.c: turns records of processes into bits over the bins of a query: was this user on that device then? */
 #include "history/holds.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * holds.h: which of a node's devices which user (or person, or team) held, bin by bin: the join of process records with
- * a history query. A user held a device in a bin when a process of his was on it at any moment of the bin. Private to
- * history/.
+ * a history query. A user held a device in a bin when a process of theirs was on it at any moment of the bin. Private
+ * to history/.
  */
 #ifndef HISTORY_HOLDS_H
 #define HISTORY_HOLDS_H

@@ -1,4 +1,4 @@
-/* on_devices.c: processes gathered by who owns them. */
+/* on_devices.c: gathers processes by the person who owns them. */
 #include "history/on_devices.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* on_devices.h: who is on which devices: now, out of a view; and in the past, out of process records. */
+/* on_devices.h: which person is on which devices: now, from a view; and in the past, from process records. */
 #ifndef HISTORY_ON_DEVICES_H
 #define HISTORY_ON_DEVICES_H
 

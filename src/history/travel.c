@@ -1,4 +1,7 @@
-/* travel.c: nodes as they were, one at a time, out of bins of history and records of processes. On any thread. */
+/*
+ * travel.c: rebuilds nodes as they were at a moment, one at a time, from bins of history and records of processes. On
+ * any thread.
+ */
 #include "history/travel.h"
 
 #include <errno.h>

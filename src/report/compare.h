@@ -3,12 +3,12 @@
  * what a run says of itself; here it is joined to processes and jobs by host, person and time.
  *
  * C1 Hosts are the same when their names are, in any case of letters, or up to the first dot where one of them has no
- * more. C2 The person is W&B's user as the census knows logins, where somebody of that name was seen or is told of;
- * else whoever held the most on that host meanwhile. C3 A GPU counts for one run at a time: runs of a person on a host
- * share what was held there by the GPUs they claim, and none gets more than it claims. C4 A run that claims more than
- * its person had on its host gets, beyond that, GPUs the same person held on other nodes and no run there claims: those
- * are the other nodes of a run of which only the first one logs. C5 The same input gives the same rows; work is
- * bounded, and it stops when told to.
+ * more. C2 The person is W&B's user as people/ knows logins, where somebody of that name was seen or is told of; else
+ * whoever held the most on that host meanwhile. C3 A GPU counts for one run at a time: runs of a person on a host share
+ * what was held there by the GPUs they claim, and none gets more than it claims. C4 A run that claims more than its
+ * person had on its host gets, beyond that, GPUs the same person held on other nodes and no run there claims: those are
+ * the other nodes of a run of which only the first one logs. C5 The same input gives the same rows; work is bounded,
+ * and it stops when told to.
  */
 #ifndef REPORT_COMPARE_H
 #define REPORT_COMPARE_H
@@ -54,7 +54,7 @@ struct comparison {
 /*
  * said: W&B's run-days (those that are ignored, of no company, of projects or days that do not count are left out, as
  * in the tables); seen: agents' runs with spans, as `ask` gave them; ask->history NULL: busy_ms stays 0. ret is ended
- * with comparison_fini; its text is of said, seen and the census.
+ * with comparison_fini; its text is of said, seen and the people.
  */
 int compare_runs(const struct runs_ask *ask, const struct runs *seen, const struct run_day *said, size_t n,
                  struct comparison *ret, struct err *err);

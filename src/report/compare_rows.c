@@ -1,4 +1,4 @@
-/* compare_rows.c: columns and cells of the comparison. */
+/* compare_rows.c: the columns and cells of the comparison. */
 #include "report/compare_rows.h"
 
 #include "base/mem.h"

@@ -1,5 +1,7 @@
-/* make.c: what is in a scheduled report: the usage table with its chart, who held GPUs without work, what went
- * wrong; or what every GPU does. The table, the chart and the list of idle GPUs are those of the other routes. */
+/*
+ * make.c: makes a scheduled report: the usage table with its chart, who held GPUs without work, what went wrong; or
+ * what every GPU does. The table, the chart and the list of idle GPUs are those of the other routes.
+ */
 #include "report/make.h"
 
 #include <errno.h>

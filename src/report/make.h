@@ -1,5 +1,5 @@
 /*
- * make.h: a scheduled report (report/schedule.h), made: the question on the loop, the numbers and the drawing beside
+ * make.h: makes a scheduled report (report/schedule.h): the question on the loop, the numbers and the drawing beside
  * it. For the routes, and for the hub, which sends it.
  */
 #ifndef REPORT_MAKE_H

@@ -1,4 +1,4 @@
-/* message.c: a report as the message of a channel: what fits there, and how. */
+/* message.c: turns a report into the message of a channel: what fits there, and how. */
 #include "base/mem.h"
 #include "report/make.h"
 

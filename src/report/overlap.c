@@ -1,5 +1,7 @@
-/* overlap.c: one sweep over the beginnings of a host's runs, which keeps for each device until when it is taken and by
- * whom; groups are trees that grow together when a run meets several. */
+/*
+ * overlap.c: finds overlapping runs in one pass over a host's runs by their beginnings, which keeps for each device
+ * until when it is taken and by whom; groups are trees that are joined when a run meets several.
+ */
 #include "report/overlap.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* pdf.c: a report on paper: a chart and a table for each company. */
+/* pdf.c: a report as PDF: a chart and a table for each company. */
 #include "base/mem.h"
 #include "draw/paper.h"
 #include "report/write.h"

@@ -1,4 +1,4 @@
-/* report_rows.c: which column is called what, and what a cell shows. */
+/* report_rows.c: the names of columns, and what a cell shows. */
 #include "report/report_rows.h"
 
 #include <stdlib.h>

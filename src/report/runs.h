@@ -3,7 +3,7 @@
  * one Slurm job, else one process tree of a login on a node. It has the devices its processes were on: while their
  * number changes, a day has one run-day per number, so that minutes * gpus is what was held.
  *
- * U1 Whose it is is asked of the census, day by day: the company of the person, else that of the node. U2 Utilisation
+ * U1 Whose it is is looked up in people/, day by day: the company of the person, else that of the node. U2 Utilisation
  * is that of its devices while it was on them, from the minute tier (the hour tier where minutes are not kept any
  * more); what was not measured stays absent. U3 Work and memory are bounded, and it stops when told to.
  */
@@ -20,7 +20,7 @@ struct runs_node {
     int64_t last_ms; /* heard of */
 };
 
-/* Where it comes from. Text is borrowed by the result: census, nodes. */
+/* Where it comes from. Text is borrowed by the result: people, nodes. */
 struct runs_ask {
     const struct people *census;
     const struct zone *zone;

@@ -1,5 +1,6 @@
 /*
- * schedule.h: reports that go out by themselves: the section `reports` of muster.yaml, and when each is due.
+ * schedule.h: scheduled reports, which go out by themselves: the section `reports` of muster.yaml, and when each is
+ * due.
  *
  * B1 A report is of a whole day, week (from Monday) or month of its zone, the last one that is over, and is due at `at`
  * of the first day after it: a time that the clock leaves out is the first moment after the gap, one that comes twice

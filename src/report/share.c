@@ -1,4 +1,4 @@
-/* share.c: shares against the history of their hosts' devices. */
+/* share.c: reads from history how busy the devices were in each share. */
 #include "report/share.h"
 
 #include <errno.h>

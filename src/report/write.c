@@ -1,5 +1,7 @@
-/* write.c: one report, its looks. Companies stand one after the other; where there is a row per day, week or
- * month, each has a table and a chart of its own. */
+/*
+ * write.c: writes one report in each of its formats. Companies stand one after the other; where there is a row per day,
+ * week or month, each has a table and a chart of its own.
+ */
 #include "report/write.h"
 
 #include <errno.h>

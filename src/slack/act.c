@@ -1,4 +1,6 @@
-/* act.c: what changes something: booking, releasing, waiting. The API decides who may, and answers when it is durable.
+/*
+ * act.c: what the bot does that changes something: book, release, wait. The API decides who may, and answers when it is
+ * durable.
  */
 
 #include "base/clock.h"

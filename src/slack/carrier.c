@@ -1,4 +1,4 @@
-/* carrier.c: a message posted by the bot: to a channel, to a person, or where somebody asked from. */
+/* carrier.c: sends a message as the bot: to a channel, to a person, or where somebody asked from. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* cmd_say.c: `muster say`: what the Slack bot would answer, on a terminal. The hub knows; this asks. */
+/* cmd_say.c: `muster say`: asks the hub what the Slack bot would answer, and prints it. */
 #include <errno.h>
 #include <jansson.h>
 

@@ -1,4 +1,7 @@
-/* cmd_slack_socket.c: Socket Mode, as the hub starts it: lines in, lines out (slack/socket.h). */
+/*
+ * cmd_slack_socket.c: `muster slack-socket`: Socket Mode as a process the hub starts: lines in, lines out
+ * (slack/socket.h).
+ */
 #include <unistd.h>
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* conf.c: the section read member by member out of one table. */
+/* conf.c: reads the section `slack`, member by member out of one table. */
 #include "slack/conf.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* heard.c: Slack's JSON and forms, cut down to a struct heard. */
+/* heard.c: reads Slack's JSON and forms into a struct heard. */
 #include "slack/heard.h"
 
 #include <errno.h>
@@ -262,7 +262,7 @@ enum slack_frame slack_frame_kind(struct str json)
 
 /* ---- text ---- */
 
-/* What stands between < and >: an address or a channel with a name behind |, or a person, who stays as he is. */
+/* What stands between < and >: an address or a channel with a name behind |, or a person, which stays as it is. */
 static void plain_link(struct buf *out, struct str in)
 {
     struct str link;

@@ -1,6 +1,6 @@
 /*
- * heard.h: one thing that Slack told us, whichever way it came: a message, a slash command, a button. What Slack sends
- * is cut down here to what is used of it, each part checked and bounded; text is as people typed it.
+ * heard.h: one thing that Slack sent, whichever way it came: a message, a slash command, a button. It is cut down here
+ * to what is used of it, each part checked and bounded; text is as people typed it.
  */
 #ifndef SLACK_HEARD_H
 #define SLACK_HEARD_H

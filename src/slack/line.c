@@ -1,4 +1,4 @@
-/* line.c: one child, one question for an address at a time. */
+/* line.c: runs one child for Socket Mode, and asks Slack for one address at a time. */
 #include "slack/line.h"
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /*
- * line.h: the hub's end of Socket Mode: the child (slack/socket.h) is started and started again, gets the
- * addresses it wants, and gives us envelopes.
+ * line.h: the hub's end of Socket Mode: starts the child (slack/socket.h), starts it again when it ends, gives it the
+ * addresses it wants, and takes envelopes from it.
  *
  * A child that dies, that is silent for a while, or has no connection for half a minute is an error that is shown. When
  * Socket Mode is switched off at Slack's side nothing is tried any more until the settings are read again.

@@ -1,4 +1,7 @@
-/* lws_lib.c: find libwebsockets by the names its versions have, and all the calls we make, or say what is missing. */
+/*
+ * lws_lib.c: loads libwebsockets by the names its versions have and looks up all the calls we make, or says what is
+ * missing.
+ */
 #include "slack/lws_lib.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* say.c: from a text to a command, and through its requests to an answer. */
+/* say.c: turns a text into a command, makes its requests, and writes the answer. */
 #include "slack/say.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /*
  * say.h: what the bot says. A text somebody wrote becomes requests of the hub's own API, made in that person's name,
- * and their answers become a message: so nobody sees or does through the bot what he may not on the page. Pure: whoever
- * has a hub (slack/saying.h) makes the requests. docs/slack.md, "What to say".
+ * and their answers become a message: so nobody sees or does through the bot what they may not on the page. Pure:
+ * whoever has a hub (slack/saying.h) makes the requests. docs/slack.md, "What to say".
  *
  * Y1 Ordinary talk is never answered: in a channel only a message that is a keyword of the old bot, whole and letter by
  * letter (behind the prefix), is. Y2 What is said to us gets an answer always, if only a sentence. Y3 Blocks are within
@@ -42,8 +42,8 @@ struct say_ask {
     struct str text; /* as it was typed: Slack's escapes are gone (slack_plain) */
     enum say_way way;
     const char *person; /* whom the asker is mapped to; NULL or "": nobody */
-    const char *called; /* what to call him where he is nobody: a Slack id; may be NULL */
-    bool own_rights;    /* whoever asks has rights of his own, mapped or not: the API says what he may */
+    const char *called; /* what to call them where they are not known: a Slack id; may be NULL */
+    bool own_rights;    /* whoever asks has rights of their own, mapped or not: the API says what they may */
     int64_t now_ms;
     const struct say_conf *conf;                 /* NULL: say_usual */
     const struct zone *zone;                     /* NULL: UTC */
@@ -95,7 +95,7 @@ void say_told(struct buf *out, const struct message *m);
 
 /*
  * The person with that Slack id ("U0123"), or with that mail; NULL: nobody. Names in Slack are not asked: everybody
- * chooses his own.
+ * chooses their own.
  */
 const char *say_person(const struct people *c, const char *slack_id, const char *mail);
 

@@ -1,4 +1,4 @@
-/* say_now.c: `free` and `who`: what is so at this moment. */
+/* say_now.c: the bot's `free` and `who`: what GPUs and people do at this moment. */
 
 #include "base/clock.h"
 #include "format/render.h"

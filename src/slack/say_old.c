@@ -1,4 +1,4 @@
-/* say_old.c: the commands of vesta's bot: lists as files, HELP and WHERE as messages. */
+/* say_old.c: the commands of vesta's bot, as its users know them: lists as files, HELP and WHERE as messages. */
 #include "slack/words.h"
 
 /* A list of the terminal's page; rest: one host. */

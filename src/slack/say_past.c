@@ -1,4 +1,4 @@
-/* say_past.c: `usage` and `history`: what was, as a table or a line, and as a picture. */
+/* say_past.c: the bot's `usage` and `history`: the past as a table or a line, and as a picture. */
 #include <ctype.h>
 #include <math.h>
 

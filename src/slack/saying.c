@@ -1,6 +1,6 @@
 /*
- * saying.c: what is said becomes requests of our own API in the asker's name; what acts goes the way of every such
- * request, and its answer comes when it is durable.
+ * saying.c: makes the bot's requests of our own API in the asker's name. One that changes something goes the way of
+ * every such request, and its answer comes when it is durable.
  */
 #include "slack/saying.h"
 
@@ -88,7 +88,7 @@ static bool knows_node(void *arg, struct str name)
     return live_find(h->live, text) != NULL;
 }
 
-/* own: somebody with rights of his own; NULL: whoever the person is, or nobody. */
+/* own: somebody with rights of their own; NULL: whoever the person is, or nobody. */
 static bool begin(struct hub *h, const struct saying_ask *k, const struct request *own, saying_fn *done, void *arg)
 {
     const struct say_conf *conf = h->say ? h->say : &say_usual;
@@ -126,7 +126,7 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
         snprintf(t->token.id, sizeof(t->token.id), "slack");
         mem_copy_str(t->token.person, sizeof(t->token.person), k->person);
     } else {
-        t->may_read = true; /* say_new let him pass: he may read */
+        t->may_read = true; /* say_new let them pass: they may read */
     }
     go_on(t);
     return true;

@@ -1,4 +1,7 @@
-/* saying.h: a text to the hub and what it answers (slack/say.h), for Slack's two ways in and POST /api/v1/say. */
+/*
+ * saying.h: asks the bot something within the hub and gets its answer (slack/say.h): for Slack's two ways in and for
+ * POST /api/v1/say.
+ */
 #ifndef SLACK_SAYING_H
 #define SLACK_SAYING_H
 
@@ -9,7 +12,7 @@ struct saying_ask {
     struct str text;
     enum say_way way;
     const char *person; /* whom the asker is mapped to (say_person): does what a member may; NULL: nobody */
-    const char *called; /* his Slack id; may be NULL */
+    const char *called; /* their Slack id; may be NULL */
 };
 typedef void saying_fn(void *arg, const struct say_answer *a); /* a: until it returns */
 /*

@@ -1,4 +1,4 @@
-/* sign.c: HMAC-SHA256 over "v0:TIME:BODY", compared without telling how far it agrees. */
+/* sign.c: checks HMAC-SHA256 over "v0:TIME:BODY", compared in constant time. */
 #include "slack/sign.h"
 
 #include <errno.h>

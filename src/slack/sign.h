@@ -1,6 +1,7 @@
 /*
- * sign.h: did Slack send this request? Its signature is over the time it was sent and the bytes of the body as they
- * came; one that is older than five minutes, or from the future, counts for nothing, so that none can be sent again.
+ * sign.h: checks that Slack sent a request. Its signature is over the time it was sent and the bytes of the body as
+ * they came; one that is older than five minutes, or from the future, counts for nothing, so that none can be sent
+ * again.
  */
 #ifndef SLACK_SIGN_H
 #define SLACK_SIGN_H

@@ -1,4 +1,4 @@
-/* talk.c: an answer as it grows: Block Kit's blocks and the same as plain text. */
+/* talk.c: writes an answer as it grows, as Block Kit's blocks and as plain text. */
 #include "slack/talk.h"
 
 #include <stdarg.h>

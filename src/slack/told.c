@@ -1,4 +1,4 @@
-/* told.c: what a channel is told, as blocks: alerts, with buttons that answer to them. */
+/* told.c: writes alerts for a Slack channel as blocks, with buttons to silence them. */
 #include "model/alert.h"
 #include "model/message.h"
 #include "slack/talk.h"

@@ -1,4 +1,4 @@
-/* web_answer.c: status, word, Retry-After into what to do next. */
+/* web_answer.c: decides from status, error word and Retry-After what to do next. */
 #include "slack/web_answer.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* words.c: words into a wish. What is not understood is handed back, never guessed at. */
+/* words.c: reads which GPUs are asked for. What is not understood is handed back, never guessed at. */
 #include "slack/words.h"
 
 #include <ctype.h>
@@ -106,7 +106,7 @@ bool say_is_place(const struct say *s, struct str word, struct str *ret_node, st
     return true;
 }
 
-/* ---- a wish ---- */
+/* ---- which GPUs, and when ---- */
 
 static bool number_word(struct str w, int64_t *ret)
 {

@@ -1,5 +1,5 @@
 /*
- * words.h: what people say of GPUs and times, in any order: "4 h200 on dgx2 with 40G for 2h from tomorrow
+ * words.h: reads what people write of GPUs and times, in any order: "4 h200 on dgx2 with 40G for 2h from tomorrow
  * 9:00". Views into the text; nothing is copied.
  */
 #ifndef SLACK_WORDS_H

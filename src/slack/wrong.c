@@ -1,4 +1,4 @@
-/* wrong.c: what is wrong now, and being silent about it. */
+/* wrong.c: the bot's `alerts` and `silence`: what is wrong now, and silencing it. */
 
 #include "base/clock.h"
 #include "slack/words.h"

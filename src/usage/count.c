@@ -1,7 +1,7 @@
 /*
- * count.c: minute by minute. Within a minute the moments at which somebody comes or goes cut it into pieces; a piece is
- * split among those who are on the device then; the minute's work and energy are split as its held time is. Spells of
- * idleness are found afterwards, over all minutes of a login.
+ * count.c: counts minute by minute. Within a minute the moments at which somebody comes or goes cut it into pieces; a
+ * piece is split among those who are on the device then; the minute's work and energy are split as its held time is.
+ * Spells of idleness are found afterwards, over all minutes of a login.
  */
 #include "usage/count.h"
 

@@ -1,5 +1,5 @@
 /*
- * count.h: processes and minutes of one device -> who held it for how long. Pure: the same input gives the same
+ * count.h: turns processes and minutes of one device into who held it for how long. Pure: the same input gives the same
  * numbers, in whatever pieces it is counted.
  *
  * C1 Per device and hour: held of all + free + unused + down is the time counted, to the millisecond. C2 busy + idle is

@@ -1,6 +1,7 @@
 /*
- * ledger.c: marks in memory and on disk, and one thread that counts. Hours begin where the wall clock's do in the zone
- * that was in force when the folder's first hour was counted; that never changes, so that an hour stays an hour.
+ * ledger.c: keeps the list of hours to be counted, in memory and on disk, and runs one thread that counts. Hours begin
+ * where the wall clock's do in the zone that was in force when the folder's first hour was counted; that never changes,
+ * so that an hour stays an hour.
  */
 #include "usage/ledger.h"
 

@@ -1,6 +1,7 @@
 /*
- * ledger.h: keeps usage counted. What arrives marks the hours it is about, and those within reach (count.h); a thread
- * counts them again out of the store, a node and a day at a time; the store keeps the sums and forgets the marks.
+ * ledger.h: keeps usage counted. Data that arrives marks the hours it is about, and those within reach (count.h), as to
+ * be counted; a thread counts them again out of the store, a node and a day at a time; the store keeps the sums and
+ * forgets the marks.
  *
  * L1 A mark is durable no later than the batch that made it, so nothing is left out after a crash. L2 The hours of a
  * node are counted without a gap from its first to now: one of which nothing is known counts as down. L3 The loop never

@@ -1,6 +1,6 @@
 /*
- * sums.c: one pass over the counted hours (or days). Names become numbers once; a row is a key and a period. What the
- * census says of a person is asked once per stretch in which nobody's groups change.
+ * sums.c: adds the counted hours (or days) up in one pass. Names become numbers once; a row is a key and a period. What
+ * groups a person is in is looked up once per stretch in which nobody's groups change.
  */
 #include "usage/sums.h"
 
@@ -277,7 +277,7 @@ static struct somebody *person_of(struct sums *s, const char *login)
     return p;
 }
 
-/* ---- jobs: a person's time on a device goes to the jobs he had there then, as far as they reach ---- */
+/* ---- jobs: a person's time on a device goes to the jobs they had there then, as far as they reach ---- */
 
 static bool job_on(const struct job_fact *j, const char *node, const char *device, const char *login,
                    const char *person)

@@ -1,6 +1,6 @@
 /*
- * sums.h: counted hours -> a table: by person, team, project, company, node, model, device or job, per hour, day, week,
- * month, year or in all.
+ * sums.h: turns counted hours into a table: by person, team, project, company, node, model, device or job, per hour,
+ * day, week, month, year or in all.
  *
  * U1 Sums are exact: what is in the store, added up once per row. Somebody in two teams counts in both; the total
  * counts everything once. U2 An hour belongs to the period it begins in. U3 The work is bounded: SUMS_ROWS_MAX rows.

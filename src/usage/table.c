@@ -1,4 +1,7 @@
-/* table.c: a usage table for programs and for people. Programs get seconds, joules and bytes; people hours and kWh. */
+/*
+ * table.c: writes a usage table for programs and for people. Programs get seconds, joules and bytes; people hours and
+ * kWh.
+ */
 #include "usage/table.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* tariff.c: a list of models and prices. */
+/* tariff.c: reads the list of models and prices. */
 #include "usage/tariff.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* tariff.h: what a GPU-hour costs, by model, and what a kilowatt-hour does to the air. */
+/* tariff.h: what a GPU-hour costs, by model, and how much CO2 a kilowatt-hour makes. */
 #ifndef USAGE_TARIFF_H
 #define USAGE_TARIFF_H
 

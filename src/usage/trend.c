@@ -1,4 +1,4 @@
-/* trend.c: ema += (1 - exp(-dt / T)) * (used - ema), for each T. */
+/* trend.c: moving averages: ema += (1 - exp(-dt / T)) * (used - ema), for each T. */
 #include "usage/trend.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * trend.h: who to ask for a GPU: how many each person has been using lately, as moving averages over 2 h, 24 h and a
- * week. A GPU that several share is split by the memory of their processes. Pure.
+ * trend.h: how many GPUs each person has been using lately, as moving averages over 2 h, 24 h and a week: whom to ask
+ * for one. A GPU that several share is split by the memory of their processes. Pure.
  */
 #ifndef USAGE_TREND_H
 #define USAGE_TREND_H

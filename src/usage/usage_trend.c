@@ -1,4 +1,7 @@
-/* usage_trend.c: from processes now, and from the hours of the last weeks, to how many GPUs somebody uses. */
+/*
+ * usage_trend.c: feeds the averages from the processes of this moment, and at the start from the hours of the last
+ * weeks.
+ */
 #include "usage/usage_trend.h"
 
 #include "base/clock.h"

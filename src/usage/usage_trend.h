@@ -1,6 +1,6 @@
 /*
- * usage_trend.h: keeps trend.h up: a step a minute out of live. What went before is read back from counted hours when
- * the hub starts, so it needs no file of its own.
+ * usage_trend.h: keeps the averages of trend.h up to date: a step a minute out of the live state. What went before is
+ * read back from counted hours when the hub starts, so it needs no file of its own.
  */
 #ifndef USAGE_USAGE_TREND_H
 #define USAGE_USAGE_TREND_H

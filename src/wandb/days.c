@@ -1,4 +1,4 @@
-/* days.c: rows of wandb.db as run-days. A run's rows follow each other, so its text is kept once. */
+/* days.c: reads rows of wandb.db as run-days. A run's rows follow each other, so its text is kept once. */
 #include "wandb/days.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* artifact_get.c: its id, its list of files, the file. */
+/* artifact_get.c: asks for the artifact's id, then its list of files, then the file. */
 #include "wandb_pull/artifact_get.h"
 
 #include <errno.h>

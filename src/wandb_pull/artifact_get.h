@@ -1,4 +1,7 @@
-/* artifact_get.h: one file out of a version of an artifact, by the artifact's name. Pure, as artifact.h is. */
+/*
+ * artifact_get.h: fetches one file out of a version of an artifact, by the artifact's name. Pure, as
+ * wandb_push/artifact.h is.
+ */
 #ifndef WANDB_PULL_ARTIFACT_GET_H
 #define WANDB_PULL_ARTIFACT_GET_H
 

@@ -1,4 +1,4 @@
-/* ask.c: GraphQL texts and their variables; pages read strictly. */
+/* ask.c: writes GraphQL questions and their variables, and reads pages of answers strictly. */
 #include "wandb_pull/ask.h"
 
 #include <errno.h>

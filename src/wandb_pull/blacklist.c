@@ -1,4 +1,4 @@
-/* blacklist.c: reading the list, from bytes or from W&B. */
+/* blacklist.c: reads the list, from bytes or from W&B. */
 #include "wandb_pull/blacklist.h"
 
 #include <errno.h>

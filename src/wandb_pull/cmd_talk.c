@@ -1,4 +1,4 @@
-/* cmd_talk.c: from options to a client that speaks to W&B. */
+/* cmd_talk.c: makes a client for W&B out of the options. */
 #include "wandb_pull/cmd_talk.h"
 
 #include <errno.h>

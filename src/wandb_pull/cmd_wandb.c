@@ -1,4 +1,7 @@
-/* cmd_wandb.c: `muster wandb VERB`: the table of what may follow. Each verb has a file of its own, wandb_VERB.c. */
+/*
+ * cmd_wandb.c: `muster wandb VERB`: the table of what may follow. Each verb has a file of its own, cmd_VERB.c, here or
+ * in wandb_push/.
+ */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* config.c: see config.h. Companies are read by people/, which knows them from other places as well. */
+/* config.c: reads config.yaml. Companies are read by people/, which knows them from other places as well. */
 #include "wandb_pull/config.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * config.h: what a pull is told: config.yaml of the W&B dashboard as it is (docs/wandb.md), with keys of our own in the
- * same file. Keys that are not known are none of our business: testmode, wandb_dir, max_workers and the like.
+ * config.h: the settings of a pull: config.yaml of the W&B dashboard as it is (docs/wandb.md), with keys of our own in
+ * the same file. Keys that are not known are none of our business: testmode, wandb_dir, max_workers and the like.
  *
  * G1 All of it or none: the first mistake is named with its place, and nothing comes of it. G2 A config never changes
  * once it is read; what it returns lives as long as it does. G3 It holds no key of W&B (wandb_pull/key.h).

@@ -1,4 +1,4 @@
-/* errand.c: errands side by side on the loop. */
+/* errand.c: runs errands side by side on the loop. */
 #include "wandb_pull/errand.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* events.c: {"data":{"project":{"run":{"events":["...", ...]}}}}, walked once. */
+/* events.c: reads {"data":{"project":{"run":{"events":["...", ...]}}}} in one pass. */
 #include "wandb_pull/events.h"
 
 #include <errno.h>

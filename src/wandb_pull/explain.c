@@ -1,4 +1,4 @@
-/* explain.c: see explain.h. The rules tell step by step; the steps are kept, and written as text or as JSON. */
+/* explain.c: collects the steps by which the rules came to a number, and writes them as text or as JSON. */
 #include "wandb_pull/explain.h"
 
 #include "base/clock.h"

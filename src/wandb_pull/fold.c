@@ -1,6 +1,6 @@
 /*
- * fold.c: see fold.h. A sample is read by a scanner of its own, which takes decimal text as it stands: a JSON library
- * would make doubles of it, and a tree of a hundred values to keep two of.
+ * fold.c: adds samples up. A sample is read by a scanner of its own, which takes decimal text as it stands: a JSON
+ * library would make doubles of it, and a tree of a hundred values to keep two of.
  */
 #include "wandb_pull/fold.h"
 

@@ -1,6 +1,6 @@
 /*
- * fold.h: a run's system metrics, sample by sample, into means and maxima of its days. Fed one `events` string at a
- * time, so that nothing but sums is kept; used again for run after run.
+ * fold.h: adds a run's system metrics up, sample by sample, to means and maxima of its days. Fed one `events` string at
+ * a time, so that nothing but sums is kept; used again for run after run.
  *
  * F1 Exact: values are decimal text taken to 1e-9 %, sums are whole numbers, a mean is rounded once, half away from
  * zero. F2 Days are those of the zone, the same as the hours'. F3 Keys are system.gpu.<digits>.gpu and .memory, with or

@@ -1,4 +1,4 @@
-/* key.c: see key.h. */
+/* key.c: looks for the key in each place in turn. */
 #include "wandb_pull/key.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /*
- * key.h: the key of W&B: from the flag, $WANDB_API_KEY, a file, or netrc, in this order. It is never part of an error.
+ * key.h: finds the API key of W&B: in the flag, $WANDB_API_KEY, a file, or netrc, in this order. It is never part of an
+ * error.
  */
 #ifndef WANDB_PULL_KEY_H
 #define WANDB_PULL_KEY_H

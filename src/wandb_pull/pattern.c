@@ -1,7 +1,7 @@
 /*
- * pattern.c: see pattern.h. Thompson's way: the expression becomes a program, and all threads of it step through the
- * text together, the one that would be tried first in front. Jumps are relative, so that a piece of program can be
- * moved and copied.
+ * pattern.c: runs regular expressions by Thompson's method: the expression becomes a program, and all threads of it
+ * step through the text together, the one that would be tried first in front. Jumps are relative, so that a piece of
+ * program can be moved and copied.
  */
 #include "wandb_pull/pattern.h"
 

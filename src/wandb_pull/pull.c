@@ -1,6 +1,6 @@
 /*
- * pull.c: which request is next: projects of teams, then what pages wait for, then pages of projects, then metrics of
- * runs; and the end of it all. Pages are in pull_page.c, runs in pull_run.c.
+ * pull.c: decides which request is next: projects of teams, then what pages wait for, then pages of projects, then
+ * metrics of runs; and when all is done. Pages are in pull_page.c, runs in pull_run.c.
  */
 #include "wandb_pull/pull.h"
 

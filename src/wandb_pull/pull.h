@@ -1,6 +1,6 @@
 /*
- * pull.h: everything a window of days needs from W&B, into the store: projects of each team, runs of each project,
- * metrics of each run that counts. Many requests under way, each page and each run stored as it comes.
+ * pull.h: fetches everything a window of days needs from W&B into the store: projects of each team, runs of each
+ * project, metrics of each run that counts. Many requests under way, each page and each run stored as it comes.
  *
  * U1 Killed at any moment and begun again it goes on, and ends with the same rows. U2 A project is complete when its
  * last page said so; anything else that happens is that project's failure: it is kept with a sentence, its rows stay as

@@ -1,4 +1,4 @@
-/* pull_body.h: what a pull is made of, for the pull*.c files of this folder. */
+/* pull_body.h: the structs of a pull, for the pull*.c files of this folder. */
 #ifndef WANDB_PULL_PULL_BODY_H
 #define WANDB_PULL_PULL_BODY_H
 

@@ -1,4 +1,4 @@
-/* pull_page.c: a page of a project's runs: which count, with how many GPUs, into the store. */
+/* pull_page.c: takes in a page of a project's runs: which of them count, and with how many GPUs. */
 #include <errno.h>
 #include <stdlib.h>
 

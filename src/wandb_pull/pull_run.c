@@ -1,4 +1,4 @@
-/* pull_run.c: from a run that is due to its days: minutes by the clock, metrics by what W&B sampled. */
+/* pull_run.c: takes in one run, day by day: minutes by the clock, metrics by what W&B sampled. */
 #include <errno.h>
 #include <stdlib.h>
 

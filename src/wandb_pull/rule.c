@@ -1,4 +1,4 @@
-/* rule.c: see rule.h: the list of rules, read from a config and asked in order. */
+/* rule.c: reads the list of rules from a config, and asks them in order. */
 #include "wandb_pull/rule.h"
 
 #include <errno.h>

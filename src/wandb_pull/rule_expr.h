@@ -1,4 +1,4 @@
-/* rule_expr.h: within wandb/: an expression as a program, in postfix order. */
+/* rule_expr.h: within wandb_pull/: an expression as a program, in postfix order. */
 #ifndef WANDB_PULL_RULE_EXPR_H
 #define WANDB_PULL_RULE_EXPR_H
 

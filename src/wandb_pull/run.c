@@ -1,4 +1,4 @@
-/* run.c: see run.h. */
+/* run.c: reads a run out of W&B's JSON. */
 #include "wandb_pull/run.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* web_answer.c: bodies and statuses of W&B's answers; pure. */
+/* web_answer.c: reads bodies and statuses of W&B's answers; pure. */
 #include "wandb_pull/web_answer.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* alert.c: a run begins, the alert is sent under it, it ends. */
+/* alert.c: begins a run at W&B, sends the alert under it, and ends it. */
 #include "wandb_push/alert.h"
 
 #include <errno.h>

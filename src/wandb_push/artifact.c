@@ -1,4 +1,4 @@
-/* artifact.c: the requests of one version, as W&B's own client has them. */
+/* artifact.c: the requests that make one version, as W&B's own client sends them. */
 #include "wandb_push/artifact.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* check.c: what the newest runs must be, against what they are. */
+/* check.c: compares the newest runs with what they must be. */
 #include "wandb_push/check.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /*
- * check.h: is the dashboard as it must be on a day: the runs tagged as the newest, what they are of, and what they say.
- * The rules are the old tool's later ones (docs/wandb.md). What is found wrong is a line each, "title: text".
+ * check.h: checks that the dashboard is as it must be on a day: the runs tagged as the newest, what they are of, and
+ * what they say. The rules are the old tool's later ones (docs/wandb.md). What is found wrong is a line each, "title:
+ * text".
  */
 #ifndef WANDB_PUSH_CHECK_H
 #define WANDB_PUSH_CHECK_H

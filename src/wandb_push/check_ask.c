@@ -1,4 +1,4 @@
-/* check_ask.c: W&B is asked for what check.c looks at, and told what came of it. */
+/* check_ask.c: asks W&B for what check.c looks at, and reports the result. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,6 @@
-/* cpu_table.c: hours times CPUs, week by week. A run of which W&B does not know the CPUs counts as a run alone. */
+/*
+ * cpu_table.c: adds up hours times CPUs, week by week. A run of which W&B does not know the CPUs counts as a run alone.
+ */
 #include "wandb_push/cpu_table.h"
 
 #include <stdlib.h>

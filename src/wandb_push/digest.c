@@ -1,4 +1,4 @@
-/* digest.c: OpenSSL's digests, in the letters that W&B wants. MD5 is its protocol's choice, not a matter of safety. */
+/* digest.c: OpenSSL's digests, spelt as W&B wants them. MD5 is its protocol's choice, not a matter of safety. */
 #include "wandb_push/digest.h"
 
 #include <openssl/evp.h>

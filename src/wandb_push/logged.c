@@ -1,4 +1,4 @@
-/* logged.c: what is asked to make a run, fill it, end it and tag it. */
+/* logged.c: the requests that make a run, fill it, end it and tag it. */
 #include "wandb_push/logged.h"
 
 #include <errno.h>

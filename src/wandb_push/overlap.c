@@ -1,4 +1,4 @@
-/* overlap.c: runs out of the store, company by company into the sweep, and what came of it in words. */
+/* overlap.c: looks for overlapping runs company by company, and writes what it found in words. */
 #include "wandb_push/overlap.h"
 
 #include <errno.h>

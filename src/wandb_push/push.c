@@ -1,5 +1,7 @@
-/* push.c: tables to W&B, stage by stage: what belongs to one stage goes side by side, and the next begins when all of
- * it is done. The dataset is in push_dataset.c. */
+/*
+ * push.c: sends the tables to W&B, stage by stage: what belongs to one stage goes side by side, and the next begins
+ * when all of it is done. The dataset is in push_dataset.c.
+ */
 #include "wandb_push/push.h"
 
 #include <errno.h>

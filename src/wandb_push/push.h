@@ -1,5 +1,5 @@
 /*
- * push.h: the dataset and the tables to where the old tool put them: artifact all_runs_data, and a W&B run for all
+ * push.h: puts the dataset and the tables where the old tool put them: artifact all_runs_data, and a W&B run for all
  * companies together and for each of them, tagged as the newest (docs/wandb.md).
  *
  * P1 The dataset is read first, what it has is taken into the store, and only then a version is written that has all of

@@ -1,6 +1,6 @@
 /*
- * push_dataset.c: all_runs_data at W&B and what the store has become one, in both places. The old tool took a dataset
- * that it could not read for an empty one, and wrote history back as the rows of one day; here every doubt is an error.
+ * push_dataset.c: merges all_runs_data at W&B with what the store has, in both places. The old tool took a dataset that
+ * it could not read for an empty one, and wrote history back as the rows of one day; here every doubt is an error.
  */
 #include "wandb_push/push_dataset.h"
 

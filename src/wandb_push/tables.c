@@ -1,4 +1,4 @@
-/* tables.c: the report of usage/, cut into the tables of W&B runs. */
+/* tables.c: cuts the report of report/ into the tables of W&B runs. */
 #include "wandb_push/tables.h"
 
 #include <errno.h>

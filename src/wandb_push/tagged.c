@@ -1,4 +1,4 @@
-/* tagged.c: a list of runs, page by page, and a list of tags written back. */
+/* tagged.c: reads a list of runs, page by page, and writes a list of tags back. */
 #include "wandb_push/tagged.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* upsert.c: UpsertBucket, as W&B's own client has it. */
+/* upsert.c: writes UpsertBucket, as W&B's own client has it. */
 #include "wandb_push/upsert.h"
 
 static const char upsert[] =
