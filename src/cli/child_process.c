@@ -1,4 +1,4 @@
-/* child_process.c: start, mourn, start again. */
+/* child_process.c: starts child processes, notices when one ends, and starts it again after a pause that grows. */
 #include "cli/child_process.h"
 
 #include <errno.h>

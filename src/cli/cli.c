@@ -1,4 +1,4 @@
-/* cli.c: the shared start of every subcommand. Only this folder and the programs speak to people. */
+/* cli.c: the start that all subcommands share. Only this folder and the programs print anything for people. */
 #include "cli/cli.h"
 
 #include <errno.h>

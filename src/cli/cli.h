@@ -1,5 +1,7 @@
-/* cli.h: what every subcommand's first lines share: defaults, configuration file, environment, flags, --help, one-line
- * errors. */
+/*
+ * cli.h: what every subcommand does first: defaults, configuration file, environment, flags, --help, errors in one
+ * line.
+ */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 

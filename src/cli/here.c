@@ -1,4 +1,4 @@
-/* here.c: the four things of agent/local.h, as a hub would take them. */
+/* here.c: puts what this machine's collector says (agent/local.h) into a live state, as a hub would. */
 #include "cli/here.h"
 
 #include "base/clock.h"

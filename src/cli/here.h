@@ -1,4 +1,4 @@
-/* here.h: this machine without a hub: its collector's word into a live state of its own. */
+/* here.h: this machine without a hub: what its collector says, as a live state (now/live.h). */
 #ifndef CLI_HERE_H
 #define CLI_HERE_H
 

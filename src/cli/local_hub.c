@@ -1,4 +1,4 @@
-/* local_hub.c: hub.url in a data folder: written by the hub, compared by the command line. */
+/* local_hub.c: reads and writes hub.url in a data folder, and compares an address with it. */
 #include "cli/local_hub.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* spawn.h: another's command as our child, in the foreground: `muster record` and `muster wait` run one. */
+/* spawn.h: runs somebody's command as a child in the foreground, for `muster record` and `muster wait`. */
 #ifndef CLI_SPAWN_H
 #define CLI_SPAWN_H
 

@@ -1,4 +1,4 @@
-/* sse.c: the event stream format, with the line ends our hub writes: LF alone. */
+/* sse.c: reads the format of server-sent events, with the line ends our hub writes: LF alone. */
 #include "cli/sse.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* sse.h: a stream of server-sent events taken apart, as it comes in pieces of any size. */
+/* sse.h: takes a stream of server-sent events apart, in whatever pieces it comes. */
 #ifndef CLI_SSE_H
 #define CLI_SSE_H
 

@@ -1,4 +1,4 @@
-/* state.c: GET /api/v1/state and what it says. */
+/* state.c: asks for GET /api/v1/state and reads the answer. */
 #include "cli/state.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* state.h: a hub's newest state, asked for and read: for commands that show it. */
+/* state.h: a hub's newest state, asked for and read, for commands that show it. */
 #ifndef CLI_STATE_H
 #define CLI_STATE_H
 

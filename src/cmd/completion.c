@@ -1,7 +1,7 @@
 /*
  * completion.c: `muster completion SHELL`: what Tab offers, out of the table of subcommands and their options. A verb
- * is a lower-case word that begins an alternative of a face's args ("new|list|revoke [ID]"), or a line of the command's
- * own table, and has options of its own then.
+ * is a lower-case word that begins an alternative of a command's args ("new|list|revoke [ID]"), or a line of the
+ * command's own table, and has options of its own then.
  */
 #include <ctype.h>
 

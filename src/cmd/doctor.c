@@ -1,4 +1,7 @@
-/* doctor.c: `muster doctor`: is all well here, and if not, what to do about it. One line per question. */
+/*
+ * doctor.c: `muster doctor`: checks that everything works here and says what to do where it does not. One line per
+ * check.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

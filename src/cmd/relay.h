@@ -1,4 +1,4 @@
-/* relay.h: what can be told to `muster relay`; a hub writes it to a file for the relay it starts. */
+/* relay.h: the settings of `muster relay`; a hub writes them to a file for the relay it starts. */
 #ifndef CMD_RELAY_H
 #define CMD_RELAY_H
 

@@ -1,5 +1,7 @@
-/* relay_child.c: starts, feeds and ends the hub's own relay. The list goes through a file, so that a reload does not
- * cost the connections that stand. */
+/*
+ * relay_child.c: starts and ends the hub's own relay. Its list of machines goes through a file, so that a reload does
+ * not end the connections there are.
+ */
 #include "cmd/relay_child.h"
 
 #include <event2/event.h>

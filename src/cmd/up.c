@@ -1,6 +1,6 @@
 /*
- * up.c: `muster up`: a hub and this machine's agent, or a demo's invented cluster, started as one and ended as one.
- * Each is its own process: a crash of one is seen, said and mended, not shared.
+ * up.c: `muster up`: a hub and this machine's agent, or a demo's invented cluster, started together and ended together.
+ * Each is a process of its own: when one crashes that is logged, it is started again, and the others go on.
  */
 #include <errno.h>
 #include <jansson.h>

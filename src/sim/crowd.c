@@ -1,8 +1,8 @@
 /*
- * crowd.c: a load of thousands of nodes that costs its own side little, for machines where the hub needs the
- * processor. Actors play the trace and encode a body each interval; every node sends its actor's body in a frame of its
- * own, with its own key, facts, token, address and connection, and keeps it until it is acknowledged. Nodes send
- * spread evenly over the interval, whatever phase the hub tells. Not libevent: a socket and two buffers a node.
+ * crowd.c: thousands of nodes as load for a hub, made with little processor time, so that the hub on the same machine
+ * has it. Actors play the trace and encode a body each interval; every node sends its actor's body in a frame of its
+ * own, with its own key, facts, token, address and connection, and keeps it until it is acknowledged. Nodes send spread
+ * evenly over the interval, whatever phase the hub tells. Not libevent: a socket and two buffers a node.
  */
 #include "sim/crowd.h"
 

@@ -1,4 +1,7 @@
-/* crowd.h: thousands of nodes out of one process: a few actors are played, the other nodes repeat their values. */
+/*
+ * crowd.h: simulates thousands of nodes in one process: a few (the actors) are really played, the others repeat their
+ * values.
+ */
 #ifndef SIM_CROWD_H
 #define SIM_CROWD_H
 

@@ -1,5 +1,7 @@
-/* demo.c: the demo's past: a week of it, so that charts and time travel have something to show. A hub shows nodes it
- * knew before it was started as down; the demo's sixth node is one of those. */
+/*
+ * demo.c: makes up the demo's past: a week of it, so that charts and time travel have something to show. A hub shows
+ * nodes it knew before it was started as down; the demo's sixth node is one of those.
+ */
 #include "sim/demo.h"
 
 #include "base/clock.h"

@@ -1,5 +1,7 @@
-/* demo_cluster.c: an invented cluster on a recorded trace. Each GPU loops over a stretch of the trace that fits its
- * job, at its own place and pace. */
+/*
+ * demo_cluster.c: nodes that play a recorded trace. Each GPU loops over a stretch of the trace that fits its job, at
+ * its own place and pace.
+ */
 #include "sim/demo_cluster.h"
 
 #include "base/mem.h"

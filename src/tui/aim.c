@@ -1,4 +1,4 @@
-/* aim.c: who is meant, the question, and what became of it. */
+/* aim.c: which processes get a signal, the question before it is sent, and how it went. */
 #include "tui/aim.h"
 
 #include <errno.h>

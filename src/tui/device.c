@@ -1,4 +1,4 @@
-/* device.c: one GPU from near: its state in a sentence, its utilisation as a plot, every value the driver gives. */
+/* device.c: the screen of one GPU: its state in a sentence, its utilisation as a plot, every value the driver gives. */
 #include "base/mem.h"
 #include "format/words.h"
 #include "tui/top.h"

@@ -1,6 +1,4 @@
-/*
- * feed.h: where a screen's rows come from: this machine or a hub; cmd/ plugs one in. No call waits for data.
- */
+/* feed.h: where the rows of `muster top` come from: this machine or a hub. No call waits for data. */
 #ifndef TUI_FEED_H
 #define TUI_FEED_H
 

@@ -1,6 +1,6 @@
 /*
- * feed_hub.c: a hub's stream. A thread follows it and takes the JSON apart; what it made waits, the newest of each node
- * only, until the screen takes it. So neither a slow screen nor a paused one makes anything grow.
+ * feed_hub.c: the rows of a hub, from its stream. A thread follows it and reads the JSON; what it made waits, the
+ * newest of each node only, until the screen takes it. So neither a slow screen nor a paused one makes anything grow.
  */
 #include <errno.h>
 #include <jansson.h>

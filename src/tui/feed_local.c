@@ -1,4 +1,7 @@
-/* feed_local.c: this machine's collector into a live state of its own, as `muster ls --watch` does, without waiting. */
+/*
+ * feed_local.c: the rows of this machine: its collector into a live state, as `muster ls --watch` does, without
+ * waiting.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* grid.c: the compact look of nodes and of devices: a cell each, as many side by side as fit. */
+/* grid.c: the compact lists of nodes and of devices: a cell each, as many side by side as fit. */
 #include "base/mem.h"
 #include "format/words.h"
 #include "tui/top.h"

@@ -1,4 +1,4 @@
-/* history.c: the history look: a line per GPU, a column per so many minutes: how busy it was, and whose it was. */
+/* history.c: the history screen: a line per GPU, a column per so many minutes: how busy it was, and whose it was. */
 #include "base/mem.h"
 #include "format/words.h"
 #include "tui/top.h"

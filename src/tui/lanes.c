@@ -1,4 +1,4 @@
-/* lanes.c: a table of devices and bins, and its lines on the screen. */
+/* lanes.c: the history screen's table of devices and bins, and its lines. */
 #include "tui/lanes.h"
 
 #include <stdlib.h>

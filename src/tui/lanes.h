@@ -1,4 +1,6 @@
-/* lanes.h: what GPUs did and who was on them, bin by bin, for the history look: what a feed gives, and how it is drawn.
+/*
+ * lanes.h: what GPUs did and who was on them, bin by bin, for the history screen: what a feed gives, and how it is
+ * drawn.
  */
 #ifndef TUI_LANE_H
 #define TUI_LANE_H

@@ -1,4 +1,4 @@
-/* sheet.c: text, meters and plots onto a grid of glyphs. */
+/* sheet.c: writes text, meters and plots to a screenful of characters. */
 #include "tui/sheet.h"
 
 #include <stdarg.h>

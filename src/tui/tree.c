@@ -1,6 +1,7 @@
 /*
- * tree.c: processes below those that started them. A node tells of processes on its GPUs alone, and of each one's
- * parent and topmost ancestor: a parent that is not in the list is passed over for the ancestor, where that one is.
+ * tree.c: the tree of processes: each below the one that started it. A node knows of processes on its GPUs alone, and
+ * of each one's parent and topmost ancestor: a parent that is not in the list is passed over for the ancestor, where
+ * that one is.
  */
 #include <stdlib.h>
 
