@@ -1,4 +1,4 @@
-/* test_alert.c: rules over a small cluster, the lookout between them and alerts, sentences with holes, notes. */
+/* test_alert.c: rules over a small cluster, the way from findings to alerts, sentences with names to fill in, notes. */
 #include "test.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "alert/template.h"
 #include "view_fixture.h"
 
-/* ---- the lookout ---- */
+/* ---- from findings to alerts ---- */
 
 struct told { /* "fired 1 a; over 1 a; " */
     char text[2000];

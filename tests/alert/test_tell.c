@@ -571,17 +571,17 @@ static void persons_are_told_what_concerns_them(void **state)
     persons_are(s, "kim: {mail: kim@x}\nlee: {mail: lee@x}\n");
     of_gpu(s, 0, "gpu-idle", "dgx2:4", "kim, lee");
     of_gpu(s, 1, "gpu-idle", "dgx2:3", "kim");
-    of_gpu(s, 2, "gpu-hot", "dgx2:5", "kim"); /* not his business */
+    of_gpu(s, 2, "gpu-hot", "dgx2:5", "kim"); /* not their business */
     assert_string_equal(tell_at(s, 99000, 3),
                         "p>kim fired | [info] gpu-idle: you hold dgx2:3 and dgx2:4, idle for 2 h 1 m | look\n"
                         "p>lee fired | [info] gpu-idle: you hold dgx2:4, idle for 2 h 1 m | look\n");
     assert_string_equal(s->told_to[0], "99000\tp\tkim\tkim\n99000\tp\tlee\tlee\n");
     s->v[0].kind = s->v[1].kind = MESSAGE_REMINDER;
     rules_are(s, "gpu-idle: {remind: 1h}\n");
-    persons_are(s, "kim: {mail: kim@x}\nlee: {tell: no}\n"); /* T6: he had enough */
+    persons_are(s, "kim: {mail: kim@x}\nlee: {tell: no}\n"); /* T6: they had enough */
     assert_string_equal(tell_at(s, 99000 + HOUR, 2), "p>kim reminder | [info] gpu-idle, still: you hold dgx2:3 and "
                                                      "dgx2:4, idle for 3 h 1 m | look\n");
-    s->v[0].kind = s->v[1].kind = MESSAGE_RESOLVED; /* he ended it himself */
+    s->v[0].kind = s->v[1].kind = MESSAGE_RESOLVED; /* they ended it themselves */
     assert_string_equal(tell_at(s, 9 * HOUR, 2), "");
     assert_true(s->v[0].due);
 }
@@ -604,7 +604,7 @@ static void taker_and_booker_are_told_each_his_part(void **state)
                                       "dgx2:3, which kim has booked\nyou are on dgx2:9, which ann has booked\nlook\n"));
     s->v[0].kind = MESSAGE_RESOLVED;
     s->alerts[0].resolved_ms = 0;
-    assert_string_equal(tell_at(s, 99000, 1), /* they are his again: he is told, they know */
+    assert_string_equal(tell_at(s, 99000, 1), /* the GPUs are kim's again: kim is told, the others know */
                         "p>kim resolved | [resolved] booking-taken: dgx2:3, after 2 h | it was: said to everybody\n");
 }
 

@@ -13,7 +13,7 @@
 #define H    3600000ll
 #define GPUS 1000 /* of usual.h's numbers */
 
-/* ---- a habit ---- */
+/* ---- what is usual ---- */
 
 static void a_habit_is_what_most_weeks_agree_on(void **unused)
 {
@@ -301,7 +301,7 @@ static void far_from_the_same_hour_of_the_week(void **unused)
     assert_int_equal(store_open_mem(&store, NULL), 0);
     int64_t hour_ms = zone_moment(z, &c);
     for (int w = 1; w <= 8; w++)
-        for (int i = -3; i <= 3; i++) /* a peak of two hours, so that another hour would be another habit */
+        for (int i = -3; i <= 3; i++) /* a peak of two hours, so that at another hour something else is usual */
             put("n1", usual_before(z, hour_ms + i * H, w), "kim", i == 0 || i == -1 ? (60 + w % 3) * H : 2 * H,
                 w == 5 ? 50 * H : 0);
     put("n1", hour_ms - H, "kim", 61 * H, 0);

@@ -267,7 +267,7 @@ test("a booking and the real use are shown together, and names are just names", 
     clean(page);
 });
 
-test("with tokens: who is not logged in is told so; a member books for himself; an admin for anybody", async (t) => {
+test("with tokens: who is not logged in is told so; a member books for themselves; an admin for anybody", async (t) => {
     const h = await hub(t);
     await simulate(t, h, 2, "--gpus", 2);
     const page = await open(t, h.url + "/bookings");

@@ -77,7 +77,7 @@ class Bookings(BookCase):
         self.assertEqual(self.booked(person="kim", count=1, node="b*", **{"for": "1h"})["where"], "b2:0")
         status, no = self.book(person="kim", count=1, **{"for": "1h"})
         self.assertEqual((status, no["detail"]), (409, "1 asked for: of 3 GPUs 0 are free now and not booked then, 1 more are not booked but in use or out of sight"))
-        # what he uses himself is his to book; what comes later is anybody's
+        # what they use themselves is theirs to book; what comes later is anybody's
         self.assertEqual(self.booked(person="tom", count=1, **{"for": "1h"})["use"], "own")
         self.assertEqual(self.booked(person="kim", count=2, **{"from": now() + 5 * HOUR, "for": "1h"})["where"], "a1:0 b1:0")
 

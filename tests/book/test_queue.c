@@ -220,7 +220,7 @@ static void memory_bookings_and_maintenance_count(void **unused)
     add(q, b, "zoe", 1, &w);
     assert_string_equal(serve(q, b, &c, NOW, &r), "2:GPU-11 "); /* GPU-10 is lee's within the hour */
     add(q, b, "lee", 1, &w);
-    assert_string_equal(serve(q, b, &c, NOW, &r), "4:GPU-10 "); /* his own booking; zoe cannot have it */
+    assert_string_equal(serve(q, b, &c, NOW, &r), "4:GPU-10 "); /* their own booking; zoe cannot have it */
     c.nodes[0].maintenance = true;
     add(q, b, "kim", 1, &any);
     assert_string_equal(serve(q, b, &c, NOW, &r), "");

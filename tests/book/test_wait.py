@@ -148,13 +148,13 @@ class Waits(lib.Case):
         self.assertEqual(queue, [(1, "waiting", True)])
         self.assertEqual(self.messages(), [])
         self.cluster.leave("a1")
-        (told,) = lib.wait_until("he is told", self.messages, limit=90)
+        (told,) = lib.wait_until("they are told", self.messages, limit=90)
         self.assertEqual((told["kind"], told["person"], told["rule"]), ("notice", "kim", "wait"))
         self.assertRegex(told["title"], r"^a1:0 is yours until .*: you waited [0-9][0-9a-z ]* for 1 GPU$")
         self.assertIn("CUDA_VISIBLE_DEVICES=" + self.cluster.nodes["a1"].uuid, told["text"])
         row = self.waits()[0]
         self.assertEqual((row["state"], row["hold"]), ("yours", 1800000))
-        lib.wait_until("it is noted that he was told", lambda: self.on_disk("SELECT count(*) FROM holds WHERE id = 1 AND place LIKE '% said %'"))
+        lib.wait_until("it is noted that they were told", lambda: self.on_disk("SELECT count(*) FROM holds WHERE id = 1 AND place LIKE '% said %'"))
         lib.wait_until("the message is gone", lambda: not self.on_disk("SELECT count(*) FROM notes WHERE kind = 3"))
         self.hub.kill9()
         self.begin()
@@ -164,7 +164,7 @@ class Waits(lib.Case):
     def test_a_wait_that_ends_without_anything_is_told_of(self):
         self.open_told()
         self.assertEqual(self.cli("--tell", "--timeout", "3s", "--person", "kim")[0], 0)
-        (told,) = lib.wait_until("he is told", self.messages)
+        (told,) = lib.wait_until("they are told", self.messages)
         self.assertEqual(told["title"], "you do not wait any more for 1 GPU: there was nothing within 3 s")
 
     def test_ten_over_four_are_served_in_order_also_over_a_restart(self):

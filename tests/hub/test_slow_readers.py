@@ -42,7 +42,7 @@ class SlowReaders(lib.Case):
             lib.wait_until("an agent is acknowledged", lambda: feeder.sent > sent, pause=0.005)
             self.assertEqual(lib.ask(self.hub.url + "/healthz")[0], 200)
             self.assertEqual(lib.ask(self.hub.url + "/api/v1/state?node=live")[0], 200)
-        # nobody has his whole answer: what was done above was done meanwhile, not afterwards
+        # nobody has their whole answer: what was done above was done meanwhile, not afterwards
         first = [s.recv(1024) for s in self.socks[:2]]
         self.assertTrue(all(b.startswith(b"HTTP/1.1") for b in first))
         feeder.stop()

@@ -8,7 +8,7 @@
 
 #define DAY_MS 86400000ll
 
-/* A census out of text; the sections as muster.yaml has them. */
+/* A struct people out of text; the sections as muster.yaml has them. */
 static int build(const char *people, const char *teams, const char *companies, struct people **ret, struct err *err)
 {
     struct opt_section p = {(char *)people, "m.yaml", 0}, t = {(char *)teams, "m.yaml", 0},

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What the Slack bot answers, through POST /api/v1/say and `muster say` against a real hub: in the asker's name, with his rights."""
+"""What the Slack bot answers, through POST /api/v1/say and `muster say` against a real hub: in the asker's name, with their rights."""
 import base64
 import contextlib
 import json

@@ -135,7 +135,7 @@ class Bot(lib.Case):
     def test_what_comes_twice_while_it_is_asked_who_says_it_is_not_asked_twice(self):
         self.linked()
         self.slack.next["users.info"] = ["hang"]
-        event = self.slack.message("HELP", "U2")  # known by his mail alone: Slack is asked for it
+        event = self.slack.message("HELP", "U2")  # known by their mail alone: Slack is asked for it
         twin = dict(event, event_id="EvTwin", event=dict(event["event"], type="app_mention", text=f"<@{slack_standin.OWN_USER}> HELP"))
         both = [self.slack.envelope("events_api", e) for e in (event, twin)]
         lib.wait_until("both are acknowledged", lambda: all(map(self.slack.acked, both)))
@@ -168,10 +168,10 @@ class Bot(lib.Case):
             for user in ("U1", "U2", "U3"):
                 self.slack.say("HOSTS", user, direct=True)
             lib.wait_until("all are answered", lambda n=times: all(sum("files" in p for p in of(c)) == n for c in ("DU1", "DU2")) and len(of("DU3")) == n)
-        self.assertFalse(any("files" in p for p in of("DU3")))  # nobody knows him: he is told so
+        self.assertFalse(any("files" in p for p in of("DU3")))  # nobody knows them: they are told so
         self.assertIn("U3", json.dumps(of("DU3")))
         asked = [a["user"] for a in self.slack.asked("users.info")]
-        self.assertNotIn("U1", asked)  # the census has his id
+        self.assertNotIn("U1", asked)  # the section people has that id
         self.assertEqual(sorted(asked), ["U2", "U3"])  # each once
         self.assertEqual(self.slack.faults, [])
 
@@ -345,7 +345,7 @@ class Bot(lib.Case):
         while not (self.slack.posts and self.slack.hooks) and time.monotonic() < end:
             self.hold("lee")
             time.sleep(0.5)
-        self.assertEqual([p["channel"] for p in self.slack.posts], ["DU2"])  # found by his mail address
+        self.assertEqual([p["channel"] for p in self.slack.posts], ["DU2"])  # found by their mail address
         self.assertEqual(self.slack.asked("users.lookupByEmail"), [{"email": "lee@example.org"}])
         self.assertIn("n1:0 is lee's", self.slack.posts[0]["text"])
         self.assertEqual([(h["path"], "n1:0" in h["text"]) for h in self.slack.hooks], [("/services/T0/B0/hidden-hook", True)])

@@ -1,4 +1,4 @@
-/* Everything a census is made of: the first byte says which part the rest is. */
+/* Everything that says who is who (sections, files, groups): the first byte says which of these the rest is. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* What a wait's record says of its wish: any bytes. What is read is within bounds, and is read back the same. */
+/* What a wait's record says of the GPUs it asks for: any bytes. What is read is within bounds, and is read back the
+ * same. */
 #include <stdlib.h>
 
 #include "base/mem.h"
