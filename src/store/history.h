@@ -98,7 +98,7 @@ int store_procs_at(struct store *s, const char *node, int64_t at_ms,
  */
 int store_settle(struct store *s, struct err *err);
 
-/* For stores opened without a configuration (store_open_mem, store_open_tools): history is read through this. */
+/* For stores opened without a configuration (store_open_tools): history is read through this. */
 void store_set_decoder(struct store *s, const struct store_decoder *d);
 
 #endif

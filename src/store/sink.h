@@ -1,6 +1,6 @@
 /*
  * sink.h: where a question about history gathers its answer: chunks and batches go in, in any order. Whoever reads them
- * (past.c, mem.c) knows nothing of what is asked; the sinks know nothing of where things are kept.
+ * (past.c) knows nothing of what is asked; the sinks know nothing of where things are kept.
  */
 #ifndef STORE_SINK_H
 #define STORE_SINK_H

@@ -1,6 +1,6 @@
 /*
- * store.h: a durable home for batches, blobs, records. Backends: embedded (SQLite), mem (tests). Nothing above here
- * knows SQLite exists.
+ * store.h: a durable home for batches, blobs, records. One backend: embedded (SQLite). Nothing above here knows SQLite
+ * exists.
  *
  * T1 When done is called with 0 the batches survive kill -9 and power loss. T2 A batch (node, run, number) given twice
  * is kept once. T3 A batch is kept whole or not at all. T4 The caller's thread never waits for the disk: one writer
@@ -115,10 +115,7 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
  * nothing.
  */
 int store_open_tools(struct store **ret, const char *dir, struct err *err);
-/* For tests: the same promises but for the disk; everything is kept at once, and forgotten at close. */
-int store_open_mem(struct store **ret, struct event_base *loop);
-void store_mem_fail(struct store *s, int code); /* appends to a mem store fail with code (-ENOSPC); 0: no more */
-void store_close(struct store *s);              /* commits what is queued first, and calls every done still due */
+void store_close(struct store *s); /* commits what is queued first, and calls every done still due */
 /* Wait until everything queued is durable: 0, or -errno if it is not, or if an append failed since the last flush. */
 int store_flush(struct store *s, struct err *err);
 

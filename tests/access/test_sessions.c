@@ -7,14 +7,14 @@
 #include "access/sessions.h"
 #include "access/tokens.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "model/note.h"
-#include "store/store.h"
+#include "temp_store.h"
 
 #define NOW  1794700000000ll
 #define HOUR 3600000ll
 
 struct fix {
+    char *dir;
     struct store *store;
     struct tokens *tokens;
     struct sessions *s;
@@ -25,7 +25,8 @@ static void fix_open(struct fix *f)
 {
     *f = (struct fix){0};
     clock_set_for_test(NOW);
-    assert_int_equal(store_open_mem(&f->store, NULL), 0);
+    f->dir = dir_new_quick();
+    f->store = store_new_for_test(f->dir, NULL);
     f->tokens = tokens_new(f->store);
     f->s = sessions_new(f->store, f->tokens);
 }
@@ -35,6 +36,7 @@ static void fix_close(struct fix *f)
     sessions_free(f->s);
     tokens_free(f->tokens);
     store_close(f->store);
+    dir_free(f->dir);
     clock_set_for_test(-1);
 }
 

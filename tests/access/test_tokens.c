@@ -5,12 +5,12 @@
 
 #include "access/tokens.h"
 #include "base/clock.h"
-#include "base/mem.h"
-#include "store/store.h"
+#include "temp_store.h"
 
 #define NOW 1794700000000ll
 
 struct fix {
+    char *dir;
     struct store *store;
     struct tokens *tokens;
 };
@@ -18,7 +18,8 @@ struct fix {
 static void fix_open(struct fix *f)
 {
     clock_set_for_test(NOW);
-    assert_int_equal(store_open_mem(&f->store, NULL), 0);
+    f->dir = dir_new_quick();
+    f->store = store_new_for_test(f->dir, NULL);
     f->tokens = tokens_new(f->store);
 }
 
@@ -26,6 +27,7 @@ static void fix_close(struct fix *f)
 {
     tokens_free(f->tokens);
     store_close(f->store);
+    dir_free(f->dir);
     clock_set_for_test(-1);
 }
 
@@ -36,6 +38,20 @@ static void put(struct fix *f, const char *id, const char *role, const char *nod
     mem_copy_str(t.role, sizeof(t.role), role);
     mem_copy_str(t.node, sizeof(t.node), node);
     assert_int_equal(store_token_put(f->store, &t, NULL), 0);
+}
+
+/* What is put without waiting for the disk is there now. */
+static void settle(struct fix *f)
+{
+    assert_int_equal(store_flush(f->store, NULL), 0);
+}
+
+static int use(struct fix *f, const char *id, const char *node)
+{
+    struct err err = {0};
+    int r = tokens_use(f->tokens, id, node, NOW, &err);
+    settle(f);
+    return r;
 }
 
 static void a_revoked_token_ends_within_a_second(void **unused)
@@ -62,20 +78,19 @@ static void a_revoked_token_ends_within_a_second(void **unused)
 static void a_token_is_one_nodes(void **unused)
 {
     struct fix f;
-    struct err err = {0};
     (void)unused;
     fix_open(&f);
     put(&f, "aaaaaaaa", "agent", "", 0);
     put(&f, "bbbbbbbb", "agent", "", 0);
-    assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n1", NOW, &err), 0);
-    assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n1", NOW, &err), 0);
-    assert_int_equal(tokens_use(f.tokens, "aaaaaaaa", "n2", NOW, &err), -EACCES);
-    assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n1", NOW, &err), -EACCES); /* n1 has one */
-    assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n2", NOW, &err), 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n2"), -EACCES);
+    assert_int_equal(use(&f, "bbbbbbbb", "n1"), -EACCES); /* n1 has one */
+    assert_int_equal(use(&f, "bbbbbbbb", "n2"), 0);
     put(&f, "cccccccc", "agent", "n2", 0); /* made for it, but not the first to be used */
-    assert_int_equal(tokens_use(f.tokens, "cccccccc", "n2", NOW, &err), -EACCES);
+    assert_int_equal(use(&f, "cccccccc", "n2"), -EACCES);
     put(&f, "bbbbbbbb", "agent", "n2", NOW);
-    assert_int_equal(tokens_use(f.tokens, "cccccccc", "n2", NOW, &err), 0);
+    assert_int_equal(use(&f, "cccccccc", "n2"), 0);
     fix_close(&f);
 }
 
@@ -90,6 +105,7 @@ static void who_enrols_again_gets_a_new_secret_unless_alive(void **unused)
     int retry_s;
     put(&f, "eeeeeeee", "enroll", "", 0);
     assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, one, &retry_s, &err), 0);
+    settle(&f);
     assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", true, NOW, two, &retry_s, &err), -EBUSY);
     assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, two, &retry_s, &err), 0);
     assert_memory_equal(one, two, 12); /* the same token */
@@ -117,7 +133,9 @@ static int enroll(struct fix *f, const char *id, int node, int *retry_s)
     struct err err = {0};
     char key[16], text[64];
     snprintf(key, sizeof(key), "n%d", node);
-    return tokens_enroll(f->tokens, id, key, false, NOW, text, retry_s, &err);
+    int r = tokens_enroll(f->tokens, id, key, false, NOW, text, retry_s, &err);
+    settle(f);
+    return r;
 }
 
 static void an_enroll_token_is_used_up_and_stays_so(void **unused)
@@ -190,6 +208,7 @@ static void a_deleted_nodes_token_ends_at_once(void **unused)
     tokens_forget(f.tokens, "n1");
     assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0); /* the store has it still */
     store_drop_node(f.store, "n1");
+    settle(&f);
     clock_set_for_test(NOW + 3600000);
     assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0);
     assert_int_equal(tokens_find(f.tokens, "bbbbbbbb", &t), 1);

@@ -9,6 +9,7 @@
 #include "alert/usual.h"
 #include "base/rand.h"
 #include "people/people_build.h"
+#include "temp_store.h"
 
 #define H    3600000ll
 #define GPUS 1000 /* of usual.h's numbers */
@@ -170,7 +171,20 @@ static void h3_steady_use_with_noise_is_hardly_ever_far(void **unused)
 
 /* ---- a study ---- */
 
+static char *dir;
 static struct store *store;
+
+static void open_store(void)
+{
+    dir = dir_new_quick();
+    store = store_new_for_test(dir, NULL);
+}
+
+static void close_store(void)
+{
+    store_close(store);
+    dir_free(dir);
+}
 
 static void put(const char *node, int64_t at_ms, const char *login, int64_t held_ms, int64_t down_ms)
 {
@@ -178,7 +192,7 @@ static void put(const char *node, int64_t at_ms, const char *login, int64_t held
     struct usage_device d = {"GPU-1", "NVIDIA H200", MAX(0, 100 * H - held_ms - down_ms), 0, down_ms, 0, 1, &h};
     struct usage_span s = {at_ms, at_ms + H, 1, &d};
 
-    store_usage_put(store, &(struct usage_put){node, 1, 0, &s, NULL, NULL, NULL});
+    store_usage_put(store, &(struct usage_put){node, 1, 0, &s, NULL, "UTC", NULL});
 }
 
 static int usage(void *arg, const struct usage_ask *ask,
@@ -216,6 +230,7 @@ static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
     struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .census = c, .usage = usage};
 
     buf_reset(out);
+    assert_int_equal(store_flush(store, NULL), 0);
     if (usage_baseline_run(&ask, &s, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < s.n; i++)
@@ -243,7 +258,7 @@ static void u1_a_day_is_as_long_as_it_was(void **unused)
 
     (void)unused;
     assert_int_equal(zone_load("Europe/Berlin", &z, NULL), 0);
-    assert_int_equal(store_open_mem(&store, NULL), 0);
+    open_store();
     int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
     assert_int_equal(to_ms - from_ms, 25 * H);
     put("n1", from_ms - H, "kim", 99 * H, 0); /* of the day before, and of the day after */
@@ -265,7 +280,7 @@ static void u1_a_day_is_as_long_as_it_was(void **unused)
     has(&b, "low company:bolt: company bolt used 0.0 of 192 GPU-hours on 2026-10-24: 0.0 %", true);
     look(z, to_ms - 2 * H, &b); /* the day is not over */
     has(&b, "2026-10-25", false);
-    store_close(store);
+    close_store();
     zone_free(z);
 }
 
@@ -276,7 +291,7 @@ static void u2_what_was_not_seen_is_not_low(void **unused)
     int64_t from_ms = zone_date_ms(z, date_of(2026, 11, 10));
 
     (void)unused;
-    assert_int_equal(store_open_mem(&store, NULL), 0);
+    open_store();
     for (int h = 0; h < 24; h++)
         put("n1", from_ms + h * H, "kim", H, 60 * H);
     look(z, from_ms + 24 * H, &b);
@@ -285,7 +300,7 @@ static void u2_what_was_not_seen_is_not_low(void **unused)
         put("n1", from_ms + h * H, "kim", H, 10 * H);
     look(z, from_ms + 24 * H, &b);
     has(&b, "low company:acme: company acme used 24.0 of 1536", true);
-    store_close(store);
+    close_store();
     zone_free(z);
 }
 
@@ -298,7 +313,7 @@ static void far_from_the_same_hour_of_the_week(void **unused)
 
     (void)unused;
     assert_int_equal(zone_load("Europe/Berlin", &z, NULL), 0);
-    assert_int_equal(store_open_mem(&store, NULL), 0);
+    open_store();
     int64_t hour_ms = zone_moment(z, &c);
     for (int w = 1; w <= 8; w++)
         for (int i = -3; i <= 3; i++) /* a peak of two hours, so that at another hour something else is usual */
@@ -324,7 +339,7 @@ static void far_from_the_same_hour_of_the_week(void **unused)
     put("n1", hour_ms, "kim", 59 * H, 0);
     look(z, hour_ms, &b);
     has(&b, "unusual", false);
-    store_close(store);
+    close_store();
     zone_free(z);
 }
 

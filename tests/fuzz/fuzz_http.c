@@ -6,7 +6,6 @@
  * enroll, y relay.
  */
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include "hub/hub.h"
 #include "hub/server.h"
 #include "now/live.h"
+#include "temp_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SECRET_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 static struct hub *hub;
-static char dir[64];
+static char *dir;
 
 static const struct {
     const char *text;
@@ -57,22 +57,11 @@ static int find_token(void *unused, const char *id, struct token *ret)
     return 0;
 }
 
-static void remove_folder(void)
-{
-    DIR *d = opendir(dir);
-    for (const struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
-        if (e->d_name[0] != '.')
-            unlinkat(dirfd(d), e->d_name, 0);
-    if (d)
-        closedir(d);
-    rmdir(dir);
-}
-
 static void end(void)
 {
     hub_close(hub);
     hub = NULL;
-    remove_folder();
+    dir_free(dir);
 }
 
 static void put_node(void)
@@ -89,12 +78,7 @@ static void start(void)
     struct hub_conf conf = {0};
     struct err err = {0};
     static char *proxies[] = {"10.0.0.1"};
-    snprintf(dir, sizeof(dir), "/dev/shm/muster-fuzz-XXXXXX");
-    if (!mkdtemp(dir)) {
-        snprintf(dir, sizeof(dir), "/tmp/muster-fuzz-XXXXXX");
-        if (!mkdtemp(dir))
-            abort();
-    }
+    dir = dir_new_quick();
     opt_defaults(hub_opts, &conf);
     free(conf.data);
     free(conf.listen.v[0]);

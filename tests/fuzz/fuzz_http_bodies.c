@@ -1,5 +1,5 @@
 /*
- * Bodies of every route that takes one, through api_handle into a real ingest, with memory for a store. The first byte
+ * Bodies of every route that takes one, through api_handle into a real ingest and a real store. The first byte
  * says which route; for batches the rest is taken as it is, or as frames whose checksums are put right.
  */
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include "base/rand.h"
 #include "compat/mirror.h"
 #include "hub/hub.h"
+#include "temp_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,6 +78,13 @@ static void put_token(struct store *s, const struct token *t)
     store_token_put(s, &st, NULL);
 }
 
+static char *dir; /* one for all inputs; each begins with an empty one */
+
+static void remove_dir(void)
+{
+    dir_free(dir);
+}
+
 static void start(struct hub *h)
 {
     char name[NAME_MAX_LEN];
@@ -86,7 +94,11 @@ static void start(struct hub *h)
     tokens[0].role = ROLE_ADMIN;
     tokens[1].role = ROLE_AGENT;
     h->live = live_new(NULL, registry_on_event, h);
-    store_open_mem(&h->store, NULL);
+    if (!dir) {
+        dir = dir_new_quick();
+        atexit(remove_dir);
+    }
+    h->store = store_new_for_test(dir, NULL);
     put_token(h->store, &tokens[0]);
     put_token(h->store, &tokens[1]);
     h->peers = peers_new(h->store);
@@ -130,9 +142,9 @@ static void start(struct hub *h)
 
 static void end(struct hub *h)
 {
-    store_flush(h->store, NULL);
+    store_close(h->store); /* everybody who waits for it is told */
     assert(lates == 0);
-    store_close(h->store);
+    dir_empty(dir);
     peers_free(h->peers);
     sessions_free(h->sessions);
     tokens_free(h->tokens);

@@ -1,4 +1,4 @@
-/* The hub's parts one by one, with a store in memory: nodes' records, processes, renderings, the rule. */
+/* The hub's parts one by one: nodes' records, processes, renderings, the rule. */
 #include "test.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include "http/conn_limit.h"
 #include "hub/conf.h"
 #include "nodes/peers.h"
+#include "temp_store.h"
 
 #define NOW 1700000000000
 
@@ -38,11 +39,11 @@ static void a_node_has_a_budget_that_comes_back(void **unused)
 
 static void many_nodes_are_all_found_and_one_is_dropped(void **unused)
 {
-    struct store *s;
+    char *dir = dir_new_quick();
+    struct store *s = store_new_for_test(dir, NULL);
     char key[NODE_KEY_MAX];
     bool is_new;
     (void)unused;
-    assert_int_equal(store_open_mem(&s, NULL), 0);
     struct peers *p = peers_new(s);
     for (int i = 0; i < 3000; i++) {
         snprintf(key, sizeof(key), "node-%d", i);
@@ -59,6 +60,7 @@ static void many_nodes_are_all_found_and_one_is_dropped(void **unused)
     assert_int_equal(peers_count(p), 2999);
     peers_free(p);
     store_close(s);
+    dir_free(dir);
 }
 
 /* ---- processes ---- */
@@ -79,7 +81,8 @@ static void see(void *arg, const struct store_proc *p)
 
 static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
 {
-    struct store *s;
+    char *dir = dir_new_quick();
+    struct store *s = store_new_for_test(dir, NULL);
     bool is_new;
     struct seen seen = {0};
     struct proc_fact facts[2] = {{.pid = 1, .start_ms = 5, .name = "a"}, {.pid = 2, .start_ms = 6, .name = "b"}};
@@ -87,7 +90,6 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     struct device_now d = {.fact = {.uuid = "GPU-1"}, .procs = two};
     struct node_now n = {.n_devices = 1, .devices = &d};
     (void)unused;
-    assert_int_equal(store_open_mem(&s, NULL), 0);
     struct peers *p = peers_new(s);
     struct peer *peer = peers_get(p, "k", &is_new);
     d.n_procs = 2;
@@ -117,6 +119,7 @@ static void a_process_is_a_record_with_a_start_and_an_end(void **unused)
     assert_int_equal(seen.ended, 2);
     peers_free(p);
     store_close(s);
+    dir_free(dir);
 }
 
 static void find_late(void *arg, const struct store_proc *p)
@@ -135,7 +138,8 @@ static void find_late(void *arg, const struct store_proc *p)
 
 static void processes_of_late_batches_are_records_too(void **unused)
 {
-    struct store *s;
+    char *dir = dir_new_quick();
+    struct store *s = store_new_for_test(dir, NULL);
     bool is_new;
     struct seen seen = {0};
     struct proc_fact still = {.pid = 1, .start_ms = 5, .name = "still", .user = "kim"},
@@ -145,7 +149,6 @@ static void processes_of_late_batches_are_records_too(void **unused)
     struct node_now n = {.n_devices = 1, .devices = &d};
     struct late_procs late = {0};
     (void)unused;
-    assert_int_equal(store_open_mem(&s, NULL), 0);
     struct peers *p = peers_new(s);
     struct peer *peer = peers_get(p, "k", &is_new);
     peer_track(p, peer, &n, NOW);
@@ -167,6 +170,7 @@ static void processes_of_late_batches_are_records_too(void **unused)
     late_put(&late, p, peer);
     peers_free(p);
     store_close(s);
+    dir_free(dir);
 }
 
 /* ---- renderings ---- */

@@ -1,6 +1,4 @@
-/* test_jobs.c: jobs and holds in the store, over both backends: puts and changes, what overlaps a time, what is
- * dropped.
- */
+/* test_jobs.c: jobs and holds in the store: puts and changes, what overlaps a time, what is dropped. */
 #include "test.h"
 
 #include <errno.h>
@@ -9,41 +7,33 @@
 #include "store_dir.h"
 
 struct fix {
-    bool disk;
     char *dir;
     struct store *s;
     int result, dones;
 };
 
-static void fix_open(struct fix *f)
+static void fix_reopen(struct fix *f)
 {
-    struct err err = {0};
-
-    if (f->disk && store_open(&f->s, &(struct store_conf){.dir = f->dir, .commit_ms = 1}, NULL, &err) < 0)
-        fail_msg("%s", err.msg);
-    if (!f->disk)
-        assert_int_equal(store_open_mem(&f->s, NULL), 0);
+    store_close(f->s);
+    f->s = store_new_for_test(f->dir, NULL);
 }
 
-static void each_backend(void (*test)(struct fix *f))
+static void with_store(void (*test)(struct fix *f))
 {
-    for (int disk = 0; disk < 2; disk++) {
-        struct fix f = {.disk = disk, .dir = disk ? dir_new() : NULL};
-        print_message("%s\n", disk ? "embedded" : "mem");
-        fix_open(&f);
-        test(&f);
-        store_close(f.s);
-        if (disk)
-            dir_free(f.dir);
-    }
+    struct fix f = {.dir = dir_new_quick()};
+
+    f.s = store_new_for_test(f.dir, NULL);
+    test(&f);
+    store_close(f.s);
+    dir_free(f.dir);
 }
 
-#define BOTH(name)                                                                                                     \
+#define WITH_STORE(name)                                                                                               \
     static void name##_(struct fix *f);                                                                                \
     static void name(void **unused)                                                                                    \
     {                                                                                                                  \
         (void)unused;                                                                                                  \
-        each_backend(name##_);                                                                                         \
+        with_store(name##_);                                                                                           \
     }                                                                                                                  \
     static void name##_(struct fix *f)
 
@@ -111,7 +101,7 @@ static struct found find(struct fix *f, struct job_ask ask)
 
 /* ---- puts ---- */
 
-BOTH(a_job_comes_back_as_it_was_put_and_survives_a_restart)
+WITH_STORE(a_job_comes_back_as_it_was_put_and_survives_a_restart)
 {
     struct job_fact j = job_make(77, 1000, 0), *got = NULL;
 
@@ -121,10 +111,7 @@ BOTH(a_job_comes_back_as_it_was_put_and_survives_a_restart)
     j.attrs = "{\"x\":1}";
     assert_int_equal(store_job_get(f->s, 77, &got, NULL), 0);
     put(f, &j);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     assert_int_equal(store_job_get(f->s, 77, &got, NULL), 1);
     assert_int_equal(got->start_ms, 1000);
     assert_int_equal(got->end_ms, 0);
@@ -137,7 +124,7 @@ BOTH(a_job_comes_back_as_it_was_put_and_survives_a_restart)
     free(got);
 }
 
-BOTH(a_job_put_twice_is_kept_once_as_it_was_first)
+WITH_STORE(a_job_put_twice_is_kept_once_as_it_was_first)
 {
     struct job_fact j = job_make(7, 1000, 0), again = job_make(7, 9999, 0), *got = NULL;
 
@@ -151,7 +138,7 @@ BOTH(a_job_put_twice_is_kept_once_as_it_was_first)
     assert_int_equal(find(f, (struct job_ask){0}).n, 1);
 }
 
-BOTH(a_change_says_what_is_different_and_leaves_the_rest)
+WITH_STORE(a_change_says_what_is_different_and_leaves_the_rest)
 {
     struct job_fact j = job_make(7, 1000, 0), *got = NULL;
 
@@ -178,7 +165,7 @@ BOTH(a_change_says_what_is_different_and_leaves_the_rest)
     assert_int_equal(store_job_get(f->s, 8, &got, NULL), 0);
 }
 
-BOTH(a_node_that_is_taken_over_takes_its_jobs_along)
+WITH_STORE(a_node_that_is_taken_over_takes_its_jobs_along)
 {
     struct job_fact j = job_make(7, 1000, 0);
 
@@ -192,7 +179,7 @@ BOTH(a_node_that_is_taken_over_takes_its_jobs_along)
 /* ---- questions ---- */
 
 /* Random jobs of every length beside a model that looks at all of them. */
-BOTH(jobs_of_a_time_are_those_that_overlap_it_newest_first)
+WITH_STORE(jobs_of_a_time_are_those_that_overlap_it_newest_first)
 {
     enum { N = 400, ROUNDS = 300 };
     static const char *const nodes[] = {"n1", "n2", "n3"}, *const persons[] = {"kim", "lee", ""},
@@ -250,7 +237,7 @@ static bool at_once(void *arg)
     return true;
 }
 
-BOTH(a_question_can_be_stopped)
+WITH_STORE(a_question_can_be_stopped)
 {
     struct job_fact j = job_make(7, 1000, 0);
     struct found got = {0};
@@ -298,8 +285,8 @@ static struct booking hold_make(int64_t id, int64_t from_ms, int64_t until_ms);
 static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
 {
     enum { OLD = 700, NEW = 10 }; /* more than go at once */
-    char *dir = dir_new();
-    struct fix f = {.dir = dir, .disk = true};
+    char *dir = dir_new_quick();
+    struct fix f = {.dir = dir};
     struct store_conf conf = {.dir = dir, .commit_ms = 1, .keep_records_ms = 100000, .now_ms = set_clock};
     struct err err = {0};
 
@@ -350,27 +337,6 @@ static void old_records_go_in_small_steps_and_new_ones_stay(void **unused)
     dir_free(dir);
 }
 
-static void on_stored(void *arg, int result)
-{
-    *(int *)arg = result;
-}
-
-static void a_full_store_says_so(void **unused)
-{
-    struct store *s;
-    struct job_fact j = job_make(7, 1000, 0), *got;
-    int result = 1;
-
-    (void)unused;
-    assert_int_equal(store_open_mem(&s, NULL), 0);
-    store_mem_fail(s, -ENOSPC);
-    store_job_put(s, &j, on_stored, &result);
-    store_flush(s, NULL);
-    assert_int_equal(result, -ENOSPC);
-    assert_int_equal(store_job_get(s, 7, &got, NULL), 0);
-    store_close(s);
-}
-
 /* ---- notes ---- */
 
 static void note_text(void *arg, const struct note *n)
@@ -387,7 +353,7 @@ static void has_notes(const struct fix *f, int32_t kind, bool open, const char *
     assert_string_equal(b.p, want);
 }
 
-BOTH(notes_come_back_by_kind_and_number)
+WITH_STORE(notes_come_back_by_kind_and_number)
 {
     const struct note first[] = {{NOTE_ALERT, 2, 0, STR("two"), false},
                                  {NOTE_ALERT, 1, 0, STR("one"), false},
@@ -401,10 +367,7 @@ BOTH(notes_come_back_by_kind_and_number)
     has_notes(f, NOTE_MESSAGE, true, "1= ");
     store_notes_put(f->s, then, ARRAY_LEN(then), on_done, f);
     flush(f);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     has_notes(f, NOTE_ALERT, false, "1=one 2!=over ");
     has_notes(f, NOTE_ALERT, true, "1=one ");
     has_notes(f, NOTE_MESSAGE, false, "");
@@ -454,7 +417,7 @@ static struct found find_holds(struct fix *f, int64_t from_ms, int64_t to_ms)
     return got;
 }
 
-BOTH(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
+WITH_STORE(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
 {
     struct booking h = hold_make(7, 1000, 2000), *got = NULL;
 
@@ -466,10 +429,7 @@ BOTH(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
     h.kind = BOOKING_WAIT;
     h.released_ms = 2500;
     put_booking(f, &h);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     assert_int_equal(store_booking_get(f->s, 7, &got, NULL), 1);
     const int64_t numbers[][2] = {{got->id, 7},         {got->from_ms, 1000}, {got->until_ms, 3000},
                                   {got->changes, 1},    {got->count, 2},      {got->kind, BOOKING_WAIT},
@@ -485,7 +445,7 @@ BOTH(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart)
     assert_int_equal(store_booking_get(f->s, 8, &got, NULL), 0);
 }
 
-BOTH(holds_of_a_time_come_by_start)
+WITH_STORE(holds_of_a_time_come_by_start)
 {
     struct booking h = hold_make(1, 5000, 6000);
 
@@ -533,25 +493,25 @@ static void what_a_hold_covers_depends_on_when_it_was_given_back(void **unused)
     }
 }
 
-static void beside_a_hub_jobs_are_only_read(void **unused)
+static void on_stored(void *arg, int result)
 {
-    struct fix f = {.dir = dir_new(), .disk = true};
+    *(int *)arg = result;
+}
+
+WITH_STORE(beside_a_hub_jobs_are_only_read)
+{
     struct job_fact j = job_make(7, 1000, 0);
     struct store *tools;
     int result = 1;
 
-    (void)unused;
-    fix_open(&f);
-    put(&f, &j);
-    assert_int_equal(store_open_tools(&tools, f.dir, NULL), 0);
+    put(f, &j);
+    assert_int_equal(store_open_tools(&tools, f->dir, NULL), 0);
     struct fix beside = {.s = tools};
     assert_int_equal(find(&beside, (struct job_ask){0}).n, 1);
     store_job_change(tools, &(struct job_change){.id = 7, .end_ms = 5}, on_stored, &result);
     store_flush(tools, NULL);
     assert_int_equal(result, -EROFS);
     store_close(tools);
-    store_close(f.s);
-    dir_free(f.dir);
 }
 
 int main(void)
@@ -564,7 +524,6 @@ int main(void)
         cmocka_unit_test(jobs_of_a_time_are_those_that_overlap_it_newest_first),
         cmocka_unit_test(a_question_can_be_stopped),
         cmocka_unit_test(old_records_go_in_small_steps_and_new_ones_stay),
-        cmocka_unit_test(a_full_store_says_so),
         cmocka_unit_test(notes_come_back_by_kind_and_number),
         cmocka_unit_test(a_hold_comes_back_as_it_was_put_last_and_survives_a_restart),
         cmocka_unit_test(holds_of_a_time_come_by_start),

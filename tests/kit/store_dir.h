@@ -2,70 +2,11 @@
 #ifndef TESTS_UNIT_STORE_DIR_H
 #define TESTS_UNIT_STORE_DIR_H
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "base/rand.h"
-#include "store/store.h"
-
-static inline char *dir_new(void)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *path = mem_fmt("%s/muster-store-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(path));
-    return path;
-}
-
-/* In memory where there is a place for it: for tests that make hundreds of them and bring their own disk. */
-static inline char *dir_new_quick(void)
-{
-    char *path = mem_str("/dev/shm/muster-store-XXXXXX");
-
-    if (mkdtemp(path))
-        return path;
-    free(path);
-    return dir_new();
-}
-
-/* Calls each with every name in the folder. */
-static inline void dir_each(const char *dir, void (*each)(void *arg, const char *path, const char *name), void *arg)
-{
-    DIR *d = opendir(dir);
-
-    if (!d)
-        return;
-    for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.')
-            continue;
-        AUTO_FREE char *path = mem_fmt("%s/%s", dir, e->d_name);
-        each(arg, path, e->d_name);
-    }
-    closedir(d);
-}
-
-static inline void dir_unlink_one(void *arg, const char *path, const char *name)
-{
-    (void)arg;
-    (void)name;
-    unlink(path);
-}
-
-static inline void dir_empty(const char *dir)
-{
-    dir_each(dir, dir_unlink_one, NULL);
-}
-
-static inline void dir_free(char *dir)
-{
-    dir_empty(dir);
-    rmdir(dir);
-    free(dir);
-}
+#include "temp_store.h"
 
 static inline void dir_copy_one(void *arg, const char *path, const char *name)
 {

@@ -153,22 +153,17 @@ static void what_was_not_compacted_before_a_stop_is_after_it(void **unused)
     h_fini(&m);
 }
 
-static void the_mem_store_answers_the_same(void **unused)
+static void without_a_decoder_there_is_no_history(void **unused)
 {
-    struct h_model m;
-    struct store *s;
+    char *dir = dir_new_quick();
+    struct store *s = store_new_for_test(dir, NULL);
+    int n = 0;
 
     (void)unused;
-    h_init(&m, 3);
-    assert_int_equal(store_open_mem(&s, NULL), 0);
-    int n = 0;
     assert_int_equal(store_series(s, "aa", 0, H0, h_count_series, &n, NULL), -ENOTSUP);
-    store_set_decoder(s, &hub_decoder);
-    send_live(s, &m, H0, 4);
-    h_check_all(s, &m, H0, H0 + H_HOUR);
     assert_int_equal(store_settle(s, NULL), 0);
     store_close(s);
-    h_fini(&m);
+    dir_free(dir);
 }
 
 static void a_tool_reads_beside_the_hub(void **unused)
@@ -605,7 +600,7 @@ static void a_session_sees_what_comes_while_it_lasts(void **unused)
 TESTS(cmocka_unit_test(a_session_sees_what_comes_while_it_lasts),
       cmocka_unit_test(history_is_the_same_in_logs_in_chunks_and_merged),
       cmocka_unit_test(what_was_not_compacted_before_a_stop_is_after_it),
-      cmocka_unit_test(the_mem_store_answers_the_same), cmocka_unit_test(a_tool_reads_beside_the_hub),
+      cmocka_unit_test(without_a_decoder_there_is_no_history), cmocka_unit_test(a_tool_reads_beside_the_hub),
       cmocka_unit_test(what_is_too_old_goes_tier_by_tier),
       cmocka_unit_test(what_is_beyond_keep_bytes_goes_oldest_first),
       cmocka_unit_test(damage_is_counted_and_the_rest_is_read), cmocka_unit_test(hours_are_counted_once),

@@ -1,4 +1,4 @@
-/* test_store.c: store.h's promises by number, over both backends: each test runs for every row of backends[]. */
+/* test_store.c: store.h's promises by number. */
 #include "test.h"
 
 #include <errno.h>
@@ -9,22 +9,10 @@
 #define COUNT(a) ((int)ARRAY_LEN(a))
 
 struct fix {
-    bool disk;
     char *dir;
     struct event_base *loop;
     struct store *s;
 };
-
-static void fix_open(struct fix *f)
-{
-    struct err err = {0};
-    struct store_conf conf = {.dir = f->dir, .commit_ms = 1};
-
-    if (f->disk && store_open(&f->s, &conf, f->loop, &err) < 0)
-        fail_msg("%s", err.msg);
-    if (!f->disk)
-        assert_int_equal(store_open_mem(&f->s, f->loop), 0);
-}
 
 static void fix_flush(struct fix *f)
 {
@@ -34,27 +22,30 @@ static void fix_flush(struct fix *f)
         fail_msg("%s", err.msg);
 }
 
-static void each_backend(void (*test)(struct fix *f), bool loop)
+static void fix_reopen(struct fix *f)
 {
-    for (int disk = 0; disk < 2; disk++) {
-        struct fix f = {.disk = disk, .dir = disk ? dir_new() : NULL, .loop = loop ? event_base_new() : NULL};
-        print_message("%s\n", disk ? "embedded" : "mem");
-        fix_open(&f);
-        test(&f);
-        store_close(f.s);
-        if (f.loop)
-            event_base_free(f.loop);
-        if (disk)
-            dir_free(f.dir);
-    }
+    store_close(f->s);
+    f->s = store_new_for_test(f->dir, f->loop);
 }
 
-#define BOTH(name, loop)                                                                                               \
+static void with_store(void (*test)(struct fix *f), bool loop)
+{
+    struct fix f = {.dir = dir_new_quick(), .loop = loop ? event_base_new() : NULL};
+
+    f.s = store_new_for_test(f.dir, f.loop);
+    test(&f);
+    store_close(f.s);
+    if (f.loop)
+        event_base_free(f.loop);
+    dir_free(f.dir);
+}
+
+#define WITH_STORE(name, loop)                                                                                         \
     static void name##_(struct fix *f);                                                                                \
     static void name(void **unused)                                                                                    \
     {                                                                                                                  \
         (void)unused;                                                                                                  \
-        each_backend(name##_, loop);                                                                                   \
+        with_store(name##_, loop);                                                                                     \
     }                                                                                                                  \
     static void name##_(struct fix *f)
 
@@ -119,7 +110,7 @@ static struct found find_all(struct store *s)
 
 /* ---- T1, T3 ---- */
 
-BOTH(t1_what_was_acknowledged_is_there_after_reopening, false)
+WITH_STORE(t1_what_was_acknowledged_is_there_after_reopening, false)
 {
     struct results all = {0};
     struct result r[] = {{&all, 1}, {&all, 2}};
@@ -129,10 +120,7 @@ BOTH(t1_what_was_acknowledged_is_there_after_reopening, false)
     fix_flush(f);
     assert_int_equal(all.n, 2);
     assert_int_equal(all.result[0] | all.result[1], 0);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     struct found got = find_all(f->s);
     assert_string_equal(got.text, "a/1/1 b/18446744073709551615/18446744073709551615 ");
     assert_true(got.whole); /* T3 */
@@ -141,7 +129,7 @@ BOTH(t1_what_was_acknowledged_is_there_after_reopening, false)
     assert_false(store_has(f->s, "nobody", 1, 1));
 }
 
-BOTH(t3_an_append_of_many_is_kept_in_order, false)
+WITH_STORE(t3_an_append_of_many_is_kept_in_order, false)
 {
     char bytes[8][3000];
     struct store_batch b[8];
@@ -170,7 +158,7 @@ static int stop_at_two(void *arg, const struct store_batch *b)
     return ++*(int *)arg == 2 ? -77 : 0;
 }
 
-BOTH(a_scan_can_be_stopped, false)
+WITH_STORE(a_scan_can_be_stopped, false)
 {
     int n = 0;
 
@@ -183,7 +171,7 @@ BOTH(a_scan_can_be_stopped, false)
 
 /* ---- T2 ---- */
 
-BOTH(t2_a_repeat_is_kept_once_and_still_acknowledged, false)
+WITH_STORE(t2_a_repeat_is_kept_once_and_still_acknowledged, false)
 {
     struct results all = {0};
     struct result r[] = {{&all, 1}, {&all, 2}, {&all, 3}, {&all, 4}};
@@ -194,10 +182,7 @@ BOTH(t2_a_repeat_is_kept_once_and_still_acknowledged, false)
     fix_flush(f);
     put_one(f, "a", 1, 1, &r[2]); /* while it is kept */
     fix_flush(f);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     put_one(f, "a", 1, 1, &r[3]); /* and after a restart */
     put_one(f, "b", 1, 1, NULL);  /* another node's, and another run's, is another batch */
     put_one(f, "a", 2, 1, NULL);
@@ -207,10 +192,10 @@ BOTH(t2_a_repeat_is_kept_once_and_still_acknowledged, false)
         assert_int_equal(all.result[i], 0);
     assert_string_equal(find_all(f->s).text, "a/1/1 b/1/1 a/2/1 ");
     store_stat(f->s, &st);
-    assert_int_equal(st.repeats, f->disk ? 1 : 3); /* since open */
+    assert_int_equal(st.repeats, 1); /* since open */
 }
 
-BOTH(t2_repeats_within_one_append, false)
+WITH_STORE(t2_repeats_within_one_append, false)
 {
     char bytes[10];
     struct store_batch b[4];
@@ -225,7 +210,7 @@ BOTH(t2_repeats_within_one_append, false)
 
 /* ---- T4, T5 ---- */
 
-BOTH(t5_results_come_on_the_loop_in_order_once_each, true)
+WITH_STORE(t5_results_come_on_the_loop_in_order_once_each, true)
 {
     struct results all = {0};
     struct result r[20];
@@ -267,7 +252,7 @@ static void append_next(void *arg, int result)
     }
 }
 
-BOTH(t5_a_result_may_append_again, true)
+WITH_STORE(t5_a_result_may_append_again, true)
 {
     struct chain c = {f, 10};
 
@@ -276,22 +261,22 @@ BOTH(t5_a_result_may_append_again, true)
     assert_int_equal(find_all(f->s).n, 10);
 }
 
-BOTH(t5_close_commits_and_calls_what_is_due, true)
+WITH_STORE(t5_close_commits_and_calls_what_is_due, true)
 {
     struct results all = {0};
     struct result r[] = {{&all, 1}, {&all, 2}};
 
     put_one(f, "a", 1, 1, &r[0]);
     put_one(f, "a", 1, 2, &r[1]);
-    store_close(f->s);
+    fix_reopen(f);
     assert_int_equal(all.n, 2);
     assert_int_equal(all.order[1], 2);
     assert_int_equal(all.result[0] | all.result[1], 0);
-    fix_open(f);
-    assert_int_equal(find_all(f->s).n, f->disk ? 2 : 0);
+    assert_int_equal(find_all(f->s).n, 2);
+    store_close(NULL);
 }
 
-BOTH(an_append_with_a_bad_node_is_refused, false)
+WITH_STORE(an_append_with_a_bad_node_is_refused, false)
 {
     char bytes[10], longest[NODE_KEY_MAX + 1] = {0};
     struct results all = {0};
@@ -312,7 +297,7 @@ BOTH(an_append_with_a_bad_node_is_refused, false)
 
 /* ---- blobs ---- */
 
-BOTH(blobs_are_found_at_once_and_kept, false)
+WITH_STORE(blobs_are_found_at_once_and_kept, false)
 {
     AUTO_BUF got = BUF_INIT(100);
     AUTO_BUF small = BUF_INIT(2);
@@ -335,12 +320,7 @@ BOTH(blobs_are_found_at_once_and_kept, false)
         assert_int_equal(store_get_blob(f->s, "a", 7, &small, &err), -EMSGSIZE);
         buf_reset(&small);
         fix_flush(f);
-        if (f->disk) {
-            store_close(f->s);
-            fix_open(f);
-        }
-        if (!f->disk)
-            break;
+        fix_reopen(f);
     }
     for (uint64_t i = 1; i < 50; i++) /* more than are remembered per node */
         store_put_blob(f->s, "a", BLOB_PROCS, 1000 + i, STR("p"));
@@ -375,7 +355,7 @@ static struct text nodes_text(struct store *s)
     return t;
 }
 
-BOTH(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
+WITH_STORE(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
 {
     struct store_node n = {.key = "b", .own_name = "dgx1", .address = "10.0.0.1", .first_ms = 50, .last_ms = 60};
 
@@ -396,10 +376,7 @@ BOTH(node_records_are_replaced_but_first_and_last_seen_only_widen, false)
     fix_flush(f);
     const char *want = "a,,,,010,0,0,0,0,vesta-1;b,Grete,dgx1,10.0.0.1,101,50,70,18446744073709551615,3,;";
     assert_string_equal(nodes_text(f->s).s, want);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     assert_string_equal(nodes_text(f->s).s, want);
 }
 
@@ -421,7 +398,7 @@ static struct text procs_text(struct store *s, const char *node, int64_t from_ms
     return t;
 }
 
-BOTH(a_process_is_extended_by_its_identity, false)
+WITH_STORE(a_process_is_extended_by_its_identity, false)
 {
     struct store_proc p = {.node = "a", .device = "GPU-1", .first_ms = 100, .last_ms = 100, .mem_max = 5};
 
@@ -473,7 +450,7 @@ static struct text events_text(struct store *s, const char *node, int64_t from_m
     return t;
 }
 
-BOTH(events_come_newest_first_and_once, false)
+WITH_STORE(events_come_newest_first_and_once, false)
 {
     struct node_event e = {.at_ms = 10, .kind = EVENT_XID, .slot = 2, .code = 79, .text = "fell off the bus"};
 
@@ -494,7 +471,7 @@ BOTH(events_come_newest_first_and_once, false)
     assert_string_equal(events_text(f->s, NULL, 0, 0).s, "");
 }
 
-BOTH(a_takeover_moves_history_and_leaves_the_future, false)
+WITH_STORE(a_takeover_moves_history_and_leaves_the_future, false)
 {
     struct store_node n = {.key = "old", .name = "rack 1", .first_ms = 1, .last_ms = 2};
     struct node_event e = {.at_ms = 10, .kind = EVENT_NEW};
@@ -518,10 +495,7 @@ BOTH(a_takeover_moves_history_and_leaves_the_future, false)
     store_take_over(f->s, "new", "newer");
     store_take_over(f->s, "same", "same");
     fix_flush(f);
-    if (f->disk) {
-        store_close(f->s);
-        fix_open(f);
-    }
+    fix_reopen(f);
     assert_string_equal(find_all(f->s).text, "newer/1/1 newer/1/2 old/1/3 ");
     assert_int_equal(store_get_blob(f->s, "newer", 7, &got, NULL), 1);
     assert_string_equal(nodes_text(f->s).s, "newer,,,,000,1,2,0,0,;");
@@ -532,7 +506,7 @@ BOTH(a_takeover_moves_history_and_leaves_the_future, false)
     assert_int_equal(find_all(f->s).n, 3);
 }
 
-BOTH(two_nodes_can_take_each_other_over, false)
+WITH_STORE(two_nodes_can_take_each_other_over, false)
 {
     put_one(f, "a", 1, 1, NULL);
     put_one(f, "b", 2, 1, NULL);
@@ -557,7 +531,7 @@ static void token_text(void *arg, const struct store_token *k)
              (long long)k->used_ms);
 }
 
-BOTH(tokens_are_there_at_once, false)
+WITH_STORE(tokens_are_there_at_once, false)
 {
     struct store_token t = {.id = "k2", .role = "agent", .node = "a", .note = "dgx1", .created_ms = 5}, got;
     struct text all = {""};
@@ -578,7 +552,7 @@ BOTH(tokens_are_there_at_once, false)
     assert_string_equal(all.s, "k2,agent,,a,dgx1,abab,5,9,0;");
 }
 
-BOTH(a_token_that_is_put_changes_their_version, false)
+WITH_STORE(a_token_that_is_put_changes_their_version, false)
 {
     struct store_token t = {.id = "k1", .role = "admin"};
     AUTO_BUF one = BUF_INIT(100), two = BUF_INIT(100);
@@ -591,7 +565,7 @@ BOTH(a_token_that_is_put_changes_their_version, false)
     assert_string_not_equal(one.p, two.p);
 }
 
-BOTH(settings_are_there_at_once, false)
+WITH_STORE(settings_are_there_at_once, false)
 {
     AUTO_BUF got = BUF_INIT(100);
 
@@ -606,29 +580,6 @@ BOTH(settings_are_there_at_once, false)
     assert_int_equal(zeroed.len, 3);
 }
 
-static void t8_the_mem_store_fails_when_told(void **unused)
-{
-    struct fix f = {0};
-    struct results all = {0};
-    struct result r[] = {{&all, 1}, {&all, 2}, {&all, 3}, {&all, 4}};
-
-    (void)unused;
-    fix_open(&f);
-    put_one(&f, "a", 1, 1, &r[0]);
-    store_mem_fail(f.s, -ENOSPC);
-    put_one(&f, "a", 1, 2, &r[1]);
-    put_one(&f, "a", 1, 1, &r[2]); /* kept already */
-    store_mem_fail(f.s, 0);
-    put_one(&f, "a", 1, 2, &r[3]);
-    fix_flush(&f);
-    const int want[] = {0, -ENOSPC, 0, 0};
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(all.result[i], want[i]);
-    assert_int_equal(find_all(f.s).n, 2);
-    store_close(f.s);
-    store_close(NULL);
-}
-
 TESTS(cmocka_unit_test(t1_what_was_acknowledged_is_there_after_reopening),
       cmocka_unit_test(t3_an_append_of_many_is_kept_in_order), cmocka_unit_test(a_scan_can_be_stopped),
       cmocka_unit_test(t2_a_repeat_is_kept_once_and_still_acknowledged), cmocka_unit_test(t2_repeats_within_one_append),
@@ -639,5 +590,4 @@ TESTS(cmocka_unit_test(t1_what_was_acknowledged_is_there_after_reopening),
       cmocka_unit_test(a_process_is_extended_by_its_identity), cmocka_unit_test(events_come_newest_first_and_once),
       cmocka_unit_test(a_takeover_moves_history_and_leaves_the_future),
       cmocka_unit_test(two_nodes_can_take_each_other_over), cmocka_unit_test(tokens_are_there_at_once),
-      cmocka_unit_test(a_token_that_is_put_changes_their_version), cmocka_unit_test(settings_are_there_at_once),
-      cmocka_unit_test(t8_the_mem_store_fails_when_told))
+      cmocka_unit_test(a_token_that_is_put_changes_their_version), cmocka_unit_test(settings_are_there_at_once))

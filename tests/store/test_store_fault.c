@@ -331,8 +331,46 @@ static void records_are_tried_again_until_they_are_durable(void **unused)
     dir_free(p.dir);
 }
 
+static void on_stored(void *arg, int result)
+{
+    *(int *)arg = result;
+}
+
+static void what_has_a_result_is_refused_while_the_disk_is_full(void **unused)
+{
+    struct play p = {.dir = dir_new_quick()};
+    struct job_fact *got, j = {.id = 7,
+                               .start_ms = 1000,
+                               .name = "train",
+                               .kind = "",
+                               .person = "kim",
+                               .owner = "",
+                               .node = "",
+                               .devices = "",
+                               .pids = "",
+                               .attrs = ""};
+    int result = 1;
+
+    (void)unused;
+    fault_install();
+    assert_int_equal(play_open(&p), 0);
+    fault_arm(FAULT_FULL, 1);
+    store_job_put(p.s, &j, on_stored, &result);
+    store_flush(p.s, NULL);
+    fault_arm(FAULT_NONE, 0);
+    assert_int_equal(result, -ENOSPC);
+    assert_int_equal(store_flush(p.s, NULL), 0);
+    assert_int_equal(store_job_get(p.s, 7, &got, NULL), 0); /* it is not tried again: the giver was told */
+    store_job_put(p.s, &j, on_stored, &result);
+    assert_int_equal(store_flush(p.s, NULL), 0);
+    assert_int_equal(result, 0);
+    store_close(p.s);
+    dir_free(p.dir);
+}
+
 TESTS(cmocka_unit_test(one_access_fails), cmocka_unit_test(the_disk_dies),
       cmocka_unit_test(t8_the_disk_is_full_and_then_is_not), cmocka_unit_test(t1_the_power_goes),
       cmocka_unit_test(t4_the_caller_never_waits_and_the_queue_is_bounded),
       cmocka_unit_test(a_batch_waits_for_a_blob_that_found_no_room),
-      cmocka_unit_test(records_are_tried_again_until_they_are_durable))
+      cmocka_unit_test(records_are_tried_again_until_they_are_durable),
+      cmocka_unit_test(what_has_a_result_is_refused_while_the_disk_is_full))

@@ -1,5 +1,4 @@
-/* test_usage_store.c: counted hours in the store, over both backends: put again, days, marks, a node taken over,
- * backup. */
+/* test_usage_store.c: counted hours in the store: put again, days, marks, a node taken over, backup. */
 #include "test.h"
 
 #include <errno.h>
@@ -11,40 +10,26 @@
 #define H 3600000ll
 
 struct fix {
-    bool disk;
     char *dir;
     struct store *s;
 };
 
-static void fix_open(struct fix *f)
+static void with_store(void (*test)(struct fix *f))
 {
-    struct err err = {0};
+    struct fix f = {.dir = dir_new_quick()};
 
-    if (f->disk && store_open(&f->s, &(struct store_conf){.dir = f->dir, .commit_ms = 1}, NULL, &err) < 0)
-        fail_msg("%s", err.msg);
-    if (!f->disk)
-        assert_int_equal(store_open_mem(&f->s, NULL), 0);
+    f.s = store_new_for_test(f.dir, NULL);
+    test(&f);
+    store_close(f.s);
+    dir_free(f.dir);
 }
 
-static void each_backend(void (*test)(struct fix *f))
-{
-    for (int disk = 0; disk < 2; disk++) {
-        struct fix f = {.disk = disk, .dir = disk ? dir_new() : NULL};
-        print_message("%s\n", disk ? "embedded" : "mem");
-        fix_open(&f);
-        test(&f);
-        store_close(f.s);
-        if (disk)
-            dir_free(f.dir);
-    }
-}
-
-#define BOTH(name)                                                                                                     \
+#define WITH_STORE(name)                                                                                               \
     static void name##_(struct fix *f);                                                                                \
     static void name(void **unused)                                                                                    \
     {                                                                                                                  \
         (void)unused;                                                                                                  \
-        each_backend(name##_);                                                                                         \
+        with_store(name##_);                                                                                           \
     }                                                                                                                  \
     static void name##_(struct fix *f)
 
@@ -109,7 +94,7 @@ static const struct usage_ask all = {.from_ms = 0, .to_ms = 1000 * H};
 static const struct usage_day always[] = {{0, 1000 * H}}, one_day[] = {{24 * H, 48 * H}};
 static const struct usage_ask days = {.from_ms = 0, .to_ms = 1000 * H, .days = always, .n_days = 1, .zone = "UTC"};
 
-BOTH(an_hour_put_again_takes_the_place_of_the_old_one)
+WITH_STORE(an_hour_put_again_takes_the_place_of_the_old_one)
 {
     put(f, "a", 30, second, 1, 0);
     put(f, "b", 30, first, 2, 0);
@@ -127,7 +112,7 @@ BOTH(an_hour_put_again_takes_the_place_of_the_old_one)
     expect(f, &(struct usage_ask){.from_ms = 26 * H, .to_ms = 30 * H}, "");
 }
 
-BOTH(days_are_their_hours_added_up)
+WITH_STORE(days_are_their_hours_added_up)
 {
     put(f, "a", 24, first, 2, 0);
     put(f, "a", 47, second, 1, 0);
@@ -145,7 +130,7 @@ BOTH(days_are_their_hours_added_up)
            "a@24-48 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; a@60-61 GPU-2/H200 f99 u0 d0 e0; ");
 }
 
-BOTH(a_mark_stays_until_its_hour_was_counted)
+WITH_STORE(a_mark_stays_until_its_hour_was_counted)
 {
     store_usage_mark(f->s, "a", 5 * H, 7);
     store_usage_mark(f->s, "a", 6 * H, 8);
@@ -166,7 +151,7 @@ static void say_reach(void *arg, const char *node, int64_t first_ms, int64_t las
     buf_addf(arg, "%s %lld to %lld ", node, (long long)(first_ms / H), (long long)(last_ms / H));
 }
 
-BOTH(a_node_that_is_taken_over_brings_its_hours)
+WITH_STORE(a_node_that_is_taken_over_brings_its_hours)
 {
     AUTO_BUF b = BUF_INIT(1000);
 
@@ -195,7 +180,7 @@ static bool yes(void *arg)
     return true;
 }
 
-BOTH(reading_stops_when_told)
+WITH_STORE(reading_stops_when_told)
 {
     struct usage_ask stopped = all;
     int n = 0;
@@ -212,18 +197,18 @@ BOTH(reading_stops_when_told)
 
 static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
 {
-    struct fix f = {.disk = true, .dir = dir_new()};
+    struct fix f = {.dir = dir_new()};
     char *elsewhere = dir_new(), old[4096];
     AUTO_FREE char *file = mem_fmt("%s/backup", elsewhere), *back = mem_fmt("%s/back", elsewhere);
     struct backup_sum sum;
     const char *want = "a@24-25 GPU-1/H200 f1 u2 d3 e4 kim=5,5,0,1,1 lee=2000,0,2000,9,60; ";
 
     (void)unused;
-    fix_open(&f);
+    f.s = store_new_for_test(f.dir, NULL);
     put(&f, "a", 24, second, 1, 0);
     store_usage_mark(f.s, "a", 25 * H, 5);
     store_close(f.s);
-    fix_open(&f);
+    f.s = store_new_for_test(f.dir, NULL);
     expect(&f, &all, want);
     expect(&f, &days, want);
     put(&f, "a", 24, second, 1, 0); /* names are known by the same numbers */
@@ -233,8 +218,7 @@ static void usage_survives_a_restart_and_is_in_a_backup(void **unused)
     close(fd);
     store_close(f.s);
     assert_int_equal(store_restore(file, back, false, NULL, &sum, old, NULL), 0);
-    struct fix g = {.disk = true, .dir = back};
-    fix_open(&g);
+    struct fix g = {.dir = back, .s = store_new_for_test(back, NULL)};
     expect(&g, &all, want);
     expect(&g, &days, want);
     expect_marks(&g, "a@25:5 ");
@@ -252,12 +236,12 @@ static void what_a_node_costs_does_not_depend_on_how_many_there_are(void **unuse
 
     (void)unused;
     for (int i = 0; i < 2; i++) {
-        struct fix f = {.disk = true, .dir = dir_new()};
+        struct fix f = {.dir = dir_new_quick()};
         struct store_stat before, after;
         char names[8][40], node[40];
         struct usage_device d[8];
         int nodes = i ? 600 : 20;
-        fix_open(&f);
+        f.s = store_new_for_test(f.dir, NULL);
         for (int pass = 0; pass < 2; pass++) {
             assert_int_equal(store_flush(f.s, NULL), 0);
             store_stat(f.s, &before);

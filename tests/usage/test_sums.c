@@ -1,15 +1,17 @@
-/* Usage by person, team, company, device and job: a worked example, out of a store in memory. */
+/* Usage by person, team, company, device and job: a worked example. */
 #include "test.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "people/people_build.h"
+#include "temp_store.h"
 #include "usage/sums.h"
 
 #define H   3600000ll
 #define DAY (24 * H)
 
+static char *dir;
 static struct store *store;
 
 /* kim is also known as kdoe; in vision until 2 January 1970, in speech from then on; lee is in both; ana in none. */
@@ -61,7 +63,8 @@ static void nothing(void *arg, int result)
 
 static void fill(void)
 {
-    assert_int_equal(store_open_mem(&store, NULL), 0);
+    dir = dir_new_quick();
+    store = store_new_for_test(dir, NULL);
     put("n1", 1, "GPU-1", "kim", H, H / 2);
     put("n1", 2, "GPU-1", "kdoe", H, H);
     put("n1", 30, "GPU-1", "kim", H / 2, 0); /* the second day */
@@ -82,7 +85,12 @@ static void fill(void)
                                      .pids = "",
                                      .attrs = ""},
                   nothing, NULL);
-    store_flush(store, NULL);
+}
+
+static void close_store(void)
+{
+    store_close(store);
+    dir_free(dir);
 }
 
 /* Rows as text: key@label held/busy gpus. */
@@ -99,6 +107,7 @@ static void expect(struct sums_ask a, const char *want)
     struct err err = {0};
     int64_t held = 0;
 
+    assert_int_equal(store_flush(store, NULL), 0);
     a.zone = a.zone ? a.zone : utc;
     a.to_ms = a.to_ms ? a.to_ms : 3 * DAY;
     a.census = census;
@@ -143,7 +152,7 @@ static void people_teams_and_companies(void **unused)
     /* of a person in no company: that of the node */
     expect((struct sums_ask){.by = BY_COMPANY, .period = PERIOD_ALL},
            "acme 180/90 2; bolt 30/30 1; - 30/0 1; = 240/120 2");
-    store_close(store);
+    close_store();
 }
 
 static void nodes_devices_jobs_and_filters(void **unused)
@@ -161,7 +170,7 @@ static void nodes_devices_jobs_and_filters(void **unused)
            "kim 60/60 1; ana 15/15 1; = 75/75 2");
     /* the job is kim's hour, and half of the one she had as kdoe */
     expect((struct sums_ask){.by = BY_JOB, .period = PERIOD_ALL}, "- 150/60 2; 0000000000000007 90/60 1; = 240/120 2");
-    store_close(store);
+    close_store();
 }
 
 static void days_of_another_zone_are_made_of_hours(void **unused)
@@ -177,7 +186,7 @@ static void days_of_another_zone_are_made_of_hours(void **unused)
     expect((struct sums_ask){.by = BY_PERSON, .period = PERIOD_MONTH, .zone = tokyo, .person = "ana"},
            "ana@1970-01 75/15 2; = 75/15 2");
     zone_free(tokyo);
-    store_close(store);
+    close_store();
 }
 
 static void too_much_is_refused(void **unused)
@@ -193,7 +202,7 @@ static void too_much_is_refused(void **unused)
     assert_int_equal(sums_run(&a, &mem, &t, &err), -E2BIG);
     assert_non_null(strstr(err.msg, "hours"));
     zone_free(utc);
-    store_close(store);
+    close_store();
 }
 
 TESTS(cmocka_unit_test(people_teams_and_companies), cmocka_unit_test(nodes_devices_jobs_and_filters),
