@@ -655,11 +655,9 @@ static int export_to(const struct export_conf *conf, const char *dir, FILE *to, 
     if (r == 0 && access(db, F_OK) < 0)
         r = err_set(err, -ENOENT, "there is no hub's data in '%s': say where with --data", dir);
     if (r == 0)
-        r = store_open_tools(&x.store, dir, err);
-    if (r == 0) {
-        store_set_decoder(x.store, &hub_decoder);
+        r = store_open_history(&x.store, dir, &hub_decoder, err);
+    if (r == 0)
         r = run(&x, err);
-    }
     if (r == 0 && !conf->quiet && conf->output)
         fprintf(stderr, "muster export: %llu samples, %llu records in all, of %zu nodes\n",
                 (unsigned long long)x.samples, (unsigned long long)x.records, x.n);

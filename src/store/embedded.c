@@ -28,7 +28,6 @@ struct embedded {
     struct writer *w;    /* NULL: tools */
     struct compact *compact;
     struct past *past; /* NULL: no decoder */
-    struct store_conf conf;
 };
 
 static struct embedded *emb(struct store *s)
@@ -73,7 +72,7 @@ static struct embedded *embedded_new(const char *dir)
     struct embedded *e = mem_zero(1, sizeof(*e));
 
     e->store.ops = &embedded_ops;
-    e->dir = mem_str(dir);
+    e->store.conf.dir = e->dir = mem_str(dir);
     e->lock_fd = -1;
     return e;
 }
@@ -97,7 +96,8 @@ int store_open(struct store **ret, const struct store_conf *conf, struct event_b
     }
     if (r == 0)
         r = embedded_say_damage(conf->dir, writer_open(&e->w, conf, &e->done, err), err);
-    e->conf = *conf;
+    e->store.conf = *conf;
+    e->store.conf.dir = e->dir;
     if (r == 0 && conf->decoder) {
         r = compact_open(&e->compact, conf, e->w, err);
         e->past = past_new(conf, e->w);
@@ -131,6 +131,22 @@ int store_open_tools(struct store **ret, const char *dir, struct err *err)
         return r;
     }
     *ret = &e->store;
+    return 0;
+}
+
+int store_open_history(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err)
+{
+    AUTO_FREE char *path = mem_fmt("%s/history.db", dir);
+    struct chunks *c = NULL;
+    int r = store_open_tools(ret, dir, err);
+
+    if (r < 0)
+        return r;
+    if (access(path, F_OK) == 0 && chunks_open(&c, dir, DB_BESIDE, NULL) == 0)
+        chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
+    struct embedded *e = emb(*ret);
+    e->store.conf.decoder = decoder;
+    e->past = past_new(&e->store.conf, NULL);
     return 0;
 }
 
@@ -173,10 +189,8 @@ static void embedded_put_blob(struct store *s, const char *node, enum blob_kind 
         writer_put_blob(emb(s)->w, node, kind, id, bytes);
 }
 
-static bool embedded_has_blob(struct store *s, const char *node, uint64_t id)
+static bool embedded_has_blob(struct embedded *e, const char *node, uint64_t id)
 {
-    struct embedded *e = emb(s);
-
     if (e->w && writer_has_blob(e->w, node, id))
         return true;
     if (records_has_blob(e->rec, node, id) != 1)
@@ -190,15 +204,11 @@ static int embedded_get_blob(struct store *s, const char *node, uint64_t id, str
 {
     struct embedded *e = emb(s);
 
+    if (!ret)
+        return embedded_has_blob(e, node, id);
     if (e->w && writer_get_blob(e->w, node, id, ret))
         return ret->err ? err_set(err, ret->err, "cannot read from the store: the blob is larger than expected") : 1;
     return records_get_blob(e->rec, node, id, ret, err);
-}
-
-static void embedded_put_node(struct store *s, const struct store_node *n)
-{
-    if (emb(s)->w)
-        writer_put_node(emb(s)->w, n);
 }
 
 static void embedded_take_over(struct store *s, const char *from, const char *to)
@@ -207,166 +217,79 @@ static void embedded_take_over(struct store *s, const char *from, const char *to
         writer_take_over(emb(s)->w, from, to);
 }
 
-static void embedded_put_proc(struct store *s, const struct store_proc *p)
+static int embedded_put(struct store *s, const struct store_record *r, store_done_fn *done, void *arg)
 {
-    if (emb(s)->w)
-        writer_put_proc(emb(s)->w, p);
+    struct embedded *e = emb(s);
+
+    if (e->w)
+        return writer_put(e->w, r, done, arg);
+    embedded_refuse(e, done, arg);
+    return -EROFS;
 }
 
-static void embedded_put_event(struct store *s, const char *node, const char *device, const struct node_event *e)
+static int embedded_put_now(struct store *s, const struct store_record *r, struct err *err)
 {
-    if (emb(s)->w)
-        writer_put_event(emb(s)->w, node, device, e);
-}
+    struct records *rec = emb(s)->rec;
 
-static void embedded_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg)
-{
-    if (emb(s)->w)
-        writer_put_job(emb(s)->w, j, done, arg);
-    else
-        embedded_refuse(emb(s), done, arg);
-}
-
-static void embedded_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg)
-{
-    if (emb(s)->w)
-        writer_change_job(emb(s)->w, c, done, arg);
-    else
-        embedded_refuse(emb(s), done, arg);
-}
-
-static void embedded_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg)
-{
-    if (emb(s)->w)
-        writer_put_notes(emb(s)->w, v, n, done, arg);
-    else
-        embedded_refuse(emb(s), done, arg);
-}
-
-static void embedded_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg)
-{
-    if (emb(s)->w)
-        writer_put_booking(emb(s)->w, h, done, arg);
-    else
-        embedded_refuse(emb(s), done, arg);
+    if (r->kind == STORE_TOKEN)
+        return records_token_put(rec, r->token, err);
+    if (r->kind == STORE_SETTING)
+        return records_setting_put(rec, r->setting.name, r->setting.value, err);
+    return err_set(err, -ENOTSUP, "this kind of record cannot be written at once");
 }
 
 /* ---- questions ---- */
 
-static int embedded_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n),
-                          void *arg, struct err *err)
+static int embedded_get(struct store *s, const struct store_get *g, struct err *err)
 {
-    return records_notes(emb(s)->rec, kind, open, each, arg, err);
+    struct records *rec = emb(s)->rec;
+
+    switch (g->kind) {
+    case STORE_JOB:
+        return records_job(rec, g->id, g->ret.job, err);
+    case STORE_BOOKING:
+        return records_booking(rec, g->id, g->ret.booking, err);
+    case STORE_TOKEN:
+        return records_token_get(rec, g->name, g->ret.token, err);
+    case STORE_SETTING:
+        return records_setting_get(rec, g->name, g->ret.setting, err);
+    default:
+        return err_set(err, -ENOTSUP, "this kind of record cannot be looked up");
+    }
 }
 
-static int embedded_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err)
+static int embedded_each(struct store *s, const struct store_each *e, struct err *err)
 {
-    return records_booking(emb(s)->rec, id, ret, err);
-}
+    struct records *rec = emb(s)->rec;
 
-static int embedded_holds(struct store *s, int64_t from_ms, int64_t to_ms,
-                          void (*each)(void *arg, const struct booking *h), void *arg, struct err *err)
-{
-    return records_holds(emb(s)->rec, from_ms, to_ms, each, arg, err);
-}
-
-static int embedded_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
-{
-    return records_job(emb(s)->rec, id, ret, err);
-}
-
-static int embedded_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j),
-                         void *arg, struct err *err)
-{
-    return records_jobs(emb(s)->rec, ask, each, arg, err);
-}
-
-static int embedded_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg,
-                          struct err *err)
-{
-    return records_nodes(emb(s)->rec, each, arg, err);
-}
-
-static int embedded_procs(struct store *s, const char *node, int64_t from_ms,
-                          void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
-{
-    return records_procs(emb(s)->rec, node, from_ms, each, arg, err);
-}
-
-static int embedded_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
-                             void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
-{
-    return records_procs_in(emb(s)->rec, node, from_ms, to_ms, each, arg, err);
-}
-
-static int embedded_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
-                           void (*each)(void *arg, const char *node, const char *device, const struct node_event *e),
-                           void *arg, struct err *err)
-{
-    return records_events(emb(s)->rec, node, from_ms, limit, each, arg, err);
-}
-
-static void embedded_usage_put(struct store *s, const struct usage_put *u)
-{
-    if (emb(s)->w)
-        writer_put_usage(emb(s)->w, u);
-}
-
-static void embedded_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq)
-{
-    if (emb(s)->w)
-        writer_mark_usage(emb(s)->w, node, at_ms, seq);
-}
-
-static int embedded_usage(struct store *s, const struct usage_ask *ask,
-                          int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg,
-                          struct err *err)
-{
-    return records_usage(emb(s)->rec, ask, each, arg, err);
-}
-
-static int embedded_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq),
-                                void *arg, struct err *err)
-{
-    return records_usage_marks(emb(s)->rec, each, arg, err);
-}
-
-static int embedded_usage_reach(struct store *s,
-                                void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms), void *arg,
-                                struct err *err)
-{
-    return records_usage_reach(emb(s)->rec, each, arg, err);
-}
-
-static int embedded_token_put(struct store *s, const struct store_token *t, struct err *err)
-{
-    return records_token_put(emb(s)->rec, t, err);
-}
-
-static int embedded_token_put_soon(struct store *s, const struct store_token *t, struct err *err)
-{
-    return emb(s)->w ? writer_put_token(emb(s)->w, t) : records_token_put(emb(s)->rec, t, err);
-}
-
-static int embedded_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
-{
-    return records_token_get(emb(s)->rec, id, ret, err);
-}
-
-static int embedded_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t),
-                           void *arg, struct err *err)
-{
-    return records_tokens(emb(s)->rec, node, each, arg, err);
-}
-
-static int embedded_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
-{
-    return records_setting_get(emb(s)->rec, name, ret, err);
-}
-
-static int embedded_setting_put(struct store *s, const char *name, struct str value, struct err *err)
-{
-    return records_setting_put(emb(s)->rec, name, value, err);
+    switch (e->kind) {
+    case STORE_NODE:
+        return records_nodes(rec, e->give.node, e->arg, err);
+    case STORE_PROC:
+        if (!e->to_ms)
+            return records_procs(rec, e->node, e->from_ms, e->give.proc, e->arg, err);
+        return records_procs_in(rec, e->node, e->from_ms, e->to_ms, e->give.proc, e->arg, err);
+    case STORE_EVENT:
+        return records_events(rec, e->node, e->from_ms, e->limit, e->give.event, e->arg, err);
+    case STORE_JOB:
+        return records_jobs(rec, e->jobs, e->give.job, e->arg, err);
+    case STORE_BOOKING:
+        return records_holds(rec, e->from_ms, e->to_ms, e->give.booking, e->arg, err);
+    case STORE_NOTES:
+        return records_notes(rec, e->note, e->open, e->give.note, e->arg, err);
+    case STORE_TOKEN:
+        return records_tokens(rec, e->node, e->give.token, e->arg, err);
+    case STORE_USAGE:
+        return records_usage(rec, e->usage, e->give.usage, e->arg, err);
+    case STORE_USAGE_MARK:
+        return records_usage_marks(rec, e->give.usage_mark, e->arg, err);
+    case STORE_USAGE_REACH:
+        return records_usage_reach(rec, e->give.usage_reach, e->arg, err);
+    case STORE_JOB_CHANGE:
+    case STORE_SETTING:
+        break;
+    }
+    return err_set(err, -ENOTSUP, "this kind of record cannot be listed");
 }
 
 static int embedded_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
@@ -398,7 +321,7 @@ static void embedded_stat(struct store *s, struct store_stat *ret)
         writer_stat(emb(s)->w, ret);
 }
 
-/* ---- scan ---- */
+/* ---- batches ---- */
 
 struct scan {
     int (*each)(void *arg, const struct store_batch *b);
@@ -419,10 +342,9 @@ static int scan_row(void *arg, const struct store_batch *b, int64_t row)
     return sc->stopped;
 }
 
-static int embedded_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg,
-                         struct err *err)
+static int scan_logs(struct embedded *e, int (*each)(void *arg, const struct store_batch *b), void *arg,
+                     struct err *err)
 {
-    struct embedded *e = emb(s);
     struct scan sc = {.each = each, .arg = arg};
     AUTO_FREE struct alias *aliases = NULL;
     AUTO_FREE int64_t *logs = NULL;
@@ -452,10 +374,9 @@ static int embedded_scan(struct store *s, int (*each)(void *arg, const struct st
     return worst;
 }
 
-static int embedded_newest(struct store *s, int64_t back_ms, size_t max,
-                           int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
+static int scan_newest(struct embedded *e, const struct newest_ask *ask,
+                       int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
-    struct embedded *e = emb(s);
     AUTO_FREE struct alias *aliases = NULL;
     AUTO_FREE struct log_ref *logs = NULL;
     size_t n_aliases = 0;
@@ -464,36 +385,22 @@ static int embedded_newest(struct store *s, int64_t back_ms, size_t max,
     if (r < 0 || !e->w)
         return r;
     size_t n = writer_logs(e->w, &logs);
-    return newest_each(e->dir, logs, n, aliases, n_aliases, back_ms, max, each, arg, err);
+    return newest_each(e->dir, logs, n, aliases, n_aliases, ask->back_ms, ask->max, each, arg, err);
+}
+
+static int embedded_each_batch(struct store *s, const struct newest_ask *newest,
+                               int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
+{
+    return newest ? scan_newest(emb(s), newest, each, arg, err) : scan_logs(emb(s), each, arg, err);
 }
 
 /* ---- history ---- */
-
-static int embedded_history_tier(struct store *s, const struct history_ask *ask)
-{
-    return past_tier(&emb(s)->conf, ask);
-}
 
 static int embedded_history(struct store *s, const char *node, int tier, struct sink *sink, struct err *err)
 {
     if (!emb(s)->past)
         return err_set(err, -ENOTSUP, "this store was opened without history");
     return past_read(emb(s)->past, node, tier, sink, err);
-}
-
-static void embedded_set_decoder(struct store *s, const struct store_decoder *d)
-{
-    struct embedded *e = emb(s);
-
-    if (e->w || e->past)
-        return; /* it came with the configuration */
-    AUTO_FREE char *path = mem_fmt("%s/history.db", e->dir);
-    struct chunks *c = NULL;
-    if (access(path, F_OK) == 0 && chunks_open(&c, e->dir, DB_BESIDE, NULL) == 0)
-        chunks_close(c); /* an older one is up to date now, as muster.db is; what failed is told by whoever reads */
-    e->conf.dir = e->dir;
-    e->conf.decoder = d;
-    e->past = past_new(&e->conf, NULL);
 }
 
 static int embedded_settle(struct store *s, struct err *err)
@@ -515,48 +422,21 @@ static const struct store_ops embedded_ops = {
     .name = "embedded",
     .close = embedded_close,
     .flush = embedded_flush,
+    .put = embedded_put,
+    .put_now = embedded_put_now,
+    .get = embedded_get,
+    .each = embedded_each,
     .append = embedded_append,
     .has = embedded_has,
     .put_blob = embedded_put_blob,
-    .has_blob = embedded_has_blob,
     .get_blob = embedded_get_blob,
-    .put_node = embedded_put_node,
-    .nodes = embedded_nodes,
+    .each_batch = embedded_each_batch,
     .take_over = embedded_take_over,
-    .put_proc = embedded_put_proc,
-    .procs = embedded_procs,
-    .procs_in = embedded_procs_in,
-    .put_event = embedded_put_event,
-    .events = embedded_events,
-    .job_put = embedded_job_put,
-    .job_change = embedded_job_change,
-    .job_get = embedded_job_get,
-    .jobs = embedded_jobs,
-    .notes_put = embedded_notes_put,
-    .notes = embedded_notes,
-    .booking_put = embedded_booking_put,
-    .booking_get = embedded_booking_get,
-    .holds = embedded_holds,
-    .usage_put = embedded_usage_put,
-    .usage_mark = embedded_usage_mark,
-    .usage = embedded_usage,
-    .usage_marks = embedded_usage_marks,
-    .usage_reach = embedded_usage_reach,
-    .token_put = embedded_token_put,
-    .token_put_soon = embedded_token_put_soon,
-    .token_get = embedded_token_get,
-    .tokens = embedded_tokens,
-    .setting_get = embedded_setting_get,
-    .setting_put = embedded_setting_put,
-    .newest = embedded_newest,
-    .scan = embedded_scan,
     .stat = embedded_stat,
-    .history_tier = embedded_history_tier,
+    .session = embedded_session,
+    .session_end = embedded_session_end,
     .history = embedded_history,
     .node_at = embedded_node_at,
     .procs_at = embedded_procs_at,
-    .session = embedded_session,
-    .session_end = embedded_session_end,
-    .set_decoder = embedded_set_decoder,
     .settle = embedded_settle,
 };

@@ -98,7 +98,7 @@ int store_procs_at(struct store *s, const char *node, int64_t at_ms,
  */
 int store_settle(struct store *s, struct err *err);
 
-/* For stores opened without a configuration (store_open_tools): history is read through this. */
-void store_set_decoder(struct store *s, const struct store_decoder *d);
+/* As store_open_tools, and history can be read as well. */
+int store_open_history(struct store **ret, const char *dir, const struct store_decoder *decoder, struct err *err);
 
 #endif

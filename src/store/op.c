@@ -78,7 +78,7 @@ struct op_node *op_node_new(struct index_node *node, const struct store_node *n)
     return o;
 }
 
-struct op_proc *op_proc_new(const struct store_proc *p)
+static struct op_proc *op_proc_new(const struct store_proc *p)
 {
     const char *node = p->node ? p->node : "", *device = p->device ? p->device : "";
     size_t n = strlen(node) + 1, d = strlen(device) + 1;
@@ -111,7 +111,7 @@ void op_proc_get(const struct op_proc *o, struct store_proc *ret)
     proc_fact_unpack(device + strlen(device) + 1, &ret->fact);
 }
 
-struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e)
+static struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e)
 {
     struct op_event *o = op_new(OP_EVENT, sizeof(*o));
 
@@ -142,7 +142,7 @@ static struct op_job *op_job_make(const char **v[], size_t n, size_t more)
     return o;
 }
 
-struct op_job *op_job_new(const struct job_fact *from)
+static struct op_job *op_job_new(const struct job_fact *from)
 {
     struct job_fact j = *from;
     const char **v[] = {&j.name, &j.kind, &j.person, &j.owner, &j.node, &j.devices, &j.pids, &j.attrs};
@@ -153,7 +153,7 @@ struct op_job *op_job_new(const struct job_fact *from)
     return o;
 }
 
-struct op_job *op_job_change_new(const struct job_change *from)
+static struct op_job *op_job_change_new(const struct job_change *from)
 {
     struct job_change c = *from;
     const char **v[] = {&c.name, &c.node, &c.devices, &c.pids, &c.attrs};
@@ -163,7 +163,7 @@ struct op_job *op_job_change_new(const struct job_change *from)
     return o;
 }
 
-struct op_booking *op_booking_new(const struct booking *h)
+static struct op_booking *op_booking_new(const struct booking *h)
 {
     struct op_booking *o = op_new(OP_HOLD, sizeof(*o) + booking_text_bytes(h));
 
@@ -172,7 +172,7 @@ struct op_booking *op_booking_new(const struct booking *h)
     return o;
 }
 
-struct op_notes *op_notes_new(const struct note *v, size_t n)
+static struct op_notes *op_notes_new(const struct note *v, size_t n)
 {
     size_t bytes = 0;
 
@@ -191,7 +191,7 @@ struct op_notes *op_notes_new(const struct note *v, size_t n)
     return o;
 }
 
-struct op_usage *op_usage_new(const struct usage_put *u)
+static struct op_usage *op_usage_new(const struct usage_put *u)
 {
     struct usage_names names = usage_text_names(NULL);
     AUTO_BUF b = BUF_INIT(16 * (size_t)USAGE_BYTES_MAX);
@@ -245,7 +245,7 @@ int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *
     return in.bad ? -EINVAL : 0;
 }
 
-struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq)
+static struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq)
 {
     struct op_mark *o = op_new(OP_MARK, sizeof(*o));
 
@@ -255,7 +255,7 @@ struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq)
     return o;
 }
 
-struct op_token *op_token_new(const struct store_token *t)
+static struct op_token *op_token_new(const struct store_token *t)
 {
     struct op_token *o = op_new(OP_TOKEN, sizeof(*o));
 
@@ -270,4 +270,36 @@ struct op_take_over *op_take_over_new(const char *from, const char *to)
     mem_copy_str(o->from, sizeof(o->from), from);
     mem_copy_str(o->to, sizeof(o->to), to);
     return o;
+}
+
+struct store_op *op_record_new(const struct store_record *r)
+{
+    struct op_usage *usage;
+
+    switch (r->kind) {
+    case STORE_PROC:
+        return &op_proc_new(r->proc)->op;
+    case STORE_EVENT:
+        return &op_event_new(r->event.node, r->event.device, r->event.e)->op;
+    case STORE_TOKEN:
+        return &op_token_new(r->token)->op;
+    case STORE_JOB:
+        return &op_job_new(r->job)->told.op;
+    case STORE_JOB_CHANGE:
+        return &op_job_change_new(r->job_change)->told.op;
+    case STORE_BOOKING:
+        return &op_booking_new(r->booking)->told.op;
+    case STORE_NOTES:
+        return &op_notes_new(r->notes.v, r->notes.n)->told.op;
+    case STORE_USAGE:
+        usage = op_usage_new(r->usage);
+        return usage ? &usage->op : NULL;
+    case STORE_USAGE_MARK:
+        return &op_mark_new(r->usage_mark.node, r->usage_mark.at_ms, r->usage_mark.seq)->op;
+    case STORE_NODE: /* op_node_new */
+    case STORE_SETTING:
+    case STORE_USAGE_REACH:
+        break;
+    }
+    return NULL;
 }

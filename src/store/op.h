@@ -6,7 +6,7 @@
 #define STORE_OP_H
 
 #include "store/index.h"
-#include "store/store.h"
+#include "store/record.h"
 
 enum op_kind {
     OP_APPEND,
@@ -129,17 +129,10 @@ struct op_append *op_append_new(size_t n, size_t bytes); /* bytes of room behind
 char *op_append_room(struct op_append *a);
 struct op_blob *op_blob_new(struct index_node *node, enum blob_kind kind, uint64_t id, struct str bytes);
 struct op_node *op_node_new(struct index_node *node, const struct store_node *n);
-struct op_proc *op_proc_new(const struct store_proc *p);
 void op_proc_get(const struct op_proc *o, struct store_proc *ret); /* node and device point into o */
-struct op_event *op_event_new(const char *node, const char *device, const struct node_event *e);
-struct op_job *op_job_new(const struct job_fact *j);
-struct op_job *op_job_change_new(const struct job_change *c);
-struct op_booking *op_booking_new(const struct booking *h);
-struct op_notes *op_notes_new(const struct note *v, size_t n);
-struct op_usage *op_usage_new(const struct usage_put *u); /* NULL: too large */
 int op_usage_get(const struct op_usage *o, struct arena *mem, struct usage_put *ret);
-struct op_mark *op_mark_new(const char *node, int64_t at_ms, int64_t seq);
-struct op_token *op_token_new(const struct store_token *t);
 struct op_take_over *op_take_over_new(const char *from, const char *to);
+/* Any other record that can wait, but for its done. NULL: it is too large. */
+struct store_op *op_record_new(const struct store_record *r);
 
 #endif

@@ -487,17 +487,3 @@ int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(
     past_reader_put(p, r);
     return code;
 }
-
-int past_tier(const struct store_conf *conf, const struct history_ask *ask)
-{
-    const int64_t keep[] = {conf->keep_raw_ms, conf->keep_minute_ms, conf->keep_hour_ms};
-    int tier = ask->tier;
-
-    if (tier >= 0 && tier < TIER_COUNT)
-        return tier;
-    for (tier = TIER_HOUR; tier > TIER_RAW && (ask->step_ms < tier_bin_ms(tier) || ask->step_ms % tier_bin_ms(tier));)
-        tier--;
-    while (tier < TIER_HOUR && conf->now_ms && keep[tier] && ask->from_ms < conf->now_ms() - keep[tier])
-        tier++;
-    return tier;
-}

@@ -29,8 +29,6 @@ int past_read(struct past *p, const char *node, int tier, struct sink *s, struct
 int past_node_at(struct past *p, const char *node, int64_t at_ms, struct node_was *ret, struct err *err);
 int past_procs_at(struct past *p, const char *node, int64_t at_ms, void (*each)(void *arg, const struct store_proc *p),
                   void *arg, struct err *err);
-/* The tier for an ask: its own, or the coarsest whose bins fit and that is still kept. */
-int past_tier(const struct store_conf *conf, const struct history_ask *ask);
 
 /* Whose a batch is now: takeovers are applied in the order they happened, each to what was there before it. */
 const char *alias_resolve(const struct alias *v, size_t n, const char *node, int64_t log, int64_t row);

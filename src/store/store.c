@@ -36,7 +36,7 @@ void store_put_blob(struct store *s, const char *node, enum blob_kind kind, uint
 
 bool store_has_blob(const struct store *s, const char *node, uint64_t id)
 {
-    return id && s->ops->has_blob((struct store *)s, node, id);
+    return id && s->ops->get_blob((struct store *)s, node, id, NULL, NULL) == 1;
 }
 
 int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *ret, struct err *err)
@@ -47,12 +47,12 @@ int store_get_blob(struct store *s, const char *node, uint64_t id, struct buf *r
 void store_put_node(struct store *s, const struct store_node *n)
 {
     if (*n->key)
-        s->ops->put_node(s, n);
+        s->ops->put(s, &(struct store_record){.kind = STORE_NODE, .node = n}, NULL, NULL);
 }
 
 int store_nodes(struct store *s, void (*each)(void *arg, const struct store_node *n), void *arg, struct err *err)
 {
-    return s->ops->nodes(s, each, arg, err);
+    return s->ops->each(s, &(struct store_each){.kind = STORE_NODE, .give.node = each, .arg = arg}, err);
 }
 
 void store_take_over(struct store *s, const char *from, const char *to)
@@ -69,149 +69,170 @@ void store_drop_node(struct store *s, const char *key)
 
 void store_put_proc(struct store *s, const struct store_proc *p)
 {
-    s->ops->put_proc(s, p);
+    s->ops->put(s, &(struct store_record){.kind = STORE_PROC, .proc = p}, NULL, NULL);
 }
 
 int store_procs(struct store *s, const char *node, int64_t from_ms, void (*each)(void *arg, const struct store_proc *p),
                 void *arg, struct err *err)
 {
-    return s->ops->procs(s, node ? node : "", from_ms, each, arg, err);
+    return store_procs_in(s, node ? node : "", from_ms, 0, each, arg, err);
 }
 
 int store_procs_in(struct store *s, const char *node, int64_t from_ms, int64_t to_ms,
                    void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
 {
-    return s->ops->procs_in(s, node, from_ms, to_ms, each, arg, err);
+    struct store_each e =
+        {.kind = STORE_PROC, .node = node, .from_ms = from_ms, .to_ms = to_ms, .give.proc = each, .arg = arg};
+
+    return s->ops->each(s, &e, err);
 }
 
 void store_put_event(struct store *s, const char *node, const char *device, const struct node_event *e)
 {
-    s->ops->put_event(s, node ? node : "", device ? device : "", e);
+    struct store_record r = {.kind = STORE_EVENT, .event = {node ? node : "", device ? device : "", e}};
+
+    s->ops->put(s, &r, NULL, NULL);
 }
 
 int store_events(struct store *s, const char *node, int64_t from_ms, size_t limit,
                  void (*each)(void *arg, const char *node, const char *device, const struct node_event *e), void *arg,
                  struct err *err)
 {
-    return s->ops->events(s, node ? node : "", from_ms, limit, each, arg, err);
+    struct store_each e = {.kind = STORE_EVENT,
+                           .node = node ? node : "",
+                           .from_ms = from_ms,
+                           .limit = limit,
+                           .give.event = each,
+                           .arg = arg};
+
+    return s->ops->each(s, &e, err);
 }
 
 void store_job_put(struct store *s, const struct job_fact *j, store_done_fn *done, void *arg)
 {
-    s->ops->job_put(s, j, done, arg);
+    s->ops->put(s, &(struct store_record){.kind = STORE_JOB, .job = j}, done, arg);
 }
 
 void store_job_change(struct store *s, const struct job_change *c, store_done_fn *done, void *arg)
 {
-    s->ops->job_change(s, c, done, arg);
+    s->ops->put(s, &(struct store_record){.kind = STORE_JOB_CHANGE, .job_change = c}, done, arg);
 }
 
 int store_job_get(struct store *s, int64_t id, struct job_fact **ret, struct err *err)
 {
-    return s->ops->job_get(s, id, ret, err);
+    return s->ops->get(s, &(struct store_get){.kind = STORE_JOB, .id = id, .ret.job = ret}, err);
 }
 
 int store_jobs(struct store *s, const struct job_ask *ask, void (*each)(void *arg, const struct job_fact *j), void *arg,
                struct err *err)
 {
-    return s->ops->jobs(s, ask, each, arg, err);
+    return s->ops->each(s, &(struct store_each){.kind = STORE_JOB, .jobs = ask, .give.job = each, .arg = arg}, err);
 }
 
 void store_notes_put(struct store *s, const struct note *v, size_t n, store_done_fn *done, void *arg)
 {
-    s->ops->notes_put(s, v, n, done, arg);
+    s->ops->put(s, &(struct store_record){.kind = STORE_NOTES, .notes = {v, n}}, done, arg);
 }
 
 int store_notes(struct store *s, int32_t kind, bool open, void (*each)(void *arg, const struct note *n), void *arg,
                 struct err *err)
 {
-    return s->ops->notes(s, kind, open, each, arg, err);
+    struct store_each e = {.kind = STORE_NOTES, .note = kind, .open = open, .give.note = each, .arg = arg};
+
+    return s->ops->each(s, &e, err);
 }
 
 void store_booking_put(struct store *s, const struct booking *h, store_done_fn *done, void *arg)
 {
-    s->ops->booking_put(s, h, done, arg);
+    s->ops->put(s, &(struct store_record){.kind = STORE_BOOKING, .booking = h}, done, arg);
 }
 
 int store_booking_get(struct store *s, int64_t id, struct booking **ret, struct err *err)
 {
-    return s->ops->booking_get(s, id, ret, err);
+    return s->ops->get(s, &(struct store_get){.kind = STORE_BOOKING, .id = id, .ret.booking = ret}, err);
 }
 
 int store_holds(struct store *s, int64_t from_ms, int64_t to_ms, void (*each)(void *arg, const struct booking *h),
                 void *arg, struct err *err)
 {
-    return s->ops->holds(s, from_ms, to_ms, each, arg, err);
+    struct store_each e = {.kind = STORE_BOOKING, .from_ms = from_ms, .to_ms = to_ms, .give.booking = each, .arg = arg};
+
+    return s->ops->each(s, &e, err);
 }
 
 void store_usage_put(struct store *s, const struct usage_put *u)
 {
-    s->ops->usage_put(s, u);
+    s->ops->put(s, &(struct store_record){.kind = STORE_USAGE, .usage = u}, NULL, NULL);
 }
 
 void store_usage_mark(struct store *s, const char *node, int64_t at_ms, int64_t seq)
 {
-    s->ops->usage_mark(s, node, at_ms, seq);
+    s->ops->put(s, &(struct store_record){.kind = STORE_USAGE_MARK, .usage_mark = {node, at_ms, seq}}, NULL, NULL);
 }
 
 int store_usage(struct store *s, const struct usage_ask *ask,
                 int (*each)(void *arg, const char *node, const struct usage_span *span), void *arg, struct err *err)
 {
-    return s->ops->usage(s, ask, each, arg, err);
+    return s->ops->each(s, &(struct store_each){.kind = STORE_USAGE, .usage = ask, .give.usage = each, .arg = arg},
+                        err);
 }
 
 int store_usage_marks(struct store *s, void (*each)(void *arg, const char *node, int64_t at_ms, int64_t seq), void *arg,
                       struct err *err)
 {
-    return s->ops->usage_marks(s, each, arg, err);
+    return s->ops->each(s, &(struct store_each){.kind = STORE_USAGE_MARK, .give.usage_mark = each, .arg = arg}, err);
 }
 
 int store_usage_reach(struct store *s, void (*each)(void *arg, const char *node, int64_t first_ms, int64_t last_ms),
                       void *arg, struct err *err)
 {
-    return s->ops->usage_reach(s, each, arg, err);
+    return s->ops->each(s, &(struct store_each){.kind = STORE_USAGE_REACH, .give.usage_reach = each, .arg = arg}, err);
 }
 
 int store_token_put(struct store *s, const struct store_token *t, struct err *err)
 {
-    return s->ops->token_put(s, t, err);
+    return s->ops->put_now(s, &(struct store_record){.kind = STORE_TOKEN, .token = t}, err);
 }
 
 int store_token_put_soon(struct store *s, const struct store_token *t, struct err *err)
 {
-    return s->ops->token_put_soon(s, t, err);
+    int r = s->ops->put(s, &(struct store_record){.kind = STORE_TOKEN, .token = t}, NULL, NULL);
+
+    return r < 0 ? err_set(err, r, "cannot note the token: %s", strerror(-r)) : 0;
 }
 
 int store_token_get(struct store *s, const char *id, struct store_token *ret, struct err *err)
 {
-    return s->ops->token_get(s, id, ret, err);
+    return s->ops->get(s, &(struct store_get){.kind = STORE_TOKEN, .name = id, .ret.token = ret}, err);
 }
 
 int store_tokens(struct store *s, const char *node, void (*each)(void *arg, const struct store_token *t), void *arg,
                  struct err *err)
 {
-    return s->ops->tokens(s, node ? node : "", each, arg, err);
+    struct store_each e = {.kind = STORE_TOKEN, .node = node ? node : "", .give.token = each, .arg = arg};
+
+    return s->ops->each(s, &e, err);
 }
 
 int store_setting_get(struct store *s, const char *name, struct buf *ret, struct err *err)
 {
-    return s->ops->setting_get(s, name, ret, err);
+    return s->ops->get(s, &(struct store_get){.kind = STORE_SETTING, .name = name, .ret.setting = ret}, err);
 }
 
 int store_setting_put(struct store *s, const char *name, struct str value, struct err *err)
 {
-    return s->ops->setting_put(s, name, value, err);
+    return s->ops->put_now(s, &(struct store_record){.kind = STORE_SETTING, .setting = {name, value}}, err);
 }
 
 int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                  void *arg, struct err *err)
 {
-    return s->ops->newest ? s->ops->newest(s, back_ms, max, each, arg, err) : 0;
+    return s->ops->each_batch(s, &(struct newest_ask){back_ms, max}, each, arg, err);
 }
 
 int store_scan(struct store *s, int (*each)(void *arg, const struct store_batch *b), void *arg, struct err *err)
 {
-    return s->ops->scan(s, each, arg, err);
+    return s->ops->each_batch(s, NULL, each, arg, err);
 }
 
 void store_stat(const struct store *s, struct store_stat *ret)
@@ -224,7 +245,7 @@ struct history_session *store_session(struct store *s)
     struct history_session *x = mem_zero(1, sizeof(*x));
 
     x->store = s;
-    x->own = s->ops->session ? s->ops->session(s) : NULL;
+    x->own = s->ops->session(s);
     return x;
 }
 
@@ -238,19 +259,34 @@ void store_session_end(struct history_session *x)
 int store_node_at(struct store *s, const char *node, int64_t at_ms, struct node_was *ret, struct err *err)
 {
     *ret = (struct node_was){0};
-    return s->ops->node_at ? s->ops->node_at(s, node, at_ms, ret, err) : 0;
+    return s->ops->node_at(s, node, at_ms, ret, err);
 }
 
 int store_procs_at(struct store *s, const char *node, int64_t at_ms,
                    void (*each)(void *arg, const struct store_proc *p), void *arg, struct err *err)
 {
-    return s->ops->procs_at ? s->ops->procs_at(s, node, at_ms, each, arg, err) : 0;
+    return s->ops->procs_at(s, node, at_ms, each, arg, err);
+}
+
+/* Its own, or the coarsest whose bins fit and that is still kept. */
+static int choose_tier(const struct store_conf *conf, const struct history_ask *ask)
+{
+    const int64_t keep[] = {conf->keep_raw_ms, conf->keep_minute_ms, conf->keep_hour_ms};
+    int tier = ask->tier;
+
+    if (tier >= 0 && tier < TIER_COUNT)
+        return tier;
+    for (tier = TIER_HOUR; tier > TIER_RAW && (ask->step_ms < tier_bin_ms(tier) || ask->step_ms % tier_bin_ms(tier));)
+        tier--;
+    while (tier < TIER_HOUR && conf->now_ms && keep[tier] && ask->from_ms < conf->now_ms() - keep[tier])
+        tier++;
+    return tier;
 }
 
 int store_history(struct store *s, const struct history_ask *ask, struct history *ret, struct err *err)
 {
     struct bins_sink b;
-    int tier = s->ops->history_tier(s, ask);
+    int tier = choose_tier(&s->conf, ask);
     int r = bins_init(&b, ask, tier, err);
 
     b.s.session = ask->session ? ask->session->own : NULL;
@@ -290,11 +326,6 @@ int store_series(struct store *s, const char *node, int64_t from_ms, int64_t to_
         r = series_give(&p, each, arg);
     series_fini(&p);
     return r;
-}
-
-void store_set_decoder(struct store *s, const struct store_decoder *d)
-{
-    s->ops->set_decoder(s, d);
 }
 
 int store_settle(struct store *s, struct err *err)

@@ -539,47 +539,26 @@ bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf
 }
 
 /* Only the newest of a node's records waits: the hub may well write one per batch. */
-void writer_put_node(struct writer *w, const struct store_node *rec)
+static int writer_put_node(struct writer *w, const struct store_node *rec)
 {
     writer_lock(w);
     struct index_node *n = index_get(&w->index, rec->key);
+    int r = n ? 0 : -EINVAL;
     if (n && n->queued) {
         n->queued->n = *rec;
     } else if (n) {
         struct op_node *op = op_node_new(n, rec);
         if (writer_push_record(w, &op->op))
             n->queued = op;
+        else
+            r = -EAGAIN;
     }
     writer_unlock(w);
-}
-
-static void writer_put(struct writer *w, struct store_op *op)
-{
-    writer_lock(w);
-    writer_push_record(w, op);
-    writer_unlock(w);
-}
-
-int writer_put_token(struct writer *w, const struct store_token *t)
-{
-    writer_lock(w);
-    bool room = writer_push_record(w, &op_token_new(t)->op);
-    writer_unlock(w);
-    return room ? 0 : -EAGAIN;
-}
-
-void writer_put_proc(struct writer *w, const struct store_proc *p)
-{
-    writer_put(w, &op_proc_new(p)->op);
-}
-
-void writer_put_event(struct writer *w, const char *node, const char *device, const struct node_event *e)
-{
-    writer_put(w, &op_event_new(node, device, e)->op);
+    return r;
 }
 
 /* As an append: refused when too much is waiting, told when it is durable. */
-static void writer_tell(struct writer *w, struct op_told *o, store_done_fn *done, void *arg)
+static int writer_tell(struct writer *w, struct op_told *o, store_done_fn *done, void *arg)
 {
     o->done = done;
     o->arg = arg;
@@ -589,43 +568,26 @@ static void writer_tell(struct writer *w, struct op_told *o, store_done_fn *done
         writer_push(w, &o->op);
     writer_unlock(w);
     if (r == 0)
-        return;
+        return 0;
     free(o);
     done_add(w->done, (struct done){done, arg, r});
     done_wake(w->done);
+    return r;
 }
 
-void writer_put_job(struct writer *w, const struct job_fact *j, store_done_fn *done, void *arg)
+int writer_put(struct writer *w, const struct store_record *r, store_done_fn *done, void *arg)
 {
-    writer_tell(w, &op_job_new(j)->told, done, arg);
-}
-
-void writer_change_job(struct writer *w, const struct job_change *c, store_done_fn *done, void *arg)
-{
-    writer_tell(w, &op_job_change_new(c)->told, done, arg);
-}
-
-void writer_put_booking(struct writer *w, const struct booking *h, store_done_fn *done, void *arg)
-{
-    writer_tell(w, &op_booking_new(h)->told, done, arg);
-}
-
-void writer_put_notes(struct writer *w, const struct note *v, size_t n, store_done_fn *done, void *arg)
-{
-    writer_tell(w, &op_notes_new(v, n)->told, done, arg);
-}
-
-void writer_put_usage(struct writer *w, const struct usage_put *u)
-{
-    struct op_usage *o = op_usage_new(u);
-
-    if (o)
-        writer_put(w, &o->op);
-}
-
-void writer_mark_usage(struct writer *w, const char *node, int64_t at_ms, int64_t seq)
-{
-    writer_put(w, &op_mark_new(node, at_ms, seq)->op);
+    if (r->kind == STORE_NODE)
+        return writer_put_node(w, r->node);
+    struct store_op *op = op_record_new(r);
+    if (!op)
+        return -EMSGSIZE;
+    if (op_is_told(op))
+        return writer_tell(w, (struct op_told *)op, done, arg);
+    writer_lock(w);
+    bool room = writer_push_record(w, op);
+    writer_unlock(w);
+    return room ? 0 : -EAGAIN;
 }
 
 void writer_take_over(struct writer *w, const char *from, const char *to)

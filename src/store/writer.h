@@ -11,7 +11,7 @@
 
 #include "store/done.h"
 #include "store/logs.h"
-#include "store/store.h"
+#include "store/record.h"
 
 struct writer;
 int writer_open(struct writer **ret, const struct store_conf *conf, struct done_queue *done, struct err *err);
@@ -24,16 +24,8 @@ void writer_put_blob(struct writer *w, const char *node, enum blob_kind kind, ui
 bool writer_has_blob(struct writer *w, const char *node, uint64_t id);                  /* false: perhaps on disk */
 void writer_know_blob(struct writer *w, const char *node, uint64_t id);                 /* it was found on disk */
 bool writer_get_blob(struct writer *w, const char *node, uint64_t id, struct buf *ret); /* still queued */
-int writer_put_token(struct writer *w, const struct store_token *t); /* 0, or -EAGAIN: too much waits already */
-void writer_put_node(struct writer *w, const struct store_node *n);
-void writer_put_proc(struct writer *w, const struct store_proc *p);
-void writer_put_event(struct writer *w, const char *node, const char *device, const struct node_event *e);
-void writer_put_job(struct writer *w, const struct job_fact *j, store_done_fn *done, void *arg);
-void writer_change_job(struct writer *w, const struct job_change *c, store_done_fn *done, void *arg);
-void writer_put_booking(struct writer *w, const struct booking *h, store_done_fn *done, void *arg);
-void writer_put_notes(struct writer *w, const struct note *v, size_t n, store_done_fn *done, void *arg);
-void writer_put_usage(struct writer *w, const struct usage_put *u);
-void writer_mark_usage(struct writer *w, const char *node, int64_t at_ms, int64_t seq);
+/* Any record but a setting: 0, or -errno if it is not queued; done, where a kind has a result, is told that as well. */
+int writer_put(struct writer *w, const struct store_record *r, store_done_fn *done, void *arg);
 void writer_take_over(struct writer *w, const char *from, const char *to);
 void writer_stat(struct writer *w, struct store_stat *ret);
 
