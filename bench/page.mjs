@@ -58,7 +58,7 @@ async function pixels(url, seconds) {
     await page.waitForSelector(".cell");
     await page.waitForTimeout(6000); /* agents hear that somebody watches with their next answer */
     const ages = await page.evaluate(async (s) => {
-        const { live, onChange } = await import("/assets/live.js");
+        const { live, onChange } = await import("/assets/kit/live.js");
         const seen = new Map();
         const v = [];
         const stop = onChange(() =>

@@ -1,18 +1,18 @@
 /* app.js: the frame around every view: name, navigation, the state of the line, the switch between light and dark. */
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { facts } from "./facts.js";
-import { html } from "./html.js";
+import { useSession } from "./access/session.js";
+import { AlertCount } from "./alert/count.js";
+import { Banner } from "./banner.js";
+import { Help } from "./help.js";
 import { startKeys } from "./keys.js";
-import { AlertCount } from "./parts/alertcount.js";
-import { Banner } from "./parts/banner.js";
-import { Empty } from "./parts/empty.js";
-import { Help } from "./parts/help.js";
-import { setTheme, theme } from "./prefs.js";
-import { href, place, usePlace } from "./router.js";
-import { useSession } from "./session.js";
+import { Empty } from "./kit/empty.js";
+import { facts } from "./kit/facts.js";
+import { html } from "./kit/html.js";
+import { setTheme, theme } from "./kit/prefs.js";
+import { href, place, usePlace } from "./kit/router.js";
 import { navigation, viewFor } from "./views.js";
 
-/** @typedef {import("./types").View} View */
+/** @typedef {import("./kit/types").View} View */
 
 const THEMES = /** @type {const} */ ([["", "◑", "as the system"], ["light", "☀", "light"], ["dark", "☾", "dark"]]);
 

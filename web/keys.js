@@ -1,5 +1,5 @@
 /* keys.js: keys that work everywhere, and arrows from cell to cell. */
-import { go } from "./router.js";
+import { go } from "./kit/router.js";
 import { navigation } from "./views.js";
 
 const GO_MS = 1200; /* for the letter after g */

@@ -1,20 +1,20 @@
 /* views.js: every view, once. The hub serves index.html for these paths (src/hub/routes.c); navigation, keys and links
  * loop over this list. A view is loaded when it is first opened. */
 
-/** @typedef {import("./types").View} View */
+/** @typedef {import("./kit/types").View} View */
 
 /** @type {View[]} */
 export const views = [
-    { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./views/now.js") },
-    { path: "/usage", title: "Usage", nav: "Usage", key: "u", load: () => import("./views/usage.js") },
-    { path: "/bookings", title: "Bookings", nav: "Bookings", key: "b", load: () => import("./views/bookings.js") },
-    { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./views/people.js") },
-    { path: "/events", title: "Events", nav: "Events", key: "e", load: () => import("./views/events.js") },
-    { path: "/alerts", title: "Alerts", nav: "Alerts", key: "a", load: () => import("./views/alerts.js") },
-    { path: "/node/", title: "Node", load: () => import("./views/node.js") },
-    { path: "/gpu/", title: "GPU", load: () => import("./views/gpu.js") },
-    { path: "/login", title: "Log in", load: () => import("./views/login.js") },
-    { path: "/add", title: "Add a node", load: () => import("./views/add.js") },
+    { path: "/", title: "Now", nav: "Now", key: "n", load: () => import("./now/view.js") },
+    { path: "/usage", title: "Usage", nav: "Usage", key: "u", load: () => import("./usage/view.js") },
+    { path: "/bookings", title: "Bookings", nav: "Bookings", key: "b", load: () => import("./book/view.js") },
+    { path: "/people", title: "People", nav: "People", key: "p", load: () => import("./people/view.js") },
+    { path: "/events", title: "Events", nav: "Events", key: "e", load: () => import("./history/view_events.js") },
+    { path: "/alerts", title: "Alerts", nav: "Alerts", key: "a", load: () => import("./alert/view.js") },
+    { path: "/node/", title: "Node", load: () => import("./nodes/view_node.js") },
+    { path: "/gpu/", title: "GPU", load: () => import("./nodes/view_gpu.js") },
+    { path: "/login", title: "Log in", load: () => import("./access/view_login.js") },
+    { path: "/add", title: "Add a node", load: () => import("./nodes/view_add.js") },
 ];
 
 export const navigation = views.filter((v) => v.nav);

@@ -5,7 +5,7 @@
 #include "http/cache.h"
 
 struct asset {
-    const char *path; /* "views/now-1a2b3c4d5e.js": below /assets/ */
+    const char *path; /* "now/view-1a2b3c4d5e.js": below /assets/ */
     const char *type; /* of its content */
     struct blob blob; /* bytes of the binary; the table's own reference keeps them from being freed */
 };

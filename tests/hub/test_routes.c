@@ -470,7 +470,7 @@ static void the_page_is_for_everybody_and_its_text_for_readers(void **unused)
                  {"/node/a/b", "10.0.0.9", 404},
                  {"/node/a%20b", "10.0.0.9", 200},
                  {"/assets/", "10.0.0.9", 404},
-                 {"/assets/views/x.js", "10.0.0.9", 404}};
+                 {"/assets/nodes/x.js", "10.0.0.9", 404}};
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct ask a = {.target = cases[i].target, .peer = cases[i].peer, .host = "10.0.0.1:8765"};

@@ -255,7 +255,7 @@ test("a node that was replaced by its next news is let go", async (t) => {
     const page = await open(t, (await theDemo()).url);
     await page.waitForSelector(".cell");
     const first = await page.evaluateHandle(async () => {
-        const { live } = await import("/assets/live.js");
+        const { live } = await import("/assets/kit/live.js");
         const began = live.nodes[0].version; /* what was there at the start, hooks may hold; not what came later */
         while (live.nodes[0].version < began + 2) await new Promise((go) => setTimeout(go, 50));
         const n = live.nodes[0];
@@ -273,8 +273,8 @@ test("what changes between a first rendering and its effect is not missed", asyn
     await page.waitForSelector(".cell");
     await page.evaluate(async () => {
         const { h, render } = await import("preact");
-        const { setQuery, usePlace } = await import("/assets/router.js");
-        const { session, useSession } = await import("/assets/session.js");
+        const { setQuery, usePlace } = await import("/assets/kit/router.js");
+        const { session, useSession } = await import("/assets/access/session.js");
         const box = document.createElement("output");
         document.body.append(box);
         render(h(() => `${usePlace().query.get("turn")} ${useSession().person}`), box);

@@ -1,0 +1,84 @@
+/* view_login.js: a token, or a link that works once, becomes a session; the page itself never keeps either. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "../kit/html.js";
+import { go, place } from "../kit/router.js";
+import { logIn, logInOnce, logOut, useSession } from "./session.js";
+
+/** @typedef {import("../kit/types").Problem} Problem */
+
+/** Back to where one came from; never to another site. */
+function onwards() {
+    const to = place.query.get("to") ?? "/";
+    go(to.startsWith("/") && !to.startsWith("//") ? to : "/", true);
+}
+
+/** What a link brought; taken out of the address at once, so that neither that nor the history keeps it. */
+function takeOnce() {
+    const once = /^#once=([\w-]+)$/.exec(location.hash)?.[1] ?? "";
+    if (once) history.replaceState(null, "", location.pathname + location.search);
+    return once;
+}
+
+/** @param {{ role: string, person?: string }} props */
+function LoggedIn({ role, person }) {
+    const [wrong, setWrong] = useState("");
+    const leave = (/** @type {boolean} */ all) => logOut(all).then(onwards, (/** @type {Problem} */ e) => setWrong(e.detail));
+    return html`<div class="form">
+        <h1>You are logged in</h1>
+        <p>as ${person ?? "nobody by name"}, role ${role}.</p>
+        <p><button type="button" onClick=${() => leave(false)}>Log out</button>${" "}
+            <button type="button" onClick=${() => leave(true)}>Log out everywhere</button></p>
+        <p class="dim">This browser's session ends on the hub; “everywhere” ends those of your other browsers, too.</p>
+        ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
+    </div>`;
+}
+
+export default function LogIn() {
+    const { role, person, known } = useSession();
+    const [token, setToken] = useState("");
+    const [busy, setBusy] = useState(false);
+    const [wrong, setWrong] = useState("");
+    const box = useRef(/** @type {HTMLInputElement | null} */ (null));
+    useEffect(() => {
+        box.current?.focus();
+        const redeem = () => {
+            const once = takeOnce();
+            if (!once) return;
+            setBusy(true);
+            logInOnce(once)
+                .then(onwards, (/** @type {Problem} */ e) => setWrong(e.detail))
+                .finally(() => setBusy(false));
+        };
+        redeem();
+        addEventListener("hashchange", redeem);
+        return () => removeEventListener("hashchange", redeem);
+    }, []);
+    if (known && role !== "none") return html`<${LoggedIn} role=${role} person=${person} />`;
+
+    /** @param {Event} e */
+    async function onSubmit(e) {
+        e.preventDefault();
+        setBusy(true);
+        try {
+            await logIn(token);
+            setToken("");
+            onwards();
+        } catch (problem) {
+            setWrong(/** @type {Problem} */ (problem).detail);
+            box.current?.select();
+        }
+        setBusy(false);
+    }
+
+    return html`<form class="form" onSubmit=${onSubmit}>
+        <h1>Log in</h1>
+        <label>Token
+            <input ref=${box} type="password" name="token" autocomplete="current-password" required spellcheck=${false} aria-invalid=${!!wrong}
+                aria-describedby=${wrong ? "login-error" : null} value=${token} onInput=${(/** @type {any} */ e) => setToken(e.currentTarget.value)} />
+        </label>
+        ${wrong && html`<p class="error" id="login-error" role="alert">${wrong}</p>`}
+        <p><button disabled=${busy}>${busy ? "one moment" : "Log in"}</button></p>
+        <p class="dim">Reading may need no login. A token is made on the hub: <code>muster token new --role member --person LOGIN</code>,${" "}
+            <code>--role admin</code>, or <code>--role reader</code> for a screen on the wall. This browser keeps a cookie in its place, never the token.</p>
+    </form>`;
+}

@@ -1,0 +1,18 @@
+/* banner.js: what must not be missed: a demo, what the hub says of itself (a full disk), and a line that broke. */
+import { exactTime, span } from "./kit/format.js";
+import { html } from "./kit/html.js";
+import { useLive, useTick } from "./kit/use.js";
+
+function Lost() {
+    useTick();
+    const { heardMs, problem } = useLive();
+    return html`<p class="banner lost-line" role="alert">connection lost, data is ${span(Date.now() - heardMs)} old <span class="why">(${problem?.detail}; trying again)</span></p>`;
+}
+
+export function Banner() {
+    const { demo, notice, status, nodes, at } = useLive();
+    return html`${demo && html`<p class="banner demo">DEMO: invented nodes and users, replayed measurements</p>`}
+        ${notice && status === "live" && html`<p class="banner notice" role="alert">${notice}</p>`}
+        ${status === "past" && at && html`<p class="banner past" role="status">as it was on ${exactTime(at)}</p>`}
+        ${status === "lost" && nodes.length > 0 && html`<${Lost} />`}`;
+}

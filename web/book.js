@@ -1,6 +1,0 @@
-/* book.js: the way to the form that books; the form itself comes when it is first asked for. */
-
-/** @param {import("./types").Draft} draft */
-export function book(draft) {
-    void import("./parts/bookform.js").then((m) => m.openForm(draft));
-}

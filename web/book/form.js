@@ -1,0 +1,214 @@
+/* form.js: the form that books GPUs or changes a booking, over whatever view asked for it. What the hub refuses stays in the
+ * form beside the hub's sentence, so nothing typed is lost. */
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { session } from "../access/session.js";
+import { stateOf } from "../kit/facts.js";
+import { count, moment, span } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow, live } from "../kit/live.js";
+import { devicesOf, indexOf, modelName, nodeName } from "../kit/model.js";
+import { pref, setPref } from "../kit/prefs.js";
+import { href, onMove, place } from "../kit/router.js";
+import { sheet } from "../kit/sheet.js";
+import { askAhead, firstFree, placesOf, release, room, save, setUsual, whereIs } from "./bookings.js";
+
+/** @typedef {import("../kit/types").Draft} Draft */
+/** @typedef {import("../kit/types").Bookings} Bookings */
+/** @typedef {import("../kit/types").Problem} Problem */
+
+await sheet("later.css");
+
+const HOUR_MS = 3600000;
+/** @type {[string, number][]} */
+const SPANS = [["1 h", HOUR_MS], ["4 h", 4 * HOUR_MS], ["8 h", 8 * HOUR_MS], ["1 d", 24 * HOUR_MS], ["2 d", 48 * HOUR_MS], ["1 w", 168 * HOUR_MS]];
+const SAID_MS = 8000;
+
+/** As an input of this kind has it, in the reader's zone. @param {number} ms */
+function localText(ms) {
+    const d = new Date(ms);
+    const two = (/** @type {number} */ v) => `${v}`.padStart(2, "0");
+    return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}`;
+}
+
+/** @param {string} text */
+const fromText = (text) => new Date(text).getTime();
+
+/** @param {{ devices: string[], pick: (devices: string[]) => void }} props */
+function Gpus({ devices, pick }) {
+    const at = whereIs(devices[0]);
+    const first = at?.n ?? live.nodes.find((n) => devicesOf(n).length);
+    const [id, setId] = useState(first?.id ?? "");
+    const node = live.nodes.find((n) => n.id === id);
+    /** @param {string} uuid */
+    const flip = (uuid) => pick(devices.includes(uuid) ? devices.filter((d) => d !== uuid) : [...devices, uuid]);
+    return html`<div class="gpus">
+        ${live.nodes.length > 1
+            ? html`<select aria-label="node" value=${id} onChange=${(/** @type {any} */ e) => {
+                setId(e.currentTarget.value);
+                pick([]);
+            }}>${live.nodes.map((n) => html`<option value=${n.id} selected=${n.id === id}>${nodeName(n)}</option>`)}</select>`
+            : html`<span>${node && nodeName(node)}</span>`}
+        ${node && devicesOf(node).map((d) => html`<label class="gpu ${d.state}" title="${modelName(d)}, ${d.state}">
+            <input type="checkbox" checked=${devices.includes(d.uuid)} onChange=${() => flip(d.uuid)} /> ${indexOf(d)} <span class="mark">${stateOf.get(d.state)?.mark}</span>
+        </label>`)}
+    </div>`;
+}
+
+/** @param {{ n: number, model: string, set: (n: number, model: string) => void }} props */
+function AnyOf({ n, model, set }) {
+    const models = [...new Set(live.nodes.flatMap((one) => devicesOf(one).map((d) => d.name)))].sort();
+    return html`<div class="gpus">
+        <input type="number" aria-label="how many" min="1" max="256" value=${n} onInput=${(/** @type {any} */ e) => set(Number(e.currentTarget.value), model)} /> of
+        <select aria-label="model" value=${model} onChange=${(/** @type {any} */ e) => set(n, e.currentTarget.value)}>
+            <option value="" selected=${!model}>any model</option>
+            ${models.map((m) => html`<option value=${m} selected=${m === model}>${m}</option>`)}
+        </select>
+    </div>`;
+}
+
+/** Who books. Open: a name is typed, as on a trusted lab's page. @param {{ known: Bookings, person: string, set: (person: string) => void }} props */
+function Who({ known, person, set }) {
+    if (known.auth === "open" || session.role === "admin") {
+        return html`<label>who
+            <input name="person" required maxlength="63" autocomplete="username" spellcheck=${false} value=${person} onInput=${(/** @type {any} */ e) => set(e.currentTarget.value)} /></label>`;
+    }
+    if (known.me) return html`<p>for ${person}</p>`;
+    return known.auth === "token"
+        ? html`<p>Booking takes a token: <a href=${href("/login", { to: place.path + location.search })}>log in</a> first.</p>`
+        : html`<p>The proxy in front of the hub does not say who you are, so nothing can be booked.</p>`;
+}
+
+/**
+ * @param {{ draft: Draft, known: Bookings, close: (said?: string) => void }} props
+ * known: what is booked from now on, and as whom one books
+ */
+function Form({ draft, known, close }) {
+    const box = useRef(/** @type {HTMLDialogElement | null} */ (null));
+    const [devices, setDevices] = useState(draft.devices);
+    const [any, setAny] = useState(!draft.devices.length);
+    const [wish, setWish] = useState({ n: 1, model: "" });
+    const usual = firstFree(known.rows, draft.devices, draft.from ?? 0);
+    const begun = draft.begun ?? false;
+    const [from, setFrom] = useState(localText(draft.from ?? usual.from));
+    const [until, setUntil] = useState(localText(draft.until ?? usual.until));
+    const [soon, setSoon] = useState(draft.id === undefined && (draft.from ?? usual.from) <= hubNow() + 30000); /* from now on, whenever that is sent */
+    const [comment, setComment] = useState(draft.comment ?? "");
+    const [person, setPerson] = useState(draft.person ?? (known.auth === "open" ? pref("person", "") : known.me ?? ""));
+    const [wrong, setWrong] = useState(draft.wrong ?? "");
+    const [busy, setBusy] = useState(false);
+    useEffect(() => {
+        box.current?.showModal();
+        const first = person ? "button.main" : "input[name=person], button.main";
+        /** @type {NodeListOf<HTMLElement> | undefined} */
+        const found = box.current?.querySelectorAll(first);
+        found?.[0]?.focus();
+    }, []);
+
+    const edit = draft.id !== undefined;
+    const nodes = new Set(devices.map((d) => whereIs(d)?.n.id));
+    const choosable = !edit || (nodes.size === 1 && !nodes.has(undefined));
+    const { hi } = room(known.rows, any ? [] : devices, fromText(from), draft.id);
+    const locked = session.role === "reader" || (known.auth !== "open" && !known.me && session.role !== "admin");
+
+    /** @param {() => Promise<string>} act gives what was done, in words */
+    async function attempt(act) {
+        setBusy(true);
+        try {
+            close(await act());
+        } catch (problem) {
+            setWrong(/** @type {Problem} */ (problem).detail);
+            setBusy(false);
+        }
+    }
+
+    /** @param {Event} e */
+    function onSubmit(e) {
+        e.preventDefault();
+        void attempt(async () => {
+            const a = fromText(from);
+            const b = fromText(until);
+            /** @type {Record<string, unknown>} */
+            const body = { until: b, comment: comment.trim() };
+            if (!soon && !begun) body.from = a;
+            if (!edit && person) body.person = person.trim();
+            if (!edit && any) Object.assign(body, { count: wish.n }, wish.model && { model: wish.model });
+            else if (choosable) body.devices = devices;
+            const made = await save(body, draft.id);
+            if (known.auth === "open" && !edit) setPref("person", person.trim());
+            if (!edit) setUsual(b - (soon ? hubNow() : a));
+            return `${edit ? "changed" : "booked"}: ${placesOf(made?.devices ?? devices)} until ${moment(b, hubNow())}`;
+        });
+    }
+
+    if (draft.words) {
+        return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-label="Booking">
+            <form method="dialog"><p>${draft.words}</p><p class="acts"><button class="main">Back</button></p></form>
+        </dialog>`;
+    }
+    const title = edit ? `Booking of ${placesOf(devices)}` : any ? "Book GPUs" : `Book ${placesOf(devices) || "GPUs"}`;
+    return html`<dialog class="form book" ref=${box} onClose=${() => close()} aria-labelledby="book-title">
+        <form onSubmit=${onSubmit}>
+            <h2 id="book-title">${title}</h2>
+            ${!edit && html`<div class="range" role="group" aria-label="which">
+                <button type="button" aria-pressed=${!any} onClick=${() => setAny(false)}>these GPUs</button>
+                <button type="button" aria-pressed=${any} onClick=${() => setAny(true)}>any that are free</button>
+            </div>`}
+            ${any && !edit
+                ? html`<${AnyOf} n=${wish.n} model=${wish.model} set=${(/** @type {number} */ n, /** @type {string} */ model) => setWish({ n, model })} />`
+                : choosable && html`<${Gpus} devices=${devices} pick=${setDevices} />`}
+            <div class="times">
+                ${soon
+                    ? html`<p>from<br /><span class="from-now">now <button type="button" onClick=${() => setSoon(false)}>another time</button></span></p>`
+                    : html`<label>from <input type="datetime-local" name="from" required disabled=${begun} value=${from} onInput=${(/** @type {any} */ e) => setFrom(e.currentTarget.value)} /></label>`}
+                <label>until <input type="datetime-local" name="until" required value=${until} onInput=${(/** @type {any} */ e) => setUntil(e.currentTarget.value)} /></label>
+            </div>
+            <div class="range" role="group" aria-label="for how long">
+                ${SPANS.map(([words, ms]) => html`<button type="button" onClick=${() => setUntil(localText((soon ? hubNow() : fromText(from)) + ms))}>${words}</button>`)}
+                <span class="dim">${Number.isFinite(hi) && hi > fromText(from) ? `free for ${span(hi - fromText(from))}, until ${moment(hi, hubNow())}` : ""}</span>
+            </div>
+            ${!edit && html`<${Who} known=${known} person=${person} set=${setPerson} />`}
+            <label><span>what for <span class="dim">(optional)</span></span> <input name="comment" maxlength="300" value=${comment} onInput=${(/** @type {any} */ e) => setComment(e.currentTarget.value)} /></label>
+            ${wrong && html`<p class="error" role="alert">${wrong}</p>`}
+            <p class="acts">
+                <button class="main" disabled=${busy || locked || (!any && !edit && !devices.length)}>${edit ? "Save" : any ? `Book ${count(wish.n || 0, "GPU")}` : `Book ${count(devices.length, "GPU")}`}</button>
+                ${edit && html`<button type="button" disabled=${busy} onClick=${() => attempt(async () => (await release(draft.id ?? 0), `released: ${placesOf(devices)}`))}>${begun ? "Release now" : "Cancel the booking"}</button>`}
+                <button type="button" onClick=${() => close()}>Back</button>
+            </p>
+        </form>
+    </dialog>`;
+}
+
+/** @type {HTMLElement | null} */
+let holder = null;
+let timer = 0;
+
+/** @param {any} what */
+function show(what) {
+    holder ??= document.body.appendChild(document.createElement("div"));
+    clearTimeout(timer);
+    render(what, holder);
+}
+
+/** What was done, for a while. @param {string} words */
+export function say(words) {
+    show(words ? html`<p class="said" role="status" key="said">${words}</p>` : null);
+    if (words) timer = window.setTimeout(() => show(null), SAID_MS);
+}
+
+/** @param {Draft} draft */
+export async function openForm(draft) {
+    const back = /** @type {HTMLElement | null} */ (document.activeElement);
+    try {
+        const known = await askAhead();
+        const close = (said = "") => {
+            stop();
+            say(said);
+            back?.focus?.();
+        };
+        const stop = onMove(() => close()); /* it belongs to the view it was opened from */
+        show(html`<${Form} key=${`${draft.id} ${draft.devices} ${draft.from}`} draft=${draft} known=${known} close=${close} />`);
+    } catch (problem) {
+        say(/** @type {Problem} */ (problem).detail);
+    }
+}

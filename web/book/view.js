@@ -1,0 +1,215 @@
+/* view.js: who has which GPU when: a calendar with GPUs as rows, beside what they were really used for. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { whoWas } from "../history/history.js";
+import { Choice, chosen } from "../kit/choice.js";
+import { NoMatch, NoNodes, Refused } from "../kit/empty.js";
+import { stateOf } from "../kit/facts.js";
+import { FilterBox } from "../kit/filterbox.js";
+import { count, moment } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { Lines } from "../kit/lines.js";
+import { hubNow, watch } from "../kit/live.js";
+import { devicesOf, modelBrief, nodeName } from "../kit/model.js";
+import { setQuery, usePlace } from "../kit/router.js";
+import { sheet } from "../kit/sheet.js";
+import { useLive, useTick } from "../kit/use.js";
+import { book } from "./book.js";
+import { firstFree, mayChange, room, save, useBookings, usualMs } from "./bookings.js";
+import { dayText, daysShown, midnight, SHOWN, snapDown, ticks, title } from "./calendar.js";
+import { useDrag } from "./drag.js";
+import { bookingWords, Folded, Lane, put } from "./lane.js";
+import { BookList } from "./list.js";
+
+/** @typedef {import("../kit/types").Booking} Booking */
+/** @typedef {import("../kit/types").Node} Node */
+/** @typedef {import("../kit/types").Problem} Problem */
+/** @typedef {import("../kit/types").Span} Span */
+
+await sheet("later.css");
+
+const FEW = 12; /* nodes: more of them come folded */
+const NARROW = matchMedia("(max-width: 672px)"); /* as in style.css */
+const HEAD_PX = 28; /* style.css has these heights too */
+const ROW_PX = 28;
+const USE_AGAIN_MS = 60000;
+
+/** Where we are in time. @param {{ time: { from: number, to: number } }} props */
+function NowLine({ time }) {
+    useTick();
+    const now = hubNow();
+    return now > time.from && now < time.to ? html`<i class="now-line" style=${{ left: put(time, now, now).left }} />` : null;
+}
+
+/** Who was really on a node's GPUs; asked for nodes that are looked at. @type {Map<string, { at: number, spans: Span[] }>} */
+const uses = new Map();
+
+/** @param {Node} n @param {{ from: number, to: number }} time */
+function useSpans(n, { from, to }) {
+    const key = `${n.id} ${from} ${to}`;
+    const [, again] = useState({});
+    useEffect(() => {
+        const stop = new AbortController();
+        const look = () => {
+            const now = hubNow();
+            if (from > now || now - (uses.get(key)?.at ?? -Infinity) < USE_AGAIN_MS) return;
+            uses.set(key, { at: now, spans: uses.get(key)?.spans ?? [] });
+            whoWas({ node: n.id, from, to: Math.min(to, now), signal: stop.signal }).then(
+                ({ spans }) => {
+                    uses.set(key, { at: now, spans });
+                    again({});
+                },
+                () => uses.delete(key), /* bookings are shown without it; it is asked for again */
+            );
+        };
+        look();
+        const timer = setInterval(look, USE_AGAIN_MS / 4);
+        return () => {
+            clearInterval(timer);
+            stop.abort();
+        };
+    }, [key]);
+    return uses.get(key)?.spans ?? [];
+}
+
+/** @param {{ n: Node, d: import("../kit/types").Device, time: any, rest: any }} props */
+function Row({ n, d, time, rest }) {
+    const spans = useSpans(n, time).filter((s) => s.device === d.uuid);
+    return html`<${Lane} n=${n} d=${d} time=${time} spans=${spans} ...${rest} />`;
+}
+
+/** @param {{ n: Node, folded: boolean, flip: () => void, by: Map<string, Booking[]>, time: any }} props */
+function NodeHead({ n, folded, flip, by, time }) {
+    const devices = devicesOf(n);
+    const free = devices.filter((d) => d.state === "free").length;
+    return html`<div class="book-head">
+        <button type="button" aria-expanded=${!folded} onClick=${flip}><span aria-hidden="true">${folded ? "▸" : "▾"}</span> <b>${nodeName(n)}</b>${" "}
+            <span class="free" title="${free} free now"><span class="mark">${stateOf.get("free")?.mark}</span> ${free}</span> <span class="dim">of ${devices.length} ${modelBrief(n)}</span></button>
+        ${folded && html`<${Folded} n=${n} by=${by} time=${time} />`}
+    </div>`;
+}
+
+/** @param {{ from: number, days: string, today: boolean }} props */
+function Turn({ from, days, today }) {
+    const to = (/** @type {number} */ n) => {
+        const at = dayText(midnight(from, n * Number(days)));
+        setQuery({ from: at === dayText(hubNow()) ? undefined : at }, true);
+    };
+    return html`<span class="turn">
+        <button type="button" aria-label="earlier" title="earlier" onClick=${() => to(-1)}>‹</button>
+        <button type="button" disabled=${today} onClick=${() => setQuery({ from: undefined }, true)}>today</button>
+        <button type="button" aria-label="later" title="later" onClick=${() => to(1)}>›</button>
+    </span>`;
+}
+
+export default function BookingsView() {
+    const { query } = usePlace();
+    const { nodes, status, problem, filter } = useLive();
+    const narrow = NARROW.matches;
+    const days = chosen("days", SHOWN, narrow ? "1" : "7", true);
+    const time = daysShown(query, days, hubNow());
+    const { from, to, step } = time;
+    const known = useBookings(from, to);
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    const [flipped, setFlipped] = useState(/** @type {Set<string>} */ (new Set()));
+    const [foldAll, setFoldAll] = useState(/** @type {boolean | null} */ (null));
+    useEffect(() => watch({ filter: query.get("filter") ?? "" }), [query]);
+
+    const rows = useMemo(() => known.rows.filter((b) => b.from < to && b.until > from), [known.rows, from, to]);
+    const by = useMemo(() => {
+        /** @type {Map<string, Booking[]>} */
+        const map = new Map();
+        for (const b of rows) for (const d of b.devices) map.set(d, [...(map.get(d) ?? []), b]);
+        return map;
+    }, [rows]);
+
+    /** @param {Booking} b @param {Partial<import("../kit/types").Draft>} [changes] */
+    const open = (b, changes) => book({ id: b.id, begun: b.state === "active", devices: b.devices, from: b.from, until: b.until, comment: b.comment ?? "", person: b.person, ...(mayChange(b) ? changes : { words: bookingWords(b) }) });
+    /** A new end or beginning; what is refused is in the form, with the sentence why. @param {Booking} b @param {{ from?: number, until?: number }} changes */
+    const change = (b, changes) => save(changes, b.id).catch((/** @type {Problem} */ e) => open(b, { ...changes, wrong: e.detail }));
+
+    const dragged = useDrag({
+        box,
+        time,
+        rows: known.rows,
+        booked: (d) => book({ devices: d.devices, from: d.from, until: d.until }),
+        moved: (d) => d.b && void change(d.b, d.from === d.b.from ? { until: d.until } : { from: d.from, until: d.until }),
+        still: (uuid, t) => {
+            const at = Math.max(snapDown(t, from, step), hubNow());
+            const { hi } = room(known.rows, [uuid], at);
+            if (t < hubNow() - step) return;
+            book({ devices: [uuid], from: at, until: Math.min(at + usualMs(), hi) });
+        },
+    });
+
+    /** The longer or shorter by a step. @param {KeyboardEvent} e */
+    function onKey(e) {
+        const id = Number(/** @type {HTMLElement} */ (e.target).dataset?.id);
+        const b = known.rows.find((one) => one.id === id);
+        if (!b || !mayChange(b) || !e.shiftKey || (e.key !== "ArrowLeft" && e.key !== "ArrowRight")) return;
+        e.preventDefault();
+        void change(b, { until: b.until + (e.key === "ArrowRight" ? step : -step) });
+    }
+
+    const folded = (/** @type {Node} */ n) => (foldAll ?? nodes.length > FEW) !== flipped.has(n.id);
+    const flip = (/** @type {Node} */ n) => {
+        const next = new Set(flipped);
+        if (!next.delete(n.id)) next.add(n.id);
+        setFlipped(next);
+    };
+    let first = true;
+    const lines = nodes.flatMap((n) => {
+        const shut = folded(n);
+        const head = { key: n.id, height: HEAD_PX, what: () => html`<${NodeHead} key=${n.id} n=${n} folded=${shut} flip=${() => flip(n)} by=${by} time=${time} />` };
+        if (shut) return [head];
+        return [
+            head,
+            ...devicesOf(n).map((d) => {
+                const isFirst = first;
+                first = false;
+                const booked = (by.get(d.uuid) ?? []).map((b) => (dragged?.b?.id === b.id ? { ...b, from: dragged.from, until: dragged.until } : b));
+                const draft = dragged && !dragged.b && dragged.devices.includes(d.uuid) ? dragged : null;
+                const rest = { booked, draft, first: isFirst, open, begin: (/** @type {string} */ uuid) => book({ devices: [uuid], ...firstFree(known.rows, [uuid], Math.max(from, hubNow())) }) };
+                return { key: d.uuid, height: ROW_PX, what: () => html`<${Row} key=${d.uuid} n=${n} d=${d} time=${time} rest=${rest} />` };
+            }),
+        ];
+    });
+
+    const active = known.rows.filter((b) => b.state === "active");
+    const booked = new Set(active.flatMap((b) => b.devices)).size;
+    const next = known.rows.filter((b) => b.mine && b.state !== "over").sort((a, b) => a.from - b.from)[0];
+    const shut = nodes.filter(folded).length > nodes.length / 2;
+    return html`<div class="bookings ${status}">
+        <div class="lead">
+            <h1>${known.known ? (booked ? `${count(booked, "GPU")} booked now` : "nothing is booked now") : "bookings"}${next ? html`<span class="where">, yours: ${next.state === "active" ? `until ${moment(next.until, hubNow())}` : `from ${moment(next.from, hubNow())}`}</span>` : ""}</h1>
+            <${FilterBox} />
+        </div>
+        <div class="strip">
+            <span class="turn-to"><${Turn} from=${from} days=${days} today=${time.today} /> <b>${title(from, to)}</b></span>
+            <span class="controls">
+                <button type="button" class="main" onClick=${() => book({ devices: [] })}>book GPUs …</button>
+                ${nodes.length > 1 && html`<button type="button" onClick=${() => (setFoldAll(!shut), setFlipped(new Set()))}>${shut ? "unfold all" : "fold all"}</button>`}
+                <${Choice} name="days" label="show" options=${SHOWN} value=${days} remember />
+                <a class="dim" data-load href="/api/v1/bookings.ics" title="For calendar programs: copy this address">calendar feed (ICS)</a>
+            </span>
+        </div>
+        ${known.problem && html`<p class="error" role="alert">${known.problem.detail}</p>`}
+        <div class="calendar" ref=${box} onKeyDown=${onKey}>
+            ${nodes.length > 0 && html`<div class="book-axis" aria-hidden="true"><span /><div class="book-track">
+                ${ticks(from, to, days, narrow).map((k) => html`<span style=${{ left: put(time, k.at, k.at).left }}>${k.words}</span>`)}
+            </div></div>
+            <div class="book-grid" aria-hidden="true"><div class="book-track">
+                ${ticks(from, to, days, narrow).map((k) => html`<i class=${k.day ? "day" : ""} style=${{ left: put(time, k.at, k.at).left }} />`)}
+                <${NowLine} time=${time} />
+            </div></div>`}
+            <${Lines} lines=${lines} draw=${(/** @type {any} */ l) => l.what()} />
+        </div>
+        ${!nodes.length && status === "live" && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
+        ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
+        ${nodes.length > 0 && html`<ul class="book-legend dim">
+            <li><span class="booking mine" /> yours</li><li><span class="booking" /> booked</li><li><span class="booking unused" /> booked but unused</li>
+            <li><i class="used" /> really used</li><li><i class="used not-theirs" /> used by somebody else than who booked it</li>
+            <li>drag over free time to book it, an end of yours to move it; on the keyboard: Enter on a GPU books, Enter on a booking changes it, Shift with ← → moves its end</li>
+        </ul>
+        <${BookList} rows=${rows} open=${open} />`}
+    </div>`;
+}

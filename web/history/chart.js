@@ -1,0 +1,157 @@
+/* chart.js: one metric over time on a canvas: the mean as a line, least to most as a band, gaps as gaps. Charts of a
+ * page share a cursor; dragging over one zooms all. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { amount, time } from "../kit/format.js";
+import { html } from "../kit/html.js";
+
+/**
+ * A line: v is one value per x. low and high make its band.
+ * @typedef {{ label: string, colour: string, v: (number | null)[], low?: (number | null)[], high?: (number | null)[] }} Line
+ */
+
+const AXIS_PX = 64; /* style.css counts on this: .lane-name */
+const HEIGHT_PX = 128;
+const BINARY = Array.from({ length: 60 }, (_, i) => 2 ** i); /* round steps of bytes */
+
+/** What a custom property is worth just now, for canvases. @param {string} name */
+function colourOf(name) {
+    const probe = document.createElement("i");
+    probe.style.color = `var(--${name})`;
+    document.body.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+}
+
+/** The same with less of it. @param {string} name @param {number} share */
+function faint(name, share) {
+    return colourOf(name).replace(/^rgb\((.*)\)$/, (_, v) => `rgba(${v}, ${share})`);
+}
+
+/** Grows when colours change: the switch, or the system. */
+export function useColours() {
+    const [n, setN] = useState(0);
+    useEffect(() => {
+        const again = () => setN((v) => v + 1);
+        const system = matchMedia("(prefers-color-scheme: dark)");
+        const look = new MutationObserver(again);
+        look.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+        system.addEventListener("change", again);
+        return () => {
+            look.disconnect();
+            system.removeEventListener("change", again);
+        };
+    }, []);
+    return n;
+}
+
+/** uPlot's columns: x, then per line its band and itself. @param {number[]} x @param {Line[]} lines @returns {any} */
+function columns(x, lines) {
+    return [x, ...lines.flatMap((l) => (l.low && l.high ? [l.high, l.low, l.v] : [l.v]))];
+}
+
+/** @param {{ unit: string, lines: Line[], max?: number, zoom: (from: number, to: number) => void, cursor: (i: number | null) => void, width: number }} o @returns {any} */
+function options({ unit, lines, max, zoom, cursor, width }) {
+    const axis = { stroke: colourOf("dim"), font: "12px system-ui", ticks: { show: false }, grid: { stroke: colourOf("track"), width: 1 } };
+    const series = [{}];
+    const bands = [];
+    for (const l of lines) {
+        if (l.low && l.high) {
+            const at = series.length;
+            series.push({ stroke: "transparent", points: { show: false } }, { stroke: "transparent", points: { show: false } });
+            bands.push({ series: [at, at + 1], fill: faint(l.colour, 0.25) });
+        }
+        series.push({ stroke: colourOf(l.colour), width: 1.25, points: { show: false } });
+    }
+    return {
+        width,
+        height: HEIGHT_PX,
+        padding: [8, 0, 0, 0],
+        legend: { show: false },
+        cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
+        scales: { y: { range: (/** @type {any} */ _, /** @type {number} */ lo, /** @type {number} */ hi) => [Math.min(0, lo ?? 0), max ?? Math.max(hi ?? 0, 1e-9) * 1.05] } },
+        axes: [
+            { ...axis, size: 24, space: 80, values: (/** @type {any} */ u, /** @type {number[]} */ at) => ticks(u, at) },
+            { ...axis, size: AXIS_PX, space: 32, ...(unit.startsWith("bytes") && { incrs: BINARY }), values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((v) => amount(unit, v)) },
+        ],
+        series,
+        bands,
+        hooks: {
+            setCursor: [(/** @type {any} */ u) => cursor(u.cursor.idx ?? null)],
+            setSelect: [
+                (/** @type {any} */ u) => {
+                    const { left, width: w } = u.select;
+                    if (w < 4) return;
+                    const at = [u.posToVal(left, "x"), u.posToVal(left + w, "x")];
+                    u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+                    zoom(at[0] * 1000, at[1] * 1000);
+                },
+            ],
+        },
+    };
+}
+
+const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const second = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const month = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeric" });
+
+/** Words for moments, as fine as they are apart. @param {any} u @param {number[]} at */
+function ticks(u, at) {
+    const apart = at.length > 1 ? at[1] - at[0] : u.scales.x.max - u.scales.x.min;
+    const words = apart >= 20 * 86400 ? month : apart >= 43200 ? day : apart >= 60 ? hour : second;
+    return at.map((s) => words.format(new Date(s * 1000)));
+}
+
+/** What a reader who does not see it is told. @param {Line[]} lines @param {string} unit */
+function inWords(lines, unit) {
+    const all = lines.flatMap((l) => l.v).filter((v) => v !== null);
+    if (!all.length) return "nothing is known of this time";
+    return `from ${amount(unit, Math.min(.../** @type {number[]} */ (all)))} to ${amount(unit, Math.max(.../** @type {number[]} */ (all)))}`;
+}
+
+/**
+ * from, to: the time shown, ms; x: moments, s. max: the top of the scale; absent: as high as it goes.
+ * @param {{ title: string, help?: string, unit: string, x: number[], lines: Line[], from: number, to: number, max?: number, zoom: (from: number, to: number) => void }} props
+ */
+export function Chart({ title, help, unit, x, lines, from, to, max, zoom }) {
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    const plot = useRef(/** @type {any} */ (null));
+    const [at, setAt] = useState(/** @type {number | null} */ (null));
+    const colours = useColours();
+    const shape = `${unit} ${max} ${lines.map((l) => `${l.label} ${l.colour} ${!!l.low}`)} ${colours}`;
+
+    useLayoutEffect(() => {
+        const el = /** @type {HTMLElement} */ (box.current);
+        const u = new uPlot(options({ unit, lines, max, zoom, cursor: setAt, width: Math.max(el.clientWidth, 200) }), columns(x, lines), el);
+        u.over.addEventListener("mouseleave", () => setAt(null));
+        u.over.addEventListener("dblclick", () => zoom(0, 0));
+        plot.current = u;
+        const look = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: HEIGHT_PX }));
+        look.observe(el);
+        return () => {
+            look.disconnect();
+            u.destroy();
+        };
+    }, [shape]);
+    useLayoutEffect(() => {
+        plot.current.setData(columns(x, lines), false);
+        plot.current.setScale("x", { min: from / 1000, max: to / 1000 });
+    });
+
+    const i = at !== null && at < x.length ? at : x.length - 1;
+    return html`<figure class="chart">
+        <figcaption>
+            <span class="name">${title}</span>
+            <span class="values">
+                ${lines.length > 1
+                    ? lines.map((l) => html`<span class="value" style=${{ color: `var(--${l.colour})` }}>${l.label} ${amount(unit, l.v[i] ?? undefined)}</span>`)
+                    : html`<span class="value">${amount(unit, lines[0]?.v[i] ?? undefined)}</span>`}
+                ${at === null && help && html`<span class="dim help-text">${help}</span>`}
+                ${at !== null && x[i] !== undefined && html`<span class="dim">${time(x[i] * 1000)}</span>`}
+            </span>
+        </figcaption>
+        <div class="plot" ref=${box} role="img" aria-label="${title}: ${inWords(lines, unit)}" />
+    </figure>`;
+}

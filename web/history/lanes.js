@@ -1,0 +1,50 @@
+/* lanes.js: who was on it: a lane per person under the charts, on the same axis. */
+import { bytes, exactTime, span } from "../kit/format.js";
+import { html } from "../kit/html.js";
+
+/** @typedef {import("../kit/types").Span} Span */
+
+const LANES = 12; /* the busiest; the rest is a number */
+
+/** A stretch not over yet goes on until now. @param {Span} s @param {number} to */
+const endOf = (s, to) => (s.ended ? s.last : to);
+
+/** @param {Span[]} spans @param {number} from @param {number} to */
+function lanesOf(spans, from, to) {
+    /** @type {Map<string, { name: string, spans: Span[], ms: number }>} */
+    const lanes = new Map();
+    for (const s of spans) {
+        const name = s.user ?? "unknown";
+        const lane = lanes.get(name) ?? { name, spans: [], ms: 0 };
+        lane.spans.push(s);
+        lane.ms += Math.max(0, Math.min(endOf(s, to), to) - Math.max(s.first, from));
+        lanes.set(name, lane);
+    }
+    return [...lanes.values()].sort((a, b) => b.ms - a.ms || (a.name < b.name ? -1 : 1));
+}
+
+/** @param {Span} s @param {number} from @param {number} to */
+function Stretch(s, from, to) {
+    const share = (/** @type {number} */ t) => (100 * (Math.min(Math.max(t, from), to) - from)) / (to - from);
+    const left = share(s.first);
+    const width = Math.max(share(endOf(s, to)) - left, 0.15);
+    const words = `${s.user ?? "unknown"}${s.program ? `, ${s.program}` : ""}: ${span(endOf(s, to) - s.first)} from ${exactTime(s.first)}${s.ended ? "" : ", still there"}${s.memory_max ? `, up to ${bytes(s.memory_max)}` : ""}`;
+    return html`<i style=${{ left: `${left}%`, width: `${width}%` }} title=${words} />`;
+}
+
+/** @param {{ spans: Span[], more: boolean, from: number, to: number }} props */
+export function Lanes({ spans, more, from, to }) {
+    const lanes = lanesOf(spans, from, to);
+    return html`<section class="lanes" aria-label="Who was on it">
+        <h2>who was on it</h2>
+        ${!lanes.length && html`<p class="dim">nobody that was noticed</p>`}
+        ${lanes.slice(0, LANES).map(
+            (l) => html`<div class="lane" key=${l.name}>
+                <span class="lane-name" title=${l.name}>${l.name}</span>
+                <span class="track" role="img" aria-label="${l.name}: ${span(l.ms)} in all">${l.spans.map((s) => Stretch(s, from, to))}</span>
+            </div>`,
+        )}
+        ${lanes.length > LANES && html`<p class="dim">and ${lanes.length - LANES} more people, for less long</p>`}
+        ${more && html`<p class="dim">there was more than can be shown at once: zoom in</p>`}
+    </section>`;
+}

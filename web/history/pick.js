@@ -1,0 +1,26 @@
+/* pick.js: which metrics are drawn: any that the facts know, kept in the URL. */
+import { facts } from "../kit/facts.js";
+import { html } from "../kit/html.js";
+import { setQuery } from "../kit/router.js";
+
+/** @param {{ scope: "device" | "node", names: string[], usual: string[] }} props */
+export function Pick({ scope, names, usual }) {
+    /** @param {string} name */
+    function flip(name) {
+        const next = names.includes(name) ? names.filter((n) => n !== name) : [...names, name];
+        setQuery({ m: `${next}` === `${usual}` || !next.length ? undefined : next.join() });
+    }
+    return html`<details class="pick">
+        <summary>metrics</summary>
+        <div class="options">
+            ${facts.metrics
+                .filter((m) => m.scope === scope && m.unit !== "mask")
+                .map((m) => html`<label title=${m.help}><input type="checkbox" checked=${names.includes(m.name)} onChange=${() => flip(m.name)} /> ${title(m.name)}</label>`)}
+        </div>
+    </details>`;
+}
+
+/** mem_used: "memory used" would be nicer, but this is what one types in a filter. @param {string} name */
+export function title(name) {
+    return name.replaceAll("_", " ");
+}

@@ -1,0 +1,106 @@
+/* timeline.js: charts over one stretch of time, with their shared cursor, who was there, and what happened. What is live
+ * goes on at the right edge. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { JobLanes } from "../jobs/lanes.js";
+import { ask } from "../kit/api.js";
+import { Empty } from "../kit/empty.js";
+import { metrics } from "../kit/facts.js";
+import { html } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
+import { setQuery, usePlace } from "../kit/router.js";
+import { useTick } from "../kit/use.js";
+import { Chart } from "./chart.js";
+import { Events } from "./events.js";
+import { history, jobsOn, stretch, whoWas } from "./history.js";
+import { Lanes } from "./lanes.js";
+import { title } from "./pick.js";
+import { Range } from "./range.js";
+
+/** @typedef {import("../kit/types").History} History */
+/** @typedef {import("../kit/types").Problem} Problem */
+
+const POINTS = 500;
+const AGAIN_MS = 60000; /* the whole is asked for again this often, or once per step */
+
+/**
+ * device: what history is asked for; node, uuid: whose people and events. groups: charts, each of one metric or of
+ * several lines. fresh: the newest values, to go on with between two questions.
+ * @param {{ device: string, node?: string, uuid?: string, names: string[], lines: (h: History, name: string) => import("./chart.js").Line[],
+ *   tops: Record<string, number | undefined>, fresh?: { at: number | undefined, metrics: Record<string, number> }, children?: any }} props
+ */
+export function Timeline({ device, node, uuid, names, lines, tops, fresh, children }) {
+    const { query } = usePlace();
+    useTick();
+    const { from, to, live, range } = stretch(query);
+    const asked = live ? `${range}` : `${from}-${to}`;
+    const [got, setGot] = useState(/** @type {{ asked: string, h: History, who: any, jobs: any, events: any[], at: number } | null} */ (null));
+    const [wrong, setWrong] = useState(/** @type {Problem | null} */ (null));
+    const [turn, setTurn] = useState(0);
+    const tail = useRef(/** @type {{ at: number, metrics: Record<string, number> }[]} */ ([]));
+
+    useEffect(() => {
+        const stop = new AbortController();
+        const { from: f, to: t } = stretch(query);
+        const events = new URLSearchParams({ from: `${Math.floor(f)}`, limit: "200" });
+        if (node) events.set("node", node);
+        Promise.all([
+            history({ device, names, from: f, to: t, points: POINTS, signal: stop.signal }),
+            whoWas({ node, device: uuid, from: f, to: t, signal: stop.signal }),
+            node ? ask(`/api/v1/events?${events}`, { signal: stop.signal }) : [],
+            node || uuid ? jobsOn({ node, device: uuid, from: f, to: t, signal: stop.signal }) : { jobs: [], more: false },
+        ]).then(
+            ([h, who, all, jobs]) => {
+                tail.current = [];
+                setWrong(null);
+                setGot({ asked, h, who, jobs, events: all.filter((/** @type {any} */ e) => e.at < t && (!uuid || !e.device || e.device === uuid)), at: hubNow() });
+            },
+            (e) => e.name !== "AbortError" && setWrong(e),
+        );
+        return () => stop.abort();
+    }, [device, node, uuid, `${names}`, asked, turn]);
+
+    const due = got && live && hubNow() - got.at > Math.max(AGAIN_MS, got.h.step);
+    useEffect(() => {
+        if (due) setTurn(turn + 1);
+    }, [due]);
+
+    if (wrong && !got) return html`<${Range} range=${range} from=${from} to=${to} /><${Empty} title="The past cannot be shown"><p>${wrong.detail}</p><//>`;
+    if (!got) return html`<${Range} range=${range} from=${from} to=${to} /><p class="dim">reading …</p>`;
+
+    const { h } = got;
+    const x = h.series[0]?.v.map((_, i) => (h.from + (i + 0.5) * h.step) / 1000) ?? [];
+    const last = tail.current.at(-1)?.at ?? got.at;
+    if (live && fresh?.at && fresh.at > last && h.step <= AGAIN_MS) tail.current.push({ at: fresh.at, metrics: fresh.metrics });
+    const more = live ? tail.current : [];
+    const zoom = (/** @type {number} */ a, /** @type {number} */ b) =>
+        setQuery(b > a ? { from: `${Math.round(a)}`, to: `${Math.round(b)}`, range: range || query.get("range") || undefined } : { from: undefined, to: undefined }, true);
+    const empty = h.series.every((s) => s.v.every((v) => v === null)) && !more.length;
+
+    return html`<div class="timeline">
+        <div class="over"><${Range} range=${range} from=${from} to=${to} />${children}</div>
+        ${wrong && html`<p class="error" role="alert">${wrong.detail}</p>`}
+        ${empty && html`<p class="dim">Nothing is stored of this time: ${live ? "it may be older than the node, or than what the hub keeps." : "the hub may not have kept it, or the node was away."}</p>`}
+        ${!empty && names.map((name) => {
+            const drawn = lines(h, name);
+            if (!drawn.length || drawn.every((l) => l.v.every((v) => v === null))) return null;
+            const goesOn = more.length > 0 && drawn.length === 1 && metrics.get(name)?.kind !== "counter";
+            const on = goesOn ? more.map((m) => m.metrics[name] ?? null) : [];
+            const grown = drawn.map((l) => ({ ...l, v: [...l.v, ...on], low: l.low && [...l.low, ...on], high: l.high && [...l.high, ...on] }));
+            const s = h.series.find((one) => one.metric === name);
+            return html`<${Chart} key=${name} title=${title(name)} help=${metrics.get(name)?.help} unit=${s?.unit ?? ""} x=${goesOn ? [...x, ...more.map((m) => m.at / 1000)] : x} lines=${grown}
+                from=${from} to=${to} max=${tops[name]} zoom=${zoom} />`;
+        })}
+        <${Lanes} spans=${got.who.spans} more=${got.who.more} from=${from} to=${to} />
+        <${JobLanes} jobs=${got.jobs.jobs} more=${got.jobs.more} from=${from} to=${to} />
+        ${node && html`<${Events} events=${got.events} label="what happened" />`}
+        <p class="dim">${h.tier === "raw" ? "every sample" : `the ${h.tier} tier`}, one point per ${stepWords(h.step)}; drag over a chart to zoom, double-click to go back</p>
+    </div>`;
+}
+
+/** @param {number} ms */
+function stepWords(ms) {
+    const units = /** @type {const} */ ([[86400000, "day"], [3600000, "hour"], [60000, "minute"], [1000, "second"]]);
+    const [size, word] = units.find(([s]) => ms >= s && ms % s === 0) ?? [1000, "second"];
+    const n = ms / size;
+    return n === 1 ? word : `${n} ${word}s`;
+}

@@ -1,0 +1,40 @@
+/* lanes.js: jobs that were on it (Dask, Slurm, W&B, muster record): a lane each under the charts, on the same axis; its parts, dags for one, below the bar. */
+import { exactTime, span } from "../kit/format.js";
+import { html } from "../kit/html.js";
+
+/** @typedef {import("../kit/types").Job} Job */
+
+const LANES = 12; /* the newest; the rest is a number */
+
+/** @param {Job} j */
+const words = (j) =>
+    `${j.name} (${j.kind}${j.person ? `, ${j.person}` : ""}) from ${exactTime(j.start)}: ${j.end ? span(j.end - j.start) : j.state === "running" ? "still running" : "nobody said that it ended"}`;
+
+/** @param {Job} j @param {number} from @param {number} to */
+function Bar(j, from, to) {
+    const share = (/** @type {number} */ t) => (100 * (Math.min(Math.max(t, from), to) - from)) / (to - from);
+    const left = share(j.start);
+    return html`<i style=${{ left: `${left}%`, width: `${Math.max(share(j.end ?? to) - left, 0.15)}%` }} title=${words(j)} />`;
+}
+
+/** Nothing where there were none: most GPUs have no jobs. @param {{ jobs: Job[], more: boolean, from: number, to: number }} props */
+export function JobLanes({ jobs, more, from, to }) {
+    if (!jobs.length) return null;
+    const ids = new Set(jobs.map((j) => j.id));
+    const whole = jobs.filter((j) => !j.parent || !ids.has(j.parent));
+    return html`<section class="joblanes" aria-label="Jobs">
+        <h2>jobs</h2>
+        ${whole.slice(0, LANES).map((j) => {
+            const parts = jobs.filter((p) => p.parent === j.id);
+            return html`<div class="lane" key=${j.id}>
+                <span class="lane-name" title=${words(j)}>${j.name}</span>
+                <span class="tracks">
+                    <span class="track" role="img" aria-label=${words(j)}>${Bar(j, from, to)}</span>
+                    ${parts.length > 0 && html`<span class="track parts" role="img" aria-label="${parts.length} ${parts.length === 1 ? "part" : "parts"}">${parts.map((p) => Bar(p, from, to))}</span>`}
+                </span>
+            </div>`;
+        })}
+        ${whole.length > LANES && html`<p class="dim">and ${whole.length - LANES} more jobs, from before</p>`}
+        ${more && html`<p class="dim">there were more than can be shown at once: zoom in</p>`}
+    </section>`;
+}

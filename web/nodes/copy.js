@@ -1,0 +1,14 @@
+/* copy.js: a line to paste elsewhere, and a button that copies it. Without the browser's leave it can be selected. */
+import { useState } from "preact/hooks";
+import { html } from "../kit/html.js";
+
+/** @param {{ text: string, label: string }} props */
+export function Copy({ text, label }) {
+    const [done, setDone] = useState("");
+    const copy = () => (navigator.clipboard?.writeText(text) ?? Promise.reject()).then(() => setDone("copied"), () => setDone("select it and copy by hand"));
+    return html`<div class="copy" aria-label=${label} role="group">
+        <code tabindex="0">${text}</code>
+        <button type="button" onClick=${copy}>copy</button>
+        <span class="dim" role="status">${done}</span>
+    </div>`;
+}

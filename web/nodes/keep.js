@@ -1,0 +1,46 @@
+/* keep.js: what an admin does to a node from its own view, where there is something to do. */
+import { useState } from "preact/hooks";
+import { useSession } from "../access/session.js";
+import { send } from "../kit/api.js";
+import { html } from "../kit/html.js";
+import { go } from "../kit/router.js";
+
+/** @typedef {import("../kit/types").Problem} Problem */
+/** @typedef {import("../kit/types").Node} Node */
+
+/** A button that asks once more before it does it. @param {{ label: string, sure: string, act: () => Promise<void> }} props */
+function Twice({ label, sure, act }) {
+    const [asked, setAsked] = useState(false);
+    const [wrong, setWrong] = useState("");
+
+    async function onClick() {
+        if (!asked) return setAsked(true);
+        try {
+            await act();
+        } catch (problem) {
+            setWrong(/** @type {Problem} */ (problem).detail);
+            setAsked(false);
+        }
+    }
+
+    return html`<button type="button" onClick=${onClick}>${asked ? sure : label}</button>
+        ${asked && html` <button type="button" onClick=${() => setAsked(false)}>No</button>`}
+        ${wrong && html`<p class="error" role="alert">${wrong}</p>`}`;
+}
+
+/** @param {{ n: Node }} props */
+export function Keep({ n }) {
+    const { role } = useSession();
+    if (role !== "admin" || !(n.never_sampled || n.belonged_to)) return null;
+    const path = `/api/v1/nodes/${encodeURIComponent(n.id)}`;
+    return html`<section class="keep" aria-label="For admins">
+        ${n.belonged_to && html`<p>It has GPUs that belonged to ${n.belonged_to}. <${Twice} label="Join the two" sure=${`It is ${n.belonged_to}: give it that history`} act=${async () => {
+            await send(path + "/join", { old: n.belonged_to_id });
+            go(`/node/${encodeURIComponent(n.id)}`);
+        }} /></p>`}
+        ${n.never_sampled && html`<p>It never sent a sample. <${Twice} label="Delete the node" sure="Delete it and its token" act=${async () => {
+            await send(path, {}, "DELETE");
+            go("/");
+        }} /></p>`}
+    </section>`;
+}

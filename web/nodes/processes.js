@@ -1,0 +1,34 @@
+/* processes.js: the processes on a device or on a node's devices now. */
+import { bytes, exactTime, percent, span, UNKNOWN } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
+import { indexOf } from "../kit/model.js";
+import { href } from "../kit/router.js";
+
+/** @typedef {import("../kit/types").Device} Device */
+
+/** @param {{ devices: Device[] }} props */
+export function Processes({ devices }) {
+    const rows = devices.flatMap((d) => d.processes.map((p) => ({ d, p }))).sort((a, b) => (b.p.mem ?? 0) - (a.p.mem ?? 0));
+    const several = devices.length > 1;
+    return html`<section class="processes" aria-label="Processes now">
+        <h2>processes now</h2>
+        ${!rows.length && html`<p class="dim">none</p>`}
+        ${rows.length > 0 && html`<div class="scroll"><table class="list">
+            <thead><tr>${several && html`<th scope="col" class="num">GPU</th>`}<th scope="col">user</th><th scope="col" class="num">pid</th><th scope="col">program</th>
+                <th scope="col" class="num">memory</th><th scope="col" class="num">SM</th><th scope="col" class="num">for</th><th scope="col">runs in</th></tr></thead>
+            <tbody>${rows.map(
+                ({ d, p }) => html`<tr key=${`${d.uuid} ${p.pid}`}>
+                    ${several && html`<td class="num">${indexOf(d)}</td>`}
+                    <td>${p.user ? html`<a href=${href("/people", { filter: `user:"${p.user.replaceAll(/["\\]/g, "")}"` })}>${p.user}</a>${p.person && html` <span class="dim">(${p.person})</span>`}` : UNKNOWN}</td>
+                    <td class="num">${p.pid}</td>
+                    <td class="program" title=${p.cmd ?? ""}>${p.cmd ?? p.name ?? UNKNOWN}</td>
+                    <td class="num">${p.mem === undefined ? UNKNOWN : bytes(p.mem)}</td>
+                    <td class="num">${p.sm === undefined ? UNKNOWN : percent(p.sm)}</td>
+                    <td class="num" title=${p.start ? exactTime(p.start) : ""}>${p.start ? span(hubNow() - p.start) : UNKNOWN}</td>
+                    <td>${[p.slurm_job && `Slurm job ${p.slurm_job}`, p.runtime && `${p.runtime} ${(p.container ?? "").slice(0, 12)}`, p.pod && `pod ${p.pod}`].filter(Boolean).join(", ")}</td>
+                </tr>`,
+            )}</tbody>
+        </table></div>`}
+    </section>`;
+}

@@ -1,0 +1,87 @@
+/* view_gpu.js: one GPU: its state in a sentence, its facts, its past as charts, who was on it, what happened. */
+import { useEffect } from "preact/hooks";
+import { Pick } from "../history/pick.js";
+import { Timeline } from "../history/timeline.js";
+import { Refused } from "../kit/empty.js";
+import { metrics, stateOf } from "../kit/facts.js";
+import { metric, span } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow, live, watch } from "../kit/live.js";
+import { indexOf, isFresh, modelName, nodeName } from "../kit/model.js";
+import { usePlace } from "../kit/router.js";
+import { useLive, useTick } from "../kit/use.js";
+import { deviceSentence } from "../now/words.js";
+import { FactList } from "./factlist.js";
+import { Processes } from "./processes.js";
+
+/** @typedef {import("../kit/types").History} History */
+
+const USUAL = ["util", "mem_used", "power", "temp"];
+/** @type {Record<string, string>} */
+const COLOURS = { util: "busy", mem_used: "dim", power: "held", temp: "hung" };
+
+/** The metrics the URL names that there are. @param {URLSearchParams} query @param {string[]} usual @param {string} scope */
+export function picked(query, usual, scope) {
+    const names = (query.get("m") ?? "").split(",").filter((n) => metrics.get(n)?.scope === scope);
+    return names.length ? names : usual;
+}
+
+/** One line with its band. @param {History} h @param {string} name */
+function line(h, name) {
+    const by = (/** @type {string} */ agg) => h.series.find((s) => s.metric === name && s.agg === agg)?.v;
+    const v = by("avg") ?? by("rate");
+    return v ? [{ label: name, colour: COLOURS[name] ?? "accent", v, low: by("min"), high: by("max") }] : [];
+}
+
+/** @param {{ arg: string }} props */
+export default function Gpu({ arg }) {
+    const { query } = usePlace();
+    const { nodes, status } = useLive();
+    useTick();
+    useEffect(() => watch({}), []);
+    const uuid = decodeURIComponent(arg);
+    const node = nodes.find((n) => n.devices.some((d) => d.uuid === uuid));
+    const d = node?.devices.find((one) => one.uuid === uuid);
+    const names = picked(query, USUAL, "device");
+    if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
+    if (status === "connecting") return null;
+    const m = d?.metrics ?? {};
+    const tops = { util: 1, mem_util: 1, enc: 1, dec: 1, fan: 1, sm_active: 1, sm_occupancy: 1, tensor_active: 1, dram_active: 1, mem_used: m.mem_total, power: m.power_limit };
+    return html`<div class="one">
+        <div class="lead">
+            ${node && d
+                ? html`<h1><a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a> · GPU ${indexOf(d)} <span class="dim">${modelName(d)}</span></h1>
+                    <p class="sentence ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span> ${deviceSentence(d, hubNow())}</p>`
+                : html`<h1>${uuid}</h1><p class="dim">No node has this GPU now. What is stored of it is below.</p>`}
+        </div>
+        <div class="sides">
+            ${d && html`<aside>
+                <${FactList} label="Now" rows=${[
+                    ["utilisation", isFresh(d) ? metric("util", m.util) : undefined],
+                    ["memory", isFresh(d) && m.mem_total ? `${metric("mem_used", m.mem_used)} of ${metric("mem_total", m.mem_total)}` : undefined],
+                    ["power", isFresh(d) ? `${metric("power", m.power)}${m.power_limit ? ` of ${metric("power_limit", m.power_limit)}` : ""}` : undefined],
+                    ["temperature", isFresh(d) ? metric("temp", m.temp) : undefined],
+                    ["clocks", d.throttle?.filter((w) => w !== "idle").join(", ")],
+                    ["age", d.heard === undefined ? "no sample yet" : span(hubNow() - d.heard)],
+                ]} />
+                <${FactList} label="Facts" rows=${[
+                    ["model", d.name],
+                    ["UUID", d.uuid],
+                    ["serial", d.serial],
+                    ["PCI", d.pci],
+                    ["PCIe", m.pcie_gen ? `gen ${m.pcie_gen} ×${m.pcie_width ?? "?"}` : undefined],
+                    ["highest clocks", m.clock_sm_max ? `${metric("clock_sm_max", m.clock_sm_max)}, memory ${metric("clock_mem_max", m.clock_mem_max)}` : undefined],
+                    ["ECC errors", m.ecc_uncorrected === undefined ? undefined : `${m.ecc_uncorrected} uncorrected, ${m.ecc_corrected ?? 0} corrected`],
+                    ["rows remapped", m.rows_remapped],
+                    ["driver", node?.driver],
+                    ["CUDA", node?.cuda],
+                ]} />
+            </aside>`}
+            <div class="main">
+                <${Timeline} key=${uuid} device=${uuid} node=${node?.id} uuid=${uuid} names=${names} lines=${line} tops=${tops}
+                    fresh=${d && isFresh(d) ? { at: d.heard, metrics: m } : undefined}><${Pick} scope="device" names=${names} usual=${USUAL} /><//>
+                ${d && html`<${Processes} devices=${[d]} />`}
+            </div>
+        </div>
+    </div>`;
+}

@@ -1,0 +1,98 @@
+/* view_node.js: one machine: its GPUs now, its past as charts with a line per GPU, who was on them, its facts, its events. */
+import { useEffect, useRef } from "preact/hooks";
+import { Pick } from "../history/pick.js";
+import { Timeline } from "../history/timeline.js";
+import { Empty, Refused } from "../kit/empty.js";
+import { metric, percent, span } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow, live, watch } from "../kit/live.js";
+import { devicesOf, modelOf, nodeName } from "../kit/model.js";
+import { usePlace } from "../kit/router.js";
+import { useLive, useTick } from "../kit/use.js";
+import { Cell } from "../now/cell.js";
+import { Details } from "../now/details.js";
+import { cpuShare, disks, heardOf, level } from "../now/host.js";
+import { nodeTrouble } from "../now/words.js";
+import { FactList } from "./factlist.js";
+import { Keep } from "./keep.js";
+import { Processes } from "./processes.js";
+import { picked } from "./view_gpu.js";
+
+/** @typedef {import("../kit/types").History} History */
+
+const USUAL = ["util", "mem_used", "power", "temp"];
+const OF_NODE = ["cpu", "ram_used"];
+/** Eight that can be told apart in light and dark; more repeat. */
+const COLOURS = ["line0", "line1", "line2", "line3", "line4", "line5", "line6", "line7"];
+
+/** A line per GPU; of the node's own metrics one. @param {History} h @param {string} name */
+function lines(h, name) {
+    const some = h.series.filter((s) => s.metric === name && (s.agg === "avg" || s.agg === "rate"));
+    if (some.length === 1 && some[0].device === null) {
+        const by = (/** @type {string} */ agg) => h.series.find((s) => s.metric === name && s.agg === agg)?.v;
+        return [{ label: name, colour: "accent", v: some[0].v, low: by("min"), high: by("max") }];
+    }
+    return some.map((s, i) => ({ label: `#${s.index ?? i}`, colour: COLOURS[i % COLOURS.length], v: s.v }));
+}
+
+/** @param {{ arg: string }} props */
+export default function NodeView({ arg }) {
+    const { query } = usePlace();
+    const { nodes, status } = useLive();
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    useTick();
+    useEffect(() => watch({}), []);
+    const name = decodeURIComponent(arg);
+    const n = nodes.find((one) => one.name === name || one.id === name);
+    const names = picked(query, USUAL, "device");
+    if (!nodes.length && status === "lost" && live.problem) return html`<${Refused} />`;
+    if (status === "connecting") return null;
+    if (!n) return html`<${Empty} title="There is no node called ${name}"><p>It may have been renamed or retired. <a href="/">All nodes</a></p><//>`;
+    const devices = devicesOf(n);
+    const m = n.metrics;
+    const top = (/** @type {string} */ of) => Math.max(0, ...devices.map((d) => d.metrics[of] ?? 0)) || undefined;
+    const tops = { util: 1, mem_util: 1, enc: 1, dec: 1, fan: 1, sm_active: 1, sm_occupancy: 1, tensor_active: 1, dram_active: 1, cpu: 1, mem_used: top("mem_total"), power: top("power_limit"), ram_used: m.ram_total };
+    const trouble = nodeTrouble(n);
+    const { heard } = heardOf(n);
+    return html`<div class="one">
+        <div class="lead">
+            <h1>${nodeName(n)} <span class="dim">${devices.length ? `${modelOf(n)} ×${devices.length}` : ""}</span></h1>
+            <${Keep} n=${n} />
+            <p class="sentence ${n.state}">${trouble || "up"}${heard === undefined ? "" : html`, <span class="dim">heard ${span(hubNow() - heard)} ago</span>`}</p>
+        </div>
+        <div class="sides">
+            <aside>
+                <${FactList} label="Now" rows=${[
+                    ["load", m.load1 === undefined ? undefined : `${m.load1.toFixed(1)}${n.cpus ? ` of ${n.cpus}` : ""}`],
+                    ["CPU", m.cpu === undefined ? undefined : html`<span class=${level("host", m.cpu)}>${metric("cpu", m.cpu)}</span>`],
+                    ["load per CPU", m.cpu !== undefined || cpuShare(n) === undefined ? undefined : html`<span class=${level("host", cpuShare(n))}>${percent(cpuShare(n) ?? 0)}</span>`],
+                    ["RAM", m.ram_total === undefined ? undefined : `${metric("ram_used", m.ram_used)} of ${metric("ram_total", m.ram_total)}`],
+                    ["disks", m.disk_total === undefined ? undefined : `${metric("disk_used", m.disk_used)} of ${metric("disk_total", m.disk_total)}`],
+                    ...disks(n).filter(([where]) => where !== "disks").map(([where, v]) => [where, html`<span class=${level("host", v)}>${percent(v)}</span>`]),
+                    ["up for", m.uptime === undefined ? undefined : metric("uptime", m.uptime)],
+                ]} />
+                <${FactList} label="Facts" rows=${[
+                    ["system", n.os],
+                    ["kernel", n.kernel],
+                    ["CPU", n.cpu],
+                    ["driver", n.driver],
+                    ["CUDA", n.cuda],
+                    ["address", n.address],
+                    ["agent", n.agent],
+                    ["read with", n.collector],
+                    ["id", n.id],
+                    ["real name", n.display ? n.name : undefined],
+                ]} />
+                ${n.labels && html`<${FactList} label="Labels" rows=${Object.entries(n.labels)} />`}
+            </aside>
+            <div class="main">
+                ${devices.length
+                    ? html`<div class="cells" ref=${box}>${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} first=${i === 0} />`)}</div><${Details} of=${box} />`
+                    : html`<${Empty} title="No GPUs on this node"><p>${n.reason || "Its agent found no driver that it can read."} <code>muster doctor</code> on the node says more.</p><//>`}
+                <${Timeline} key=${n.id} device=${n.id} node=${n.id} names=${devices.length ? [...names, ...OF_NODE] : OF_NODE} lines=${lines} tops=${tops}>
+                    ${devices.length > 0 && html`<${Pick} scope="device" names=${names} usual=${USUAL} />`}<//>
+                ${devices.length > 0 && html`<${Processes} devices=${devices} />`}
+            </div>
+        </div>
+    </div>`;
+}

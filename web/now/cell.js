@@ -1,0 +1,74 @@
+/* cell.js: one GPU: its number, the mark of its state, whose it is, how much it works, and bars of work and memory. It
+ * is made anew only when something it shows changed. What hovering tells is details.js. */
+import { stateOf } from "../kit/facts.js";
+import { percent, spanShort, UNKNOWN } from "../kit/format.js";
+import { html, keyed } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
+import { fullness, holderOf, indexOf, isFresh, isReserved } from "../kit/model.js";
+import { level } from "./host.js";
+
+/** @typedef {import("../kit/types").Device} Device */
+
+const SOON_MS = 24 * 3600 * 1000; /* a booking to come is said of a free GPU */
+
+/** @param {number | undefined} v */
+const step = (v) => (v === undefined ? -1 : Math.round(v * 100));
+
+/** The words beside the mark. @param {Device} d */
+function caption(d) {
+    if (d.state === "held" || d.state === "busy") return holderOf(d) || d.state;
+    return d.state;
+}
+
+/** For how long a free one is free, where that is less than a day. @param {Device} d */
+function freeFor(d) {
+    const ms = d.state === "free" && d.next ? d.next.from - hubNow() : Infinity;
+    return ms < SOON_MS ? `for ${spanShort(ms)}` : "";
+}
+
+/** What stands at its end. @param {Device} d */
+function atEnd(d) {
+    if (isReserved(d)) return "booked";
+    if (d.state !== "held" && d.state !== "busy") return freeFor(d);
+    return d.metrics.util === undefined ? UNKNOWN : percent(d.metrics.util);
+}
+
+/** @param {Device} d */
+export function cellKey(d) {
+    return `${d.uuid} ${d.index} ${d.state} ${caption(d)} ${isReserved(d)} ${freeFor(d)} ${step(d.metrics.util)} ${step(fullness(d))}`;
+}
+
+/** For those who do not see it. @param {Device} d */
+function label(d) {
+    const who = holderOf(d);
+    const parts = [`GPU ${indexOf(d)}: ${d.state}${freeFor(d) && ` ${freeFor(d)}`}${isReserved(d) ? `, booked by ${who}` : who ? `, ${who}` : ""}`];
+    if (isFresh(d) && d.metrics.util !== undefined) parts.push(`${percent(d.metrics.util)} used`);
+    const full = fullness(d);
+    if (isFresh(d) && full !== undefined) parts.push(`memory ${percent(full)} full`);
+    return parts.join(", ");
+}
+
+/** @param {{ kind: string, v: number | undefined }} props */
+function Bar({ kind, v }) {
+    return html`<span class="bar ${kind} ${level("gpu", v)}">${v === undefined ? null : html`<i style=${{ width: `${step(v)}%` }} />`}</span>`;
+}
+
+/** first: the one that Tab reaches; the arrows lead to the others. */
+export const Cell = keyed(
+    /** @param {{ d: Device, first?: boolean }} props */
+    ({ d, first }) => {
+        const fresh = isFresh(d);
+        const end = atEnd(d);
+        return html`<a class="cell ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${first ? 0 : -1} aria-label=${label(d)}>
+            <span class="line">
+                <span class="index">${indexOf(d)}</span>
+                <span class="mark">${stateOf.get(d.state)?.mark}</span>
+                <span class="who">${caption(d)}</span>
+                ${end && html`<span class="use">${end}</span>`}
+            </span>
+            <${Bar} kind="work" v=${fresh ? d.metrics.util : undefined} />
+            <${Bar} kind="memory" v=${fresh ? fullness(d) : undefined} />
+        </a>`;
+    },
+    ({ d, first }) => `${cellKey(d)} ${first}`,
+);

@@ -1,0 +1,45 @@
+/* host.js: how a machine itself does: RAM, CPU and disks as shares, and GPU Monitor's limits of when that is much. */
+import { facts } from "../kit/facts.js";
+import { percent } from "../kit/format.js";
+
+/** @typedef {import("../kit/types").Node} Node */
+
+/** Colours by GPU Monitor's limits are asked for (page.colours). */
+export const byLimits = facts.colours === "gpu-monitor";
+
+/** RAM, CPU and disks: up to 35 % is little, above 70 % much. GPUs, memory and work: 20 % and 60 %. @param {"host" | "gpu"} of @param {number | undefined} v */
+export function level(of, v) {
+    if (!byLimits || v === undefined) return "";
+    const share = Math.round(v * 100);
+    const [mid, high] = of === "host" ? [35, 70] : [20, 60];
+    return share > high ? "much" : share > mid ? "some" : "little";
+}
+
+/** Share of the processors: time not idle, else load per processor, which may exceed 1. @param {Node} n */
+export function cpuShare(n) {
+    const { cpu, load1 } = n.metrics;
+    return cpu ?? (load1 !== undefined && n.cpus ? load1 / n.cpus : undefined);
+}
+
+/** Each disk by its mount point where it is known, the fullest first; else all in one. @param {Node} n @returns {[string, number][]} */
+export function disks(n) {
+    const { disk_used: used, disk_total: total } = n.metrics;
+    const each = Object.entries(n.custom ?? {}).filter(([name]) => name.startsWith("disk:"));
+    if (each.length) return each.map(([name, v]) => /** @type {[string, number]} */ ([name.slice(4).replaceAll(":", "/"), v])).sort((a, b) => b[1] - a[1]);
+    return used !== undefined && total ? [["disks", used / total]] : [];
+}
+
+/** How old what is shown of it is: its news, or where it is known by files the newest reading in them. @param {Node} n */
+export function heardOf(n) {
+    if (!n.id.startsWith("file:")) return { heard: n.heard, old: 15000 };
+    const all = n.devices.flatMap((d) => (d.heard === undefined ? [] : [d.heard]));
+    return { heard: all.length ? Math.max(...all) : undefined, old: 500000 };
+}
+
+/** @param {Node} n @returns {{ name: string, v: number, text: string, level: string }[]} */
+export function hostShares(n) {
+    const { ram_used: used, ram_total: total } = n.metrics;
+    /** @type {[string, number | undefined][]} */
+    const all = [["RAM", used !== undefined && total ? used / total : undefined], ["CPU", cpuShare(n)], ...disks(n)];
+    return all.flatMap(([name, v]) => (v === undefined ? [] : [{ name, v, text: percent(v), level: level("host", v) }]));
+}

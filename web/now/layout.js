@@ -1,0 +1,84 @@
+/* layout.js: nodes as lines of a list: a row each, cards beside each other, or tiles of marks. Heights and widths are those
+ * of style.css; they matter only where the list is too long to be there whole (kit/lines.js). */
+import { count } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { devicesOf, tally } from "../kit/model.js";
+import { NodeBox, NodeTile } from "./node.js";
+import { nodeTrouble } from "./words.js";
+
+/** @typedef {import("../kit/types").Node} Node */
+/** @typedef {import("./order.js").Group} Group */
+/** @typedef {import("../kit/lines.js").Line} Line */
+
+/** @type {[string, string][]} */
+export const LAYOUTS = [["rows", "rows"], ["cards", "cards"], ["tiles", "tiles"]];
+
+const NARROW = 640;
+const GAP = 8;
+const CELL = { height: 36, gap: 4, least: 112, most: 8 }; /* as .cells */
+const CARD = { least: 320, least_cell: 72 };
+const TILE = { least: 84, height: 36 };
+
+/** As grid-template-columns: repeat(auto-fill, minmax(least, 1fr)). @param {number} width @param {number} least */
+const columns = (width, least) => Math.max(1, Math.floor((width + GAP) / (least + GAP)));
+
+/** @param {Node} n @param {number} across cells per line */
+const bodyHeight = (n, across) => {
+    const lines = Math.ceil(devicesOf(n).length / across);
+    return lines * CELL.height + Math.max(0, lines - 1) * CELL.gap + (nodeTrouble(n) ? 20 : 0);
+};
+
+/** @param {Node} n @param {number} width */
+function rowHeight(n, width) {
+    const narrow = width < NARROW;
+    const room = narrow ? width : width - 176 - 72 - 2 * GAP;
+    const body = bodyHeight(n, Math.min(CELL.most, columns(room, CELL.least)));
+    return narrow ? 28 + body + 16 : Math.max(36, body) + 17;
+}
+
+/** @param {Node[]} nodes @param {number} size @returns {Node[][]} */
+function chunks(nodes, size) {
+    const all = [];
+    for (let i = 0; i < nodes.length; i += size) all.push(nodes.slice(i, i + size));
+    return all;
+}
+
+/** @param {Node[]} nodes @param {string} layout @param {number} width @returns {Line[]} */
+function linesOf(nodes, layout, width) {
+    if (layout === "rows") {
+        return nodes.map((n) => {
+            const height = rowHeight(n, width);
+            return { key: n.id, height, what: (/** @type {boolean} */ fixed) => html`<${NodeBox} key=${n.id} n=${n} height=${fixed ? height : undefined} />` };
+        });
+    }
+    const card = layout === "cards";
+    const across = columns(width, card ? CARD.least : TILE.least);
+    const inside = (width - (across - 1) * GAP) / across - 26;
+    return chunks(nodes, across).map((some) => {
+        const height = card ? Math.max(...some.map((n) => 28 + bodyHeight(n, columns(inside, CARD.least_cell)))) + 26 + GAP : TILE.height;
+        return {
+            key: some[0].id,
+            height,
+            what: () => html`<div class="across" key=${some[0].id} style=${{ gridTemplateColumns: `repeat(${across}, minmax(0, 1fr))` }}>
+                ${some.map((n) => (card ? html`<${NodeBox} key=${n.id} n=${n} card />` : html`<${NodeTile} key=${n.id} n=${n} />`))}
+            </div>`,
+        };
+    });
+}
+
+/** @param {Group} g @param {Node[]} nodes */
+function heading(g, nodes) {
+    const { devices, by } = tally(nodes);
+    return html`<h2 class="group" key=${`group ${g.title}`}>${g.title} <span class="dim">${by.free ?? 0} of ${devices} free on ${count(nodes.length, "node")}</span></h2>`;
+}
+
+/** @param {Group[]} groups @param {Map<string, Node>} now the newest of each node @param {string} layout @param {number} width @returns {Line[]} */
+export function layOut(groups, now, layout, width) {
+    if (!width) return [];
+    return groups.flatMap((g) => {
+        const nodes = g.ids.flatMap((id) => now.get(id) ?? []);
+        const lines = linesOf(nodes, layout, width);
+        if (!g.title || !nodes.length) return lines;
+        return [{ key: `group ${g.title}`, height: 36, what: () => heading(g, nodes) }, ...lines];
+    });
+}

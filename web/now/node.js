@@ -1,0 +1,78 @@
+/* node.js: a node with its cells, as a row or as a card; and as a tile of marks for clusters that fill a screen. */
+import { stateOf } from "../kit/facts.js";
+import { metric, spanShort, UNKNOWN } from "../kit/format.js";
+import { html, keyed } from "../kit/html.js";
+import { hubNow } from "../kit/live.js";
+import { devicesOf, holderOf, indexOf, modelBrief, modelOf, nodeName } from "../kit/model.js";
+import { useTick } from "../kit/use.js";
+import { Cell } from "./cell.js";
+import { byLimits, heardOf, hostShares } from "./host.js";
+import { nodeLabel, nodeTrouble } from "./words.js";
+
+/** @typedef {import("../kit/types").Node} Node */
+
+/** @param {{ heard?: number, old?: number }} props */
+export function Age({ heard, old = 15000 }) {
+    useTick();
+    if (heard === undefined) return html`<span class="age">never heard</span>`;
+    const ms = Math.max(0, hubNow() - heard);
+    return html`<span class="age ${ms > old ? "old" : ""}">${spanShort(ms)} ago</span>`;
+}
+
+/** @param {Node} n */
+const nodeHref = (n) => `/node/${encodeURIComponent(n.name)}`;
+
+/** @param {{ n: Node, count: number }} props */
+function Head({ n, count }) {
+    const model = modelOf(n);
+    const full = n.devices[0]?.display ? n.devices[0].name : model;
+    const load = n.metrics.load1;
+    const shares = byLimits && n.state === "up" ? hostShares(n) : [];
+    return html`<div class="head">
+        <span class="title"><a class="name" href=${nodeHref(n)} title=${n.display ? n.name : ""}>${nodeName(n)}</a> <span class="dim" title=${full}><span class="wide">${model}</span><span class="brief">${modelBrief(n)}</span>${count > 1 ? ` ×${count}` : ""}</span></span>
+        ${shares.length > 0 && html`<span class="dim load shares" title=${shares.map((s) => `${s.name} ${s.text}`).join(", ")}>${shares.map((s) => html`<span class=${s.level}>${s.name} ${s.text}</span> `)}</span>`}
+        ${!shares.length && load !== undefined && n.state === "up" && html`<span class="dim load">load ${metric("load1", Math.round(load))}${n.cpus ? `/${n.cpus}` : ""}</span>`}
+    </div>`;
+}
+
+/** As a row and as a card it is the same; the style sheet lays it out. */
+export const NodeBox = keyed(
+    /** @param {{ n: Node, card?: boolean, height?: number }} props */
+    ({ n, card, height }) => {
+        const devices = devicesOf(n);
+        const trouble = nodeTrouble(n);
+        return html`<section class="node ${card ? "card" : "row"} ${n.state}" style=${height ? { height: `${height}px` } : {}} aria-label=${nodeLabel(n, devices)}>
+            <${Head} n=${n} count=${devices.length} />
+            <div class="body">
+                ${trouble && html`<p class="trouble">${trouble}</p>`}
+                ${devices.length > 0 && html`<div class="cells">${devices.map((d, i) => html`<${Cell} key=${d.uuid} d=${d} first=${i === 0} />`)}</div>`}
+            </div>
+            <${Age} ...${heardOf(n)} />
+        </section>`;
+    },
+    ({ n, card, height }) => `${n.id} ${n.version} ${n.heard} ${devicesOf(n).length} ${card} ${height}`,
+);
+
+/** @param {Node} n */
+function tileKey(n) {
+    return `${n.id} ${n.name} ${n.state} ${devicesOf(n).map((d) => d.state[0] + d.state[1] + holderOf(d)).join()}`;
+}
+
+/** Every GPU a mark. */
+export const NodeTile = keyed(
+    /** @param {{ n: Node }} props */
+    ({ n }) => {
+        const devices = devicesOf(n);
+        return html`<section class="node tile ${n.state}" aria-label=${nodeLabel(n, devices)}>
+            <a class="name" href=${nodeHref(n)} title=${n.display ? n.name : ""}>${nodeName(n)}</a>
+            <div class="marks">
+                ${devices.map((d, i) => {
+                    const who = holderOf(d);
+                    return html`<a key=${d.uuid} class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" data-uuid=${d.uuid} tabindex=${i ? -1 : 0} aria-label="GPU ${indexOf(d)}: ${d.state}${who ? `, ${who}` : ""}">${stateOf.get(d.state)?.mark}</a>`;
+                })}
+                ${!devices.length && html`<span class="dim">${UNKNOWN}</span>`}
+            </div>
+        </section>`;
+    },
+    ({ n }) => tileKey(n),
+);

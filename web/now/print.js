@@ -1,0 +1,33 @@
+/* print.js: on paper a plain table of every GPU, whatever the window shows of them. */
+import { render } from "preact";
+import { facts } from "../kit/facts.js";
+import { exactTime, metric, UNKNOWN } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow, live } from "../kit/live.js";
+import { devicesOf, indexOf, isFresh, modelName, nodeName, usersOf } from "../kit/model.js";
+
+function Table() {
+    return html`<h1>${facts.name}, ${exactTime(hubNow())}</h1>
+        ${live.filter && html`<p>only ${live.filter}</p>`}
+        <table>
+            <thead><tr><th>node</th><th>GPU</th><th>model</th><th>state</th><th>users</th><th class="num">use</th><th class="num">memory</th><th class="num">of</th></tr></thead>
+            <tbody>
+                ${live.nodes.map((n) =>
+                    devicesOf(n).map((d) => {
+                        const m = isFresh(d) ? d.metrics : {};
+                        return html`<tr>
+                            <td>${nodeName(n)}</td><td>${indexOf(d)}</td><td>${modelName(d)}</td><td>${d.state}</td>
+                            <td>${usersOf(d).map((u) => u.user).join(", ") || UNKNOWN}</td>
+                            <td class="num">${metric("util", m.util)}</td><td class="num">${metric("mem_used", m.mem_used)}</td><td class="num">${metric("mem_total", d.metrics.mem_total)}</td>
+                        </tr>`;
+                    }),
+                )}
+            </tbody>
+        </table>`;
+}
+
+export function startPrint() {
+    const paper = /** @type {HTMLElement} */ (document.getElementById("print"));
+    addEventListener("beforeprint", () => render(html`<${Table} />`, paper));
+    addEventListener("afterprint", () => render(null, paper));
+}

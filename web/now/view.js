@@ -1,0 +1,75 @@
+/* view.js: which GPU can I use now. The answer in words, the counts, then every node with its GPUs. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Travel } from "../history/travel.js";
+import { Choice, chosen } from "../kit/choice.js";
+import { NoMatch, NoNodes, Refused } from "../kit/empty.js";
+import { FilterBox } from "../kit/filterbox.js";
+import { html } from "../kit/html.js";
+import { Lines } from "../kit/lines.js";
+import { hubNow, watch } from "../kit/live.js";
+import { usePlace } from "../kit/router.js";
+import { useLive } from "../kit/use.js";
+import { Answer, Counts } from "./answer.js";
+import { Details } from "./details.js";
+import { layOut, LAYOUTS } from "./layout.js";
+import { GROUPS, inOrder, SORTS } from "./order.js";
+
+const MANY = 60; /* nodes: from here on a screen is filled by marks unless told otherwise */
+
+/** How wide the list is. @param {{ current: HTMLElement | null }} box */
+function useWidth(box) {
+    const [width, setWidth] = useState(0);
+    useLayoutEffect(() => {
+        if (!box.current) return undefined;
+        const look = new ResizeObserver(([e]) => setWidth(Math.floor(e.contentRect.width)));
+        setWidth(Math.floor(box.current.clientWidth));
+        look.observe(box.current);
+        return () => look.disconnect();
+    }, []);
+    return width;
+}
+
+/** Before the first answer nothing is said: what is not known yet is not none. */
+export default function Now() {
+    const { status, nodes } = useLive();
+    const { query } = usePlace();
+    useEffect(() => watch({ filter: query.get("filter") ?? "", at: query.get("at") ?? "" }), [query]);
+    return status === "connecting" && !nodes.length ? null : html`<${Cluster} />`;
+}
+
+function Cluster() {
+    usePlace();
+    const { nodes, generation, status, problem, filter } = useLive();
+    const box = useRef(/** @type {HTMLElement | null} */ (null));
+    const width = useWidth(box);
+    const [resort, setResort] = useState(0);
+    const usual = nodes.length > MANY ? "tiles" : "rows";
+    const layout = chosen("layout", LAYOUTS, usual, true);
+    const sort = chosen("sort", SORTS, "name");
+    const group = chosen("group", GROUPS, "none");
+
+    /* Rows keep their place while live: their order is made when it is asked for and when nodes come or go. */
+    const order = useMemo(() => inOrder(nodes, sort, group), [sort, group, generation, resort]);
+    const now = new Map(nodes.map((n) => [n.id, n]));
+    const lines = layOut(order, now, layout, width);
+
+    return html`<div class="now ${status}">
+        <div class="lead"><${Answer} nodes=${nodes} /><${FilterBox} /></div>
+        ${(nodes.length > 0 || filter) && html`<div class="strip" key="strip">
+            <${Counts} nodes=${nodes} now=${hubNow()} />
+            <div class="controls">
+                ${sort !== "name" && html`<button type="button" title="Rows keep their place while live" onClick=${() => setResort(resort + 1)}>sort again</button>`}
+                <${Choice} name="group" label="group" options=${GROUPS} value=${group} otherwise="none" />
+                <${Choice} name="sort" label="sort" options=${SORTS} value=${sort} otherwise="name" />
+                <${Choice} name="layout" label="as" options=${LAYOUTS} value=${layout} remember />
+            </div>
+        </div>`}
+        <div class="list ${layout}" key="list" ref=${box}>
+            <${Lines} lines=${lines} draw=${(/** @type {any} */ l, /** @type {boolean} */ fixed) => l.what(fixed)} />
+            ${!nodes.length && (status === "live" || status === "past") && (filter ? html`<${NoMatch} />` : html`<${NoNodes} />`)}
+            ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
+        </div>
+        <${Travel} />
+        <${Details} of=${box} />
+    </div>`;
+}

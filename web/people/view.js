@@ -1,0 +1,59 @@
+/* view.js: who holds what now: how many GPUs, how much memory, since when, and what of it is idle. */
+import { useEffect } from "preact/hooks";
+import { Empty, NoMatch, Refused } from "../kit/empty.js";
+import { stateOf } from "../kit/facts.js";
+import { FilterBox } from "../kit/filterbox.js";
+import { bytes, count, exactTime, span, UNKNOWN } from "../kit/format.js";
+import { html } from "../kit/html.js";
+import { hubNow, watch } from "../kit/live.js";
+import { nodeName, peopleOf, tally } from "../kit/model.js";
+import { href, usePlace } from "../kit/router.js";
+import { useLive, useTick } from "../kit/use.js";
+import { Idle, WhoToAsk } from "./asking.js";
+
+/** @typedef {import("../kit/model").Person} Person */
+
+/** One node's GPUs of a person, each a mark. @param {{ place: Person["places"][number] }} props */
+function Place({ place: { node, devices } }) {
+    return html`<span class="held-at">
+        <a href="/node/${encodeURIComponent(node.name)}">${nodeName(node)}</a>
+        ${devices.map(({ d, index }) => html`<a class="dot ${d.state}" href="/gpu/${encodeURIComponent(d.uuid)}" title="${node.name} GPU ${index}: ${d.state}"
+            aria-label="${node.name} GPU ${index}, ${d.state}"><span class="mark">${stateOf.get(d.state)?.mark}</span></a>`)}
+    </span>`;
+}
+
+/** @param {{ p: Person, now: number }} props */
+function Row({ p, now }) {
+    return html`<tr>
+        <th scope="row">${p.name ? html`<a href=${href("/", { filter: `person:"${p.name.replaceAll(/["\\]/g, "")}"` })}>${p.name}</a>` : html`<span class="dim" title="the owner of these processes could not be found out">unknown</span>`}</th>
+        <td class="num">${p.gpus}</td>
+        <td class="num">${p.idle ? html`<span class="held"><span class="mark">${stateOf.get("held")?.mark}</span> ${p.idle}</span>` : ""}</td>
+        <td class="num">${p.mem ? bytes(p.mem) : UNKNOWN}</td>
+        <td class="num" title=${p.since ? exactTime(p.since) : ""}>${p.since ? span(now - p.since) : UNKNOWN}</td>
+        <td class="places">${p.places.map((at) => html`<${Place} place=${at} />`)}</td>
+    </tr>`;
+}
+
+export default function People() {
+    const { query } = usePlace();
+    const { nodes, status, problem, filter } = useLive();
+    useTick();
+    useEffect(() => watch({ filter: query.get("filter") ?? "", at: query.get("at") ?? "" }), [query]);
+    const people = peopleOf(nodes);
+    const known = people.filter((p) => p.name).length;
+    const ready = status === "live" || status === "past";
+    return html`<div class="people ${status}">
+        <div class="lead">
+            <h1>${people.length ? `${known} ${known === 1 ? "person holds" : "people hold"} ${count(people.reduce((n, p) => n + p.gpus, 0), "GPU")}` : "nobody holds a GPU"}</h1>
+            <${FilterBox} />
+        </div>
+        ${people.length > 0 && html`<div class="scroll"><table class="list">
+            <thead><tr><th scope="col">person</th><th scope="col" class="num">GPUs</th><th scope="col" class="num">idle</th><th scope="col" class="num">memory</th>
+                <th scope="col" class="num">for</th><th scope="col">where</th></tr></thead>
+            <tbody>${people.map((p) => html`<${Row} key=${p.name} p=${p} now=${hubNow()} />`)}</tbody>
+        </table></div>`}
+        ${!people.length && ready && (nodes.length || !filter ? html`<${Empty} title="Nobody holds a GPU just now"><p><a href="/">Which are free</a></p><//>` : html`<${NoMatch} />`)}
+        ${!nodes.length && status === "lost" && problem && html`<${Refused} />`}
+    </div>
+    ${status === "live" && nodes.length > 0 && html`<${Idle} /><${WhoToAsk} free=${tally(nodes).by.free ?? 0} />`}`;
+}
