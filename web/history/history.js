@@ -52,14 +52,6 @@ export async function history({ device, names, from, to, points, signal }) {
     return { ...parts[0], series: parts.flatMap((p) => p.series) };
 }
 
-/** Jobs that were on a device, or on a node. Throws a Problem. @param {{ node?: string, device?: string, from: number, to: number, signal?: AbortSignal }} q @returns {Promise<{ jobs: import("../kit/types").Job[], more: boolean }>} */
-export function jobsOn({ node, device, from, to, signal }) {
-    const q = new URLSearchParams({ from: `${Math.floor(from)}`, to: `${Math.ceil(to)}`, limit: "200" });
-    if (device) q.set("device", device);
-    else if (node) q.set("node", node);
-    return ask(`/api/v1/jobs?${q}`, { signal });
-}
-
 /** Who was on a device, or on a node's devices. Throws a Problem. @param {{ node?: string, device?: string, from: number, to: number, signal?: AbortSignal }} q @returns {Promise<{ spans: Span[], more: boolean }>} */
 export function whoWas({ node, device, from, to, signal }) {
     const q = new URLSearchParams({ from: `${Math.floor(from)}`, to: `${Math.ceil(to)}`, by: "user", gap: `${Math.max(60, Math.round((to - from) / 500 / 1000))}` });

@@ -1,7 +1,7 @@
 /* timeline.js: charts over one stretch of time, with their shared cursor, who was there, and what happened. What is live
  * goes on at the right edge. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { JobLanes } from "../jobs/lanes.js";
+import { JobLanes, jobsOn } from "../jobs/lanes.js";
 import { ask } from "../kit/api.js";
 import { Empty } from "../kit/empty.js";
 import { metrics } from "../kit/facts.js";
@@ -11,7 +11,7 @@ import { setQuery, usePlace } from "../kit/router.js";
 import { useTick } from "../kit/use.js";
 import { Chart } from "./chart.js";
 import { Events } from "./events.js";
-import { history, jobsOn, stretch, whoWas } from "./history.js";
+import { history, stretch, whoWas } from "./history.js";
 import { Lanes } from "./lanes.js";
 import { title } from "./pick.js";
 import { Range } from "./range.js";

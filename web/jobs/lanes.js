@@ -1,10 +1,19 @@
 /* lanes.js: jobs that were on it (Dask, Slurm, W&B, muster record): a lane each under the charts, on the same axis; its parts, dags for one, below the bar. */
+import { ask } from "../kit/api.js";
 import { exactTime, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 
 /** @typedef {import("../kit/types").Job} Job */
 
 const LANES = 12; /* the newest; the rest is a number */
+
+/** Jobs that were on a device, or on a node. Throws a Problem. @param {{ node?: string, device?: string, from: number, to: number, signal?: AbortSignal }} q @returns {Promise<{ jobs: Job[], more: boolean }>} */
+export function jobsOn({ node, device, from, to, signal }) {
+    const q = new URLSearchParams({ from: `${Math.floor(from)}`, to: `${Math.ceil(to)}`, limit: "200" });
+    if (device) q.set("device", device);
+    else if (node) q.set("node", node);
+    return ask(`/api/v1/jobs?${q}`, { signal });
+}
 
 /** @param {Job} j */
 const words = (j) =>

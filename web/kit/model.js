@@ -104,31 +104,3 @@ export function tally(nodes) {
     where.sort((a, b) => b.free - a.free);
     return { devices, by, where };
 }
-
-/**
- * @typedef {{ name: string, gpus: number, idle: number, mem: number, since: number | undefined,
- *   places: { node: Node, devices: { d: Device, index: string }[] }[] }} Person
- */
-
-/** Who is on which devices: most GPUs first; "" is whoever could not be found out. @param {Node[]} nodes @returns {Person[]} */
-export function peopleOf(nodes) {
-    /** @type {Map<string, Person>} */
-    const people = new Map();
-    for (const node of nodes)
-        for (const d of devicesOf(node)) {
-            if (!isFresh(d)) continue;
-            for (const u of usersOf(d)) {
-                if (u.nobody) continue;
-                const name = u.user === "?" ? "" : u.user;
-                const p = people.get(name) ?? { name, gpus: 0, idle: 0, mem: 0, since: undefined, places: [] };
-                people.set(name, p);
-                if (p.places.at(-1)?.node !== node) p.places.push({ node, devices: [] });
-                p.places.at(-1)?.devices.push({ d, index: indexOf(d) });
-                p.gpus++;
-                p.mem += u.mem;
-                if (d.state === "held") p.idle++;
-                if (Number.isFinite(u.start)) p.since = Math.min(p.since ?? Infinity, u.start);
-            }
-        }
-    return [...people.values()].sort((a, b) => b.gpus - a.gpus || (a.name < b.name ? -1 : 1));
-}

@@ -7,7 +7,6 @@ import { html } from "../kit/html.js";
 import { hubNow, live } from "../kit/live.js";
 import { indexOf, isFresh, modelName, nodeName, usersOf } from "../kit/model.js";
 import { useLive, useTick, useWindow } from "../kit/use.js";
-import { viewFor } from "../views.js";
 import { deviceSentence } from "./words.js";
 
 /** @typedef {import("../kit/types").Node} Node */
@@ -173,6 +172,6 @@ export function Details({ of }) {
     };
     return html`<div class="details" ref=${panel} role="status" onPointerEnter=${stay} onPointerLeave=${leave}>
         <${DeviceFacts} n=${found.n} d=${found.d} />
-        <p class="more">${viewFor(page) && html`<a href=${page}>history of this GPU</a>`} <button type="button" class="close" onClick=${() => setOpen(null)}>close</button></p>
+        <p class="more"><a href=${page}>history of this GPU</a> <button type="button" class="close" onClick=${() => setOpen(null)}>close</button></p>
     </div>`;
 }
