@@ -1,4 +1,4 @@
-/* app.js: the frame around every view: name, navigation, the state of the line, the switch between light and dark. */
+/* app.js: the frame around every view: the name, the navigation, who we are, the switch between light and dark; and the view that the URL names. */
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useSession } from "./access/session.js";
 import { AlertCount } from "./alert/count.js";

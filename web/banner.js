@@ -1,4 +1,4 @@
-/* banner.js: what must not be missed: a demo, what the hub says of itself (a full disk), and a line that broke. */
+/* banner.js: the lines over a view that nobody should miss: this is a demo, what the hub says of itself (its disk is full), the connection is lost. */
 import { exactTime, span } from "./kit/format.js";
 import { html } from "./kit/html.js";
 import { useLive, useTick } from "./kit/use.js";

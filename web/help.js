@@ -1,4 +1,4 @@
-/* help.js: the keys, and what the marks mean. */
+/* help.js: the help that "?" opens: the keys, and what the marks of the states mean. */
 import { useEffect, useRef } from "preact/hooks";
 import { facts, states } from "./kit/facts.js";
 import { html } from "./kit/html.js";

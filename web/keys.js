@@ -1,4 +1,4 @@
-/* keys.js: keys that work everywhere, and arrows from cell to cell. */
+/* keys.js: keys that work in every view, and arrows that go from GPU to GPU. */
 import { go } from "./kit/router.js";
 import { navigation } from "./views.js";
 

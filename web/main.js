@@ -1,4 +1,4 @@
-/* main.js: where it starts. The view one most often comes for is loaded with the frame. */
+/* main.js: the page starts here. The view Now is loaded with the frame, because most people come for it; the others when they are opened. */
 import { render } from "preact";
 import { App, provide } from "./app.js";
 import { html } from "./kit/html.js";

@@ -1,4 +1,4 @@
-/* session.js: whom the hub takes us for. What one may not do is not offered; the hub refuses it all the same. */
+/* session.js: whom the hub takes us for, logging in and out. What one may not do is not offered; the hub refuses it all the same. */
 import { ask, send } from "../kit/api.js";
 import { watchAgain } from "../kit/live.js";
 import { useNews } from "../kit/use.js";

@@ -1,4 +1,4 @@
-/* view_login.js: a token, or a link that works once, becomes a session; the page itself never keeps either. */
+/* view_login.js: the view /login: a token, or a link that works once, becomes a session. The page itself keeps neither. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../kit/html.js";
 import { go, place } from "../kit/router.js";

@@ -1,4 +1,4 @@
-/* alerts.js: what is wrong, and silences; asked for every ten seconds while something shows it: the number in the header, the view. */
+/* alerts.js: alerts and silences, asked of the hub every ten seconds while something on the screen shows them: the view, the number in the navigation. */
 import { useEffect } from "preact/hooks";
 import { ask, send } from "../kit/api.js";
 import { useNews } from "../kit/use.js";

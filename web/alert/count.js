@@ -1,4 +1,4 @@
-/* count.js: how much fires that nobody silenced, beside the word in the navigation; nothing when nothing does. */
+/* count.js: the number beside "Alerts" in the navigation: how many fire and are not silenced; nothing when none do. */
 import { html } from "../kit/html.js";
 import { useLive } from "../kit/use.js";
 import { useAlerts } from "./alerts.js";

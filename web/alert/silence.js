@@ -1,4 +1,4 @@
-/* silence.js: the form that silences alerts. What the hub refuses stays in the form beside the hub's sentence. */
+/* silence.js: the form that silences alerts. What the hub refuses stays in the form, beside the hub's sentence. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../kit/html.js";
 import { silence } from "./alerts.js";

@@ -1,4 +1,4 @@
-/* view.js: what is wrong now, the worst first, with what to do; silences; on request what was wrong within the week. */
+/* view.js: the view /alerts: what is wrong now, the worst first, with what to do; silences; who is told; on request what was wrong within the week. */
 import { useEffect, useState } from "preact/hooks";
 import { useSession } from "../access/session.js";
 import { Empty } from "../kit/empty.js";

@@ -1,4 +1,4 @@
-/* book.js: the way to the form that books; the form itself comes when it is first asked for. */
+/* book.js: opens the form that books. The form is loaded when it is first asked for. */
 
 /** @param {import("../kit/types").Draft} draft */
 export function book(draft) {

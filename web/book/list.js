@@ -1,4 +1,4 @@
-/* list.js: the bookings of the time shown as a list: what the calendar has, for those who would rather read. */
+/* list.js: the bookings of the days shown as a list: the same as the calendar, for those who would rather read. */
 import { exactTime, moment, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";

@@ -1,4 +1,4 @@
-/* view.js: who has which GPU when: a calendar with GPUs as rows, beside what they were really used for. */
+/* view.js: the view /bookings: who has which GPU when, as a calendar with GPUs as rows, and under each booking who was really on the GPU. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { whoWas } from "../history/history.js";
 import { Choice, chosen } from "../kit/choice.js";

@@ -1,4 +1,4 @@
-/* events.js: what happened, newest first, in words. */
+/* events.js: a list of events in words, newest first. */
 import { exactTime, time } from "../kit/format.js";
 import { html } from "../kit/html.js";
 

@@ -1,4 +1,4 @@
-/* history.js: columns of numbers for charts, and the stretches of time one asks for. */
+/* history.js: questions about the past: columns of numbers for charts, who was on a GPU; and which stretch of time the URL names. */
 import { ask } from "../kit/api.js";
 import { metrics } from "../kit/facts.js";
 import { hubNow } from "../kit/live.js";

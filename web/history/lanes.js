@@ -1,4 +1,4 @@
-/* lanes.js: who was on it: a lane per person under the charts, on the same axis. */
+/* lanes.js: who was on it: a lane for each person, under the charts and on their time axis. */
 import { bytes, exactTime, span } from "../kit/format.js";
 import { html } from "../kit/html.js";
 

@@ -1,4 +1,4 @@
-/* pick.js: which metrics are drawn: any that the facts know, kept in the URL. */
+/* pick.js: the list one picks metrics from that are drawn. It offers what the hub knows; the choice stands in the URL. */
 import { facts } from "../kit/facts.js";
 import { html } from "../kit/html.js";
 import { setQuery } from "../kit/router.js";

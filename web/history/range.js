@@ -1,4 +1,4 @@
-/* range.js: how far back the charts go. */
+/* range.js: the buttons that say how far back the charts go. */
 import { exactTime } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { setQuery } from "../kit/router.js";

@@ -1,4 +1,4 @@
-/* view_events.js: what happened in the whole cluster, newest first. */
+/* view_events.js: the view /events: what happened in the whole cluster, newest first. */
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
 import { Empty } from "../kit/empty.js";

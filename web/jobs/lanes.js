@@ -1,4 +1,4 @@
-/* lanes.js: jobs that were on it (Dask, Slurm, W&B, muster record): a lane each under the charts, on the same axis; its parts, dags for one, below the bar. */
+/* lanes.js: jobs that were on a GPU or a node (Dask, Slurm, W&B, muster record): a lane for each under the charts and on their time axis; the parts of a job, as dags, below its bar. */
 import { ask } from "../kit/api.js";
 import { exactTime, span } from "../kit/format.js";
 import { html } from "../kit/html.js";

@@ -1,4 +1,4 @@
-/* api.js: asking the hub. An answer that is no answer becomes a Problem with a sentence for people. */
+/* api.js: questions to the hub. Where it refuses, or does not answer, a Problem is thrown: a sentence for people. */
 
 /** @typedef {import("./types").Problem} Problem */
 

@@ -1,4 +1,4 @@
-/* choice.js: one of a few, kept in the URL and, where it is a matter of taste, remembered too. */
+/* choice.js: a choice of one out of a few. It stands in the URL and, where it is a matter of taste, this browser remembers it. */
 import { html } from "./html.js";
 import { pref, setPref } from "./prefs.js";
 import { place, setQuery } from "./router.js";

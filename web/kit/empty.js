@@ -1,4 +1,4 @@
-/* empty.js: when there is nothing to show: why, and what to do about it. */
+/* empty.js: what is shown where there is nothing to show: why that is so, and what to do about it. */
 import { html } from "./html.js";
 import { live } from "./live.js";
 import { href, place } from "./router.js";

@@ -1,4 +1,4 @@
-/* filterbox.js: the hub's filter language, asked of the hub while one types; an error is marked where it is. */
+/* filterbox.js: the box for a filter. The hub reads it while one types, and where it has an error the box marks it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { setQuery, usePlace } from "./router.js";

@@ -1,4 +1,4 @@
-/* prefs.js: what this browser remembers. It does not matter when it cannot: private windows, full disks. */
+/* prefs.js: what this browser remembers, the theme for one. Where it cannot (private windows, full disks) the page works all the same. */
 
 /** @param {string} name @param {string} otherwise */
 export function pref(name, otherwise) {

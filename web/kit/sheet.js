@@ -1,4 +1,4 @@
-/* sheet.js: style sheets that come with what needs them, so that the first paint does not wait for them. */
+/* sheet.js: loads a style sheet with the view that needs it, so that the first paint does not wait for it. */
 
 /** @type {Map<string, Promise<void>>} */
 const sheets = new Map();

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { live, onChange } from "./live.js";
 
-/** A new rendering at each news while this is on the screen. @param {(tell: () => void) => () => void} on gives the end of it */
+/** Renders again at each news while this is on the screen: of the store, the URL, the session. @param {(tell: () => void) => () => void} on subscribes, and gives what ends that */
 export function useNews(on) {
     const [, again] = useState({});
     useEffect(() => {

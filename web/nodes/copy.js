@@ -1,4 +1,4 @@
-/* copy.js: a line to paste elsewhere, and a button that copies it. Without the browser's leave it can be selected. */
+/* copy.js: a line to paste elsewhere, with a button that copies it. Where the browser does not allow that, the line can be selected. */
 import { useState } from "preact/hooks";
 import { html } from "../kit/html.js";
 

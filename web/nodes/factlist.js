@@ -1,4 +1,4 @@
-/* factlist.js: names and values, one under the other; what is not known is left out. */
+/* factlist.js: a list of names and values; what is not known is left out. */
 import { html } from "../kit/html.js";
 
 /** @param {{ rows: [string, unknown][], label: string }} props */

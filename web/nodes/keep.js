@@ -1,4 +1,4 @@
-/* keep.js: what an admin does to a node from its own view, where there is something to do. */
+/* keep.js: what an admin may do to a node in its view: delete one that never sent a sample, join one with the silent node whose GPUs it has. */
 import { useState } from "preact/hooks";
 import { useSession } from "../access/session.js";
 import { send } from "../kit/api.js";

@@ -1,4 +1,4 @@
-/* processes.js: the processes on a device or on a node's devices now. */
+/* processes.js: a table of the processes that are on a GPU, or on a node's GPUs, now. */
 import { bytes, exactTime, percent, span, UNKNOWN } from "../kit/format.js";
 import { html } from "../kit/html.js";
 import { hubNow } from "../kit/live.js";

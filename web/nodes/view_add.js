@@ -1,4 +1,4 @@
-/* view_add.js: a node is added with one line to paste, and appears here as soon as it reports. */
+/* view_add.js: the view /add: one line to paste on a machine, which then appears here as soon as it reports. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "../access/session.js";
 import { send } from "../kit/api.js";

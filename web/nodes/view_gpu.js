@@ -1,4 +1,4 @@
-/* view_gpu.js: one GPU: its state in a sentence, its facts, its past as charts, who was on it, what happened. */
+/* view_gpu.js: the view /gpu/: one GPU: its state in a sentence, its facts, its past as charts, who was on it, what happened. */
 import { useEffect } from "preact/hooks";
 import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";

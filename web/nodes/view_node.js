@@ -1,4 +1,4 @@
-/* view_node.js: one machine: its GPUs now, its past as charts with a line per GPU, who was on them, its facts, its events. */
+/* view_node.js: the view /node/: one machine: its GPUs now, its past as charts with a line per GPU, who was on them, its facts, its events. */
 import { useEffect, useRef } from "preact/hooks";
 import { Pick } from "../history/pick.js";
 import { Timeline } from "../history/timeline.js";

@@ -1,4 +1,4 @@
-/* answer.js: which GPU can I use now, in words, and the counts behind it. */
+/* answer.js: the answer to "which GPU can I use now" in words, and the counts behind it. */
 import { states } from "../kit/facts.js";
 import { count } from "../kit/format.js";
 import { html } from "../kit/html.js";

@@ -1,4 +1,4 @@
-/* details.js: what hovering, focusing or tapping a GPU tells: who is on it since when with how much, how warm, how old. */
+/* details.js: what a GPU tells when one hovers over it, focuses or taps it: who is on it since when and with how much memory, how warm it is, how old that is. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { book } from "../book/book.js";
 import { stateOf } from "../kit/facts.js";

@@ -1,4 +1,4 @@
-/* host.js: how a machine itself does: RAM, CPU and disks as shares, and GPU Monitor's limits of when that is much. */
+/* host.js: how the machine around the GPUs does: shares of RAM, CPU and disks, and from which share on that is much (the limits of GPU Monitor). */
 import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
 

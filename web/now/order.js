@@ -1,4 +1,4 @@
-/* order.js: in which order nodes stand, and under which headings. */
+/* order.js: the order in which nodes stand, and the headings they stand under. */
 import { devicesOf, fullness, modelOf } from "../kit/model.js";
 
 /** @typedef {import("../kit/types").Node} Node */

@@ -1,4 +1,4 @@
-/* print.js: on paper a plain table of every GPU, whatever the window shows of them. */
+/* print.js: what is printed: a plain table of every GPU, whatever the window shows of them. */
 import { render } from "preact";
 import { facts } from "../kit/facts.js";
 import { exactTime, metric, UNKNOWN } from "../kit/format.js";

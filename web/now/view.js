@@ -1,4 +1,4 @@
-/* view.js: which GPU can I use now. The answer in words, the counts, then every node with its GPUs. */
+/* view.js: the view /: which GPU can I use now. The answer in words, the counts, then every node with its GPUs. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Travel } from "../history/travel.js";
 import { Choice, chosen } from "../kit/choice.js";

@@ -1,4 +1,4 @@
-/* asking.js: who to ask for a GPU: what each person holds and has booked, and held of late; and GPUs that are held without work. */
+/* asking.js: who to ask for a GPU: what each person holds, has booked and held lately; and the GPUs that are held without work. */
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../kit/api.js";
 import { Choice, chosen } from "../kit/choice.js";

@@ -1,4 +1,4 @@
-/* view.js: who holds what now: how many GPUs, how much memory, since when, and what of it is idle. */
+/* view.js: the view /people: who holds what now: how many GPUs, how much memory, since when, and what of it is idle. */
 import { useEffect } from "preact/hooks";
 import { Empty, NoMatch, Refused } from "../kit/empty.js";
 import { stateOf } from "../kit/facts.js";

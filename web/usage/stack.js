@@ -1,4 +1,4 @@
-/* stack.js: bars side by side, each a period, made of parts: who had how much of it. */
+/* stack.js: a chart of stacked bars: a bar is a period, its parts are who had how much of it. */
 import { html } from "../kit/html.js";
 
 /** @typedef {{ name: string, colour: string, v: number[] }} Part one value per bar */

@@ -1,4 +1,4 @@
-/* usage.js: what the hub has counted, asked for by person, team, node and so on; how its columns are called and written. */
+/* usage.js: questions about what the hub has counted, by person, team, node and so on; the titles, units and digits of its columns. */
 import { UNKNOWN } from "../kit/format.js";
 
 /** @typedef {import("../kit/types").UsageRow} UsageRow */

@@ -1,4 +1,4 @@
-/* view.js: who used how much: a table, the same over time as a chart, and each row broken down further. */
+/* view.js: the view /usage: who used how much, as a table and over time as a chart; each row can be broken down further. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { placesOf } from "../book/bookings.js";
 import { ask } from "../kit/api.js";
