@@ -10,16 +10,11 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "hub/hub.h"
-#include "hub/server.h"
 #include "now/live.h"
-#include "temp_store.h"
+#include "whole_hub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SECRET_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 static struct hub *hub;
-static char *dir;
 
 static const struct {
     const char *text;
@@ -43,25 +37,10 @@ static const struct {
              {"mst_eeeeeeee_" SECRET_B, ROLE_ENROLL},
              {"mst_yyyyyyyy_" SECRET_B, ROLE_RELAY}};
 
-static int find_token(void *unused, const char *id, struct token *ret)
-{
-    (void)unused;
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        struct token t = {.role = known[i].role};
-        if (!token_split(str_of(known[i].text), t.id, t.hash) || strcmp(t.id, id) != 0)
-            continue;
-        snprintf(t.person, sizeof(t.person), "kim");
-        *ret = t;
-        return 1;
-    }
-    return 0;
-}
-
 static void end(void)
 {
-    hub_close(hub);
+    whole_hub_close(hub);
     hub = NULL;
-    dir_free(dir);
 }
 
 static void put_node(void)
@@ -75,30 +54,10 @@ static void put_node(void)
 
 static void start(void)
 {
-    struct hub_conf conf = {0};
-    struct err err = {0};
-    static char *proxies[] = {"10.0.0.1"};
-    dir = dir_new_quick();
-    opt_defaults(hub_opts, &conf);
-    free(conf.data);
-    free(conf.listen.v[0]);
-    conf.data = mem_str(dir);
-    conf.listen.v[0] = mem_str("127.0.0.1:0");
-    conf.read = READ_OPEN;
-    conf.commit = 10;
-    conf.max_nodes = 100;
-    conf.bookings_auth = BOOK_OPEN;
-    conf.log_level = LOG_ERROR;
-    conf.vesta_token = mem_str("t");
-    conf.proxy_from.v = mem_alloc(sizeof(char *));
-    conf.proxy_from.v[0] = mem_str(proxies[0]);
-    conf.proxy_from.n = 1;
-    if (hub_open(&hub, &conf, &err) < 0) {
-        fprintf(stderr, "%s\n", err.msg);
-        abort();
-    }
-    log_set_level(LOG_ERROR);
-    hub->api.find_token = find_token;
+    hub = whole_hub_open(
+        "{read: open, max_nodes: 100, bookings: {auth: open}, vesta_token: t, proxy: {from: [10.0.0.1]}}");
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        whole_hub_token(hub, known[i].text, known[i].role, "kim", false);
     put_node();
     atexit(end);
 }

@@ -13,13 +13,10 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "hub/easel.h"
-#include "hub/hub.h"
-#include "hub/server.h"
 #include "now/live.h"
 #include "now/streams.h"
-#include "store_dir.h"
+#include "whole_hub.h"
 
 #define CROWD     8
 #define EACH      (512u << 10)
@@ -30,18 +27,13 @@
 #define TURNS_MAX 200000 /* of a route: a worker may be slow, and then most turns have nothing to do */
 
 static struct hub *hub;
-static char *dir;
 static char tokens[ROLE_COUNT][64];
 
 static void put_token(enum role role)
 {
     struct token t;
-    struct store_token st = {.created_ms = 1};
     token_new(&t, tokens[role]);
-    mem_copy_str(st.id, sizeof(st.id), t.id);
-    mem_copy_str(st.role, sizeof(st.role), role_words[role]);
-    memcpy(st.hash, t.hash, sizeof(st.hash));
-    assert_int_equal(store_token_put(hub->store, &st, NULL), 0);
+    whole_hub_token(hub, tokens[role], role, "", false);
 }
 
 static void put_node(int i)
@@ -64,22 +56,8 @@ static void put_node(int i)
 
 static int setup(void **unused)
 {
-    struct hub_conf conf = {0};
-    struct err err = {0};
     (void)unused;
-    log_set_level(LOG_ERROR);
-    dir = dir_new_quick();
-    opt_defaults(hub_opts, &conf);
-    free(conf.data);
-    conf.data = mem_str(dir);
-    assert_int_equal(conf.listen.n, 1);
-    free(conf.listen.v[0]);
-    conf.listen.v[0] = mem_str("127.0.0.1:0"); /* nobody comes but us, and not there */
-    conf.read = READ_OPEN;
-    conf.commit = 10;
-    conf.log_level = LOG_ERROR;
-    if (hub_open(&hub, &conf, &err) < 0)
-        fail_msg("%s", err.msg);
+    hub = whole_hub_open("read: open\n");
     put_token(ROLE_ADMIN);
     put_token(ROLE_AGENT);
     put_token(ROLE_RELAY);
@@ -91,8 +69,7 @@ static int setup(void **unused)
 static int teardown(void **unused)
 {
     (void)unused;
-    hub_close(hub);
-    dir_free(dir);
+    whole_hub_close(hub);
     return 0;
 }
 

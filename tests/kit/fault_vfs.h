@@ -161,7 +161,7 @@ static void fault_deleted(const char *path, bool synced)
  * Everything is closed: make the files what a random half of the unsynced changes leaves of them. A write may be torn:
  * then some of its sectors reached the disk and the rest did not.
  */
-static void fault_power_returns(uint64_t seed)
+static inline void fault_power_returns(uint64_t seed)
 {
     struct prng g = {seed};
 
@@ -204,7 +204,7 @@ static void fault_arm(enum fault_mode mode, long at)
     pthread_mutex_unlock(&fault.lock);
 }
 
-static bool fault_was_hit(void)
+static inline bool fault_was_hit(void)
 {
     pthread_mutex_lock(&fault.lock);
     bool hit = fault.hit;

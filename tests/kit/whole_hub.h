@@ -1,0 +1,58 @@
+/*
+ * whole_hub.h: a hub with everything that belongs to it, for a test or a fuzz target: its store is in a folder of its
+ * own, the test turns its loop, and nobody reaches it over the network.
+ */
+#ifndef TESTS_KIT_WHOLE_HUB_H
+#define TESTS_KIT_WHOLE_HUB_H
+
+#include "base/log.h"
+#include "hub/hub.h"
+#include "hub/server.h"
+#include "temp_store.h"
+
+/* settings: lines of muster.yaml; "": none. Whatever goes wrong ends the test program. */
+static inline struct hub *whole_hub_open(const char *settings)
+{
+    const struct opt *listen = opt_find(hub_opts, STR("listen"));
+    struct hub_conf conf = {0};
+    struct err err = {0};
+    struct hub *h = NULL;
+    opt_defaults(hub_opts, &conf);
+    int r = opt_yaml(hub_opts, &conf, str_of(settings), "settings", &err);
+    opt_clear(listen, &conf);
+    if (r == 0)
+        r = opt_set(listen, &conf, STR("127.0.0.1:0"), &err);
+    free(conf.data);
+    conf.data = dir_new_quick();
+    conf.commit = 10;
+    conf.log_level = LOG_ERROR;
+    if (r == 0)
+        r = hub_open(&h, &conf, &err);
+    if (r < 0) {
+        fprintf(stderr, "no hub: %s\n", err.msg);
+        abort();
+    }
+    log_set_level(LOG_ERROR);
+    return h;
+}
+
+static inline void whole_hub_close(struct hub *h)
+{
+    char *folder = mem_str(h->data);
+    hub_close(h);
+    dir_free(folder);
+}
+
+/* The token of this text is known from now on; as it is put again it changes within a second of the hub's clock. */
+static inline void whole_hub_token(struct hub *h, const char *text, enum role role, const char *person, bool revoked)
+{
+    struct store_token st = {.created_ms = 1, .revoked_ms = revoked};
+    if (!token_split(str_of(text), st.id, st.hash))
+        abort();
+    mem_copy_str(st.role, sizeof(st.role), role_words[role]);
+    mem_copy_str(st.person, sizeof(st.person), person);
+    if (store_token_put(h->store, &st, NULL) < 0)
+        abort();
+}
+
+#endif
