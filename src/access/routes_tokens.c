@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "history/history.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 
 struct token_job {
     struct past_ask ask; /* first */
@@ -117,5 +118,5 @@ enum reply_how post_tokens(struct api *a, struct request *rq, struct reply *rp)
     own_url(rq, job->url);
     if (a->pin)
         snprintf(job->pin, sizeof(job->pin), "-k --pinnedpubkey %s ", a->pin);
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/view.h"
 #include "usage/routes.h"
 
@@ -196,7 +197,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
                                                                  .from_ms = until_ms - span_ms,
                                                                  .to_ms = until_ms});
     a->replaying = true;
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }
 
 enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)

@@ -14,6 +14,7 @@
 #include "book/use.h"
 #include "format/render.h"
 #include "history/history.h"
+#include "hub/hub.h"
 
 #define ROWS_BYTES  (64u << 20)
 #define ICS_BACK_MS (30 * 86400000ll)
@@ -379,7 +380,7 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
     l->node = mem_strn(node.p, node.len);
     me_of(a, rq, l->me);
     if (l->from_ms < rq->now_ms)
-        return a->ask_then(a->hub, rq, rp, &l->ask, list_settle);
+        return ask_then(a->hub, rq, rp, &l->ask, list_settle);
     size_t n;
     const struct booking *const *v = book_all(a->book, &n);
     list_give(l, a, v, n, rp);

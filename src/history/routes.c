@@ -6,6 +6,7 @@
 #include "format/render.h"
 #include "history/history.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/filter.h"
 #include "now/view.h"
 
@@ -151,5 +152,5 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
                                 .format = (enum format)as,
                                 .zone = a->zone};
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }

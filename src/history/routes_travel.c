@@ -6,6 +6,7 @@
 #include "format/render.h"
 #include "history/travel.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/filter.h"
 #include "now/view.h"
 #include "people/roll.h"
@@ -114,7 +115,7 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     job->view.n = 0;
     job->view.nodes = NULL;
     job->view.version = 0;
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }
 
 /* ---- vesta's fetch_num ---- */
@@ -197,5 +198,5 @@ enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *
         h->status = vesta_status(v->nodes[i]);
         h->shown = rq->tail.len > 0 || strcmp(h->status, "running") == 0;
     }
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }

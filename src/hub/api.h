@@ -24,6 +24,7 @@ struct people;
 struct trend;
 struct usage_now;
 struct filter;
+struct hub;
 struct node_now;
 struct live;
 struct past_source;
@@ -171,16 +172,9 @@ struct api {
     void (*once_make)(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
     int (*once_take)(void *hub, struct str text, int64_t now_ms, struct token *ret);
     int64_t watched_ms; /* when somebody last looked at the state */
-    void *hub;
+    struct hub *hub;
     int (*find_token)(void *hub, const char *id, struct token *ret); /* 1, 0 or -errno */
     enum reply_how (*take_batches)(void *hub, struct request *rq, struct reply *rp);
-    enum reply_how (*stream)(void *hub, struct request *rq, struct reply *rp);
-    /* Takes k in any case. ETag, If-None-Match and gzip of the answer are the hub's business. */
-    enum reply_how (*ask)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
-    /* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
-    enum reply_how (*ask_then)(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
-                               void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
-    enum reply_how (*draw)(void *hub, struct request *rq, struct reply *rp, struct drawing *d); /* takes d; or NULL */
     /* vesta senders */
     const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
     int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
@@ -238,9 +232,6 @@ struct api {
     size_t (*usage_recount)(void *hub);
     const struct trend *(*trend)(void *hub);   /* who used how much lately */
     void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
-    bool (*ready)(void *hub,
-                  char why[NOTICE_MAX]); /* why: also where batches can be stored but something else is wrong */
-    void (*self_metrics)(void *hub, struct buf *out, bool openmetrics); /* the hub's own; may be NULL */
 };
 
 struct route {

@@ -163,10 +163,9 @@ static void reader_gone(void *arg)
     job_cancel(arg);
 }
 
-enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
+enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k,
                         void (*settle)(struct past_ask *k, struct api *a, struct reply *rp))
 {
-    struct hub *h = hub;
     struct question *q = mem_zero(1, sizeof(*q));
     struct str if_none = rq->header(rq, "If-None-Match");
 
@@ -184,9 +183,9 @@ enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct 
     return REPLY_LATER;
 }
 
-enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k)
+enum reply_how ask_later(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k)
 {
-    return ask_then(hub, rq, rp, k, NULL);
+    return ask_then(h, rq, rp, k, NULL);
 }
 
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg)

@@ -204,9 +204,9 @@ void easel_leave(struct viewer *v)
         v->gone = true;
 }
 
-enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d)
+enum reply_how easel_draw(struct hub *h, struct request *rq, struct reply *rp, struct drawing *d)
 {
-    struct easel *e = ((struct hub *)hub)->easel;
+    struct easel *e = h->easel;
     struct sheet **at = &e->head, *s = NULL;
 
     for (; *at; at = &(*at)->next)

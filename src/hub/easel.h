@@ -19,7 +19,7 @@ struct easel;
 struct easel *easel_new(struct hub *h);
 void easel_free(struct easel *e); /* whoever waits is told that the hub ends; accepts NULL */
 /* Takes d. rp: what goes with the answer (type, ETag, …). */
-enum reply_how easel_draw(void *hub, struct request *rq, struct reply *rp, struct drawing *d);
+enum reply_how easel_draw(struct hub *h, struct request *rq, struct reply *rp, struct drawing *d);
 /* For the hub itself, which counts elsewhere who may ask: there is always room. done gets what was drawn, and takes a
  * reference if it keeps it; NULL: it could not be drawn. peer: in whose turn. Takes d. What is returned is good until
  * done is called. */

@@ -18,8 +18,10 @@ struct view;
 enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *rp,
                                const struct view *v); /* vesta's with fetch_num above 1 */
 #define FETCH_MAX 500
-/* records.c: nodes, events, health */
-handler get_nodes, patch_node, delete_node, post_node_join, get_events, get_healthz, get_readyz, get_favicon;
+/* nodes/routes.c: nodes and their administration, events */
+handler get_nodes, patch_node, delete_node, post_node_join, get_events;
+/* health.c */
+handler get_healthz, get_readyz, get_favicon;
 /* sessions.c: logging in and out */
 handler post_login, post_logout, post_once;
 /* jobs.c, routes_put.c: labelled spans */

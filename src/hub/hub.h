@@ -83,6 +83,10 @@ bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 /* Something happened: stored, and looked at by the rules of alerts. node "": of none; device NULL: the node's. */
 void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e);
 
+/* ---- server.c ---- */
+/* Can batches be stored? why: also where they can but something else is wrong; "": all is well. */
+bool hub_ready(struct hub *h, char why[NOTICE_MAX]);
+
 /* ---- now.c ---- */
 extern const struct feature now_feature;
 
@@ -124,8 +128,10 @@ int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
 void registry_on_event(void *hub, const struct node_now *n, const struct node_event *e); /* live's */
 
 /* ---- ask.c ---- */
-enum reply_how ask_later(void *hub, struct request *rq, struct reply *rp, struct past_ask *k);
-enum reply_how ask_then(void *hub, struct request *rq, struct reply *rp, struct past_ask *k,
+/* Takes k in any case. ETag, If-None-Match and gzip of the answer are its business. */
+enum reply_how ask_later(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k);
+/* The same for one whose last part needs live: settle makes the answer on the loop, unless run did. */
+enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k,
                         void (*settle)(struct past_ask *k, struct api *a, struct reply *rp));
 /* The hub's own question: then is told how it went, on the loop, before k's end. -EAGAIN: too much is asked at once; k
  * is the caller's still. */

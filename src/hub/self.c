@@ -67,9 +67,8 @@ void self_notice(struct hub *h, char out[NOTICE_MAX])
     add_aside(h, out);
 }
 
-void self_metrics(void *hub, struct buf *out, bool openmetrics)
+void self_metrics(struct hub *h, struct buf *out, bool openmetrics)
 {
-    struct hub *h = hub;
     struct store_stat st;
     struct httpd_stat hs;
     store_stat(h->store, &st);

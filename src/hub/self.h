@@ -7,6 +7,6 @@
 /* What every screen should say of the hub; empty when all is well. */
 void self_notice(struct hub *h, char out[NOTICE_MAX]);
 void self_say(struct hub *h); /* to the log and to screens what is new of it */
-void self_metrics(void *hub, struct buf *out, bool openmetrics);
+void self_metrics(struct hub *h, struct buf *out, bool openmetrics);
 
 #endif

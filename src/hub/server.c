@@ -79,19 +79,13 @@ static int find_token(void *hub, const char *id, struct token *ret)
     return tokens_find(((struct hub *)hub)->tokens, id, ret);
 }
 
-static enum reply_how open_stream(void *hub, struct request *rq, struct reply *rp)
-{
-    return streams_open(((struct hub *)hub)->streams, rq, rp);
-}
-
 static void wandb_json(void *hub, struct buf *out)
 {
     wandb_desk_json(((struct hub *)hub)->wandb, out);
 }
 
-static bool ready(void *hub, char why[NOTICE_MAX])
+bool hub_ready(struct hub *h, char why[NOTICE_MAX])
 {
-    struct hub *h = hub;
     struct store_stat st;
     char notice[NOTICE_MAX];
     store_stat(h->store, &st);
@@ -442,10 +436,6 @@ static void make_api(struct server *s)
         .once_make = hub_once_make,
         .once_take = hub_once_take,
         .take_batches = ingest_post,
-        .stream = open_stream,
-        .ask = ask_later,
-        .ask_then = ask_then,
-        .draw = easel_draw,
         .vesta_register = vesta_register,
         .vesta_update = vesta_update,
         .vesta_notify = vesta_notify,
@@ -478,8 +468,6 @@ static void make_api(struct server *s)
         .usage_recount = hub_usage_recount,
         .trend = hub_trend,
         .wandb = wandb_json,
-        .ready = ready,
-        .self_metrics = self_metrics,
     };
 }
 

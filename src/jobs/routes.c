@@ -10,6 +10,7 @@
 #include "format/render.h"
 #include "history/history.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/filter.h"
 #include "now/view.h"
 
@@ -332,5 +333,5 @@ enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
         l->what.node = l->texts[0] = mem_str(n->key);
     }
     l->what.limit = filter ? JOBS_LOOK : l->limit + 1;
-    return a->ask_then(a->hub, rq, rp, &l->ask, list_settle);
+    return ask_then(a->hub, rq, rp, &l->ask, list_settle);
 }

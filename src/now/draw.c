@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "format/render.h"
+#include "hub/self.h"
 #include "now/view.h"
 
 #define DRAW_MAX (512u << 20)
@@ -106,8 +107,8 @@ static bool metrics_step(struct drawing *d, struct api *a, size_t bytes)
     const struct node_now *n;
     bool twin;
 
-    if (!p->begun && a->self_metrics) /* first: OpenMetrics ends with # EOF */
-        a->self_metrics(a->hub, &d->out, p->openmetrics);
+    if (!p->begun) /* first: OpenMetrics ends with # EOF */
+        self_metrics(a->hub, &d->out, p->openmetrics);
     p->begun = true;
     for (size_t done = 0; done < bytes && (n = next_node(p, a, &twin)); done += NODE_BYTES)
         prom_draw_node(p->prom, n, twin);

@@ -4,8 +4,11 @@
 #include "base/clock.h"
 #include "base/rand.h"
 #include "format/render.h"
+#include "hub/easel.h"
 #include "hub/handlers.h"
+#include "hub/self.h"
 #include "now/draw.h"
+#include "now/streams.h"
 #include "now/view.h"
 
 #define RENDER_MAX (512u << 20)
@@ -65,7 +68,7 @@ static bool draw_view(struct api *a, struct request *rq, struct select *s, const
 {
     AUTO_BUF key = BUF_INIT(4096);
 
-    if (!a->draw || s->view.n < DRAW_NODES)
+    if (s->view.n < DRAW_NODES)
         return false;
     view_key(s, what, &key);
     *ret = REPLY_NOW;
@@ -75,7 +78,7 @@ static bool draw_view(struct api *a, struct request *rq, struct select *s, const
     struct drawing *d = make(s, arg);
     d->key = key;
     key = (struct buf){0};
-    *ret = a->draw(a->hub, rq, rp, d);
+    *ret = easel_draw(a->hub, rq, rp, d);
     return true;
 }
 
@@ -152,7 +155,7 @@ enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
         return REPLY_NOW;
     a->watched_ms = rq->now_ms;
-    return a->stream(a->hub, rq, rp);
+    return streams_open(a->hub->streams, rq, rp);
 }
 
 /* ---- text ---- */
@@ -249,8 +252,8 @@ struct prom_ask {
 static void render_metrics(struct buf *out, const struct view *v, const void *arg)
 {
     const struct prom_ask *ask = arg;
-    if (ask->api->self_metrics) /* first: OpenMetrics ends with # EOF, which render_prom writes */
-        ask->api->self_metrics(ask->api->hub, out, ask->openmetrics);
+    self_metrics(ask->api->hub, out,
+                 ask->openmetrics); /* first: OpenMetrics ends with # EOF, which render_prom writes */
     render_prom(out, v, ask->openmetrics);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "report/make.h"
 
 static const struct scheduled_now *find(struct api *a, struct request *rq, struct reply *rp)
@@ -86,7 +87,7 @@ enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
                              (int)MIN(format.len, 40u), format.p);
     struct scheduled_job *k = scheduled_job_new(a, x->b, x->zone, &x->last, 0, rq->now_ms);
     scheduled_job_format(k, words[i]);
-    return a->ask(a->hub, rq, rp, scheduled_job_ask(k));
+    return ask_later(a->hub, rq, rp, scheduled_job_ask(k));
 }
 
 enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)

@@ -1,5 +1,6 @@
 /* routes_report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the
  * zone's file, the records and the arithmetic are a worker's. */
+#include "hub/hub.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -406,5 +407,5 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     *job = want;
     view_of(a->live, &all, rq->now_ms, one, &v);
     call_nodes(job, &v);
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -6,6 +6,7 @@
 #include "format/render.h"
 #include "history/history.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/filter.h"
 #include "now/view.h"
 #include "usage/routes.h"
@@ -342,7 +343,7 @@ enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
     }
     struct usage_job *k = usage_job_new(a, text, filter, rq->now_ms);
     k->term = (struct term){.width = (int)request_int(rq, "width", 0, 0, 1000), .colour = request_flag(rq, "colour")};
-    return a->ask(a->hub, rq, rp, &k->ask);
+    return ask_later(a->hub, rq, rp, &k->ask);
 }
 
 enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)

@@ -10,6 +10,7 @@
 #include "book/book.h"
 #include "format/render.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/view.h"
 #include "usage/trend.h"
 
@@ -316,5 +317,5 @@ enum reply_how get_spans(struct api *a, struct request *rq, struct reply *rp)
     job->what.device = job->device;
     job->what.user = job->user;
     job->what.node = name ? job->nodes[0].key : NULL;
-    return a->ask(a->hub, rq, rp, &job->ask);
+    return ask_later(a->hub, rq, rp, &job->ask);
 }

@@ -1,4 +1,4 @@
-/* routes_nodes.c: nodes and their administration, events, health. JSON in is read with jansson, strictly. */
+/* routes.c: nodes and their administration, events. */
 #include <errno.h>
 #include <jansson.h>
 
@@ -78,21 +78,7 @@ enum reply_how get_nodes(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-/* ---- JSON bodies ---- */
-
-json_t *read_object(const struct request *rq, struct reply *rp)
-{
-    json_error_t e;
-    json_t *o = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
-    if (json_is_object(o))
-        return o;
-    if (o)
-        reply_problem(rp, 400, "the body must be a JSON object");
-    else
-        reply_problem(rp, 400, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
-    json_decref(o);
-    return NULL;
-}
+/* ---- administration ---- */
 
 static bool tail_name(const struct request *rq, char node[NAME_MAX_LEN])
 {
@@ -219,36 +205,5 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
     struct event_sieve sieve = {filter, rq->now_ms};
     if (a->events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
         return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
-    return REPLY_NOW;
-}
-
-/* ---- health ---- */
-
-enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
-{
-    char why[NOTICE_MAX] = "";
-    (void)rq;
-    rp->type = "text/plain; charset=utf-8";
-    rp->body = BUF_INIT(512);
-    buf_adds(&rp->body, "ok\n"); /* alive, whatever the disk says: nothing is gained by a restart */
-    a->ready(a->hub, why);
-    if (why[0])
-        buf_addf(&rp->body, "%s\n", why);
-    return REPLY_NOW;
-}
-
-enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
-{
-    char why[NOTICE_MAX] = "";
-    if (!a->ready(a->hub, why))
-        return reply_problem(rp, 503, "%s", why);
-    return get_healthz(a, rq, rp);
-}
-
-enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
-{
-    (void)a, (void)rq;
-    rp->status = 204;
-    snprintf(rp->cache, sizeof(rp->cache), "public, max-age=86400");
     return REPLY_NOW;
 }
