@@ -1,7 +1,9 @@
 /* admit.c: who asks: a token in a header, a cookie made from one, or a person a trusted proxy names. */
 #include "hub/handlers.h"
 
+#include "access/sessions.h"
 #include "base/json.h"
+#include "hub/hub.h"
 
 static bool unauthorised(struct reply *rp, const char *why)
 {
@@ -32,7 +34,7 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     struct token t;
     if (!split_again(rq, text, &m))
         return unauthorised(rp, "that is not a token of muster: they look like mst_xxxxxxxx_...");
-    int r = a->find_token(a->hub, m.id, &t);
+    int r = tokens_find(a->hub->tokens, m.id, &t);
     if (r < 0) {
         reply_problem(rp, 503, "tokens cannot be read just now; try again");
         return false;
@@ -50,7 +52,7 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
 static void by_cookie(struct api *a, struct request *rq, struct str cookie)
 {
     struct token t;
-    if (a->session_find(a->hub, cookie, rq->now_ms, &t) != 1)
+    if (sessions_find(a->hub->sessions, cookie, rq->now_ms, &t) != 1)
         return; /* an old cookie is nobody's, not an error: the browser sends it until it logs in again */
     rq->token = t;
     rq->role = t.role;

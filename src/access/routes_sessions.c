@@ -1,8 +1,11 @@
 /* routes_sessions.c: a browser logs in, with a token or with a link that works once, and out again. */
+#include <errno.h>
 #include <jansson.h>
 
+#include "access/sessions.h"
 #include "base/json.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 
 static void session_cookie(const struct request *rq, const char *value, int64_t age_s, struct reply *rp)
 {
@@ -25,7 +28,7 @@ static bool token_of_text(struct api *a, struct str text, struct reply *rp, stru
         reply_problem(rp, 400, "send {\"token\": \"mst_xxxxxxxx_...\"}: a token made with `muster token new`");
         return false;
     }
-    int r = a->find_token(a->hub, id, ret);
+    int r = tokens_find(a->hub->tokens, id, ret);
     if (r < 0)
         reply_problem(rp, 503, "tokens cannot be read just now; try again");
     else if (r == 0 || !token_match(ret, hash))
@@ -37,7 +40,7 @@ static bool token_of_text(struct api *a, struct str text, struct reply *rp, stru
 
 static bool token_of_link(struct api *a, struct str text, int64_t now_ms, struct reply *rp, struct token *ret)
 {
-    int r = a->once_take(a->hub, text, now_ms, ret);
+    int r = once_take(a->hub->sessions, text, now_ms, ret);
     if (r < 0)
         reply_problem(rp, 503, "tokens cannot be read just now; try again");
     else if (r == 0)
@@ -60,7 +63,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
         return reply_problem(rp, 403,
                              "a token of role '%s' is for machines: log in with one of role member, admin or reader",
                              role_words[t.role]);
-    a->session_begin(a->hub, &t, rq->now_ms, cookie);
+    sessions_begin(a->hub->sessions, &t, rq->now_ms, rq->now_ms + a->session_ms, cookie);
     session_cookie(rq, cookie, a->session_ms / 1000, rp);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     rp->body = BUF_INIT(1024);
@@ -80,6 +83,37 @@ enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
     return how;
 }
 
+struct leaving {
+    struct late *late;
+    struct reply rp;
+};
+
+static void answer_logout(void *arg, int result)
+{
+    struct leaving *l = arg;
+    if (result < 0)
+        reply_problem(&l->rp, result == -ENOSPC ? 507 : 503,
+                      "you are logged out, but the hub cannot store that: should it be started again before you log "
+                      "out once more, that session is back: %s",
+                      strerror(-result));
+    httpd_late_reply(l->late, &l->rp);
+    free(l);
+}
+
+/* The cookie's, and where all every one of who asks; answers when that is durable. */
+static enum reply_how end_sessions(struct api *a, struct request *rq, struct reply *rp, bool all)
+{
+    struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
+    struct leaving *l = mem_zero(1, sizeof(*l));
+    l->rp = *rp;
+    if (sessions_end(a->hub->sessions, cookie, &rq->token, all, answer_logout, l) == 0) {
+        free(l);
+        return REPLY_NOW;
+    }
+    l->late = httpd_late(rq); /* done is called from the loop, later */
+    return REPLY_LATER;
+}
+
 enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
 {
     json_t *o = rq->body.len ? read_object(rq, rp) : json_object();
@@ -94,7 +128,7 @@ enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 401, "you are not logged in: the hub does not know whose sessions to end");
     session_cookie(rq, "", 0, rp);
     rp->status = 204;
-    return a->session_end(a->hub, rq, rp, cookie_value(rq->header(rq, "Cookie"), "muster"), every);
+    return end_sessions(a, rq, rp, every);
 }
 
 /* Not with a cookie: who has one for a while must not make it last. */
@@ -103,7 +137,7 @@ enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
     char text[SECRET_MAX];
     if (rq->by_cookie || !rq->token.id[0])
         return reply_problem(rp, 403, "a link is made with a token itself: send it as 'Authorization: Bearer TOKEN'");
-    a->once_make(a->hub, &rq->token, rq->now_ms, text);
+    once_make(a->hub->sessions, &rq->token, rq->now_ms, text);
     rp->status = 201;
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     rp->body = BUF_INIT(1024);

@@ -1,7 +1,6 @@
 /* sessions.c: sessions in buckets by their hash; a note is one line, "HASH TOKEN CREATED UNTIL USED PERSON". */
 #include "access/sessions.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -346,59 +345,6 @@ int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token 
         return 1;
     }
     return 0;
-}
-
-/* ---- for api.h ---- */
-
-void hub_session_begin(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX])
-{
-    struct hub *h = hub;
-    sessions_begin(h->sessions, t, now_ms, now_ms + h->api.session_ms, cookie);
-}
-
-int hub_session_find(void *hub, struct str cookie, int64_t now_ms, struct token *ret)
-{
-    return sessions_find(((struct hub *)hub)->sessions, cookie, now_ms, ret);
-}
-
-struct leaving {
-    struct late *late;
-    struct reply rp;
-};
-
-static void left(void *arg, int result)
-{
-    struct leaving *l = arg;
-    if (result < 0)
-        reply_problem(&l->rp, result == -ENOSPC ? 507 : 503,
-                      "you are logged out, but the hub cannot store that: should it be started again before you log "
-                      "out "
-                      "once more, that session is back: %s",
-                      strerror(-result));
-    httpd_late_reply(l->late, &l->rp);
-    free(l);
-}
-
-enum reply_how hub_session_end(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all)
-{
-    struct leaving *l = mem_zero(1, sizeof(*l));
-    l->rp = *rp;
-    if (sessions_end(((struct hub *)hub)->sessions, cookie, &rq->token, all, left, l) == 0) {
-        free(l);
-        return REPLY_NOW;
-    }
-    l->late = httpd_late(rq); /* done is called from the loop, later */
-    return REPLY_LATER;
-}
-
-void hub_once_make(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX])
-{
-    once_make(((struct hub *)hub)->sessions, t, now_ms, text);
-}
-
-int hub_once_take(void *hub, struct str text, int64_t now_ms, struct token *ret)
-{
-    return once_take(((struct hub *)hub)->sessions, text, now_ms, ret);
 }
 
 /* ---- the feature: tokens, and browsers that are logged in ---- */

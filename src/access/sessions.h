@@ -10,7 +10,7 @@
 #ifndef ACCESS_SESSIONS_H
 #define ACCESS_SESSIONS_H
 
-#include "hub/api.h"
+#include "access/auth.h"
 
 #define SESSIONS_MAX       10000
 #define SESSIONS_PER_TOKEN 64
@@ -38,12 +38,5 @@ size_t sessions_end(struct sessions *s, struct str cookie, const struct token *o
 
 void once_make(struct sessions *s, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
 int once_take(struct sessions *s, struct str text, int64_t now_ms, struct token *ret); /* 1, 0 or -errno */
-
-/* ---- for api.h ---- */
-void hub_session_begin(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX]);
-int hub_session_find(void *hub, struct str cookie, int64_t now_ms, struct token *ret);
-enum reply_how hub_session_end(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all);
-void hub_once_make(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
-int hub_once_take(void *hub, struct str text, int64_t now_ms, struct token *ret);
 
 #endif

@@ -164,16 +164,8 @@ struct api {
     size_t n_proxies, n_admins;
     uint32_t nonce; /* of this start: versions count from 0 again after the next */
     int64_t session_ms;
-    /* browser sessions and links that log in once: access/sessions.h. find and take: 1, 0 or -errno */
-    void (*session_begin)(void *hub, const struct token *t, int64_t now_ms, char cookie[SECRET_MAX]);
-    int (*session_find)(void *hub, struct str cookie, int64_t now_ms, struct token *ret);
-    /* The cookie's, and where all every one of who asks; answers with rp when that is durable. */
-    enum reply_how (*session_end)(void *hub, struct request *rq, struct reply *rp, struct str cookie, bool all);
-    void (*once_make)(void *hub, const struct token *t, int64_t now_ms, char text[SECRET_MAX]);
-    int (*once_take)(void *hub, struct str text, int64_t now_ms, struct token *ret);
     int64_t watched_ms; /* when somebody last looked at the state */
     struct hub *hub;
-    int (*find_token)(void *hub, const char *id, struct token *ret); /* 1, 0 or -errno */
     enum reply_how (*take_batches)(void *hub, struct request *rq, struct reply *rp);
     /* vesta senders */
     const char *vesta_token; /* what they must give; NULL: none configured, they are refused */

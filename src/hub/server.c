@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "access/sessions.h"
 #include "alert/feature.h"
 #include "alert/teller.h"
 #include "base/clock.h"
@@ -73,11 +72,6 @@ static struct server *own(struct hub *h)
 }
 
 /* ---- what the routes ask of us ---- */
-
-static int find_token(void *hub, const char *id, struct token *ret)
-{
-    return tokens_find(((struct hub *)hub)->tokens, id, ret);
-}
 
 static void wandb_json(void *hub, struct buf *out)
 {
@@ -429,12 +423,6 @@ static void make_api(struct server *s)
         .nonce = (uint32_t)rand_u64(),
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
         .hub = h,
-        .find_token = find_token,
-        .session_begin = hub_session_begin,
-        .session_find = hub_session_find,
-        .session_end = hub_session_end,
-        .once_make = hub_once_make,
-        .once_take = hub_once_take,
         .take_batches = ingest_post,
         .vesta_register = vesta_register,
         .vesta_update = vesta_update,

@@ -1,6 +1,7 @@
 /* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
 #include "now/streams.h"
 
+#include "access/sessions.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rand.h"
@@ -473,8 +474,8 @@ static bool reader_is_over(const struct reader *r, int64_t now_ms)
     struct api *a = r->s->api;
     struct token t;
     if (r->cookie[0])
-        return a->session_find(a->hub, str_of(r->cookie), now_ms, &t) == 0;
-    int found = r->token[0] ? a->find_token(a->hub, r->token, &t) : -1;
+        return sessions_find(a->hub->sessions, str_of(r->cookie), now_ms, &t) == 0;
+    int found = r->token[0] ? tokens_find(a->hub->tokens, r->token, &t) : -1;
     return found == 0 || (found == 1 && t.revoked);
 }
 
