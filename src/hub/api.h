@@ -38,8 +38,7 @@ struct param {
     struct str name, value; /* decoded */
 };
 
-#define QUERY_MAX   32
-#define EVENTS_LOOK 2000
+#define QUERY_MAX 32
 
 /* The token a connection sent last and its hash: agents send the same every second. */
 struct token_memo {
@@ -166,7 +165,6 @@ struct api {
     int64_t session_ms;
     int64_t watched_ms; /* when somebody last looked at the state */
     struct hub *hub;
-    enum reply_how (*take_batches)(void *hub, struct request *rq, struct reply *rp);
     /* vesta senders */
     const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
     int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
@@ -175,17 +173,6 @@ struct api {
                         struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
     /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
     int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
-    /* administration; rename NULL, retired and maintenance -1: leave */
-    int (*node_admin)(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
-                      struct err *err);
-    int (*node_delete)(void *hub, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
-    /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap */
-    int (*node_join)(void *hub, const char *new_one, const char *old_one, struct err *err);
-    void (*node_labels)(void *hub, const char *key, const char *labels); /* a key that is not known is passed over */
-    /* JSON array. keep: NULL, or which of the newest EVENTS_LOOK; n NULL: a node that is not known any more */
-    int (*events)(void *hub, const char *node, int64_t from_ms, size_t limit,
-                  bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
-                  struct err *err);
     /* jobs: the two that write answer when it is durable */
     enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
     enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);

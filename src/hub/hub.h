@@ -91,7 +91,7 @@ bool hub_ready(struct hub *h, char why[NOTICE_MAX]);
 extern const struct feature now_feature;
 
 /* ---- ingest.c ---- */
-enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp);
+enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp);
 /* Make these facts (and processes) the ones in force. */
 void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
                   int64_t now_ms);
@@ -116,16 +116,19 @@ void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: wh
 /* ---- registry.c ---- */
 /* History, usage and bookings of old become n's, and old is no more. */
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
-int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err);
+/* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */
+int registry_join(struct hub *h, const char *new_one, const char *old_one, struct err *err);
 extern const struct feature nodes_feature;
-void registry_labels(void *hub, const char *key, const char *labels);
-int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
+void registry_labels(struct hub *h, const char *key, const char *labels); /* a key that is not known is passed over */
+/* rename NULL, retired and maintenance -1: leave. */
+int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err);
-int registry_delete(void *hub, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
-int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
+int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
+/* JSON array. keep: NULL, or which of the newest few thousand; n NULL: a node that is not known any more. */
+int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
                     bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
                     struct err *err);
-void registry_on_event(void *hub, const struct node_now *n, const struct node_event *e); /* live's */
+void registry_on_event(void *arg, const struct node_now *n, const struct node_event *e); /* live's */
 
 /* ---- ask.c ---- */
 /* Takes k in any case. ETag, If-None-Match and gzip of the answer are its business. */

@@ -674,9 +674,8 @@ static bool post_fits(struct post *p)
     return false;
 }
 
-enum reply_how ingest_post(void *hub, struct request *rq, struct reply *rp)
+enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp)
 {
-    struct hub *h = hub;
     struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */

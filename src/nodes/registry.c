@@ -7,10 +7,11 @@
 #include "base/log.h"
 #include "usage/ledger.h"
 
-#define JOIN_MS    30000             /* after a start who is alive has spoken by then */
-#define RECALL_MS  120000            /* values are shown for so long when newer samples do not bring them */
-#define RECALL_MAX 30000             /* batches read at the start; at least one of each node */
-#define PROCS_BACK (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
+#define JOIN_MS     30000             /* after a start who is alive has spoken by then */
+#define RECALL_MS   120000            /* values are shown for so long when newer samples do not bring them */
+#define RECALL_MAX  30000             /* batches read at the start; at least one of each node */
+#define EVENTS_LOOK 2000              /* so many are looked at where not all are wanted */
+#define PROCS_BACK  (30 * 86400000ll) /* processes not seen for longer ended when nobody looked */
 
 static bool load_blob(struct hub *h, const char *key, uint64_t id, struct frame *ret)
 {
@@ -191,18 +192,16 @@ static bool name_taken(struct hub *h, const struct node_now *n, const char *name
     return other && other != n && (!other->retired || strcmp(other->key, name) == 0);
 }
 
-void registry_labels(void *hub, const char *key, const char *labels)
+void registry_labels(struct hub *h, const char *key, const char *labels)
 {
-    struct hub *h = hub;
     struct node_now *n = live_find(h->live, key);
     if (n && strcmp(n->key, key) == 0) /* not another one by its name */
         live_labels(h->live, n, labels);
 }
 
-int registry_admin(void *hub, const char *key_or_name, const char *rename, int retired, int maintenance,
+int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,
                    struct err *err)
 {
-    struct hub *h = hub;
     struct node_now *n = live_find(h->live, key_or_name);
     struct peer *peer = n ? peers_find(h->peers, n->key) : NULL;
     if (!peer)
@@ -256,9 +255,8 @@ static bool sampled(struct hub *h, const struct peer *peer, const struct node_no
     return !n->never_sampled;
 }
 
-int registry_join(void *hub, const char *new_one, const char *old_one, struct err *err)
+int registry_join(struct hub *h, const char *new_one, const char *old_one, struct err *err)
 {
-    struct hub *h = hub;
     struct node_now *n = live_find(h->live, new_one), *old = live_find(h->live, old_one);
     struct peer *peer = n ? peers_find(h->peers, n->key) : NULL, *was = old ? peers_find(h->peers, old->key) : NULL;
     int64_t now_ms = clock_wall_ms(), first_ms, last_ms, old_first_ms, old_last_ms;
@@ -280,9 +278,8 @@ int registry_join(void *hub, const char *new_one, const char *old_one, struct er
     return 0;
 }
 
-int registry_delete(void *hub, const char *key_or_name, struct err *err)
+int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
 {
-    struct hub *h = hub;
     struct node_now *n = live_find(h->live, key_or_name);
     char key[NODE_KEY_MAX];
     if (!n || !peers_find(h->peers, n->key))
@@ -304,9 +301,9 @@ void hub_event(struct hub *h, const char *node, const char *device, const struct
     alerts_desk_event(h->alerts, node, device, e);
 }
 
-void registry_on_event(void *hub, const struct node_now *n, const struct node_event *e)
+void registry_on_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
-    struct hub *h = hub;
+    struct hub *h = arg;
     hub_event(h, n->key, NULL, e);
     log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
@@ -341,11 +338,11 @@ static void list_event(void *arg, const char *node, const char *device, const st
     json_end_obj(&l->j);
 }
 
-int registry_events(void *hub, const char *node, int64_t from_ms, size_t limit,
+int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
                     bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
                     struct err *err)
 {
-    struct listing l = {.h = hub, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
+    struct listing l = {.h = h, .j = json_on(out), .left = limit, .keep = keep, .arg = arg};
     json_arr(&l.j, NULL);
     int r = store_events(l.h->store, node, from_ms, keep ? EVENTS_LOOK : limit, list_event, &l, err);
     json_end_arr(&l.j);

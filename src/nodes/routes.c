@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "model/names.h"
 #include "now/view.h"
 
@@ -129,7 +130,7 @@ enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
             return REPLY_NOW;
         }
     }
-    int r = tail_name(rq, node) ? a->node_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
+    int r = tail_name(rq, node) ? registry_admin(a->hub, node, name, retired, maintenance, &err) : -ENOENT;
     json_decref(o);
     return node_done(rq, rp, r, &err);
 }
@@ -143,7 +144,7 @@ enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *r
     if (!o)
         return REPLY_NOW;
     int r = !old || json_object_size(o) != 1 ? err_set(&err, -EINVAL, "say whose place it takes: {\"old\": NODE}")
-            : tail_name(rq, node)            ? a->node_join(a->hub, node, old, &err)
+            : tail_name(rq, node)            ? registry_join(a->hub, node, old, &err)
                                              : -ENOENT;
     json_decref(o);
     return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
@@ -153,7 +154,7 @@ enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
-    return node_done(rq, rp, tail_name(rq, node) ? a->node_delete(a->hub, node, &err) : -ENOENT, &err);
+    return node_done(rq, rp, tail_name(rq, node) ? registry_delete(a->hub, node, &err) : -ENOENT, &err);
 }
 
 struct event_sieve {
@@ -203,7 +204,7 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
     }
     rp->body = BUF_INIT(64u << 20);
     struct event_sieve sieve = {filter, rq->now_ms};
-    if (a->events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
+    if (registry_events(a->hub, key, from_ms, (size_t)limit, filter ? keep_event : NULL, &sieve, &rp->body, &err) < 0)
         return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
     return REPLY_NOW;
 }

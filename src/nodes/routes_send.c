@@ -3,10 +3,11 @@
 
 #include "base/json.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 
 enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
 {
-    return a->take_batches(a->hub, rq, rp);
+    return ingest_post(a->hub, rq, rp);
 }
 
 static enum reply_how vesta_error(struct reply *rp, int code, const char *message)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "model/labels.h"
 
 #define RELAYS_MAX  64
@@ -210,7 +211,7 @@ static int take_labels(struct api *a, struct str json, struct err *err)
     {
         AUTO_FREE char *labels = r == 0 ? labels_read(v) : NULL;
         if (r == 0)
-            a->node_labels(a->hub, key, labels);
+            registry_labels(a->hub, key, labels);
     }
     json_decref(all);
     return r;
