@@ -16,7 +16,6 @@
 #include "book/may.h"
 #include "http/cache.h"
 #include "model/fact.h"
-#include "model/job.h"
 #include "model/now.h"
 
 struct api;
@@ -173,10 +172,6 @@ struct api {
                         struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
     /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
     int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
-    /* jobs: the two that write answer when it is durable */
-    enum reply_how (*job_put)(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
-    enum reply_how (*job_change)(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
-    int (*job_get)(void *hub, int64_t id, struct job_fact **ret, struct err *err); /* 1, 0, -errno; for free() */
     /* bookings. put: as it is to be (id 0: a new one), by whom; answers when it is durable, or with a 409 */
     struct book *book;
     enum book_auth book_auth;
@@ -227,9 +222,6 @@ struct route {
     bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
     enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
-/* A job as JSON; all: its command line too. */
-void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
-
 /* A booking as JSON; me: whose are "mine". */
 void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
                    int status);

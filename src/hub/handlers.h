@@ -26,10 +26,6 @@ handler get_healthz, get_readyz, get_favicon;
 handler post_login, post_logout, post_once;
 /* jobs.c, routes_put.c: labelled spans */
 handler get_jobs, get_job, post_job, patch_job;
-bool job_id_parse(struct str s, int64_t *ret);
-bool job_shows_all(const struct api *a, const struct request *rq, const struct job_fact *j);
-/* The job of the path, for free(). Other than 1: rp has the answer. */
-int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
 #define MAX_JOB_BODY 65536
 /* bookings.c, routes_put.c */
 handler get_bookings, get_bookings_ics, get_booking, post_booking, patch_booking, delete_booking;

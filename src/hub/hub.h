@@ -140,11 +140,6 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
  * is the caller's still. */
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);
 
-/* ---- jobs.c ---- */
-enum reply_how jobs_put(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j);
-enum reply_how jobs_change(void *hub, struct request *rq, struct reply *rp, const struct job_change *c);
-int jobs_get(void *hub, int64_t id, struct job_fact **ret, struct err *err);
-
 /* ---- bookings.c ---- */
 enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct booking *x, const char *by);
 int bookings_get(void *hub, int64_t id, struct booking **ret, struct err *err);

@@ -1,8 +1,11 @@
 /* desk.c: labelled spans on their way to the store: the answer comes when they are durable. */
+#include "jobs/desk.h"
+
 #include <errno.h>
 
 #include "base/clock.h"
 #include "hub/hub.h"
+#include "jobs/routes.h"
 #include "usage/ledger.h"
 
 struct labelling {
@@ -51,27 +54,18 @@ static void mark_job(struct hub *h, const struct job_fact *j)
         ledger_mark(h->ledger, j->node, j->start_ms, now_ms, now_ms);
 }
 
-enum reply_how jobs_put(void *hub, struct request *rq, struct reply *rp, const struct job_fact *j)
+enum reply_how jobs_put(struct hub *h, struct request *rq, const struct job_fact *j)
 {
-    struct hub *h = hub;
-    (void)rp;
     mark_job(h, j);
     store_job_put(h->store, j, labelled, labelling_new(h, rq, j->id, 201));
     return REPLY_LATER;
 }
 
-enum reply_how jobs_change(void *hub, struct request *rq, struct reply *rp, const struct job_change *c)
+enum reply_how jobs_change(struct hub *h, struct request *rq, const struct job_change *c)
 {
-    struct hub *h = hub;
-    (void)rp;
     AUTO_FREE struct job_fact *old = NULL;
     if (store_job_get(h->store, c->id, &old, NULL) == 1)
         mark_job(h, old);
     store_job_change(h->store, c, labelled, labelling_new(h, rq, c->id, 200));
     return REPLY_LATER;
-}
-
-int jobs_get(void *hub, int64_t id, struct job_fact **ret, struct err *err)
-{
-    return store_job_get(((struct hub *)hub)->store, id, ret, err);
 }

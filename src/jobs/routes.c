@@ -9,8 +9,8 @@
 #include "base/when.h"
 #include "format/render.h"
 #include "history/history.h"
-#include "hub/handlers.h"
 #include "hub/hub.h"
+#include "jobs/routes.h"
 #include "now/filter.h"
 #include "now/view.h"
 
@@ -107,7 +107,7 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
 {
     struct err err = {0};
     int64_t id;
-    int r = job_id_parse(rq->tail, &id) ? a->job_get(a->hub, id, ret, &err) : 0;
+    int r = job_id_parse(rq->tail, &id) ? store_job_get(a->hub->store, id, ret, &err) : 0;
     if (r == 0)
         reply_problem(rp, 404, "there is no job '%.*s'; /api/v1/jobs lists them", (int)MIN(rq->tail.len, 64u),
                       rq->tail.p);

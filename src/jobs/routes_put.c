@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "base/when.h"
-#include "hub/handlers.h"
+#include "hub/hub.h"
+#include "jobs/desk.h"
+#include "jobs/routes.h"
 #include "now/view.h"
 
 #define KEY_MAX  200
@@ -151,7 +153,7 @@ static bool take_parent(struct api *a, json_t *v, int64_t *ret, struct reply *rp
     struct err err = {0};
     if (!json_is_string(v) || !job_id_parse(s, ret))
         return wrong(rp, "parent must be a job's id: 16 hex digits");
-    int r = a->job_get(a->hub, *ret, &parent, &err);
+    int r = store_job_get(a->hub->store, *ret, &parent, &err);
     if (r < 0) {
         reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
         return false;
@@ -316,14 +318,14 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
                          .attrs = d->attrs ? d->attrs : ""};
     if (j.end_ms && j.end_ms < j.start_ms)
         return reply_problem(rp, 400, "end is before start");
-    int r = d->key ? a->job_get(a->hub, j.id, &kept, &err) : 0;
+    int r = d->key ? store_job_get(a->hub->store, j.id, &kept, &err) : 0;
     if (r < 0)
         return reply_problem(rp, 503, "jobs cannot be read: %s", err.msg);
     if (r == 1) { /* sent again: what is kept stays */
         reply_job(rp, a, kept, true);
         return REPLY_NOW;
     }
-    return a->job_put(a->hub, rq, rp, &j);
+    return jobs_put(a->hub, rq, &j);
 }
 
 enum reply_how post_job(struct api *a, struct request *rq, struct reply *rp)
@@ -361,7 +363,7 @@ enum reply_how patch_job(struct api *a, struct request *rq, struct reply *rp)
         if (d.end_ms >= 0 && d.end_ms < j->start_ms)
             reply_problem(rp, 400, "end is before start");
         else
-            how = a->job_change(a->hub, rq, rp, &c);
+            how = jobs_change(a->hub, rq, &c);
     }
     draft_fini(&d);
     return how;

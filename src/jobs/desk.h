@@ -1,0 +1,12 @@
+/* desk.h: labelled spans on their way to the store. Both are answered when it is durable: through rq, as REPLY_LATER.
+ */
+#ifndef JOBS_DESK_H
+#define JOBS_DESK_H
+
+#include "hub/api.h"
+#include "model/job.h"
+
+enum reply_how jobs_put(struct hub *h, struct request *rq, const struct job_fact *j);
+enum reply_how jobs_change(struct hub *h, struct request *rq, const struct job_change *c);
+
+#endif

@@ -1,0 +1,15 @@
+/* routes.h: what routes.c and routes_put.c share, and desk.c answers with. */
+#ifndef JOBS_ROUTES_H
+#define JOBS_ROUTES_H
+
+#include "hub/handlers.h"
+#include "model/job.h"
+
+bool job_id_parse(struct str s, int64_t *ret);
+bool job_shows_all(const struct api *a, const struct request *rq, const struct job_fact *j);
+/* The job of the path, for free(). Other than 1: rp has the answer. */
+int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_fact **ret);
+/* A job as JSON; all: its command line too. */
+void reply_job(struct reply *rp, const struct api *a, const struct job_fact *j, bool all);
+
+#endif
