@@ -248,9 +248,8 @@ static const char *address_of(const struct hub *h, const struct channel *v, size
     return v[at].to_person || bot ? tell_address(&v[at], h->api.census, person) : NULL;
 }
 
-bool alert_teller_reaches(void *hub, const char *person, const char *rule)
+bool alert_teller_reaches(const struct hub *h, const char *person, const char *rule)
 {
-    const struct hub *h = hub;
     size_t n;
     const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
 

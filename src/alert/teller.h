@@ -25,7 +25,7 @@ size_t alert_teller_passed(const struct alert_teller *t,
  */
 size_t alert_teller_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
                            store_done_fn *done, void *arg);
-bool alert_teller_reaches(void *hub, const char *person, const char *rule); /* would that tell him? */
+bool alert_teller_reaches(const struct hub *h, const char *person, const char *rule); /* would that tell him? */
 /* After a look: what is due is told. The lookout learns what was, and what now has of it is gone then. */
 void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules,
                        struct alert_states *w, int64_t now_ms);

@@ -2,6 +2,8 @@
  * feature.c: every hold's way in, one after the other on the loop: checked against those there are, written, and only
  * when it is durable shown, told and answered.
  */
+#include "book/feature.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
@@ -11,8 +13,8 @@
 #include "base/zone.h"
 #include "book/pick.h"
 #include "book/queue.h"
+#include "book/routes.h"
 #include "compat/mirror.h"
-#include "hub/hub.h"
 #include "usage/ledger.h"
 
 #define AWAY_MS (7 * 86400000ll)
@@ -223,9 +225,9 @@ int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_
     return start(h, x, by, &(struct writing){.done = done, .arg = arg});
 }
 
-enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct booking *x, const char *by)
+enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
+                            const char *by)
 {
-    struct hub *h = hub;
     struct booking to = *x;
     const char *me = rq->token.person[0] ? rq->token.person : by;
     int r = book_conflicts(h->book, x, NULL, 0) && booking_end_ms(x) > x->from_ms ? -EEXIST : 0;
@@ -251,9 +253,8 @@ enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, con
 
 /* ---- reading ---- */
 
-int bookings_get(void *hub, int64_t id, struct booking **ret, struct err *err)
+int bookings_get(struct hub *h, int64_t id, struct booking **ret, struct err *err)
 {
-    struct hub *h = hub;
     const struct booking *x = book_find(h->book, id);
     if (!x)
         return store_booking_get(h->store, id, ret, err);

@@ -10,6 +10,14 @@ struct json;
 struct booker booker_of(const struct request *rq);
 /* One row of the contract (docs/bookings.md); me: whose are "mine". */
 void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms);
+/* A booking as JSON; me: whose are "mine". */
+void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
+                   int status);
+/* A wait as JSON. */
+void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status);
+/* 409: what h overlaps, in a sentence and as rows. */
+enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
+                              int64_t now_ms);
 /* The booking of the path, for free(). Other than 1: rp has the answer. */
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret);
 

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/moment.h"
+#include "book/feature.h"
 #include "book/pick.h"
 #include "book/routes.h"
 
@@ -37,7 +38,7 @@ int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct 
 {
     struct err err = {0};
     int64_t id;
-    int r = str_int(rq->tail, &id) && id > 0 ? a->booking_get(a->hub, id, ret, &err) : 0;
+    int r = str_int(rq->tail, &id) && id > 0 ? bookings_get(a->hub, id, ret, &err) : 0;
     if (r == 0)
         reply_problem(rp, 404, "there is no booking '%.*s'; /api/v1/bookings lists them", (int)MIN(rq->tail.len, 40u),
                       rq->tail.p);
@@ -249,7 +250,7 @@ static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, s
         h->by = by;
         h->created_ms = rq->now_ms;
     }
-    return a->booking_put(a->hub, rq, rp, h, by);
+    return bookings_put(a->hub, rq, rp, h, by);
 }
 
 static enum reply_how make(struct api *a, struct request *rq, struct draft *d, struct reply *rp)

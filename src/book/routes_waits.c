@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/moment.h"
+#include "book/feature.h"
 #include "book/queue.h"
 #include "book/routes.h"
 
@@ -278,7 +279,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
         waiting += hold_waits(holds[i]);
     if (waiting >= QUEUE_MAX)
         return reply_problem(rp, 503, "%d wait already", QUEUE_MAX);
-    if (q->wish.told && !a->reaches(a->hub, person, "wait"))
+    if (q->wish.told && !waits_reach(a->hub, person))
         return reply_problem(rp, 409,
                              "nobody can tell %s: there is no channel `to: person` with an address of his, or he wants "
                              "no messages (docs/alerts.md)",
@@ -304,7 +305,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
                         .model = model,
                         .where = rest.p,
                         .comment = comment};
-    return a->booking_put(a->hub, rq, rp, &h, by);
+    return bookings_put(a->hub, rq, rp, &h, by);
 }
 
 enum reply_how post_wait(struct api *a, struct request *rq, struct reply *rp)
@@ -343,7 +344,7 @@ enum reply_how post_wait_beat(struct api *a, struct request *rq, struct reply *r
 
     if (!h)
         return REPLY_NOW;
-    a->wait_heard(a->hub, h, rq->now_ms);
+    waits_heard(a->hub, h, rq->now_ms);
     reply_wait(rp, a, h, rq->now_ms, 200);
     return REPLY_NOW;
 }
@@ -362,7 +363,7 @@ enum reply_how delete_wait(struct api *a, struct request *rq, struct reply *rp)
     h->released_ms = rq->now_ms;
     h->changed_ms = rq->now_ms;
     h->changes++;
-    return a->booking_put(a->hub, rq, rp, h, h->person);
+    return bookings_put(a->hub, rq, rp, h, h->person);
 }
 
 /* ---- what could be had now ---- */

@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/moment.h"
+#include "book/feature.h"
 #include "book/queue.h"
-#include "hub/hub.h"
+
+#define RULE "wait" /* what a person's list of `tell` may name */
 
 static void give(void *arg, const struct booking *h, const struct gpu_request *w, const char *uuids)
 {
@@ -86,7 +88,7 @@ static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
              "CUDA_VISIBLE_DEVICES=%s",
              h->devices);
     *s = (struct saying){hub, h->id};
-    if (!alert_teller_person(hub, h->person, "wait", buf_str(&title).p, buf_str(&text).p, said, s)) {
+    if (!alert_teller_person(hub, h->person, RULE, buf_str(&title).p, buf_str(&text).p, said, s)) {
         log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is his turn", h->person, h->id);
         said(s, 0);
     }
@@ -126,8 +128,13 @@ void waits_over(struct hub *hub, const struct booking *h)
         return;
     buf_addf(&title, "you do not wait any more for %d GPU%s: there was nothing within %s", (int)h->count,
              h->count == 1 ? "" : "s", clock_span(h->until_ms - h->created_ms, span));
-    alert_teller_person(hub, h->person, "wait", buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL,
+    alert_teller_person(hub, h->person, RULE, buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL,
                         NULL);
+}
+
+bool waits_reach(struct hub *hub, const char *person)
+{
+    return alert_teller_reaches(hub, person, RULE);
 }
 
 void waits_tick(struct hub *hub, int64_t now_ms)
@@ -142,9 +149,8 @@ void waits_tick(struct hub *hub, int64_t now_ms)
 }
 
 /* What was given is his for as long as he is heard of. */
-void waits_heard(void *arg, const struct booking *h, int64_t now_ms)
+void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
-    struct hub *hub = arg;
     struct gpu_request w;
 
     queue_heard(hub->queue, h->id, now_ms);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/moment.h"
+#include "book/feature.h"
 #include "book/pick.h"
 #include "book/routes.h"
 #include "compat/comments.h"
@@ -87,7 +88,7 @@ static const struct device_now *device_of(const struct node_now *n, struct str i
 static enum reply_how put(struct api *a, struct request *rq, struct reply *rp, const struct booking *h, const char *by)
 {
     rq->back = true;
-    return a->booking_put(a->hub, rq, rp, h, by);
+    return bookings_put(a->hub, rq, rp, h, by);
 }
 
 static enum reply_how back(struct reply *rp)

@@ -13,6 +13,7 @@
 #include "base/moment.h"
 #include "base/rand.h"
 #include "base/workers.h"
+#include "book/feature.h"
 #include "book/pick.h"
 #include "compat/comments.h"
 #include "hub/hub.h"

@@ -172,15 +172,9 @@ struct api {
                         struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
     /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
     int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
-    /* bookings. put: as it is to be (id 0: a new one), by whom; answers when it is durable, or with a 409 */
     struct book *book;
     enum book_auth book_auth;
     const struct zone *zone; /* of times that name none */
-    enum reply_how (*booking_put)(void *hub, struct request *rq, struct reply *rp, const struct booking *h,
-                                  const char *by);
-    int (*booking_get)(void *hub, int64_t id, struct booking **ret, struct err *err); /* 1, 0, -errno; for free() */
-    void (*wait_heard)(void *hub, const struct booking *h, int64_t now_ms); /* who waits, or was given, is there */
-    bool (*reaches)(void *hub, const char *person, const char *rule);       /* can he be told of that by a message? */
     /* alerts: alert/show.h */
     void (*alerts_now)(void *hub, struct alerts_now *ret);
     const struct alert_rules *(*alert_rules)(void *hub);
@@ -222,15 +216,6 @@ struct route {
     bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
     enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
-/* A booking as JSON; me: whose are "mine". */
-void reply_booking(struct reply *rp, const struct api *a, const struct booking *h, const char *me, int64_t now_ms,
-                   int status);
-/* A wait as JSON. */
-void reply_wait(struct reply *rp, const struct api *a, const struct booking *h, int64_t now_ms, int status);
-/* 409: what h overlaps, in a sentence and as rows. */
-enum reply_how reply_conflict(struct reply *rp, const struct api *a, const struct booking *h, const char *me,
-                              int64_t now_ms);
-
 extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */
 
 /* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.

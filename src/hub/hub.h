@@ -141,18 +141,8 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);
 
 /* ---- bookings.c ---- */
-enum reply_how bookings_put(void *hub, struct request *rq, struct reply *rp, const struct booking *x, const char *by);
-int bookings_get(void *hub, int64_t id, struct booking **ret, struct err *err);
-/* The same without a request: done is told how it went (NULL: nobody wants to know). x gets its id if it has none.
- * As book_begin; by: who. */
-int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg);
 extern const struct feature book_feature;
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
-
-/* ---- waits.c ---- */
-void waits_tick(struct hub *h, int64_t now_ms);
-void waits_heard(void *hub, const struct booking *h, int64_t now_ms);
-void waits_over(struct hub *hub, const struct booking *h); /* it ended, and he was given nothing */
 
 /* ---- channel_test.c ---- */
 enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "alert/feature.h"
-#include "alert/teller.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -418,7 +417,6 @@ static void make_api(struct server *s)
         .live = h->live,
         .cache = cache_new(CACHE_BYTES),
         .sources = sources_said_new(),
-        .census = people_empty(),
         .version = MUSTER_VERSION,
         .nonce = (uint32_t)rand_u64(),
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
@@ -427,10 +425,6 @@ static void make_api(struct server *s)
         .vesta_update = vesta_update,
         .vesta_notify = vesta_notify,
         .zone = h->zone,
-        .booking_put = bookings_put,
-        .booking_get = bookings_get,
-        .wait_heard = waits_heard,
-        .reaches = alert_teller_reaches,
         .alerts_now = alerts_desk_now,
         .alert_rules = alerts_desk_rules,
         .alert_rules_again = alerts_desk_rules_again,
@@ -618,7 +612,6 @@ void hub_close(struct hub *h)
     zone_free(h->zone);
     cache_free(h->api.cache);
     sources_said_free(h->api.sources);
-    people_unref(h->api.census);
     blob_unref(h->api.page);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);

@@ -264,6 +264,7 @@ struct people_next {
 static void *open_desk(struct hub *h)
 {
     struct people_desk *d = h->census = mem_zero(1, sizeof(*d));
+    h->api.census = people_empty();
     d->h = h;
     d->next_ms = INT64_MAX;
     d->timer = evtimer_new(h->loop, on_timer, d);
@@ -275,6 +276,8 @@ static void close_desk(void *self)
     struct people_desk *d = self;
     live_who(d->h->live, NULL, NULL); /* what it shows of people goes */
     d->h->census = NULL;
+    people_unref(d->h->api.census);
+    d->h->api.census = NULL;
     command_stop(d->running);
     event_free(d->timer);
     roll_free(d->roll);

@@ -1,0 +1,24 @@
+/*
+ * feature.h: every hold's way in (feature.c) and those who wait (waits.c), on the loop. Shown, told and answered when
+ * it is durable.
+ */
+#ifndef BOOK_FEATURE_H
+#define BOOK_FEATURE_H
+
+#include "hub/hub.h"
+
+/* x as it is to be (id 0: a new one), by whom. Answers through rq when it is durable, or now with a 409. */
+enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
+                            const char *by);
+/* The same without a request: done is told how it went (NULL: nobody wants to know). x gets its id if it has none.
+ * As book_begin; by: who. */
+int bookings_write(struct hub *h, struct booking *x, const char *by, store_done_fn *done, void *arg);
+int bookings_get(struct hub *h, int64_t id, struct booking **ret, struct err *err); /* 1, 0, -errno; for free() */
+
+/* ---- waits.c ---- */
+void waits_tick(struct hub *hub, int64_t now_ms);
+void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms); /* who waits, or was given, is there */
+void waits_over(struct hub *hub, const struct booking *h);                  /* it ended, and nothing was given */
+bool waits_reach(struct hub *hub, const char *person);                      /* can a message say whose turn it is? */
+
+#endif
