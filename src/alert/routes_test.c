@@ -180,8 +180,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
         return how;
     }
     view_of(a->live, &(struct view_ask){.show_cmd = false}, rq->now_ms, nodes, &v);
-    if (a->usage_now)
-        a->usage_now(a->hub, &usage);
+    usage_now_of(a->hub, &usage);
     const char *zone = usage.zone && strcmp(zone_name(usage.zone), "local") != 0 ? zone_name(usage.zone) : NULL;
     struct test_job *job = mem_zero(1, sizeof(*job));
     *job = (struct test_job){.ask = {.run = test_run, .end = test_end, .limit_ms = TEST_LIMIT_MS},

@@ -20,8 +20,6 @@
 
 struct api;
 struct people;
-struct trend;
-struct usage_now;
 struct filter;
 struct hub;
 struct node_now;
@@ -195,10 +193,6 @@ struct api {
     const struct scheduled_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);
     enum reply_how (*bulletin_send)(void *hub, struct request *rq, struct reply *rp, const char *name,
                                     const char *channel);
-    /* usage: usage.h; recount: how many hours are to be counted again */
-    void (*usage_now)(void *hub, struct usage_now *ret);
-    size_t (*usage_recount)(void *hub);
-    const struct trend *(*trend)(void *hub);   /* who used how much lately */
     void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
 };
 

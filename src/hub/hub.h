@@ -149,9 +149,6 @@ enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp,
 
 /* ---- usage.c ---- */
 extern const struct feature usage_feature;
-void hub_usage_now(void *hub, struct usage_now *ret);
-size_t hub_usage_recount(void *hub);
-const struct trend *hub_trend(void *hub);
 
 /* ---- vesta.c ---- */
 int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],

@@ -437,9 +437,6 @@ static void make_api(struct server *s)
         .bulletin_send = schedules_desk_send,
         .slack_secret = slack_desk_secret,
         .slack_heard = slack_desk_heard,
-        .usage_now = hub_usage_now,
-        .usage_recount = hub_usage_recount,
-        .trend = hub_trend,
         .wandb = wandb_json,
     };
 }

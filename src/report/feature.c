@@ -304,7 +304,7 @@ static const struct zone *zone_for(struct schedules_desk *d, const struct schedu
 
     if (b->zone)
         return b->zone;
-    hub_usage_now(d->h, &now);
+    usage_now_of(d->h, &now);
     return now.zone;
 }
 
@@ -341,7 +341,7 @@ static bool is_counted(struct schedules_desk *d, const struct scheduled *b, cons
 
     if (b->status || now_ms - MAX(due->at_ms, d->h->started_ms) > COUNT_MS)
         return true;
-    hub_usage_now(d->h, &now);
+    usage_now_of(d->h, &now);
     if (now.waiting || now.counted_to_ms < due->to_ms)
         m->counted_ms = 0;
     else if (!m->counted_ms || m->counted_ms > now_ms)

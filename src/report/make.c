@@ -583,7 +583,7 @@ struct scheduled_job *scheduled_job_new(struct api *a, const struct scheduled *b
                                       [USAGE_ZONE] = b->zone ? zone_name(b->zone) : NULL,
                                       [USAGE_TEAM] = b->team,
                                       [USAGE_COMPANY] = b->company};
-    a->usage_now(a->hub, &usage);
+    usage_now_of(a->hub, &usage);
     snprintf(spells, sizeof(spells), "Held without work, for %s and longer", clock_span(usage.spell_ms, span));
     k->spells = keep_text(k, spells);
     k->usage = usage_job_new(a, text, filter, now_ms);

@@ -1,6 +1,5 @@
 /* routes_report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the
  * zone's file, the records and the arithmetic are a worker's. */
-#include "hub/hub.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -10,6 +9,7 @@
 #include "base/zone.h"
 #include "history/history.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "now/view.h"
 #include "report/runs.h"
 #include "report/write.h"
@@ -352,10 +352,9 @@ static char *text_of(const struct request *rq, const char *name)
 /* The zone usage is counted in, by name; NULL: the system's. */
 static char *own_zone(const struct api *a)
 {
-    struct usage_now now = {0};
+    struct usage_now now;
 
-    if (a->usage_now)
-        a->usage_now(a->hub, &now);
+    usage_now_of(a->hub, &now);
     return now.zone && strcmp(zone_name(now.zone), "local") != 0 ? mem_str(zone_name(now.zone)) : NULL;
 }
 

@@ -8,9 +8,8 @@
 #include "usage/routes.h"
 #include "usage/usage_trend.h"
 
-void hub_usage_now(void *hub, struct usage_now *ret)
+void usage_now_of(struct hub *h, struct usage_now *ret)
 {
-    struct hub *h = hub;
     struct ledger_stat st;
     ledger_stat(h->ledger, clock_wall_ms(), &st);
     *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
@@ -23,21 +22,10 @@ void hub_usage_now(void *hub, struct usage_now *ret)
     memcpy(ret->days, st.days, sizeof(st.days));
 }
 
-const struct trend *hub_trend(void *hub)
-{
-    return usage_trend_trend(((struct hub *)hub)->asked);
-}
-
-size_t hub_usage_recount(void *hub)
-{
-    struct hub *h = hub;
-    return ledger_recount(h->ledger, clock_wall_ms());
-}
-
 /* Who was there in that time is known otherwise now. */
-static void procs_changed(void *hub, const char *node, int64_t from_ms, int64_t to_ms)
+static void procs_changed(void *arg, const char *node, int64_t from_ms, int64_t to_ms)
 {
-    struct hub *h = hub;
+    struct hub *h = arg;
     ledger_mark(h->ledger, node, from_ms, to_ms, clock_wall_ms());
 }
 

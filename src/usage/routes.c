@@ -1,6 +1,7 @@
 /* routes.c: who used how much: parsed, summed and rendered beside the loop; what nodes are called is copied on it. */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/when.h"
 #include "format/render.h"
@@ -9,6 +10,7 @@
 #include "hub/hub.h"
 #include "now/filter.h"
 #include "now/view.h"
+#include "usage/ledger.h"
 #include "usage/routes.h"
 #include "usage/sums.h"
 #include "usage/table.h"
@@ -318,7 +320,7 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
 
     k->ask = (struct past_ask){.run = usage_run, .end = usage_end};
     k->now_ms = now_ms;
-    a->usage_now(a->hub, &k->now);
+    usage_now_of(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);
     k->census = people_ref(a->census);
     k->title = keep_text(k, a->name);
@@ -351,6 +353,6 @@ enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)
     (void)rq;
     rp->status = 202;
     rp->body = BUF_INIT(256);
-    buf_addf(&rp->body, "{\"hours\":%zu}\n", a->usage_recount(a->hub));
+    buf_addf(&rp->body, "{\"hours\":%zu}\n", ledger_recount(a->hub->ledger, clock_wall_ms()));
     return REPLY_NOW;
 }

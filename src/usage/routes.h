@@ -9,6 +9,7 @@
 
 struct api;
 struct filter;
+struct hub;
 struct past_source;
 struct zone;
 
@@ -22,6 +23,7 @@ struct usage_now {
     const char *split;
     int64_t spell_ms; /* from when on a time without work is a long one */
 };
+void usage_now_of(struct hub *h, struct usage_now *ret);
 
 /* What can be asked, each a text as the route takes it. */
 enum usage_param {

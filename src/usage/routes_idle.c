@@ -105,7 +105,7 @@ void idle_rows(struct api *a, const struct filter *filter, int64_t longer_ms, in
     if (filter)
         view_filter(&v, filter, &arena);
     on_devices_of(&v, &people);
-    a->usage_now(a->hub, &usage);
+    usage_now_of(a->hub, &usage);
     size_t n = find_idle(&people, longer_ms, now_ms, &idle);
     rows_init(ret, columns, ARRAY_LEN(columns));
     for (size_t i = 0; i < n; i++)

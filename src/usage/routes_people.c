@@ -12,7 +12,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "now/view.h"
-#include "usage/trend.h"
+#include "usage/usage_trend.h"
 
 #define PEOPLE_MAX (64u << 20)
 #define SPANS      2000 /* unless told */
@@ -58,8 +58,8 @@ static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
 /* Lately: bookings, GPUs used, moving averages. */
 static void lately_json(struct json *j, struct api *a, const char *person, int64_t now_ms)
 {
-    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
-    const struct trend_person *p = t ? trend_find(t, person) : NULL;
+    const struct trend *t = usage_trend_trend(a->hub->asked);
+    const struct trend_person *p = trend_find(t, person);
     json_uint(j, "booked", booked_by(a, person, now_ms));
     json_fixed(j, "used", p ? (int64_t)(p->used * 1000 + 0.5) : 0, 1000);
     json_obj(j, "ema");
@@ -71,8 +71,8 @@ static void lately_json(struct json *j, struct api *a, const char *person, int64
 /* Those who are on nothing now but used GPUs lately. */
 static void recent_json(struct json *j, struct api *a, const struct on_devices *now, int64_t now_ms)
 {
-    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
-    for (size_t i = 0; t && i < t->n; i++) {
+    const struct trend *t = usage_trend_trend(a->hub->asked);
+    for (size_t i = 0; i < t->n; i++) {
         bool here = false;
         for (size_t k = 0; k < now->n && !here; k++)
             here = strcmp(now->v[k].name, t->v[i].name) == 0;
@@ -115,12 +115,11 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
-    const struct trend *t = a->trend ? a->trend(a->hub) : NULL;
+    const struct trend *t = usage_trend_trend(a->hub->asked);
     uint64_t version = v.version;
     AUTO_BUF key = BUF_INIT(4096);
     buf_addf(&key, "people|%d|%llx|%lld|%s", request_flag(rq, "recent"),
-             (unsigned long long)booked_version(a, rq->now_ms), t ? (long long)t->at_ms : 0,
-             filter ? filter_key(filter) : "");
+             (unsigned long long)booked_version(a, rq->now_ms), (long long)t->at_ms, filter ? filter_key(filter) : "");
     if (reply_kept(a, rq, buf_str(&key), version, rp))
         return REPLY_NOW;
     int64_t begin_us = clock_thread_us();
