@@ -353,9 +353,9 @@ static void look_at_all(void *self, int64_t now_ms)
 
 /* ---- for the API ---- */
 
-void alerts_desk_now(void *hub, struct alerts_now *ret)
+void alerts_desk_now(struct hub *h, struct alerts_now *ret)
 {
-    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    struct alerts_desk *d = h->alerts;
 
     *ret = (struct alerts_now){.silences = (const struct silence *const *)d->silences, .n_silences = d->n_silences};
     ret->v = alert_states_all(d->watch, &ret->n);
@@ -373,23 +373,23 @@ void alerts_desk_now(void *hub, struct alerts_now *ret)
     ret->channels = d->channels;
 }
 
-struct alert_rules *alerts_desk_rules_again(void *hub)
+struct alert_rules *alerts_desk_rules_again(struct hub *h)
 {
     struct err err = {0};
-    struct alert_rules *r = rules_of(&((struct hub *)hub)->conf, &err);
+    struct alert_rules *r = rules_of(&h->conf, &err);
 
     return r ? r : alert_rules_new(); /* checked before: cannot be */
 }
 
-const struct alert_rules *alerts_desk_rules(void *hub)
+const struct alert_rules *alerts_desk_rules(struct hub *h)
 {
-    return ((struct hub *)hub)->alerts->rules;
+    return h->alerts->rules;
 }
 
-void alerts_desk_test(void *hub, void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
-                      void *arg)
+void alerts_desk_test(struct hub *h,
+                      void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f), void *arg)
 {
-    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    struct alerts_desk *d = h->alerts;
     struct whole_scene w;
 
     scene_of(d, clock_wall_ms(), &w);
@@ -452,12 +452,11 @@ static void written(void *arg, int result)
     free(w);
 }
 
-enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s)
+enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const struct silence *s)
 {
-    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    struct alerts_desk *d = h->alerts;
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
     struct silence to = *s;
-    (void)rp;
 
     to.id = ++d->last_silence;
     silence_write(&to, &b);
@@ -468,9 +467,9 @@ enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *
     return REPLY_LATER;
 }
 
-enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id)
+enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
 {
-    struct alerts_desk *d = ((struct hub *)hub)->alerts;
+    struct alerts_desk *d = h->alerts;
     size_t i = 0;
 
     while (i < d->n_silences && d->silences[i]->id != id)

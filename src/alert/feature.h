@@ -10,20 +10,23 @@
 #include "hub/hub.h"
 #include "model/alert.h"
 
+struct alert_finding;
+struct alert_rule;
+struct alert_rules;
 struct alerts_desk;
 extern const struct feature alert_feature;
 /* Something happened: for the rules that look at that. */
 void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e);
 
-/* For the API: alert/show.h. */
+/* For the routes: alert/show.h. The two of silences answer when it is durable. */
 struct alerts_now;
-void alerts_desk_now(void *hub, struct alerts_now *ret);
-enum reply_how alerts_desk_silence(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
-enum reply_how alerts_desk_unsilence(void *hub, struct request *rq, struct reply *rp, int64_t id);
-const struct alert_rules *alerts_desk_rules(void *hub);
-struct alert_rules *alerts_desk_rules_again(void *hub); /* the same, the caller's own */
+void alerts_desk_now(struct hub *h, struct alerts_now *ret);
+enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const struct silence *s);
+enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id);
+const struct alert_rules *alerts_desk_rules(struct hub *h);
+struct alert_rules *alerts_desk_rules_again(struct hub *h); /* the same, the caller's own */
 /* What would fire now if nothing had to last: see is called for each. */
-void alerts_desk_test(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
+void alerts_desk_test(struct hub *h, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
                       void *arg);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 
+#include "alert/feature.h"
 #include "alert/show.h"
 #include "base/mem.h"
 #include "base/moment.h"
@@ -30,7 +31,7 @@ enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
     struct str rule = request_query(rq, "rule"), state = request_query(rq, "state");
     struct alerts_now now;
 
-    a->alerts_now(a->hub, &now);
+    alerts_desk_now(a->hub, &now);
     begin(rp);
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
@@ -59,7 +60,7 @@ enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
 enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct alert_rule *v = alert_rules_all(a->alert_rules(a->hub), &n);
+    const struct alert_rule *v = alert_rules_all(alerts_desk_rules(a->hub), &n);
 
     (void)rq;
     begin(rp);
@@ -93,7 +94,7 @@ enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
 {
     struct alerts_now now;
 
-    a->alerts_now(a->hub, &now);
+    alerts_desk_now(a->hub, &now);
     begin(rp);
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
@@ -168,7 +169,7 @@ static bool member_may(struct api *a, const struct request *rq, const struct sil
                       x->rule, x->place[0] ? " of " : "", x->place);
         return false;
     }
-    const char *rule = fits_own ? NULL : only_critical(a->alert_rules(a->hub), s->rule);
+    const char *rule = fits_own ? NULL : only_critical(alerts_desk_rules(a->hub), s->rule);
     if (!rule)
         return true;
     reply_problem(rp, 403,
@@ -217,7 +218,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     until_ms += texts[4][0] ? rq->now_ms : 0;
     if (until_ms <= rq->now_ms || until_ms - rq->now_ms > LONGEST_MS)
         return reply_problem(rp, 400, "a silence ends within a year, and not in the past");
-    a->alerts_now(a->hub, &now);
+    alerts_desk_now(a->hub, &now);
     if (now.n_silences >= SILENCES_MAX)
         return reply_problem(rp, 503, "there are %d silences already", SILENCES_MAX);
     char by[80];
@@ -233,7 +234,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
                         .owner = rq->role == ROLE_ADMIN ? "" : person_of(rq)};
     if (rq->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
         return REPLY_NOW;
-    return a->silence_put(a->hub, rq, rp, &s);
+    return alerts_desk_silence(a->hub, rq, &s);
 }
 
 enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
@@ -253,7 +254,7 @@ enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *r
     if (!str_int(rq->tail, &id) || id < 1)
         return reply_problem(rp, 404, "there is no silence '%.*s'; /api/v1/silences lists them",
                              (int)MIN(rq->tail.len, 40u), rq->tail.p);
-    a->alerts_now(a->hub, &now);
+    alerts_desk_now(a->hub, &now);
     for (size_t i = 0; i < now.n_silences; i++) {
         const struct silence *s = now.silences[i];
         bool own = rq->token.person[0] &&
@@ -261,23 +262,5 @@ enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *r
         if (s->id == id && rq->role != ROLE_ADMIN && !own)
             return reply_problem(rp, 403, "silence %" PRId64 " is by %s: they or an admin end it", id, s->by);
     }
-    return a->silence_drop(a->hub, rq, rp, id);
-}
-
-/* ---- channels ---- */
-
-enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
-{
-    AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
-    json_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
-    json_t *to = json_object_get(o, "to");
-    enum reply_how how;
-
-    if (!json_is_object(o) || json_object_size(o) != (to ? 1u : 0u) || (to && !json_is_string(to)) ||
-        json_string_length(to) > 200 || !str_utf8_ok(str_n(json_string_value(to), json_string_length(to))))
-        how = reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
-    else
-        how = a->channel_test(a->hub, rq, rp, name, to ? json_string_value(to) : "");
-    json_decref(o);
-    return how;
+    return alerts_desk_unsilence(a->hub, rq, rp, id);
 }

@@ -1,6 +1,7 @@
 /* routes_test.c: what every rule finds now, and which alerts there would have been over the past, beside the loop. */
 #include <errno.h>
 
+#include "alert/feature.h"
 #include "alert/replay.h"
 #include "alert/show.h"
 #include "base/mem.h"
@@ -55,7 +56,7 @@ static enum reply_how test_now(struct api *a, struct request *rq, struct reply *
     json_obj(&j, NULL);
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
-    a->alerts_test(a->hub, put_finding, &o);
+    alerts_desk_test(a->hub, put_finding, &o);
     json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
@@ -201,7 +202,7 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
 
 enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
 {
-    return request_query(rq, "last").len ? test_past(a, rq, rp, a->alert_rules_again(a->hub)) : test_now(a, rq, rp);
+    return request_query(rq, "last").len ? test_past(a, rq, rp, alerts_desk_rules_again(a->hub)) : test_now(a, rq, rp);
 }
 
 enum reply_how post_alerts_test(struct api *a, struct request *rq, struct reply *rp)

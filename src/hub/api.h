@@ -133,12 +133,7 @@ struct drawing {
 void reply_failed(struct reply *rp, int code, const struct err *err);
 
 /* What hub/ lends. Text is borrowed. */
-struct alerts_now;
 struct heard;
-struct alert_finding;
-struct alert_rule;
-struct alert_rules;
-struct silence;
 struct scheduled_now;
 
 struct api {
@@ -173,17 +168,7 @@ struct api {
     struct book *book;
     enum book_auth book_auth;
     const struct zone *zone; /* of times that name none */
-    /* alerts: alert/show.h */
-    void (*alerts_now)(void *hub, struct alerts_now *ret);
-    const struct alert_rules *(*alert_rules)(void *hub);
-    struct alert_rules *(*alert_rules_again)(void *hub); /* the same, the caller's own */
-    bool replaying;                                      /* one look at the past at a time */
-    void (*alerts_test)(void *hub, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
-                        void *arg);
-    enum reply_how (*silence_put)(void *hub, struct request *rq, struct reply *rp, const struct silence *s);
-    enum reply_how (*silence_drop)(void *hub, struct request *rq, struct reply *rp, int64_t id);
-    /* a test message through a channel, to whom there ("": as the channel says) */
-    enum reply_how (*channel_test)(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
+    bool replaying;          /* one look at the past of alerts at a time */
     /* what the bot says to a text; talk: one in a channel that is not said to it */
     /* Slack over HTTP. secret: 1, 0 when none is set, or -errno with a sentence; heard takes h */
     int (*slack_secret)(void *hub, struct buf *ret, struct err *err);

@@ -59,7 +59,9 @@ handler get_usage, post_recount;
 /* routes_idle.c: held without work */
 handler get_idle;
 /* alerts.c: what is wrong, and silences */
-handler get_alerts, get_alert_rules, get_silences, post_silence, delete_silence, post_channel_test;
+handler get_alerts, get_alert_rules, get_silences, post_silence, delete_silence;
+/* channel_test.c: a test message through a channel */
+handler post_channel_test;
 /* routes_test.c: what the rules find now, or would have found; POST: other rules */
 handler get_alerts_test, post_alerts_test;
 /* say.c: what the bot says */

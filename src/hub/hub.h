@@ -144,9 +144,6 @@ int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct
 extern const struct feature book_feature;
 void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
 
-/* ---- channel_test.c ---- */
-enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to);
-
 /* ---- usage.c ---- */
 extern const struct feature usage_feature;
 

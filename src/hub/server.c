@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "alert/feature.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -425,13 +424,6 @@ static void make_api(struct server *s)
         .vesta_update = vesta_update,
         .vesta_notify = vesta_notify,
         .zone = h->zone,
-        .alerts_now = alerts_desk_now,
-        .alert_rules = alerts_desk_rules,
-        .alert_rules_again = alerts_desk_rules_again,
-        .alerts_test = alerts_desk_test,
-        .silence_put = alerts_desk_silence,
-        .channel_test = hub_channel_test,
-        .silence_drop = alerts_desk_unsilence,
         .say = saying_post,
         .bulletins = schedules_desk_now,
         .bulletin_send = schedules_desk_send,

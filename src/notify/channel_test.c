@@ -2,8 +2,11 @@
  * channel_test.c: sends a test message through a channel for whoever asks over HTTP; the answer comes when it is known
  * how it went.
  */
+#include <jansson.h>
+
 #include "base/clock.h"
 #include "base/json.h"
+#include "hub/handlers.h"
 #include "notify/outbox.h"
 
 struct trying {
@@ -33,9 +36,10 @@ static void tried(void *arg, const struct carried *c)
     free(t);
 }
 
-enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp, const char *name, const char *to)
+/* to: whom there; "": as the channel says. */
+static enum reply_how test_channel(struct hub *h, struct request *rq, struct reply *rp, const char *name,
+                                   const char *to)
 {
-    struct hub *h = hub;
     const struct channel *c = channels_find(outbox_channels(h->outbox), name);
     char title[120];
 
@@ -56,4 +60,20 @@ enum reply_how hub_channel_test(void *hub, struct request *rq, struct reply *rp,
                         .text = "Nothing is wrong: somebody asked whether messages arrive here."};
     outbox_try(h->outbox, c, &m, tried, t);
     return REPLY_LATER;
+}
+
+enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
+{
+    AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
+    json_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();
+    json_t *to = json_object_get(o, "to");
+    enum reply_how how;
+
+    if (!json_is_object(o) || json_object_size(o) != (to ? 1u : 0u) || (to && !json_is_string(to)) ||
+        json_string_length(to) > 200 || !str_utf8_ok(str_n(json_string_value(to), json_string_length(to))))
+        how = reply_problem(rp, 400, "the body is empty, or {\"to\": \"whom\"}");
+    else
+        how = test_channel(a->hub, rq, rp, name, to ? json_string_value(to) : "");
+    json_decref(o);
+    return how;
 }
