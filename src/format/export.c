@@ -92,19 +92,18 @@ static void put_event(struct json *j, const struct node_event *e)
     text(j, "text", e->text);
 }
 
-static void put_job(struct json *j, const struct job_fact *b)
+/* What the table of its fields names for exports. */
+static void put_record(struct json *j, const struct record_kind *kind, const void *record)
 {
-    json_int(j, "id", b->id);
-    json_int(j, "parent", b->parent);
-    json_int(j, "start", b->start_ms);
-    json_int(j, "end", b->end_ms);
-    text(j, "name", b->name);
-    text(j, "type", b->kind);
-    text(j, "person", b->person);
-    text(j, "owner", b->owner);
-    text(j, "devices", b->devices);
-    text(j, "pids", b->pids);
-    text(j, "attrs", b->attrs);
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        if (!f->json)
+            continue;
+        if (f->type == FIELD_TEXT)
+            text(j, f->json, *record_text(f, record));
+        else
+            json_int(j, f->json, record_int(f, record));
+    }
 }
 
 static void put_samples(struct json *j, const struct export_record *r)
@@ -148,7 +147,7 @@ static void put_json(struct buf *out, const struct export_record *r)
         put_event(&j, r->event);
         break;
     default:
-        put_job(&j, r->job);
+        put_record(&j, &job_record, r->job);
     }
     json_end_obj(&j);
 }

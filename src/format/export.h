@@ -18,7 +18,7 @@
 enum export_format { EXPORT_JSONL, EXPORT_CSV, EXPORT_OPENMETRICS, EXPORT_FORMATS };
 extern const char *const export_words[EXPORT_FORMATS + 1]; /* ends with NULL */
 
-enum record_kind {
+enum export_kind {
     REC_NODE,
     REC_DEVICE,
     REC_METRIC, /* one that metrics.def does not have */
@@ -34,7 +34,7 @@ extern const char *const record_words[REC_KINDS];
 
 /* Everything is borrowed. */
 struct export_record {
-    enum record_kind kind;
+    enum export_kind kind;
     const char *node;                 /* key */
     const char *name;                 /* of the node; OpenMetrics' label */
     const char *device;               /* uuid; "": the node itself */

@@ -339,8 +339,8 @@ static int take_event(struct cursor *c)
     return 0;
 }
 
-/* Its texts stay in the scratch, with an end behind each. */
-static int job_text(struct cursor *c, const char *key, size_t most, const char **ret)
+/* A record's text stays in the scratch, with an end behind it. */
+static int keep_text(struct cursor *c, const char *key, size_t most, const char **ret)
 {
     const struct field *f = find(c->r, key);
     struct export_reader *r = c->r;
@@ -360,32 +360,33 @@ static int job_text(struct cursor *c, const char *key, size_t most, const char *
     return 0;
 }
 
+/* What the table of its fields names for exports; a text that is in none is empty. A key is above 0. */
+static int take_record(struct cursor *c, const struct record_kind *kind, void *ret)
+{
+    memset(ret, 0, kind->size);
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        int64_t v;
+        if (f->type == FIELD_TEXT && !f->json) {
+            *record_text(f, ret) = "";
+        } else if (f->type == FIELD_TEXT) {
+            if (keep_text(c, f->json, (size_t)f->most, record_text(f, ret)) < 0)
+                return -EINVAL;
+        } else if (f->json) {
+            if (int_into(c, f->json, i == 0, f->most, i == 0, &v) < 0)
+                return -EINVAL;
+            record_set_int(f, ret, v);
+        }
+    }
+    return 0;
+}
+
 static int take_job(struct cursor *c)
 {
-    struct export_reader *r = c->r;
-    struct job_fact *j = &r->job;
-    const char **const to[] = {&j->name, &j->kind, &j->person, &j->owner, &j->devices, &j->pids, &j->attrs};
-    static const struct {
-        const char *key;
-        size_t most;
-    } texts[] = {{"name", JOB_NAME_MAX},
-                 {"type", JOB_KIND_MAX},
-                 {"person", 64},
-                 {"owner", 128},
-                 {"devices", (size_t)JOB_DEVICES * UUID_MAX},
-                 {"pids", (size_t)JOB_PIDS * 12},
-                 {"attrs", JOB_ATTRS_MAX}};
+    int r = take_record(c, &job_record, &c->r->job);
 
-    *j = (struct job_fact){0};
-    INT("id", 1, INT64_MAX, 1, j->id);
-    INT("parent", 0, INT64_MAX, 0, j->parent);
-    INT("start", 0, TIME_END_MS, 0, j->start_ms);
-    INT("end", 0, TIME_END_MS, 0, j->end_ms);
-    j->node = r->node;
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (job_text(c, texts[i].key, texts[i].most, to[i]) < 0)
-            return -EINVAL;
-    return 0;
+    c->r->job.node = c->r->node;
+    return r;
 }
 
 /* ---- samples ---- */
@@ -438,7 +439,7 @@ static int take_object(struct cursor *c, struct export_record *ret)
         return export_fail(c, 0, "node: expected a node's key");
     if (r->device[0] ? !name_ok(str_of(r->device), UUID_MAX - 1) : k == REC_DEVICE)
         return export_fail(c, 0, "device: expected a device's uuid");
-    *ret = (struct export_record){.kind = (enum record_kind)k,
+    *ret = (struct export_record){.kind = (enum export_kind)k,
                                   .node = r->node,
                                   .name = r->fact.name,
                                   .device = r->device,

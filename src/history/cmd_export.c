@@ -386,7 +386,7 @@ static int put_span_of(struct export *x, int64_t from, int64_t to, void *arg, st
 
 /* ---- records ---- */
 
-static int put_facts(struct export *x, enum record_kind kind, struct err *err)
+static int put_facts(struct export *x, enum export_kind kind, struct err *err)
 {
     struct a_node *n = x->node;
     int r = 0;
@@ -472,7 +472,7 @@ static int put_by_node(struct export *x, struct err *err)
     for (size_t i = 0; i < x->n && r == 0; i++) {
         x->node = &x->nodes[i];
         for (int kind = REC_NODE; kind <= REC_METRIC && r == 0; kind++)
-            r = put_facts(x, (enum record_kind)kind, err);
+            r = put_facts(x, (enum export_kind)kind, err);
         if (r == 0 && wants_kind(x->conf, "samples"))
             r = each_span(x, put_span, NULL, err);
         if (r == 0)
@@ -521,7 +521,7 @@ static int put_by_metric(struct export *x, struct err *err)
     for (int kind = REC_NODE; kind <= REC_METRIC && r == 0 && x->first_ms < x->to_ms; kind++)
         for (size_t i = 0; i < x->n && r == 0; i++) {
             x->node = &x->nodes[i];
-            r = put_facts(x, (enum record_kind)kind, err);
+            r = put_facts(x, (enum export_kind)kind, err);
         }
     list_metrics(x, &names);
     for (size_t k = 0; k < names.n && r == 0; k++)

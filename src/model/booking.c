@@ -47,28 +47,18 @@ void booking_without(const struct booking *h, struct str uuid, struct buf *out)
             buf_addf(out, "%s%.*s", out->len ? "," : "", STR_ARG(one));
 }
 
-static const size_t texts[] = {offsetof(struct booking, person),  offsetof(struct booking, by),
-                               offsetof(struct booking, devices), offsetof(struct booking, places),
-                               offsetof(struct booking, model),   offsetof(struct booking, where),
-                               offsetof(struct booking, comment)};
-
-size_t booking_text_bytes(const struct booking *h)
-{
-    return mem_text_bytes(h, texts, ARRAY_LEN(texts));
-}
-
-void booking_move_text(struct booking *h, char *room)
-{
-    mem_text_move(h, texts, ARRAY_LEN(texts), room);
-}
+static const struct record_field fields[] = {
+#define FIELD(no, field, type, column, json, most) RECORD_FIELD(booking, no, field, type, column, json, most),
+#define KEY                                        FIELD
+#include "model/booking.def"
+#undef KEY
+#undef FIELD
+};
+const struct record_kind booking_record = {"holds", fields, ARRAY_LEN(fields), sizeof(struct booking)};
 
 struct booking *booking_copy(const struct booking *h)
 {
-    struct booking *to = mem_alloc(sizeof(*to) + booking_text_bytes(h));
-
-    *to = *h;
-    booking_move_text(to, (char *)(to + 1));
-    return to;
+    return record_copy(&booking_record, h);
 }
 
 int booking_order(const void *x, const void *y)

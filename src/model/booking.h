@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "model/record.h"
 
 #define BOOKING_PERSON_MAX  64 /* with the end */
 #define BOOKING_COMMENT_MAX 400
@@ -20,20 +21,13 @@ enum booking_kind { BOOKING_FIRM, BOOKING_WAIT, BOOKING_KINDS };
 extern const char *const booking_kind_words[BOOKING_KINDS];
 
 struct booking {
-    int64_t id;   /* above 0, counted up */
-    int32_t kind; /* enum booking_kind */
-    int32_t changes;
-    int32_t count;             /* so many were wished for, wherever they are; 0: the devices were named */
-    int64_t from_ms, until_ms; /* [from, until) */
-    int64_t created_ms, changed_ms;
-    int64_t released_ms;       /* given back before its end, or cancelled before its start; 0: not */
-    const char *person;        /* whose */
-    const char *by;            /* who made it: a person, or "token ID" */
-    const char *devices;       /* uuids, with commas between */
-    const char *places;        /* the same as people say it, when it was made: "dgx2:0,1 dgx3:4" */
-    const char *model, *where; /* what was wished for: patterns; empty: any. Of a wait: as book/queue.h writes it */
-    const char *comment;
+#define FIELD(no, field, type, column, json, most) RECORD_##type field;
+#define KEY                                        FIELD
+#include "model/booking.def"
+#undef KEY
+#undef FIELD
 };
+extern const struct record_kind booking_record;
 
 enum booking_state { BOOKING_PLANNED, BOOKING_ACTIVE, BOOKING_OVER, BOOKING_RELEASED, BOOKING_STATES };
 extern const char *const booking_words[BOOKING_STATES]; /* "planned", "active", "over", "released" */
@@ -50,8 +44,6 @@ void booking_without(const struct booking *h, struct str uuid, struct buf *out);
 
 /* A copy in one piece, for free(). */
 struct booking *booking_copy(const struct booking *h);
-size_t booking_text_bytes(const struct booking *h);
-void booking_move_text(struct booking *h, char *room); /* h's text into room of that size, where it points then */
 /* By start, then by id. For qsort over pointers to them. */
 int booking_order(const void *a, const void *b);
 

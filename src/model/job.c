@@ -6,19 +6,20 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/fact.h"
 
-static const size_t texts[] = {offsetof(struct job_fact, name),   offsetof(struct job_fact, kind),
-                               offsetof(struct job_fact, person), offsetof(struct job_fact, owner),
-                               offsetof(struct job_fact, node),   offsetof(struct job_fact, devices),
-                               offsetof(struct job_fact, pids),   offsetof(struct job_fact, attrs)};
+static const struct record_field fields[] = {
+#define FIELD(no, field, type, column, json, most) RECORD_FIELD(job_fact, no, field, type, column, json, most),
+#define KEY                                        FIELD
+#include "model/job.def"
+#undef KEY
+#undef FIELD
+};
+const struct record_kind job_record = {"jobs", fields, ARRAY_LEN(fields), sizeof(struct job_fact)};
 
 struct job_fact *job_copy(const struct job_fact *j)
 {
-    struct job_fact *to = mem_alloc(sizeof(*to) + mem_text_bytes(j, texts, ARRAY_LEN(texts)));
-
-    *to = *j;
-    mem_text_move(to, texts, ARRAY_LEN(texts), (char *)(to + 1));
-    return to;
+    return record_copy(&job_record, j);
 }
 
 struct job_fact job_changed(const struct job_fact *j, const struct job_change *c)

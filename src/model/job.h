@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/record.h"
+
 #define JOB_NAME_MAX  200
 #define JOB_KIND_MAX  32
 #define JOB_DEVICES   256
@@ -17,17 +19,13 @@
 #define JOB_ATTRS_MAX 4096
 
 struct job_fact {
-    int64_t id;     /* above 0; made from owner and the key the client chose, so that a retry is the same job */
-    int64_t parent; /* 0: none */
-    int64_t start_ms, end_ms; /* end 0: it has not ended */
-    const char *name, *kind;
-    const char *person;  /* whose; empty: not known */
-    const char *owner;   /* who labelled it: "person:kim", "node:KEY", "token:ID" */
-    const char *node;    /* key; empty: on no node in particular */
-    const char *devices; /* uuids, with commas between */
-    const char *pids;    /* numbers, with commas between */
-    const char *attrs;   /* a JSON object, or empty */
+#define FIELD(no, field, type, column, json, most) RECORD_##type field;
+#define KEY                                        FIELD
+#include "model/job.def"
+#undef KEY
+#undef FIELD
 };
+extern const struct record_kind job_record;
 
 /* What is to be different; NULL and -1: left as it is. */
 struct job_change {

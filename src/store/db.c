@@ -11,10 +11,12 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/record_sql.h"
 
 #define WAL_KEEP     (DB_WAL_PAGES * DB_PAGE) /* the WAL is cut back to this when it starts over */
 #define OPEN_TRIES   50                       /* two processes may make the file at once: SQLite does not wait then */
 #define OPEN_WAIT_MS 20
+#define SQL_MAX      16384
 #define URI_MAX      12500 /* a path of 4095 bytes, every one of them escaped */
 
 int db_errno(sqlite3 *h, int rc)
@@ -205,6 +207,30 @@ static int db_create(sqlite3 *h, const struct db_kind *kind)
     return rc;
 }
 
+/* Columns of records that are newer than the file, all or nothing. */
+static int db_add_columns(sqlite3 *h, const struct record_kind *const *kinds)
+{
+    int rc = db_exec(h, "BEGIN IMMEDIATE");
+
+    if (rc != SQLITE_OK)
+        return rc;
+    for (; rc == SQLITE_OK && *kinds; kinds++)
+        rc = record_add_columns(h, *kinds); /* looks itself: another process may have been first */
+    if (rc == SQLITE_OK)
+        rc = db_exec(h, "COMMIT");
+    if (rc != SQLITE_OK)
+        db_exec(h, "ROLLBACK");
+    return rc;
+}
+
+static bool db_lacks_columns(sqlite3 *h, const struct record_kind *const *kinds)
+{
+    for (; kinds && *kinds; kinds++)
+        if (record_lacks_columns(h, *kinds))
+            return true;
+    return false;
+}
+
 /* Step by step up to our version, all or nothing. */
 static int db_upgrade(sqlite3 *h, const struct db_kind *kind)
 {
@@ -265,6 +291,10 @@ static int db_try_open(sqlite3 **ret, const char *path, const struct db_kind *ki
         r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "make tables in", err);
     } else if (r == 2) {
         rc = mode == DB_READ || mode == DB_STILL ? SQLITE_OK : db_upgrade(h, kind);
+        r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "bring up to date", err);
+    }
+    if (r == 0 && mode != DB_READ && mode != DB_STILL && db_lacks_columns(h, kind->records)) {
+        rc = db_add_columns(h, kind->records);
         r = rc == SQLITE_OK ? 0 : db_fail(h, rc, "bring up to date", err);
     }
     if (r < 0) {
@@ -336,9 +366,17 @@ uint64_t db_stmts_steps(struct db_stmts *s)
     return sum;
 }
 
+static void prepare(struct db_stmts *s, size_t i)
+{
+    AUTO_BUF sql = BUF_INIT(SQL_MAX);
+
+    record_sql(s->h, s->records, s->sql[i], &sql);
+    sqlite3_prepare_v3(s->h, buf_str(&sql).p, -1, SQLITE_PREPARE_PERSISTENT, &s->v[i], NULL);
+}
+
 sqlite3_stmt *db_stmt(struct db_stmts *s, size_t i)
 {
     if (!s->v[i])
-        sqlite3_prepare_v3(s->h, s->sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->v[i], NULL);
+        prepare(s, i);
     return s->v[i];
 }

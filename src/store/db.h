@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/record.h"
 
 #define DB_PAGE        4096
 #define DB_WAL_PAGES   1000       /* checkpoint past this many: 4 MB */
@@ -22,8 +23,9 @@
 struct db_kind {
     int64_t magic, version;
     const char *schema;
-    const char *const *upgrades; /* [v - 1]: from version v to v + 1 */
-    bool shrinks;                /* free pages can be given back a few at a time */
+    const char *const *upgrades;              /* [v - 1]: from version v to v + 1 */
+    const struct record_kind *const *records; /* of its tables; a column that is missing is added. NULL at the end */
+    bool shrinks;                             /* free pages can be given back a few at a time */
 };
 
 enum db_mode {
@@ -52,10 +54,12 @@ int db_run(sqlite3_stmt *st);
 void db_watch_wal(sqlite3 *h, int *pages);
 void db_checkpoint(sqlite3 *h, int mode); /* SQLITE_CHECKPOINT_...; a failure only means a larger WAL */
 
-/* Statements of one connection, prepared at first use. sql is a table that outlives it. */
+/* Statements of one connection, prepared at first use. sql is a table that outlives it; records: of the marks in it
+ * (record_sql.h), or NULL. */
 struct db_stmts {
     sqlite3 *h;
     const char *const *sql;
+    const struct record_kind *const *records;
     sqlite3_stmt **v;
     size_t n;
 };

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "store/record_sql.h"
 #include "store/records.h"
 #include "store/schema.h"
 
@@ -61,13 +62,8 @@ static int put_devices(struct records *r, const struct job_fact *j)
 
 static void bind_job(sqlite3_stmt *st, const struct job_fact *j)
 {
-    const int64_t numbers[] = {j->id, j->parent, j->start_ms, j->end_ms, class_of(j)};
-    const char *const texts[] = {j->name, j->kind, j->person, j->owner, j->node, j->devices, j->pids, j->attrs};
-
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        db_bind_int(st, (int)i + 1, numbers[i]);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        db_bind_text(st, (int)(ARRAY_LEN(numbers) + i) + 1, texts[i]);
+    record_bind(st, &job_record, j);
+    db_bind_int(st, RECORD_MORE, class_of(j));
 }
 
 int records_put_job(struct records *r, const struct job_fact *j)
@@ -100,23 +96,6 @@ int records_change_job(struct records *r, const struct job_change *c)
 
 /* ---- reading ---- */
 
-/* Borrowed until the next step. */
-static struct job_fact job_here(sqlite3_stmt *st)
-{
-    return (struct job_fact){.id = sqlite3_column_int64(st, 0),
-                             .parent = sqlite3_column_int64(st, 1),
-                             .start_ms = sqlite3_column_int64(st, 2),
-                             .end_ms = sqlite3_column_int64(st, 3),
-                             .name = db_text(st, 4),
-                             .kind = db_text(st, 5),
-                             .person = db_text(st, 6),
-                             .owner = db_text(st, 7),
-                             .node = db_text(st, 8),
-                             .devices = db_text(st, 9),
-                             .pids = db_text(st, 10),
-                             .attrs = db_text(st, 11)};
-}
-
 int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err *err)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_JOB);
@@ -124,7 +103,8 @@ int records_job(struct records *r, int64_t id, struct job_fact **ret, struct err
     db_bind_int(st, 1, id);
     int rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h);
     if (rc == SQLITE_ROW) {
-        struct job_fact j = job_here(st);
+        struct job_fact j;
+        record_read(st, &job_record, &j);
         *ret = job_copy(&j);
     }
     int code = rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_fail(r->h, rc, "read", err);
@@ -189,7 +169,8 @@ static int ask_class(struct records *r, const struct job_ask *ask, int class, st
     db_bind_int(st, 2, MAX(class_start(class, ask->from_ms), w->least_ms));
     db_bind_int(st, 3, ask->to_ms ? ask->to_ms - 1 : INT64_MAX);
     while ((rc = st ? sqlite3_step(st) : sqlite3_errcode(r->h)) == SQLITE_ROW && found < w->limit) {
-        struct job_fact j = job_here(st);
+        struct job_fact j;
+        record_read(st, &job_record, &j);
         if (ask->stop && ask->stop(ask->stop_arg)) {
             sqlite3_reset(st);
             return err_set(err, -ECANCELED, "stopped");

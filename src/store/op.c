@@ -165,10 +165,10 @@ static struct op_job *op_job_change_new(const struct job_change *from)
 
 static struct op_booking *op_booking_new(const struct booking *h)
 {
-    struct op_booking *o = op_new(OP_HOLD, sizeof(*o) + booking_text_bytes(h));
+    struct op_booking *o = op_new(OP_HOLD, sizeof(*o) + record_text_bytes(&booking_record, h));
 
     o->h = *h;
-    booking_move_text(&o->h, (char *)(o + 1));
+    record_move_text(&booking_record, &o->h, (char *)(o + 1));
     return o;
 }
 

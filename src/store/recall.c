@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 #include "store/history.h"
+#include "store/kinds.h"
+#include "store/record_sql.h"
 #include "store/records.h"
 #include "store/schema.h"
 
@@ -150,19 +152,7 @@ int records_nodes(struct records *r, void (*each)(void *arg, const struct store_
 
     while ((code = recall_step(r, st, err)) == 1) {
         struct store_node n = {0};
-        TEXT(n.key, 0);
-        TEXT(n.name, 1);
-        TEXT(n.own_name, 2);
-        TEXT(n.address, 3);
-        n.retired = INT(4) != 0;
-        n.maintenance = INT(5) != 0;
-        n.demo = INT(6) != 0;
-        n.first_ms = INT(7);
-        n.last_ms = INT(8);
-        n.facts = (uint64_t)INT(9);
-        n.procs = (uint64_t)INT(10);
-        TEXT(n.secret, 11);
-        n.sampled_ms = INT(12);
+        record_read(st, &node_record, &n);
         each(arg, &n);
     }
     return code;
@@ -174,26 +164,8 @@ static int recall_procs(struct records *r, sqlite3_stmt *st, void (*each)(void *
     int code;
 
     while ((code = recall_step(r, st, err)) == 1) {
-        struct store_proc p = {.node = db_text(st, 0), .device = db_text(st, 1)};
-        struct proc_fact *f = &p.fact;
-        f->pid = (int32_t)INT(2);
-        f->start_ms = INT(3);
-        f->ppid = (int32_t)INT(4);
-        f->root_pid = (int32_t)INT(5);
-        f->uid = INT(6);
-        TEXT(f->user, 7);
-        TEXT(f->name, 8);
-        TEXT(f->cmd, 9);
-        TEXT(f->runtime, 10);
-        TEXT(f->container, 11);
-        TEXT(f->pod, 12);
-        f->slurm_job = INT(13);
-        p.first_ms = INT(14);
-        p.last_ms = INT(15);
-        p.mem_max = INT(16);
-        p.ended = INT(17) != 0;
-        p.kind = (uint8_t)INT(18);
-        p.sm = (int32_t)INT(19);
+        struct store_proc p = {0};
+        record_read(st, &proc_record, &p);
         each(arg, &p);
     }
     return code;
@@ -270,33 +242,14 @@ int records_events(struct records *r, const char *node, int64_t from_ms, size_t 
     db_bind_int(st, 2, from_ms);
     db_bind_int(st, 3, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
     while ((code = recall_step(r, st, err)) == 1) {
-        struct node_event e = {.at_ms = INT(2), .kind = (uint16_t)INT(3), .slot = (uint16_t)INT(4), .code = INT(5)};
-        TEXT(e.text, 6);
-        each(arg, db_text(st, 0), db_text(st, 1), &e);
+        struct store_event e = {0};
+        record_read(st, &event_record, &e);
+        each(arg, e.node, e.device, &e.event);
     }
     return code;
 }
 
 /* ---- tokens: looked up for every request, so straight from the table: 3 us, and never out of date ---- */
-
-static void recall_token(sqlite3_stmt *st, struct store_token *t)
-{
-    struct str hash = db_bytes(st, 5);
-
-    *t = (struct store_token){.created_ms = INT(6),
-                              .revoked_ms = INT(7),
-                              .used_ms = INT(8),
-                              .expires_ms = INT(9),
-                              .uses = INT(10),
-                              .enrolled = INT(11)};
-    TEXT(t->id, 0);
-    TEXT(t->role, 1);
-    TEXT(t->person, 2);
-    TEXT(t->node, 3);
-    TEXT(t->note, 4);
-    if (hash.len == sizeof(t->hash))
-        memcpy(t->hash, hash.p, hash.len);
-}
 
 int records_token_get(struct records *r, const char *id, struct store_token *ret, struct err *err)
 {
@@ -305,7 +258,7 @@ int records_token_get(struct records *r, const char *id, struct store_token *ret
     db_bind_text(st, 1, id);
     int code = recall_step(r, st, err);
     if (code == 1) {
-        recall_token(st, ret);
+        record_read(st, &token_record, ret);
         sqlite3_reset(st);
     }
     return code;
@@ -321,7 +274,7 @@ int records_tokens(struct records *r, const char *node, void (*each)(void *arg, 
         db_bind_text(st, 1, node);
     while ((code = recall_step(r, st, err)) == 1) {
         struct store_token t;
-        recall_token(st, &t);
+        record_read(st, &token_record, &t);
         each(arg, &t);
     }
     return code;
@@ -339,18 +292,7 @@ static sqlite3_stmt *recall_bind_token(struct records *r, size_t i, const struct
 {
     sqlite3_stmt *st = db_stmt(&r->st, i);
 
-    db_bind_text(st, 1, t->id);
-    db_bind_text(st, 2, t->role);
-    db_bind_text(st, 3, t->person);
-    db_bind_text(st, 4, t->node);
-    db_bind_text(st, 5, t->note);
-    db_bind_bytes(st, 6, str_n(t->hash, sizeof(t->hash)));
-    db_bind_int(st, 7, t->created_ms);
-    db_bind_int(st, 8, t->revoked_ms);
-    db_bind_int(st, 9, t->used_ms);
-    db_bind_int(st, 10, t->expires_ms);
-    db_bind_int(st, 11, t->uses);
-    db_bind_int(st, 12, t->enrolled);
+    record_bind(st, &token_record, t);
     return st;
 }
 

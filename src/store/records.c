@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/kinds.h"
+#include "store/record_sql.h"
 #include "store/schema.h"
 #include "store/usage_table.h"
 
@@ -24,6 +26,7 @@ int records_open(struct records **ret, const char *dir, enum db_mode mode, struc
     struct records *rec = mem_zero(1, sizeof(*rec));
     rec->h = h;
     db_stmts_init(&rec->st, h, records_sql, R_COUNT);
+    rec->st.records = records_kind.records;
     if (mode == DB_WRITE)
         db_watch_wal(h, &rec->wal_pages);
     *ret = rec;
@@ -123,61 +126,24 @@ int records_put_node(struct records *r, const struct store_node *n)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_PUT_NODE);
 
-    db_bind_text(st, 1, n->key);
-    db_bind_text(st, 2, n->name);
-    db_bind_text(st, 3, n->own_name);
-    db_bind_text(st, 4, n->address);
-    db_bind_int(st, 5, n->retired);
-    db_bind_int(st, 6, n->maintenance);
-    db_bind_int(st, 7, n->demo);
-    db_bind_int(st, 8, n->first_ms);
-    db_bind_int(st, 9, n->last_ms);
-    db_bind_int(st, 10, (int64_t)n->facts);
-    db_bind_int(st, 11, (int64_t)n->procs);
-    db_bind_text(st, 12, n->secret);
-    db_bind_int(st, 13, n->sampled_ms);
+    record_bind(st, &node_record, n);
     return records_run(r, st);
 }
 
 int records_put_proc(struct records *r, const struct store_proc *p)
 {
     sqlite3_stmt *st = db_stmt(&r->st, R_PUT_PROC);
-    const struct proc_fact *f = &p->fact;
 
-    db_bind_text(st, 1, p->node);
-    db_bind_text(st, 2, p->device);
-    db_bind_int(st, 3, f->pid);
-    db_bind_int(st, 4, f->start_ms);
-    db_bind_int(st, 5, f->ppid);
-    db_bind_int(st, 6, f->root_pid);
-    db_bind_int(st, 7, f->uid);
-    db_bind_text(st, 8, f->user);
-    db_bind_text(st, 9, f->name);
-    db_bind_text(st, 10, f->cmd);
-    db_bind_text(st, 11, f->runtime);
-    db_bind_text(st, 12, f->container);
-    db_bind_text(st, 13, f->pod);
-    db_bind_int(st, 14, f->slurm_job);
-    db_bind_int(st, 15, p->first_ms);
-    db_bind_int(st, 16, p->last_ms);
-    db_bind_int(st, 17, p->mem_max);
-    db_bind_int(st, 18, p->ended);
-    db_bind_int(st, 19, p->kind);
-    db_bind_int(st, 20, p->sm);
+    record_bind(st, &proc_record, p);
     return records_run(r, st);
 }
 
 int records_put_event(struct records *r, const char *node, const char *device, const struct node_event *e)
 {
+    struct store_event row = {node, device, *e};
     sqlite3_stmt *st = db_stmt(&r->st, R_PUT_EVENT);
 
-    db_bind_text(st, 1, node);
-    db_bind_text(st, 2, device);
-    db_bind_int(st, 3, e->at_ms);
-    db_bind_int(st, 4, e->kind);
-    db_bind_int(st, 5, e->slot);
-    db_bind_int(st, 6, e->code);
-    db_bind_text(st, 7, e->text);
+    record_bind(st, &event_record, &row);
     return records_run(r, st);
 }
 

@@ -1,6 +1,8 @@
 /* schema.c: the SQL of muster.db. Numbers of 64 bits without a sign (runs, blob names) are kept as signed ones. */
 #include "store/schema.h"
 
+#include "store/kinds.h"
+
 /* class: how long it took, see job_table.c. A device's jobs are found by it alone, so it is kept there too. */
 #define JOB_TABLES                                                                                                     \
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, start_ms INTEGER NOT NULL,"                    \
@@ -96,6 +98,7 @@ static const char *const upgrades[] = {
 };
 
 const struct db_kind records_kind = {
+    .records = main_records,
     .magic = DB_MAGIC_MAIN,
     .version = 8,
     .upgrades = upgrades,
@@ -135,52 +138,35 @@ const struct db_kind records_kind = {
         " row INTEGER NOT NULL);" JOB_TABLES USAGE_TABLES PROC_INDEXES SPAN_TABLES BOOKING_TABLES NOTE_TABLES,
 };
 
-#define PROC_COLUMNS                                                                                                   \
-    "node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container, pod, slurm_job,"           \
-    " first_ms, last_ms, mem_max, ended, kind, sm"
-#define PROC_ORDER    "ORDER BY node, device, start_ms, pid"
-#define EVENT_COLUMNS "node, device, at_ms, kind, slot, code, text"
-#define JOB_COLUMNS   "id, parent, start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
-#define BOOKING_COLUMNS                                                                                                \
-    "id, kind, changes, count, from_ms, until_ms, created_ms, changed_ms, released_ms, person, made_by, devices,"      \
-    " places, model, place, comment"
-#define TOKEN_COLUMNS "id, role, person, node, note, hash, created_ms, revoked_ms, used_ms, expires_ms, uses, enrolled"
-#define JOB_SPAN      "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
-#define JOB_ORDER     " ORDER BY start_ms DESC"
-#define EVENT_ORDER   "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
+#define PROC_ORDER  "ORDER BY node, device, start_ms, pid"
+#define JOB_SPAN    "class = ?1 AND start_ms BETWEEN ?2 AND ?3"
+#define JOB_ORDER   " ORDER BY start_ms DESC"
+#define EVENT_ORDER "ORDER BY at_ms DESC, node, device, kind, code LIMIT ?3"
 
 const char *const records_sql[R_COUNT] = {
     [R_PUT_BLOB] = "INSERT INTO blobs(node, id, kind, last_log, bytes) VALUES(?1, ?2, ?3, ?4, ?5)"
                    " ON CONFLICT(node, id) DO UPDATE SET last_log = max(last_log, excluded.last_log)",
     [R_TOUCH_BLOB] = "UPDATE blobs SET last_log = ?3 WHERE node = ?1 AND id = ?2 AND last_log < ?3",
     [R_PUT_NODE] =
-        "INSERT INTO nodes(key, name, own_name, address, retired, maintenance, demo, first_ms, last_ms, facts, procs,"
-        " secret, sampled_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+        "INSERT INTO nodes({nodes}) VALUES({nodes?})"
         " ON CONFLICT(key) DO UPDATE SET name = ?2, own_name = ?3, address = ?4, retired = ?5, maintenance = ?6,"
         " demo = ?7, first_ms = CASE WHEN ?8 = 0 OR (first_ms <> 0 AND first_ms < ?8) THEN first_ms ELSE ?8 END,"
         " last_ms = max(last_ms, ?9), facts = ?10, procs = ?11, secret = ?12,"
         " sampled_ms = max(sampled_ms, ?13)",
     [R_PUT_PROC] =
-        "INSERT INTO processes(node, device, pid, start_ms, ppid, root_pid, uid, user, name, cmd, runtime, container,"
-        " pod, slurm_job, first_ms, last_ms, mem_max, ended, kind, sm)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
+        "INSERT INTO processes({processes}) VALUES({processes?})"
         " ON CONFLICT(node, device, pid, start_ms) DO UPDATE SET ppid = ?5, root_pid = ?6, uid = ?7, user = iif(?8 = "
         "'', user, ?8),"
         " name = ?9, cmd = ?10, runtime = ?11, container = ?12, pod = ?13, slurm_job = ?14,"
         " first_ms = min(first_ms, ?15), last_ms = max(last_ms, ?16), mem_max = max(mem_max, ?17),"
         " ended = CASE WHEN ?16 >= last_ms THEN ?18 ELSE ended END, kind = iif(?19 = 0, kind, ?19),"
         " sm = iif(?20 < 0, sm, ?20)",
-    [R_PUT_EVENT] = "INSERT OR IGNORE INTO events(node, device, at_ms, kind, slot, code, text)"
-                    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [R_PUT_JOB] = "INSERT OR IGNORE INTO jobs(id, parent, start_ms, end_ms, class, name, kind, person, owner, node,"
-                  " devices, pids, attrs) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    [R_CHANGE_JOB] = "UPDATE jobs SET parent = ?2, start_ms = ?3, end_ms = ?4, class = ?5, name = ?6, kind = ?7,"
-                     " person = ?8, owner = ?9, node = ?10, devices = ?11, pids = ?12, attrs = ?13 WHERE id = ?1",
+    [R_PUT_EVENT] = "INSERT OR IGNORE INTO events({events}) VALUES({events?})",
+    [R_PUT_JOB] = "INSERT OR IGNORE INTO jobs({jobs}, class) VALUES({jobs?}, ?100)",
+    [R_CHANGE_JOB] = "UPDATE jobs SET {jobs=}, class = ?100 WHERE id = ?1",
     [R_PUT_JOB_DEVICE] = "INSERT OR IGNORE INTO job_devices(device, class, start_ms, job) VALUES(?1, ?2, ?3, ?4)",
     [R_DROP_JOB_DEVICES] = "DELETE FROM job_devices WHERE job = ?1",
-    [R_PUT_HOLD] =
-        "INSERT OR REPLACE INTO holds(" BOOKING_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-        " ?12, ?13, ?14, ?15, ?16)",
+    [R_PUT_HOLD] = "INSERT OR REPLACE INTO holds({holds}) VALUES({holds?})",
     [R_ALIAS] = "INSERT INTO aliases(old, new, log, row) VALUES(?1, ?2, ?3, ?4)",
     [R_MOVE_PROCS] = "UPDATE OR IGNORE processes SET node = ?2 WHERE node = ?1",
     [R_DROP_PROCS] = "DELETE FROM processes WHERE node = ?1",
@@ -196,14 +182,14 @@ const char *const records_sql[R_COUNT] = {
     [R_UPSET_AT] = "SELECT kind, at_ms FROM events INDEXED BY events_upset WHERE kind BETWEEN 4 AND 10 AND device = ''"
                    " AND node = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC, kind DESC LIMIT 1",
     /* those that ended long after took long */
-    [R_PROCS_AT] = "SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_node_last WHERE node = ?1"
+    [R_PROCS_AT] = "SELECT {processes} FROM processes INDEXED BY processes_node_last WHERE node = ?1"
                    " AND last_ms BETWEEN ?2 - 600000 AND ?2 + 86400000 AND first_ms <= ?2 UNION ALL"
-                   " SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_long WHERE node = ?1"
+                   " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = ?1"
                    " AND last_ms > ?2 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms <= ?2 " PROC_ORDER,
     /* the same for a time */
-    [R_PROCS_IN] = "SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_node_last WHERE node = ?1"
+    [R_PROCS_IN] = "SELECT {processes} FROM processes INDEXED BY processes_node_last WHERE node = ?1"
                    " AND last_ms BETWEEN ?2 AND ?3 + 86400000 AND first_ms < ?3 UNION ALL"
-                   " SELECT " PROC_COLUMNS " FROM processes INDEXED BY processes_long WHERE node = ?1"
+                   " SELECT {processes} FROM processes INDEXED BY processes_long WHERE node = ?1"
                    " AND last_ms > ?3 + 86400000 AND last_ms - first_ms > 86400000 AND first_ms < ?3 " PROC_ORDER,
     [R_MOVE_JOBS] = "UPDATE jobs SET node = ?2 WHERE node = ?1",
     [R_FIRST_SEEN] = "UPDATE nodes SET first_ms = o.first_ms FROM (SELECT first_ms FROM nodes WHERE key = ?1) AS o"
@@ -249,23 +235,22 @@ const char *const records_sql[R_COUNT] = {
     /* a node's own, or one of those whose history it took over */
     [R_GET_BLOB] = "WITH RECURSIVE names(k) AS (SELECT ?1 UNION SELECT old FROM aliases JOIN names ON new = k)"
                    " SELECT bytes FROM blobs WHERE id = ?2 AND node IN (SELECT k FROM names) LIMIT 1",
-    [R_NODES] = "SELECT key, name, own_name, address, retired, maintenance, demo, first_ms, last_ms, facts, procs,"
-                " secret, sampled_ms FROM nodes ORDER BY key",
-    [R_PROCS] = "SELECT " PROC_COLUMNS " FROM processes WHERE ?1 = '' AND last_ms >= ?2 " PROC_ORDER,
-    [R_PROCS_OF] = "SELECT " PROC_COLUMNS " FROM processes WHERE node = ?1 AND last_ms >= ?2 " PROC_ORDER,
-    [R_EVENTS] = "SELECT " EVENT_COLUMNS " FROM events WHERE ?1 = '' AND at_ms >= ?2 " EVENT_ORDER,
-    [R_EVENTS_OF] = "SELECT " EVENT_COLUMNS " FROM events WHERE node = ?1 AND at_ms >= ?2 " EVENT_ORDER,
-    [R_JOB] = "SELECT " JOB_COLUMNS " FROM jobs WHERE id = ?1",
-    [R_JOBS] = "SELECT " JOB_COLUMNS " FROM jobs WHERE " JOB_SPAN JOB_ORDER,
-    [R_JOBS_OF_PARENT] = "SELECT " JOB_COLUMNS " FROM jobs WHERE parent = ?4 AND parent <> 0 AND " JOB_SPAN JOB_ORDER,
-    [R_JOBS_OF_DEVICE] = "SELECT id, parent, j.start_ms, end_ms, name, kind, person, owner, node, devices, pids, attrs"
-                         " FROM job_devices d CROSS JOIN jobs j ON j.id = d.job WHERE d.device = ?4 AND d.class = ?1"
-                         " AND d.start_ms BETWEEN ?2 AND ?3 ORDER BY d.start_ms DESC",
-    [R_JOBS_OF_NODE] = "SELECT " JOB_COLUMNS " FROM jobs WHERE node = ?4 AND " JOB_SPAN JOB_ORDER,
-    [R_JOBS_OF_PERSON] = "SELECT " JOB_COLUMNS " FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
-    [R_HOLD] = "SELECT " BOOKING_COLUMNS " FROM holds WHERE id = ?1",
-    [R_LAST_HOLD] = "SELECT " BOOKING_COLUMNS " FROM holds ORDER BY id DESC LIMIT 1",
-    [R_HOLDS] = "SELECT " BOOKING_COLUMNS " FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
+    [R_NODES] = "SELECT {nodes} FROM nodes ORDER BY key",
+    [R_PROCS] = "SELECT {processes} FROM processes WHERE ?1 = '' AND last_ms >= ?2 " PROC_ORDER,
+    [R_PROCS_OF] = "SELECT {processes} FROM processes WHERE node = ?1 AND last_ms >= ?2 " PROC_ORDER,
+    [R_EVENTS] = "SELECT {events} FROM events WHERE ?1 = '' AND at_ms >= ?2 " EVENT_ORDER,
+    [R_EVENTS_OF] = "SELECT {events} FROM events WHERE node = ?1 AND at_ms >= ?2 " EVENT_ORDER,
+    [R_JOB] = "SELECT {jobs} FROM jobs WHERE id = ?1",
+    [R_JOBS] = "SELECT {jobs} FROM jobs WHERE " JOB_SPAN JOB_ORDER,
+    [R_JOBS_OF_PARENT] = "SELECT {jobs} FROM jobs WHERE parent = ?4 AND parent <> 0 AND " JOB_SPAN JOB_ORDER,
+    [R_JOBS_OF_DEVICE] = "SELECT {jobs} FROM (SELECT device AS held, class AS length, start_ms AS began, job"
+                         " FROM job_devices) d CROSS JOIN jobs ON id = d.job WHERE d.held = ?4 AND d.length = ?1"
+                         " AND d.began BETWEEN ?2 AND ?3 ORDER BY d.began DESC",
+    [R_JOBS_OF_NODE] = "SELECT {jobs} FROM jobs WHERE node = ?4 AND " JOB_SPAN JOB_ORDER,
+    [R_JOBS_OF_PERSON] = "SELECT {jobs} FROM jobs WHERE person = ?4 AND " JOB_SPAN JOB_ORDER,
+    [R_HOLD] = "SELECT {holds} FROM holds WHERE id = ?1",
+    [R_LAST_HOLD] = "SELECT {holds} FROM holds ORDER BY id DESC LIMIT 1",
+    [R_HOLDS] = "SELECT {holds} FROM holds WHERE until_ms > ?1 AND from_ms < ?2 ORDER BY from_ms, id",
     [R_USAGE_NAME] = "SELECT id FROM usage_names WHERE text = ?1",
     [R_PUT_USAGE_NAME] = "INSERT INTO usage_names(text) VALUES(?1) RETURNING id",
     [R_USAGE_NAMES] = "SELECT id, text FROM usage_names",
@@ -299,14 +284,13 @@ const char *const records_sql[R_COUNT] = {
     [R_DROP_OLD_USAGE_HOURS] = "DELETE FROM usage_hours WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_DAYS] = "DELETE FROM usage_days WHERE at_ms < ?1",
     [R_DROP_OLD_USAGE_MARKS] = "DELETE FROM usage_marks WHERE at_ms < ?1",
-    [R_TOKEN_PUT] =
-        "INSERT OR REPLACE INTO tokens(" TOKEN_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    [R_TOKEN_NOTE] = "INSERT INTO tokens(" TOKEN_COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    [R_TOKEN_PUT] = "INSERT OR REPLACE INTO tokens({tokens}) VALUES({tokens?})",
+    [R_TOKEN_NOTE] = "INSERT INTO tokens({tokens}) VALUES({tokens?})"
                      " ON CONFLICT(id) DO UPDATE SET node = excluded.node, hash = excluded.hash,"
                      " used_ms = excluded.used_ms WHERE revoked_ms = 0",
-    [R_TOKEN_GET] = "SELECT " TOKEN_COLUMNS " FROM tokens WHERE id = ?1",
-    [R_TOKENS] = "SELECT " TOKEN_COLUMNS " FROM tokens ORDER BY created_ms, id",
-    [R_TOKENS_OF] = "SELECT " TOKEN_COLUMNS " FROM tokens WHERE node = ?1 ORDER BY created_ms, id",
+    [R_TOKEN_GET] = "SELECT {tokens} FROM tokens WHERE id = ?1",
+    [R_TOKENS] = "SELECT {tokens} FROM tokens ORDER BY created_ms, id",
+    [R_TOKENS_OF] = "SELECT {tokens} FROM tokens WHERE node = ?1 ORDER BY created_ms, id",
     [R_DROP_TOKENS_OF] = "DELETE FROM tokens WHERE node = ?1 AND role = 'agent'",
     [R_SETTING_GET] = "SELECT value FROM settings WHERE name = ?1",
     [R_SETTING_PUT] = "INSERT OR REPLACE INTO settings(name, value) VALUES(?1, ?2)",

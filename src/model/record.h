@@ -1,0 +1,71 @@
+/*
+ * record.h: a kind of record, said once. A .def file has a line for each field (job.def); its struct, copying it, the
+ * columns of its table and its JSON in exports are loops over those lines.
+ *
+ *     KEY(no, field, type, column, json, most)     what it is known by: the first line
+ *     FIELD(no, field, type, column, json, most)   each of the others
+ *
+ * no: its number, never used for anything else later. type: ID and TIME (milliseconds since 1970) are int64_t, COUNT is
+ * int32_t, TEXT is a const char *, never NULL in what the store gives. (A struct that is there already, and is not made
+ * of its .def, can also have INT: a whole number of any size; FLAG: a bool; NAME: a char array; BYTES: an array of
+ * bytes, all of it.) column: in its table. json: its name in exports; NULL: it is in none. most: the longest text, or
+ * the largest number, that an import takes.
+ *
+ * A line that is new is a column that is new: a store that has none adds it (store/record_sql.h), empty or 0.
+ */
+#ifndef MODEL_RECORD_H
+#define MODEL_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum field_type { FIELD_INT, FIELD_FLAG, FIELD_TEXT, FIELD_NAME, FIELD_BYTES };
+#define FIELD_ID        FIELD_INT
+#define FIELD_TIME      FIELD_INT
+#define FIELD_COUNT     FIELD_INT
+#define RECORD_ID       int64_t
+#define RECORD_TIME     int64_t
+#define RECORD_COUNT    int32_t
+#define RECORD_TEXT     const char *
+#define RECORD_TIME_MAX (1ll << 43) /* the year 2248 */
+
+struct record_field {
+    const char *column, *json;
+    enum field_type type;
+    int no;
+    size_t at, size; /* in its struct */
+    int64_t most;
+};
+#define RECORD_FIELD(strct, no, field, type, column, json, most)                                                       \
+    {                                                                                                                  \
+        column, json, FIELD_##type, no, offsetof(struct strct, field), sizeof(((struct strct *)0)->field), most        \
+    }
+
+struct record_kind {
+    const char *table;
+    const struct record_field *fields; /* the first is its key */
+    size_t n, size;
+};
+
+static inline bool record_is_number(const struct record_field *f)
+{
+    return f->type == FIELD_INT || f->type == FIELD_FLAG;
+}
+/* Of a number: signed where it has four bytes and more. */
+int64_t record_int(const struct record_field *f, const void *record);
+void record_set_int(const struct record_field *f, void *record, int64_t v);
+const char **record_text(const struct record_field *f, const void *record); /* of a TEXT: where it is kept */
+/* Of a NAME or BYTES: its array. */
+static inline char *record_array(const struct record_field *f, const void *record)
+{
+    return (char *)(uintptr_t)record + f->at;
+}
+
+/* A copy in one piece, for free(). */
+void *record_copy(const struct record_kind *kind, const void *record);
+size_t record_text_bytes(const struct record_kind *kind, const void *record);
+/* Its texts into room of that size, where they point then. */
+void record_move_text(const struct record_kind *kind, void *record, char *room);
+
+#endif

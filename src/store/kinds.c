@@ -1,0 +1,77 @@
+/* kinds.c: the fields of what muster.db keeps in structs of others, a line each; model/record.h says how to read it. */
+#include "store/kinds.h"
+
+#include "base/mem.h"
+#include "model/booking.h"
+#include "model/job.h"
+
+#define NODE(no, field, type, column) RECORD_FIELD(store_node, no, field, type, column, NULL, 0)
+static const struct record_field node_fields[] = {
+    NODE(1, key, NAME, "key"),
+    NODE(2, name, NAME, "name"),
+    NODE(3, own_name, NAME, "own_name"),
+    NODE(4, address, NAME, "address"),
+    NODE(5, retired, FLAG, "retired"),
+    NODE(6, maintenance, FLAG, "maintenance"),
+    NODE(7, demo, FLAG, "demo"),
+    NODE(8, first_ms, INT, "first_ms"),
+    NODE(9, last_ms, INT, "last_ms"),
+    NODE(10, facts, INT, "facts"),
+    NODE(11, procs, INT, "procs"),
+    NODE(12, secret, NAME, "secret"),
+    NODE(13, sampled_ms, INT, "sampled_ms"),
+};
+const struct record_kind node_record = {"nodes", node_fields, ARRAY_LEN(node_fields), sizeof(struct store_node)};
+
+#define PROC(no, field, type, column) RECORD_FIELD(store_proc, no, field, type, column, NULL, 0)
+static const struct record_field proc_fields[] = {
+    PROC(1, node, TEXT, "node"),
+    PROC(2, device, TEXT, "device"),
+    PROC(3, fact.pid, INT, "pid"),
+    PROC(4, fact.start_ms, INT, "start_ms"),
+    PROC(5, fact.ppid, INT, "ppid"),
+    PROC(6, fact.root_pid, INT, "root_pid"),
+    PROC(7, fact.uid, INT, "uid"),
+    PROC(8, fact.user, NAME, "user"),
+    PROC(9, fact.name, NAME, "name"),
+    PROC(10, fact.cmd, NAME, "cmd"),
+    PROC(11, fact.runtime, NAME, "runtime"),
+    PROC(12, fact.container, NAME, "container"),
+    PROC(13, fact.pod, NAME, "pod"),
+    PROC(14, fact.slurm_job, INT, "slurm_job"),
+    PROC(15, first_ms, INT, "first_ms"),
+    PROC(16, last_ms, INT, "last_ms"),
+    PROC(17, mem_max, INT, "mem_max"),
+    PROC(18, ended, FLAG, "ended"),
+    PROC(19, kind, INT, "kind"),
+    PROC(20, sm, INT, "sm"),
+};
+const struct record_kind proc_record = {"processes", proc_fields, ARRAY_LEN(proc_fields), sizeof(struct store_proc)};
+
+#define EVENT(no, field, type, column) RECORD_FIELD(store_event, no, field, type, column, NULL, 0)
+static const struct record_field event_fields[] = {
+    EVENT(1, node, TEXT, "node"),       EVENT(2, device, TEXT, "device"),  EVENT(3, event.at_ms, INT, "at_ms"),
+    EVENT(4, event.kind, INT, "kind"),  EVENT(5, event.slot, INT, "slot"), EVENT(6, event.code, INT, "code"),
+    EVENT(7, event.text, NAME, "text"),
+};
+const struct record_kind event_record = {"events", event_fields, ARRAY_LEN(event_fields), sizeof(struct store_event)};
+
+#define TOKEN(no, field, type, column) RECORD_FIELD(store_token, no, field, type, column, NULL, 0)
+static const struct record_field token_fields[] = {
+    TOKEN(1, id, NAME, "id"),
+    TOKEN(2, role, NAME, "role"),
+    TOKEN(3, person, NAME, "person"),
+    TOKEN(4, node, NAME, "node"),
+    TOKEN(5, note, NAME, "note"),
+    TOKEN(6, hash, BYTES, "hash"),
+    TOKEN(7, created_ms, INT, "created_ms"),
+    TOKEN(8, revoked_ms, INT, "revoked_ms"),
+    TOKEN(9, used_ms, INT, "used_ms"),
+    TOKEN(10, expires_ms, INT, "expires_ms"),
+    TOKEN(11, uses, INT, "uses"),
+    TOKEN(12, enrolled, INT, "enrolled"),
+};
+const struct record_kind token_record = {"tokens", token_fields, ARRAY_LEN(token_fields), sizeof(struct store_token)};
+
+const struct record_kind *const main_records[] = {&node_record,    &proc_record, &event_record, &token_record,
+                                                  &booking_record, &job_record,  NULL};

@@ -1,0 +1,156 @@
+/* record_sql.c: loops over the fields of a record, see record_sql.h. */
+#include "store/record_sql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define COLUMNS_MAX 8192 /* bytes of all names */
+
+/* The columns of a table, each with a comma before it and behind the last. */
+static void list_columns(sqlite3 *h, const char *table, struct buf *out)
+{
+    sqlite3_stmt *st = NULL;
+
+    if (sqlite3_prepare_v2(h, "SELECT name FROM pragma_table_info(?1)", -1, &st, NULL) == SQLITE_OK) {
+        db_bind_text(st, 1, table);
+        while (sqlite3_step(st) == SQLITE_ROW)
+            buf_addf(out, ",%s", db_text(st, 0));
+    }
+    sqlite3_finalize(st);
+    buf_addc(out, ',');
+}
+
+static bool has_column(struct str columns, const char *column)
+{
+    struct str one;
+
+    while (str_cut(&columns, ',', &one))
+        if (str_eq(one, column))
+            return true;
+    return false;
+}
+
+bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
+{
+    AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
+
+    list_columns(h, kind->table, &columns);
+    for (size_t i = 0; i < kind->n; i++)
+        if (!has_column(buf_str(&columns), kind->fields[i].column))
+            return true;
+    return false;
+}
+
+int record_add_columns(sqlite3 *h, const struct record_kind *kind)
+{
+    AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
+    char sql[256];
+    int rc = SQLITE_OK;
+
+    list_columns(h, kind->table, &columns);
+    for (size_t i = 0; rc == SQLITE_OK && i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        if (has_column(buf_str(&columns), f->column))
+            continue;
+        snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s", kind->table, f->column,
+                 record_is_number(f)      ? "INTEGER NOT NULL DEFAULT 0"
+                 : f->type == FIELD_BYTES ? "BLOB NOT NULL DEFAULT x''"
+                                          : "TEXT NOT NULL DEFAULT ''");
+        rc = db_exec(h, sql);
+    }
+    return rc;
+}
+
+/* What a mark stands for; how: 0, '?' or '='. */
+static void add_mark(sqlite3 *h, const struct record_kind *kind, char how, struct buf *out)
+{
+    AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
+
+    if (!how)
+        list_columns(h, kind->table, &columns);
+    for (size_t i = how == '='; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        buf_adds(out, i > (how == '=') ? ", " : "");
+        if (how == '?')
+            buf_addf(out, "?%d", f->no);
+        else if (how == '=')
+            buf_addf(out, "%s = ?%d", f->column, f->no);
+        else if (has_column(buf_str(&columns), f->column))
+            buf_adds(out, f->column);
+        else
+            buf_addf(out, "%s AS %s", record_is_number(f) ? "0" : "''", f->column);
+    }
+}
+
+static const struct record_kind *kind_of(const struct record_kind *const *kinds, struct str table)
+{
+    for (; kinds && *kinds; kinds++)
+        if (str_eq(table, (*kinds)->table))
+            return *kinds;
+    return NULL;
+}
+
+void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out)
+{
+    for (const char *end, *mark; (mark = strchr(sql, '{')) && (end = strchr(mark, '}')); sql = end + 1) {
+        char how = end[-1] == '?' || end[-1] == '=' ? end[-1] : 0;
+        struct str table = str_n(mark + 1, (size_t)(end - mark) - 1 - (how != 0));
+        const struct record_kind *kind = kind_of(kinds, table);
+        buf_addstr(out, str_n(sql, (size_t)(mark - sql)));
+        if (kind)
+            add_mark(h, kind, how, out);
+    }
+    buf_adds(out, sql);
+}
+
+static void bind_field(sqlite3_stmt *st, const struct record_field *f, const void *record)
+{
+    switch (f->type) {
+    case FIELD_TEXT:
+        db_bind_text(st, f->no, *record_text(f, record));
+        break;
+    case FIELD_NAME:
+        db_bind_text(st, f->no, record_array(f, record));
+        break;
+    case FIELD_BYTES:
+        db_bind_bytes(st, f->no, str_n(record_array(f, record), f->size));
+        break;
+    default:
+        db_bind_int(st, f->no, record_int(f, record));
+    }
+}
+
+void record_bind(sqlite3_stmt *st, const struct record_kind *kind, const void *record)
+{
+    for (size_t i = 0; i < kind->n; i++)
+        bind_field(st, &kind->fields[i], record);
+}
+
+/* Bytes of another length than they must have are none: all 0. */
+static void read_array(sqlite3_stmt *st, int column, const struct record_field *f, void *ret)
+{
+    char *to = record_array(f, ret);
+    struct str s = f->type == FIELD_NAME ? str_of(db_text(st, column)) : db_bytes(st, column);
+
+    if (f->type == FIELD_NAME)
+        mem_copy_str(to, f->size, s.p);
+    else if (s.len == f->size)
+        memcpy(to, s.p, s.len);
+    else
+        memset(to, 0, f->size);
+}
+
+void record_read(sqlite3_stmt *st, const struct record_kind *kind, void *ret)
+{
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct record_field *f = &kind->fields[i];
+        if (f->type == FIELD_TEXT)
+            *record_text(f, ret) = db_text(st, (int)i);
+        else if (record_is_number(f))
+            record_set_int(f, ret, sqlite3_column_int64(st, (int)i));
+        else
+            read_array(st, (int)i, f, ret);
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * record_sql.h: records by the table of their fields (model/record.h), in SQLite. In a statement these marks stand for
+ * what the fields of a table say:
+ *
+ *     {jobs}    its columns, to be read: id, parent, ...     {jobs?}   the values to be put: ?1, ?2, ...
+ *     {jobs=}   all but the key, to be changed: parent = ?2, ...
+ *
+ * ?N is the field of number N. What else a statement binds has numbers from RECORD_MORE on.
+ */
+#ifndef STORE_RECORD_SQL_H
+#define STORE_RECORD_SQL_H
+
+#include "model/record.h"
+#include "store/db.h"
+
+#define RECORD_MORE 100
+
+/* sql with its marks filled in, onto out. A column that this file lacks, written by an older muster and open for
+ * reading only, reads as empty or 0. */
+void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out);
+
+bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind);
+/* Columns that the file lacks are added. 0 or SQLite's code; within the caller's transaction. */
+int record_add_columns(sqlite3 *h, const struct record_kind *kind);
+
+void record_bind(sqlite3_stmt *st, const struct record_kind *kind, const void *record);
+/* The columns of {table}, which begin at the first: text is borrowed until the next step. */
+void record_read(sqlite3_stmt *st, const struct record_kind *kind, void *ret);
+
+#endif

@@ -1,0 +1,110 @@
+/* test_record_sql.c: a field is one line: a store that lacks it gets its column, and what was kept before has it empty.
+ */
+#include "test.h"
+
+#include "store_dir.h"
+
+#include "base/buf.h"
+#include "store/record_sql.h"
+
+struct pet {
+    int64_t id, born_ms;
+    int32_t legs;
+    const char *name, *owner;
+};
+static const struct record_field fields[] = {
+    RECORD_FIELD(pet, 1, id, ID, "id", "id", INT64_MAX),     RECORD_FIELD(pet, 2, born_ms, TIME, "born_ms", "born", 0),
+    RECORD_FIELD(pet, 3, legs, COUNT, "legs", NULL, 0),      RECORD_FIELD(pet, 4, name, TEXT, "called", "name", 20),
+    RECORD_FIELD(pet, 5, owner, TEXT, "owner", "owner", 20),
+};
+/* Before somebody added the line for its owner, and with it. */
+static const struct record_kind before = {"pets", fields, 4, sizeof(struct pet)},
+                                after = {"pets", fields, 5, sizeof(struct pet)};
+static const char *const sql[] = {"INSERT OR REPLACE INTO pets({pets}) VALUES({pets?})",
+                                  "UPDATE pets SET {pets=} WHERE id = ?1", "SELECT {pets} FROM pets ORDER BY id"};
+
+static struct db_kind file_of(const struct record_kind *const *kinds)
+{
+    return (struct db_kind){.magic = 0x70657473,
+                            .version = 1,
+                            .schema = "CREATE TABLE pets(id INTEGER PRIMARY KEY, born_ms INTEGER NOT NULL, legs INTEGER"
+                                      " NOT NULL, called TEXT NOT NULL)",
+                            .records = kinds};
+}
+
+static sqlite3 *open_pets(const char *path, const struct record_kind *kind, enum db_mode mode, struct db_stmts *st)
+{
+    const struct record_kind *const kinds[] = {kind, NULL};
+    static const struct record_kind *kept[2];
+    struct db_kind file = file_of(kinds);
+    sqlite3 *h;
+
+    kept[0] = kind;
+    assert_int_equal(db_open(&h, path, &file, mode, NULL), 0);
+    db_stmts_init(st, h, sql, 3);
+    st->records = kept;
+    return h;
+}
+
+static void close_pets(sqlite3 *h, struct db_stmts *st)
+{
+    db_stmts_fini(st);
+    db_close(h);
+}
+
+static void put(struct db_stmts *st, const struct record_kind *kind, int which, const struct pet *p)
+{
+    record_bind(db_stmt(st, (size_t)which), kind, p);
+    assert_int_equal(db_run(db_stmt(st, (size_t)which)), SQLITE_OK);
+}
+
+/* The nth of them; its texts are copied behind it. */
+static struct pet *get(struct db_stmts *st, const struct record_kind *kind, int nth)
+{
+    sqlite3_stmt *s = db_stmt(st, 2);
+    struct pet p = {0};
+
+    for (int i = 0; i <= nth; i++)
+        assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    record_read(s, kind, &p);
+    struct pet *copy = record_copy(kind, &p);
+    sqlite3_reset(s);
+    return copy;
+}
+
+static void a_line_more_is_a_column_more(void **unused)
+{
+    char *dir = dir_new();
+    AUTO_FREE char *path = mem_fmt("%s/pets.db", dir);
+    struct db_stmts st;
+    (void)unused;
+
+    sqlite3 *h = open_pets(path, &before, DB_WRITE, &st);
+    put(&st, &before, 0, &(struct pet){.id = 1, .born_ms = -5, .legs = 4, .name = "Rex"});
+    close_pets(h, &st);
+
+    h = open_pets(path, &after, DB_READ, &st); /* it may not be changed: what it lacks is empty */
+    AUTO_FREE struct pet *old = get(&st, &after, 0);
+    assert_string_equal(old->owner, "");
+    close_pets(h, &st);
+
+    h = open_pets(path, &after, DB_WRITE, &st);
+    put(&st, &after, 0, &(struct pet){.id = 2, .legs = 2, .name = "Tweety", .owner = "kim, \"the\" one"});
+    put(&st, &after, 1, &(struct pet){.id = 1, .born_ms = -5, .legs = 3, .name = "Rex", .owner = "lee"});
+    AUTO_FREE struct pet *rex = get(&st, &after, 0), *tweety = get(&st, &after, 1);
+    assert_int_equal(rex->legs, 3);
+    assert_int_equal(rex->born_ms, -5);
+    assert_string_equal(rex->owner, "lee");
+    assert_string_equal(tweety->name, "Tweety");
+    assert_string_equal(tweety->owner, "kim, \"the\" one");
+    close_pets(h, &st);
+
+    h = open_pets(path, &before, DB_WRITE, &st); /* and who knows one field less can still write */
+    put(&st, &before, 0, &(struct pet){.id = 3, .name = "Nemo"});
+    AUTO_FREE struct pet *nemo = get(&st, &before, 2);
+    assert_string_equal(nemo->name, "Nemo");
+    close_pets(h, &st);
+    dir_free(dir);
+}
+
+TESTS(cmocka_unit_test(a_line_more_is_a_column_more))
