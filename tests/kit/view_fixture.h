@@ -1,4 +1,4 @@
-/* view_fixture.h: a small cluster with one of everything, made by hand, for the tests of render and query. */
+/* view_fixture.h: a small cluster with one of everything, made by hand, for the tests of format and now. */
 #ifndef TESTS_UNIT_VIEW_FIXTURE_H
 #define TESTS_UNIT_VIEW_FIXTURE_H
 
