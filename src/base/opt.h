@@ -68,7 +68,7 @@ struct opt {
         .arg = (argname), .help = (text), __VA_ARGS__                                                                  \
     }
 
-/* One program's or subcommand's face: what --help and the man page print. */
+/* What --help and the man page print of one program or subcommand. */
 struct opt_cmd {
     const char *name;     /* "muster ls" */
     const char *summary;  /* one line */

@@ -40,7 +40,7 @@ int pick_among(const struct node_now *const *nodes, size_t n, const struct book 
 /* All that would do now, behind what ret has. */
 void pick_every(const struct node_now *const *nodes, size_t n, const struct book *b, const struct pick_wish *w,
                 struct buf *ret);
-/* 0: there are as many of that kind, free or not, as are wished for; -ENOENT with a sentence: there never will be. */
+/* 0: there are as many of that kind, free or not, as are asked for; -ENOENT with a sentence: there never will be. */
 int pick_possible(const struct node_now *const *nodes, size_t n, const struct pick_wish *w, struct err *err);
 
 /* uuids as people say it: "dgx2:0,1 dgx3:4"; a device that is not known any more by its uuid. */

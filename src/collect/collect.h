@@ -68,8 +68,10 @@ struct collect_conf {
     struct str replay_text;  /* the trace itself, for a replay that names no file (":8") */
     const char *const *exec; /* commands or files of `name value` lines, NULL-terminated; may be NULL */
     bool cmdline;            /* read command lines at all */
-    /* Only these metrics, for one who asks often: no processes, no events, no letting go of GPUs that may sleep. What
-     * is cheap is asked at every tick, what is dear as seldom as ever. NULL: everything. */
+    /*
+     * Only these metrics, for one who asks often: no processes, no events, no letting go of GPUs that may sleep. What
+     * is quick is asked at every tick, what is slow as seldom as ever. NULL: everything.
+     */
     const struct bits *want;
 };
 
