@@ -1,4 +1,7 @@
-/* admit.c: who asks: a token in a header, a cookie made from one, or a person a trusted proxy names. */
+/*
+ * admit.c: finds out who sent a request: from a token in a header, a cookie made from one, or a person named by a
+ * trusted proxy.
+ */
 #include "hub/handlers.h"
 
 #include "access/sessions.h"

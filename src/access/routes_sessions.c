@@ -1,4 +1,7 @@
-/* routes_sessions.c: a browser logs in, with a token or with a link that works once, and out again. */
+/*
+ * routes_sessions.c: the routes by which a browser logs in (with a token, or with a link that works once) and out
+ * again.
+ */
 #include <errno.h>
 #include <jansson.h>
 

@@ -1,4 +1,7 @@
-/* routes_tokens.c: an admin makes a token from the page: to add a node, or for a person. It is shown once. */
+/*
+ * routes_tokens.c: the route by which an admin makes a token from the page, to add a node or for a person. The token is
+ * shown once.
+ */
 #include <errno.h>
 #include <jansson.h>
 

@@ -1,4 +1,7 @@
-/* sessions.c: sessions in buckets by their hash; a note is one line, "HASH TOKEN CREATED UNTIL USED PERSON". */
+/*
+ * sessions.c: sessions in a hash table. In the store a session is a note of one line, "HASH TOKEN CREATED UNTIL USED
+ * PERSON".
+ */
 #include "access/sessions.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
-/* routes_test.c: what every rule finds now, and which alerts there would have been over the past, beside the loop. */
+/*
+ * routes_test.c: the routes that try rules out: what each rule finds now, and which alerts there would have been in the
+ * past.
+ */
 #include <errno.h>
 
 #include "alert/feature.h"

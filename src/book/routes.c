@@ -1,6 +1,6 @@
 /*
- * routes.c: bookings out: one, or those of a time, as JSON and CSV. What is open is in memory; what is over is read
- * beside the loop.
+ * routes.c: the routes that read bookings: one, or those of a span of time, as JSON and CSV. Open ones are in memory;
+ * those that are over are read beside the loop.
  */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ struct booker booker_of(const struct request *rq)
         struct booker){.role = rq->role, .token = rq->token.id[0] != 0, .person = rq->token.person, .id = rq->token.id};
 }
 
-/* As whom he looks: his token's or the proxy's person; where names are typed, the one he typed. */
+/* As whom they look: their token's or the proxy's person; where names are typed, the one they typed. */
 static void me_of(const struct api *a, const struct request *rq, char ret[BOOKING_PERSON_MAX])
 {
     struct str typed = str_trim(request_query(rq, "me"));

@@ -1,4 +1,4 @@
-/* routes.h: what routes.c and routes_put.c share. */
+/* routes.h: what the route files about bookings share. */
 #ifndef BOOK_ROUTES_H
 #define BOOK_ROUTES_H
 

@@ -1,6 +1,7 @@
 /*
- * routes_put.c: bookings in: made, changed, released. Who may is settled before the body is read as far as it can be;
- * the rest when it is known whose it is. What overlaps is settled by the hub, one request after the other.
+ * routes_put.c: the routes that make, change and release bookings. Who may is decided before the body is read, as far
+ * as that can be known then; the rest when it is known whose booking it is. What overlaps is decided by the hub, one
+ * request after the other.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* routes.c: /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
+/* routes.c: the route /api/v1/history: words in, columns of numbers out. The reading itself happens beside the loop. */
 #include <errno.h>
 
 #include "base/mem.h"

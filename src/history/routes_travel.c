@@ -1,4 +1,4 @@
-/* routes_travel.c: /api/v1/state?at=TIME: the whole cluster as it was, read beside the loop. */
+/* routes_travel.c: the route /api/v1/state?at=TIME: the whole cluster as it was, read beside the loop. */
 #include <errno.h>
 
 #include "base/mem.h"

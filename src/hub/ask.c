@@ -1,4 +1,7 @@
-/* ask.c: questions about the past on their way to a worker and back: late replies, ETags, gzip, readers that left. */
+/*
+ * ask.c: hands questions about the past to a worker and sends its answers: late replies, ETags, gzip, readers that
+ * left.
+ */
 #include <errno.h>
 
 #include "base/rand.h"

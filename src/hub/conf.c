@@ -1,4 +1,4 @@
-/* conf.c: the hub's options, and what must hold among them. */
+/* conf.c: the hub's table of options, and the checks across several of them. */
 #include "hub/conf.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* conf.h: what can be told to a hub: one table for flags, environment, muster.yaml, --help and the man page. */
+/* conf.h: the settings of a hub: one table for flags, environment, muster.yaml, --help and the man page. */
 #ifndef HUB_CONF_H
 #define HUB_CONF_H
 

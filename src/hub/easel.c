@@ -1,4 +1,7 @@
-/* easel.c: a queue of drawings and of who waits for each; a timer without delay comes once in each turn of the loop. */
+/*
+ * easel.c: a queue of answers that are drawn in pieces, and of who waits for each. A timer without delay draws one
+ * piece in each turn of the loop.
+ */
 #include "hub/easel.h"
 
 #include <event2/event.h>

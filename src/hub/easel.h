@@ -1,6 +1,7 @@
 /*
- * easel.h: answers about very many nodes, drawn on the loop in pieces, one piece a turn, so that whoever else asks is
- * answered in between.
+ * easel.h: makes large answers (about very many nodes) in pieces, one piece in each turn of the loop, so that others
+ * are answered in between. Its words: a drawing is an answer that is being made, the easel is what the one at hand
+ * stands on, a viewer is somebody who waits for it.
  *
  * Z1 One drawing at a time, for a half-drawn one takes memory: of each address in turn, and of one address in the order
  * they were asked for. Whoever asks for the same while it is new gets the same. Z2 One that nobody waits for any more

@@ -1,4 +1,4 @@
-/* routes.c: the one table of what the hub answers, and the way from a request to its line. */
+/* routes.c: the one table of what the hub answers, and the search for the line that fits a request. */
 #include "hub/handlers.h"
 
 #define GET (METHOD_GET | METHOD_HEAD)

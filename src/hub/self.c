@@ -1,4 +1,4 @@
-/* self.c: see self.h. */
+/* self.c: collects what the hub says of itself: notices, lines of the log, its own metrics. */
 #include "hub/self.h"
 
 #include <errno.h>

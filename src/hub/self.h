@@ -1,4 +1,4 @@
-/* self.h: what the hub says of itself: on every screen, in the log, and as metrics. */
+/* self.h: what the hub says of itself: notices on every screen, lines in the log, and its own metrics. */
 #ifndef HUB_SELF_H
 #define HUB_SELF_H
 

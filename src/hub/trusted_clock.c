@@ -1,4 +1,4 @@
-/* trusted_clock.c: two offsets, the believed one and the present one. See trusted_clock.h. */
+/* trusted_clock.c: two offsets between the wall clock and the monotonic one: the trusted one and the present one. */
 #include "hub/trusted_clock.h"
 
 #include <pthread.h>

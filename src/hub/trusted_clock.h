@@ -1,5 +1,5 @@
 /*
- * trusted_clock.h: the wall clock, as far as it may be believed when data goes by age. A clock that jumped (a dead
+ * trusted_clock.h: the wall clock, as far as it can be trusted when old data is dropped. A clock that jumped (a dead
  * battery, a wrong time server, somebody's hand) must not cost history: after a jump forward, and after a start, the
  * time goes on from where it was until the clock has run evenly for an hour; after a jump back it is not known as long.
  */

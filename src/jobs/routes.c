@@ -1,5 +1,6 @@
-/* routes.c: jobs out: one, or those of a time. The list is read beside the loop; what the filter asks is answered on
- * it.
+/*
+ * routes.c: the routes that read jobs: one, or those of a span of time. The list is read beside the loop; the filter
+ * runs on it.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /*
- * routes_put.c: jobs in: a span is begun, ended, told more of. Who may: a person for himself, an agent for its node, an
- * admin for everybody. The id is made from who labels and the key he chose, so a retry is the same job.
+ * routes_put.c: the routes that begin, end and change jobs. Who may: a person for themselves, an agent for its node, an
+ * admin for everybody. The id is made from who labels the job and the key they chose, so a retry is the same job.
  */
 #include <errno.h>
 #include <inttypes.h>

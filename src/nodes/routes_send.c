@@ -1,4 +1,7 @@
-/* routes_send.c: what comes in: agents' batches, and vesta's senders with the answers they expect (all under 200). */
+/*
+ * routes_send.c: the routes that take data in: agents' batches, and vesta's senders with the answers they expect (all
+ * under 200).
+ */
 #include <errno.h>
 
 #include "base/json.h"

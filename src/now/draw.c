@@ -1,4 +1,4 @@
-/* draw.c: a list of the nodes there were, and a place in it. */
+/* draw.c: walks a list of nodes piece by piece and writes each as JSON or metrics. */
 #include "now/draw.h"
 
 #include <errno.h>

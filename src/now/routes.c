@@ -1,4 +1,6 @@
-/* routes.c: what is so at this moment: JSON, text, Prometheus. Renderings are shared through the cache. */
+/*
+ * routes.c: the routes about this moment: the state as JSON, text and Prometheus. Answers are shared through the cache.
+ */
 #include <errno.h>
 
 #include "base/clock.h"

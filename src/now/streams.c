@@ -1,4 +1,7 @@
-/* streams.c: groups of readers. A group holds the newest event of each node in the order they were made. */
+/*
+ * streams.c: streams in groups of readers with the same rights and filter. A group has the newest event of each node,
+ * in the order they were made.
+ */
 #include "now/streams.h"
 
 #include "access/sessions.h"

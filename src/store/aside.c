@@ -1,4 +1,4 @@
-/* aside.c: names of files that were set aside, made and found again. See aside.h. */
+/* aside.c: names and finds damaged files that were set aside. */
 #include "store/aside.h"
 
 #include <dirent.h>

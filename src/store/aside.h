@@ -1,8 +1,8 @@
 /*
- * aside.h: files of a data folder that cannot be used are kept under another name, and every screen says so for as long
- * as they are there. A1 Nothing is overwritten and nothing is removed: the second damage to a file is
- * NAME.damaged.2. A2 What is set aside can be found by its name alone, also by the next run. A3 A muster.db that is not
- * there, or empty, beside logs or history is refused: a new one would make everybody a stranger.
+ * aside.h: damaged files of a data folder: they are kept under another name, and every screen says so for as long as
+ * they are there. A1 Nothing is overwritten and nothing is removed: the second damage to a file is NAME.damaged.2. A2
+ * What is set aside can be found by its name alone, also by the next run. A3 A muster.db that is not there, or empty,
+ * beside logs or history is refused: a new one would make everybody a stranger.
  */
 #ifndef STORE_ASIDE_H
 #define STORE_ASIDE_H

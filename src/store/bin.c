@@ -1,4 +1,7 @@
-/* bin.c: bins that can be added up: what makes late and split data ordinary. Arithmetic wraps; it never traps. */
+/*
+ * bin.c: adds bins (count, sum, min, max of a span) up, which makes late and split data ordinary. Arithmetic wraps; it
+ * never traps.
+ */
 #include "model/metric.h"
 #include "store/table.h"
 

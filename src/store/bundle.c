@@ -1,7 +1,8 @@
 /*
- * bundle.c: "MUSTBKUP", u32 version; then parts: u8 type (bit 7: packed), u32 length, u32 crc, the payload. The crc is
- * CRC-32C of type, length and payload, begun with the crc of the part before (the first: of the twelve bytes at the
- * start), so that no part can be missing, doubled or moved. A packed payload is u32 length and a zstd frame.
+ * bundle.c: writes and reads the file of a backup: "MUSTBKUP", u32 version; then parts: u8 type (bit 7: packed), u32
+ * length, u32 crc, the payload. The crc is CRC-32C of type, length and payload, begun with the crc of the part before
+ * (the first: of the twelve bytes at the start), so that no part can be missing, doubled or moved. A packed payload is
+ * u32 length and a zstd frame.
  */
 #include "store/bundle.h"
 

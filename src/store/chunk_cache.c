@@ -1,4 +1,4 @@
-/* chunk_cache.c: groups in a hash table and in the order they were last asked for. See chunk_cache.h. */
+/* chunk_cache.c: groups of chunks in a hash table and in the order they were last asked for. */
 #include "store/chunk_cache.h"
 
 #include <errno.h>

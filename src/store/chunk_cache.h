@@ -1,6 +1,6 @@
 /*
- * chunk_cache.h: pieces of history.db that one reader has had in its hands lately: heads of chunks, taken apart, and
- * the bytes of small columns. Bounded in bytes; what was asked for longest ago goes first. One thread at a time.
+ * chunk_cache.h: a cache of the pieces of history.db that one reader used lately: heads of chunks, decoded, and the
+ * bytes of small columns. Bounded in bytes; what was asked for longest ago goes first. One thread at a time.
  *
  * What is kept is good for as long as no log's mark moves: merging changes which rows hold the samples, not the
  * samples. The caller empties it when a mark has moved.
@@ -35,7 +35,7 @@ struct chunk_cache *chunk_cache_new(size_t max_bytes);
 void chunk_cache_free(struct chunk_cache *s);
 void chunk_cache_reset(struct chunk_cache *s);
 
-/* From the shelf or the database; good until the next call. 0 or -errno. */
+/* From the cache or the database; good until the next call. 0 or -errno. */
 int chunk_cache_get(struct chunk_cache *s, struct chunks *db, const char *node, int tier, int64_t bucket,
                     struct chunk_cache_group **ret);
 /*

@@ -1,4 +1,4 @@
-/* chunks.c: the SQL of history.db. See chunks.h. */
+/* chunks.c: the SQL of history.db. */
 #include "store/chunks.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* compact.c: rounds of compaction, merging and retention. See compact.h. */
+/* compact.c: the compaction thread: rounds of compacting, merging and dropping what is too old. */
 #include "store/compact.h"
 
 #include <errno.h>

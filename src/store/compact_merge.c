@@ -1,4 +1,4 @@
-/* compact_merge.c: see compact_merge.h. */
+/* compact_merge.c: merges chunks and makes hours out of minutes, each step in one transaction. */
 #include "store/compact_merge.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* done.c: a list behind a lock, and an eventfd to wake the loop once per commit, not once per result. */
+/* done.c: a list of results behind a lock, and an eventfd to wake the loop once per commit, not once per result. */
 #include "store/done.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * done.h: results on their way back to the caller's loop: posted by any thread, called on the loop's, in order.
+ * done.h: brings the results of writes back to the caller's loop: posted by any thread, called on the loop's, in order.
  * Without a loop they wait until somebody calls done_run.
  */
 #ifndef STORE_DONE_H

@@ -1,7 +1,7 @@
 /*
- * group.c: the writing of one commit. Repeats are found here, at the last moment: against what is kept (the index), and
- * against what this very commit has written already. So a repeat of a batch that is still queued needs no bookkeeping,
- * and if the first one fails to be written the second is written in its place.
+ * group.c: writes one commit. Repeats are found here, at the last moment: against what is kept (the index), and against
+ * what this very commit has written already. So a repeat of a batch that is still queued needs no bookkeeping, and if
+ * the first one fails to be written the second is written in its place.
  */
 #include "store/group.h"
 

@@ -1,6 +1,6 @@
 /*
- * history.h: what was, out of the store: batches compacted into column chunks per node and span, and tiers of 1 minute
- * and 1 hour.
+ * history.h: the past, as the store keeps it: batches compacted into column chunks per node and span, and tiers of 1
+ * minute and 1 hour.
  *
  * H1 A query sees every durable sample exactly once, whether it is still in a log, compacted, or both for a moment. H2
  * Late batches land where they belong, tiers included. H3 A gap is a bin with count 0, never a zero. H4 Integers are

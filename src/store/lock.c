@@ -1,4 +1,4 @@
-/* lock.c: the files `lock` and `wandb.lock` of a data folder. */
+/* lock.c: takes the files `lock` and `wandb.lock` of a data folder. */
 #include "store/lock.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* lock.h: one hub, or one tool that replaces everything, has a data folder at a time. */
+/* lock.h: makes sure that one hub, or one tool that replaces everything, has a data folder at a time. */
 #ifndef STORE_LOCK_H
 #define STORE_LOCK_H
 

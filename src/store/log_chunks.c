@@ -1,4 +1,4 @@
-/* log_chunks.c: pieces by node, in a hash table; everything under one lock that is held for moments. */
+/* log_chunks.c: pieces of logs by node, in a hash table, under one lock that is held for moments. */
 #include "store/log_chunks.h"
 
 #include <pthread.h>

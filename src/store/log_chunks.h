@@ -1,7 +1,7 @@
 /*
- * log_chunks.h: batches that are still in a log, once read, as chunks in memory, so that the next question about them
- * does not decode them one by one again. A piece is a stretch of one node's rows in one log; the pieces of a node begin
- * with its first row there and leave none out. Bounded in bytes; any thread.
+ * log_chunks.h: a cache of batches that are still in a log: once read they are kept as chunks in memory, so that the
+ * next question about them does not decode them one by one again. A piece is a stretch of one node's rows in one log;
+ * the pieces of a node begin with its first row there and leave none out. Bounded in bytes; any thread.
  *
  * F1 A piece never changes, and lives until everybody who has it gave it back. F2 What was used a short while ago is
  * not pushed out: when there is no room, rows are decoded each time.
@@ -26,7 +26,7 @@ struct fresh_piece {
     size_t n, cap, bytes;
     struct fresh_chunk *v;
     uint32_t damaged; /* rows that could not be decoded */
-    unsigned refs;    /* fresh's own business */
+    unsigned refs;    /* log_chunks.c's own business */
 };
 struct fresh_piece *fresh_piece_new(int64_t first_row, int64_t last_row);
 int fresh_piece_add(struct fresh_piece *p, int64_t from_ms, int64_t to_ms, struct str bytes); /* copies. 0 or -errno */

@@ -1,6 +1,6 @@
 /*
- * merge.c: several chunks of one tier become one, of the same tier or a coarser one, a metric at a time, so that memory
- * is that of one column.
+ * merge.c: merges several chunks of one tier into one, of the same tier or a coarser one, a metric at a time, so that
+ * memory is that of one column.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /*
- * newest.c: one walk over the rows of the last logs without their bytes, which tells the newest few of each node; then
- * those rows alone are read. See newest.h.
+ * newest.c: reads each node's newest batches: one pass over the rows of the last logs without their bytes finds the
+ * newest few of each node; then those rows alone are read.
  */
 #include "store/newest.h"
 

@@ -1,4 +1,4 @@
-/* newest.h: each node's newest batches out of the logs there are: what the hub shows of it when it starts. */
+/* newest.h: each node's newest batches, from the logs there are: what the hub shows of it when it starts. */
 #ifndef STORE_NEWEST_H
 #define STORE_NEWEST_H
 

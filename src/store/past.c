@@ -1,4 +1,4 @@
-/* past.c: see past.h for the order of things. */
+/* past.c: answers a question about history out of chunks and logs. past.h has the order in which they are read. */
 #include "store/past.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* past_session.c: the pool of connections, log files kept open, and a moment begun. */
+/* past_session.c: the pool of connections, the log files kept open, and how a reading begins. */
 #include "store/past_session.h"
 
 #include <errno.h>

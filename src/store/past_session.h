@@ -1,5 +1,5 @@
 /*
- * past_session.h: what a reading of history stands on: connections of a pool, log files kept open, and one moment of
+ * past_session.h: what a reading of history needs: connections from a pool, log files kept open, and one moment of
  * history.db with the list of logs that goes with it. Private to past.c.
  */
 #ifndef STORE_PAST_SESSION_H
@@ -33,7 +33,7 @@ struct past_reader {
     void *dec;
     struct facts_cache facts;
     struct chunk_cache *shelf;
-    int64_t version; /* of history.db that the shelf is good for */
+    int64_t version; /* of history.db that the cache is good for */
     struct chunk_cells cells;
     struct past_log logs[PAST_LOGS_KEEP];
     struct past_reader *next;

@@ -42,7 +42,7 @@ int records_drop_log(struct records *r, int64_t n);
 int records_compacted(struct records *r, int64_t n);             /* that log is in chunks, all of it */
 int records_drop_old_logs(struct records *r, int64_t before_ms); /* compacted ones whose newest batch is older */
 int records_oldest_log(struct records *r, int64_t *ret);         /* 0: none */
-/* Processes, events, jobs and holds that were over before then, at most max of each: how many went, or -errno. */
+/* Processes, events, jobs and bookings that were over before then, at most max of each: how many went, or -errno. */
 int records_drop_old(struct records *r, int64_t before_ms, int64_t max);
 /* Forget runs and blobs that only logs before this one spoke of; a node's newest blobs stay. */
 int records_drop_before(struct records *r, int64_t oldest_log);

@@ -1,6 +1,6 @@
 /*
- * seen.c: sets of numbers as sorted ranges. The common cases, the newest run and the next number, are found first:
- * searches start at the end.
+ * seen.c: sets of batch numbers as sorted ranges. The common cases, the newest run and the next number, are found
+ * first: searches start at the end.
  */
 #include "store/seen.h"
 

@@ -1,4 +1,4 @@
-/* sink.c: bins, points and names out of chunks and batches. */
+/* sink.c: collects bins, points and names out of chunks and batches. */
 #include "store/sink.h"
 
 #include <errno.h>

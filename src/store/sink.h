@@ -1,5 +1,5 @@
 /*
- * sink.h: where a question about history gathers its answer: chunks and batches go in, in any order. Whoever reads them
+ * sink.h: collects the answer to a question about history: chunks and batches go in, in any order. Whoever reads them
  * (past.c) knows nothing of what is asked; the sinks know nothing of where things are kept.
  */
 #ifndef STORE_SINK_H

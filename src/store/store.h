@@ -33,7 +33,7 @@ struct store_conf {
     int64_t commit_ms;   /* group commit, default 200 */
     int64_t keep_raw_ms; /* samples older than this go; 0: for ever. So for the tiers of history.h: */
     int64_t keep_minute_ms, keep_hour_ms;
-    int64_t keep_records_ms;             /* so for processes, events, jobs and holds: since they were over */
+    int64_t keep_records_ms;             /* so for processes, events, jobs and bookings: since they were over */
     int64_t keep_usage_ms;               /* so for counted hours and days */
     int64_t keep_bytes;                  /* and the oldest beyond this; 0: no limit */
     int64_t (*now_ms)(void);             /* the wall clock, asked by the store's threads; NULL, or 0: not known, and

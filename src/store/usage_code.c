@@ -1,4 +1,4 @@
-/* usage_code.c: varints both ways, and days out of hours. */
+/* usage_code.c: encodes a span of usage as varints and back, and adds hours up to days. */
 #include "store/usage_code.h"
 
 #include <errno.h>

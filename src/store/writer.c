@@ -1,7 +1,7 @@
 /*
- * writer.c: the queue, the thread, and what they share. The first thing queued after a quiet moment is committed at
- * once; after each commit the thread rests for commit_ms, so that under load a commit carries everything that came
- * meanwhile. Checkpoints, rotation and retention come after the results have been handed back.
+ * writer.c: the store's queue and its writer thread. The first thing queued after a quiet moment is committed at once;
+ * after each commit the thread rests for commit_ms, so that under load a commit carries everything that came meanwhile.
+ * Checkpoints, rotation and retention come after the results have been handed back.
  */
 #include "store/writer.h"
 

@@ -1,5 +1,5 @@
 /*
- * writer.h: the queue and the one thread that writes.
+ * writer.h: the store's queue, and the one thread that writes.
  *
  * W1 The caller's thread only ever takes the lock, which is never held across a disk access. W2 A commit writes
  * muster.db before the log, so a blob is durable no later than the batch that names it. W3 The index: nodes are added

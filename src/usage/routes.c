@@ -1,4 +1,6 @@
-/* routes.c: who used how much: parsed, summed and rendered beside the loop; what nodes are called is copied on it. */
+/*
+ * routes.c: the route about usage: parsed, summed and written beside the loop; what nodes are called is copied on it.
+ */
 #include <errno.h>
 
 #include "base/clock.h"

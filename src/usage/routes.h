@@ -1,4 +1,4 @@
-/* routes.h: what the routes about usage ask of the hub; and a question about usage, for whoever has one. */
+/* routes.h: what the routes about usage ask of the hub, and a question about usage for others who have one. */
 #ifndef USAGE_ROUTES_H
 #define USAGE_ROUTES_H
 

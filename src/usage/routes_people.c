@@ -1,4 +1,4 @@
-/* routes_people.c: who is on which devices now, and who was. */
+/* routes_people.c: the routes about people: who is on which devices now, and who was. */
 #include "history/on_devices.h"
 
 #include <errno.h>
