@@ -1,5 +1,5 @@
-/* unit.c: every test file in one program, so that what a process costs (on arm64 the leak checker takes four seconds for
- * each) is paid once. The Makefile renames each file's main and lists them in unit.def; a file knows nothing of it.
+/* unit.c: every test file in one program, so that what a process costs (on arm64 the leak checker takes four seconds
+ * for each) is paid once. The Makefile renames each file's main and lists them in unit.def; a file knows nothing of it.
  *
  *   unit/all              all of them
  *   unit/all test_str     one file's; MUSTER_TEST_ONLY=pattern picks among its tests
