@@ -251,7 +251,7 @@ int store_setting_put(struct store *s, const char *name, struct str value, struc
 int store_newest(struct store *s, int64_t back_ms, size_t max, int (*each)(void *arg, const struct store_batch *b),
                  void *arg, struct err *err);
 /*
- * Every durable batch, oldest log first, in the order of appends: for tools, tests and the compaction to come. Stops
+ * Every durable batch, oldest log first, in the order of appends: for tools and tests. Stops
  * when each returns other than 0, and returns that. A damaged log costs only itself: the others are read, then -EUCLEAN
  * is returned with a sentence naming it.
  */
