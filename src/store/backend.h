@@ -3,8 +3,8 @@
 #ifndef STORE_BACKEND_H
 #define STORE_BACKEND_H
 
+#include "store/any_record.h"
 #include "store/done.h"
-#include "store/record.h"
 #include "store/sink.h"
 
 struct newest_ask { /* as store_newest says */

@@ -5,8 +5,8 @@
 #ifndef STORE_OP_H
 #define STORE_OP_H
 
+#include "store/any_record.h"
 #include "store/index.h"
-#include "store/record.h"
 
 enum op_kind {
     OP_APPEND,

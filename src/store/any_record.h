@@ -1,9 +1,9 @@
 /*
- * record.h: a record of any kind, on its way into a backend or out of it. store.h has functions for every kind and says
- * what they promise; behind them a record is put, got or given by this. All pointers are borrowed for the call.
+ * any_record.h: a record of any kind, on its way into a backend or out of it. store.h has functions for every kind and
+ * says what they promise; behind them a record is put, got or given by this. All pointers are borrowed for the call.
  */
-#ifndef STORE_RECORD_H
-#define STORE_RECORD_H
+#ifndef STORE_ANY_RECORD_H
+#define STORE_ANY_RECORD_H
 
 #include "store/store.h"
 
