@@ -133,8 +133,6 @@ struct drawing {
 void reply_failed(struct reply *rp, int code, const struct err *err);
 
 /* What hub/ lends. Text is borrowed. */
-struct heard;
-struct scheduled_now;
 
 struct api {
     struct live *live;
@@ -167,17 +165,8 @@ struct api {
     int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
     struct book *book;
     enum book_auth book_auth;
-    const struct zone *zone; /* of times that name none */
-    bool replaying;          /* one look at the past of alerts at a time */
-    /* what the bot says to a text; talk: one in a channel that is not said to it */
-    /* Slack over HTTP. secret: 1, 0 when none is set, or -errno with a sentence; heard takes h */
-    int (*slack_secret)(void *hub, struct buf *ret, struct err *err);
-    enum reply_how (*slack_heard)(void *hub, struct request *rq, struct reply *rp, struct heard *h);
-    enum reply_how (*say)(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
-    /* scheduled reports: bulletin.h; now: borrowed until the next call; send: to this channel ("": all of its own) */
-    const struct scheduled_now *(*bulletins)(void *hub, int64_t now_ms, size_t *ret_n);
-    enum reply_how (*bulletin_send)(void *hub, struct request *rq, struct reply *rp, const char *name,
-                                    const char *channel);
+    const struct zone *zone;                   /* of times that name none */
+    bool replaying;                            /* one look at the past of alerts at a time */
     void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
 };
 

@@ -31,9 +31,6 @@
 #include "nodes/decode.h"
 #include "nodes/sources.h"
 #include "now/streams.h"
-#include "report/feature.h"
-#include "slack/feature.h"
-#include "slack/saying.h"
 #include "wandb/feature.h"
 
 #define TICK_MS     1000
@@ -424,11 +421,6 @@ static void make_api(struct server *s)
         .vesta_update = vesta_update,
         .vesta_notify = vesta_notify,
         .zone = h->zone,
-        .say = saying_post,
-        .bulletins = schedules_desk_now,
-        .bulletin_send = schedules_desk_send,
-        .slack_secret = slack_desk_secret,
-        .slack_heard = slack_desk_heard,
         .wandb = wandb_json,
     };
 }

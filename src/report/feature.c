@@ -398,9 +398,9 @@ static void send_due(void *self, int64_t now_ms)
 
 /* ---- for the API ---- */
 
-const struct scheduled_now *schedules_desk_now(void *hub, int64_t now_ms, size_t *ret_n)
+const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, size_t *ret_n)
 {
-    struct schedules_desk *d = ((struct hub *)hub)->bulletins;
+    struct schedules_desk *d = h->bulletins;
     const struct scheduled *v = schedules_all(d->list, ret_n);
 
     d->now = mem_grow(d->now, MAX(*ret_n, 1u), sizeof(*d->now));
@@ -415,10 +415,10 @@ const struct scheduled_now *schedules_desk_now(void *hub, int64_t now_ms, size_t
     return d->now;
 }
 
-enum reply_how schedules_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
                                    const char *channel)
 {
-    struct schedules_desk *d = ((struct hub *)hub)->bulletins;
+    struct schedules_desk *d = h->bulletins;
     const struct scheduled *b = schedules_find(d->list, name);
     struct scheduled_due last, next;
 

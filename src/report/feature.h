@@ -16,9 +16,9 @@
 struct schedules_desk;
 extern const struct feature report_feature;
 
-/* For the API. */
-const struct scheduled_now *schedules_desk_now(void *hub, int64_t now_ms, size_t *ret_n);
-enum reply_how schedules_desk_send(void *hub, struct request *rq, struct reply *rp, const char *name,
+/* For the routes. now: borrowed until the next call; send: through this channel ("": all of its own). */
+const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, size_t *ret_n);
+enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
                                    const char *channel);
 
 #endif

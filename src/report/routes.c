@@ -3,13 +3,12 @@
 
 #include "base/json.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
-#include "report/make.h"
+#include "report/feature.h"
 
 static const struct scheduled_now *find(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct scheduled_now *v = a->bulletins(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *v = schedules_desk_now(a->hub, rq->now_ms, &n);
 
     for (size_t i = 0; i < n; i++)
         if (str_eq(rq->tail, v[i].b->name))
@@ -56,7 +55,7 @@ static void bulletin_json(struct json *j, const struct scheduled_now *x)
 enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct scheduled_now *v = a->bulletins(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *v = schedules_desk_now(a->hub, rq->now_ms, &n);
 
     rp->body = BUF_INIT(1u << 20);
     struct json j = json_on(&rp->body);
@@ -103,7 +102,7 @@ enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp
     else if (!channel && !x->b->n_channels)
         how = reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
     else
-        how = a->bulletin_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
+        how = schedules_desk_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
     json_decref(o);
     return how;
 }

@@ -509,9 +509,9 @@ static void on_envelope(void *arg, struct str json)
         slack_line_ack(d->line, id); /* it would not become better */
 }
 
-int slack_desk_secret(void *hub, struct buf *ret, struct err *err)
+int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err)
 {
-    const struct slack_desk *d = ((struct hub *)hub)->slack;
+    const struct slack_desk *d = hub->slack;
 
     if (!is_on(d) || !slack_conf_has(d->conf, SLACK_SIGNING))
         return 0;
@@ -519,9 +519,9 @@ int slack_desk_secret(void *hub, struct buf *ret, struct err *err)
     return r < 0 ? r : 1;
 }
 
-enum reply_how slack_desk_heard(void *hub, struct request *rq, struct reply *rp, struct heard *h)
+enum reply_how slack_desk_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h)
 {
-    struct slack_desk *d = ((struct hub *)hub)->slack;
+    struct slack_desk *d = hub->slack;
 
     if (d->n_asking >= ASKING_MAX) {
         free(h);

@@ -27,8 +27,8 @@ const char *slack_desk_channel(const struct slack_desk *d); /* where what names 
 const char *slack_desk_error(const struct slack_desk *d, int64_t *ret_since_ms);
 
 /* For the routes. The signing secret: 1, 0 when there is none, or -errno with a sentence. */
-int slack_desk_secret(void *hub, struct buf *ret, struct err *err);
+int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err);
 /* Takes h. Answers through rq when it was taken. */
-enum reply_how slack_desk_heard(void *hub, struct request *rq, struct reply *rp, struct heard *h);
+enum reply_how slack_desk_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h);
 
 #endif

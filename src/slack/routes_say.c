@@ -2,6 +2,7 @@
 #include <jansson.h>
 
 #include "hub/handlers.h"
+#include "slack/saying.h"
 
 enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
 {
@@ -12,7 +13,7 @@ enum reply_how post_say(struct api *a, struct request *rq, struct reply *rp)
     if (o && (!text || !str_utf8_ok(str_of(text))))
         reply_problem(rp, 400, "say what: {\"text\": \"free 4\"}, without control characters");
     else if (o)
-        how = a->say(a->hub, rq, rp, str_of(text), json_is_true(json_object_get(o, "talk")));
+        how = saying_post(a->hub, rq, str_of(text), json_is_true(json_object_get(o, "talk")));
     json_decref(o);
     return how;
 }

@@ -163,13 +163,12 @@ static void reply_answer(void *arg, const struct say_answer *a)
     httpd_late_reply(arg, &rp);
 }
 
-enum reply_how saying_post(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk)
+enum reply_how saying_post(struct hub *h, struct request *rq, struct str text, bool talk)
 {
     struct saying_ask k = {.text = text, .way = talk ? SAY_TALK : SAY_TO_US};
     struct late *late = httpd_late(rq);
 
-    (void)rp;
-    if (!begin(hub, &k, rq, reply_answer, late))
+    if (!begin(h, &k, rq, reply_answer, late))
         reply_answer(late, &(struct say_answer){.text = "", .blocks = ""});
     return REPLY_LATER;
 }

@@ -23,7 +23,7 @@ bool saying(struct hub *h, const struct saying_ask *k, saying_fn *done, void *ar
 
 bool saying_answers(struct hub *h, const struct saying_ask *k); /* would it be answered, whoever asks? */
 
-/* POST /api/v1/say */
-enum reply_how saying_post(void *hub, struct request *rq, struct reply *rp, struct str text, bool talk);
+/* POST /api/v1/say: answers later. talk: as one in a channel that is not said to the bot */
+enum reply_how saying_post(struct hub *h, struct request *rq, struct str text, bool talk);
 
 #endif
