@@ -3,6 +3,8 @@
  * and takes the same way. A sender's id is a secret it was given; the node's key is made from its hash, so that nobody
  * who reads our screens can post in its name.
  */
+#include "compat/vesta.h"
+
 #include <errno.h>
 #include <jansson.h>
 
@@ -45,10 +47,9 @@ static bool clean_name(struct str in, char out[NAME_MAX_LEN])
     return true;
 }
 
-int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
+int vesta_register(struct hub *h, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
                    struct err *err)
 {
-    struct hub *h = hub;
     struct node_now *n;
     struct node_id bytes;
     char key[NODE_KEY_MAX];
@@ -277,9 +278,8 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
     return r < 0 ? -EINVAL : 0;
 }
 
-int vesta_update(void *hub, struct request *rq, struct str id, struct err *err)
+int vesta_update(struct hub *h, struct request *rq, struct str id, struct err *err)
 {
-    struct hub *h = hub;
     struct node_id bytes;
     char key[NODE_KEY_MAX];
     key_of(id, key, &bytes);
@@ -345,9 +345,8 @@ static const char *bot_channel(const struct hub *h)
     return NULL;
 }
 
-int vesta_notify(void *hub, struct request *rq, struct err *err)
+int vesta_notify(struct hub *h, struct request *rq, struct err *err)
 {
-    struct hub *h = hub;
     json_error_t e;
     json_t *root = json_loadb(rq->body.p ? rq->body.p : "", rq->body.len, JSON_REJECT_DUPLICATES, &e);
     const json_t *text = json_object_get(root, "text"), *to = json_object_get(root, "to");

@@ -1,6 +1,6 @@
 /*
- * api.h: HTTP routes: parse, authorise, query, render. Knows requests and replies, not sockets: hub/ serves them, and
- * passes in what api must start but not know (taking a batch in, writing to the store).
+ * api.h: HTTP routes: parse, authorise, query, render. A route knows requests and replies, not sockets, and calls
+ * what it asks by its name: the hub's own (hub.h) or its feature's.
  *
  * A1 Who may call what is a column of the route table and is settled before a body is read. A2 Reading is open if
  * configured, else it takes a reader's, member's or admin's token, from wherever one asks; every write needs a token.
@@ -22,7 +22,6 @@ struct api;
 struct people;
 struct filter;
 struct hub;
-struct node_now;
 struct live;
 struct past_source;
 struct book;
@@ -132,8 +131,7 @@ struct drawing {
 /* An answer that could not be given: err's code (-ECANCELED: out of time) and sentence as a problem. */
 void reply_failed(struct reply *rp, int code, const struct err *err);
 
-/* What hub/ lends. Text is borrowed. */
-
+/* What routes read of the hub, and the hub itself. Text is borrowed. */
 struct api {
     struct live *live;
     struct cache *cache;
@@ -155,19 +153,11 @@ struct api {
     int64_t session_ms;
     int64_t watched_ms; /* when somebody last looked at the state */
     struct hub *hub;
-    /* vesta senders */
-    const char *vesta_token; /* what they must give; NULL: none configured, they are refused */
-    int (*vesta_register)(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
-                          struct err *err);
-    int (*vesta_update)(void *hub, struct request *rq, struct str id,
-                        struct err *err); /* 0: answers later, once it is stored; -ENOENT: unknown id */
-    /* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
-    int (*vesta_notify)(void *hub, struct request *rq, struct err *err);
+    const char *vesta_token; /* what vesta's senders must give; NULL: none configured, they are refused */
     struct book *book;
     enum book_auth book_auth;
-    const struct zone *zone;                   /* of times that name none */
-    bool replaying;                            /* one look at the past of alerts at a time */
-    void (*wandb)(void *hub, struct buf *out); /* what is pulled from W&B, as JSON; NULL: nothing */
+    const struct zone *zone; /* of times that name none */
+    bool replaying;          /* one look at the past of alerts at a time */
 };
 
 struct route {

@@ -19,7 +19,7 @@ enum reply_how get_states_past(struct api *a, struct request *rq, struct reply *
                                const struct view *v); /* vesta's with fetch_num above 1 */
 #define FETCH_MAX 500
 /* nodes/routes.c: nodes and their administration, events */
-handler get_nodes, patch_node, delete_node, post_node_join, get_events;
+handler get_nodes, patch_node, delete_node, post_node_join, get_events, post_batches;
 /* health.c */
 handler get_healthz, get_readyz, get_favicon;
 /* sessions.c: logging in and out */
@@ -35,13 +35,13 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_BOOKING_BODY 32768
 /* waits.c: who waits for GPUs, and what could be had now */
 handler get_waits, post_wait, post_wait_beat, delete_wait, get_free;
-/* routes_send.c: what comes in */
-handler post_batches, get_register, post_update;
-enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp);
+/* compat/routes.c: vesta's senders */
+handler get_register, post_update, post_notification;
 bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp);
 /* sources.c: where relays have names of nodes from */
 handler get_sources, post_sources;
-handler get_wandb, post_sources;
+/* wandb/routes.c */
+handler get_wandb;
 /* install.c: adding a node, service discovery */
 handler get_install, get_install_file, get_sd;
 /* How the asker reached us: what a command to paste must use too. Only characters that cannot end a quoted shell word.

@@ -147,10 +147,4 @@ void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its de
 /* ---- usage.c ---- */
 extern const struct feature usage_feature;
 
-/* ---- vesta.c ---- */
-int vesta_register(void *hub, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
-                   struct err *err);
-int vesta_update(void *hub, struct request *rq, struct str id, struct err *err);
-int vesta_notify(void *hub, struct request *rq, struct err *err);
-
 #endif

@@ -31,7 +31,6 @@
 #include "nodes/decode.h"
 #include "nodes/sources.h"
 #include "now/streams.h"
-#include "wandb/feature.h"
 
 #define TICK_MS     1000
 #define PUSH_MS     200
@@ -67,11 +66,6 @@ static struct server *own(struct hub *h)
 }
 
 /* ---- what the routes ask of us ---- */
-
-static void wandb_json(void *hub, struct buf *out)
-{
-    wandb_desk_json(((struct hub *)hub)->wandb, out);
-}
 
 bool hub_ready(struct hub *h, char why[NOTICE_MAX])
 {
@@ -417,11 +411,7 @@ static void make_api(struct server *s)
         .nonce = (uint32_t)rand_u64(),
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
         .hub = h,
-        .vesta_register = vesta_register,
-        .vesta_update = vesta_update,
-        .vesta_notify = vesta_notify,
         .zone = h->zone,
-        .wandb = wandb_json,
     };
 }
 

@@ -208,3 +208,10 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
         return reply_problem(rp, 503, "events cannot be read: %s", err.msg);
     return REPLY_NOW;
 }
+
+/* ---- what agents send ---- */
+
+enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
+{
+    return ingest_post(a->hub, rq, rp);
+}

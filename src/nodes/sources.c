@@ -171,16 +171,6 @@ enum reply_how get_sources(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how get_wandb(struct api *a, struct request *rq, struct reply *rp)
-{
-    (void)rq;
-    if (!a->wandb)
-        return reply_problem(rp, 404, "nothing is pulled from Weights & Biases here");
-    rp->body = BUF_INIT(64u << 10);
-    a->wandb(a->hub, &rp->body);
-    return REPLY_NOW;
-}
-
 static char *labels_read(json_t *o)
 {
     char *labels = NULL;

@@ -7,6 +7,7 @@
 #include <event2/event.h>
 
 #include "base/rand.h"
+#include "compat/vesta.h"
 #include "whole_hub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,17 +1,9 @@
-/*
- * routes_send.c: the routes that take data in: agents' batches, and vesta's senders with the answers they expect (all
- * under 200).
- */
+/* routes.c: the routes that vesta's senders post to, with the answers they expect (all under 200). */
 #include <errno.h>
 
 #include "base/json.h"
+#include "compat/vesta.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
-
-enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
-{
-    return ingest_post(a->hub, rq, rp);
-}
 
 static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
 {
@@ -44,7 +36,7 @@ enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
 {
     char id[40], name[NAME_MAX_LEN];
     struct err err = {0};
-    int r = a->vesta_register(a->hub, rq, request_query(rq, "host_name"), id, name, &err);
+    int r = vesta_register(a->hub, rq, request_query(rq, "host_name"), id, name, &err);
     if (r < 0)
         return vesta_error(rp, r == -EINVAL ? 400 : 503, err.msg);
     rp->body = BUF_INIT(4096);
@@ -61,7 +53,7 @@ enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
 enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
-    int r = a->vesta_update(a->hub, rq, rq->tail, &err);
+    int r = vesta_update(a->hub, rq, rq->tail, &err);
     if (r == -ENOENT)
         return vesta_error(rp, 404, "host not found.");
     if (r < 0)
@@ -72,7 +64,7 @@ enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
 enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
-    int r = a->vesta_notify(a->hub, rq, &err);
+    int r = vesta_notify(a->hub, rq, &err);
     if (r < 0)
         return vesta_error(rp, r == -EINVAL || r == -ENOENT ? 400 : 500, err.msg);
     return REPLY_LATER;

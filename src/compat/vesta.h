@@ -1,0 +1,14 @@
+/* vesta.h: what vesta's senders ask of the hub. */
+#ifndef COMPAT_VESTA_H
+#define COMPAT_VESTA_H
+
+#include "hub/api.h"
+
+int vesta_register(struct hub *h, struct request *rq, struct str host_name, char id[40], char name[NAME_MAX_LEN],
+                   struct err *err);
+/* 0: answers later, once it is stored; -ENOENT: unknown id. */
+int vesta_update(struct hub *h, struct request *rq, struct str id, struct err *err);
+/* {"text", "to"}: said to somebody by the Slack bot. 0 (it answers later), -EINVAL, -ENOENT (nobody), -ENOTSUP. */
+int vesta_notify(struct hub *h, struct request *rq, struct err *err);
+
+#endif
