@@ -150,3 +150,18 @@ enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
     json_end_obj(&j);
     return REPLY_NOW;
 }
+
+/* clang-format off */
+const struct route access_routes[] = {
+    {METHOD_POST, "/api/v1/login", ROLE_NONE, .open = true, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Swap a token, or what a link has, for a cookie: {\"token\"} or {\"once\"}", .handle = post_login},
+    {METHOD_POST, "/api/v1/logout", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "End this session, or with {\"all\": true} every one of yours", .handle = post_logout},
+    {METHOD_POST, "/api/v1/once", ROLE_MEMBER, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "What logs a browser in with this token, once and within ten minutes: {\"once\"}, for /login#once=", .handle = post_once},
+    {GET, "/api/v1/whoami", ROLE_NONE, .any = true, .summary = "Whom the hub takes you for, and what time it has", .handle = get_whoami},
+    {METHOD_POST, "/api/v1/tokens", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Make a token, shown once: {\"role\": enroll, agent, member or reader, \"person\", \"note\", \"expires\": 1d, \"uses\": nodes it may add}; with the command that adds a node", .handle = post_tokens},
+    {0},
+};
+/* clang-format on */

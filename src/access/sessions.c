@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "hub/handlers.h"
 #include "hub/hub.h"
 #include "model/note.h"
 #include "store/store.h"
@@ -373,6 +374,7 @@ static void close_access(void *self)
 }
 
 const struct feature access_feature = {.name = "access",
+                                       .routes = access_routes,
                                        .open = open_access,
                                        .load = load_access,
                                        .close = close_access};

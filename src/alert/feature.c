@@ -11,6 +11,7 @@
 #include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "hub/handlers.h"
 #include "nodes/gpus.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
@@ -489,6 +490,7 @@ enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct r
 
 const struct feature alert_feature = {
     .name = "alert",
+    .routes = alert_routes,
     .open = open_alerts,
     .prepare = prepare_rules,
     .drop = drop_rules,

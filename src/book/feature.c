@@ -15,6 +15,7 @@
 #include "book/queue.h"
 #include "book/routes.h"
 #include "compat/mirror.h"
+#include "hub/handlers.h"
 #include "usage/ledger.h"
 
 #define AWAY_MS (7 * 86400000ll)
@@ -325,6 +326,7 @@ static void close_book(void *self)
 
 const struct feature book_feature = {
     .name = "book",
+    .routes = book_routes,
     .open = open_book,
     .take = take_settings,
     .load = load_bookings,

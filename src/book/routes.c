@@ -14,6 +14,7 @@
 #include "book/use.h"
 #include "format/render.h"
 #include "history/history.h"
+#include "hub/handlers.h"
 #include "hub/hub.h"
 
 #define ROWS_BYTES  (64u << 20)
@@ -417,3 +418,29 @@ enum reply_how get_booking(struct api *a, struct request *rq, struct reply *rp)
         reply_booking(rp, a, h, me, rq->now_ms, 200);
     return REPLY_NOW;
 }
+
+/* clang-format off */
+const struct route book_routes[] = {
+    {GET, "/api/v1/bookings", ROLE_NONE, .summary = "Who has booked which GPUs, by start: those that are not over, or those of a time (docs/bookings.md)",
+     .params = "from: time, now unless told; to: time; person: name; device: UUID; node: id or name; all: those that are over and those that were cancelled, too; me: whose are 'mine' where names are typed; format: json or csv", .handle = get_bookings},
+    {METHOD_POST, "/api/v1/bookings", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
+     .summary = "Book: {\"gpus\": \"dgx2:0,1\" or \"devices\": [UUID] or \"count\", \"model\", \"node\", \"from\", \"until\" or \"for\": \"2d 4h\", \"comment\", \"person\"}; 409 says what is in the way", .handle = post_booking},
+    {GET, "/api/v1/bookings.ics", ROLE_NONE, .summary = "The same as a calendar to subscribe to (RFC 5545)",
+     .params = "person: name; device: UUID; node: id or name", .handle = get_bookings_ics},
+    {GET, "/api/v1/bookings/{id}", ROLE_NONE, .summary = "One booking", .params = "me: whose are 'mine' where names are typed", .handle = get_booking},
+    {METHOD_PATCH, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = bookings_allowed,
+     .summary = "Change a booking: {\"from\", \"until\" or \"for\" or \"extend\", \"comment\", \"devices\" or \"gpus\"}, each optional", .params = "person: who asks, where names are typed", .handle = patch_booking},
+    {METHOD_DELETE, "/api/v1/bookings/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
+     .summary = "Release a booking: one that is planned is cancelled, one that is active ends now", .params = "person: who asks, where names are typed", .handle = delete_booking},
+    {GET, "/api/v1/waits", ROLE_NONE, .summary = "Who waits for GPUs, in order of arrival, and who was just given some (docs/wait.md)", .handle = get_waits},
+    {METHOD_POST, "/api/v1/waits", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
+     .summary = "Queue for GPUs: {\"count\", \"mem\": \"40G\", \"model\", \"node\", \"same_host\", \"free_for\": \"2m\", \"need\", \"hold\", \"tell\", \"person\", \"comment\"}, each optional", .handle = post_wait},
+    {METHOD_POST, "/api/v1/waits/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
+     .summary = "Still there: at least every 15 s, or the place is lost; answers whether the turn has come", .params = "person: who asks, where names are typed", .handle = post_wait_beat},
+    {METHOD_DELETE, "/api/v1/waits/{id}", ROLE_NONE, .any = true, .write = true, .max_body = MAX_SMALL_BODY, .gate = bookings_allowed,
+     .summary = "Leave the queue, or give back what was given", .params = "person: who asks, where names are typed", .handle = delete_wait},
+    {GET, "/api/v1/free", ROLE_NONE, .summary = "So many GPUs that are free now, not booked, and nobody else's turn; 409 when there are too few",
+     .params = "count: how many, 1 unless told; mem: memory that must be free, as 40G; model: pattern; node: pattern; same_host: true for all on one; free_for: free for so long, 15s unless told; need: not booked for so long, 1h unless told", .handle = get_free},
+    {0},
+};
+/* clang-format on */

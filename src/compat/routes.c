@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "compat/vesta.h"
+#include "hub/feature.h"
 #include "hub/handlers.h"
 
 static enum reply_how vesta_error(struct reply *rp, int code, const char *message)
@@ -69,3 +70,21 @@ enum reply_how post_notification(struct api *a, struct request *rq, struct reply
         return vesta_error(rp, r == -EINVAL || r == -ENOENT ? 400 : 500, err.msg);
     return REPLY_LATER;
 }
+
+/* clang-format off */
+const struct route compat_routes[] = {
+    {METHOD_POST, "/", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
+     .summary = "GPU Monitor: its reservation form (host, id, name, date, comment, save or reset), where bookings.auth is open", .handle = post_form},
+    {METHOD_POST, "/index.php", ROLE_NONE, .any = true, .write = true, .max_body = MAX_BOOKING_BODY, .gate = form_allowed,
+     .summary = "The same", .handle = post_form},
+    {METHOD_GET, "/register/", ROLE_NONE, .open = true, .write = true, .summary = "vesta: a sender makes itself known",
+     .params = "host_name: its name; token: the vesta token", .gate = vesta_allowed, .handle = get_register},
+    {METHOD_POST, "/update/host/{id}", ROLE_NONE, .open = true, .write = true, .max_body = 512u << 10,
+     .summary = "vesta: a sender's sample", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_update},
+    {METHOD_POST, "/notification/send_notification/slack/", ROLE_NONE, .open = true, .write = true, .max_body = 32u << 10,
+     .summary = "vesta: the Slack bot says something to somebody: {\"text\", \"to\"}", .params = "token: the vesta token", .gate = vesta_allowed, .handle = post_notification},
+    {0},
+};
+/* clang-format on */
+
+const struct feature compat_feature = {.name = "compat", .routes = compat_routes};

@@ -154,3 +154,13 @@ enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
     mem_copy_str(job->title, sizeof(job->title), a->name ? a->name : "");
     return ask_later(a->hub, rq, rp, &job->ask);
 }
+
+/* clang-format off */
+const struct route history_routes[] = {
+    {GET, "/api/v1/history", ROLE_NONE, .summary = "What was: columns of numbers, null where there is nothing (docs/history.md)",
+     .params = "device: UUID, node:index, node, patterns, several; metric: names or patterns, several; from: time, an hour before to unless told; to: time, now unless told; step: length of a bin, or auto; points: at most so many per series when step is automatic, 500 unless told; agg: avg, min, max, sum, last, count, rate, or several; group: node, model, user, person, team or all; fold: mean, sum, min or max of a group's devices; tier: raw, minute or hour instead of what the step would choose; filter: only devices that fit now (docs/filter.md); format: json or csv, or a chart as png, svg or pdf", .handle = get_history},
+    {0},
+};
+/* clang-format on */
+
+const struct feature history_feature = {.name = "history", .routes = history_routes};

@@ -59,7 +59,16 @@ static void operation(struct json *j, const struct route *r, const char *method)
     json_end_obj(j);
 }
 
-enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
+/* Two features may answer one path, each with methods of its own. */
+static bool first_of_path(const struct route *const *at)
+{
+    for (const struct route *const *r = routes_all(); r < at; r++)
+        if (strcmp((*r)->path, (*at)->path) == 0)
+            return false;
+    return true;
+}
+
+static void path(struct json *j, const struct route *const *from)
 {
     static const struct {
         int m;
@@ -69,6 +78,17 @@ enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
                  {METHOD_PUT, "put"},
                  {METHOD_PATCH, "patch"},
                  {METHOD_DELETE, "delete"}};
+
+    json_obj(j, (*from)->path);
+    for (const struct route *const *r = from; *r; r++)
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            if (strcmp((*r)->path, (*from)->path) == 0 && ((*r)->methods & words[i].m))
+                operation(j, *r, words[i].word);
+    json_end_obj(j);
+}
+
+enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
+{
     rp->blob = cache_get(a->cache, STR("openapi"), 1, rq->now_ms); /* the table is what it is */
     if (rp->blob)
         return REPLY_NOW;
@@ -81,17 +101,9 @@ enum reply_how get_openapi(struct api *a, struct request *rq, struct reply *rp)
     json_cstr(&j, "version", a->version);
     json_end_obj(&j);
     json_obj(&j, "paths");
-    for (const struct route *r = routes; r->path; r++) {
-        bool begins = r == routes || strcmp(r->path, r[-1].path) != 0; /* lines of one path stand together */
-        bool ends = !r[1].path || strcmp(r->path, r[1].path) != 0;
-        if (begins)
-            json_obj(&j, r->path);
-        for (size_t i = 0; i < ARRAY_LEN(words); i++)
-            if (r->methods & words[i].m)
-                operation(&j, r, words[i].word);
-        if (ends)
-            json_end_obj(&j);
-    }
+    for (const struct route *const *r = routes_all(); *r; r++)
+        if (first_of_path(r))
+            path(&j, r);
     json_end_obj(&j);
     json_obj(&j, "components");
     json_obj(&j, "securitySchemes");

@@ -174,7 +174,9 @@ struct route {
     bool (*gate)(struct api *a, struct request *rq, struct reply *rp); /* the path's own check, before a body is read */
     enum reply_how (*handle)(struct api *a, struct request *rq, struct reply *rp);
 };
-extern const struct route routes[]; /* ends with path NULL; the one table: openapi.json and docs loop over it */
+/* What every feature answers (feature.h), in the order of the list; NULL at the end. openapi.json and tests loop over
+ * it. */
+const struct route *const *routes_all(void);
 
 /* Find the route, check Host and Origin, settle who asks and whether they may. True: go on; false: rp has the answer.
  */

@@ -15,10 +15,12 @@
 
 struct hub;
 struct hub_conf;
+struct route;
 
 /* Whatever a feature does not need is NULL. */
 struct feature {
     const char *name;
+    const struct route *routes;   /* what it answers over HTTP; path NULL at the end */
     void *(*open)(struct hub *h); /* what the other calls get as self; it reads neither settings nor records */
     /* What these settings need, made and not in force yet: *next. self NULL: are they understood (`config check`)? */
     int (*prepare)(void *self, const struct hub_conf *conf, void **next, struct err *err);
@@ -29,7 +31,8 @@ struct feature {
     void (*stop)(void *self);  /* the last things are put, no new work is begun; what is stored already is told still */
     void (*close)(void *self); /* there is no store any more */
 };
-extern const struct feature *const features[]; /* src/features.c; NULL at the end */
+extern const struct feature hub_feature, history_feature, compat_feature; /* which only answer */
+extern const struct feature *const features[];                            /* src/features.c; NULL at the end */
 #define FEATURES_MAX 32
 
 /* Would these settings be understood? */

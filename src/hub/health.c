@@ -30,3 +30,26 @@ enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
     snprintf(rp->cache, sizeof(rp->cache), "public, max-age=86400");
     return REPLY_NOW;
 }
+
+/* clang-format off */
+const struct route hub_routes[] = {
+    {GET, "/node/{node}", ROLE_NONE, .open = true, .summary = "The page: one node, by name or id", .handle = get_page},
+    {GET, "/gpu/{device}", ROLE_NONE, .open = true, .summary = "The page: one GPU, by UUID", .handle = get_page},
+    {GET, "/usage", ROLE_NONE, .open = true, .summary = "The page: who used how much", .handle = get_page},
+    {GET, "/bookings", ROLE_NONE, .open = true, .summary = "The page: who has booked what", .handle = get_page},
+    {GET, "/people", ROLE_NONE, .open = true, .summary = "The page: who holds what", .handle = get_page},
+    {GET, "/events", ROLE_NONE, .open = true, .summary = "The page: what happened", .handle = get_page},
+    {GET, "/alerts", ROLE_NONE, .open = true, .summary = "The page: what is wrong", .handle = get_page},
+    {GET, "/login", ROLE_NONE, .open = true, .summary = "The page: log in with a token", .handle = get_page},
+    {GET, "/add", ROLE_NONE, .open = true, .summary = "The page: add a node", .handle = get_page},
+    {GET, "/assets/{file*}", ROLE_NONE, .open = true, .summary = "Files of the page; their names change with their content", .handle = get_asset},
+    {GET, "/api/v1/metrics", ROLE_NONE, .open = true, .summary = "What screens must know beforehand: metrics with unit, kind and words; states with their marks; kinds of events", .handle = get_facts},
+    {GET, "/api/v1/openapi.json", ROLE_NONE, .open = true, .summary = "This table", .handle = get_openapi},
+    {GET, "/healthz", ROLE_NONE, .open = true, .summary = "200 while the hub's loop turns", .handle = get_healthz},
+    {GET, "/readyz", ROLE_NONE, .open = true, .summary = "200 while batches can be stored, else 503 and why", .handle = get_readyz},
+    {GET, "/favicon.ico", ROLE_NONE, .open = true, .summary = "Nothing: the page names its own", .handle = get_favicon},
+    {0},
+};
+/* clang-format on */
+
+const struct feature hub_feature = {.name = "hub", .routes = hub_routes};

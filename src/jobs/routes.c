@@ -10,6 +10,7 @@
 #include "base/when.h"
 #include "format/render.h"
 #include "history/history.h"
+#include "hub/handlers.h"
 #include "hub/hub.h"
 #include "jobs/routes.h"
 #include "now/filter.h"
@@ -336,3 +337,16 @@ enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
     l->what.limit = filter ? JOBS_LOOK : l->limit + 1;
     return ask_then(a->hub, rq, rp, &l->ask, list_settle);
 }
+
+/* clang-format off */
+const struct route jobs_routes[] = {
+    {GET, "/api/v1/jobs", ROLE_NONE, .summary = "Labelled spans: commands of `muster record`, Dask and Slurm jobs, W&B runs; newest start first (docs/jobs.md)",
+     .params = "from: time; to: time, those that overlap the time between; node: id or name; device: UUID; person: login; kind: record, dask, wandb, slurm or another; parent: id of a job; limit: how many, 100 unless told, at most 1000; filter: which, a job being a process of its person on its GPUs (docs/filter.md); me: whom 'mine' means without a token; format: json or csv", .handle = get_jobs},
+    {METHOD_POST, "/api/v1/jobs", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
+     .summary = "Begin a job: {\"name\", \"kind\", \"person\", \"node\", \"devices\", \"pids\", \"parent\", \"start\", \"end\", \"attributes\", \"key\"}; sent again with the same key it is the same job", .handle = post_job},
+    {GET, "/api/v1/jobs/{id}", ROLE_NONE, .summary = "One job", .handle = get_job},
+    {METHOD_PATCH, "/api/v1/jobs/{id}", ROLE_MEMBER, .agents = true, .write = true, .max_body = MAX_JOB_BODY,
+     .summary = "End a job, rename it, say more of it: {\"end\", \"name\", \"devices\", \"pids\", \"attributes\"}, each optional", .handle = patch_job},
+    {0},
+};
+/* clang-format on */

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "hub/handlers.h"
 #include "jobs/squeue.h"
 #include "usage/ledger.h"
 
@@ -317,4 +318,8 @@ static void close_desk(void *self)
     free(d);
 }
 
-const struct feature jobs_feature = {.name = "jobs", .open = open_desk, .take = take_settings, .close = close_desk};
+const struct feature jobs_feature = {.name = "jobs",
+                                     .routes = jobs_routes,
+                                     .open = open_desk,
+                                     .take = take_settings,
+                                     .close = close_desk};

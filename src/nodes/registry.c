@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "hub/handlers.h"
 #include "usage/ledger.h"
 
 #define JOIN_MS     30000             /* after a start who is alive has spoken by then */
@@ -350,6 +351,7 @@ int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t lim
 }
 
 const struct feature nodes_feature = {.name = "nodes",
+                                      .routes = nodes_routes,
                                       .open = open_nodes,
                                       .load = load_all,
                                       .stop = save_all,

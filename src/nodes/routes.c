@@ -215,3 +215,29 @@ enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
 {
     return ingest_post(a->hub, rq, rp);
 }
+
+/* clang-format off */
+const struct route nodes_routes[] = {
+    {GET, "/api/v1/nodes", ROLE_NONE, .summary = "Every node with its facts, retired ones included",
+     .params = "filter: those with a GPU that matches (docs/filter.md); me: whom 'mine' means without a token", .handle = get_nodes},
+    {METHOD_PATCH, "/api/v1/nodes/{id}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Rename a node, retire it, set it under maintenance: {\"name\",\"retired\",\"maintenance\"}, each optional", .handle = patch_node},
+    {METHOD_DELETE, "/api/v1/nodes/{node}", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Delete a node that never sent a sample, and its token; 409: it has", .handle = delete_node},
+    {METHOD_POST, "/api/v1/nodes/{node}/join", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "It takes the place of a silent node, history, usage and bookings included: {\"old\": NODE}; 409: that one is alive, or their samples overlap", .handle = post_node_join},
+    {GET, "/api/v1/events", ROLE_NONE, .summary = "What happened, newest first",
+     .params = "node: id or name of one node; from: time; limit: how many, 100 unless told, at most 1000; filter: of GPUs that fit now, or of nodes that have such a GPU (docs/filter.md); me: whom 'mine' means without a token", .handle = get_events},
+    {METHOD_POST, "/api/v1/batches", ROLE_AGENT, .write = true, .max_body = 16u << 20,
+     .summary = "Agents' batches (docs/wire.md); answers exactly the keys now stored",
+     .params = "origin: from a relay: ssh:NAME or file:NAME, the node that has no agent", .handle = post_batches},
+    {GET, "/api/v1/sources", ROLE_NONE, .summary = "Where relays have names of nodes from, how many, and which sources fail and why (docs/discovery.md)", .handle = get_sources},
+    {METHOD_POST, "/api/v1/sources", ROLE_RELAY, .write = true, .max_body = 256u << 10,
+     .summary = "A relay's sources: [{\"source\", \"way\", \"nodes\", \"error\", \"since\"}], kept for two minutes; or labels of its nodes: {\"labels\": {NODE: {NAME: VALUE}}}", .handle = post_sources},
+    {GET, "/install", ROLE_NONE, .open = true, .summary = "A shell script that adds a node: curl -fsS URL/install | sh (it asks for a token), or | sh -s -- --token-file FILE", .handle = get_install},
+    {GET, "/install/{file}", ROLE_NONE, .open = true, .summary = "The agent binary, muster-agent-<arch>, and its unit, muster-agent.service", .handle = get_install_file},
+    {GET, "/sd/prometheus", ROLE_NONE, .summary = "Our nodes for a Prometheus (http_sd)",
+     .params = "port: of the exporter to scrape there, 9100 unless told; filter: nodes with a GPU that matches (docs/filter.md)", .handle = get_sd},
+    {0},
+};
+/* clang-format on */

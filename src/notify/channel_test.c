@@ -77,3 +77,11 @@ enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply
     json_decref(o);
     return how;
 }
+
+/* clang-format off */
+const struct route notify_routes[] = {
+    {METHOD_POST, "/api/v1/channels/{name}/test", ROLE_ADMIN, .write = true, .max_body = MAX_SMALL_BODY,
+     .summary = "Send a test message through a channel, {\"to\"} where it leads to persons; answers when that went well, or with why not", .handle = post_channel_test},
+    {0},
+};
+/* clang-format on */

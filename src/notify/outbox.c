@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
+#include "hub/handlers.h"
 #include "notify/carrier.h"
 #include "notify/channel.h"
 #include "notify/digest.h"
@@ -576,6 +577,7 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
 
 const struct feature notify_feature = {
     .name = "notify",
+    .routes = notify_routes,
     .open = open_outbox,
     .prepare = prepare_channels,
     .drop = drop_channels,

@@ -1,5 +1,6 @@
 /* feature.c: the newest state of everything (live.h): which rule and whose names it goes by. */
 #include "base/mem.h"
+#include "hub/handlers.h"
 #include "hub/hub.h"
 #include "model/names.h"
 
@@ -44,5 +45,10 @@ static void tick(void *self, int64_t now_ms)
     live_tick(h->live, now_ms);
 }
 
-const struct feature now_feature =
-    {.name = "now", .open = open_now, .prepare = prepare_rule, .drop = drop_rule, .take = take_rule, .tick = tick};
+const struct feature now_feature = {.name = "now",
+                                    .routes = now_routes,
+                                    .open = open_now,
+                                    .prepare = prepare_rule,
+                                    .drop = drop_rule,
+                                    .take = take_rule,
+                                    .tick = tick};

@@ -430,3 +430,24 @@ enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp
     struct process_ask ask = {csv, s.filter};
     return reply_view(a, rq, &s, csv ? "procs.csv" : "procs", render_processes, &ask, rp);
 }
+
+/* clang-format off */
+const struct route now_routes[] = {
+    {GET, "/", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "The page; plain text for curl and wget, or with term",
+     .params = "term: plain text; detail: boxes instead of a table; list: names (of nodes) or processes (on them) instead, as the Slack bot lists them; node: one of them; width: columns, 80 unless told; colour: with colours; ascii: without UTF-8 marks; filter: which GPUs (docs/filter.md)", .handle = get_root},
+    {GET, "/gpu_table", ROLE_NONE, .any = true, .gate = root_allowed, .summary = "Which GPUs there are, as a table; the page for browsers",
+     .params = "term: plain text; width: columns; colour: with colours; filter: which GPUs", .handle = get_gpu_table},
+    {GET, "/api/v1/state", ROLE_NONE, .summary = "Everything now, as JSON, or as it was",
+     .params = "at: a time gone by (docs/history.md); node: id or name of one node; all: retired nodes too; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_state},
+    {GET, "/api/v1/stream", ROLE_NONE, .summary = "The same as server-sent events: a snapshot, then nodes that changed and nodes that are gone",
+     .params = "node: id or name of one node; filter: which GPUs (docs/filter.md); me: whom 'mine' means without a token", .handle = get_stream},
+    {GET, "/api/v1/processes", ROLE_NONE, .summary = "Processes on the devices now; with from, those that were there since",
+     .params = "from: time, for processes gone by; to: time, now unless told; device: UUID, with from; user: login, with from; by: process, or user to join what a person's processes cover; gap: seconds, stretches of a person no further apart are joined, 60 unless told; limit: how many, 2000 unless told, at most 20000; node: id or name of one node; format: csv or json; filter: which, also by user, program, slurm of each process (docs/filter.md); me: whom 'mine' means without a token", .handle = get_processes},
+    {GET, "/metrics", ROLE_NONE, .summary = "Prometheus text, or OpenMetrics when Accept asks for it",
+     .params = "filter: which GPUs (docs/filter.md)", .handle = get_metrics},
+    {GET, "/states/", ROLE_NONE, .summary = "vesta: every host", .params = "fetch_num: so many of the newest samples, oldest first, at most 500; filter: which GPUs (docs/filter.md)", .handle = get_states},
+    {GET, "/states/{host}/", ROLE_NONE, .summary = "vesta: one host",
+     .params = "fetch_num: so many of the newest samples, oldest first, at most 500; term: plain text", .handle = get_states_host},
+    {0},
+};
+/* clang-format on */

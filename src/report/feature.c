@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "hub/handlers.h"
 #include "notify/outbox.h"
 #include "usage/routes.h"
 
@@ -434,6 +435,7 @@ enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct rep
 
 const struct feature report_feature = {
     .name = "report",
+    .routes = report_routes,
     .open = open_reports,
     .prepare = prepare_reports,
     .drop = drop_reports,

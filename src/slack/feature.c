@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "hub/handlers.h"
 #include "notify/channel.h"
 #include "notify/outbox.h"
 #include "slack/conf.h"
@@ -579,6 +580,7 @@ static void close_desk(void *self)
 
 const struct feature slack_feature = {
     .name = "slack",
+    .routes = slack_routes,
     .open = open_desk,
     .prepare = prepare_section,
     .drop = drop_section,

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "hub/handlers.h"
 #include "hub/hub.h"
 #include "usage/ledger.h"
 #include "usage/routes.h"
@@ -145,6 +146,7 @@ static void close_usage(void *self)
 
 const struct feature usage_feature = {
     .name = "usage",
+    .routes = usage_routes,
     .open = open_usage,
     .prepare = prepare_tariff,
     .drop = drop_tariff,

@@ -2,6 +2,7 @@
  * said.
  */
 #include "wandb/feature.h"
+#include "hub/handlers.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -485,6 +486,7 @@ void wandb_desk_json(const struct wandb_desk *d, struct buf *out)
 
 const struct feature wandb_feature = {
     .name = "wandb",
+    .routes = wandb_routes,
     .open = open_desk,
     .prepare = check_settings,
     .take = take_settings,
@@ -492,3 +494,10 @@ const struct feature wandb_feature = {
     .stop = stop_desk,
     .close = close_desk,
 };
+
+/* clang-format off */
+const struct route wandb_routes[] = {
+    {GET, "/api/v1/wandb", ROLE_NONE, .summary = "What is pulled from Weights & Biases: when next, when last, and what failed (docs/wandb.md)", .handle = get_wandb},
+    {0},
+};
+/* clang-format on */

@@ -199,7 +199,7 @@ static void health_is_answered_whatever_is_pipelined(void **unused)
                  {METHOD_PUT, "PUT"}, {METHOD_PATCH, "PATCH"}, {METHOD_DELETE, "DELETE"}};
     bool bad = false;
     (void)unused;
-    for (const struct route *r = routes; r->path; r++)
+    for (const struct route *const *all = routes_all(), *r; (r = *all); all++)
         for (size_t i = 0; i < ARRAY_LEN(words); i++) {
             AUTO_BUF ask = BUF_INIT(4096);
             if (!(r->methods & (int)words[i].m))
