@@ -78,7 +78,7 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
     return REPLY_NOW;
 }
 
-enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_login(struct api *a, struct request *rq, struct reply *rp)
 {
     json_t *o = read_object(rq, rp);
     enum reply_how how = o ? log_in(a, rq, o, rp) : REPLY_NOW;
@@ -117,7 +117,7 @@ static enum reply_how end_sessions(struct api *a, struct request *rq, struct rep
     return REPLY_LATER;
 }
 
-enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
 {
     json_t *o = rq->body.len ? read_object(rq, rp) : json_object();
     json_t *all = json_object_get(o, "all");
@@ -135,7 +135,7 @@ enum reply_how post_logout(struct api *a, struct request *rq, struct reply *rp)
 }
 
 /* Not with a cookie: who has one for a while must not make it last. */
-enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
 {
     char text[SECRET_MAX];
     if (rq->by_cookie || !rq->token.id[0])

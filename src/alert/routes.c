@@ -26,7 +26,7 @@ static void put_silences(struct json *j, const char *key, const struct alerts_no
     json_end_arr(j);
 }
 
-enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str rule = request_query(rq, "rule"), state = request_query(rq, "state");
     struct alerts_now now;
@@ -57,7 +57,7 @@ enum reply_how get_alerts(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
     const struct alert_rule *v = alert_rules_all(alerts_desk_rules(a->hub), &n);
@@ -90,7 +90,7 @@ enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *
     return REPLY_NOW;
 }
 
-enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_silences(struct api *a, struct request *rq, struct reply *rp)
 {
     struct alerts_now now;
 
@@ -237,7 +237,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     return alerts_desk_silence(a->hub, rq, &s);
 }
 
-enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
 {
     json_t *o = read_object(rq, rp);
     enum reply_how how = o ? make(a, rq, o, rp) : REPLY_NOW;
@@ -246,7 +246,7 @@ enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
     return how;
 }
 
-enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how delete_silence(struct api *a, struct request *rq, struct reply *rp)
 {
     int64_t id;
     struct alerts_now now;

@@ -390,13 +390,13 @@ static enum reply_how list_start(struct api *a, struct request *rq, const struct
 }
 
 /* What was up to a month ago too, and what was cancelled: a calendar takes out what it is told is off. */
-enum reply_how get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_bookings_ics(struct api *a, struct request *rq, struct reply *rp)
 {
     struct listing l = {.shape = SHAPE_ICS, .now_ms = rq->now_ms, .from_ms = rq->now_ms - ICS_BACK_MS, .all = true};
     return list_start(a, rq, &l, rp);
 }
 
-enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_bookings(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str format = request_query(rq, "format");
     bool csv = str_eq(format, "csv") || (!format.len && str_find(rq->header(rq, "Accept"), "text/csv") >= 0);

@@ -19,7 +19,7 @@ static enum reply_how vesta_error(struct reply *rp, int code, const char *messag
 }
 
 /* vesta's senders put the one shared token into the URL. */
-bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp)
+static bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str given = request_query(rq, "token");
     if (!a->vesta_token) {
@@ -33,7 +33,7 @@ bool vesta_allowed(struct api *a, struct request *rq, struct reply *rp)
     return true;
 }
 
-enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
 {
     char id[40], name[NAME_MAX_LEN];
     struct err err = {0};
@@ -51,7 +51,7 @@ enum reply_how get_register(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
     int r = vesta_update(a->hub, rq, rq->tail, &err);
@@ -62,7 +62,7 @@ enum reply_how post_update(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_LATER;
 }
 
-enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_notification(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
     int r = vesta_notify(a->hub, rq, &err);

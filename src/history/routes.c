@@ -116,7 +116,7 @@ static int format_of(struct str word)
     return -1;
 }
 
-enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_history(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct history_words *w = mem_zero(1, sizeof(*w));
     AUTO_FILTER *filter = NULL;

@@ -2,7 +2,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 
-enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
 {
     char why[NOTICE_MAX] = "";
     (void)rq;
@@ -15,7 +15,7 @@ enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
 {
     char why[NOTICE_MAX] = "";
     if (!hub_ready(a->hub, why))
@@ -23,7 +23,7 @@ enum reply_how get_readyz(struct api *a, struct request *rq, struct reply *rp)
     return get_healthz(a, rq, rp);
 }
 
-enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_favicon(struct api *a, struct request *rq, struct reply *rp)
 {
     (void)a, (void)rq;
     rp->status = 204;

@@ -118,7 +118,7 @@ int job_of_path(struct api *a, struct request *rq, struct reply *rp, struct job_
     return r;
 }
 
-enum reply_how get_job(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_job(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE struct job_fact *j = NULL;
     if (job_of_path(a, rq, rp, &j) == 1)
@@ -300,7 +300,7 @@ static bool list_span(const struct request *rq, struct job_ask *ask, struct repl
     return false;
 }
 
-enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str format = request_query(rq, "format");
     struct job_ask what = {0};

@@ -101,7 +101,7 @@ static enum reply_how node_done(const struct request *rq, struct reply *rp, int 
     return REPLY_NOW;
 }
 
-enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
 {
     json_t *o = read_object(rq, rp), *v;
     const char *key, *name = NULL;
@@ -135,7 +135,7 @@ enum reply_how patch_node(struct api *a, struct request *rq, struct reply *rp)
     return node_done(rq, rp, r, &err);
 }
 
-enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
@@ -150,7 +150,7 @@ enum reply_how post_node_join(struct api *a, struct request *rq, struct reply *r
     return r == -ENOENT && err.msg[0] ? reply_problem(rp, 404, "%s", err.msg) : node_done(rq, rp, r, &err);
 }
 
-enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how delete_node(struct api *a, struct request *rq, struct reply *rp)
 {
     char node[NAME_MAX_LEN];
     struct err err = {0};
@@ -175,7 +175,7 @@ static bool keep_event(void *arg, const struct node_now *n, const char *device)
                                : filter_match_node(s->filter, n, s->now_ms);
 }
 
-enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str node = request_query(rq, "node"), from = request_query(rq, "from");
     int64_t from_ms = 0, limit = request_int(rq, "limit", 100, 1, 1000);
@@ -211,7 +211,7 @@ enum reply_how get_events(struct api *a, struct request *rq, struct reply *rp)
 
 /* ---- what agents send ---- */
 
-enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_batches(struct api *a, struct request *rq, struct reply *rp)
 {
     return ingest_post(a->hub, rq, rp);
 }

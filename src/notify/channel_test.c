@@ -62,7 +62,7 @@ static enum reply_how test_channel(struct hub *h, struct request *rq, struct rep
     return REPLY_LATER;
 }
 
-enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_channel_test(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FREE char *name = mem_strn(rq->tail.p, rq->tail.len);
     json_t *o = rq->body.len ? json_loadb(rq->body.p, rq->body.len, 0, NULL) : json_object();

@@ -120,7 +120,7 @@ static struct drawing *make_state(struct select *s, const void *arg)
     return draw_state(&s->view, f);
 }
 
-enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     bool all = request_flag(rq, "all");
@@ -151,7 +151,7 @@ enum reply_how get_state(struct api *a, struct request *rq, struct reply *rp)
     return reply_view(a, rq, &s, what, render_json, NULL, rp);
 }
 
-enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_stream(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, request_query(rq, "node"), false, &s, rp))
@@ -222,12 +222,12 @@ static enum reply_how reply_text(struct api *a, struct request *rq, struct reply
     return reply_view(a, rq, &s, what, render_page, &ask, rp);
 }
 
-bool root_allowed(struct api *a, struct request *rq, struct reply *rp)
+static bool root_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     return !wants_text(rq) || may_read(a, rq, rp);
 }
 
-enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
 {
     if (!wants_text(rq))
         return get_page(a, rq, rp);
@@ -239,7 +239,7 @@ enum reply_how get_root(struct api *a, struct request *rq, struct reply *rp)
     return reply_text(a, rq, rp, request_query(rq, "node"), page);
 }
 
-enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_gpu_table(struct api *a, struct request *rq, struct reply *rp)
 {
     return wants_text(rq) ? reply_text(a, rq, rp, str_n("", 0), PAGE_TABLE) : get_page(a, rq, rp);
 }
@@ -293,7 +293,7 @@ static void render_hosts(struct buf *out, const struct view *v, const void *arg)
         render_vesta_states(out, v);
 }
 
-enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, str_n("", 0), false, &s, rp))
@@ -306,7 +306,7 @@ enum reply_how get_states(struct api *a, struct request *rq, struct reply *rp)
     return reply_view(a, rq, &s, "states", render_hosts, NULL, rp);
 }
 
-enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_states_host(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     if (!select_view(a, rq, rq->tail, false, &s, rp)) {
@@ -415,7 +415,7 @@ static void render_processes(struct buf *out, const struct view *v, const void *
     rows_fini(&r);
 }
 
-enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_processes(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_SELECT s = {0};
     struct str format = request_query(rq, "format");

@@ -52,7 +52,7 @@ static void bulletin_json(struct json *j, const struct scheduled_now *x)
     json_end_obj(j);
 }
 
-enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
     const struct scheduled_now *v = schedules_desk_now(a->hub, rq->now_ms, &n);
@@ -70,7 +70,7 @@ enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp
     return REPLY_NOW;
 }
 
-enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
     static const char *const words[] = {"text", "html", "png"};
     struct str format = request_query(rq, "format");
@@ -89,7 +89,7 @@ enum reply_how get_bulletin(struct api *a, struct request *rq, struct reply *rp)
     return ask_later(a->hub, rq, rp, scheduled_job_ask(k));
 }
 
-enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_bulletin(struct api *a, struct request *rq, struct reply *rp)
 {
     const struct scheduled_now *x = find(a, rq, rp);
     json_t *o = x ? read_object(rq, rp) : NULL, *channel = json_object_get(o, "channel");

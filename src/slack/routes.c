@@ -9,7 +9,7 @@
 #include "slack/sign.h"
 
 /* Before a body is read: is there a secret to check it with, and anything to check? */
-bool slack_allowed(struct api *a, struct request *rq, struct reply *rp)
+static bool slack_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_BUF secret = {0};
     struct err err = {0};
@@ -57,7 +57,7 @@ static enum reply_how hear(struct api *a, struct request *rq, struct reply *rp, 
     return slack_desk_heard(a->hub, rq, rp, h);
 }
 
-enum reply_how post_slack_events(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_slack_events(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
 
@@ -95,7 +95,7 @@ static bool form_of(struct api *a, struct request *rq, struct reply *rp, struct 
     return false;
 }
 
-enum reply_how post_slack_command(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_slack_command(struct api *a, struct request *rq, struct reply *rp)
 {
     struct fields f = {.n = 0};
     struct err err = {0};
@@ -108,7 +108,7 @@ enum reply_how post_slack_command(struct api *a, struct request *rq, struct repl
     return hear(a, rq, rp, heard_command(field, &f, &err), &err);
 }
 
-enum reply_how post_slack_action(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_slack_action(struct api *a, struct request *rq, struct reply *rp)
 {
     struct fields f = {.n = 0};
     struct err err = {0};

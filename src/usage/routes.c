@@ -333,7 +333,7 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
     return k;
 }
 
-enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_FILTER *filter = NULL;
     AUTO_ARENA mem = {0};
@@ -350,7 +350,7 @@ enum reply_how get_usage(struct api *a, struct request *rq, struct reply *rp)
     return ask_later(a->hub, rq, rp, &k->ask);
 }
 
-enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how post_recount(struct api *a, struct request *rq, struct reply *rp)
 {
     (void)rq;
     rp->status = 202;

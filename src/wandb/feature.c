@@ -494,10 +494,3 @@ const struct feature wandb_feature = {
     .stop = stop_desk,
     .close = close_desk,
 };
-
-/* clang-format off */
-const struct route wandb_routes[] = {
-    {GET, "/api/v1/wandb", ROLE_NONE, .summary = "What is pulled from Weights & Biases: when next, when last, and what failed (docs/wandb.md)", .handle = get_wandb},
-    {0},
-};
-/* clang-format on */

@@ -2,10 +2,17 @@
 #include "hub/handlers.h"
 #include "wandb/feature.h"
 
-enum reply_how get_wandb(struct api *a, struct request *rq, struct reply *rp)
+static enum reply_how get_wandb(struct api *a, struct request *rq, struct reply *rp)
 {
     (void)rq;
     rp->body = BUF_INIT(64u << 10);
     wandb_desk_json(a->hub->wandb, &rp->body);
     return REPLY_NOW;
 }
+
+/* clang-format off */
+const struct route wandb_routes[] = {
+    {GET, "/api/v1/wandb", ROLE_NONE, .summary = "What is pulled from Weights & Biases: when next, when last, and what failed (docs/wandb.md)", .handle = get_wandb},
+    {0},
+};
+/* clang-format on */
