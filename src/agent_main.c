@@ -4,6 +4,6 @@
 
 int main(int argc, char **argv)
 {
-    secret_args(agent_face.opts, argc, argv);
+    secret_args(agent_help.opts, argc, argv);
     return cmd_agent(argc, argv);
 }

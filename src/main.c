@@ -7,44 +7,44 @@
 #include "cli/cmd.h"
 
 const struct cmd cmds[] = {
-    {"up", cmd_up, &up_face, false, NULL},
-    {"hub", cmd_hub, &hub_face, false, NULL},
-    {"agent", cmd_agent, &agent_face, false, NULL},
-    {"relay", cmd_relay, &relay_face, false, NULL},
-    {"fetch", cmd_fetch, &fetch_face, false, NULL},
-    {"render", cmd_render, &render_face, false, NULL},
-    {"ls", cmd_ls, &ls_face, false, NULL},
-    {"top", cmd_top, &top_face, false, NULL},
-    {"history", cmd_history, &history_face, false, NULL},
-    {"record", cmd_record, &record_face, false, NULL},
-    {"jobs", cmd_jobs, &jobs_face, false, NULL},
-    {"usage", cmd_usage, &usage_face, false, NULL},
-    {"people", cmd_people, &people_face, false, NULL},
-    {"idle", cmd_idle, &idle_face, false, NULL},
-    {"book", cmd_book, &book_face, false, NULL},
-    {"alerts", cmd_alerts, &alerts_face, false, NULL},
-    {"say", cmd_say, &say_face, false, NULL},
-    {"free", cmd_free, &free_face, false, NULL},
-    {"wait", cmd_wait, &wait_face, false, NULL},
-    {"report", cmd_report, &report_face, false, NULL},
-    {"reports", cmd_reports, &reports_face, false, NULL},
-    {"peaks", cmd_peaks, &peaks_face, false, NULL},
-    {"plot", cmd_plot, &plot_face, false, NULL},
-    {"wandb", cmd_wandb, &wandb_face, false, wandb_verbs},
-    {"node", cmd_node, &node_face, false, NULL},
-    {"token", cmd_token, &token_face, false, NULL},
-    {"backup", cmd_backup, &backup_face, false, NULL},
-    {"restore", cmd_restore, &restore_face, false, NULL},
-    {"export", cmd_export, &export_face, false, NULL},
-    {"import", cmd_import, &import_face, false, NULL},
-    {"vesta", cmd_vesta, &vesta_face, false, vesta_verbs},
-    {"config", cmd_config, &config_face, false, NULL},
-    {"doctor", cmd_doctor, &doctor_face, false, NULL},
-    {"simulate", cmd_simulate, &simulate_face, false, NULL},
-    {"completion", cmd_completion, &completion_face, false, NULL},
-    {"slack-socket", cmd_slack_socket, &slack_socket_face, true, NULL},
-    {"mail-send", cmd_mail_send, &mail_send_face, true, NULL},
-    {"man", cmd_man, &man_face, true, NULL},
+    {"up", cmd_up, &up_help, false, NULL},
+    {"hub", cmd_hub, &hub_help, false, NULL},
+    {"agent", cmd_agent, &agent_help, false, NULL},
+    {"relay", cmd_relay, &relay_help, false, NULL},
+    {"fetch", cmd_fetch, &fetch_help, false, NULL},
+    {"render", cmd_render, &render_help, false, NULL},
+    {"ls", cmd_ls, &ls_help, false, NULL},
+    {"top", cmd_top, &top_help, false, NULL},
+    {"history", cmd_history, &history_help, false, NULL},
+    {"record", cmd_record, &record_help, false, NULL},
+    {"jobs", cmd_jobs, &jobs_help, false, NULL},
+    {"usage", cmd_usage, &usage_help, false, NULL},
+    {"people", cmd_people, &people_help, false, NULL},
+    {"idle", cmd_idle, &idle_help, false, NULL},
+    {"book", cmd_book, &book_help, false, NULL},
+    {"alerts", cmd_alerts, &alerts_help, false, NULL},
+    {"say", cmd_say, &say_help, false, NULL},
+    {"free", cmd_free, &free_help, false, NULL},
+    {"wait", cmd_wait, &wait_help, false, NULL},
+    {"report", cmd_report, &report_help, false, NULL},
+    {"reports", cmd_reports, &reports_help, false, NULL},
+    {"peaks", cmd_peaks, &peaks_help, false, NULL},
+    {"plot", cmd_plot, &plot_help, false, NULL},
+    {"wandb", cmd_wandb, &wandb_help, false, wandb_verbs},
+    {"node", cmd_node, &node_help, false, NULL},
+    {"token", cmd_token, &token_help, false, NULL},
+    {"backup", cmd_backup, &backup_help, false, NULL},
+    {"restore", cmd_restore, &restore_help, false, NULL},
+    {"export", cmd_export, &export_help, false, NULL},
+    {"import", cmd_import, &import_help, false, NULL},
+    {"vesta", cmd_vesta, &vesta_help, false, vesta_verbs},
+    {"config", cmd_config, &config_help, false, NULL},
+    {"doctor", cmd_doctor, &doctor_help, false, NULL},
+    {"simulate", cmd_simulate, &simulate_help, false, NULL},
+    {"completion", cmd_completion, &completion_help, false, NULL},
+    {"slack-socket", cmd_slack_socket, &slack_socket_help, true, NULL},
+    {"mail-send", cmd_mail_send, &mail_send_help, true, NULL},
+    {"man", cmd_man, &man_help, true, NULL},
     {0},
 };
 
@@ -53,7 +53,7 @@ static int help(FILE *to)
     fprintf(to, "muster " MUSTER_VERSION ": roll call for every GPU\n\nUsage: muster COMMAND [OPTIONS]\n\n");
     for (const struct cmd *c = cmds; c->name; c++)
         if (!c->hidden)
-            fprintf(to, "  %-11s %s\n", c->name, c->face->summary);
+            fprintf(to, "  %-11s %s\n", c->name, c->help->summary);
     fprintf(to,
             "\n`muster COMMAND --help` explains one. Start with `muster up`, or `muster ls` for this machine alone.\n");
     return to == stderr ? EXIT_USAGE : EXIT_OK;
@@ -64,8 +64,8 @@ static const struct opt *options_of(const struct cmd *c, int argc, char **argv)
 {
     for (const struct cmd *v = c->verbs; v && v->name && argc > 2; v++)
         if (strcmp(argv[2], v->name) == 0)
-            return v->face->opts;
-    return c->face->opts;
+            return v->help->opts;
+    return c->help->opts;
 }
 
 int main(int argc, char **argv)

@@ -34,7 +34,7 @@ static const struct opt token_opts[] = {
     OPT(token_conf, json, 0, OPT_BOOL, NULL, NULL, "list: as JSON"),
     {0},
 };
-const struct opt_cmd token_face = {
+const struct opt_cmd token_help = {
     .name = "muster token",
     .summary = "make, list and revoke tokens",
     .args = "new|list|revoke [ID]",
@@ -52,22 +52,22 @@ static int new_token(struct store *s, const struct token_conf *conf)
 {
     int role = conf->role && conf->role[0] ? role_by_word(str_of(conf->role)) : -1;
     if (role <= ROLE_NONE)
-        return cli_fail(&token_face, EXIT_USAGE, "--role: expected agent, enroll, relay, member, admin or reader");
+        return cli_fail(&token_help, EXIT_USAGE, "--role: expected agent, enroll, relay, member, admin or reader");
     if (role == ROLE_MEMBER && !(conf->person && conf->person[0]))
-        return cli_fail(&token_face, EXIT_USAGE, "a member's token names a person: --person LOGIN");
+        return cli_fail(&token_help, EXIT_USAGE, "a member's token names a person: --person LOGIN");
     if (role == ROLE_READER && conf->person && conf->person[0])
-        return cli_fail(&token_face, EXIT_USAGE, "a reader is no person: leave --person out, or make it a member");
+        return cli_fail(&token_help, EXIT_USAGE, "a reader is no person: leave --person out, or make it a member");
     if (conf->uses && role != ROLE_ENROLL)
-        return cli_fail(&token_face, EXIT_USAGE, "--uses: only an enroll token is used up");
+        return cli_fail(&token_help, EXIT_USAGE, "--uses: only an enroll token is used up");
     if (conf->expires && conf->expires < TOKEN_SPAN_MIN)
-        return cli_fail(&token_face, EXIT_USAGE, "--expires: at least a minute");
+        return cli_fail(&token_help, EXIT_USAGE, "--expires: at least a minute");
     struct store_token t = {.created_ms = clock_wall_ms(), .uses = conf->uses};
     if (conf->expires)
         t.expires_ms = t.created_ms + conf->expires;
     if ((conf->person && !mem_copy_str(t.person, sizeof(t.person), conf->person)) ||
         (conf->node && !mem_copy_str(t.node, sizeof(t.node), conf->node)) ||
         (conf->note && !mem_copy_str(t.note, sizeof(t.note), conf->note)))
-        return cli_fail(&token_face, EXIT_USAGE, "a name or note is too long");
+        return cli_fail(&token_help, EXIT_USAGE, "a name or note is too long");
     struct token made;
     char text[64];
     token_new(&made, text);
@@ -76,7 +76,7 @@ static int new_token(struct store *s, const struct token_conf *conf)
     memcpy(t.hash, made.hash, sizeof(t.hash));
     struct err err = {0};
     if (store_token_put(s, &t, &err) < 0)
-        return cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
     printf("%s\n", text);
     return EXIT_OK;
 }
@@ -128,13 +128,13 @@ static int list(struct store *s, const struct token_conf *conf)
     rows_init(&r, cols, ARRAY_LEN(cols));
     int code = store_tokens(s, NULL, add_row, &r, &err);
     if (code < 0)
-        code = cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
+        code = cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
     else if (conf->json)
         render_rows_json(&out, &r);
     else
         render_rows_text(&out, &r, &(struct term){.width = cli_width(160), .colour = false});
     rows_fini(&r);
-    return code > 0 ? code : cli_print(&token_face, &out);
+    return code > 0 ? code : cli_print(&token_help, &out);
 }
 
 static int revoke_token(struct store *s, const char *id)
@@ -143,12 +143,12 @@ static int revoke_token(struct store *s, const char *id)
     struct err err = {0};
     int r = store_token_get(s, id, &t, &err);
     if (r == 0)
-        return cli_fail(&token_face, EXIT_NO, "there is no token '%s'", id);
+        return cli_fail(&token_help, EXIT_NO, "there is no token '%s'", id);
     if (r > 0 && !t.revoked_ms) {
         t.revoked_ms = clock_wall_ms();
         r = store_token_put(s, &t, &err);
     }
-    return r < 0 ? cli_fail(&token_face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+    return r < 0 ? cli_fail(&token_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }
 
 int cmd_token(int argc, char **argv)
@@ -156,14 +156,14 @@ int cmd_token(int argc, char **argv)
     struct token_conf conf = {0};
     struct store *s = NULL;
     struct err err = {0};
-    int argi, r = cli_parse(&token_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&token_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     const char *verb = argi < argc ? argv[argi] : "", *dir = conf.data;
     char state[512];
     if (!(dir && dir[0])) {
         if (file_state_dir(NULL, state, sizeof(state)) < 0) {
-            r = cli_fail(&token_face, EXIT_USAGE, "no data folder: give --data");
+            r = cli_fail(&token_help, EXIT_USAGE, "no data folder: give --data");
             goto out;
         }
         dir = state;
@@ -171,9 +171,9 @@ int cmd_token(int argc, char **argv)
     bool is_new = strcmp(verb, "new") == 0, is_list = strcmp(verb, "list") == 0,
          is_revoke = strcmp(verb, "revoke") == 0;
     if (!(is_new || is_list || is_revoke) || argc - argi != (is_revoke ? 2 : 1))
-        r = cli_fail(&token_face, EXIT_USAGE, "expected new, list, or revoke ID");
+        r = cli_fail(&token_help, EXIT_USAGE, "expected new, list, or revoke ID");
     else if (store_open_tools(&s, dir, &err) < 0)
-        r = cli_fail(&token_face, EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&token_help, EXIT_REACH, "%s", err.msg);
     else
         r = is_new ? new_token(s, &conf) : is_list ? list(s, &conf) : revoke_token(s, argv[argi + 1]);
 out:

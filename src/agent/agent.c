@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/collector_keeper.h"
 #include "agent/control.h"
 #include "agent/filler.h"
 #include "agent/identity.h"
-#include "agent/keeper.h"
 #include "agent/sender.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /*
- * agent.h: the agent as a whole: one event loop around the collector process (keeper.h), the batch being filled
- * (filler.h) and a sender for each hub (sender.h), until a signal ends it.
+ * agent.h: the agent as a whole: one event loop around the collector process (collector_keeper.h), the batch being
+ * filled (filler.h) and a sender for each hub (sender.h), until a signal ends it.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H

@@ -42,7 +42,7 @@ static const struct opt alerts_opts[] = {
     OPT(alerts_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON"),
     {0},
 };
-const struct opt_cmd alerts_face = {
+const struct opt_cmd alerts_help = {
     .name = "muster alerts",
     .summary = "what is wrong now, the rules, and silences",
     .args = "[rules | test | silences | silence | unsilence ID | channels | send CHANNEL]",
@@ -213,7 +213,7 @@ static int show(const struct alerts_conf *conf, const char *path, const char *li
     size_t i;
 
     if (ask(conf, "GET", path, str_of(""), ret, &raw, &err) < 0)
-        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     rows_init(&rows, columns, n_columns);
     json_array_foreach(json_object_get(*ret, list_name), i, one)
     {
@@ -227,7 +227,7 @@ static int show(const struct alerts_conf *conf, const char *path, const char *li
     else
         render_rows_text(&out, &rows, &t);
     rows_fini(&rows);
-    return cli_print(&alerts_face, &out);
+    return cli_print(&alerts_help, &out);
 }
 
 static int list(const struct alerts_conf *conf)
@@ -259,24 +259,24 @@ static int silence(const struct alerts_conf *conf)
     const char *const v[] = {conf->rule, conf->node, conf->person, conf->for_, conf->until, conf->reason};
 
     if (!conf->rule && !conf->node && !conf->person)
-        return cli_fail(&alerts_face, EXIT_USAGE, "say of what: --rule, --node or --person; --rule '*' is everything");
+        return cli_fail(&alerts_help, EXIT_USAGE, "say of what: --rule, --node or --person; --rule '*' is everything");
     if (!conf->for_ == !conf->until)
-        return cli_fail(&alerts_face, EXIT_USAGE, "say for how long, in one way: --for 2h or --until 'friday 18:00'");
+        return cli_fail(&alerts_help, EXIT_USAGE, "say for how long, in one way: --for 2h or --until 'friday 18:00'");
     if (!conf->reason)
-        return cli_fail(&alerts_face, EXIT_USAGE, "say why: --reason 'new fans'");
+        return cli_fail(&alerts_help, EXIT_USAGE, "say why: --reason 'new fans'");
     json_obj(&j, NULL);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (v[i])
             json_cstr(&j, names[i], v[i]);
     json_end_obj(&j);
     if (ask(conf, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &err) < 0)
-        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
         buf_addf(&out, "silence %lld\n", (long long)int_of(o, "id"));
     json_decref(o);
-    return cli_print(&alerts_face, &out);
+    return cli_print(&alerts_help, &out);
 }
 
 static int unsilence(const struct alerts_conf *conf, const char *id)
@@ -288,11 +288,11 @@ static int unsilence(const struct alerts_conf *conf, const char *id)
     int64_t number;
 
     if (!id || !str_int(str_of(id), &number) || number < 1)
-        return cli_fail(&alerts_face, EXIT_USAGE, "which? `muster alerts silences` lists them with their numbers");
+        return cli_fail(&alerts_help, EXIT_USAGE, "which? `muster alerts silences` lists them with their numbers");
     buf_addf(&path, "/api/v1/silences/%lld", (long long)number);
     int r = ask(conf, "DELETE", path.p, str_of(""), &o, &raw, &err);
     json_decref(o);
-    return r < 0 ? cli_fail(&alerts_face, exit_of(&err), "%s", err.msg) : EXIT_OK;
+    return r < 0 ? cli_fail(&alerts_help, exit_of(&err), "%s", err.msg) : EXIT_OK;
 }
 
 /* ---- channels ---- */
@@ -330,7 +330,7 @@ static int send_test(const struct alerts_conf *conf, const char *name)
     json_t *o = NULL;
 
     if (!name)
-        return cli_fail(&alerts_face, EXIT_USAGE, "through which? `muster alerts channels` lists them");
+        return cli_fail(&alerts_help, EXIT_USAGE, "through which? `muster alerts channels` lists them");
     patient.client.limit_ms = 60000; /* the channel has its time, too */
     buf_adds(&path, "/api/v1/channels/");
     buf_addurl(&path, str_of(name));
@@ -341,14 +341,14 @@ static int send_test(const struct alerts_conf *conf, const char *name)
         json_cstr(&j, "to", conf->to);
     json_end_obj(&j);
     if (ask(&patient, "POST", path.p, buf_str(&body), &o, &raw, &err) < 0)
-        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     bool partly = text_of(o, "error")[0];
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
         buf_addf(&out, "sent through %s%s%s\n", name, partly ? ", but not to everybody: " : "", text_of(o, "error"));
     json_decref(o);
-    int code = cli_print(&alerts_face, &out);
+    int code = cli_print(&alerts_help, &out);
     return code == EXIT_OK && partly ? EXIT_NO : code;
 }
 
@@ -480,7 +480,7 @@ static int test_past(const struct alerts_conf *conf)
     int status, r = conf->rules ? read_rules(conf->rules, &rules, &err) : 0;
 
     if (r < 0)
-        return cli_fail(&alerts_face, EXIT_USAGE, "%s", err.msg);
+        return cli_fail(&alerts_help, EXIT_USAGE, "%s", err.msg);
     patient.limit_ms = 130000; /* the hub gives up before */
     buf_adds(&path, "/api/v1/alerts/test");
     client_param(&path, "last", conf->last ? conf->last : "7d");
@@ -489,7 +489,7 @@ static int test_past(const struct alerts_conf *conf)
     r = conf->rules ? client_post(&patient, NULL, path.p, "application/yaml", buf_str(&rules), &raw, &status, &err)
                     : client_ask(&patient, "GET", path.p, str_of(""), &raw, &err);
     if (r < 0)
-        return cli_fail(&alerts_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     json_t *o = client_json(buf_str(&raw));
     struct term t = {.width = cli_width(160), .colour = cli_colour()};
     if (conf->json) {
@@ -503,7 +503,7 @@ static int test_past(const struct alerts_conf *conf)
         zone_free(zone);
     }
     json_decref(o);
-    return cli_print(&alerts_face, &out);
+    return cli_print(&alerts_help, &out);
 }
 
 static int run(const struct alerts_conf *conf, const char *verb, const char *operand)
@@ -534,7 +534,7 @@ static int run(const struct alerts_conf *conf, const char *verb, const char *ope
                     "nothing is silenced", &o);
     else
         code =
-            cli_fail(&alerts_face, EXIT_USAGE,
+            cli_fail(&alerts_help, EXIT_USAGE,
                      "'%s' is not one of rules, test, silences, silence, unsilence, channels, send; see --help", verb);
     json_decref(o);
     return code;
@@ -543,11 +543,11 @@ static int run(const struct alerts_conf *conf, const char *verb, const char *ope
 int cmd_alerts(int argc, char **argv)
 {
     struct alerts_conf conf = {0};
-    int argi, r = cli_parse(&alerts_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&alerts_help, &conf, argc, argv, &argi);
 
     if (r < 0)
         r = argc - argi > 2
-                ? cli_fail(&alerts_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi + 2])
+                ? cli_fail(&alerts_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi + 2])
                 : run(&conf, argi < argc ? argv[argi] : "list", argi + 1 < argc ? argv[argi + 1] : NULL);
     opt_fini(alerts_opts, &conf);
     return r;

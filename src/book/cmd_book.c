@@ -44,7 +44,7 @@ static const struct opt book_opts[] = {
     OPT(book_conf, csv, 0, OPT_BOOL, NULL, NULL, "list: as CSV"),
     {0},
 };
-const struct opt_cmd book_face = {
+const struct opt_cmd book_help = {
     .name = "muster book",
     .summary = "book GPUs, list bookings, extend and release them",
     .args = "[GPUS | TIME]",
@@ -202,14 +202,14 @@ static int change(const struct book_conf *conf, const char *method, const char *
         r = ask(conf, method, path.p, buf_str(&body), &row, &raw, &err);
     if (r < 0) {
         json_decref(row);
-        return cli_fail(&book_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&book_help, exit_of(&err), "%s", err.msg);
     }
     if (conf->json)
         plain_json(&out, buf_str(&raw));
     else
         say(what, row, &out);
     json_decref(row);
-    return cli_print(&book_face, &out);
+    return cli_print(&book_help, &out);
 }
 
 enum { C_ID, C_PERSON, C_GPUS, C_STATE, C_FROM, C_UNTIL, C_USE, C_COMMENT };
@@ -301,7 +301,7 @@ static int list(const struct book_conf *conf)
                       : ask(conf, "GET", path.p, str_n("", 0), &o, &raw, &err);
     if (r < 0) {
         json_decref(o);
-        return cli_fail(&book_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&book_help, exit_of(&err), "%s", err.msg);
     }
     bool any = true;
     if (conf->json)
@@ -311,7 +311,7 @@ static int list(const struct book_conf *conf)
     else
         any = list_table(o, &out);
     json_decref(o);
-    return any ? cli_print(&book_face, &out) : cli_fail(&book_face, EXIT_NO, "nothing is booked");
+    return any ? cli_print(&book_help, &out) : cli_fail(&book_help, EXIT_NO, "nothing is booked");
 }
 
 static int run(const struct book_conf *conf, int n, char **v)
@@ -319,32 +319,32 @@ static int run(const struct book_conf *conf, int n, char **v)
     AUTO_BUF gpus = BUF_INIT(65536);
     int verbs = conf->list + (conf->release != NULL) + (conf->extend != NULL) + (conf->change != NULL);
     if (verbs > 1)
-        return cli_fail(&book_face, EXIT_USAGE, "--list, --release, --extend and --change exclude each other");
+        return cli_fail(&book_help, EXIT_USAGE, "--list, --release, --extend and --change exclude each other");
     if (conf->list)
-        return n ? cli_fail(&book_face, EXIT_USAGE, "'%s' is not expected with --list", v[0]) : list(conf);
+        return n ? cli_fail(&book_help, EXIT_USAGE, "'%s' is not expected with --list", v[0]) : list(conf);
     if (conf->release)
-        return n ? cli_fail(&book_face, EXIT_USAGE, "'%s' is not expected with --release", v[0])
+        return n ? cli_fail(&book_help, EXIT_USAGE, "'%s' is not expected with --release", v[0])
                  : change(conf, "DELETE", conf->release, "released", str_n("", 0), NULL);
     for (int i = 0; i < n; i++)
         buf_addf(&gpus, "%s%s", i ? " " : "", v[i]);
     if (conf->extend)
         return gpus.len ? change(conf, "PATCH", conf->extend, "extended", str_n("", 0), gpus.p)
-                        : cli_fail(&book_face, EXIT_USAGE, "by how much? muster book --extend %s 2h", conf->extend);
+                        : cli_fail(&book_help, EXIT_USAGE, "by how much? muster book --extend %s 2h", conf->extend);
     if (conf->change)
         return change(conf, "PATCH", conf->change, "changed", buf_str(&gpus), NULL);
     if (!gpus.len && !conf->count && !conf->model && !conf->node)
-        return cli_fail(&book_face, EXIT_USAGE,
+        return cli_fail(&book_help, EXIT_USAGE,
                         "which GPUs? muster book dgx2:0,1 --for 2d, or --count 2 --model H200; --list shows what is "
                         "booked");
     if (!conf->for_ && !conf->until)
-        return cli_fail(&book_face, EXIT_USAGE, "how long? --for 2d, or --until 'tomorrow 18:00'");
+        return cli_fail(&book_help, EXIT_USAGE, "how long? --for 2d, or --until 'tomorrow 18:00'");
     return change(conf, "POST", NULL, "booked", buf_str(&gpus), NULL);
 }
 
 int cmd_book(int argc, char **argv)
 {
     struct book_conf conf = {0};
-    int argi, r = cli_parse(&book_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&book_help, &conf, argc, argv, &argi);
     if (r < 0)
         r = run(&conf, argc - argi, argv + argi);
     opt_fini(book_opts, &conf);

@@ -23,7 +23,7 @@ static const struct opt free_opts[] = {
     OPT(free_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     {0},
 };
-const struct opt_cmd free_face = {
+const struct opt_cmd free_help = {
     .name = "muster free",
     .summary = "so many GPUs that are free now",
     .args = "[N]",
@@ -105,21 +105,21 @@ static int show(const struct free_conf *conf, int64_t count)
         buf_addf(&out, "%s\n", conf->uuids ? f.uuids.p : f.places);
     buf_fini(&f.uuids);
     if (r == 0)
-        return cli_print(&free_face, &out);
-    return cli_fail(&free_face, gpu_request_exit(&err), "%s", err.msg);
+        return cli_print(&free_help, &out);
+    return cli_fail(&free_help, gpu_request_exit(&err), "%s", err.msg);
 }
 
 int cmd_free(int argc, char **argv)
 {
     struct free_conf conf = {0};
     int64_t count = 1;
-    int argi, r = cli_parse(&free_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&free_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     if (argc - argi > 1 ||
         (argi < argc && (!str_int(str_of(argv[argi]), &count) || count < 1 || count > BOOKING_DEVICES)))
-        r = cli_fail(&free_face, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
+        r = cli_fail(&free_help, EXIT_USAGE, "how many? A number from 1 to %d, as in: muster free 2", BOOKING_DEVICES);
     else
         r = show(&conf, count);
 out:

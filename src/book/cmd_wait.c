@@ -55,7 +55,7 @@ static const struct opt wait_opts[] = {
     CLIENT_OPTS(wait_conf, client),
     {0},
 };
-const struct opt_cmd wait_face = {
+const struct opt_cmd wait_help = {
     .name = "muster wait",
     .summary = "wait until GPUs are free, then print them or start a command on them",
     .args = "[-- COMMAND [ARGUMENT]...]",
@@ -325,7 +325,7 @@ static int run(struct waiter *w, char **argv)
     setenv("MUSTER_DEVICES", w->found.places, 1);
     pid_t child = spawn_start(argv, &why);
     if (child < 0)
-        return cli_fail(&wait_face, 127, "cannot start '%s': %s", argv[0], strerror(why));
+        return cli_fail(&wait_help, 127, "cannot start '%s': %s", argv[0], strerror(why));
     AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
     for (int told = 0; pidfd >= 0;) {
         struct pollfd fd = {.fd = pidfd, .events = POLLIN};
@@ -355,7 +355,7 @@ static int then(struct waiter *w, char **argv)
     if (argv && w->id[0] && !w->found.here) {
         char own[NAME_MAX_LEN];
         leave_quietly(w);
-        return cli_fail(&wait_face, EXIT_NO, "%s is not on this machine (%s): the command was not started",
+        return cli_fail(&wait_help, EXIT_NO, "%s is not on this machine (%s): the command was not started",
                         w->found.places, gpu_request_host(own));
     }
     if (argv) {
@@ -367,7 +367,7 @@ static int then(struct waiter *w, char **argv)
         plain_json(&out, buf_str(&w->raw));
     else
         buf_addf(&out, "%s\n", w->conf->uuids ? w->found.uuids.p : w->found.places);
-    return cli_print(&wait_face, &out);
+    return cli_print(&wait_help, &out);
 }
 
 static int wait_for(const struct wait_conf *conf, char **argv)
@@ -385,7 +385,7 @@ static int wait_for(const struct wait_conf *conf, char **argv)
 
     w.client.limit_ms = ASK_MS;
     if ((conf->tell || conf->leave) && (argv || !hub))
-        return cli_fail(&wait_face, EXIT_USAGE, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
+        return cli_fail(&wait_help, EXIT_USAGE, "%s", argv ? "--tell and --leave have no command" : "there is no hub");
     if (argv && hub && !w.wish.host) { /* where the command can run */
         gpu_request_host(own);
         w.wish.host = own;
@@ -408,9 +408,9 @@ static int wait_for(const struct wait_conf *conf, char **argv)
     if (r == 1 && w.line)
         fputc('\n', stderr);
     if (r == 1)
-        code = stopped ? 128 + stopped : cli_fail(&wait_face, EXIT_NO, "not so many were free in time");
+        code = stopped ? 128 + stopped : cli_fail(&wait_help, EXIT_NO, "not so many were free in time");
     else if (r < 0)
-        code = cli_fail(&wait_face, gpu_request_exit(&err), "%s", err.msg);
+        code = cli_fail(&wait_help, gpu_request_exit(&err), "%s", err.msg);
     buf_fini(&w.found.uuids);
     buf_fini(&w.raw);
     return code;
@@ -470,7 +470,7 @@ static int list(const struct wait_conf *conf)
     size_t i;
 
     if (client_ask(&conf->client, "GET", "/api/v1/waits", str_of(""), &raw, &err) < 0)
-        return cli_fail(&wait_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&wait_help, EXIT_REACH, "%s", err.msg);
     json_t *o = client_json(buf_str(&raw));
     rows_init(&rows, columns, ARRAY_LEN(columns));
     json_array_foreach(json_object_get(o, "rows"), i, one)
@@ -486,7 +486,7 @@ static int list(const struct wait_conf *conf)
         render_rows_text(&out, &rows, &t);
     rows_fini(&rows);
     json_decref(o);
-    return cli_print(&wait_face, &out);
+    return cli_print(&wait_help, &out);
 }
 
 int cmd_wait(int argc, char **argv)
@@ -507,10 +507,10 @@ int cmd_wait(int argc, char **argv)
     }
     if (r == 1) {
         AUTO_BUF out = BUF_INIT(1 << 20);
-        opt_help(&wait_face, &out);
-        r = cli_print(&wait_face, &out);
+        opt_help(&wait_help, &out);
+        r = cli_print(&wait_help, &out);
     } else if (r < 0) {
-        r = cli_fail(&wait_face, EXIT_USAGE, "%s", err.msg);
+        r = cli_fail(&wait_help, EXIT_USAGE, "%s", err.msg);
     } else if (conf.list) {
         r = list(&conf);
     } else {

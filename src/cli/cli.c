@@ -14,12 +14,12 @@
 
 enum { CONFIG_MAX = 1 << 20 };
 
-int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...)
+int cli_fail(const struct opt_cmd *help, int code, const char *fmt, ...)
 {
     AUTO_BUF b = BUF_INIT(4096);
     AUTO_BUF open = BUF_INIT(65536);
     AUTO_BUF clean = BUF_INIT(6ul * 65536);
-    buf_addf(&b, "%s: ", face->name);
+    buf_addf(&b, "%s: ", help->name);
     va_list ap;
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);
@@ -30,36 +30,36 @@ int cli_fail(const struct opt_cmd *face, int code, const char *fmt, ...)
     return code;
 }
 
-static int print_exact(const struct opt_cmd *face, const struct buf *out)
+static int print_exact(const struct opt_cmd *help, const struct buf *out)
 {
     if (out->err)
-        return cli_fail(face, EXIT_REACH, "the answer is too large to print");
+        return cli_fail(help, EXIT_REACH, "the answer is too large to print");
     if (out->len && fwrite(out->p, 1, out->len, stdout) != out->len && errno != EPIPE)
-        return cli_fail(face, EXIT_REACH, "cannot write: %s", strerror(errno));
+        return cli_fail(help, EXIT_REACH, "cannot write: %s", strerror(errno));
     if (fflush(stdout) && errno != EPIPE)
-        return cli_fail(face, EXIT_REACH, "cannot write: %s", strerror(errno));
+        return cli_fail(help, EXIT_REACH, "cannot write: %s", strerror(errno));
     return EXIT_OK;
 }
 
-static int print_clean(const struct opt_cmd *face, const struct buf *out, int (*add)(struct buf *out, struct str s))
+static int print_clean(const struct opt_cmd *help, const struct buf *out, int (*add)(struct buf *out, struct str s))
 {
     AUTO_BUF clean = BUF_INIT(plain_room(buf_str(out)));
     if (!out->err)
         add(&clean, buf_str(out));
-    return print_exact(face, out->err ? out : &clean);
+    return print_exact(help, out->err ? out : &clean);
 }
 
-int cli_print(const struct opt_cmd *face, const struct buf *out)
+int cli_print(const struct opt_cmd *help, const struct buf *out)
 {
-    return print_clean(face, out, cli_colour() ? plain_tinted : plain_print);
+    return print_clean(help, out, cli_colour() ? plain_tinted : plain_print);
 }
 
-int cli_print_json(const struct opt_cmd *face, const struct buf *out)
+int cli_print_json(const struct opt_cmd *help, const struct buf *out)
 {
-    return print_clean(face, out, plain_json);
+    return print_clean(help, out, plain_json);
 }
 
-static int read_config(const struct opt_cmd *face, void *conf, const char *path, bool must, struct err *err)
+static int read_config(const struct opt_cmd *help, void *conf, const char *path, bool must, struct err *err)
 {
     AUTO_BUF text = BUF_INIT(CONFIG_MAX);
     int r = file_read(path, CONFIG_MAX, &text, err);
@@ -69,7 +69,7 @@ static int read_config(const struct opt_cmd *face, void *conf, const char *path,
     }
     if (r < 0)
         return r;
-    return opt_yaml(face->opts, conf, buf_str(&text), path, err);
+    return opt_yaml(help->opts, conf, buf_str(&text), path, err);
 }
 
 /* --config may stand anywhere on the command line, yet must be read before the flags: look for it first. */
@@ -84,51 +84,51 @@ static const char *config_path(int argc, char **argv)
     return getenv("MUSTER_CONFIG");
 }
 
-int cli_load(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err)
+int cli_load(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi, struct err *err)
 {
-    opt_defaults(face->opts, conf);
+    opt_defaults(help->opts, conf);
     int r = 0;
     if (file) {
         const char *named = config_path(argc, argv);
-        r = read_config(face, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, err);
+        r = read_config(help, conf, named ? named : "/etc/muster/muster.yaml", named != NULL, err);
     }
     if (!r)
-        r = opt_env(face->opts, conf, err);
+        r = opt_env(help->opts, conf, err);
     if (!r)
-        r = opt_args_mixed(face->opts, conf, argc, argv, ret_argi, err);
+        r = opt_args_mixed(help->opts, conf, argc, argv, ret_argi, err);
     return r;
 }
 
-static int parse(const struct opt_cmd *face, void *conf, int argc, char **argv, bool file, int *ret_argi)
+static int parse(const struct opt_cmd *help, void *conf, int argc, char **argv, bool file, int *ret_argi)
 {
     struct err err = {0};
-    int r = cli_load(face, conf, argc, argv, file, ret_argi, &err);
+    int r = cli_load(help, conf, argc, argv, file, ret_argi, &err);
     if (r == 1) {
         AUTO_BUF out = BUF_INIT(1 << 20);
-        opt_help(face, &out);
-        return cli_print(face, &out);
+        opt_help(help, &out);
+        return cli_print(help, &out);
     }
     if (r < 0)
-        return cli_fail(face, EXIT_USAGE, "%s", err.msg);
+        return cli_fail(help, EXIT_USAGE, "%s", err.msg);
     return -1;
 }
 
-int cli_parse(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi)
+int cli_parse(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi)
 {
-    return parse(face, conf, argc, argv, false, ret_argi);
+    return parse(help, conf, argc, argv, false, ret_argi);
 }
 
-int cli_parse_file(const struct opt_cmd *face, void *conf, int argc, char **argv, int *ret_argi)
+int cli_parse_file(const struct opt_cmd *help, void *conf, int argc, char **argv, int *ret_argi)
 {
-    return parse(face, conf, argc, argv, true, ret_argi);
+    return parse(help, conf, argc, argv, true, ret_argi);
 }
 
-int cli_save(const struct opt_cmd *face, const char *path, bool binary, const struct buf *out)
+int cli_save(const struct opt_cmd *help, const char *path, bool binary, const struct buf *out)
 {
     struct err err = {0};
     if (!path)
-        return binary && !isatty(STDOUT_FILENO) ? print_exact(face, out) : cli_print(face, out);
-    return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+        return binary && !isatty(STDOUT_FILENO) ? print_exact(help, out) : cli_print(help, out);
+    return file_write(path, 0644, out->p, out->len, &err) < 0 ? cli_fail(help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }
 
 int cli_stream(const char *path, int (*write)(void *arg, FILE *to, struct err *err), void *arg, struct err *err)

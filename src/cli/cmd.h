@@ -9,7 +9,7 @@ enum { EXIT_OK = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_REACH = 3 };
 struct cmd {
     const char *name;
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
-    const struct opt_cmd *face;        /* summary, options, examples: --help and the man page */
+    const struct opt_cmd *help;        /* summary, options, examples: --help and the man page */
     bool hidden;
     const struct cmd *verbs; /* NULL, or what may follow it: a table like this one */
 };
@@ -55,11 +55,11 @@ int cmd_slack_socket(int argc, char **argv);
 int cmd_mail_send(int argc, char **argv);
 int cmd_man(int argc, char **argv);
 
-extern const struct opt_cmd peaks_face, plot_face, mail_send_face, slack_socket_face;
-extern const struct opt_cmd usage_face, people_face, idle_face, free_face, wait_face, alerts_face, say_face, wandb_face,
-    vesta_face;
-extern const struct opt_cmd up_face, hub_face, agent_face, relay_face, fetch_face, render_face, ls_face, top_face,
-    history_face, record_face, jobs_face, book_face, report_face, reports_face, token_face, node_face, config_face,
-    doctor_face, simulate_face, man_face, backup_face, restore_face, export_face, import_face, completion_face;
+extern const struct opt_cmd peaks_help, plot_help, mail_send_help, slack_socket_help;
+extern const struct opt_cmd usage_help, people_help, idle_help, free_help, wait_help, alerts_help, say_help, wandb_help,
+    vesta_help;
+extern const struct opt_cmd up_help, hub_help, agent_help, relay_help, fetch_help, render_help, ls_help, top_help,
+    history_help, record_help, jobs_help, book_help, report_help, reports_help, token_help, node_help, config_help,
+    doctor_help, simulate_help, man_help, backup_help, restore_help, export_help, import_help, completion_help;
 
 #endif

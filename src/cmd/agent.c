@@ -14,7 +14,7 @@
 
 #define ASK_MS 10000
 
-const struct opt_cmd agent_face = {
+const struct opt_cmd agent_help = {
     .name = "muster agent",
     .summary = "read this node's GPUs and send them to a hub",
     .args = "[pause TIME | resume | status]",
@@ -44,11 +44,11 @@ static int fail(int status, const char *why)
 
 static int print_help(void)
 {
-    struct opt_cmd face = agent_face;
+    struct opt_cmd help = agent_help;
     AUTO_BUF out = BUF_INIT(256u << 10);
 
-    face.name = program;
-    opt_help(&face, &out);
+    help.name = program;
+    opt_help(&help, &out);
     fputs(out.p ? out.p : "", stdout);
     return EXIT_OK;
 }

@@ -24,7 +24,7 @@ static const struct opt backup_opts[] = {
     OPT(backup_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
 };
-const struct opt_cmd backup_face = {
+const struct opt_cmd backup_help = {
     .name = "muster backup",
     .summary = "a hub's data as one file, while it runs",
     .args = "FILE",
@@ -68,7 +68,7 @@ static int check(const char *path, bool quiet)
     int r = store_backup_check(path, &(struct backup_watch){on_progress, &p}, &sum, &err);
     progress_end(&p);
     if (r < 0)
-        return cli_fail(&backup_face, r == -ENOENT ? EXIT_REACH : EXIT_NO, "%s", err.msg);
+        return cli_fail(&backup_help, r == -ENOENT ? EXIT_REACH : EXIT_NO, "%s", err.msg);
     if (!quiet)
         say(path, &sum);
     return EXIT_OK;
@@ -109,17 +109,17 @@ static int backup(const struct backup_conf *conf, const char *path)
         dir = state;
     AUTO_FREE char *db = mem_fmt("%s/muster.db", dir ? dir : "");
     if (!dir || stat(db, &st) < 0)
-        return cli_fail(&backup_face, EXIT_REACH, "there is no hub's data in '%s': say where with --data",
+        return cli_fail(&backup_help, EXIT_REACH, "there is no hub's data in '%s': say where with --data",
                         dir ? dir : "");
     if (out && isatty(STDOUT_FILENO))
-        return cli_fail(&backup_face, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
+        return cli_fail(&backup_help, EXIT_USAGE, "a backup is not for reading: send it into a file or a pipe");
     progress_start(&p, "backup", "bytes", 0, conf->quiet);
     struct backup_watch watch = {on_progress, &p};
     int r = out ? store_backup(dir, STDOUT_FILENO, clock_wall_ms(), &watch, &sum, &err)
                 : make(dir, path, &watch, &sum, &err);
     progress_end(&p);
     if (r < 0)
-        return cli_fail(&backup_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&backup_help, EXIT_REACH, "%s", err.msg);
     if (!conf->quiet)
         say(path, &sum);
     return EXIT_OK;
@@ -128,10 +128,10 @@ static int backup(const struct backup_conf *conf, const char *path)
 int cmd_backup(int argc, char **argv)
 {
     struct backup_conf conf = {0};
-    int argi, r = cli_parse(&backup_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&backup_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argc - argi != 1)
-        r = cli_fail(&backup_face, EXIT_USAGE, "expected one FILE to write to");
+        r = cli_fail(&backup_help, EXIT_USAGE, "expected one FILE to write to");
     else if (r < 0)
         r = conf.check ? check(argv[argi], conf.quiet) : backup(&conf, argv[argi]);
     opt_fini(backup_opts, &conf);

@@ -10,7 +10,7 @@
 #include "cli/cmd.h"
 
 static const struct opt completion_opts[] = {{0}};
-const struct opt_cmd completion_face = {
+const struct opt_cmd completion_help = {
     .name = "muster completion",
     .summary = "what Tab completes, for bash, zsh or fish",
     .args = "bash | zsh | fish",
@@ -21,7 +21,7 @@ const struct opt_cmd completion_face = {
     .opts = completion_opts,
 };
 
-/* ---- what a face's args say ---- */
+/* ---- what a help's args say ---- */
 
 /* The next alternative's first word; false: there is none left. */
 static bool next_alternative(struct str *args, struct str *word)
@@ -45,7 +45,7 @@ static bool next_alternative(struct str *args, struct str *word)
 /* The verbs with blanks between; empty: none. */
 static void verbs_of(const struct cmd *cmd, struct buf *out)
 {
-    struct str args = str_of(cmd->face->args && !cmd->verbs ? cmd->face->args : ""), word;
+    struct str args = str_of(cmd->help->args && !cmd->verbs ? cmd->help->args : ""), word;
     const char *sep = "";
 
     buf_reset(out);
@@ -59,14 +59,14 @@ static void verbs_of(const struct cmd *cmd, struct buf *out)
         }
 }
 
-static bool takes_files(const struct opt_cmd *face)
+static bool takes_files(const struct opt_cmd *help)
 {
-    return face->args && (strstr(face->args, "FILE") || strstr(face->args, "DIR"));
+    return help->args && (strstr(help->args, "FILE") || strstr(help->args, "DIR"));
 }
 
-static bool takes_command(const struct opt_cmd *face)
+static bool takes_command(const struct opt_cmd *help)
 {
-    return face->args && strstr(face->args, "COMMAND");
+    return help->args && strstr(help->args, "COMMAND");
 }
 
 /* ---- text inside the shells' quotes ---- */
@@ -121,8 +121,8 @@ static void bash_case(struct buf *out, const struct cmd *c)
     AUTO_BUF verbs = BUF_INIT(2000);
     char flag[OPT_FLAG_MAX + 6];
 
-    buf_addf(out, "    '%s')\n        case $prev in\n", c->face->name);
-    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
+    buf_addf(out, "    '%s')\n        case $prev in\n", c->help->name);
+    for (const struct opt *o = shown(c->help->opts); o; o = shown(o + 1)) {
         if (o->type == OPT_BOOL)
             continue;
         buf_addf(out, "        --%s", flag_of(o, flag));
@@ -137,12 +137,12 @@ static void bash_case(struct buf *out, const struct cmd *c)
         }
     }
     buf_adds(out, "        esac\n        flags=\"--help");
-    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
+    for (const struct opt *o = shown(c->help->opts); o; o = shown(o + 1))
         buf_addf(out, " --%s", flag_of(o, flag));
     verbs_of(c, &verbs);
     buf_addf(out, "\" words=\"%s\" rest=%s ;;\n", buf_str(&verbs).p,
-             takes_files(c->face)     ? "file"
-             : takes_command(c->face) ? "command"
+             takes_files(c->help)     ? "file"
+             : takes_command(c->help) ? "command"
                                       : "none");
     for (const struct cmd *v = c->verbs; v && v->name; v++)
         bash_case(out, v);
@@ -218,13 +218,13 @@ static void zsh_case(struct buf *out, const struct cmd *c)
         buf_adds(out, "    esac\n        return\n        fi\n        ");
     }
     buf_adds(out, "_arguments '--help[show this help]'");
-    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1))
+    for (const struct opt *o = shown(c->help->opts); o; o = shown(o + 1))
         zsh_option(out, o);
     if (verbs.len)
         buf_addf(out, " \\\n            '1:verb:(%s)'", buf_str(&verbs).p);
-    if (takes_command(c->face))
+    if (takes_command(c->help))
         buf_adds(out, " \\\n            '*::command: _normal'");
-    else if (takes_files(c->face))
+    else if (takes_files(c->help))
         buf_adds(out, " \\\n            '*:file:_files'");
     buf_adds(out, " ;;\n");
 }
@@ -236,7 +236,7 @@ static void zsh(struct buf *out)
     for (const struct cmd *c = cmds; c->name; c++)
         if (!c->hidden) {
             buf_addf(out, "        '%s:", c->name);
-            add_quoted(out, c->face->summary, "\\:");
+            add_quoted(out, c->help->summary, "\\:");
             buf_adds(out, "'\n");
         }
     buf_adds(out, "    )\n"
@@ -263,12 +263,12 @@ static void fish_case(struct buf *out, const struct cmd *c, const char *words)
     AUTO_FREE char *here = mem_fmt("complete -c muster -n '__muster_at %s%s'", words, but);
     if (verbs.len)
         buf_addf(out, "%s -a '%s'\n", here, buf_str(&verbs).p);
-    if (takes_files(c->face))
+    if (takes_files(c->help))
         buf_addf(out, "%s -F\n", here);
-    if (takes_command(c->face))
+    if (takes_command(c->help))
         buf_addf(out, "%s -a '(__fish_complete_subcommand)'\n", here);
     buf_addf(out, "%s -l help -d 'show this help'\n", here);
-    for (const struct opt *o = shown(c->face->opts); o; o = shown(o + 1)) {
+    for (const struct opt *o = shown(c->help->opts); o; o = shown(o + 1)) {
         buf_addf(out, "%s -l %s", here, flag_of(o, flag));
         if (o->letter && !opt_is_on(o))
             buf_addf(out, " -s %c", o->letter);
@@ -301,7 +301,7 @@ static void fish(struct buf *out)
         if (c->hidden)
             continue;
         buf_addf(out, "complete -c muster -n __fish_use_subcommand -a %s -d '", c->name);
-        add_quoted(out, c->face->summary, "\\");
+        add_quoted(out, c->help->summary, "\\");
         buf_adds(out, "'\n");
         fish_case(out, c, c->name);
     }
@@ -313,7 +313,7 @@ int cmd_completion(int argc, char **argv)
         const char *shell;
         void (*write)(struct buf *out);
     } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-    int argi, r = cli_parse(&completion_face, NULL, argc, argv, &argi);
+    int argi, r = cli_parse(&completion_help, NULL, argc, argv, &argi);
 
     if (r >= 0)
         return r;
@@ -321,7 +321,7 @@ int cmd_completion(int argc, char **argv)
         if (strcmp(argv[argi], shells[i].shell) == 0) {
             AUTO_BUF out = BUF_INIT(1 << 20);
             shells[i].write(&out);
-            return cli_print(&completion_face, &out);
+            return cli_print(&completion_help, &out);
         }
-    return cli_fail(&completion_face, EXIT_USAGE, "expected %s", completion_face.args);
+    return cli_fail(&completion_help, EXIT_USAGE, "expected %s", completion_help.args);
 }

@@ -12,7 +12,7 @@
 enum { CONFIG_MAX = 1 << 20 };
 
 /* `show` takes the hub's own flags too, so that one sees what a command line would mean. */
-const struct opt_cmd config_face = {
+const struct opt_cmd config_help = {
     .name = "muster config",
     .summary = "show the hub's settings, check a configuration file",
     .args = "show | check [FILE|-]",
@@ -36,7 +36,7 @@ static int check(const char *path)
     if (r < 0 && in)
         err_set(&err, r, "cannot read standard input: %s", strerror(-r));
     if (r < 0)
-        return cli_fail(&config_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&config_help, EXIT_REACH, "%s", err.msg);
     opt_defaults(hub_opts, &scratch);
     r = opt_yaml(hub_opts, &scratch, buf_str(&text), in ? "standard input" : path, &err);
     if (r == 0)
@@ -47,24 +47,24 @@ static int check(const char *path)
         r = features_check(&scratch, &err);
     opt_fini(hub_opts, &scratch);
     if (r < 0)
-        return cli_fail(&config_face, EXIT_NO, "%s", err.msg);
+        return cli_fail(&config_help, EXIT_NO, "%s", err.msg);
     return EXIT_OK;
 }
 
 int cmd_config(int argc, char **argv)
 {
     struct hub_conf conf = {0};
-    int argi, r = cli_parse_file(&config_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse_file(&config_help, &conf, argc, argv, &argi);
     if (r < 0) {
         int n = argc - argi;
         if (n == 1 && strcmp(argv[argi], "show") == 0) {
             AUTO_BUF out = BUF_INIT(CONFIG_MAX);
             opt_show(hub_opts, &conf, &out);
-            r = cli_print(&config_face, &out);
+            r = cli_print(&config_help, &out);
         } else if ((n == 1 || n == 2) && strcmp(argv[argi], "check") == 0) {
             r = check(n == 2 ? argv[argi + 1] : "/etc/muster/muster.yaml");
         } else {
-            r = cli_fail(&config_face, EXIT_USAGE, "expected show, or check [FILE|-]");
+            r = cli_fail(&config_help, EXIT_USAGE, "expected show, or check [FILE|-]");
         }
     }
     opt_fini(hub_opts, &conf);

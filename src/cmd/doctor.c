@@ -31,7 +31,7 @@ static const struct opt doctor_opts[] = {
     OPT(doctor_conf, data, 'd', OPT_PATH, NULL, "DIR", "the data or state folder to look at"),
     {0},
 };
-const struct opt_cmd doctor_face = {
+const struct opt_cmd doctor_help = {
     .name = "muster doctor",
     .summary = "check driver, permissions, disk, hub, token and clock, and say what to do",
     .about = "Asks one thing after the other and prints a line for each: ok, note or FAIL, with what to do. The hub is "
@@ -330,9 +330,9 @@ static void ask_hub(struct report *r, const struct doctor_conf *conf)
 int cmd_doctor(int argc, char **argv)
 {
     struct doctor_conf conf = {0};
-    int argi, r = cli_parse(&doctor_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&doctor_help, &conf, argc, argv, &argi);
     if (r < 0 && argi != argc)
-        r = cli_fail(&doctor_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+        r = cli_fail(&doctor_help, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
     else if (r < 0) {
         struct report rep = {0};
         ask_driver(&rep);

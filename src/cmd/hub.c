@@ -12,7 +12,7 @@
 #include "hub/conf.h"
 #include "hub/server.h"
 
-const struct opt_cmd hub_face = {
+const struct opt_cmd hub_help = {
     .name = "muster hub",
     .summary = "take in what agents send; serve the page, the API, /metrics",
     .about = "Listens on this machine alone unless told otherwise, and prints where. Agents need a token to send; "
@@ -38,7 +38,7 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
 {
     const struct command_line *c = arg;
     int argi;
-    int r = cli_load(&hub_face, ret, c->argc, c->argv, true, &argi, err);
+    int r = cli_load(&hub_help, ret, c->argc, c->argv, true, &argi, err);
     if (r == 0)
         r = relay_child_check(ret, err);
     return r > 0 ? -EINVAL : r;
@@ -113,11 +113,11 @@ int cmd_hub(int argc, char **argv)
     struct hub *h = NULL;
     struct err err = {0};
     struct command_line line = {.argc = argc, .argv = argv};
-    int argi, r = cli_parse_file(&hub_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse_file(&hub_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     if (argi != argc) {
-        r = cli_fail(&hub_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        r = cli_fail(&hub_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
         goto out;
     }
     log_set_level((enum log_level)conf.log_level);
@@ -136,7 +136,7 @@ int cmd_hub(int argc, char **argv)
     if (r == 0)
         r = hub_open(&h, &conf, &err);
     if (r < 0) {
-        r = cli_fail(&hub_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&hub_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
         goto out;
     }
     line.hub = h;

@@ -6,7 +6,7 @@
 #include "model/metric.h"
 
 static const struct opt man_opts[] = {{0}};
-const struct opt_cmd man_face = {
+const struct opt_cmd man_help = {
     .name = "muster man",
     .summary = "write the man pages into a folder",
     .args = "DIR",
@@ -19,7 +19,7 @@ static int write_page(const char *dir, const char *name, const struct buf *page)
     struct err err = {0};
     AUTO_FREE char *path = mem_fmt("%s/%s.1", dir, name);
     if (file_write(path, 0644, page->p, page->len, &err) < 0)
-        return cli_fail(&man_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&man_help, EXIT_REACH, "%s", err.msg);
     return 0;
 }
 
@@ -32,7 +32,7 @@ static void overview(struct buf *out)
                   "One small agent per node, one hub, one page, one terminal.\n.SH COMMANDS\n");
     for (const struct cmd *c = cmds; c->name; c++)
         if (!c->hidden)
-            buf_addf(out, ".TP\n.BR muster\\-%s (1)\n%s\n", c->name, c->face->summary);
+            buf_addf(out, ".TP\n.BR muster\\-%s (1)\n%s\n", c->name, c->help->summary);
     buf_adds(out, ".SH METRICS\nNames as JSON has them, with their Prometheus name and unit.\n");
     for (int m = 0; m < M_COUNT; m++) {
         const char *unit = unit_names[metrics[m].unit];
@@ -51,7 +51,7 @@ static int write_pages(const char *dir, const char *before, const struct cmd *ta
         if (c->hidden)
             continue;
         buf_reset(&page);
-        opt_man(c->face, &page);
+        opt_man(c->help, &page);
         AUTO_FREE char *name = mem_fmt("%s-%s", before, c->name);
         r = write_page(dir, name, &page);
         if (r == 0 && c->verbs)
@@ -62,14 +62,14 @@ static int write_pages(const char *dir, const char *before, const struct cmd *ta
 
 int cmd_man(int argc, char **argv)
 {
-    int argi, r = cli_parse(&man_face, NULL, argc, argv, &argi);
+    int argi, r = cli_parse(&man_help, NULL, argc, argv, &argi);
     if (r >= 0)
         return r;
     if (argi + 1 != argc)
-        return cli_fail(&man_face, EXIT_USAGE, "expected one folder");
+        return cli_fail(&man_help, EXIT_USAGE, "expected one folder");
     struct err err = {0};
     if (file_mkdirs(argv[argi], 0755, &err) < 0)
-        return cli_fail(&man_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&man_help, EXIT_REACH, "%s", err.msg);
     AUTO_BUF page = BUF_INIT(1 << 20);
     overview(&page);
     if ((r = write_page(argv[argi], "muster", &page)))

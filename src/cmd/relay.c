@@ -40,7 +40,7 @@ const struct opt relay_opts[] = {
     OPT(relay_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
     {0},
 };
-const struct opt_cmd relay_face = {
+const struct opt_cmd relay_help = {
     .name = "muster relay",
     .summary = "read machines without an agent, over ssh or by their files, and send them to a hub",
     .about =
@@ -92,7 +92,7 @@ static void on_reload(evutil_socket_t sig, short what, void *arg)
     struct err err = {0};
     int argi;
     (void)sig, (void)what;
-    int got = cli_load(&relay_face, &conf, r->argc, r->argv, true, &argi, &err);
+    int got = cli_load(&relay_help, &conf, r->argc, r->argv, true, &argi, &err);
     if (got == 0)
         got = take_settings(r, &conf, &err);
     if (got < 0)
@@ -192,11 +192,11 @@ int cmd_relay(int argc, char **argv)
     struct run run = {.argc = argc, .argv = argv};
     struct post *post = NULL;
     AUTO_BUF token = BUF_INIT(4096);
-    int argi, r = cli_parse_file(&relay_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse_file(&relay_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     if (argi != argc) {
-        r = cli_fail(&relay_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        r = cli_fail(&relay_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
         goto out;
     }
     log_set_level((enum log_level)conf.log_level);
@@ -221,7 +221,7 @@ int cmd_relay(int argc, char **argv)
         r = take_settings(&run, &conf, &err);
     }
     if (r < 0)
-        r = cli_fail(&relay_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&relay_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
         r = dispatch(&run);
     relay_free(run.relay);

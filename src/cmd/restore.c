@@ -20,7 +20,7 @@ static const struct opt restore_opts[] = {
     OPT(restore_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
 };
-const struct opt_cmd restore_face = {
+const struct opt_cmd restore_help = {
     .name = "muster restore",
     .summary = "a backup becomes a data folder again",
     .args = "FILE",
@@ -47,26 +47,26 @@ int cmd_restore(int argc, char **argv)
     struct progress p;
     struct err err = {0};
     char state[4096], old[4096], iso[32];
-    int argi, r = cli_parse(&restore_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&restore_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     if (argc - argi != 1) {
-        r = cli_fail(&restore_face, EXIT_USAGE, "expected one FILE, made by `muster backup`");
+        r = cli_fail(&restore_help, EXIT_USAGE, "expected one FILE, made by `muster backup`");
         goto out;
     }
     const char *dir = conf.data;
     if (!dir && file_state_dir(NULL, state, sizeof(state)) == 0)
         dir = state;
     if (!dir) {
-        r = cli_fail(&restore_face, EXIT_USAGE, "say where to with --data DIR");
+        r = cli_fail(&restore_help, EXIT_USAGE, "say where to with --data DIR");
         goto out;
     }
     progress_start(&p, "restore", "bytes", 0, conf.quiet);
     r = store_restore(argv[argi], dir, conf.force, &(struct backup_watch){on_progress, &p}, &sum, old, &err);
     progress_end(&p);
     if (r < 0)
-        r = cli_fail(&restore_face,
+        r = cli_fail(&restore_help,
                      r == -EBADMSG || r == -ENOTSUP || r == -ENOTEMPTY || r == -EBUSY ? EXIT_NO : EXIT_REACH, "%s",
                      err.msg);
     else if (!conf.quiet)

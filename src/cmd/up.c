@@ -37,7 +37,7 @@ static const struct opt up_opts[] = {
         "where the hub keeps what it knows (default: $XDG_STATE_HOME/muster, /var/lib/muster for root)"),
     {0},
 };
-const struct opt_cmd up_face = {
+const struct opt_cmd up_help = {
     .name = "muster up",
     .summary = "start a hub and this machine's agent together",
     .args = "[OPTIONS OF muster hub]",
@@ -61,10 +61,10 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
         const char *a = argv[i];
         if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
             AUTO_BUF out = BUF_INIT(1 << 20);
-            opt_help(&up_face, &out);
+            opt_help(&up_help, &out);
             buf_addc(&out, '\n');
-            opt_help(&hub_face, &out);
-            return cli_print(&up_face, &out);
+            opt_help(&hub_help, &out);
+            return cli_print(&up_help, &out);
         }
         conf->demo = strcmp(a, "--demo") == 0 || (conf->demo && strcmp(a, "--no-demo") != 0);
         conf->no_agent |= strcmp(a, "--no-agent") == 0;
@@ -73,7 +73,7 @@ static int up_flags(struct up_conf *conf, int argc, char **argv)
         const char *dir = strncmp(a, "--data=", 7) == 0 ? a + 7 : NULL;
         if (strcmp(a, "--data") == 0 || strcmp(a, "-d") == 0) {
             if (i + 1 == argc)
-                return cli_fail(&up_face, EXIT_USAGE, "%s needs a folder", a);
+                return cli_fail(&up_help, EXIT_USAGE, "%s needs a folder", a);
             dir = argv[++i];
         }
         if (dir) {
@@ -306,7 +306,7 @@ int cmd_up(int argc, char **argv)
     bool demo = !conf.no_agent && (conf.demo || !machine_has_gpu());
     if (!conf.data || !conf.data[0]) {
         if (file_state_dir(demo ? "demo" : NULL, state, sizeof(state)) < 0) {
-            r = cli_fail(&up_face, EXIT_USAGE, "no place for data: give --data");
+            r = cli_fail(&up_help, EXIT_USAGE, "no place for data: give --data");
             goto out;
         }
         free(conf.data);
@@ -320,7 +320,7 @@ int cmd_up(int argc, char **argv)
     if (demo && !told)
         config = mem_fmt("%s/demo.yaml", conf.data);
     if (config && demo_config(conf.data, &err) < 0) {
-        r = cli_fail(&up_face, EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&up_help, EXIT_REACH, "%s", err.msg);
         goto out;
     }
     hub_args(&hub, argc, argv, conf.data, demo, config);
@@ -329,7 +329,7 @@ int cmd_up(int argc, char **argv)
     if (r == -ECHILD) /* the hub has said why */
         r = end_status(&hub);
     else if (r < 0)
-        r = cli_fail(&up_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&up_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
         r = watch(&hub, &source, sigfd);
     child_process_stop(&source);

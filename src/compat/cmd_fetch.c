@@ -33,7 +33,7 @@ static const struct opt fetch_opts[] = {
     OPTN(fetch_conf, "ssh.program", program, 0, OPT_STR, "ssh", "PROGRAM", "what to start as ssh"),
     {0},
 };
-const struct opt_cmd fetch_face = {
+const struct opt_cmd fetch_help = {
     .name = "muster fetch",
     .summary = "ask hosts over ssh once and write Web-GPU-Monitor's load_data.csv",
     .about =
@@ -70,7 +70,7 @@ static void call_done(struct call *c, const char *why)
     struct fetch *f = c->all;
     c->fine = sheet_whole(c->sheet);
     if (!c->fine)
-        cli_fail(&fetch_face, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
+        cli_fail(&fetch_help, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
     event_free(c->late);
     c->late = NULL;
     c->ssh = NULL;
@@ -135,11 +135,11 @@ static int put(const struct fetch_conf *conf, const struct fetch *f)
             fine++;
         }
     if (!fine)
-        return cli_fail(&fetch_face, EXIT_REACH, "no host could be read; nothing was written");
+        return cli_fail(&fetch_help, EXIT_REACH, "no host could be read; nothing was written");
     if (strcmp(conf->output, "-") == 0)
-        return cli_print(&fetch_face, &out);
+        return cli_print(&fetch_help, &out);
     if (out.err || file_write(conf->output, 0644, out.p, out.len, &err) < 0)
-        return cli_fail(&fetch_face, EXIT_REACH, "%s", out.err ? "too many rows" : err.msg);
+        return cli_fail(&fetch_help, EXIT_REACH, "%s", out.err ? "too many rows" : err.msg);
     return EXIT_OK;
 }
 
@@ -172,16 +172,16 @@ int cmd_fetch(int argc, char **argv)
     struct target_list l = {0};
     struct err err = {0};
     char *key = NULL;
-    int argi, r = cli_parse(&fetch_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&fetch_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     if (argi != argc) {
-        r = cli_fail(&fetch_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        r = cli_fail(&fetch_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
         goto out;
     }
     s.ini = conf.ini;
     r = target_list_of(&s, &l, &key, &err);
-    r = r < 0 ? cli_fail(&fetch_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg) : fetch(&conf, &l, key);
+    r = r < 0 ? cli_fail(&fetch_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg) : fetch(&conf, &l, key);
 out:
     target_list_fini(&l);
     free(key);

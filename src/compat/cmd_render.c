@@ -27,7 +27,7 @@ static const struct opt render_opts[] = {
         .min = 10000, .max = 31536000000),
     {0},
 };
-const struct opt_cmd render_face = {
+const struct opt_cmd render_help = {
     .name = "muster render",
     .summary = "write a static page of all GPUs, red and green, for any web server",
     .about = "One index.html with everything in it. A row is red when its load is 5 % or more, its memory controller's "
@@ -83,18 +83,18 @@ int cmd_render(int argc, char **argv)
     struct render_conf conf = {0};
     struct board b = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&render_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&render_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     if (argi != argc) {
-        r = cli_fail(&render_face, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
+        r = cli_fail(&render_help, EXIT_USAGE, "'%s' is one word too many", argv[argi]);
         goto out;
     }
     bool hub = !conf.input && conf.client.hub && conf.client.hub[0];
     r = hub ? from_hub(&conf.client, &b, &err) : from_csv(conf.input ? conf.input : "load_data.csv", &b, &err);
     r = r < 0 ? r : put(&conf, &b, &err);
-    r = r < 0 ? cli_fail(&render_face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+    r = r < 0 ? cli_fail(&render_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 out:
     board_fini(&b);
     opt_fini(render_opts, &conf);

@@ -7,13 +7,13 @@
 #include "cli/cmd.h"
 
 const struct cmd vesta_verbs[] = {
-    {"settings", cmd_vesta_settings, &vesta_settings_face, false, NULL},
-    {"history", cmd_vesta_history, &vesta_history_face, false, NULL},
+    {"settings", cmd_vesta_settings, &vesta_settings_help, false, NULL},
+    {"history", cmd_vesta_history, &vesta_history_help, false, NULL},
     {0},
 };
 
 static const struct opt vesta_opts[] = {{0}};
-const struct opt_cmd vesta_face = {
+const struct opt_cmd vesta_help = {
     .name = "muster vesta",
     .summary = "take over the settings and the history of vesta",
     .args = "VERB",
@@ -31,6 +31,6 @@ int cmd_vesta(int argc, char **argv)
     for (const struct cmd *v = vesta_verbs; argc > 1 && v->name; v++)
         if (strcmp(argv[1], v->name) == 0)
             return v->run(argc - 1, argv + 1);
-    r = cli_parse(&vesta_face, NULL, argc, argv, &argi);
-    return r >= 0 ? r : cli_fail(&vesta_face, EXIT_USAGE, "expected settings or history");
+    r = cli_parse(&vesta_help, NULL, argc, argv, &argi);
+    return r >= 0 ? r : cli_fail(&vesta_help, EXIT_USAGE, "expected settings or history");
 }

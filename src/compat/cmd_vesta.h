@@ -6,6 +6,6 @@
 
 int cmd_vesta_settings(int argc, char **argv);
 int cmd_vesta_history(int argc, char **argv);
-extern const struct opt_cmd vesta_settings_face, vesta_history_face;
+extern const struct opt_cmd vesta_settings_help, vesta_history_help;
 
 #endif

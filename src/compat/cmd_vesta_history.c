@@ -36,7 +36,7 @@ static const struct opt history_opts[] = {
     OPT(vesta_history_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
 };
-const struct opt_cmd vesta_history_face = {
+const struct opt_cmd vesta_history_help = {
     .name = "muster vesta history",
     .summary = "bring the database of vesta in",
     .args = "FILE",
@@ -145,7 +145,7 @@ static int take(const struct vesta_history_conf *conf, char *file, struct err *e
     if (ended < 0 && (r == 0 || r == -EBADMSG)) /* what it wrote ends where it ended */
         r = err_set(err, ended, "%s", late.msg);
     if (r == 0 && !conf->jsonl) {
-        fprintf(stderr, "%s: ", vesta_history_face.name);
+        fprintf(stderr, "%s: ", vesta_history_help.name);
         import_say(&done, conf->dry_run, stderr);
     }
     return r;
@@ -155,7 +155,7 @@ int cmd_vesta_history(int argc, char **argv)
 {
     struct vesta_history_conf conf = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&vesta_history_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&vesta_history_help, &conf, argc, argv, &argi);
 
     if (r < 0) {
         if (argi + 1 != argc)
@@ -166,7 +166,7 @@ int cmd_vesta_history(int argc, char **argv)
             r = err_set(&err, -errno, "cannot open '%s': %s", argv[argi], strerror(errno));
         else
             r = take(&conf, argv[argi], &err);
-        r = r < 0 ? cli_fail(&vesta_history_face,
+        r = r < 0 ? cli_fail(&vesta_history_help,
                              r == -EINVAL    ? EXIT_USAGE
                              : r == -EBADMSG ? EXIT_NO
                                              : EXIT_REACH,

@@ -32,7 +32,7 @@ static const struct opt settings_opts[] = {
         "write muster.yaml and the secrets into this folder, where none of them is yet; without it nothing is written"),
     {0},
 };
-const struct opt_cmd vesta_settings_face = {
+const struct opt_cmd vesta_settings_help = {
     .name = "muster vesta settings",
     .summary = "make a muster.yaml of vesta's local_settings.yaml",
     .args = "FILE",
@@ -529,7 +529,7 @@ static int convert(const struct vesta_settings_conf *conf, const char *path, str
     say_keys(s);
     if (conf->into)
         return write_all(s, conf->into, err);
-    return cli_print(&vesta_settings_face, &s->out) ? -EIO : 0;
+    return cli_print(&vesta_settings_help, &s->out) ? -EIO : 0;
 }
 
 int cmd_vesta_settings(int argc, char **argv)
@@ -537,16 +537,16 @@ int cmd_vesta_settings(int argc, char **argv)
     struct vesta_settings_conf conf = {0};
     struct settings *s = mem_zero(1, sizeof(*s));
     struct err err = {0};
-    int argi, r = cli_parse(&vesta_settings_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&vesta_settings_help, &conf, argc, argv, &argi);
 
     s->out = BUF_INIT(OUT_MAX);
     if (r < 0 && argi + 1 != argc) {
-        r = cli_fail(&vesta_settings_face, EXIT_USAGE, "expected one FILE: vesta's local_settings.yaml");
+        r = cli_fail(&vesta_settings_help, EXIT_USAGE, "expected one FILE: vesta's local_settings.yaml");
     } else if (r < 0) {
         r = convert(&conf, argv[argi], s, &err);
         r = r == 0
                 ? EXIT_OK
-                : cli_fail(&vesta_settings_face, r == -EINVAL || r == -EMSGSIZE ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+                : cli_fail(&vesta_settings_help, r == -EINVAL || r == -EMSGSIZE ? EXIT_NO : EXIT_REACH, "%s", err.msg);
     }
     for (size_t i = 0; i < KEYS_MAX; i++)
         buf_fini(&s->lines[i]);

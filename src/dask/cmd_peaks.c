@@ -27,7 +27,7 @@ static const struct opt peaks_opts[] = {
     OPT(peaks_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
 };
-const struct opt_cmd peaks_face = {
+const struct opt_cmd peaks_help = {
     .name = "muster peaks",
     .summary = "highest values per GPU, out of the files of Dask workers",
     .args = "DIR",
@@ -47,7 +47,7 @@ static int unknown_worker(const struct worker_files *all, const char *what)
     AUTO_BUF there = BUF_INIT(300);
     for (size_t i = 0; i < all->n && !there.err; i++)
         buf_addf(&there, "%s%lld", i ? ", " : "", (long long)all->v[i].number);
-    return cli_fail(&peaks_face, EXIT_USAGE, "there is no worker '%.40s'; there are %s%s", what,
+    return cli_fail(&peaks_help, EXIT_USAGE, "there is no worker '%.40s'; there are %s%s", what,
                     there.p ? there.p : "none", there.err ? " ..." : "");
 }
 
@@ -255,13 +255,13 @@ static int peaks(const struct peaks_conf *conf, const struct worker_files *w)
     if (r == 0 && rows && !any)
         r = err_set(&err, -EINVAL, "'%.60s' has no numbers, so there is no highest", conf->metric);
     if (r < 0)
-        r = cli_fail(&peaks_face, err.code == -ENOENT ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&peaks_help, err.code == -ENOENT ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else {
         if (conf->json)
             show_json(&out, w, p, conf->per_job);
         else
             show_rows(&out, conf, w, p);
-        r = cli_print(&peaks_face, &out);
+        r = cli_print(&peaks_help, &out);
     }
     for (size_t i = 0; i < w->n; i++)
         peaks_fini(&p[i]);
@@ -273,14 +273,14 @@ int cmd_peaks(int argc, char **argv)
     struct peaks_conf conf = {0};
     struct worker_files w = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&peaks_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&peaks_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argc - argi != 1)
-        r = cli_fail(&peaks_face, EXIT_USAGE, "expected one folder: muster peaks DIR");
+        r = cli_fail(&peaks_help, EXIT_USAGE, "expected one folder: muster peaks DIR");
     else if (r < 0 && conf.json && conf.csv)
-        r = cli_fail(&peaks_face, EXIT_USAGE, "--json and --csv exclude each other");
+        r = cli_fail(&peaks_help, EXIT_USAGE, "--json and --csv exclude each other");
     else if (r < 0 && worker_files_find(argv[argi], &w, &err) < 0)
-        r = cli_fail(&peaks_face, EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&peaks_help, EXIT_REACH, "%s", err.msg);
     if (r < 0)
         r = choose(&conf, &w);
     if (r < 0)

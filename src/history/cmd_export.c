@@ -46,7 +46,7 @@ static const struct opt export_opts[] = {
     OPT(export_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
 };
-const struct opt_cmd export_face = {
+const struct opt_cmd export_help = {
     .name = "muster export",
     .summary = "history as CSV, JSON lines or OpenMetrics",
     .about = "Every sample as it was measured, exactly, with the nodes and devices it is of, and the processes, events "
@@ -682,7 +682,7 @@ int cmd_export(int argc, char **argv)
     struct export_conf conf = {0};
     struct err err = {0};
     char state[4096];
-    int argi, r = cli_parse(&export_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&export_help, &conf, argc, argv, &argi);
 
     if (r < 0) {
         const char *dir = conf.data;
@@ -695,7 +695,7 @@ int cmd_export(int argc, char **argv)
         else
             r = cli_stream(conf.output, export_write, &(struct export_place){&conf, dir}, &err);
         if (r < 0)
-            r = r == -EPIPE ? EXIT_OK : cli_fail(&export_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+            r = r == -EPIPE ? EXIT_OK : cli_fail(&export_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     }
     opt_fini(export_opts, &conf);
     return r;

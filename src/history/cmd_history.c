@@ -41,7 +41,7 @@ static const struct opt history_opts[] = {
     OPT(history_conf, height, 0, OPT_INT, "8", "LINES", "of a picture", .min = 2, .max = 100),
     {0},
 };
-const struct opt_cmd history_face = {
+const struct opt_cmd history_help = {
     .name = "muster history",
     .summary = "what GPUs did: any metric, any time",
     .args = "DEVICE METRIC...",
@@ -152,7 +152,7 @@ static int show(const struct history_conf *conf, const struct buf *answer, bool 
     struct lines l = {0};
 
     if (!lines_parse(answer, !conf->agg || !strchr(conf->agg, ','), &l))
-        return cli_fail(&history_face, EXIT_REACH, "'%s' answered something else than a hub would",
+        return cli_fail(&history_help, EXIT_REACH, "'%s' answered something else than a hub would",
                         client_url(&conf->client));
     bool none = l.n == 0;
     if (!picture)
@@ -164,8 +164,8 @@ static int show(const struct history_conf *conf, const struct buf *answer, bool 
         show_sparks(&out, &l, width);
     lines_fini(&l);
     if (none)
-        return cli_fail(&history_face, EXIT_NO, "nothing is stored of that");
-    return cli_print(&history_face, &out);
+        return cli_fail(&history_help, EXIT_NO, "nothing is stored of that");
+    return cli_print(&history_help, &out);
 }
 
 int cmd_history(int argc, char **argv)
@@ -173,26 +173,26 @@ int cmd_history(int argc, char **argv)
     struct history_conf conf = {0};
     struct err err = {0};
     AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&history_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&history_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     bool picture = !conf.table && !conf.json && !conf.csv && isatty(STDOUT_FILENO);
     int width = conf.width ? (int)conf.width : cli_width(80);
     if (argc - argi < 2)
-        r = cli_fail(&history_face, EXIT_USAGE, "expected a device and a metric, as in: muster history dgx1:0 util");
+        r = cli_fail(&history_help, EXIT_USAGE, "expected a device and a metric, as in: muster history dgx1:0 util");
     else if (conf.json && conf.csv)
-        r = cli_fail(&history_face, EXIT_USAGE, "--json and --csv exclude each other");
+        r = cli_fail(&history_help, EXIT_USAGE, "--json and --csv exclude each other");
     else if ((r = ask_hub(&conf, argc - argi, argv + argi,
                           picture      ? chart_points(width)
                           : conf.table ? 60
                                        : 0,
                           &answer, &err)) < 0)
-        r = cli_fail(&history_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&history_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else if (conf.json)
-        r = cli_print_json(&history_face, &answer);
+        r = cli_print_json(&history_help, &answer);
     else if (conf.csv)
-        r = cli_print(&history_face, &answer);
+        r = cli_print(&history_help, &answer);
     else
         r = show(&conf, &answer, picture, width);
 out:

@@ -36,7 +36,7 @@ static const struct opt import_opts[] = {
     OPT(import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
 };
-const struct opt_cmd import_face = {
+const struct opt_cmd import_help = {
     .name = "muster import",
     .summary = "bring exported history in",
     .args = "FILE...",
@@ -613,7 +613,7 @@ int cmd_import(int argc, char **argv)
     struct import_conf conf = {0};
     struct import_done done = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&import_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&import_help, &conf, argc, argv, &argi);
 
     if (r < 0) {
         bool hub = conf.client.hub && conf.client.hub[0];
@@ -625,9 +625,9 @@ int cmd_import(int argc, char **argv)
         else
             r = import_run(&ask, argv + argi, (size_t)(argc - argi), NULL, &done, &err);
         if (r < 0) {
-            r = cli_fail(&import_face, r == -EINVAL ? EXIT_USAGE : r == -EBADMSG ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+            r = cli_fail(&import_help, r == -EINVAL ? EXIT_USAGE : r == -EBADMSG ? EXIT_NO : EXIT_REACH, "%s", err.msg);
         } else if (!conf.quiet) {
-            fprintf(stderr, "%s: ", import_face.name);
+            fprintf(stderr, "%s: ", import_help.name);
             import_say(&done, conf.dry_run, stderr);
         }
     }

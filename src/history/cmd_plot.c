@@ -50,7 +50,7 @@ static const struct opt plot_opts[] = {
     CLIENT_OPTS(plot_conf, client),
     {0},
 };
-const struct opt_cmd plot_face = {
+const struct opt_cmd plot_help = {
     .name = "muster plot",
     .summary = "samples of a Dask worker, or history of a hub, as lines or boxes",
     .args = "[lines|boxes] [FILE]",
@@ -87,11 +87,11 @@ static int read_metrics(const struct plot_conf *conf, const char *otherwise, str
             if (!name.len)
                 continue;
             if (s->n_metrics == PLOT_STACK_MAX)
-                return cli_fail(&plot_face, EXIT_USAGE, "--metrics: more than %d of them", PLOT_STACK_MAX);
+                return cli_fail(&plot_help, EXIT_USAGE, "--metrics: more than %d of them", PLOT_STACK_MAX);
             s->metrics[s->n_metrics++] = mem_strn(name.p, name.len);
         }
     }
-    return s->n_metrics ? -1 : cli_fail(&plot_face, EXIT_USAGE, "--metrics: expected a name");
+    return s->n_metrics ? -1 : cli_fail(&plot_help, EXIT_USAGE, "--metrics: expected a name");
 }
 
 /* Inches, or columns and lines; 0 where not told. */
@@ -99,7 +99,7 @@ static int read_size(const char *flag, const char *text, bool term, double *ret)
 {
     int64_t milli = 0;
     if (text && (!str_fixed(str_of(text), 1000, &milli) || milli <= 0 || milli > (term ? 1000 : INCH_MAX) * 1000ll))
-        return cli_fail(&plot_face, EXIT_USAGE, "%s '%.20s': expected %s", flag, text,
+        return cli_fail(&plot_help, EXIT_USAGE, "%s '%.20s': expected %s", flag, text,
                         term ? "a number up to 1000" : "inches, at most 200");
     *ret = (double)milli / 1000;
     return -1;
@@ -114,7 +114,7 @@ static int read_output(const struct plot_conf *conf, struct sheet *s)
     while (!s->term && f < PLOT_FORMATS && !(dot && str_eq_nocase(str_of(dot + 1), plot_words[f])))
         f++;
     if (f == PLOT_FORMATS)
-        return cli_fail(&plot_face, EXIT_USAGE, "-o '%.200s': expected a name that ends with .png, .svg or .pdf, or -",
+        return cli_fail(&plot_help, EXIT_USAGE, "-o '%.200s': expected a name that ends with .png, .svg or .pdf, or -",
                         conf->output);
     s->format = (enum plot_format)f;
     int r = read_size("--width", conf->width, s->term, &width);
@@ -133,11 +133,11 @@ static int finish(const struct plot_conf *conf, const struct sheet *s)
     struct err err = {0};
     if (s->term) {
         picture_term(&s->p, s->columns, s->lines, &out);
-        return cli_print(&plot_face, &out);
+        return cli_print(&plot_help, &out);
     }
     if (picture_draw(&s->p, s->format, &out, &err) < 0)
-        return cli_fail(&plot_face, EXIT_REACH, "%s", err.msg);
-    return cli_save(&plot_face, conf->output, true, &out);
+        return cli_fail(&plot_help, EXIT_REACH, "%s", err.msg);
+    return cli_save(&plot_help, conf->output, true, &out);
 }
 
 /* ---- a file ---- */
@@ -198,7 +198,7 @@ static int plot_file(const struct plot_conf *conf, struct sheet *s, const char *
     struct err err = {0};
     int r = worker_files_find(path, &one, &err);
     if (r < 0)
-        return cli_fail(&plot_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&plot_help, EXIT_REACH, "%s", err.msg);
     if (r == 0 && (one.n != 1 || strcmp(one.v[0].path, path) != 0))
         r = err_set(&err, -EISDIR, "'%s' is a folder: choose one of its files, as '%s'", path, one.v[0].path);
     if (r == 0) {
@@ -208,7 +208,7 @@ static int plot_file(const struct plot_conf *conf, struct sheet *s, const char *
     }
     worker_files_fini(&one);
     if (r < 0)
-        return cli_fail(&plot_face, err.code == -ENOENT || err.code == -EISDIR ? EXIT_USAGE : EXIT_REACH, "%s",
+        return cli_fail(&plot_help, err.code == -ENOENT || err.code == -EISDIR ? EXIT_USAGE : EXIT_REACH, "%s",
                         err.msg);
     r = draw_job(conf, s, path, &j);
     job_fini(&j);
@@ -274,16 +274,16 @@ static int plot_hub(const struct plot_conf *conf, struct sheet *s)
     struct lines l = {0};
     struct err err = {0};
     if (zone_load(conf->zone, &zone, &err) < 0)
-        return cli_fail(&plot_face, EXIT_USAGE, "%s", err.msg);
+        return cli_fail(&plot_help, EXIT_USAGE, "%s", err.msg);
     s->p.zone = zone;
     int r = ask_hub(conf, s, &answer, &err);
     if (r < 0)
-        r = cli_fail(&plot_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&plot_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else if (!lines_parse(&answer, true, &l))
-        r = cli_fail(&plot_face, EXIT_REACH, "'%s' answered something else than a hub would",
+        r = cli_fail(&plot_help, EXIT_REACH, "'%s' answered something else than a hub would",
                      client_url(&conf->client));
     else if (!l.n || !l.v[0].chart.n)
-        r = cli_fail(&plot_face, EXIT_NO, "nothing is stored of that");
+        r = cli_fail(&plot_help, EXIT_NO, "nothing is stored of that");
     else
         r = draw_lines(conf, s, &l);
     lines_fini(&l);
@@ -295,7 +295,7 @@ int cmd_plot(int argc, char **argv)
 {
     struct plot_conf conf = {0};
     struct sheet s = {0};
-    int argi, r = cli_parse(&plot_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&plot_help, &conf, argc, argv, &argi);
     int n = argc - argi;
     if (r < 0) {
         bool kind = n > 0 && (!strcmp(argv[argi], "lines") || !strcmp(argv[argi], "boxes"));
@@ -305,7 +305,7 @@ int cmd_plot(int argc, char **argv)
         n -= kind;
     }
     if (r < 0 && (conf.device ? n != 0 : n != 1))
-        r = cli_fail(&plot_face, EXIT_USAGE,
+        r = cli_fail(&plot_help, EXIT_USAGE,
                      conf.device ? "a file and --device exclude each other"
                                  : "expected lines or boxes and a file, or --device");
     if (r < 0)

@@ -32,7 +32,7 @@ static const struct opt jobs_opts[] = {
     OPT(jobs_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
 };
-const struct opt_cmd jobs_face = {
+const struct opt_cmd jobs_help = {
     .name = "muster jobs",
     .summary = "commands and jobs that were labelled, newest first",
     .args = "",
@@ -122,7 +122,7 @@ static int show(const struct jobs_conf *conf, const struct buf *answer)
 
     if (!json_is_array(jobs)) {
         json_decref(o);
-        return cli_fail(&jobs_face, EXIT_REACH, "'%s' answered something else than a hub would",
+        return cli_fail(&jobs_help, EXIT_REACH, "'%s' answered something else than a hub would",
                         client_url(&conf->client));
     }
     rows_init(&r, columns, ARRAY_LEN(columns));
@@ -131,11 +131,11 @@ static int show(const struct jobs_conf *conf, const struct buf *answer)
         add_job(&r, job, now_ms);
     }
     if (r.n == 0) {
-        code = cli_fail(&jobs_face, EXIT_NO, "there is no such job");
+        code = cli_fail(&jobs_help, EXIT_NO, "there is no such job");
     } else {
         render_rows_text(&out, &r,
                          &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
-        code = cli_print(&jobs_face, &out);
+        code = cli_print(&jobs_help, &out);
     }
     rows_fini(&r);
     json_decref(o);
@@ -147,19 +147,19 @@ int cmd_jobs(int argc, char **argv)
     struct jobs_conf conf = {0};
     struct err err = {0};
     AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&jobs_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&jobs_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     if (argi < argc)
-        r = cli_fail(&jobs_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+        r = cli_fail(&jobs_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     else if (conf.json && conf.csv)
-        r = cli_fail(&jobs_face, EXIT_USAGE, "--json and --csv exclude each other");
+        r = cli_fail(&jobs_help, EXIT_USAGE, "--json and --csv exclude each other");
     else if (ask_hub(&conf, &answer, &err) < 0)
-        r = cli_fail(&jobs_face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&jobs_help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
-        r = conf.json  ? cli_print_json(&jobs_face, &answer)
-            : conf.csv ? cli_print(&jobs_face, &answer)
+        r = conf.json  ? cli_print_json(&jobs_help, &answer)
+            : conf.csv ? cli_print(&jobs_help, &answer)
                        : show(&conf, &answer);
 out:
     opt_fini(jobs_opts, &conf);

@@ -35,7 +35,7 @@ static const struct opt record_opts[] = {
     OPT(record_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no summary"),
     {0},
 };
-const struct opt_cmd record_face = {
+const struct opt_cmd record_help = {
     .name = "muster record",
     .summary = "run a command, then say what its GPUs did",
     .args = "-- COMMAND [ARGUMENT]...",
@@ -267,7 +267,7 @@ static void end_label(struct label *l, const struct recording *r, const struct r
             devices[e.n_devices++] = r->seen[i].fact.uuid;
     e.devices = devices;
     if (label_end(l, &e, id, &err) < 0)
-        cli_fail(&record_face, 0, "this is not a job in the hub: %s", err.msg);
+        cli_fail(&record_help, 0, "this is not a job in the hub: %s", err.msg);
     else if (!conf->quiet)
         fprintf(stderr, "job %s in %s\n", id, client_url(&conf->client));
 }
@@ -286,7 +286,7 @@ static int run(const struct record_conf *conf, char **argv)
     if (fits) /* with MUSTER_COLLECTOR and the like, as for an agent */
         agent.tick = conf->every;
     if (!fits || local_open(&l, &agent, &sink, &err) < 0)
-        cli_fail(&record_face, 0, "GPUs are not seen: %s", err.msg);
+        cli_fail(&record_help, 0, "GPUs are not seen: %s", err.msg);
     const char *slash = strrchr(argv[0], '/');
     const char *program = slash && slash[1] ? slash + 1 : argv[0];
     bool hub = conf->client.hub && conf->client.hub[0];
@@ -296,7 +296,7 @@ static int run(const struct record_conf *conf, char **argv)
                                 .start_ms = clock_wall_ms()};
     r.child = spawn_start(argv, &why);
     if (r.child < 0) {
-        code = cli_fail(&record_face, 127, "cannot start '%s': %s", argv[0], strerror(why));
+        code = cli_fail(&record_help, 127, "cannot start '%s': %s", argv[0], strerror(why));
     } else {
         facts.pid = r.child;
         note_pid(&r, r.child);
@@ -306,7 +306,7 @@ static int run(const struct record_conf *conf, char **argv)
         if (!conf->quiet)
             tell(&r, conf->all, clock_mono_ms() - begin_ms);
         if (conf->csv && file_write(conf->csv, 0644, r.rows.p, r.rows.len, &err) < 0)
-            cli_fail(&record_face, 0, "%s", err.msg);
+            cli_fail(&record_help, 0, "%s", err.msg);
         if (hub)
             end_label(label, &r, conf, code);
     }
@@ -331,12 +331,12 @@ int cmd_record(int argc, char **argv)
         r = opt_args(record_opts, &conf, argc, argv, &argi, &err); /* flags behind the command are the command's */
     if (r == 1) {
         AUTO_BUF out = BUF_INIT(1 << 20);
-        opt_help(&record_face, &out);
-        r = cli_print(&record_face, &out);
+        opt_help(&record_help, &out);
+        r = cli_print(&record_help, &out);
     } else if (r < 0) {
-        r = cli_fail(&record_face, EXIT_USAGE, "%s", err.msg);
+        r = cli_fail(&record_help, EXIT_USAGE, "%s", err.msg);
     } else if (argi >= argc) {
-        r = cli_fail(&record_face, EXIT_USAGE, "which command? As in: muster record -- python train.py");
+        r = cli_fail(&record_help, EXIT_USAGE, "which command? As in: muster record -- python train.py");
     } else {
         r = run(&conf, argv + argi);
     }

@@ -23,7 +23,7 @@ static const struct opt node_opts[] = {
     OPT(node_conf, undo, 0, OPT_BOOL, NULL, NULL, "retire, maintenance: take it back"),
     {0},
 };
-const struct opt_cmd node_face = {
+const struct opt_cmd node_help = {
     .name = "muster node",
     .summary = "list, rename, retire, join, delete nodes; set them aside for maintenance",
     .args = "list | rename NODE NAME | retire NODE | maintenance NODE | join NEW OLD | delete NODE...",
@@ -54,16 +54,16 @@ static int list(const struct node_conf *conf)
     AUTO_BUF out = BUF_INIT(64 << 20);
     struct err err = {0};
     if (client_ask(&conf->client, "GET", "/api/v1/nodes", str_of(""), &answer, &err) < 0)
-        return cli_fail(&node_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&node_help, EXIT_REACH, "%s", err.msg);
     if (conf->json) {
         plain_json(&out, str_trim(buf_str(&answer)));
         buf_addc(&out, '\n');
-        return cli_print(&node_face, &out);
+        return cli_print(&node_help, &out);
     }
     json_t *root = client_json(buf_str(&answer)), *n;
     if (!json_is_array(root)) {
         json_decref(root);
-        return cli_fail(&node_face, EXIT_REACH, "'%s' does not answer as a hub does", client_url(&conf->client));
+        return cli_fail(&node_help, EXIT_REACH, "'%s' does not answer as a hub does", client_url(&conf->client));
     }
     struct rows r;
     size_t i;
@@ -84,7 +84,7 @@ static int list(const struct node_conf *conf)
     json_decref(root);
     render_rows_text(&out, &r, &(struct term){.width = cli_width(160)});
     rows_fini(&r);
-    return cli_print(&node_face, &out);
+    return cli_print(&node_help, &out);
 }
 
 /* One request about one node: `after` goes behind its name in the path. */
@@ -98,7 +98,7 @@ static int ask_about(const struct node_conf *conf, const char *method, const cha
     buf_addurl(&path, str_of(node));
     buf_adds(&path, after);
     if (client_ask(&conf->client, method, path.p, body, &answer, &err) < 0)
-        return cli_fail(&node_face, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
+        return cli_fail(&node_help, err.code == -ENOENT ? EXIT_NO : EXIT_REACH, "%s", err.msg);
     return EXIT_OK;
 }
 
@@ -139,7 +139,7 @@ static int remove_nodes(const struct node_conf *conf, char **nodes, int n)
 int cmd_node(int argc, char **argv)
 {
     struct node_conf conf = {0};
-    int argi, r = cli_parse(&node_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&node_help, &conf, argc, argv, &argi);
     if (r < 0) {
         int n = argc - argi;
         char **a = argv + argi;
@@ -156,7 +156,7 @@ int cmd_node(int argc, char **argv)
         else if (n >= 2 && strcmp(a[0], "delete") == 0)
             r = remove_nodes(&conf, a + 1, n - 1);
         else
-            r = cli_fail(&node_face, EXIT_USAGE, "expected %s", node_face.args);
+            r = cli_fail(&node_help, EXIT_USAGE, "expected %s", node_help.args);
     }
     opt_fini(node_opts, &conf);
     return r;

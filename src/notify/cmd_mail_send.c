@@ -11,7 +11,7 @@
 #include "net/smtp.h"
 
 static const struct opt mail_send_opts[] = {{0}};
-const struct opt_cmd mail_send_face = {
+const struct opt_cmd mail_send_help = {
     .name = "muster mail-send",
     .summary = "one mail, for the hub",
     .about = "The hub starts it by itself for channels of type mail, and tells it over standard input what to send and "
@@ -27,15 +27,15 @@ int cmd_mail_send(int argc, char **argv)
     struct smtp_result result;
     struct err err = {0};
     size_t n_to = 0;
-    int argi, r = cli_parse(&mail_send_face, NULL, argc, argv, &argi);
+    int argi, r = cli_parse(&mail_send_help, NULL, argc, argv, &argi);
 
     if (r >= 0)
         return r;
     r = buf_read_fd(&in, STDIN_FILENO);
     if (r < 0 || !in.len || smtp_ask_read(in.p, in.len, &ask) < 0)
-        return cli_fail(&mail_send_face, EXIT_USAGE, "the question is not one");
+        return cli_fail(&mail_send_help, EXIT_USAGE, "the question is not one");
     if (smtp_send(&ask.k, &result, &err) < 0)
-        return cli_fail(&mail_send_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&mail_send_help, EXIT_REACH, "%s", err.msg);
     while (ask.to[n_to])
         n_to++;
     smtp_result_write(&out, &result, n_to);

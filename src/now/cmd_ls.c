@@ -40,7 +40,7 @@ static const struct opt ls_opts[] = {
     OPT(ls_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks from plain ASCII"),
     {0},
 };
-const struct opt_cmd ls_face = {
+const struct opt_cmd ls_help = {
     .name = "muster ls",
     .summary = "which GPUs there are and who is on them",
     .args = "[FILTER…]",
@@ -150,7 +150,7 @@ static int show(const struct ls_conf *conf, const struct picture *p)
     }
     bool none = r.n == 0;
     rows_fini(&r);
-    int code = cli_print(&ls_face, &out);
+    int code = cli_print(&ls_help, &out);
     return code ? code : conf->filter && none ? EXIT_NO : EXIT_OK;
 }
 
@@ -165,7 +165,7 @@ static int watch_here(const struct ls_conf *conf)
         if ((r = look(conf, &p)) >= 0)
             code = show(conf, &p);
     if (r < 0)
-        code = cli_fail(&ls_face, EXIT_REACH, "%s", err.msg[0] ? err.msg : strerror(-r));
+        code = cli_fail(&ls_help, EXIT_REACH, "%s", err.msg[0] ? err.msg : strerror(-r));
     picture_fini(&p);
     return code;
 }
@@ -176,7 +176,7 @@ static int once(const struct ls_conf *conf)
     struct err err = {0};
     bool hub = conf->client.hub && conf->client.hub[0];
     int r = hub ? from_hub(conf, &p, &err) : from_here(conf, &p, &err);
-    r = r < 0 ? cli_fail(&ls_face, EXIT_REACH, "%s", err.msg) : show(conf, &p);
+    r = r < 0 ? cli_fail(&ls_help, EXIT_REACH, "%s", err.msg) : show(conf, &p);
     picture_fini(&p);
     return r;
 }
@@ -195,7 +195,7 @@ static int read_filter(struct ls_conf *conf, char **words, int n)
         buf_addf(&said, "%s%s", i ? " " : "", words[i]);
     if (n) { /* alone first: columns are those of what was typed */
         if (filter_new(buf_str(&said), conf->me, &conf->filter, &err) < 0)
-            return cli_fail(&ls_face, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
+            return cli_fail(&ls_help, EXIT_USAGE, "column %u of '%.200s': %s", err.column, said.p, err.message);
         if (!conf->free && !conf->mine)
             return -1;
         filter_free(conf->filter);
@@ -205,7 +205,7 @@ static int read_filter(struct ls_conf *conf, char **words, int n)
     if (conf->free || conf->mine) {
         buf_addf(&all, "%s%s", conf->free ? "free" : "", conf->mine ? conf->free ? " mine" : "mine" : "");
         if (filter_new(buf_str(&all), conf->me, &conf->filter, &err) < 0)
-            return cli_fail(&ls_face, EXIT_USAGE, "%s", err.message);
+            return cli_fail(&ls_help, EXIT_USAGE, "%s", err.message);
     }
     return -1;
 }
@@ -227,13 +227,13 @@ static int read_columns(struct ls_conf *conf)
     ls_rows(&nothing, LS_ALL, &r);
     int bad = rows_pick(&r, conf->picked.v, conf->picked.n, &err);
     rows_fini(&r);
-    return bad ? cli_fail(&ls_face, EXIT_USAGE, "%s", err.msg) : -1;
+    return bad ? cli_fail(&ls_help, EXIT_USAGE, "%s", err.msg) : -1;
 }
 
 int cmd_ls(int argc, char **argv)
 {
     struct ls_conf conf = {0};
-    int argi, r = cli_parse(&ls_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&ls_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     r = read_filter(&conf, argv + argi, argc - argi);
@@ -242,7 +242,7 @@ int cmd_ls(int argc, char **argv)
     if (r >= 0)
         goto out;
     if (conf.json && conf.csv) {
-        r = cli_fail(&ls_face, EXIT_USAGE, "--json and --csv exclude each other");
+        r = cli_fail(&ls_help, EXIT_USAGE, "--json and --csv exclude each other");
         goto out;
     }
     if (conf.watch && !(conf.client.hub && conf.client.hub[0])) {

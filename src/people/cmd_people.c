@@ -23,7 +23,7 @@ static const struct opt people_opts[] = {
     OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
 };
-const struct opt_cmd people_face = {
+const struct opt_cmd people_help = {
     .name = "muster people",
     .summary = "who to ask for a GPU: held now, and lately",
     .args = "",
@@ -43,7 +43,7 @@ static const struct opt idle_opts[] = {
     OPT(people_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
 };
-const struct opt_cmd idle_face = {
+const struct opt_cmd idle_help = {
     .name = "muster idle",
     .summary = "GPUs that are held without work, by whom, for how long",
     .args = "",
@@ -149,7 +149,7 @@ static void idle_row(struct rows *r, json_t *o)
 }
 
 struct list { /* one of the two commands */
-    const struct opt_cmd *face;
+    const struct opt_cmd *help;
     const char *path;
     const struct column_spec *cols;
     size_t n_cols;
@@ -168,7 +168,7 @@ static int show(const struct list *l, const struct people_conf *conf, const stru
 
     if (!json_is_array(all)) {
         json_decref(all);
-        return cli_fail(l->face, EXIT_REACH, "'%s' answered something else than a hub would",
+        return cli_fail(l->help, EXIT_REACH, "'%s' answered something else than a hub would",
                         client_url(&conf->client));
     }
     AUTO_FREE json_t **order = mem_zero(json_array_size(all) + 1, sizeof(*order));
@@ -186,7 +186,7 @@ static int show(const struct list *l, const struct people_conf *conf, const stru
     else
         render_rows_text(&out, &r,
                          &(struct term){.width = isatty(STDOUT_FILENO) ? cli_width(80) : 0, .colour = cli_colour()});
-    code = r.n ? cli_print(l->face, &out) : cli_fail(l->face, EXIT_NO, "%s", l->none);
+    code = r.n ? cli_print(l->help, &out) : cli_fail(l->help, EXIT_NO, "%s", l->none);
     rows_fini(&r);
     json_decref(all);
     return code;
@@ -198,31 +198,31 @@ static int run(const struct list *l, int argc, char **argv)
     struct err err = {0};
     AUTO_BUF answer = {0};
     AUTO_BUF path = BUF_INIT(65536);
-    int argi, r = cli_parse(l->face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(l->help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     buf_adds(&path, l->path);
     client_param(&path, "filter", conf.filter);
     client_param(&path, "longer", conf.longer);
-    client_param(&path, "recent", l->face == &people_face && !conf.filter ? "1" : NULL);
+    client_param(&path, "recent", l->help == &people_help && !conf.filter ? "1" : NULL);
     if (argi < argc)
-        r = cli_fail(l->face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+        r = cli_fail(l->help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     else if (conf.json && conf.csv)
-        r = cli_fail(l->face, EXIT_USAGE, "--json and --csv exclude each other");
+        r = cli_fail(l->help, EXIT_USAGE, "--json and --csv exclude each other");
     else if (path.err || client_ask(&conf.client, "GET", path.p, str_of(""), &answer, &err) < 0)
-        r = cli_fail(l->face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s",
+        r = cli_fail(l->help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s",
                      path.err ? "that is too much to ask for at once" : err.msg);
     else
-        r = conf.json ? cli_print_json(l->face, &answer) : show(l, &conf, &answer);
+        r = conf.json ? cli_print_json(l->help, &answer) : show(l, &conf, &answer);
 out:
-    opt_fini(l->face->opts, &conf);
+    opt_fini(l->help->opts, &conf);
     return r;
 }
 
 int cmd_people(int argc, char **argv)
 {
-    static const struct list people = {&people_face,   "/api/v1/people",
+    static const struct list people = {&people_help,   "/api/v1/people",
                                        people_columns, ARRAY_LEN(people_columns),
                                        person_row,     "nobody is on a GPU, and nobody was lately",
                                        by_score};
@@ -232,7 +232,7 @@ int cmd_people(int argc, char **argv)
 
 int cmd_idle(int argc, char **argv)
 {
-    static const struct list idle = {&idle_face,   "/api/v1/idle",
+    static const struct list idle = {&idle_help,   "/api/v1/idle",
                                      idle_columns, ARRAY_LEN(idle_columns),
                                      idle_row,     "nobody holds a GPU without work for so long",
                                      NULL};

@@ -49,7 +49,7 @@ static const struct opt report_opts[] = {
     OPT(report_conf, width, 0, OPT_INT, NULL, "COLUMNS", "of a table (default: the terminal)", .min = 20, .max = 1000),
     {0},
 };
-const struct opt_cmd report_face = {
+const struct opt_cmd report_help = {
     .name = "muster report",
     .summary = "what companies used of the nodes assigned to them",
     .args = "",
@@ -99,22 +99,22 @@ int cmd_report(int argc, char **argv)
     struct report_conf conf = {0};
     struct err err = {0};
     AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&report_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&report_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     if (argi < argc)
-        r = cli_fail(&report_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+        r = cli_fail(&report_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     else if (conf.format == FORMAT_PDF && !conf.output && isatty(STDOUT_FILENO))
-        r = cli_fail(&report_face, EXIT_USAGE, "a PDF is nothing for a terminal: write it to a file with -o FILE");
+        r = cli_fail(&report_help, EXIT_USAGE, "a PDF is nothing for a terminal: write it to a file with -o FILE");
     else if (ask_hub(&conf, &answer, &err) < 0)
-        r = cli_fail(&report_face,
+        r = cli_fail(&report_help,
                      err.code == -EINVAL   ? EXIT_USAGE
                      : err.code == -ENOENT ? EXIT_NO
                                            : EXIT_REACH,
                      "%s", err.msg);
     else
-        r = cli_save(&report_face, conf.output, conf.format == FORMAT_PDF, &answer);
+        r = cli_save(&report_help, conf.output, conf.format == FORMAT_PDF, &answer);
 out:
     opt_fini(report_opts, &conf);
     return r;

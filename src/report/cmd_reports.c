@@ -34,7 +34,7 @@ static const struct opt reports_opts[] = {
     OPT(reports_conf, json, 0, OPT_BOOL, NULL, NULL, "list and send: the hub's answer as JSON"),
     {0},
 };
-const struct opt_cmd reports_face = {
+const struct opt_cmd reports_help = {
     .name = "muster reports",
     .summary = "reports that go out by themselves: list, look at one, send it now",
     .args = "[list | show NAME | send NAME]",
@@ -112,9 +112,9 @@ static int list(const struct reports_conf *conf)
     size_t i;
 
     if (client_ask(&conf->client, "GET", "/api/v1/reports", str_of(""), &raw, &err) < 0)
-        return cli_fail(&reports_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&reports_help, exit_of(&err), "%s", err.msg);
     if (conf->json)
-        return cli_print_json(&reports_face, &raw);
+        return cli_print_json(&reports_help, &raw);
     json_t *o = client_json(buf_str(&raw));
     if (zone_load(NULL, &z, &err) < 0)
         z = zone_utc();
@@ -130,7 +130,7 @@ static int list(const struct reports_conf *conf)
     rows_fini(&rows);
     zone_free(z);
     json_decref(o);
-    return cli_print(&reports_face, &out);
+    return cli_print(&reports_help, &out);
 }
 
 static void path_of(struct buf *path, const char *name)
@@ -147,13 +147,13 @@ static int show(const struct reports_conf *conf, const char *name)
     struct err err = {0};
 
     if (conf->format == FORMAT_PNG && !conf->output && isatty(STDOUT_FILENO))
-        return cli_fail(&reports_face, EXIT_USAGE, "a png is not for a terminal: use --output FILE");
+        return cli_fail(&reports_help, EXIT_USAGE, "a png is not for a terminal: use --output FILE");
     path_of(&path, name);
     client_param(&path, "format", formats[conf->format]);
     client.limit_ms = LIMIT_MS;
     if (client_ask(&client, "GET", path.p, str_of(""), &answer, &err) < 0)
-        return cli_fail(&reports_face, exit_of(&err), "%s", err.msg);
-    return cli_save(&reports_face, conf->output, conf->format == FORMAT_PNG, &answer);
+        return cli_fail(&reports_help, exit_of(&err), "%s", err.msg);
+    return cli_save(&reports_help, conf->output, conf->format == FORMAT_PNG, &answer);
 }
 
 static int send_now(const struct reports_conf *conf, const char *name)
@@ -175,9 +175,9 @@ static int send_now(const struct reports_conf *conf, const char *name)
     path_of(&path, name);
     client.limit_ms = LIMIT_MS;
     if (client_ask(&client, "POST", path.p, buf_str(&body), &answer, &err) < 0)
-        return cli_fail(&reports_face, exit_of(&err), "%s", err.msg);
+        return cli_fail(&reports_help, exit_of(&err), "%s", err.msg);
     if (conf->json)
-        return cli_print_json(&reports_face, &answer);
+        return cli_print_json(&reports_help, &answer);
     json_t *o = client_json(buf_str(&answer));
     buf_addf(&out, "%s is on its way through", name);
     json_array_foreach(json_object_get(o, "channels"), i, one)
@@ -186,7 +186,7 @@ static int send_now(const struct reports_conf *conf, const char *name)
     }
     buf_addc(&out, '\n');
     json_decref(o);
-    return cli_print(&reports_face, &out);
+    return cli_print(&reports_help, &out);
 }
 
 static int run(const struct reports_conf *conf, const char *verb, const char *name)
@@ -194,22 +194,22 @@ static int run(const struct reports_conf *conf, const char *verb, const char *na
     bool shows = strcmp(verb, "show") == 0, sends = strcmp(verb, "send") == 0;
 
     if (strcmp(verb, "list") == 0)
-        return name ? cli_fail(&reports_face, EXIT_USAGE, "'%s' is not expected here; see --help", name) : list(conf);
+        return name ? cli_fail(&reports_help, EXIT_USAGE, "'%s' is not expected here; see --help", name) : list(conf);
     if (!shows && !sends)
-        return cli_fail(&reports_face, EXIT_USAGE, "'%s' is not one of list, show, send; see --help", verb);
+        return cli_fail(&reports_help, EXIT_USAGE, "'%s' is not one of list, show, send; see --help", verb);
     if (!name)
-        return cli_fail(&reports_face, EXIT_USAGE, "which? `muster reports` lists them");
+        return cli_fail(&reports_help, EXIT_USAGE, "which? `muster reports` lists them");
     return shows ? show(conf, name) : send_now(conf, name);
 }
 
 int cmd_reports(int argc, char **argv)
 {
     struct reports_conf conf = {0};
-    int argi, r = cli_parse(&reports_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&reports_help, &conf, argc, argv, &argi);
 
     if (r < 0)
         r = argc - argi > 2
-                ? cli_fail(&reports_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi + 2])
+                ? cli_fail(&reports_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi + 2])
                 : run(&conf, argi < argc ? argv[argi] : "list", argi + 1 < argc ? argv[argi + 1] : NULL);
     opt_fini(reports_opts, &conf);
     return r;

@@ -501,7 +501,7 @@ static const struct opt simulate_opts[] = {
     OPT(simulate_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress lines"),
     {0},
 };
-const struct opt_cmd simulate_face = {
+const struct opt_cmd simulate_help = {
     .name = "muster simulate",
     .summary = "play many nodes from the recorded trace against a hub",
     .about =
@@ -524,11 +524,11 @@ int cmd_simulate(int argc, char **argv)
 {
     struct simulate_conf conf = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&simulate_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&simulate_help, &conf, argc, argv, &argi);
     if (r >= 0)
         goto out;
     if (argi != argc) {
-        r = cli_fail(&simulate_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+        r = cli_fail(&simulate_help, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
         goto out;
     }
     if (conf.demo)
@@ -538,7 +538,7 @@ int cmd_simulate(int argc, char **argv)
     else
         r = conf.backfill ? backfill_run(&conf, &err) : simulate_run(&conf, &err);
     if (r < 0)
-        r = cli_fail(&simulate_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&simulate_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
 out:
     opt_fini(simulate_opts, &conf);
     return r;

@@ -23,7 +23,7 @@ static const struct opt say_opts[] = {
     OPT(say_cmd_conf, json, 0, OPT_BOOL, NULL, NULL, "the hub's answer as JSON: text, blocks, files"),
     {0},
 };
-const struct opt_cmd say_face = {
+const struct opt_cmd say_help = {
     .name = "muster say",
     .summary = "what the Slack bot answers, without Slack",
     .args = "TEXT...",
@@ -46,7 +46,7 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
 
     if (!name || !type || strchr(name, '/') || name[0] == '.' ||
         base64_read(str_n(json_string_value(b64), json_string_length(b64)), &bytes) < 0)
-        return cli_fail(&say_face, EXIT_REACH, "the hub answered something else than a hub would");
+        return cli_fail(&say_help, EXIT_REACH, "the hub answered something else than a hub would");
     if (strncmp(type, "text/", 5) == 0) {
         buf_addstr(out, buf_str(&bytes));
         return EXIT_OK;
@@ -58,7 +58,7 @@ static int put_file(const struct say_cmd_conf *conf, json_t *f, struct buf *out)
     AUTO_BUF path = BUF_INIT(4096);
     buf_addf(&path, "%s/%s", conf->save, name);
     buf_addf(out, "%s\n", path.p);
-    return cli_save(&say_face, path.p, true, &bytes);
+    return cli_save(&say_help, path.p, true, &bytes);
 }
 
 static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
@@ -70,7 +70,7 @@ static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
     size_t i;
 
     if (!text)
-        r = cli_fail(&say_face, EXIT_REACH, "the hub answered something else than a hub would");
+        r = cli_fail(&say_help, EXIT_REACH, "the hub answered something else than a hub would");
     else if (conf->json)
         plain_json(&out, buf_str(raw));
     else if (text[0])
@@ -81,7 +81,7 @@ static int answer(const struct say_cmd_conf *conf, const struct buf *raw)
             r = put_file(conf, f, &out);
     }
     if (r == EXIT_OK)
-        r = cli_print(&say_face, &out);
+        r = cli_print(&say_help, &out);
     if (r == EXIT_OK && json_is_true(json_object_get(o, "refused")))
         r = EXIT_NO;
     json_decref(o);
@@ -104,18 +104,18 @@ static int run(const struct say_cmd_conf *conf, char **words, int n)
         json_bool(&j, "talk", true);
     json_end_obj(&j);
     if (client_ask(&conf->client, "POST", "/api/v1/say", buf_str(&body), &raw, &err) < 0)
-        return cli_fail(&say_face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        return cli_fail(&say_help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     return answer(conf, &raw);
 }
 
 int cmd_say(int argc, char **argv)
 {
     struct say_cmd_conf conf = {0};
-    int argi, r = cli_parse(&say_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&say_help, &conf, argc, argv, &argi);
 
     if (r < 0)
         r = argi < argc ? run(&conf, argv + argi, argc - argi)
-                        : cli_fail(&say_face, EXIT_USAGE, "say what: muster say free 4");
+                        : cli_fail(&say_help, EXIT_USAGE, "say what: muster say free 4");
     opt_fini(say_opts, &conf);
     return r;
 }

@@ -16,7 +16,7 @@ static const struct opt slack_socket_opts[] = {
     OPT(slack_socket_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust; the system's unless told"),
     {0},
 };
-const struct opt_cmd slack_socket_face = {
+const struct opt_cmd slack_socket_help = {
     .name = "muster slack-socket",
     .summary = "Slack's Socket Mode, for the hub",
     .about = "The hub starts it by itself when slack.app_token_file is set, and tells it over standard input where to "
@@ -30,12 +30,12 @@ int cmd_slack_socket(int argc, char **argv)
 {
     struct slack_socket_conf conf = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&slack_socket_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&slack_socket_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         return r;
     r = socket_run(&(struct socket_conf){.ca_file = conf.ca_file, .in_fd = STDIN_FILENO, .out_fd = STDOUT_FILENO},
                    &err);
     opt_fini(slack_socket_opts, &conf);
-    return r < 0 ? cli_fail(&slack_socket_face, EXIT_REACH, "%s", err.msg) : EXIT_OK;
+    return r < 0 ? cli_fail(&slack_socket_help, EXIT_REACH, "%s", err.msg) : EXIT_OK;
 }

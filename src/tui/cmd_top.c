@@ -46,7 +46,7 @@ static const struct opt top_opts[] = {
     OPT(top_conf, ascii, 0, OPT_BOOL, NULL, NULL, "marks, meters and plots from plain ASCII"),
     {0},
 };
-const struct opt_cmd top_face = {
+const struct opt_cmd top_help = {
     .name = "muster top",
     .summary = "a live screen of this machine, or of a hub's whole cluster",
     .args = "[FILTER…]",
@@ -163,7 +163,7 @@ static int show(void)
     bool hub = conf.client.hub && conf.client.hub[0];
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return cli_fail(&top_face, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");
+        return cli_fail(&top_help, EXIT_USAGE, "it needs a terminal; `muster ls` is for pipes");
     /* Nobody else writes on the screen meanwhile, not the collector either. */
     AUTO_CLOSE int loud = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (quiet >= 0)
@@ -186,7 +186,7 @@ static int show(void)
     if (loud >= 0)
         dup2(loud, STDERR_FILENO);
     if (r < 0)
-        return cli_fail(&top_face, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        return cli_fail(&top_help, r == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     return r && r != SIGINT ? 128 + r : EXIT_OK;
 }
 
@@ -209,11 +209,11 @@ static int parse(int argc, char **argv, int *ret_argi)
             r = err_set(&err, -EINVAL, "--sort '%.60s' is not VIEW:COLUMN, as processes:sm or devices:-util",
                         conf.sort.v[i]);
     if (r < 0)
-        return cli_fail(&top_face, EXIT_USAGE, "%s", err.msg);
+        return cli_fail(&top_help, EXIT_USAGE, "%s", err.msg);
     if (r == 0)
         return -1;
-    opt_help(&top_face, &out);
-    return cli_print(&top_face, &out);
+    opt_help(&top_help, &out);
+    return cli_print(&top_help, &out);
 }
 
 int cmd_top(int argc, char **argv)
@@ -230,7 +230,7 @@ int cmd_top(int argc, char **argv)
             buf_addf(&words, "%s%s", i > argi ? " " : "", argv[i]);
         conf.filter = words.len ? words.p : NULL;
         if (words.len && filter_new(buf_str(&words), conf.me, &f, &bad) < 0)
-            r = cli_fail(&top_face, EXIT_USAGE, "column %u of '%.200s': %s", bad.column, words.p, bad.message);
+            r = cli_fail(&top_help, EXIT_USAGE, "column %u of '%.200s': %s", bad.column, words.p, bad.message);
         else
             r = show();
         filter_free(f);

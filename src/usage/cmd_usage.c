@@ -52,7 +52,7 @@ static const struct opt usage_opts[] = {
         "first count every hour again that can be, and wait for it; takes an admin's token"),
     {0},
 };
-const struct opt_cmd usage_face = {
+const struct opt_cmd usage_help = {
     .name = "muster usage",
     .summary = "who held which GPUs, for how long, and what they did",
     .args = "",
@@ -149,11 +149,11 @@ static bool is_empty(const struct usage_conf *conf, const struct buf *answer)
 static int show(const struct usage_conf *conf, const struct buf *answer)
 {
     if (is_empty(conf, answer))
-        return cli_fail(&usage_face, EXIT_NO, "nothing is counted of then");
+        return cli_fail(&usage_help, EXIT_NO, "nothing is counted of then");
     if (!conf->output && conf->format >= FORMAT_PDF && isatty(STDOUT_FILENO))
-        return cli_fail(&usage_face, EXIT_USAGE, "a %s is not for a terminal: use --output FILE",
+        return cli_fail(&usage_help, EXIT_USAGE, "a %s is not for a terminal: use --output FILE",
                         formats[conf->format]);
-    return cli_save(&usage_face, conf->output, conf->format >= FORMAT_PDF, answer);
+    return cli_save(&usage_help, conf->output, conf->format >= FORMAT_PDF, answer);
 }
 
 int cmd_usage(int argc, char **argv)
@@ -161,14 +161,14 @@ int cmd_usage(int argc, char **argv)
     struct usage_conf conf = {0};
     struct err err = {0};
     AUTO_BUF answer = {0};
-    int argi, r = cli_parse(&usage_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&usage_help, &conf, argc, argv, &argi);
 
     if (r >= 0)
         goto out;
     if (argi < argc)
-        r = cli_fail(&usage_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+        r = cli_fail(&usage_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     else if ((conf.recount && count_again(&conf, &err) < 0) || ask_hub(&conf, formats[conf.format], &answer, &err) < 0)
-        r = cli_fail(&usage_face, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&usage_help, err.code == -EINVAL ? EXIT_USAGE : EXIT_REACH, "%s", err.msg);
     else
         r = show(&conf, &answer);
 out:

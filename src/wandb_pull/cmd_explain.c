@@ -27,7 +27,7 @@ static const struct opt explain_opts[] = {
     OPT(explain_conf, json, 0, OPT_BOOL, NULL, NULL, "as JSON"),
     {0},
 };
-const struct opt_cmd wandb_explain_face = {
+const struct opt_cmd wandb_explain_help = {
     .name = "muster wandb explain",
     .summary = "how the GPUs of a run were counted",
     .args = "RUN",
@@ -105,16 +105,16 @@ static int offline(const struct explain_conf *conf, const struct run_path *p)
     struct talk t = {0};
     struct stored s = {.out = &out, .json = conf->json};
     struct err err = {0};
-    int r = talk_folder(&wandb_explain_face, &conf->talk, false, &t);
+    int r = talk_folder(&wandb_explain_help, &conf->talk, false, &t);
     if (r >= 0)
         return r;
     r = look_up(t.dir, p, &s, &err);
     if (r < 0 && r != -ENOENT)
-        r = cli_fail(&wandb_explain_face, EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);
     else if (!s.found)
-        r = cli_fail(&wandb_explain_face, EXIT_NO, "no pull has kept %s/%s/%s", p->team, p->project, p->id);
+        r = cli_fail(&wandb_explain_help, EXIT_NO, "no pull has kept %s/%s/%s", p->team, p->project, p->id);
     else
-        r = cli_print(&wandb_explain_face, &out);
+        r = cli_print(&wandb_explain_help, &out);
     free(s.rule);
     return r;
 }
@@ -144,7 +144,7 @@ static int show(const struct explain_conf *conf, struct talk *t, const struct ru
     if (rules_apply(t->config->rules, p->team, p->project, explain_day(t->config, run), run, &a) ==
             RULES_NEED_METADATA &&
         fetch_metadata(t, p, run, &err) < 0)
-        return cli_fail(&wandb_explain_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);
     look_up(t->dir, p, &s, NULL); /* what cannot be read is not compared */
     struct explain_ask ask = {.config = t->config,
                               .path = p,
@@ -157,7 +157,7 @@ static int show(const struct explain_conf *conf, struct talk *t, const struct ru
     else
         explain_text(&out, &ask);
     free(s.rule);
-    return cli_print(&wandb_explain_face, &out);
+    return cli_print(&wandb_explain_help, &out);
 }
 
 static int explain(const struct explain_conf *conf, struct talk *t, const struct run_path *p)
@@ -175,14 +175,14 @@ static int explain(const struct explain_conf *conf, struct talk *t, const struct
     json_cstr(&j, "name", p->id);
     json_end_obj(&j);
     if (wandb_ask(t->w, "Run", run_query, buf_str(&variables), &data, &err) < 0)
-        return cli_fail(&wandb_explain_face, EXIT_REACH, "%s; what the last pull kept is shown with --offline",
+        return cli_fail(&wandb_explain_help, EXIT_REACH, "%s; what the last pull kept is shown with --offline",
                         err.msg);
     const json_t *node = json_object_get(json_object_get(data, "project"), "run");
     if (!json_is_object(node))
-        r = cli_fail(&wandb_explain_face, EXIT_NO, "W&B has no run %s/%s/%s, or the key may not see it", p->team,
+        r = cli_fail(&wandb_explain_help, EXIT_NO, "W&B has no run %s/%s/%s, or the key may not see it", p->team,
                      p->project, p->id);
     else if (run_node_read(node, &run, &err) < 0)
-        r = cli_fail(&wandb_explain_face, EXIT_REACH, "%s", err.msg);
+        r = cli_fail(&wandb_explain_help, EXIT_REACH, "%s", err.msg);
     else {
         r = show(conf, t, p, &run);
         run_node_fini(&run);
@@ -196,19 +196,19 @@ int cmd_wandb_explain(int argc, char **argv)
     struct explain_conf conf = {0};
     struct run_path path;
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_explain_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_explain_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argc - argi != 1)
-        r = cli_fail(&wandb_explain_face, EXIT_USAGE, "expected one run: TEAM/PROJECT/RUN");
+        r = cli_fail(&wandb_explain_help, EXIT_USAGE, "expected one run: TEAM/PROJECT/RUN");
     if (r < 0 && !run_path_parse(str_of(argv[argi]), &path))
-        r = cli_fail(&wandb_explain_face, EXIT_USAGE,
+        r = cli_fail(&wandb_explain_help, EXIT_USAGE,
                      "'%.200s' is not a run: expected TEAM/PROJECT/RUN, or the address of its page", argv[argi]);
     if (!conf.talk.tries)
         conf.talk.tries = TRIES;
     if (r < 0 && conf.offline) {
         r = offline(&conf, &path);
     } else if (r < 0) {
-        r = talk_open(&wandb_explain_face, &conf.talk, false, &t);
+        r = talk_open(&wandb_explain_help, &conf.talk, false, &t);
         if (r < 0)
             r = explain(&conf, &t, &path);
     }

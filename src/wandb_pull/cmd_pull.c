@@ -26,7 +26,7 @@ static const struct opt pull_opts[] = {
     OPT(pull_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "say nothing unless something failed"),
     {0},
 };
-const struct opt_cmd wandb_pull_face = {
+const struct opt_cmd wandb_pull_help = {
     .name = "muster wandb pull",
     .summary = "read runs and their metrics from W&B, and keep them by day",
     .args = "",
@@ -127,7 +127,7 @@ static int tell_failed(void *arg, const char *team, const char *project, const c
     AUTO_FREE char *subject = mem_fmt("%s%s%s", team, project[0] ? "/" : "", project);
     struct wandb_event e = {.at_ms = f->now_ms, .kind = WANDB_EVENT_FAILED, .subject = subject, .text = sentence};
 
-    cli_fail(&wandb_pull_face, 0, "%s: %s", subject, sentence);
+    cli_fail(&wandb_pull_help, 0, "%s: %s", subject, sentence);
     f->n++;
     return wandb_event_put(f->store, &e, NULL) < 0;
 }
@@ -143,10 +143,10 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
 
     wandb_failed_each(store, &sum->pull, tell_failed, &f, NULL);
     if (s->runs_failed)
-        cli_fail(&wandb_pull_face, 0, "metrics of %s %s could not be had, as of %s", grouped(s->runs_failed, a),
+        cli_fail(&wandb_pull_help, 0, "metrics of %s %s could not be had, as of %s", grouped(s->runs_failed, a),
                  s->runs_failed == 1 ? "run" : "runs", sum->first[0] ? sum->first : "one before");
     if (s->unread)
-        cli_fail(&wandb_pull_face, 0, "%s runs have no name or no time of creation, and were left out",
+        cli_fail(&wandb_pull_help, 0, "%s runs have no name or no time of creation, and were left out",
                  grouped(s->unread, a));
     buf_addf(&line, "%s to %s: %s of %s projects, %s runs, %s requests in %s%s\n", date_text(sum->pull.from, from),
              date_text(sum->pull.to, to), grouped(s->projects_done - MIN(s->projects_done, (uint64_t)f.n), a),
@@ -155,11 +155,11 @@ static int close_up(const struct pull_conf *conf, struct wandb_store *store, con
     struct wandb_event done = {.at_ms = f.now_ms, .kind = WANDB_EVENT_DONE, .subject = "", .text = line.p};
     buf_cut(&line, line.len - 1);
     if ((sum->complete && wandb_event_put(store, &done, &err) < 0) || wandb_store_flush(store, &err) < 0)
-        return cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
     buf_addc(&line, '\n');
-    int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_face, &line);
+    int r = conf->quiet ? EXIT_OK : cli_print(&wandb_pull_help, &line);
     if (sum->complete && r == EXIT_OK)
-        r = wandb_overlap_tell(&wandb_pull_face, t, store, sum->pull.from, sum->pull.to);
+        r = wandb_overlap_tell(&wandb_pull_help, t, store, sum->pull.from, sum->pull.to);
     return sum->complete ? r : EXIT_REACH;
 }
 
@@ -175,12 +175,12 @@ static int pull(const struct pull_conf *conf, struct talk *t)
                            .arg = &sh};
     struct pull_sum sum = {0};
     struct err err = {0};
-    int r = talk_days(&wandb_pull_face, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
+    int r = talk_days(&wandb_pull_help, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
 
     if (r >= 0)
         return r;
     if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
-        return cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
     struct event *sigs[] = {evsignal_new(t->base, SIGINT, on_signal, &sh),
                             evsignal_new(t->base, SIGTERM, on_signal, &sh)};
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
@@ -189,8 +189,8 @@ static int pull(const struct pull_conf *conf, struct talk *t)
     if (sh.shown)
         fputs("\r\033[K", stderr);
     if (code == 0 && blacklist_pull(t->w, t->base, t->config, ask.store, &err) < 0)
-        black = cli_fail(&wandb_pull_face, EXIT_REACH, "%s", err.msg);
-    r = code < 0 ? cli_fail(&wandb_pull_face, talk_code(&err), "%s", err.msg)
+        black = cli_fail(&wandb_pull_help, EXIT_REACH, "%s", err.msg);
+    r = code < 0 ? cli_fail(&wandb_pull_help, talk_code(&err), "%s", err.msg)
                  : close_up(conf, ask.store, &sum, t, clock_mono_ms() - sh.begun_ms);
     r = r == EXIT_OK ? black : r;
     for (size_t i = 0; i < ARRAY_LEN(sigs); i++)
@@ -203,12 +203,12 @@ int cmd_wandb_pull(int argc, char **argv)
 {
     struct pull_conf conf = {0};
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_pull_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_pull_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_pull_face, EXIT_USAGE, "unexpected '%s'", argv[argi]);
+        r = cli_fail(&wandb_pull_help, EXIT_USAGE, "unexpected '%s'", argv[argi]);
     if (r < 0)
-        r = talk_open(&wandb_pull_face, &conf.talk, true, &t);
+        r = talk_open(&wandb_pull_help, &conf.talk, true, &t);
     if (r < 0)
         r = pull(&conf, &t);
     talk_close(&t);

@@ -15,7 +15,7 @@ int talk_code(const struct err *err)
     return err->code == -EINVAL ? EXIT_USAGE : EXIT_REACH;
 }
 
-int talk_folder(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *t)
+int talk_folder(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *t)
 {
     struct err err = {0};
     int r = 0;
@@ -25,35 +25,35 @@ int talk_folder(const struct opt_cmd *face, const struct talk_conf *conf, bool m
     else
         r = file_state_dir(NULL, t->dir, sizeof(t->dir));
     if (r < 0)
-        return cli_fail(face, EXIT_USAGE, "there is no folder for wandb.db: name one with --data");
+        return cli_fail(help, EXIT_USAGE, "there is no folder for wandb.db: name one with --data");
     if (make && file_mkdirs(t->dir, 0700, &err) < 0)
-        return cli_fail(face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(help, EXIT_REACH, "%s", err.msg);
     return -1;
 }
 
-static int find_key(const struct opt_cmd *face, const struct talk_conf *conf, const char *base_url, struct talk *t)
+static int find_key(const struct opt_cmd *help, const struct talk_conf *conf, const char *base_url, struct talk *t)
 {
     struct key_ask ask = {.flag = conf->api, .file = conf->key_file, .base_url = base_url};
     struct err warn = {0}, err = {0};
 
     if (key_find(&ask, &t->key, NULL, &warn, &err) < 0)
-        return cli_fail(face, EXIT_REACH, "%s", err.msg);
+        return cli_fail(help, EXIT_REACH, "%s", err.msg);
     if (warn.msg[0])
-        cli_fail(face, 0, "%s", warn.msg);
+        cli_fail(help, 0, "%s", warn.msg);
     return -1;
 }
 
-int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret)
+int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret)
 {
     struct err err = {0};
 
     *ret = (struct talk){0};
     if (wandb_config_load(conf->config, &ret->config, &err) < 0)
-        return cli_fail(face, talk_code(&err), "%s", err.msg);
+        return cli_fail(help, talk_code(&err), "%s", err.msg);
     ret->base_url = conf->base_url ? conf->base_url : ret->config->base_url;
-    int r = talk_folder(face, conf, make, ret);
+    int r = talk_folder(help, conf, make, ret);
     if (r < 0)
-        r = find_key(face, conf, ret->base_url, ret);
+        r = find_key(help, conf, ret->base_url, ret);
     if (r >= 0)
         return r;
     ret->base = event_base_new();
@@ -65,7 +65,7 @@ int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool mak
                              .wait_ms = conf->retry_wait,
                              .rate = ret->config->rate_milli / 1000.0};
     if (!ret->base || wandb_new(&ret->w, ret->base, &how, &err) < 0)
-        return cli_fail(face, talk_code(&err), "%s", err.msg[0] ? err.msg : "there is no event loop");
+        return cli_fail(help, talk_code(&err), "%s", err.msg[0] ? err.msg : "there is no event loop");
     return -1;
 }
 
@@ -81,23 +81,23 @@ void talk_close(struct talk *t)
     *t = (struct talk){0};
 }
 
-static int one_day(const struct opt_cmd *face, const char *flag, const char *text, int32_t *ret)
+static int one_day(const struct opt_cmd *help, const char *flag, const char *text, int32_t *ret)
 {
     *ret = INT32_MIN;
     if (text && !date_parse(str_of(text), ret))
-        return cli_fail(face, EXIT_USAGE, "%s '%.40s': expected a day, as 2026-11-14", flag, text);
+        return cli_fail(help, EXIT_USAGE, "%s '%.40s': expected a day, as 2026-11-14", flag, text);
     return -1;
 }
 
-int talk_days(const struct opt_cmd *face, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
+int talk_days(const struct opt_cmd *help, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
               int32_t *ret_to)
 {
     struct err err = {0};
-    int r = one_day(face, "--start-date", start, ret_from);
+    int r = one_day(help, "--start-date", start, ret_from);
 
     if (r < 0)
-        r = one_day(face, "--end-date", end, ret_to);
+        r = one_day(help, "--end-date", end, ret_to);
     if (r < 0 && wandb_config_days(t->config, zone_date(t->config->zone, clock_wall_ms()), ret_from, ret_to, &err) < 0)
-        r = cli_fail(face, EXIT_USAGE, "%s", err.msg);
+        r = cli_fail(help, EXIT_USAGE, "%s", err.msg);
     return r;
 }

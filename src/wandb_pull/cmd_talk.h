@@ -43,14 +43,14 @@ struct talk {
 };
 
 /* -1 to go on, or an exit code (the error is said). ret: talk_close, in any case. make: DIR is made where it is not. */
-int talk_open(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
+int talk_open(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret);
 void talk_close(struct talk *t);
 
 /* The folder alone, for verbs that only read what is kept. The same. */
-int talk_folder(const struct opt_cmd *face, const struct talk_conf *conf, bool make, struct talk *ret);
+int talk_folder(const struct opt_cmd *help, const struct talk_conf *conf, bool make, struct talk *ret);
 
 /* The days of --start-date and --end-date (NULL: not given) by the old tool's rule. -1, or an exit code. */
-int talk_days(const struct opt_cmd *face, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
+int talk_days(const struct opt_cmd *help, const struct talk *t, const char *start, const char *end, int32_t *ret_from,
               int32_t *ret_to);
 /* What W&B, a file or the store gave as an exit code: EXIT_USAGE for what the user can mend in the config. */
 int talk_code(const struct err *err);

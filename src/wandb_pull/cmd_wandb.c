@@ -10,18 +10,18 @@
 #include "wandb_pull/cmd_wandb.h"
 
 const struct cmd wandb_verbs[] = {
-    {"pull", cmd_wandb_pull, &wandb_pull_face, false, NULL},
-    {"push", cmd_wandb_push, &wandb_push_face, false, NULL},
-    {"check", cmd_wandb_check, &wandb_check_face, false, NULL},
-    {"explain", cmd_wandb_explain, &wandb_explain_face, false, NULL},
-    {"overlap", cmd_wandb_overlap, &wandb_overlap_face, false, NULL},
-    {"import", cmd_wandb_import, &wandb_import_face, false, NULL},
-    {"export", cmd_wandb_export, &wandb_export_face, false, NULL},
+    {"pull", cmd_wandb_pull, &wandb_pull_help, false, NULL},
+    {"push", cmd_wandb_push, &wandb_push_help, false, NULL},
+    {"check", cmd_wandb_check, &wandb_check_help, false, NULL},
+    {"explain", cmd_wandb_explain, &wandb_explain_help, false, NULL},
+    {"overlap", cmd_wandb_overlap, &wandb_overlap_help, false, NULL},
+    {"import", cmd_wandb_import, &wandb_import_help, false, NULL},
+    {"export", cmd_wandb_export, &wandb_export_help, false, NULL},
     {0},
 };
 
 static const struct opt wandb_opts[] = {{0}};
-const struct opt_cmd wandb_face = {
+const struct opt_cmd wandb_help = {
     .name = "muster wandb",
     .summary = "usage of every company from its runs at Weights & Biases",
     .args = "VERB",
@@ -42,8 +42,8 @@ static int unknown(const char *what)
 
     for (const struct cmd *v = wandb_verbs; v->name; v++)
         buf_addf(&verbs, "%s%s", v == wandb_verbs ? "" : v[1].name ? ", " : " or ", v->name);
-    return what ? cli_fail(&wandb_face, EXIT_USAGE, "unknown verb '%s'; expected %s", what, buf_str(&verbs).p)
-                : cli_fail(&wandb_face, EXIT_USAGE, "expected %s", buf_str(&verbs).p);
+    return what ? cli_fail(&wandb_help, EXIT_USAGE, "unknown verb '%s'; expected %s", what, buf_str(&verbs).p)
+                : cli_fail(&wandb_help, EXIT_USAGE, "expected %s", buf_str(&verbs).p);
 }
 
 int cmd_wandb(int argc, char **argv)
@@ -53,6 +53,6 @@ int cmd_wandb(int argc, char **argv)
     for (const struct cmd *v = wandb_verbs; argc > 1 && v->name; v++)
         if (strcmp(argv[1], v->name) == 0)
             return v->run(argc - 1, argv + 1);
-    r = cli_parse(&wandb_face, NULL, argc, argv, &argi);
+    r = cli_parse(&wandb_help, NULL, argc, argv, &argi);
     return r >= 0 ? r : unknown(argi < argc ? argv[argi] : NULL);
 }

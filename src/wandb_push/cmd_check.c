@@ -20,7 +20,7 @@ static const struct opt check_opts[] = {
     OPT(check_conf, no_alert, 0, OPT_BOOL, NULL, NULL, "tell W&B nothing, whatever enable_alert says"),
     {0},
 };
-const struct opt_cmd wandb_check_face = {
+const struct opt_cmd wandb_check_help = {
     .name = "muster wandb check",
     .summary = "are the tables at W&B there and right",
     .args = "",
@@ -53,14 +53,14 @@ static int keep(const struct talk *t, const struct check_sum *c, int64_t now_ms,
 static int report(const struct talk *t, const struct check_ask *ask, const struct check_sum *c)
 {
     struct err err = {0};
-    int r = cli_print(&wandb_check_face, &c->text);
+    int r = cli_print(&wandb_check_help, &c->text);
 
     if (c->alert.code) {
-        cli_fail(&wandb_check_face, EXIT_REACH, "the alert was not sent: %s", c->alert.msg);
+        cli_fail(&wandb_check_help, EXIT_REACH, "the alert was not sent: %s", c->alert.msg);
         r = EXIT_REACH;
     }
     if (c->findings.n && keep(t, c, ask->now_ms, &err) < 0)
-        cli_fail(&wandb_check_face, EXIT_REACH, "what is wrong was not kept: %s", err.msg);
+        cli_fail(&wandb_check_help, EXIT_REACH, "what is wrong was not kept: %s", err.msg);
     return c->findings.n ? EXIT_NO : r;
 }
 
@@ -77,14 +77,14 @@ static int check(const struct check_conf *conf, struct talk *t)
 
     ask.day = zone_date(t->config->zone, ask.now_ms) - 1;
     if (conf->date && !date_parse(str_of(conf->date), &ask.day))
-        return cli_fail(&wandb_check_face, EXIT_USAGE, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
+        return cli_fail(&wandb_check_help, EXIT_USAGE, "--date '%.40s': expected a day, as 2026-11-14", conf->date);
     r = wandb_store_open(&ask.store, t->dir, false, &err);
     if (r == -ENOENT)
         r = 0; /* nothing was pulled here */
     if (r == 0)
         r = wandb_check(&ask, &sum, &err);
     wandb_store_close(ask.store);
-    r = r < 0 ? cli_fail(&wandb_check_face, talk_code(&err), "%s", err.msg) : report(t, &ask, &sum);
+    r = r < 0 ? cli_fail(&wandb_check_help, talk_code(&err), "%s", err.msg) : report(t, &ask, &sum);
     check_fini(&sum);
     return r;
 }
@@ -93,12 +93,12 @@ int cmd_wandb_check(int argc, char **argv)
 {
     struct check_conf conf = {0};
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_check_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_check_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_check_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+        r = cli_fail(&wandb_check_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     if (r < 0)
-        r = talk_open(&wandb_check_face, &conf.talk, true, &t);
+        r = talk_open(&wandb_check_help, &conf.talk, true, &t);
     if (r < 0)
         r = check(&conf, &t);
     talk_close(&t);

@@ -27,7 +27,7 @@ static const struct opt wandb_export_opts[] = {
         "write here instead of standard output, whole or not at all"),
     {0},
 };
-const struct opt_cmd wandb_export_face = {
+const struct opt_cmd wandb_export_help = {
     .name = "muster wandb export",
     .summary = "what is stored of W&B runs, as the dashboard's dataset",
     .args = "",
@@ -101,12 +101,12 @@ int cmd_wandb_export(int argc, char **argv)
     struct export x = {.conf = &conf, .ask = {.from = INT32_MIN, .to = INT32_MAX}};
     struct talk t = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&wandb_export_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_export_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_export_face, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
+        r = cli_fail(&wandb_export_help, EXIT_USAGE, "unexpected argument '%s'", argv[argi]);
     if (r < 0)
-        r = talk_folder(&wandb_export_face, &(struct talk_conf){.data = conf.data}, false, &t);
+        r = talk_folder(&wandb_export_help, &(struct talk_conf){.data = conf.data}, false, &t);
     if (r < 0) {
         x.ask.set = (enum dataset_set)conf.columns;
         r = day_of(conf.from, "--from", &x.ask.from, &err);
@@ -117,7 +117,7 @@ int cmd_wandb_export(int argc, char **argv)
         if (r == 0)
             r = export(&x, t.dir, &err);
         if (r < 0)
-            r = r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_face, talk_code(&err), "%s", err.msg);
+            r = r == -EPIPE ? EXIT_OK : cli_fail(&wandb_export_help, talk_code(&err), "%s", err.msg);
     }
     opt_fini(wandb_export_opts, &conf);
     return r;

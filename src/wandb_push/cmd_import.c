@@ -28,7 +28,7 @@ static const struct opt wandb_import_opts[] = {
     OPT(wandb_import_conf, quiet, 'q', OPT_BOOL, NULL, NULL, "no progress"),
     {0},
 };
-const struct opt_cmd wandb_import_face = {
+const struct opt_cmd wandb_import_help = {
     .name = "muster wandb import",
     .summary = "take datasets of the W&B dashboard in",
     .args = "FILE...",
@@ -70,7 +70,7 @@ static void take_bad(void *arg, uint64_t line, const char *why)
     if (++x->shown > BAD_SHOWN)
         return;
     progress_end(&x->progress);
-    fprintf(stderr, "%s: %s:%" PRIu64 ": %s\n", wandb_import_face.name, x->file, line, why);
+    fprintf(stderr, "%s: %s:%" PRIu64 ": %s\n", wandb_import_help.name, x->file, line, why);
 }
 
 static int take_file(struct import *x, const char *path, const struct zone *zone, struct err *err)
@@ -102,7 +102,7 @@ static int take_file(struct import *x, const char *path, const struct zone *zone
         r = -EBADMSG;
     }
     if (x->shown > BAD_SHOWN)
-        fprintf(stderr, "%s: %s: and %" PRIu64 " more\n", wandb_import_face.name, x->file, x->shown - BAD_SHOWN);
+        fprintf(stderr, "%s: %s: and %" PRIu64 " more\n", wandb_import_help.name, x->file, x->shown - BAD_SHOWN);
     dataset_free(d);
     return r;
 }
@@ -120,7 +120,7 @@ static int take_blacklist(struct import *x, const char *path, struct err *err)
     if (r == 0)
         r = wandb_barred_set(x->store, b.v, b.n, err);
     if (r == 0)
-        fprintf(stderr, "%s: %zu %s of '%s' %s nowhere from now on\n", wandb_import_face.name, b.n,
+        fprintf(stderr, "%s: %zu %s of '%s' %s nowhere from now on\n", wandb_import_help.name, b.n,
                 b.n == 1 ? "run" : "runs", path, b.n == 1 ? "counts" : "count");
     blacklist_fini(&b);
     return r;
@@ -156,13 +156,13 @@ int cmd_wandb_import(int argc, char **argv)
     struct import x = {0};
     struct err err = {0};
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_import_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_import_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argi == argc && !conf.blacklist)
-        r = cli_fail(&wandb_import_face, EXIT_USAGE,
+        r = cli_fail(&wandb_import_help, EXIT_USAGE,
                      "expected FILE, a dataset of the W&B dashboard; - is standard input");
     if (r < 0)
-        r = talk_folder(&wandb_import_face, &(struct talk_conf){.data = conf.data}, true, &t);
+        r = talk_folder(&wandb_import_help, &(struct talk_conf){.data = conf.data}, true, &t);
     if (r < 0) {
         r = wandb_store_open(&x.store, t.dir, true, &err);
         if (r == 0)
@@ -175,10 +175,10 @@ int cmd_wandb_import(int argc, char **argv)
             fprintf(stderr,
                     "%s: %" PRIu64 " rows: %" PRIu64 " new, %" PRIu64 " newer than those stored, %" PRIu64
                     " the same, %" PRIu64 " older and left out, %" PRIu64 " bad\n",
-                    wandb_import_face.name, all, x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER], x.put[WANDB_ROW_SAME],
+                    wandb_import_help.name, all, x.put[WANDB_ROW_NEW], x.put[WANDB_ROW_NEWER], x.put[WANDB_ROW_SAME],
                     x.put[WANDB_ROW_OLDER], x.bad);
         if (r < 0)
-            r = cli_fail(&wandb_import_face,
+            r = cli_fail(&wandb_import_help,
                          r == -EINVAL    ? EXIT_USAGE
                          : r == -EBADMSG ? EXIT_NO
                                          : EXIT_REACH,

@@ -29,7 +29,7 @@ static const struct opt overlap_opts[] = {
     OPT(overlap_conf, csv, 0, OPT_BOOL, NULL, NULL, "as CSV"),
     {0},
 };
-const struct opt_cmd wandb_overlap_face = {
+const struct opt_cmd wandb_overlap_help = {
     .name = "muster wandb overlap",
     .summary = "runs of a company that were on one host at the same time",
     .args = "",
@@ -96,7 +96,7 @@ static int show(const struct overlap_conf *conf, const struct wandb_config *conf
     else
         buf_addf(&out, "No overlaps found %s %s%s%s\n", from == to ? "on" : "from", date_text(from, first),
                  from == to ? "" : " to ", from == to ? "" : date_text(to, last));
-    int r = cli_print(&wandb_overlap_face, &out);
+    int r = cli_print(&wandb_overlap_help, &out);
     rows_fini(&rows);
     return r != EXIT_OK ? r : o->n ? EXIT_NO : EXIT_OK;
 }
@@ -107,18 +107,18 @@ static int overlap(const struct overlap_conf *conf, struct talk *t)
     struct overlaps found = {0};
     struct err err = {0};
     int32_t from, to;
-    int r = talk_days(&wandb_overlap_face, t, conf->start_date, conf->end_date, &from, &to);
+    int r = talk_days(&wandb_overlap_help, t, conf->start_date, conf->end_date, &from, &to);
 
     if (r >= 0)
         return r;
     if (conf->company && !people_company(t->config->census, conf->company))
-        return cli_fail(&wandb_overlap_face, EXIT_USAGE, "no company is called '%s'", conf->company);
+        return cli_fail(&wandb_overlap_help, EXIT_USAGE, "no company is called '%s'", conf->company);
     r = wandb_store_open(&store, t->dir, false, &err);
     if (r == -ENOENT)
         err_set(&err, r, "there are no W&B runs in '%s': pull or import some, or say where with --data", t->dir);
     if (r == 0)
         r = overlaps_find(store, t->config, conf->company, from, to, &found, &err);
-    r = r < 0 ? cli_fail(&wandb_overlap_face, talk_code(&err), "%s", err.msg) : show(conf, t->config, &found, from, to);
+    r = r < 0 ? cli_fail(&wandb_overlap_help, talk_code(&err), "%s", err.msg) : show(conf, t->config, &found, from, to);
     overlaps_fini(&found);
     wandb_store_close(store);
     return r;
@@ -129,16 +129,16 @@ int cmd_wandb_overlap(int argc, char **argv)
     struct overlap_conf conf = {0};
     struct talk t = {0};
     struct err err = {0};
-    int argi, r = cli_parse(&wandb_overlap_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_overlap_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_overlap_face, EXIT_USAGE, "unexpected '%s'", argv[argi]);
+        r = cli_fail(&wandb_overlap_help, EXIT_USAGE, "unexpected '%s'", argv[argi]);
     else if (r < 0 && conf.json && conf.csv)
-        r = cli_fail(&wandb_overlap_face, EXIT_USAGE, "--json and --csv exclude each other");
+        r = cli_fail(&wandb_overlap_help, EXIT_USAGE, "--json and --csv exclude each other");
     if (r < 0)
-        r = talk_folder(&wandb_overlap_face, &(struct talk_conf){.data = conf.data}, false, &t);
+        r = talk_folder(&wandb_overlap_help, &(struct talk_conf){.data = conf.data}, false, &t);
     if (r < 0 && wandb_config_load(conf.config, &t.config, &err) < 0)
-        r = cli_fail(&wandb_overlap_face, talk_code(&err), "%s", err.msg);
+        r = cli_fail(&wandb_overlap_help, talk_code(&err), "%s", err.msg);
     if (r < 0)
         r = overlap(&conf, &t);
     talk_close(&t);
@@ -164,7 +164,7 @@ static int alert(struct talk *t, const struct overlaps *o, int32_t day, int64_t 
     return wandb_alert_send(t->w, t->base, t->config, &a, err);
 }
 
-int wandb_overlap_tell(const struct opt_cmd *face, struct talk *t, struct wandb_store *store, int32_t from, int32_t to)
+int wandb_overlap_tell(const struct opt_cmd *help, struct talk *t, struct wandb_store *store, int32_t from, int32_t to)
 {
     struct overlaps found = {0};
     struct err err = {0};
@@ -181,16 +181,16 @@ int wandb_overlap_tell(const struct opt_cmd *face, struct talk *t, struct wandb_
                                 .subject = company,
                                 .text = buf_str(&text).p};
         r = wandb_event_put(store, &e, &err);
-        cli_fail(face, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
+        cli_fail(help, 0, "%.*s: muster wandb overlap --start-date %s --end-date %s lists them",
                  (int)strcspn(e.text, "\n"), e.text, date_text(from, first), date_text(to, last));
     }
     if (r == 0)
         r = wandb_store_flush(store, &err);
     if (r < 0)
-        code = cli_fail(face, EXIT_REACH, "%s", err.msg);
+        code = cli_fail(help, EXIT_REACH, "%s", err.msg);
     else if (found.n && t->config->enable_alert && t->config->dashboard.entity && t->config->dashboard.project &&
              alert(t, &found, to, now_ms, &err) < 0)
-        code = cli_fail(face, EXIT_REACH, "the alert was not sent: %s", err.msg);
+        code = cli_fail(help, EXIT_REACH, "the alert was not sent: %s", err.msg);
     overlaps_fini(&found);
     return code;
 }

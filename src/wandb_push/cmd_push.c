@@ -27,7 +27,7 @@ static const struct opt push_opts[] = {
         "make new runs, also where these very tables are there already (as when a run was deleted at W&B)"),
     {0},
 };
-const struct opt_cmd wandb_push_face = {
+const struct opt_cmd wandb_push_help = {
     .name = "muster wandb push",
     .summary = "put the tables and the dataset to W&B, where dashboards expect them",
     .args = "",
@@ -59,7 +59,7 @@ static void warn(struct wandb_store *s, int32_t to)
     char day[16];
 
     if (wandb_pull_last(s, &last, &err) != 1 || last.to < to)
-        cli_fail(&wandb_push_face, 0, "no pull that reaches %s has come to its end here: what is stored is pushed",
+        cli_fail(&wandb_push_help, 0, "no pull that reaches %s has come to its end here: what is stored is pushed",
                  date_text(to, day));
 }
 
@@ -74,15 +74,15 @@ static int push(const struct push_conf *conf, struct talk *t)
                            .no_dataset = conf->tables_only};
     struct push_sum sum = {0};
     struct err err = {0};
-    int r = talk_days(&wandb_push_face, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
+    int r = talk_days(&wandb_push_help, t, conf->start_date, conf->end_date, &ask.from, &ask.to);
 
     if (r >= 0)
         return r;
     if (wandb_store_open(&ask.store, t->dir, true, &err) < 0)
-        return cli_fail(&wandb_push_face, talk_code(&err), "%s", err.msg);
+        return cli_fail(&wandb_push_help, talk_code(&err), "%s", err.msg);
     warn(ask.store, ask.to);
     if (wandb_push(&ask, &sum, &err) < 0)
-        r = cli_fail(&wandb_push_face, talk_code(&err), "%s", err.msg);
+        r = cli_fail(&wandb_push_help, talk_code(&err), "%s", err.msg);
     else {
         say(conf, &sum, ask.to);
         r = EXIT_OK;
@@ -95,12 +95,12 @@ int cmd_wandb_push(int argc, char **argv)
 {
     struct push_conf conf = {0};
     struct talk t = {0};
-    int argi, r = cli_parse(&wandb_push_face, &conf, argc, argv, &argi);
+    int argi, r = cli_parse(&wandb_push_help, &conf, argc, argv, &argi);
 
     if (r < 0 && argi < argc)
-        r = cli_fail(&wandb_push_face, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
+        r = cli_fail(&wandb_push_help, EXIT_USAGE, "'%s' is not expected here; see --help", argv[argi]);
     if (r < 0)
-        r = talk_open(&wandb_push_face, &conf.talk, true, &t);
+        r = talk_open(&wandb_push_help, &conf.talk, true, &t);
     if (r < 0)
         r = push(&conf, &t);
     talk_close(&t);

@@ -1,8 +1,8 @@
 /*
- * keeper.c: starts, watches, kills and restarts the collector process, by events on the loop. What the process says
- * goes to the callers' functions.
+ * collector_keeper.c: starts, watches, kills and restarts the collector process, by events on the loop. What the
+ * process says goes to the callers' functions.
  */
-#include "agent/keeper.h"
+#include "agent/collector_keeper.h"
 
 #include <errno.h>
 #include <signal.h>

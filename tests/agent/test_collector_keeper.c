@@ -11,7 +11,7 @@ static pid_t fake_waitpid(pid_t pid, int *status, int flags);
 static int fake_kill(pid_t pid, int sig);
 #define waitpid fake_waitpid
 #define kill    fake_kill
-#include "../../src/agent/keeper.c"
+#include "../../src/agent/collector_keeper.c"
 #undef waitpid
 #undef kill
 

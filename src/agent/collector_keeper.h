@@ -1,5 +1,5 @@
 /*
- * keeper.h: keeps one collector process running, whatever the driver does to it.
+ * collector_keeper.h: keeps one collector process running, whatever the driver does to it.
  *
  * K1 The loop never waits for the child. K2 A child that says nothing for collect_timeout (beyond the second it may be
  * silent anyway) is hung: the state says so and since when, the child is killed and replaced; one that has just started
@@ -8,8 +8,8 @@
  * ends. K4 A child that ended is started again at once the first time, then with growing pauses; exit status
  * CHILD_EXIT_STALE asks for a new one.
  */
-#ifndef AGENT_KEEPER_H
-#define AGENT_KEEPER_H
+#ifndef AGENT_COLLECTOR_KEEPER_H
+#define AGENT_COLLECTOR_KEEPER_H
 
 #include <event2/event.h>
 
