@@ -2,6 +2,7 @@
  * admit.c: finds out who sent a request: from a token in a header, a cookie made from one, or a person named by a
  * trusted proxy.
  */
+#include "http/address.h"
 #include "hub/handlers.h"
 
 #include "access/sessions.h"

@@ -47,9 +47,5 @@ struct str cookie_value(struct str header, const char *name);
 bool host_allowed(struct str host_header, const char *const *names, size_t n);
 /* Origin of a write must be the host asked; absent is allowed only for clients that are no browser (no Cookie). */
 bool origin_allowed(struct str origin, struct str host_header, bool has_cookie);
-/* Address in a list of CIDR blocks or addresses, for proxy mode. */
-bool address_in(const char *address, const char *const *blocks, size_t n);
-bool address_block_ok(const char *block); /* "10.0.0.0/8", "::1", for checking a configuration */
-bool address_is_loopback(const char *address);
 
 #endif

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "access/auth.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "http/address.h"
 
 #define URLS_MAX (64u << 10)
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "http/address.h"
 #include "http/conn_limit.h"
 #include "http/ports.h"
 

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "access/auth.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "book/may.h"
+#include "http/address.h"
 
 static const char *const colour_words[] = {"muster", "gpu-monitor", NULL};
 static const char *const read_words[] = {"open", "token", NULL};

@@ -1,6 +1,7 @@
 /* routes.c: what the hub answers: the tables of all features, and the way from a request to its line. */
 #include <pthread.h>
 
+#include "http/address.h"
 #include "hub/feature.h"
 #include "hub/handlers.h"
 

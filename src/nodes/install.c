@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rand.h"
+#include "http/address.h"
 #include "hub/handlers.h"
 #include "now/view.h"
 

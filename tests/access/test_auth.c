@@ -1,4 +1,5 @@
 /* Tokens, sessions, Host, Origin and addresses: who gets in, and who only looks as if. */
+#include "http/address.h"
 #include "test.h"
 
 #include "access/auth.h"

@@ -1,4 +1,5 @@
 /* Routes of a whole hub: who may call what, whose Host and Origin count, what errors look like. */
+#include "http/address.h"
 #include "test.h"
 
 #include <errno.h>
