@@ -19,16 +19,17 @@ static bool unauthorised(struct reply *rp, const char *why)
 /* token_split, but for the hash of a text that was the connection's last time, too. */
 static bool split_again(struct request *rq, struct str text, struct token_memo *m)
 {
-    if (rq->memo && text.len && str_eq(text, rq->memo->text)) {
-        *m = *rq->memo;
+    struct token_memo *last = rq->memo;
+    if (last && text.len && str_eq(text, last->text)) {
+        *m = *last;
         return true;
     }
     if (!token_split(text, m->id, m->hash) || text.len >= sizeof(m->text))
         return false;
     memcpy(m->text, text.p, text.len);
     m->text[text.len] = 0;
-    if (rq->memo)
-        *rq->memo = *m;
+    if (last)
+        *last = *m;
     return true;
 }
 
@@ -48,8 +49,8 @@ static bool by_token(struct api *a, struct request *rq, struct str text, struct 
     if (r == 0 || !token_match(&t, m.hash))
         return unauthorised(rp,
                             "this token is not known here, or was revoked: `muster token list` on the hub shows them");
-    rq->token = t;
-    rq->role = t.role;
+    rq->who->token = t;
+    rq->who->role = t.role;
     return true;
 }
 
@@ -58,26 +59,26 @@ static void by_cookie(struct api *a, struct request *rq, struct str cookie)
     struct token t;
     if (sessions_find(a->hub->sessions, cookie, rq->now_ms, &t) != 1)
         return; /* an old cookie is nobody's, not an error: the browser sends it until it logs in again */
-    rq->token = t;
-    rq->role = t.role;
-    rq->by_cookie = true;
+    rq->who->token = t;
+    rq->who->role = t.role;
+    rq->who->by_cookie = true;
 }
 
 static void by_proxy(struct api *a, struct request *rq, struct str user)
 {
-    if (!name_ok(user, sizeof(rq->token.person) - 1))
+    if (!name_ok(user, sizeof(rq->who->token.person) - 1))
         return;
-    memcpy(rq->token.person, user.p, user.len);
-    rq->role = rq->token.role = ROLE_MEMBER;
+    memcpy(rq->who->token.person, user.p, user.len);
+    rq->who->role = rq->who->token.role = ROLE_MEMBER;
     for (size_t i = 0; i < a->n_admins; i++)
         if (str_eq(user, a->admins[i]))
-            rq->role = rq->token.role = ROLE_ADMIN;
+            rq->who->role = rq->who->token.role = ROLE_ADMIN;
 }
 
 bool who_asks(struct api *a, struct request *rq, struct reply *rp)
 {
-    rq->role = ROLE_NONE;
-    rq->token = (struct token){0};
+    rq->who->role = ROLE_NONE;
+    rq->who->token = (struct token){0};
     struct str auth = rq->header(rq, "Authorization"), scheme = auth;
     if (auth.len) {
         if (!str_word(&auth, &scheme) || !str_eq_nocase(scheme, "Bearer"))
@@ -87,7 +88,7 @@ bool who_asks(struct api *a, struct request *rq, struct reply *rp)
     struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
     if (cookie.len)
         by_cookie(a, rq, cookie);
-    if (rq->role == ROLE_NONE && a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies))
+    if (rq->who->role == ROLE_NONE && a->proxy_header && address_in(rq->peer, a->proxies, a->n_proxies))
         by_proxy(a, rq, rq->header(rq, a->proxy_header));
     return true;
 }
@@ -98,11 +99,11 @@ enum reply_how get_whoami(struct api *a, struct request *rq, struct reply *rp)
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
-    json_cstr(&j, "role", role_words[rq->role]);
-    if (rq->token.person[0])
-        json_cstr(&j, "person", rq->token.person);
-    if (rq->token.node[0])
-        json_cstr(&j, "node", rq->token.node);
+    json_cstr(&j, "role", role_words[rq->who->role]);
+    if (rq->who->token.person[0])
+        json_cstr(&j, "person", rq->who->token.person);
+    if (rq->who->token.node[0])
+        json_cstr(&j, "node", rq->who->token.node);
     json_cstr(&j, "read", a->read_open ? "open" : "token");
     json_int(&j, "at", rq->now_ms);
     json_end_obj(&j);

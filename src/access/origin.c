@@ -1,7 +1,4 @@
-/*
- * origin.c: decides whether a request was meant for this hub: by its Host and its Origin.
- * No names are resolved.
- */
+/* origin.c: decides whether a request was meant for this hub: by its Host and its Origin. No names are resolved. */
 #include "access/auth.h"
 #include "http/address.h"
 

@@ -109,7 +109,7 @@ static enum reply_how end_sessions(struct api *a, struct request *rq, struct rep
     struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
     struct leaving *l = mem_zero(1, sizeof(*l));
     l->rp = *rp;
-    if (sessions_end(a->hub->sessions, cookie, &rq->token, all, answer_logout, l) == 0) {
+    if (sessions_end(a->hub->sessions, cookie, &rq->who->token, all, answer_logout, l) == 0) {
         free(l);
         return REPLY_NOW;
     }
@@ -127,7 +127,7 @@ static enum reply_how post_logout(struct api *a, struct request *rq, struct repl
     json_decref(o);
     if (bad)
         return reply_problem(rp, 400, "the body is empty, or {\"all\": true} to end every session of yours");
-    if (every && rq->role == ROLE_NONE)
+    if (every && rq->who->role == ROLE_NONE)
         return reply_problem(rp, 401, "you are not logged in: the hub does not know whose sessions to end");
     session_cookie(rq, "", 0, rp);
     rp->status = 204;
@@ -138,9 +138,9 @@ static enum reply_how post_logout(struct api *a, struct request *rq, struct repl
 static enum reply_how post_once(struct api *a, struct request *rq, struct reply *rp)
 {
     char text[SECRET_MAX];
-    if (rq->by_cookie || !rq->token.id[0])
+    if (rq->who->by_cookie || !rq->who->token.id[0])
         return reply_problem(rp, 403, "a link is made with a token itself: send it as 'Authorization: Bearer TOKEN'");
-    once_make(a->hub->sessions, &rq->token, rq->now_ms, text);
+    once_make(a->hub->sessions, &rq->who->token, rq->now_ms, text);
     rp->status = 201;
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     rp->body = BUF_INIT(1024);

@@ -114,9 +114,10 @@ static enum reply_how get_silences(struct api *a, struct request *rq, struct rep
 /* Who asks, as alerts name people: a token may be a login's. */
 static const char *person_of(const struct request *rq)
 {
-    const char *person = rq->token.person[0] ? people_person(rq->census, NULL, rq->token.person, -1) : "";
+    const char *person =
+        rq->who->token.person[0] ? people_person(rq->who->census, NULL, rq->who->token.person, -1) : "";
 
-    return person && person[0] ? person : rq->token.person;
+    return person && person[0] ? person : rq->who->token.person;
 }
 
 /* A rule that this pattern takes in, if all it takes in are critical. */
@@ -222,8 +223,8 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     if (now.n_silences >= SILENCES_MAX)
         return reply_problem(rp, 503, "there are %d silences already", SILENCES_MAX);
     char by[80];
-    snprintf(by, sizeof(by), "%s%s", rq->token.person[0] ? "" : "token ",
-             rq->token.person[0] ? rq->token.person : rq->token.id);
+    snprintf(by, sizeof(by), "%s%s", rq->who->token.person[0] ? "" : "token ",
+             rq->who->token.person[0] ? rq->who->token.person : rq->who->token.id);
     struct silence s = {.created_ms = rq->now_ms,
                         .until_ms = until_ms,
                         .rule = texts[0],
@@ -231,8 +232,8 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
                         .person = texts[2],
                         .by = by,
                         .reason = texts[3],
-                        .owner = rq->role == ROLE_ADMIN ? "" : person_of(rq)};
-    if (rq->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
+                        .owner = rq->who->role == ROLE_ADMIN ? "" : person_of(rq)};
+    if (rq->who->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
         return REPLY_NOW;
     return alerts_desk_silence(a->hub, rq, &s);
 }
@@ -257,9 +258,9 @@ static enum reply_how delete_silence(struct api *a, struct request *rq, struct r
     alerts_desk_now(a->hub, &now);
     for (size_t i = 0; i < now.n_silences; i++) {
         const struct silence *s = now.silences[i];
-        bool own = rq->token.person[0] &&
-                   (strcmp(s->by, rq->token.person) == 0 || (s->owner[0] && strcmp(s->owner, person_of(rq)) == 0));
-        if (s->id == id && rq->role != ROLE_ADMIN && !own)
+        bool own = rq->who->token.person[0] &&
+                   (strcmp(s->by, rq->who->token.person) == 0 || (s->owner[0] && strcmp(s->owner, person_of(rq)) == 0));
+        if (s->id == id && rq->who->role != ROLE_ADMIN && !own)
             return reply_problem(rp, 403, "silence %" PRId64 " is by %s: they or an admin end it", id, s->by);
     }
     return alerts_desk_unsilence(a->hub, rq, rp, id);

@@ -230,7 +230,7 @@ enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp,
                             const char *by)
 {
     struct booking to = *x;
-    const char *me = rq->token.person[0] ? rq->token.person : by;
+    const char *me = rq->who->token.person[0] ? rq->who->token.person : by;
     int r = book_conflicts(h->book, x, NULL, 0) && booking_end_ms(x) > x->from_ms ? -EEXIST : 0;
     if (r == 0) {
         struct late *late = httpd_late(rq);

@@ -24,8 +24,10 @@
 
 struct booker booker_of(const struct request *rq)
 {
-    return (
-        struct booker){.role = rq->role, .token = rq->token.id[0] != 0, .person = rq->token.person, .id = rq->token.id};
+    return (struct booker){.role = rq->who->role,
+                           .token = rq->who->token.id[0] != 0,
+                           .person = rq->who->token.person,
+                           .id = rq->who->token.id};
 }
 
 /* As whom they look: their token's or the proxy's person; where names are typed, the one they typed. */
@@ -33,8 +35,8 @@ static void me_of(const struct api *a, const struct request *rq, char ret[BOOKIN
 {
     struct str typed = str_trim(request_query(rq, "me"));
     ret[0] = 0;
-    if (rq->token.person[0])
-        mem_copy_str(ret, BOOKING_PERSON_MAX, rq->token.person);
+    if (rq->who->token.person[0])
+        mem_copy_str(ret, BOOKING_PERSON_MAX, rq->who->token.person);
     else if (a->book_auth == BOOK_OPEN && booking_person_ok(typed))
         snprintf(ret, BOOKING_PERSON_MAX, "%.*s", STR_ARG(typed));
 }

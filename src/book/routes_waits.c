@@ -380,7 +380,7 @@ enum reply_how get_free(struct api *a, struct request *rq, struct reply *rp)
 
     if (!read_query(rq, &q, rp))
         return REPLY_NOW;
-    struct pick_wish p = gpu_request_pick(&q.wish, rq->token.person, 0, rq->now_ms);
+    struct pick_wish p = gpu_request_pick(&q.wish, rq->who->token.person, 0, rq->now_ms);
     queue_kept(a->book, nodes, n, rq->now_ms, &kept);
     p.kept = &kept;
     int r = pick_among(nodes, n, a->book, &p, &got, &err);

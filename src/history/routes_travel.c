@@ -92,8 +92,8 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     struct view_ask ask = {.node = name,
                            .all = true,
                            .demo = a->demo,
-                           .show_cmd = a->show_cmd || rq->role == ROLE_ADMIN,
-                           .reader = rq->role == ROLE_MEMBER ? rq->token.person : ""};
+                           .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
+                           .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
     struct filter *filter = NULL;
     struct err err = {0};
     int64_t at_ms;

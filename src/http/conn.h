@@ -24,7 +24,8 @@ enum conn_state {
     CONN_LINGER, /* answered and ended; forgetting what still comes */
 };
 
-/* One request being read or answered. Its own allocation: most connections are idle most of the time. */
+/* One request being read or answered; behind it are ops.who_size bytes. Its own allocation: most connections are idle
+ * most of the time. */
 struct exchange {
     struct request rq;
     struct head head;
@@ -34,6 +35,7 @@ struct exchange {
     char *text; /* the head, and behind it what is decoded of it */
 };
 
+/* Behind it are ops.memo_size bytes. */
 struct conn {
     struct conn *prev, *next;     /* in the order of what moved on last */
     struct conn *before, *behind; /* in the queue of those with more to do; NULL: not there */
@@ -50,7 +52,6 @@ struct conn {
     struct exchange *x;
     struct late *late;
     struct stream_conn *stream;
-    struct token_memo memo;
     char peer[64];
 };
 

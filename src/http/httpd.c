@@ -9,8 +9,10 @@
 #include <event2/event.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "http/address.h"
 #include "http/conn_limit.h"
 #include "http/ports.h"
@@ -69,11 +71,11 @@ static void queue_join(struct conn *c)
 
 static struct exchange *exchange_new(struct httpd *h)
 {
-    struct exchange *x = h->spare ? h->spare : mem_alloc(sizeof(*x));
+    struct exchange *x = h->spare ? h->spare : mem_alloc(sizeof(*x) + h->ops.who_size);
     h->spare = NULL;
     memset(x, 0, offsetof(struct exchange, head));
     x->head.n = 0;
-    memset(&x->counted, 0, sizeof(*x) - offsetof(struct exchange, counted));
+    memset(&x->counted, 0, sizeof(*x) + h->ops.who_size - offsetof(struct exchange, counted));
     return x;
 }
 
@@ -313,7 +315,8 @@ static int conn_admit(struct conn *c, struct exchange *x, size_t n)
     c->close_after = !x->head.keep_alive;
     x->rq.method = (enum method)method;
     x->rq.conn = c;
-    x->rq.memo = &c->memo;
+    x->rq.who = (struct asker *)(x + 1);
+    x->rq.memo = c + 1;
     x->rq.header = exchange_header;
     x->rq.header_count = exchange_header_count;
     x->rq.tls = c->tls;
@@ -606,7 +609,7 @@ void httpd_accept(struct httpd *h, int fd, const char *peer)
         close(fd);
         return;
     }
-    struct conn *c = mem_zero(1, sizeof(*c));
+    struct conn *c = mem_zero(1, sizeof(*c) + h->ops.memo_size);
     c->h = h;
     c->prev = c->next = c;
     mem_copy_str(c->peer, sizeof(c->peer), peer);

@@ -14,7 +14,8 @@
 #ifndef HTTP_HTTPD_H
 #define HTTP_HTTPD_H
 
-#include "hub/api.h"
+#include "http/reply.h"
+#include "http/request.h"
 
 struct event_base;
 struct ports;
@@ -29,6 +30,7 @@ struct httpd_conf {
 
 struct httpd_ops {
     void *arg;
+    size_t who_size, memo_size;                                                /* of request.who and request.memo */
     bool (*admit)(void *arg, struct request *rq, struct reply *rp);            /* false: rp is the answer */
     size_t (*max_body)(void *arg, const struct request *rq);                   /* of an admitted request */
     enum reply_how (*handle)(void *arg, struct request *rq, struct reply *rp); /* rq and its body end with the call */

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <event2/buffer.h>
 
+#include "base/mem.h"
 #include "http/conn.h"
 
 /* ---- late replies ---- */

@@ -1,10 +1,10 @@
 /* reply.c: fills in replies: the words of each status, and the one form errors have. */
-#include <errno.h>
-#include <stdarg.h>
+#include "http/reply.h"
 
-#include "base/clock.h"
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/json.h"
-#include "hub/handlers.h"
 
 const char *status_words(int status)
 {
@@ -100,39 +100,4 @@ enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...)
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
     return REPLY_NOW;
-}
-
-void reply_failed(struct reply *rp, int code, const struct err *err)
-{
-    switch (code) {
-    case -EINVAL:
-        reply_problem(rp, 400, "%s", err->msg);
-        break;
-    case -ENOENT:
-        reply_problem(rp, 404, "%s", err->msg);
-        break;
-    case -E2BIG:
-        reply_problem(rp, 413, "%s", err->msg);
-        break;
-    case -ECANCELED:
-        reply_problem(rp, 503, "this took too long and was given up: ask for less at once");
-        break;
-    default:
-        reply_problem(rp, 503, "history cannot be read: %s", err->msg[0] ? err->msg : strerror(-code));
-    }
-}
-
-bool reply_kept(const struct api *a, const struct request *rq, struct str key, uint64_t version, struct reply *rp)
-{
-    rp->blob = cache_get(a->cache, key, version, rq->now_ms);
-    return rp->blob != NULL;
-}
-
-void reply_keep(const struct api *a, const struct request *rq, struct str key, uint64_t version, int64_t begin_us,
-                struct reply *rp)
-{
-    if (rp->status || rp->body.err || !rp->body.len)
-        return;
-    rp->blob = blob_new(&rp->body);
-    cache_put(a->cache, key, version, rq->now_ms, clock_thread_us() - begin_us, rp->blob);
 }

@@ -1,6 +1,7 @@
 /* reply_head.c: writes the status line and headers of a reply. */
 #include "http/reply_head.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"

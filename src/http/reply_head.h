@@ -5,7 +5,7 @@
 #ifndef HTTP_REPLY_HEAD_H
 #define HTTP_REPLY_HEAD_H
 
-#include "hub/api.h"
+#include "http/reply.h"
 
 struct reply_date {
     int64_t s; /* what text says */

@@ -2,9 +2,11 @@
  * request.c: takes the target of a request (path and parameters) apart. Pure: text in, views out; what cannot be
  * decoded is refused.
  */
+#include "http/request.h"
+
 #include <errno.h>
 
-#include "hub/api.h"
+#include "base/mem.h"
 
 static int hex_digit(char c)
 {

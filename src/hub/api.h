@@ -11,10 +11,9 @@
 #define HUB_API_H
 
 #include "access/auth.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "book/may.h"
-#include "http/cache.h"
+#include "http/reply.h"
+#include "http/request.h"
 #include "model/fact.h"
 #include "model/now.h"
 
@@ -25,84 +24,23 @@ struct hub;
 struct live;
 struct past_source;
 struct book;
-struct route;
 struct zone;
 
-enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
-
-struct param {
-    struct str name, value; /* decoded */
-};
-
-#define QUERY_MAX 32
-
-/* The token a connection sent last and its hash: agents send the same every second. */
+/* The token a connection sent last and its hash: agents send the same every second. A request's memo. */
 struct token_memo {
     char text[64], id[20];
     uint8_t hash[32];
 };
 
-struct reply;
-
-struct request {
-    enum method method;
-    struct str path; /* decoded, without the query */
-    size_t n_query;
-    struct param query[QUERY_MAX];
-    struct str body;
-    struct str tail; /* what the route's "{x}" matched */
-    char peer[64];   /* address, after proxy rules */
-    bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
-    bool tls;
-    bool may_read; /* of the hub's own: whoever is behind it may read */
-    struct str (*header)(const struct request *rq, const char *name);   /* empty: absent */
-    size_t (*header_count)(const struct request *rq, const char *name); /* NULL: each at most once */
-    void *conn; /* the server's handle: pass it back for late replies and streams */
-    /* instead of conn: a request of the hub's own; late replies go here. Empties what it is given. */
-    void (*take)(void *arg, struct reply *rp);
-    void *take_arg;
-    struct token_memo *memo;     /* this connection's; NULL: none is kept */
-    int64_t now_ms;              /* when its head arrived */
-    const struct people *census; /* to know whom `mine` speaks of; the api's, set by api_admit */
-    /* settled by api_admit */
-    const struct route *route;
+/* Who asks: settled by api_admit. */
+struct asker {
     enum role role;
     struct token token; /* id empty: nobody, or a person the proxy names */
     bool by_cookie;
-    bool back; /* a form: when its write is durable the browser is sent back to the page */
+    bool may_read;               /* a request of the hub's own: whoever is behind it may read */
+    const struct people *census; /* to know whom `mine` speaks of; the api's */
 };
-/*
- * Method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the target.
- * 0 or -EINVAL with a sentence: bad escapes, control characters, more than QUERY_MAX parameters.
- */
-int request_target(struct request *rq, struct str target, char *scratch, struct err *err);
-/* A form's body (application/x-www-form-urlencoded): at most QUERY_MAX fields; scratch as long as the body. Control
- * characters are blanks. */
-int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err);
-int method_of(struct str word);                                       /* enum method, or -1 */
-struct str request_query(const struct request *rq, const char *name); /* empty: absent */
-bool request_flag(const struct request *rq, const char *name);        /* present and not "false"/"0" */
-int64_t request_int(const struct request *rq, const char *name, int64_t def, int64_t min, int64_t max);
 
-enum reply_how {
-    REPLY_NOW,    /* send status and body */
-    REPLY_LATER,  /* the hub answers through rq->conn */
-    REPLY_STREAM, /* server-sent events follow */
-};
-struct reply {
-    int status;       /* 0: 200 */
-    const char *type; /* NULL: application/json */
-    struct buf body;
-    struct blob *blob; /* instead of body: shared bytes; one reference is the reply's */
-    char etag[48];
-    char location[256], cookie[256], cache[64];
-    char extra[400]; /* one more header line "Name: value", or empty */
-    bool no_gzip, close;
-};
-void reply_fini(struct reply *rp);
-/* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */
-enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-const char *status_words(int status); /* "Not Found" */
 /* The filter a request asks for, the caller's; NULL: none. False: rp has a 400 that names the column. `mine` is the
  * token's person, or without one whom the parameter me names. */
 bool request_filter(const struct request *rq, struct reply *rp, struct filter **ret);

@@ -15,7 +15,7 @@ typedef enum reply_how handler(struct api *a, struct request *rq, struct reply *
 
 /* now/routes.c: what is so at this moment */
 handler get_metrics;
-/* http/web.c: the page, its files, and the facts behind all screens */
+/* page.c: the page, its files, and the facts behind all screens */
 handler get_page, get_asset, get_facts;
 /* history/routes_travel.c: what was */
 enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp); /* get_state with at= */
@@ -59,7 +59,7 @@ handler post_say;
 #define MAX_SLACK_BODY (256u << 10)
 /* access/admit.c */
 handler get_whoami;
-/* http/openapi.c */
+/* openapi.c */
 handler get_openapi;
 
 /* A rendering that readers share, by key and version (cache.h). kept: true, it is in rp already. keep: what was made
@@ -69,12 +69,9 @@ void reply_keep(const struct api *a, const struct request *rq, struct str key, u
                 struct reply *rp);
 /* Whether this reader may see what the cluster does; false: rp says what it takes. */
 bool may_read(const struct api *a, const struct request *rq, struct reply *rp);
-/* The Authorization header, cookie or proxy's word into rq's role and token. False: rp has a 401. */
+/* The Authorization header, cookie or proxy's word into rq->who. False: rp has a 401. */
 bool who_asks(struct api *a, struct request *rq, struct reply *rp);
 #define MAX_SMALL_BODY 4096
 #define MAX_RULES_BODY 262144
-/* A body that is one JSON object, the caller's. NULL: rp has a 400 that says what is wrong with it. */
-struct json_t;
-struct json_t *read_object(const struct request *rq, struct reply *rp);
 
 #endif

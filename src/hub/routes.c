@@ -81,7 +81,8 @@ static void allow_header(int methods, char *out, size_t size)
 
 static bool reads(const struct api *a, const struct request *rq)
 {
-    return rq->may_read || a->read_open || rq->role == ROLE_READER || rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN;
+    return rq->who->may_read || a->read_open || rq->who->role == ROLE_READER || rq->who->role == ROLE_MEMBER ||
+           rq->who->role == ROLE_ADMIN;
 }
 
 static bool may(const struct api *a, const struct request *rq)
@@ -93,13 +94,14 @@ static bool may(const struct api *a, const struct request *rq)
     case ROLE_NONE:
         return reads(a, rq);
     case ROLE_AGENT:
-        return rq->role == ROLE_AGENT || rq->role == ROLE_ENROLL || rq->role == ROLE_RELAY;
+        return rq->who->role == ROLE_AGENT || rq->who->role == ROLE_ENROLL || rq->who->role == ROLE_RELAY;
     case ROLE_RELAY:
-        return rq->role == ROLE_RELAY;
+        return rq->who->role == ROLE_RELAY;
     case ROLE_MEMBER:
-        return rq->role == ROLE_MEMBER || rq->role == ROLE_ADMIN || (r->agents && rq->role == ROLE_AGENT);
+        return rq->who->role == ROLE_MEMBER || rq->who->role == ROLE_ADMIN ||
+               (r->agents && rq->who->role == ROLE_AGENT);
     default:
-        return rq->role == ROLE_ADMIN;
+        return rq->who->role == ROLE_ADMIN;
     }
 }
 
@@ -107,15 +109,15 @@ static bool refuse(const struct request *rq, struct reply *rp)
 {
     static const char *const made_with[ROLE_COUNT] = {"member", "agent", "enroll", "member", "admin", "relay"};
     const char *need = made_with[rq->route->need];
-    if (rq->role == ROLE_NONE)
+    if (rq->who->role == ROLE_NONE)
         snprintf(rp->extra, sizeof(rp->extra), "WWW-Authenticate: Bearer realm=\"muster\"");
-    if (rq->role == ROLE_NONE && rq->route->need == ROLE_NONE && rq->loopback) {
+    if (rq->who->role == ROLE_NONE && rq->route->need == ROLE_NONE && rq->loopback) {
         reply_problem(rp, 401,
                       "this hub asks everybody for a token, on its own machine too: ask whoever runs it for one made "
                       "with `muster token new --role member --person YOUR-LOGIN`, and give it with --token-file, in "
                       "MUSTER_TOKEN, or as 'Authorization: Bearer TOKEN'; who runs it has one in admin.token in its "
                       "data folder");
-    } else if (rq->role == ROLE_NONE) {
+    } else if (rq->who->role == ROLE_NONE) {
         reply_problem(rp, 401,
                       "this needs a token: make one on the hub with `muster token new --role %s` and send it as "
                       "'Authorization: Bearer TOKEN'",
@@ -123,7 +125,7 @@ static bool refuse(const struct request *rq, struct reply *rp)
     } else {
         reply_problem(rp, 403,
                       "a token of role '%s' may not do this: it takes one made with `muster token new --role %s`",
-                      role_words[rq->role], need);
+                      role_words[rq->who->role], need);
     }
     return false;
 }
@@ -174,7 +176,7 @@ static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
 
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
 {
-    rq->census = a->census;
+    rq->who->census = a->census;
     return find_route(rq, rp) && may_then_gate(a, rq, rp);
 }
 
@@ -187,7 +189,7 @@ static bool names_several(const struct api *a, const struct request *rq)
 bool api_admit(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str host = rq->header(rq, "Host");
-    rq->census = a->census;
+    rq->who->census = a->census;
     if (host.len && !host_allowed(host, a->host_names, a->n_host_names)) {
         reply_problem(rp, 421, "this hub is not known as '%.*s'; if it should be, add that name to host_names",
                       (int)MIN(host.len, 200u), host.p);

@@ -439,8 +439,14 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
                                       .group_ms = MIN(conf->commit, GROUP_MAX)};
     struct hub *h = &s->hub;
     struct next n = {0};
-    const struct httpd_ops ops =
-        {.arg = h, .admit = admit, .max_body = max_body, .handle = handle, .problem = problem, .pack = pack};
+    const struct httpd_ops ops = {.arg = h,
+                                  .who_size = sizeof(struct asker),
+                                  .memo_size = sizeof(struct token_memo),
+                                  .admit = admit,
+                                  .max_body = max_body,
+                                  .handle = handle,
+                                  .problem = problem,
+                                  .pack = pack};
     gethostname(s->own_name, sizeof(s->own_name) - 1);
     for (char *c = s->own_name; *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;

@@ -44,10 +44,10 @@ static char *attrs_for(const struct job_fact *j, bool all)
     return text;
 }
 
-bool job_shows_all(const struct api *a, const struct request *rq, const struct job_fact *j)
+bool job_shows_all(const struct api *a, const struct asker *who, const struct job_fact *j)
 {
-    return a->show_cmd || rq->role == ROLE_ADMIN ||
-           (rq->role == ROLE_MEMBER && rq->token.person[0] && strcmp(rq->token.person, j->person) == 0);
+    return a->show_cmd || who->role == ROLE_ADMIN ||
+           (who->role == ROLE_MEMBER && who->token.person[0] && strcmp(who->token.person, j->person) == 0);
 }
 
 static void list_json(struct json *j, const char *key, const char *text, bool numbers)
@@ -122,7 +122,7 @@ static enum reply_how get_job(struct api *a, struct request *rq, struct reply *r
 {
     AUTO_FREE struct job_fact *j = NULL;
     if (job_of_path(a, rq, rp, &j) == 1)
-        reply_job(rp, a, j, job_shows_all(a, rq, j));
+        reply_job(rp, a, j, job_shows_all(a, rq->who, j));
     return REPLY_NOW;
 }
 
@@ -135,7 +135,7 @@ struct jobs_list {
     struct filter *filter; /* NULL: all */
     size_t limit;
     bool csv;
-    struct request who; /* role and person of the asker, nothing else */
+    struct asker who; /* role and person of the asker, nothing else */
     int64_t now_ms;
     struct job_fact **v;
     size_t n, cap;
@@ -317,7 +317,7 @@ static enum reply_how get_jobs(struct api *a, struct request *rq, struct reply *
                             .filter = filter,
                             .limit = (size_t)request_int(rq, "limit", JOBS, 1, JOBS_MAX),
                             .csv = csv,
-                            .who = {.role = rq->role, .token = rq->token},
+                            .who = {.role = rq->who->role, .token = rq->who->token},
                             .now_ms = rq->now_ms};
     const struct {
         const char *param, **to;

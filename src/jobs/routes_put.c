@@ -239,24 +239,24 @@ static const char *node_of_devices(struct api *a, int64_t now_ms, const char *de
 
 static void owner_of(const struct request *rq, char out[NODE_KEY_MAX + 16])
 {
-    if (rq->role == ROLE_AGENT)
-        snprintf(out, NODE_KEY_MAX + 16, "node:%s", rq->token.node);
-    else if (rq->token.person[0])
-        snprintf(out, NODE_KEY_MAX + 16, "person:%s", rq->token.person);
+    if (rq->who->role == ROLE_AGENT)
+        snprintf(out, NODE_KEY_MAX + 16, "node:%s", rq->who->token.node);
+    else if (rq->who->token.person[0])
+        snprintf(out, NODE_KEY_MAX + 16, "person:%s", rq->who->token.person);
     else
-        snprintf(out, NODE_KEY_MAX + 16, "token:%s", rq->token.id);
+        snprintf(out, NODE_KEY_MAX + 16, "token:%s", rq->who->token.id);
 }
 
 /* Whose it may be, and where. False: rp has a 403. */
 static bool may_label(const struct request *rq, const struct draft *d, struct reply *rp)
 {
-    if (rq->role == ROLE_AGENT && !rq->token.node[0])
+    if (rq->who->role == ROLE_AGENT && !rq->who->token.node[0])
         reply_problem(rp, 403, "this agent's token belongs to no node yet: it does when its agent has sent");
-    else if (rq->role == ROLE_AGENT && d->node && strcmp(d->node, rq->token.node) != 0)
+    else if (rq->who->role == ROLE_AGENT && d->node && strcmp(d->node, rq->who->token.node) != 0)
         reply_problem(rp, 403, "an agent labels jobs of its own node only");
-    else if (rq->role == ROLE_MEMBER && d->person && strcmp(d->person, rq->token.person) != 0)
+    else if (rq->who->role == ROLE_MEMBER && d->person && strcmp(d->person, rq->who->token.person) != 0)
         reply_problem(rp, 403, "this token is %s's: only an admin labels jobs for somebody else",
-                      rq->token.person[0] ? rq->token.person : "nobody");
+                      rq->who->token.person[0] ? rq->who->token.person : "nobody");
     else
         return true;
     return false;
@@ -266,10 +266,10 @@ static bool may_change(const struct request *rq, const struct job_fact *j)
 {
     char owner[NODE_KEY_MAX + 16];
     owner_of(rq, owner);
-    if (rq->role == ROLE_AGENT)
-        return rq->token.node[0] && strcmp(rq->token.node, j->node) == 0;
-    return rq->role == ROLE_ADMIN || strcmp(owner, j->owner) == 0 ||
-           (rq->token.person[0] && strcmp(rq->token.person, j->person) == 0);
+    if (rq->who->role == ROLE_AGENT)
+        return rq->who->token.node[0] && strcmp(rq->who->token.node, j->node) == 0;
+    return rq->who->role == ROLE_ADMIN || strcmp(owner, j->owner) == 0 ||
+           (rq->who->token.person[0] && strcmp(rq->who->token.person, j->person) == 0);
 }
 
 static int64_t id_of(const char *owner, const char *key)
@@ -296,7 +296,7 @@ static int64_t id_of(const char *owner, const char *key)
 static enum reply_how put_draft(struct api *a, struct request *rq, const struct draft *d, struct reply *rp)
 {
     char owner[NODE_KEY_MAX + 16];
-    const char *node = rq->role == ROLE_AGENT ? rq->token.node : d->node;
+    const char *node = rq->who->role == ROLE_AGENT ? rq->who->token.node : d->node;
     AUTO_FREE struct job_fact *kept = NULL;
     struct err err = {0};
     owner_of(rq, owner);
@@ -308,9 +308,9 @@ static enum reply_how put_draft(struct api *a, struct request *rq, const struct 
                          .end_ms = MAX(d->end_ms, 0),
                          .name = d->name,
                          .kind = d->kind ? d->kind : "custom",
-                         .person = d->person                ? d->person
-                                   : rq->role == ROLE_AGENT ? ""
-                                                            : rq->token.person,
+                         .person = d->person                     ? d->person
+                                   : rq->who->role == ROLE_AGENT ? ""
+                                                                 : rq->who->token.person,
                          .owner = owner,
                          .node = node ? node : "",
                          .devices = d->devices ? d->devices : "",

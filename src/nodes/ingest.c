@@ -168,7 +168,7 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
  */
 static bool post_moves(struct post *p)
 {
-    const char *from = p->rq->token.node;
+    const char *from = p->rq->who->token.node;
     struct node_now *old = from[0] && strcmp(from, p->key) != 0 ? live_find(p->h->live, from) : NULL;
     struct node_fact facts = {0};
     struct err err = {0};
@@ -204,18 +204,18 @@ static bool post_allowed(struct post *p)
     struct hub *h = p->h;
     struct peer *known = p->peer;
     int r = 0, retry_s = 10;
-    if (p->rq->role == ROLE_RELAY)
+    if (p->rq->who->role == ROLE_RELAY)
         return true;
-    if (p->rq->role == ROLE_AGENT) {
-        r = post_moves(p) ? tokens_move(h->tokens, p->rq->token.id, p->key, p->now_ms, &err)
-                          : tokens_use(h->tokens, p->rq->token.id, p->key, p->now_ms, &err);
+    if (p->rq->who->role == ROLE_AGENT) {
+        r = post_moves(p) ? tokens_move(h->tokens, p->rq->who->token.id, p->key, p->now_ms, &err)
+                          : tokens_use(h->tokens, p->rq->who->token.id, p->key, p->now_ms, &err);
         if (r == 0 && known)
             known->minted[0] = 0;
     } else if (known && known->minted[0] && known->minted_for == p->hello.run &&
-               strcmp(known->minted_with, p->rq->token.id) == 0) {
+               strcmp(known->minted_with, p->rq->who->token.id) == 0) {
         mem_copy_str(p->token, sizeof(p->token), known->minted); /* it did not get the answer: the same again */
     } else {
-        r = tokens_enroll(h->tokens, p->rq->token.id, p->key, post_alive(p), p->now_ms, p->token, &retry_s, &err);
+        r = tokens_enroll(h->tokens, p->rq->who->token.id, p->key, post_alive(p), p->now_ms, p->token, &retry_s, &err);
         if (r == 0)
             log_info("hub", "node %s (%s, from %s) is enrolled", p->hello.name, p->key, p->rq->peer);
     }
@@ -273,7 +273,7 @@ static bool post_key(struct post *p)
 {
     struct str origin = request_query(p->rq, "origin");
     struct node_id id;
-    if (p->rq->role != ROLE_RELAY) {
+    if (p->rq->who->role != ROLE_RELAY) {
         node_id_text(&p->hello.node, p->key);
         return origin.len == 0 || bad_frames(p, "only a relay says where a node comes from");
     }
@@ -679,7 +679,7 @@ enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp)
     struct post p = {.h = h, .rq = rq, .rp = rp, .now_ms = rq->now_ms};
     enum reply_how how = REPLY_NOW;
     /* A token that is not this node's yet must not become so while another run is alive. */
-    bool bound = rq->role == ROLE_AGENT && rq->token.node[0];
+    bool bound = rq->who->role == ROLE_AGENT && rq->who->token.node[0];
     if (post_read(&p) && post_fits(&p) &&
         (bound ? post_allowed(&p) && !post_conflict(&p) : !post_conflict(&p) && post_allowed(&p)) &&
         (p.peer = ingest_node(h, p.key, p.hello.name, p.now_ms, &p.n))) {
@@ -688,7 +688,7 @@ enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp)
             registry_move(h, p.n, old, p.now_ms);
         if (p.token[0]) {
             memcpy(p.peer->minted, p.token, sizeof(p.peer->minted));
-            mem_copy_str(p.peer->minted_with, sizeof(p.peer->minted_with), rq->token.id);
+            mem_copy_str(p.peer->minted_with, sizeof(p.peer->minted_with), rq->who->token.id);
             p.peer->minted_for = p.hello.run;
         }
         if (peer_may(p.peer, post_cost(&p), p.now_ms)) {

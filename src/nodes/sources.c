@@ -211,8 +211,9 @@ enum reply_how post_sources(struct api *a, struct request *rq, struct reply *rp)
 {
     struct err err = {0};
     struct str body = str_trim(rq->body);
-    int r = body.len && body.p[0] == '{' ? take_labels(a, body, &err)
-                                         : sources_said_take(a->sources, rq->token.id, body, clock_wall_ms(), &err);
+    int r = body.len && body.p[0] == '{'
+                ? take_labels(a, body, &err)
+                : sources_said_take(a->sources, rq->who->token.id, body, clock_wall_ms(), &err);
     if (r < 0)
         return reply_problem(rp, 400, "%s", err.msg);
     rp->body = BUF_INIT(64);

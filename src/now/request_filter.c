@@ -14,9 +14,9 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
     if (!text.len)
         return true;
     snprintf(who, sizeof(who), "%.*s", (int)MIN(me.len, sizeof(who) - 1), me.p);
-    if (rq->token.person[0])
-        mem_copy_str(who, sizeof(who), rq->token.person);
-    const char *person = who[0] ? people_person(rq->census, NULL, who, -1) : ""; /* a token may be a login's */
+    if (rq->who->token.person[0])
+        mem_copy_str(who, sizeof(who), rq->who->token.person);
+    const char *person = who[0] ? people_person(rq->who->census, NULL, who, -1) : ""; /* a token may be a login's */
     if (person[0] && person != who)
         mem_copy_str(who, sizeof(who), person);
     /* As it was sent, not trimmed: columns are counted from where the reader began. */

@@ -37,8 +37,8 @@ static bool select_view(struct api *a, const struct request *rq, struct str node
 {
     struct view_ask ask = {.all = all,
                            .demo = a->demo,
-                           .show_cmd = a->show_cmd || rq->role == ROLE_ADMIN,
-                           .reader = rq->role == ROLE_MEMBER ? rq->token.person : ""};
+                           .show_cmd = a->show_cmd || rq->who->role == ROLE_ADMIN,
+                           .reader = rq->who->role == ROLE_MEMBER ? rq->who->token.person : ""};
     if (node.len >= sizeof(s->node)) {
         reply_problem(rp, 404, "no node has a name that long");
         return false;

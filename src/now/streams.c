@@ -366,7 +366,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
 {
     char node[NAME_MAX_LEN];
     struct str name = request_query(rq, "node");
-    bool show_cmd = s->api->show_cmd || rq->role == ROLE_ADMIN;
+    bool show_cmd = s->api->show_cmd || rq->who->role == ROLE_ADMIN;
     if (s->n >= s->max) {
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
         return reply_problem(rp, 503, "%zu readers are connected, as many as max_streams allows", s->n);
@@ -396,14 +396,14 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
                              s->max_per_address);
     }
     struct group *g =
-        group_get(s, node, show_cmd, rq->role == ROLE_MEMBER && !show_cmd ? rq->token.person : "", filter);
+        group_get(s, node, show_cmd, rq->who->role == ROLE_MEMBER && !show_cmd ? rq->who->token.person : "", filter);
     struct reader *r = mem_zero(1, sizeof(*r));
     mem_copy_str(r->peer, sizeof(r->peer), rq->peer);
-    if (rq->by_cookie) {
+    if (rq->who->by_cookie) {
         struct str cookie = cookie_value(rq->header(rq, "Cookie"), "muster");
         memcpy(r->cookie, cookie.p, MIN(cookie.len, sizeof(r->cookie) - 1));
     } else {
-        mem_copy_str(r->token, sizeof(r->token), rq->token.id);
+        mem_copy_str(r->token, sizeof(r->token), rq->who->token.id);
     }
     r->s = s;
     r->g = g;

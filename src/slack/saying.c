@@ -11,9 +11,7 @@ struct one_saying {
     struct say *say;
     saying_fn *done;
     void *arg;
-    enum role role;
-    struct token token;
-    bool may_read;
+    struct asker who;
 };
 
 static struct str no_header(const struct request *rq, const char *name)
@@ -45,13 +43,11 @@ static bool ask(struct one_saying *t, const struct say_call *c)
     AUTO_FREE char *scratch = mem_alloc(target.len + 1);
     struct request rq = {.method = (enum method)method_of(str_of(c->method)),
                          .body = c->body,
-                         .may_read = t->may_read,
                          .header = no_header,
                          .take = taken_late,
                          .take_arg = t,
                          .now_ms = clock_wall_ms(),
-                         .role = t->role,
-                         .token = t->token};
+                         .who = &t->who};
     enum reply_how how = REPLY_NOW;
 
     if (request_target(&rq, target, scratch, &err) < 0)
@@ -101,7 +97,7 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
         buf_addstr(&url, buf_str(&h->addresses));
     struct say_ask ask = {.text = k->text,
                           .way = k->way,
-                          .person = own ? own->token.person : k->person,
+                          .person = own ? own->who->token.person : k->person,
                           .called = k->called,
                           .own_rights = own != NULL,
                           .now_ms = clock_wall_ms(),
@@ -118,15 +114,13 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
     struct one_saying *t = mem_zero(1, sizeof(*t));
     *t = (struct one_saying){.h = h, .say = s, .done = done, .arg = arg};
     if (own) {
-        t->role = own->role;
-        t->token = own->token;
-        t->may_read = own->may_read;
+        t->who = *own->who;
     } else if (known) {
-        t->role = t->token.role = ROLE_MEMBER;
-        snprintf(t->token.id, sizeof(t->token.id), "slack");
-        mem_copy_str(t->token.person, sizeof(t->token.person), k->person);
+        t->who.role = t->who.token.role = ROLE_MEMBER;
+        snprintf(t->who.token.id, sizeof(t->who.token.id), "slack");
+        mem_copy_str(t->who.token.person, sizeof(t->who.token.person), k->person);
     } else {
-        t->may_read = true; /* say_new let them pass: they may read */
+        t->who.may_read = true; /* say_new let them pass: they may read */
     }
     go_on(t);
     return true;

@@ -82,7 +82,9 @@ static void put_host(void)
 
 static void ask(enum method method, const char *target, struct str body)
 {
-    struct request rq = {.method = method, .header = header, .now_ms = NOW, .peer = "127.0.0.1", .take = take_late};
+    struct asker who = {0};
+    struct request rq =
+        {.method = method, .header = header, .now_ms = NOW, .peer = "127.0.0.1", .take = take_late, .who = &who};
     struct reply rp = {0};
     char scratch[256];
     request_target(&rq, str_of(target), scratch, NULL);

@@ -133,7 +133,9 @@ static struct str header(const struct request *rq, const char *name)
 static struct request request_of(const struct ask *a, char *scratch)
 {
     static struct token_memo memo; /* all come on one connection, whatever token they bring */
-    struct request rq = {.header = header, .now_ms = NOW, .body = a->bytes, .memo = &memo};
+    static struct asker who;
+    struct request rq = {.header = header, .now_ms = NOW, .body = a->bytes, .memo = &memo, .who = &who};
+    who = (struct asker){0};
     if (a->body)
         rq.body = str_of(a->body);
     asking = a;

@@ -1,7 +1,8 @@
 /* json_body.c: a request's body that is one JSON object, read strictly. */
 #include <jansson.h>
 
-#include "hub/handlers.h"
+#include "http/reply.h"
+#include "http/request.h"
 
 json_t *read_object(const struct request *rq, struct reply *rp)
 {

@@ -1,11 +1,10 @@
 /*
- * web.c: serves the page: index.html with the facts its modules read, and the files it loads. The page itself has no
+ * page.c: serves the page: index.html with the facts its modules read, and the files it loads. The page itself has no
  * data of the cluster in it, so that anybody may load it; what it then asks for is guarded like any other request.
  */
-#include "http/web.h"
-
 #include "base/rand.h"
 #include "format/render.h"
+#include "http/web.h"
 #include "hub/handlers.h"
 
 #define PAGE_MAX (256u << 10)

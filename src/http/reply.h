@@ -1,0 +1,28 @@
+/* reply.h: one HTTP reply, to be sent by the server. */
+#ifndef HTTP_REPLY_H
+#define HTTP_REPLY_H
+
+#include "base/buf.h"
+#include "http/cache.h"
+
+enum reply_how {
+    REPLY_NOW,    /* send status and body */
+    REPLY_LATER,  /* the hub answers through rq->conn */
+    REPLY_STREAM, /* server-sent events follow */
+};
+struct reply {
+    int status;       /* 0: 200 */
+    const char *type; /* NULL: application/json */
+    struct buf body;
+    struct blob *blob; /* instead of body: shared bytes; one reference is the reply's */
+    char etag[48];
+    char location[256], cookie[256], cache[64];
+    char extra[400]; /* one more header line "Name: value", or empty */
+    bool no_gzip, close;
+};
+void reply_fini(struct reply *rp);
+/* RFC 9457 problem JSON with a sentence a person can act on. Returns REPLY_NOW. */
+enum reply_how reply_problem(struct reply *rp, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *status_words(int status); /* "Not Found" */
+
+#endif

@@ -1,0 +1,60 @@
+/* request.h: one HTTP request as the server read it. What the program knows of who asks is its own (who, memo). */
+#ifndef HTTP_REQUEST_H
+#define HTTP_REQUEST_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct asker;
+struct json_t;
+struct reply;
+struct route;
+
+enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PUT = 4, METHOD_PATCH = 8, METHOD_DELETE = 16, METHOD_HEAD = 32 };
+
+struct param {
+    struct str name, value; /* decoded */
+};
+
+#define QUERY_MAX 32
+
+struct request {
+    enum method method;
+    struct str path; /* decoded, without the query */
+    size_t n_query;
+    struct param query[QUERY_MAX];
+    struct str body;
+    struct str tail; /* what the route's "{x}" matched */
+    char peer[64];   /* address, after proxy rules */
+    bool loopback;   /* from this machine, for the words of a refusal: it gives no rights */
+    bool tls;
+    bool back; /* a form: when its write is durable the browser is sent back to the page */
+    struct str (*header)(const struct request *rq, const char *name);   /* empty: absent */
+    size_t (*header_count)(const struct request *rq, const char *name); /* NULL: each at most once */
+    void *conn; /* the server's handle: pass it back for late replies and streams */
+    /* instead of conn: a request of the program's own; late replies go here. Empties what it is given. */
+    void (*take)(void *arg, struct reply *rp);
+    void *take_arg;
+    int64_t now_ms; /* when its head arrived */
+    /* the program's: */
+    const struct route *route; /* what is asked for; NULL: it is not known yet */
+    struct asker *who;         /* httpd_ops.who_size bytes, zeroed for each request */
+    void *memo;                /* httpd_ops.memo_size bytes, zeroed for each connection; NULL: none is kept */
+};
+/*
+ * Method word and target ("/a%20b?c=d") into rq. Decoded text goes to scratch, which must be as long as the target.
+ * 0 or -EINVAL with a sentence: bad escapes, control characters, more than QUERY_MAX parameters.
+ */
+int request_target(struct request *rq, struct str target, char *scratch, struct err *err);
+/* A form's body (application/x-www-form-urlencoded): at most QUERY_MAX fields; scratch as long as the body. Control
+ * characters are blanks. */
+int request_form(struct str body, char *scratch, struct param ret[QUERY_MAX], size_t *ret_n, struct err *err);
+int method_of(struct str word);                                       /* enum method, or -1 */
+struct str request_query(const struct request *rq, const char *name); /* empty: absent */
+bool request_flag(const struct request *rq, const char *name);        /* present and not "false"/"0" */
+int64_t request_int(const struct request *rq, const char *name, int64_t def, int64_t min, int64_t max);
+
+/* A body that is one JSON object, the caller's. NULL: rp has a 400 that says what is wrong with it. */
+struct json_t *read_object(const struct request *rq, struct reply *rp);
+
+#endif
