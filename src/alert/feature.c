@@ -6,13 +6,13 @@
 
 #include "alert/alert_state.h"
 #include "alert/baselines.h"
+#include "alert/gpus.h"
 #include "alert/note.h"
 #include "alert/show.h"
 #include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "hub/handlers.h"
-#include "nodes/gpus.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
 #include "now/view.h"
@@ -183,9 +183,19 @@ static void load_silence(void *arg, const struct note *n)
     d->silences[d->n_silences++] = s;
 }
 
-static void load_event(void *arg, const char *node, const char *device, const struct node_event *e)
+/* For the rules that look at what happened. */
+static void keep_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
-    alerts_desk_event(arg, node, device, e);
+    struct alerts_desk *d = arg;
+
+    if (d->n_recent == RECENT_MAX)
+        memmove(d->recent, d->recent + 1, --d->n_recent * sizeof(*d->recent));
+    VEC_ROOM(d->recent, d->n_recent, d->cap_recent);
+    struct recent *r = &d->recent[d->n_recent++];
+    *r = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
+    mem_copy_str(r->node, sizeof(r->node), node ? node : "");
+    mem_copy_str(r->device, sizeof(r->device), device ? device : "");
+    mem_copy_str(r->text, sizeof(r->text), e->text);
 }
 
 static int by_time(const void *x, const void *y)
@@ -205,7 +215,7 @@ static int load_alerts(void *self, struct err *err)
     if (r == 0)
         r = gpus_load(d->gpus, d->h->store, err);
     if (r == 0)
-        r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, load_event, d, err);
+        r = store_events(d->h->store, NULL, d->h->started_ms - WANDB_MS, RECENT_MAX, keep_event, d, err);
     if (d->n_recent)
         qsort(d->recent, d->n_recent, sizeof(*d->recent), by_time);
     return MIN(r, 0);
@@ -213,18 +223,10 @@ static int load_alerts(void *self, struct err *err)
 
 /* ---- what happens ---- */
 
-void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e)
+static void hear_event(void *self, const struct news *n)
 {
-    if (!d)
-        return;
-    if (d->n_recent == RECENT_MAX)
-        memmove(d->recent, d->recent + 1, --d->n_recent * sizeof(*d->recent));
-    VEC_ROOM(d->recent, d->n_recent, d->cap_recent);
-    struct recent *r = &d->recent[d->n_recent++];
-    *r = (struct recent){.at_ms = e->at_ms, .kind = e->kind, .code = e->code};
-    mem_copy_str(r->node, sizeof(r->node), node ? node : "");
-    mem_copy_str(r->device, sizeof(r->device), device ? device : "");
-    mem_copy_str(r->text, sizeof(r->text), e->text);
+    if (n->kind == NEWS_EVENT)
+        keep_event(self, n->node, n->device, n->event);
 }
 
 static void forget_old(struct alerts_desk *d, int64_t now_ms)
@@ -496,6 +498,7 @@ const struct feature alert_feature = {
     .drop = drop_rules,
     .take = take_rules,
     .load = load_alerts,
+    .hear = hear_event,
     .tick = look_at_all,
     .close = close_alerts,
 };

@@ -15,8 +15,6 @@ struct alert_rule;
 struct alert_rules;
 struct alerts_desk;
 extern const struct feature alert_feature;
-/* Something happened: for the rules that look at that. */
-void alerts_desk_event(struct alerts_desk *d, const char *node, const char *device, const struct node_event *e);
 
 /* For the routes: alert/show.h. The two of silences answer when it is durable. */
 struct alerts_now;

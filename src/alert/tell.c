@@ -37,7 +37,7 @@ const char *tell_address(const struct channel *c, const struct people *census, c
 /* ---- who is told ---- */
 
 struct child_process { /* an alert, and one who is told of it */
-    struct news *news;
+    struct alert_news *news;
     char *to;
     char person[BOOKING_PERSON_MAX]; /* "": it is not for a person */
     int64_t told_ms;                 /* before; 0: not yet */
@@ -54,7 +54,7 @@ struct telling { /* a group on its way through one channel */
     void *arg;
 };
 
-static void part_add(struct telling *t, struct news *x, struct str to, const char *person, int64_t told_ms)
+static void part_add(struct telling *t, struct alert_news *x, struct str to, const char *person, int64_t told_ms)
 {
     VEC_ROOM(t->v, t->n, t->cap);
     struct child_process *p = &t->v[t->n++];
@@ -63,7 +63,7 @@ static void part_add(struct telling *t, struct news *x, struct str to, const cha
 }
 
 /* T6. */
-static void add_persons(struct telling *t, struct news *x)
+static void add_persons(struct telling *t, struct alert_news *x)
 {
     struct str rest = str_of(x->a->person), one;
 
@@ -81,7 +81,7 @@ static void add_persons(struct telling *t, struct news *x)
 }
 
 /* T4. Of what a person did, and does not any more, he himself need not be told. */
-static void add_told(struct telling *t, struct news *x)
+static void add_told(struct telling *t, struct alert_news *x)
 {
     struct str rest = str_of(x->a->told_to);
     struct told was;
@@ -97,7 +97,7 @@ static void add_told(struct telling *t, struct news *x)
     }
 }
 
-static void add(struct telling *t, struct news *x)
+static void add(struct telling *t, struct alert_news *x)
 {
     if (t->kind == MESSAGE_RESOLVED || t->kind == MESSAGE_REMINDER)
         add_told(t, x);
@@ -124,7 +124,7 @@ static int by_place(const void *x, const void *y)
 
 static void mark_told(const struct telling *t, const struct child_process *p)
 {
-    struct news *x = p->news;
+    struct alert_news *x = p->news;
 
     if (!x->told) {
         x->who = BUF_INIT(LIST_MAX);
@@ -200,18 +200,18 @@ static void through(struct telling *t)
 
 /* ---- groups ---- */
 
-static bool alike(const struct news *x, const struct news *y)
+static bool alike(const struct alert_news *x, const struct alert_news *y)
 {
     return x->kind == y->kind && strcmp(x->a->rule, y->a->rule) == 0;
 }
 
 /* T1. */
-static bool group_due(const struct tell_ask *k, const struct news *first, const struct news *end)
+static bool group_due(const struct tell_ask *k, const struct alert_news *first, const struct alert_news *end)
 {
     bool over = first->kind == MESSAGE_RESOLVED;
     int64_t oldest_ms = INT64_MAX, newest_ms = INT64_MIN;
 
-    for (const struct news *x = first; x < end; x++)
+    for (const struct alert_news *x = first; x < end; x++)
         if (alike(first, x) && !x->silenced) {
             oldest_ms = MIN(oldest_ms, x->since_ms);
             newest_ms = MAX(newest_ms, x->since_ms);
@@ -225,7 +225,7 @@ static bool group_due(const struct tell_ask *k, const struct news *first, const 
     return k->now_ms - oldest_ms >= TELL_GROUP_MS && k->now_ms - newest_ms >= (over ? TELL_RETURN_MS : TELL_CALM_MS);
 }
 
-void tell(const struct tell_ask *k, struct news *v, size_t n, tell_fn *say, void *arg)
+void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg)
 {
     AUTO_FREE bool *seen = mem_zero(n + 1, sizeof(*seen));
     struct telling t = {.k = k, .say = say, .arg = arg};

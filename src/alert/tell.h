@@ -22,7 +22,7 @@
                                */
 #define TELL_LATEST_MS 120000 /* ... and no longer than this */
 
-struct news {
+struct alert_news {
     const struct alert *a;
     int32_t kind;     /* enum message_kind: fired; resolved; reminder: it still fires; notice: it fired and is over, and
                          nobody was told in between */
@@ -43,7 +43,7 @@ struct tell_ask {
     void (*passed)(void *arg, const char *channel, const char *person);
 };
 typedef void tell_fn(void *arg, const struct message *m); /* without an id; borrowed for the call */
-void tell(const struct tell_ask *k, struct news *v, size_t n, tell_fn *say, void *arg);
+void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg);
 /* Does this channel take it? rule NULL: of one that is not there any more. */
 bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a);
 /* Where that person is told through a channel `to: person`. NULL: he has no address there. */

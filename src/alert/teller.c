@@ -169,14 +169,15 @@ static void put_told(struct telling *t, struct notes *w)
 
 /* ---- news ---- */
 
-static struct news news_of(const struct alerts_now *now, const struct alert *a, int32_t kind, int64_t since_ms,
-                           int64_t now_ms)
+static struct alert_news news_of(const struct alerts_now *now, const struct alert *a, int32_t kind, int64_t since_ms,
+                                 int64_t now_ms)
 {
-    return (struct news){.a = a, .kind = kind, .since_ms = since_ms, .silenced = silence_of(now, a, now_ms) != NULL};
+    return (
+        struct alert_news){.a = a, .kind = kind, .since_ms = since_ms, .silenced = silence_of(now, a, now_ms) != NULL};
 }
 
 /* Those that are over and whose time has come: told, or nobody wants to know. */
-static void close_over(struct alert_teller *t, const struct news *v, struct notes *w, int64_t now_ms)
+static void close_over(struct alert_teller *t, const struct alert_news *v, struct notes *w, int64_t now_ms)
 {
     size_t n = 0;
 
@@ -202,7 +203,7 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
                          .census = t->h->api.census,
                          .passed = pass};
     struct notes w = {.bytes = BUF_INIT(256u << 20)};
-    AUTO_FREE struct news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));
+    AUTO_FREE struct alert_news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));
     struct civil at;
     size_t n = 0;
 

@@ -16,7 +16,6 @@
 #include "book/routes.h"
 #include "compat/mirror.h"
 #include "hub/handlers.h"
-#include "usage/ledger.h"
 
 #define AWAY_MS (7 * 86400000ll)
 
@@ -101,10 +100,13 @@ static void show_device(struct hub *h, struct node_now *n, size_t device, int64_
     live_book(h->live, n, device, as_now(h, now, now_ms, &a), as_now(h, next, now_ms, &b), judge_ms);
 }
 
-void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms)
+/* The devices a node has now carry their bookings. */
+static void show_bookings(void *self, const struct news *w)
 {
-    for (size_t i = 0; i < n->n_devices; i++)
-        show_device(h, n, i, now_ms, now_ms);
+    struct hub *h = self;
+    struct node_now *n = w->kind == NEWS_DEVICES ? live_find(h->live, w->node) : NULL;
+    for (size_t i = 0; n && i < n->n_devices; i++)
+        show_device(h, n, i, w->now_ms, w->now_ms);
 }
 
 /* The nodes that have a device of these. */
@@ -211,12 +213,9 @@ static int start(struct hub *h, struct booking *x, const char *by, const struct 
               : x->released_ms && !was->released_ms ? EVENT_RELEASED
                                                     : EVENT_REBOOKED;
     mem_copy_str(w->by, sizeof(w->by), by);
-    if (x->kind == BOOKING_WAIT)
-        ; /* hours are counted for bookings alone */
-    else if (was)
-        ledger_mark_all(h->ledger, MIN(was->from_ms, x->from_ms), MAX(was->until_ms, x->until_ms), clock_wall_ms());
-    else
-        ledger_mark_all(h->ledger, x->from_ms, x->until_ms, clock_wall_ms());
+    if (x->kind != BOOKING_WAIT) /* hours are counted for bookings alone */
+        hub_time(h, NULL, was ? MIN(was->from_ms, x->from_ms) : x->from_ms,
+                 was ? MAX(was->until_ms, x->until_ms) : x->until_ms, clock_wall_ms());
     store_booking_put(h->store, x, written, w);
     return 0;
 }
@@ -330,6 +329,7 @@ const struct feature book_feature = {
     .open = open_book,
     .take = take_settings,
     .load = load_bookings,
+    .hear = show_bookings,
     .tick = tick,
     .close = close_book,
 };

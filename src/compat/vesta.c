@@ -15,7 +15,6 @@
 #include "model/gather.h"
 #include "notify/channel.h"
 #include "notify/outbox.h"
-#include "usage/ledger.h"
 
 #define VESTA_NAME_MAX  64
 #define VESTA_GPUS_MAX  64
@@ -269,7 +268,7 @@ static int post_store(struct hub *h, struct request *rq, struct vesta_post *p, c
                                  .bytes = str_n(out.p + batch_at, out.len - batch_at)};
         struct vesta_waiting *w = mem_zero(1, sizeof(*w));
         *w = (struct vesta_waiting){h, httpd_late(rq)};
-        ledger_mark(h->ledger, key, now_ms, now_ms, now_ms);
+        hub_time(h, key, now_ms, now_ms, now_ms);
         store_append(h->store, &sb, 1, on_stored, w);
     } else {
         err_set(err, -EINVAL, "the sample cannot be taken.");

@@ -5,46 +5,49 @@
 
 static int prepare_each(void *const *self, const struct hub_conf *conf, struct features_next *ret, struct err *err)
 {
+    const struct feature *const *list = ret->list;
     int r = 0;
-    for (size_t i = 0; features[i] && r == 0; i++)
-        if (features[i]->prepare)
-            r = features[i]->prepare(self ? self[i] : NULL, conf, &ret->v[i], err);
+    for (size_t i = 0; list[i] && r == 0; i++)
+        if (list[i]->prepare)
+            r = list[i]->prepare(self ? self[i] : NULL, conf, &ret->v[i], err);
     return r;
 }
 
 int features_check(const struct hub_conf *conf, struct err *err)
 {
-    struct features_next n = {0};
+    struct features_next n = {.list = features};
     int r = prepare_each(NULL, conf, &n, err);
     features_drop(&n);
     return r;
 }
 
-void features_open(struct features *f, struct hub *h)
+void features_open(struct features *f, const struct feature *const *list, struct hub *h)
 {
-    for (; features[f->n_open]; f->n_open++)
-        if (features[f->n_open]->open)
-            f->self[f->n_open] = features[f->n_open]->open(h);
+    f->list = list;
+    for (; list[f->n_open]; f->n_open++)
+        if (list[f->n_open]->open)
+            f->self[f->n_open] = list[f->n_open]->open(h);
 }
 
 int features_prepare(struct features *f, const struct hub_conf *conf, struct features_next *ret, struct err *err)
 {
+    ret->list = f->list;
     return prepare_each(f->self, conf, ret, err);
 }
 
 void features_drop(struct features_next *n)
 {
-    for (size_t i = 0; features[i]; i++)
-        if (features[i]->drop)
-            features[i]->drop(n->v[i]);
+    for (size_t i = 0; n->list && n->list[i]; i++)
+        if (n->list[i]->drop)
+            n->list[i]->drop(n->v[i]);
     memset(n, 0, sizeof(*n));
 }
 
 void features_take(struct features *f, struct features_next *n)
 {
     for (size_t i = 0; i < f->n_open; i++)
-        if (features[i]->take)
-            features[i]->take(f->self[i], n->v[i]);
+        if (f->list[i]->take)
+            f->list[i]->take(f->self[i], n->v[i]);
     memset(n, 0, sizeof(*n));
 }
 
@@ -52,28 +55,38 @@ int features_load(struct features *f, struct err *err)
 {
     int r = 0;
     for (size_t i = 0; i < f->n_open && r >= 0; i++)
-        if (features[i]->load)
-            r = features[i]->load(f->self[i], err);
+        if (f->list[i]->load)
+            r = f->list[i]->load(f->self[i], err);
     return r;
+}
+
+/* Agents' batches come through here: whoever has no hear costs a look at its table. */
+void features_hear(const struct features *f, const struct news *n)
+{
+    for (size_t i = 0; i < f->n_open; i++)
+        if (f->list[i]->hear)
+            f->list[i]->hear(f->self[i], n);
 }
 
 void features_tick(struct features *f, int64_t now_ms)
 {
     for (size_t i = 0; i < f->n_open; i++)
-        if (features[i]->tick)
-            features[i]->tick(f->self[i], now_ms);
+        if (f->list[i]->tick)
+            f->list[i]->tick(f->self[i], now_ms);
 }
 
 void features_stop(struct features *f)
 {
     for (size_t i = f->n_open; i-- > 0;)
-        if (features[i]->stop)
-            features[i]->stop(f->self[i]);
+        if (f->list[i]->stop)
+            f->list[i]->stop(f->self[i]);
 }
 
 void features_close(struct features *f)
 {
-    for (; f->n_open > 0; f->n_open--)
-        if (features[f->n_open - 1]->close)
-            features[f->n_open - 1]->close(f->self[f->n_open - 1]);
+    while (f->n_open > 0) {
+        size_t i = --f->n_open; /* it is told nothing any more */
+        if (f->list[i]->close)
+            f->list[i]->close(f->self[i]);
+    }
 }

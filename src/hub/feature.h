@@ -4,6 +4,9 @@
  *
  * Start: open, prepare, take, load; each of all features, in the order of the list. A reload: prepare all, then take
  * all, or drop what was prepared. End: end the workers, stop in reverse, close the store, close in reverse.
+ *
+ * A feature includes and calls those before it in the list. Those behind it hear its news (news.h), or registered a
+ * function with it when they opened.
  */
 #ifndef HUB_FEATURE_H
 #define HUB_FEATURE_H
@@ -15,6 +18,7 @@
 
 struct hub;
 struct hub_conf;
+struct news;
 struct route;
 
 /* Whatever a feature does not need is NULL. */
@@ -26,8 +30,9 @@ struct feature {
     int (*prepare)(void *self, const struct hub_conf *conf, void **next, struct err *err);
     void (*drop)(void *next);             /* it is not wanted after all; accepts NULL */
     void (*take)(void *self, void *next); /* into force; the hub has the settings already. Cannot fail, keeps next */
-    int (*load)(void *self, struct err *err); /* what was stored before this start */
-    void (*tick)(void *self, int64_t now_ms); /* once a second */
+    int (*load)(void *self, struct err *err);       /* what was stored before this start */
+    void (*hear)(void *self, const struct news *n); /* what a feature tells that may not call it: news.h */
+    void (*tick)(void *self, int64_t now_ms);       /* once a second */
     void (*stop)(void *self);  /* the last things are put, no new work is begun; what is stored already is told still */
     void (*close)(void *self); /* there is no store any more */
 };
@@ -40,19 +45,23 @@ int features_check(const struct hub_conf *conf, struct err *err);
 
 /* What was made of settings, a feature each; zero-initialise. */
 struct features_next {
+    const struct feature *const *list;
     void *v[FEATURES_MAX];
 };
 
 /* Those of one hub; zero-initialise. */
 struct features {
+    const struct feature *const *list;
     void *self[FEATURES_MAX];
     size_t n_open;
 };
-void features_open(struct features *f, struct hub *h);
+/* list: the one above; a test has its own. */
+void features_open(struct features *f, const struct feature *const *list, struct hub *h);
 int features_prepare(struct features *f, const struct hub_conf *conf, struct features_next *ret, struct err *err);
 void features_drop(struct features_next *n); /* what was not taken */
 void features_take(struct features *f, struct features_next *n);
 int features_load(struct features *f, struct err *err);
+void features_hear(const struct features *f, const struct news *n);
 void features_tick(struct features *f, int64_t now_ms);
 void features_stop(struct features *f);
 void features_close(struct features *f);

@@ -8,6 +8,7 @@
 #include "hub/api.h"
 #include "hub/conf.h"
 #include "hub/feature.h"
+#include "hub/news.h"
 #include "nodes/peers.h"
 #include "wire/wire.h"
 
@@ -31,6 +32,7 @@ struct work;
 
 struct hub {
     struct event_base *loop;
+    struct features features;
     struct hub_conf conf; /* owned */
     char data[512];
     struct buf addresses; /* where it listens, a line each */
@@ -79,9 +81,6 @@ bool hub_watched(const struct hub *h, int64_t now_ms);
 
 /* Something that goes on is logged once a minute, not each time. */
 bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
-
-/* Something happened: stored, and looked at by the rules of alerts. node "": of none; device NULL: the node's. */
-void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e);
 
 /* ---- server.c ---- */
 /* Can batches be stored? why: also where they can but something else is wrong; "": all is well. */
@@ -142,7 +141,6 @@ int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct
 
 /* ---- bookings.c ---- */
 extern const struct feature book_feature;
-void bookings_show(struct hub *h, struct node_now *n, int64_t now_ms); /* its devices are others now */
 
 /* ---- usage.c ---- */
 extern const struct feature usage_feature;

@@ -51,7 +51,6 @@ struct server {     /* what only this file knows */
     size_t n_names;
     const char **names; /* host_names and our own */
     char *vesta_token;
-    struct features features;
     struct event *tick, *push, *watchdog, *signals[3];
     unsigned ticks;
     int64_t stop_ms; /* stopping since; 0: not */
@@ -127,7 +126,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     httpd_tick(s->hub.httpd);
     self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
-    features_tick(&s->features, now_ms);
+    features_tick(&s->hub.features, now_ms);
     if (streams_count(s->hub.streams) > 0) {
         s->hub.api.watched_ms = now_ms;
         if (!event_pending(s->push, EV_TIMEOUT, NULL))
@@ -194,7 +193,7 @@ static int next_make(struct server *s, const struct hub_conf *conf, const char *
 {
     int r = hub_conf_check(conf, err);
     if (r == 0)
-        r = features_prepare(&s->features, conf, &ret->features, err);
+        r = features_prepare(&s->hub.features, conf, &ret->features, err);
     if (r == 0)
         r = next_vesta(conf, ret, err);
     if (r == 0 && conf->tls_cert)
@@ -274,7 +273,7 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     if (s->tls && h->conf.tls)
         tls_pin(s->tls, s->pin);
     set_limits(h);
-    features_take(&s->features, &n->features); /* drops streams and what was rendered */
+    features_take(&s->hub.features, &n->features); /* drops streams and what was rendered */
 
     free(s->names);
     s->n_names = 0;
@@ -481,12 +480,12 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0)
         h->press = compress_new(h->loop);
     if (r == 0) {
-        features_open(&s->features, h);
+        features_open(&h->features, features, h);
         r = next_make(s, conf, h->data, &n, err);
     }
     if (r == 0) {
         apply(s, conf, &n);
-        r = features_load(&s->features, err);
+        r = features_load(&s->hub.features, err);
     }
     if (r == 0)
         trusted_clock_start(h->newest_ms);
@@ -580,10 +579,10 @@ void hub_close(struct hub *h)
     h->work = NULL;     /* what is told late asks for nothing more */
     compress_free(h->press);
     h->press = NULL; /* what is answered late goes as it is */
-    features_stop(&s->features);
+    features_stop(&s->hub.features);
     store_close(h->store); /* every done is called: late replies go out or away */
     h->store = NULL;
-    features_close(&s->features);
+    features_close(&s->hub.features);
     httpd_free(h->httpd);
     live_free(h->live);
     zone_free(h->zone);

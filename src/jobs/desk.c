@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "hub/hub.h"
 #include "jobs/routes.h"
-#include "usage/ledger.h"
 
 struct labelling {
     struct hub *h;
@@ -51,7 +50,7 @@ static void mark_job(struct hub *h, const struct job_fact *j)
 {
     int64_t now_ms = clock_wall_ms();
     if (strcmp(j->kind, "slurm") == 0 && j->node[0])
-        ledger_mark(h->ledger, j->node, j->start_ms, now_ms, now_ms);
+        hub_time(h, j->node, j->start_ms, now_ms, now_ms);
 }
 
 enum reply_how jobs_put(struct hub *h, struct request *rq, const struct job_fact *j)

@@ -11,7 +11,6 @@
 #include "base/rand.h"
 #include "hub/handlers.h"
 #include "jobs/squeue.h"
-#include "usage/ledger.h"
 
 #define OUT_MAX  (64u << 20)
 #define LIMIT_MS 30000
@@ -149,7 +148,7 @@ static void begin_job(struct slurm_desk *d, const struct slurm_job *j, const str
                                   .pids = "",
                                   .attrs = attrs.err ? "" : attrs.p};
     open_add(d, id, n->key, start_ms);
-    ledger_mark(d->h->ledger, n->key, start_ms, d->polled_ms, d->polled_ms);
+    hub_time(d->h, n->key, start_ms, d->polled_ms, d->polled_ms);
     store_job_put(d->h->store, &fact, stored, NULL);
 }
 
@@ -164,7 +163,7 @@ static void end_jobs(struct slurm_desk *d)
             continue;
         }
         struct job_change c = {.id = o->id, .end_ms = MAX(d->polled_ms, o->start_ms)};
-        ledger_mark(d->h->ledger, o->node, o->start_ms, d->polled_ms, d->polled_ms);
+        hub_time(d->h, o->node, o->start_ms, d->polled_ms, d->polled_ms);
         store_job_change(d->h->store, &c, stored, NULL);
     }
     d->n = kept;

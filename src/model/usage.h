@@ -45,7 +45,10 @@ static inline void usage_add(struct usage_sum *to, const struct usage_sum *s)
     to->mj += s->mj;
 }
 
-#define USAGE_ZONES 8 /* whose days are kept */
+#define USAGE_ZONES   8        /* whose days are kept */
+#define USAGE_LATE_MS 600000ll /* a process that has not ended was there so long after it was last written down */
+/* Memory and shares as weights: in steps, so that a process that grows a little does not change its past. */
+int64_t usage_weight(int64_t v);
 
 /* ---- what a question about it is answered with ---- */
 

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/hub.h"
-#include "usage/ledger.h"
 
 #define BLOBS_MAX    128            /* in one request */
 #define IN_FLIGHT    16             /* requests of one node waiting for the disk */
@@ -392,7 +391,7 @@ void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t
                   int64_t now_ms)
 {
     live_facts(h->live, n, id, f, now_ms);
-    bookings_show(h, n, now_ms);
+    hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
     id = shown_facts(h, n, id, f);
     if (peer->rec.facts != id) {
         peer->rec.facts = id;
@@ -574,7 +573,7 @@ static bool post_batch(struct post *p, struct frame *f, size_t *n_append, size_t
                                                     .shift_ms = shift,
                                                     .bytes = f->whole};
     if (b.n_ticks)
-        ledger_mark(h->ledger, p->key, b.at_ms[0] + shift, b.at_ms[b.n_ticks - 1] + shift, p->now_ms);
+        hub_time(h, p->key, b.at_ms[0] + shift, b.at_ms[b.n_ticks - 1] + shift, p->now_ms);
     if (!peer_is_news(p->peer, f->key.run, f->key.number))
         return true;
     h->batches++;

@@ -2,7 +2,7 @@
 #include "nodes/peers.h"
 
 #include "base/rand.h"
-#include "usage/recount.h"
+#include "model/usage.h"
 
 #define SAVE_MS      60000 /* "last heard" on disk is at most this old */
 #define PEER_PROCS   4096  /* whose end is waited for */
@@ -19,6 +19,8 @@ struct peers {
     struct peer **by_key;
     void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms);
     void *arg;
+    int64_t (*counted)(void *arg, const char *node, int64_t then_ms);
+    void *counted_arg;
 };
 
 struct peers *peers_new(struct store *store)
@@ -35,6 +37,17 @@ void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, i
 {
     p->changed = changed;
     p->arg = arg;
+}
+
+void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg)
+{
+    p->counted = first_before;
+    p->counted_arg = arg;
+}
+
+int64_t peers_counted_before(const struct peers *p, const char *node, int64_t then_ms)
+{
+    return p->counted ? p->counted(p->counted_arg, node, then_ms) : 0;
 }
 
 static void peer_free(struct peer *peer)
@@ -190,14 +203,14 @@ bool peer_is_news(struct peer *peer, uint64_t run, uint64_t number)
 /* What of its time counts otherwise now: all of it when its beginning or its weight changed, else what is new. */
 static void tell_change(struct peers *p, const struct peer *peer, struct peer_proc *t)
 {
-    int64_t weight = recount_weight(t->mem_max) ^ recount_weight(t->sm_n ? t->sm_sum / t->sm_n : -1) * (1 << 24);
+    int64_t weight = usage_weight(t->mem_max) ^ usage_weight(t->sm_n ? t->sm_sum / t->sm_n : -1) * (1 << 24);
     bool all = !t->saved_ms || t->saved_first_ms != t->first_ms || t->saved_weight != weight || !t->was_named;
     int64_t from_ms = all ? MIN(t->first_ms, t->saved_first_ms ? t->saved_first_ms : t->first_ms) : t->saved_ms;
     t->saved_first_ms = t->first_ms;
     t->saved_weight = weight;
     t->was_named = t->named;
     if (p->changed)
-        p->changed(p->arg, peer->rec.key, from_ms, MAX(t->last_ms, t->saved_ms) + RECOUNT_LATE_MS);
+        p->changed(p->arg, peer->rec.key, from_ms, MAX(t->last_ms, t->saved_ms) + USAGE_LATE_MS);
 }
 
 static void put_proc(struct peers *p, const struct peer *peer, struct peer_proc *t, bool ended)

@@ -59,6 +59,10 @@ struct peers *peers_new(struct store *store);
 /* Told before a record is put: something about who was there in [from, to] is different now. */
 void peers_watch(struct peers *p, void (*changed)(void *arg, const char *node, int64_t from_ms, int64_t to_ms),
                  void *arg);
+/* Whoever counts hours registers what it knows of a node's past: its first hour, where no sample of then_ms or later
+ * can have made it; 0: there is none. */
+void peers_counted(struct peers *p, int64_t (*first_before)(void *arg, const char *node, int64_t then_ms), void *arg);
+int64_t peers_counted_before(const struct peers *p, const char *node, int64_t then_ms); /* asks that; 0: nobody did */
 void peers_free(struct peers *p);
 struct peer *peers_find(const struct peers *p, const char *key);
 struct peer *peers_get(struct peers *p, const char *key, bool *ret_new); /* made if it is not there */

@@ -1,12 +1,11 @@
 /* registry.c: the nodes a hub knows from before it started, what admins do to them, and what happened to them. */
 #include <errno.h>
 
-#include "alert/feature.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "hub/handlers.h"
-#include "usage/ledger.h"
+#include "hub/hub.h"
 
 #define JOIN_MS     30000             /* after a start who is alive has spoken by then */
 #define RECALL_MS   120000            /* values are shown for so long when newer samples do not bring them */
@@ -149,9 +148,16 @@ static void resume(struct hub *h)
     log_debug("hub", "%zu nodes are known, from %zu batches", live_count(h->live), x.batches);
 }
 
+/* Who was there in that time is known otherwise now. */
+static void tell_time(void *hub, const char *node, int64_t from_ms, int64_t to_ms)
+{
+    hub_time(hub, node, from_ms, to_ms, clock_wall_ms());
+}
+
 static void *open_nodes(struct hub *h)
 {
     h->peers = peers_new(h->store);
+    peers_watch(h->peers, tell_time, h);
     return h;
 }
 
@@ -228,8 +234,8 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
     mem_copy_str(key, sizeof(key), old->key);
     log_info("hub", "node %s (%s) takes the place of %s (%s): history, usage and bookings are its now", n->name, n->key,
              old->name, key);
+    hub_news(h, &(struct news){.kind = NEWS_RENAMED, .now_ms = now_ms, .node = n->key, .was = key});
     store_take_over(h->store, key, n->key);
-    ledger_move(h->ledger, key, n->key, now_ms);
     if (was && was->rec.first_ms)
         peer->rec.first_ms = peer->rec.first_ms ? MIN(peer->rec.first_ms, was->rec.first_ms) : was->rec.first_ms;
     if (was && was->rec.sampled_ms)
@@ -238,7 +244,7 @@ void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int6
     memset(peer->facts, 0, sizeof(peer->facts));
     peers_drop(h->peers, key);
     live_join(h->live, n, old, now_ms);
-    bookings_show(h, n, now_ms);
+    hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
     peer_save(h->peers, peer, n, true, now_ms);
 }
 
@@ -249,7 +255,7 @@ static bool sampled(struct hub *h, const struct peer *peer, const struct node_no
     /* When it first came, which nobody else can say. What it had to say was older, perhaps: since the hub started that
      * is known exactly, else to the hour. */
     *first_ms = peer->sampled_from_ms ? MIN(peer->rec.first_ms, peer->sampled_from_ms) : peer->rec.first_ms;
-    int64_t hour_ms = ledger_first_before(h->ledger, n->key, *first_ms);
+    int64_t hour_ms = peers_counted_before(h->peers, n->key, *first_ms);
     if (hour_ms)
         *first_ms = hour_ms;
     *last_ms = MAX(peer->rec.sampled_ms, n->sample_at_ms);
@@ -294,12 +300,6 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
     peers_drop(h->peers, key);
     live_drop(h->live, key);
     return 0;
-}
-
-void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e)
-{
-    store_put_event(h->store, node, device, e);
-    alerts_desk_event(h->alerts, node, device, e);
 }
 
 void registry_on_event(void *arg, const struct node_now *n, const struct node_event *e)

@@ -147,7 +147,7 @@ bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct nod
                 renamed |= part_one(h, peer, n, f, i, now_ms, &was);
     live_set_was(h->live, n, was, now_ms);
     if (shared || peer->shares)
-        bookings_show(h, n, now_ms);
+        hub_news(h, &(struct news){.kind = NEWS_DEVICES, .now_ms = now_ms, .node = n->key});
     return renamed;
 }
 

@@ -3,6 +3,7 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "model/names.h"
+#include "now/streams.h"
 
 struct now_next {
     struct state_rule rule;
@@ -39,16 +40,26 @@ static void *open_now(struct hub *h)
     return h;
 }
 
+/* Who listens comes again, and sees them by their new names. */
+static void drop_streams(void *self, const struct news *n)
+{
+    if (n->kind == NEWS_PEOPLE)
+        streams_reset(((struct hub *)self)->streams);
+}
+
 static void tick(void *self, int64_t now_ms)
 {
     struct hub *h = self;
     live_tick(h->live, now_ms);
 }
 
-const struct feature now_feature = {.name = "now",
-                                    .routes = now_routes,
-                                    .open = open_now,
-                                    .prepare = prepare_rule,
-                                    .drop = drop_rule,
-                                    .take = take_rule,
-                                    .tick = tick};
+const struct feature now_feature = {
+    .name = "now",
+    .routes = now_routes,
+    .open = open_now,
+    .prepare = prepare_rule,
+    .drop = drop_rule,
+    .take = take_rule,
+    .hear = drop_streams,
+    .tick = tick,
+};

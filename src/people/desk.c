@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "hub/hub.h"
-#include "now/streams.h"
 #include "people/people_build.h"
 #include "people/roll.h"
 
@@ -156,7 +155,7 @@ static void put(struct people_desk *d, struct people *c)
     a->census = c;
     meet(d);
     cache_reset(a->cache);
-    streams_reset(d->h->streams);
+    hub_news(d->h, &(struct news){.kind = NEWS_PEOPLE, .now_ms = clock_wall_ms()});
 }
 
 /* Memberships begin and end with days. */

@@ -23,11 +23,21 @@ void usage_now_of(struct hub *h, struct usage_now *ret)
     memcpy(ret->days, st.days, sizeof(st.days));
 }
 
-/* Who was there in that time is known otherwise now. */
-static void procs_changed(void *arg, const char *node, int64_t from_ms, int64_t to_ms)
+/* What is known otherwise now is counted again. */
+static void count_again(void *self, const struct news *n)
 {
-    struct hub *h = arg;
-    ledger_mark(h->ledger, node, from_ms, to_ms, clock_wall_ms());
+    struct hub *h = self;
+    if (n->kind == NEWS_TIME && n->node)
+        ledger_mark(h->ledger, n->node, n->from_ms, n->to_ms, n->now_ms);
+    else if (n->kind == NEWS_TIME)
+        ledger_mark_all(h->ledger, n->from_ms, n->to_ms, n->now_ms);
+    else if (n->kind == NEWS_RENAMED)
+        ledger_move(h->ledger, n->was, n->node, n->now_ms);
+}
+
+static int64_t first_before(void *arg, const char *node, int64_t then_ms)
+{
+    return ledger_first_before(((struct hub *)arg)->ledger, node, then_ms);
 }
 
 static struct ledger_conf ledger_conf_of(const struct hub *h, const struct state_rule *rule)
@@ -77,6 +87,7 @@ static int usage_zones(const struct hub_conf *conf, struct zone *ret[USAGE_ZONES
 
 static void *open_usage(struct hub *h)
 {
+    peers_counted(h->peers, first_before, h);
     return h;
 }
 
@@ -117,7 +128,6 @@ static int load_ledger(void *self, struct err *err)
     h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
-    peers_watch(h->peers, procs_changed, h);
     h->asked = usage_trend_new(h);
     return ledger_load(h->ledger, clock_wall_ms(), err);
 }
@@ -152,6 +162,7 @@ const struct feature usage_feature = {
     .drop = drop_tariff,
     .take = take_tariff,
     .load = load_ledger,
+    .hear = count_again,
     .tick = tick,
     .stop = stop_ledger,
     .close = close_usage,

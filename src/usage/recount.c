@@ -34,13 +34,6 @@ struct work {
     struct usage_span *out; /* of the first hour */
 };
 
-int64_t recount_weight(int64_t v)
-{
-    int bits = v > 0 ? 63 - __builtin_clzll((unsigned long long)v) : 0;
-
-    return bits > 4 ? v >> (bits - 4) << (bits - 4) : v;
-}
-
 static struct dev *find_dev(struct work *w, const char *uuid)
 {
     for (size_t i = 0; i < w->n; i++) {
@@ -121,11 +114,11 @@ static void add_use(struct work *w, const char *uuid, const struct count_use *u)
 static void take_proc(void *arg, const struct store_proc *p)
 {
     struct work *w = arg;
-    int64_t last_ms = p->last_ms + w->tick_ms + (p->ended ? 0 : RECOUNT_LATE_MS);
+    int64_t last_ms = p->last_ms + w->tick_ms + (p->ended ? 0 : USAGE_LATE_MS);
 
     add_use(w, p->device,
-            &(struct count_use){p->fact.user, p->first_ms, last_ms, recount_weight(p->mem_max),
-                                (int32_t)recount_weight(p->sm), p->kind == PROC_GRAPHICS});
+            &(struct count_use){p->fact.user, p->first_ms, last_ms, usage_weight(p->mem_max),
+                                (int32_t)usage_weight(p->sm), p->kind == PROC_GRAPHICS});
 }
 
 static void take_job(void *arg, const struct job_fact *j)
@@ -166,7 +159,7 @@ static int find_uses(struct work *w, struct store *records, struct err *err)
                            .node = w->ask->node,
                            .kind = "slurm",
                            .limit = JOBS_MOST};
-    int64_t late_ms = w->tick_ms + RECOUNT_LATE_MS;
+    int64_t late_ms = w->tick_ms + USAGE_LATE_MS;
     int r = store_procs_in(records, w->ask->node, w->from_ms - late_ms, w->to_ms, take_proc, w, err);
 
     if (r >= 0)

@@ -9,8 +9,7 @@
 #include "store/history.h"
 #include "usage/count.h"
 
-#define RECOUNT_HOURS   26       /* at once: they lie within so many hours of the first */
-#define RECOUNT_LATE_MS 600000ll /* a process that has not ended was there so long after it was last written down */
+#define RECOUNT_HOURS 26 /* at once: they lie within so many hours of the first */
 
 struct recount_ask {
     const char *node; /* key */
@@ -31,8 +30,5 @@ struct recounted {
 int recount(struct store *past, struct store *records, const struct count_rule *rule, const struct recount_ask *ask,
             struct recounted *ret, struct err *err);
 void recounted_fini(struct recounted *r);
-
-/* Memory and shares as weights: in steps, so that a process that grows a little does not change its past. */
-int64_t recount_weight(int64_t v);
 
 #endif

@@ -253,7 +253,7 @@ static void who_was_told_is_a_list(void **unused)
 struct scene_of_news {
     struct alert alerts[MANY];
     char places[MANY][16];
-    struct news v[MANY];
+    struct alert_news v[MANY];
     char told_to[MANY][300];
     struct channels *channels;
     struct alert_rules *rules;
@@ -334,7 +334,7 @@ static int begin(void **state)
                                       .text = "it is down",
                                       .advice = "look",
                                       .told_to = s->told_to[i]};
-        s->v[i] = (struct news){.a = &s->alerts[i], .since_ms = 1000 + i};
+        s->v[i] = (struct alert_news){.a = &s->alerts[i], .since_ms = 1000 + i};
     }
     *state = s;
     return 0;

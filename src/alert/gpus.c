@@ -1,5 +1,5 @@
 /* gpus.c: a number of GPUs by node, sorted; in the store a note of lines "KEY NUMBER". */
-#include "nodes/gpus.h"
+#include "alert/gpus.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * gpus.h: the most GPUs each node ever had, over restarts of hub and agent, so that one that vanished while nobody
  * looked is missed. Kept as a note.
  */
-#ifndef NODES_GPUS_H
-#define NODES_GPUS_H
+#ifndef ALERT_GPUS_H
+#define ALERT_GPUS_H
 
 #include "model/now.h"
 #include "store/store.h"

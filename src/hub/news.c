@@ -1,0 +1,22 @@
+/* news.c: see news.h. */
+#include "hub/news.h"
+
+#include "base/clock.h"
+#include "hub/hub.h"
+
+void hub_news(struct hub *h, const struct news *n)
+{
+    features_hear(&h->features, n);
+}
+
+void hub_event(struct hub *h, const char *node, const char *device, const struct node_event *e)
+{
+    hub_news(h,
+             &(struct news){.kind = NEWS_EVENT, .now_ms = clock_wall_ms(), .node = node, .device = device, .event = e});
+    store_put_event(h->store, node, device, e);
+}
+
+void hub_time(struct hub *h, const char *node, int64_t from_ms, int64_t to_ms, int64_t now_ms)
+{
+    hub_news(h, &(struct news){.kind = NEWS_TIME, .now_ms = now_ms, .node = node, .from_ms = from_ms, .to_ms = to_ms});
+}
