@@ -1,6 +1,7 @@
 /* features.c: what muster's hub does: the one list. What is further down may use what is further up. */
 #include "access/sessions.h"
 #include "alert/feature.h"
+#include "compat/feature.h"
 #include "hub/hub.h"
 #include "jobs/slurm.h"
 #include "notify/outbox.h"

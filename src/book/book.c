@@ -19,6 +19,8 @@ struct book {
     int64_t due_ms; /* nothing begins or ends before */
     const struct booking **all;
     size_t cap_all;
+    void (*changed)(void *arg);
+    void *changed_arg;
 };
 
 struct book *book_new(void)
@@ -44,6 +46,18 @@ void book_free(struct book *b)
     free(b->v);
     free(b->all);
     free(b);
+}
+
+void book_watch(struct book *b, void (*changed)(void *arg), void *arg)
+{
+    b->changed = changed;
+    b->changed_arg = arg;
+}
+
+static void tell_change(const struct book *b)
+{
+    if (b->changed)
+        b->changed(b->changed_arg);
 }
 
 static struct entry *find(const struct book *b, int64_t id)
@@ -181,6 +195,7 @@ void book_settle(struct book *b, int64_t id, bool durable)
 
     if (!e || !e->pending)
         return;
+    tell_change(b);
     e->pending = false;
     if (!durable && !e->was) {
         forget(b, e);
@@ -265,8 +280,10 @@ void book_tick(struct book *b, int64_t now_ms, void (*each)(void *arg, const str
         enum booking_state to = booking_state(e->h, now_ms);
         bool moved = to != e->state;
         e->state = to;
-        if (moved)
+        if (moved) {
+            tell_change(b);
             each(arg, e->h, to);
+        }
         if (to == BOOKING_OVER || to == BOOKING_RELEASED)
             forget(b, e);
         else

@@ -17,6 +17,9 @@
 struct book;
 struct book *book_new(void);
 void book_free(struct book *b);
+/* For features behind this one: changed is called whenever a booking was settled, began or ended. It only notes that:
+ * the book is not to be asked from there. One can; changed NULL: none any more. */
+void book_watch(struct book *b, void (*changed)(void *arg), void *arg);
 
 /* Read back from the store: as it is, whatever it overlaps. */
 void book_load(struct book *b, const struct booking *h, int64_t now_ms);

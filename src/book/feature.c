@@ -14,7 +14,6 @@
 #include "book/pick.h"
 #include "book/queue.h"
 #include "book/routes.h"
-#include "compat/mirror.h"
 #include "hub/handlers.h"
 
 #define AWAY_MS (7 * 86400000ll)
@@ -144,7 +143,6 @@ static void on_moved(void *arg, const struct booking *x, enum booking_state to)
 {
     struct moving *m = arg;
     show_all(m->h, x->devices, m->now_ms);
-    mirror_look(m->h->mirror);
     if (to == BOOKING_OVER)
         tell(m->h, x, EVENT_EXPIRED, x->person, x->until_ms);
     if (to == BOOKING_OVER && hold_waits(x))
@@ -188,7 +186,6 @@ static void written(void *arg, int result)
     if (w->late)
         httpd_late_reply(w->late, &rp);
     begin_and_end(h, now_ms);
-    mirror_look(h->mirror);
     if (w->done)
         w->done(w->arg, result);
     free(w);
@@ -289,13 +286,12 @@ static int load_bookings(void *self, struct err *err)
     return r;
 }
 
-/* ---- the feature: bookings, those who wait, and the old page's file ---- */
+/* ---- the feature: bookings, and those who wait ---- */
 
 static void *open_book(struct hub *h)
 {
     h->book = h->api.book = book_new();
     h->queue = queue_new();
-    h->mirror = mirror_new(h);
     return h;
 }
 
@@ -304,7 +300,6 @@ static void take_settings(void *self, void *next)
     struct hub *h = self;
     (void)next;
     h->api.book_auth = (enum book_auth)h->conf.bookings_auth;
-    mirror_set(h->mirror, h->conf.bookings_mirror);
 }
 
 static void tick(void *self, int64_t now_ms)
@@ -312,13 +307,11 @@ static void tick(void *self, int64_t now_ms)
     struct hub *h = self;
     begin_and_end(h, now_ms);
     waits_tick(h, now_ms);
-    mirror_tick(h->mirror, now_ms);
 }
 
 static void close_book(void *self)
 {
     struct hub *h = self;
-    mirror_free(h->mirror);
     book_free(h->book);
     queue_free(h->queue);
 }

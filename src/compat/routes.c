@@ -86,5 +86,3 @@ const struct route compat_routes[] = {
     {0},
 };
 /* clang-format on */
-
-const struct feature compat_feature = {.name = "compat", .routes = compat_routes};

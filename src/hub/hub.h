@@ -13,7 +13,6 @@
 #include "wire/wire.h"
 
 struct people_desk;
-struct mirror;
 struct easel;
 struct compress;
 struct slurm_desk;
@@ -44,10 +43,9 @@ struct hub {
     struct tokens *tokens;
     struct sessions *sessions; /* browsers that are logged in */
     struct book *book;
-    struct queue *queue;   /* who waits for GPUs */
-    int64_t serve_ms;      /* the moment of the round that serves them */
-    struct mirror *mirror; /* comments.json */
-    struct zone *zone;     /* of times in sentences: the system's */
+    struct queue *queue; /* who waits for GPUs */
+    int64_t serve_ms;    /* the moment of the round that serves them */
+    struct zone *zone;   /* of times in sentences: the system's */
     struct streams *streams;
     struct ledger *ledger;     /* usage, counted */
     struct usage_trend *asked; /* who to ask for a GPU */

@@ -261,16 +261,24 @@ static void on_move(void *arg, const struct booking *h, enum booking_state to)
     m->to[m->n++] = to;
 }
 
+static void count_change(void *arg)
+{
+    ++*(int *)arg;
+}
+
 static void what_begins_and_ends_is_told_once(void **unused)
 {
     struct book *b = book_new();
     struct booking h = booking_of(b, "kim", "GPU-a", 1, 2), early = booking_of(b, "lee", "GPU-b", 1, 9);
     struct moves m = {0};
+    int changes = 0;
     size_t n;
 
     (void)unused;
+    book_watch(b, count_change, &changes);
     assert_int_equal(put(b, &h), 0);
     assert_int_equal(put(b, &early), 0);
+    assert_int_equal(changes, 2); /* once each is durable */
     book_tick(b, NOW, on_move, &m);
     assert_int_equal(m.n, 0);
     book_tick(b, NOW + HOUR, on_move, &m);
@@ -285,6 +293,7 @@ static void what_begins_and_ends_is_told_once(void **unused)
     assert_true(m.id[2] == early.id && m.to[2] == BOOKING_RELEASED);
     book_tick(b, NOW + 2 * HOUR, on_move, &m);
     assert_true(m.n == 4 && m.id[3] == h.id && m.to[3] == BOOKING_OVER);
+    assert_int_equal(changes, 7); /* three were written, and four moves */
     book_all(b, &n);
     assert_int_equal(n, 0);
     assert_int_equal(book_next_id(b), 3); /* numbers are not given out twice */
