@@ -23,17 +23,6 @@ bool tell_takes(const struct channel *c, const struct alert_rule *rule, const st
     return false;
 }
 
-const char *tell_address(const struct channel *c, const struct people *census, const char *person)
-{
-    const struct person *p = people_find(census, person);
-
-    if (c->type == CHANNEL_MAIL)
-        return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;
-    if (c->type == CHANNEL_SLACK_BOT)
-        return !p ? NULL : p->slack ? p->slack : p->mail; /* Slack knows who has that address */
-    return person;                                        /* whoever is behind it knows where that is */
-}
-
 /* ---- who is told ---- */
 
 struct child_process { /* an alert, and one who is told of it */
@@ -72,7 +61,7 @@ static void add_persons(struct telling *t, struct alert_news *x)
         snprintf(name, sizeof(name), "%.*s", STR_ARG(one));
         if (!people_wants(t->k->census, name, x->a->rule))
             continue;
-        const char *to = tell_address(t->c, t->k->census, name);
+        const char *to = channel_address(t->c, t->k->census, name);
         if (to)
             part_add(t, x, str_of(to), name, 0);
         else if (t->k->passed)

@@ -46,7 +46,5 @@ typedef void tell_fn(void *arg, const struct message *m); /* without an id; borr
 void tell(const struct tell_ask *k, struct alert_news *v, size_t n, tell_fn *say, void *arg);
 /* Does this channel take it? rule NULL: of one that is not there any more. */
 bool tell_takes(const struct channel *c, const struct alert_rule *rule, const struct alert *a);
-/* Where that person is told through a channel `to: person`. NULL: he has no address there. */
-const char *tell_address(const struct channel *c, const struct people *census, const char *person);
 
 #endif

@@ -63,7 +63,7 @@ size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
     size_t n = 0;
 
     for (size_t i = 0; c && i < t->n_passed; i++) /* some have one since */
-        n += strcmp(t->passed[i].channel, channel) == 0 && !tell_address(c, t->h->api.census, t->passed[i].person);
+        n += strcmp(t->passed[i].channel, channel) == 0 && !channel_address(c, t->h->api.census, t->passed[i].person);
     return n;
 }
 
@@ -74,8 +74,6 @@ struct telling { /* messages that are being stored, with the alerts they are of 
     struct alert_teller *t;
     struct message **v;
     size_t n, cap;
-    store_done_fn *done; /* NULL: nobody wants to know */
-    void *arg;
 };
 
 static void say(void *arg, const struct message *m)
@@ -116,8 +114,6 @@ static void told(void *arg, int result)
             outbox_put(t->h->outbox, t->v[i]);
         free(t->v[i]);
     }
-    if (t->done)
-        t->done(t->arg, result);
     free(t->v);
     free(t);
 }
@@ -229,62 +225,4 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
     for (size_t i = 0; i < n; i++)
         buf_fini(&v[i].who);
     put_told(to, &w);
-}
-
-/* ---- what somebody waits for ---- */
-
-/* Is there a channel that leads to persons through Slack's bot? Else the bot itself does. */
-static bool bot_to_persons(const struct channel *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (v[i].type == CHANNEL_SLACK_BOT && v[i].to_person)
-            return true;
-    return false;
-}
-
-static const char *address_of(const struct hub *h, const struct channel *v, size_t n, size_t at, const char *person)
-{
-    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !bot_to_persons(v, n);
-
-    return v[at].to_person || bot ? tell_address(&v[at], h->api.census, person) : NULL;
-}
-
-bool alert_teller_reaches(const struct hub *h, const char *person, const char *rule)
-{
-    size_t n;
-    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
-
-    for (size_t i = 0; i < n; i++)
-        if (address_of(h, v, n, i, person) && people_wants(h->api.census, person, rule))
-            return true;
-    return false;
-}
-
-size_t alert_teller_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
-                           store_done_fn *done, void *arg)
-{
-    struct notes w = {.bytes = BUF_INIT(256u << 20)};
-    size_t n;
-    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
-
-    if (!alert_teller_reaches(h, person, rule))
-        return 0;
-    struct telling *to = mem_zero(1, sizeof(*to));
-    *to = (struct telling){.h = h, .done = done, .arg = arg};
-    for (size_t i = 0; i < n; i++) {
-        const char *address = address_of(h, v, n, i, person);
-        if (address)
-            say(to, &(struct message){.created_ms = clock_wall_ms(),
-                                      .kind = MESSAGE_NOTICE,
-                                      .severity = SEV_INFO,
-                                      .channel = v[i].name,
-                                      .to = address,
-                                      .person = person,
-                                      .rule = rule,
-                                      .title = title,
-                                      .text = text});
-    }
-    n = to->n;
-    put_told(to, &w);
-    return n;
 }

@@ -18,14 +18,6 @@ void alert_teller_free(struct alert_teller *t);
 void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t now_ms);
 size_t alert_teller_passed(const struct alert_teller *t,
                            const char *channel); /* persons not told for want of an address */
-/*
- * Something happened that a person wants to hear of at once, through every channel that leads to him: stored, then
- * told; done hears of that (NULL: nobody wants to know). How many channels; 0: none leads to him, or he does not want
- * to hear of it, and done is not called. rule: what his list of `tell` may name.
- */
-size_t alert_teller_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
-                           store_done_fn *done, void *arg);
-bool alert_teller_reaches(const struct hub *h, const char *person, const char *rule); /* would that tell him? */
 /* After a look: what is due is told. The lookout learns what was, and what now has of it is gone then. */
 void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules,
                        struct alert_states *w, int64_t now_ms);

@@ -1,17 +1,17 @@
 /*
  * waits.c: the queue of `muster wait` on the loop: every second, and when somebody is heard of, whoever's turn it is
  * gets his GPUs for a short while. All of it goes the way of every hold (bookings.c): durable first, then told. Who
- * asked for that gets a message, too (teller.c).
+ * asked for that gets a message, too (notify/person.h).
  */
 #include <inttypes.h>
 
-#include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/moment.h"
 #include "book/feature.h"
 #include "book/queue.h"
+#include "notify/person.h"
 
 #define RULE "wait" /* what a person's list of `tell` may name */
 
@@ -88,7 +88,7 @@ static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
              "CUDA_VISIBLE_DEVICES=%s",
              h->devices);
     *s = (struct saying){hub, h->id};
-    if (!alert_teller_person(hub, h->person, RULE, buf_str(&title).p, buf_str(&text).p, said, s)) {
+    if (!notify_person(hub, h->person, RULE, buf_str(&title).p, buf_str(&text).p, said, s)) {
         log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is his turn", h->person, h->id);
         said(s, 0);
     }
@@ -128,13 +128,12 @@ void waits_over(struct hub *hub, const struct booking *h)
         return;
     buf_addf(&title, "you do not wait any more for %d GPU%s: there was nothing within %s", (int)h->count,
              h->count == 1 ? "" : "s", clock_span(h->until_ms - h->created_ms, span));
-    alert_teller_person(hub, h->person, RULE, buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL,
-                        NULL);
+    notify_person(hub, h->person, RULE, buf_str(&title).p, "Ask again, or for less: muster wait --tell", NULL, NULL);
 }
 
 bool waits_reach(struct hub *hub, const char *person)
 {
-    return alert_teller_reaches(hub, person, RULE);
+    return notify_reaches(hub, person, RULE);
 }
 
 void waits_tick(struct hub *hub, int64_t now_ms)

@@ -10,6 +10,7 @@
 #include "base/zone.h"
 #include "model/fact.h"
 #include "parse/ytree.h"
+#include "people/people.h"
 
 #define TEXT_MAX 2000
 
@@ -46,6 +47,17 @@ const struct channel *channels_find(const struct channels *c, const char *name)
         if (strcmp(c->v[i].name, name) == 0)
             return &c->v[i];
     return NULL;
+}
+
+const char *channel_address(const struct channel *c, const struct people *census, const char *person)
+{
+    const struct person *p = people_find(census, person);
+
+    if (c->type == CHANNEL_MAIL)
+        return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;
+    if (c->type == CHANNEL_SLACK_BOT)
+        return !p ? NULL : p->slack ? p->slack : p->mail; /* Slack knows who has that address */
+    return person;                                        /* whoever is behind it knows where that is */
 }
 
 /* ---- muster.yaml ---- */

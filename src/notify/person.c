@@ -1,0 +1,69 @@
+/* person.c: see person.h. */
+#include "notify/person.h"
+
+#include "base/clock.h"
+#include "notify/outbox.h"
+#include "people/people.h"
+
+/* Is there a channel that leads to persons through Slack's bot? Else the bot itself does. */
+static bool bot_to_persons(const struct channel *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].type == CHANNEL_SLACK_BOT && v[i].to_person)
+            return true;
+    return false;
+}
+
+static const char *address_of(const struct hub *h, const struct channel *v, size_t n, size_t at, const char *person)
+{
+    bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !bot_to_persons(v, n);
+
+    return v[at].to_person || bot ? channel_address(&v[at], h->api.census, person) : NULL;
+}
+
+/* How many channels lead there; which one is the last. */
+static size_t count_ways(const struct hub *h, const char *person, const char *rule, size_t *ret_last)
+{
+    size_t n, ways = 0;
+    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
+
+    if (!people_wants(h->api.census, person, rule))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (address_of(h, v, n, i, person)) {
+            *ret_last = i;
+            ways++;
+        }
+    return ways;
+}
+
+bool notify_reaches(const struct hub *h, const char *person, const char *rule)
+{
+    size_t last;
+
+    return count_ways(h, person, rule, &last) > 0;
+}
+
+size_t notify_person(struct hub *h, const char *person, const char *rule, const char *title, const char *text,
+                     store_done_fn *done, void *arg)
+{
+    size_t n, last = 0, ways = count_ways(h, person, rule, &last);
+    const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
+
+    for (size_t i = 0; ways && i <= last; i++) {
+        const char *address = address_of(h, v, n, i, person);
+        if (address)
+            outbox_send(h->outbox,
+                        &(struct message){.created_ms = clock_wall_ms(),
+                                          .kind = MESSAGE_NOTICE,
+                                          .severity = SEV_INFO,
+                                          .channel = v[i].name,
+                                          .to = address,
+                                          .person = person,
+                                          .rule = rule,
+                                          .title = title,
+                                          .text = text},
+                        NULL, i == last ? done : NULL, arg); /* they are stored in this order */
+    }
+    return ways;
+}
