@@ -3,14 +3,14 @@
 
 #include "net/http.h"
 
-static const struct carrier *const carriers[CHANNEL_TYPES] = {
+static const struct carrier *const own[CHANNEL_TYPES] = {
     [CHANNEL_SLACK] = &carrier_http,      [CHANNEL_WEBHOOK] = &carrier_http, [CHANNEL_NTFY] = &carrier_http,
-    [CHANNEL_COMMAND] = &carrier_command, [CHANNEL_MAIL] = &carrier_mail,    [CHANNEL_SLACK_BOT] = &carrier_slack,
+    [CHANNEL_COMMAND] = &carrier_command, [CHANNEL_MAIL] = &carrier_mail,
 };
 
-const struct carrier *carrier_of(enum channel_type type)
+const struct carrier *carrier_of(const struct carriers *s, enum channel_type type)
 {
-    return carriers[type];
+    return own[type] ? own[type] : s->registered[type];
 }
 
 int carriers_http(struct carriers *s, struct http **ret, struct err *err)

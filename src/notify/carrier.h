@@ -33,7 +33,8 @@ typedef void carried_fn(void *arg, const struct carried *r);
 /* What carriers share: made by the first that needs it. */
 struct carriers {
     struct hub *h;
-    struct http *http; /* carriers_http */
+    struct http *http;                               /* carriers_http */
+    const struct carrier *registered[CHANNEL_TYPES]; /* other features': outbox_carry */
 };
 int carriers_http(struct carriers *s, struct http **ret, struct err *err);
 void carriers_fini(struct carriers *s); /* after all loads */
@@ -45,9 +46,12 @@ struct carrier {
     int (*send)(struct load **ret, struct carriers *s, const struct channel *c, const struct message *m,
                 carried_fn *done, void *arg, struct err *err);
     void (*stop)(struct load *l); /* not waited for; accepts NULL */
+    /* What is wrong with its way, also when nothing was to be sent, and since when; "": nothing. NULL: it cannot tell.
+     */
+    const char *(*error)(const struct carriers *s, int64_t *ret_since_ms);
 };
-extern const struct carrier carrier_http, carrier_command, carrier_mail, carrier_slack;
-/* Of channels of this type; NULL: there is none yet. */
-const struct carrier *carrier_of(enum channel_type type);
+extern const struct carrier carrier_http, carrier_command, carrier_mail;
+/* Of channels of this type; NULL: nobody registered as one. */
+const struct carrier *carrier_of(const struct carriers *s, enum channel_type type);
 
 #endif

@@ -94,4 +94,4 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     return 0;
 }
 
-const struct carrier carrier_command = {load_send, load_stop};
+const struct carrier carrier_command = {.send = load_send, .stop = load_stop};

@@ -145,4 +145,4 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     return r;
 }
 
-const struct carrier carrier_mail = {load_send, load_stop};
+const struct carrier carrier_mail = {.send = load_send, .stop = load_stop};

@@ -17,7 +17,6 @@
 #include "notify/carrier.h"
 #include "notify/channel.h"
 #include "notify/digest.h"
-#include "slack/feature.h"
 
 #define EVERY_MS      1000
 #define LONGEST_MS    300000 /* between two tries */
@@ -71,13 +70,10 @@ static struct channels *channels_of(const struct hub_conf *conf, struct err *err
     size_t n;
     const struct channel *v = channels_all(c, &n);
 
-    for (size_t i = 0; i < n && r == 0; i++) {
-        if (!carrier_of(v[i].type))
-            r = err_set(err, -EINVAL, "channel '%s': there is no type %s yet", v[i].name, channel_words[v[i].type]);
-        else if (v[i].type == CHANNEL_SLACK_BOT && !conf->slack.text)
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (v[i].type == CHANNEL_SLACK_BOT && !conf->slack.text)
             r = err_set(err, -EINVAL, "channel '%s': Slack's bot needs its section: slack: {token_file: FILE}",
                         v[i].name);
-    }
     if (r == 0 && conf->slack.text)
         r = channels_add_bot(c, err);
     if (r == 0)
@@ -155,15 +151,42 @@ static void trial_end(struct trial *t, const struct carried *r)
     free(t);
 }
 
+/* carrier NULL: all. */
+static void stop_trials(struct outbox *o, const struct carrier *carrier)
+{
+    for (struct trial *t = o->trials, *next; t; t = next) {
+        next = t->next;
+        if (carrier && t->carrier != carrier)
+            continue;
+        t->carrier->stop(t->load);
+        trial_end(t, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
+    }
+}
+
+void outbox_carry(struct outbox *o, enum channel_type type, const struct carrier *c)
+{
+    const struct carrier *was = o->carriers.registered[type];
+
+    o->carriers.registered[type] = c;
+    if (!was)
+        return;
+    stop_trials(o, was);
+    for (size_t i = 0; i < o->n; i++) {
+        struct box *b = o->v[i];
+        if (!b->load || b->carrier != was)
+            continue;
+        was->stop(b->load);
+        b->load = NULL;
+        b->sending = 0;
+    }
+}
+
 static void close_outbox(void *self)
 {
     struct outbox *o = self;
 
     o->carriers.h->outbox = NULL;
-    while (o->trials) {
-        o->trials->carrier->stop(o->trials->load);
-        trial_end(o->trials, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
-    }
+    stop_trials(o, NULL);
     for (size_t i = 0; i < o->n; i++)
         box_free(o->v[i]);
     carriers_fini(&o->carriers);
@@ -459,6 +482,7 @@ static size_t under_way(const struct outbox *o, const char *channel)
 static void box_tick(struct box *b, int64_t now_ms)
 {
     const struct channel *c = channels_find(b->o->channels, b->channel);
+    const struct carrier *carrier = c ? carrier_of(&b->o->carriers, c->type) : NULL;
     int64_t mono_ms = clock_mono_ms();
     struct err err = {0};
 
@@ -466,7 +490,7 @@ static void box_tick(struct box *b, int64_t now_ms)
         return;
     while (b->n && now_ms - b->v[0]->created_ms > OLDEST_MS)
         give_up(b, 0, c ? "after three days" : "its channel is not there any more");
-    if (!c || !b->n || mono_ms < b->next_mono || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
+    if (!carrier || !b->n || mono_ms < b->next_mono || under_way(b->o, b->channel) >= UNDER_WAY_MAX)
         return;
     size_t at[QUEUE_MAX], n = due(b, c, now_ms, at);
     if (!n)
@@ -475,8 +499,8 @@ static void box_tick(struct box *b, int64_t now_ms)
     const struct message *m = b->v[at[0]];
     b->sending = m->id;
     b->began_mono = mono_ms;
-    b->carrier = carrier_of(c->type);
-    int r = b->carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
+    b->carrier = carrier;
+    int r = carrier->send(&b->load, &b->o->carriers, c, m, on_carried, b, &err);
     if (r < 0)
         on_carried(b, &(struct carried){.how = r == -EBADMSG ? CARRIED_REFUSED : CARRIED_AGAIN, .error = err.msg});
 }
@@ -521,11 +545,15 @@ void outbox_try(struct outbox *o, const struct channel *c, const struct message 
     struct trial *t = mem_zero(1, sizeof(*t));
     struct err err = {0};
 
-    *t = (struct trial){.o = o, .m = message_copy(m), .carrier = carrier_of(c->type), .done = done, .arg = arg};
+    *t = (struct trial){.o = o,
+                        .m = message_copy(m),
+                        .carrier = carrier_of(&o->carriers, c->type),
+                        .done = done,
+                        .arg = arg};
     t->m->id = outbox_next_id(o);
     t->next = o->trials;
     o->trials = t;
-    if (t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
+    if (!t->carrier || t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
         trial_end(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
 }
 
@@ -546,8 +574,9 @@ static struct channel_now now_of(const struct outbox *o, const struct channel *c
             now.since_ms = b->since_ms;
         }
     }
-    if (!now.error[0] && strcmp(c->name, CHANNEL_BOT) == 0)
-        now.error = slack_desk_error(o->carriers.h->slack, &now.since_ms);
+    const struct carrier *carrier = carrier_of(&o->carriers, c->type);
+    if (!now.error[0] && strcmp(c->name, CHANNEL_BOT) == 0 && carrier && carrier->error)
+        now.error = carrier->error(&o->carriers, &now.since_ms);
     return now;
 }
 

@@ -20,6 +20,9 @@
 
 struct outbox;
 extern const struct feature notify_feature;
+/* A feature behind this one carries messages of such channels: it registers when it opens, and with NULL when it
+ * closes. What is under way through it is stopped then, and goes out after the next start. */
+void outbox_carry(struct outbox *o, enum channel_type type, const struct carrier *c);
 const struct channels *outbox_channels(const struct outbox *o);
 int64_t outbox_next_id(struct outbox *o);
 void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */

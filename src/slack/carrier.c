@@ -59,4 +59,9 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     return r == -EACCES || r == -EINVAL || r == -EMSGSIZE ? -EBADMSG : r; /* these never will */
 }
 
-const struct carrier carrier_slack = {load_send, load_stop};
+static const char *say_error(const struct carriers *s, int64_t *ret_since_ms)
+{
+    return slack_desk_error(s->h->slack, ret_since_ms);
+}
+
+const struct carrier carrier_slack = {.send = load_send, .stop = load_stop, .error = say_error};

@@ -100,6 +100,7 @@ static void *open_desk(struct hub *h)
     d->conf = slack_conf_new();
     d->section = mem_str("");
     d->line = slack_line_new(h->loop, on_envelope, d);
+    outbox_carry(h->outbox, CHANNEL_SLACK_BOT, &carrier_slack);
     return d;
 }
 
@@ -556,6 +557,7 @@ static void close_desk(void *self)
     struct slack_desk *d = self;
     struct asking *next;
 
+    outbox_carry(d->h->outbox, CHANNEL_SLACK_BOT, NULL); /* messages under way use the connection */
     d->h->slack = NULL;
     slack_line_free(d->line);
     slack_ask_free(d->auth);

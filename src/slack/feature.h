@@ -15,10 +15,12 @@
 #include "hub/feature.h"
 #include "hub/hub.h"
 
+struct carrier;
 struct heard;
 struct slack;
 struct slack_desk;
-extern const struct feature slack_feature; /* before notify: messages under way use its connection */
+extern const struct feature slack_feature;
+extern const struct carrier carrier_slack; /* registered with notify */
 
 /* For the carrier: to post with. token is overwritten, and the caller's. */
 int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token, struct err *err);
