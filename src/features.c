@@ -11,8 +11,8 @@
 #include "wandb/feature.h"
 
 const struct feature *const features[] = {
-    &hub_feature,    &access_feature, &people_feature,  &now_feature,   &nodes_feature, &notify_feature,
-    &book_feature,   &jobs_feature,   &history_feature, &usage_feature, &wandb_feature, &alert_feature,
-    &report_feature, &slack_feature,  &compat_feature,  NULL,
+    &hub_feature,   &access_feature, &people_feature,  &now_feature,   &nodes_feature, &notify_feature,
+    &book_feature,  &jobs_feature,   &history_feature, &usage_feature, &alert_feature, &report_feature,
+    &slack_feature, &wandb_feature,  &compat_feature,  NULL,
 };
 _Static_assert(sizeof(features) / sizeof(features[0]) <= FEATURES_MAX, "more room for features is needed in feature.h");

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "hub/handlers.h"
 #include "notify/outbox.h"
+#include "report/source.h"
 #include "usage/routes.h"
 
 #define LOOK_MS  1000
@@ -34,6 +35,7 @@ struct schedules_desk {
     size_t n, cap;
     int64_t last_id, looked_ms;
     struct scheduled_now *now;
+    const struct runs_source *source; /* NULL: none */
 };
 
 static struct schedules *schedules_of(const struct hub_conf *conf, struct err *err)
@@ -89,6 +91,16 @@ static void take_reports(void *self, void *next)
 
     schedules_free(d->list);
     d->list = next;
+}
+
+void report_take_source(struct hub *h, const struct runs_source *s)
+{
+    h->bulletins->source = s;
+}
+
+const struct runs_source *report_source(void *hub)
+{
+    return ((struct hub *)hub)->bulletins->source;
 }
 
 /* ---- what was seen to ---- */

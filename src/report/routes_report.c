@@ -11,10 +11,9 @@
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "now/view.h"
-#include "report/runs.h"
+#include "report/source.h"
 #include "report/write.h"
 #include "usage/routes.h"
-#include "wandb/days.h"
 
 #define DAY_MS 86400000ll
 
@@ -29,7 +28,8 @@ struct report_job {
     struct report_look look;
     bool partial;
     char *company, *from, *to, *last;
-    char *zone, *own_zone; /* as asked for; the hub's */
+    char *zone, *own_zone;           /* as asked for; the hub's */
+    const struct runs_source *wandb; /* NULL: there is none */
     size_t n;
     struct runs_node *nodes; /* with copies of their names */
 };
@@ -145,7 +145,7 @@ static bool stopped(void *arg)
 struct making {
     const struct report_job *job;
     const struct past_source *past;
-    struct wandb_told told;
+    struct runs_told told;
     struct zone *z;
     struct report_ask ask;
     struct runs_ask agents;
@@ -206,11 +206,11 @@ static int read_agents(struct making *k, struct err *err)
 
 static int read_wandb(struct making *k, struct err *err)
 {
-    struct wandb_days_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
+    struct runs_told_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
 
     ask.ignore_tags = people_ignore_tags(k->job->census, &ask.n_ignore_tags);
     k->doc.pulled_ms = k->told.pulled_ms;
-    return wandb_days_in(k->past->dir, &ask, &k->said, err);
+    return k->job->wandb->days(k->past->dir, &ask, &k->said, err);
 }
 
 /* Nobody said where from: agents, unless they saw nothing and W&B did. */
@@ -238,7 +238,7 @@ static int gather(struct making *k, struct err *err)
     const struct report_job *job = k->job;
     struct err old = {0};
     /* a file that cannot be read is no reason not to answer from agents */
-    int r = job->source == SOURCE_AGENTS ? 0 : wandb_told(k->past->dir, &k->told, &old);
+    int r = job->source == SOURCE_AGENTS || !job->wandb ? 0 : job->wandb->told(k->past->dir, &k->told, &old);
 
     k->doc.source = job->source;
     if (job->source == SOURCE_AUTO)
@@ -402,6 +402,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.own_zone = own_zone(a);
     want.census = people_ref(a->census);
     want.graphics_mem = runs_graphics_mem(a->live);
+    want.wandb = report_source(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));
     *job = want;
     view_of(a->live, &all, rq->now_ms, one, &v);

@@ -9,7 +9,7 @@
 _Static_assert((int)RUN_UTIL == (int)WANDB_UTIL && (int)RUN_MEM == (int)WANDB_MEM, "told by the same bits");
 
 struct making {
-    const struct wandb_days_ask *ask;
+    const struct runs_told_ask *ask;
     struct runs *to;
     struct err *err;
     const char *team, *project, *id, *host, *user; /* of the row before */
@@ -46,7 +46,7 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
 {
     struct making *k = arg;
     struct runs *to = k->to;
-    const struct wandb_days_ask *ask = k->ask;
+    const struct runs_told_ask *ask = k->ask;
 
     if (to->n % 1024 == 0 && ask->stop && ask->stop(ask->arg))
         return err_set(k->err, -ECANCELED, "it took too long");
@@ -79,7 +79,7 @@ static int take(void *arg, const struct wandb_run *run, const struct wandb_day *
     return 0;
 }
 
-int wandb_days(struct wandb_store *s, const struct wandb_days_ask *ask, struct runs *ret, struct err *err)
+int wandb_days(struct wandb_store *s, const struct runs_told_ask *ask, struct runs *ret, struct err *err)
 {
     struct making k = {.ask = ask, .to = ret, .err = err};
     struct wandb_ask rows = {.from = ask->from, .to = ask->to, .order = WANDB_BY_RUN};
@@ -97,9 +97,9 @@ static int open_in(const char *dir, struct wandb_store **ret, struct err *err)
     return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
 
-int wandb_told(const char *dir, struct wandb_told *ret, struct err *err)
+int wandb_told(const char *dir, struct runs_told *ret, struct err *err)
 {
-    struct wandb_told told = {0};
+    struct runs_told told = {0};
     struct wandb_store *s = NULL;
     struct wandb_pull last;
     int r = open_in(dir, &s, err);
@@ -117,7 +117,7 @@ int wandb_told(const char *dir, struct wandb_told *ret, struct err *err)
     return 0;
 }
 
-int wandb_days_in(const char *dir, const struct wandb_days_ask *ask, struct runs *ret, struct err *err)
+int wandb_days_in(const char *dir, const struct runs_told_ask *ask, struct runs *ret, struct err *err)
 {
     struct wandb_store *s = NULL;
     int r = open_in(dir, &s, err);
@@ -128,3 +128,5 @@ int wandb_days_in(const char *dir, const struct wandb_days_ask *ask, struct runs
     wandb_store_close(s);
     return MIN(r, 0);
 }
+
+const struct runs_source wandb_runs = {wandb_told, wandb_days_in};

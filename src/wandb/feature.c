@@ -16,6 +16,7 @@
 #include "base/zone.h"
 #include "parse/ytree.h"
 #include "store/wandb.h"
+#include "wandb/days.h"
 
 #define TIMES_MAX  24
 #define OUT_MAX    (1u << 20)
@@ -390,6 +391,7 @@ static void *open_desk(struct hub *h)
 
     d->h = h;
     mem_copy_str(d->self, sizeof(d->self), file_self(self, sizeof(self)));
+    report_take_source(h, &wandb_runs);
     return d;
 }
 

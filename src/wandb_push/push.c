@@ -40,10 +40,10 @@ static int32_t day_minutes(void *arg, int32_t day)
 static int make_tables(struct pushing *p, struct err *err)
 {
     const struct wandb_config *c = p->ask->config;
-    struct wandb_days_ask days = {.from = INT32_MIN,
-                                  .to = p->ask->to,
-                                  .n_ignore_tags = c->n_ignore_tags,
-                                  .ignore_tags = c->ignore_tags};
+    struct runs_told_ask days = {.from = INT32_MIN,
+                                 .to = p->ask->to,
+                                 .n_ignore_tags = c->n_ignore_tags,
+                                 .ignore_tags = c->ignore_tags};
     struct runs runs;
     struct tables_ask ask = {.from = p->ask->from,
                              .to = p->ask->to,

@@ -92,8 +92,8 @@ static bool always(void *arg)
 static void rows_become_run_days(void **unused)
 {
     static const char *const ignore[] = {"other_gpu"};
-    struct wandb_days_ask ask = {.from = DAY, .to = DAY + 1, .n_ignore_tags = 1, .ignore_tags = ignore};
-    struct wandb_told told;
+    struct runs_told_ask ask = {.from = DAY, .to = DAY + 1, .n_ignore_tags = 1, .ignore_tags = ignore};
+    struct runs_told told;
     struct wandb_store *s = NULL;
     struct runs runs = {0};
     struct err err = {0};
