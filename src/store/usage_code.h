@@ -1,6 +1,6 @@
 /*
- * usage_code.h: a span of usage as few bytes and back. Names are written by whoever calls: as text for the writer's
- * queue and the mem store, as numbers of a table on disk.
+ * usage_code.h: a span of usage as few bytes and back. Names are written by whoever calls: as text in the writer's
+ * queue, as numbers of a table on disk.
  *
  * u8 1; varint devices; of each: name of the device, name of its model, varints free, unused and down in ms and energy
  * in mJ, varint logins; of each: name, varints held, busy, long, MiB*s, mJ.
