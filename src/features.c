@@ -1,4 +1,4 @@
-/* features.c: what muster's hub does: the one list. What is further down may use what is further up. */
+/* features.c: the list of what the hub does, one feature a line. A feature may use those above it. */
 #include "access/sessions.h"
 #include "alert/feature.h"
 #include "compat/feature.h"

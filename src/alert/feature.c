@@ -1,4 +1,7 @@
-/* feature.c: looks, what changed into the store, silences, and what happened lately. */
+/*
+ * feature.c: alerts in the hub: runs the rules every few seconds, stores what changed, keeps silences and the alerts of
+ * the last hours.
+ */
 #include "alert/feature.h"
 
 #include <errno.h>
@@ -284,7 +287,7 @@ struct whole_scene { /* a scene and what it borrows from */
     char sources[NOTICE_MAX], channels[NOTICE_MAX], store[240];
 };
 
-/* While rules look at these the lookout makes new ones of its own. */
+/* While rules look at these, alert_state.c makes new ones of its own. */
 static void copy_lost(struct alerts_desk *d)
 {
     size_t n;

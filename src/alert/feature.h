@@ -1,7 +1,7 @@
 /*
- * feature.h: the desk that looks every few seconds whether something is wrong (alert/), and keeps what it found. An
- * alert that fires or is resolved is durable before anybody is told of it (screens may show it a moment earlier); what
- * fired survives a restart, and fires once.
+ * feature.h: alerts in the hub: every few seconds the rules look whether something is wrong, and what they found is
+ * kept. An alert that fires or is resolved is durable before anybody is told of it (screens may show it a moment
+ * earlier); what fired survives a restart, and fires once.
  */
 #ifndef ALERT_FEATURE_H
 #define ALERT_FEATURE_H

@@ -1,4 +1,7 @@
-/* tell.c: groups by rule and kind; who is told of each; one message for each of them. Sentences are in wording.c. */
+/*
+ * tell.c: groups alerts by rule and kind, finds out who is told of each group, and makes one message for each of them.
+ * Sentences are in wording.c.
+ */
 #include "alert/tell.h"
 
 #include <inttypes.h>
@@ -69,7 +72,7 @@ static void add_persons(struct telling *t, struct alert_news *x)
     }
 }
 
-/* T4. Of what a person did, and does not any more, he himself need not be told. */
+/* T4. Of what a person did, and does not any more, they need not be told themselves. */
 static void add_told(struct telling *t, struct alert_news *x)
 {
     struct str rest = str_of(x->a->told_to);

@@ -1,6 +1,6 @@
 /*
- * tell.h: from alerts to messages: many alerts of one rule are one message, each channel gets what it takes, and each
- * person what concerns him.
+ * tell.h: turns alerts into messages: several alerts of one rule are one message, each channel gets what it accepts,
+ * and each person what concerns them.
  *
  * T1 A rule's news wait until the oldest is TELL_GROUP_MS old, and longer while more of them come; then all of that
  * rule go together. T2 Nothing is told of what is silenced. T3 Nothing here reads a clock or writes. T4 That it is

@@ -1,4 +1,7 @@
-/* teller.c: news into messages, and both into the store together; then into the outbox. */
+/*
+ * teller.c: makes the messages that are due, stores them together with the alerts they are about, then puts them into
+ * the outbox.
+ */
 #include "alert/teller.h"
 
 #include "alert/note.h"

@@ -1,6 +1,6 @@
 /*
- * teller.h: what is news of the alerts, and the messages it makes (alert/tell.h). That somebody is told of an alert is
- * stored with the messages that tell it, in one piece: a restart tells nothing twice and forgets nothing.
+ * teller.h: sees what is new of the alerts, and sends the messages it makes (tell.h). That somebody is told of an alert
+ * is stored with the messages that tell it, in one transaction: a restart tells nothing twice and forgets nothing.
  */
 #ifndef ALERT_TELLER_H
 #define ALERT_TELLER_H
@@ -18,7 +18,7 @@ void alert_teller_free(struct alert_teller *t);
 void alert_teller_over(struct alert_teller *t, const struct alert *a, int64_t now_ms);
 size_t alert_teller_passed(const struct alert_teller *t,
                            const char *channel); /* persons not told for want of an address */
-/* After a look: what is due is told. The lookout learns what was, and what now has of it is gone then. */
+/* After a look: what is due is told. alert_state.h learns what was told, and what `now` has of it is gone then. */
 void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, const struct alert_rules *rules,
                        struct alert_states *w, int64_t now_ms);
 

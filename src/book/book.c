@@ -1,4 +1,4 @@
-/* book.c: a vector of holds, kept by start. There are few: what one asks is answered by looking at all of them. */
+/* book.c: a vector of the open bookings, sorted by start. There are few: every question looks at all of them. */
 #include "book/book.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /*
- * book.h: the holds that are not over, in memory: what overlaps, what a device is booked for, what begins and ends.
+ * book.h: the bookings that are not over, in memory: what overlaps, what a device is booked for, what begins and ends.
  * Single-threaded; whoever owns the loop owns this, and every change goes through here one after the other.
  *
- * B1 No two holds here have a device for the same moment, but for what a person waited for inside a booking of his own.
- * B2 A change counts from book_begin on, so that nobody else
- * gets what is being written; until it is settled what was before counts too. B3 Nothing here reads a clock.
+ * B1 No two bookings here have a device for the same moment, but for what a person waited for inside a booking of their
+ * own. B2 A change counts from book_begin on, so that nobody else gets what is being written; until it is settled what
+ * was before counts too. B3 Nothing here reads a clock.
  */
 #ifndef BOOK_BOOK_H
 #define BOOK_BOOK_H
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "model/booking.h"
 
-#define BOOK_MAX 10000 /* holds at once */
+#define BOOK_MAX 10000 /* bookings at once */
 
 struct book;
 struct book *book_new(void);
@@ -37,8 +37,10 @@ void book_settle(struct book *b, int64_t id, bool durable);
 
 /* Those that have a device of h for a moment of its time, h itself aside, by start: how many, at most max into ret. */
 size_t book_conflicts(const struct book *b, const struct booking *h, const struct booking **ret, size_t max);
-/* Nothing holds that device in [from, until); except: the id of one that does not count, or 0; person: whose bookings
- * do not count, or NULL. */
+/*
+ * Nothing has booked that device in [from, until); except: the id of one that does not count, or 0; person: whose
+ * bookings do not count, or NULL.
+ */
 bool book_free_between(const struct book *b, struct str uuid, int64_t from_ms, int64_t until_ms, int64_t except,
                        const char *person);
 

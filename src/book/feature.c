@@ -1,6 +1,6 @@
 /*
- * feature.c: every hold's way in, one after the other on the loop: checked against those there are, written, and only
- * when it is durable shown, told and answered.
+ * feature.c: bookings in the hub: each change is checked against the bookings there are, stored, and only when it is
+ * durable shown, announced and answered. One change after the other, on the loop.
  */
 #include "book/feature.h"
 

@@ -1,6 +1,6 @@
 /*
- * routes_waits.c: `muster wait` and `muster free` over HTTP: one queues, says now and then that one is still there, and
- * is told when one's turn has come; or asks what could be had at this moment.
+ * routes_waits.c: the routes of `muster wait` and `muster free`. With the first one joins a queue, says now and then
+ * that one is still there, and learns when it is one's turn; with the second one asks what is free at this moment.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -107,7 +107,7 @@ enum reply_how get_waits(struct api *a, struct request *rq, struct reply *rp)
     return REPLY_NOW;
 }
 
-/* ---- a wish read ---- */
+/* ---- a request for GPUs, read ---- */
 
 static bool wrong(struct reply *rp, const char *what)
 {

@@ -1,7 +1,7 @@
 /*
- * waits.c: the queue of `muster wait` on the loop: every second, and when somebody is heard of, whoever's turn it is
- * gets his GPUs for a short while. All of it goes the way of every hold (bookings.c): durable first, then told. Who
- * asked for that gets a message, too (notify/person.h).
+ * waits.c: runs the queue of `muster wait` on the loop: every second, and when somebody is heard of, whoever's turn it
+ * is gets their GPUs for a short while. All of it goes the way of every booking (feature.c): durable first, then told.
+ * Those who asked for it get a message, too (alert/teller.c).
  */
 #include <inttypes.h>
 
@@ -50,7 +50,7 @@ struct saying {
     int64_t id;
 };
 
-/* It is in the outbox: noted with the hold, so that it is not said again after a restart. */
+/* It is in the outbox: noted with the booking, so that it is not said again after a restart. */
 static void said(void *arg, int result)
 {
     struct saying *s = arg;
@@ -147,7 +147,7 @@ void waits_tick(struct hub *hub, int64_t now_ms)
     say_all(hub, now_ms);
 }
 
-/* What was given is his for as long as he is heard of. */
+/* What was given is theirs for as long as they are heard of. */
 void waits_heard(struct hub *hub, const struct booking *h, int64_t now_ms)
 {
     struct gpu_request w;

@@ -321,7 +321,9 @@ static bool is_slack_id(const char *s)
            strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(s);
 }
 
-/* Whom they mean, as Slack is asked for him: a mail address, Slack's own id, or a person of ours. NULL: nobody. */
+/*
+ * Whom they mean, as Slack is asked for that person: a mail address, Slack's own id, or a person of ours. NULL: nobody.
+ */
 static const char *slack_of(const struct hub *h, const char *to)
 {
     size_t n;

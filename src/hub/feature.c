@@ -1,4 +1,4 @@
-/* feature.c: the walks over the list of features. */
+/* feature.c: opens, prepares, loads, ticks, stops and closes all features, in the order of the list or in reverse. */
 #include "hub/feature.h"
 
 #include <string.h>

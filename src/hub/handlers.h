@@ -1,4 +1,4 @@
-/* handlers.h: answers that stand in another file than the table of their feature's routes, and what handlers share. */
+/* handlers.h: the functions the route table points at, one per answer. */
 #ifndef HUB_HANDLERS_H
 #define HUB_HANDLERS_H
 

@@ -1,4 +1,4 @@
-/* health.c: is the hub alive, and does it take batches? For whoever watches over it. */
+/* health.c: the routes that say whether the hub is alive and takes batches, and those of the page. */
 #include "hub/handlers.h"
 #include "hub/hub.h"
 

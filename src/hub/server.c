@@ -1,6 +1,6 @@
 /*
- * server.c: the hub put together: store, live, HTTP, timers, signals. One loop; beside it the store's writer and a few
- * readers of history. A reload reads everything first and then takes all of it or none.
+ * server.c: the hub put together: store, live state, HTTP, timers, signals. One loop; beside it the store's writer and
+ * a few readers of history. A reload reads all settings first and then takes all of them or none.
  */
 #include "hub/server.h"
 

@@ -1,4 +1,4 @@
-/* desk.c: labelled spans on their way to the store: the answer comes when they are durable. */
+/* desk.c: writes jobs to the store, and answers the request when they are durable. */
 #include "jobs/desk.h"
 
 #include <errno.h>

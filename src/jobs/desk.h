@@ -1,5 +1,4 @@
-/* desk.h: labelled spans on their way to the store. Both are answered when it is durable: through rq, as REPLY_LATER.
- */
+/* desk.h: writes jobs to the store. Both functions answer the request when the job is durable (REPLY_LATER). */
 #ifndef JOBS_DESK_H
 #define JOBS_DESK_H
 

@@ -1,4 +1,4 @@
-/* slurm.c: see slurm.h. */
+/* slurm.c: asks Slurm for its jobs now and then and keeps them as jobs in the store. */
 #include "jobs/slurm.h"
 
 #include <errno.h>
@@ -271,7 +271,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     look(arg);
 }
 
-/* ---- the desk ---- */
+/* ---- start, settings and end ---- */
 
 static bool in_path(const char *program)
 {

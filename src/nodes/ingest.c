@@ -1,6 +1,6 @@
 /*
- * ingest.c: agents' requests: decode once, to live at once, to the store, and an answer when it is durable. What a node
- * may send is settled by its token before anything of it counts.
+ * ingest.c: takes agents' requests in: decodes a batch once, shows it at once, stores it, and answers when it is
+ * durable. What a node may send is decided by its token before anything of it counts.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
- * peers.h: what the hub keeps of a node beside live: its record, its clock, what it sent lately, the processes whose
- * end is still to come. Every node in live has one, found by its key.
+ * peers.h: what the hub keeps of a node beside its live state: its record, its clock, what it sent lately, the
+ * processes whose end is still to come. Every node in the live state has one, found by its key.
  */
 #ifndef NODES_PEERS_H
 #define NODES_PEERS_H

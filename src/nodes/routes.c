@@ -1,4 +1,4 @@
-/* routes.c: nodes and their administration, events. */
+/* routes.c: the routes about nodes and their administration, and events. */
 #include <errno.h>
 #include <jansson.h>
 

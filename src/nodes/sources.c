@@ -1,4 +1,4 @@
-/* sources.c: sources of names, as relays tell of them, and the two routes. */
+/* sources.c: keeps what relays say of their sources of names, and answers the two routes about it. */
 #include "nodes/sources.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /*
- * twins.c: one GPU, two nodes that say it is theirs: a copied disk image, a driver that makes uuids up, somebody who
- * read them off the page. What is known of a GPU is known by its uuid, so the node that came second has it as "UUID~2":
- * in its facts, as they are stored and as its batches name them, and so everywhere. Of a node that is silent the GPUs
- * may have moved: then the newcomer has them by their own uuid, and an admin is asked (registry_join). MIG instances go
- * with their GPU, and are looked at themselves: nobody else's GPU becomes a node's by being called an instance.
+ * twins.c: what happens when two nodes say that one GPU is theirs: a copied disk image, a driver that makes uuids up,
+ * somebody who read them off the page. What is known of a GPU is known by its uuid, so the node that came second has it
+ * as "UUID~2": in its facts, as they are stored and as its batches name them, and so everywhere. Of a node that is
+ * silent the GPUs may have moved: then the newcomer has them by their own uuid, and an admin is asked (registry_join).
+ * MIG instances go with their GPU, and are looked at themselves: nobody else's GPU becomes a node's by being called an
+ * instance.
  */
 #include "hub/hub.h"
 

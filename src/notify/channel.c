@@ -1,4 +1,7 @@
-/* channel.c: channels out of muster.yaml, their secrets, and bodies. Nothing is sent here. */
+/*
+ * channel.c: reads channels from muster.yaml, and their secrets, and writes a message as each type takes it. Nothing is
+ * sent here.
+ */
 #include "notify/channel.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * channel.h: who is told, and how: the section `channels` of muster.yaml, and a message as each kind of channel takes
- * it. Where a channel leads is a secret: it comes from a file or the environment when it is needed, so that a new one
- * counts at once, and no sentence here holds it.
+ * channel.h: channels: where messages go, and how: the section `channels` of muster.yaml, and a message as each kind of
+ * channel takes it. Where a channel leads is a secret: it comes from a file or the environment when it is needed, so
+ * that a new one counts at once, and no sentence here holds it.
  */
 #ifndef NOTIFY_CHANNEL_H
 #define NOTIFY_CHANNEL_H
@@ -36,7 +36,7 @@ struct channel {
     const char *secret_file, *secret_env;    /* at most one */
     const char *argv[CHANNEL_WORDS_MAX + 1]; /* of a command; NULL-ended */
     const char *ca_file;                     /* NULL: the system's */
-    bool to_person;                          /* to whom an alert concerns, each by himself; then to is empty */
+    bool to_person;                          /* to whom an alert concerns, each one alone; then `to` is empty */
     /* of mail and of Slack's bot */
     const char *to[CHANNEL_TO_MAX + 1]; /* NULL-ended; of the bot one, or none: as the section slack says */
     /* of mail */

@@ -1,4 +1,4 @@
-/* feature.c: the newest state of everything (live.h): which rule and whose names it goes by. */
+/* feature.c: the live state (live.h) in the hub: by which rule devices are judged and what nodes are called. */
 #include "base/mem.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"

@@ -1,4 +1,7 @@
-/* desk.c: see desk.h. A census that was made is never changed; routes and streams get the next one. */
+/*
+ * desk.c: reads the files, asks for Unix groups, and makes a new struct people when any of it changed. One that was
+ * made is never changed; routes and streams get the next one.
+ */
 #include "people/desk.h"
 
 #include <errno.h>
@@ -20,7 +23,7 @@
 
 enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
 
-/* What the census's files say, read whole. */
+/* What the files about people say, read whole. */
 struct people_files {
     struct buf aliases, companies;
 };
@@ -253,7 +256,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     look(arg);
 }
 
-/* ---- the desk ---- */
+/* ---- start, settings and end ---- */
 
 struct people_next {
     struct people *census;

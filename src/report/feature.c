@@ -1,4 +1,7 @@
-/* feature.c: when each report is due, the notes of what went out, and its messages on their way to the outbox. */
+/*
+ * feature.c: scheduled reports in the hub: when each is due, notes of what went out, and its messages on their way to
+ * the outbox.
+ */
 #include "report/feature.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * feature.h: the desk that sends reports at their times (report/schedule.h). What is in one is made beside the loop
- * (report/make.h).
+ * feature.h: scheduled reports in the hub: sent at their times (report/schedule.h). What is in one is made beside the
+ * loop (report/make.h).
  *
  * E1 That a period was seen to is a note, stored with the messages of its report in one piece: a restart sends nothing
  * twice and forgets nothing. E2 What cannot be made or stored is tried again, until it is too old. E3 One that was due

@@ -1,5 +1,7 @@
-/* routes_report.c: /api/v1/report: what companies used of what was assigned to them. Words are read on the loop; the
- * zone's file, the records and the arithmetic are a worker's. */
+/*
+ * routes_report.c: the route /api/v1/report: what companies used of what was assigned to them. Parameters are read on
+ * the loop; the zone's file, the records and the arithmetic are a worker's.
+ */
 #include "report/report.h"
 
 #include <errno.h>

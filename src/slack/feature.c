@@ -1,4 +1,4 @@
-/* feature.c: what is heard, who said it, what is answered. */
+/* feature.c: the bot in the hub: takes what Slack sends, finds out who said it, and has it answered. */
 #include "slack/feature.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct known {
 };
 
 struct asking {           /* a question on its way */
-    struct slack_desk *d; /* NULL: the desk is gone */
+    struct slack_desk *d; /* NULL: the bot is gone */
     struct asking *next;
     struct heard *heard;
     char envelope[SLACK_ID_MAX + 1]; /* "": it came over HTTP */

@@ -1,12 +1,12 @@
 /*
- * feature.h: the bot's desk: what Slack tells us, by Socket Mode or over HTTP, goes to say and the answer into the
- * outbox.
+ * feature.h: the bot in the hub: what Slack sends, by Socket Mode or over HTTP, is answered (say.h) and the answer goes
+ * into the outbox.
  *
  * B1 Slack is told that we have something once its answer is stored, or after two seconds, so that Slack does not wait;
  * what it is not told it sends again. B2 A thing that comes twice is answered once, as far as a bounded memory reaches,
- * which is stored with the answers. B3 The bot never answers itself or another bot. B4 Who asks is whoever the census
- * has for the Slack id, or for the mail address Slack knows of that id; nobody else acts. B5 Nothing here waits, and no
- * log holds a token.
+ * which is stored with the answers. B3 The bot never answers itself or another bot. B4 Who asks is whoever people/ has
+ * for the Slack id, or for the mail address Slack knows of that id; nobody else acts. B5 Nothing here waits, and no log
+ * holds a token.
  */
 #ifndef SLACK_FEATURE_H
 #define SLACK_FEATURE_H

@@ -1,4 +1,4 @@
-/* routes.c: what Slack posts to us: checked to be Slack's before a byte of it is looked at. */
+/* routes.c: the routes that Slack posts to: each request is checked to be Slack's before anything of it is read. */
 #include <errno.h>
 #include <stdlib.h>
 

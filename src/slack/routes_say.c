@@ -1,4 +1,4 @@
-/* routes_say.c: what the bot says to a text, without Slack: for a terminal, for tests. */
+/* routes_say.c: the route that asks the bot without Slack: for `muster say`, and for tests. */
 #include <jansson.h>
 
 #include "hub/handlers.h"

@@ -1,4 +1,4 @@
-/* op.c: making, listing and freeing what waits for the writer. */
+/* op.c: makes, lists and frees what waits for the writer. */
 #include "store/op.h"
 
 #include <errno.h>

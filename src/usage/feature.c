@@ -1,4 +1,6 @@
-/* feature.c: the hub's part in usage: the ledger's settings and zones, what marks its hours, and what the routes ask.
+/*
+ * feature.c: usage in the hub: the ledger's settings and zones, which hours are to be counted again, and what the
+ * routes ask.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /*
- * recount.c: devices out of the facts that were in force, minutes out of the minute tier, uses out of process records
- * and Slurm's jobs, bookings out of holds; then count.c.
+ * recount.c: collects what count.c needs: devices out of the facts that were in force, minutes out of the minute tier,
+ * uses out of process records and Slurm's jobs, and bookings out of their records.
  */
 #include "usage/recount.h"
 

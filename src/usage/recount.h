@@ -1,7 +1,7 @@
 /*
- * recount.h: what the store has of a node and some hours -> who held its devices. Nothing else goes in: the same store
- * gives the same numbers, now or later (count.h). On any thread, with records read through a store of that thread's
- * own.
+ * recount.h: counts again who held a node's devices in some hours, out of what the store has. Nothing else goes in: the
+ * same store gives the same numbers, now or later (count.h). On any thread, with records read through a store of that
+ * thread's own.
  */
 #ifndef USAGE_RECOUNT_H
 #define USAGE_RECOUNT_H

@@ -1,5 +1,6 @@
-/* feature.c: see feature.h. The file of runs is looked at on a worker; here are the clock, the child, and what they
- * said.
+/*
+ * feature.c: runs `muster wandb` at its times. The file of runs is read on a worker; here are the clock, the child
+ * process, and what they said.
  */
 #include "wandb/feature.h"
 #include "hub/handlers.h"
@@ -382,7 +383,7 @@ static void tick(void *self, int64_t now_ms)
             begin(d, (enum verb)v);
 }
 
-/* ---- the desk ---- */
+/* ---- start, settings and end ---- */
 
 static void *open_desk(struct hub *h)
 {
