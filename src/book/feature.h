@@ -1,6 +1,6 @@
 /*
- * feature.h: every hold's way in (feature.c) and those who wait (waits.c), on the loop. Shown, told and answered when
- * it is durable.
+ * feature.h: makes and changes bookings (feature.c) and waits (waits.c), on the loop. They are shown, announced and
+ * answered when they are durable.
  */
 #ifndef BOOK_FEATURE_H
 #define BOOK_FEATURE_H

@@ -12,8 +12,9 @@ extern const char *const use_words[USES]; /* NULL for unknown; "unused", "own", 
 #define USE_NAMES 16
 
 /*
- * Who is on h's devices now: persons other than h's into others (at most USE_NAMES, borrowed from live and the census).
- * Unknown: nothing is heard of a device, or somebody is on it and nobody knows who. A display server is nobody.
+ * Who is on h's devices now: persons other than h's into others (at most USE_NAMES, borrowed from live and from
+ * people/). Unknown: nothing is heard of a device, or somebody is on it and nobody knows who. A display server is
+ * nobody.
  */
 enum booking_use booking_use(struct live *l, const struct people *c, const struct booking *h,
                              const char *others[USE_NAMES], size_t *ret_n);

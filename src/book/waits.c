@@ -1,7 +1,7 @@
 /*
  * waits.c: runs the queue of `muster wait` on the loop: every second, and when somebody is heard of, whoever's turn it
  * is gets their GPUs for a short while. All of it goes the way of every booking (feature.c): durable first, then told.
- * Those who asked for it get a message, too (alert/teller.c).
+ * Those who asked for it get a message, too (notify/person.h).
  */
 #include <inttypes.h>
 

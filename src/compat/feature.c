@@ -1,4 +1,4 @@
-/* feature.c: see feature.h. */
+/* feature.c: opens the mirror of GPU Monitor's file, gives it its settings, and tells it when to look again. */
 #include "compat/feature.h"
 
 #include "base/mem.h"

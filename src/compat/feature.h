@@ -1,4 +1,7 @@
-/* feature.h: what the hub does for users of older systems by itself: the bookings in GPU Monitor's file (mirror.h). */
+/*
+ * feature.h: what the hub does by itself for users of older systems: it keeps GPU Monitor's file in step with the
+ * bookings (mirror.h).
+ */
 #ifndef COMPAT_FEATURE_H
 #define COMPAT_FEATURE_H
 

@@ -1,4 +1,4 @@
-/* vesta.h: what vesta's senders ask of the hub. */
+/* vesta.h: what vesta's senders ask of the hub: to be registered, to take a sample in, to send a message. */
 #ifndef COMPAT_VESTA_H
 #define COMPAT_VESTA_H
 

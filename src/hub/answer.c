@@ -1,4 +1,7 @@
-/* answer.c: fills in replies as the hub's routes do: what could not be read, and what readers share (cache.h). */
+/*
+ * answer.c: fills in replies in the ways the hub's routes share: problems, and answers that several readers get
+ * (cache.h).
+ */
 #include <errno.h>
 
 #include "base/clock.h"

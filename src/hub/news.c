@@ -1,4 +1,4 @@
-/* news.c: see news.h. */
+/* news.c: tells all features, one after the other, what happened. */
 #include "hub/news.h"
 
 #include "base/clock.h"

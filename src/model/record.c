@@ -1,4 +1,4 @@
-/* record.c: reading, changing and copying a record by the table of its fields. */
+/* record.c: reads, changes and copies a record by the table of its fields. */
 #include "model/record.h"
 
 #include <string.h>

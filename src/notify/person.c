@@ -1,4 +1,4 @@
-/* person.c: see person.h. */
+/* person.c: finds the channels that lead to a person and puts one message for each into the outbox. */
 #include "notify/person.h"
 
 #include "base/clock.h"

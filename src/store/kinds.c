@@ -1,4 +1,7 @@
-/* kinds.c: the fields of what muster.db keeps in structs of others, a line each; model/record.h says how to read it. */
+/*
+ * kinds.c: the fields of nodes, processes, events and tokens in muster.db, a line each; model/record.h says how to read
+ * it.
+ */
 #include "store/kinds.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* record_sql.c: loops over the fields of a record, see record_sql.h. */
+/* record_sql.c: writes SQL, binds values and reads rows in loops over the fields of a record. */
 #include "store/record_sql.h"
 
 #include <stdio.h>

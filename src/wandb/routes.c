@@ -1,4 +1,4 @@
-/* routes.c: what is pulled from W&B, and when. */
+/* routes.c: the route /api/v1/wandb: what is pulled from W&B, when, and what failed. */
 #include "hub/handlers.h"
 #include "wandb/feature.h"
 
