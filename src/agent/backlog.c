@@ -1,6 +1,6 @@
 /*
- * backlog.c: batches that wait on disk for one hub: kept, synced, dropped when there are too many, with a line in the
- * log when that fails. When they are sent is decided in sender.c.
+ * backlog.c: batches that wait on disk for one hub: kept, synced, and dropped past the spool's bounds; a failure is
+ * logged once. When they are sent is decided in sender.c.
  */
 #include "agent/backlog.h"
 

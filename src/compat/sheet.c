@@ -1,4 +1,4 @@
-/* sheet.c: runs the old script's three commands in one connection and reads their lines. */
+/* sheet.c: the old script's three commands as one script, and what the lines it prints mean. */
 #include "compat/sheet.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* remote.c: sends the script to the other machine and reads the lines it prints. */
+/* remote.c: puts the script for another machine together, and reads the lines it prints there. */
 #include "relay/remote.h"
 
 #include "base/mem.h"

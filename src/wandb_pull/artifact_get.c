@@ -1,4 +1,4 @@
-/* artifact_get.c: asks for the artifact's id, then its list of files, then the file. */
+/* artifact_get.c: the requests for an artifact's id, its list of files, and the file, in this order. */
 #include "wandb_pull/artifact_get.h"
 
 #include <errno.h>

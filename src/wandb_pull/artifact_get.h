@@ -1,5 +1,5 @@
 /*
- * artifact_get.h: fetches one file out of a version of an artifact, by the artifact's name. Pure, as
+ * artifact_get.h: the requests that fetch one file out of a version of an artifact, by the artifact's name. Pure, as
  * wandb_push/artifact.h is.
  */
 #ifndef WANDB_PULL_ARTIFACT_GET_H
