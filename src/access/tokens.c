@@ -10,15 +10,25 @@
 #define BUCKETS 4096   /* a power of two */
 #define LOOK_MS 1000   /* how often to ask whether any token changed: how long a revoked one may go on working */
 #define KEEP_MS 300000 /* read again even if none did */
-#define SOON_MS 60000  /* a token put without waiting is in the store after this, or lost with what came with it */
+#define SOON_MS 60000  /* a deleted node's tokens are out of the store after this */
 #define DAY_MS  86400000
+
+#define COMING_MAX 65536 /* tokens on their way to the disk: then it does not keep up */
+
+/* A token as it was put without waiting. Until the store has it, this counts, not what the store says of it. */
+struct coming {
+    struct coming *next; /* of its bucket, by node */
+    struct slot *slot;
+    uint64_t commits; /* of the store when it was put */
+    struct store_token token;
+};
 
 struct slot { /* of a token that is in the store: there are never more */
     struct slot *next;
     int64_t until_ms;
     int64_t used_ms;
-    int64_t soon_ms; /* before this it may not be in the store yet, */
-    int64_t gone_ms; /* and before this it may still be */
+    int64_t gone_ms; /* before this it may be in the store still */
+    struct coming *coming;
     struct token token;
     /* of an enroll token */
     int64_t uses, enrolled;
@@ -30,6 +40,8 @@ struct tokens {
     int64_t looked_ms; /* when version was last read */
     char version[24];
     struct slot *slots[BUCKETS];
+    struct coming *coming[BUCKETS];
+    size_t n_coming, swept; /* swept: the bucket of coming to be looked through next */
 };
 
 struct tokens *tokens_new(struct store *store)
@@ -46,6 +58,7 @@ void tokens_free(struct tokens *t)
         while (t->slots[i]) {
             struct slot *s = t->slots[i];
             t->slots[i] = s->next;
+            free(s->coming);
             free(s);
         }
     free(t);
@@ -104,6 +117,124 @@ static struct slot *remember(struct tokens *t, const struct store_token *from)
     return s;
 }
 
+/* ---- what is on its way to the disk ---- */
+
+static struct coming **coming_bucket(struct tokens *t, const char *node)
+{
+    return &t->coming[fnv64(node, strlen(node)) % BUCKETS];
+}
+
+static void drop_coming(struct tokens *t, struct coming *c)
+{
+    struct coming **at = coming_bucket(t, c->token.node);
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    c->slot->coming = NULL;
+    t->n_coming--;
+    free(c);
+}
+
+static uint64_t count_commits(const struct tokens *t)
+{
+    struct store_stat st;
+    store_stat(t->store, &st);
+    return st.commits;
+}
+
+/*
+ * A commit carries everything that was queued, and one that fails is tried again with all of it: of two that went well
+ * since the put the first may have begun before it, the second had it.
+ */
+static bool is_written(const struct coming *c, uint64_t commits)
+{
+    return commits >= c->commits + 2;
+}
+
+/* NULL: what the store says counts. */
+static struct coming *find_coming(struct tokens *t, struct slot *s)
+{
+    if (s && s->coming && is_written(s->coming, count_commits(t)))
+        drop_coming(t, s->coming);
+    return s ? s->coming : NULL;
+}
+
+static void sweep_coming(struct tokens *t, struct coming **bucket)
+{
+    uint64_t commits = *bucket ? count_commits(t) : 0;
+    for (struct coming *c = *bucket, *next; c; c = next) {
+        next = c->next;
+        if (is_written(c, commits))
+            drop_coming(t, c);
+    }
+}
+
+/* A token that gets a node, put without waiting: from here on it counts for whoever wants that node. */
+static int put_soon(struct tokens *t, const struct store_token *st, struct slot **ret, struct err *err)
+{
+    sweep_coming(t, &t->coming[t->swept++ % BUCKETS]); /* what nobody asks for goes, too */
+    int r = t->n_coming < COMING_MAX ? store_token_put_soon(t->store, st, err) : -EAGAIN;
+    if (r < 0)
+        return err_set(err, r, "the hub's disk does not keep up: try again");
+    struct slot *s = *ret = remember(t, st);
+    struct coming *c = mem_alloc(sizeof(*c)), **at = coming_bucket(t, st->node);
+    if (s->coming)
+        drop_coming(t, s->coming); /* the store gets both, in this order */
+    *c = (struct coming){.next = *at, .slot = s, .commits = count_commits(t), .token = *st};
+    *at = s->coming = c;
+    t->n_coming++;
+    return 0;
+}
+
+/* A token as it will be once everything is written; nothing changes one that was revoked. 1, 0 or -errno. */
+static int read_token(struct tokens *t, const char *id, struct store_token *ret, struct err *err)
+{
+    struct coming *c = find_coming(t, slot_find(t, id));
+    int r = store_token_get(t->store, id, ret, err);
+    if (!c || r < 0 || (r == 1 && ret->revoked_ms))
+        return r;
+    *ret = c->token;
+    return 1;
+}
+
+static bool is_revoked(struct tokens *t, const char *id)
+{
+    struct store_token st;
+    return store_token_get(t->store, id, &st, NULL) == 1 && st.revoked_ms;
+}
+
+struct each_of {
+    struct tokens *t;
+    void (*each)(void *arg, const struct store_token *st);
+    void *arg;
+};
+
+static void each_stored(void *arg, const struct store_token *st)
+{
+    struct each_of *e = arg;
+    struct slot *s = slot_find(e->t, st->id);
+    bool coming = s && s->coming && !st->revoked_ms; /* and perhaps to another node */
+    bool going = s && clock_mono_ms() < s->gone_ms;
+    if (!coming && !going)
+        e->each(e->arg, st);
+}
+
+/* Every token of a node as it will be once everything is written. */
+static int each_token_of(struct tokens *t, const char *node, void (*each)(void *arg, const struct store_token *st),
+                         void *arg, struct err *err)
+{
+    struct each_of e = {t, each, arg};
+    struct coming **bucket = coming_bucket(t, node);
+    sweep_coming(t, bucket); /* before the store is asked: it has what goes here */
+    int r = store_tokens(t->store, node, each_stored, &e, err);
+    for (struct coming *c = *bucket; c && r >= 0; c = c->next)
+        if (strcmp(c->token.node, node) == 0 && !is_revoked(t, c->token.id))
+            each(arg, &c->token);
+    return r;
+}
+
+/* ---- looking up ---- */
+
 /* Only what is known is kept: a token made a moment ago works at once. */
 static int look_up(struct tokens *t, const char *id, struct slot **ret)
 {
@@ -114,14 +245,12 @@ static int look_up(struct tokens *t, const char *id, struct slot **ret)
     if (s && mono_ms < s->gone_ms)
         return 0;
     if (!s || mono_ms >= s->until_ms || s->gone_ms) {
-        int r = store_token_get(t->store, id, &st, NULL);
-        bool coming = s && mono_ms < s->soon_ms; /* what we have is on its way to the disk */
-        if (coming && (r == 0 || (r == 1 && !st.revoked_ms && memcmp(st.hash, s->token.hash, sizeof(st.hash)) != 0)))
-            s->until_ms = mono_ms + LOOK_MS;
-        else if (r == 1)
-            s = remember(t, &st);
-        else
+        int r = read_token(t, id, &st, NULL);
+        if (r != 1)
             return r;
+        s = remember(t, &st);
+        if (s->coming)
+            s->until_ms = mono_ms + LOOK_MS;
     }
     *ret = s;
     return 1;
@@ -181,17 +310,19 @@ int tokens_use(struct tokens *t, const char *id, const char *node, int64_t now_m
                        s->token.node, node);
     if (s->token.node[0] && now_ms - s->used_ms < DAY_MS)
         return 0;
+    bool binds = !s->token.node[0] || !s->used_ms;
     struct holders h = {.but = id};
-    if ((!s->token.node[0] || !s->used_ms) && (r = store_tokens(t->store, node, holder, &h, err)) < 0)
+    if (binds && (r = each_token_of(t, node, holder, &h, err)) < 0)
         return r;
     if (h.other)
         return err_set(err, -EACCES, "node %s has a token already (%s): `muster token revoke %s` frees it", node,
                        h.other_id, h.other_id);
-    if (store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
+    if (read_token(t, id, &st, err) != 1 || st.revoked_ms)
         return err_set(err, -EACCES, "this token is gone");
     mem_copy_str(st.node, sizeof(st.node), node);
-    memcpy(st.hash, s->token.hash, sizeof(st.hash)); /* a new secret may be on its way to the disk */
     st.used_ms = now_ms;
+    if (binds)
+        return put_soon(t, &st, &s, err);
     r = store_token_put_soon(t->store, &st, err); /* should it be lost, the next use notes it again */
     if (r == 0)
         remember(t, &st);
@@ -222,13 +353,13 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
 {
     char note[128], made_text[64];
     struct token made;
-    struct slot *with;
+    struct slot *with, *s;
     struct holders h = {.but = "", .enroll_note = note};
     note_of(enroll_id, note);
     int r = look_up(t, enroll_id, &with);
     if (r != 1)
         return err_set(err, r < 0 ? r : -EACCES, "tokens cannot be read just now");
-    r = store_tokens(t->store, node, holder, &h, err);
+    r = each_token_of(t, node, holder, &h, err);
     if (r < 0)
         return r;
     if (h.revoked && !h.mine)
@@ -262,12 +393,10 @@ int tokens_enroll(struct tokens *t, const char *enroll_id, const char *node, boo
     mem_copy_str(st.note, sizeof(st.note), note);
     memcpy(st.hash, made.hash, sizeof(st.hash));
     st.used_ms = 0;
-    r = store_token_put_soon(t->store, &st, err);
+    r = put_soon(t, &st, &s, err);
     if (r < 0)
-        return err_set(err, r, "the hub's disk does not keep up: try again");
+        return r;
     with->enrolled += !h.mine;
-    struct slot *s = remember(t, &st);
-    s->soon_ms = clock_mono_ms() + SOON_MS;
     s->gone_ms = 0; /* the node was deleted, and is here again */
     snprintf(text, 64, "mst_%.8s_%s", st.id, made_text + strlen("mst_xxxxxxxx_"));
     return 0;
@@ -277,15 +406,11 @@ int tokens_move(struct tokens *t, const char *id, const char *node, int64_t now_
 {
     struct slot *s;
     struct store_token st;
-    if (look_up(t, id, &s) != 1 || store_token_get(t->store, id, &st, err) != 1 || st.revoked_ms)
+    if (look_up(t, id, &s) != 1 || read_token(t, id, &st, err) != 1 || st.revoked_ms)
         return err_set(err, -EACCES, "this token is gone");
     mem_copy_str(st.node, sizeof(st.node), node);
-    memcpy(st.hash, s->token.hash, sizeof(st.hash));
     st.used_ms = now_ms;
-    int r = store_token_put_soon(t->store, &st, err);
-    if (r == 0)
-        remember(t, &st)->soon_ms = clock_mono_ms() + SOON_MS;
-    return r;
+    return put_soon(t, &st, &s, err);
 }
 
 static void forget_one(void *arg, const struct store_token *st)
@@ -297,9 +422,12 @@ static void forget_one(void *arg, const struct store_token *st)
 
 void tokens_forget(struct tokens *t, const char *node)
 {
-    store_tokens(t->store, node, forget_one, t, NULL);
-    for (size_t i = 0; i < BUCKETS; i++) /* and what is on its way there */
+    each_token_of(t, node, forget_one, t, NULL);
+    for (size_t i = 0; i < BUCKETS; i++) /* and what the store could not say */
         for (struct slot *s = t->slots[i]; s; s = s->next)
-            if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0)
+            if (s->token.role == ROLE_AGENT && strcmp(s->token.node, node) == 0) {
                 s->gone_ms = clock_mono_ms() + SOON_MS;
+                if (s->coming)
+                    drop_coming(t, s->coming);
+            }
 }

@@ -1,6 +1,7 @@
 /*
  * tokens.h: the hub's tokens: looked up for every request, bound to a node at first use, made for nodes that enrol.
  * What was looked up is remembered while no token changes: revoking takes effect within a second.
+ * Who has a node is decided by what was put, whether or not the disk has it yet.
  */
 #ifndef ACCESS_TOKENS_H
 #define ACCESS_TOKENS_H

@@ -5,6 +5,7 @@
 
 #include "access/tokens.h"
 #include "base/clock.h"
+#include "fault_vfs.h"
 #include "temp_store.h"
 
 #define NOW 1794700000000ll
@@ -17,6 +18,7 @@ struct fix {
 
 static void fix_open(struct fix *f)
 {
+    fault_install();
     clock_set_for_test(NOW);
     f->dir = dir_new_quick();
     f->store = store_new_for_test(f->dir, NULL);
@@ -25,6 +27,7 @@ static void fix_open(struct fix *f)
 
 static void fix_close(struct fix *f)
 {
+    fault_arm(FAULT_NONE, 0);
     tokens_free(f->tokens);
     store_close(f->store);
     dir_free(f->dir);
@@ -40,18 +43,31 @@ static void put(struct fix *f, const char *id, const char *role, const char *nod
     assert_int_equal(store_token_put(f->store, &t, NULL), 0);
 }
 
-/* What is put without waiting for the disk is there now. */
+/* What is put without waiting for the disk waits from now on, as within one commit's time, … */
+static void hold(void)
+{
+    fault_arm(FAULT_FULL, 1);
+}
+
+/* … and is there now. */
 static void settle(struct fix *f)
 {
+    fault_arm(FAULT_NONE, 0);
     assert_int_equal(store_flush(f->store, NULL), 0);
+}
+
+static void start_again(struct fix *f)
+{
+    tokens_free(f->tokens);
+    store_close(f->store);
+    f->store = store_new_for_test(f->dir, NULL);
+    f->tokens = tokens_new(f->store);
 }
 
 static int use(struct fix *f, const char *id, const char *node)
 {
     struct err err = {0};
-    int r = tokens_use(f->tokens, id, node, NOW, &err);
-    settle(f);
-    return r;
+    return tokens_use(f->tokens, id, node, NOW, &err);
 }
 
 static void a_revoked_token_ends_within_a_second(void **unused)
@@ -82,15 +98,134 @@ static void a_token_is_one_nodes(void **unused)
     fix_open(&f);
     put(&f, "aaaaaaaa", "agent", "", 0);
     put(&f, "bbbbbbbb", "agent", "", 0);
+    put(&f, "cccccccc", "agent", "n2", 0);
+    hold();
     assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
     assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
     assert_int_equal(use(&f, "aaaaaaaa", "n2"), -EACCES);
     assert_int_equal(use(&f, "bbbbbbbb", "n1"), -EACCES); /* n1 has one */
     assert_int_equal(use(&f, "bbbbbbbb", "n2"), 0);
-    put(&f, "cccccccc", "agent", "n2", 0); /* made for it, but not the first to be used */
-    assert_int_equal(use(&f, "cccccccc", "n2"), -EACCES);
+    assert_int_equal(use(&f, "cccccccc", "n2"), -EACCES); /* made for it, but not the first to be used */
+    settle(&f);
     put(&f, "bbbbbbbb", "agent", "n2", NOW);
     assert_int_equal(use(&f, "cccccccc", "n2"), 0);
+    fix_close(&f);
+}
+
+static void of_two_tokens_at_once_one_gets_the_node(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    struct token t;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    hold();
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    for (int i = 0; i < 3; i++) { /* on its way to the disk, there, and after a restart */
+        assert_int_equal(tokens_use(f.tokens, "bbbbbbbb", "n1", NOW, &err), -EACCES);
+        assert_string_equal(err.msg, "node n1 has a token already (aaaaaaaa): `muster token revoke aaaaaaaa` frees it");
+        assert_int_equal(tokens_find(f.tokens, "bbbbbbbb", &t), 1);
+        assert_string_equal(t.node, "");
+        assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+        if (i == 0)
+            settle(&f);
+        else
+            start_again(&f);
+    }
+    assert_int_equal(use(&f, "bbbbbbbb", "n2"), 0); /* it is good for another */
+    fix_close(&f);
+}
+
+static void a_token_on_its_way_is_not_read_from_the_store(void **unused)
+{
+    struct fix f;
+    struct token t;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    hold();
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    clock_set_for_test(NOW + 400000); /* it is read again, and the store has it without a node */
+    assert_int_equal(use(&f, "aaaaaaaa", "n2"), -EACCES);
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 1);
+    assert_string_equal(t.node, "n1");
+    settle(&f);
+    fix_close(&f);
+}
+
+static void a_token_revoked_on_its_way_frees_the_node(void **unused)
+{
+    struct fix f;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    hold();
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    assert_int_equal(use(&f, "bbbbbbbb", "n1"), -EACCES);
+    fault_arm(FAULT_NONE, 0);
+    put(&f, "aaaaaaaa", "agent", "", NOW); /* the command line does not know of n1 */
+    assert_int_equal(use(&f, "bbbbbbbb", "n1"), 0);
+    fix_close(&f);
+}
+
+static void what_could_not_be_put_takes_no_node(void **unused)
+{
+    struct fix f;
+    struct store *tools;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    assert_int_equal(store_open_tools(&tools, f.dir, NULL), 0); /* refuses what is put without waiting */
+    struct tokens *t = tokens_new(tools);
+    struct err err = {0};
+    assert_int_equal(tokens_use(t, "aaaaaaaa", "n1", NOW, &err), -EROFS);
+    assert_int_equal(tokens_use(t, "bbbbbbbb", "n1", NOW, &err), -EROFS); /* not -EACCES */
+    tokens_free(t);
+    store_close(tools);
+    fix_close(&f);
+}
+
+static void what_was_put_counts_only_until_the_store_went_on(void **unused)
+{
+    struct fix f;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    put(&f, "cccccccc", "agent", "", 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    settle(&f);
+    store_drop_node(f.store, "n1"); /* as if it had been lost */
+    settle(&f);
+    assert_int_equal(use(&f, "bbbbbbbb", "n2"), 0);
+    settle(&f);
+    assert_int_equal(use(&f, "cccccccc", "n1"), 0);
+    fix_close(&f);
+}
+
+static void a_moved_token_leaves_its_node_and_has_the_new_one(void **unused)
+{
+    struct fix f;
+    struct err err = {0};
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    settle(&f);
+    hold();
+    assert_int_equal(tokens_move(f.tokens, "aaaaaaaa", "n2", NOW, &err), 0);
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), -EACCES);
+    assert_int_equal(use(&f, "bbbbbbbb", "n2"), -EACCES);
+    assert_int_equal(use(&f, "bbbbbbbb", "n1"), 0);
+    settle(&f);
+    start_again(&f);
+    assert_int_equal(use(&f, "aaaaaaaa", "n2"), 0);
+    assert_int_equal(use(&f, "bbbbbbbb", "n1"), 0);
     fix_close(&f);
 }
 
@@ -104,8 +239,8 @@ static void who_enrols_again_gets_a_new_secret_unless_alive(void **unused)
     fix_open(&f);
     int retry_s;
     put(&f, "eeeeeeee", "enroll", "", 0);
+    hold();
     assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, one, &retry_s, &err), 0);
-    settle(&f);
     assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", true, NOW, two, &retry_s, &err), -EBUSY);
     assert_int_equal(tokens_enroll(f.tokens, "eeeeeeee", "n1", false, NOW, two, &retry_s, &err), 0);
     assert_memory_equal(one, two, 12); /* the same token */
@@ -117,6 +252,12 @@ static void who_enrols_again_gets_a_new_secret_unless_alive(void **unused)
     assert_false(token_match(&t, hash)); /* the old secret ended at once */
     assert_true(token_split(str_of(two), id, hash));
     assert_true(token_match(&t, hash));
+    assert_int_equal(use(&f, id, "n1"), 0);
+    settle(&f);
+    start_again(&f);
+    assert_int_equal(tokens_find(f.tokens, id, &t), 1);
+    assert_true(token_match(&t, hash));
+    assert_string_equal(t.node, "n1");
     fix_close(&f);
 }
 
@@ -133,9 +274,7 @@ static int enroll(struct fix *f, const char *id, int node, int *retry_s)
     struct err err = {0};
     char key[16], text[64];
     snprintf(key, sizeof(key), "n%d", node);
-    int r = tokens_enroll(f->tokens, id, key, false, NOW, text, retry_s, &err);
-    settle(f);
-    return r;
+    return tokens_enroll(f->tokens, id, key, false, NOW, text, retry_s, &err);
 }
 
 static void an_enroll_token_is_used_up_and_stays_so(void **unused)
@@ -146,14 +285,15 @@ static void an_enroll_token_is_used_up_and_stays_so(void **unused)
     (void)unused;
     fix_open(&f);
     put_enroll(&f, "eeeeeeee", 3, 0);
+    hold();
     for (int i = 0; i < 3; i++)
         assert_int_equal(enroll(&f, "eeeeeeee", i, &retry_s), 0);
     assert_int_equal(enroll(&f, "eeeeeeee", 3, &retry_s), -EDQUOT);
     assert_int_equal(enroll(&f, "eeeeeeee", 1, &retry_s), 0); /* one of its own again is no new node */
+    settle(&f);
     assert_int_equal(store_token_get(f.store, "eeeeeeee", &st, NULL), 1);
     assert_int_equal(st.enrolled, 3);
-    tokens_free(f.tokens); /* a new start */
-    f.tokens = tokens_new(f.store);
+    start_again(&f);
     assert_int_equal(enroll(&f, "eeeeeeee", 3, &retry_s), -EDQUOT);
     fix_close(&f);
 }
@@ -215,7 +355,45 @@ static void a_deleted_nodes_token_ends_at_once(void **unused)
     fix_close(&f);
 }
 
+static void a_node_deleted_on_its_way_is_anybodys(void **unused)
+{
+    struct fix f;
+    struct token t;
+    struct store_token st;
+    (void)unused;
+    fix_open(&f);
+    put(&f, "aaaaaaaa", "agent", "", 0);
+    put(&f, "bbbbbbbb", "agent", "", 0);
+    put(&f, "cccccccc", "agent", "n2", 0);
+    put(&f, "dddddddd", "agent", "", 0);
+    assert_int_equal(use(&f, "cccccccc", "n2"), 0);
+    settle(&f);
+    hold();
+    assert_int_equal(use(&f, "aaaaaaaa", "n1"), 0);
+    for (int i = 1; i <= 2; i++) {
+        store_drop_node(f.store, i == 1 ? "n1" : "n2");
+        tokens_forget(f.tokens, i == 1 ? "n1" : "n2");
+    }
+    assert_int_equal(use(&f, "bbbbbbbb", "n1"), 0);
+    assert_int_equal(use(&f, "dddddddd", "n2"), 0); /* the store has it as the other's still */
+    assert_int_equal(tokens_find(f.tokens, "aaaaaaaa", &t), 0);
+    settle(&f);
+    assert_int_equal(store_token_get(f.store, "aaaaaaaa", &st, NULL), 0);
+    assert_int_equal(store_token_get(f.store, "bbbbbbbb", &st, NULL), 1);
+    assert_string_equal(st.node, "n1");
+    assert_int_equal(store_token_get(f.store, "dddddddd", &st, NULL), 1);
+    assert_string_equal(st.node, "n2");
+    fix_close(&f);
+}
+
 TESTS(cmocka_unit_test(a_revoked_token_ends_within_a_second), cmocka_unit_test(a_token_is_one_nodes),
+      cmocka_unit_test(of_two_tokens_at_once_one_gets_the_node),
+      cmocka_unit_test(a_token_on_its_way_is_not_read_from_the_store),
+      cmocka_unit_test(a_token_revoked_on_its_way_frees_the_node),
+      cmocka_unit_test(what_could_not_be_put_takes_no_node),
+      cmocka_unit_test(what_was_put_counts_only_until_the_store_went_on),
+      cmocka_unit_test(a_moved_token_leaves_its_node_and_has_the_new_one),
       cmocka_unit_test(who_enrols_again_gets_a_new_secret_unless_alive),
       cmocka_unit_test(an_enroll_token_is_used_up_and_stays_so), cmocka_unit_test(enrolment_has_a_burst_and_a_rate),
-      cmocka_unit_test(a_token_expires_while_it_is_remembered), cmocka_unit_test(a_deleted_nodes_token_ends_at_once))
+      cmocka_unit_test(a_token_expires_while_it_is_remembered), cmocka_unit_test(a_deleted_nodes_token_ends_at_once),
+      cmocka_unit_test(a_node_deleted_on_its_way_is_anybodys))
