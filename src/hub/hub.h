@@ -84,10 +84,10 @@ bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 /* Can batches be stored? why: also where they can but something else is wrong; "": all is well. */
 bool hub_ready(struct hub *h, char why[NOTICE_MAX]);
 
-/* ---- now.c ---- */
+/* ---- now/feature.c ---- */
 extern const struct feature now_feature;
 
-/* ---- ingest.c ---- */
+/* ---- nodes/ingest.c ---- */
 enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp);
 /* Make these facts (and processes) the ones in force. */
 void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
@@ -97,7 +97,7 @@ uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact
 /* The node and its record, made if new. NULL: there are too many. */
 struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
 
-/* ---- twins.c ---- */
+/* ---- nodes/twins.c ---- */
 /* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
  * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */
 bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
@@ -110,7 +110,7 @@ uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_
 void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
 void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
 
-/* ---- registry.c ---- */
+/* ---- nodes/registry.c ---- */
 /* History, usage and bookings of old become n's, and old is no more. */
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
 /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */
@@ -137,10 +137,10 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
  * is the caller's still. */
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);
 
-/* ---- bookings.c ---- */
+/* ---- book/feature.c ---- */
 extern const struct feature book_feature;
 
-/* ---- usage.c ---- */
+/* ---- usage/feature.c ---- */
 extern const struct feature usage_feature;
 
 #endif
