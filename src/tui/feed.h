@@ -30,7 +30,8 @@ struct feed {
      * known yet. */
     bool (*events)(void *arg, const struct feed_event **ret, size_t *ret_n);
     /* What was, borrowed until the next read(): the newest answer, perhaps to what was asked before. NULL: not known
-     * yet. A feed without this has no past but what was seen. */
+     * yet. ask NULL: what there is, nothing is asked for. A feed without this has no past
+     * but what was seen. */
     const struct lanes *(*past)(void *arg, const struct lanes_ask *ask);
     /*
      * This machine's: a descriptor that stands for the process with this number that began then, whatever becomes of

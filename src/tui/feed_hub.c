@@ -486,7 +486,7 @@ static bool hub_read(void *arg)
         snprintf(f->status, sizeof(f->status), "%s; trying again", f->why);
     else
         snprintf(f->status, sizeof(f->status), "asking %s…", client_url(&f->conf));
-    bool told = f->news || f->wrong_news; /* what was borrowed goes */
+    bool told = f->news || f->wrong_news || f->lanes_news; /* what was borrowed goes */
     if (f->news) {
         free(f->events);
         f->events = f->news;
@@ -556,7 +556,8 @@ static const struct lanes *hub_past(void *arg, const struct lanes_ask *ask)
     struct hub_feed *f = arg;
 
     pthread_mutex_lock(&f->lock);
-    f->ask = *ask;
+    if (ask)
+        f->ask = *ask;
     pthread_mutex_unlock(&f->lock);
     return f->past;
 }

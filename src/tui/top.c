@@ -43,6 +43,7 @@ struct place *top_place(struct top *t)
 void top_refresh(struct top *t, bool tick)
 {
     t->feed->view(t->feed->arg, &t->all);
+    t->past = t->past ? t->feed->past(t->feed->arg, NULL) : NULL; /* the one before is gone */
     t->shown = t->all;
     arena_reset(&t->arena);
     if (t->filter)

@@ -80,6 +80,11 @@ class Top(lib.Case):
         t.wait(r"^ dgx1:\d +● .*[a-z]{3}[█▇▆▅▄▃▂▁]{5,}.*[█▇▆▅▄▃▂▁]$")  # somebody's, and at work now
         t.keys("t", "t")
         t.wait(r"the last day, by place$")
+
+        def apart():
+            first, second = re.search(r"(?m)^ GPU +(\d\d:\d\d) +(\d\d:\d\d) ", t.screen()).groups()
+            return (int(second[:2]) - int(first[:2])) % 24
+        lib.wait_until("a day's axis, hours between its labels", lambda: apart() > 1)  # another past came, and the one before went
         t.keys("Enter")
         t.wait(r"^ dgx1:0  NVIDIA H200")
         t.keys("e")
