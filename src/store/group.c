@@ -36,7 +36,7 @@ static int group_put_record(struct store_op *op, struct records *r, struct log *
     case OP_NODE:
         return records_put_node(r, &((struct op_node *)op)->n);
     case OP_PROC: {
-        struct store_proc p;
+        struct store_proc p = {0};
         op_proc_get((struct op_proc *)op, &p);
         return records_put_proc(r, &p);
     }

@@ -121,17 +121,28 @@ static struct op_event *op_event_new(const char *node, const char *device, const
     return o;
 }
 
-/* Text of v's behind the op; what is NULL stays so. */
-static struct op_job *op_job_make(const char **v[], size_t n, size_t more)
+static struct op_job *op_job_new(const struct job_fact *j)
 {
-    size_t bytes = more;
+    struct op_job *o = op_new(OP_JOB, sizeof(*o) + sizeof(*j) + record_text_bytes(&job_record, j));
 
-    for (size_t i = 0; i < n; i++)
+    *o = (struct op_job){.told = {.op = o->told.op}, .put = (struct job_fact *)(o + 1)};
+    *o->put = *j;
+    record_move_text(&job_record, o->put, (char *)(o->put + 1));
+    return o;
+}
+
+/* Its text behind the op; what is NULL stays so. */
+static struct op_job *op_job_change_new(const struct job_change *from)
+{
+    struct job_change c = *from;
+    const char **v[] = {&c.name, &c.node, &c.devices, &c.pids, &c.attrs};
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(v); i++)
         bytes += *v[i] ? strlen(*v[i]) + 1 : 0;
     struct op_job *o = op_new(OP_JOB, sizeof(*o) + bytes);
-    *o = (struct op_job){.told = {.op = o->told.op}};
-    char *room = (char *)(o + 1) + more;
-    for (size_t i = 0; i < n; i++) {
+    char *room = (char *)(o + 1);
+    for (size_t i = 0; i < ARRAY_LEN(v); i++) {
         size_t len = *v[i] ? strlen(*v[i]) + 1 : 0;
         if (!len)
             continue;
@@ -139,27 +150,7 @@ static struct op_job *op_job_make(const char **v[], size_t n, size_t more)
         *v[i] = room;
         room += len;
     }
-    return o;
-}
-
-static struct op_job *op_job_new(const struct job_fact *from)
-{
-    struct job_fact j = *from;
-    const char **v[] = {&j.name, &j.kind, &j.person, &j.owner, &j.node, &j.devices, &j.pids, &j.attrs};
-    struct op_job *o = op_job_make(v, ARRAY_LEN(v), sizeof(j));
-
-    o->put = (struct job_fact *)(o + 1);
-    *o->put = j;
-    return o;
-}
-
-static struct op_job *op_job_change_new(const struct job_change *from)
-{
-    struct job_change c = *from;
-    const char **v[] = {&c.name, &c.node, &c.devices, &c.pids, &c.attrs};
-    struct op_job *o = op_job_make(v, ARRAY_LEN(v), 0);
-
-    o->change = c;
+    *o = (struct op_job){.told = {.op = o->told.op}, .change = c};
     return o;
 }
 

@@ -258,6 +258,7 @@ int records_token_get(struct records *r, const char *id, struct store_token *ret
     db_bind_text(st, 1, id);
     int code = recall_step(r, st, err);
     if (code == 1) {
+        *ret = (struct store_token){0};
         record_read(st, &token_record, ret);
         sqlite3_reset(st);
     }
@@ -273,7 +274,7 @@ int records_tokens(struct records *r, const char *node, void (*each)(void *arg, 
     if (node[0])
         db_bind_text(st, 1, node);
     while ((code = recall_step(r, st, err)) == 1) {
-        struct store_token t;
+        struct store_token t = {0};
         record_read(st, &token_record, &t);
         each(arg, &t);
     }

@@ -8,18 +8,19 @@
 
 #define COLUMNS_MAX 8192 /* bytes of all names */
 
-/* The columns of a table, each with a comma before it and behind the last. */
-static void list_columns(sqlite3 *h, const char *table, struct buf *out)
+/* The columns of a table, with a comma behind each. 0 or SQLite's code. */
+static int list_columns(sqlite3 *h, const char *table, struct buf *out)
 {
     sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(h, "SELECT name FROM pragma_table_info(?1)", -1, &st, NULL);
 
-    if (sqlite3_prepare_v2(h, "SELECT name FROM pragma_table_info(?1)", -1, &st, NULL) == SQLITE_OK) {
+    if (rc == SQLITE_OK) {
         db_bind_text(st, 1, table);
-        while (sqlite3_step(st) == SQLITE_ROW)
-            buf_addf(out, ",%s", db_text(st, 0));
+        while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+            buf_addf(out, "%s,", db_text(st, 0));
     }
     sqlite3_finalize(st);
-    buf_addc(out, ',');
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 static bool has_column(struct str columns, const char *column)
@@ -36,7 +37,8 @@ bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
 
-    list_columns(h, kind->table, &columns);
+    if (list_columns(h, kind->table, &columns) != SQLITE_OK)
+        return false;
     for (size_t i = 0; i < kind->n; i++)
         if (!has_column(buf_str(&columns), kind->fields[i].column))
             return true;
@@ -47,9 +49,8 @@ int record_add_columns(sqlite3 *h, const struct record_kind *kind)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
     char sql[256];
-    int rc = SQLITE_OK;
+    int rc = list_columns(h, kind->table, &columns);
 
-    list_columns(h, kind->table, &columns);
     for (size_t i = 0; rc == SQLITE_OK && i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
         if (has_column(buf_str(&columns), f->column))
@@ -67,9 +68,8 @@ int record_add_columns(sqlite3 *h, const struct record_kind *kind)
 static void add_mark(sqlite3 *h, const struct record_kind *kind, char how, struct buf *out)
 {
     AUTO_BUF columns = BUF_INIT(COLUMNS_MAX);
+    bool all = how || list_columns(h, kind->table, &columns) != SQLITE_OK; /* a statement that then fails says why */
 
-    if (!how)
-        list_columns(h, kind->table, &columns);
     for (size_t i = how == '='; i < kind->n; i++) {
         const struct record_field *f = &kind->fields[i];
         buf_adds(out, i > (how == '=') ? ", " : "");
@@ -77,7 +77,7 @@ static void add_mark(sqlite3 *h, const struct record_kind *kind, char how, struc
             buf_addf(out, "?%d", f->no);
         else if (how == '=')
             buf_addf(out, "%s = ?%d", f->column, f->no);
-        else if (has_column(buf_str(&columns), f->column))
+        else if (all || has_column(buf_str(&columns), f->column))
             buf_adds(out, f->column);
         else
             buf_addf(out, "%s AS %s", record_is_number(f) ? "0" : "''", f->column);

@@ -19,7 +19,7 @@
  * reading only, reads as empty or 0. */
 void record_sql(sqlite3 *h, const struct record_kind *const *kinds, const char *sql, struct buf *out);
 
-bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind);
+bool record_lacks_columns(sqlite3 *h, const struct record_kind *kind); /* as far as it can be asked */
 /* Columns that the file lacks are added. 0 or SQLite's code; within the caller's transaction. */
 int record_add_columns(sqlite3 *h, const struct record_kind *kind);
 

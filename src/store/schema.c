@@ -75,6 +75,8 @@
     " UPDATE tokens SET enrolled = enrolled + 1 WHERE id = substr(new.note, length('" STORE_ENROLLED_WITH "') + 1);"   \
     " END;"
 
+/* Columns that only a line of a record's fields names (kinds.c, *.def) do not stand here: they are added after these.
+ */
 static const char *const upgrades[] = {
     /* 1 -> 2: logs that went into chunks are remembered, for as long as their runs and blobs are */
     "ALTER TABLE logs ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0",

@@ -78,7 +78,7 @@ static bool head_get(const uint8_t *p, struct spool_record *ret, uint32_t *ret_c
         return false;
     if ((p[4] != RECORD_BATCH && p[4] != RECORD_BLOB) || get_le(p + 8, 4) > SEGMENT_RECORD_MAX)
         return false;
-    *ret = (struct spool_record){.kind = (enum export_kind)p[4],
+    *ret = (struct spool_record){.kind = (enum spool_kind)p[4],
                                  .done = p[MARK_AT] == MARK_DONE,
                                  .len = (uint32_t)get_le(p + 8, 4),
                                  .run = get_le(p + 16, 8),

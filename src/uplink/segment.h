@@ -13,11 +13,11 @@
 #define SEGMENT_HEAD       8           /* bytes before the first record */
 #define RECORD_HEAD        60
 
-enum export_kind { RECORD_BATCH = 1, RECORD_BLOB = 2 };
+enum spool_kind { RECORD_BATCH = 1, RECORD_BLOB = 2 };
 
 /* What stands before a record's bytes. */
 struct spool_record {
-    enum export_kind kind;
+    enum spool_kind kind;
     bool done;
     uint32_t len;
     uint64_t run, number; /* blob: its id, 0 */

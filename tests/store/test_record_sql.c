@@ -5,7 +5,9 @@
 #include "store_dir.h"
 
 #include "base/buf.h"
+#include "store/kinds.h"
 #include "store/record_sql.h"
+#include "store/schema.h"
 
 struct pet {
     int64_t id, born_ms;
@@ -107,4 +109,46 @@ static void a_line_more_is_a_column_more(void **unused)
     dir_free(dir);
 }
 
-TESTS(cmocka_unit_test(a_line_more_is_a_column_more))
+static void every_table_of_fields_makes_sense(void **unused)
+{
+    (void)unused;
+    for (const struct record_kind *const *k = main_records; *k; k++)
+        for (size_t i = 0; i < (*k)->n; i++) {
+            const struct record_field *f = &(*k)->fields[i];
+            print_message("%s.%s\n", (*k)->table, f->column);
+            assert_in_range(f->no, 1, RECORD_MORE - 1);
+            assert_true(f->at + f->size <= (*k)->size);
+            for (size_t n = 0; n < i; n++) {
+                assert_int_not_equal(f->no, (*k)->fields[n].no);
+                assert_string_not_equal(f->column, (*k)->fields[n].column);
+            }
+        }
+}
+
+/* Newest first and no more than is asked for: by the index, without sorting and without reading all of them. */
+static void jobs_of_a_device_are_found_in_order(void **unused)
+{
+    char *dir = dir_new();
+    AUTO_FREE char *path = mem_fmt("%s/muster.db", dir);
+    AUTO_BUF text = BUF_INIT(16384);
+    sqlite3_stmt *st;
+    sqlite3 *h;
+    int steps = 0;
+    (void)unused;
+
+    assert_int_equal(db_open(&h, path, &records_kind, DB_WRITE, NULL), 0);
+    buf_adds(&text, "EXPLAIN QUERY PLAN ");
+    record_sql(h, main_records, records_sql[R_JOBS_OF_DEVICE], &text);
+    assert_int_equal(sqlite3_prepare_v2(h, buf_str(&text).p, -1, &st, NULL), SQLITE_OK);
+    for (; sqlite3_step(st) == SQLITE_ROW; steps++) {
+        print_message("%s\n", db_text(st, 3));
+        assert_memory_equal(db_text(st, 3), "SEARCH ", 7);
+    }
+    assert_int_equal(steps, 2);
+    sqlite3_finalize(st);
+    db_close(h);
+    dir_free(dir);
+}
+
+TESTS(cmocka_unit_test(a_line_more_is_a_column_more), cmocka_unit_test(every_table_of_fields_makes_sense),
+      cmocka_unit_test(jobs_of_a_device_are_found_in_order))
