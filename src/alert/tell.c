@@ -28,7 +28,7 @@ bool tell_takes(const struct channel *c, const struct alert_rule *rule, const st
 
 /* ---- who is told ---- */
 
-struct child_process { /* an alert, and one who is told of it */
+struct listener { /* an alert, and one who is told of it */
     struct alert_news *news;
     char *to;
     char person[BOOKING_PERSON_MAX]; /* "": it is not for a person */
@@ -40,7 +40,7 @@ struct telling { /* a group on its way through one channel */
     const struct channel *c;
     const struct alert_rule *rule;
     int32_t kind;
-    struct child_process *v;
+    struct listener *v;
     size_t n, cap;
     tell_fn *say;
     void *arg;
@@ -49,8 +49,8 @@ struct telling { /* a group on its way through one channel */
 static void part_add(struct telling *t, struct alert_news *x, struct str to, const char *person, int64_t told_ms)
 {
     VEC_ROOM(t->v, t->n, t->cap);
-    struct child_process *p = &t->v[t->n++];
-    *p = (struct child_process){.news = x, .to = mem_strn(to.p, to.len), .told_ms = told_ms};
+    struct listener *p = &t->v[t->n++];
+    *p = (struct listener){.news = x, .to = mem_strn(to.p, to.len), .told_ms = told_ms};
     mem_copy_str(p->person, sizeof(p->person), person);
 }
 
@@ -105,7 +105,7 @@ static void add(struct telling *t, struct alert_news *x)
 
 static int by_place(const void *x, const void *y)
 {
-    const struct child_process *p = x, *q = y;
+    const struct listener *p = x, *q = y;
     const struct alert *a = p->news->a, *b = q->news->a;
     int c = strcmp(p->to, q->to);
 
@@ -114,7 +114,7 @@ static int by_place(const void *x, const void *y)
     return c ? c : (a->id > b->id) - (a->id < b->id);
 }
 
-static void mark_told(const struct telling *t, const struct child_process *p)
+static void mark_told(const struct telling *t, const struct listener *p)
 {
     struct alert_news *x = p->news;
 
@@ -127,7 +127,7 @@ static void mark_told(const struct telling *t, const struct child_process *p)
 }
 
 /* One message of those parts, which are all for the same one. */
-static void say_parts(const struct telling *t, const struct child_process *v, size_t n)
+static void say_parts(const struct telling *t, const struct listener *v, size_t n)
 {
     AUTO_FREE const struct alert **a = mem_zero(n, sizeof(*a));
     AUTO_FREE struct wording *w = mem_zero(1, sizeof(*w));
@@ -155,7 +155,7 @@ static void say_parts(const struct telling *t, const struct child_process *v, si
 }
 
 /* T5: what is not to be told of again at all is left out; v gets those that are. */
-static size_t remind_of(const struct telling *t, struct child_process *v, size_t n)
+static size_t remind_of(const struct telling *t, struct listener *v, size_t n)
 {
     bool due = false;
     size_t kept = 0;
@@ -167,7 +167,7 @@ static size_t remind_of(const struct telling *t, struct child_process *v, size_t
         if (!remind_ms)
             continue;
         due = due || t->k->now_ms - v[i].told_ms >= remind_ms;
-        struct child_process p = v[i]; /* what is left out stays behind them, to be freed */
+        struct listener p = v[i]; /* what is left out stays behind them, to be freed */
         v[i] = v[kept];
         v[kept++] = p;
     }

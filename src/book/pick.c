@@ -248,14 +248,14 @@ static int too_few(const struct pick_wish *w, const struct counts *c, size_t usa
                    usable);
 }
 
-struct chunk_cache {
+struct node_room {
     const struct node_now *n;
     size_t free;
 };
 
 static int by_most(const void *x, const void *y)
 {
-    const struct chunk_cache *a = x, *b = y;
+    const struct node_room *a = x, *b = y;
 
     if (a->free != b->free)
         return a->free > b->free ? -1 : 1;
@@ -267,29 +267,29 @@ int pick_among(const struct node_now *const *nodes, size_t n, const struct book 
 {
     const struct device_now *v[DEVICES_MAX];
     struct counts c = {0};
-    size_t total = 0, shelves = 0, best = SIZE_MAX;
+    size_t total = 0, rooms = 0, best = SIZE_MAX;
     int r = 0;
 
     if (w->count < 1 || w->count > BOOKING_DEVICES)
         return err_set(err, -EINVAL, "count must be from 1 to %d", BOOKING_DEVICES);
-    AUTO_FREE struct chunk_cache *s = mem_zero(MAX(n, 1u), sizeof(*s));
+    AUTO_FREE struct node_room *s = mem_zero(MAX(n, 1u), sizeof(*s));
     for (size_t i = 0; i < n; i++) {
-        s[shelves] = (struct chunk_cache){nodes[i], candidates(b, w, nodes[i], v, &c)};
-        total += s[shelves].free;
-        if (s[shelves].free)
-            shelves++;
+        s[rooms] = (struct node_room){nodes[i], candidates(b, w, nodes[i], v, &c)};
+        total += s[rooms].free;
+        if (s[rooms].free)
+            rooms++;
     }
     if (total < (size_t)w->count)
         return too_few(w, &c, total, err);
-    for (size_t i = 0; i < shelves; i++) /* the fullest that still has room: large gaps stay whole */
+    for (size_t i = 0; i < rooms; i++) /* the fullest that still has room: large gaps stay whole */
         if (s[i].free >= (size_t)w->count && (best == SIZE_MAX || s[i].free < s[best].free))
             best = i;
     if (best == SIZE_MAX && w->one_node)
         return too_few(w, &c, total, err);
     if (best == SIZE_MAX)
-        qsort(s, shelves, sizeof(*s), by_most);
+        qsort(s, rooms, sizeof(*s), by_most);
     size_t left = (size_t)w->count;
-    for (size_t i = best == SIZE_MAX ? 0 : best; left && i < shelves && r == 0; i++) {
+    for (size_t i = best == SIZE_MAX ? 0 : best; left && i < rooms && r == 0; i++) {
         size_t have = candidates(b, w, s[i].n, v, &c);
         for (size_t k = 0; k < have && left && r == 0; k++, left--)
             r = take(s[i].n, v[k], ret, err);

@@ -11,7 +11,7 @@
 #include "codec/chunk_coding.h"
 #include "codec/ints.h"
 
-struct child_process { /* as chunk_part, but its bytes are still apart */
+struct loose_part { /* as chunk_part, but its bytes are still apart */
     uint16_t no;
     size_t name_off, name_len, devs_off, n_devs, len;
     bool as_before; /* the devices are */
@@ -26,7 +26,7 @@ struct chunk_writer {
     unsigned usual_mask;
     int64_t *usual[CHUNK_LANES_MAX];
     size_t cap_usual[CHUNK_LANES_MAX];
-    struct child_process *parts;
+    struct loose_part *parts;
     size_t n_parts, cap_parts;
     uint16_t *devs;
     size_t n_devs, cap_devs;
@@ -241,14 +241,14 @@ static void put_lanes(struct chunk_writer *w, const struct chunk_column *c, stru
 
 static void note_part(struct chunk_writer *w, const struct chunk_column *c, size_t off)
 {
-    const struct child_process *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
-    struct child_process p = {.no = c->key.no,
-                              .name_off = w->names.len,
-                              .name_len = c->key.no ? 0 : c->key.name.len,
-                              .devs_off = w->n_devs,
-                              .n_devs = c->n_devs,
-                              .len = w->body.len - off,
-                              .crc = crc32c(0, w->body.p + off, w->body.len - off)};
+    const struct loose_part *before = w->n_parts ? &w->parts[w->n_parts - 1] : NULL;
+    struct loose_part p = {.no = c->key.no,
+                           .name_off = w->names.len,
+                           .name_len = c->key.no ? 0 : c->key.name.len,
+                           .devs_off = w->n_devs,
+                           .n_devs = c->n_devs,
+                           .len = w->body.len - off,
+                           .crc = crc32c(0, w->body.p + off, w->body.len - off)};
 
     if (before)
         p.as_before = before->n_devs == c->n_devs &&
@@ -289,7 +289,7 @@ int chunk_add(struct chunk_writer *w, const struct chunk_column *c)
     return w->names.err ? -E2BIG : 0;
 }
 
-static void put_part(struct chunk_writer *w, const struct child_process *p)
+static void put_part(struct chunk_writer *w, const struct loose_part *p)
 {
     const uint16_t *devs = w->devs + p->devs_off;
 
