@@ -38,7 +38,8 @@ class Files(lib.Case):
 
     def check_whole(self, name):
         """What the files say is what every screen shows."""
-        n = self.wait_node(name, lambda n: n["collect"] == "ok" and len(n["devices"]) == 2)
+        n = self.wait_node(name, lambda n: n["collect"] == "ok" and len(n["devices"]) == 2 and "cpus" in n and "load1" in n.get("metrics", {})  # several files, one after the other
+                           and len(n.get("custom", {})) == 2 and n["devices"][0].get("processes"))
         self.assertEqual(n["id"], "file:" + name)
         self.assertEqual(n["collector"], "files")
         self.assertEqual(n["cpus"], 32)
