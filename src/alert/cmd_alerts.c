@@ -83,18 +83,6 @@ static int exit_of(const struct err *err)
     return err->code == -EINVAL ? EXIT_USAGE : err->code == -ENOENT || err->code == -EACCES ? EXIT_NO : EXIT_REACH;
 }
 
-static int ask(const struct alerts_conf *conf, const char *method, const char *path, struct str body, json_t **ret,
-               struct buf *raw, struct err *err)
-{
-    int r = client_ask(&conf->client, method, path, body, raw, err);
-    if (r < 0)
-        return r;
-    *ret = client_json(buf_str(raw));
-    return json_is_object(*ret)
-               ? 0
-               : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(&conf->client));
-}
-
 /* ---- tables ---- */
 
 static const struct column_spec alert_columns[] = {
@@ -212,7 +200,7 @@ static int show(const struct alerts_conf *conf, const char *path, const char *li
     json_t *one;
     size_t i;
 
-    if (ask(conf, "GET", path, str_of(""), ret, &raw, &err) < 0)
+    if (client_ask_object(&conf->client, "GET", path, str_of(""), ret, &raw, &err) < 0)
         return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     rows_init(&rows, columns, n_columns);
     json_array_foreach(json_object_get(*ret, list_name), i, one)
@@ -269,7 +257,7 @@ static int silence(const struct alerts_conf *conf)
         if (v[i])
             json_cstr(&j, names[i], v[i]);
     json_end_obj(&j);
-    if (ask(conf, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &err) < 0)
+    if (client_ask_object(&conf->client, "POST", "/api/v1/silences", buf_str(&body), &o, &raw, &err) < 0)
         return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     if (conf->json)
         plain_json(&out, buf_str(&raw));
@@ -290,7 +278,7 @@ static int unsilence(const struct alerts_conf *conf, const char *id)
     if (!id || !str_int(str_of(id), &number) || number < 1)
         return cli_fail(&alerts_help, EXIT_USAGE, "which? `muster alerts silences` lists them with their numbers");
     buf_addf(&path, "/api/v1/silences/%lld", (long long)number);
-    int r = ask(conf, "DELETE", path.p, str_of(""), &o, &raw, &err);
+    int r = client_ask_object(&conf->client, "DELETE", path.p, str_of(""), &o, &raw, &err);
     json_decref(o);
     return r < 0 ? cli_fail(&alerts_help, exit_of(&err), "%s", err.msg) : EXIT_OK;
 }
@@ -340,7 +328,7 @@ static int send_test(const struct alerts_conf *conf, const char *name)
     if (conf->to)
         json_cstr(&j, "to", conf->to);
     json_end_obj(&j);
-    if (ask(&patient, "POST", path.p, buf_str(&body), &o, &raw, &err) < 0)
+    if (client_ask_object(&patient.client, "POST", path.p, buf_str(&body), &o, &raw, &err) < 0)
         return cli_fail(&alerts_help, exit_of(&err), "%s", err.msg);
     bool partly = text_of(o, "error")[0];
     if (conf->json)

@@ -62,20 +62,6 @@ const struct opt_cmd book_help = {
     .opts = book_opts,
 };
 
-/* ---- asking ---- */
-
-static int ask(const struct book_conf *conf, const char *method, const char *path, struct str body, json_t **ret,
-               struct buf *raw, struct err *err)
-{
-    int r = client_ask(&conf->client, method, path, body, raw, err);
-    if (r < 0)
-        return r;
-    *ret = client_json(buf_str(raw));
-    return json_is_object(*ret)
-               ? 0
-               : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(&conf->client));
-}
-
 static int exit_of(const struct err *err)
 {
     switch (err->code) {
@@ -199,7 +185,7 @@ static int change(const struct book_conf *conf, const char *method, const char *
     if (r == 0 && strcmp(method, "DELETE") != 0)
         r = body_of(conf, named, more, id ? "" : person, &body, &err);
     if (r == 0)
-        r = ask(conf, method, path.p, buf_str(&body), &row, &raw, &err);
+        r = client_ask_object(&conf->client, method, path.p, buf_str(&body), &row, &raw, &err);
     if (r < 0) {
         json_decref(row);
         return cli_fail(&book_help, exit_of(&err), "%s", err.msg);
@@ -298,7 +284,7 @@ static int list(const struct book_conf *conf)
     client_param(&path, "all", conf->all ? "1" : NULL);
     client_param(&path, "format", conf->csv ? "csv" : NULL);
     int r = conf->csv ? client_ask(&conf->client, "GET", path.p, str_n("", 0), &raw, &err)
-                      : ask(conf, "GET", path.p, str_n("", 0), &o, &raw, &err);
+                      : client_ask_object(&conf->client, "GET", path.p, str_n("", 0), &o, &raw, &err);
     if (r < 0) {
         json_decref(o);
         return cli_fail(&book_help, exit_of(&err), "%s", err.msg);

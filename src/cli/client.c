@@ -56,6 +56,19 @@ json_t *client_json(struct str answer)
     return clean.len ? json_loadb(clean.p, clean.len, 0, NULL) : NULL;
 }
 
+int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
+                      json_t **ret, struct buf *raw, struct err *err)
+{
+    int r = client_ask(conf, method, path, body, raw, err);
+
+    if (r < 0)
+        return r;
+    *ret = client_json(buf_str(raw));
+    return json_is_object(*ret)
+               ? 0
+               : err_set(err, -EREMOTEIO, "'%s' answered something else than a hub would", client_url(conf));
+}
+
 /* What went wrong, in the hub's words when it sent a problem, in HTTP's when not. */
 static int problem(const struct client_conf *conf, long status, const struct buf *body, struct err *err)
 {

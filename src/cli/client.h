@@ -34,6 +34,9 @@ int client_post(const struct client_conf *conf, const char *token, const char *p
                 struct buf *ret, int *ret_status, struct err *err);
 /* What a hub said, read as JSON; every text in it is fit for a terminal (base/plain.h). NULL: it is none. */
 json_t *client_json(struct str answer);
+/* Asks, and what must be one object is it: *ret, the caller's. raw gets the bytes. 0 or -errno with a sentence. */
+int client_ask_object(const struct client_conf *conf, const char *method, const char *path, struct str body,
+                      json_t **ret, struct buf *raw, struct err *err);
 /* "?name=value" or "&name=value" behind path, escaped; nothing where value is NULL or empty. */
 void client_param(struct buf *path, const char *name, const char *value);
 const char *client_url(const struct client_conf *conf); /* the hub client_ask will use, as it may be shown */
