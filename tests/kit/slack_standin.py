@@ -47,6 +47,7 @@ class Link:
 
     def __init__(self, owner, number, sock):
         self.owner, self.number, self.sock, self.lock, self.open = owner, number, sock, threading.Lock(), True
+        self.one_text = threading.Lock()  # the pieces of two texts may not mix, a ping may stand between them
 
     def frame(self, opcode, data, fin=True):
         n = len(data)
@@ -65,10 +66,15 @@ class Link:
         data, pieces = text.encode(), self.owner.pieces
         step = max(1, (len(data) + pieces - 1) // pieces)
         parts = [data[i:i + step] for i in range(0, len(data), step)] or [b""]
-        for i, part in enumerate(parts):
-            self.frame(1 if i == 0 else 0, part, fin=i == len(parts) - 1)
-            if i < len(parts) - 1:
-                self.frame(9, b"between")
+        with self.one_text:
+            for i, part in enumerate(parts):
+                self.frame(1 if i == 0 else 0, part, fin=i == len(parts) - 1)
+                if i < len(parts) - 1:
+                    self.frame(9, b"between")
+
+    def binary(self, data):
+        with self.one_text:
+            self.frame(2, data)
 
     def close(self):
         self.frame(8, struct.pack(">H", 1000))

@@ -129,7 +129,7 @@ class Socket(lib.Case):
         for text in ("{", "[]", "7", "", "null", '{"type":"new"}', '{"envelope_id":7}', '{"envelope_id":"' + "e" * 500 + '"}', "x" * (1 << 20)):
             self.slack.text(text)
         self.slack.pieces = 1
-        self.slack.live()[-1].frame(2, b"\x00\x01")
+        self.slack.live()[-1].binary(b"\x00\x01")
         after = self.slack.say("after all that")
         lib.wait_until("what comes then", lambda: c.got(after))
         self.assertEqual((len(c.said("open")), c.said("closed")), (1, []))
