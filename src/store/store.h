@@ -95,6 +95,7 @@ struct store_stat {
     char history_why[200];
     int64_t files_bytes;      /* on disk now */
     size_t queue_bytes;       /* waiting for the disk now */
+    size_t usage_queued;      /* usage put and not to be read yet */
     uint64_t lost;            /* puts dropped because the queue was full */
     uint32_t damaged;         /* log files set aside as NAME.damaged since open */
     uint32_t damaged_columns; /* of history that could not be read when it was merged, since open */

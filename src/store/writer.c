@@ -192,6 +192,7 @@ static void writer_publish(struct writer *w, struct store_op *ops, int r, const 
                     index_add_row(a->v[i].node, log, a->v[i].row);
             }
         w->bytes -= op->size;
+        st->usage_queued -= op->kind == OP_USAGE;
         op_push(ret_old, op);
     }
     if (r == 0) {
@@ -392,6 +393,7 @@ static void writer_push(struct writer *w, struct store_op *op)
     w->news = true;
     if (w->idle)
         writer_wake(w);
+    w->stat.usage_queued += op->kind == OP_USAGE;
 }
 
 /* Something without a result. Dropped, and counted, when far too much is waiting already. */

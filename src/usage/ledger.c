@@ -663,6 +663,9 @@ void ledger_stat(const struct ledger *l, int64_t now_ms, struct ledger_stat *ret
         if (l->zones[z].ready)
             ret->days[ret->n_days++] = l->zones[z].zone;
     mem_copy_str(ret->error, sizeof(ret->error), l->error);
+    struct store_stat st;
+    store_stat(l->store, &st);
+    ret->waiting = st.usage_queued;
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < l->nodes[i]->n; k++) {
             const struct mark *m = &l->nodes[i]->v[k];

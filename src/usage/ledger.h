@@ -45,7 +45,8 @@ void ledger_tick(struct ledger *l, int64_t now_ms);
 size_t ledger_recount(struct ledger *l, int64_t now_ms);
 
 struct ledger_stat {
-    size_t waiting;          /* hours that are over and not counted since the last that came of them */
+    size_t waiting; /* hours that are over and not counted since the last that came of them, and what is not to be read
+                       yet */
     int64_t counted_to_ms;   /* everything before is counted, as far as it has come */
     const struct zone *zone; /* the first */
     size_t n_days;
