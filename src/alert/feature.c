@@ -10,11 +10,11 @@
 #include "alert/alert_state.h"
 #include "alert/baselines.h"
 #include "alert/gpus.h"
-#include "alert/note.h"
 #include "alert/show.h"
 #include "alert/teller.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "format/note.h"
 #include "hub/handlers.h"
 #include "nodes/sources.h"
 #include "notify/outbox.h"
@@ -105,11 +105,34 @@ static void close_alerts(void *self)
     free(d);
 }
 
+/* A rule that leads nowhere would tell nobody. Without the section nothing is told at all (`config show` leaves it
+ * out). */
+static int check_channels(const struct alert_rules *rules, const struct hub_conf *conf, struct err *err)
+{
+    struct channels *c = conf->channels.text ? outbox_channels_of(conf, err) : NULL;
+    int r = conf->channels.text && !c ? -EINVAL : 0;
+    size_t n;
+    const struct alert_rule *v = alert_rules_all(rules, &n);
+
+    for (size_t i = 0; c && i < n && r == 0; i++) {
+        struct str rest = str_of(v[i].channels), one;
+        while (r == 0 && str_cut(&rest, ',', &one)) {
+            AUTO_FREE char *name = mem_strn(one.p, one.len);
+            if (name[0] && !channels_find(c, name))
+                r = err_set(err, -EINVAL, "alerts: rule '%s': there is no channel '%s' under channels", v[i].name,
+                            name);
+        }
+    }
+    channels_free(c);
+    return r;
+}
+
 static int prepare_rules(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    struct alert_rules *rules = *next = rules_of(conf, err);
+
     (void)self;
-    *next = rules_of(conf, err);
-    return *next ? 0 : -EINVAL;
+    return rules ? check_channels(rules, conf, err) : -EINVAL;
 }
 
 static void drop_rules(void *next)

@@ -5,15 +5,7 @@
 #include "alert/rule.h"
 #include "base/json.h"
 #include "model/alert.h"
-
-/* A channel and how it does. Borrowed. */
-struct channel_now {
-    const char *name, *type;
-    const char *error; /* "": it works, as far as is known */
-    int64_t since_ms;  /* it fails since */
-    size_t waiting;    /* messages */
-    size_t passed;     /* persons who are not told for want of an address */
-};
+#include "notify/channel.h"
 
 /* What there is now. Borrowed. */
 struct alerts_now {

@@ -4,11 +4,11 @@
  */
 #include "alert/teller.h"
 
-#include "alert/note.h"
 #include "alert/tell.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
+#include "format/note.h"
 #include "notify/outbox.h"
 
 #define PASSED_MAX 1000

@@ -15,6 +15,7 @@
 #include "model/gather.h"
 #include "notify/channel.h"
 #include "notify/outbox.h"
+#include "people/people.h"
 
 #define VESTA_NAME_MAX  64
 #define VESTA_GPUS_MAX  64

@@ -44,6 +44,15 @@ struct channel {
     bool plain;              /* tls: off */
 };
 
+/* A channel and how it does. Borrowed. */
+struct channel_now {
+    const char *name, *type;
+    const char *error; /* "": it works, as far as is known */
+    int64_t since_ms;  /* it fails since */
+    size_t waiting;    /* messages */
+    size_t passed;     /* persons who are not told for want of an address */
+};
+
 struct people;
 struct channels;
 struct channels *channels_new(void);

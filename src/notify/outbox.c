@@ -8,11 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "alert/note.h"
-#include "alert/rule.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/zone.h"
+#include "format/note.h"
 #include "hub/handlers.h"
 #include "notify/carrier.h"
 #include "notify/channel.h"
@@ -62,8 +61,7 @@ struct outbox {
     int64_t last_id;
 };
 
-/* What the section says, if everything in it can be done. */
-static struct channels *channels_of(const struct hub_conf *conf, struct err *err)
+struct channels *outbox_channels_of(const struct hub_conf *conf, struct err *err)
 {
     struct channels *c = channels_new();
     int r = channels_read(c, &conf->channels, err);
@@ -82,34 +80,11 @@ static struct channels *channels_of(const struct hub_conf *conf, struct err *err
     return NULL;
 }
 
-/* A rule that leads nowhere would tell nobody. Without the section nothing is told at all (`config show` leaves it
- * out). */
-static int check_rules(const struct hub_conf *conf, const struct channels *c, struct err *err)
-{
-    struct alert_rules *rules = alert_rules_new();
-    int r = alert_rules_read(rules, &conf->alerts, err);
-    size_t n;
-    const struct alert_rule *v = alert_rules_all(rules, &n);
-
-    for (size_t i = 0; i < n && r == 0; i++) {
-        struct str rest = str_of(v[i].channels), one;
-        while (r == 0 && str_cut(&rest, ',', &one)) {
-            AUTO_FREE char *name = mem_strn(one.p, one.len);
-            if (name[0] && !channels_find(c, name))
-                r = err_set(err, -EINVAL, "alerts: rule '%s': there is no channel '%s' under channels", v[i].name,
-                            name);
-        }
-    }
-    alert_rules_free(rules);
-    return r;
-}
-
 static int prepare_channels(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct channels *c = *next = channels_of(conf, err);
-
     (void)self;
-    return !c ? -EINVAL : conf->channels.text ? check_rules(conf, c, err) : 0;
+    *next = outbox_channels_of(conf, err);
+    return *next ? 0 : -EINVAL;
 }
 
 static void drop_channels(void *next)

@@ -12,7 +12,6 @@
 #ifndef NOTIFY_OUTBOX_H
 #define NOTIFY_OUTBOX_H
 
-#include "alert/show.h"
 #include "hub/feature.h"
 #include "hub/hub.h"
 #include "model/message.h"
@@ -23,6 +22,9 @@ extern const struct feature notify_feature;
 /* A feature behind this one carries messages of such channels: it registers when it opens, and with NULL when it
  * closes. What is under way through it is stopped then, and goes out after the next start. */
 void outbox_carry(struct outbox *o, enum channel_type type, const struct carrier *c);
+/* Those of the sections channels and slack, if everything in them can be done, for channels_free(); NULL: err says what
+ * is wrong. */
+struct channels *outbox_channels_of(const struct hub_conf *conf, struct err *err);
 const struct channels *outbox_channels(const struct outbox *o);
 int64_t outbox_next_id(struct outbox *o);
 void outbox_put(struct outbox *o, const struct message *m); /* it is a note already */

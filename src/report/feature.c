@@ -9,10 +9,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "alert/note.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "format/note.h"
 #include "hub/handlers.h"
 #include "notify/outbox.h"
 #include "report/source.h"

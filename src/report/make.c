@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "alert/note.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "draw/letter.h"
+#include "format/note.h"
 #include "format/render.h"
 #include "history/history.h"
 #include "now/filter.h"

@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "alert/alert_state.h"
-#include "alert/note.h"
 #include "alert/show.h"
 #include "alert/template.h"
+#include "format/note.h"
 #include "view_fixture.h"
 
 /* ---- from findings to alerts ---- */

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "alert/note.h"
 #include "alert/tell.h"
 #include "alert/told.h"
 #include "base/mem.h"
+#include "format/note.h"
 #include "notify/channel.h"
 #include "people/people_build.h"
 

@@ -2,11 +2,11 @@
  * messages: any bytes. */
 #include <stdlib.h>
 
-#include "alert/note.h"
 #include "alert/rule.h"
 #include "alert/template.h"
 #include "alert/told.h"
 #include "base/mem.h"
+#include "format/note.h"
 #include "notify/channel.h"
 #include "report/schedule.h"
 

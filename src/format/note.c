@@ -2,7 +2,7 @@
  * note.c: alerts, silences and messages as JSON and back: one table per record, of the members' names and where they
  * are.
  */
-#include "alert/note.h"
+#include "format/note.h"
 
 #include <errno.h>
 #include <jansson.h>

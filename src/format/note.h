@@ -2,8 +2,8 @@
  * note.h: alerts, silences and messages as the bytes of a note (model/note.h). They are JSON, so that a later muster
  * can read them when it has more members.
  */
-#ifndef ALERT_NOTE_H
-#define ALERT_NOTE_H
+#ifndef FORMAT_NOTE_H
+#define FORMAT_NOTE_H
 
 #include "base/buf.h"
 #include "base/err.h"
