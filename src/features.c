@@ -1,9 +1,11 @@
 /* features.c: the list of what the hub does, one feature a line. A feature may use those above it. */
 #include "access/sessions.h"
 #include "alert/feature.h"
+#include "cmd/relay_child.h"
 #include "compat/feature.h"
 #include "hub/hub.h"
 #include "jobs/slurm.h"
+#include "nodes/feature.h"
 #include "notify/outbox.h"
 #include "people/desk.h"
 #include "report/feature.h"
@@ -13,6 +15,6 @@
 const struct feature *const features[] = {
     &hub_feature,   &access_feature, &people_feature,  &now_feature,   &nodes_feature, &notify_feature,
     &book_feature,  &jobs_feature,   &history_feature, &usage_feature, &alert_feature, &report_feature,
-    &slack_feature, &wandb_feature,  &compat_feature,  NULL,
+    &slack_feature, &wandb_feature,  &compat_feature,  &relay_feature, NULL,
 };
 _Static_assert(sizeof(features) / sizeof(features[0]) <= FEATURES_MAX, "more room for features is needed in feature.h");

@@ -56,6 +56,7 @@ static bool token_of_link(struct api *a, struct str text, int64_t now_ms, struct
 static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struct reply *rp)
 {
     json_t *text = json_object_get(o, "token"), *once = json_object_get(o, "once");
+    const struct access_settings *c = feature_settings(&a->hub->conf, &access_feature);
     char cookie[SECRET_MAX];
     struct token t;
     if (!json_is_string(text) == !json_is_string(once))
@@ -66,8 +67,8 @@ static enum reply_how log_in(struct api *a, struct request *rq, json_t *o, struc
         return reply_problem(rp, 403,
                              "a token of role '%s' is for machines: log in with one of role member, admin or reader",
                              role_words[t.role]);
-    sessions_begin(a->hub->sessions, &t, rq->now_ms, rq->now_ms + a->session_ms, cookie);
-    session_cookie(rq, cookie, a->session_ms / 1000, rp);
+    sessions_begin(a->hub->sessions, &t, rq->now_ms, rq->now_ms + c->session, cookie);
+    session_cookie(rq, cookie, c->session / 1000, rp);
     snprintf(rp->cache, sizeof(rp->cache), "no-store");
     rp->body = BUF_INIT(1024);
     struct json j = json_on(&rp->body);

@@ -4,10 +4,12 @@
  */
 #include "access/sessions.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/address.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "model/note.h"
@@ -360,6 +362,32 @@ static void *open_access(struct hub *h)
     return h;
 }
 
+static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    const struct access_settings *c = feature_settings(conf, &access_feature);
+    (void)self, (void)next;
+    if (c->proxy_header && !c->proxy_from.n)
+        return err_set(err, -EINVAL, "proxy.header needs proxy.from: the addresses it is believed from");
+    for (size_t i = 0; i < c->proxy_from.n; i++)
+        if (!address_block_ok(c->proxy_from.v[i]))
+            return err_set(err, -EINVAL, "proxy.from '%s' is not an address or a block as 10.0.0.0/8",
+                           c->proxy_from.v[i]);
+    return 0;
+}
+
+static void take_settings(void *self, void *next)
+{
+    struct hub *h = self;
+    const struct access_settings *c = feature_settings(&h->conf, &access_feature);
+    struct api *a = &h->api;
+    (void)next;
+    a->proxy_header = c->proxy_header;
+    a->proxies = (const char *const *)c->proxy_from.v;
+    a->n_proxies = c->proxy_from.n;
+    a->admins = (const char *const *)c->proxy_admins.v;
+    a->n_admins = c->proxy_admins.n;
+}
+
 static int load_access(void *self, struct err *err)
 {
     struct hub *h = self;
@@ -374,7 +402,10 @@ static void close_access(void *self)
 }
 
 const struct feature access_feature = {.name = "access",
+                                       FEATURE_SETTINGS(access),
                                        .routes = access_routes,
                                        .open = open_access,
+                                       .prepare = check_settings,
+                                       .take = take_settings,
                                        .load = load_access,
                                        .close = close_access};

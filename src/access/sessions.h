@@ -22,6 +22,8 @@ struct sessions;
 struct tokens;
 
 extern const struct feature access_feature;
+#define SETTINGS access
+#include "base/opt_def.h"
 
 struct sessions *sessions_new(struct store *store, struct tokens *tokens);
 void sessions_free(struct sessions *s);

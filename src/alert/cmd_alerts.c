@@ -361,6 +361,7 @@ static int read_rules(const char *path, struct buf *ret, struct err *err)
 {
     AUTO_BUF text = BUF_INIT(RULES_FILE_MAX);
     struct hub_conf scratch = {0};
+    const struct opt_section *section = hub_conf_value(&scratch, "alerts");
     int r = file_read(path, RULES_FILE_MAX, &text, err);
 
     if (r < 0)
@@ -369,10 +370,10 @@ static int read_rules(const char *path, struct buf *ret, struct err *err)
     opt_defaults(hub_opts, &scratch);
     r = opt_yaml(hub_opts, &scratch, buf_str(&text), path, err);
     if (r == 0)
-        r = alert_rules_read(rules, &scratch.alerts, err);
+        r = alert_rules_read(rules, section, err);
     alert_rules_free(rules);
-    if (r == 0 && scratch.alerts.text)
-        buf_adds(ret, scratch.alerts.text);
+    if (r == 0 && section->text)
+        buf_adds(ret, section->text);
     opt_fini(hub_opts, &scratch);
     return r;
 }

@@ -50,11 +50,14 @@ struct alerts_desk {
     const struct node_now **nodes;
 };
 
+#define SETTINGS alert
+#include "base/opt_def.h"
+
 static struct alert_rules *rules_of(const struct hub_conf *conf, struct err *err)
 {
     struct alert_rules *r = alert_rules_new();
 
-    if (alert_rules_read(r, &conf->alerts, err) == 0)
+    if (alert_rules_read(r, hub_conf_value(conf, "alerts"), err) == 0)
         return r;
     alert_rules_free(r);
     return NULL;
@@ -109,8 +112,9 @@ static void close_alerts(void *self)
  * out). */
 static int check_channels(const struct alert_rules *rules, const struct hub_conf *conf, struct err *err)
 {
-    struct channels *c = conf->channels.text ? outbox_channels_of(conf, err) : NULL;
-    int r = conf->channels.text && !c ? -EINVAL : 0;
+    const struct opt_section *section = hub_conf_value(conf, "channels");
+    struct channels *c = section->text ? outbox_channels_of(conf, err) : NULL;
+    int r = section->text && !c ? -EINVAL : 0;
     size_t n;
     const struct alert_rule *v = alert_rules_all(rules, &n);
 
@@ -518,6 +522,7 @@ enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct r
 
 const struct feature alert_feature = {
     .name = "alert",
+    FEATURE_SETTINGS(alert),
     .routes = alert_routes,
     .open = open_alerts,
     .prepare = prepare_rules,

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "access/sessions.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/moment.h"
@@ -295,11 +296,22 @@ static void *open_book(struct hub *h)
     return h;
 }
 
-static void take_settings(void *self, void *next)
+#define SETTINGS book
+#include "base/opt_def.h"
+
+enum book_auth book_auth_of(const struct hub_conf *conf)
 {
-    struct hub *h = self;
-    (void)next;
-    h->api.book_auth = (enum book_auth)h->conf.bookings_auth;
+    const struct book_settings *c = feature_settings(conf, &book_feature);
+    return (enum book_auth)c->auth;
+}
+
+static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    const struct access_settings *access = feature_settings(conf, &access_feature);
+    (void)self, (void)next;
+    if (book_auth_of(conf) == BOOK_PROXY && !access->proxy_header)
+        return err_set(err, -EINVAL, "bookings.auth: proxy needs proxy.header, in which the proxy names people");
+    return 0;
 }
 
 static void tick(void *self, int64_t now_ms)
@@ -318,9 +330,10 @@ static void close_book(void *self)
 
 const struct feature book_feature = {
     .name = "book",
+    FEATURE_SETTINGS(book),
     .routes = book_routes,
     .open = open_book,
-    .take = take_settings,
+    .prepare = check_settings,
     .load = load_bookings,
     .hear = show_bookings,
     .tick = tick,

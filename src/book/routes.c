@@ -37,7 +37,7 @@ static void me_of(const struct api *a, const struct request *rq, char ret[BOOKIN
     ret[0] = 0;
     if (rq->who->token.person[0])
         mem_copy_str(ret, BOOKING_PERSON_MAX, rq->who->token.person);
-    else if (a->book_auth == BOOK_OPEN && booking_person_ok(typed))
+    else if (book_auth_of(&a->hub->conf) == BOOK_OPEN && booking_person_ok(typed))
         snprintf(ret, BOOKING_PERSON_MAX, "%.*s", STR_ARG(typed));
 }
 
@@ -269,7 +269,7 @@ static void list_json(const struct listing *l, struct api *a, const struct booki
 {
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
-    json_cstr(&j, "auth", book_auth_words[a->book_auth]);
+    json_cstr(&j, "auth", book_auth_words[book_auth_of(&a->hub->conf)]);
     json_cstr(&j, "me", l->me[0] ? l->me : NULL);
     json_int(&j, "at", l->now_ms);
     json_arr(&j, "rows");

@@ -5,8 +5,10 @@
 #include "book/may.h"
 #include "hub/handlers.h"
 
+struct hub_conf;
 struct json;
 
+enum book_auth book_auth_of(const struct hub_conf *conf); /* feature.c */
 struct booker booker_of(const struct request *rq);
 /* One row of the contract (docs/bookings.md); me: whose are "mine". */
 void booking_json(struct json *j, const struct api *a, const struct booking *h, const char *me, int64_t now_ms);

@@ -27,12 +27,13 @@ bool bookings_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     struct booker who = booker_of(rq);
     struct err err = {0};
-    int r = book_may(a->book_auth, &who, &err);
+    int r = book_may(book_auth_of(&a->hub->conf), &who, &err);
     if (r < 0) {
         refused(rp, r, &err);
         return false;
     }
-    return a->book_auth != BOOK_OPEN || may_read(a, rq, rp); /* where names are typed: whoever may look */
+    return book_auth_of(&a->hub->conf) != BOOK_OPEN ||
+           may_read(a, rq, rp); /* where names are typed: whoever may look */
 }
 
 int booking_of_path(struct api *a, struct request *rq, struct reply *rp, struct booking **ret)
@@ -259,7 +260,7 @@ static enum reply_how make(struct api *a, struct request *rq, struct draft *d, s
     char person[BOOKING_PERSON_MAX], model[NAME_MAX_LEN + 1], node[NAME_MAX_LEN + 1];
     struct booker who = booker_of(rq);
     struct err err = {0};
-    int r = book_for(a->book_auth, &who, d->person, person, &err);
+    int r = book_for(book_auth_of(&a->hub->conf), &who, d->person, person, &err);
     if (r < 0) {
         refused(rp, r, &err);
         return REPLY_NOW;
@@ -314,7 +315,7 @@ static bool may_change(struct api *a, struct request *rq, const struct booking *
     struct booker who = booker_of(rq);
     struct err err = {0};
     enum booking_state state = booking_state(h, rq->now_ms);
-    int r = book_may_change(a->book_auth, &who, typed, h, &err);
+    int r = book_may_change(book_auth_of(&a->hub->conf), &who, typed, h, &err);
     if (r < 0)
         refused(rp, r, &err);
     else if (state == BOOKING_OVER || state == BOOKING_RELEASED)

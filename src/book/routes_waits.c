@@ -271,7 +271,7 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
     size_t n, waiting = 0, n_holds;
     const struct node_now *const *nodes = live_nodes(a->live, false, &n);
     const struct booking *const *holds = book_all(a->book, &n_holds);
-    int r = book_for(a->book_auth, &who, q->person, person, &err);
+    int r = book_for(book_auth_of(&a->hub->conf), &who, q->person, person, &err);
 
     if (r < 0)
         return refused(rp, r, &err);
@@ -328,7 +328,7 @@ static struct booking *own_wait(struct api *a, struct request *rq, struct reply 
     if (booking_of_path(a, rq, rp, &h) != 1)
         return NULL;
     int r = h->kind == BOOKING_WAIT
-                ? book_may_change(a->book_auth, &who, request_query(rq, "person"), h, &err)
+                ? book_may_change(book_auth_of(&a->hub->conf), &who, request_query(rq, "person"), h, &err)
                 : err_set(&err, -ENOENT, "%" PRId64 " is a booking; /api/v1/waits lists who waits", h->id);
     if (r == 0)
         return h;

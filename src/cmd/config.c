@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "cmd/relay_child.h"
 #include "hub/conf.h"
 #include "hub/feature.h"
 
@@ -39,10 +38,6 @@ static int check(const char *path)
         return cli_fail(&config_help, EXIT_REACH, "%s", err.msg);
     opt_defaults(hub_opts, &scratch);
     r = opt_yaml(hub_opts, &scratch, buf_str(&text), in ? "standard input" : path, &err);
-    if (r == 0)
-        r = hub_conf_check(&scratch, &err);
-    if (r == 0)
-        r = relay_child_check(&scratch, &err);
     if (r == 0)
         r = features_check(&scratch, &err);
     opt_fini(hub_opts, &scratch);

@@ -8,8 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/local_hub.h"
 #include "cli/local_token.h"
-#include "cmd/relay_child.h"
-#include "hub/conf.h"
+#include "hub/feature.h"
 #include "hub/server.h"
 
 const struct opt_cmd hub_help = {
@@ -29,7 +28,6 @@ const struct opt_cmd hub_help = {
 struct command_line {
     int argc;
     char **argv;
-    struct relay_child *relay;
     const struct hub *hub;
     const char *data;
 };
@@ -39,26 +37,18 @@ static int reload(void *arg, struct hub_conf *ret, struct err *err)
     const struct command_line *c = arg;
     int argi;
     int r = cli_load(&hub_help, ret, c->argc, c->argv, true, &argi, err);
-    if (r == 0)
-        r = relay_child_check(ret, err);
     return r > 0 ? -EINVAL : r;
 }
 
 /* For the command line of the hub's own user. */
-static void say_where(const struct command_line *c)
+static void say_where(void *arg)
 {
+    const struct command_line *c = arg;
     AUTO_BUF out = BUF_INIT(64u << 10);
     struct err err = {0};
     hub_addresses(c->hub, &out);
     if (local_hub_say(c->data, buf_str(&out), &err) < 0)
         log_warn("hub", "the command line will need a token: %s", err.msg);
-}
-
-static void taken(void *arg)
-{
-    const struct command_line *c = arg;
-    relay_child_renew(c->relay);
-    say_where(c);
 }
 
 /* What other machines call it by; "" when they cannot reach it. 0.0.0.0 is no address for them: this machine's name is.
@@ -125,9 +115,7 @@ int cmd_hub(int argc, char **argv)
     char data[512];
     r = hub_conf_data(&conf, data, sizeof(data), &err);
     if (r == 0)
-        r = hub_conf_check(&conf, &err);
-    if (r == 0)
-        r = relay_child_check(&conf, &err);
+        r = features_check(&conf, &err);
     if (r == 0 && conf.start_empty)
         r = local_start_empty(data, "hub", &err);
     if (r == 0) /* so that whoever may read the data folder may administer: `muster node`, `muster doctor` */
@@ -143,9 +131,7 @@ int cmd_hub(int argc, char **argv)
     line.data = data;
     say_where(&line); /* before anybody is told where it is */
     announce(h, data, demo);
-    line.relay = relay_child_new(h, data);
-    r = hub_run(h, reload, taken, &line) < 0 ? EXIT_REACH : EXIT_OK;
-    relay_child_free(line.relay);
+    r = hub_run(h, reload, say_where, &line) < 0 ? EXIT_REACH : EXIT_OK;
     local_hub_end(data);
     hub_close(h);
 out:

@@ -24,7 +24,7 @@
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
-const struct opt relay_opts[] = {
+const struct opt relay_cmd_opts[] = {
     OPT(relay_conf, config, 'c', OPT_PATH, NULL, "FILE", "settings in YAML, read again at SIGHUP", .no_file = true),
     OPT(relay_conf, hub, 0, OPT_STR, NULL, "URL", "the hub to send to", .url = true),
     OPT(relay_conf, token, 0, OPT_SECRET, NULL, "TOKEN",
@@ -34,8 +34,8 @@ const struct opt relay_opts[] = {
     OPT(relay_conf, ca_file, 0, OPT_PATH, NULL, "FILE", "certificates to trust instead of the system's"),
     OPT(relay_conf, proxy, 0, OPT_STR, NULL, "URL", "HTTP proxy; 'none' ignores http_proxy and https_proxy too",
         .url = true),
-    SSH_OPTS(relay_conf, ssh),
-    FILES_OPTS(relay_conf, files),
+#define SETTING(name, member, ...) OPT_ROW(relay_conf, name, machines.member, __VA_ARGS__)
+#include "relay/settings.def"
     OPT(relay_conf, log_level, 0, OPT_CHOICE, "info", "LEVEL", "error, warn, info or debug", .choices = log_levels),
     OPT(relay_conf, log_format, 0, OPT_CHOICE, "text", "FORMAT", "text or json", .choices = log_formats),
     {0},
@@ -55,7 +55,7 @@ const struct opt_cmd relay_help = {
     .examples =
         "muster relay --hub http://hub:8765 --token-file relay.token --nodes gpu[01-20]  # twenty machines\n"
         "muster relay --hub http://hub:8765 --token-file relay.token --nodes a --nodes root@b:2222 --ssh-jump gate",
-    .opts = relay_opts,
+    .opts = relay_cmd_opts,
 };
 
 struct run {
@@ -79,10 +79,10 @@ static void on_stop(evutil_socket_t sig, short what, void *arg)
 /* All of it or none: files_set fails only where files_check does, or where a source cannot be opened at all. */
 static int take_settings(struct run *r, const struct relay_conf *conf, struct err *err)
 {
-    int got = files_check(&conf->files, &conf->ssh, err);
+    int got = files_check(&conf->machines, err);
     if (got == 0)
-        got = relay_set(r->relay, &conf->ssh, err);
-    return got < 0 ? got : files_set(r->files, &conf->files, &conf->ssh, err);
+        got = relay_set(r->relay, &conf->machines, err);
+    return got < 0 ? got : files_set(r->files, &conf->machines, err);
 }
 
 static void on_reload(evutil_socket_t sig, short what, void *arg)
@@ -99,7 +99,7 @@ static void on_reload(evutil_socket_t sig, short what, void *arg)
         log_error("relay", "settings not taken, the old ones stay: %s", err.msg);
     else
         log_info("relay", "settings read again");
-    opt_fini(relay_opts, &conf);
+    opt_fini(relay_cmd_opts, &conf);
 }
 
 static void on_tell(evutil_socket_t fd, short what, void *arg)
@@ -231,6 +231,6 @@ int cmd_relay(int argc, char **argv)
     process_end_all(run.loop); /* every ssh */
     event_base_free(run.loop);
 out:
-    opt_fini(relay_opts, &conf);
+    opt_fini(relay_cmd_opts, &conf);
     return r;
 }

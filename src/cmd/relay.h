@@ -2,16 +2,14 @@
 #ifndef CMD_RELAY_H
 #define CMD_RELAY_H
 
-#include "relay/files_settings.h"
-#include "relay/ssh_settings.h"
+#include "relay/settings.h"
 
 struct relay_conf {
     char *config;
     char *hub, *token, *token_file, *pin, *ca_file, *proxy;
-    struct ssh_settings ssh;
-    struct files_settings files;
+    struct relay_settings machines;
     int log_level, log_format;
 };
-extern const struct opt relay_opts[];
+extern const struct opt relay_cmd_opts[];
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "cmd/relay_child.h"
 
-#include <event2/event.h>
 #include <signal.h>
 
 #include "base/file.h"
@@ -15,35 +14,37 @@
 #include "cli/local_token.h"
 #include "cmd/relay.h"
 #include "compat/files.h"
+#include "hub/hub.h"
+#include "hub/server.h"
 #include "relay/finder.h"
 
-#define LOOK_MS    500l
 #define CONFIG_MAX (4u << 20)
 
 struct relay_child {
     struct hub *hub;
-    char *data, *config;
+    char *config;
     struct child_process part;
-    struct event *look;
-    char *url;
+    char *url; /* the hub's; NULL: not begun yet */
     char pin[64];
 };
 
-int relay_child_check(const struct hub_conf *c, struct err *err)
+static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    const struct relay_settings *c = feature_settings(conf, &relay_feature);
     struct target_list l = {0};
     char *key = NULL;
-    int r = target_list_of(&c->ssh, &l, &key, err);
+    (void)self, (void)next;
+    int r = target_list_of(c, &l, &key, err);
     target_list_fini(&l);
     free(key);
     if (r == 0)
-        r = finder_check(&c->ssh, err);
-    return r < 0 ? r : files_check(&c->files, &c->ssh, err);
+        r = finder_check(c, err);
+    return r < 0 ? r : files_check(c, err);
 }
 
-static bool wanted(const struct hub_conf *c)
+static bool wanted(const struct relay_settings *c)
 {
-    return c->ssh.nodes.n || c->ssh.ini || c->ssh.sources.n || files_wanted(&c->files);
+    return c->nodes.n || c->ini || c->sources.n || files_wanted(c);
 }
 
 /* The hub's first address as this machine reaches it. */
@@ -69,13 +70,13 @@ static char *own_url(const struct hub *h)
 
 static int write_config(const struct relay_child *t, struct err *err)
 {
-    const struct hub_conf *hub = hub_settings(t->hub);
-    struct relay_conf c = {.ssh = hub->ssh, /* borrowed */
-                           .files = hub->files,
-                           .log_level = hub->log_level,
-                           .log_format = hub->log_format};
+    const struct hub_conf *conf = &t->hub->conf;
+    const struct relay_settings *machines = feature_settings(conf, &relay_feature);
+    struct relay_conf c = {.machines = *machines, /* borrowed */
+                           .log_level = conf->log_level,
+                           .log_format = conf->log_format};
     AUTO_BUF text = BUF_INIT(CONFIG_MAX);
-    opt_write(relay_opts, &c, &text);
+    opt_write(relay_cmd_opts, &c, &text);
     return file_write(t->config, 0600, text.p, text.len, err);
 }
 
@@ -83,7 +84,7 @@ static void set_args(struct relay_child *t)
 {
     static const struct process_env needs = {.needs =
                                                  NEEDS_NET | NEEDS_SSH | NEEDS_SLURM}; /* all else is in its file */
-    AUTO_FREE char *token = mem_fmt("%s/relay.token", t->data);
+    AUTO_FREE char *token = mem_fmt("%s/relay.token", t->hub->data);
     const char *const args[] = {"muster",
                                 "relay",
                                 "--config",
@@ -106,12 +107,12 @@ static void start(struct relay_child *t)
 {
     struct err err = {0};
     set_args(t);
-    if (local_token(t->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
+    if (local_token(t->hub->data, "relay.token", ROLE_RELAY, "this hub's own relay", &err) < 0 ||
         child_process_start(&t->part, false, &err) < 0)
         log_error("hub", "machines without an agent are not read: %s", err.msg);
 }
 
-void relay_child_renew(struct relay_child *t)
+static void renew(struct relay_child *t)
 {
     struct err err = {0};
     char pin[64] = "";
@@ -122,7 +123,7 @@ void relay_child_renew(struct relay_child *t)
     t->url = url;
     memcpy(t->pin, pin, sizeof(pin));
     bool runs = t->part.pid > 0 || t->part.again_ms;
-    if (!wanted(hub_settings(t->hub)) && !runs)
+    if (!wanted(feature_settings(&t->hub->conf, &relay_feature)) && !runs)
         return;
     if (write_config(t, &err) < 0) {
         log_error("hub", "machines without an agent are not read: %s", err.msg);
@@ -137,36 +138,59 @@ void relay_child_renew(struct relay_child *t)
     start(t);
 }
 
-static void on_look(evutil_socket_t fd, short what, void *arg)
-{
-    struct relay_child *t = arg;
-    (void)fd, (void)what;
-    child_process_tend(&t->part);
-}
+/* ---- the feature ---- */
 
-struct relay_child *relay_child_new(struct hub *h, const char *data)
+static void *open_relay(struct hub *h)
 {
     struct relay_child *t = mem_zero(1, sizeof(*t));
-    struct timeval tv = {.tv_usec = LOOK_MS * 1000};
     t->hub = h;
-    t->data = mem_str(data);
-    t->config = mem_fmt("%s/relay.yaml", data);
+    t->config = mem_fmt("%s/relay.yaml", h->data);
     t->part.out = -1;
-    t->look = event_new(hub_loop(h), -1, EV_PERSIST, on_look, t);
-    event_add(t->look, &tv);
-    relay_child_renew(t);
     return t;
 }
 
-void relay_child_free(struct relay_child *t)
+static void take_settings(void *self, void *next)
 {
-    if (!t)
-        return;
-    event_free(t->look);
-    child_process_stop(&t->part);
+    struct relay_child *t = self;
+    (void)next;
+    if (t->url)
+        renew(t);
+}
+
+/* It begins when everything else is there. */
+static int begin(void *self, struct err *err)
+{
+    (void)err;
+    renew(self);
+    return 0;
+}
+
+static void tend(void *self, int64_t now_ms)
+{
+    (void)now_ms;
+    child_process_tend(&((struct relay_child *)self)->part);
+}
+
+static void stop(void *self)
+{
+    child_process_stop(&((struct relay_child *)self)->part);
+}
+
+static void close_relay(void *self)
+{
+    struct relay_child *t = self;
     child_process_fini(&t->part);
-    free(t->data);
     free(t->config);
     free(t->url);
     free(t);
 }
+
+const struct feature relay_feature = {.name = "relay",
+                                      FEATURE_SETTINGS(relay),
+                                      .open = open_relay,
+                                      .prepare = check_settings,
+                                      .take = take_settings,
+                                      .load = begin,
+                                      .tick = tend,
+                                      .stop = stop,
+                                      .close = close_relay};

@@ -168,7 +168,7 @@ static int fetch(const struct fetch_conf *conf, const struct target_list *l, con
 int cmd_fetch(int argc, char **argv)
 {
     struct fetch_conf conf = {0};
-    struct ssh_settings s = {0};
+    struct relay_settings s = {0};
     struct target_list l = {0};
     struct err err = {0};
     char *key = NULL;

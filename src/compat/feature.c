@@ -1,14 +1,23 @@
-/* feature.c: opens the mirror of GPU Monitor's file, gives it its settings, and tells it when to look again. */
+/* feature.c: opens the mirror of GPU Monitor's file, tells it when to look again, and reads the token of vesta's
+ * senders. */
 #include "compat/feature.h"
 
+#include <errno.h>
+
+#include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "compat/mirror.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 
+#define SETTINGS compat
+#include "base/opt_def.h"
+
 struct compat_desk {
     struct hub *h;
     struct mirror *mirror;
+    char *vesta_token;
 };
 
 static void look_again(void *arg)
@@ -25,11 +34,30 @@ static void *open_mirror(struct hub *h)
     return d;
 }
 
+/* The token of vesta's senders. */
+static int prepare_token(void *self, const struct hub_conf *conf, void **next, struct err *err)
+{
+    const struct compat_settings *c = feature_settings(conf, &compat_feature);
+    AUTO_BUF b = {0};
+    struct err warn = {0};
+    if (c->vesta_token && c->vesta_token_file)
+        return err_set(err, -EINVAL, "vesta_token and vesta_token_file say the same thing twice: leave one out");
+    int r = self && c->vesta_token_file ? file_read_secret(c->vesta_token_file, &b, &warn) : 0;
+    if (r < 0)
+        return err_set(err, r, "%s", warn.msg);
+    if (warn.msg[0])
+        log_warn("hub", "%s", warn.msg);
+    *next = mem_str(c->vesta_token_file ? b.p : c->vesta_token);
+    return 0;
+}
+
 static void take_settings(void *self, void *next)
 {
     struct compat_desk *d = self;
-    (void)next;
-    mirror_set(d->mirror, d->h->conf.bookings_mirror);
+    const struct compat_settings *c = feature_settings(&d->h->conf, &compat_feature);
+    free(d->vesta_token);
+    d->h->api.vesta_token = d->vesta_token = next;
+    mirror_set(d->mirror, c->mirror);
 }
 
 static void tick(void *self, int64_t now_ms)
@@ -42,13 +70,17 @@ static void close_mirror(void *self)
     struct compat_desk *d = self;
     book_watch(d->h->book, NULL, NULL);
     mirror_free(d->mirror);
+    free(d->vesta_token);
     free(d);
 }
 
 const struct feature compat_feature = {
     .name = "compat",
+    FEATURE_SETTINGS(compat),
     .routes = compat_routes,
     .open = open_mirror,
+    .prepare = prepare_token,
+    .drop = free,
     .take = take_settings,
     .tick = tick,
     .close = close_mirror,

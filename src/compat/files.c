@@ -18,12 +18,12 @@ struct files {
     size_t at_once;
 };
 
-static int list_of(const struct files_settings *s, struct target_list *ret, struct err *err)
+static int list_of(const struct relay_settings *s, struct target_list *ret, struct err *err)
 {
     struct target_list l = {0};
     int r = 0;
-    for (size_t i = 0; i < s->pull.n && r == 0; i++)
-        r = target_list_add(&l, str_of(s->pull.v[i]), NULL, err);
+    for (size_t i = 0; i < s->files_pull.n && r == 0; i++)
+        r = target_list_add(&l, str_of(s->files_pull.v[i]), NULL, err);
     if (r < 0) {
         target_list_fini(&l);
         return err_prefix(err, r, "files.pull");
@@ -33,32 +33,31 @@ static int list_of(const struct files_settings *s, struct target_list *ret, stru
 }
 
 /* The sources of this list, with what holds for all. */
-static struct ssh_settings source_settings(const struct files_settings *s, const struct ssh_settings *sources)
+static struct relay_settings source_settings(const struct relay_settings *s)
 {
-    struct ssh_settings all = {.sources = s->sources,
-                               .source_token_file = sources->source_token_file,
-                               .source_ca_file = sources->source_ca_file,
-                               .source_only = sources->source_only};
-    return all; /* borrowed */
+    return (struct relay_settings){.sources = s->files_sources, /* borrowed */
+                                   .source_token_file = s->source_token_file,
+                                   .source_ca_file = s->source_ca_file,
+                                   .source_only = s->source_only};
 }
 
-int files_check(const struct files_settings *s, const struct ssh_settings *sources, struct err *err)
+int files_check(const struct relay_settings *s, struct err *err)
 {
     struct target_list l = {0};
     struct readings_zone z;
-    struct ssh_settings found = source_settings(s, sources);
+    struct relay_settings found = source_settings(s);
     int r = list_of(s, &l, err);
     target_list_fini(&l);
-    if (r == 0 && (r = readings_zone(s->zone ? s->zone : "auto", &z, err)) < 0)
+    if (r == 0 && (r = readings_zone(s->files_zone ? s->files_zone : "auto", &z, err)) < 0)
         err_prefix(err, r, "files.zone");
     if (r == 0 && (r = finder_check(&found, err)) < 0)
         err_prefix(err, r, "files");
     return r;
 }
 
-bool files_wanted(const struct files_settings *s)
+bool files_wanted(const struct relay_settings *s)
 {
-    return s->pull.n || s->sources.n || s->watch;
+    return s->files_pull.n || s->files_sources.n || s->files_watch;
 }
 
 static void take_lists(void *arg)
@@ -74,12 +73,12 @@ static void take_lists(void *arg)
     target_list_fini(&all);
 }
 
-int files_set(struct files *f, const struct files_settings *s, const struct ssh_settings *sources, struct err *err)
+int files_set(struct files *f, const struct relay_settings *s, struct err *err)
 {
     struct target_list l = {0};
     struct readings_zone z;
-    struct ssh_settings found = source_settings(s, sources);
-    int r = files_check(s, sources, err);
+    struct relay_settings found = source_settings(s);
+    int r = files_check(s, err);
     if (r == 0)
         r = list_of(s, &l, err);
     if (r == 0)
@@ -88,15 +87,15 @@ int files_set(struct files *f, const struct files_settings *s, const struct ssh_
         target_list_fini(&l);
         return r;
     }
-    readings_zone(s->zone ? s->zone : "auto", &z, err);
+    readings_zone(s->files_zone ? s->files_zone : "auto", &z, err);
     target_list_fini(&f->fixed);
     f->fixed = l;
-    f->port = (int)s->port;
-    f->every_ms = s->every;
-    f->at_once = (size_t)s->connections;
+    f->port = (int)s->files_port;
+    f->every_ms = s->files_every;
+    f->at_once = (size_t)s->files_connections;
     filehosts_zone(f->all, &z);
     take_lists(f);
-    watch_set(f->watch, s->watch);
+    watch_set(f->watch, s->files_watch);
     return 0;
 }
 

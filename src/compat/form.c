@@ -20,9 +20,9 @@ struct form {
 
 bool form_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
-    if (a->book_auth != BOOK_OPEN) {
+    if (book_auth_of(&a->hub->conf) != BOOK_OPEN) {
         reply_problem(rp, 403, "this form takes any name, which is off here: bookings.auth is '%s'",
-                      book_auth_words[a->book_auth]);
+                      book_auth_words[book_auth_of(&a->hub->conf)]);
         return false;
     }
     return bookings_allowed(a, rq, rp);

@@ -683,6 +683,7 @@ void httpd_set_max(struct httpd *h, size_t max_connections, size_t max_per_addre
 void httpd_stat(const struct httpd *h, struct httpd_stat *ret)
 {
     *ret = h->stat;
+    ret->max = h->conf.max_connections;
     ret->waiting = h->n_queued;
 }
 

@@ -41,7 +41,7 @@ struct httpd_ops {
 };
 
 struct httpd_stat {
-    size_t connections, waiting;          /* waiting: those with a request at hand whose turn comes */
+    size_t connections, max, waiting;     /* waiting: those with a request at hand whose turn comes */
     uint64_t requests, refused, timeouts; /* refused: for want of room */
     uint64_t turns;                       /* of the loop in which requests that had waited were answered */
 };

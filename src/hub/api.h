@@ -11,7 +11,6 @@
 #define HUB_API_H
 
 #include "access/auth.h"
-#include "book/may.h"
 #include "http/reply.h"
 #include "http/request.h"
 #include "model/fact.h"
@@ -87,13 +86,11 @@ struct api {
     const char *proxy_header; /* the user's name, believed from these addresses; NULL: off */
     const char *const *proxies, *const *admins;
     size_t n_proxies, n_admins;
-    uint32_t nonce; /* of this start: versions count from 0 again after the next */
-    int64_t session_ms;
+    uint32_t nonce;     /* of this start: versions count from 0 again after the next */
     int64_t watched_ms; /* when somebody last looked at the state */
     struct hub *hub;
     const char *vesta_token; /* what vesta's senders must give; NULL: none configured, they are refused */
     struct book *book;
-    enum book_auth book_auth;
     const struct zone *zone; /* of times that name none */
     bool replaying;          /* one look at the past of alerts at a time */
 };

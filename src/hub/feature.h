@@ -19,11 +19,14 @@
 struct hub;
 struct hub_conf;
 struct news;
+struct opt;
 struct route;
 
 /* Whatever a feature does not need is NULL. */
 struct feature {
     const char *name;
+    const struct opt *settings;   /* its part of flags, environment, muster.yaml, --help and `config show` */
+    size_t settings_size;         /* of what they are read into, which feature_settings() gives (conf.h) */
     const struct route *routes;   /* what it answers over HTTP; path NULL at the end */
     void *(*open)(struct hub *h); /* what the other calls get as self; it reads neither settings nor records */
     /* What these settings need, made and not in force yet: *next. self NULL: are they understood (`config check`)? */
@@ -39,6 +42,8 @@ struct feature {
 extern const struct feature hub_feature, history_feature; /* which only answer */
 extern const struct feature *const features[];            /* src/features.c; NULL at the end */
 #define FEATURES_MAX 32
+/* Of a feature whose settings are in its settings.def (base/opt_def.h). */
+#define FEATURE_SETTINGS(name) .settings = name##_opts, .settings_size = sizeof(struct name##_settings)
 
 /* Would these settings be understood? */
 int features_check(const struct hub_conf *conf, struct err *err);

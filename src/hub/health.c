@@ -52,4 +52,8 @@ const struct route hub_routes[] = {
 };
 /* clang-format on */
 
-const struct feature hub_feature = {.name = "hub", .routes = hub_routes};
+const struct feature hub_feature = {.name = "hub",
+                                    .settings = hub_own_opts,
+                                    .settings_size = offsetof(struct hub_conf, of_features),
+                                    .routes = hub_routes,
+                                    .prepare = hub_conf_check};

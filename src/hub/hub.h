@@ -27,6 +27,7 @@ struct ledger;
 struct queue;
 struct sessions;
 struct streams;
+struct tariff;
 struct work;
 
 struct hub {
@@ -49,7 +50,7 @@ struct hub {
     struct streams *streams;
     struct ledger *ledger;     /* usage, counted */
     struct usage_trend *asked; /* who to ask for a GPU */
-    struct tariff tariff;
+    struct tariff *tariff;
     struct work *work; /* for questions about the past */
     struct compress *press;
     struct easel *easel; /* answers about all nodes */
@@ -115,7 +116,6 @@ void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: wh
 void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
 /* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */
 int registry_join(struct hub *h, const char *new_one, const char *old_one, struct err *err);
-extern const struct feature nodes_feature;
 void registry_labels(struct hub *h, const char *key, const char *labels); /* a key that is not known is passed over */
 /* rename NULL, retired and maintenance -1: leave. */
 int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,

@@ -50,7 +50,6 @@ struct server {     /* what only this file knows */
     char own_name[256], agent_path[600];
     size_t n_names;
     const char **names; /* host_names and our own */
-    char *vesta_token;
     struct event *tick, *push, *watchdog, *signals[3];
     unsigned ticks;
     int64_t stop_ms; /* stopping since; 0: not */
@@ -167,35 +166,13 @@ static struct event *every(struct server *s, int64_t ms, event_callback_fn fn)
 struct next {
     struct features_next features;
     SSL_CTX *tls;
-    char *vesta_token;
     size_t n_new;
     const char **new_listen; /* addresses opened for it */
 };
 
-static int next_vesta(const struct hub_conf *conf, struct next *ret, struct err *err)
-{
-    AUTO_BUF b = {0};
-    struct err warn = {0};
-    if (!conf->vesta_token_file) {
-        ret->vesta_token = mem_str(conf->vesta_token);
-        return 0;
-    }
-    int r = file_read_secret(conf->vesta_token_file, &b, &warn);
-    if (r < 0)
-        return err_set(err, r, "%s", warn.msg);
-    if (warn.msg[0])
-        log_warn("hub", "%s", warn.msg);
-    ret->vesta_token = mem_str(b.p);
-    return 0;
-}
-
 static int next_make(struct server *s, const struct hub_conf *conf, const char *data, struct next *ret, struct err *err)
 {
-    int r = hub_conf_check(conf, err);
-    if (r == 0)
-        r = features_prepare(&s->hub.features, conf, &ret->features, err);
-    if (r == 0)
-        r = next_vesta(conf, ret, err);
+    int r = features_prepare(&s->hub.features, conf, &ret->features, err);
     if (r == 0 && conf->tls_cert)
         r = tls_load(conf->tls_cert, conf->tls_key, &ret->tls, err);
     else if (r == 0 && conf->tls)
@@ -223,7 +200,6 @@ static void next_fini(struct server *s, struct next *n, bool undo)
         ports_close(httpd_ports(s->hub.httpd), n->new_listen[i]);
     free(n->new_listen);
     features_drop(&n->features);
-    free(n->vesta_token);
     SSL_CTX_free(n->tls);
 }
 
@@ -235,7 +211,6 @@ static bool keeps(const struct opt_list *list, const char *address)
     return false;
 }
 
-/* Readers stay connected: they have half of what room there is, or nobody else would come in. */
 static void set_limits(struct hub *h)
 {
     struct httpd_stat st;
@@ -245,7 +220,6 @@ static void set_limits(struct hub *h)
     if (limit)
         log_info("hub", "the limit on open files (%zu) leaves room for %zu connections", limit, room);
     httpd_set_max(h->httpd, room, (size_t)h->conf.max_per_address);
-    streams_set_max(h->streams, MIN((size_t)h->conf.max_streams, room / 2), (size_t)h->conf.max_streams_per_address);
 }
 
 /* Nothing here can fail. Takes conf. */
@@ -262,9 +236,6 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     log_set_level((enum log_level)h->conf.log_level);
     log_set_json(h->conf.log_format == 1);
 
-    free(s->vesta_token);
-    s->vesta_token = n->vesta_token;
-    n->vesta_token = NULL;
     httpd_set_tls(h->httpd, n->tls);
     SSL_CTX_free(s->tls);
     s->tls = n->tls;
@@ -290,13 +261,6 @@ static void apply(struct server *s, struct hub_conf *conf, struct next *n)
     a->name = h->conf.name ? h->conf.name : "muster";
     a->colours = h->conf.page_colours ? "gpu-monitor" : NULL;
     a->pin = s->pin[0] ? s->pin : NULL;
-    a->vesta_token = s->vesta_token;
-    a->proxy_header = h->conf.proxy_header;
-    a->proxies = (const char *const *)h->conf.proxy_from.v;
-    a->n_proxies = h->conf.proxy_from.n;
-    a->admins = (const char *const *)h->conf.proxy_admins.v;
-    a->n_admins = h->conf.proxy_admins.n;
-    a->session_ms = h->conf.session;
 }
 
 /* ---- signals ---- */
@@ -374,18 +338,18 @@ static void find_agent(struct server *s)
     snprintf(s->agent_path, sizeof(s->agent_path), "%s/muster-agent", self);
 }
 
-static int open_store(struct hub *h, struct err *err)
+static int open_store(struct hub *h, const struct hub_conf *conf, struct err *err)
 {
     struct store_conf sc = {.dir = h->data,
-                            .commit_ms = h->conf.commit,
-                            .keep_raw_ms = h->conf.keep_raw,
-                            .keep_minute_ms = h->conf.keep_minute,
-                            .keep_hour_ms = h->conf.keep_hour,
-                            .keep_records_ms = h->conf.keep_records,
-                            .keep_usage_ms = h->conf.keep_usage,
+                            .commit_ms = conf->commit,
+                            .keep_raw_ms = conf->keep_raw,
+                            .keep_minute_ms = conf->keep_minute,
+                            .keep_hour_ms = conf->keep_hour,
+                            .keep_records_ms = conf->keep_records,
+                            .keep_usage_ms = conf->keep_usage,
                             .decoder = &hub_decoder,
-                            .keep_bytes = h->conf.keep_bytes,
-                            .rotate_ms = h->conf.rotate,
+                            .keep_bytes = conf->keep_bytes,
+                            .rotate_ms = conf->rotate,
                             .now_ms = trusted_clock_now_ms};
     struct err warn = {0};
     int r = file_mkdirs(h->data, 0700, err);
@@ -463,18 +427,8 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
-    h->conf.commit = conf->commit;
-    h->conf.keep_raw = conf->keep_raw;
-    h->conf.keep_minute = conf->keep_minute;
-    h->conf.keep_hour = conf->keep_hour;
-    h->conf.keep_records = conf->keep_records;
-    h->conf.keep_usage = conf->keep_usage;
-    h->conf.keep_bytes = conf->keep_bytes;
-    h->conf.rotate = conf->rotate;
     if (r == 0)
-        r = hub_conf_check(conf, err);
-    if (r == 0)
-        r = open_store(h, err);
+        r = open_store(h, conf, err);
     if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
@@ -521,16 +475,6 @@ const char *hub_pin(const struct hub *h)
 {
     const struct server *s = (const struct server *)h;
     return s->pin[0] ? s->pin : NULL;
-}
-
-struct event_base *hub_loop(struct hub *h)
-{
-    return h->loop;
-}
-
-const struct hub_conf *hub_settings(const struct hub *h)
-{
-    return &h->conf;
 }
 
 bool hub_own_pin(const struct hub *h, char out[64])
@@ -601,7 +545,6 @@ void hub_close(struct hub *h)
     event_base_free(h->loop);
     SSL_CTX_free(s->tls);
     free(s->names);
-    free(s->vesta_token);
     buf_fini(&s->hub.addresses);
     opt_fini(hub_opts, &h->conf);
     free(s);

@@ -14,10 +14,7 @@ int hub_open(struct hub **ret, struct hub_conf *conf, struct err *err);
 /* One line per address, "https://127.0.0.1:8765". */
 int hub_addresses(const struct hub *h, struct buf *out);
 const char *hub_pin(const struct hub *h); /* of a certificate made here; NULL: none */
-/* For processes of its own that speak to it: its loop, its settings, and the pin of whatever certificate it has (false:
- * none, it speaks no TLS). */
-struct event_base *hub_loop(struct hub *h);
-const struct hub_conf *hub_settings(const struct hub *h);
+/* The pin of whatever certificate it has, for processes of its own. False: none, it speaks no TLS. */
 bool hub_own_pin(const struct hub *h, char out[64]);
 /* Until SIGTERM or SIGINT: 0. taken (may be NULL) is called after each reload that was taken. */
 int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void *arg);

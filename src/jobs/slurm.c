@@ -16,6 +16,12 @@
 #define LIMIT_MS 30000
 #define OPEN_MAX 20000 /* jobs on nodes at once */
 
+enum slurm_use { SLURM_AUTO, SLURM_ON, SLURM_OFF };
+static const char *const slurm_words[] = {"auto", "on", "off", NULL};
+
+#define SETTINGS jobs
+#include "base/opt_def.h"
+
 struct open_job {
     int64_t id, start_ms;
     char node[NODE_KEY_MAX];
@@ -27,7 +33,7 @@ struct slurm_desk {
     struct event *timer;
     struct command *running;
     struct slurm_jobs jobs;
-    int64_t polled_ms;
+    int64_t polled_ms, every_ms;
     bool loaded, said;
     size_t n, cap;
     struct open_job *v; /* by id */
@@ -211,7 +217,7 @@ static void settle(struct slurm_desk *d)
     walk(d, true);
     end_jobs(d);
     slurm_jobs_fini(&d->jobs);
-    again(d, d->h->conf.slurm_every);
+    again(d, d->every_ms);
 }
 
 static void fail(struct slurm_desk *d, const char *why)
@@ -220,7 +226,7 @@ static void fail(struct slurm_desk *d, const char *why)
         log_warn("slurm", "%s", why);
     d->said = true;
     slurm_jobs_fini(&d->jobs);
-    again(d, d->h->conf.slurm_every);
+    again(d, d->every_ms);
 }
 
 static void on_scontrol(void *arg, const struct command_result *r)
@@ -297,12 +303,13 @@ static void *open_desk(struct hub *h)
 static void take_settings(void *self, void *next)
 {
     struct slurm_desk *d = self;
+    const struct jobs_settings *c = feature_settings(&d->h->conf, &jobs_feature);
     (void)next;
-    int use = d->h->conf.slurm;
+    d->every_ms = c->every;
     if (d->running)
         return; /* its end sees to the next one */
     event_del(d->timer);
-    if (use == SLURM_ON || (use == SLURM_AUTO && in_path("squeue")))
+    if (c->use == SLURM_ON || (c->use == SLURM_AUTO && in_path("squeue")))
         again(d, 0);
 }
 
@@ -318,6 +325,7 @@ static void close_desk(void *self)
 }
 
 const struct feature jobs_feature = {.name = "jobs",
+                                     FEATURE_SETTINGS(jobs),
                                      .routes = jobs_routes,
                                      .open = open_desk,
                                      .take = take_settings,

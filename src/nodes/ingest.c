@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/hub.h"
+#include "nodes/feature.h"
 
 #define BLOBS_MAX    128            /* in one request */
 #define IN_FLIGHT    16             /* requests of one node waiting for the disk */
@@ -85,6 +86,11 @@ static int64_t phase_of(const struct hub *h, const char *key, int64_t interval_m
     return (int64_t)(PHASE_MS + PHASE_MS * (sum % groups)) % interval_ms;
 }
 
+static const struct nodes_settings *settings_of(const struct hub *h)
+{
+    return feature_settings(&h->conf, &nodes_feature);
+}
+
 static void answer_reply(struct waiting *w, struct reply *rp)
 {
     struct hub *h = w->h;
@@ -97,10 +103,10 @@ static void answer_reply(struct waiting *w, struct reply *rp)
     }
     a->n_need = w->n_need;
     memcpy(a->need, w->need, w->n_need * sizeof(w->need[0]));
-    a->interval_ms = h->conf.interval;
+    a->interval_ms = settings_of(h)->interval;
     if (hub_watched(h, a->time_ms)) /* more nodes than that make a second of requests, and nobody sees them all */
         a->interval_ms =
-            MIN(a->interval_ms, MAX(h->conf.watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
+            MIN(a->interval_ms, MAX(settings_of(h)->watch_interval, (int64_t)live_count(h->live) * 1000 / RATE_MAX));
     a->phase_ms = phase_of(h, w->key, a->interval_ms);
     a->retry_ms = 0;
     mem_copy_str(a->token, sizeof(a->token), w->token);
@@ -151,7 +157,7 @@ struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64
 {
     bool is_new;
     struct peer *peer = peers_find(h->peers, key);
-    if (!peer && peers_count(h->peers) >= (size_t)h->conf.max_nodes)
+    if (!peer && peers_count(h->peers) >= (size_t)settings_of(h)->max_nodes)
         return NULL;
     if (!peer)
         peer = peers_get(h->peers, key, &is_new);
@@ -659,8 +665,8 @@ static bool post_fits(struct post *p)
     p->n = known ? live_find(p->h->live, p->key) : NULL;
     if (p->n && strcmp(p->n->key, p->key) != 0)
         p->n = NULL; /* another is called so */
-    if (!known && peers_count(p->h->peers) >= (size_t)p->h->conf.max_nodes) {
-        reply_problem(p->rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)p->h->conf.max_nodes);
+    if (!known && peers_count(p->h->peers) >= (size_t)settings_of(p->h)->max_nodes) {
+        reply_problem(p->rp, 503, "this hub holds %lld nodes, its max_nodes", (long long)settings_of(p->h)->max_nodes);
     } else if (post_cost(p) > COST_MAX) {
         reply_problem(p->rp, 413, "these batches unpack to too much: send fewer at once");
     } else if (known && known->in_flight >= IN_FLIGHT) {

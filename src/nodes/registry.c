@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "nodes/feature.h"
 
 #define JOIN_MS     30000             /* after a start who is alive has spoken by then */
 #define RECALL_MS   120000            /* values are shown for so long when newer samples do not bring them */
@@ -351,6 +352,7 @@ int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t lim
 }
 
 const struct feature nodes_feature = {.name = "nodes",
+                                      FEATURE_SETTINGS(nodes),
                                       .routes = nodes_routes,
                                       .open = open_nodes,
                                       .load = load_all,

@@ -61,18 +61,22 @@ struct outbox {
     int64_t last_id;
 };
 
+#define SETTINGS notify
+#include "base/opt_def.h"
+
 struct channels *outbox_channels_of(const struct hub_conf *conf, struct err *err)
 {
+    const struct opt_section *slack = hub_conf_value(conf, "slack");
     struct channels *c = channels_new();
-    int r = channels_read(c, &conf->channels, err);
+    int r = channels_read(c, hub_conf_value(conf, "channels"), err);
     size_t n;
     const struct channel *v = channels_all(c, &n);
 
     for (size_t i = 0; i < n && r == 0; i++)
-        if (v[i].type == CHANNEL_SLACK_BOT && !conf->slack.text)
+        if (v[i].type == CHANNEL_SLACK_BOT && !slack->text)
             r = err_set(err, -EINVAL, "channel '%s': Slack's bot needs its section: slack: {token_file: FILE}",
                         v[i].name);
-    if (r == 0 && conf->slack.text)
+    if (r == 0 && slack->text)
         r = channels_add_bot(c, err);
     if (r == 0)
         return c;
@@ -581,6 +585,7 @@ void outbox_notice(struct outbox *o, char *out, size_t size)
 
 const struct feature notify_feature = {
     .name = "notify",
+    FEATURE_SETTINGS(notify),
     .routes = notify_routes,
     .open = open_outbox,
     .prepare = prepare_channels,

@@ -21,6 +21,9 @@
 #define AGAIN_MS   900000 /* groups change seldom, and asking for them may cost a directory server much */
 #define ARGS_MAX   256
 
+#define SETTINGS people
+#include "base/opt_def.h"
+
 enum stage { BY_NAME, BY_PATTERN, OWN_GROUPS, STAGES };
 
 /* What the files about people say, read whole. */
@@ -49,27 +52,29 @@ static void people_files_fini(struct people_files *f)
 /* A dashboard's config.yaml, for its companies. */
 static const char *companies_file(const struct hub_conf *conf)
 {
-    return conf->people_companies ? conf->people_companies : conf->wandb_config;
+    const struct people_settings *c = feature_settings(conf, &people_feature);
+    return c->companies_file ? c->companies_file : *(char *const *)hub_conf_value(conf, "wandb.config");
 }
 
 static int make(const struct hub_conf *conf, const struct unix_groups *groups, const struct people_files *files,
                 struct people **ret, struct err *err)
 {
+    const struct people_settings *c = feature_settings(conf, &people_feature);
     struct zone *zone = NULL;
-    int r = zone_load(conf->usage_zone, &zone, err);
+    int r = zone_load(*(char *const *)hub_conf_value(conf, "usage.zone"), &zone, err);
     if (r < 0)
         return r;
-    const struct people_src src = {.people = &conf->people,
-                                   .teams = &conf->teams,
-                                   .projects = &conf->projects,
-                                   .companies = &conf->companies,
+    const struct people_src src = {.people = &c->people,
+                                   .teams = &c->teams,
+                                   .projects = &c->projects,
+                                   .companies = &c->companies,
                                    .aliases = buf_str(&files->aliases),
-                                   .aliases_path = conf->people_aliases,
+                                   .aliases_path = c->aliases,
                                    .wandb = buf_str(&files->companies),
                                    .wandb_path = companies_file(conf),
-                                   .ignore = &conf->people_ignore,
+                                   .ignore = &c->ignore,
                                    .groups = groups,
-                                   .unix_groups = &conf->people_unix_groups,
+                                   .unix_groups = &c->unix_groups,
                                    .zone = zone};
     r = people_new(&src, ret, err);
     zone_free(zone);
@@ -80,15 +85,16 @@ static int make(const struct hub_conf *conf, const struct unix_groups *groups, c
 static int people_load(const struct hub_conf *conf, const struct unix_groups *groups, struct people_files *ret_files,
                        struct people **ret, struct err *err)
 {
+    const struct people_settings *c = feature_settings(conf, &people_feature);
     struct people_files files = {0};
     int r = 0;
-    if (conf->people_aliases)
-        r = file_read(conf->people_aliases, FILE_MAX, &files.aliases, err);
+    if (c->aliases)
+        r = file_read(c->aliases, FILE_MAX, &files.aliases, err);
     if (r == 0 && companies_file(conf))
         r = file_read(companies_file(conf), FILE_MAX, &files.companies, err);
-    for (size_t i = 0; r == 0 && i < conf->people_unix_groups.n; i++)
-        if (conf->people_unix_groups.v[i][0] == '-' || !conf->people_unix_groups.v[i][0])
-            r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", conf->people_unix_groups.v[i]);
+    for (size_t i = 0; r == 0 && i < c->unix_groups.n; i++)
+        if (c->unix_groups.v[i][0] == '-' || !c->unix_groups.v[i][0])
+            r = err_set(err, -EINVAL, "people_unix_groups: '%s' is not a group", c->unix_groups.v[i]);
     if (r == 0)
         r = make(conf, groups, &files, ret, err);
     if (r < 0)
@@ -105,10 +111,15 @@ static bool is_pattern(const char *s)
     return strpbrk(s, "*?[") != NULL;
 }
 
+static const struct opt_list *groups_of(const struct people_desk *d)
+{
+    return &((const struct people_settings *)feature_settings(&d->h->conf, &people_feature))->unix_groups;
+}
+
 /* Names to ask for, behind "getent group"; how many. */
 static size_t names_of(const struct people_desk *d, const char *argv[ARGS_MAX], size_t n)
 {
-    const struct opt_list *l = &d->h->conf.people_unix_groups;
+    const struct opt_list *l = groups_of(d);
     size_t n_wanted, from = n;
     const char *const *wanted = people_unix_groups(d->h->api.census, &n_wanted);
     for (size_t i = 0; i < l->n && n + 1 < ARGS_MAX; i++)
@@ -122,8 +133,8 @@ static size_t names_of(const struct people_desk *d, const char *argv[ARGS_MAX], 
 
 static bool has_patterns(const struct people_desk *d)
 {
-    for (size_t i = 0; i < d->h->conf.people_unix_groups.n; i++)
-        if (is_pattern(d->h->conf.people_unix_groups.v[i]))
+    for (size_t i = 0; i < groups_of(d)->n; i++)
+        if (is_pattern(groups_of(d)->v[i]))
             return true;
     return false;
 }
@@ -206,7 +217,7 @@ static void on_done(void *arg, const struct command_result *r)
         unix_groups_primary(&d->fresh, r->out);
         d->said = d->failed && d->said;
     } else {
-        unix_groups_add(&d->fresh, r->out, d->stage == BY_PATTERN ? &d->h->conf.people_unix_groups : NULL);
+        unix_groups_add(&d->fresh, r->out, d->stage == BY_PATTERN ? groups_of(d) : NULL);
     }
     d->stage++;
     next(d);
@@ -246,7 +257,7 @@ static void look(struct people_desk *d)
     unix_groups_fini(&d->fresh);
     d->stage = BY_NAME;
     d->failed = false;
-    if (n || d->h->conf.people_unix_groups.n)
+    if (n || groups_of(d)->n)
         next(d);
 }
 
@@ -322,6 +333,7 @@ static void take_census(void *self, void *next)
 
 const struct feature people_feature = {
     .name = "people",
+    FEATURE_SETTINGS(people),
     .open = open_desk,
     .prepare = prepare_census,
     .drop = drop_census,

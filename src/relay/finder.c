@@ -157,7 +157,7 @@ static int spec_parse(const char *text, struct spec *ret, struct err *err)
     return 0;
 }
 
-int finder_check(const struct ssh_settings *s, struct err *err)
+int finder_check(const struct relay_settings *s, struct err *err)
 {
     const char *what;
     if (s->sources.n > SOURCES_MAX)
@@ -200,7 +200,7 @@ static int read_token(const char *path, struct buf *ret, struct err *err)
     return 0;
 }
 
-static int open_one(struct finder *f, const struct ssh_settings *s, const char *spec, const char *token,
+static int open_one(struct finder *f, const struct relay_settings *s, const char *spec, const char *token,
                     struct entry **ret, struct err *err)
 {
     AUTO_BUF own = {0};
@@ -228,7 +228,7 @@ static int open_one(struct finder *f, const struct ssh_settings *s, const char *
     return 0;
 }
 
-int finder_set(struct finder *f, const struct ssh_settings *s, struct err *err)
+int finder_set(struct finder *f, const struct relay_settings *s, struct err *err)
 {
     AUTO_BUF token = {0};
     int r = finder_check(s, err);

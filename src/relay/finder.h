@@ -17,8 +17,8 @@ struct finder;
 struct finder *finder_new(struct event_base *loop, void (*changed)(void *arg), void *arg);
 void finder_free(struct finder *f);
 /* 0 or -errno with a sentence; then nothing has changed. */
-int finder_set(struct finder *f, const struct ssh_settings *s, struct err *err);
-int finder_check(const struct ssh_settings *s, struct err *err); /* are they sources? Opens nothing */
+int finder_set(struct finder *f, const struct relay_settings *s, struct err *err);
+int finder_check(const struct relay_settings *s, struct err *err); /* are they sources? Opens nothing */
 /* Each source as {"source", "way", "nodes"} and, while it fails, "error" and "since". */
 void finder_tell(const struct finder *f, const char *way, struct json *j);
 void finder_add(const struct finder *f,

@@ -263,7 +263,7 @@ int ini_parse(struct str text, struct ini *ret, struct err *err)
     return 0;
 }
 
-int target_list_of(const struct ssh_settings *s, struct target_list *ret, char **ret_key, struct err *err)
+int target_list_of(const struct relay_settings *s, struct target_list *ret, char **ret_key, struct err *err)
 {
     struct target_list l = {0};
     struct ini ini = {0};

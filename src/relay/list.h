@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "model/fact.h"
-#include "relay/ssh_settings.h"
+#include "relay/settings.h"
 
 #define TARGETS_MAX 16384
 
@@ -50,6 +50,6 @@ void ini_fini(struct ini *i);
 
 /* Everything the settings say, config.ini too. *ret_key: the key to use, the settings' own first; owned by the caller.
  */
-int target_list_of(const struct ssh_settings *s, struct target_list *ret, char **ret_key, struct err *err);
+int target_list_of(const struct relay_settings *s, struct target_list *ret, char **ret_key, struct err *err);
 
 #endif

@@ -178,7 +178,7 @@ static void take_lists(void *arg)
     target_list_fini(&all);
 }
 
-int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err)
+int relay_set(struct relay *r, const struct relay_settings *s, struct err *err)
 {
     struct target_list l = {0};
     char *key = NULL;

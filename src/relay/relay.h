@@ -14,7 +14,7 @@ struct relay;
 struct relay *relay_new(struct event_base *loop, struct post *post);
 void relay_free(struct relay *r); /* before its post */
 /* The settings and the list of now. 0 or -errno with a sentence; then nothing has changed. */
-int relay_set(struct relay *r, const struct ssh_settings *s, struct err *err);
+int relay_set(struct relay *r, const struct relay_settings *s, struct err *err);
 
 struct json;
 void relay_sources(const struct relay *r, struct json *j); /* finder_tell of its sources */

@@ -41,26 +41,21 @@ struct schedules_desk {
     const struct runs_source *source; /* NULL: none */
 };
 
-static struct schedules *schedules_of(const struct hub_conf *conf, struct err *err)
-{
-    struct channels *c = channels_new();
-    struct schedules *b = schedules_new();
-    int r = channels_read(c, &conf->channels, err);
-
-    if (r == 0) /* `config show` leaves channels out, which may hold secrets: what it prints is understood still */
-        r = schedules_read(b, &conf->reports, conf->channels.text ? c : NULL, err);
-    channels_free(c);
-    if (r == 0)
-        return b;
-    schedules_free(b);
-    return NULL;
-}
+#define SETTINGS report
+#include "base/opt_def.h"
 
 static int prepare_reports(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    const struct opt_section *section = hub_conf_value(conf, "channels");
+    struct channels *c = channels_new();
+    struct schedules *b = *next = schedules_new();
+    int r = channels_read(c, section, err);
+
     (void)self;
-    *next = schedules_of(conf, err);
-    return *next ? 0 : -EINVAL;
+    if (r == 0) /* `config show` leaves channels out, which may hold secrets: what it prints is understood still */
+        r = schedules_read(b, hub_conf_value(conf, "reports"), section->text ? c : NULL, err);
+    channels_free(c);
+    return r;
 }
 
 static void drop_reports(void *next)
@@ -450,6 +445,7 @@ enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct rep
 
 const struct feature report_feature = {
     .name = "report",
+    FEATURE_SETTINGS(report),
     .routes = report_routes,
     .open = open_reports,
     .prepare = prepare_reports,

@@ -68,21 +68,15 @@ struct slack_desk {
 
 /* ---- settings ---- */
 
-static struct slack_conf *conf_of(const struct hub_conf *conf, struct err *err)
-{
-    struct slack_conf *c = slack_conf_new();
-
-    if (slack_conf_read(c, &conf->slack, err) == 0)
-        return c;
-    slack_conf_free(c);
-    return NULL;
-}
+#define SETTINGS slack
+#include "base/opt_def.h"
 
 static int prepare_section(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    struct slack_conf *c = *next = slack_conf_new();
+
     (void)self;
-    *next = conf_of(conf, err);
-    return *next ? 0 : -EINVAL;
+    return slack_conf_read(c, hub_conf_value(conf, "slack"), err);
 }
 
 static void drop_section(void *next)
@@ -122,7 +116,8 @@ static int open_link(struct slack_desk *d, struct err *err)
 static void take_section(void *self, void *next)
 {
     struct slack_desk *d = self;
-    const char *text = d->h->conf.slack.text ? d->h->conf.slack.text : "";
+    const struct opt_section *section = hub_conf_value(&d->h->conf, "slack");
+    const char *text = section->text ? section->text : "";
     struct err err = {0};
     struct slack_conf *c = next, *old = d->conf;
     int64_t since_ms;
@@ -582,6 +577,7 @@ static void close_desk(void *self)
 
 const struct feature slack_feature = {
     .name = "slack",
+    FEATURE_SETTINGS(slack),
     .routes = slack_routes,
     .open = open_desk,
     .prepare = prepare_section,

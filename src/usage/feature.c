@@ -9,19 +9,24 @@
 #include "hub/hub.h"
 #include "usage/ledger.h"
 #include "usage/routes.h"
+#include "usage/tariff.h"
 #include "usage/usage_trend.h"
+
+#define SETTINGS usage
+#include "base/opt_def.h"
 
 void usage_now_of(struct hub *h, struct usage_now *ret)
 {
+    const struct usage_settings *c = feature_settings(&h->conf, &usage_feature);
     struct ledger_stat st;
     ledger_stat(h->ledger, clock_wall_ms(), &st);
     *ret = (struct usage_now){.counted_to_ms = st.counted_to_ms,
                               .waiting = st.waiting,
                               .zone = st.zone,
                               .n_days = st.n_days,
-                              .tariff = &h->tariff,
-                              .split = usage_split_words[h->conf.usage_split],
-                              .spell_ms = h->conf.usage_idle_spell};
+                              .tariff = h->tariff,
+                              .split = usage_split_words[c->split],
+                              .spell_ms = c->idle_spell};
     memcpy(ret->days, st.days, sizeof(st.days));
 }
 
@@ -45,8 +50,13 @@ static int64_t first_before(void *arg, const char *node, int64_t then_ms)
 static struct ledger_conf ledger_conf_of(const struct hub *h, const struct state_rule *rule)
 {
     const struct hub_conf *c = &h->conf;
-    struct ledger_conf lc = {.every_ms = c->usage_every};
-    hub_conf_count(c, rule, &lc.rule);
+    const struct usage_settings *own = feature_settings(c, &usage_feature);
+    struct ledger_conf lc = {.every_ms = own->every,
+                             .rule = {.split = (enum usage_split)own->split,
+                                      .busy_util = rule->busy_util,
+                                      .held_mem = rule->held_mem,
+                                      .graphics_mem = rule->graphics_mem,
+                                      .spell_ms = own->idle_spell}};
     if (c->keep_minute && c->keep_records)
         lc.keep_ms = MIN(c->keep_minute, c->keep_records);
     else
@@ -57,21 +67,21 @@ static struct ledger_conf ledger_conf_of(const struct hub *h, const struct state
 }
 
 /* usage.zone and usage.zones, each once. */
-static int usage_zones(const struct hub_conf *conf, struct zone *ret[USAGE_ZONES], size_t *ret_n, struct err *err)
+static int usage_zones(const struct usage_settings *conf, struct zone *ret[USAGE_ZONES], size_t *ret_n, struct err *err)
 {
     size_t n = 0;
-    int r = zone_load(conf->usage_zone, &ret[n], err);
+    int r = zone_load(conf->zone, &ret[n], err);
 
     if (r < 0)
         return err_prefix(err, r, "usage.zone");
     n++;
-    for (size_t i = 0; r == 0 && i < conf->usage_zones.n; i++) {
+    for (size_t i = 0; r == 0 && i < conf->zones.n; i++) {
         bool known = false;
         struct zone *z = NULL;
         if (n == USAGE_ZONES)
             r = err_set(err, -E2BIG, "usage.zones: days are kept of at most %d zones", USAGE_ZONES);
         else
-            r = zone_load(conf->usage_zones.v[i], &z, err);
+            r = zone_load(conf->zones.v[i], &z, err);
         if (r < 0)
             break;
         for (size_t k = 0; k < n; k++)
@@ -95,9 +105,10 @@ static void *open_usage(struct hub *h)
 
 static int prepare_tariff(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    const struct usage_settings *c = feature_settings(conf, &usage_feature);
     struct tariff *t = *next = mem_zero(1, sizeof(*t));
     (void)self;
-    return hub_conf_tariff(conf, t, err);
+    return tariff_parse(c->price.v, c->price.n, c->currency, c->co2, t, err);
 }
 
 static void drop_tariff(void *next)
@@ -110,11 +121,9 @@ static void drop_tariff(void *next)
 static void take_tariff(void *self, void *next)
 {
     struct hub *h = self;
-    struct tariff *t = next;
     struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
-    tariff_fini(&h->tariff);
-    h->tariff = *t;
-    free(t);
+    drop_tariff(h->tariff);
+    h->tariff = next;
     ledger_set(h->ledger, &lc);
 }
 
@@ -124,7 +133,7 @@ static int load_ledger(void *self, struct err *err)
     struct ledger_conf lc = ledger_conf_of(h, live_rule(h->live));
     struct zone *zones[USAGE_ZONES];
     size_t n = 0;
-    int r = usage_zones(&h->conf, zones, &n, err);
+    int r = usage_zones(feature_settings(&h->conf, &usage_feature), zones, &n, err);
     if (r < 0)
         return r;
     h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
@@ -153,11 +162,12 @@ static void close_usage(void *self)
 {
     struct hub *h = self;
     usage_trend_free(h->asked);
-    tariff_fini(&h->tariff);
+    drop_tariff(h->tariff);
 }
 
 const struct feature usage_feature = {
     .name = "usage",
+    FEATURE_SETTINGS(usage),
     .routes = usage_routes,
     .open = open_usage,
     .prepare = prepare_tariff,

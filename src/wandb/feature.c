@@ -28,9 +28,12 @@
 #define LOOK_LIMIT 20000
 #define EVENTS_MAX 200 /* taken at once */
 #define CONFIG_MAX (1u << 20)
-#define SETTING    "wandb"
+#define KEPT_AS    "wandb"
 #define ZONE       "Asia/Tokyo" /* of a dashboard's config.yaml that names none */
 #define SAID_MAX   320
+
+#define SETTINGS wandb
+#include "base/opt_def.h"
 
 enum verb { PULL, PUSH, CHECK, VERBS };
 static const char *const verb_words[VERBS] = {"pull", "push", "check"};
@@ -125,17 +128,23 @@ static int zone_of(const char *path, struct zone **ret, struct err *err)
 
 static int check_settings(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
+    const struct wandb_settings *c = feature_settings(conf, &wandb_feature);
     int32_t times[TIMES_MAX];
     (void)self, (void)next;
-    int r = wandb_times(&conf->wandb_schedule, "wandb.schedule", times, TIMES_MAX, err);
+    int r = wandb_times(&c->schedule, "wandb.schedule", times, TIMES_MAX, err);
 
     if (r >= 0)
-        r = wandb_times(&conf->wandb_check, "wandb.check", times, TIMES_MAX, err);
-    if (r >= 0 && (conf->wandb_schedule.n || conf->wandb_check.n) && !conf->wandb_config)
+        r = wandb_times(&c->check, "wandb.check", times, TIMES_MAX, err);
+    if (r >= 0 && (c->schedule.n || c->check.n) && !c->config)
         r = err_set(err, -EINVAL, "wandb.schedule and wandb.check need wandb.config: the dashboard's config.yaml");
-    if (r >= 0 && conf->wandb_push && !conf->wandb_schedule.n)
+    if (r >= 0 && c->push && !c->schedule.n)
         r = err_set(err, -EINVAL, "wandb.push needs wandb.schedule: it follows a pull");
     return MIN(r, 0);
+}
+
+static const struct wandb_settings *settings_of(const struct wandb_desk *d)
+{
+    return feature_settings(&d->h->conf, &wandb_feature);
 }
 
 /* ---- what is kept over a restart ---- */
@@ -148,7 +157,7 @@ static void state_load(struct wandb_desk *d)
     struct err err = {0};
 
     d->loaded = true;
-    if (store_setting_get(d->h->store, SETTING, &b, &err) != 1)
+    if (store_setting_get(d->h->store, KEPT_AS, &b, &err) != 1)
         return;
     rest = buf_str(&b);
     for (size_t i = 0; i < ARRAY_LEN(v) && str_cut(&rest, ' ', &word); i++)
@@ -164,7 +173,7 @@ static void state_keep(struct wandb_desk *d)
     struct err err = {0};
 
     buf_addf(&b, "%lld %lld %lld ", (long long)d->done_ms[PULL], (long long)d->done_ms[CHECK], (long long)d->event_id);
-    if (store_setting_put(d->h->store, SETTING, buf_str(&b), &err) < 0)
+    if (store_setting_put(d->h->store, KEPT_AS, buf_str(&b), &err) < 0)
         log_warn("wandb", "what was done cannot be noted: %s", err.msg);
 }
 
@@ -287,7 +296,7 @@ static void ended(void *arg, const struct command_result *r)
         t->tries = 0;
         t->good_ms = now_ms;
         log_info("wandb", "%s is done after %s", verb_words[d->verb], clock_span(now_ms - t->began_ms, span));
-        d->turns[PUSH].due |= d->verb == PULL && d->h->conf.wandb_push;
+        d->turns[PUSH].due |= d->verb == PULL && settings_of(d)->push;
     } else if (d->verb != CHECK && ++t->tries < TRIES) {
         t->due = true;
         t->again_ms = clock_mono_ms() + RETRY_MS;
@@ -314,7 +323,7 @@ static const char *start_day(const struct wandb_desk *d, int64_t now_ms, char ou
 
 static void begin(struct wandb_desk *d, enum verb verb)
 {
-    const struct hub_conf *c = &d->h->conf;
+    const struct wandb_settings *c = settings_of(d);
     struct turn *t = &d->turns[verb];
     struct err err = {0};
     char day[16], end[16];
@@ -322,10 +331,10 @@ static void begin(struct wandb_desk *d, enum verb verb)
     const char *start = verb == PULL ? start_day(d, now_ms, day) : NULL;
     const struct {
         const char *flag, *value;
-    } flags[] = {{"--config", c->wandb_config},
+    } flags[] = {{"--config", c->config},
                  {"--data", d->h->data},
-                 {"--key-file", c->wandb_key_file},
-                 {"--base-url", c->wandb_base_url},
+                 {"--key-file", c->key_file},
+                 {"--base-url", c->base_url},
                  {"--start-date", start},
                  {"--end-date", start ? date_text(zone_date(d->zone, now_ms) - 1, end) : NULL}};
     const char *argv[4 + ARRAY_LEN(flags) * 2] = {d->self, "wandb", verb_words[verb]};
@@ -399,7 +408,7 @@ static void *open_desk(struct hub *h)
 static void take_settings(void *self, void *next)
 {
     struct wandb_desk *d = self;
-    const struct hub_conf *c = &d->h->conf;
+    const struct wandb_settings *c = settings_of(d);
     struct err err = {0};
 
     (void)next;
@@ -407,13 +416,13 @@ static void take_settings(void *self, void *next)
         state_load(d);
     zone_free(d->zone);
     d->zone = NULL;
-    d->n_pulls = (size_t)MAX(wandb_times(&c->wandb_schedule, "", d->pulls, TIMES_MAX, &err), 0);
-    d->n_checks = (size_t)MAX(wandb_times(&c->wandb_check, "", d->checks, TIMES_MAX, &err), 0);
+    d->n_pulls = (size_t)MAX(wandb_times(&c->schedule, "", d->pulls, TIMES_MAX, &err), 0);
+    d->n_checks = (size_t)MAX(wandb_times(&c->check, "", d->checks, TIMES_MAX, &err), 0);
     if (!d->n_pulls)
         d->turns[PULL].due = d->turns[PUSH].due = false;
     if (!d->n_checks)
         d->turns[CHECK].due = false;
-    if (c->wandb_config && zone_of(c->wandb_config, &d->zone, &err) < 0)
+    if (c->config && zone_of(c->config, &d->zone, &err) < 0)
         log_error("wandb", "nothing is pulled: %s", err.msg);
 }
 
@@ -489,6 +498,7 @@ void wandb_desk_json(const struct wandb_desk *d, struct buf *out)
 
 const struct feature wandb_feature = {
     .name = "wandb",
+    FEATURE_SETTINGS(wandb),
     .routes = wandb_routes,
     .open = open_desk,
     .prepare = check_settings,

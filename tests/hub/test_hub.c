@@ -5,9 +5,8 @@
 
 #include "http/cache.h"
 #include "http/conn_limit.h"
-#include "hub/conf.h"
 #include "nodes/peers.h"
-#include "temp_store.h"
+#include "whole_hub.h"
 
 #define NOW 1700000000000
 
@@ -272,19 +271,14 @@ static void thresholds_stand_on_their_preset(void **unused)
         opt_defaults(hub_opts, &conf);
         print_message("%s: %s\n", cases[i].name, cases[i].value);
         assert_int_equal(opt_set(opt_find(hub_opts, str_of(cases[i].name)), &conf, str_of(cases[i].value), &err), 0);
-        assert_int_equal(hub_conf_check(&conf, &err), cases[i].want);
+        assert_int_equal(features_check(&conf, &err), cases[i].want);
         assert_int_equal(err.msg[0] != 0, cases[i].want != 0);
         opt_fini(hub_opts, &conf);
     }
-    struct hub_conf conf = {0};
-    struct state_rule rule;
-    opt_defaults(hub_opts, &conf);
-    opt_set(opt_find(hub_opts, STR("rule.preset")), &conf, STR("web-gpu-monitor"), NULL);
-    opt_set(opt_find(hub_opts, STR("rule.util")), &conf, STR("7.5%"), NULL);
-    opt_set(opt_find(hub_opts, STR("rule.held_mem")), &conf, STR("2G"), NULL);
-    assert_int_equal(hub_conf_rule(&conf, &rule, NULL), 0);
-    assert_true(rule.busy_util == 750 && rule.busy_mem_util == 200 && rule.held_mem == 2ll << 30);
-    opt_fini(hub_opts, &conf);
+    struct hub *h = whole_hub_open("rule: {preset: web-gpu-monitor, util: 7.5%, held_mem: 2G}");
+    const struct state_rule *rule = live_rule(h->live);
+    assert_true(rule->busy_util == 750 && rule->busy_mem_util == 200 && rule->held_mem == 2ll << 30);
+    whole_hub_close(h);
 }
 
 static void an_address_has_so_many_connections_and_no_more(void **unused)

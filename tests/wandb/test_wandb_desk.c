@@ -71,23 +71,27 @@ static void the_last_and_the_next_time_are_of_the_zone(void **unused)
     }
 }
 
-static int check(const struct hub_conf *conf)
-{
-    struct err err = {0};
-    void *next = NULL;
-    return wandb_feature.prepare(NULL, conf, &next, &err);
-}
-
 static void what_does_not_fit_together_is_refused(void **unused)
 {
-    char *time[] = {(char *)"00:15"};
-    struct opt_list some = {.n = 1, .v = time};
+    static const struct {
+        const char *settings;
+        int want;
+    } cases[] = {{"", 0},
+                 {"wandb: {config: c, schedule: ['00:15']}", 0},
+                 {"wandb: {schedule: ['00:15']}", -EINVAL},
+                 {"wandb: {check: ['00:15']}", -EINVAL},
+                 {"wandb: {config: c, push: true}", -EINVAL}};
     (void)unused;
-    assert_int_equal(check(&(struct hub_conf){0}), 0);
-    assert_int_equal(check(&(struct hub_conf){.wandb_config = (char *)"c", .wandb_schedule = some}), 0);
-    assert_int_equal(check(&(struct hub_conf){.wandb_schedule = some}), -EINVAL);
-    assert_int_equal(check(&(struct hub_conf){.wandb_check = some}), -EINVAL);
-    assert_int_equal(check(&(struct hub_conf){.wandb_config = (char *)"c", .wandb_push = true}), -EINVAL);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hub_conf conf = {0};
+        struct err err = {0};
+        void *next = NULL;
+        print_message("%s\n", cases[i].settings);
+        opt_defaults(hub_opts, &conf);
+        assert_int_equal(opt_yaml(hub_opts, &conf, str_of(cases[i].settings), "settings", &err), 0);
+        assert_int_equal(wandb_feature.prepare(NULL, &conf, &next, &err), cases[i].want);
+        opt_fini(hub_opts, &conf);
+    }
 }
 
 int main(void)
