@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "base/json.h"
-#include "history/history.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "hub/past.h"
 
 struct token_job {
     struct past_ask ask; /* first */

@@ -13,9 +13,9 @@
 #include "book/routes.h"
 #include "book/use.h"
 #include "format/render.h"
-#include "history/history.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
+#include "hub/past.h"
 
 #define ROWS_BYTES  (64u << 20)
 #define ICS_BACK_MS (30 * 86400000ll)

@@ -6,8 +6,8 @@
 
 #include "base/rand.h"
 #include "base/workers.h"
-#include "history/history.h"
 #include "hub/hub.h"
+#include "hub/past.h"
 
 #define ASK_LIMIT_MS 30000
 #define OWN_LIMIT_MS 120000 /* nobody looks at a screen meanwhile */
