@@ -281,8 +281,8 @@ static enum reply_how queue_up(struct api *a, struct request *rq, struct asked_f
         return reply_problem(rp, 503, "%d wait already", QUEUE_MAX);
     if (q->wish.told && !waits_reach(a->hub, person))
         return reply_problem(rp, 409,
-                             "nobody can tell %s: there is no channel `to: person` with an address of his, or he wants "
-                             "no messages (docs/alerts.md)",
+                             "nobody can tell %s: there is no channel `to: person` with an address of theirs, or they "
+                             "want no messages (docs/alerts.md)",
                              person);
     int64_t longest_ms = wait_ms(q);
     struct pick_wish p = gpu_request_pick(&q->wish, person, 0, rq->now_ms);

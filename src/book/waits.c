@@ -89,7 +89,7 @@ static void say_given(struct hub *hub, const struct booking *h, int64_t now_ms)
              h->devices);
     *s = (struct saying){hub, h->id};
     if (!notify_person(hub, h->person, RULE, buf_str(&title).p, buf_str(&text).p, said, s)) {
-        log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is his turn", h->person, h->id);
+        log_info("wait", "%s (wait %" PRId64 ") cannot be told any more that it is their turn", h->person, h->id);
         said(s, 0);
     }
 }
