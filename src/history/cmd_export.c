@@ -14,7 +14,7 @@
 #include "cli/cmd.h"
 #include "cli/progress.h"
 #include "format/export.h"
-#include "nodes/decode.h"
+#include "hub/decode.h"
 #include "store/history.h"
 #include "wire/wire.h"
 

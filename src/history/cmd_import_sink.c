@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
-#include "nodes/decode.h"
+#include "hub/decode.h"
 #include "wire/wire.h"
 
 enum {

@@ -24,11 +24,11 @@
 #include "http/ports.h"
 #include "http/room.h"
 #include "http/tls.h"
+#include "hub/decode.h"
 #include "hub/easel.h"
 #include "hub/hub.h"
 #include "hub/self.h"
 #include "hub/trusted_clock.h"
-#include "nodes/decode.h"
 #include "nodes/sources.h"
 #include "now/streams.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "history/travel.h"
-#include "nodes/decode.h"
+#include "hub/decode.h"
 #include "store_dir.h"
 #include "wire/wire.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/rand.h"
+#include "hub/decode.h"
 #include "model/gather.h"
-#include "nodes/decode.h"
 #include "store_dir.h"
 #include "wire/wire.h"
 

@@ -1,5 +1,5 @@
 /* decode.c: gives the store the wire format's decoders; the store itself does not know the wire format. */
-#include "nodes/decode.h"
+#include "hub/decode.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* decode.h: the functions by which the store decodes batches and facts. */
-#ifndef NODES_DECODE_H
-#define NODES_DECODE_H
+#ifndef HUB_DECODE_H
+#define HUB_DECODE_H
 
 #include "store/history.h"
 
