@@ -75,6 +75,13 @@ void features_tick(struct features *f, int64_t now_ms)
             f->list[i]->tick(f->self[i], now_ms);
 }
 
+void features_status(const struct features *f, struct status *s)
+{
+    for (size_t i = 0; i < f->n_open; i++)
+        if (f->list[i]->status)
+            f->list[i]->status(f->self[i], s);
+}
+
 void features_stop(struct features *f)
 {
     for (size_t i = f->n_open; i-- > 0;)

@@ -21,6 +21,7 @@ struct hub_conf;
 struct news;
 struct opt;
 struct route;
+struct status;
 
 /* Whatever a feature does not need is NULL. */
 struct feature {
@@ -36,6 +37,7 @@ struct feature {
     int (*load)(void *self, struct err *err);       /* what was stored before this start */
     void (*hear)(void *self, const struct news *n); /* what a feature tells that may not call it: news.h */
     void (*tick)(void *self, int64_t now_ms);       /* once a second */
+    void (*status)(void *self, struct status *s);   /* what is wrong with it, and its numbers: self.h */
     void (*stop)(void *self);  /* the last things are put, no new work is begun; what is stored already is told still */
     void (*close)(void *self); /* there is no store any more */
 };
@@ -68,6 +70,7 @@ void features_take(struct features *f, struct features_next *n);
 int features_load(struct features *f, struct err *err);
 void features_hear(const struct features *f, const struct news *n);
 void features_tick(struct features *f, int64_t now_ms);
+void features_status(const struct features *f, struct status *s);
 void features_stop(struct features *f);
 void features_close(struct features *f);
 

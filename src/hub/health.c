@@ -1,6 +1,6 @@
 /* health.c: the routes that say whether the hub is alive and takes batches, and those of the page. */
 #include "hub/handlers.h"
-#include "hub/hub.h"
+#include "hub/self.h"
 
 static enum reply_how get_healthz(struct api *a, struct request *rq, struct reply *rp)
 {
@@ -52,8 +52,15 @@ const struct route hub_routes[] = {
 };
 /* clang-format on */
 
+static void *open_self(struct hub *h)
+{
+    return h;
+}
+
 const struct feature hub_feature = {.name = "hub",
                                     .settings = hub_own_opts,
                                     .settings_size = offsetof(struct hub_conf, of_features),
                                     .routes = hub_routes,
-                                    .prepare = hub_conf_check};
+                                    .open = open_self,
+                                    .prepare = hub_conf_check,
+                                    .status = self_status};

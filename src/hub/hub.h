@@ -12,7 +12,6 @@
 #include "nodes/peers.h"
 #include "wire/wire.h"
 
-struct people_desk;
 struct easel;
 struct compress;
 struct slurm_desk;
@@ -61,7 +60,6 @@ struct hub {
     struct slack_desk *slack;   /* the bot */
     const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
     struct schedules_desk *bulletins; /* reports that go out by themselves */
-    struct people_desk *census;       /* who is who; api has the one in force */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */
@@ -125,7 +123,6 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /*
 int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
                     bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
                     struct err *err);
-void registry_on_event(void *arg, const struct node_now *n, const struct node_event *e); /* live's */
 
 /* ---- ask.c ---- */
 /* Takes k in any case. ETag, If-None-Match and gzip of the answer are its business. */

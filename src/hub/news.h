@@ -23,6 +23,7 @@ enum news_kind {
     NEWS_RENAMED, /* what was kept under the key was is node's from now on, and was is no more */
     NEWS_TIME,    /* what is known of [from_ms, to_ms] is not what it was: whoever counted that counts again */
     NEWS_PEOPLE,  /* who is who changed */
+    NEWS_END,     /* the hub will end: who listens is let go */
 };
 
 struct news {

@@ -4,9 +4,18 @@
 
 #include "hub/hub.h"
 
+/* What a feature's status adds to. */
+struct status {
+    char *notice;        /* of NOTICE_MAX: what every screen should say. "": nothing so far, so it is one's own turn */
+    struct buf *metrics; /* NULL: they are not asked for */
+    bool openmetrics;
+};
+void status_metric(struct status *s, const char *name, const char *help, bool counter, uint64_t v);
+
 /* What every screen should say of the hub; empty when all is well. */
 void self_notice(struct hub *h, char out[NOTICE_MAX]);
-void self_say(struct hub *h); /* to the log and to screens what is new of it */
 void self_metrics(struct hub *h, struct buf *out, bool openmetrics);
+void self_status(void *self, struct status *s); /* the kernel's own; self: the hub */
+void self_say(struct hub *h);                   /* to the log what is new of the store */
 
 #endif

@@ -29,12 +29,8 @@
 #include "hub/hub.h"
 #include "hub/self.h"
 #include "hub/trusted_clock.h"
-#include "nodes/sources.h"
-#include "now/streams.h"
 
 #define TICK_MS     1000
-#define PUSH_MS     200
-#define BEAT_TICKS  5
 #define CACHE_BYTES (128u << 20)
 #define READERS     2    /* threads that answer questions about the past */
 #define READ_QUEUE  64   /* questions that may wait for them */
@@ -50,8 +46,7 @@ struct server {     /* what only this file knows */
     char own_name[256], agent_path[600];
     size_t n_names;
     const char **names; /* host_names and our own */
-    struct event *tick, *push, *watchdog, *signals[3];
-    unsigned ticks;
+    struct event *tick, *watchdog, *signals[3];
     int64_t stop_ms; /* stopping since; 0: not */
     hub_reload_fn *reload;
     void (*taken)(void *arg);
@@ -126,25 +121,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     self_say(&s->hub);
     cache_sweep(s->hub.api.cache, now_ms);
     features_tick(&s->hub.features, now_ms);
-    if (streams_count(s->hub.streams) > 0) {
-        s->hub.api.watched_ms = now_ms;
-        if (!event_pending(s->push, EV_TIMEOUT, NULL))
-            start(s->push, PUSH_MS);
-    }
-    if (++s->ticks % BEAT_TICKS == 0)
-        streams_beat(s->hub.streams, now_ms);
     if (s->stop_ms && (httpd_busy(s->hub.httpd) == 0 || clock_mono_ms() - s->stop_ms > STOP_MS))
         event_base_loopexit(s->hub.loop, NULL);
-}
-
-static void on_push(evutil_socket_t fd, short what, void *arg)
-{
-    struct server *s = arg;
-    (void)fd, (void)what;
-    if (streams_count(s->hub.streams) > 0)
-        streams_push(s->hub.streams, clock_wall_ms());
-    else
-        event_del(s->push); /* until a tick finds a reader */
 }
 
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
@@ -317,7 +295,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
     log_info("hub", "stopping");
     s->stop_ms = clock_mono_ms();
     ports_close(httpd_ports(s->hub.httpd), NULL);
-    streams_reset(s->hub.streams);
+    hub_news(&s->hub, &(struct news){.kind = NEWS_END});
     if (httpd_busy(s->hub.httpd) == 0)
         event_base_loopexit(s->hub.loop, NULL);
 }
@@ -367,9 +345,7 @@ static void make_api(struct server *s)
 {
     struct hub *h = &s->hub;
     h->api = (struct api){
-        .live = h->live,
         .cache = cache_new(CACHE_BYTES),
-        .sources = sources_said_new(),
         .version = MUSTER_VERSION,
         .nonce = (uint32_t)rand_u64(),
         .agent_path = s->agent_path[0] ? s->agent_path : NULL,
@@ -416,14 +392,12 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     find_agent(s);
     s->hub.addresses = BUF_INIT(64u << 10);
     h->started_ms = clock_wall_ms();
-    h->live = live_new(NULL, registry_on_event, h);
     int r = zone_load(NULL, &h->zone, err);
     if (r < 0)
         h->zone = zone_utc(); /* a zone that cannot be read is no reason to stand still */
     make_api(s);
     h->httpd = httpd_new(h->loop, &limits, &ops);
     h->easel = easel_new(h);
-    h->streams = streams_new(&h->api);
     h->dec = wire_dec_new();
     h->enc = wire_enc_new(3);
     r = hub_conf_data(conf, h->data, sizeof(h->data), err);
@@ -497,10 +471,8 @@ int hub_run(struct hub *h, hub_reload_fn *reload, void (*taken)(void *arg), void
     }
     hold_reload(false);
     s->tick = every(s, TICK_MS, on_tick);
-    s->push = every(s, PUSH_MS, on_push);
     if (watchdog_ms)
         s->watchdog = every(s, watchdog_ms, on_watchdog);
-    live_tick(h->live, clock_wall_ms());
     notify("READY=1");
     return event_base_dispatch(h->loop) < 0 ? -EIO : 0;
 }
@@ -516,28 +488,24 @@ void hub_close(struct hub *h)
     struct server *s = own(h);
     if (!h)
         return;
-    streams_free(h->streams);
-    easel_free(h->easel);
-    h->easel = NULL;
     work_free(h->work); /* they read from the store */
     h->work = NULL;     /* what is told late asks for nothing more */
     compress_free(h->press);
     h->press = NULL; /* what is answered late goes as it is */
     features_stop(&s->hub.features);
+    easel_free(h->easel);
+    h->easel = NULL;
     store_close(h->store); /* every done is called: late replies go out or away */
     h->store = NULL;
     features_close(&s->hub.features);
     httpd_free(h->httpd);
-    live_free(h->live);
     zone_free(h->zone);
     cache_free(h->api.cache);
-    sources_said_free(h->api.sources);
     blob_unref(h->api.page);
     wire_dec_free(h->dec);
     wire_enc_free(h->enc);
     buf_fini(&h->scratch);
     event_end(s->tick);
-    event_end(s->push);
     event_end(s->watchdog);
     for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)
         event_end(s->signals[i]);

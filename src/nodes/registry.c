@@ -5,8 +5,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
+#include "hub/self.h"
 #include "nodes/feature.h"
+#include "nodes/sources.h"
 
 #define JOIN_MS     30000             /* after a start who is alive has spoken by then */
 #define RECALL_MS   120000            /* values are shown for so long when newer samples do not bring them */
@@ -158,6 +159,7 @@ static void tell_time(void *hub, const char *node, int64_t from_ms, int64_t to_m
 static void *open_nodes(struct hub *h)
 {
     h->peers = peers_new(h->store);
+    h->api.sources = sources_said_new();
     peers_watch(h->peers, tell_time, h);
     return h;
 }
@@ -170,7 +172,18 @@ static int load_all(void *self, struct err *err)
         r = peers_load_procs(h->peers, h->started_ms - PROCS_BACK, err);
     if (r >= 0)
         resume(h);
+    live_tick(h->live, clock_wall_ms());
     return r;
+}
+
+static void add_status(void *self, struct status *s)
+{
+    struct hub *h = self;
+    if (!s->notice[0])
+        sources_said_notice(h->api.sources, clock_wall_ms(), s->notice);
+    status_metric(s, "muster_hub_batches", "batches taken from agents", true, h->batches);
+    status_metric(s, "muster_hub_repeats", "batches that were stored already", true, h->repeats);
+    status_metric(s, "muster_hub_refused", "requests of agents that were refused", true, h->refused);
 }
 
 /* When each was last heard. */
@@ -191,6 +204,7 @@ static void close_nodes(void *self)
 {
     struct hub *h = self;
     peers_free(h->peers);
+    sources_said_free(h->api.sources);
 }
 
 /* A name that another node answers to already would make both hard to ask for. A retired one keeps its key alone. */
@@ -303,13 +317,6 @@ int registry_delete(struct hub *h, const char *key_or_name, struct err *err)
     return 0;
 }
 
-void registry_on_event(void *arg, const struct node_now *n, const struct node_event *e)
-{
-    struct hub *h = arg;
-    hub_event(h, n->key, NULL, e);
-    log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
-}
-
 /* ---- events out ---- */
 
 struct listing {
@@ -356,5 +363,6 @@ const struct feature nodes_feature = {.name = "nodes",
                                       .routes = nodes_routes,
                                       .open = open_nodes,
                                       .load = load_all,
+                                      .status = add_status,
                                       .stop = save_all,
                                       .close = close_nodes};

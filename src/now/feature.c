@@ -1,11 +1,23 @@
-/* feature.c: the live state (live.h) in the hub: by which rule devices are judged and what nodes are called. */
+/*
+ * feature.c: the live state (live.h) in the hub: by which rule devices are judged, what nodes are called, whose
+ * processes they run, and who is shown what changes.
+ */
 #include <errno.h>
+#include <event2/event.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "format/words.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
+#include "hub/self.h"
 #include "model/names.h"
+#include "now/live.h"
 #include "now/streams.h"
+#include "people/roll.h"
+
+#define PUSH_MS    200
+#define BEAT_TICKS 5
 
 #define SETTINGS now
 #include "base/opt_def.h"
@@ -67,9 +79,17 @@ static int prepare_rule(void *self, const struct hub_conf *conf, void **next, st
     return r < 0 ? r : names_parse(c->names.v, c->names.n, &n->names, err);
 }
 
+struct now_state {
+    struct hub *h;
+    struct roll *roll; /* for live, which shows it with every process */
+    int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
+    struct event *push;
+    unsigned ticks;
+};
+
 static void take_rule(void *self, void *next)
 {
-    struct hub *h = self;
+    struct hub *h = ((struct now_state *)self)->h;
     const struct now_settings *c = feature_settings(&h->conf, &now_feature);
     struct now_next *n = next;
     struct httpd_stat st;
@@ -81,22 +101,111 @@ static void take_rule(void *self, void *next)
     free(n);
 }
 
-static void *open_now(struct hub *h)
+static void tell_event(void *arg, const struct node_now *n, const struct node_event *e)
 {
-    return h;
+    hub_event(arg, n->key, NULL, e);
+    log_info("hub", "%s (%s): %s: %s", n->name, n->key, event_words[e->kind], e->text);
 }
 
-/* Who listens comes again, and sees them by their new names. */
-static void drop_streams(void *self, const struct news *n)
+static void on_push(evutil_socket_t fd, short what, void *arg)
 {
-    if (n->kind == NEWS_PEOPLE)
-        streams_reset(((struct hub *)self)->streams);
+    struct now_state *n = arg;
+    (void)fd, (void)what;
+    if (streams_count(n->h->streams) > 0)
+        streams_push(n->h->streams, clock_wall_ms());
+    else
+        event_del(n->push); /* until a tick finds a reader */
+}
+
+static void *open_now(struct hub *h)
+{
+    struct now_state *n = mem_zero(1, sizeof(*n));
+    n->h = h;
+    n->next_ms = INT64_MAX;
+    n->push = event_new(h->loop, -1, EV_PERSIST, on_push, n);
+    h->live = h->api.live = live_new(NULL, tell_event, h);
+    h->streams = streams_new(&h->api);
+    return n;
+}
+
+/* For live: who logs in so on that node. */
+static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
+{
+    return roll_who(((struct now_state *)arg)->roll, n->name, f);
+}
+
+/* Everybody is asked for again; what live has borrowed goes afterwards. */
+static void meet(struct now_state *n)
+{
+    struct people *c = n->h->api.census;
+    struct roll *before = n->roll;
+    int64_t now_ms = clock_wall_ms();
+    n->roll = roll_new(c, now_ms);
+    n->next_ms = people_next_change(c, now_ms);
+    live_who(n->h->live, people_knows(c) ? who_is : NULL, n);
+    roll_free(before);
+}
+
+/* Who listens comes again, and sees people by their new names. */
+static void drop_streams(void *self, const struct news *w)
+{
+    struct now_state *n = self;
+    if (w->kind == NEWS_PEOPLE)
+        meet(n);
+    if (w->kind == NEWS_PEOPLE || w->kind == NEWS_END)
+        streams_reset(n->h->streams);
+}
+
+/* What the hub has to say of itself, to every screen; and in the log what only they would tell. */
+static void say_notice(struct hub *h)
+{
+    char notice[NOTICE_MAX];
+    const char *was = live_notice(h->live);
+    self_notice(h, notice);
+    if (strcmp(notice, was ? was : "") == 0)
+        return;
+    if (notice[0] && !h->store_said)
+        log_warn("hub", "%s", notice);
+    live_set_notice(h->live, notice);
+    streams_tell(h->streams, notice);
 }
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct hub *h = self;
+    struct now_state *n = self;
+    struct hub *h = n->h;
+    if (now_ms >= n->next_ms) /* memberships begin and end with days */
+        meet(n);
+    say_notice(h);
     live_tick(h->live, now_ms);
+    if (streams_count(h->streams) > 0) {
+        h->api.watched_ms = now_ms;
+        if (!event_pending(n->push, EV_TIMEOUT, NULL))
+            event_add(n->push, &(struct timeval){.tv_usec = PUSH_MS * 1000});
+    }
+    if (++n->ticks % BEAT_TICKS == 0)
+        streams_beat(h->streams, now_ms);
+}
+
+static void add_status(void *self, struct status *s)
+{
+    status_metric(s, "muster_hub_streams", "live readers now", false,
+                  streams_count(((struct now_state *)self)->h->streams));
+}
+
+static void stop_streams(void *self)
+{
+    streams_reset(((struct now_state *)self)->h->streams);
+}
+
+static void close_now(void *self)
+{
+    struct now_state *n = self;
+    streams_free(n->h->streams);
+    live_free(n->h->live);
+    roll_free(n->roll);
+    event_free(n->push);
+    free(n);
 }
 
 const struct feature now_feature = {
@@ -109,4 +218,7 @@ const struct feature now_feature = {
     .take = take_rule,
     .hear = drop_streams,
     .tick = tick,
+    .status = add_status,
+    .stop = stop_streams,
+    .close = close_now,
 };

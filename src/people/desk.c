@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "hub/hub.h"
 #include "people/people_build.h"
-#include "people/roll.h"
 
 #define FILE_MAX   (1u << 20)
 #define GETENT_MAX (8u << 20)
@@ -33,8 +32,6 @@ struct people_files {
 
 struct people_desk {
     struct hub *h;
-    struct roll *roll; /* for live, which shows it with every process */
-    int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
     struct people_files files;
     struct unix_groups groups, fresh;
     struct event *timer;
@@ -145,39 +142,13 @@ static void again(struct people_desk *d, int64_t ms)
     event_add(d->timer, &tv);
 }
 
-/* For live: who logs in so on that node. */
-static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
-{
-    return roll_who(((struct people_desk *)arg)->roll, n->name, f);
-}
-
-/* Everybody is asked for again; what live has borrowed goes afterwards. */
-static void meet(struct people_desk *d)
-{
-    struct roll *before = d->roll;
-    int64_t now_ms = clock_wall_ms();
-    d->roll = roll_new(d->h->api.census, now_ms);
-    d->next_ms = people_next_change(d->h->api.census, now_ms);
-    live_who(d->h->live, people_knows(d->h->api.census) ? who_is : NULL, d);
-    roll_free(before);
-}
-
 static void put(struct people_desk *d, struct people *c)
 {
     struct api *a = &d->h->api;
     people_unref(a->census);
     a->census = c;
-    meet(d);
     cache_reset(a->cache);
     hub_news(d->h, &(struct news){.kind = NEWS_PEOPLE, .now_ms = clock_wall_ms()});
-}
-
-/* Memberships begin and end with days. */
-static void meet_in_time(void *self, int64_t now_ms)
-{
-    struct people_desk *d = self;
-    if (now_ms >= d->next_ms)
-        meet(d);
 }
 
 static void finish(struct people_desk *d)
@@ -276,10 +247,9 @@ struct people_next {
 
 static void *open_desk(struct hub *h)
 {
-    struct people_desk *d = h->census = mem_zero(1, sizeof(*d));
+    struct people_desk *d = mem_zero(1, sizeof(*d));
     h->api.census = people_empty();
     d->h = h;
-    d->next_ms = INT64_MAX;
     d->timer = evtimer_new(h->loop, on_timer, d);
     return d;
 }
@@ -287,13 +257,10 @@ static void *open_desk(struct hub *h)
 static void close_desk(void *self)
 {
     struct people_desk *d = self;
-    live_who(d->h->live, NULL, NULL); /* what it shows of people goes */
-    d->h->census = NULL;
     people_unref(d->h->api.census);
     d->h->api.census = NULL;
     command_stop(d->running);
     event_free(d->timer);
-    roll_free(d->roll);
     unix_groups_fini(&d->groups);
     unix_groups_fini(&d->fresh);
     people_files_fini(&d->files);
@@ -338,6 +305,5 @@ const struct feature people_feature = {
     .prepare = prepare_census,
     .drop = drop_census,
     .take = take_census,
-    .tick = meet_in_time,
     .close = close_desk,
 };

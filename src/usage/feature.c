@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
+#include "hub/self.h"
 #include "usage/ledger.h"
 #include "usage/routes.h"
 #include "usage/tariff.h"
@@ -150,6 +150,12 @@ static void tick(void *self, int64_t now_ms)
     usage_trend_tick(h->asked, now_ms);
 }
 
+static void add_status(void *self, struct status *s)
+{
+    status_metric(s, "muster_hub_usage_counts", "hours of nodes whose usage was counted", true,
+                  ledger_counted(((struct hub *)self)->ledger));
+}
+
 /* It counts in a thread of its own, out of the store. */
 static void stop_ledger(void *self)
 {
@@ -176,6 +182,7 @@ const struct feature usage_feature = {
     .load = load_ledger,
     .hear = count_again,
     .tick = tick,
+    .status = add_status,
     .stop = stop_ledger,
     .close = close_usage,
 };

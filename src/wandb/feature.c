@@ -4,6 +4,7 @@
  */
 #include "wandb/feature.h"
 #include "hub/handlers.h"
+#include "hub/self.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -446,12 +447,13 @@ static void close_desk(void *self)
     free(d);
 }
 
-void wandb_desk_notice(const struct wandb_desk *d, char *out, size_t size)
+static void say_failed(void *self, struct status *s)
 {
-    out[0] = 0;
-    for (int v = 0; v < VERBS && !out[0]; v++)
+    const struct wandb_desk *d = self;
+
+    for (int v = 0; v < VERBS && !s->notice[0]; v++)
         if (d->turns[v].error[0])
-            snprintf(out, size, "Weights & Biases: %s failed: %.140s", verb_words[v], d->turns[v].error);
+            snprintf(s->notice, NOTICE_MAX, "Weights & Biases: %s failed: %.140s", verb_words[v], d->turns[v].error);
 }
 
 static void json_at(struct json *j, const char *key, int64_t ms)
@@ -504,6 +506,7 @@ const struct feature wandb_feature = {
     .prepare = check_settings,
     .take = take_settings,
     .tick = tick,
+    .status = say_failed,
     .stop = stop_desk,
     .close = close_desk,
 };

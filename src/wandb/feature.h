@@ -15,8 +15,6 @@
 
 struct wandb_desk;
 extern const struct feature wandb_feature;
-/* What is wrong, for every screen; empty: nothing. */
-void wandb_desk_notice(const struct wandb_desk *d, char *out, size_t size);
 void wandb_desk_json(const struct wandb_desk *d, struct buf *out); /* GET /api/v1/wandb */
 
 struct zone;
