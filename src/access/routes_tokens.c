@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "access/auth.h"
 #include "base/json.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"

@@ -13,16 +13,6 @@
 #define SECRET_LEN 43 /* 32 bytes in base64url */
 #define TEXT_LEN   (4 + ID_LEN + 1 + SECRET_LEN)
 
-const char *const role_words[ROLE_COUNT] = {"none", "agent", "enroll", "member", "admin", "relay", "reader"};
-
-int role_by_word(struct str s)
-{
-    for (int r = ROLE_AGENT; r < ROLE_COUNT; r++)
-        if (str_eq(s, role_words[r]))
-            return r;
-    return -1;
-}
-
 static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* n bytes as base64url without padding; out has room for (n * 4 + 2) / 3 + 1. */

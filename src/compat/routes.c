@@ -1,6 +1,7 @@
 /* routes.c: the routes that vesta's senders post to, with the answers they expect (all under 200). */
 #include <errno.h>
 
+#include "access/auth.h"
 #include "base/json.h"
 #include "compat/vesta.h"
 #include "hub/feature.h"

@@ -4,6 +4,7 @@
  * who reads our screens can post in its name.
  */
 #include "compat/vesta.h"
+#include "access/auth.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -10,11 +10,11 @@
 #ifndef HUB_API_H
 #define HUB_API_H
 
-#include "access/auth.h"
 #include "http/reply.h"
 #include "http/request.h"
 #include "model/fact.h"
 #include "model/now.h"
+#include "model/token.h"
 
 struct api;
 struct people;

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "http/address.h"
+#include "http/origin.h"
 #include "hub/feature.h"
 #include "hub/handlers.h"
 

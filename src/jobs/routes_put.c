@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 
+#include "access/auth.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "base/when.h"

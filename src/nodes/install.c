@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "access/auth.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "access/auth.h"
+#include "http/origin.h"
 
 static void a_token_is_found_again_by_its_text_and_by_no_other(void **unused)
 {

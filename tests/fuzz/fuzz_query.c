@@ -2,7 +2,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "access/auth.h"
 #include "http/head.h"
+#include "http/origin.h"
 #include "hub/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,6 +5,7 @@
 #ifndef TESTS_KIT_WHOLE_HUB_H
 #define TESTS_KIT_WHOLE_HUB_H
 
+#include "access/auth.h"
 #include "base/log.h"
 #include "hub/hub.h"
 #include "hub/server.h"

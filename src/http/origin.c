@@ -1,5 +1,6 @@
 /* origin.c: decides whether a request was meant for this hub: by its Host and its Origin. No names are resolved. */
-#include "access/auth.h"
+#include "http/origin.h"
+
 #include "http/address.h"
 
 /* "host:port" -> host without brackets and port. False when it is not of that form. */
