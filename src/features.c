@@ -1,9 +1,9 @@
 /* features.c: the list of what the hub does, one feature a line. A feature may use those above it. */
 #include "access/sessions.h"
 #include "alert/feature.h"
+#include "book/feature.h"
 #include "cmd/relay_child.h"
 #include "compat/feature.h"
-#include "hub/hub.h"
 #include "jobs/slurm.h"
 #include "nodes/feature.h"
 #include "notify/outbox.h"

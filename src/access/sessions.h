@@ -10,7 +10,7 @@
 #ifndef ACCESS_SESSIONS_H
 #define ACCESS_SESSIONS_H
 
-#include "access/auth.h"
+#include "access/tokens.h"
 
 #define SESSIONS_MAX       10000
 #define SESSIONS_PER_TOKEN 64

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "book/book.h"
 #include "compat/mirror.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"

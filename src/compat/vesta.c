@@ -4,16 +4,16 @@
  * who reads our screens can post in its name.
  */
 #include "compat/vesta.h"
-#include "access/auth.h"
 
 #include <errno.h>
 #include <jansson.h>
 
+#include "access/auth.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "hub/hub.h"
 #include "model/gather.h"
+#include "nodes/feature.h"
 #include "notify/channel.h"
 #include "notify/outbox.h"
 #include "people/people.h"

@@ -41,8 +41,8 @@ struct feature {
     void (*stop)(void *self);  /* the last things are put, no new work is begun; what is stored already is told still */
     void (*close)(void *self); /* there is no store any more */
 };
-extern const struct feature hub_feature, history_feature; /* which only answer */
-extern const struct feature *const features[];            /* src/features.c; NULL at the end */
+extern const struct feature hub_feature, now_feature, history_feature, usage_feature;
+extern const struct feature *const features[]; /* src/features.c; NULL at the end */
 #define FEATURES_MAX 32
 /* Of a feature whose settings are in its settings.def (base/opt_def.h). */
 #define FEATURE_SETTINGS(name) .settings = name##_opts, .settings_size = sizeof(struct name##_settings)

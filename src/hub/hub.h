@@ -2,16 +2,15 @@
 #ifndef HUB_HUB_H
 #define HUB_HUB_H
 
-#include "access/tokens.h"
-#include "book/book.h"
 #include "http/httpd.h"
 #include "hub/api.h"
 #include "hub/conf.h"
 #include "hub/feature.h"
 #include "hub/news.h"
-#include "nodes/peers.h"
+#include "store/store.h"
 #include "wire/wire.h"
 
+struct book;
 struct easel;
 struct compress;
 struct slurm_desk;
@@ -19,6 +18,7 @@ struct wandb_desk;
 struct alerts_desk;
 struct schedules_desk;
 struct outbox;
+struct peers;
 struct slack_desk;
 struct say_conf;
 struct usage_trend;
@@ -27,6 +27,7 @@ struct queue;
 struct sessions;
 struct streams;
 struct tariff;
+struct tokens;
 struct work;
 
 struct hub {
@@ -83,47 +84,6 @@ bool hub_may_say(struct hub *h, const char *about, int64_t now_ms);
 /* Can batches be stored? why: also where they can but something else is wrong; "": all is well. */
 bool hub_ready(struct hub *h, char why[NOTICE_MAX]);
 
-/* ---- now/feature.c ---- */
-extern const struct feature now_feature;
-
-/* ---- nodes/ingest.c ---- */
-enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp);
-/* Make these facts (and processes) the ones in force. */
-void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
-                  int64_t now_ms);
-/* Keep facts that are not as they came: the name of their blob, or id where that fails. */
-uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
-/* The node and its record, made if new. NULL: there are too many. */
-struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
-
-/* ---- nodes/twins.c ---- */
-/* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
- * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */
-bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
-/* The same, and f is kept; the name of facts in force for those the agent calls id. */
-uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
-                     int64_t now_ms);
-/* All that twins_part goes by beside the facts, as one number: who else has n's GPUs, and is it silent? */
-uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
-/* n was retired or is no more: who has its GPUs, too, looks again with its next batch. */
-void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
-void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
-
-/* ---- nodes/registry.c ---- */
-/* History, usage and bookings of old become n's, and old is no more. */
-void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
-/* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */
-int registry_join(struct hub *h, const char *new_one, const char *old_one, struct err *err);
-void registry_labels(struct hub *h, const char *key, const char *labels); /* a key that is not known is passed over */
-/* rename NULL, retired and maintenance -1: leave. */
-int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,
-                   struct err *err);
-int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
-/* JSON array. keep: NULL, or which of the newest few thousand; n NULL: a node that is not known any more. */
-int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
-                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
-                    struct err *err);
-
 /* ---- ask.c ---- */
 /* Takes k in any case. ETag, If-None-Match and gzip of the answer are its business. */
 enum reply_how ask_later(struct hub *h, struct request *rq, struct reply *rp, struct past_ask *k);
@@ -133,11 +93,5 @@ enum reply_how ask_then(struct hub *h, struct request *rq, struct reply *rp, str
 /* The hub's own question: then is told how it went, on the loop, before k's end. -EAGAIN: too much is asked at once; k
  * is the caller's still. */
 int ask_beside(struct hub *h, struct past_ask *k, void (*then)(void *arg, struct reply *rp), void *arg);
-
-/* ---- book/feature.c ---- */
-extern const struct feature book_feature;
-
-/* ---- usage/feature.c ---- */
-extern const struct feature usage_feature;
 
 #endif

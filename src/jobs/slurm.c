@@ -11,6 +11,7 @@
 #include "base/rand.h"
 #include "hub/handlers.h"
 #include "jobs/squeue.h"
+#include "now/live.h"
 
 #define OUT_MAX  (64u << 20)
 #define LIMIT_MS 30000

@@ -2,10 +2,49 @@
 #ifndef NODES_FEATURE_H
 #define NODES_FEATURE_H
 
-#include "hub/feature.h"
+#include "hub/hub.h"
+#include "nodes/peers.h"
 
 extern const struct feature nodes_feature;
 #define SETTINGS nodes
 #include "base/opt_def.h"
+
+/* ---- ingest.c ---- */
+enum reply_how ingest_post(struct hub *h, struct request *rq, struct reply *rp);
+/* Make these facts (and processes) the ones in force. */
+void ingest_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, const struct node_fact *f,
+                  int64_t now_ms);
+/* Keep facts that are not as they came: the name of their blob, or id where that fails. */
+uint64_t ingest_put_facts(struct hub *h, const char *key, const struct node_fact *f, uint64_t id);
+/* The node and its record, made if new. NULL: there are too many. */
+struct peer *ingest_node(struct hub *h, const char *key, const char *name, int64_t now_ms, struct node_now **ret);
+
+/* ---- twins.c ---- */
+/* GPUs that another node has, too, get a uuid of their own in f, or in was of n it is said whose they were; true: f is
+ * another now. Not to be called again for the same facts while peer->shares is false, or twins_sight the same. */
+bool twins_part(struct hub *h, struct peer *peer, struct node_now *n, struct node_fact *f, int64_t now_ms);
+/* The same, and f is kept; the name of facts in force for those the agent calls id. */
+uint64_t twins_facts(struct hub *h, struct peer *peer, struct node_now *n, uint64_t id, struct node_fact *f,
+                     int64_t now_ms);
+/* All that twins_part goes by beside the facts, as one number: who else has n's GPUs, and is it silent? */
+uint64_t twins_sight(const struct hub *h, const struct node_now *n, int64_t now_ms);
+/* n was retired or is no more: who has its GPUs, too, looks again with its next batch. */
+void twins_again(struct hub *h, const struct node_now *n, int64_t now_ms);
+void twins_load(struct hub *h, struct node_now *n); /* after all were loaded: whose GPUs it has */
+
+/* ---- registry.c ---- */
+/* History, usage and bookings of old become n's, and old is no more. */
+void registry_move(struct hub *h, struct node_now *n, struct node_now *old, int64_t now_ms);
+/* new_one takes old_one's place. -EBUSY: one is alive, or their samples overlap. */
+int registry_join(struct hub *h, const char *new_one, const char *old_one, struct err *err);
+void registry_labels(struct hub *h, const char *key, const char *labels); /* a key that is not known is passed over */
+/* rename NULL, retired and maintenance -1: leave. */
+int registry_admin(struct hub *h, const char *key_or_name, const char *rename, int retired, int maintenance,
+                   struct err *err);
+int registry_delete(struct hub *h, const char *key_or_name, struct err *err); /* -EEXIST: it has sent samples */
+/* JSON array. keep: NULL, or which of the newest few thousand; n NULL: a node that is not known any more. */
+int registry_events(struct hub *h, const char *node, int64_t from_ms, size_t limit,
+                    bool (*keep)(void *arg, const struct node_now *n, const char *device), void *arg, struct buf *out,
+                    struct err *err);
 
 #endif

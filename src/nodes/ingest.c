@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "access/tokens.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "hub/hub.h"
 #include "nodes/feature.h"
 
 #define BLOBS_MAX    128            /* in one request */

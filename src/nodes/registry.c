@@ -1,6 +1,7 @@
 /* registry.c: the nodes a hub knows from before it started, what admins do to them, and what happened to them. */
 #include <errno.h>
 
+#include "access/tokens.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"

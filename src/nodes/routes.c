@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
 #include "model/names.h"
+#include "nodes/feature.h"
 #include "now/view.h"
 
 static void node_json(struct json *j, const struct node_now *n, int64_t now_ms)

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "hub/handlers.h"
-#include "hub/hub.h"
 #include "model/labels.h"
+#include "nodes/feature.h"
 
 #define RELAYS_MAX  64
 #define SOURCES_MAX 160 /* of one relay */

@@ -6,7 +6,7 @@
  * MIG instances go with their GPU, and are looked at themselves: nobody else's GPU becomes a node's by being called an
  * instance.
  */
-#include "hub/hub.h"
+#include "nodes/feature.h"
 
 #include "base/rand.h"
 #include "model/names.h"

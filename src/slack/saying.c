@@ -5,6 +5,7 @@
 #include "slack/saying.h"
 
 #include "base/clock.h"
+#include "now/live.h"
 
 struct one_saying {
     struct hub *h;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "hub/handlers.h"
 #include "hub/self.h"
+#include "nodes/peers.h"
 #include "usage/ledger.h"
 #include "usage/routes.h"
 #include "usage/tariff.h"

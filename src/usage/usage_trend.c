@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/workers.h"
 #include "hub/hub.h"
+#include "now/live.h"
 #include "people/people.h"
 
 #define EVERY_MS 60000

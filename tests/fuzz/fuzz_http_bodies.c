@@ -8,6 +8,7 @@
 
 #include "base/rand.h"
 #include "compat/vesta.h"
+#include "nodes/feature.h"
 #include "whole_hub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,6 @@
 /* Routes of a whole hub: who may call what, whose Host and Origin count, what errors look like. */
 #include "http/address.h"
+#include "nodes/feature.h"
 #include "test.h"
 
 #include <errno.h>
