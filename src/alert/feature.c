@@ -72,7 +72,7 @@ static void forget_lost(struct alerts_desk *d)
 
 static void *open_alerts(struct hub *h)
 {
-    struct alerts_desk *d = h->alerts = mem_zero(1, sizeof(*d));
+    struct alerts_desk *d = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->rules = alert_rules_new();
@@ -87,7 +87,6 @@ static void close_alerts(void *self)
 {
     struct alerts_desk *d = self;
 
-    d->h->alerts = NULL;
     for (size_t i = 0; i < d->n_past; i++)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)
@@ -388,7 +387,7 @@ static void look_at_all(void *self, int64_t now_ms)
 
 void alerts_desk_now(struct hub *h, struct alerts_now *ret)
 {
-    struct alerts_desk *d = h->alerts;
+    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
 
     *ret = (struct alerts_now){.silences = (const struct silence *const *)d->silences, .n_silences = d->n_silences};
     ret->v = alert_states_all(d->watch, &ret->n);
@@ -416,13 +415,14 @@ struct alert_rules *alerts_desk_rules_again(struct hub *h)
 
 const struct alert_rules *alerts_desk_rules(struct hub *h)
 {
-    return h->alerts->rules;
+    const struct alerts_desk *d = feature_self(&h->features, &alert_feature);
+    return d->rules;
 }
 
 void alerts_desk_test(struct hub *h,
                       void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f), void *arg)
 {
-    struct alerts_desk *d = h->alerts;
+    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
     struct whole_scene w;
 
     scene_of(d, clock_wall_ms(), &w);
@@ -472,9 +472,9 @@ static void written(void *arg, int result)
         struct json j = json_on(&rp.body);
         if (w->s) {
             silence_json(&j, w->s);
-            keep_silence(w->h->alerts, w->s);
+            keep_silence(feature_self(&w->h->features, &alert_feature), w->s);
         } else {
-            drop_silence(w->h->alerts, w->id);
+            drop_silence(feature_self(&w->h->features, &alert_feature), w->id);
             json_obj(&j, NULL);
             json_int(&j, "id", w->id);
             json_end_obj(&j);
@@ -487,7 +487,7 @@ static void written(void *arg, int result)
 
 enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const struct silence *s)
 {
-    struct alerts_desk *d = h->alerts;
+    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
     struct silence to = *s;
 
@@ -502,7 +502,7 @@ enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const stru
 
 enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
 {
-    struct alerts_desk *d = h->alerts;
+    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
     size_t i = 0;
 
     while (i < d->n_silences && d->silences[i]->id != id)

@@ -29,6 +29,14 @@ void features_open(struct features *f, const struct feature *const *list, struct
             f->self[f->n_open] = list[f->n_open]->open(h);
 }
 
+void *feature_self(const struct features *f, const struct feature *of)
+{
+    size_t i = 0;
+    while (i < f->n_open && f->list[i] != of)
+        i++;
+    return i < f->n_open ? f->self[i] : NULL;
+}
+
 int features_prepare(struct features *f, const struct hub_conf *conf, struct features_next *ret, struct err *err)
 {
     ret->list = f->list;

@@ -64,6 +64,7 @@ struct features {
 };
 /* list: the one above; a test has its own. */
 void features_open(struct features *f, const struct feature *const *list, struct hub *h);
+void *feature_self(const struct features *f, const struct feature *of); /* NULL: it is not open */
 int features_prepare(struct features *f, const struct hub_conf *conf, struct features_next *ret, struct err *err);
 void features_drop(struct features_next *n); /* what was not taken */
 void features_take(struct features *f, struct features_next *n);

@@ -13,13 +13,8 @@
 struct book;
 struct easel;
 struct compress;
-struct slurm_desk;
-struct wandb_desk;
-struct alerts_desk;
-struct schedules_desk;
 struct outbox;
 struct peers;
-struct slack_desk;
 struct say_conf;
 struct usage_trend;
 struct ledger;
@@ -53,14 +48,9 @@ struct hub {
     struct tariff *tariff;
     struct work *work; /* for questions about the past */
     struct compress *press;
-    struct easel *easel; /* answers about all nodes */
-    struct slurm_desk *slurm;
-    struct wandb_desk *wandb;
-    struct alerts_desk *alerts; /* what is wrong */
+    struct easel *easel;        /* answers about all nodes */
     struct outbox *outbox;      /* who is to be told of it */
-    struct slack_desk *slack;   /* the bot */
     const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */
-    struct schedules_desk *bulletins; /* reports that go out by themselves */
     struct wire_dec *dec;
     struct wire_enc *enc;
     struct answer answer; /* scratch: it is large */

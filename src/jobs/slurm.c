@@ -294,7 +294,7 @@ static bool in_path(const char *program)
 
 static void *open_desk(struct hub *h)
 {
-    struct slurm_desk *d = h->slurm = mem_zero(1, sizeof(*d));
+    struct slurm_desk *d = mem_zero(1, sizeof(*d));
     d->h = h;
     d->timer = evtimer_new(h->loop, on_timer, d);
     return d;
@@ -317,7 +317,6 @@ static void take_settings(void *self, void *next)
 static void close_desk(void *self)
 {
     struct slurm_desk *d = self;
-    d->h->slurm = NULL;
     command_stop(d->running);
     event_free(d->timer);
     slurm_jobs_fini(&d->jobs);

@@ -65,7 +65,7 @@ static void drop_reports(void *next)
 
 static void *open_reports(struct hub *h)
 {
-    struct schedules_desk *d = h->bulletins = mem_zero(1, sizeof(*d));
+    struct schedules_desk *d = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->list = schedules_new();
@@ -76,7 +76,6 @@ static void close_reports(void *self)
 {
     struct schedules_desk *d = self;
 
-    d->h->bulletins = NULL;
     schedules_free(d->list);
     free(d->marks);
     free(d->now);
@@ -93,12 +92,14 @@ static void take_reports(void *self, void *next)
 
 void report_take_source(struct hub *h, const struct runs_source *s)
 {
-    h->bulletins->source = s;
+    struct schedules_desk *d = feature_self(&h->features, &report_feature);
+    d->source = s;
 }
 
 const struct runs_source *report_source(void *hub)
 {
-    return ((struct hub *)hub)->bulletins->source;
+    const struct schedules_desk *d = feature_self(&((struct hub *)hub)->features, &report_feature);
+    return d->source;
 }
 
 /* ---- what was seen to ---- */
@@ -190,7 +191,7 @@ static void making_free(struct making *k)
 
 static void failed(struct making *k, int status, const char *why)
 {
-    struct schedules_desk *d = k->h->bulletins;
+    struct schedules_desk *d = feature_self(&k->h->features, &report_feature);
     struct mark *m = d && !k->late ? mark_of(d, k->name) : NULL;
     struct reply rp = {0};
 
@@ -227,7 +228,7 @@ static void reply_sent(struct making *k)
 static void stored(void *arg, int result)
 {
     struct making *k = arg;
-    struct schedules_desk *d = k->h->bulletins;
+    struct schedules_desk *d = feature_self(&k->h->features, &report_feature);
     char why[160];
 
     if (result < 0) {
@@ -264,7 +265,7 @@ static void put(struct making *k)
         notes[n] = (struct note){.kind = NOTE_MESSAGE, .id = k->messages[n]->id, .bytes = buf_str(&bytes[n])};
     }
     if (!k->late) {
-        struct mark m = *mark_of(k->h->bulletins, k->name);
+        struct mark m = *mark_of(feature_self(&k->h->features, &report_feature), k->name);
         m.done_ms = k->due.to_ms;
         m.sent_ms = k->messages[0]->created_ms;
         bytes[n] = BUF_INIT(4096);
@@ -282,7 +283,7 @@ static void made(void *arg, struct reply *rp)
     struct making *k = arg;
     size_t n = 0;
 
-    if (!k->h->outbox || !k->h->bulletins || rp->status) {
+    if (!k->h->outbox || !feature_self(&k->h->features, &report_feature) || rp->status) {
         AUTO_FREE char *why = NULL;
         json_t *o = json_loadb(rp->body.p ? rp->body.p : "", rp->body.len, 0, NULL);
         const char *detail = json_string_value(json_object_get(o, "detail"));
@@ -411,7 +412,7 @@ static void send_due(void *self, int64_t now_ms)
 
 const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, size_t *ret_n)
 {
-    struct schedules_desk *d = h->bulletins;
+    struct schedules_desk *d = feature_self(&h->features, &report_feature);
     const struct scheduled *v = schedules_all(d->list, ret_n);
 
     d->now = mem_grow(d->now, MAX(*ret_n, 1u), sizeof(*d->now));
@@ -429,7 +430,7 @@ const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, si
 enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
                                    const char *channel)
 {
-    struct schedules_desk *d = h->bulletins;
+    struct schedules_desk *d = feature_self(&h->features, &report_feature);
     const struct scheduled *b = schedules_find(d->list, name);
     struct scheduled_due last, next;
 

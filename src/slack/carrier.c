@@ -40,13 +40,16 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 {
     struct slack *link = NULL;
     AUTO_BUF token = {0};
-    int r = slack_desk_link(s->h->slack, &link, &token, err);
+    int r = slack_desk_link(feature_self(&s->h->features, &slack_feature), &link, &token, err);
 
     if (r < 0)
         return r;
     struct load *l = mem_zero(1, sizeof(*l));
     *l = (struct load){.done = done, .arg = arg, .m = *m, .blocks = BUF_INIT(1u << 20)};
-    const char *to = m->to[0] ? m->to : c->to[0] ? c->to[0] : c->to_person ? "" : slack_desk_channel(s->h->slack);
+    const char *to = m->to[0]       ? m->to
+                     : c->to[0]     ? c->to[0]
+                     : c->to_person ? ""
+                                    : slack_desk_channel(feature_self(&s->h->features, &slack_feature));
     if (!m->blocks[0] && !m->n_files) {
         say_told(&l->blocks, m);
         l->m.blocks = buf_str(&l->blocks).p;
@@ -61,7 +64,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 
 static const char *say_error(const struct carriers *s, int64_t *ret_since_ms)
 {
-    return slack_desk_error(s->h->slack, ret_since_ms);
+    return slack_desk_error(feature_self(&s->h->features, &slack_feature), ret_since_ms);
 }
 
 const struct carrier carrier_slack = {.send = load_send, .stop = load_stop, .error = say_error};

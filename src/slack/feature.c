@@ -88,7 +88,7 @@ static void on_envelope(void *arg, struct str json);
 
 static void *open_desk(struct hub *h)
 {
-    struct slack_desk *d = h->slack = mem_zero(1, sizeof(*d));
+    struct slack_desk *d = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->conf = slack_conf_new();
@@ -508,7 +508,7 @@ static void on_envelope(void *arg, struct str json)
 
 int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err)
 {
-    const struct slack_desk *d = hub->slack;
+    const struct slack_desk *d = feature_self(&hub->features, &slack_feature);
 
     if (!is_on(d) || !slack_conf_has(d->conf, SLACK_SIGNING))
         return 0;
@@ -518,7 +518,7 @@ int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err)
 
 enum reply_how slack_desk_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h)
 {
-    struct slack_desk *d = hub->slack;
+    struct slack_desk *d = feature_self(&hub->features, &slack_feature);
 
     if (d->n_asking >= ASKING_MAX) {
         free(h);
@@ -553,7 +553,6 @@ static void close_desk(void *self)
     struct asking *next;
 
     outbox_carry(d->h->outbox, CHANNEL_SLACK_BOT, NULL); /* messages under way use the connection */
-    d->h->slack = NULL;
     slack_line_free(d->line);
     slack_ask_free(d->auth);
     for (struct asking *a = d->first; a; a = next) {

@@ -397,7 +397,7 @@ static void tick(void *self, int64_t now_ms)
 
 static void *open_desk(struct hub *h)
 {
-    struct wandb_desk *d = h->wandb = mem_zero(1, sizeof(*d));
+    struct wandb_desk *d = mem_zero(1, sizeof(*d));
     char self[sizeof(d->self)];
 
     d->h = h;
@@ -442,7 +442,6 @@ static void close_desk(void *self)
     struct wandb_desk *d = self;
 
     stop_desk(d);
-    d->h->wandb = NULL;
     zone_free(d->zone);
     free(d);
 }

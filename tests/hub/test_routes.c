@@ -620,9 +620,9 @@ static void fail_to_send(void)
     bool failed = false;
     store_notes_put(hub->store, &(struct note){.kind = NOTE_REPORT, .id = 1, .bytes = mark}, 1, NULL, NULL);
     assert_int_equal(store_flush(hub->store, NULL), 0);
-    assert_int_equal(report_feature.load(hub->bulletins, NULL), 0);
+    assert_int_equal(report_feature.load(feature_self(&hub->features, &report_feature), NULL), 0);
     fault_arm(FAULT_FULL, 1);
-    report_feature.tick(hub->bulletins, NOW + 20 * MINUTE_MS);
+    report_feature.tick(feature_self(&hub->features, &report_feature), NOW + 20 * MINUTE_MS);
     for (int turn = 0; !failed; turn++) {
         struct reply rp;
         assert_true(turn < TURNS_MAX);
