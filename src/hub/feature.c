@@ -25,8 +25,7 @@ void features_open(struct features *f, const struct feature *const *list, struct
 {
     f->list = list;
     for (; list[f->n_open]; f->n_open++)
-        if (list[f->n_open]->open)
-            f->self[f->n_open] = list[f->n_open]->open(h);
+        f->self[f->n_open] = list[f->n_open]->open ? list[f->n_open]->open(h) : (void *)h;
 }
 
 void *feature_self(const struct features *f, const struct feature *of)

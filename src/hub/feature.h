@@ -29,7 +29,7 @@ struct feature {
     const struct opt *settings;   /* its part of flags, environment, muster.yaml, --help and `config show` */
     size_t settings_size;         /* of what they are read into, which feature_settings() gives (conf.h) */
     const struct route *routes;   /* what it answers over HTTP; path NULL at the end */
-    void *(*open)(struct hub *h); /* what the other calls get as self; it reads neither settings nor records */
+    void *(*open)(struct hub *h); /* what other calls get as self, else the hub; reads neither settings nor records */
     /* What these settings need, made and not in force yet: *next. self NULL: are they understood (`config check`)? */
     int (*prepare)(void *self, const struct hub_conf *conf, void **next, struct err *err);
     void (*drop)(void *next);             /* it is not wanted after all; accepts NULL */

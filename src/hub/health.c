@@ -52,15 +52,9 @@ const struct route hub_routes[] = {
 };
 /* clang-format on */
 
-static void *open_self(struct hub *h)
-{
-    return h;
-}
-
 const struct feature hub_feature = {.name = "hub",
                                     .settings = hub_own_opts,
                                     .settings_size = offsetof(struct hub_conf, of_features),
                                     .routes = hub_routes,
-                                    .open = open_self,
                                     .prepare = hub_conf_check,
                                     .status = self_status};
