@@ -1,16 +1,5 @@
 /* features.c: the list of what the hub does, one feature a line. A feature may use those above it. */
-#include "access/sessions.h"
-#include "alert/feature.h"
-#include "book/feature.h"
-#include "cmd/relay_child.h"
-#include "compat/feature.h"
-#include "jobs/slurm.h"
-#include "nodes/feature.h"
-#include "notify/outbox.h"
-#include "people/desk.h"
-#include "report/feature.h"
-#include "slack/feature.h"
-#include "wandb/feature.h"
+#include "hub/feature.h"
 
 const struct feature *const features[] = {
     &hub_feature,   &access_feature, &people_feature,  &now_feature,   &nodes_feature, &notify_feature,

@@ -21,7 +21,6 @@ struct store;
 struct sessions;
 struct tokens;
 
-extern const struct feature access_feature;
 #define SETTINGS access
 #include "base/opt_def.h"
 

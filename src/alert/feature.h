@@ -14,7 +14,6 @@ struct alert_finding;
 struct alert_rule;
 struct alert_rules;
 struct alerts_desk;
-extern const struct feature alert_feature;
 
 /* For the routes: alert/show.h. The two of silences answer when it is durable. */
 struct alerts_now;

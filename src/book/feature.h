@@ -8,8 +8,6 @@
 #include "book/book.h"
 #include "hub/hub.h"
 
-extern const struct feature book_feature;
-
 /* x as it is to be (id 0: a new one), by whom. Answers through rq when it is durable, or now with a 409. */
 enum reply_how bookings_put(struct hub *h, struct request *rq, struct reply *rp, const struct booking *x,
                             const char *by);

@@ -1,9 +1,8 @@
 /*
- * relay_child.c: starts and ends the hub's own relay. Its list of machines goes through a file, so that a reload does
- * not end the connections there are.
+ * relay_child.c: the relay that a hub starts for its `nodes`, `sources` and `files`: a process of its own, so that
+ * nothing a machine says is parsed in the hub, with a token of its own in the hub's data folder. Its list of machines
+ * goes through a file, so that a reload does not end the connections there are.
  */
-#include "cmd/relay_child.h"
-
 #include <signal.h>
 
 #include "base/file.h"

@@ -1,7 +1,7 @@
-/* feature.c: opens the mirror of GPU Monitor's file, tells it when to look again, and reads the token of vesta's
- * senders. */
-#include "compat/feature.h"
-
+/*
+ * feature.c: what the hub does by itself for users of older systems: it keeps GPU Monitor's file in step with the
+ * bookings (mirror.h), and reads the token of vesta's senders.
+ */
 #include <errno.h>
 
 #include "base/file.h"

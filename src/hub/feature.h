@@ -1,6 +1,5 @@
 /*
- * feature.h: one thing the hub does, as a table. src/features.c has the list; the hub and `config check` walk it and
- * name no feature themselves.
+ * feature.h: one thing the hub does, as a table. src/features.c has the list; the hub and `config check` walk it.
  *
  * Start: open, prepare, take, load; each of all features, in the order of the list. A reload: prepare all, then take
  * all, or drop what was prepared. End: end the workers, stop in reverse, close the store, close in reverse.
@@ -41,8 +40,10 @@ struct feature {
     void (*stop)(void *self);  /* the last things are put, no new work is begun; what is stored already is told still */
     void (*close)(void *self); /* there is no store any more */
 };
-extern const struct feature hub_feature, now_feature, history_feature, usage_feature;
 extern const struct feature *const features[]; /* src/features.c; NULL at the end */
+extern const struct feature access_feature, alert_feature, book_feature, compat_feature, history_feature, hub_feature,
+    jobs_feature, nodes_feature, notify_feature, now_feature, people_feature, relay_feature, report_feature,
+    slack_feature, usage_feature, wandb_feature;
 #define FEATURES_MAX 32
 /* Of a feature whose settings are in its settings.def (base/opt_def.h). */
 #define FEATURE_SETTINGS(name) .settings = name##_opts, .settings_size = sizeof(struct name##_settings)

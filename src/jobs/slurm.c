@@ -1,6 +1,10 @@
-/* slurm.c: asks Slurm for its jobs now and then and keeps them as jobs in the store. */
-#include "jobs/slurm.h"
-
+/*
+ * slurm.c: the GPUs that Slurm gave to somebody, as jobs of kind slurm in the store: one for each job and node, begun
+ * when it is first seen and ended when squeue no longer lists it. So an allocation without a process counts as held.
+ *
+ * One squeue per poll for the whole cluster, and one scontrol when there is a job whose GPUs are not known yet; never
+ * more often than every 30 s. While squeue fails nothing changes.
+ */
 #include <errno.h>
 #include <event2/event.h>
 
@@ -10,6 +14,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "hub/handlers.h"
+#include "hub/hub.h"
 #include "jobs/squeue.h"
 #include "now/live.h"
 

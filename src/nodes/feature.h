@@ -5,7 +5,6 @@
 #include "hub/hub.h"
 #include "nodes/peers.h"
 
-extern const struct feature nodes_feature;
 #define SETTINGS nodes
 #include "base/opt_def.h"
 

@@ -18,7 +18,6 @@
 #include "notify/carrier.h"
 
 struct outbox;
-extern const struct feature notify_feature;
 /* A feature behind this one carries messages of such channels: it registers when it opens, and with NULL when it
  * closes. What is under way through it is stopped then, and goes out after the next start. */
 void outbox_carry(struct outbox *o, enum channel_type type, const struct carrier *c);

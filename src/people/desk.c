@@ -1,9 +1,8 @@
 /*
- * desk.c: reads the files, asks for Unix groups, and makes a new struct people when any of it changed. One that was
- * made is never changed; routes and streams get the next one.
+ * desk.c: people in the hub: reads the files, asks for Unix groups, and makes a new struct people when any of it
+ * changed. One that was made is never changed; routes and streams get the next one. The groups come from `getent` in a
+ * child process, since a name service may take its time; the loop never waits for it.
  */
-#include "people/desk.h"
-
 #include <errno.h>
 #include <event2/event.h>
 

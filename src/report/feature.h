@@ -14,7 +14,6 @@
 #include "report/make.h"
 
 struct schedules_desk;
-extern const struct feature report_feature;
 
 /* For the routes. now: borrowed until the next call; send: through this channel ("": all of its own). */
 const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, size_t *ret_n);

@@ -19,7 +19,6 @@ struct carrier;
 struct heard;
 struct slack;
 struct slack_desk;
-extern const struct feature slack_feature;
 extern const struct carrier carrier_slack; /* registered with notify */
 
 /* For the carrier: to post with. token is overwritten, and the caller's. */

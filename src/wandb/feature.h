@@ -14,7 +14,6 @@
 #include "hub/hub.h"
 
 struct wandb_desk;
-extern const struct feature wandb_feature;
 void wandb_desk_json(const struct wandb_desk *d, struct buf *out); /* GET /api/v1/wandb */
 
 struct zone;
