@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "alert/builtin.h"
-#include "alert/template.h"
+#include "format/template.h"
 #include "format/words.h"
 #include "model/alert.h"
 #include "parse/ytree.h"

@@ -7,13 +7,13 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
-#include "alert/template.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "compat/cmd_vesta.h"
+#include "format/template.h"
 #include "parse/ytree.h"
 
 enum { SETTINGS_MAX = 1 << 20, OUT_MAX = 1 << 20, SECRET_MAX = 2000, KEYS_MAX = 1000 };

@@ -5,8 +5,8 @@
 
 #include "alert/alert_state.h"
 #include "alert/show.h"
-#include "alert/template.h"
 #include "format/note.h"
+#include "format/template.h"
 #include "view_fixture.h"
 
 /* ---- from findings to alerts ---- */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "alert/rule.h"
-#include "alert/template.h"
 #include "alert/told.h"
 #include "base/mem.h"
 #include "format/note.h"
+#include "format/template.h"
 #include "notify/channel.h"
 #include "report/schedule.h"
 

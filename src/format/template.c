@@ -1,5 +1,5 @@
 /* template.c: the names that may stand between braces in a sentence, and the values that replace them. */
-#include "alert/template.h"
+#include "format/template.h"
 
 #include <errno.h>
 #include <inttypes.h>

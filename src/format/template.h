@@ -5,8 +5,8 @@
  *
  * Texts of vesta's settings work as they are: {host_name} and {lost_th}, or {} for the first and the second of them.
  */
-#ifndef ALERT_TEMPLATE_H
-#define ALERT_TEMPLATE_H
+#ifndef FORMAT_TEMPLATE_H
+#define FORMAT_TEMPLATE_H
 
 #include "base/buf.h"
 #include "base/err.h"
