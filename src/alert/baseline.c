@@ -34,7 +34,7 @@ static int sum(struct studying *k, enum usage_by by, int64_t from_ms, int64_t to
                          .from_ms = from_ms,
                          .to_ms = to_ms,
                          .zone = a->zone,
-                         .census = a->census,
+                         .people = a->people,
                          .nodes = a->nodes,
                          .n_nodes = a->n_nodes,
                          .usage = a->usage,
@@ -168,8 +168,8 @@ static int usage_baseline_day(struct studying *k)
     int32_t day = zone_date(z, k->ask->hour_ms + HOUR_MS) - 1;
     int64_t from_ms = zone_date_ms(z, day), to_ms = zone_date_ms(z, day + 1);
     size_t n, n_teams, from = k->to->n;
-    const struct company *co = people_companies(k->ask->census, &n);
-    const struct allotment *team = people_allotments(k->ask->census, &n_teams);
+    const struct company *co = people_companies(k->ask->people, &n);
+    const struct allotment *team = people_allotments(k->ask->people, &n_teams);
     struct usage_table t;
 
     int r = n ? sum(k, BY_COMPANY, from_ms, to_ms, &t) : 0;

@@ -16,7 +16,7 @@
 struct usage_baseline_ask {
     int64_t hour_ms; /* the newest that is over and counted: where it began */
     const struct zone *zone;
-    const struct people *census;
+    const struct people *people;
     const struct sums_node *nodes; /* what they are called */
     size_t n_nodes;
     int (*usage)(void *arg, const struct usage_ask *ask,

@@ -24,7 +24,7 @@ struct errand {          /* a job */
     struct baselines *x;
     char dir[512], zone[ZONE_NAME_MAX];
     int64_t hour_ms;
-    struct people *census;
+    struct people *people;
     struct sums_node *nodes;
     size_t n_nodes;
     struct arena mem; /* of nodes */
@@ -53,7 +53,7 @@ static void errand_run(struct work_job *j)
         k->code = zone_load(k->zone, &z, &k->err);
     struct usage_baseline_ask ask = {.hour_ms = k->hour_ms,
                                      .zone = z,
-                                     .census = k->census,
+                                     .people = k->people,
                                      .nodes = k->nodes,
                                      .n_nodes = k->n_nodes,
                                      .usage = usage_of,
@@ -70,7 +70,7 @@ static void errand_run(struct work_job *j)
 
 static void errand_free(struct errand *k)
 {
-    people_unref(k->census);
+    people_unref(k->people);
     arena_fini(&k->mem);
     usage_baseline_fini(&k->found);
     free(k);
@@ -89,7 +89,7 @@ static void errand_done(struct work_job *j)
         k->found = (struct usage_baseline){0};
     } else {
         x->again_ms = clock_mono_ms() + RETRY_MS;
-        if (j->ran && hub_may_say(x->h, "habits", clock_wall_ms()))
+        if (j->ran && hub_may_say(x->h, "baselines", clock_wall_ms()))
             log_warn("alert", "usage of companies and teams cannot be looked at: %s", k->err.msg);
     }
     errand_free(k);
@@ -115,7 +115,7 @@ static void begin(struct baselines *x, const struct zone *z, int64_t hour_ms)
     *k = (struct errand){.job = {.run = errand_run, .done = errand_done}, .x = x, .hour_ms = hour_ms};
     mem_copy_str(k->dir, sizeof(k->dir), x->h->data);
     mem_copy_str(k->zone, sizeof(k->zone), strcmp(zone_name(z), "local") == 0 ? "" : zone_name(z));
-    k->census = people_ref(x->h->api.census);
+    k->people = people_ref(x->h->api.people);
     call_nodes(k, x->h->live);
     x->running = work_add(x->h->work, &k->job, LIMIT_MS) == 0;
     if (x->running)

@@ -430,7 +430,7 @@ static void look_bookings(const struct alert_rule *r, const struct scene *s, see
         char subject[40], text[640];
         if (v[i]->kind != BOOKING_FIRM || booking_state(v[i], s->now_ms) != BOOKING_ACTIVE)
             continue;
-        enum booking_use use = booking_use(s->live, s->census, v[i], others, &n_others);
+        enum booking_use use = booking_use(s->live, s->people, v[i], others, &n_others);
         bool unused = r->limit == USE_UNUSED && use == USE_UNUSED;
         bool taken = r->limit == USE_OTHERS && (use == USE_OTHERS || use == USE_SHARED);
         if (!unused && !taken)

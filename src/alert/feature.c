@@ -29,7 +29,7 @@
 #define PAST_MAX   1000 /* resolved ones kept at hand */
 #define PAST_MS    (7 * 86400000ll)
 
-struct alerts_desk {
+struct hub_alerts {
     struct hub *h;
     struct alert_rules *rules;
     struct alert_states *watch;
@@ -38,9 +38,9 @@ struct alerts_desk {
     struct alert **past; /* newest last */
     size_t n_past, cap_past;
     const struct alert **past_list;
-    struct alert_teller *herald;
+    struct alert_teller *teller;
     struct channel_now *channels;
-    struct baselines *habits;
+    struct baselines *baselines;
     struct gpus *gpus;
     struct alert **lost; /* of GPUs that are gone: copies of those that fire */
     size_t n_lost, cap_lost;
@@ -63,7 +63,7 @@ static struct alert_rules *rules_of(const struct hub_conf *conf, struct err *err
     return NULL;
 }
 
-static void forget_lost(struct alerts_desk *d)
+static void forget_lost(struct hub_alerts *d)
 {
     for (size_t i = 0; i < d->n_lost; i++)
         free(d->lost[i]);
@@ -72,28 +72,28 @@ static void forget_lost(struct alerts_desk *d)
 
 static void *open_alerts(struct hub *h)
 {
-    struct alerts_desk *d = mem_zero(1, sizeof(*d));
+    struct hub_alerts *d = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->rules = alert_rules_new();
     d->watch = alert_states_new(clock_wall_ms());
-    d->herald = alert_teller_new(h);
-    d->habits = baselines_new(h);
+    d->teller = alert_teller_new(h);
+    d->baselines = baselines_new(h);
     d->gpus = gpus_new();
     return d;
 }
 
 static void close_alerts(void *self)
 {
-    struct alerts_desk *d = self;
+    struct hub_alerts *d = self;
 
     for (size_t i = 0; i < d->n_past; i++)
         free(d->past[i]);
     for (size_t i = 0; i < d->n_silences; i++)
         free(d->silences[i]);
-    alert_teller_free(d->herald);
+    alert_teller_free(d->teller);
     free(d->channels);
-    baselines_free(d->habits);
+    baselines_free(d->baselines);
     gpus_free(d->gpus);
     forget_lost(d);
     free(d->lost);
@@ -145,7 +145,7 @@ static void drop_rules(void *next)
 
 static void take_rules(void *self, void *next)
 {
-    struct alerts_desk *d = self;
+    struct hub_alerts *d = self;
 
     alert_rules_free(d->rules);
     d->rules = next;
@@ -153,7 +153,7 @@ static void take_rules(void *self, void *next)
 
 /* ---- what was before ---- */
 
-static void keep_past(struct alerts_desk *d, struct alert *a)
+static void keep_past(struct hub_alerts *d, struct alert *a)
 {
     if (d->n_past == PAST_MAX) {
         free(d->past[0]);
@@ -164,17 +164,17 @@ static void keep_past(struct alerts_desk *d, struct alert *a)
 }
 
 /* Is anybody to be told? */
-static void keep_over(struct alerts_desk *d, const struct alert *a, int64_t now_ms)
+static void keep_over(struct hub_alerts *d, const struct alert *a, int64_t now_ms)
 {
     const struct alert_rule *r = alert_rules_find(d->rules, a->rule);
 
     if (!r || !r->no_end || !a->told_ms)
-        alert_teller_over(d->herald, a, now_ms);
+        alert_teller_over(d->teller, a, now_ms);
 }
 
 static void load_alert(void *arg, const struct note *n)
 {
-    struct alerts_desk *d = arg;
+    struct hub_alerts *d = arg;
     struct err err = {0};
     struct alert *a = alert_read(n->bytes, &err);
 
@@ -198,7 +198,7 @@ static void load_alert(void *arg, const struct note *n)
 
 static void load_silence(void *arg, const struct note *n)
 {
-    struct alerts_desk *d = arg;
+    struct hub_alerts *d = arg;
     struct silence *s = silence_read(n->bytes, NULL);
 
     d->last_silence = MAX(d->last_silence, n->id);
@@ -215,7 +215,7 @@ static void load_silence(void *arg, const struct note *n)
 /* For the rules that look at what happened. */
 static void keep_event(void *arg, const char *node, const char *device, const struct node_event *e)
 {
-    struct alerts_desk *d = arg;
+    struct hub_alerts *d = arg;
 
     if (d->n_recent == RECENT_MAX)
         memmove(d->recent, d->recent + 1, --d->n_recent * sizeof(*d->recent));
@@ -236,7 +236,7 @@ static int by_time(const void *x, const void *y)
 
 static int load_alerts(void *self, struct err *err)
 {
-    struct alerts_desk *d = self;
+    struct hub_alerts *d = self;
     int r = store_notes(d->h->store, NOTE_ALERT, false, load_alert, d, err);
 
     if (r == 0)
@@ -258,7 +258,7 @@ static void hear_event(void *self, const struct news *n)
         keep_event(self, n->node, n->device, n->event);
 }
 
-static void forget_old(struct alerts_desk *d, int64_t now_ms)
+static void forget_old(struct hub_alerts *d, int64_t now_ms)
 {
     size_t n = 0;
 
@@ -288,7 +288,7 @@ static void kept(void *arg, int result)
 
 static void changed(void *arg, const struct alert *a)
 {
-    struct alerts_desk *d = arg;
+    struct hub_alerts *d = arg;
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
 
     alert_write(a, &b);
@@ -304,7 +304,7 @@ static void changed(void *arg, const struct alert *a)
 
 static void see(void *arg, const struct alert_rule *r, const struct alert_finding *f)
 {
-    alert_states_see(((struct alerts_desk *)arg)->watch, r, f);
+    alert_states_see(((struct hub_alerts *)arg)->watch, r, f);
 }
 
 struct whole_scene { /* a scene and what it borrows from */
@@ -314,7 +314,7 @@ struct whole_scene { /* a scene and what it borrows from */
 };
 
 /* While rules look at these, alert_state.c makes new ones of its own. */
-static void copy_lost(struct alerts_desk *d)
+static void copy_lost(struct hub_alerts *d)
 {
     size_t n;
     const struct alert *const *v = alert_states_all(d->watch, &n);
@@ -327,7 +327,7 @@ static void copy_lost(struct alerts_desk *d)
         }
 }
 
-static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *w)
+static void scene_of(struct hub_alerts *d, int64_t now_ms, struct whole_scene *w)
 {
     struct hub *h = d->h;
     struct store_stat st;
@@ -346,14 +346,14 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
                           .started_ms = d->h->started_ms,
                           .view = &w->view,
                           .live = h->live,
-                          .census = h->api.census,
+                          .people = h->api.people,
                           .book = h->book,
                           .store = w->store[0] ? w->store : NULL,
                           .sources = w->sources[0] ? w->sources : NULL,
                           .channels = w->channels[0] ? w->channels : NULL,
                           .recent = d->recent,
                           .n_recent = d->n_recent};
-    w->s.usage = baselines_now(d->habits, &w->s.n_usage);
+    w->s.usage = baselines_now(d->baselines, &w->s.n_usage);
     copy_lost(d);
     w->s.lost = (const struct alert *const *)d->lost;
     w->s.n_lost = d->n_lost;
@@ -363,7 +363,7 @@ static void scene_of(struct alerts_desk *d, int64_t now_ms, struct whole_scene *
 
 static void look_at_all(void *self, int64_t now_ms)
 {
-    struct alerts_desk *d = self;
+    struct hub_alerts *d = self;
     struct whole_scene w;
     struct alerts_now now;
 
@@ -372,22 +372,22 @@ static void look_at_all(void *self, int64_t now_ms)
     int64_t begin_us = clock_thread_us();
     d->looked_ms = now_ms;
     forget_old(d, now_ms);
-    baselines_tick(d->habits, now_ms);
+    baselines_tick(d->baselines, now_ms);
     scene_of(d, now_ms, &w);
     gpus_learn(d->gpus, &w.view, now_ms);
     alert_states_begin(d->watch, now_ms);
     alert_rules_look(d->rules, &w.s, see, d);
     alert_states_end(d->watch, changed, d);
-    alerts_desk_now(d->h, &now);
-    alert_teller_tick(d->herald, &now, d->rules, d->watch, now_ms);
+    hub_alerts_now(d->h, &now);
+    alert_teller_tick(d->teller, &now, d->rules, d->watch, now_ms);
     d->rest_ms = MIN((clock_thread_us() - begin_us) * LOOK_PART / 1000, LOOK_MOST);
 }
 
 /* ---- for the API ---- */
 
-void alerts_desk_now(struct hub *h, struct alerts_now *ret)
+void hub_alerts_now(struct hub *h, struct alerts_now *ret)
 {
-    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
+    struct hub_alerts *d = feature_self(&h->features, &alert_feature);
 
     *ret = (struct alerts_now){.silences = (const struct silence *const *)d->silences, .n_silences = d->n_silences};
     ret->v = alert_states_all(d->watch, &ret->n);
@@ -400,12 +400,12 @@ void alerts_desk_now(struct hub *h, struct alerts_now *ret)
     d->channels = mem_grow(d->channels, MAX(ret->n_channels, 1u), sizeof(*d->channels));
     for (size_t i = 0; i < ret->n_channels; i++) {
         d->channels[i] = c[i];
-        d->channels[i].passed = alert_teller_passed(d->herald, c[i].name);
+        d->channels[i].passed = alert_teller_passed(d->teller, c[i].name);
     }
     ret->channels = d->channels;
 }
 
-struct alert_rules *alerts_desk_rules_again(struct hub *h)
+struct alert_rules *hub_alerts_rules_again(struct hub *h)
 {
     struct err err = {0};
     struct alert_rules *r = rules_of(&h->conf, &err);
@@ -413,16 +413,16 @@ struct alert_rules *alerts_desk_rules_again(struct hub *h)
     return r ? r : alert_rules_new(); /* checked before: cannot be */
 }
 
-const struct alert_rules *alerts_desk_rules(struct hub *h)
+const struct alert_rules *hub_alerts_rules(struct hub *h)
 {
-    const struct alerts_desk *d = feature_self(&h->features, &alert_feature);
+    const struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     return d->rules;
 }
 
-void alerts_desk_test(struct hub *h,
-                      void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f), void *arg)
+void hub_alerts_test(struct hub *h,
+                     void (*see_it)(void *arg, const struct alert_rule *r, const struct alert_finding *f), void *arg)
 {
-    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
+    struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     struct whole_scene w;
 
     scene_of(d, clock_wall_ms(), &w);
@@ -437,7 +437,7 @@ struct writing {
 };
 
 /* d NULL: the hub ends; it is stored. */
-static void keep_silence(struct alerts_desk *d, struct silence *s)
+static void keep_silence(struct hub_alerts *d, struct silence *s)
 {
     if (!d) {
         free(s);
@@ -447,7 +447,7 @@ static void keep_silence(struct alerts_desk *d, struct silence *s)
     d->silences[d->n_silences++] = s;
 }
 
-static void drop_silence(struct alerts_desk *d, int64_t id)
+static void drop_silence(struct hub_alerts *d, int64_t id)
 {
     for (size_t i = 0; d && i < d->n_silences; i++)
         if (d->silences[i]->id == id) {
@@ -485,9 +485,9 @@ static void written(void *arg, int result)
     free(w);
 }
 
-enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const struct silence *s)
+enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struct silence *s)
 {
-    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
+    struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     AUTO_BUF b = BUF_INIT(NOTE_MAX);
     struct silence to = *s;
 
@@ -500,9 +500,9 @@ enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const stru
     return REPLY_LATER;
 }
 
-enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
+enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id)
 {
-    struct alerts_desk *d = feature_self(&h->features, &alert_feature);
+    struct hub_alerts *d = feature_self(&h->features, &alert_feature);
     size_t i = 0;
 
     while (i < d->n_silences && d->silences[i]->id != id)

@@ -13,17 +13,17 @@
 struct alert_finding;
 struct alert_rule;
 struct alert_rules;
-struct alerts_desk;
+struct hub_alerts;
 
 /* For the routes: alert/show.h. The two of silences answer when it is durable. */
 struct alerts_now;
-void alerts_desk_now(struct hub *h, struct alerts_now *ret);
-enum reply_how alerts_desk_silence(struct hub *h, struct request *rq, const struct silence *s);
-enum reply_how alerts_desk_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id);
-const struct alert_rules *alerts_desk_rules(struct hub *h);
-struct alert_rules *alerts_desk_rules_again(struct hub *h); /* the same, the caller's own */
+void hub_alerts_now(struct hub *h, struct alerts_now *ret);
+enum reply_how hub_alerts_silence(struct hub *h, struct request *rq, const struct silence *s);
+enum reply_how hub_alerts_unsilence(struct hub *h, struct request *rq, struct reply *rp, int64_t id);
+const struct alert_rules *hub_alerts_rules(struct hub *h);
+struct alert_rules *hub_alerts_rules_again(struct hub *h); /* the same, the caller's own */
 /* What would fire now if nothing had to last: see is called for each. */
-void alerts_desk_test(struct hub *h, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
-                      void *arg);
+void hub_alerts_test(struct hub *h, void (*see)(void *arg, const struct alert_rule *r, const struct alert_finding *f),
+                     void *arg);
 
 #endif

@@ -38,12 +38,12 @@ struct usage_past {
 struct alert_replay {
     struct state_rule rule;
     struct usage_past usage;
-    struct people *census;
+    struct people *people;
     struct alert_rules *rules;
     const struct zone *zone;
     int64_t from_ms, to_ms, start_ms, until_ms;
-    struct alert_replay_node **reels;
-    size_t n_reels;
+    struct alert_replay_node **played;
+    size_t n_played;
     struct alert_replay_node_ask ask;
     /* the past beside the nodes */
     struct recent *events; /* by time */
@@ -54,7 +54,7 @@ struct alert_replay {
     struct live *live;
     struct book *book;
     struct roll *roll;
-    struct alert_states *lookout;
+    struct alert_states *states;
     const struct node_now **nodes;
     size_t minutes;
     /* what was found */
@@ -107,7 +107,7 @@ struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
     const struct alert_rule *v = alert_rules_all(ask->rules, &n);
 
     r->rule = *ask->rule;
-    r->census = people_ref(ask->census);
+    r->people = people_ref(ask->people);
     r->rules = ask->rules;
     r->zone = ask->zone;
     r->to_ms = ask->to_ms / MINUTE_MS * MINUTE_MS;
@@ -123,10 +123,10 @@ struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
     r->start_ms = MAX(r->from_ms - MIN(before, DAY_MS), 0) / MINUTE_MS * MINUTE_MS;
     r->until_ms = r->from_ms;
     r->first_day = r->zone ? zone_date(r->zone, r->from_ms) : (int32_t)(r->from_ms / DAY_MS);
-    r->reels = mem_zero(ask->view->n + 1, sizeof(*r->reels));
+    r->played = mem_zero(ask->view->n + 1, sizeof(*r->played));
     for (size_t i = 0; i < ask->view->n; i++)
         if (!ask->view->nodes[i]->retired)
-            r->reels[r->n_reels++] = alert_replay_node_new(ask->view->nodes[i]);
+            r->played[r->n_played++] = alert_replay_node_new(ask->view->nodes[i]);
     usage_begin(&r->usage, ask);
     alert_replay_node_ask_init(&r->ask, r->rules, &r->rule);
     return r;
@@ -135,20 +135,20 @@ struct alert_replay *alert_replay_new(const struct alert_replay_ask *ask)
 /* What only the run needs. */
 static void rest(struct alert_replay *r)
 {
-    for (size_t i = 0; i < r->n_reels; i++)
-        alert_replay_node_free(r->reels[i]);
-    r->n_reels = 0;
+    for (size_t i = 0; i < r->n_played; i++)
+        alert_replay_node_free(r->played[i]);
+    r->n_played = 0;
     for (size_t i = 0; i < r->n_holds; i++)
         free(r->holds[i]);
     r->n_holds = 0;
-    alert_states_free(r->lookout);
+    alert_states_free(r->states);
     usage_end(&r->usage);
     live_free(r->live);
     book_free(r->book);
     roll_free(r->roll);
     free(r->nodes);
     free(r->events);
-    r->lookout = NULL;
+    r->states = NULL;
     r->live = NULL;
     r->book = NULL;
     r->roll = NULL;
@@ -164,12 +164,12 @@ void alert_replay_free(struct alert_replay *r)
     for (size_t i = 0; i < r->n_found; i++)
         free(r->found[i]);
     free(r->found);
-    free(r->reels);
+    free(r->played);
     free(r->holds);
     free(r->tally);
     free(r->days);
     alert_rules_free(r->rules);
-    people_unref(r->census);
+    people_unref(r->people);
     free(r);
 }
 
@@ -264,13 +264,13 @@ static int by_key(const void *x, const void *y)
 
 static struct alert_replay_node *reel_of(struct alert_replay *r, const char *key)
 {
-    size_t low = 0, high = r->n_reels;
+    size_t low = 0, high = r->n_played;
 
     while (low < high) {
         size_t mid = (low + high) / 2;
-        int c = strcmp(alert_replay_node_key(r->reels[mid]), key);
+        int c = strcmp(alert_replay_node_key(r->played[mid]), key);
         if (c == 0)
-            return r->reels[mid];
+            return r->played[mid];
         if (c < 0)
             low = mid + 1;
         else
@@ -312,18 +312,18 @@ static int load_records(struct alert_replay *r, const struct past_source *past, 
         qsort(r->events, r->n_events, sizeof(*r->events), by_time);
     if (r->n_holds)
         qsort(r->holds, r->n_holds, sizeof(struct booking *), by_made);
-    if (r->n_reels)
-        qsort(r->reels, r->n_reels, sizeof(struct alert_replay_node *), by_key);
+    if (r->n_played)
+        qsort(r->played, r->n_played, sizeof(struct alert_replay_node *), by_key);
     for (size_t i = 0; i < r->n_events; i++) {
         struct alert_replay_node *of = reel_of(r, r->events[i].node);
         if (of)
             alert_replay_node_event(of, &r->events[i]);
     }
     size_t procs = ALERT_REPLAY_PROCS_MAX;
-    for (size_t i = 0; i < r->n_reels && code >= 0; i++) {
+    for (size_t i = 0; i < r->n_played && code >= 0; i++) {
         code = past->stop && past->stop(past->stop_arg)
                    ? -ECANCELED
-                   : alert_replay_node_begin(r->reels[i], past, r->start_ms, r->to_ms, procs, err);
+                   : alert_replay_node_begin(r->played[i], past, r->start_ms, r->to_ms, procs, err);
         procs -= code > 0 ? (size_t)code : 0;
     }
     return MIN(code, 0);
@@ -388,13 +388,13 @@ static const struct identity *who(void *arg, const struct node_now *n, const str
 }
 
 /* As the hub's worker does, once an hour. */
-static int play_usage(struct usage_past *u, const struct people *census, const struct past_source *past, int64_t at_ms,
+static int play_usage(struct usage_past *u, const struct people *people, const struct past_source *past, int64_t at_ms,
                       struct err *err)
 {
     int64_t hour_ms = u->zone ? usage_baseline_hour(u->zone, at_ms) : 0;
     struct usage_baseline_ask ask = {.hour_ms = hour_ms,
                                      .zone = u->zone,
-                                     .census = census,
+                                     .people = people,
                                      .nodes = u->nodes,
                                      .n_nodes = u->n_nodes,
                                      .usage = past->usage,
@@ -429,8 +429,8 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
     struct view view;
 
     r->until_ms = at_ms;
-    for (size_t i = 0; i < r->n_reels; i++)
-        alert_replay_node_play(r->reels[i], r->live, at_ms);
+    for (size_t i = 0; i < r->n_played; i++)
+        alert_replay_node_play(r->played[i], r->live, at_ms);
     live_tick(r->live, at_ms);
     play_holds(r, at_ms);
     while (r->first_event < r->n_events && r->events[r->first_event].at_ms <= at_ms - RECENT_MS)
@@ -442,15 +442,15 @@ static void play_minute(struct alert_replay *r, int64_t at_ms)
     struct scene s = {.now_ms = at_ms,
                       .view = &view,
                       .live = r->live,
-                      .census = r->census,
+                      .people = r->people,
                       .book = r->book,
                       .recent = r->events ? r->events + r->first_event : NULL,
                       .n_recent = r->next_event - r->first_event,
                       .usage = r->usage.v,
                       .n_usage = r->usage.n};
-    alert_states_begin(r->lookout, at_ms);
-    alert_rules_look(r->rules, &s, on_see, r->lookout);
-    alert_states_end(r->lookout, on_change, r);
+    alert_states_begin(r->states, at_ms);
+    alert_rules_look(r->rules, &s, on_see, r->states);
+    alert_states_end(r->states, on_change, r);
     r->minutes++;
 }
 
@@ -460,8 +460,8 @@ static int64_t stretch(const struct alert_replay *r)
     static const int64_t hours[] = {24, 12, 6, 4, 3, 2};
     size_t bytes = 0;
 
-    for (size_t i = 0; i < r->n_reels; i++)
-        bytes += alert_replay_node_minute_bytes(r->reels[i], &r->ask);
+    for (size_t i = 0; i < r->n_played; i++)
+        bytes += alert_replay_node_minute_bytes(r->played[i], &r->ask);
     for (size_t i = 0; i < ARRAY_LEN(hours); i++)
         if (bytes * 60 * (size_t)hours[i] <= ALERT_REPLAY_LOAD_BYTES)
             return hours[i] * HOUR_MS;
@@ -475,15 +475,15 @@ static int play(struct alert_replay *r, const struct past_source *past, struct e
 
     while (at_ms < r->to_ms && code == 0) {
         int64_t end_ms = MIN((at_ms / step + 1) * step, r->to_ms);
-        for (size_t i = 0; i < r->n_reels && code == 0; i++)
-            code = alert_replay_node_load(r->reels[i], &r->ask, past, at_ms, end_ms, err);
+        for (size_t i = 0; i < r->n_played && code == 0; i++)
+            code = alert_replay_node_load(r->played[i], &r->ask, past, at_ms, end_ms, err);
         struct roll *before = r->roll; /* groups are those of the moment */
-        r->roll = roll_new(r->census, at_ms);
+        r->roll = roll_new(r->people, at_ms);
         live_who(r->live, who, r->roll);
         roll_free(before);
         for (size_t k = 0; at_ms < end_ms && code == 0; k++) {
             at_ms += MINUTE_MS;
-            code = play_usage(&r->usage, r->census, past, at_ms, err);
+            code = play_usage(&r->usage, r->people, past, at_ms, err);
             play_minute(r, at_ms);
             if (k % STOP_EVERY == 0 && past->stop && past->stop(past->stop_arg))
                 code = -ECANCELED;
@@ -501,11 +501,11 @@ int alert_replay_run(struct alert_replay *r, const struct past_source *past, str
         code = zone_load(r->usage.zone_name, &r->usage.zone, err);
     r->live = live_new(&r->rule, NULL, NULL);
     r->book = book_new();
-    r->lookout = alert_states_new(r->start_ms);
-    r->nodes = mem_zero(r->n_reels + 1, sizeof(*r->nodes));
+    r->states = alert_states_new(r->start_ms);
+    r->nodes = mem_zero(r->n_played + 1, sizeof(*r->nodes));
     if (code == 0)
         code = play(r, past, err);
-    const struct alert *const *v = alert_states_all(r->lookout, &n);
+    const struct alert *const *v = alert_states_all(r->states, &n);
     for (size_t i = 0; i < n; i++)
         if (v[i]->fired_ms)
             found(r, v[i]);
@@ -521,7 +521,7 @@ void alert_replay_said(const struct alert_replay *r, struct alert_replay_said *r
     *ret = (struct alert_replay_said){.from_ms = r->from_ms,
                                       .to_ms = r->to_ms,
                                       .until_ms = MAX(r->until_ms, r->from_ms),
-                                      .nodes = r->n_reels,
+                                      .nodes = r->n_played,
                                       .minutes = r->minutes,
                                       .alerts = r->total,
                                       .v = (const struct alert *const *)r->found,

@@ -24,7 +24,7 @@
 struct alert_replay_ask {
     const struct view *view;       /* every node there is, as it is now: copied */
     const struct state_rule *rule; /* copied */
-    const struct people *census;   /* a reference is taken */
+    const struct people *people;   /* a reference is taken */
     struct alert_rules *rules;     /* taken */
     const struct zone *zone;       /* of days; borrowed; NULL: UTC */
     const char *usage_zone;        /* the name of that of usage; copied; NULL: the system's */

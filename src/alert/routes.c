@@ -31,7 +31,7 @@ static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply
     struct str rule = request_query(rq, "rule"), state = request_query(rq, "state");
     struct alerts_now now;
 
-    alerts_desk_now(a->hub, &now);
+    hub_alerts_now(a->hub, &now);
     begin(rp);
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
@@ -60,7 +60,7 @@ static enum reply_how get_alerts(struct api *a, struct request *rq, struct reply
 static enum reply_how get_alert_rules(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct alert_rule *v = alert_rules_all(alerts_desk_rules(a->hub), &n);
+    const struct alert_rule *v = alert_rules_all(hub_alerts_rules(a->hub), &n);
 
     (void)rq;
     begin(rp);
@@ -94,7 +94,7 @@ static enum reply_how get_silences(struct api *a, struct request *rq, struct rep
 {
     struct alerts_now now;
 
-    alerts_desk_now(a->hub, &now);
+    hub_alerts_now(a->hub, &now);
     begin(rp);
     struct json j = json_on(&rp->body);
     json_obj(&j, NULL);
@@ -115,7 +115,7 @@ static enum reply_how get_silences(struct api *a, struct request *rq, struct rep
 static const char *person_of(const struct request *rq)
 {
     const char *person =
-        rq->who->token.person[0] ? people_person(rq->who->census, NULL, rq->who->token.person, -1) : "";
+        rq->who->token.person[0] ? people_person(rq->who->people, NULL, rq->who->token.person, -1) : "";
 
     return person && person[0] ? person : rq->who->token.person;
 }
@@ -170,7 +170,7 @@ static bool member_may(struct api *a, const struct request *rq, const struct sil
                       x->rule, x->place[0] ? " of " : "", x->place);
         return false;
     }
-    const char *rule = fits_own ? NULL : only_critical(alerts_desk_rules(a->hub), s->rule);
+    const char *rule = fits_own ? NULL : only_critical(hub_alerts_rules(a->hub), s->rule);
     if (!rule)
         return true;
     reply_problem(rp, 403,
@@ -219,7 +219,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
     until_ms += texts[4][0] ? rq->now_ms : 0;
     if (until_ms <= rq->now_ms || until_ms - rq->now_ms > LONGEST_MS)
         return reply_problem(rp, 400, "a silence ends within a year, and not in the past");
-    alerts_desk_now(a->hub, &now);
+    hub_alerts_now(a->hub, &now);
     if (now.n_silences >= SILENCES_MAX)
         return reply_problem(rp, 503, "there are %d silences already", SILENCES_MAX);
     char by[80];
@@ -235,7 +235,7 @@ static enum reply_how make(struct api *a, struct request *rq, json_t *o, struct 
                         .owner = rq->who->role == ROLE_ADMIN ? "" : person_of(rq)};
     if (rq->who->role != ROLE_ADMIN && !member_may(a, rq, &s, &now, rp))
         return REPLY_NOW;
-    return alerts_desk_silence(a->hub, rq, &s);
+    return hub_alerts_silence(a->hub, rq, &s);
 }
 
 static enum reply_how post_silence(struct api *a, struct request *rq, struct reply *rp)
@@ -255,7 +255,7 @@ static enum reply_how delete_silence(struct api *a, struct request *rq, struct r
     if (!str_int(rq->tail, &id) || id < 1)
         return reply_problem(rp, 404, "there is no silence '%.*s'; /api/v1/silences lists them",
                              (int)MIN(rq->tail.len, 40u), rq->tail.p);
-    alerts_desk_now(a->hub, &now);
+    hub_alerts_now(a->hub, &now);
     for (size_t i = 0; i < now.n_silences; i++) {
         const struct silence *s = now.silences[i];
         bool own = rq->who->token.person[0] &&
@@ -263,7 +263,7 @@ static enum reply_how delete_silence(struct api *a, struct request *rq, struct r
         if (s->id == id && rq->who->role != ROLE_ADMIN && !own)
             return reply_problem(rp, 403, "silence %" PRId64 " is by %s: they or an admin end it", id, s->by);
     }
-    return alerts_desk_unsilence(a->hub, rq, rp, id);
+    return hub_alerts_unsilence(a->hub, rq, rp, id);
 }
 
 /* clang-format off */

@@ -59,7 +59,7 @@ static enum reply_how test_now(struct api *a, struct request *rq, struct reply *
     json_obj(&j, NULL);
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
-    alerts_desk_test(a->hub, put_finding, &o);
+    hub_alerts_test(a->hub, put_finding, &o);
     json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
@@ -71,7 +71,7 @@ static enum reply_how test_now(struct api *a, struct request *rq, struct reply *
 struct test_job {
     struct past_ask ask; /* first */
     struct api *api;     /* the loop's */
-    struct alert_replay *hindsight;
+    struct alert_replay *replay;
     int64_t now_ms;
     char rule[80]; /* pattern; empty: all */
 };
@@ -84,7 +84,7 @@ static bool wanted(const struct test_job *job, const char *rule)
 static void put_rules(struct json *j, const struct test_job *job)
 {
     size_t n;
-    const struct alert_replay_rule *v = alert_replay_rules(job->hindsight, &n);
+    const struct alert_replay_rule *v = alert_replay_rules(job->replay, &n);
 
     json_arr(j, "rules");
     for (size_t i = 0; i < n; i++) {
@@ -111,7 +111,7 @@ static void put_said(struct json *j, const struct test_job *job)
 {
     struct alert_replay_said said;
 
-    alert_replay_said(job->hindsight, &said);
+    alert_replay_said(job->replay, &said);
     json_obj(j, NULL);
     json_int(j, "at", job->now_ms);
     json_int(j, "from", said.from_ms);
@@ -133,7 +133,7 @@ static void test_run(struct past_ask *k, const struct past_source *past, struct 
 {
     struct test_job *job = (struct test_job *)k;
     struct err err = {0};
-    int r = alert_replay_run(job->hindsight, past, &err);
+    int r = alert_replay_run(job->replay, past, &err);
 
     if (r < 0) {
         reply_failed(rp, r, &err);
@@ -152,7 +152,7 @@ static void test_end(struct past_ask *k)
     struct test_job *job = (struct test_job *)k;
 
     job->api->replaying = false;
-    alert_replay_free(job->hindsight);
+    alert_replay_free(job->replay);
     free(job);
 }
 
@@ -191,21 +191,21 @@ static enum reply_how test_past(struct api *a, struct request *rq, struct reply 
                              .api = a,
                              .now_ms = rq->now_ms};
     snprintf(job->rule, sizeof(job->rule), "%.*s", STR_ARG(rule));
-    job->hindsight = alert_replay_new(&(struct alert_replay_ask){.view = &v,
-                                                                 .rule = live_rule(a->live),
-                                                                 .census = a->census,
-                                                                 .rules = rules,
-                                                                 .zone = a->zone,
-                                                                 .usage_zone = zone,
-                                                                 .from_ms = until_ms - span_ms,
-                                                                 .to_ms = until_ms});
+    job->replay = alert_replay_new(&(struct alert_replay_ask){.view = &v,
+                                                              .rule = live_rule(a->live),
+                                                              .people = a->people,
+                                                              .rules = rules,
+                                                              .zone = a->zone,
+                                                              .usage_zone = zone,
+                                                              .from_ms = until_ms - span_ms,
+                                                              .to_ms = until_ms});
     a->replaying = true;
     return ask_later(a->hub, rq, rp, &job->ask);
 }
 
 enum reply_how get_alerts_test(struct api *a, struct request *rq, struct reply *rp)
 {
-    return request_query(rq, "last").len ? test_past(a, rq, rp, alerts_desk_rules_again(a->hub)) : test_now(a, rq, rp);
+    return request_query(rq, "last").len ? test_past(a, rq, rp, hub_alerts_rules_again(a->hub)) : test_now(a, rq, rp);
 }
 
 enum reply_how post_alerts_test(struct api *a, struct request *rq, struct reply *rp)

@@ -41,7 +41,7 @@ struct scene {
     int64_t started_ms;      /* the hub, when; 0: not known */
     const struct view *view; /* all nodes, retired ones left out */
     struct live *live;
-    const struct people *census;
+    const struct people *people;
     struct book *book;           /* NULL: no bookings */
     const char *store;           /* what is wrong with the store; NULL: nothing */
     const char *sources;         /* which sources of names fail; NULL: none */

@@ -62,9 +62,9 @@ static void add_persons(struct telling *t, struct alert_news *x)
     while (wording_person(&rest, &one)) {
         char name[BOOKING_PERSON_MAX];
         snprintf(name, sizeof(name), "%.*s", STR_ARG(one));
-        if (!people_wants(t->k->census, name, x->a->rule))
+        if (!people_wants(t->k->people, name, x->a->rule))
             continue;
-        const char *to = channel_address(t->c, t->k->census, name);
+        const char *to = channel_address(t->c, t->k->people, name);
         if (to)
             part_add(t, x, str_of(to), name, 0);
         else if (t->k->passed)
@@ -81,7 +81,7 @@ static void add_told(struct telling *t, struct alert_news *x)
     while (told_next(&rest, &was)) {
         char name[BOOKING_PERSON_MAX];
         snprintf(name, sizeof(name), "%.*s", STR_ARG(was.person));
-        if (!str_eq(was.channel, t->c->name) || (name[0] && !people_wants(t->k->census, name, x->a->rule)))
+        if (!str_eq(was.channel, t->c->name) || (name[0] && !people_wants(t->k->people, name, x->a->rule)))
             continue;
         if (t->kind == MESSAGE_RESOLVED && name[0] && t->rule && t->rule->you && !wording_owner(t->rule, x->a, name))
             continue;

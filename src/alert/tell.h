@@ -38,7 +38,7 @@ struct tell_ask {
     int32_t minute; /* of the day, where the hub is */
     const struct channels *channels;
     const struct alert_rules *rules;
-    const struct people *census; /* NULL: nobody is known */
+    const struct people *people; /* NULL: nobody is known */
     /* Called for every person who is not told for want of an address; NULL: nobody wants to know. */
     void (*passed)(void *arg, const char *channel, const char *person);
 };

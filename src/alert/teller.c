@@ -66,7 +66,7 @@ size_t alert_teller_passed(const struct alert_teller *t, const char *channel)
     size_t n = 0;
 
     for (size_t i = 0; c && i < t->n_passed; i++) /* some have one since */
-        n += strcmp(t->passed[i].channel, channel) == 0 && !channel_address(c, t->h->api.census, t->passed[i].person);
+        n += strcmp(t->passed[i].channel, channel) == 0 && !channel_address(c, t->h->api.people, t->passed[i].person);
     return n;
 }
 
@@ -199,7 +199,7 @@ void alert_teller_tick(struct alert_teller *t, const struct alerts_now *now, con
     struct tell_ask k = {.now_ms = now_ms,
                          .channels = outbox_channels(t->h->outbox),
                          .rules = rules,
-                         .census = t->h->api.census,
+                         .people = t->h->api.people,
                          .passed = pass};
     struct notes w = {.bytes = BUF_INIT(256u << 20)};
     AUTO_FREE struct alert_news *v = mem_zero(now->n + t->n_over + 1, sizeof(*v));

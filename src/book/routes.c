@@ -102,7 +102,7 @@ void booking_json(struct json *j, const struct api *a, const struct booking *h, 
     const char *others[USE_NAMES];
     size_t n = 0;
     enum booking_state state = booking_state(h, now_ms);
-    enum booking_use use = state == BOOKING_ACTIVE ? booking_use(a->live, a->census, h, others, &n) : USE_UNKNOWN;
+    enum booking_use use = state == BOOKING_ACTIVE ? booking_use(a->live, a->people, h, others, &n) : USE_UNKNOWN;
     json_obj(j, NULL);
     json_int(j, "id", h->id);
     json_cstr(j, "kind", booking_kind_words[h->kind >= 0 && h->kind < BOOKING_KINDS ? h->kind : BOOKING_FIRM]);
@@ -243,7 +243,7 @@ static void csv_row(struct rows *r, const struct api *a, const struct booking *h
     const char *others[USE_NAMES];
     size_t n;
     enum booking_state state = booking_state(h, now_ms);
-    const char *use = state == BOOKING_ACTIVE ? use_words[booking_use(a->live, a->census, h, others, &n)] : NULL;
+    const char *use = state == BOOKING_ACTIVE ? use_words[booking_use(a->live, a->people, h, others, &n)] : NULL;
     snprintf(id, sizeof(id), "%lld", (long long)h->id);
     if (h->released_ms)
         clock_iso(h->released_ms, released);

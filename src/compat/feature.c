@@ -15,7 +15,7 @@
 #define SETTINGS compat
 #include "base/opt_def.h"
 
-struct compat_desk {
+struct hub_compat {
     struct hub *h;
     struct mirror *mirror;
     char *vesta_token;
@@ -28,7 +28,7 @@ static void look_again(void *arg)
 
 static void *open_mirror(struct hub *h)
 {
-    struct compat_desk *d = mem_zero(1, sizeof(*d));
+    struct hub_compat *d = mem_zero(1, sizeof(*d));
     d->h = h;
     d->mirror = mirror_new(h);
     book_watch(h->book, look_again, d->mirror);
@@ -54,7 +54,7 @@ static int prepare_token(void *self, const struct hub_conf *conf, void **next, s
 
 static void take_settings(void *self, void *next)
 {
-    struct compat_desk *d = self;
+    struct hub_compat *d = self;
     const struct compat_settings *c = feature_settings(&d->h->conf, &compat_feature);
     free(d->vesta_token);
     d->h->api.vesta_token = d->vesta_token = next;
@@ -63,12 +63,12 @@ static void take_settings(void *self, void *next)
 
 static void tick(void *self, int64_t now_ms)
 {
-    mirror_tick(((struct compat_desk *)self)->mirror, now_ms);
+    mirror_tick(((struct hub_compat *)self)->mirror, now_ms);
 }
 
 static void close_mirror(void *self)
 {
-    struct compat_desk *d = self;
+    struct hub_compat *d = self;
     book_watch(d->h->book, NULL, NULL);
     mirror_free(d->mirror);
     free(d->vesta_token);

@@ -329,7 +329,7 @@ static bool is_slack_id(const char *s)
 static const char *slack_of(const struct hub *h, const char *to)
 {
     size_t n;
-    const struct person *p = people_persons(h->api.census, &n);
+    const struct person *p = people_persons(h->api.people, &n);
     if (strchr(to, '@') || is_slack_id(to))
         return to;
     for (size_t i = 0; i < n; i++)

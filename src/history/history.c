@@ -422,9 +422,9 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
     return 0;
 }
 
-void history_query_census(struct history_query *q, const struct people *c)
+void history_query_people(struct history_query *q, const struct people *c)
 {
-    q->census = people_ref(c);
+    q->people = people_ref(c);
 }
 
 void history_query_free(struct history_query *q)
@@ -432,7 +432,7 @@ void history_query_free(struct history_query *q)
     if (!q)
         return;
     arena_fini(&q->mem);
-    people_unref(q->census);
+    people_unref(q->people);
     free(q->nodes);
     free(q);
 }

@@ -43,7 +43,7 @@ int history_query_new(const struct history_words *w, const struct view *v, int64
                       struct history_query **ret, struct err *err);
 /* Who is who, for group=person and group=team; before it is answered. Without: logins are persons, in no team. */
 struct people;
-void history_query_census(struct history_query *q, const struct people *c);
+void history_query_people(struct history_query *q, const struct people *c);
 void history_query_free(struct history_query *q);
 
 /* What is given out: start once (again when a finer tier had nothing and a coarser one is tried), then each series. */

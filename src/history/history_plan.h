@@ -51,7 +51,7 @@ struct history_query {
     size_t n_read; /* series of devices, before they are grouped */
     struct plan_metric metrics[PLAN_METRICS];
     struct plan_node *nodes;
-    struct people *census; /* who is who; NULL: logins are persons */
+    struct people *people; /* who is who; NULL: logins are persons */
 };
 
 #endif

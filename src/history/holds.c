@@ -79,7 +79,7 @@ static void set_bins(uint64_t *bins, size_t from, size_t to)
 /* Under which names a record counts. Teams are those of when it began, or of the beginning of what is asked for. */
 static size_t names_of(const struct reading *k, const struct store_proc *p, const char *names[TEAMS_MAX])
 {
-    const struct people *c = k->q->census;
+    const struct people *c = k->q->people;
 
     names[0] = p->fact.user;
     if (k->q->group == GROUP_USER)

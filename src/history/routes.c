@@ -145,7 +145,7 @@ static enum reply_how get_history(struct api *a, struct request *rq, struct repl
         reply_failed(rp, r, &err);
         return REPLY_NOW;
     }
-    history_query_census(query, a->census);
+    history_query_people(query, a->people);
     struct history_job *job = mem_zero(1, sizeof(*job));
     *job = (struct history_job){.ask = {.run = history_run, .end = history_end},
                                 .query = query,

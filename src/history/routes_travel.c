@@ -109,7 +109,7 @@ enum reply_how get_state_at(struct api *a, struct request *rq, struct reply *rp)
     *job = (struct travel_job){.ask = {.run = travel_run, .end = travel_end},
                                .travel = travel_new(&v, live_rule(a->live), at_ms, rq->now_ms),
                                .filter = filter,
-                               .roll = roll_new(a->census, at_ms),
+                               .roll = roll_new(a->people, at_ms),
                                .view = v};
     job->view.at_ms = at_ms;
     job->view.n = 0;

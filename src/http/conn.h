@@ -83,7 +83,7 @@ struct httpd {
     size_t n_queued;
     struct event *again; /* the next turn, for the queue */
     int64_t spent_us;    /* on requests since the queue had its turn last */
-    struct conn_limit *guests;
+    struct conn_limit *per_address;
     size_t bodies, replies;
     struct exchange *spare;
     struct reply_date date;

@@ -115,7 +115,7 @@ static void conn_free(struct conn *c)
     c->prev->next = c->next;
     c->next->prev = c->prev;
     c->h->stat.connections--;
-    conn_limit_leave(c->h->guests, c->peer);
+    conn_limit_leave(c->h->per_address, c->peer);
     io_free(c->io);
     free(c);
     if (s) {
@@ -599,10 +599,10 @@ void httpd_accept(struct httpd *h, int fd, const char *peer)
 {
     static const char full[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\n"
                                "Content-Length: 0\r\n\r\n";
-    bool welcome = conn_limit_enter(h->guests, peer, h->conf.max_per_address);
+    bool welcome = conn_limit_enter(h->per_address, peer, h->conf.max_per_address);
     if (!welcome || (h->stat.connections >= h->max_now && !make_room(h))) {
         if (welcome)
-            conn_limit_leave(h->guests, peer);
+            conn_limit_leave(h->per_address, peer);
         h->stat.refused++;
         if (!h->tls)
             send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -640,7 +640,7 @@ struct httpd *httpd_new(struct event_base *loop, const struct httpd_conf *conf, 
     h->ports = ports_new(loop, on_accept, h);
     ports_on_full(h->ports, on_full);
     h->group = io_group_new(loop, conf->group_ms);
-    h->guests = conn_limit_new();
+    h->per_address = conn_limit_new();
     return h;
 }
 
@@ -655,7 +655,7 @@ void httpd_free(struct httpd *h)
     }
     event_free(h->again);
     io_group_free(h->group);
-    conn_limit_free(h->guests);
+    conn_limit_free(h->per_address);
     SSL_CTX_free(h->tls);
     free(h->spare);
     free(h);

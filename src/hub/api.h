@@ -37,7 +37,7 @@ struct asker {
     struct token token; /* id empty: nobody, or a person the proxy names */
     bool by_cookie;
     bool may_read;               /* a request of the hub's own: whoever is behind it may read */
-    const struct people *census; /* to know whom `mine` speaks of; the api's */
+    const struct people *people; /* to know whom `mine` speaks of; the api's */
 };
 
 /* The filter a request asks for, the caller's; NULL: none. False: rp has a 400 that names the column. `mine` is the
@@ -73,7 +73,7 @@ struct api {
     struct live *live;
     struct cache *cache;
     struct sources_said *sources; /* what relays say of theirs */
-    struct people *census; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
+    struct people *people; /* who is who; NULL: nobody is told of. What runs on a worker takes a reference of its own */
     struct blob *page;     /* index.html as rendered for page_name; NULL: not yet */
     uint64_t page_name, page_hash;
     bool demo, show_cmd, read_open; /* read_open: reading takes no token */

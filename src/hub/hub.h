@@ -43,11 +43,11 @@ struct hub {
     int64_t serve_ms;    /* the moment of the round that serves them */
     struct zone *zone;   /* of times in sentences: the system's */
     struct streams *streams;
-    struct ledger *ledger;     /* usage, counted */
-    struct usage_trend *asked; /* who to ask for a GPU */
+    struct ledger *ledger;           /* usage, counted */
+    struct usage_trend *usage_trend; /* who to ask for a GPU */
     struct tariff *tariff;
     struct work *work; /* for questions about the past */
-    struct compress *press;
+    struct compress *compress;
     struct easel *easel;        /* answers about all nodes */
     struct outbox *outbox;      /* who is to be told of it */
     const struct say_conf *say; /* what the bot listens to; NULL: the usual. Whoever reads section slack sets it */

@@ -177,7 +177,7 @@ static bool may_then_gate(struct api *a, struct request *rq, struct reply *rp)
 
 bool api_admit_inside(struct api *a, struct request *rq, struct reply *rp)
 {
-    rq->who->census = a->census;
+    rq->who->people = a->people;
     return find_route(rq, rp) && may_then_gate(a, rq, rp);
 }
 
@@ -190,7 +190,7 @@ static bool names_several(const struct api *a, const struct request *rq)
 bool api_admit(struct api *a, struct request *rq, struct reply *rp)
 {
     struct str host = rq->header(rq, "Host");
-    rq->who->census = a->census;
+    rq->who->people = a->people;
     if (host.len && !host_allowed(host, a->host_names, a->n_host_names)) {
         reply_problem(rp, 421, "this hub is not known as '%.*s'; if it should be, add that name to host_names",
                       (int)MIN(host.len, 200u), host.p);

@@ -96,7 +96,7 @@ static enum reply_how handle(void *arg, struct request *rq, struct reply *rp)
 static bool pack(void *arg, struct blob *b, void (*done)(void *done_arg), void *done_arg)
 {
     struct hub *h = arg;
-    return h->press && compress_add(h->press, b, done, done_arg);
+    return h->compress && compress_add(h->compress, b, done, done_arg);
 }
 
 static void problem(struct reply *rp, int status, const char *why)
@@ -406,7 +406,7 @@ static int open_parts(struct server *s, struct hub_conf *conf, struct err *err)
     if (r == 0 && !(h->work = work_new(h->loop, READERS, READ_QUEUE)))
         r = err_set(err, -EAGAIN, "cannot start a thread");
     if (r == 0)
-        h->press = compress_new(h->loop);
+        h->compress = compress_new(h->loop);
     if (r == 0) {
         features_open(&h->features, features, h);
         r = next_make(s, conf, h->data, &n, err);
@@ -490,8 +490,8 @@ void hub_close(struct hub *h)
         return;
     work_free(h->work); /* they read from the store */
     h->work = NULL;     /* what is told late asks for nothing more */
-    compress_free(h->press);
-    h->press = NULL; /* what is answered late goes as it is */
+    compress_free(h->compress);
+    h->compress = NULL; /* what is answered late goes as it is */
     features_stop(&s->hub.features);
     easel_free(h->easel);
     h->easel = NULL;

@@ -34,7 +34,7 @@ struct open_job {
     bool seen;
 };
 
-struct slurm_desk {
+struct hub_slurm {
     struct hub *h;
     struct event *timer;
     struct command *running;
@@ -47,7 +47,7 @@ struct slurm_desk {
 
 /* ---- those that have not ended ---- */
 
-static size_t open_at(const struct slurm_desk *d, int64_t id)
+static size_t open_at(const struct hub_slurm *d, int64_t id)
 {
     size_t lo = 0, hi = d->n;
     while (lo < hi) {
@@ -60,13 +60,13 @@ static size_t open_at(const struct slurm_desk *d, int64_t id)
     return lo;
 }
 
-static struct open_job *open_find(const struct slurm_desk *d, int64_t id)
+static struct open_job *open_find(const struct hub_slurm *d, int64_t id)
 {
     size_t at = open_at(d, id);
     return at < d->n && d->v[at].id == id ? &d->v[at] : NULL;
 }
 
-static void open_add(struct slurm_desk *d, int64_t id, const char *node, int64_t start_ms)
+static void open_add(struct hub_slurm *d, int64_t id, const char *node, int64_t start_ms)
 {
     size_t at = open_at(d, id);
     VEC_ROOM(d->v, d->n, d->cap);
@@ -78,13 +78,13 @@ static void open_add(struct slurm_desk *d, int64_t id, const char *node, int64_t
 
 static void load_one(void *arg, const struct job_fact *j)
 {
-    struct slurm_desk *d = arg;
+    struct hub_slurm *d = arg;
     if (!j->end_ms && d->n < OPEN_MAX && strcmp(j->owner, "slurm") == 0 && !open_find(d, j->id))
         open_add(d, j->id, j->node, j->start_ms);
 }
 
 /* Those left open when the hub was last stopped. */
-static void load(struct slurm_desk *d, int64_t now_ms)
+static void load(struct hub_slurm *d, int64_t now_ms)
 {
     struct job_ask ask = {.from_ms = now_ms, .kind = "slurm", .limit = OPEN_MAX};
     struct err err = {0};
@@ -136,7 +136,7 @@ static void devices_of(const struct slurm_job *j, const struct node_now *n, stru
     }
 }
 
-static void begin_job(struct slurm_desk *d, const struct slurm_job *j, const struct node_now *n, int64_t id)
+static void begin_job(struct hub_slurm *d, const struct slurm_job *j, const struct node_now *n, int64_t id)
 {
     AUTO_BUF devices = BUF_INIT((size_t)JOB_DEVICES * UUID_MAX), attrs = BUF_INIT(JOB_ATTRS_MAX);
     int64_t start_ms = d->polled_ms - j->used_ms;
@@ -164,7 +164,7 @@ static void begin_job(struct slurm_desk *d, const struct slurm_job *j, const str
     store_job_put(d->h->store, &fact, stored, NULL);
 }
 
-static void end_jobs(struct slurm_desk *d)
+static void end_jobs(struct hub_slurm *d)
 {
     size_t kept = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -182,7 +182,7 @@ static void end_jobs(struct slurm_desk *d)
 }
 
 /* This job on this node: seen, or begun. True: it was not known before. */
-static bool meet(struct slurm_desk *d, const struct slurm_job *j, const struct node_now *n, bool begin)
+static bool meet(struct hub_slurm *d, const struct slurm_job *j, const struct node_now *n, bool begin)
 {
     int64_t id = id_of(j, n->key);
     struct open_job *o = open_find(d, id);
@@ -193,7 +193,7 @@ static bool meet(struct slurm_desk *d, const struct slurm_job *j, const struct n
     return !o;
 }
 
-static bool walk(struct slurm_desk *d, bool begin)
+static bool walk(struct hub_slurm *d, bool begin)
 {
     bool fresh = false;
     size_t n;
@@ -212,13 +212,13 @@ static bool walk(struct slurm_desk *d, bool begin)
     return fresh;
 }
 
-static void again(struct slurm_desk *d, int64_t ms)
+static void again(struct hub_slurm *d, int64_t ms)
 {
     struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
     event_add(d->timer, &tv);
 }
 
-static void settle(struct slurm_desk *d)
+static void settle(struct hub_slurm *d)
 {
     walk(d, true);
     end_jobs(d);
@@ -226,7 +226,7 @@ static void settle(struct slurm_desk *d)
     again(d, d->every_ms);
 }
 
-static void fail(struct slurm_desk *d, const char *why)
+static void fail(struct hub_slurm *d, const char *why)
 {
     if (!d->said)
         log_warn("slurm", "%s", why);
@@ -237,7 +237,7 @@ static void fail(struct slurm_desk *d, const char *why)
 
 static void on_scontrol(void *arg, const struct command_result *r)
 {
-    struct slurm_desk *d = arg;
+    struct hub_slurm *d = arg;
     d->running = NULL;
     if (!r->error)
         slurm_scontrol(&d->jobs, r->out);
@@ -250,7 +250,7 @@ static void on_scontrol(void *arg, const struct command_result *r)
 static void on_squeue(void *arg, const struct command_result *r)
 {
     static const char *const argv[] = {"scontrol", "-d", "-o", "show", "job", NULL};
-    struct slurm_desk *d = arg;
+    struct hub_slurm *d = arg;
     struct err err = {0};
     d->running = NULL;
     d->polled_ms = clock_wall_ms();
@@ -268,7 +268,7 @@ static void on_squeue(void *arg, const struct command_result *r)
     }
 }
 
-static void look(struct slurm_desk *d)
+static void look(struct hub_slurm *d)
 {
     static const char *const argv[] = {"squeue", "-h", "-t", "R", "-o", SLURM_FORMAT, NULL};
     struct err err = {0};
@@ -297,9 +297,9 @@ static bool in_path(const char *program)
     return false;
 }
 
-static void *open_desk(struct hub *h)
+static void *open_slurm(struct hub *h)
 {
-    struct slurm_desk *d = mem_zero(1, sizeof(*d));
+    struct hub_slurm *d = mem_zero(1, sizeof(*d));
     d->h = h;
     d->timer = evtimer_new(h->loop, on_timer, d);
     return d;
@@ -308,7 +308,7 @@ static void *open_desk(struct hub *h)
 /* Look now, where that is asked for. */
 static void take_settings(void *self, void *next)
 {
-    struct slurm_desk *d = self;
+    struct hub_slurm *d = self;
     const struct jobs_settings *c = feature_settings(&d->h->conf, &jobs_feature);
     (void)next;
     d->every_ms = c->every;
@@ -319,9 +319,9 @@ static void take_settings(void *self, void *next)
         again(d, 0);
 }
 
-static void close_desk(void *self)
+static void close_slurm(void *self)
 {
-    struct slurm_desk *d = self;
+    struct hub_slurm *d = self;
     command_stop(d->running);
     event_free(d->timer);
     slurm_jobs_fini(&d->jobs);
@@ -332,6 +332,6 @@ static void close_desk(void *self)
 const struct feature jobs_feature = {.name = "jobs",
                                      FEATURE_SETTINGS(jobs),
                                      .routes = jobs_routes,
-                                     .open = open_desk,
+                                     .open = open_slurm,
                                      .take = take_settings,
-                                     .close = close_desk};
+                                     .close = close_slurm};

@@ -52,9 +52,9 @@ const struct channel *channels_find(const struct channels *c, const char *name)
     return NULL;
 }
 
-const char *channel_address(const struct channel *c, const struct people *census, const char *person)
+const char *channel_address(const struct channel *c, const struct people *people, const char *person)
 {
-    const struct person *p = people_find(census, person);
+    const struct person *p = people_find(people, person);
 
     if (c->type == CHANNEL_MAIL)
         return p && p->mail && mail_address_ok(str_of(p->mail)) ? p->mail : NULL;

@@ -72,7 +72,7 @@ bool mail_address_ok(struct str s);            /* user@host, of plain letters */
 size_t channel_joins(const struct channel *c); /* bytes of a digest it takes; 0: a program reads each message */
 bool channel_quiet(const struct channel *c, int32_t minute); /* is it, at this minute of the day? */
 /* Where that person is told through a channel `to: person`. NULL: they have no address there. */
-const char *channel_address(const struct channel *c, const struct people *census, const char *person);
+const char *channel_address(const struct channel *c, const struct people *people, const char *person);
 /* Where it leads, and its secret ("": it has none). 0 or -errno with a sentence. */
 int channel_url(const struct channel *c, struct buf *ret, struct err *err);
 int channel_secret(const struct channel *c, struct buf *ret, struct err *err);

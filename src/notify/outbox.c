@@ -41,19 +41,19 @@ struct box {
     int64_t since_ms;              /* it fails since */
 };
 
-struct trial {
+struct channel_test {
     struct outbox *o;
     struct message *m;
     const struct carrier *carrier;
     struct load *load;
     carried_fn *done;
     void *arg;
-    struct trial *next;
+    struct channel_test *next;
 };
 
 struct outbox {
     struct carriers carriers;
-    struct trial *trials; /* under way */
+    struct channel_test *tests; /* under way */
     struct channels *channels;
     struct box **v;
     size_t n, cap, turn;
@@ -118,9 +118,9 @@ static void box_free(struct box *b)
     free(b);
 }
 
-static void trial_end(struct trial *t, const struct carried *r)
+static void end_test(struct channel_test *t, const struct carried *r)
 {
-    struct trial **at = &t->o->trials;
+    struct channel_test **at = &t->o->tests;
 
     while (*at != t)
         at = &(*at)->next;
@@ -131,14 +131,14 @@ static void trial_end(struct trial *t, const struct carried *r)
 }
 
 /* carrier NULL: all. */
-static void stop_trials(struct outbox *o, const struct carrier *carrier)
+static void stop_tests(struct outbox *o, const struct carrier *carrier)
 {
-    for (struct trial *t = o->trials, *next; t; t = next) {
+    for (struct channel_test *t = o->tests, *next; t; t = next) {
         next = t->next;
         if (carrier && t->carrier != carrier)
             continue;
         t->carrier->stop(t->load);
-        trial_end(t, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
+        end_test(t, &(struct carried){.how = CARRIED_AGAIN, .error = "the hub ends"});
     }
 }
 
@@ -149,7 +149,7 @@ void outbox_carry(struct outbox *o, enum channel_type type, const struct carrier
     o->carriers.registered[type] = c;
     if (!was)
         return;
-    stop_trials(o, was);
+    stop_tests(o, was);
     for (size_t i = 0; i < o->n; i++) {
         struct box *b = o->v[i];
         if (!b->load || b->carrier != was)
@@ -165,7 +165,7 @@ static void close_outbox(void *self)
     struct outbox *o = self;
 
     o->carriers.h->outbox = NULL;
-    stop_trials(o, NULL);
+    stop_tests(o, NULL);
     for (size_t i = 0; i < o->n; i++)
         box_free(o->v[i]);
     carriers_fini(&o->carriers);
@@ -511,29 +511,29 @@ static void send_due(void *self, int64_t now_ms)
 
 static void on_tried(void *arg, const struct carried *r)
 {
-    struct trial *t = arg;
+    struct channel_test *t = arg;
 
     for (size_t i = 0; i < t->o->n && r->how == CARRIED_SENT; i++)
         if (strcmp(t->o->v[i]->channel, t->m->channel) == 0)
             t->o->v[i]->next_mono = MIN(t->o->v[i]->next_mono, clock_mono_ms() + EVERY_MS); /* it was mended */
-    trial_end(t, r);
+    end_test(t, r);
 }
 
 void outbox_try(struct outbox *o, const struct channel *c, const struct message *m, carried_fn *done, void *arg)
 {
-    struct trial *t = mem_zero(1, sizeof(*t));
+    struct channel_test *t = mem_zero(1, sizeof(*t));
     struct err err = {0};
 
-    *t = (struct trial){.o = o,
-                        .m = message_copy(m),
-                        .carrier = carrier_of(&o->carriers, c->type),
-                        .done = done,
-                        .arg = arg};
+    *t = (struct channel_test){.o = o,
+                               .m = message_copy(m),
+                               .carrier = carrier_of(&o->carriers, c->type),
+                               .done = done,
+                               .arg = arg};
     t->m->id = outbox_next_id(o);
-    t->next = o->trials;
-    o->trials = t;
+    t->next = o->tests;
+    o->tests = t;
     if (!t->carrier || t->carrier->send(&t->load, &o->carriers, c, t->m, on_tried, t, &err) < 0)
-        trial_end(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
+        end_test(t, &(struct carried){.how = CARRIED_AGAIN, .error = err.msg});
 }
 
 /* ---- how it stands ---- */

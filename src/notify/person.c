@@ -18,7 +18,7 @@ static const char *address_of(const struct hub *h, const struct channel *v, size
 {
     bool bot = strcmp(v[at].name, CHANNEL_BOT) == 0 && !bot_to_persons(v, n);
 
-    return v[at].to_person || bot ? channel_address(&v[at], h->api.census, person) : NULL;
+    return v[at].to_person || bot ? channel_address(&v[at], h->api.people, person) : NULL;
 }
 
 /* How many channels lead there; which one is the last. */
@@ -27,7 +27,7 @@ static size_t count_ways(const struct hub *h, const char *person, const char *ru
     size_t n, ways = 0;
     const struct channel *v = channels_all(outbox_channels(h->outbox), &n);
 
-    if (!people_wants(h->api.census, person, rule))
+    if (!people_wants(h->api.people, person, rule))
         return 0;
     for (size_t i = 0; i < n; i++)
         if (address_of(h, v, n, i, person)) {

@@ -79,7 +79,7 @@ static int prepare_rule(void *self, const struct hub_conf *conf, void **next, st
     return r < 0 ? r : names_parse(c->names.v, c->names.n, &n->names, err);
 }
 
-struct now_state {
+struct hub_now {
     struct hub *h;
     struct roll *roll; /* for live, which shows it with every process */
     int64_t next_ms;   /* when somebody's groups change; INT64_MAX: never */
@@ -89,7 +89,7 @@ struct now_state {
 
 static void take_rule(void *self, void *next)
 {
-    struct hub *h = ((struct now_state *)self)->h;
+    struct hub *h = ((struct hub_now *)self)->h;
     const struct now_settings *c = feature_settings(&h->conf, &now_feature);
     struct now_next *n = next;
     struct httpd_stat st;
@@ -109,7 +109,7 @@ static void tell_event(void *arg, const struct node_now *n, const struct node_ev
 
 static void on_push(evutil_socket_t fd, short what, void *arg)
 {
-    struct now_state *n = arg;
+    struct hub_now *n = arg;
     (void)fd, (void)what;
     if (streams_count(n->h->streams) > 0)
         streams_push(n->h->streams, clock_wall_ms());
@@ -119,7 +119,7 @@ static void on_push(evutil_socket_t fd, short what, void *arg)
 
 static void *open_now(struct hub *h)
 {
-    struct now_state *n = mem_zero(1, sizeof(*n));
+    struct hub_now *n = mem_zero(1, sizeof(*n));
     n->h = h;
     n->next_ms = INT64_MAX;
     n->push = event_new(h->loop, -1, EV_PERSIST, on_push, n);
@@ -131,13 +131,13 @@ static void *open_now(struct hub *h)
 /* For live: who logs in so on that node. */
 static const struct identity *who_is(void *arg, const struct node_now *n, const struct proc_fact *f)
 {
-    return roll_who(((struct now_state *)arg)->roll, n->name, f);
+    return roll_who(((struct hub_now *)arg)->roll, n->name, f);
 }
 
 /* Everybody is asked for again; what live has borrowed goes afterwards. */
-static void meet(struct now_state *n)
+static void meet(struct hub_now *n)
 {
-    struct people *c = n->h->api.census;
+    struct people *c = n->h->api.people;
     struct roll *before = n->roll;
     int64_t now_ms = clock_wall_ms();
     n->roll = roll_new(c, now_ms);
@@ -149,7 +149,7 @@ static void meet(struct now_state *n)
 /* Who listens comes again, and sees people by their new names. */
 static void drop_streams(void *self, const struct news *w)
 {
-    struct now_state *n = self;
+    struct hub_now *n = self;
     if (w->kind == NEWS_PEOPLE)
         meet(n);
     if (w->kind == NEWS_PEOPLE || w->kind == NEWS_END)
@@ -172,7 +172,7 @@ static void say_notice(struct hub *h)
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct now_state *n = self;
+    struct hub_now *n = self;
     struct hub *h = n->h;
     if (now_ms >= n->next_ms) /* memberships begin and end with days */
         meet(n);
@@ -190,17 +190,17 @@ static void tick(void *self, int64_t now_ms)
 static void add_status(void *self, struct status *s)
 {
     status_metric(s, "muster_hub_streams", "live readers now", false,
-                  streams_count(((struct now_state *)self)->h->streams));
+                  streams_count(((struct hub_now *)self)->h->streams));
 }
 
 static void stop_streams(void *self)
 {
-    streams_reset(((struct now_state *)self)->h->streams);
+    streams_reset(((struct hub_now *)self)->h->streams);
 }
 
 static void close_now(void *self)
 {
-    struct now_state *n = self;
+    struct hub_now *n = self;
     streams_free(n->h->streams);
     live_free(n->h->live);
     roll_free(n->roll);

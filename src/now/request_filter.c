@@ -16,7 +16,7 @@ bool request_filter(const struct request *rq, struct reply *rp, struct filter **
     snprintf(who, sizeof(who), "%.*s", (int)MIN(me.len, sizeof(who) - 1), me.p);
     if (rq->who->token.person[0])
         mem_copy_str(who, sizeof(who), rq->who->token.person);
-    const char *person = who[0] ? people_person(rq->who->census, NULL, who, -1) : ""; /* a token may be a login's */
+    const char *person = who[0] ? people_person(rq->who->people, NULL, who, -1) : ""; /* a token may be a login's */
     if (person[0] && person != who)
         mem_copy_str(who, sizeof(who), person);
     /* As it was sent, not trimmed: columns are counted from where the reader began. */

@@ -67,7 +67,7 @@ struct reader {
 struct streams {
     struct api *api;
     size_t n, max, max_per_address;
-    struct conn_limit *guests;
+    struct conn_limit *per_address;
     struct group *groups;
 };
 
@@ -75,7 +75,7 @@ struct streams *streams_new(struct api *api)
 {
     struct streams *s = mem_zero(1, sizeof(*s));
     s->api = api;
-    s->guests = conn_limit_new();
+    s->per_address = conn_limit_new();
     return s;
 }
 
@@ -254,7 +254,7 @@ static void reader_free(struct reader *r)
         at = &(*at)->next;
     *at = r->next;
     s->n--;
-    conn_limit_leave(s->guests, r->peer);
+    conn_limit_leave(s->per_address, r->peer);
     free(r);
     if (g->readers)
         return;
@@ -388,7 +388,7 @@ enum reply_how streams_open(struct streams *s, struct request *rq, struct reply 
     struct filter *filter;
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
-    if (!conn_limit_enter(s->guests, rq->peer, s->max_per_address)) {
+    if (!conn_limit_enter(s->per_address, rq->peer, s->max_per_address)) {
         filter_free(filter);
         snprintf(rp->extra, sizeof(rp->extra), "Retry-After: 30");
         return reply_problem(rp, 503,
@@ -531,6 +531,6 @@ void streams_free(struct streams *s)
     if (!s)
         return;
     streams_reset(s);
-    conn_limit_free(s->guests);
+    conn_limit_free(s->per_address);
     free(s);
 }

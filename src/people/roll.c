@@ -7,7 +7,7 @@
 #define GROUPS_SHOWN 16u   /* of one person and kind */
 
 struct roll {
-    struct people *census;
+    struct people *people;
     int64_t at_ms;
     struct arena arena;
     size_t n, cap;
@@ -17,7 +17,7 @@ struct roll {
 struct roll *roll_new(const struct people *c, int64_t at_ms)
 {
     struct roll *r = mem_zero(1, sizeof(*r));
-    r->census = people_ref(c);
+    r->people = people_ref(c);
     r->at_ms = at_ms;
     return r;
 }
@@ -26,7 +26,7 @@ void roll_free(struct roll *r)
 {
     if (!r)
         return;
-    people_unref(r->census);
+    people_unref(r->people);
     arena_fini(&r->arena);
     free(r->v);
     free(r);
@@ -39,7 +39,7 @@ static struct identity *add(struct roll *r, size_t at, const char *person)
     who->person = arena_strn(&r->arena, person, strlen(person));
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
         AUTO_BUF b = BUF_INIT((size_t)GROUPS_SHOWN * 256);
-        size_t n = people_groups(r->census, (enum group_kind)kind, person, r->at_ms, names, GROUPS_SHOWN);
+        size_t n = people_groups(r->people, (enum group_kind)kind, person, r->at_ms, names, GROUPS_SHOWN);
         for (size_t i = 0; i < MIN(n, GROUPS_SHOWN); i++)
             buf_addf(&b, "%s%s", i ? "\n" : "", names[i]);
         who->groups[kind] = b.len ? arena_strn(&r->arena, b.p, b.len) : "";
@@ -53,7 +53,7 @@ static struct identity *add(struct roll *r, size_t at, const char *person)
 
 const struct identity *roll_who(struct roll *r, const char *node, const struct proc_fact *f)
 {
-    const char *person = people_person(r->census, node, f->user, f->uid);
+    const char *person = people_person(r->people, node, f->user, f->uid);
     size_t lo = 0, hi = r->n;
     if (!person[0] && !f->user[0])
         return NULL;

@@ -171,7 +171,7 @@ static void person_add(struct making *k, const char *name)
 
 static const char *person_of(const struct making *k, const struct run_span *s)
 {
-    return people_person(k->ask->census, k->seen->hosts[s->host].name, s->login, s->uid);
+    return people_person(k->ask->people, k->seen->hosts[s->host].name, s->login, s->uid);
 }
 
 static int held_by_host(const void *a, const void *b)
@@ -251,7 +251,7 @@ static bool same_run(const struct claim *c, const struct run_day *r)
 static int gather_claims(struct making *k, const struct run_day *said, size_t n, struct err *err)
 {
     size_t n_companies;
-    const struct company *companies = people_companies(k->ask->census, &n_companies), *co = NULL;
+    const struct company *companies = people_companies(k->ask->people, &n_companies), *co = NULL;
     const struct run_day *last = NULL;
 
     for (size_t i = 0; i < n; i++) {
@@ -289,9 +289,9 @@ static int gather_claims(struct making *k, const struct run_day *said, size_t n,
 /* Whose processes they may be: W&B's user, when we know somebody of that name. */
 static uint32_t person_told(struct making *k, const char *user)
 {
-    const char *name = user ? people_person(k->ask->census, NULL, user, -1) : "";
+    const char *name = user ? people_person(k->ask->people, NULL, user, -1) : "";
 
-    if (!name[0] || !(person_known(k, name) || people_find(k->ask->census, name)))
+    if (!name[0] || !(person_known(k, name) || people_find(k->ask->people, name)))
         return NONE;
     return person_known(k, name) ? (uint32_t)person_at(k, name) : NONE - 1; /* told of, and held nothing anywhere */
 }

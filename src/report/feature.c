@@ -31,7 +31,7 @@ struct mark { /* a report of this name: what was seen to */
     char error[200];
 };
 
-struct schedules_desk {
+struct hub_schedules {
     struct hub *h;
     struct schedules *list;
     struct mark *marks;
@@ -65,7 +65,7 @@ static void drop_reports(void *next)
 
 static void *open_reports(struct hub *h)
 {
-    struct schedules_desk *d = mem_zero(1, sizeof(*d));
+    struct hub_schedules *d = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->list = schedules_new();
@@ -74,7 +74,7 @@ static void *open_reports(struct hub *h)
 
 static void close_reports(void *self)
 {
-    struct schedules_desk *d = self;
+    struct hub_schedules *d = self;
 
     schedules_free(d->list);
     free(d->marks);
@@ -84,7 +84,7 @@ static void close_reports(void *self)
 
 static void take_reports(void *self, void *next)
 {
-    struct schedules_desk *d = self;
+    struct hub_schedules *d = self;
 
     schedules_free(d->list);
     d->list = next;
@@ -92,19 +92,19 @@ static void take_reports(void *self, void *next)
 
 void report_take_source(struct hub *h, const struct runs_source *s)
 {
-    struct schedules_desk *d = feature_self(&h->features, &report_feature);
+    struct hub_schedules *d = feature_self(&h->features, &report_feature);
     d->source = s;
 }
 
 const struct runs_source *report_source(void *hub)
 {
-    const struct schedules_desk *d = feature_self(&((struct hub *)hub)->features, &report_feature);
+    const struct hub_schedules *d = feature_self(&((struct hub *)hub)->features, &report_feature);
     return d->source;
 }
 
 /* ---- what was seen to ---- */
 
-static struct mark *mark_of(struct schedules_desk *d, const char *name)
+static struct mark *mark_of(struct hub_schedules *d, const char *name)
 {
     for (size_t i = 0; i < d->n; i++)
         if (strcmp(d->marks[i].name, name) == 0)
@@ -129,7 +129,7 @@ static void mark_write(const struct mark *m, struct buf *out)
 
 static void load_mark(void *arg, const struct note *n)
 {
-    struct schedules_desk *d = arg;
+    struct hub_schedules *d = arg;
     json_t *o = json_loadb(n->bytes.p ? n->bytes.p : "", n->bytes.len, 0, NULL);
     const char *name = json_string_value(json_object_get(o, "name"));
 
@@ -147,7 +147,7 @@ static void load_mark(void *arg, const struct note *n)
 
 static int load_marks(void *self, struct err *err)
 {
-    struct schedules_desk *d = self;
+    struct hub_schedules *d = self;
 
     return MIN(store_notes(d->h->store, NOTE_REPORT, false, load_mark, d, err), 0);
 }
@@ -160,7 +160,7 @@ static void kept(void *arg, int result)
 }
 
 /* Nothing is sent: the period is seen to. */
-static void pass_over(struct schedules_desk *d, struct mark *m, int64_t done_ms)
+static void pass_over(struct hub_schedules *d, struct mark *m, int64_t done_ms)
 {
     AUTO_BUF b = BUF_INIT(4096);
 
@@ -191,7 +191,7 @@ static void making_free(struct making *k)
 
 static void failed(struct making *k, int status, const char *why)
 {
-    struct schedules_desk *d = feature_self(&k->h->features, &report_feature);
+    struct hub_schedules *d = feature_self(&k->h->features, &report_feature);
     struct mark *m = d && !k->late ? mark_of(d, k->name) : NULL;
     struct reply rp = {0};
 
@@ -228,7 +228,7 @@ static void reply_sent(struct making *k)
 static void stored(void *arg, int result)
 {
     struct making *k = arg;
-    struct schedules_desk *d = feature_self(&k->h->features, &report_feature);
+    struct hub_schedules *d = feature_self(&k->h->features, &report_feature);
     char why[160];
 
     if (result < 0) {
@@ -310,7 +310,7 @@ static void made(void *arg, struct reply *rp)
 
 /* ---- when ---- */
 
-static const struct zone *zone_for(struct schedules_desk *d, const struct scheduled *b)
+static const struct zone *zone_for(struct hub_schedules *d, const struct scheduled *b)
 {
     struct usage_now now;
 
@@ -320,7 +320,7 @@ static const struct zone *zone_for(struct schedules_desk *d, const struct schedu
     return now.zone;
 }
 
-static int begin(struct schedules_desk *d, const struct scheduled *b, const struct scheduled_due *due, uint32_t missed,
+static int begin(struct hub_schedules *d, const struct scheduled *b, const struct scheduled_due *due, uint32_t missed,
                  const char *channel, struct request *rq, int64_t now_ms)
 {
     struct making *k = mem_zero(1, sizeof(*k));
@@ -346,7 +346,7 @@ static int begin(struct schedules_desk *d, const struct scheduled *b, const stru
 
 /* What arrived last is in the numbers: all of the period is counted, and what was counted is on disk; or it was waited
  * for long enough. */
-static bool is_counted(struct schedules_desk *d, const struct scheduled *b, const struct scheduled_due *due,
+static bool is_counted(struct hub_schedules *d, const struct scheduled *b, const struct scheduled_due *due,
                        struct mark *m, int64_t now_ms)
 {
     struct usage_now now;
@@ -361,7 +361,7 @@ static bool is_counted(struct schedules_desk *d, const struct scheduled *b, cons
     return m->counted_ms && now_ms - m->counted_ms > 2 * d->h->conf.commit + LOOK_MS;
 }
 
-static void look(struct schedules_desk *d, const struct scheduled *b, int64_t now_ms)
+static void look(struct hub_schedules *d, const struct scheduled *b, int64_t now_ms)
 {
     struct mark *m = mark_of(d, b->name);
     struct scheduled_due due;
@@ -396,7 +396,7 @@ static void look(struct schedules_desk *d, const struct scheduled *b, int64_t no
 
 static void send_due(void *self, int64_t now_ms)
 {
-    struct schedules_desk *d = self;
+    struct hub_schedules *d = self;
     size_t n;
     const struct scheduled *v = schedules_all(d->list, &n);
 
@@ -410,9 +410,9 @@ static void send_due(void *self, int64_t now_ms)
 
 /* ---- for the API ---- */
 
-const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, size_t *ret_n)
+const struct scheduled_now *hub_schedules_now(struct hub *h, int64_t now_ms, size_t *ret_n)
 {
-    struct schedules_desk *d = feature_self(&h->features, &report_feature);
+    struct hub_schedules *d = feature_self(&h->features, &report_feature);
     const struct scheduled *v = schedules_all(d->list, ret_n);
 
     d->now = mem_grow(d->now, MAX(*ret_n, 1u), sizeof(*d->now));
@@ -427,10 +427,10 @@ const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, si
     return d->now;
 }
 
-enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
-                                   const char *channel)
+enum reply_how hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
+                                  const char *channel)
 {
-    struct schedules_desk *d = feature_self(&h->features, &report_feature);
+    struct hub_schedules *d = feature_self(&h->features, &report_feature);
     const struct scheduled *b = schedules_find(d->list, name);
     struct scheduled_due last, next;
 

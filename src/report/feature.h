@@ -13,11 +13,11 @@
 #include "hub/hub.h"
 #include "report/make.h"
 
-struct schedules_desk;
+struct hub_schedules;
 
 /* For the routes. now: borrowed until the next call; send: through this channel ("": all of its own). */
-const struct scheduled_now *schedules_desk_now(struct hub *h, int64_t now_ms, size_t *ret_n);
-enum reply_how schedules_desk_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
-                                   const char *channel);
+const struct scheduled_now *hub_schedules_now(struct hub *h, int64_t now_ms, size_t *ret_n);
+enum reply_how hub_schedules_send(struct hub *h, struct request *rq, struct reply *rp, const char *name,
+                                  const char *channel);
 
 #endif

@@ -235,8 +235,8 @@ static void idle_now(struct scheduled_job *k, struct api *a, const struct schedu
     for (size_t i = 0; i < all.n; i++) {
         const struct cell *c = &all.cells[i * all.n_cols];
         const char *person = c[IDLE_PERSON].json_text ? c[IDLE_PERSON].json_text : "";
-        if ((b->team && !people_in(a->census, GROUP_TEAM, b->team, person, k->now_ms)) ||
-            (b->company && !people_in(a->census, GROUP_COMPANY, b->company, person, k->now_ms)))
+        if ((b->team && !people_in(a->people, GROUP_TEAM, b->team, person, k->now_ms)) ||
+            (b->company && !people_in(a->people, GROUP_COMPANY, b->company, person, k->now_ms)))
             continue;
         if (k->n_idle_now++ < OTHERS_MOST)
             now_row(&k->idle_now, c);

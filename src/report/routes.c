@@ -8,7 +8,7 @@
 static const struct scheduled_now *find(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct scheduled_now *v = schedules_desk_now(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
 
     for (size_t i = 0; i < n; i++)
         if (str_eq(rq->tail, v[i].b->name))
@@ -27,7 +27,7 @@ static void moment(struct json *j, const char *key, int64_t at_ms)
         json_none(j, key);
 }
 
-static void bulletin_json(struct json *j, const struct scheduled_now *x)
+static void scheduled_json(struct json *j, const struct scheduled_now *x)
 {
     char at[8], what[48];
 
@@ -55,7 +55,7 @@ static void bulletin_json(struct json *j, const struct scheduled_now *x)
 static enum reply_how get_bulletins(struct api *a, struct request *rq, struct reply *rp)
 {
     size_t n;
-    const struct scheduled_now *v = schedules_desk_now(a->hub, rq->now_ms, &n);
+    const struct scheduled_now *v = hub_schedules_now(a->hub, rq->now_ms, &n);
 
     rp->body = BUF_INIT(1u << 20);
     struct json j = json_on(&rp->body);
@@ -63,7 +63,7 @@ static enum reply_how get_bulletins(struct api *a, struct request *rq, struct re
     json_int(&j, "at", rq->now_ms);
     json_arr(&j, "rows");
     for (size_t i = 0; i < n; i++)
-        bulletin_json(&j, &v[i]);
+        scheduled_json(&j, &v[i]);
     json_end_arr(&j);
     json_end_obj(&j);
     buf_addc(&rp->body, '\n');
@@ -102,7 +102,7 @@ static enum reply_how post_bulletin(struct api *a, struct request *rq, struct re
     else if (!channel && !x->b->n_channels)
         how = reply_problem(rp, 400, "report '%s' has no channel of its own: say which", x->b->name);
     else
-        how = schedules_desk_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
+        how = hub_schedules_send(a->hub, rq, rp, x->b->name, channel ? json_string_value(channel) : "");
     json_decref(o);
     return how;
 }

@@ -23,7 +23,7 @@
 
 struct report_job {
     struct past_ask ask; /* first */
-    struct people *census;
+    struct people *people;
     int64_t now_ms, graphics_mem;
     int period; /* enum report_period, or REPORT_RUNS */
     enum report_source source;
@@ -63,7 +63,7 @@ static int day_parse(const char *s, const char *what, const struct zone *z, int6
 static int32_t first_day(const struct report_job *job, int32_t to)
 {
     size_t n;
-    const struct company *v = people_companies(job->census, &n);
+    const struct company *v = people_companies(job->people, &n);
     int32_t first = to, day, end;
 
     for (size_t i = 0; i < n; i++)
@@ -186,7 +186,7 @@ static int read_agents(struct making *k, struct err *err)
 {
     const struct report_job *job = k->job;
     bool runs = job->period == REPORT_RUNS;
-    struct runs_ask ask = {.census = job->census,
+    struct runs_ask ask = {.people = job->people,
                            .zone = k->z,
                            .from = k->ask.from,
                            .to = k->ask.to,
@@ -210,7 +210,7 @@ static int read_wandb(struct making *k, struct err *err)
 {
     struct runs_told_ask ask = {.from = k->ask.from, .to = k->ask.to, .stop = stopped, .arg = (void *)k->past};
 
-    ask.ignore_tags = people_ignore_tags(k->job->census, &ask.n_ignore_tags);
+    ask.ignore_tags = people_ignore_tags(k->job->people, &ask.n_ignore_tags);
     k->doc.pulled_ms = k->told.pulled_ms;
     return k->job->wandb->days(k->past->dir, &ask, &k->said, err);
 }
@@ -260,7 +260,7 @@ static int gather(struct making *k, struct err *err)
 static int make(struct making *k, struct err *err)
 {
     size_t n;
-    const struct company *companies = people_companies(k->job->census, &n);
+    const struct company *companies = people_companies(k->job->people, &n);
     const struct runs *first = k->doc.source == SOURCE_AGENTS ? &k->seen : &k->said;
     int r = report_make(&k->ask, companies, n, first->v, first->n, &k->report, err);
 
@@ -285,7 +285,7 @@ static void report_run(struct past_ask *ask, const struct past_source *past, str
     size_t n;
     int r = 0;
 
-    people_companies(job->census, &n);
+    people_companies(job->people, &n);
     if (!n)
         r = err_set(&err, -ENOENT,
                     "no company is known: list them under companies: in muster.yaml, or name the W&B dashboard's "
@@ -322,7 +322,7 @@ static void report_end(struct past_ask *k)
     free(job->last);
     free(job->zone);
     free(job->own_zone);
-    people_unref(job->census);
+    people_unref(job->people);
     free(job);
 }
 
@@ -402,7 +402,7 @@ enum reply_how get_report(struct api *a, struct request *rq, struct reply *rp)
     want.last = text_of(rq, "last");
     want.zone = text_of(rq, "zone");
     want.own_zone = own_zone(a);
-    want.census = people_ref(a->census);
+    want.people = people_ref(a->people);
     want.graphics_mem = runs_graphics_mem(a->live);
     want.wandb = report_source(a->hub);
     struct report_job *job = mem_alloc(sizeof(*job));

@@ -244,7 +244,7 @@ static void take_process(void *arg, const struct store_proc *p)
     if (p->kind == PROC_GRAPHICS && p->mem_max < k->ask->graphics_mem)
         return;
     uint32_t node = host_of(k, p->node);
-    if (people_ignored(k->ask->census, k->hosts[node].name, p->fact.user, p->fact.uid))
+    if (people_ignored(k->ask->people, k->hosts[node].name, p->fact.user, p->fact.uid))
         return;
     const struct labelled *l = claimed(k, node, p, last_ms);
     bool named = l && l->j->person[0];
@@ -371,7 +371,7 @@ static int by_time(const void *a, const void *b)
 static const char *company_of(const struct making *k, const struct run *run, int64_t at_ms)
 {
     const struct piece *p = &run->v[0];
-    const struct people *c = k->ask->census;
+    const struct people *c = k->ask->people;
     const char *host = k->hosts[p->node].name, *groups[16];
     const char *of_node = people_company_of_node(c, host, at_ms);
     const char *person = people_person(c, host, p->login, p->uid);
@@ -387,8 +387,8 @@ static const char *project_of(const struct making *k, const struct run *run, int
 {
     const struct piece *p = &run->v[0];
     const char *groups[1];
-    const char *person = people_person(k->ask->census, k->hosts[p->node].name, p->login, p->uid);
-    return people_groups(k->ask->census, GROUP_PROJECT, person, at_ms, groups, 1) ? groups[0] : NULL;
+    const char *person = people_person(k->ask->people, k->hosts[p->node].name, p->login, p->uid);
+    return people_groups(k->ask->people, GROUP_PROJECT, person, at_ms, groups, 1) ? groups[0] : NULL;
 }
 
 static const char *id_of(struct making *k, const struct run *run)

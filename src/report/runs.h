@@ -22,7 +22,7 @@ struct runs_node {
 
 /* Where it comes from. Text is borrowed by the result: people, nodes. */
 struct runs_ask {
-    const struct people *census;
+    const struct people *people;
     const struct zone *zone;
     int32_t from, to;    /* days, both counted */
     const char *company; /* runs that are never of it are left out; NULL: all */

@@ -40,7 +40,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 {
     struct slack *link = NULL;
     AUTO_BUF token = {0};
-    int r = slack_desk_link(feature_self(&s->h->features, &slack_feature), &link, &token, err);
+    int r = hub_slack_link(feature_self(&s->h->features, &slack_feature), &link, &token, err);
 
     if (r < 0)
         return r;
@@ -49,7 +49,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
     const char *to = m->to[0]       ? m->to
                      : c->to[0]     ? c->to[0]
                      : c->to_person ? ""
-                                    : slack_desk_channel(feature_self(&s->h->features, &slack_feature));
+                                    : hub_slack_channel(feature_self(&s->h->features, &slack_feature));
     if (!m->blocks[0] && !m->n_files) {
         say_told(&l->blocks, m);
         l->m.blocks = buf_str(&l->blocks).p;
@@ -64,7 +64,7 @@ static int load_send(struct load **ret, struct carriers *s, const struct channel
 
 static const char *say_error(const struct carriers *s, int64_t *ret_since_ms)
 {
-    return slack_desk_error(feature_self(&s->h->features, &slack_feature), ret_since_ms);
+    return hub_slack_error(feature_self(&s->h->features, &slack_feature), ret_since_ms);
 }
 
 const struct carrier carrier_slack = {.send = load_send, .stop = load_stop, .error = say_error};

@@ -33,8 +33,8 @@ struct known {
     int64_t until_mono;
 };
 
-struct asking {           /* a question on its way */
-    struct slack_desk *d; /* NULL: the bot is gone */
+struct asking {          /* a question on its way */
+    struct hub_slack *d; /* NULL: the bot is gone */
     struct asking *next;
     struct heard *heard;
     char envelope[SLACK_ID_MAX + 1]; /* "": it came over HTTP */
@@ -45,7 +45,7 @@ struct asking {           /* a question on its way */
     int64_t began_mono;
 };
 
-struct slack_desk {
+struct hub_slack {
     struct hub *h;
     struct slack_conf *conf;
     char *section; /* what conf was made of; "": nothing */
@@ -86,9 +86,9 @@ static void drop_section(void *next)
 
 static void on_envelope(void *arg, struct str json);
 
-static void *open_desk(struct hub *h)
+static void *open_slack(struct hub *h)
 {
-    struct slack_desk *d = mem_zero(1, sizeof(*d));
+    struct hub_slack *d = mem_zero(1, sizeof(*d));
 
     d->h = h;
     d->conf = slack_conf_new();
@@ -98,12 +98,12 @@ static void *open_desk(struct hub *h)
     return d;
 }
 
-static bool is_on(const struct slack_desk *d)
+static bool is_on(const struct hub_slack *d)
 {
     return slack_conf_has(d->conf, SLACK_TOKEN);
 }
 
-static int open_link(struct slack_desk *d, struct err *err)
+static int open_link(struct hub_slack *d, struct err *err)
 {
     struct slack_server at = {slack_conf_api(d->conf), slack_conf_hooks(d->conf), slack_conf_ca_file(d->conf)};
 
@@ -115,14 +115,14 @@ static int open_link(struct slack_desk *d, struct err *err)
 
 static void take_section(void *self, void *next)
 {
-    struct slack_desk *d = self;
+    struct hub_slack *d = self;
     const struct opt_section *section = hub_conf_value(&d->h->conf, "slack");
     const char *text = section->text ? section->text : "";
     struct err err = {0};
     struct slack_conf *c = next, *old = d->conf;
     int64_t since_ms;
 
-    bool same = strcmp(text, d->section) == 0 && !slack_desk_error(d, &since_ms)[0];
+    bool same = strcmp(text, d->section) == 0 && !hub_slack_error(d, &since_ms)[0];
     d->conf = c;
     free(d->section);
     d->section = mem_str(text);
@@ -147,7 +147,7 @@ static void take_section(void *self, void *next)
     slack_conf_free(old);
 }
 
-int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token, struct err *err)
+int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, struct err *err)
 {
     if (!is_on(d) || !d->link)
         return err_set(err, -ENOENT, "there is no bot: the section slack has no token");
@@ -157,12 +157,12 @@ int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token,
     return r;
 }
 
-const char *slack_desk_channel(const struct slack_desk *d)
+const char *hub_slack_channel(const struct hub_slack *d)
 {
     return slack_conf_channel(d->conf);
 }
 
-const char *slack_desk_error(const struct slack_desk *d, int64_t *ret_since_ms)
+const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms)
 {
     if (!d)
         return "";
@@ -176,7 +176,7 @@ const char *slack_desk_error(const struct slack_desk *d, int64_t *ret_since_ms)
 
 static void on_auth(void *arg, const struct slack_result *r)
 {
-    struct slack_desk *d = arg;
+    struct hub_slack *d = arg;
     const char *own = slack_answer_text(r->body, NULL, "user_id");
 
     d->auth = NULL;
@@ -195,12 +195,12 @@ static void on_auth(void *arg, const struct slack_result *r)
     mem_copy_str(d->error, sizeof(d->error), r->error);
 }
 
-static void ask_auth(struct slack_desk *d)
+static void ask_auth(struct hub_slack *d)
 {
     AUTO_BUF token = {0};
     struct slack *link = NULL;
     struct err err = {0};
-    int r = slack_desk_link(d, &link, &token, &err);
+    int r = hub_slack_link(d, &link, &token, &err);
 
     d->auth_mono = clock_mono_ms() + AUTH_MS;
     if (r == 0)
@@ -214,7 +214,7 @@ static void ask_auth(struct slack_desk *d)
 
 /* ---- what was there already ---- */
 
-static bool seen(const struct slack_desk *d, uint64_t key)
+static bool seen(const struct hub_slack *d, uint64_t key)
 {
     for (size_t i = 0; i < MIN(d->n_seen, SEEN_MAX); i++)
         if (d->seen[i] == key)
@@ -222,7 +222,7 @@ static bool seen(const struct slack_desk *d, uint64_t key)
     return false;
 }
 
-static void see(struct slack_desk *d, uint64_t key)
+static void see(struct hub_slack *d, uint64_t key)
 {
     if (!seen(d, key))
         d->seen[d->n_seen++ % SEEN_MAX] = key;
@@ -237,7 +237,7 @@ static uint64_t key_of(const char *kind, const char *a, const char *b)
 }
 
 struct newest {
-    struct slack_desk *d;
+    struct hub_slack *d;
     int64_t at_ms;
 };
 
@@ -259,7 +259,7 @@ static void load_answered(void *arg, const struct note *n)
 
 static int load_answers(void *self, struct err *err)
 {
-    struct slack_desk *d = self;
+    struct hub_slack *d = self;
     struct newest x = {.d = d};
 
     return MIN(store_notes(d->h->store, NOTE_BOT, false, load_answered, &x, err), 0);
@@ -369,7 +369,7 @@ static void ask_say(struct asking *a, const char *mail)
     const struct heard *x = a->heard;
     struct saying_ask k = {.text = str_of(x->text),
                            .way = x->to_bot ? SAY_TO_US : SAY_TALK,
-                           .person = say_person(h->api.census, x->user, mail),
+                           .person = say_person(h->api.people, x->user, mail),
                            .called = x->user};
 
     a->saying = true;
@@ -381,7 +381,7 @@ static void ask_say(struct asking *a, const char *mail)
 
 /* ---- who asks? ---- */
 
-static const struct known *known_find(const struct slack_desk *d, const char *user)
+static const struct known *known_find(const struct hub_slack *d, const char *user)
 {
     for (size_t i = 0; i < d->n_known; i++)
         if (strcmp(d->known[i].user, user) == 0)
@@ -389,7 +389,7 @@ static const struct known *known_find(const struct slack_desk *d, const char *us
     return NULL;
 }
 
-static void known_put(struct slack_desk *d, const char *user, const char *mail, int64_t keep_ms)
+static void known_put(struct hub_slack *d, const char *user, const char *mail, int64_t keep_ms)
 {
     const struct known *there = known_find(d, user);
     size_t at = there ? (size_t)(there - d->known) : d->n_known;
@@ -421,13 +421,13 @@ static void on_mail(void *arg, const struct slack_result *r)
 
 static void ask_who(struct asking *a)
 {
-    struct slack_desk *d = a->d;
+    struct hub_slack *d = a->d;
     const struct known *k = known_find(d, a->heard->user);
     AUTO_BUF token = {0};
     struct slack *link = NULL;
     struct err err = {0};
 
-    if (say_person(d->h->api.census, a->heard->user, NULL)) {
+    if (say_person(d->h->api.people, a->heard->user, NULL)) {
         ask_say(a, NULL);
         return;
     }
@@ -435,7 +435,7 @@ static void ask_who(struct asking *a)
         ask_say(a, k->mail[0] ? k->mail : NULL);
         return;
     }
-    int r = slack_desk_link(d, &link, &token, &err);
+    int r = hub_slack_link(d, &link, &token, &err);
     if (r == 0)
         r = slack_ask(&a->ask, link, "users.info", buf_str(&token), "user", a->heard->user, on_mail, a, &err);
     if (r < 0)
@@ -445,7 +445,7 @@ static void ask_who(struct asking *a)
 /* ---- in ---- */
 
 /* "<@U0BOT> free" in a channel is said to the bot, though it comes as a message, too, where the app asks for these. */
-static void for_us(const struct slack_desk *d, struct heard *h)
+static void for_us(const struct hub_slack *d, struct heard *h)
 {
     struct str text = str_trim(str_of(h->text));
     char name[SLACK_ID_MAX + 4];
@@ -458,7 +458,7 @@ static void for_us(const struct slack_desk *d, struct heard *h)
 }
 
 /* Takes h. */
-static void hear(struct slack_desk *d, struct heard *h, const char *envelope, struct late *late)
+static void hear(struct hub_slack *d, struct heard *h, const char *envelope, struct late *late)
 {
     struct asking *a = mem_zero(1, sizeof(*a));
 
@@ -488,7 +488,7 @@ static void hear(struct slack_desk *d, struct heard *h, const char *envelope, st
 
 static void on_envelope(void *arg, struct str json)
 {
-    struct slack_desk *d = arg;
+    struct hub_slack *d = arg;
     char id[SLACK_ID_MAX + 1] = "";
     struct err err = {0};
     struct heard *h;
@@ -506,9 +506,9 @@ static void on_envelope(void *arg, struct str json)
         slack_line_ack(d->line, id); /* it would not become better */
 }
 
-int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err)
+int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err)
 {
-    const struct slack_desk *d = feature_self(&hub->features, &slack_feature);
+    const struct hub_slack *d = feature_self(&hub->features, &slack_feature);
 
     if (!is_on(d) || !slack_conf_has(d->conf, SLACK_SIGNING))
         return 0;
@@ -516,9 +516,9 @@ int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err)
     return r < 0 ? r : 1;
 }
 
-enum reply_how slack_desk_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h)
+enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h)
 {
-    struct slack_desk *d = feature_self(&hub->features, &slack_feature);
+    struct hub_slack *d = feature_self(&hub->features, &slack_feature);
 
     if (d->n_asking >= ASKING_MAX) {
         free(h);
@@ -530,7 +530,7 @@ enum reply_how slack_desk_heard(struct hub *hub, struct request *rq, struct repl
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct slack_desk *d = self;
+    struct hub_slack *d = self;
     int64_t now = clock_mono_ms();
     struct asking *next;
 
@@ -547,9 +547,9 @@ static void tick(void *self, int64_t now_ms)
     }
 }
 
-static void close_desk(void *self)
+static void close_slack(void *self)
 {
-    struct slack_desk *d = self;
+    struct hub_slack *d = self;
     struct asking *next;
 
     outbox_carry(d->h->outbox, CHANNEL_SLACK_BOT, NULL); /* messages under way use the connection */
@@ -578,11 +578,11 @@ const struct feature slack_feature = {
     .name = "slack",
     FEATURE_SETTINGS(slack),
     .routes = slack_routes,
-    .open = open_desk,
+    .open = open_slack,
     .prepare = prepare_section,
     .drop = drop_section,
     .take = take_section,
     .load = load_answers,
     .tick = tick,
-    .close = close_desk,
+    .close = close_slack,
 };

@@ -18,18 +18,18 @@
 struct carrier;
 struct heard;
 struct slack;
-struct slack_desk;
+struct hub_slack;
 extern const struct carrier carrier_slack; /* registered with notify */
 
 /* For the carrier: to post with. token is overwritten, and the caller's. */
-int slack_desk_link(struct slack_desk *d, struct slack **ret, struct buf *token, struct err *err);
-const char *slack_desk_channel(const struct slack_desk *d); /* where what names no other goes; "": nowhere */
+int hub_slack_link(struct hub_slack *d, struct slack **ret, struct buf *token, struct err *err);
+const char *hub_slack_channel(const struct hub_slack *d); /* where what names no other goes; "": nowhere */
 /* What is wrong with the way in, in a sentence, and since when; "": nothing. */
-const char *slack_desk_error(const struct slack_desk *d, int64_t *ret_since_ms);
+const char *hub_slack_error(const struct hub_slack *d, int64_t *ret_since_ms);
 
 /* For the routes. The signing secret: 1, 0 when there is none, or -errno with a sentence. */
-int slack_desk_secret(struct hub *hub, struct buf *ret, struct err *err);
+int hub_slack_secret(struct hub *hub, struct buf *ret, struct err *err);
 /* Takes h. Answers through rq when it was taken. */
-enum reply_how slack_desk_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h);
+enum reply_how hub_slack_heard(struct hub *hub, struct request *rq, struct reply *rp, struct heard *h);
 
 #endif

@@ -13,7 +13,7 @@ static bool slack_allowed(struct api *a, struct request *rq, struct reply *rp)
 {
     AUTO_BUF secret = {0};
     struct err err = {0};
-    int r = slack_desk_secret(a->hub, &secret, &err);
+    int r = hub_slack_secret(a->hub, &secret, &err);
 
     if (r == 0)
         reply_problem(rp, 404, "Slack over HTTP is off here: set slack.signing_file to the app's signing secret");
@@ -31,7 +31,7 @@ static bool is_slack(struct api *a, struct request *rq, struct reply *rp)
     AUTO_BUF secret = {0};
     struct err err = {0};
 
-    if (slack_desk_secret(a->hub, &secret, &err) < 1) {
+    if (hub_slack_secret(a->hub, &secret, &err) < 1) {
         reply_problem(rp, 503, "the signing secret cannot be read");
         return false;
     }
@@ -54,7 +54,7 @@ static enum reply_how hear(struct api *a, struct request *rq, struct reply *rp, 
         free(h);
         return REPLY_NOW;
     }
-    return slack_desk_heard(a->hub, rq, rp, h);
+    return hub_slack_heard(a->hub, rq, rp, h);
 }
 
 static enum reply_how post_slack_events(struct api *a, struct request *rq, struct reply *rp)

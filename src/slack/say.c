@@ -237,7 +237,7 @@ struct say *say_new(const struct say_ask *k)
     bool too_long = in.len > SAY_TEXT_MAX;
     if (k->way == SAY_TO_US)
         in = without_mention(in);
-    undress(str_n(in.p, MIN(in.len, SAY_TEXT_MAX)), k->census, &text);
+    undress(str_n(in.p, MIN(in.len, SAY_TEXT_MAX)), k->people, &text);
     s->ask.text = str_n(say_keep(s, str_trim(buf_str(&text))), str_trim(buf_str(&text)).len);
     if (too_long && k->way == SAY_TO_US)
         say_no(s, "That is too long for me: say it in %d letters.", SAY_TEXT_MAX);

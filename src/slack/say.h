@@ -47,7 +47,7 @@ struct say_ask {
     int64_t now_ms;
     const struct say_conf *conf;                 /* NULL: say_usual */
     const struct zone *zone;                     /* NULL: UTC */
-    const struct people *census;                 /* NULL: nobody is told of */
+    const struct people *people;                 /* NULL: nobody is told of */
     const char *name, *url;                      /* the cluster's; where the page is, NULL: not known */
     bool (*is_node)(void *arg, struct str name); /* NULL: none is */
     void *arg;

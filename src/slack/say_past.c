@@ -123,8 +123,8 @@ static bool read_usage(struct say *s, struct str rest, struct usage_words *u)
             return false;
         }
     }
-    if (u->whom && !u->kind && !people_find(s->ask.census, u->whom))
-        u->kind = group_of(s->ask.census, u->whom);
+    if (u->whom && !u->kind && !people_find(s->ask.people, u->whom))
+        u->kind = group_of(s->ask.people, u->whom);
     return true;
 }
 

@@ -104,7 +104,7 @@ static bool begin(struct hub *h, const struct saying_ask *k, const struct reques
                           .now_ms = clock_wall_ms(),
                           .conf = conf,
                           .zone = h->zone,
-                          .census = h->api.census,
+                          .people = h->api.people,
                           .name = h->api.name,
                           .url = url.p,
                           .is_node = knows_node,

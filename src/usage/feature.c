@@ -140,7 +140,7 @@ static int load_ledger(void *self, struct err *err)
     h->ledger = ledger_new(h->loop, h->store, h->data, h->live, zones, n, &lc);
     if (!h->ledger)
         return err_set(err, -EAGAIN, "cannot start a thread");
-    h->asked = usage_trend_new(h);
+    h->usage_trend = usage_trend_new(h);
     return ledger_load(h->ledger, clock_wall_ms(), err);
 }
 
@@ -148,7 +148,7 @@ static void tick(void *self, int64_t now_ms)
 {
     struct hub *h = self;
     ledger_tick(h->ledger, now_ms);
-    usage_trend_tick(h->asked, now_ms);
+    usage_trend_tick(h->usage_trend, now_ms);
 }
 
 static void add_status(void *self, struct status *s)
@@ -168,7 +168,7 @@ static void stop_ledger(void *self)
 static void close_usage(void *self)
 {
     struct hub *h = self;
-    usage_trend_free(h->asked);
+    usage_trend_free(h->usage_trend);
     drop_tariff(h->tariff);
 }
 

@@ -46,7 +46,7 @@ struct usage_job {
     struct term term;
     struct usage_now now;
     struct tariff tariff;
-    struct people *census;
+    struct people *people;
     size_t n_nodes, n_kept;
     struct sums_node *nodes;
     const char **kept; /* devices a filter lets through, sorted */
@@ -209,7 +209,7 @@ int usage_job_sum(struct usage_job *k, const struct past_source *past, struct us
                          .device = k->text[USAGE_DEVICE],
                          .keep = k->filtered ? is_kept : NULL,
                          .keep_arg = k,
-                         .census = k->census,
+                         .people = k->people,
                          .tariff = &k->tariff,
                          .nodes = k->nodes,
                          .n_nodes = k->n_nodes,
@@ -264,7 +264,7 @@ void usage_job_free(struct usage_job *k)
         return;
     zone_free(k->zone);
     tariff_fini(&k->tariff);
-    people_unref(k->census);
+    people_unref(k->people);
     arena_fini(&k->mem);
     free(k);
 }
@@ -324,7 +324,7 @@ struct usage_job *usage_job_new(struct api *a, const char *const text[USAGE_PARA
     k->now_ms = now_ms;
     usage_now_of(a->hub, &k->now);
     tariff_copy(&k->tariff, k->now.tariff);
-    k->census = people_ref(a->census);
+    k->people = people_ref(a->people);
     k->title = keep_text(k, a->name);
     for (size_t i = 0; i < USAGE_PARAMS; i++)
         k->text[i] = text[i] ? keep_text(k, text[i]) : NULL;

@@ -58,7 +58,7 @@ static size_t booked_by(struct api *a, const char *person, int64_t now_ms)
 /* Lately: bookings, GPUs used, moving averages. */
 static void lately_json(struct json *j, struct api *a, const char *person, int64_t now_ms)
 {
-    const struct trend *t = usage_trend_trend(a->hub->asked);
+    const struct trend *t = usage_trend_trend(a->hub->usage_trend);
     const struct trend_person *p = trend_find(t, person);
     json_uint(j, "booked", booked_by(a, person, now_ms));
     json_fixed(j, "used", p ? (int64_t)(p->used * 1000 + 0.5) : 0, 1000);
@@ -71,7 +71,7 @@ static void lately_json(struct json *j, struct api *a, const char *person, int64
 /* Those who are on nothing now but used GPUs lately. */
 static void recent_json(struct json *j, struct api *a, const struct on_devices *now, int64_t now_ms)
 {
-    const struct trend *t = usage_trend_trend(a->hub->asked);
+    const struct trend *t = usage_trend_trend(a->hub->usage_trend);
     for (size_t i = 0; i < t->n; i++) {
         bool here = false;
         for (size_t k = 0; k < now->n && !here; k++)
@@ -115,7 +115,7 @@ enum reply_how get_people(struct api *a, struct request *rq, struct reply *rp)
     if (!request_filter(rq, rp, &filter))
         return REPLY_NOW;
     view_of(a->live, &ask, rq->now_ms, one, &v);
-    const struct trend *t = usage_trend_trend(a->hub->asked);
+    const struct trend *t = usage_trend_trend(a->hub->usage_trend);
     uint64_t version = v.version;
     AUTO_BUF key = BUF_INIT(4096);
     buf_addf(&key, "people|%d|%llx|%lld|%s", request_flag(rq, "recent"),

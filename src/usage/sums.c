@@ -225,7 +225,7 @@ static void line_rest(struct sums *s, struct line *l, const struct usage_device 
 
 static bool in_group(const struct sums *s, enum group_kind kind, const char *group, const char *person)
 {
-    return !group || people_in(s->ask->census, kind, group, person, s->at_ms);
+    return !group || people_in(s->ask->people, kind, group, person, s->at_ms);
 }
 
 static void person_groups(struct sums *s, struct somebody *p)
@@ -245,7 +245,7 @@ static void person_groups(struct sums *s, struct somebody *p)
     }
     if (a->by < BY_TEAM || a->by > BY_COMPANY)
         return;
-    size_t n = p->name[0] ? people_groups(a->census, kinds[a->by], p->name, s->at_ms, names, GROUPS_MAX) : 0;
+    size_t n = p->name[0] ? people_groups(a->people, kinds[a->by], p->name, s->at_ms, names, GROUPS_MAX) : 0;
     for (size_t i = 0; i < MIN(n, (size_t)GROUPS_MAX); i++)
         p->groups[p->n++] = key_of(s, names[i]);
 }
@@ -265,7 +265,7 @@ static struct somebody *person_of(struct sums *s, const char *login)
         n->n_people = more;
     }
     if (!n->people[*number]) {
-        const char *name = people_person(s->ask->census, s->node_name, login, -1);
+        const char *name = people_person(s->ask->people, s->node_name, login, -1);
         VEC_ROOM(s->people, s->n_people, s->cap_people);
         s->people[s->n_people++] =
             (struct somebody){.name = arena_strn(s->mem, name, strlen(name)), .until_ms = INT64_MIN};
@@ -435,7 +435,7 @@ static void add_device(struct sums *s, const struct usage_span *span, const stru
         else if (p->n == 0)
             line_held(s,
                       line_of(s, key_of(s, s->ask->by == BY_COMPANY
-                                               ? people_company_of_node(s->ask->census, s->node_name, s->at_ms)
+                                               ? people_company_of_node(s->ask->people, s->node_name, s->at_ms)
                                                : NULL)),
                       d, x, &h->s);
         for (size_t i = 0; !own && i < p->n; i++)
@@ -476,7 +476,7 @@ static int take_span(void *arg, const char *node, const struct usage_span *span)
     s->node_name = n->name;
     s->node = n->now;
     if (s->at_ms >= s->change_ms || s->change_ms == INT64_MIN)
-        s->change_ms = people_next_change(s->ask->census, s->at_ms);
+        s->change_ms = people_next_change(s->ask->people, s->at_ms);
     if (span->at_ms < s->periods[s->at_period])
         s->at_period = 0;
     while (s->at_period + 1 < s->n_periods && span->at_ms >= s->periods[s->at_period + 1])

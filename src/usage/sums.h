@@ -36,7 +36,7 @@ struct sums_ask {
     const char *node, *model, *device; /* a name, a pattern; a uuid */
     bool (*keep)(void *arg, const char *uuid);
     void *keep_arg;
-    const struct people *census;
+    const struct people *people;
     const struct tariff *tariff;
     const struct sums_node *nodes;
     size_t n_nodes;

@@ -24,7 +24,7 @@ struct usage_trend {
 struct seed {            /* a job */
     struct work_job job; /* first */
     struct usage_trend *a;
-    struct people *census;
+    struct people *people;
     char dir[512];
     int64_t now_ms, hour_ms;
     struct trend trend;
@@ -44,7 +44,7 @@ static int seed_hour(void *arg, const char *node, const struct usage_span *s)
     for (size_t i = 0; i < s->n && s->end_ms > s->at_ms; i++)
         for (size_t u = 0; u < s->devices[i].n; u++) {
             const struct usage_held *h = &s->devices[i].held[u];
-            const char *person = people_person(k->census, node, h->login, -1);
+            const char *person = people_person(k->people, node, h->login, -1);
             if (person[0])
                 trend_use(&k->trend, person, (double)h->s.held_ms / (double)(s->end_ms - s->at_ms));
         }
@@ -76,7 +76,7 @@ static void seed_done(struct work_job *j)
         k->a->seeded = true;
     }
     trend_fini(&k->trend);
-    people_unref(k->census);
+    people_unref(k->people);
     free(k);
 }
 
@@ -86,7 +86,7 @@ struct usage_trend *usage_trend_new(struct hub *h)
     struct seed *k = mem_zero(1, sizeof(*k));
     a->h = h;
     *k = (struct seed){.job = {.run = seed_run, .done = seed_done}, .a = a, .now_ms = clock_wall_ms()};
-    k->census = people_ref(h->api.census);
+    k->people = people_ref(h->api.people);
     mem_copy_str(k->dir, sizeof(k->dir), h->data);
     if (work_add(h->work, &k->job, LIMIT_MS) < 0) {
         k->a = NULL;

@@ -55,7 +55,7 @@ struct told { /* an event of the file */
     bool bad;
 };
 
-struct wandb_desk {
+struct hub_wandb {
     struct hub *h;
     char self[512];
     struct zone *zone;
@@ -143,14 +143,14 @@ static int check_settings(void *self, const struct hub_conf *conf, void **next, 
     return MIN(r, 0);
 }
 
-static const struct wandb_settings *settings_of(const struct wandb_desk *d)
+static const struct wandb_settings *settings_of(const struct hub_wandb *d)
 {
     return feature_settings(&d->h->conf, &wandb_feature);
 }
 
 /* ---- what is kept over a restart ---- */
 
-static void state_load(struct wandb_desk *d)
+static void state_load(struct hub_wandb *d)
 {
     AUTO_BUF b = {0};
     struct str rest, word;
@@ -168,7 +168,7 @@ static void state_load(struct wandb_desk *d)
     d->event_id = v[2];
 }
 
-static void state_keep(struct wandb_desk *d)
+static void state_keep(struct hub_wandb *d)
 {
     AUTO_BUF b = BUF_INIT(200);
     struct err err = {0};
@@ -182,7 +182,7 @@ static void state_keep(struct wandb_desk *d)
 
 struct look {
     struct work_job job; /* first */
-    struct wandb_desk *d;
+    struct hub_wandb *d;
     char dir[512];
     int64_t after;
     int code;
@@ -224,7 +224,7 @@ static void look_run(struct work_job *j)
 static void look_done(struct work_job *j)
 {
     struct look *l = (struct look *)j;
-    struct wandb_desk *d = l->d;
+    struct hub_wandb *d = l->d;
     int64_t before = d->event_id;
 
     d->look = NULL;
@@ -251,7 +251,7 @@ static void look_done(struct work_job *j)
     free(l);
 }
 
-static void look(struct wandb_desk *d)
+static void look(struct hub_wandb *d)
 {
     struct look *l = mem_zero(1, sizeof(*l));
 
@@ -267,7 +267,7 @@ static void look(struct wandb_desk *d)
 /* ---- the child ---- */
 
 /* What it said last of what went wrong; of a check, which has its findings on standard output, the first of them. */
-static void keep_error(struct wandb_desk *d, const struct command_result *r, char out[SAID_MAX])
+static void keep_error(struct hub_wandb *d, const struct command_result *r, char out[SAID_MAX])
 {
     struct str error = str_of(r->error), said = r->out, line = {0};
 
@@ -285,7 +285,7 @@ static void keep_error(struct wandb_desk *d, const struct command_result *r, cha
 
 static void ended(void *arg, const struct command_result *r)
 {
-    struct wandb_desk *d = arg;
+    struct hub_wandb *d = arg;
     struct turn *t = &d->turns[d->verb];
     int64_t now_ms = clock_wall_ms();
     char span[24];
@@ -316,13 +316,13 @@ static void ended(void *arg, const struct command_result *r)
 }
 
 /* From the day after the last one that is known to be whole, where that is before yesterday. */
-static const char *start_day(const struct wandb_desk *d, int64_t now_ms, char out[16])
+static const char *start_day(const struct hub_wandb *d, int64_t now_ms, char out[16])
 {
     int32_t yesterday = zone_date(d->zone, now_ms) - 1;
     return d->has_pull && d->to + 1 < yesterday ? date_text(d->to + 1, out) : NULL;
 }
 
-static void begin(struct wandb_desk *d, enum verb verb)
+static void begin(struct hub_wandb *d, enum verb verb)
 {
     const struct wandb_settings *c = settings_of(d);
     struct turn *t = &d->turns[verb];
@@ -357,7 +357,7 @@ static void begin(struct wandb_desk *d, enum verb verb)
 /* ---- the clock ---- */
 
 /* Has a time come, or gone by while nobody was here? When it is set up, what is to be checked is not there yet. */
-static void clock_turn(struct wandb_desk *d, enum verb verb, const int32_t *times, size_t n, int64_t now_ms)
+static void clock_turn(struct hub_wandb *d, enum verb verb, const int32_t *times, size_t n, int64_t now_ms)
 {
     struct turn *t = &d->turns[verb];
     int64_t last_ms, next_ms;
@@ -377,7 +377,7 @@ static void clock_turn(struct wandb_desk *d, enum verb verb, const int32_t *time
 
 static void tick(void *self, int64_t now_ms)
 {
-    struct wandb_desk *d = self;
+    struct hub_wandb *d = self;
     int64_t mono_ms = clock_mono_ms();
 
     if (d->stopped)
@@ -395,9 +395,9 @@ static void tick(void *self, int64_t now_ms)
 
 /* ---- start, settings and end ---- */
 
-static void *open_desk(struct hub *h)
+static void *open_wandb(struct hub *h)
 {
-    struct wandb_desk *d = mem_zero(1, sizeof(*d));
+    struct hub_wandb *d = mem_zero(1, sizeof(*d));
     char self[sizeof(d->self)];
 
     d->h = h;
@@ -408,7 +408,7 @@ static void *open_desk(struct hub *h)
 
 static void take_settings(void *self, void *next)
 {
-    struct wandb_desk *d = self;
+    struct hub_wandb *d = self;
     const struct wandb_settings *c = settings_of(d);
     struct err err = {0};
 
@@ -428,27 +428,27 @@ static void take_settings(void *self, void *next)
 }
 
 /* Ends what runs. */
-static void stop_desk(void *self)
+static void stop_running(void *self)
 {
-    struct wandb_desk *d = self;
+    struct hub_wandb *d = self;
 
     d->stopped = true;
     command_stop(d->running);
     d->running = NULL;
 }
 
-static void close_desk(void *self)
+static void close_wandb(void *self)
 {
-    struct wandb_desk *d = self;
+    struct hub_wandb *d = self;
 
-    stop_desk(d);
+    stop_running(d);
     zone_free(d->zone);
     free(d);
 }
 
 static void say_failed(void *self, struct status *s)
 {
-    const struct wandb_desk *d = self;
+    const struct hub_wandb *d = self;
 
     for (int v = 0; v < VERBS && !s->notice[0]; v++)
         if (d->turns[v].error[0])
@@ -463,7 +463,7 @@ static void json_at(struct json *j, const char *key, int64_t ms)
         json_cstr(j, key, NULL);
 }
 
-void wandb_desk_json(const struct wandb_desk *d, struct buf *out)
+void hub_wandb_json(const struct hub_wandb *d, struct buf *out)
 {
     struct json j = json_on(out);
     int64_t last_ms, next[VERBS] = {INT64_MAX, INT64_MAX, INT64_MAX}, now_ms = clock_wall_ms();
@@ -501,11 +501,11 @@ const struct feature wandb_feature = {
     .name = "wandb",
     FEATURE_SETTINGS(wandb),
     .routes = wandb_routes,
-    .open = open_desk,
+    .open = open_wandb,
     .prepare = check_settings,
     .take = take_settings,
     .tick = tick,
     .status = say_failed,
-    .stop = stop_desk,
-    .close = close_desk,
+    .stop = stop_running,
+    .close = close_wandb,
 };

@@ -13,8 +13,8 @@
 #include "hub/feature.h"
 #include "hub/hub.h"
 
-struct wandb_desk;
-void wandb_desk_json(const struct wandb_desk *d, struct buf *out); /* GET /api/v1/wandb */
+struct hub_wandb;
+void hub_wandb_json(const struct hub_wandb *d, struct buf *out); /* GET /api/v1/wandb */
 
 struct zone;
 /* Times of day "00:15" as minutes. -EINVAL with a sentence. */

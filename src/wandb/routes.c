@@ -6,7 +6,7 @@ static enum reply_how get_wandb(struct api *a, struct request *rq, struct reply 
 {
     (void)rq;
     rp->body = BUF_INIT(64u << 10);
-    wandb_desk_json(feature_self(&a->hub->features, &wandb_feature), &rp->body);
+    hub_wandb_json(feature_self(&a->hub->features, &wandb_feature), &rp->body);
     return REPLY_NOW;
 }
 

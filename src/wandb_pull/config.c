@@ -222,14 +222,14 @@ static int read_all(struct wandb_config *c, struct str text, struct err *err)
     if (r == 0 && !c->zone)
         r = zone_load(c->zone_name, &c->zone, err);
     if (r == 0)
-        r = people_new(&(struct people_src){.wandb = text, .wandb_path = c->path, .zone = c->zone}, &c->census, err);
+        r = people_new(&(struct people_src){.wandb = text, .wandb_path = c->path, .zone = c->zone}, &c->people, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < c->n_cpu_tables; i++)
-        if (!people_company(c->census, c->cpu_tables[i].company))
+        if (!people_company(c->people, c->cpu_tables[i].company))
             return fail(&rd, ynode_get(t.root, "cpu_tables"), "cpu_tables: no company is called '%.100s'",
                         c->cpu_tables[i].company);
-    const struct company *companies = people_companies(c->census, &n);
+    const struct company *companies = people_companies(c->people, &n);
     return rules_read(&t, ynode_get(t.root, "gpu_count"), companies, n, &c->rules, err);
 }
 
@@ -265,7 +265,7 @@ void wandb_config_free(struct wandb_config *c)
     if (!c)
         return;
     rules_free(c->rules);
-    people_unref(c->census);
+    people_unref(c->people);
     zone_free(c->zone);
     arena_fini(&c->arena);
     free(c);
@@ -276,7 +276,7 @@ void wandb_config_free(struct wandb_config *c)
 const struct company *wandb_config_company(const struct wandb_config *c, const char *team)
 {
     size_t n;
-    const struct company *co = people_companies(c->census, &n);
+    const struct company *co = people_companies(c->people, &n);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < co[i].n_teams; k++)
             if (strcmp(co[i].teams[k], team) == 0)

@@ -37,7 +37,7 @@ struct wandb_config {
     const char *path; /* as it was given */
     uint64_t hash;    /* of the text: two pulls with another hash are not the same pull */
 
-    struct people *census;                            /* the companies: people_companies() */
+    struct people *people;                            /* the companies: people_companies() */
     struct zone *zone;                                /* of days; Asia/Tokyo unless told */
     const char *zone_name;                            /* as zone_load takes it */
     size_t n_ignore_tags;                             /* in lower case: */

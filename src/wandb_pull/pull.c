@@ -275,7 +275,7 @@ static bool has_team(const struct pull *p, const char *name)
 static int add_teams(struct pull *p, struct err *err)
 {
     size_t n = 0, cap = 0;
-    const struct company *co = people_companies(p->config->census, &n);
+    const struct company *co = people_companies(p->config->people, &n);
 
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < co[i].n_teams; k++) {

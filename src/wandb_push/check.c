@@ -78,7 +78,7 @@ static bool is_active(const struct company *co, int32_t day)
 /* The day a run with this tag must be of; INT32_MIN: there must be no such run. */
 static int32_t expected_day(const struct check_board *b, const char *tag)
 {
-    const struct company *co = people_company(b->config->census, tag);
+    const struct company *co = people_company(b->config->people, tag);
 
     if (strcmp(tag, TABLES_OVERALL) == 0)
         return b->day;
@@ -142,7 +142,7 @@ void check_runs(const struct check_board *b, struct findings *ret)
     bool any = false;
     char text[16];
     size_t n;
-    const struct company *v = people_companies(b->config->census, &n);
+    const struct company *v = people_companies(b->config->people, &n);
 
     for (size_t i = 0; i < n; i++)
         any = any || is_active(&v[i], b->day);

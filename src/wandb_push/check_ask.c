@@ -46,7 +46,7 @@ static int one_table(const struct check_ask *ask, const struct check_board *b, c
 static int tables(const struct check_ask *ask, const struct check_board *b, struct findings *ret, struct err *err)
 {
     size_t n;
-    const struct company *v = people_companies(ask->config->census, &n);
+    const struct company *v = people_companies(ask->config->people, &n);
     int r = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -127,7 +127,7 @@ static int deleted(const struct check_ask *ask, struct buf *ret, struct err *err
 {
     struct deleted d = {.config = ask->config};
 
-    d.companies = people_companies(ask->config->census, &d.n);
+    d.companies = people_companies(ask->config->people, &d.n);
     d.of = mem_zero(d.n + 1, sizeof(*d.of));
     int r = count_deleted(ask, &d, err);
     if (r == 0 && d.total) {

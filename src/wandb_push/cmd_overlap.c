@@ -111,7 +111,7 @@ static int overlap(const struct overlap_conf *conf, struct talk *t)
 
     if (r >= 0)
         return r;
-    if (conf->company && !people_company(t->config->census, conf->company))
+    if (conf->company && !people_company(t->config->people, conf->company))
         return cli_fail(&wandb_overlap_help, EXIT_USAGE, "no company is called '%s'", conf->company);
     r = wandb_store_open(&store, t->dir, false, &err);
     if (r == -ENOENT)

@@ -54,7 +54,7 @@ static int make_tables(struct pushing *p, struct err *err)
 
     int r = wandb_days(p->ask->store, &days, &runs, err);
     if (r == 0) {
-        ask.companies = people_companies(c->census, &ask.n_companies);
+        ask.companies = people_companies(c->people, &ask.n_companies);
         ask.runs = runs.v;
         ask.n_runs = runs.n;
         r = tables_make(&ask, &p->tables, err);
@@ -86,7 +86,7 @@ static void name_runs(struct pushing *p)
     p->runs = mem_zero(p->tables.n, sizeof(*p->runs));
     p->names = mem_zero(p->tables.n, sizeof(*p->names));
     for (size_t i = 0; i < p->tables.n; i++) {
-        const struct company *co = i ? people_company(c->census, p->tables.sets[i].tag) : NULL;
+        const struct company *co = i ? people_company(c->people, p->tables.sets[i].tag) : NULL;
         /* of one whose assignment is over: the last day that is in its tables */
         snprintf(p->names[i], sizeof(p->names[i]), "Tables_%s",
                  date_text(co ? tables_last_day(co, p->ask->to) : p->ask->to, to));

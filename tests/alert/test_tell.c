@@ -257,7 +257,7 @@ struct scene_of_news {
     char told_to[MANY][300];
     struct channels *channels;
     struct alert_rules *rules;
-    struct people *census;
+    struct people *people;
     int32_t minute;
     struct buf said, passed;
 };
@@ -282,7 +282,7 @@ static const char *tell_at(struct scene_of_news *s, int64_t now_ms, size_t n)
                          .minute = s->minute,
                          .channels = s->channels,
                          .rules = s->rules,
-                         .census = s->census,
+                         .people = s->people,
                          .passed = on_pass};
 
     buf_reset(&s->said);
@@ -346,7 +346,7 @@ static int end(void **state)
 
     channels_free(s->channels);
     alert_rules_free(s->rules);
-    people_unref(s->census);
+    people_unref(s->people);
     buf_fini(&s->said);
     buf_fini(&s->passed);
     free(s);
@@ -546,9 +546,9 @@ static void persons_are(struct scene_of_news *s, const char *people)
     struct err err = {0};
     struct opt_section p = {(char *)people, "m.yaml", 0};
 
-    people_unref(s->census);
-    s->census = NULL;
-    assert_int_equal(people_new(&(struct people_src){.people = &p}, &s->census, &err), 0);
+    people_unref(s->people);
+    s->people = NULL;
+    assert_int_equal(people_new(&(struct people_src){.people = &p}, &s->people, &err), 0);
     channels_free(s->channels);
     s->channels = channels_from("p: {type: webhook, url_env: X, to: person}\n", 0, &err);
 }

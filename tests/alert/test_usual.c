@@ -227,7 +227,7 @@ static void look(const struct zone *z, int64_t hour_ms, struct buf *out)
     struct people *c = companies();
     struct usage_baseline s;
     struct err err = {0};
-    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .census = c, .usage = usage};
+    struct usage_baseline_ask ask = {.hour_ms = hour_ms, .zone = z, .people = c, .usage = usage};
 
     buf_reset(out);
     assert_int_equal(store_flush(store, NULL), 0);

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(!c && err.msg[0]);
         return 0;
     }
-    assert(c->zone && c->census && c->rules && c->base_url && c->samples > 0 && c->in_flight > 0);
+    assert(c->zone && c->people && c->rules && c->base_url && c->samples > 0 && c->in_flight > 0);
     rules_fields(c->rules);
     wandb_config_company(c, "a");
     wandb_config_free(c);

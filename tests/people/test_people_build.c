@@ -23,7 +23,7 @@ static int64_t day(const char *text)
     return d * DAY_MS;
 }
 
-static void an_empty_census_leaves_every_login_as_it_is(void **unused)
+static void having_no_people_leaves_every_login_as_it_is(void **unused)
 {
     struct people *c = people_empty();
     const struct people *both[] = {c, NULL};
@@ -436,5 +436,5 @@ TESTS(cmocka_unit_test(logins_uids_and_nodes_lead_to_persons),
       cmocka_unit_test(companies_are_read_as_a_list_or_by_name),
       cmocka_unit_test(a_wandb_dashboards_config_is_read_as_it_is), cmocka_unit_test(nodes_may_be_assigned_to_a_team),
       cmocka_unit_test(a_mistake_is_named_with_its_place), cmocka_unit_test(unix_groups_make_teams_and_fill_others),
-      cmocka_unit_test(an_empty_census_leaves_every_login_as_it_is),
+      cmocka_unit_test(having_no_people_leaves_every_login_as_it_is),
       cmocka_unit_test(an_assignment_is_a_step_function_of_days))

@@ -53,7 +53,7 @@ struct seen_row {
 };
 
 struct scene {
-    struct people *census;
+    struct people *people;
     struct zone *zone;
     struct runs_ask ask;
     struct runs seen;
@@ -82,8 +82,8 @@ static bool always(void *arg)
 
 static void scene_open(struct scene *s, const struct seen_row *rows, size_t n)
 {
-    *s = (struct scene){.census = programme(), .zone = zone_utc(), .util = 5000};
-    s->ask = (struct runs_ask){.census = s->census,
+    *s = (struct scene){.people = programme(), .zone = zone_utc(), .util = 5000};
+    s->ask = (struct runs_ask){.people = s->people,
                                .zone = s->zone,
                                .from = DAY,
                                .to = DAY + 1,
@@ -109,7 +109,7 @@ static void scene_close(struct scene *s)
 {
     comparison_fini(&s->got);
     free(s->seen.spans);
-    people_unref(s->census);
+    people_unref(s->people);
     zone_free(s->zone);
 }
 

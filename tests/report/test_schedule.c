@@ -12,7 +12,7 @@
 #define HOUR_MS 3600000ll
 #define DAY_MS  86400000ll
 
-static struct schedules *bulletins_from(const char *text, const struct channels *channels, int want, struct err *err)
+static struct schedules *schedules_from(const char *text, const struct channels *channels, int want, struct err *err)
 {
     struct schedules *b = schedules_new();
     AUTO_FREE char *copy = mem_str(text);
@@ -44,7 +44,7 @@ static void reports_are_read(void **unused)
 {
     struct err err = {0};
     struct schedules *b =
-        bulletins_from("daily: {every: day, channel: ops}\n"
+        schedules_from("daily: {every: day, channel: ops}\n"
                        "boss: {every: week, at: \"7:30\", zone: Asia/Tokyo, channel: [ops, mail], what: usage by "
                        "company, filter: 'model:h200', company: X, team: Y, idle: no, chart: no}\n"
                        "all: {every: month, at: \"00:00\", what: status}\n",
@@ -111,7 +111,7 @@ static void mistakes_have_their_place(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct err err = {0};
         print_message("%s\n", cases[i].text);
-        schedules_free(bulletins_from(cases[i].text, ops, -EINVAL, &err));
+        schedules_free(schedules_from(cases[i].text, ops, -EINVAL, &err));
         if (!strstr(err.msg, cases[i].want))
             fail_msg("no '%s' in '%s'", cases[i].want, err.msg);
     }

@@ -15,7 +15,7 @@ static char *dir;
 static struct store *store;
 
 /* kim is also known as kdoe; in vision until 2 January 1970, in speech from then on; lee is in both; ana in none. */
-static struct people *people(void)
+static struct people *some_people(void)
 {
     struct opt_section
         p = {(char *)"{kim: {logins: [kim, kdoe]}}", "m.yaml", 0},
@@ -102,7 +102,7 @@ static void expect(struct sums_ask a, const char *want)
     AUTO_ARENA mem = {0};
     AUTO_BUF out = BUF_INIT(10000);
     struct zone *utc = zone_utc();
-    struct people *census = people();
+    struct people *people = some_people();
     struct usage_table t;
     struct err err = {0};
     int64_t held = 0;
@@ -110,7 +110,7 @@ static void expect(struct sums_ask a, const char *want)
     assert_int_equal(store_flush(store, NULL), 0);
     a.zone = a.zone ? a.zone : utc;
     a.to_ms = a.to_ms ? a.to_ms : 3 * DAY;
-    a.census = census;
+    a.people = people;
     a.nodes = nodes;
     a.n_nodes = 2;
     a.usage = usage;
@@ -133,7 +133,7 @@ static void expect(struct sums_ask a, const char *want)
         assert_string_equal(out.p, want);
     }
     (void)held;
-    people_unref(census);
+    people_unref(people);
     zone_free(utc);
 }
 

@@ -62,7 +62,7 @@ static void the_old_config_is_read_as_it_is(void **unused)
     (void)unused;
     struct wandb_config *c = config_of(theirs);
     size_t n;
-    people_companies(c->census, &n);
+    people_companies(c->people, &n);
     assert_int_equal(n, 2);
     assert_true(c->enable_alert);
     assert_int_equal(c->n_ignore_tags, 2);

@@ -147,7 +147,7 @@ static void a_table_must_be_of_the_day_and_its_rate_above_ten(void **unused)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct findings f = {0};
         print_message("%s\n", cases[i].json);
-        check_table(&b, people_company(config->census, "Acme"), "r1", str_of(cases[i].json), &f);
+        check_table(&b, people_company(config->people, "Acme"), "r1", str_of(cases[i].json), &f);
         assert_int_equal(f.n, cases[i].want ? 1 : 0);
         if (f.n) {
             assert_string_equal(f.v[0].text, cases[i].want);

@@ -1,5 +1,5 @@
 /*
- * desk.c: people in the hub: reads the files, asks for Unix groups, and makes a new struct people when any of it
+ * feature.c: people in the hub: reads the files, asks for Unix groups, and makes a new struct people when any of it
  * changed. One that was made is never changed; routes and streams get the next one. The groups come from `getent` in a
  * child process, since a name service may take its time; the loop never waits for it.
  */
@@ -29,7 +29,7 @@ struct people_files {
     struct buf aliases, companies;
 };
 
-struct people_desk {
+struct hub_people {
     struct hub *h;
     struct people_files files;
     struct unix_groups groups, fresh;
@@ -107,17 +107,17 @@ static bool is_pattern(const char *s)
     return strpbrk(s, "*?[") != NULL;
 }
 
-static const struct opt_list *groups_of(const struct people_desk *d)
+static const struct opt_list *groups_of(const struct hub_people *d)
 {
     return &((const struct people_settings *)feature_settings(&d->h->conf, &people_feature))->unix_groups;
 }
 
 /* Names to ask for, behind "getent group"; how many. */
-static size_t names_of(const struct people_desk *d, const char *argv[ARGS_MAX], size_t n)
+static size_t names_of(const struct hub_people *d, const char *argv[ARGS_MAX], size_t n)
 {
     const struct opt_list *l = groups_of(d);
     size_t n_wanted, from = n;
-    const char *const *wanted = people_unix_groups(d->h->api.census, &n_wanted);
+    const char *const *wanted = people_unix_groups(d->h->api.people, &n_wanted);
     for (size_t i = 0; i < l->n && n + 1 < ARGS_MAX; i++)
         if (!is_pattern(l->v[i]))
             argv[n++] = l->v[i];
@@ -127,7 +127,7 @@ static size_t names_of(const struct people_desk *d, const char *argv[ARGS_MAX], 
     return n - from;
 }
 
-static bool has_patterns(const struct people_desk *d)
+static bool has_patterns(const struct hub_people *d)
 {
     for (size_t i = 0; i < groups_of(d)->n; i++)
         if (is_pattern(groups_of(d)->v[i]))
@@ -135,22 +135,22 @@ static bool has_patterns(const struct people_desk *d)
     return false;
 }
 
-static void again(struct people_desk *d, int64_t ms)
+static void again(struct hub_people *d, int64_t ms)
 {
     struct timeval tv = {.tv_sec = ms / 1000};
     event_add(d->timer, &tv);
 }
 
-static void put(struct people_desk *d, struct people *c)
+static void put(struct hub_people *d, struct people *c)
 {
     struct api *a = &d->h->api;
-    people_unref(a->census);
-    a->census = c;
+    people_unref(a->people);
+    a->people = c;
     cache_reset(a->cache);
     hub_news(d->h, &(struct news){.kind = NEWS_PEOPLE, .now_ms = clock_wall_ms()});
 }
 
-static void finish(struct people_desk *d)
+static void finish(struct hub_people *d)
 {
     struct people *c = NULL;
     struct err err = {0};
@@ -171,11 +171,11 @@ static void finish(struct people_desk *d)
     put(d, c);
 }
 
-static void next(struct people_desk *d);
+static void next(struct hub_people *d);
 
 static void on_done(void *arg, const struct command_result *r)
 {
-    struct people_desk *d = arg;
+    struct hub_people *d = arg;
     d->running = NULL;
     /* getent ends with 2 when one of the names is not there, and prints the others */
     if (r->error && d->stage != OWN_GROUPS && !(d->stage == BY_NAME && r->out.len)) {
@@ -193,7 +193,7 @@ static void on_done(void *arg, const struct command_result *r)
     next(d);
 }
 
-static void next(struct people_desk *d)
+static void next(struct hub_people *d)
 {
     const char *argv[ARGS_MAX] = {"getent", "group"};
     struct err err = {0};
@@ -217,10 +217,10 @@ static void next(struct people_desk *d)
     }
 }
 
-static void look(struct people_desk *d)
+static void look(struct hub_people *d)
 {
     size_t n;
-    people_unix_groups(d->h->api.census, &n);
+    people_unix_groups(d->h->api.people, &n);
     event_del(d->timer);
     command_stop(d->running);
     d->running = NULL;
@@ -240,24 +240,24 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 /* ---- start, settings and end ---- */
 
 struct people_next {
-    struct people *census;
+    struct people *people;
     struct people_files files;
 };
 
-static void *open_desk(struct hub *h)
+static void *open_people(struct hub *h)
 {
-    struct people_desk *d = mem_zero(1, sizeof(*d));
-    h->api.census = people_empty();
+    struct hub_people *d = mem_zero(1, sizeof(*d));
+    h->api.people = people_empty();
     d->h = h;
     d->timer = evtimer_new(h->loop, on_timer, d);
     return d;
 }
 
-static void close_desk(void *self)
+static void close_people(void *self)
 {
-    struct people_desk *d = self;
-    people_unref(d->h->api.census);
-    d->h->api.census = NULL;
+    struct hub_people *d = self;
+    people_unref(d->h->api.people);
+    d->h->api.people = NULL;
     command_stop(d->running);
     event_free(d->timer);
     unix_groups_fini(&d->groups);
@@ -266,43 +266,43 @@ static void close_desk(void *self)
     free(d);
 }
 
-static void drop_census(void *next)
+static void drop_people(void *next)
 {
     struct people_next *n = next;
     if (!n)
         return;
-    people_unref(n->census);
+    people_unref(n->people);
     people_files_fini(&n->files);
     free(n);
 }
 
-static int prepare_census(void *self, const struct hub_conf *conf, void **next, struct err *err)
+static int prepare_people(void *self, const struct hub_conf *conf, void **next, struct err *err)
 {
-    struct people_desk *d = self;
+    struct hub_people *d = self;
     struct people_next *n = *next = mem_zero(1, sizeof(*n));
-    return people_load(conf, d ? &d->groups : NULL, &n->files, &n->census, err);
+    return people_load(conf, d ? &d->groups : NULL, &n->files, &n->people, err);
 }
 
 /* It is in force from now on, and asks for Unix groups where it needs them. */
-static void take_census(void *self, void *next)
+static void take_people(void *self, void *next)
 {
-    struct people_desk *d = self;
+    struct hub_people *d = self;
     struct people_next *n = next;
     people_files_fini(&d->files);
     d->files = n->files;
     n->files = (struct people_files){0};
-    put(d, n->census);
-    n->census = NULL;
-    drop_census(n);
+    put(d, n->people);
+    n->people = NULL;
+    drop_people(n);
     look(d);
 }
 
 const struct feature people_feature = {
     .name = "people",
     FEATURE_SETTINGS(people),
-    .open = open_desk,
-    .prepare = prepare_census,
-    .drop = drop_census,
-    .take = take_census,
-    .close = close_desk,
+    .open = open_people,
+    .prepare = prepare_people,
+    .drop = drop_people,
+    .take = take_people,
+    .close = close_people,
 };
