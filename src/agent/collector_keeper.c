@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 #define ALIVE_MS     1000 /* a child that is well says something at least this often */
 #define START_TIMES  6    /* collect_timeouts a new child may take before its first word */
@@ -37,7 +38,8 @@ struct keeper {
     const struct agent_conf *conf;
     struct keeper_hooks hooks;
     void *arg;
-    struct event *readable, *silence, *retry, *reaper, *ended;
+    struct event *readable, *ended;
+    struct timer *silence, *retry, *reaper;
 
     pid_t pid;
     int fd;
@@ -60,12 +62,6 @@ struct keeper {
 
 static void keeper_launch(struct keeper *k);
 static void keeper_read(struct keeper *k);
-
-static void arm(struct event *e, int64_t ms)
-{
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(e, &tv);
-}
 
 /* ---- state ---- */
 
@@ -98,7 +94,7 @@ static void keeper_forget_child(struct keeper *k)
 {
     if (k->fd >= 0) {
         event_del(k->readable);
-        event_del(k->silence);
+        timer_stop(k->silence);
         close(k->fd);
         k->fd = -1;
     }
@@ -118,7 +114,7 @@ static void keeper_let_go(struct keeper *k, bool now)
     if (now)
         kill(k->pid, SIGKILL);
     keeper_forget_child(k);
-    arm(k->reaper, 500);
+    timer_after(k->reaper, 500);
 }
 
 static void keeper_retry_later(struct keeper *k)
@@ -126,7 +122,7 @@ static void keeper_retry_later(struct keeper *k)
     int64_t ms = k->failures == 0 ? 0 : MIN((int64_t)RETRY_MAX_MS, 1000ll << MIN(k->failures - 1, 10u));
 
     k->failures++;
-    arm(k->retry, ms);
+    timer_after(k->retry, ms);
 }
 
 static void keeper_reap_dying(struct keeper *k)
@@ -146,11 +142,10 @@ static void keeper_reap_dying(struct keeper *k)
     }
     k->n_dying = kept;
     if (k->n_dying)
-        arm(k->reaper, 500);
+        timer_after(k->reaper, 500);
     if (keeper_count_stuck(k) != k->state.stuck)
         keeper_set(k, k->state.collect, k->state.since_ms, k->state.why);
-    if (kept < before && before >= KEEPER_STUCK_MAX && kept < KEEPER_STUCK_MAX && k->pid < 0 &&
-        !event_pending(k->retry, EV_TIMEOUT, NULL))
+    if (kept < before && before >= KEEPER_STUCK_MAX && kept < KEEPER_STUCK_MAX && k->pid < 0 && !timer_is_set(k->retry))
         keeper_launch(k); /* K3: there is room again */
 }
 
@@ -199,10 +194,8 @@ static void on_child(evutil_socket_t sig, short what, void *arg)
     keeper_reap_dying(k);
 }
 
-static void on_reaper(evutil_socket_t fd, short what, void *arg)
+static void on_reaper(void *arg)
 {
-    (void)fd;
-    (void)what;
     keeper_reap_dying(arg);
 }
 
@@ -245,8 +238,7 @@ static void keeper_read(struct keeper *k)
         if (n == 0) { /* it closed; SIGCHLD follows, or else it is killed */
             k->closed = true;
             event_del(k->readable);
-            event_del(k->silence);
-            arm(k->silence, CLOSE_MS);
+            timer_after(k->silence, CLOSE_MS);
             return;
         }
         k->heard_mono = clock_mono_ms();
@@ -279,13 +271,11 @@ static void keeper_say_hung(struct keeper *k, int64_t since_ms)
     keeper_set(k, COLLECT_HUNG, since_ms, why);
 }
 
-static void on_silence(evutil_socket_t fd, short what, void *arg)
+static void on_silence(void *arg)
 {
     struct keeper *k = arg;
-
-    (void)fd;
-    (void)what;
     int64_t heard = k->heard_mono;
+
     keeper_read(k); /* we may have been away ourselves: stopped, suspended */
     if (k->fd < 0)
         return;
@@ -299,12 +289,12 @@ static void on_silence(evutil_socket_t fd, short what, void *arg)
     int64_t say = k->answered ? ALIVE_MS + timeout : timeout;
     int64_t end = k->answered ? say : timeout * START_TIMES;
     if (k->heard_mono != heard || now - from < say) {
-        arm(k->silence, MAX(from + say - now, 10));
+        timer_after(k->silence, MAX(from + say - now, 10));
         return;
     }
     keeper_say_hung(k, k->answered ? k->heard_ms : k->begun_ms);
     if (now - from < end) {
-        arm(k->silence, from + end - now);
+        timer_after(k->silence, from + end - now);
         return;
     }
     log_warn("agent", "collector %d has not answered for %lld s; it is killed and replaced", (int)k->pid,
@@ -346,21 +336,19 @@ static void keeper_launch(struct keeper *k)
     k->msg = (struct child_msg){0};
     event_assign(k->readable, k->base, k->fd, EV_READ | EV_PERSIST, on_readable, k);
     event_add(k->readable, NULL);
-    arm(k->silence, k->conf->collect_timeout);
+    timer_after(k->silence, k->conf->collect_timeout);
     if (k->state.collect == COLLECT_PAUSED)
         keeper_set(k, COLLECT_STARTING, k->begun_ms, "");
     k->hooks.start(k->arg);
 }
 
-static void on_retry(evutil_socket_t fd, short what, void *arg)
+static void on_retry(void *arg)
 {
     struct keeper *k = arg;
-
-    (void)fd;
-    (void)what;
     int64_t left = k->paused_until_ms ? k->paused_until_mono - clock_mono_ms() : 0;
+
     if (left > 0) { /* the loop's clock is a little behind: timers may come a moment early */
-        arm(k->retry, left);
+        timer_after(k->retry, left);
         return;
     }
     k->paused_until_ms = 0;
@@ -381,7 +369,7 @@ void keeper_pause(struct keeper *k, int64_t ms)
     keeper_let_go(k, k->state.collect == COLLECT_HUNG);
     snprintf(why, sizeof(why), "paused until %s", clock_iso(k->paused_until_ms, at));
     keeper_set(k, COLLECT_PAUSED, clock_wall_ms(), why);
-    arm(k->retry, ms);
+    timer_after(k->retry, ms);
 }
 
 void keeper_resume(struct keeper *k)
@@ -390,7 +378,7 @@ void keeper_resume(struct keeper *k)
         return;
     k->paused_until_ms = 0;
     k->failures = 0;
-    event_del(k->retry);
+    timer_stop(k->retry);
     keeper_launch(k);
 }
 
@@ -409,7 +397,7 @@ void keeper_set_conf(struct keeper *k, const struct agent_conf *conf, bool resta
 void keeper_stop(struct keeper *k)
 {
     k->stopped = true;
-    event_del(k->retry);
+    timer_stop(k->retry);
     keeper_read(k);
     keeper_let_go(k, k->state.collect == COLLECT_HUNG);
 }
@@ -438,9 +426,9 @@ struct keeper *keeper_new(struct event_base *base, const struct agent_conf *conf
     k->state = (struct keeper_state){.collect = COLLECT_STARTING, .since_ms = clock_wall_ms()};
     k->room = mem_alloc(CHILD_MSG_MAX);
     k->readable = event_new(base, -1, 0, on_readable, k);
-    k->silence = evtimer_new(base, on_silence, k);
-    k->retry = evtimer_new(base, on_retry, k);
-    k->reaper = evtimer_new(base, on_reaper, k);
+    k->silence = timer_new(base, on_silence, k);
+    k->retry = timer_new(base, on_retry, k);
+    k->reaper = timer_new(base, on_reaper, k);
     k->ended = evsignal_new(base, SIGCHLD, on_child, k);
     event_add(k->ended, NULL);
     return k;
@@ -459,9 +447,9 @@ void keeper_free(struct keeper *k)
     for (size_t i = 0; i < k->n_dying; i++)
         kill(k->dying[i].pid, SIGKILL);
     event_free(k->readable);
-    event_free(k->silence);
-    event_free(k->retry);
-    event_free(k->reaper);
+    timer_free(k->silence);
+    timer_free(k->retry);
+    timer_free(k->reaper);
     event_free(k->ended);
     child_msg_fini(&k->msg);
     node_fact_fini(&k->known);
