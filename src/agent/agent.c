@@ -15,16 +15,18 @@
 #include "agent/control.h"
 #include "agent/filler.h"
 #include "agent/identity.h"
-#include "agent/sender.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"
 #include "base/rand.h"
+#include "base/timer.h"
+#include "uplink/sender.h"
 #include "wire/wire.h"
 
 #define HUBS_MAX     8
 #define FIRST_MS     1300 /* the first batch closes early: a new node shows at once */
+#define LIVE_MS      10000
 #define STOP_MS      3000 /* SIGTERM: this long for the hub to take the last batch */
 #define PAUSE_MAX_MS (7ll * 86400000)
 #define ZSTD_LEVEL   3
@@ -43,16 +45,11 @@ struct agent {
     struct sender *senders[HUBS_MAX];
     struct control *control;
     struct wire_enc *enc;
-    struct event *beat, *close, *watchdog, *stop, *sig_term, *sig_int, *sig_hup;
+    struct timer *beat, *close, *watchdog, *stop;
+    struct event *sig_term, *sig_int, *sig_hup;
     int64_t stop_mono;             /* 0: not stopping */
     uint64_t out_facts, out_procs; /* --stdout: blobs written last */
 };
-
-static void arm(struct event *e, int64_t ms)
-{
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(e, &tv);
-}
 
 /* To the service manager, with what the devices do as the status that people see there. */
 static void agent_notify(const struct agent *a, const char *word)
@@ -171,40 +168,30 @@ static int64_t agent_next_close_ms(const struct agent *a)
     return ms < p.interval_ms / 4 ? ms + p.interval_ms : ms; /* just closed: not again at once */
 }
 
-static void on_close(evutil_socket_t fd, short what, void *arg)
+static void on_close(void *arg)
 {
     struct agent *a = arg;
 
-    (void)fd;
-    (void)what;
     agent_speak(a);
-    arm(a->close, agent_next_close_ms(a));
+    timer_after(a->close, agent_next_close_ms(a));
 }
 
-static void on_beat(evutil_socket_t fd, short what, void *arg)
+static void on_beat(void *arg)
 {
     struct agent *a = arg;
 
-    (void)fd;
-    (void)what;
     filler_beat(a->filler, clock_wall_ms(), clock_mono_ms());
 }
 
-static void on_watchdog(evutil_socket_t fd, short what, void *arg)
+static void on_watchdog(void *arg)
 {
-    (void)fd;
-    (void)what;
     (void)arg;
     notify("WATCHDOG=1");
 }
 
 static void agent_arm_beat(struct agent *a)
 {
-    int64_t ms = MAX(a->conf->tick, 1000);
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-    event_del(a->beat);
-    event_add(a->beat, &tv); /* it persists */
+    timer_every(a->beat, MAX(a->conf->tick, 1000));
 }
 
 /* ---- hooks of the parts ---- */
@@ -215,8 +202,7 @@ static void on_pace(void *arg)
 
     if (a->stop_mono)
         return;
-    event_del(a->close);
-    arm(a->close, agent_next_close_ms(a));
+    timer_after(a->close, agent_next_close_ms(a));
 }
 
 static void on_dropped(void *arg, uint64_t n, const char *why)
@@ -227,6 +213,31 @@ static void on_dropped(void *arg, uint64_t n, const char *why)
 }
 
 static const struct sender_hooks sender_hooks = {.hello = agent_hello, .pace = on_pace, .dropped = on_dropped};
+
+/* The installer leaves the token for the first contact in our state folder. One for several hubs is needed further. */
+static bool token_is_ours(const struct agent_conf *c)
+{
+    struct str rest = str_of(c->token_file);
+
+    return c->token_file && c->state_dir && c->hub.n == 1 && str_skip(&rest, c->state_dir) && str_skip(&rest, "/") &&
+           str_find(rest, "/") < 0;
+}
+
+static struct sender_conf sender_conf_of(const struct agent_conf *c, size_t i)
+{
+    return (struct sender_conf){.hub = c->hub.v[i],
+                                .ca_file = c->ca_file,
+                                .pin = c->pin,
+                                .proxy = c->proxy,
+                                .badge = {c->token, c->token_file, token_is_ours(c)},
+                                .state_dir = c->state_dir,
+                                .spool_dir = c->spool_dir,
+                                .spool_max_bytes = c->spool_max_bytes,
+                                .spool_max_age_ms = c->spool_max_age,
+                                .spool_always = c->spool == SPOOL_ALWAYS,
+                                .at_once = SENDER_MAX,
+                                .timeout_ms = LIVE_MS};
+}
 
 static void on_child_start(void *arg)
 {
@@ -355,10 +366,10 @@ static struct sender *agent_find_sender(const struct agent *a, const char *hub)
 {
     AUTO_BUF want = BUF_INIT(1024), have = BUF_INIT(1024);
 
-    conf_hub_leaf(hub, &want);
+    sender_leaf(hub, &want);
     for (size_t i = 0; i < a->n_senders; i++) {
         buf_reset(&have);
-        conf_hub_leaf(sender_hub(a->senders[i]), &have);
+        sender_leaf(sender_hub(a->senders[i]), &have);
         if (str_eq_str(buf_str(&want), buf_str(&have)))
             return a->senders[i];
     }
@@ -373,11 +384,12 @@ static int agent_reload_senders(struct agent *a, const struct agent_conf *now, s
     int r = 0;
 
     for (size_t i = 0; i < now->hub.n && r == 0; i++) {
-        next[i] = agent_find_sender(a, now->hub.v[i]);
-        if (!next[i] && (r = sender_new(&next[i], a->base, a->http, now, now->hub.v[i], &sender_hooks, a, err)) == 0)
+        struct sender_conf conf = sender_conf_of(now, i);
+        next[i] = agent_find_sender(a, conf.hub);
+        if (!next[i] && (r = sender_new(&next[i], a->base, a->http, &conf, &sender_hooks, a, err)) == 0)
             made[n_made++] = next[i];
         else if (r == 0)
-            r = sender_check(now, now->hub.v[i], err);
+            r = sender_check(&conf, err);
     }
     if (r < 0) {
         for (size_t i = 0; i < n_made; i++)
@@ -395,8 +407,9 @@ static int agent_reload_senders(struct agent *a, const struct agent_conf *now, s
         bool old = true;
         for (size_t k = 0; k < n_made; k++)
             old &= made[k] != next[i];
+        struct sender_conf conf = sender_conf_of(now, i);
         if (old)
-            sender_reload(next[i], now, now->hub.v[i]);
+            sender_reload(next[i], &conf);
         a->senders[i] = next[i];
     }
     a->n_senders = now->hub.n;
@@ -457,19 +470,17 @@ static void on_hup(evutil_socket_t sig, short what, void *arg)
 
 /* ---- the end ---- */
 
-static void on_stop_check(evutil_socket_t fd, short what, void *arg)
+static void on_stop_check(void *arg)
 {
     struct agent *a = arg;
     bool idle = true;
 
-    (void)fd;
-    (void)what;
     for (size_t i = 0; i < a->n_senders; i++)
         idle &= sender_idle(a->senders[i]);
     if (idle || clock_mono_ms() - a->stop_mono >= STOP_MS)
         event_base_loopbreak(a->base);
     else
-        arm(a->stop, 20);
+        timer_after(a->stop, 20);
 }
 
 static void on_term(evutil_socket_t sig, short what, void *arg)
@@ -484,12 +495,12 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
     log_info("agent", "signal %d: sending what is left, then ending", (int)sig);
     notify("STOPPING=1");
     a->stop_mono = clock_mono_ms();
-    event_del(a->close);
-    event_del(a->beat);
+    timer_stop(a->close);
+    timer_stop(a->beat);
     keeper_stop(a->keeper);
     filler_event(a->filler, EVENT_STOP, clock_wall_ms(), 0, "agent stopped");
     agent_speak(a);
-    arm(a->stop, 20);
+    timer_after(a->stop, 20);
 }
 
 /* ---- the beginning ---- */
@@ -497,7 +508,8 @@ static void on_term(evutil_socket_t sig, short what, void *arg)
 static int agent_open_senders(struct agent *a, struct err *err)
 {
     for (size_t i = 0; i < a->conf->hub.n; i++) {
-        int r = sender_new(&a->senders[i], a->base, a->http, a->conf, a->conf->hub.v[i], &sender_hooks, a, err);
+        struct sender_conf conf = sender_conf_of(a->conf, i);
+        int r = sender_new(&a->senders[i], a->base, a->http, &conf, &sender_hooks, a, err);
         if (r < 0)
             return r;
         a->n_senders++;
@@ -525,10 +537,10 @@ static int agent_open(struct agent *a, struct err *err)
     a->host = host_new("/proc");
     a->filler = filler_new(&a->id.node, a->id.run, c->name, c->tick, a->host, on_filled, a);
     a->keeper = keeper_new(a->base, c, &keeper_hooks, a);
-    a->beat = event_new(a->base, -1, EV_PERSIST, on_beat, a);
-    a->close = evtimer_new(a->base, on_close, a);
-    a->watchdog = event_new(a->base, -1, EV_PERSIST, on_watchdog, a);
-    a->stop = evtimer_new(a->base, on_stop_check, a);
+    a->beat = timer_new(a->base, on_beat, a);
+    a->close = timer_new(a->base, on_close, a);
+    a->watchdog = timer_new(a->base, on_watchdog, a);
+    a->stop = timer_new(a->base, on_stop_check, a);
     a->sig_term = evsignal_new(a->base, SIGTERM, on_term, a);
     a->sig_int = evsignal_new(a->base, SIGINT, on_term, a);
     a->sig_hup = evsignal_new(a->base, SIGHUP, on_hup, a);
@@ -550,10 +562,8 @@ static void agent_start(struct agent *a)
     event_add(a->sig_term, NULL);
     event_add(a->sig_int, NULL);
     event_add(a->sig_hup, NULL);
-    if (watch) {
-        struct timeval tv = {.tv_sec = watch / 1000, .tv_usec = watch % 1000 * 1000};
-        event_add(a->watchdog, &tv);
-    }
+    if (watch)
+        timer_every(a->watchdog, watch);
     log_info("agent", "muster-agent " MUSTER_VERSION " on %s, node %s%s, tick %lld ms, %zu hub%s",
              filler_name(a->filler), node_id_text(&a->id.node, id), a->id.fresh ? " (new)" : "",
              (long long)a->conf->tick, a->n_senders, a->n_senders == 1 ? "" : "s");
@@ -565,7 +575,7 @@ static void agent_start(struct agent *a)
     }
     keeper_start(a->keeper);
     agent_arm_beat(a);
-    arm(a->close, MIN(a->conf->interval, FIRST_MS));
+    timer_after(a->close, MIN(a->conf->interval, FIRST_MS));
     for (size_t i = 0; i < a->n_senders; i++)
         sender_beat(a->senders[i]); /* a hello at once; samples follow */
     agent_notify(a, "READY=1");
@@ -573,7 +583,8 @@ static void agent_start(struct agent *a)
 
 static void agent_close(struct agent *a)
 {
-    struct event *events[] = {a->beat, a->close, a->watchdog, a->stop, a->sig_term, a->sig_int, a->sig_hup};
+    struct timer *timers[] = {a->beat, a->close, a->watchdog, a->stop};
+    struct event *events[] = {a->sig_term, a->sig_int, a->sig_hup};
 
     control_close(a->control);
     keeper_free(a->keeper);
@@ -584,6 +595,8 @@ static void agent_close(struct agent *a)
     filler_free(a->filler);
     host_free(a->host);
     wire_enc_free(a->enc);
+    for (size_t i = 0; i < ARRAY_LEN(timers); i++)
+        timer_free(timers[i]);
     for (size_t i = 0; i < ARRAY_LEN(events); i++)
         if (events[i])
             event_free(events[i]);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/fact.h"
+#include "uplink/sender.h"
 
 static const char *const spool_modes[] = {"auto", "always", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL}; /* in the order of enum log_level */
@@ -101,10 +102,10 @@ static int conf_check(struct agent_conf *c, struct err *err)
         if ((r = conf_check_hub(&c->hub.v[i], err)) < 0)
             return r;
         buf_reset(&leaf_a);
-        conf_hub_leaf(c->hub.v[i], &leaf_a);
+        sender_leaf(c->hub.v[i], &leaf_a);
         for (size_t k = 0; k < i; k++) {
             AUTO_BUF leaf_b = BUF_INIT(4096);
-            conf_hub_leaf(c->hub.v[k], &leaf_b);
+            sender_leaf(c->hub.v[k], &leaf_b);
             if (str_eq_str(buf_str(&leaf_a), buf_str(&leaf_b)))
                 return err_set(err, -EINVAL, "hub '%s' is given twice", c->hub.v[i]);
         }
@@ -231,18 +232,4 @@ void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const ch
         .exec = exec,
         .cmdline = c->cmdline,
     };
-}
-
-void conf_hub_leaf(const char *url, struct buf *out)
-{
-    struct str s = str_of(url);
-
-    if (!str_skip(&s, "https://"))
-        str_skip(&s, "http://");
-    for (size_t i = 0; i < s.len && i < 200; i++) {
-        char c = s.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                     (c == '.' && i > 0);
-        buf_addc(out, plain ? c : '_');
-    }
 }

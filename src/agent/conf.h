@@ -47,7 +47,4 @@ void conf_fini(struct agent_conf *c);
 /* The part that the collector process gets. Borrows from c; *exec_room is memory for the list, freed by the caller. */
 void conf_collect(const struct agent_conf *c, struct collect_conf *ret, const char ***exec_room);
 
-/* The folder of one hub's state, below state_dir or spool_dir: the URL without its scheme, made safe as a name. */
-void conf_hub_leaf(const char *url, struct buf *out);
-
 #endif

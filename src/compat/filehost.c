@@ -78,8 +78,10 @@ void filehost_round(struct filehost *l)
         r->at_ms = MAX(news ? MIN(l->at, now) : now, l->tick_ms + 1); /* older ones would count as long past */
         l->tick_ms = r->at_ms;
         mem_copy_str(host.collector, sizeof(host.collector), "files");
-        if (readings_read(l->readings, &l->all->zone, r))
-            uplink_round(l->teller, r, &host, news);
+        if (readings_read(l->readings, &l->all->zone, r)) {
+            uplink_round(l->teller, r, &host, news ? UPLINK_READ : UPLINK_KNOWN);
+            uplink_send(l->teller);
+        }
     }
     l->told_at = l->at;
     l->machine = false;

@@ -2,17 +2,16 @@
  * ssh_node.h: one machine without an agent: a shell on it over ssh, what its lines mean, and batches of that to the
  * hub. It knows no other machine.
  *
- * O1 Whatever happens to it, its node says so in words: each HELLO has a state and, unless it is ok, a reason. O2 While
- * there is nothing to send, a HELLO goes out every HELLO_MS. O3 A connection that ended is tried again after a while
- * that doubles from 1 s to 5 min, less up to half of it by chance; a sample makes it 1 s again. O4 It connects only
- * when told that it is its turn.
+ * O1 Whatever happens to it, its node says so in words (uplink/uplink.h). O2 It connects only when told that it is its
+ * turn. O3 A connection that ended is tried again after a while that doubles from 1 s to 5 min, less up to half of it
+ * by chance; a sample makes it 1 s again.
  */
 #ifndef RELAY_SSH_NODE_H
 #define RELAY_SSH_NODE_H
 
 #include "net/ssh.h"
 #include "relay/list.h"
-#include "uplink/post.h"
+#include "uplink/uplink.h"
 
 struct ssh_node_conf {
     struct ssh_conf ssh;
@@ -40,9 +39,8 @@ void ssh_node_labels(struct ssh_node *o, const char *labels); /* what its source
 int64_t ssh_node_unlisted_ms(const struct ssh_node *o);       /* since when, monotonic; 0: it is listed */
 
 struct ssh_node_stat {
-    uint8_t collect;
-    const char *why;
-    uint64_t rounds, skipped;
+    enum collect_state collect;
+    uint64_t rounds;
 };
 void ssh_node_stat(const struct ssh_node *o, struct ssh_node_stat *ret);
 

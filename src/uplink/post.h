@@ -1,20 +1,15 @@
 /*
- * post.h: how a relay sends to the hub: one lane per node, each with its own requests, and a bound on how many are
- * under way at once.
- *
- * P1 A packet leaves its lane when the hub has named its key as stored, or when the lane is full: the oldest goes, and
- * is counted and told. There is no disk here. P2 One node's trouble (a batch that is refused) is its own. P3 After a
- * failure a lane waits a random time up to 1 s, 2 s, 4 s … 60 s, never less than the hub asks for.
+ * post.h: how a relay sends to the hub: one lane per node, each with a sender of its own (sender.h, without a disk),
+ * and a bound on how many requests are under way at once. What one node's sender fails at is its own; that the hub as a
+ * whole is away is said once.
  */
 #ifndef UPLINK_POST_H
 #define UPLINK_POST_H
 
 #include "base/err.h"
-#include "model/batch.h"
-#include "wire/packet.h"
+#include "uplink/sender.h"
 
-#define LANE_MAX   64         /* packets a node keeps while the hub is away: five minutes at one in 5 s */
-#define LANE_BYTES (1u << 20) /* and what they may take, with their blobs */
+#define LANE_BYTES (1u << 20) /* what a node keeps while the hub is away, with its blobs */
 
 struct event_base;
 
@@ -33,23 +28,15 @@ struct wire_enc *post_enc(struct post *p); /* one for all: it is large */
 struct wire_dec *post_dec(struct post *p); /* the same */
 
 struct lane_hooks {
-    void (*hello)(void *arg, struct hello *ret);             /* all but backlog */
-    void (*dropped)(void *arg, uint64_t n, const char *why); /* packets given up, told when the hub listens again */
+    void (*hello)(void *arg, struct hello *ret); /* as sender_hooks has them */
+    void (*dropped)(void *arg, uint64_t n, const char *why);
 };
 
-struct lane;
-struct lane *lane_new(struct post *p, const char *key, const struct lane_hooks *hooks, void *arg);
-void lane_free(struct lane *l);
-void lane_push(struct lane *l, struct packet *p); /* takes a reference of its own */
+struct post_lane;
+struct post_lane *lane_new(struct post *p, const char *key, const struct lane_hooks *hooks, void *arg);
+void lane_free(struct post_lane *l);
+struct sender *lane_sender(struct post_lane *l);
 /* What sources say of the node (model/labels.h); told once the hub has heard of the node, and when they change. */
-void lane_labels(struct lane *l, const char *labels);
-void lane_speak(struct lane *l); /* with a HELLO; now, unless a pause is due after a failure */
-struct lane_stat {
-    size_t packets, bytes;
-    uint64_t gone; /* given up since the hub last listened */
-};
-void lane_stat(const struct lane *l, struct lane_stat *ret);
-int64_t lane_interval_ms(const struct lane *l); /* as the hub asks; 0: it has not said */
-int64_t lane_spoke_ms(const struct lane *l);    /* when the last request began, monotonic; 0: never */
+void lane_labels(struct post_lane *l, const char *labels);
 
 #endif

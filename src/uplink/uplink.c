@@ -1,11 +1,11 @@
 /* uplink.c: a node's facts, processes and batches, and the lane (post.h) they leave by. */
 #include "uplink/uplink.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/timer.h"
 #include "collect/proc_table.h"
 #include "model/gather.h"
 #include "wire/wire.h"
@@ -21,21 +21,23 @@ struct uplink {
     struct node_id id;
     uint64_t run, number;
     uint8_t collect;
-    int64_t since_ms; /* wall */
+    int64_t since_ms, ahead_ms; /* since: wall */
     char why[160];
-    struct event *beat;
+    struct timer *beat;
     struct device_slots roster;
     struct proc_table crew;
     struct gather *g;
     size_t n_events;
+    int64_t batch_ms; /* when the batch being filled began, monotonic */
     struct post *post;
     struct enclosure *facts, *procs;
-    struct lane *lane;
+    struct post_lane *lane;
+    struct sender *sender; /* the lane's */
 };
 
 /* ---- batches ---- */
 
-static void flush(struct uplink *t)
+static void close_batch(struct uplink *t)
 {
     struct batch b;
     AUTO_BUF frame = BUF_INIT(FRAME_MAX);
@@ -53,16 +55,35 @@ static void flush(struct uplink *t)
         return;
     }
     struct packet *p = packet_new(&b.key, clock_wall_ms(), t->facts, t->procs, &frame);
-    lane_push(t->lane, p);
+    sender_push(t->sender, p);
     packet_unref(p);
+}
+
+void uplink_send(struct uplink *t)
+{
+    close_batch(t);
+    sender_beat(t->sender);
+}
+
+void uplink_send_due(struct uplink *t, int64_t every_ms)
+{
+    if (clock_mono_ms() - t->batch_ms + every_ms > sender_pace(t->sender)->interval_ms)
+        uplink_send(t);
 }
 
 static void tell_event(struct uplink *t, const struct node_event *e)
 {
     if (t->n_events >= EVENTS_MAX)
-        flush(t);
+        close_batch(t);
     gather_event(t->g, e);
     t->n_events++;
+}
+
+static void tell(struct uplink *t, enum event_kind kind, int64_t code, const char *text)
+{
+    struct node_event e = {.at_ms = clock_wall_ms(), .kind = (uint16_t)kind, .code = code};
+    mem_copy_str(e.text, sizeof(e.text), text);
+    tell_event(t, &e);
 }
 
 /* Facts or processes of now become the ones in force; a batch under the old ones is closed first. */
@@ -70,7 +91,7 @@ static void renew(struct uplink *t, struct enclosure **old, uint64_t id, struct 
 {
     if (*old && (*old)->id == id)
         return;
-    flush(t);
+    close_batch(t);
     enclosure_unref(*old);
     *old = enclosure_new(id, frame);
 }
@@ -101,24 +122,52 @@ static void renew_procs(struct uplink *t)
         renew(t, &t->procs, id, &frame);
 }
 
-void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, bool devices)
+void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, enum uplink_devices devices)
 {
     device_slots_begin(&t->roster, r->at_ms);
-    device_slots_take(&t->roster, 0, r);
+    if (devices == UPLINK_UNKNOWN)
+        device_slots_excuse(&t->roster, 0);
+    else
+        device_slots_take(&t->roster, 0, r);
     device_slots_end(&t->roster);
     renew_facts(t, host);
     renew_procs(t);
     gather_tick(t->g, r->at_ms);
+    if (gather_ticks(t->g) == 1)
+        t->batch_ms = clock_mono_ms();
     gather_sample(t->g, 0, &r->node);
-    for (size_t i = 1; devices && i < t->roster.n_samples; i++)
+    for (size_t i = 1; devices != UPLINK_KNOWN && i < t->roster.n_samples; i++)
         gather_sample(t->g, (uint16_t)i, &t->roster.samples[i]);
     for (size_t i = 0; i < t->roster.n_custom; i++)
         gather_value(t->g, t->roster.custom[i].slot, t->roster.custom[i].metric, t->roster.custom[i].v);
     for (size_t i = 0; i < t->roster.n_events; i++)
         tell_event(t, &t->roster.events[i]);
     gather_uses(t->g, t->crew.uses, t->crew.n_uses);
-    flush(t);
-    lane_speak(t->lane);
+}
+
+/* ---- batches that were made elsewhere ---- */
+
+void uplink_next(const struct uplink *t, struct batch_key *ret)
+{
+    *ret = (struct batch_key){.node = t->id, .run = t->run, .number = t->number + 1};
+}
+
+static void keep_enclosure(struct enclosure **mine, struct enclosure *b)
+{
+    enclosure_ref(b);
+    enclosure_unref(*mine);
+    *mine = b;
+}
+
+void uplink_pass(struct uplink *t, struct packet *p, int64_t every_ms)
+{
+    keep_enclosure(&t->facts, p->facts);
+    keep_enclosure(&t->procs, p->procs);
+    sender_push(t->sender, p);
+    packet_unref(p);
+    t->number++;
+    if (clock_mono_ms() - sender_spoke_ms(t->sender) + every_ms > sender_pace(t->sender)->interval_ms)
+        sender_beat(t->sender);
 }
 
 /* ---- what it says of itself ---- */
@@ -128,8 +177,8 @@ static void on_hello(void *arg, struct hello *ret)
     struct uplink *t = arg;
     *ret = (struct hello){.node = t->id,
                           .run = t->run,
-                          .sent_ms = clock_wall_ms(),
-                          .state_since_ms = t->since_ms,
+                          .sent_ms = clock_wall_ms() + t->ahead_ms,
+                          .state_since_ms = t->since_ms + t->ahead_ms,
                           .collect = t->collect};
     mem_copy_str(ret->name, sizeof(ret->name), t->name);
     mem_copy_str(ret->why, sizeof(ret->why), t->why);
@@ -137,29 +186,35 @@ static void on_hello(void *arg, struct hello *ret)
 
 static void on_dropped(void *arg, uint64_t n, const char *why)
 {
-    struct uplink *t = arg;
-    struct node_event e = {.at_ms = clock_wall_ms(), .kind = EVENT_DROPPED, .code = (int64_t)n};
-    mem_copy_str(e.text, sizeof(e.text), why);
-    tell_event(t, &e);
+    tell(arg, EVENT_DROPPED, (int64_t)n, why);
 }
 
 static const struct lane_hooks lane_hooks = {.hello = on_hello, .dropped = on_dropped};
 
 void uplink_state(struct uplink *t, enum collect_state collect, const char *why)
 {
-    char text[sizeof(t->why)];
+    enum collect_state was = (enum collect_state)t->collect;
+    int64_t now = clock_wall_ms();
+    char text[sizeof(t->why)] = "";
     collect_text(text, sizeof(text), str_of(why));
-    bool same = strcmp(t->why, text) == 0;
-    if (t->collect == collect && same)
+    if (was == collect && strcmp(t->why, text) == 0)
         return;
-    if (t->collect != collect)
-        t->since_ms = clock_wall_ms();
+    if (was != collect && collect == COLLECT_HUNG)
+        tell(t, EVENT_HUNG, 0, text);
+    else if (was == COLLECT_HUNG && collect == COLLECT_OK)
+        tell(t, EVENT_ANSWERS, (now - t->since_ms) / 1000, "nvidia-smi answers again");
+    if (was != collect)
+        t->since_ms = now;
     t->collect = (uint8_t)collect;
     memcpy(t->why, text, sizeof(text));
-    log_line(collect == COLLECT_FAILED ? LOG_WARN : LOG_INFO, "relay", "%s: %s%s%s", t->name, collect_words[collect],
-             text[0] ? ": " : "", text);
-    flush(t);
-    lane_speak(t->lane);
+    log_line(collect == COLLECT_FAILED || collect == COLLECT_HUNG ? LOG_WARN : LOG_INFO, "relay", "%s: %s%s%s", t->name,
+             collect_words[collect], text[0] ? ": " : "", text);
+    uplink_send(t); /* every screen should know at once */
+}
+
+void uplink_ahead(struct uplink *t, int64_t ms)
+{
+    t->ahead_ms = ms;
 }
 
 enum collect_state uplink_collect(const struct uplink *t)
@@ -167,14 +222,11 @@ enum collect_state uplink_collect(const struct uplink *t)
     return (enum collect_state)t->collect;
 }
 
-static void on_beat(evutil_socket_t fd, short what, void *arg)
+static void on_beat(void *arg)
 {
     struct uplink *t = arg;
-    (void)fd, (void)what;
-    if (clock_mono_ms() - lane_spoke_ms(t->lane) < HELLO_MS)
-        return;
-    flush(t);
-    lane_speak(t->lane);
+    if (clock_mono_ms() - sender_spoke_ms(t->sender) >= HELLO_MS)
+        uplink_send(t);
 }
 
 /* ---- beginning and end ---- */
@@ -182,7 +234,6 @@ static void on_beat(evutil_socket_t fd, short what, void *arg)
 struct uplink *uplink_new(struct event_base *loop, struct post *post, const char *key, uint64_t run, const char *why)
 {
     struct uplink *t = mem_zero(1, sizeof(*t));
-    struct timeval tv = {.tv_sec = BEAT_MS / 1000};
     mem_copy_str(t->key, sizeof(t->key), key);
     t->name = strchr(t->key, ':') + 1;
     node_origin_id(str_of(t->key), &t->id);
@@ -193,9 +244,10 @@ struct uplink *uplink_new(struct event_base *loop, struct post *post, const char
     t->g = gather_new();
     t->post = post;
     t->lane = lane_new(post, t->key, &lane_hooks, t);
-    t->beat = event_new(loop, -1, EV_PERSIST, on_beat, t);
-    event_add(t->beat, &tv);
-    lane_speak(t->lane);
+    t->sender = lane_sender(t->lane);
+    t->beat = timer_new(loop, on_beat, t);
+    timer_every(t->beat, BEAT_MS);
+    sender_beat(t->sender);
     return t;
 }
 
@@ -208,7 +260,7 @@ void uplink_free(struct uplink *t)
 {
     if (!t)
         return;
-    event_free(t->beat);
+    timer_free(t->beat);
     lane_free(t->lane);
     device_slots_fini(&t->roster);
     proc_table_fini(&t->crew);

@@ -16,8 +16,23 @@ void uplink_free(struct uplink *t);
 void uplink_state(struct uplink *t, enum collect_state collect, const char *why);
 enum collect_state uplink_collect(const struct uplink *t);
 void uplink_labels(struct uplink *t, const char *labels); /* what sources say of it; NULL: nothing */
+void uplink_ahead(struct uplink *t, int64_t ms); /* its batches and state are by a clock that is so far ahead of ours */
+
+enum uplink_devices {
+    UPLINK_READ,    /* as r has them */
+    UPLINK_KNOWN,   /* as r has them, but not read this time: no samples */
+    UPLINK_UNKNOWN, /* could not be read: they are not lost, just without values */
+};
 /* One round: r as it was read at r->at_ms; host: what is known of the machine itself (its devices are not looked at).
- * devices false: only the machine was read this time, its devices are as they were. */
-void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, bool devices);
+ * It is part of the batch that is sent next. */
+void uplink_round(struct uplink *t, const struct reading *r, const struct node_fact *host, enum uplink_devices devices);
+void uplink_send(struct uplink *t); /* now */
+/* The same, once another round in every_ms would be later than the hub asks for. */
+void uplink_send_due(struct uplink *t, int64_t every_ms);
+
+/* The name of the next batch, and a batch that was made elsewhere under that name; takes the packet's reference. It
+ * goes when it is due, as above. */
+void uplink_next(const struct uplink *t, struct batch_key *ret);
+void uplink_pass(struct uplink *t, struct packet *p, int64_t every_ms);
 
 #endif

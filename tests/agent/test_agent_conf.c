@@ -6,10 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/conf.h"
 #include "agent/identity.h"
-#include "agent/sender.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "uplink/sender.h"
 #include "test.h"
 
 static int load(struct agent_conf *c, struct err *err, const char *const *flags)
@@ -114,7 +115,7 @@ static void a_hubs_folder_has_a_name_that_cannot_climb(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF b = BUF_INIT(1024);
-        conf_hub_leaf(cases[i].url, &b);
+        sender_leaf(cases[i].url, &b);
         print_message("'%s'\n", cases[i].url);
         assert_null(strchr(b.p, '/'));
         assert_true(b.p[0] != '.');

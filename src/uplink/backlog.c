@@ -2,13 +2,14 @@
  * backlog.c: batches that wait on disk for one hub: kept, synced, and dropped past the spool's bounds; a failure is
  * logged once. When they are sent is decided in sender.c.
  */
-#include "agent/backlog.h"
+#include "uplink/backlog.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 #define SYNC_MS 1000
 
@@ -17,7 +18,7 @@ struct backlog {
     const char *hub;
     backlog_dropped_fn *dropped;
     void *arg;
-    struct event *sync; /* pending while something is not synced */
+    struct timer *sync; /* set while something is not synced */
     uint64_t told_dropped, told_damaged;
     bool bad;
 };
@@ -52,13 +53,11 @@ static void backlog_tell(struct backlog *b)
     backlog_lost(b, st.damaged, &b->told_damaged, "damaged on disk");
 }
 
-static void on_sync(evutil_socket_t fd, short what, void *arg)
+static void on_sync(void *arg)
 {
     struct backlog *b = arg;
     struct err err = {0};
 
-    (void)fd;
-    (void)what;
     if (spool_sync(b->spool, &err) < 0)
         backlog_trouble(b, &err);
     backlog_tell(b);
@@ -66,10 +65,8 @@ static void on_sync(evutil_socket_t fd, short what, void *arg)
 
 static void backlog_dirty(struct backlog *b)
 {
-    struct timeval tv = {.tv_sec = SYNC_MS / 1000};
-
-    if (!event_pending(b->sync, EV_TIMEOUT, NULL))
-        event_add(b->sync, &tv);
+    if (!timer_is_set(b->sync))
+        timer_after(b->sync, SYNC_MS);
 }
 
 static int backlog_write(struct backlog *b, const struct packet *p, struct err *err)
@@ -143,7 +140,7 @@ void backlog_name(struct backlog *b, const char *hub)
     b->hub = hub;
 }
 
-int backlog_open(struct backlog **ret, struct event_base *base, const struct spool_conf *conf, const char *hub,
+int backlog_open(struct backlog **ret, struct event_base *loop, const struct spool_conf *conf, const char *hub,
                  backlog_dropped_fn *dropped, void *arg, struct err *err)
 {
     struct spool *spool = NULL;
@@ -153,7 +150,7 @@ int backlog_open(struct backlog **ret, struct event_base *base, const struct spo
         return r;
     struct backlog *b = mem_zero(1, sizeof(*b));
     *b = (struct backlog){.spool = spool, .hub = hub, .dropped = dropped, .arg = arg};
-    b->sync = evtimer_new(base, on_sync, b);
+    b->sync = timer_new(loop, on_sync, b);
     backlog_dirty(b); /* tells what was lost when it was opened, once everything else is there */
     *ret = b;
     return 0;
@@ -167,7 +164,7 @@ void backlog_close(struct backlog *b)
         return;
     if (spool_sync(b->spool, &err) < 0)
         backlog_trouble(b, &err);
-    event_free(b->sync);
+    timer_free(b->sync);
     spool_close(b->spool);
     free(b);
 }

@@ -1,8 +1,8 @@
 /*
- * badge.c: the two tokens an agent may have for a hub (the one it was given, and the node's own), and which of them is
+ * badge.c: the two tokens a sender may have for a hub (the one it was given, and the node's own), and which of them is
  * in use. They are never printed, and wiped from memory at the end.
  */
-#include "agent/badge.h"
+#include "uplink/badge.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,36 +55,27 @@ static int token_read(const char *path, char **ret, struct err *err)
     return 0;
 }
 
-/* The installer leaves the token for the first contact in our state folder. One for several hubs is needed further. */
-static bool file_is_ours(const struct agent_conf *c)
-{
-    struct str rest = str_of(c->token_file);
-
-    return c->token_file && c->state_dir && c->hub.n == 1 && str_skip(&rest, c->state_dir) && str_skip(&rest, "/") &&
-           str_find(rest, "/") < 0;
-}
-
-int badge_open(struct badge **ret, const struct agent_conf *conf, const char *dir, struct err *err)
+int badge_open(struct badge **ret, const struct badge_conf *conf, const char *dir, struct err *err)
 {
     struct badge *t = mem_zero(1, sizeof(*t));
     struct err quiet = {0};
     int r = 0;
 
-    t->path = mem_fmt("%s/token", dir);
-    t->spent = file_is_ours(conf) ? mem_str(conf->token_file) : NULL;
+    t->path = dir ? mem_fmt("%s/token", dir) : NULL;
+    t->spent = conf->removable ? mem_str(conf->token_file) : NULL;
     if (conf->token_file)
         r = token_read(conf->token_file, &t->given, err);
     else if (conf->token && !token_ok(conf->token))
         r = err_set(err, -EINVAL, "the token has blanks or odd characters in it, or is too long");
     else
         t->given = mem_str(conf->token);
-    if (r == -ENOENT && access(t->path, R_OK) == 0)
+    if (r == -ENOENT && t->path && access(t->path, R_OK) == 0)
         r = 0; /* a token file for the first contact may be gone once we are enrolled */
     if (r < 0) {
         badge_free(t);
         return r;
     }
-    r = token_read(t->path, &t->own, &quiet);
+    r = t->path ? token_read(t->path, &t->own, &quiet) : -ENOENT;
     if (r < 0 && r != -ENOENT)
         log_warn("agent", "%s; the given token is used", quiet.msg);
     t->use_own = t->kept = t->own != NULL;
@@ -119,12 +110,12 @@ int badge_keep(struct badge *t, const char *own, struct err *err)
     if (!token_ok(own))
         return err_set(err, -EINVAL, "it has blanks or odd characters in it");
     AUTO_FREE char *line = mem_fmt("%s\n", own);
-    int r = file_write(t->path, 0600, line, strlen(line), err);
+    int r = t->path ? file_write(t->path, 0600, line, strlen(line), err) : 0;
     explicit_bzero(line, strlen(line));
     wipe(t->own); /* also when the disk failed: the hub knows us by the new one */
     t->own = mem_str(own);
     t->use_own = true;
-    t->kept = r == 0;
+    t->kept = t->path && r == 0;
     return r;
 }
 

@@ -2,19 +2,18 @@
  * backlog.h: one hub's batches on disk: a spool (uplink/spool.h) that is synced within a second, reports what it had to
  * drop, and logs a failure once.
  */
-#ifndef AGENT_BACKLOG_H
-#define AGENT_BACKLOG_H
-
-#include <event2/event.h>
+#ifndef UPLINK_BACKLOG_H
+#define UPLINK_BACKLOG_H
 
 #include "uplink/spool.h"
 #include "wire/packet.h"
 
+struct event_base;
 typedef void backlog_dropped_fn(void *arg, uint64_t n, const char *why); /* batches given up */
 
 struct backlog;
 /* hub is for messages; it must stay until backlog_name gives another. */
-int backlog_open(struct backlog **ret, struct event_base *base, const struct spool_conf *conf, const char *hub,
+int backlog_open(struct backlog **ret, struct event_base *loop, const struct spool_conf *conf, const char *hub,
                  backlog_dropped_fn *dropped, void *arg, struct err *err);
 void backlog_close(struct backlog *b); /* synced first */
 void backlog_name(struct backlog *b, const char *hub);

@@ -1,0 +1,84 @@
+/*
+ * sender.h: brings one node's packets to one hub: an agent's, which keeps on disk what the hub does not take, or one of
+ * a relay's many (post.h), which has no disk. Two lanes: the live one sends what was just filled, and a heartbeat when
+ * there is nothing; the catch-up one sends what waits on disk, oldest first, a few at a time, one request in flight,
+ * and only while the live one is well.
+ *
+ * D1 A packet leaves memory only when the hub has named its key as stored, or when it is in the spool; without a disk,
+ * when there are too many, or the hub neither stores nor refuses it again and again. D2 It goes to disk when a POST
+ * fails, when no answer came within ACK_MS, or always if so configured. D3 It leaves the disk only when the hub has
+ * named its key, when the spool's bounds say so, or when the hub keeps refusing it alone while taking others; whatever
+ * is given up is counted and told (EVENT_DROPPED). D4 After a failure the next try comes after a random time up to 1 s,
+ * 2 s, 4 s … 60 s, and never before the hub's own `retry`.
+ */
+#ifndef UPLINK_SENDER_H
+#define UPLINK_SENDER_H
+
+#include "net/http.h"
+#include "uplink/badge.h"
+#include "wire/packet.h"
+
+#define SENDER_MAX 64 /* packets in memory: five minutes of a relay's at one in 5 s */
+
+struct sender_conf {
+    const char *hub;    /* http:// or https://, no slash at the end */
+    const char *origin; /* the node it speaks for, "ssh:gpu01"; NULL: the node it runs on */
+    const char *ca_file, *pin, *proxy;
+    struct badge_conf badge;
+    const char *state_dir; /* tokens and the spool are below it; NULL: neither is kept on disk */
+    const char *spool_dir; /* NULL: below state_dir */
+    int64_t spool_max_bytes, spool_max_age_ms;
+    bool spool_always;
+    size_t most_bytes; /* in memory, without a disk */
+    size_t at_once;    /* packets in one request */
+    int64_t timeout_ms;
+};
+
+struct hub_pace {
+    int64_t interval_ms; /* 0: this hub has not said */
+    int64_t phase_ms;    /* -1: not said */
+    int64_t offset_ms;   /* hub's wall clock less ours */
+};
+
+struct sender_hooks {
+    void (*hello)(void *arg, struct hello *ret);             /* all but backlog */
+    void (*dropped)(void *arg, uint64_t n, const char *why); /* batches given up; without a disk: once the hub hears */
+    void (*pace)(void *arg);                                 /* sender_pace says something new; NULL: nobody asks */
+    /* One of many; NULL: alone, and it logs by itself. */
+    void (*turn)(void *arg); /* it would send: sender_go when it is its turn */
+    void (*done)(void *arg); /* its request is not under way any more */
+    void (*taken)(void *arg);
+    void (*failed)(void *arg, int status, const char *why); /* status 0: no answer */
+};
+
+struct sender;
+/* Opens the spool and reads the tokens; cannot fail without a disk and a token file. conf's text must outlive it. */
+int sender_new(struct sender **ret, struct event_base *loop, struct http *http, const struct sender_conf *conf,
+               const struct sender_hooks *hooks, void *arg, struct err *err);
+void sender_free(struct sender *s); /* what is not acknowledged goes to disk first */
+/* New settings for the same hub: would they do? Then: tokens are read again, connections made anew, spool and queue
+ * stay. */
+int sender_check(const struct sender_conf *conf, struct err *err);
+void sender_reload(struct sender *s, const struct sender_conf *conf);
+const char *sender_hub(const struct sender *s);
+/* The folder of one hub's state, below state_dir or spool_dir: the URL without its scheme, made safe as a name. */
+void sender_leaf(const char *hub, struct buf *out);
+
+void sender_push(struct sender *s, struct packet *p); /* takes a reference of its own */
+void sender_beat(struct sender *s);                   /* speak now, unless a pause is due after a failure */
+bool sender_go(struct sender *s);                     /* send; false: no request is under way after all */
+bool sender_idle(const struct sender *s);             /* nothing is on its way that could still be acknowledged */
+const struct hub_pace *sender_pace(const struct sender *s);
+int64_t sender_spoke_ms(const struct sender *s);             /* when its last request began, monotonic; 0: never */
+void sender_status(const struct sender *s, struct buf *out); /* a few lines for `muster-agent status` */
+
+struct sender_stat {
+    size_t packets, bytes; /* in memory */
+    uint64_t gone;         /* given up, and not told yet */
+};
+void sender_stat(const struct sender *s, struct sender_stat *ret);
+
+/* Pure: the pause after the n-th failure in a row (from 1), with u in [0, 1) as the dice. */
+int64_t sender_backoff_ms(unsigned failures, double u);
+
+#endif
