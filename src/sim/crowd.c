@@ -1,28 +1,36 @@
 /*
- * crowd.c: thousands of nodes as load for a hub, made with little processor time, so that the hub on the same machine
- * has it. Actors play the trace and encode a body each interval; every node sends its actor's body in a frame of its
- * own, with its own key, facts, token, address and connection, and keeps it until it is acknowledged. Nodes send spread
- * evenly over the interval, whatever phase the hub tells. Not libevent: a socket and two buffers a node.
+ * crowd.c: nodes as load for a hub, made with little processor time, so that the hub on the same machine has it. Actors
+ * play the trace and encode a body each interval; every node sends its actor's body in a frame of its own, with its own
+ * key, facts, token and connection, and keeps it until it is acknowledged (uplink/packets.h). Not libevent: a socket
+ * and two buffers a node.
+ *
+ * With an actor for each node (`plain`), a node sends as soon as its actor has closed a batch, in the interval that the
+ * hub asks for, and tries again soon after a failure: as an agent does, but for the spool. With fewer actors than nodes
+ * they send spread evenly over the interval, whatever phase the hub tells, each from an address of its own.
  */
 #include "sim/crowd.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "sim/demo_cluster.h"
-#include "wire/wire.h"
+#include "uplink/packets.h"
 
-#define SLOT_MS     10 /* time goes by in steps of this: actors first, then the nodes that are due */
+#define SLOT_MS     10   /* time goes by in steps of this: actors first, then the nodes that are due */
+#define LOOK_SLOTS  20   /* how often nodes are looked at that wait for the hub or for another try */
+#define INTERVAL_MS 5000 /* until the hub has said */
 #define PER_POST    16
-#define WAITING_MAX 64 /* batches a node keeps; then it makes no more until the hub takes some */
+#define WAITING_MAX 64 /* batches a node keeps that repeats others; then it makes no more until the hub takes some */
 #define TIMEOUT_MS  15000
 #define ANSWER_MAX  (64u << 10)
 #define LATENCY_MAX 20000 /* ms; counted one by one */
@@ -38,41 +46,44 @@ struct actor {
     uint64_t made, samples, procs_id, procs_seen;
 };
 
-struct kept { /* a batch not yet acknowledged, the process list it needs before it */
-    uint64_t number;
-    struct buf bytes;
-};
-
 struct member {
     struct member *next; /* of those that are due in the same slot */
     struct actor *actor;
     int fd; /* -1: not connected */
-    bool busy, writable, send_facts;
+    bool busy, writable, greeted;
     uint64_t took; /* the actor's batch it has */
     struct node_id id;
-    uint64_t run, number, facts_id, procs_id;
+    uint64_t run, number;
     char *name, *token;
-    struct buf facts, in, out;
-    size_t sent; /* of out */
-    int64_t sent_ms;
-    size_t n_kept, cap_kept;
-    struct kept *kept;
+    struct enclosure *facts, *procs;
+    struct packets queue;
+    struct sent_blobs blobs; /* of the request under way */
+    struct buf in, out;
+    size_t sent;                   /* of out */
+    int64_t sent_ms, retry_ms;     /* monotonic; retry: nothing is sent before */
+    int64_t began_ms, interval_ms; /* plain: first tick of the batch being filled, monotonic; as the hub asks */
 };
 
 struct crowd {
     const struct simulate_conf *conf;
-    struct sockaddr_in hub;
+    bool plain;
+    const char *name; /* the hub's */
+    int port;
+    struct sockaddr_storage hub;
+    socklen_t hub_len; /* 0: its name is not resolved yet */
     char host[80];
     int epoll;
+    FILE *ledger;          /* NULL: none */
+    int64_t hung_since_ms; /* of the demo's hung node */
     struct wire_enc *enc;
     struct actor *actors;
-    struct member *members, **due; /* due: by slot of the interval */
+    struct member *members, **due; /* due: by slot of the interval; not plain */
     size_t n_slots, tick_slots;
     int64_t slot, start_ms; /* monotonic */
     bool ending;
     struct answer answer;
     struct buf body;
-    uint64_t made, stored, samples, posts, failures, connected;
+    uint64_t made, stored, samples, posts, failures;
     uint32_t *latency, *settled; /* settled: after SETTLE_MS */
 };
 
@@ -86,24 +97,47 @@ static void on_signal(int sig)
 
 /* ---- actors ---- */
 
+/* The checksum of one value: CRC-32 of node, time, slot, metric, value; a batch's is their sum, so that order does not
+ * matter. */
+static uint64_t value_sum(const struct batch *b, size_t i, size_t t)
+{
+    char room[64];
+    struct buf row = {.p = room, .cap = sizeof(room), .max = sizeof(room)};
+    buf_add(&row, b->key.node.b, NODE_ID_LEN);
+    buf_u64(&row, (uint64_t)b->at_ms[t]);
+    buf_u16(&row, b->columns[i].slot);
+    buf_u16(&row, b->columns[i].metric);
+    buf_u64(&row, (uint64_t)b->columns[i].v[t]);
+    return crc32(0, (const uint8_t *)row.p, (unsigned)row.len);
+}
+
 static void actor_seal(struct crowd *c, struct actor *a)
 {
     struct batch b;
+    uint64_t sum = 0;
+    char id[33];
     gather_batch(a->gather, &b);
     if (!b.n_ticks)
         return;
+    b.key = (struct batch_key){.node = a->cast.id, .run = 1, .number = ++a->made};
+    b.facts = b.procs = 1;
     a->samples = 0;
     for (size_t i = 0; i < b.n_columns; i++)
         for (size_t t = 0; t < b.n_ticks; t++)
-            a->samples += column_has(&b.columns[i], t);
-    b.key = (struct batch_key){.node = a->cast.id, .run = 1, .number = ++a->made};
-    b.facts = b.procs = 1;
+            if (column_has(&b.columns[i], t)) {
+                a->samples++;
+                sum += c->ledger ? value_sum(&b, i, t) : 0;
+            }
+    if (c->ledger) /* plain: the node's numbers are its actor's */
+        fprintf(c->ledger, "%s %016llx %llu %llu %016llx\n", node_id_text(&a->cast.id, id),
+                (unsigned long long)c->members[a - c->actors].run, (unsigned long long)a->made,
+                (unsigned long long)a->samples, (unsigned long long)sum);
     buf_reset(&a->frame);
     wire_put_batch(c->enc, &a->frame, &b);
     gather_reset(a->gather);
 }
 
-static void actor_tick(struct crowd *c, struct actor *a, bool last)
+static void actor_tick(struct actor *a)
 {
     demo_cluster_tick(&a->cast, clock_wall_ms(), a->gather);
     if (a->procs_seen != a->cast.procs_changed || !a->procs_id) {
@@ -111,23 +145,31 @@ static void actor_tick(struct crowd *c, struct actor *a, bool last)
         wire_put_procs(&scratch, &a->cast.id, &a->cast.procs, &a->procs_id);
         a->procs_seen = a->cast.procs_changed;
     }
-    if (last || !a->made) /* the first batch is one tick, so that a screen fills at once */
-        actor_seal(c, a);
 }
 
 /* ---- connections ---- */
 
-static void member_hang_up(struct crowd *c, struct member *m, const char *why)
+static void member_hang_up(struct member *m)
 {
-    if (m->busy && c->failures++ == 0)
-        fprintf(stderr, "muster simulate: %s: %s; trying again\n", m->name, why);
     if (m->fd >= 0)
         close(m->fd);
     m->fd = -1;
-    m->busy = m->writable = false;
-    m->send_facts = true; /* a hub that died may not have kept them */
+    m->busy = m->writable = m->greeted = false;
     buf_fini(&m->in);
     buf_fini(&m->out);
+}
+
+/* status 0: there was no answer, or none to make sense of. */
+static void member_fail(struct crowd *c, struct member *m, int status, const char *why)
+{
+    bool first = m->busy && c->failures++ == 0, denied = status == 401 || status == 403;
+    if (c->plain && (first || denied))
+        fprintf(stderr, "muster simulate: %s: %s\n", m->name, status ? why : "no answer from the hub; trying again");
+    else if (first)
+        fprintf(stderr, "muster simulate: %s: %s; trying again\n", m->name, why);
+    if (m->busy && c->plain)
+        m->retry_ms = clock_mono_ms() + 200 + (int64_t)(rand_unit() * 600);
+    member_hang_up(m);
 }
 
 /* A node has an address of its own where the hub is on this machine: 127.1.0.1 and up. */
@@ -135,8 +177,9 @@ static int bind_own(const struct crowd *c, size_t no, int fd)
 {
     struct sockaddr_in from = {.sin_family = AF_INET};
     uint32_t own = (127u << 24 | 1u << 16) + (uint32_t)(no / FREE_RANGE << 8) + 1 + (uint32_t)(no % FREE_RANGE);
+    const struct sockaddr_in *hub = (const struct sockaddr_in *)&c->hub;
     int on = 1;
-    if (ntohl(c->hub.sin_addr.s_addr) >> 24 != 127)
+    if (c->plain || ntohl(hub->sin_addr.s_addr) >> 24 != 127)
         return 0;
     from.sin_addr.s_addr = htonl(own);
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
@@ -150,14 +193,28 @@ static void member_watch(struct crowd *c, struct member *m, int op, bool out)
     m->writable = out;
 }
 
+static bool resolve_hub(struct crowd *c)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    char port[16];
+    snprintf(port, sizeof(port), "%d", c->port);
+    if (!c->hub_len && getaddrinfo(c->name, port, &hints, &found) == 0 && found->ai_addrlen <= sizeof(c->hub)) {
+        memcpy(&c->hub, found->ai_addr, found->ai_addrlen);
+        c->hub_len = found->ai_addrlen;
+    }
+    if (found)
+        freeaddrinfo(found);
+    return c->hub_len;
+}
+
 static bool member_connect(struct crowd *c, struct member *m)
 {
-    int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int on = 1, fd = resolve_hub(c) ? socket(c->hub.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0)
         return false;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     if (bind_own(c, (size_t)(m - c->members), fd) < 0 ||
-        (connect(fd, (struct sockaddr *)&c->hub, sizeof(c->hub)) < 0 && errno != EINPROGRESS)) {
+        (connect(fd, (struct sockaddr *)&c->hub, c->hub_len) < 0 && errno != EINPROGRESS)) {
         close(fd);
         return false;
     }
@@ -173,7 +230,7 @@ static void member_write(struct crowd *c, struct member *m)
         if (r < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOTCONN))
             break;
         if (r < 0) {
-            member_hang_up(c, m, strerror(errno));
+            member_fail(c, m, 0, strerror(errno));
             return;
         }
         m->sent += (size_t)r;
@@ -187,47 +244,63 @@ static void member_write(struct crowd *c, struct member *m)
 
 /* ---- requests ---- */
 
+/* The next batch of its own: the actor's newest, when it has it not yet. */
 static void member_make(struct crowd *c, struct member *m)
 {
     struct actor *a = m->actor;
-    if (!a->made || m->took == a->made || m->n_kept >= WAITING_MAX)
+    AUTO_BUF frame = BUF_INIT(WIRE_BODY_MAX), procs = BUF_INIT(WIRE_BODY_MAX);
+    uint64_t procs_id;
+    if (!a->made || m->took == a->made || (!c->plain && m->queue.n >= WAITING_MAX))
         return;
     m->took = a->made;
-    VEC_ROOM(m->kept, m->n_kept, m->cap_kept);
-    struct kept *k = &m->kept[m->n_kept++];
-    *k = (struct kept){.number = ++m->number, .bytes = BUF_INIT(WIRE_BODY_MAX)};
-    if (m->procs_id != a->procs_id)
-        wire_put_procs(&k->bytes, &m->id, &a->cast.procs, &m->procs_id);
-    struct batch_key key = {m->id, m->run, m->number};
-    wire_put_again(&k->bytes, buf_str(&a->frame), &key, m->facts_id, m->procs_id);
+    if (!m->procs || m->procs->id != a->procs_id) {
+        enclosure_unref(m->procs);
+        wire_put_procs(&procs, &m->id, &a->cast.procs, &procs_id);
+        m->procs = enclosure_new(procs_id, &procs);
+    }
+    struct batch_key key = {m->id, m->run, ++m->number};
+    wire_put_again(&frame, buf_str(&a->frame), &key, m->facts->id, m->procs->id);
+    struct packet *p = packet_new(&key, 0, m->facts, m->procs, &frame);
+    packets_push(&m->queue, p);
+    packet_unref(p);
     c->made++;
     c->samples += a->samples;
 }
 
-static void member_send(struct crowd *c, struct member *m)
+static void put_hello(struct crowd *c, const struct member *m)
 {
-    if (m->busy || (!m->n_kept && !m->send_facts))
-        return;
-    if (m->fd < 0 && !member_connect(c, m)) {
-        if (c->failures++ == 0)
-            fprintf(stderr, "muster simulate: %s: cannot connect: %s\n", m->name, strerror(errno));
-        return;
-    }
     struct hello h = {.node = m->id,
                       .run = m->run,
                       .sent_ms = clock_wall_ms(),
                       .collect = COLLECT_OK,
                       .state_since_ms = m->actor->cast.boot_ms,
-                      .backlog = (uint32_t)m->n_kept};
+                      .backlog = (uint32_t)m->queue.n};
     mem_copy_str(h.name, sizeof(h.name), m->name);
+    if (m->actor->cast.trouble == DEMO_CLUSTER_HUNG) {
+        h.collect = COLLECT_HUNG;
+        h.state_since_ms = c->hung_since_ms;
+        mem_copy_str(h.why, sizeof(h.why), "driver does not answer");
+    }
+    wire_put_hello(&c->body, &h);
+}
+
+static void member_send(struct crowd *c, struct member *m)
+{
+    if (m->busy || (!m->queue.n && m->greeted && m->actor->cast.trouble != DEMO_CLUSTER_HUNG) ||
+        clock_mono_ms() < m->retry_ms)
+        return;
+    if (m->fd < 0 && !member_connect(c, m)) {
+        m->busy = true; /* it would be */
+        member_fail(c, m, 0, "cannot connect");
+        return;
+    }
     buf_reset(&c->body);
     wire_start(&c->body);
-    wire_put_hello(&c->body, &h);
-    if (m->send_facts)
-        buf_addstr(&c->body, buf_str(&m->facts));
-    m->send_facts = false;
-    for (size_t i = 0; i < m->n_kept && i < PER_POST; i++)
-        buf_addstr(&c->body, buf_str(&m->kept[i].bytes));
+    put_hello(c, m);
+    m->blobs.n = 0;
+    if (!m->queue.n && packets_want(&m->queue, &m->blobs, m->facts->id))
+        buf_addstr(&c->body, buf_str(&m->facts->frame));
+    packets_fill(&m->queue, &m->blobs, &c->body, PER_POST, WIRE_BODY_MAX / 2);
     m->out = BUF_INIT(WIRE_BODY_MAX + 1024);
     m->sent = 0;
     buf_adds(&m->out, "POST /api/v1/batches HTTP/1.1\r\nHost: ");
@@ -238,22 +311,10 @@ static void member_send(struct crowd *c, struct member *m)
     buf_addu(&m->out, c->body.len);
     buf_adds(&m->out, "\r\n\r\n");
     buf_addstr(&m->out, buf_str(&c->body));
-    m->busy = true;
+    m->busy = m->greeted = true;
     m->sent_ms = clock_mono_ms();
     c->posts++;
     member_write(c, m);
-}
-
-static void member_forget(struct crowd *c, struct member *m, uint64_t number)
-{
-    for (size_t i = 0; i < m->n_kept; i++)
-        if (m->kept[i].number == number) {
-            buf_fini(&m->kept[i].bytes);
-            memmove(&m->kept[i], &m->kept[i + 1], (m->n_kept - i - 1) * sizeof(*m->kept));
-            m->n_kept--;
-            c->stored++;
-            return;
-        }
 }
 
 static void member_due(struct crowd *c, struct member *m, size_t slot)
@@ -270,21 +331,20 @@ static void member_answered(struct crowd *c, struct member *m, struct str body)
     c->latency[took_ms]++;
     if (now_ms - c->start_ms > SETTLE_MS)
         c->settled[took_ms]++;
-    m->busy = false;
     if (answer_parse(body, a, &err) < 0) {
-        member_hang_up(c, m, err.msg);
+        member_fail(c, m, 200, err.msg);
         return;
     }
-    for (size_t i = 0; i < a->n_stored; i++)
-        if (a->stored[i].run == m->run)
-            member_forget(c, m, a->stored[i].number);
-    for (size_t i = 0; i < a->n_need; i++)
-        m->send_facts |= a->need[i] == m->facts_id;
+    m->busy = false;
+    packets_learn(&m->queue, &m->blobs, a);
+    c->stored += packets_stored(&m->queue, a, NULL, NULL);
     if (a->token[0]) {
         free(m->token);
         m->token = mem_str(a->token);
     }
-    if (m->send_facts || m->n_kept >= PER_POST || c->ending)
+    if (a->interval_ms && !c->conf->interval)
+        m->interval_ms = a->interval_ms;
+    if (a->n_need || m->queue.n >= (c->plain ? 1 : PER_POST) || c->ending)
         member_send(c, m);
 }
 
@@ -297,7 +357,7 @@ static void member_read(struct crowd *c, struct member *m)
     if (r < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (r <= 0 || m->in.len + (size_t)r > ANSWER_MAX) {
-        member_hang_up(c, m, r == 0 ? "the hub closed the connection" : r < 0 ? strerror(errno) : "too long an answer");
+        member_fail(c, m, 0, r == 0 ? "the hub closed the connection" : r < 0 ? strerror(errno) : "too long an answer");
         return;
     }
     if (m->in.max == 0)
@@ -316,9 +376,14 @@ static void member_read(struct crowd *c, struct member *m)
     if (!str_starts(in, "HTTP/1.1 200")) {
         struct str first;
         char why[200];
+        uint64_t status = 0;
         str_line(&in, &first);
+        if (first.len > 12)
+            str_uint(str_n(first.p + 9, 3), &status);
+        if (c->plain && first.len > 13) /* only the words */
+            first = str_n(first.p + 13, first.len - 13);
         snprintf(why, sizeof(why), "%.*s", (int)MIN(first.len, 80u), first.p);
-        member_hang_up(c, m, why);
+        member_fail(c, m, (int)status, why);
         return;
     }
     struct buf whole = m->in; /* the answer may bring the next request */
@@ -329,28 +394,72 @@ static void member_read(struct crowd *c, struct member *m)
 
 /* ---- time ---- */
 
+/* plain: an actor and its node, in one go. */
+static void plain_pass(struct crowd *c, struct actor *a)
+{
+    struct member *m = &c->members[a - c->actors];
+    int64_t mono = clock_mono_ms();
+    if (a->cast.trouble == DEMO_CLUSTER_DOWN)
+        return;
+    if (!gather_ticks(a->gather) && a->made)
+        m->began_ms = mono; /* the first batch is one tick, so that a screen fills at once */
+    actor_tick(a);
+    if (mono + c->conf->tick - m->began_ms >= m->interval_ms)
+        actor_seal(c, a);
+    member_make(c, m);
+    member_send(c, m);
+}
+
+/* What waits for an answer or another try. */
+static void member_look(struct crowd *c, struct member *m)
+{
+    if (m->busy && clock_mono_ms() - m->sent_ms > TIMEOUT_MS)
+        member_fail(c, m, 0, "no answer from the hub");
+    if (m->queue.n)
+        member_send(c, m);
+}
+
 static void slot_pass(struct crowd *c)
 {
     const struct simulate_conf *conf = c->conf;
     size_t at = (size_t)c->slot % c->n_slots, tick = (size_t)c->slot % c->tick_slots;
     bool last = at + c->tick_slots >= c->n_slots;
-    for (size_t i = tick; !c->ending && i < (size_t)conf->actors; i += c->tick_slots)
-        actor_tick(c, &c->actors[i], last);
+    for (size_t i = tick; !c->ending && i < (size_t)conf->actors; i += c->tick_slots) {
+        struct actor *a = &c->actors[i];
+        if (c->plain) {
+            plain_pass(c, a);
+            continue;
+        }
+        actor_tick(a);
+        if (last || !a->made)
+            actor_seal(c, a);
+    }
     for (struct member *m = c->due[at]; m; m = m->next) {
-        if (m->busy && clock_mono_ms() - m->sent_ms > TIMEOUT_MS)
-            member_hang_up(c, m, "no answer from the hub");
         if (!c->ending)
             member_make(c, m);
+        member_look(c, m);
         member_send(c, m);
     }
+    for (int64_t i = 0; c->plain && c->slot % LOOK_SLOTS == 0 && i < conf->nodes; i++)
+        member_look(c, &c->members[i]);
     c->slot++;
+}
+
+static void begin_end(struct crowd *c)
+{
+    c->ending = true;
+    for (int64_t i = 0; c->plain && i < c->conf->nodes; i++) {
+        actor_seal(c, &c->actors[i]);
+        member_make(c, &c->members[i]);
+        member_look(c, &c->members[i]);
+    }
 }
 
 static size_t kept_all(const struct crowd *c)
 {
     size_t n = 0;
     for (int64_t i = 0; i < c->conf->nodes; i++)
-        n += c->members[i].n_kept;
+        n += c->members[i].queue.n;
     return n;
 }
 
@@ -365,16 +474,19 @@ static int64_t latency_at(const uint32_t *latency, double part)
     return 0;
 }
 
-static void say(const struct crowd *c, size_t waiting)
+static void say(const struct crowd *c)
 {
     fprintf(stderr,
-            "muster simulate: %llu batches made, %llu stored, %zu waiting, %llu samples, %llu requests, %llu failed; "
-            "acknowledged after %lld ms (median), %lld ms (99 %%), %lld ms (all), %lld ms (99 %% after the first "
-            "minute)\n",
-            (unsigned long long)c->made, (unsigned long long)c->stored, waiting, (unsigned long long)c->samples,
-            (unsigned long long)c->posts, (unsigned long long)c->failures, (long long)latency_at(c->latency, 0.5),
-            (long long)latency_at(c->latency, 0.99), (long long)latency_at(c->latency, 1),
-            (long long)latency_at(c->settled, 0.99));
+            "muster simulate: %llu batches made, %llu stored, %zu waiting, %llu samples, %llu requests, %llu failed",
+            (unsigned long long)c->made, (unsigned long long)c->stored, kept_all(c), (unsigned long long)c->samples,
+            (unsigned long long)c->posts, (unsigned long long)c->failures);
+    if (!c->plain)
+        fprintf(stderr,
+                "; acknowledged after %lld ms (median), %lld ms (99 %%), %lld ms (all), %lld ms (99 %% after the first "
+                "minute)",
+                (long long)latency_at(c->latency, 0.5), (long long)latency_at(c->latency, 0.99),
+                (long long)latency_at(c->latency, 1), (long long)latency_at(c->settled, 0.99));
+    fputc('\n', stderr);
 }
 
 static void run(struct crowd *c)
@@ -396,14 +508,14 @@ static void run(struct crowd *c)
             slot_pass(c);
         if (!c->ending && (asked_to_stop || (end && now >= end))) {
             asked_to_stop = 0;
-            c->ending = true;
+            begin_end(c);
             drain = now + c->conf->drain;
         }
         if (c->ending && (asked_to_stop || now >= drain || c->stored == c->made))
             return;
         if (now >= next_say) {
             if (!c->conf->quiet)
-                say(c, kept_all(c));
+                say(c);
             next_say += 10000;
         }
     }
@@ -426,45 +538,59 @@ static int allow_files(int64_t nodes, struct err *err)
                    (long long)nodes);
 }
 
+static void cast_init(const struct crowd *c, struct demo_cluster_node *ret, const struct replay *trace, int64_t i)
+{
+    const struct simulate_conf *conf = c->conf;
+    if (conf->demo)
+        demo_cluster_init_demo(ret, trace, (unsigned)i, clock_wall_ms());
+    else
+        demo_cluster_init(ret, trace, conf->prefix, (unsigned)i, (unsigned)conf->gpus, (uint64_t)conf->seed,
+                          (unsigned)conf->people, clock_wall_ms());
+    ret->fact.tick_ms = (int32_t)conf->tick;
+}
+
 static void member_start(struct crowd *c, int64_t i, const char *token)
 {
     struct member *m = &c->members[i];
     struct demo_cluster_node own;
-    demo_cluster_init(&own, c->actors[0].cast.trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus,
-                      (uint64_t)c->conf->seed, (unsigned)c->conf->people, clock_wall_ms());
-    own.fact.tick_ms = (int32_t)c->conf->tick;
+    AUTO_BUF facts = BUF_INIT(WIRE_BODY_MAX);
+    uint64_t facts_id;
+    cast_init(c, &own, c->actors[0].cast.trace, i);
+    wire_put_facts(&facts, &own.id, &own.fact, &facts_id);
     *m = (struct member){.fd = -1,
                          .id = own.id,
                          .run = rand_u64(),
-                         .send_facts = true,
                          .actor = &c->actors[i % c->conf->actors],
                          .name = mem_str(own.fact.name),
                          .token = mem_str(token),
-                         .facts = BUF_INIT(WIRE_BODY_MAX)};
-    wire_put_facts(&m->facts, &m->id, &own.fact, &m->facts_id);
+                         .facts = enclosure_new(facts_id, &facts),
+                         .interval_ms = c->conf->interval ? c->conf->interval : INTERVAL_MS};
     demo_cluster_fini(&own);
-    member_due(c, m, (size_t)i * c->n_slots / (size_t)c->conf->nodes);
+    if (c->plain)
+        m->began_ms = clock_mono_ms() - m->interval_ms;
+    else
+        member_due(c, m, (size_t)i * c->n_slots / (size_t)c->conf->nodes);
 }
 
 static void member_stop(struct member *m)
 {
     if (m->fd >= 0)
         close(m->fd);
-    for (size_t i = 0; i < m->n_kept; i++)
-        buf_fini(&m->kept[i].bytes);
-    free(m->kept);
+    packets_fini(&m->queue);
+    enclosure_unref(m->facts);
+    enclosure_unref(m->procs);
+    free(m->blobs.v);
     free(m->name);
     free(m->token);
-    buf_fini(&m->facts);
     buf_fini(&m->in);
     buf_fini(&m->out);
 }
 
 static void start(struct crowd *c, const struct replay *trace, const char *token)
 {
-    int64_t interval = c->conf->interval ? c->conf->interval : 5000;
+    int64_t interval = c->conf->interval ? c->conf->interval : INTERVAL_MS;
     c->n_slots = (size_t)MAX(1, interval / SLOT_MS);
-    c->tick_slots = (size_t)MAX(1, MIN(c->conf->tick, interval) / SLOT_MS);
+    c->tick_slots = (size_t)MAX(1, (c->plain ? c->conf->tick : MIN(c->conf->tick, interval)) / SLOT_MS);
     c->due = mem_zero(c->n_slots, sizeof(*c->due));
     c->latency = mem_zero(LATENCY_MAX + 1, sizeof(*c->latency));
     c->settled = mem_zero(LATENCY_MAX + 1, sizeof(*c->settled));
@@ -473,8 +599,7 @@ static void start(struct crowd *c, const struct replay *trace, const char *token
     c->actors = mem_zero((size_t)c->conf->actors, sizeof(*c->actors));
     for (int64_t i = 0; i < c->conf->actors; i++) {
         struct actor *a = &c->actors[i];
-        demo_cluster_init(&a->cast, trace, c->conf->prefix, (unsigned)i, (unsigned)c->conf->gpus,
-                          (uint64_t)c->conf->seed, (unsigned)c->conf->people, clock_wall_ms());
+        cast_init(c, &a->cast, trace, i);
         a->gather = gather_new();
         a->frame = BUF_INIT(WIRE_BODY_MAX);
     }
@@ -504,17 +629,24 @@ static void stop(struct crowd *c)
 }
 
 int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const char *host, int port,
-              const char *token, struct err *err)
+              const char *token, FILE *ledger, struct err *err)
 {
     struct simulate_conf own = *conf;
     struct crowd *c = mem_zero(1, sizeof(*c));
     struct sigaction act = {.sa_handler = on_signal};
-    own.actors = MIN(own.actors, own.nodes);
+    struct in_addr ip;
+    c->plain = own.actors == 0;
+    own.actors = c->plain ? own.nodes : MIN(own.actors, own.nodes);
     c->conf = &own;
-    c->hub = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    c->name = strcmp(host, "localhost") == 0 && !c->plain ? "127.0.0.1" : host;
+    c->port = port;
+    c->ledger = ledger;
+    c->hung_since_ms = clock_wall_ms() - INT64_C(4) * 60000;
     snprintf(c->host, sizeof(c->host), "%.60s:%d", host, port);
     int r = allow_files(own.nodes, err);
-    if (r == 0 && inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &c->hub.sin_addr) != 1)
+    if (c->plain)
+        r = 0; /* it does what it can */
+    else if (r == 0 && inet_pton(AF_INET, c->name, &ip) != 1)
         r = err_set(err, -EINVAL, "--actors wants the hub's IPv4 address, and '%s' is none", host);
     c->epoll = r == 0 ? epoll_create1(EPOLL_CLOEXEC) : -1;
     if (r == 0 && c->epoll < 0)
@@ -525,8 +657,11 @@ int crowd_run(const struct simulate_conf *conf, const struct replay *trace, cons
         start(c, trace, token);
         run(c);
         size_t left = kept_all(c);
-        if (!own.quiet)
-            say(c, left);
+        if (!own.quiet && !c->plain)
+            say(c);
+        else if (!own.quiet)
+            fprintf(stderr, "muster simulate: %llu batches made, %llu stored, %llu samples\n",
+                    (unsigned long long)c->made, (unsigned long long)c->stored, (unsigned long long)c->samples);
         stop(c);
         if (left)
             r = err_set(err, -ETIMEDOUT, "%zu batches were not acknowledged", left);

@@ -1,16 +1,19 @@
 /*
- * crowd.h: simulates thousands of nodes in one process: a few (the actors) are really played, the others repeat their
- * values.
+ * crowd.h: simulates nodes in one process: each plays a part of its own, or, of thousands, a few (the actors) do and
+ * the others repeat their values.
  */
 #ifndef SIM_CROWD_H
 #define SIM_CROWD_H
+
+#include <stdio.h>
 
 #include "sim/cmd_simulate.h"
 
 struct replay;
 
-/* As simulate_run, for conf->actors above 0. The hub is an IPv4 address. */
+/* As simulate_run. conf->actors 0: one for each node; else the hub is an IPv4 address. ledger: a line for each batch
+ * made, with a checksum of its values, so that another program can tell what must be in the store; NULL: none. */
 int crowd_run(const struct simulate_conf *conf, const struct replay *trace, const char *host, int port,
-              const char *token, struct err *err);
+              const char *token, FILE *ledger, struct err *err);
 
 #endif
