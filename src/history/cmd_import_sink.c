@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rand.h"
 #include "hub/decode.h"
-#include "wire/wire.h"
+#include "uplink/packets.h"
 
 enum {
     FLUSH_BYTES = 16 << 20, /* under way to the disk */
@@ -21,19 +21,15 @@ enum {
 struct import_sink_node {
     char key[NODE_KEY_MAX], name[NAME_MAX_LEN];
     struct node_id id;
-    uint64_t facts_id, procs_id, run;
-    struct buf facts, procs; /* frames */
+    uint64_t run;
+    struct enclosure *facts, *procs;
     int64_t first_ms, last_ms;
     bool seen;
     /* a hub: */
     char token[128];
-    struct buf body; /* frames that wait */
-    size_t n_body;
-    int64_t cost;
-    bool send_facts;
-    struct {
-        uint64_t run, number;
-    } wait[POST_BATCHES];
+    struct packets queue;
+    struct sent_blobs blobs; /* of the newest request */
+    int64_t cost;            /* of those that wait */
 };
 
 struct import_sink {
@@ -72,9 +68,10 @@ void import_sink_close(struct import_sink *l)
         return;
     store_close(l->store);
     for (size_t i = 0; i < l->n; i++) {
-        buf_fini(&l->nodes[i]->facts);
-        buf_fini(&l->nodes[i]->procs);
-        buf_fini(&l->nodes[i]->body);
+        enclosure_unref(l->nodes[i]->facts);
+        enclosure_unref(l->nodes[i]->procs);
+        packets_fini(&l->nodes[i]->queue);
+        free(l->nodes[i]->blobs.v);
         free(l->nodes[i]);
     }
     free(l->nodes);
@@ -120,32 +117,11 @@ int import_sink_node(struct import_sink *l, const char *key, const char *name, s
     mem_copy_str(n->key, sizeof(n->key), key);
     mem_copy_str(n->name, sizeof(n->name), name);
     n->id = id;
-    n->facts = n->procs = n->body = BUF_INIT(WIRE_BODY_MAX);
     *ret = n;
     return 0;
 }
 
 /* ---- a hub ---- */
-
-static void hub_forget(struct import_sink_node *n)
-{
-    buf_reset(&n->body);
-    n->n_body = 0;
-    n->cost = 0;
-}
-
-static size_t hub_left(struct import_sink *l, struct import_sink_node *n)
-{
-    size_t left = n->n_body;
-
-    for (size_t i = 0; i < n->n_body; i++)
-        for (size_t k = 0; k < l->answer.n_stored; k++)
-            if (l->answer.stored[k].run == n->wait[i].run && l->answer.stored[k].number == n->wait[i].number) {
-                left--;
-                break;
-            }
-    return left;
-}
 
 static int hub_try(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
@@ -158,9 +134,12 @@ static int hub_try(struct import_sink *l, struct import_sink_node *n, struct err
     mem_copy_str(h.name, sizeof(h.name), n->name);
     wire_start(&body);
     wire_put_hello(&body, &h);
-    if (n->send_facts)
-        buf_addstr(&body, buf_str(&n->facts));
-    buf_addstr(&body, buf_str(&n->body));
+    n->blobs.n = 0;
+    if (n->facts && packets_want(&n->queue, &n->blobs, n->facts->id))
+        buf_addstr(&body, buf_str(&n->facts->frame));
+    if (!n->queue.n && !n->blobs.n)
+        return 0;
+    packets_fill(&n->queue, &n->blobs, &body, POST_BATCHES, SIZE_MAX);
     if (body.err)
         return err_set(err, -E2BIG, "a request would be too large");
     int r = client_post(l->client, n->token[0] ? n->token : NULL, "/api/v1/batches", "application/x-muster",
@@ -172,29 +151,37 @@ static int hub_try(struct import_sink *l, struct import_sink_node *n, struct err
         return r;
     if (l->answer.token[0])
         mem_copy_str(n->token, sizeof(n->token), l->answer.token);
-    n->send_facts = l->answer.n_need > 0;
-    return hub_left(l, n) ? err_set(err, -EAGAIN, "the hub did not keep everything") : 0;
+    packets_learn(&n->queue, &n->blobs, &l->answer);
+    packets_stored(&n->queue, &l->answer, NULL, NULL);
+    return n->queue.n ? err_set(err, -EAGAIN, "the hub did not keep everything") : 0;
 }
 
-/* Until everything that waits is kept: the whole body again, what is there already costs the hub little. */
+/* Until everything that waits is kept. */
 static int hub_post(struct import_sink *l, struct import_sink_node *n, struct err *err)
 {
     int64_t start_ms = clock_mono_ms(), wait_ms = 100;
     int r;
 
-    if (!n->n_body && !n->send_facts)
-        return 0;
     while ((r = hub_try(l, n, err)) == -EAGAIN && clock_mono_ms() - start_ms < TRIES_MS) {
-        n->send_facts = true;
         usleep((useconds_t)wait_ms * 1000);
         wait_ms = MIN(wait_ms * 2, 2000);
     }
     if (r == 0)
-        hub_forget(n);
+        n->cost = 0;
     return r;
 }
 
 /* ---- puts ---- */
+
+/* A blob that is new: into the store, or with the next batch to the hub. */
+static void take_blob(struct import_sink *l, const struct import_sink_node *n, enum blob_kind kind, uint64_t id,
+                      struct buf *frame, struct enclosure **ret)
+{
+    if (l->store && !store_has_blob(l->store, n->key, id))
+        store_put_blob(l->store, n->key, kind, id, buf_str(frame));
+    enclosure_unref(*ret);
+    *ret = enclosure_new(id, frame);
+}
 
 int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const struct node_fact *f, struct err *err)
 {
@@ -204,35 +191,24 @@ int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const s
 
     if (r < 0)
         return err_set(err, r, "the facts of node '%s' cannot be coded: %s", n->name, strerror(-r));
-    if (id == n->facts_id)
+    if (n->facts && n->facts->id == id)
         return 0;
     if (!l->store && (r = hub_post(l, n, err)) < 0) /* those waiting were taken under the old ones */
         return r;
-    if (l->store && !store_has_blob(l->store, n->key, id))
-        store_put_blob(l->store, n->key, BLOB_FACTS, id, buf_str(&b));
-    buf_fini(&n->facts);
-    n->facts = b;
-    b = (struct buf){0};
-    n->facts_id = id;
-    n->send_facts = true;
+    take_blob(l, n, BLOB_FACTS, id, &b, &n->facts);
     return 0;
 }
 
 int import_sink_procs(struct import_sink *l, struct import_sink_node *n, const struct proc_list *p, struct err *err)
 {
+    AUTO_BUF b = BUF_INIT(WIRE_BODY_MAX);
     uint64_t id;
+    int r = wire_put_procs(&b, &n->id, p, &id);
 
-    buf_reset(&n->procs);
-    int r = wire_put_procs(&n->procs, &n->id, p, &id);
     if (r < 0)
         return err_set(err, r, "the processes of node '%s' cannot be coded: %s", n->name, strerror(-r));
-    if (id == n->procs_id)
-        return 0;
-    n->procs_id = id;
-    if (l->store && !store_has_blob(l->store, n->key, id))
-        store_put_blob(l->store, n->key, BLOB_PROCS, id, buf_str(&n->procs));
-    if (!l->store)
-        buf_addstr(&n->body, buf_str(&n->procs));
+    if (!n->procs || n->procs->id != id)
+        take_blob(l, n, BLOB_PROCS, id, &b, &n->procs);
     return 0;
 }
 
@@ -273,21 +249,23 @@ static int data_batch(struct import_sink *l, struct import_sink_node *n, const s
 
 static int hub_batch(struct import_sink *l, struct import_sink_node *n, const struct batch *b, struct err *err)
 {
-    int64_t cost = (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t)) + (int64_t)l->frame.len;
+    AUTO_BUF frame = BUF_INIT(WIRE_BODY_MAX);
 
     n->run = b->key.run;
-    buf_addstr(&n->body, buf_str(&l->frame));
-    n->wait[n->n_body].run = b->key.run;
-    n->wait[n->n_body++].number = b->key.number;
-    n->cost += cost;
-    return n->n_body == POST_BATCHES || n->cost > POST_COST / 2 || n->body.len > POST_BYTES ? hub_post(l, n, err) : 0;
+    n->cost += (int64_t)(b->n_ticks * b->n_columns * sizeof(int64_t)) + (int64_t)l->frame.len;
+    buf_addstr(&frame, buf_str(&l->frame));
+    struct packet *p = packet_new(&b->key, b->n_ticks ? b->at_ms[0] : 0, n->facts, n->procs, &frame);
+    packets_push(&n->queue, p);
+    packet_unref(p);
+    bool full = n->queue.n == POST_BATCHES || n->cost > POST_COST / 2 || n->queue.bytes > POST_BYTES;
+    return full ? hub_post(l, n, err) : 0;
 }
 
 int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct batch *b, struct err *err)
 {
     b->key.node = n->id;
-    b->facts = n->facts_id;
-    b->procs = n->procs_id;
+    b->facts = n->facts ? n->facts->id : 0;
+    b->procs = n->procs ? n->procs->id : 0;
     buf_reset(&l->frame);
     int r = wire_put_batch(l->enc, &l->frame, b);
     if (r < 0)
@@ -339,8 +317,8 @@ static int put_node(struct import_sink *l, struct import_sink_node *n, struct er
     mem_copy_str(f.rec.key, sizeof(f.rec.key), n->key);
     if (f.rec.own_name[0] == 0 || n->last_ms >= f.rec.last_ms) {
         mem_copy_str(f.rec.own_name, sizeof(f.rec.own_name), n->name);
-        f.rec.facts = n->facts_id ? n->facts_id : f.rec.facts;
-        f.rec.procs = n->procs_id;
+        f.rec.facts = n->facts ? n->facts->id : f.rec.facts;
+        f.rec.procs = n->procs ? n->procs->id : 0;
     }
     if (!n->seen)
         n->first_ms = f.rec.first_ms; /* nothing was measured */
