@@ -1,18 +1,18 @@
 /* command.c: runs a process and keeps its output until it ends. */
 #include "base/command.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/timer.h"
 
 struct command {
     struct process *process;
     char *name;
     struct buf out;
-    struct event *timer;
+    struct timer *timer;
     bool too_long, told;
     command_done_fn *done;
     void *arg;
@@ -50,17 +50,16 @@ static void on_ended(void *arg, int status)
     if (!ok)
         words(c, status, sentence);
     tell(c, ok ? NULL : sentence);
-    event_free(c->timer);
+    timer_free(c->timer);
     buf_fini(&c->out);
     free(c->name);
     free(c);
 }
 
-static void on_late(evutil_socket_t fd, short what, void *arg)
+static void on_late(void *arg)
 {
     struct command *c = arg;
     char sentence[320];
-    (void)fd, (void)what;
     snprintf(sentence, sizeof(sentence), "%.80s did not end in time", c->name);
     process_stop(c->process);
     tell(c, sentence);
@@ -85,7 +84,6 @@ int command_ask(struct command **ret, struct event_base *loop, const char *const
                 size_t out_max, int64_t limit_ms, command_done_fn *done, void *arg, struct err *err)
 {
     static const struct process_calls calls = {.out = on_out, .ended = on_ended};
-    struct timeval limit = {.tv_sec = limit_ms / 1000, .tv_usec = limit_ms % 1000 * 1000};
     struct command *c = mem_zero(1, sizeof(*c));
     int r = process_start(&c->process, loop, argv, &(struct process_env){.needs = needs}, in, &calls, c, err);
     if (r < 0) {
@@ -98,8 +96,8 @@ int command_ask(struct command **ret, struct event_base *loop, const char *const
     c->out = BUF_INIT(out_max);
     c->done = done;
     c->arg = arg;
-    c->timer = evtimer_new(loop, on_late, c);
-    event_add(c->timer, &limit);
+    c->timer = timer_new(loop, on_late, c);
+    timer_after(c->timer, limit_ms);
     *ret = c;
     return 0;
 }
@@ -109,6 +107,6 @@ void command_stop(struct command *c)
     if (!c)
         return;
     c->told = true;
-    evtimer_del(c->timer);
+    timer_stop(c->timer);
     process_stop(c->process);
 }

@@ -13,12 +13,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/timer.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "compat/files.h"
 #include "relay/relay.h"
 
-#define TELL_S     600 /* how it does, to the log */
+#define TELL_MS    600000 /* how it does, to the log */
+#define LOOK_MS    1000
 #define SOURCES_MS 10000
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -102,11 +104,10 @@ static void on_reload(evutil_socket_t sig, short what, void *arg)
     opt_fini(relay_cmd_opts, &conf);
 }
 
-static void on_tell(evutil_socket_t fd, short what, void *arg)
+static void on_tell(void *arg)
 {
     struct run *r = arg;
     struct relay_stat st;
-    (void)fd, (void)what;
     relay_stat(r->relay, &st);
     st.nodes += files_count(r->files, st.states);
     log_info("relay", "%zu machines: %zu ok, %zu failed, %zu hung, %zu without nvidia-smi; %llu rounds so far",
@@ -115,13 +116,12 @@ static void on_tell(evutil_socket_t fd, short what, void *arg)
 }
 
 /* What there is to say of sources, when it is new and now and then: every screen shows which of them fail. */
-static void on_sources(evutil_socket_t fd, short what, void *arg)
+static void on_sources(void *arg)
 {
     struct run *r = arg;
     AUTO_BUF text = BUF_INIT(256u << 10);
     struct json j = json_on(&text);
     int64_t now = clock_mono_ms();
-    (void)fd, (void)what;
     post_tell_labels(r->post);
     json_arr(&j, NULL);
     relay_sources(r->relay, &j);
@@ -168,20 +168,20 @@ static int dispatch(struct run *run)
         int sig;
         event_callback_fn call;
     } signals[] = {{SIGTERM, on_stop}, {SIGINT, on_stop}, {SIGHUP, on_reload}};
-    struct event *events[ARRAY_LEN(signals) + 2];
-    struct timeval tell = {.tv_sec = TELL_S}, look = {.tv_sec = 1};
+    struct event *events[ARRAY_LEN(signals)];
+    struct timer *tell = timer_new(run->loop, on_tell, run), *look = timer_new(run->loop, on_sources, run);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         events[i] = evsignal_new(run->loop, signals[i].sig, signals[i].call, run);
         event_add(events[i], NULL);
     }
-    events[ARRAY_LEN(signals)] = event_new(run->loop, -1, EV_PERSIST, on_tell, run);
-    event_add(events[ARRAY_LEN(signals)], &tell);
-    events[ARRAY_LEN(signals) + 1] = event_new(run->loop, -1, EV_PERSIST, on_sources, run);
-    event_add(events[ARRAY_LEN(signals) + 1], &look);
+    timer_every(tell, TELL_MS);
+    timer_every(look, LOOK_MS);
     int r = event_base_dispatch(run->loop) < 0 ? EXIT_REACH : EXIT_OK;
-    on_tell(-1, 0, run);
+    on_tell(run);
     for (size_t i = 0; i < ARRAY_LEN(events); i++)
         event_free(events[i]);
+    timer_free(tell);
+    timer_free(look);
     return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "compat/sheet.h"
@@ -51,7 +52,7 @@ struct call {
     const struct relay_target *to;
     struct ssh *ssh;
     struct sheet *sheet;
-    struct event *late;
+    struct timer *late;
     bool fine;
 };
 
@@ -71,7 +72,7 @@ static void call_done(struct call *c, const char *why)
     c->fine = sheet_whole(c->sheet);
     if (!c->fine)
         cli_fail(&fetch_help, EXIT_REACH, "%s: %s", c->to->name, sheet_why(c->sheet)[0] ? sheet_why(c->sheet) : why);
-    event_free(c->late);
+    timer_free(c->late);
     c->late = NULL;
     c->ssh = NULL;
     f->under_way--;
@@ -94,10 +95,9 @@ static void on_ended(void *arg, const char *sentence, int status)
     call_done(arg, sentence);
 }
 
-static void on_late(evutil_socket_t fd, short what, void *arg)
+static void on_late(void *arg)
 {
     struct call *c = arg;
-    (void)fd, (void)what;
     ssh_stop(c->ssh);
     call_done(c, "it has not told everything in time");
 }
@@ -107,10 +107,9 @@ static void call_begin(struct call *c)
     static const struct ssh_calls calls = {.line = on_line, .ended = on_ended};
     struct fetch *f = c->all;
     struct ssh_target to = {.host = c->to->host, .user = c->to->user, .port = c->to->port};
-    struct timeval tv = {.tv_sec = f->timeout / 1000, .tv_usec = f->timeout % 1000 * 1000};
     struct err err = {0};
-    c->late = evtimer_new(f->loop, on_late, c);
-    event_add(c->late, &tv);
+    c->late = timer_new(f->loop, on_late, c);
+    timer_after(c->late, f->timeout);
     if (ssh_start(&c->ssh, f->loop, &f->ssh, &to, str_of(sheet_script()), &calls, c, &err) < 0)
         call_done(c, err.msg);
 }

@@ -1,12 +1,12 @@
 /* filehost.c: reads the files that came for each machine and sends what is new in them to the hub. */
 #include "compat/filehost.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "uplink/uplink.h"
 
 #define LOOK_MS   5000
@@ -35,7 +35,7 @@ struct filehosts {
     uint64_t run;
     struct readings_zone zone;
     struct reading reading; /* used by all, one after the other */
-    struct event *look;
+    struct timer *look;
     size_t n, cap;
     struct filehost **v;
 };
@@ -118,11 +118,10 @@ const char *filehost_name(const struct filehost *l)
 
 /* ---- all of them ---- */
 
-static void on_look(evutil_socket_t fd, short what, void *arg)
+static void on_look(void *arg)
 {
     struct filehosts *all = arg;
     int64_t now = clock_mono_ms();
-    (void)fd, (void)what;
     for (size_t i = all->n; i-- > 0;) {
         struct filehost *l = all->v[i];
         if (l->owner) {
@@ -139,10 +138,9 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 struct filehosts *filehosts_new(struct event_base *loop, struct post *post)
 {
     struct filehosts *all = mem_zero(1, sizeof(*all));
-    struct timeval tv = {.tv_sec = LOOK_MS / 1000};
     *all = (struct filehosts){.loop = loop, .post = post, .run = rand_u64() | 1, .zone = {.automatic = true}};
-    all->look = event_new(loop, -1, EV_PERSIST, on_look, all);
-    event_add(all->look, &tv);
+    all->look = timer_new(loop, on_look, all);
+    timer_every(all->look, LOOK_MS);
     return all;
 }
 
@@ -152,7 +150,7 @@ void filehosts_free(struct filehosts *all)
         return;
     for (size_t i = 0; i < all->n; i++)
         filehost_free(all->v[i]);
-    event_free(all->look);
+    timer_free(all->look);
     reading_fini(&all->reading);
     free(all->v);
     free(all);

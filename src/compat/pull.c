@@ -1,12 +1,12 @@
 /* pull.c: fetches from one machine after the other: its folder's listing, then its files. */
 #include "compat/pull.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "compat/listing.h"
 #include "model/labels.h"
 #include "net/http.h"
@@ -28,7 +28,7 @@ struct well { /* one machine that is asked */
     char *host, *labels; /* labels NULL: none */
     int port;            /* 0: not said */
     struct http_call *call;
-    struct event *timer;
+    struct timer *timer;
     bool asking, waiting, kept, heard; /* heard: it has ever brought a file */
     unsigned failed;
     size_t n, cap, at; /* at: which file is being asked for; n: its listing is */
@@ -60,12 +60,6 @@ static void url_of(const struct well *w, const char *file, struct buf *ret)
     buf_addurl(ret, str_of(file));
 }
 
-static void later(struct well *w, int64_t ms)
-{
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(w->timer, &tv);
-}
-
 static void fail_one(void *arg, struct filehost *l)
 {
     filehost_fail(l, arg);
@@ -82,7 +76,7 @@ static void rest(struct well *w)
         ms = MIN(MAX(ms, 1000) << MIN(w->failed - 1, 6u), MAX((int64_t)RETRY_MAX_MS, ms));
     w->asking = false;
     p->busy--;
-    later(w, ms - (int64_t)((double)ms * rand_unit() / 16)); /* not all at the same moment */
+    timer_after(w->timer, ms - (int64_t)((double)ms * rand_unit() / 16)); /* not all at the same moment */
     turns(p);
 }
 
@@ -130,11 +124,10 @@ static void turns(struct pull *p)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(void *arg)
 {
     struct well *w = arg;
     struct pull *p = w->pull;
-    (void)fd, (void)what;
     VEC_ROOM(p->line, p->n_line, p->cap_line);
     p->line[p->n_line++] = w;
     w->waiting = true;
@@ -267,7 +260,7 @@ static void well_free(struct well *w)
     p->busy -= w->asking;
     filehosts_each(p->all, w, leave_one, NULL);
     http_call_free(w->call);
-    event_free(w->timer);
+    timer_free(w->timer);
     free(w->files);
     free(w->host);
     free(w->labels);
@@ -292,8 +285,8 @@ static struct well *well_new(struct pull *p, const struct relay_target *t)
     AUTO_BUF url = BUF_INIT(2048);
     url_of(w, "", &url);
     w->call = http_call_new(p->http, &(struct http_conf){.url = url.p, .proxy = "none"}, on_answer, w);
-    w->timer = evtimer_new(p->loop, on_timer, w);
-    later(w, 0);
+    w->timer = timer_new(p->loop, on_timer, w);
+    timer_after(w->timer, 0);
     return w;
 }
 

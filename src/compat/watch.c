@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/timer.h"
 
 #define LOOK_MS   3000
 #define ROUND_MS  300 /* after the last file of a machine: they come together */
@@ -30,7 +31,8 @@ struct watch {
     char *dir, why[200];
     int64_t since_ms; /* why is so */
     int fd;           /* inotify; -1: none */
-    struct event *news, *look, *round;
+    struct event *news;
+    struct timer *look, *round;
     size_t n, cap;
     struct file *files; /* sorted by name */
 };
@@ -73,9 +75,8 @@ static void read_file(struct watch *w, struct file *f, struct str host, enum rea
         return;
     }
     filehost_take(l, which, buf_str(&text), f->written_ns / 1000000);
-    struct timeval tv = {.tv_usec = ROUND_MS * 1000l};
-    if (!event_pending(w->round, EV_TIMEOUT, NULL))
-        event_add(w->round, &tv);
+    if (!timer_is_set(w->round))
+        timer_after(w->round, ROUND_MS);
 }
 
 /* As it is now; read when nobody is writing it any more. W1 */
@@ -108,10 +109,9 @@ static void one_round(void *arg, struct filehost *l)
     filehost_round(l);
 }
 
-static void on_round(evutil_socket_t fd, short what, void *arg)
+static void on_round(void *arg)
 {
     struct watch *w = arg;
-    (void)fd, (void)what;
     filehosts_each(w->all, w, one_round, NULL);
 }
 
@@ -213,10 +213,9 @@ static void want_news(struct watch *w)
     event_add(w->news, NULL);
 }
 
-static void on_look(evutil_socket_t fd, short what, void *arg)
+static void on_look(void *arg)
 {
     struct watch *w = arg;
-    (void)fd, (void)what;
     if (!w->news)
         want_news(w);
     look_all(w);
@@ -230,11 +229,10 @@ static void leave_one(void *arg, struct filehost *l)
 
 void watch_set(struct watch *w, const char *dir)
 {
-    struct timeval tv = {.tv_sec = LOOK_MS / 1000};
     if (strcmp(dir ? dir : "", w->dir ? w->dir : "") == 0)
         return;
     forget_news(w);
-    event_del(w->look);
+    timer_stop(w->look);
     filehosts_each(w->all, w, leave_one, NULL);
     free(w->dir);
     w->dir = mem_str(dir);
@@ -242,8 +240,8 @@ void watch_set(struct watch *w, const char *dir)
     w->why[0] = 0;
     if (!dir)
         return;
-    event_add(w->look, &tv);
-    on_look(-1, 0, w);
+    timer_every(w->look, LOOK_MS);
+    on_look(w);
 }
 
 static void count_one(void *arg, struct filehost *l)
@@ -274,8 +272,8 @@ struct watch *watch_new(struct event_base *loop, struct filehosts *all)
 {
     struct watch *w = mem_zero(1, sizeof(*w));
     *w = (struct watch){.loop = loop, .all = all, .fd = -1};
-    w->look = event_new(loop, -1, EV_PERSIST, on_look, w);
-    w->round = evtimer_new(loop, on_round, w);
+    w->look = timer_new(loop, on_look, w);
+    w->round = timer_new(loop, on_round, w);
     return w;
 }
 
@@ -284,8 +282,8 @@ void watch_free(struct watch *w)
     if (!w)
         return;
     forget_news(w);
-    event_free(w->look);
-    event_free(w->round);
+    timer_free(w->look);
+    timer_free(w->round);
     free(w->dir);
     free(w->files);
     free(w);

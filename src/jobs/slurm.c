@@ -6,13 +6,13 @@
  * more often than every 30 s. While squeue fails nothing changes.
  */
 #include <errno.h>
-#include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "hub/handlers.h"
 #include "hub/hub.h"
 #include "jobs/squeue.h"
@@ -36,7 +36,7 @@ struct open_job {
 
 struct hub_slurm {
     struct hub *h;
-    struct event *timer;
+    struct timer *timer;
     struct command *running;
     struct slurm_jobs jobs;
     int64_t polled_ms, every_ms;
@@ -212,18 +212,12 @@ static bool walk(struct hub_slurm *d, bool begin)
     return fresh;
 }
 
-static void again(struct hub_slurm *d, int64_t ms)
-{
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(d->timer, &tv);
-}
-
 static void settle(struct hub_slurm *d)
 {
     walk(d, true);
     end_jobs(d);
     slurm_jobs_fini(&d->jobs);
-    again(d, d->every_ms);
+    timer_after(d->timer, d->every_ms);
 }
 
 static void fail(struct hub_slurm *d, const char *why)
@@ -232,7 +226,7 @@ static void fail(struct hub_slurm *d, const char *why)
         log_warn("slurm", "%s", why);
     d->said = true;
     slurm_jobs_fini(&d->jobs);
-    again(d, d->every_ms);
+    timer_after(d->timer, d->every_ms);
 }
 
 static void on_scontrol(void *arg, const struct command_result *r)
@@ -277,9 +271,8 @@ static void look(struct hub_slurm *d)
         fail(d, err.msg);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(void *arg)
 {
-    (void)fd, (void)what;
     look(arg);
 }
 
@@ -301,7 +294,7 @@ static void *open_slurm(struct hub *h)
 {
     struct hub_slurm *d = mem_zero(1, sizeof(*d));
     d->h = h;
-    d->timer = evtimer_new(h->loop, on_timer, d);
+    d->timer = timer_new(h->loop, on_timer, d);
     return d;
 }
 
@@ -314,16 +307,16 @@ static void take_settings(void *self, void *next)
     d->every_ms = c->every;
     if (d->running)
         return; /* its end sees to the next one */
-    event_del(d->timer);
+    timer_stop(d->timer);
     if (c->use == SLURM_ON || (c->use == SLURM_AUTO && in_path("squeue")))
-        again(d, 0);
+        timer_after(d->timer, 0);
 }
 
 static void close_slurm(void *self)
 {
     struct hub_slurm *d = self;
     command_stop(d->running);
-    event_free(d->timer);
+    timer_free(d->timer);
     slurm_jobs_fini(&d->jobs);
     free(d->v);
     free(d);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "net/curl_lib.h"
 
 #define CONNECT_MS 5000
@@ -15,7 +16,7 @@ struct http {
     struct curl_lib curl;
     struct event_base *base;
     CURLM *multi;
-    struct event *timer;
+    struct timer *timer;
     size_t held, held_max, held_peak; /* bytes of answers that are not done with */
     struct http_call *lead;           /* the one that may read on although there is no room */
     struct http_call *paused;         /* the one that waits longest first */
@@ -154,13 +155,11 @@ static void on_socket(evutil_socket_t fd, short what, void *arg)
     http_sweep(h);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(void *arg)
 {
     struct http *h = arg;
     int running;
 
-    (void)fd;
-    (void)what;
     h->curl.multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     http_sweep(h);
 }
@@ -187,12 +186,12 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *
 static int want_timer(CURLM *multi, long ms, void *arg)
 {
     struct http *h = arg;
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
     (void)multi;
-    event_del(h->timer);
     if (ms >= 0)
-        event_add(h->timer, &tv);
+        timer_after(h->timer, ms);
+    else
+        timer_stop(h->timer);
     return 0;
 }
 
@@ -208,7 +207,7 @@ int http_new(struct http **ret, struct event_base *base, struct err *err)
         return r;
     }
     h->base = base;
-    h->timer = evtimer_new(base, on_timer, h);
+    h->timer = timer_new(base, on_timer, h);
     h->curl.multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
     h->curl.multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
     h->curl.multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, want_timer);
@@ -223,7 +222,7 @@ void http_free(struct http *h)
     if (!h)
         return;
     h->curl.multi_cleanup(h->multi); /* closes kept connections, which calls want_socket */
-    event_free(h->timer);
+    timer_free(h->timer);
     h->curl.global_cleanup();
     free(h);
 }

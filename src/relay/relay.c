@@ -1,12 +1,12 @@
 /* relay.c: keeps the list of machines and decides which of them may connect next. */
 #include "relay/relay.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "base/timer.h"
 #include "relay/finder.h"
 
 struct relay {
@@ -19,7 +19,7 @@ struct relay {
     struct ssh_node **v;
     size_t n_line, cap_line;
     struct ssh_node **line; /* who wants to connect, first come first */
-    struct event *sweep;
+    struct timer *sweep;
     struct target_list fixed; /* the settings' own; more of them are found */
     struct finder *finder;
 };
@@ -78,11 +78,10 @@ static void drop(struct relay *r, size_t i)
     r->v[i] = r->v[--r->n];
 }
 
-static void on_sweep(evutil_socket_t fd, short what, void *arg)
+static void on_sweep(void *arg)
 {
     struct relay *r = arg;
     int64_t now = clock_mono_ms();
-    (void)fd, (void)what;
     for (size_t i = r->n; i-- > 0;) {
         int64_t since = ssh_node_unlisted_ms(r->v[i]);
         if (since && now - since > UNLISTED_MS) {
@@ -97,12 +96,11 @@ static void take_lists(void *arg);
 struct relay *relay_new(struct event_base *loop, struct post *post)
 {
     struct relay *r = mem_zero(1, sizeof(*r));
-    struct timeval minute = {.tv_sec = 60};
     r->loop = loop;
     r->post = post;
     r->run = rand_u64() | 1;
-    r->sweep = event_new(loop, -1, EV_PERSIST, on_sweep, r);
-    event_add(r->sweep, &minute);
+    r->sweep = timer_new(loop, on_sweep, r);
+    timer_every(r->sweep, 60000);
     r->finder = finder_new(loop, take_lists, r);
     return r;
 }
@@ -114,7 +112,7 @@ void relay_free(struct relay *r)
     r->max = 0; /* nobody's turn any more */
     while (r->n)
         drop(r, r->n - 1);
-    event_free(r->sweep);
+    timer_free(r->sweep);
     finder_free(r->finder);
     target_list_fini(&r->fixed);
     conf_fini(&r->conf);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/rand.h"
+#include "base/timer.h"
 
 #define RETRY_MAX_MS 60000
 
@@ -23,17 +24,15 @@ const struct source_ops *source_kind(const char *spec, const char **ret)
     return NULL;
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(void *arg)
 {
     struct source *s = arg;
-    (void)fd, (void)what;
     s->ops->look(s);
 }
 
 void source_again(struct source *s, int64_t ms)
 {
-    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_add(s->timer, &tv);
+    timer_after(s->timer, ms);
 }
 
 int source_open(struct source **ret, const struct source_ops *ops, struct event_base *loop, struct http *http,
@@ -52,7 +51,7 @@ int source_open(struct source **ret, const struct source_ops *ops, struct event_
     s->only = mem_str(conf->only);
     s->user = mem_str(conf->user);
     s->every_ms = conf->every_ms > 0 ? conf->every_ms : ops->every_ms;
-    s->timer = evtimer_new(loop, on_timer, s);
+    s->timer = timer_new(loop, on_timer, s);
     source_again(s, 0);
     *ret = s;
     return 0;
@@ -62,7 +61,7 @@ void source_close(struct source *s)
 {
     if (!s)
         return;
-    event_free(s->timer);
+    timer_free(s->timer);
     found_list_fini(&s->last);
     free(s->what);
     free(s->only);

@@ -61,7 +61,7 @@ struct source {
     void *arg;
     char *what, *only, *user;
     int64_t every_ms;
-    struct event *timer;
+    struct timer *timer;
     struct found_list last;
     bool given; /* last is an answer */
     unsigned failed;
