@@ -6,7 +6,6 @@
 
 #include <errno.h>
 
-#define SMI_TEXT_MAX (4u << 20)
 #define SMI_LINE_MAX 8192
 
 /* What a column is: a metric, or one of these. Metrics that come in parts or under two names have a rule of their own.
@@ -332,7 +331,7 @@ int smi_app(const struct smi_table *t, struct str line, struct smi_app *ret)
     return 0;
 }
 
-/* ---- whole texts ---- */
+/* ---- what is no row ---- */
 
 int smi_failure(struct str line)
 {
@@ -354,82 +353,4 @@ bool smi_unknown_field(struct str line, struct str *ret)
         return false;
     *ret = name;
     return true;
-}
-
-static int not_a_table(struct str line, size_t no, struct err *err)
-{
-    char words[120];
-    struct str field;
-
-    collect_text(words, sizeof(words), line);
-    if (smi_failure(line) < 0)
-        return err_set(err, -ENODEV, "nvidia-smi: %s", words);
-    if (smi_unknown_field(line, &field))
-        return err_set(err, -EINVAL, "nvidia-smi: %s", words);
-    return err_set(err, -EINVAL, "nvidia-smi: line %zu is no row of the table: '%s'", no, words);
-}
-
-int smi_gpus(struct str text, struct reading *ret, struct err *err)
-{
-    struct smi_table t = {0};
-    struct str line;
-    int64_t count;
-
-    text.len = MIN(text.len, (size_t)SMI_TEXT_MAX);
-    for (size_t no = 1; str_line(&text, &line); no++) {
-        if (str_trim(line).len == 0)
-            continue;
-        if (!t.n) {
-            if (smi_header(&t, line) < 0)
-                return not_a_table(line, no, err);
-            continue;
-        }
-        if (ret->n_devices >= DEVICES_MAX)
-            return err_set(err, -EINVAL, "nvidia-smi: line %zu: more than %d GPUs", no, DEVICES_MAX);
-        struct device_reading *d = reading_add(ret);
-        if (smi_row(&t, line, d, &count, ret->driver) < 0) {
-            ret->n_devices--;
-            return not_a_table(line, no, err);
-        }
-    }
-    return t.n ? 0 : err_set(err, -EINVAL, "nvidia-smi: no table in its output");
-}
-
-static struct device_reading *app_device(struct reading *r, const struct smi_app *a)
-{
-    for (size_t i = 0; i < r->n_devices; i++) {
-        struct device_fact *f = &r->devices[i].fact;
-        if ((a->uuid[0] && strcmp(f->uuid, a->uuid) == 0) ||
-            (!a->uuid[0] && !f->parent[0] && strcmp(f->pci, a->pci) == 0))
-            return &r->devices[i];
-    }
-    return NULL;
-}
-
-int smi_apps(struct str text, struct reading *ret, struct err *err)
-{
-    struct smi_table t = {0};
-    struct smi_app a;
-    struct str line;
-
-    text.len = MIN(text.len, (size_t)SMI_TEXT_MAX);
-    for (size_t no = 1; str_line(&text, &line); no++) {
-        if (str_trim(line).len == 0)
-            continue;
-        if (!t.n) {
-            if (smi_header(&t, line) < 0)
-                return not_a_table(line, no, err);
-            continue;
-        }
-        if (smi_app(&t, line, &a) < 0)
-            return not_a_table(line, no, err);
-        struct device_reading *d = app_device(ret, &a);
-        if (d)
-            device_reading_use(d, (struct raw_use){a.pid, PROC_COMPUTE, a.mem, -1, reading_known(ret, a.pid, a.name)});
-    }
-    if (!t.n)
-        return err_set(err, -EINVAL, "nvidia-smi: no table in its output");
-    for (size_t i = 0; i < ret->n_devices; i++)
-        ret->devices[i].uses_known = true;
-    return 0;
 }

@@ -31,14 +31,6 @@ struct smi_app { /* one row of --query-compute-apps */
 };
 int smi_app(const struct smi_table *t, struct str line, struct smi_app *ret); /* 0, -EINVAL */
 
-/*
- * Whole texts. GPUs of --query-gpu are added to ret; then the processes of --query-compute-apps to the GPUs they are
- * on, with what the text knows of them as raw_use.known. 0; -ENODEV when it says that there is no driver or no GPU
- * (err has its words); -EINVAL with the line at fault.
- */
-int smi_gpus(struct str text, struct reading *ret, struct err *err);
-int smi_apps(struct str text, struct reading *ret, struct err *err);
-
 /* The words nvidia-smi fails with: -ENODEV, or 0 when it is none of them. */
 int smi_failure(struct str line);
 /* A field its version does not know: 'Field "x" is not a valid field to query.' -> x. */
