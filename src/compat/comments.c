@@ -62,14 +62,6 @@ int comments_parse(struct str text, struct comments **ret, struct err *err)
     return 0;
 }
 
-struct comments *comments_copy(const struct comments *c)
-{
-    struct comments *to = mem_zero(1, sizeof(*to));
-
-    to->root = json_deep_copy(c->root);
-    return to;
-}
-
 void comments_free(struct comments *c)
 {
     if (!c)

@@ -24,7 +24,6 @@ struct remark {
 struct comments;
 /* An empty text is an empty file. -EINVAL with line and column; -E2BIG. */
 int comments_parse(struct str text, struct comments **ret, struct err *err);
-struct comments *comments_copy(const struct comments *c);
 void comments_free(struct comments *c);
 int comments_write(const struct comments *c, struct buf *out);
 

@@ -193,11 +193,6 @@ size_t samples_columns(const struct samples *s)
     return s->n_columns;
 }
 
-const char *samples_column(const struct samples *s, size_t i)
-{
-    return s->columns[i];
-}
-
 int samples_find(const struct samples *s, const char *name)
 {
     for (size_t i = 0; i < s->n_columns; i++)

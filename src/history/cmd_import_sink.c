@@ -39,8 +39,8 @@ struct import_sink {
     struct import_sink_node **nodes;
     size_t n, cap;
     struct buf frame;
-    uint64_t bytes, flying;
-    int failed; /* an append did */
+    uint64_t flying; /* bytes under way to the disk */
+    int failed;      /* an append did */
     struct answer answer;
 };
 
@@ -88,11 +88,6 @@ bool import_sink_is_hub(const struct import_sink *l)
 struct store *import_sink_store(struct import_sink *l)
 {
     return l->store;
-}
-
-uint64_t import_sink_bytes(const struct import_sink *l)
-{
-    return l->bytes;
 }
 
 int import_sink_node(struct import_sink *l, const char *key, const char *name, struct import_sink_node **ret,
@@ -270,7 +265,6 @@ int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct 
     int r = wire_put_batch(l->enc, &l->frame, b);
     if (r < 0)
         return err_set(err, r, "a batch of node '%s' cannot be coded: %s", n->name, strerror(-r));
-    l->bytes += l->frame.len;
     if (b->n_ticks)
         import_sink_seen(l, n, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
     return l->store ? data_batch(l, n, b, err) : hub_batch(l, n, b, err);

@@ -40,6 +40,4 @@ int import_sink_sync(struct import_sink *l, struct err *err);
 /* Everything is durable. settle: and a data folder's logs are chunks. */
 int import_sink_finish(struct import_sink *l, bool settle, struct err *err);
 
-uint64_t import_sink_bytes(const struct import_sink *l); /* of frames, so far */
-
 #endif

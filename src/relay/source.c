@@ -74,11 +74,6 @@ const struct source_ops *source_ops_of(const struct source *s)
     return s->ops;
 }
 
-const char *source_what(const struct source *s)
-{
-    return s->what;
-}
-
 const char *source_note(const struct source *s)
 {
     return s->note;

@@ -50,7 +50,6 @@ int source_open(struct source **ret, const struct source_ops *ops, struct event_
                 const struct source_conf *conf, source_list_fn *on_list, void *arg, struct err *err);
 void source_close(struct source *s);
 const struct source_ops *source_ops_of(const struct source *s);
-const char *source_what(const struct source *s);
 /* Beside a list that came: names that were left out, a token that sees only a part. "": nothing to say. */
 const char *source_note(const struct source *s);
 
