@@ -395,11 +395,5 @@ bool remote_read(struct remote *r, int64_t wall_ms, int64_t mono_ms, struct read
 
 void remote_fact(const struct remote *r, struct node_fact *ret)
 {
-    mem_copy_str(ret->name, sizeof(ret->name), r->fact.name);
-    mem_copy_str(ret->os, sizeof(ret->os), r->fact.os);
-    mem_copy_str(ret->kernel, sizeof(ret->kernel), r->fact.kernel);
-    mem_copy_str(ret->arch, sizeof(ret->arch), r->fact.arch);
-    mem_copy_str(ret->cpu, sizeof(ret->cpu), r->fact.cpu);
-    mem_copy_str(ret->boot_id, sizeof(ret->boot_id), r->fact.boot_id);
-    ret->cpus = r->fact.cpus;
+    *ret = r->fact; /* it has no devices */
 }

@@ -55,13 +55,14 @@ struct ssh_node {
 
 static void on_round(struct ssh_node *o)
 {
-    struct node_fact host = {.tick_ms = (int32_t)o->conf->every_ms};
+    struct node_fact host;
     bool bare = remote_bare(o->remote);
     reading_reset(&o->reading);
     o->reading.at_ms = clock_wall_ms();
     if (!remote_read(o->remote, o->reading.at_ms, clock_mono_ms(), &o->reading))
         return;
     remote_fact(o->remote, &host);
+    host.tick_ms = (int32_t)o->conf->every_ms;
     mem_copy_str(host.collector, sizeof(host.collector), "ssh");
     uplink_round(o->up, &o->reading, &host, bare ? UPLINK_UNKNOWN : UPLINK_READ);
     o->rounds++;
