@@ -30,16 +30,6 @@ void log_set_json(bool json)
     atomic_store(&log_as_json, json);
 }
 
-bool log_level_of(const char *name, enum log_level *ret)
-{
-    for (size_t i = 0; i < ARRAY_LEN(log_names); i++)
-        if (str_eq_nocase(str_of(name), log_names[i])) {
-            *ret = (enum log_level)i;
-            return true;
-        }
-    return false;
-}
-
 /* Control characters and bytes that are not UTF-8 as \xNN: a line stays a line, and a terminal is left alone. */
 static void log_add_visible(struct buf *out, struct str s)
 {

@@ -11,7 +11,6 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
 void log_set_json(bool json);
-bool log_level_of(const char *name, enum log_level *ret); /* "error" "warn" "info" "debug" */
 
 /* area is a short constant word: "agent", "hub", "store". Control characters in the text are shown as \xNN. */
 void log_line(enum log_level level, const char *area, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

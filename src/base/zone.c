@@ -536,14 +536,6 @@ int64_t zone_date_ms(const struct zone *z, int32_t date)
 
 const char *const period_words[PERIODS + 1] = {"hour", "day", "week", "month", "year", "all", NULL};
 
-int period_by_word(struct str s)
-{
-    for (int i = 0; i < PERIODS; i++)
-        if (str_eq(s, period_words[i]))
-            return i;
-    return -1;
-}
-
 int64_t zone_period(const struct zone *z, enum period p, int week_start, int64_t at_ms, int64_t *ret_next)
 {
     struct civil c;

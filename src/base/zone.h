@@ -51,7 +51,6 @@ bool minute_parse(struct str s, int32_t *ret);            /* "8:05", "23:59": mi
 /* Parts of a calendar. week_start: 0 Monday to 6 Sunday. */
 enum period { PERIOD_HOUR, PERIOD_DAY, PERIOD_WEEK, PERIOD_MONTH, PERIOD_YEAR, PERIOD_ALL, PERIODS };
 extern const char *const period_words[PERIODS + 1]; /* "hour", ..., "all", NULL */
-int period_by_word(struct str s);                   /* or -1 */
 /* The beginning of the one that at_ms is in, and that of the next; of PERIOD_ALL at_ms and INT64_MAX. */
 int64_t zone_period(const struct zone *z, enum period p, int week_start, int64_t at_ms, int64_t *ret_next);
 /* "2026-11-15 14:00", "2026-11-15", "2026-W46" (weeks from Monday; else the first day's date), "2026-11", "2026". */

@@ -265,8 +265,11 @@ int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct 
     int r = wire_put_batch(l->enc, &l->frame, b);
     if (r < 0)
         return err_set(err, r, "a batch of node '%s' cannot be coded: %s", n->name, strerror(-r));
-    if (b->n_ticks)
-        import_sink_seen(l, n, b->at_ms[0], b->at_ms[b->n_ticks - 1]);
+    if (b->n_ticks) {
+        n->first_ms = n->seen ? MIN(n->first_ms, b->at_ms[0]) : b->at_ms[0];
+        n->last_ms = n->seen ? MAX(n->last_ms, b->at_ms[b->n_ticks - 1]) : b->at_ms[b->n_ticks - 1];
+        n->seen = true;
+    }
     return l->store ? data_batch(l, n, b, err) : hub_batch(l, n, b, err);
 }
 
@@ -277,14 +280,6 @@ void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms,
 
     for (int64_t at = (first_ms / hour_ms - 1) * hour_ms; l->store && at <= last_ms + hour_ms; at += hour_ms)
         store_usage_mark(l->store, node, at, MAX(1, clock_wall_ms()));
-}
-
-void import_sink_seen(struct import_sink *l, struct import_sink_node *n, int64_t first_ms, int64_t last_ms)
-{
-    (void)l;
-    n->first_ms = n->seen ? MIN(n->first_ms, first_ms) : first_ms;
-    n->last_ms = n->seen ? MAX(n->last_ms, last_ms) : last_ms;
-    n->seen = true;
 }
 
 /* What is there already stays: an admin's name, where it came from, facts that are newer. */

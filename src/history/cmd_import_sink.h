@@ -31,10 +31,8 @@ int import_sink_facts(struct import_sink *l, struct import_sink_node *n, const s
 int import_sink_procs(struct import_sink *l, struct import_sink_node *n, const struct proc_list *p, struct err *err);
 /* key.node, facts and procs are filled in here. 0, or -E2BIG (split it), or -errno. */
 int import_sink_batch(struct import_sink *l, struct import_sink_node *n, struct batch *b, struct err *err);
-/* What the node's record is to say beside; a data folder only. */
 /* What is put into a folder of this time changes who held what: to be counted again. */
 void import_sink_mark(struct import_sink *l, const char *node, int64_t first_ms, int64_t last_ms);
-void import_sink_seen(struct import_sink *l, struct import_sink_node *n, int64_t first_ms, int64_t last_ms);
 /* What was given so far is durable in a data folder, and its store can be asked for it. */
 int import_sink_sync(struct import_sink *l, struct err *err);
 /* Everything is durable. settle: and a data folder's logs are chunks. */

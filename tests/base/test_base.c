@@ -200,18 +200,7 @@ static void a_log_line_is_one_line(void **unused)
     clock_set_for_test(-1);
 }
 
-static void log_levels_have_names(void **unused)
-{
-    enum log_level level = LOG_ERROR;
-
-    (void)unused;
-    assert_true(log_level_of("debug", &level) && level == LOG_DEBUG);
-    assert_true(log_level_of("WARN", &level) && level == LOG_WARN);
-    assert_false(log_level_of("loud", &level));
-}
-
 TESTS(cmocka_unit_test(a_copy_is_cut_between_characters), cmocka_unit_test(copies_are_copies),
       cmocka_unit_test(an_arena_is_zeroed_bounded_and_reused), cmocka_unit_test(errors_carry_a_sentence),
       cmocka_unit_test(checksums_are_the_published_ones),
-      cmocka_unit_test(random_numbers_differ_and_generated_ones_repeat), cmocka_unit_test(a_log_line_is_one_line),
-      cmocka_unit_test(log_levels_have_names))
+      cmocka_unit_test(random_numbers_differ_and_generated_ones_repeat), cmocka_unit_test(a_log_line_is_one_line))
