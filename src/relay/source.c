@@ -38,12 +38,14 @@ void source_again(struct source *s, int64_t ms)
 int source_open(struct source **ret, const struct source_ops *ops, struct event_base *loop, struct http *http,
                 const struct source_conf *conf, source_list_fn *on_list, void *arg, struct err *err)
 {
-    struct source *s;
     if (!conf->what || !conf->what[0])
         return err_set(err, -EINVAL, "%s: nothing is named after it", ops->name);
-    int r = ops->open(&s, loop, http, conf, err);
-    if (r < 0)
+    struct source *s = mem_zero(1, MAX(ops->size, sizeof(*s)));
+    int r = ops->open ? ops->open(s, loop, http, conf, err) : 0;
+    if (r < 0) {
+        free(s);
         return err_prefix(err, r, "%s", ops->name);
+    }
     s->ops = ops;
     s->on_list = on_list;
     s->arg = arg;
@@ -66,7 +68,9 @@ void source_close(struct source *s)
     free(s->what);
     free(s->only);
     free(s->user);
-    s->ops->close(s); /* frees it */
+    if (s->ops->close)
+        s->ops->close(s);
+    free(s);
 }
 
 const struct source_ops *source_ops_of(const struct source *s)
@@ -133,6 +137,14 @@ void source_fail(struct source *s, const char *why)
     source_again(s, ms - (int64_t)((double)ms * rand_unit() / 4)); /* not all at the same moment */
     if (news)
         s->on_list(s->arg, s, s->last.v, s->last.n, s->error);
+}
+
+void source_end(struct source *s, struct found_list *l, int r, const struct err *err)
+{
+    if (r < 0)
+        source_fail(s, err->msg);
+    else
+        source_give(s, l, NULL);
 }
 
 void source_http_words(const struct http_result *r, const char *whom, char ret[320])

@@ -33,10 +33,11 @@ struct source_ops {
     const char *name, *summary, *what; /* what: the argument's name in help */
     bool service_port;                 /* found.port is the announced service's, not sshd's */
     int64_t every_ms;
-    int (*open)(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
-                struct err *err);
-    void (*look)(struct source *s); /* ends, now or later, in source_give or source_fail */
-    void (*close)(struct source *s);
+    size_t size; /* of its struct, which begins with a struct source; it comes zeroed. 0: that alone */
+    int (*open)(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
+                struct err *err);    /* NULL: nothing is to be done; -EINVAL: as if it had never been */
+    void (*look)(struct source *s);  /* ends, now or later, in source_give or source_fail */
+    void (*close)(struct source *s); /* what open made; NULL: nothing */
 };
 extern const struct source_ops source_consul, source_file_sd, source_http_sd, source_ssh_config, source_sinfo,
     source_dns_srv;
@@ -53,7 +54,7 @@ const struct source_ops *source_ops_of(const struct source *s);
 /* Beside a list that came: names that were left out, a token that sees only a part. "": nothing to say. */
 const char *source_note(const struct source *s);
 
-/* ---- for the kinds: each begins with a struct source, zeroed ---- */
+/* ---- for the kinds ---- */
 struct source {
     const struct source_ops *ops;
     source_list_fn *on_list;
@@ -69,7 +70,9 @@ struct source {
 /* Takes l; arms the next look. note: a sentence to stand beside it, or NULL. */
 void source_give(struct source *s, struct found_list *l, const char *note);
 void source_fail(struct source *s, const char *why); /* arms the next look */
-void source_again(struct source *s, int64_t ms);     /* instead: look after ms */
+/* One or the other: r below 0 with err's words, or the list. */
+void source_end(struct source *s, struct found_list *l, int r, const struct err *err);
+void source_again(struct source *s, int64_t ms); /* instead: look after ms */
 /* What an HTTP answer that is no list says, in one line. */
 void source_http_words(const struct http_result *r, const char *whom, char ret[320]);
 

@@ -74,13 +74,13 @@ static void consul_close(struct source *s)
     http_call_free(c->call);
     buf_fini(&c->base);
     free(c->header);
-    free(c);
 }
 
-static int consul_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+static int consul_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
                        struct err *err)
 {
     AUTO_BUF base = BUF_INIT(2048), old = BUF_INIT(2048), text = {0};
+    struct consul *c = (struct consul *)s;
     const char *what = conf->what;
     int r = 0;
     (void)loop;
@@ -97,12 +97,10 @@ static int consul_open(struct source **ret, struct event_base *loop, struct http
         return r;
     if (conf->token && strpbrk(conf->token, "\r\n"))
         return err_set(err, -EINVAL, "the token has a line end in it");
-    struct consul *c = mem_zero(1, sizeof(*c));
     c->base = base;
     base = (struct buf){0};
     c->header = conf->token ? mem_fmt("X-Consul-Token: %s", conf->token) : NULL;
     c->call = http_call_new(http, &(struct http_conf){c->base.p, conf->ca_file, conf->pin, conf->proxy}, on_answer, c);
-    *ret = &c->s;
     return 0;
 }
 
@@ -112,6 +110,7 @@ const struct source_ops source_consul = {
     .what = "URL|SERVICE|fetch_stats_conf.json",
     .service_port = true,
     .every_ms = 20000,
+    .size = sizeof(struct consul),
     .open = consul_open,
     .look = consul_look,
     .close = consul_close,

@@ -98,10 +98,8 @@ static void take(struct dns *d, uint8_t code, struct str answer)
         source_fail(&d->s, "there is no SRV record of that name");
     else if (code)
         source_fail(&d->s, "the name server does not answer, or fails");
-    else if (found_srv(&l, (const uint8_t *)answer.p, answer.len, &err) < 0)
-        source_fail(&d->s, err.msg);
     else
-        source_give(&d->s, &l, NULL);
+        source_end(&d->s, &l, found_srv(&l, (const uint8_t *)answer.p, answer.len, &err), &err);
 }
 
 static void on_answer(evutil_socket_t fd, short what, void *arg)
@@ -157,16 +155,16 @@ static void dns_close(struct source *s)
     drop_answer(d);
     buf_fini(&d->answer);
     free(d->name);
-    free(d);
 }
 
 /* "_muster._tcp.example.org", "gpu.service.consul@127.0.0.1:8600". */
-static int dns_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+static int dns_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
                     struct err *err)
 {
     struct str name = str_of(conf->what), where = STR(""), host;
     struct sockaddr_in server = {.sin_family = AF_INET};
     int at = str_find(name, "@");
+    struct dns *d = (struct dns *)s;
     int64_t port = 53;
     (void)http;
     if (at >= 0) {
@@ -181,13 +179,11 @@ static int dns_open(struct source **ret, struct event_base *loop, struct http *h
     }
     if (!name.len || name.len > 253)
         return err_set(err, -EINVAL, "'%.200s' is not a name", conf->what);
-    struct dns *d = mem_zero(1, sizeof(*d));
     d->loop = loop;
     d->name = mem_strn(name.p, name.len);
     d->server = server;
     d->fd = -1;
     d->answer = BUF_INIT(ANSWER_MAX + 1);
-    *ret = &d->s;
     return 0;
 }
 
@@ -197,6 +193,7 @@ const struct source_ops source_dns_srv = {
     .what = "NAME[@SERVER[:PORT]]",
     .service_port = true,
     .every_ms = 30000,
+    .size = sizeof(struct dns),
     .open = dns_open,
     .look = dns_look,
     .close = dns_close,

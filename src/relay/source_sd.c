@@ -36,26 +36,17 @@ static void file_look(struct source *s)
     for (size_t i = 0; r == 0 && i < g.gl_pathc; i++)
         r = read_one(g.gl_pathv[i], &l, &err);
     globfree(&g);
-    if (r < 0)
-        source_fail(s, err.msg);
-    else
-        source_give(s, &l, NULL);
+    source_end(s, &l, r, &err);
 }
 
-static int file_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+static int file_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
                      struct err *err)
 {
     struct str what = str_of(conf->what);
-    (void)loop, (void)http;
+    (void)s, (void)loop, (void)http;
     if (!str_ends(what, ".json") && !str_ends(what, ".yml") && !str_ends(what, ".yaml"))
         return err_set(err, -EINVAL, "'%.200s' does not end in .json, .yml or .yaml", conf->what);
-    *ret = mem_zero(1, sizeof(struct source));
     return 0;
-}
-
-static void file_close(struct source *s)
-{
-    free(s);
 }
 
 const struct source_ops source_file_sd = {
@@ -66,7 +57,6 @@ const struct source_ops source_file_sd = {
     .every_ms = 5000,
     .open = file_open,
     .look = file_look,
-    .close = file_close,
 };
 
 /* ---- HTTP ---- */
@@ -86,10 +76,8 @@ static void on_answer(void *arg, const struct http_result *r)
     if (r->status != 200) {
         source_http_words(r, "the list's server", words);
         source_fail(&h->s, words);
-    } else if (found_sd_json(&l, r->body, &err) < 0) {
-        source_fail(&h->s, err.msg);
     } else {
-        source_give(&h->s, &l, NULL);
+        source_end(&h->s, &l, found_sd_json(&l, r->body, &err), &err);
     }
 }
 
@@ -108,12 +96,12 @@ static void http_close(struct source *s)
     http_call_free(h->call);
     free(h->header);
     free(h->every);
-    free(h);
 }
 
-static int http_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+static int http_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
                      struct err *err)
 {
+    struct http_sd *h = (struct http_sd *)s;
     struct str what = str_of(conf->what);
     (void)loop;
     if (!http)
@@ -122,12 +110,10 @@ static int http_open(struct source **ret, struct event_base *loop, struct http *
         return err_set(err, -EINVAL, "'%.200s' is not an http or https address", conf->what);
     if (conf->token && strpbrk(conf->token, "\r\n"))
         return err_set(err, -EINVAL, "the token has a line end in it");
-    struct http_sd *h = mem_zero(1, sizeof(*h));
     int64_t every_ms = conf->every_ms > 0 ? conf->every_ms : source_http_sd.every_ms;
     h->every = mem_fmt("X-Prometheus-Refresh-Interval-Seconds: %lld", (long long)MAX(every_ms / 1000, 1));
     h->header = conf->token ? mem_fmt("Authorization: Bearer %s", conf->token) : NULL;
     h->call = http_call_new(http, &(struct http_conf){conf->what, conf->ca_file, conf->pin, conf->proxy}, on_answer, h);
-    *ret = &h->s;
     return 0;
 }
 
@@ -137,6 +123,7 @@ const struct source_ops source_http_sd = {
     .what = "URL",
     .service_port = true,
     .every_ms = 60000,
+    .size = sizeof(struct http_sd),
     .open = http_open,
     .look = http_look,
     .close = http_close,

@@ -23,10 +23,8 @@ static void on_done(void *arg, const struct command_result *r)
     i->running = NULL;
     if (r->error)
         source_fail(&i->s, r->error);
-    else if (found_sinfo(&l, r->out, &err) < 0)
-        source_fail(&i->s, err.msg);
     else
-        source_give(&i->s, &l, NULL);
+        source_end(&i->s, &l, found_sinfo(&l, r->out, &err), &err);
 }
 
 static void sinfo_look(struct source *s)
@@ -44,19 +42,17 @@ static void sinfo_close(struct source *s)
     struct sinfo *i = (struct sinfo *)s;
     command_stop(i->running);
     free(i->program);
-    free(i);
 }
 
-static int sinfo_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
+static int sinfo_open(struct source *s, struct event_base *loop, struct http *http, const struct source_conf *conf,
                       struct err *err)
 {
+    struct sinfo *i = (struct sinfo *)s;
     (void)http;
     if (conf->what[0] == '-')
         return err_set(err, -EINVAL, "'%.80s' is not a partition", conf->what);
-    struct sinfo *i = mem_zero(1, sizeof(*i));
     i->loop = loop;
     i->program = mem_str(conf->program ? conf->program : "sinfo");
-    *ret = &i->s;
     return 0;
 }
 
@@ -65,6 +61,7 @@ const struct source_ops source_sinfo = {
     .summary = "Slurm's nodes with a gpu among their gres, of a partition or of all; asked every minute",
     .what = "PARTITION|all",
     .every_ms = 60000,
+    .size = sizeof(struct sinfo),
     .open = sinfo_open,
     .look = sinfo_look,
     .close = sinfo_close,

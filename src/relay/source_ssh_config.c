@@ -69,25 +69,10 @@ static void config_look(struct source *s)
         source_give(s, &l, NULL);
 }
 
-static int config_open(struct source **ret, struct event_base *loop, struct http *http, const struct source_conf *conf,
-                       struct err *err)
-{
-    (void)loop, (void)http, (void)conf, (void)err;
-    *ret = mem_zero(1, sizeof(struct source));
-    return 0;
-}
-
-static void config_close(struct source *s)
-{
-    free(s);
-}
-
 const struct source_ops source_ssh_config = {
     .name = "ssh_config",
     .summary = "Host lines without patterns of an ssh configuration; looked at every 10 s",
     .what = "FILE",
     .every_ms = 10000,
-    .open = config_open,
     .look = config_look,
-    .close = config_close,
 };
