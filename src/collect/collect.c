@@ -170,6 +170,14 @@ void collect_text(char *dst, size_t size, struct str s)
     memset(dst + n, 0, size - n);
 }
 
+void collect_quoted(char *dst, size_t size, struct str s)
+{
+    s = str_trim(s);
+    if (s.len >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.len - 1] == s.p[0])
+        s = str_n(s.p + 1, s.len - 2);
+    collect_text(dst, size, s);
+}
+
 void collect_pci(char dst[20], struct str s)
 {
     struct str rest = str_trim(s), part;

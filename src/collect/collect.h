@@ -109,6 +109,7 @@ int collect_choose(const struct collector_ops *const *table, const char *list, s
  * blanks go off both ends, cut where it must be at a whole character; the rest of dst is zeroed.
  */
 void collect_text(char *dst, size_t size, struct str s);
+void collect_quoted(char *dst, size_t size, struct str s); /* the same, less quotes around it */
 /* "00000000:3B:00.0" -> "0000:3b:00.0". Empty when it is no PCI address. */
 void collect_pci(char dst[20], struct str s);
 

@@ -29,8 +29,7 @@ struct host_disks {
 
 struct host {
     char *proc;
-    bool cpu_known;
-    uint64_t cpu_busy, cpu_all;
+    struct host_cpu cpu;
     int64_t read_ms, disks_ms, ifaces_ms; /* monotonic; when last done */
     bool read_once;
     size_t n_ifaces;
@@ -162,32 +161,37 @@ static void host_disks(struct host *h, int64_t now, struct sample *ret)
 
 /* ---- processor, memory, load ---- */
 
-/* Waiting for a disk is idle time: the processor could have done something else. */
+bool host_cpu_line(struct str line, struct host_cpu *before, struct sample *ret)
+{
+    struct str word;
+    uint64_t v, all = 0, idle = 0;
+
+    if (!str_word(&line, &word) || !str_eq(word, "cpu"))
+        return false;
+    for (int i = 0; i < 8 && str_word(&line, &word); i++) { /* user nice system idle iowait irq softirq steal */
+        if (!str_uint(word, &v))
+            return false;
+        all += v;
+        idle += i == 3 || i == 4 ? v : 0; /* waiting for a disk is idle time: it could have done something else */
+    }
+    uint64_t busy = all - idle;
+    /* Counters of a processor that was taken offline may step back. */
+    if (before->all && all > before->all && busy >= before->busy && busy - before->busy <= all - before->all)
+        sample_set(ret, M_cpu, (int64_t)((busy - before->busy) * 10000 / (all - before->all)));
+    if (all)
+        *before = (struct host_cpu){busy, all};
+    return all > 0;
+}
+
 static void host_cpu(struct host *h, struct sample *ret)
 {
     char text[256];
-    uint64_t v, all = 0, idle = 0;
-    struct str word, rest, line;
+    struct str rest, line;
     int n = host_file(h, "stat", text, sizeof(text));
 
     rest = str_n(text, n < 0 ? 0 : (size_t)n);
-    if (!str_line(&rest, &line) || !str_word(&line, &word) || !str_eq(word, "cpu"))
-        return;
-    for (int i = 0; i < 8 && str_word(&line, &word); i++) { /* user nice system idle iowait irq softirq steal */
-        if (!str_uint(word, &v))
-            return;
-        all += v;
-        idle += i == 3 || i == 4 ? v : 0;
-    }
-    if (all == 0)
-        return;
-    uint64_t busy = all - idle;
-    /* Counters of a processor that was taken offline may step back. */
-    if (h->cpu_known && all > h->cpu_all && busy >= h->cpu_busy && busy - h->cpu_busy <= all - h->cpu_all)
-        sample_set(ret, M_cpu, (int64_t)((busy - h->cpu_busy) * 10000 / (all - h->cpu_all)));
-    h->cpu_known = true;
-    h->cpu_busy = busy;
-    h->cpu_all = all;
+    if (str_line(&rest, &line))
+        host_cpu_line(line, &h->cpu, ret);
 }
 
 static void host_memory(struct host *h, struct sample *ret)
@@ -393,10 +397,7 @@ static void host_os_name(char *dst, size_t size)
 
     for (rest = str_n(text, n < 0 ? 0 : (size_t)n); str_line(&rest, &line);)
         if (str_skip(&line, "PRETTY_NAME=")) {
-            line = str_trim(line);
-            if (line.len >= 2 && (line.p[0] == '"' || line.p[0] == '\'') && line.p[line.len - 1] == line.p[0])
-                line = str_n(line.p + 1, line.len - 2);
-            collect_text(dst, size, line);
+            collect_quoted(dst, size, line);
             return;
         }
     mem_copy_str(dst, size, "Linux");

@@ -15,7 +15,15 @@ void host_free(struct host *h);
 void host_read(struct host *h, struct sample *ret);
 void host_fact(struct node_fact *ret); /* name, os, kernel, arch, cpu, cpus, boot_id, machine_id */
 
-/* Pure, for tests and fuzzing. */
+/* ---- pure ---- */
+
+struct host_cpu { /* of /proc/stat, the last time; all 0: not yet */
+    uint64_t busy, all;
+};
+/* Its first line, "cpu  1 2 3 4 5 6 7 8", here or of another machine: the share since the last time. False: it is none.
+ */
+bool host_cpu_line(struct str line, struct host_cpu *before, struct sample *ret);
+
 struct host_disk { /* a local file system of the mount table */
     char source[256], path[256], type[16];
 };

@@ -2,6 +2,7 @@
 #include "relay/remote.h"
 
 #include "base/mem.h"
+#include "collect/host.h"
 #include "collect/smi_tables.h"
 #include "relay/remote_script.h"
 #include "relay/sysfs_gpu.h"
@@ -26,7 +27,7 @@ struct remote {
     char why[160];
     uint64_t skipped;
     struct sample node;
-    uint64_t cpu_busy, cpu_all; /* of /proc/stat, the last time */
+    struct host_cpu cpu;
     int64_t disk_used, disk_total;
     struct node_fact fact;
     size_t n_ps, cap_ps;
@@ -61,7 +62,7 @@ void remote_begin(struct remote *r, int64_t mono_ms)
         sysfs_gpu_begin(r->cards);
     r->gpus_ended = r->hung = r->bare = false;
     r->why[0] = 0;
-    r->cpu_all = 0;
+    r->cpu = (struct host_cpu){0};
 }
 
 /* ---- the script ---- */
@@ -120,29 +121,6 @@ static bool take_ps(struct remote *r, struct str line, int64_t mono_ms)
     return true;
 }
 
-/* "cpu  1 2 3 4 5 6 7 8": all since the start; idle and iowait are the 4th and 5th. */
-static bool take_cpu(struct remote *r, struct str line)
-{
-    struct str word;
-    uint64_t all = 0, idle = 0;
-    int64_t v;
-    if (!str_word(&line, &word) || !str_eq(word, "cpu"))
-        return false;
-    for (int i = 0; i < 8 && str_word(&line, &word); i++) {
-        if (!str_int(word, &v) || v < 0)
-            return false;
-        all += (uint64_t)v;
-        if (i == 3 || i == 4)
-            idle += (uint64_t)v;
-    }
-    uint64_t busy = all - idle;
-    if (r->cpu_all && all > r->cpu_all && busy >= r->cpu_busy)
-        sample_set(&r->node, M_cpu, (int64_t)((busy - r->cpu_busy) * 10000 / (all - r->cpu_all)));
-    r->cpu_all = all;
-    r->cpu_busy = busy;
-    return all > 0;
-}
-
 static bool take_memory(struct remote *r, struct str line)
 {
     struct str word, number;
@@ -196,14 +174,6 @@ static bool take_fixed(struct remote *r, enum metric m, struct str line)
     return true;
 }
 
-static void take_quoted(char *to, size_t size, struct str s)
-{
-    s = str_trim(s);
-    if (s.len >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.len - 1] == s.p[0])
-        s = str_n(s.p + 1, s.len - 2);
-    collect_text(to, size, s);
-}
-
 static enum remote_news take_end(struct remote *r)
 {
     struct str field;
@@ -254,7 +224,7 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
         fine = take_fixed(r, M_uptime, rest);
         break;
     case 'C':
-        fine = take_cpu(r, rest);
+        fine = host_cpu_line(rest, &r->cpu, &r->node);
         break;
     case 'M':
         fine = take_memory(r, rest);
@@ -304,7 +274,7 @@ enum remote_news remote_line(struct remote *r, struct str line, int64_t mono_ms)
         collect_text(r->fact.arch, sizeof(r->fact.arch), rest);
         break;
     case 'O':
-        take_quoted(r->fact.os, sizeof(r->fact.os), rest);
+        collect_quoted(r->fact.os, sizeof(r->fact.os), rest);
         break;
     case 'Y':
         collect_text(r->fact.cpu, sizeof(r->fact.cpu), rest);
