@@ -26,6 +26,12 @@ void child_process_arg(struct child_process *p, const char *a)
     p->argv[p->argc] = NULL;
 }
 
+void child_process_args(struct child_process *p, const char *const *all)
+{
+    for (; *all; all++)
+        child_process_arg(p, *all);
+}
+
 void child_process_fini(struct child_process *p)
 {
     for (size_t i = 0; i < p->argc; i++)

@@ -23,7 +23,8 @@ struct child_process {
     int64_t started_ms, again_ms, pause_ms; /* monotonic; again_ms: when to start it again, 0 not due */
 };
 
-void child_process_arg(struct child_process *p, const char *a); /* a copy */
+void child_process_arg(struct child_process *p, const char *a);           /* a copy */
+void child_process_args(struct child_process *p, const char *const *all); /* NULL-ended */
 void child_process_fini(struct child_process *p);
 int child_process_start(struct child_process *p, bool capture,
                         struct err *err); /* capture: out is its standard output */

@@ -95,11 +95,11 @@ static void set_args(struct relay_child *t)
                                 "--proxy",
                                 "none",
                                 t->pin[0] ? "--pin" : NULL,
-                                t->pin};
+                                t->pin,
+                                NULL};
     child_process_fini(&t->part);
     t->part = (struct child_process){.what = "relay", .area = "hub", .out = -1, .env = &needs};
-    for (size_t i = 0; i < ARRAY_LEN(args) && args[i]; i++)
-        child_process_arg(&t->part, args[i]);
+    child_process_args(&t->part, args);
 }
 
 static void start(struct relay_child *t)

@@ -121,8 +121,7 @@ static bool machine_has_gpu(void)
 /* Everything that is not ours goes to the hub. argv is left as it is. */
 static void hub_args(struct child_process *hub, int argc, char **argv, const char *data, bool demo, const char *config)
 {
-    child_process_arg(hub, "muster");
-    child_process_arg(hub, "hub");
+    child_process_args(hub, (const char *const[]){"muster", "hub", NULL});
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--demo") == 0 || strcmp(argv[i], "--no-demo") == 0 || strcmp(argv[i], "--no-agent") == 0)
             continue;
@@ -134,39 +133,21 @@ static void hub_args(struct child_process *hub, int argc, char **argv, const cha
             continue;
         child_process_arg(hub, argv[i]);
     }
-    child_process_arg(hub, "--data");
-    child_process_arg(hub, data);
-    if (demo)
-        child_process_arg(hub, "--demo");
-    if (config) {
-        child_process_arg(hub, "--config");
-        child_process_arg(hub, config);
-    }
+    child_process_args(hub, (const char *const[]){"--data", data, demo ? "--demo" : NULL, NULL});
+    if (config)
+        child_process_args(hub, (const char *const[]){"--config", config, NULL});
 }
 
 static void source_args(struct child_process *p, bool demo, const char *url, struct str pin, const char *data)
 {
     AUTO_FREE char *token = mem_fmt("%s/%s", data, demo ? "demo.token" : "agent.token");
-    child_process_arg(p, "muster");
-    child_process_arg(p, demo ? "simulate" : "agent");
-    child_process_arg(p, "--hub");
-    child_process_arg(p, url);
-    child_process_arg(p, "--token-file");
-    child_process_arg(p, token);
-    if (demo) {
-        child_process_arg(p, "--cast-demo");
-        child_process_arg(p, "--quiet");
-        child_process_arg(p, "--drain");
-        child_process_arg(p, "2s");
-    } else {
-        if (pin.len) {
-            child_process_arg(p, "--pin");
-            child_process_arg(p, pin.p);
-        }
-        AUTO_FREE char *state = mem_fmt("%s/agent", data);
-        child_process_arg(p, "--state-dir");
-        child_process_arg(p, state);
-    }
+    AUTO_FREE char *state = mem_fmt("%s/agent", data);
+    const char *const made[] = {"muster",  "simulate", "--hub", url, "--token-file", token, "--cast-demo",
+                                "--quiet", "--drain",  "2s",    NULL};
+    const char *const real[] =
+        {"muster", "agent", "--hub", url, "--token-file", token, "--state-dir", state, pin.len ? "--pin" : NULL,
+         pin.p,    NULL};
+    child_process_args(p, demo ? made : real);
 }
 
 /* Until a signal, or until the hub ends by itself. */
