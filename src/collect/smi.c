@@ -241,20 +241,14 @@ static bool row_cells(const struct smi_table *t, struct str line, struct str cel
     return n == t->n && extra == 0;
 }
 
-static void set_once(struct sample *s, enum metric m, int64_t v, bool better)
-{
-    if (better || !sample_has(s, m))
-        sample_set(s, m, v);
-}
-
 static void put_metric(struct sample *s, int what, struct str cell, struct str unit)
 {
     int64_t v;
 
     if (what == COL_LIMIT_SET || what == COL_POWER_AVERAGE) {
         enum metric m = what == COL_LIMIT_SET ? M_power_limit : M_power;
-        if (smi_value(cell, unit, m, &v))
-            set_once(s, m, v, false);
+        if (smi_value(cell, unit, m, &v) && !sample_has(s, m))
+            sample_set(s, m, v);
     } else if (what == COL_ROWS) {
         if (smi_value(cell, unit, M_rows_remapped, &v) && !__builtin_add_overflow(v, s->v[M_rows_remapped], &v))
             sample_set(s, M_rows_remapped, v); /* absent is 0 in v[], and adds nothing */
